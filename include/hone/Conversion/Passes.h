@@ -1,0 +1,22 @@
+//===- Passes.h - Passes from the plan to LLVM ------------------*- C++ -*-===//
+
+#ifndef HONE_CONVERSION_PASSES_H
+#define HONE_CONVERSION_PASSES_H
+
+#include "hone/IR/Hone.h"
+#include "hone/Plan/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace hone {
+
+#define GEN_PASS_DECL
+#include "hone/Conversion/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "hone/Conversion/Passes.h.inc"
+
+} // namespace hone
+
+#endif // HONE_CONVERSION_PASSES_H

@@ -1,0 +1,76 @@
+//===- Hone.h - The hone dialect --------------------------------*- C++ -*-===//
+//
+// The training-graph dialect: ops, enumerations, attribute names. The page
+// docs/generated/HoneDialect.md is generated from the .td files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_IR_HONE_H
+#define HONE_IR_HONE_H
+
+#include "hone/IR/OpFacts.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "hone/IR/HoneDialect.h.inc"
+#include "hone/IR/HoneEnums.h.inc"
+
+#include "hone/IR/HoneInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "hone/IR/HoneAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "hone/IR/HoneOps.h.inc"
+
+namespace hone {
+
+/// Names of the argument, result and module attributes (HoneDialect.td).
+namespace attr {
+constexpr llvm::StringLiteral kind = "hone.kind";
+constexpr llvm::StringLiteral fqn = "hone.fqn";
+constexpr llvm::StringLiteral aliases = "hone.aliases";
+constexpr llvm::StringLiteral requiresGrad = "hone.requires_grad";
+constexpr llvm::StringLiteral group = "hone.group";
+constexpr llvm::StringLiteral init = "hone.init";
+constexpr llvm::StringLiteral role = "hone.role";
+constexpr llvm::StringLiteral vocab = "hone.vocab";
+constexpr llvm::StringLiteral donates = "hone.donates";
+constexpr llvm::StringLiteral version = "hone.version";
+constexpr llvm::StringLiteral model = "hone.model";
+constexpr llvm::StringLiteral optimizer = "hone.optimizer";
+} // namespace attr
+
+/// Values of `hone.kind`.
+namespace kind {
+constexpr llvm::StringLiteral param = "param";
+constexpr llvm::StringLiteral buffer = "buffer";
+constexpr llvm::StringLiteral opt = "opt";
+constexpr llvm::StringLiteral grad = "grad";
+constexpr llvm::StringLiteral input = "input";
+constexpr llvm::StringLiteral rng = "rng";
+constexpr llvm::StringLiteral scalar = "scalar";
+constexpr llvm::StringLiteral loss = "loss";
+constexpr llvm::StringLiteral gradNorm = "grad_norm";
+} // namespace kind
+
+/// Version of the dialect that `hone.version` names.
+constexpr int64_t dialectVersion = 1;
+
+/// The string attribute `name` of an argument or result, or "".
+llvm::StringRef argString(mlir::func::FuncOp func, unsigned index,
+                          llvm::StringRef name);
+llvm::StringRef resultString(mlir::func::FuncOp func, unsigned index,
+                             llvm::StringRef name);
+
+} // namespace hone
+
+#endif // HONE_IR_HONE_H

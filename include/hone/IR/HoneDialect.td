@@ -1,0 +1,43 @@
+//===- HoneDialect.td - The hone dialect ------------------------*- tablegen -*-===//
+
+#ifndef HONE_IR_HONEDIALECT_TD
+#define HONE_IR_HONEDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Hone_Dialect : Dialect {
+  let name = "hone";
+  let cppNamespace = "::hone";
+  let summary = "Transformer training graphs on tensors";
+  let description = [{
+    The ops of a transformer training step: forward, loss, backward, clipping and optimizer, on ranked tensors of static
+    shape in row-major order. Every op is pure; state (parameters, optimizer moments, generator keys) enters and leaves
+    through function arguments and results, which carry these attributes:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `hone.kind` | arguments, results | `param`, `buffer`, `opt`, `grad`, `input`, `rng`, `scalar`; results also `loss`, `grad_norm` |
+    | `hone.fqn` | arguments, results | the fully qualified name of the tensor in the model (a string) |
+    | `hone.aliases` | arguments | other names of the same tensor (tied weights), an array of strings |
+    | `hone.requires_grad` | param arguments | unit attribute: a gradient is wanted |
+    | `hone.group` | param arguments | index into the `groups` of the module's `hone.optimizer` |
+    | `hone.init` | param, buffer arguments | how a fresh run fills it: `{dist = "normal", mean, std}`, `{dist = "uniform", low, high}`, `{dist = "constant", value}`, `{dist = "file"}` (in the package's safetensors) |
+    | `hone.role` | input arguments | `tokens` or `targets` (filled from a token stream), absent: a named input |
+    | `hone.vocab` | input arguments | ids must be below this number |
+    | `hone.donates` | results | index of the argument whose storage this result replaces |
+
+    The module carries `hone.version` (i64), `hone.model` (string) and, where known,
+    `hone.optimizer = {name, lr, weight_decay, clip, beta1, beta2, eps or momentum, nesterov, groups}`, where `groups` is an
+    array of `{lr_scale, decay_scale}`.
+
+    Contracts between phases are written in docs/design.md.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let hasConstantMaterializer = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+#endif // HONE_IR_HONEDIALECT_TD

@@ -1,0 +1,129 @@
+//===- PlanOps.td - The scheduled program ----------------------*- tablegen -*-===//
+
+#ifndef HONE_PLAN_PLANOPS_TD
+#define HONE_PLAN_PLANOPS_TD
+
+include "hone/IR/HoneEnums.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/BuiltinTypes.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::hone::plan";
+  let summary = "The scheduled program: buffers at arena offsets, launches in order";
+  let description = [{
+    What the plan phase makes of the tensor functions and the lower phase consumes. A `plan.program` owns one arena of
+    bytes. Its arguments are state at fixed offsets; its functions are lists of launches, run in order, that read and
+    write buffers of the arena. The size of the arena is the peak: nothing else that scales with the model is allocated.
+  }];
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+
+def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, SingleBlock, IsolatedFromAbove]> {
+  let summary = "A training program over one arena";
+  let description = [{
+    (C1) `arena` is a non-negative multiple of 64.
+
+    `categories` maps names of kinds of memory to bytes of the arena at its fullest point.
+
+    Example:
+
+    ```mlir
+    plan.program @gpt2 arena 4096 {
+      plan.argument "w" kind "param" at 0 : tensor<8x64xf32>
+      plan.function @step {
+        %w = plan.buffer at 0 : memref<8x64xf32>
+        %y = plan.buffer at 2048 : memref<8x64xf32>
+        plan.launch map ins(%w : memref<8x64xf32>) outs(%y : memref<8x64xf32>) {
+        ^bb0(%a: tensor<8x64xf32>):
+          %s = hone.neg %a : tensor<8x64xf32>
+          plan.yield %s : tensor<8x64xf32>
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, OptionalAttr<DictionaryAttr>:$categories);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `arena` $arena (`categories` $categories^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
+  let summary = "State that persists in the arena between calls";
+  let description = [{
+    `kind`, `init`, `role`, `vocab` and `aliases` are those of the function argument (see the hone dialect).
+
+    (C1) `offset` is a multiple of 64 and the tensor ends inside the arena.
+  }];
+  let arguments = (ins StrAttr:$fqn, StrAttr:$kind, I64Attr:$offset, TypeAttr:$type,
+                       OptionalAttr<DictionaryAttr>:$init, OptionalAttr<StrAttr>:$role,
+                       OptionalAttr<I64Attr>:$vocab, OptionalAttr<ArrayAttr>:$aliases);
+  let assemblyFormat = "$fqn `kind` $kind `at` $offset `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_FunctionOp : Plan_Op<"function", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
+  let summary = "Launches in order";
+  let description = [{
+    Named `step`, `accumulate`, `update` or `evaluate`; the runtime calls it.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Plan_BufferOp : Plan_Op<"buffer", [Pure, HasParent<"FunctionOp">]> {
+  let summary = "A part of the arena seen as a tensor in memory";
+  let description = [{
+    Strides are in elements, row-major unless the type says otherwise.
+
+    (C1) The buffer lies inside the arena.
+  }];
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "`at` $offset attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"FunctionOp">, SingleBlock, IsolatedFromAbove,
+                                       AttrSizedOperandSegments]> {
+  let summary = "One kernel or one library call";
+  let description = [{
+    The body computes tensors from tensors, as that of a `hone.group`; block arguments are the contents of `inputs`, and
+    the yielded values are written to `outputs`. An output may lie on an input (in place) where the family allows it.
+    `scratch` is memory that the kernel may use as it likes.
+
+    (C1) Block arguments and yielded tensors have the shapes and element types of the buffers.
+  }];
+  let arguments = (ins Hone_KernelFamilyAttr:$family, Variadic<AnyStaticShapeMemRef>:$inputs,
+                       Variadic<AnyStaticShapeMemRef>:$outputs, Variadic<AnyStaticShapeMemRef>:$scratch);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $family (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $outputs `:` type($outputs) `)`
+    (`scratch` `(` $scratch^ `:` type($scratch) `)`)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{ ::mlir::Block &getBodyBlock() { return getBody().front(); } }];
+}
+
+def Plan_YieldOp : Plan_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"LaunchOp">]> {
+  let summary = "Contents of the outputs of a launch";
+  let description = "Ends the body of a `plan.launch`.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Plan_ResultOp : Plan_Op<"result", [HasParent<"FunctionOp">]> {
+  let summary = "A value the runtime reads after the function";
+  let description = "`name` is `loss`, `grad_norm` or `grad.<fqn>`.";
+  let arguments = (ins StrAttr:$name, AnyStaticShapeMemRef:$buffer);
+  let assemblyFormat = "$name `,` $buffer attr-dict `:` type($buffer)";
+}
+
+#endif // HONE_PLAN_PLANOPS_TD

@@ -1,0 +1,470 @@
+//===- NamedOps.cpp - Verifiers and facts of the named ops ----------------===//
+//
+// Norms, softmax, losses, attention, RoPE, dropout, their backward ops and the
+// optimizers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hone/IR/Hone.h"
+
+using namespace mlir;
+using namespace hone;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static InFlightDiagnostic &appendShape(InFlightDiagnostic &diag,
+                                       ArrayRef<int64_t> shape) {
+  diag << "[";
+  llvm::interleaveComma(shape, diag);
+  return diag << "]";
+}
+
+static LogicalResult expectShape(Operation *op, StringRef what, Value value,
+                                 ArrayRef<int64_t> wanted) {
+  if (!value || shapeOf(value) == wanted)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError() << what << " has shape ";
+  appendShape(diag, shapeOf(value)) << ", expected ";
+  return appendShape(diag, wanted);
+}
+
+static LogicalResult expectType(Operation *op, StringRef what, Value value,
+                                Type wanted) {
+  if (value.getType() == wanted)
+    return success();
+  return op->emitOpError() << what << " has type " << value.getType()
+                           << ", expected " << wanted;
+}
+
+static LogicalResult expectRankAtLeastOne(Operation *op, StringRef what,
+                                          Value value) {
+  if (!shapeOf(value).empty())
+    return success();
+  return op->emitOpError() << what << " has rank 0, expected at least 1";
+}
+
+static LogicalResult expectFraction(Operation *op, StringRef what,
+                                    const APFloat &attr, bool openAbove) {
+  double value = attr.convertToDouble();
+  if (value >= 0 && (openAbove ? value < 1 : value <= 1))
+    return success();
+  return op->emitOpError() << what << " is " << value << ", expected 0 <= "
+                           << what << (openAbove ? " < 1" : " <= 1");
+}
+
+//===----------------------------------------------------------------------===//
+// Norms and softmax
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(expectRankAtLeastOne(*this, "input", getInput())) ||
+      failed(expectType(*this, "result", getResult(), getInput().getType())))
+    return failure(); // layer_norm_c1
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  if (failed(expectShape(*this, "scale", getScale(), shape.back())) ||
+      failed(expectShape(*this, "bias", getBias(), shape.back())))
+    return failure(); // layer_norm_c2
+  if (failed(expectShape(*this, "mean", getMean(), shape.drop_back())))
+    return failure(); // layer_norm_c3
+  return expectShape(*this, "rstd", getRstd(), shape.drop_back());
+}
+
+DimensionMapping LayerNormOp::getDimensionMapping() {
+  SmallVector<Value> vectors;
+  if (getScale())
+    vectors.push_back(getScale());
+  if (getBias())
+    vectors.push_back(getBias());
+  return hone::detail::rowMapping(*this, vectors);
+}
+
+LogicalResult RmsNormOp::verify() {
+  if (failed(expectRankAtLeastOne(*this, "input", getInput())) ||
+      failed(expectType(*this, "result", getResult(), getInput().getType())))
+    return failure(); // rms_norm_c1
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  if (failed(expectShape(*this, "scale", getScale(), shape.back())))
+    return failure(); // rms_norm_c2
+  return expectShape(*this, "rstd", getRstd(),
+                     shape.drop_back()); // rms_norm_c3
+}
+
+static DimensionMapping scaledRowMapping(Operation *op, Value scale) {
+  return scale ? hone::detail::rowMapping(op, scale) : hone::detail::rowMapping(op);
+}
+
+DimensionMapping RmsNormOp::getDimensionMapping() {
+  return scaledRowMapping(*this, getScale());
+}
+
+LogicalResult LayerNormBwdOp::verify() {
+  Type type = getInput().getType();
+  if (failed(expectRankAtLeastOne(*this, "input", getInput())) ||
+      failed(expectType(*this, "grad", getGrad(), type)) ||
+      failed(expectType(*this, "result", getResult(), type)))
+    return failure(); // layer_norm_bwd_c1
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  if (failed(expectShape(*this, "mean", getMean(), shape.drop_back())) ||
+      failed(expectShape(*this, "rstd", getRstd(), shape.drop_back())))
+    return failure(); // layer_norm_bwd_c2
+  return expectShape(*this, "scale", getScale(),
+                     shape.back()); // layer_norm_bwd_c3
+}
+
+DimensionMapping LayerNormBwdOp::getDimensionMapping() {
+  return scaledRowMapping(*this, getScale());
+}
+
+LogicalResult RmsNormBwdOp::verify() {
+  Type type = getInput().getType();
+  if (failed(expectRankAtLeastOne(*this, "input", getInput())) ||
+      failed(expectType(*this, "grad", getGrad(), type)) ||
+      failed(expectType(*this, "result", getResult(), type)))
+    return failure(); // rms_norm_bwd_c1
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  if (failed(expectShape(*this, "rstd", getRstd(), shape.drop_back())))
+    return failure(); // rms_norm_bwd_c2
+  return expectShape(*this, "scale", getScale(),
+                     shape.back()); // rms_norm_bwd_c3
+}
+
+DimensionMapping RmsNormBwdOp::getDimensionMapping() {
+  return scaledRowMapping(*this, getScale());
+}
+
+LogicalResult SoftmaxOp::verify() {
+  return expectRankAtLeastOne(*this, "input", getInput()); // softmax_c1
+}
+
+LogicalResult SoftmaxBwdOp::verify() {
+  return expectRankAtLeastOne(*this, "output", getOutput()); // softmax_bwd_c1
+}
+
+//===----------------------------------------------------------------------===//
+// Cross entropy
+//===----------------------------------------------------------------------===//
+
+/// Shape of a loss or its gradient: the rows for `none`, else a scalar.
+static ArrayRef<int64_t> lossShape(LossReduction reduction,
+                                   ArrayRef<int64_t> rows) {
+  return reduction == LossReduction::none ? rows : ArrayRef<int64_t>();
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  if (failed(expectRankAtLeastOne(*this, "logits", getLogits())))
+    return failure(); // cross_entropy_c1
+  ArrayRef<int64_t> rows = shapeOf(getLogits()).drop_back();
+  if (failed(expectShape(*this, "targets", getTargets(), rows)))
+    return failure(); // cross_entropy_c1
+  if (failed(expectShape(*this, "lse", getLse(), rows)))
+    return failure(); // cross_entropy_c2
+  if (failed(expectShape(*this, "loss", getLoss(),
+                         lossShape(getReduction(), rows))))
+    return failure(); // cross_entropy_c3
+  return expectFraction(*this, "label_smoothing", getLabelSmoothing(),
+                        /*openAbove=*/false); // cross_entropy_c4
+}
+
+DimensionMapping CrossEntropyOp::getDimensionMapping() {
+  DimensionMapping mapping = hone::detail::rowMapping(*this);
+  if (getReduction() != LossReduction::none) {
+    for (Factor &factor : mapping.factors)
+      if (factor.kind == FactorKind::Parallel)
+        factor.kind = FactorKind::Reduce;
+  }
+  return mapping;
+}
+
+LogicalResult CrossEntropyBwdOp::verify() {
+  if (failed(expectRankAtLeastOne(*this, "logits", getLogits())) ||
+      failed(expectType(*this, "result", getResult(), getLogits().getType())))
+    return failure(); // cross_entropy_bwd_c1
+  ArrayRef<int64_t> rows = shapeOf(getLogits()).drop_back();
+  if (failed(expectShape(*this, "targets", getTargets(), rows)) ||
+      failed(expectShape(*this, "lse", getLse(), rows)))
+    return failure(); // cross_entropy_bwd_c1
+  if (failed(expectShape(*this, "grad", getGrad(),
+                         lossShape(getReduction(), rows))))
+    return failure(); // cross_entropy_bwd_c2
+  return expectFraction(*this, "label_smoothing", getLabelSmoothing(),
+                        /*openAbove=*/false); // cross_entropy_bwd_c3
+}
+
+DimensionMapping CrossEntropyBwdOp::getDimensionMapping() {
+  return hone::detail::rowMapping(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Checks what attention and its backward op have in common: C1 to C6 of
+/// `hone.attention`.
+template <typename AttentionLike>
+static LogicalResult verifyAttention(AttentionLike op, Value output,
+                                     Value lse) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery()), key = shapeOf(op.getKey()),
+                    value = shapeOf(op.getValue());
+  if (query.size() != 4 || key.size() != 4 || value.size() != 4) // c1
+    return op.emitOpError() << "query, key and value have ranks "
+                            << query.size() << ", " << key.size() << " and "
+                            << value.size() << ", expected 4";
+  if (failed(expectShape(op, "key", op.getKey(),
+                         {query[0], key[1], key[2], query[3]})) ||
+      failed(expectShape(op, "value", op.getValue(),
+                         {query[0], key[1], key[2], value[3]})) ||
+      failed(expectShape(op, "result", output,
+                         {query[0], query[1], query[2], value[3]})))
+    return failure(); // c1
+  Type element = getElementTypeOrSelf(op.getQuery());
+  for (Value other : {Value(op.getKey()), Value(op.getValue()), output})
+    if (getElementTypeOrSelf(other) != element) // c1
+      return op.emitOpError()
+             << "query, key, value and result have element types "
+             << element << " and " << getElementTypeOrSelf(other)
+             << ", expected one";
+  if (key[2] == 0 || query[2] % key[2] != 0) // c2
+    return op.emitOpError() << "has " << query[2] << " query heads and "
+                            << key[2] << " key heads, expected a multiple";
+  if (failed(expectShape(op, "lse", lse, {query[0], query[2], query[1]})))
+    return failure(); // c3
+  if (Value mask = op.getMask()) {
+    ArrayRef<int64_t> shape = shapeOf(mask);
+    bool ok = shape.size() == 4 && (shape[0] == query[0] || shape[0] == 1) &&
+              (shape[1] == query[2] || shape[1] == 1) && shape[2] == query[1] &&
+              shape[3] == key[1];
+    if (!ok) { // c4
+      InFlightDiagnostic diag = op.emitOpError() << "mask has shape ";
+      appendShape(diag, shape) << ", expected [" << query[0] << " or 1, "
+                               << query[2] << " or 1, " << query[1] << ", "
+                               << key[1] << "]";
+      return diag;
+    }
+  }
+  bool drops = !op.getDropout().isZero();
+  if (drops != bool(op.getRng())) // c5
+    return op.emitOpError() << (drops ? "has dropout without rng"
+                                      : "has rng without dropout")
+                            << ", expected both or neither";
+  if (failed(expectShape(op, "rng", op.getRng(), {3})))
+    return failure(); // c5
+  return expectFraction(op, "dropout", op.getDropout(), /*openAbove=*/true);
+}
+
+LogicalResult AttentionOp::verify() {
+  return verifyAttention(*this, getResult(), getLse()); // attention_c1 .. c6
+}
+
+LogicalResult AttentionBwdOp::verify() {
+  if (failed(verifyAttention(*this, getOutput(), getLse())) ||
+      failed(expectType(*this, "grad", getGrad(), getOutput().getType())))
+    return failure(); // attention_bwd_c1
+  if (failed(expectType(*this, "query_grad", getQueryGrad(),
+                        getQuery().getType())) ||
+      failed(expectType(*this, "key_grad", getKeyGrad(), getKey().getType())))
+    return failure(); // attention_bwd_c2
+  return expectType(*this, "value_grad", getValueGrad(), getValue().getType());
+}
+
+/// Multiply-adds of the products of an attention, causal counted as half.
+template <typename AttentionLike>
+static int64_t scoreFlops(AttentionLike op, int64_t queryProducts,
+                          int64_t valueProducts) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  int64_t keys = shapeOf(op.getKey())[1], width = shapeOf(op.getValue())[3];
+  int64_t pairs = query[0] * query[1] * query[2] * keys;
+  if (op.getCausal())
+    pairs /= 2;
+  return 2 * pairs * (queryProducts * query[3] + valueProducts * width);
+}
+
+OpCost AttentionOp::getCost() {
+  OpCost cost = hone::detail::elementwiseCost(*this, 0);
+  cost.flops = scoreFlops(*this, 1, 1);
+  return cost;
+}
+
+OpCost AttentionBwdOp::getCost() {
+  OpCost cost = hone::detail::elementwiseCost(*this, 0);
+  cost.flops = scoreFlops(*this, 3, 2);
+  return cost;
+}
+
+namespace {
+/// Factors of attention: batch, query position, head, key position, widths.
+/// Heads are one factor: a split of the heads splits key heads alike.
+enum AttentionFactor { Batch, QueryPos, Head, KeyPos, Width, ValueWidth };
+} // namespace
+
+template <typename AttentionLike>
+static DimensionMapping attentionFactors(AttentionLike op) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  DimensionMapping mapping;
+  mapping.factors = {{query[0], FactorKind::Parallel},
+                     {query[1], FactorKind::Parallel},
+                     {query[2], FactorKind::Parallel},
+                     {shapeOf(op.getKey())[1], FactorKind::Replicate},
+                     {query[3], FactorKind::Replicate},
+                     {shapeOf(op.getValue())[3], FactorKind::Replicate}};
+  return mapping;
+}
+
+static SmallVector<int> maskDims(Value mask) {
+  ArrayRef<int64_t> shape = shapeOf(mask);
+  return {shape[0] == 1 ? -1 : Batch, shape[1] == 1 ? -1 : Head, QueryPos,
+          KeyPos};
+}
+
+DimensionMapping AttentionOp::getDimensionMapping() {
+  DimensionMapping mapping = attentionFactors(*this);
+  mapping.operands = {{Batch, QueryPos, Head, Width},
+                      {Batch, KeyPos, Head, Width},
+                      {Batch, KeyPos, Head, ValueWidth}};
+  if (getMask())
+    mapping.operands.push_back(maskDims(getMask()));
+  if (getRng())
+    mapping.operands.push_back({-1});
+  mapping.results = {{Batch, QueryPos, Head, ValueWidth},
+                     {Batch, Head, QueryPos}};
+  return mapping;
+}
+
+DimensionMapping AttentionBwdOp::getDimensionMapping() {
+  DimensionMapping mapping = attentionFactors(*this);
+  SmallVector<int> output = {Batch, QueryPos, Head, ValueWidth};
+  SmallVector<int> query = {Batch, QueryPos, Head, Width};
+  SmallVector<int> key = {Batch, KeyPos, Head, Width};
+  SmallVector<int> value = {Batch, KeyPos, Head, ValueWidth};
+  // Key and value gradients sum over query positions.
+  mapping.factors[QueryPos].kind = FactorKind::Replicate;
+  mapping.operands = {output, query, key, value, output,
+                      {Batch, Head, QueryPos}};
+  if (getMask())
+    mapping.operands.push_back(maskDims(getMask()));
+  if (getRng())
+    mapping.operands.push_back({-1});
+  mapping.results = {query, key, value};
+  return mapping;
+}
+
+//===----------------------------------------------------------------------===//
+// RoPE, dropout
+//===----------------------------------------------------------------------===//
+
+LogicalResult RopeOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  if (shape.size() != 4 || shape[3] % 2 != 0) { // rope_c1
+    InFlightDiagnostic diag = emitOpError() << "input has shape ";
+    appendShape(diag, shape)
+        << ", expected [batch, position, head, even width]";
+    return diag;
+  }
+  if (failed(expectType(*this, "result", getResult(), getInput().getType())))
+    return failure(); // rope_c1
+  SmallVector<int64_t> table = {shape[1], shape[3] / 2};
+  if (failed(expectShape(*this, "cos", getCos(), table)))
+    return failure(); // rope_c2
+  return expectShape(*this, "sin", getSin(), table);
+}
+
+DimensionMapping RopeOp::getDimensionMapping() {
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  DimensionMapping mapping;
+  mapping.factors = {{shape[0], FactorKind::Parallel},
+                     {shape[1], FactorKind::Parallel},
+                     {shape[2], FactorKind::Parallel},
+                     {shape[3], FactorKind::Replicate}};
+  mapping.operands = {{0, 1, 2, 3}, {1, -1}, {1, -1}};
+  mapping.results = {{0, 1, 2, 3}};
+  return mapping;
+}
+
+LogicalResult DropoutOp::verify() {
+  if (failed(expectType(*this, "result", getResult(), getInput().getType())))
+    return failure(); // dropout_c1
+  if (failed(expectShape(*this, "rng", getRng(), {3})))
+    return failure(); // dropout_c2
+  return expectFraction(*this, "p", getP(), /*openAbove=*/true); // dropout_c3
+}
+
+DimensionMapping DropoutOp::getDimensionMapping() {
+  DimensionMapping mapping = hone::detail::elementwiseMapping(*this);
+  mapping.operands[1] = {-1}; // the key, also where the input has rank 1
+  return mapping;
+}
+
+//===----------------------------------------------------------------------===//
+// Norm of many tensors, optimizers
+//===----------------------------------------------------------------------===//
+
+LogicalResult GlobalNormOp::verify() {
+  if (getInputs().empty()) // global_norm_c1
+    return emitOpError("has no operand, expected at least one");
+  return success();
+}
+
+LogicalResult AdamwOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(expectShape(*this, "exp_avg", getExpAvg(), shape)) ||
+      failed(expectShape(*this, "exp_avg_sq", getExpAvgSq(), shape)) ||
+      failed(expectType(*this, "new_param", getNewParam(),
+                        getParam().getType())) ||
+      failed(expectType(*this, "new_exp_avg", getNewExpAvg(),
+                        getExpAvg().getType())) ||
+      failed(expectType(*this, "new_exp_avg_sq", getNewExpAvgSq(),
+                        getExpAvgSq().getType())))
+    return failure(); // adamw_c1
+  if (failed(expectFraction(*this, "beta1", getBeta1(), true)) ||
+      failed(expectFraction(*this, "beta2", getBeta2(), true)))
+    return failure(); // adamw_c2
+  if (getEps().isNegative()) // adamw_c2
+    return emitOpError() << "eps is " << getEps().convertToDouble()
+                         << ", expected eps >= 0";
+  return success();
+}
+
+/// Elementwise over the parameter's shape; scalars, by operand number, map to
+/// nothing.
+static DimensionMapping optimizerMapping(Operation *op) {
+  return hone::detail::elementwiseMapping(op);
+}
+
+DimensionMapping AdamwOp::getDimensionMapping() {
+  return optimizerMapping(*this);
+}
+
+LogicalResult SgdOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(expectShape(*this, "buffer", getBuffer(), shape)) ||
+      failed(
+          expectType(*this, "new_param", getNewParam(), getParam().getType())))
+    return failure(); // sgd_c1
+  bool momentum = !getMomentum().isZero();
+  if (bool(getBuffer()) != momentum || bool(getNewBuffer()) != momentum)
+    return emitOpError() // sgd_c2
+           << "has momentum " << getMomentum().convertToDouble() << " and "
+           << (getBuffer() ? "a" : "no") << " buffer operand and "
+           << (getNewBuffer() ? "a" : "no")
+           << " buffer result, expected buffers exactly with momentum";
+  if (getNewBuffer() && failed(expectType(*this, "new_buffer", getNewBuffer(),
+                                          getBuffer().getType())))
+    return failure(); // sgd_c1
+  if (getNesterov() && !momentum) // sgd_c3
+    return emitOpError("is nesterov without momentum, expected momentum");
+  return success();
+}
+
+DimensionMapping SgdOp::getDimensionMapping() {
+  return optimizerMapping(*this);
+}
+
+SmallVector<AliasPair> SgdOp::getReusableOperands() {
+  SmallVector<AliasPair> pairs = {{0, 0}};
+  if (getBuffer())
+    pairs.push_back({5, 1});
+  return pairs;
+}

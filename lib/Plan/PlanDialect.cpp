@@ -1,0 +1,91 @@
+//===- PlanDialect.cpp - The plan dialect and its verifiers ---------------===//
+
+#include "hone/Plan/Plan.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::plan;
+
+#include "hone/Plan/PlanDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "hone/Plan/PlanOps.cpp.inc"
+
+void PlanDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "hone/Plan/PlanOps.cpp.inc"
+      >();
+}
+
+LogicalResult ProgramOp::verify() {
+  if (int64_t(getArena()) >= 0 && getArena() % alignment == 0)
+    return success();
+  return emitOpError() << "arena is " << getArena() // program_c1
+                       << ", expected a non-negative multiple of "
+                       << alignment;
+}
+
+/// Checks that [offset, offset + bytes) lies in the arena of the program
+/// around `op`.
+static LogicalResult verifyInside(Operation *op, int64_t offset,
+                                  int64_t bytes) {
+  auto program = op->getParentOfType<ProgramOp>();
+  if (offset >= 0 && offset + bytes <= int64_t(program.getArena()))
+    return success();
+  return op->emitOpError() << "covers bytes " << offset << " to "
+                           << offset + bytes << ", expected inside [0, "
+                           << program.getArena() << ")";
+}
+
+LogicalResult ArgumentOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape())
+    return emitOpError() << "has type " << getType()
+                         << ", expected a tensor of static shape";
+  if (getOffset() % alignment != 0) // argument_c1
+    return emitOpError() << "offset is " << getOffset()
+                         << ", expected a multiple of " << alignment;
+  return verifyInside(*this, getOffset(), byteSize(type));
+}
+
+LogicalResult BufferOp::verify() {
+  auto type = cast<MemRefType>(getType());
+  auto [strides, offset] = getStridesAndOffset(type);
+  int64_t last = offset;
+  for (auto [size, stride] : llvm::zip(type.getShape(), strides))
+    last += (size - 1) * stride;
+  int64_t elements = type.getNumElements() == 0 ? 0 : last + 1;
+  return verifyInside(*this, getOffset(),
+                      elements * elementByteWidth(type.getElementType()));
+}
+
+/// Whether a tensor and a buffer agree in shape and element type.
+static bool agree(Type tensor, Type buffer) {
+  auto shaped = cast<ShapedType>(buffer);
+  return RankedTensorType::get(shaped.getShape(), shaped.getElementType()) ==
+         tensor;
+}
+
+LogicalResult LaunchOp::verify() {
+  Block &body = getBodyBlock();
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (body.getNumArguments() != getInputs().size() || !yield ||
+      yield.getValues().size() != getOutputs().size()) // launch_c1
+    return emitOpError() << "has " << getInputs().size() << " inputs and "
+                         << getOutputs().size()
+                         << " outputs, expected as many block arguments and "
+                            "yielded values";
+  for (auto [argument, buffer] : llvm::zip(body.getArguments(), getInputs()))
+    if (!agree(argument.getType(), buffer.getType())) // launch_c1
+      return emitOpError() << "reads " << buffer.getType() << " as "
+                           << argument.getType();
+  for (auto [value, buffer] : llvm::zip(yield.getValues(), getOutputs()))
+    if (!agree(value.getType(), buffer.getType())) // launch_c1
+      return emitOpError() << "writes " << value.getType() << " to "
+                           << buffer.getType();
+  return success();
+}

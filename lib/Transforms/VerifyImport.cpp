@@ -1,0 +1,77 @@
+//===- VerifyImport.cpp - Border check after import -----------------------===//
+
+#include "hone/Transforms/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace hone {
+#define GEN_PASS_DEF_VERIFYIMPORT
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+/// Every argument says what it is and, if it is state, how it starts.
+static LogicalResult verifyArguments(func::FuncOp func) {
+  llvm::StringSet<> names;
+  unsigned keys = 0;
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    StringRef kind = argString(func, index, attr::kind);
+    StringRef name = argString(func, index, attr::fqn);
+    auto error = [&]() -> InFlightDiagnostic {
+      return func.emitError() << "argument " << index << " ('" << name << "') ";
+    };
+    if (kind.empty() || name.empty())
+      return error() << "has kind '" << kind << "' and name '" << name
+                     << "', expected both";
+    if (!names.insert(name).second)
+      return error() << "has the name of an earlier argument, expected "
+                        "distinct names";
+    bool isState = kind == kind::param || kind == kind::buffer;
+    if (isState && !func.getArgAttr(index, attr::init))
+      return error() << "has no " << attr::init
+                     << ", expected one on every param and buffer";
+    if (!isState && kind != kind::input && kind != kind::rng)
+      return error() << "has kind '" << kind
+                     << "', expected param, buffer, input or rng";
+    if (kind == kind::rng && ++keys > 1)
+      return error() << "is a second rng, expected at most one";
+  }
+  return success();
+}
+
+static LogicalResult verifyForward(func::FuncOp func) {
+  auto isScalarLoss = [&] {
+    if (func.getNumResults() != 1 ||
+        resultString(func, 0, attr::kind) != kind::loss)
+      return false;
+    auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[0]);
+    return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
+  };
+  if (!isScalarLoss())
+    return func.emitError("returns something else than one loss, expected one "
+                          "result of kind loss, floating-point and of rank 0");
+  WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
+    if (op == func || isa<func::ReturnOp>(op) ||
+        isa_and_present<HoneDialect>(op->getDialect()))
+      return WalkResult::advance();
+    return op->emitOpError("is not an op of the hone dialect");
+  });
+  return failure(walk.wasInterrupted());
+}
+
+namespace {
+struct VerifyImport : hone::impl::VerifyImportBase<VerifyImport> {
+  void runOnOperation() override {
+    auto func = getOperation().lookupSymbol<func::FuncOp>("forward");
+    if (!func) {
+      getOperation().emitError("has no function @forward");
+      return signalPassFailure();
+    }
+    if (failed(verifyArguments(func)) || failed(verifyForward(func)))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Installs what building and testing Hone needs and this machine lacks: Debian packages (as root) and a Python virtual
+# environment in .venv. A second run finds everything in place and returns at once.
+#   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools clang-19 clang-format-19 lld-19 liblld-19-dev
+  libdnnl-dev libgtest-dev ccache cmake ninja-build libzstd-dev zlib1g-dev bible-kjv-text
+)
+missing=()
+for package in "${packages[@]}"; do
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+done
+if [ "${#missing[@]}" -gt 0 ]; then
+  if [ "$(id -u)" != 0 ]; then
+    echo "setup: not root; install these Debian packages and run this again: ${missing[*]}" >&2
+    exit 1
+  fi
+  echo "setup: installing ${missing[*]}"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+[ "${HONE_NO_PYTHON:-0}" = 1 ] && exit 0
+stamp=.venv/hone-requirements.txt
+if ! cmp -s python_frontend/requirements.txt "$stamp"; then
+  echo "setup: making the Python environment in .venv"
+  python3 -m venv .venv
+  .venv/bin/python -m pip install -q -r python_frontend/requirements.txt
+  cp python_frontend/requirements.txt "$stamp"
+fi
