@@ -1,0 +1,53 @@
+//===- Package.h - Reading an exported package ----------------*- C++ -*-===//
+//
+// A package is a directory NAME.hone/ written by the Python front end:
+// graph.mlir, manifest.json and, where the model needs them, safetensors files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_SUPPORT_PACKAGE_H
+#define HONE_SUPPORT_PACKAGE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+namespace hone {
+
+/// Version of manifest.json that this compiler reads.
+constexpr int64_t packageSchema = 1;
+
+/// A package whose manifest was read and agrees with the bytes of its graph.
+struct Package {
+  std::string path;        ///< of the directory, as the user wrote it
+  std::string graphPath;   ///< of graph.mlir
+  std::string model;       ///< name of the model
+  std::string fingerprint; ///< SHA-256 of graph.mlir, 64 lower-case digits
+  std::string graph;       ///< text of graph.mlir
+};
+
+/// One line of the manifest's argument table.
+struct PackageArgument {
+  std::string fqn;
+  std::string kind;
+  std::string dtype; ///< element type as MLIR spells it
+  llvm::SmallVector<int64_t> shape;
+};
+
+/// Reads manifest.json and graph.mlir of the directory `path` and checks the
+/// schema and the fingerprint. The error names file, value seen and value
+/// wanted.
+llvm::Expected<Package>
+readPackage(llvm::StringRef path,
+            llvm::SmallVectorImpl<PackageArgument> &arguments);
+
+/// Parses the graph of `package` and checks its @forward against the argument
+/// table. Null after a diagnostic.
+mlir::OwningOpRef<mlir::ModuleOp>
+parsePackage(const Package &package,
+             llvm::ArrayRef<PackageArgument> arguments,
+             mlir::MLIRContext *context);
+
+} // namespace hone
+
+#endif // HONE_SUPPORT_PACKAGE_H

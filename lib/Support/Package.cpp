@@ -1,0 +1,245 @@
+//===- Package.cpp - Reading an exported package --------------------------===//
+
+#include "hone/Support/Package.h"
+
+#include "hone/IR/Hone.h"
+#include "hone/Support/ParseFile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace hone;
+
+static std::string joinPath(StringRef folder, StringRef file) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, file);
+  return std::string(path);
+}
+
+static llvm::Expected<std::string> readText(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return makeError(path + ": cannot be read: " +
+                     buffer.getError().message());
+  return (*buffer)->getBuffer().str();
+}
+
+static std::string sha256(StringRef text) {
+  llvm::SHA256 hash;
+  hash.update(text);
+  std::array<uint8_t, 32> digest = hash.final();
+  return llvm::toHex(digest, /*LowerCase=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// The manifest
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads fields of manifest.json; errors say which field of which file.
+class ManifestReader {
+public:
+  ManifestReader(StringRef path, const llvm::json::Object &object,
+                 std::string where = "")
+      : path(path), object(object), where(std::move(where)) {}
+
+  llvm::Expected<std::string> string(StringRef name) const {
+    if (std::optional<StringRef> value = object.getString(name))
+      return value->str();
+    return wrong(name, "a string");
+  }
+  llvm::Expected<int64_t> integer(StringRef name) const {
+    if (std::optional<int64_t> value = object.getInteger(name))
+      return *value;
+    return wrong(name, "an integer");
+  }
+  llvm::Expected<const llvm::json::Array *> array(StringRef name) const {
+    if (const llvm::json::Array *value = object.getArray(name))
+      return value;
+    return wrong(name, "an array");
+  }
+  llvm::Error wrong(StringRef name, StringRef wanted) const {
+    return makeError(llvm::formatv("{0}: {1}\"{2}\" is {3}, expected {4}", path,
+                                   where, name,
+                                   object.get(name) ? "something else"
+                                                    : "missing",
+                                   wanted)
+                         .str());
+  }
+
+private:
+  StringRef path;
+  const llvm::json::Object &object;
+  std::string where;
+};
+} // namespace
+
+static llvm::Expected<PackageArgument>
+readArgument(StringRef path, const llvm::json::Value &value, size_t index) {
+  std::string where = llvm::formatv("argument {0}: ", index);
+  const llvm::json::Object *object = value.getAsObject();
+  if (!object)
+    return makeError(path + ": " + where + "is not an object");
+  ManifestReader reader(path, *object, where);
+  PackageArgument argument;
+  for (auto [name, field] : {std::pair("fqn", &argument.fqn),
+                             std::pair("kind", &argument.kind),
+                             std::pair("dtype", &argument.dtype)}) {
+    llvm::Expected<std::string> text = reader.string(name);
+    if (!text)
+      return text.takeError();
+    *field = std::move(*text);
+  }
+  llvm::Expected<const llvm::json::Array *> shape = reader.array("shape");
+  if (!shape)
+    return shape.takeError();
+  for (const llvm::json::Value &size : **shape) {
+    std::optional<int64_t> number = size.getAsInteger();
+    if (!number || *number < 0)
+      return reader.wrong("shape", "an array of sizes");
+    argument.shape.push_back(*number);
+  }
+  return argument;
+}
+
+static llvm::Error readManifest(StringRef path, Package &package,
+                                SmallVectorImpl<PackageArgument> &arguments) {
+  llvm::Expected<std::string> text = readText(path);
+  if (!text)
+    return text.takeError();
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
+  if (!json)
+    return makeError(path + ": not JSON: " +
+                     llvm::toString(json.takeError()));
+  const llvm::json::Object *object = json->getAsObject();
+  if (!object)
+    return makeError(path + ": is not a JSON object");
+  ManifestReader reader(path, *object);
+  llvm::Expected<int64_t> schema = reader.integer("schema");
+  if (!schema)
+    return schema.takeError();
+  if (*schema != packageSchema)
+    return makeError(llvm::formatv("{0}: schema is {1}, expected {2}: export "
+                                   "the model again with this version",
+                                   path, *schema, packageSchema)
+                         .str());
+  for (auto [name, field] :
+       {std::pair("model", &package.model),
+        std::pair("fingerprint", &package.fingerprint)}) {
+    llvm::Expected<std::string> value = reader.string(name);
+    if (!value)
+      return value.takeError();
+    *field = std::move(*value);
+  }
+  llvm::Expected<const llvm::json::Array *> table = reader.array("arguments");
+  if (!table)
+    return table.takeError();
+  for (auto [index, entry] : llvm::enumerate(**table)) {
+    llvm::Expected<PackageArgument> argument =
+        readArgument(path, entry, index);
+    if (!argument)
+      return argument.takeError();
+    arguments.push_back(std::move(*argument));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Package>
+hone::readPackage(StringRef path, SmallVectorImpl<PackageArgument> &arguments) {
+  if (!llvm::sys::fs::exists(path))
+    return makeError(path + ": does not exist, expected a package directory");
+  if (!llvm::sys::fs::is_directory(path))
+    return makeError(path + ": is not a directory, expected a package");
+  Package package;
+  package.path = path.str();
+  package.graphPath = joinPath(path, "graph.mlir");
+  std::string manifest = joinPath(path, "manifest.json");
+  if (llvm::Error error = readManifest(manifest, package, arguments))
+    return std::move(error);
+  llvm::Expected<std::string> graph = readText(package.graphPath);
+  if (!graph)
+    return graph.takeError();
+  package.graph = std::move(*graph);
+  std::string seen = sha256(package.graph);
+  if (seen != package.fingerprint)
+    return makeError(llvm::formatv("{0}: SHA-256 is {1}..., expected {2}... of "
+                                   "{3}: the file was changed after export",
+                                   package.graphPath, seen.substr(0, 12),
+                                   package.fingerprint.substr(0, 12), manifest)
+                         .str());
+  return package;
+}
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+/// "f32[8x64]", as the argument table would print it.
+static std::string describeType(StringRef dtype, ArrayRef<int64_t> shape) {
+  std::string text = dtype.str() + "[";
+  llvm::raw_string_ostream stream(text);
+  llvm::interleave(shape, stream, "x");
+  return text + "]";
+}
+
+static std::string describeType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (!tensor) {
+    stream << type;
+    return text;
+  }
+  stream << tensor.getElementType();
+  return describeType(text, tensor.getShape());
+}
+
+static LogicalResult checkArguments(func::FuncOp func,
+                                    ArrayRef<PackageArgument> arguments) {
+  if (func.getNumArguments() != arguments.size())
+    return func.emitError("has ")
+           << func.getNumArguments() << " arguments, expected "
+           << arguments.size() << " as in manifest.json";
+  for (auto [index, wanted] : llvm::enumerate(arguments)) {
+    auto check = [&, index = index](StringRef what, StringRef seen,
+                                    StringRef expected) -> LogicalResult {
+      if (seen == expected)
+        return success();
+      return func.emitError("argument ")
+             << index << " has " << what << " '" << seen << "', expected '"
+             << expected << "' as in manifest.json";
+    };
+    std::string seen = describeType(func.getArgumentTypes()[index]);
+    std::string expected = describeType(wanted.dtype, wanted.shape);
+    if (failed(check("name", argString(func, index, attr::fqn), wanted.fqn)) ||
+        failed(check("kind", argString(func, index, attr::kind),
+                     wanted.kind)) ||
+        failed(check("type", seen, expected)))
+      return failure();
+  }
+  return success();
+}
+
+OwningOpRef<ModuleOp> hone::parsePackage(const Package &package,
+                                         ArrayRef<PackageArgument> arguments,
+                                         MLIRContext *context) {
+  OwningOpRef<ModuleOp> module = parseGraph(
+      llvm::MemoryBuffer::getMemBuffer(package.graph, package.graphPath),
+      context);
+  if (!module)
+    return {};
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  if (!forward) {
+    emitError(FileLineColLoc::get(context, package.graphPath, 1, 1))
+        << "has no function @forward";
+    return {};
+  }
+  if (failed(checkArguments(forward, arguments)))
+    return {};
+  return module;
+}
