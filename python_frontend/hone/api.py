@@ -1,0 +1,212 @@
+"""hone.export: from a PyTorch model to a package."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Mapping, Sequence
+
+import torch
+
+from .builder import Builder
+from .capture import Capture, capture
+from .errors import HoneError
+from .golden import Feed, golden_steps
+from .graph import Graph, Value, id_bounds, is_float, values_with_gradient
+from .importer import DTYPES, Importer, type_of, used_parameters
+from .init import checked_spec, given_spec, inferred_spec
+from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
+from .package import Tensor, write_package
+
+VERSION = "0.1.0"
+
+ROLES = ("tokens", "targets")
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model with its loss, an example batch and an optimizer: what `python -m hone export` asks a function for.
+
+    The fields are those of `export`.
+    """
+
+    model: torch.nn.Module
+    loss_fn: Callable | None
+    example_batch: Sequence[torch.Tensor]
+    optimizer: OptimizerLike = None
+    clip: float | None = None
+    init: Mapping[str, dict] | None = None
+    roles: Mapping[str, str] | None = None
+    name: str | None = None
+
+
+def export(model: torch.nn.Module, loss_fn: Callable | None, example_batch: Sequence[torch.Tensor],
+           optimizer: OptimizerLike = None, out: str = "model.hone", init: Mapping[str, dict] | None = None, golden: int = 0,
+           name: str | None = None, clip: float | None = None, roles: Mapping[str, str] | None = None,
+           weights: bool = False) -> str:
+    """Writes the package `out` and returns its path.
+
+    loss_fn(model, *example_batch) gives the scalar loss; None: model(*example_batch) does. Shapes are those of the
+    example, and its values do not matter. Parameters keep their names, tied ones the first of theirs.
+
+    optimizer: a torch.optim AdamW, SGD, or Adam without weight decay, which is read, or a dictionary such as
+        {"name": "adamw", "lr": 6e-4, "weight_decay": 0.1, "beta2": 0.95}. A parameter that a torch optimizer does not
+        hold is not trained.
+    clip: bound of the gradient's global norm.
+    init: how a fresh run fills parameters, from name pattern to {"dist": "normal", "mean": 0.0, "std": 0.02}, {"dist":
+        "uniform", "low", "high"}, {"dist": "constant", "value"} or {"dist": "file"}; inferred from the values otherwise.
+    roles: from input name to "tokens" or "targets", or "" for neither. Without it, the first integer input is the
+        tokens and a second one of the same shape the targets.
+    weights: also write the model's present weights (model.safetensors).
+    golden: also write N eager steps of this model (golden.safetensors, and the weights they start from).
+
+    Raises HoneError, whose text is one line, where the model cannot be exported; nothing is written then.
+    """
+    batch = _checked_batch(example_batch)
+    if not isinstance(model, torch.nn.Module):
+        raise HoneError(f"model: is a {type(model).__name__}, expected a torch.nn.Module")
+    captured = capture(model, loss_fn, batch)
+    spec = read_optimizer(optimizer, captured.parameters, clip)
+    patterns = {pattern: checked_spec(given, f"init '{pattern}'") for pattern, given in (init or {}).items()}
+    graph, constants = build_graph(model, captured, batch, spec, patterns, roles, name or type(model).__name__)
+    files = {"consts.safetensors": _tensors(constants)}
+    from_file = [a.fqn for a in graph.arguments if a.kind == "param" and a.init == {"dist": "file"}]
+    if weights or golden or from_file:
+        files["model.safetensors"] = _tensors(captured.parameters)
+    if golden:
+        files["golden.safetensors"] = _tensors(_golden(graph, model, loss_fn, batch, optimizer, spec, golden))
+    write_package(out, graph, _producer(), files)
+    return out
+
+
+def build_graph(model: torch.nn.Module, captured: Capture, batch: Sequence[torch.Tensor], spec: OptimizerSpec | None,
+                init: Mapping[str, dict], roles: Mapping[str, str] | None, name: str) -> tuple[Graph, dict[str, torch.Tensor]]:
+    """The forward graph of a captured program, and the buffers it reads from a file."""
+    b = Builder()
+    used = used_parameters(captured)
+    parameters = {fqn: _parameter(b, fqn, tensor, model, captured, spec, init, fqn in used)
+                  for fqn, tensor in captured.parameters.items()}
+    input_roles = _roles(captured.inputs, batch, roles)
+    # Buffers come between parameters and inputs, but only importing shows which are needed: sorted below.
+    inputs = [b.argument(type_of(x, f"input '{fqn}'"), "input", fqn, role=role)
+              for fqn, x, role in zip(captured.inputs, batch, input_roles)]
+    importer = Importer(b, captured)
+    loss = importer.run(parameters, inputs)
+    if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
+        seen = loss.type if isinstance(loss, Value) else type(loss).__name__
+        raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
+    if loss.dtype != "f32":
+        loss = b.cast(loss, "f32")
+    graph = _finished(b, loss, spec, name)
+    return graph, importer.constants
+
+
+def _parameter(b: Builder, fqn: str, tensor: torch.nn.Parameter, model: torch.nn.Module, captured: Capture,
+               spec: OptimizerSpec | None, init: Mapping[str, dict], used: bool) -> Value:
+    type = type_of(tensor, f"parameter '{fqn}'")
+    trained = tensor.requires_grad and used and (spec is None or fqn in spec.group_of)
+    facts: dict[str, Any] = {"aliases": captured.aliases[fqn], "requires_grad": trained}
+    if trained and spec is not None:
+        facts["group"] = spec.group_of[fqn]
+    owner = model.get_submodule(fqn.rpartition(".")[0])
+    facts["init"] = given_spec(dict(init), fqn) or inferred_spec(tensor.detach(), fqn, owner)
+    return b.argument(type, "param", fqn, **facts)
+
+
+def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) -> Graph:
+    """Orders the arguments, renumbers values, drops dead ops, and adds what only the whole graph shows."""
+    ops = _live(b.ops, loss)
+    bounds = id_bounds(ops, tuple(b.arguments))
+    tokens = next((bounds[a.value.id] for a in b.arguments if a.role == "tokens" and a.value.id in bounds), None)
+    reached = values_with_gradient(ops, loss)
+    order = {"param": 0, "buffer": 1, "input": 2, "rng": 3}
+    read = {operand.id for op in ops for operand in op.operands}
+    arguments = []
+    for argument in sorted(b.arguments, key=lambda a: order[a.kind]):
+        if argument.kind in ("buffer", "rng") and argument.value.id not in read:
+            continue
+        if argument.kind == "input":
+            argument = replace(argument, vocab=bounds.get(argument.value.id, tokens if argument.role else None))
+        if argument.requires_grad and argument.value.id not in reached:
+            argument = replace(argument, requires_grad=False, group=None)
+        arguments.append(argument)
+    if not any(argument.requires_grad for argument in arguments):
+        raise HoneError("model: no parameter gets a gradient from the loss")
+    numbers: dict[int, Value] = {}
+
+    def renumbered(value: Value) -> Value:
+        return numbers.setdefault(value.id, Value(len(numbers), value.type))
+
+    arguments = tuple(replace(a, value=renumbered(a.value)) for a in arguments)
+    ops = tuple(replace(op, operands=tuple(map(renumbered, op.operands)), results=tuple(map(renumbered, op.results)))
+                for op in ops)
+    return Graph(name, arguments, ops, renumbered(loss), spec.attribute if spec else None)
+
+
+def _live(ops: Sequence, loss: Value) -> tuple:
+    """The ops the loss depends on (every op is pure)."""
+    needed, kept = {loss.id}, []
+    for op in reversed(ops):
+        if any(result.id in needed for result in op.results):
+            needed.update(operand.id for operand in op.operands)
+            kept.append(op)
+    return tuple(reversed(kept))
+
+
+def _checked_batch(batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    if not isinstance(batch, (tuple, list)) or not batch:
+        raise HoneError(f"example_batch: is a {type(batch).__name__}, expected a tuple of tensors")
+    for index, tensor in enumerate(batch):
+        if not isinstance(tensor, torch.Tensor):
+            raise HoneError(f"example_batch: item {index} is a {type(tensor).__name__}, expected a tensor")
+    return tuple(batch)
+
+
+def _roles(names: Sequence[str], batch: Sequence[torch.Tensor], given: Mapping[str, str] | None) -> list[str | None]:
+    if given is not None:
+        for name, role in given.items():
+            if name not in names:
+                raise HoneError(f"roles: no input is called '{name}', expected one of {', '.join(names)}")
+            if role not in (*ROLES, ""):
+                raise HoneError(f"roles: '{name}' has role '{role}', expected one of {', '.join(ROLES)}")
+        return [given.get(name) or None for name in names]
+    integers = [i for i, x in enumerate(batch) if DTYPES.get(x.dtype) in ("i64", "i32")]
+    roles: list[str | None] = [None] * len(batch)
+    if integers:
+        roles[integers[0]] = "tokens"
+        if len(integers) == 2 and batch[integers[0]].shape == batch[integers[1]].shape:
+            roles[integers[1]] = "targets"
+    return roles
+
+
+def _golden(graph: Graph, model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor],
+            optimizer: OptimizerLike, spec: OptimizerSpec | None, steps: int) -> dict[str, torch.Tensor]:
+    if any(argument.kind == "rng" for argument in graph.arguments):
+        raise HoneError("golden: the model draws random numbers (dropout), and no two frameworks draw the same ones; "
+                        "export it with dropout 0")
+    inputs = [argument for argument in graph.arguments if argument.kind == "input"]
+    shifts = {i: ROLES.index(argument.role) for i, argument in enumerate(inputs) if argument.role}
+    bounds = [argument.vocab for argument in inputs if argument.role and argument.vocab]
+    feed = Feed(shifts, min(bounds)) if shifts and bounds else None
+    clip = spec.attribute.get("clip") if spec else None
+    return golden_steps(model, loss_fn, batch, optimizer, clip, steps, feed)
+
+
+def _producer() -> dict[str, str]:
+    versions = {"hone": VERSION, "python": platform.python_version(), "torch": torch.__version__}
+    try:
+        import transformers
+
+        versions["transformers"] = transformers.__version__
+    except ImportError:
+        pass
+    return versions
+
+
+def _tensors(tensors: Mapping[str, torch.Tensor]) -> dict[str, Tensor]:
+    return {name: Tensor(type_of(tensor, name), _bytes(tensor)) for name, tensor in tensors.items()}
+
+
+def _bytes(tensor: torch.Tensor) -> memoryview:
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    return memoryview((flat if flat.dtype == torch.bool else flat.view(torch.uint8)).numpy()).cast("B")

@@ -1,0 +1,272 @@
+"""ATen overloads of neural networks: contractions, embedding, norms, attention, dropout, losses."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from ..builder import Builder, broadcast_shape
+from ..errors import HoneError
+from ..graph import Type, Value, is_float
+from .elementwise import mul
+from .promote import Operand, as_tensors
+from .reduce import mean, sum_
+from .registry import emits
+from .shape import axis, is_class, unsqueeze
+
+REDUCTIONS = ("none", "mean", "sum")  # ATen's enumeration
+
+# Smallest difference from 1 in each type: the default epsilon of rms_norm.
+_EPSILON = {"f64": 2.0**-52, "f32": 2.0**-23, "bf16": 2.0**-7, "f16": 2.0**-10}
+
+# -- contractions -------------------------------------------------------------------------------------------------
+
+
+@emits("linear.default")
+def linear(b: Builder, input: Value, weight: Value, bias: Value | None = None) -> Value:
+    """input [..., in], weight [out, in] or [in], bias [out] -> [..., out]."""
+    result = b.dot_general(input, weight, ((), ()), ((input.rank - 1,), (weight.rank - 1,)))
+    return result if bias is None else b.binary("add", result, bias)
+
+
+@emits("mm.default", "bmm.default", "matmul.default", "dot.default", "mv.default")
+def matmul(b: Builder, self: Value, other: Value | None = None, mat2: Value | None = None, tensor: Value | None = None,
+           vec: Value | None = None) -> Value:
+    """PyTorch's matmul: vectors contract, leading dimensions broadcast."""
+    lhs, rhs = self, next(x for x in (other, mat2, tensor, vec) if x is not None)
+    if rhs.rank <= 2:
+        return b.dot_general(lhs, rhs, ((), ()), ((lhs.rank - 1,), (max(rhs.rank - 2, 0),)))
+    if lhs.rank == 1:
+        return b.reshape(product := matmul(b, b.reshape(lhs, (1,) + lhs.shape), rhs),
+                         product.shape[:-2] + product.shape[-1:])
+    leading = broadcast_shape(lhs.shape[:-2], rhs.shape[:-2])
+    lhs, rhs = (b.broadcast_to(x, leading + x.shape[-2:]) for x in (lhs, rhs))
+    batch = tuple(range(len(leading)))
+    return b.dot_general(lhs, rhs, (batch, batch), ((lhs.rank - 1,), (rhs.rank - 2,)))
+
+
+@emits("addmm.default", "baddbmm.default")
+def addmm(b: Builder, self: Value, mat1: Value | None = None, mat2: Value | None = None, beta: Operand = 1,
+          alpha: Operand = 1, batch1: Value | None = None, batch2: Value | None = None) -> Value:
+    product = b.scale(matmul(b, mat1 or batch1, mat2 or batch2), alpha)
+    return product if beta == 0 else b.binary("add", product, b.scale(self, beta))
+
+
+@emits("einsum.default")
+def einsum(b: Builder, equation: str, tensors: Sequence[Value], path: object = None) -> Value:
+    """Two operands at most, no repeated index within one, no ellipsis."""
+    terms, _, output = equation.replace(" ", "").partition("->")
+    inputs = terms.split(",")
+    if "." in equation or "->" not in equation or len(inputs) > 2 or any(len(set(t)) < len(t) for t in inputs):
+        raise HoneError(f"einsum '{equation}' is not supported: write one or two operands, '->' and distinct indices")
+    operands = []
+    for k, (term, x) in enumerate(zip(inputs, tensors)):  # an index in one place only is summed away first
+        kept = [c for c in term if c in output or any(c in other for j, other in enumerate(inputs) if j != k)]
+        operands.append(("".join(kept), b.reduce("sum", x, [d for d, c in enumerate(term) if c not in kept])))
+    indices, result = operands[0]
+    if len(operands) == 2:
+        (lhs, x), (rhs, y) = operands
+        both = [c for c in lhs if c in rhs]
+        batch, contract = [c for c in both if c in output], [c for c in both if c not in output]
+        result = b.dot_general(x, y, ([lhs.index(c) for c in batch], [rhs.index(c) for c in batch]),
+                               ([lhs.index(c) for c in contract], [rhs.index(c) for c in contract]))
+        indices = "".join(batch + [c for c in lhs if c not in both] + [c for c in rhs if c not in both])
+    return b.transpose(result, [indices.index(c) for c in output])
+
+
+# -- tables -------------------------------------------------------------------------------------------------------
+
+
+@emits("embedding.default")
+def embedding(b: Builder, weight: Value, indices: Value, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+              sparse: bool = False) -> Value:
+    if scale_grad_by_freq or sparse:
+        raise HoneError("an embedding with scale_grad_by_freq or sparse gradients is not supported")
+    rows = b.embedding(weight, indices)
+    if padding_idx < 0 or not b.is_differentiable(rows):
+        return rows
+    # The padding row is read but gets no gradient.
+    padding = b.compare("eq", indices, b.splat(padding_idx, indices.type))
+    return b.select(unsqueeze(b, padding, -1), b.stop_gradient(rows), rows)
+
+
+@emits("index_select.default")
+def index_select(b: Builder, self: Value, dim: int, index: Value) -> Value:
+    """Rows of a float table along dimension 0, whatever the shape of a row."""
+    if axis(dim, self.rank) != 0 or not is_float(self.dtype):
+        raise HoneError("index_select is supported along dimension 0 of floating-point tensors only")
+    width = self.type.numel // self.shape[0] if self.shape[0] else 0
+    rows = b.embedding(b.reshape(self, (self.shape[0], width)), index)
+    return b.reshape(rows, index.shape + self.shape[1:])
+
+
+@emits("index.Tensor")
+def index(b: Builder, self: Value, indices: Sequence[Value | None]) -> Value:
+    """`table[ids]` with one integer index, in the first place."""
+    if len(indices) != 1 or indices[0] is None or indices[0].dtype == "i1":
+        raise HoneError("indexing by tensors is supported as table[ids] with one integer index only")
+    return index_select(b, self, 0, indices[0])
+
+
+@emits("gather.default")
+def gather(b: Builder, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
+    """One element per row (the usual `gather(-1, targets.unsqueeze(-1))`), as a masked sum."""
+    dim = axis(dim, self.rank)
+    if index.shape != self.shape[:dim] + (1,) + self.shape[dim + 1:]:
+        raise HoneError("gather is supported for one index per row only")
+    position = b.iota(dim, Type(index.dtype, self.shape))
+    picked = b.select(b.compare("eq", position, index), self, b.splat(0, self.type))
+    return b.reduce("sum", picked, [dim], True)
+
+
+# -- norms --------------------------------------------------------------------------------------------------------
+
+
+def _rows(b: Builder, x: Value, normalized_shape: Sequence[int], *vectors: Value | None) -> list[Value | None]:
+    """Joins the normalised dimensions into one, of the input and of the per-element vectors."""
+    kept = x.rank - len(normalized_shape)
+    width = Type(x.dtype, tuple(normalized_shape)).numel
+    joined = [v if v is None else b.reshape(v, (width,)) for v in vectors]
+    return [b.reshape(x, x.shape[:kept] + (width,)), *joined]
+
+
+@emits("layer_norm.default")
+def layer_norm(b: Builder, input: Value, normalized_shape: Sequence[int], weight: Value | None = None,
+               bias: Value | None = None, eps: float = 1e-5, cudnn_enable: bool = True) -> Value:
+    x, scale, shift = _rows(b, input, normalized_shape, weight, bias)
+    return b.reshape(b.layer_norm(x, scale, shift, eps), input.shape)
+
+
+@emits("rms_norm.default")
+def rms_norm(b: Builder, input: Value, normalized_shape: Sequence[int], weight: Value | None = None,
+             eps: float | None = None) -> Value:
+    x, scale = _rows(b, input, normalized_shape, weight)
+    return b.reshape(b.rms_norm(x, scale, _EPSILON[input.dtype] if eps is None else eps), input.shape)
+
+
+# -- attention and dropout ----------------------------------------------------------------------------------------
+
+
+@emits("dropout.default")
+def dropout(b: Builder, input: Value, p: float, train: bool) -> Value:
+    return b.dropout(input, p) if train else input
+
+
+@emits("scaled_dot_product_attention.default")
+def attention(b: Builder, query: Value, key: Value, value: Value, attn_mask: Value | None = None, dropout_p: float = 0.0,
+              is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Value:
+    """query [..., H, T, D], key [..., G, S, D], value [..., G, S, E] -> [..., H, T, E]."""
+    if query.rank < 2 or not query.rank == key.rank == value.rank:
+        raise HoneError("attention needs query, key and value of one rank, at least 2")
+    if not query.shape[:-3] == key.shape[:-3] == value.shape[:-3]:
+        raise HoneError(f"attention over batches {list(query.shape[:-3])} and {list(key.shape[:-3])} is not supported")
+    if query.rank > 2 and not enable_gqa and query.shape[-3] != key.shape[-3]:
+        raise HoneError(f"attention with {query.shape[-3]} query and {key.shape[-3]} key heads needs enable_gqa=True")
+    result_shape = query.shape[:-1] + value.shape[-1:]
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    mask = None if attn_mask is None else _additive_mask(b, attn_mask, query.dtype)
+    query, key, value = (_heads(b, x) for x in (query, key, value))
+    if mask is not None:
+        mask = _mask_of_heads(b, mask, query, key, result_shape)
+    if mask is not None and b.is_differentiable(mask):
+        if key.shape[1] != query.shape[1]:
+            raise HoneError("grouped-query attention with a mask that needs a gradient is not supported")
+        return b.reshape(_written_out(b, query, key, value, mask, is_causal, scale, dropout_p), result_shape)
+    heads_last = (0, 2, 1, 3)
+    operands = [b.transpose(x, heads_last) for x in (query, key, value)]
+    result = b.attention(*operands, mask, is_causal, scale, dropout_p)
+    return b.reshape(b.transpose(result, heads_last), result_shape)
+
+
+def _heads(b: Builder, x: Value) -> Value:
+    """[..., H, T, D] with any number of leading dimensions -> [B, H, T, D]."""
+    heads = x.shape[-3] if x.rank > 2 else 1
+    batch = x.type.numel // max(1, heads * x.shape[-2] * x.shape[-1])
+    return b.reshape(x, (batch, heads) + x.shape[-2:])
+
+
+def _additive_mask(b: Builder, mask: Value, dtype: str) -> Value:
+    if mask.dtype != "i1":
+        return b.cast(mask, dtype)
+    type = Type(dtype, mask.shape)
+    return b.select(mask, b.splat(0, type), b.splat(float("-inf"), type))
+
+
+def _mask_of_heads(b: Builder, mask: Value, query: Value, key: Value, result_shape: tuple[int, ...]) -> Value:
+    """A mask that broadcasts to the scores [..., H, T, S] -> [B or 1, H or 1, T, S]."""
+    length, keys = query.shape[2], key.shape[2]
+    if mask.rank <= 2 or all(size == 1 for size in mask.shape[:-2]):
+        leading = (1, 1)
+    elif len(result_shape) == 4:
+        leading = (1,) * (4 - mask.rank) + mask.shape[:-2]
+    else:
+        mask = b.broadcast_to(mask, result_shape[:-2] + mask.shape[-2:])
+        leading = query.shape[:2]
+    mask = b.broadcast_to(mask, mask.shape[:-2] + (length, keys))
+    return b.reshape(mask, leading + (length, keys))
+
+
+def _written_out(b: Builder, query: Value, key: Value, value: Value, mask: Value, causal: bool, scale: float,
+                 dropout_p: float) -> Value:
+    """Attention op by op, for a mask that needs a gradient (a learned bias). All [B, H, T or S, D or E]."""
+    batch = ((0, 1), (0, 1))
+    scores = b.binary("add", b.scale(b.dot_general(query, key, batch, ((3,), (3,))), scale), mask)
+    if causal:
+        position = Type("i64", scores.shape)
+        future = b.compare("gt", b.iota(3, position), b.iota(2, position))
+        scores = b.select(future, b.splat(float("-inf"), scores.type), scores)
+    return b.dot_general(b.dropout(b.softmax(scores), dropout_p), value, batch, ((3,), (2,)))
+
+
+# -- losses -------------------------------------------------------------------------------------------------------
+
+
+def _classes_last(b: Builder, x: Value) -> Value:
+    """[N, C, ...] -> [N, ..., C]."""
+    return b.transpose(x, [0, *range(2, x.rank), 1]) if x.rank > 2 else x
+
+
+@emits("cross_entropy_loss.default")
+def cross_entropy(b: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1,
+                  ignore_index: int = -100, label_smoothing: float = 0.0) -> Value:
+    if weight is not None:
+        raise HoneError("cross entropy with class weights is not supported")
+    if is_float(target.dtype):
+        raise HoneError("cross entropy with class probabilities as targets is not supported, only class ids")
+    logits = _classes_last(b, self)
+    return b.cross_entropy(logits, target, REDUCTIONS[reduction], ignore_index, label_smoothing)
+
+
+@emits("nll_loss.default", "nll_loss_nd.default", "nll_loss2d.default")
+def nll_loss(b: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1,
+             ignore_index: int = -100) -> Value:
+    """Minus the log-probability of each target, as a masked sum; ignored rows are 0 and not counted in a mean."""
+    if weight is not None:
+        raise HoneError("nll_loss with class weights is not supported")
+    logp = _classes_last(b, self)
+    picked = b.select(is_class(b, target, logp.shape[-1]), logp, b.splat(0, logp.type))
+    rows = b.unary("neg", b.reduce("sum", picked, [logp.rank - 1]))
+    kept = b.compare("ne", target, b.splat(ignore_index, target.type))
+    rows = b.select(kept, rows, b.splat(0, rows.type))
+    if REDUCTIONS[reduction] == "none":
+        return rows
+    total = b.reduce("sum", rows, range(rows.rank))
+    if REDUCTIONS[reduction] == "sum":
+        return total
+    return b.binary("div", total, b.reduce("sum", b.cast(kept, total.dtype), range(rows.rank)))
+
+
+def _reduced(b: Builder, rows: Value, reduction: int) -> Value:
+    return {"none": lambda: rows, "mean": lambda: mean(b, rows), "sum": lambda: sum_(b, rows)}[REDUCTIONS[reduction]]()
+
+
+@emits("mse_loss.default")
+def mse_loss(b: Builder, self: Value, target: Value, reduction: int = 1) -> Value:
+    x, y = as_tensors(b, self, target)
+    difference = b.binary("sub", x, y)
+    return _reduced(b, mul(b, difference, difference), reduction)
+
+
+@emits("l1_loss.default")
+def l1_loss(b: Builder, self: Value, target: Value, reduction: int = 1) -> Value:
+    x, y = as_tensors(b, self, target)
+    return _reduced(b, b.unary("abs", b.binary("sub", x, y)), reduction)

@@ -1,0 +1,134 @@
+"""ATen reductions and scans."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from ..builder import Builder
+from ..errors import HoneError
+from ..graph import Value, is_float
+from .elementwise import sub
+from .promote import as_float
+from .registry import emits
+from .shape import axes, axis
+
+
+@emits("sum.default", "sum.dim_IntList")
+def sum_(b: Builder, self: Value, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: str | None = None) -> Value:
+    dtype = dtype or (self.dtype if is_float(self.dtype) else "i64")
+    return b.reduce("sum", b.cast(self, dtype), axes(dim, self.rank), keepdim)
+
+
+@emits("mean.default", "mean.dim")
+def mean(b: Builder, self: Value, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: str | None = None) -> Value:
+    total = sum_(b, self, dim, keepdim, dtype)
+    count = self.type.numel / total.type.numel if total.type.numel else 0
+    return b.binary("div", total, b.splat(count, total.type))
+
+
+@emits("var.correction", "var.dim")
+def var(b: Builder, self: Value, dim: Sequence[int] | None = None, correction: float | None = 1, keepdim: bool = False,
+        unbiased: bool | None = None) -> Value:
+    freedom = (1 if unbiased else 0) if unbiased is not None else 1 if correction is None else correction
+    dims = axes([dim] if isinstance(dim, int) else dim, self.rank)
+    centred = b.binary("sub", self, mean(b, self, dims, True))
+    total = b.reduce("sum", b.binary("mul", centred, centred), dims, keepdim)
+    count = self.type.numel // max(total.type.numel, 1)
+    return b.binary("div", total, b.splat(float(count - freedom), total.type))
+
+
+@emits("std.correction", "std.dim")
+def std(b: Builder, self: Value, dim: Sequence[int] | None = None, correction: float | None = 1, keepdim: bool = False,
+        unbiased: bool | None = None) -> Value:
+    return b.unary("sqrt", var(b, self, dim, correction, keepdim, unbiased))
+
+
+def _extremum(name: str) -> None:
+    @emits(f"a{name}.default")
+    def over_dims(b: Builder, self: Value, dim: Sequence[int] | None = None, keepdim: bool = False) -> Value:
+        return b.reduce(name, self, axes(dim, self.rank), keepdim)
+
+    @emits(f"{name}.default")
+    def over_all(b: Builder, self: Value) -> Value:
+        return b.reduce(name, self, range(self.rank))
+
+    @emits(f"{name}.dim")
+    def with_index(b: Builder, self: Value, dim: int, keepdim: bool = False) -> list[Value]:
+        """Values and the first index of each; a tie shares the gradient."""
+        where = argmax(b, self if name == "max" else b.unary("neg", self), dim, keepdim)
+        return [b.reduce(name, self, [axis(dim, self.rank)], keepdim), where]
+
+
+@emits("argmax.default")
+def argmax(b: Builder, self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+    x = b.reshape(self, (self.type.numel,)) if dim is None else self
+    dim = axis(dim or 0, x.rank)
+    index = b.argmax(x, dim)
+    if not keepdim:
+        return index
+    return b.reshape(index, [1 if d == dim else size for d, size in enumerate(x.shape)])
+
+
+@emits("argmin.default")
+def argmin(b: Builder, self: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+    return argmax(b, b.unary("neg", self), dim, keepdim)
+
+
+_extremum("max")
+_extremum("min")
+
+
+def _quantifier(name: str, kind: str) -> None:
+    @emits(f"{name}.default", f"{name}.dim", f"{name}.dims")
+    def emitter(b: Builder, self: Value, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Value:
+        dims = axes([dim] if isinstance(dim, int) else dim, self.rank)
+        return b.cast(b.reduce(kind, b.cast(b.cast(self, "i1"), "i8"), dims, keepdim), "i1")
+
+
+_quantifier("any", "max")
+_quantifier("all", "min")
+
+
+@emits("logsumexp.default")
+def logsumexp(b: Builder, self: Value, dim: Sequence[int], keepdim: bool = False) -> Value:
+    dims = axes(dim, self.rank)
+    top = b.stop_gradient(b.reduce("max", self, dims, True))
+    total = b.reduce("sum", b.unary("exp", b.binary("sub", self, top)), dims, keepdim)
+    return b.binary("add", b.unary("log", total), b.reshape(top, total.shape))
+
+
+@emits("softmax.int", "_softmax.default")
+def softmax(b: Builder, self: Value, dim: int, dtype: str | None = None, half_to_float: bool = False) -> Value:
+    return _along_last(b, b.cast(self, dtype or self.dtype), dim, b.softmax)
+
+
+@emits("log_softmax.int", "_log_softmax.default")
+def log_softmax(b: Builder, self: Value, dim: int, dtype: str | None = None, half_to_float: bool = False) -> Value:
+    x = b.cast(self, dtype or self.dtype)
+    return sub(b, x, logsumexp(b, x, [dim], True))
+
+
+def _along_last(b: Builder, x: Value, dim: int, function) -> Value:
+    """Applies a function of rows to another dimension by exchanging it with the last."""
+    if x.rank == 0:
+        return b.reshape(function(b.reshape(x, (1,))), ())
+    order = list(range(x.rank))
+    order[axis(dim, x.rank)], order[-1] = order[-1], order[axis(dim, x.rank)]
+    return b.transpose(function(b.transpose(x, order)), order)
+
+
+@emits("cumsum.default")
+def cumsum(b: Builder, self: Value, dim: int, dtype: str | None = None) -> Value:
+    dtype = dtype or (self.dtype if is_float(self.dtype) else "i64")
+    return b.cumsum(b.cast(self, dtype), axis(dim, self.rank))
+
+
+@emits("norm.Scalar", "norm.ScalarOpt_dim", "linalg_vector_norm.default")
+def vector_norm(b: Builder, self: Value, p: float | None = None, ord: float | None = 2, dim: Sequence[int] | None = None,
+                keepdim: bool = False, dtype: str | None = None) -> Value:
+    degree = ord if p is None else p
+    if degree != 2:
+        raise HoneError(f"a norm of order {degree} is not supported, only 2")
+    dims = axes([dim] if isinstance(dim, int) else dim, self.rank)
+    x = as_float(b, b.cast(self, dtype or self.dtype))
+    return b.unary("sqrt", b.reduce("sum", b.binary("mul", x, x), dims, keepdim))

@@ -1,0 +1,292 @@
+"""ATen overloads that move or rename elements, and those that create tensors."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from ..builder import Builder
+from ..errors import HoneError
+from ..graph import Type, Value
+from .promote import Operand, common_dtype, scalar_dtype
+from .registry import emits
+
+
+def axis(dim: int, rank: int) -> int:
+    """A dimension counted from either end, as a number in [0, rank)."""
+    if not -max(rank, 1) <= dim < max(rank, 1):
+        raise HoneError(f"dimension {dim} is out of range for rank {rank}")
+    return dim + rank if dim < 0 else dim
+
+
+def axes(dims: Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """All dimensions for None or an empty list."""
+    return tuple(axis(dim, rank) for dim in dims) if dims else tuple(range(rank))
+
+
+# -- views --------------------------------------------------------------------------------------------------------
+
+
+@emits("view.default", "reshape.default", "_unsafe_view.default")
+def reshape(b: Builder, self: Value, size: Sequence[int] = (), shape: Sequence[int] = ()) -> Value:
+    sizes = list(size or shape)
+    if -1 in sizes:
+        known = 1
+        for extent in sizes:
+            known *= extent if extent != -1 else 1
+        sizes[sizes.index(-1)] = self.type.numel // known if known else 0
+    return b.reshape(self, sizes)
+
+
+@emits("view_as.default", "reshape_as.default")
+def view_as(b: Builder, self: Value, other: Value) -> Value:
+    return b.reshape(self, other.shape)
+
+
+@emits("flatten.using_ints")
+def flatten(b: Builder, self: Value, start_dim: int = 0, end_dim: int = -1) -> Value:
+    if self.rank == 0:
+        return b.reshape(self, (1,))
+    start, end = axis(start_dim, self.rank), axis(end_dim, self.rank)
+    joined = Type(self.dtype, self.shape[start:end + 1]).numel
+    return b.reshape(self, self.shape[:start] + (joined,) + self.shape[end + 1:])
+
+
+@emits("unflatten.int")
+def unflatten(b: Builder, self: Value, dim: int, sizes: Sequence[int]) -> Value:
+    dim, sizes = axis(dim, self.rank), list(sizes)
+    if -1 in sizes:
+        known = 1
+        for extent in sizes:
+            known *= extent if extent != -1 else 1
+        sizes[sizes.index(-1)] = self.shape[dim] // known
+    return b.reshape(self, self.shape[:dim] + tuple(sizes) + self.shape[dim + 1:])
+
+
+@emits("unsqueeze.default")
+def unsqueeze(b: Builder, self: Value, dim: int) -> Value:
+    dim = axis(dim, self.rank + 1)
+    return b.reshape(self, self.shape[:dim] + (1,) + self.shape[dim:])
+
+
+@emits("squeeze.default", "squeeze.dim", "squeeze.dims")
+def squeeze(b: Builder, self: Value, dim: int | Sequence[int] | None = None) -> Value:
+    dims = axes([dim] if isinstance(dim, int) else dim, self.rank)
+    return b.reshape(self, [size for d, size in enumerate(self.shape) if d not in dims or size != 1])
+
+
+@emits("permute.default")
+def permute(b: Builder, self: Value, dims: Sequence[int]) -> Value:
+    return b.transpose(self, [axis(dim, self.rank) for dim in dims])
+
+
+@emits("transpose.int", "swapaxes.default", "swapdims.default")
+def transpose(b: Builder, self: Value, dim0: int = 0, dim1: int = 1, axis0: int | None = None,
+              axis1: int | None = None) -> Value:
+    order = list(range(self.rank))
+    x, y = axis(dim0 if axis0 is None else axis0, self.rank), axis(dim1 if axis1 is None else axis1, self.rank)
+    if self.rank:
+        order[x], order[y] = y, x
+    return b.transpose(self, order)
+
+
+@emits("t.default", "numpy_T.default", "mT.default", "matrix_H.default")
+def transpose_matrix(b: Builder, self: Value) -> Value:
+    return transpose(b, self, -2, -1) if self.rank >= 2 else self
+
+
+@emits("movedim.int", "movedim.intlist")
+def movedim(b: Builder, self: Value, source: int | Sequence[int], destination: int | Sequence[int]) -> Value:
+    sources = [source] if isinstance(source, int) else source
+    targets = [destination] if isinstance(destination, int) else destination
+    placed = {axis(d, self.rank): axis(s, self.rank) for s, d in zip(sources, targets)}
+    rest = iter([d for d in range(self.rank) if d not in placed.values()])
+    return b.transpose(self, [placed[d] if d in placed else next(rest) for d in range(self.rank)])
+
+
+@emits("expand.default", "broadcast_to.default")
+def expand(b: Builder, self: Value, size: Sequence[int]) -> Value:
+    offset = len(size) - self.rank
+    return b.broadcast_to(self, [self.shape[d - offset] if extent == -1 else extent for d, extent in enumerate(size)])
+
+
+@emits("expand_as.default")
+def expand_as(b: Builder, self: Value, other: Value) -> Value:
+    return b.broadcast_to(self, other.shape)
+
+
+@emits("repeat.default")
+def repeat(b: Builder, self: Value, repeats: Sequence[int]) -> Value:
+    x = b.reshape(self, (1,) * (len(repeats) - self.rank) + self.shape)
+    if all(count == 1 for count in repeats):
+        return x
+    paired = [extent for count, size in zip(repeats, x.shape) for extent in (count, size)]
+    tiled = b.broadcast(x, paired, range(1, 2 * x.rank, 2))
+    return b.reshape(tiled, [count * size for count, size in zip(repeats, x.shape)])
+
+
+@emits("repeat_interleave.self_int")
+def repeat_interleave(b: Builder, self: Value, repeats: int, dim: int | None = None) -> Value:
+    x = b.reshape(self, (self.type.numel,)) if dim is None else self
+    dim = axis(dim or 0, x.rank)
+    shape = x.shape[:dim + 1] + (repeats,) + x.shape[dim + 1:]
+    tiled = b.broadcast(x, shape, [d for d in range(x.rank + 1) if d != dim + 1])
+    return b.reshape(tiled, x.shape[:dim] + (x.shape[dim] * repeats,) + x.shape[dim + 1:])
+
+
+# -- parts --------------------------------------------------------------------------------------------------------
+
+
+@emits("slice.Tensor")
+def slice_(b: Builder, self: Value, dim: int = 0, start: int | None = None, end: int | None = None,
+           step: int = 1) -> Value:
+    dim = axis(dim, self.rank)
+    first, limit, _ = slice(start, end).indices(self.shape[dim])
+    return b.slice_dim(self, dim, first, limit, step)
+
+
+@emits("narrow.default")
+def narrow(b: Builder, self: Value, dim: int, start: int, length: int) -> Value:
+    dim = axis(dim, self.rank)
+    first = start + self.shape[dim] if start < 0 else start
+    return b.slice_dim(self, dim, first, first + length)
+
+
+@emits("select.int")
+def select(b: Builder, self: Value, dim: int, index: int) -> Value:
+    dim = axis(dim, self.rank)
+    first = axis(index, self.shape[dim])
+    return b.reshape(b.slice_dim(self, dim, first, first + 1), self.shape[:dim] + self.shape[dim + 1:])
+
+
+@emits("split_with_sizes.default", "split.sizes")
+def split_with_sizes(b: Builder, self: Value, split_sizes: Sequence[int] = (), dim: int = 0,
+                     split_size: Sequence[int] = ()) -> list[Value]:
+    dim, parts, first = axis(dim, self.rank), [], 0
+    for extent in split_sizes or split_size:
+        parts.append(b.slice_dim(self, dim, first, first + extent))
+        first += extent
+    return parts
+
+
+@emits("split.Tensor")
+def split(b: Builder, self: Value, split_size: int, dim: int = 0) -> list[Value]:
+    extent = self.shape[axis(dim, self.rank)]
+    sizes = [min(split_size, extent - first) for first in range(0, extent, split_size)]
+    return split_with_sizes(b, self, sizes, dim)
+
+
+@emits("chunk.default")
+def chunk(b: Builder, self: Value, chunks: int, dim: int = 0) -> list[Value]:
+    extent = self.shape[axis(dim, self.rank)]
+    return split(b, self, max(1, -(-extent // chunks)), dim)
+
+
+@emits("unbind.int")
+def unbind(b: Builder, self: Value, dim: int = 0) -> list[Value]:
+    return [select(b, self, dim, index) for index in range(self.shape[axis(dim, self.rank)])]
+
+
+@emits("cat.default", "concat.default")
+def cat(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
+    dtype = common_dtype(*tensors)
+    parts = [b.cast(x, dtype) for x in tensors if x.shape != (0,)] or [b.cast(tensors[0], dtype)]
+    return b.concat(parts, axis(dim, parts[0].rank))
+
+
+@emits("stack.default")
+def stack(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
+    return cat(b, [unsqueeze(b, x, dim) for x in tensors], dim)
+
+
+@emits("constant_pad_nd.default", "pad.default")
+def pad(b: Builder, self: Value, pad: Sequence[int], value: Operand | None = 0, mode: str = "constant") -> Value:
+    if mode != "constant":
+        raise HoneError(f"padding of mode '{mode}' is not supported")
+    low, high = [0] * self.rank, [0] * self.rank
+    for k in range(len(pad) // 2):
+        low[self.rank - 1 - k], high[self.rank - 1 - k] = pad[2 * k], pad[2 * k + 1]
+    x = self
+    for d in range(self.rank):  # negative amounts cut off
+        x = b.slice_dim(x, d, max(0, -low[d]), x.shape[d] - max(0, -high[d]))
+    low, high = [max(0, n) for n in low], [max(0, n) for n in high]
+    if not value:
+        return b.pad(x, low, high)
+    for d in range(self.rank):
+        border = lambda size: [b.splat(value, Type(x.dtype, x.shape[:d] + (size,) + x.shape[d + 1:]))] if size else []
+        x = b.concat([*border(low[d]), x, *border(high[d])], d)
+    return x
+
+
+# -- creation -----------------------------------------------------------------------------------------------------
+
+
+@emits("arange.default", "arange.start", "arange.start_step")
+def arange(b: Builder, end: Operand, start: Operand = 0, step: Operand = 1, dtype: str | None = None) -> Value:
+    whole = all(isinstance(number, int) for number in (start, end, step))
+    dtype = dtype or ("i64" if whole else "f32")
+    count = max(0, -(-(end - start) // step)) if whole else max(0, int(-(-(end - start) // step)))
+    result = b.scale(b.iota(0, Type(dtype, (count,))), step)
+    return result if start == 0 else b.binary("add", result, b.splat(start, result.type))
+
+
+@emits("full.default", "new_full.default")
+def full(b: Builder, size: Sequence[int], fill_value: Operand, dtype: str | None = None, self: Value | None = None) -> Value:
+    default = self.dtype if self is not None else scalar_dtype(fill_value)
+    return b.splat(fill_value, Type(dtype or default, tuple(size)))
+
+
+@emits("full_like.default")
+def full_like(b: Builder, self: Value, fill_value: Operand, dtype: str | None = None) -> Value:
+    return b.splat(fill_value, Type(dtype or self.dtype, self.shape))
+
+
+def _filled(name: str, number: int) -> None:
+    @emits(f"{name}.default", f"new_{name}.default")
+    def filled(b: Builder, size: Sequence[int], dtype: str | None = None, self: Value | None = None) -> Value:
+        return b.splat(number, Type(dtype or (self.dtype if self is not None else "f32"), tuple(size)))
+
+    @emits(f"{name}_like.default")
+    def like(b: Builder, self: Value, dtype: str | None = None) -> Value:
+        return b.splat(number, Type(dtype or self.dtype, self.shape))
+
+
+_filled("zeros", 0)
+_filled("ones", 1)
+
+
+@emits("scalar_tensor.default")
+def scalar_tensor(b: Builder, s: Operand, dtype: str | None = None) -> Value:
+    return b.splat(s, Type(dtype or "f32", ()))
+
+
+@emits("eye.default", "eye.m")
+def eye(b: Builder, n: int, m: int | None = None, dtype: str | None = None) -> Value:
+    shape = Type("i64", (n, n if m is None else m))
+    return b.cast(b.compare("eq", b.iota(0, shape), b.iota(1, shape)), dtype or "f32")
+
+
+@emits("one_hot.default")
+def one_hot(b: Builder, self: Value, num_classes: int = -1) -> Value:
+    if num_classes < 0:
+        raise HoneError("one_hot needs num_classes: its size must not depend on the data")
+    return b.cast(is_class(b, self, num_classes), "i64")
+
+
+def is_class(b: Builder, ids: Value, classes: int) -> Value:
+    """ids [...] -> [..., classes]: true at the class of each id."""
+    shape = Type(ids.dtype, ids.shape + (classes,))
+    return b.compare("eq", b.iota(ids.rank, shape), b.broadcast(ids, shape.shape, range(ids.rank)))
+
+
+def _random(name: str, dist: str) -> None:
+    @emits(f"{name}.default")
+    def fresh(b: Builder, size: Sequence[int], dtype: str | None = None) -> Value:
+        return b.random(dist, Type(dtype or "f32", tuple(size)))
+
+    @emits(f"{name}_like.default")
+    def like(b: Builder, self: Value, dtype: str | None = None) -> Value:
+        return b.random(dist, Type(dtype or self.dtype, self.shape))
+
+
+_random("rand", "uniform")
+_random("randn", "normal")

@@ -1,0 +1,160 @@
+"""Prints a graph as MLIR text: hone ops in generic form, floats as hexadecimal bits. Standard library only."""
+
+from __future__ import annotations
+
+import struct
+
+from .graph import Argument, Attribute, Dense, Enum, Graph, Location, Op, Segments, Type, Value
+
+VERSION = 1  # of the dialect; the reader refuses a newer one
+
+_FLOAT_BITS = {"f64": ("<d", "<Q", 16), "f32": ("<f", "<I", 8), "f16": ("<e", "<H", 4)}
+
+
+def emit(graph: Graph) -> str:
+    """The module text of `graph`."""
+    locations = _Locations()
+    arguments = ",\n    ".join(_argument(argument) for argument in graph.arguments)
+    body = "".join(f"    {_op(op)} loc({locations.alias(op.location)})\n" for op in graph.ops)
+    module = {"hone.version": VERSION, "hone.model": graph.model}
+    if graph.optimizer is not None:
+        module["hone.optimizer"] = graph.optimizer
+    return (
+        f"module attributes {_dictionary(module)} {{\n"
+        f"  func.func @forward(\n    {arguments}\n"
+        f'  ) -> ({graph.loss.type} {{hone.kind = "loss"}}) {{\n{body}'
+        f'    "func.return"(%{graph.loss.id}) : ({graph.loss.type}) -> ()\n  }}\n}}\n' + locations.text()
+    )
+
+
+def _argument(argument: Argument) -> str:
+    attributes: dict = {"hone.kind": argument.kind, "hone.fqn": argument.fqn}
+    if argument.aliases:
+        attributes["hone.aliases"] = list(argument.aliases)
+    if argument.requires_grad:
+        attributes["hone.requires_grad"] = True
+    for name in ("group", "init", "role", "vocab"):
+        if (fact := getattr(argument, name)) is not None:
+            attributes["hone." + name] = fact
+    return f"%{argument.value.id}: {argument.value.type} {_dictionary(attributes)}"
+
+
+def _op(op: Op) -> str:
+    results = ", ".join(f"%{value.id}" for value in op.results)
+    operands = ", ".join(f"%{value.id}" for value in op.operands)
+    # Attribute names in order, as the dialect prints them.
+    inherent = ", ".join(_named(name, _attribute(value)) for name, value in sorted(op.attributes))
+    properties = f" <{{{inherent}}}>" if inherent else ""
+    outputs = _types(op.results)
+    if len(op.results) != 1:
+        outputs = f"({outputs})"
+    return f'{results} = "hone.{op.name}"({operands}){properties} : ({_types(op.operands)}) -> {outputs}'
+
+
+def _types(values: tuple[Value, ...]) -> str:
+    return ", ".join(str(value.type) for value in values)
+
+
+def _named(name: str, text: str) -> str:
+    return name if text == "unit" else f"{name} = {text}"
+
+
+def _attribute(value: Attribute) -> str:
+    """The text of an op's attribute."""
+    if value is True:
+        return "unit"
+    if isinstance(value, int):
+        return f"{value} : i64"
+    if isinstance(value, float):
+        return f"{float_bits(value, 'f64')} : f64"
+    if isinstance(value, tuple):
+        return _array("i64", value)
+    if isinstance(value, Segments):
+        return _array("i32", value.sizes)
+    if isinstance(value, Enum):
+        return f"#hone<{value.kind} {value.case}>"
+    if isinstance(value, Dense):
+        return dense(value)
+    raise TypeError(f"no attribute form for {type(value).__name__}")
+
+
+def _array(element: str, values: tuple[int, ...]) -> str:
+    return f"array<{element}" + (": " + ", ".join(map(str, values)) if values else "") + ">"
+
+
+def _dictionary(attributes: dict) -> str:
+    return "{" + ", ".join(_named(name, _plain(value)) for name, value in attributes.items()) + "}"
+
+
+def _plain(value) -> str:
+    """The text of an attribute outside ops: strings, lists and dictionaries are MLIR's own."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, dict):
+        return _dictionary(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(_plain(item) for item in value) + "]"
+    return _attribute(value)
+
+
+def quote(text: str) -> str:
+    """An MLIR string literal; anything but printable ASCII is escaped byte by byte."""
+    plain = lambda byte: 32 <= byte < 127 and byte not in b'"\\'
+    return '"' + "".join(chr(byte) if plain(byte) else f"\\{byte:02X}" for byte in text.encode()) + '"'
+
+
+def float_bits(value: float, dtype: str) -> str:
+    """The bits of `value`, rounded to nearest even in `dtype`, in hexadecimal: exact, infinities and NaN included."""
+    if dtype == "bf16":
+        bits = int(float_bits(value, "f32"), 16)
+        if value != value:
+            return f"0x{bits >> 16 | 0x40:04X}"
+        return f"0x{bits + 0x7FFF + (bits >> 16 & 1) >> 16:04X}"
+    pack, unpack, digits = _FLOAT_BITS[dtype]
+    try:
+        data = struct.pack(pack, value)
+    except OverflowError:  # beyond the largest finite number: infinity, as a cast gives
+        data = struct.pack(pack, float("inf") if value > 0 else float("-inf"))
+    return f"0x{struct.unpack(unpack, data)[0]:0{digits}X}"
+
+
+def dense(constant: Dense) -> str:
+    """`dense<...> : type`; a single element stands for all."""
+    type, values = constant.type, constant.values
+    if type.numel == 0:
+        return f"dense<> : {type}"
+    texts = [_element(value, type.dtype) for value in values]
+    if len(set(texts)) == 1:
+        return f"dense<{texts[0]}> : {type}"
+    for size in reversed(type.shape):
+        texts = ["[" + ", ".join(texts[i:i + size]) + "]" for i in range(0, len(texts), size)]
+    return f"dense<{texts[0]}> : {type}"
+
+
+def _element(value, dtype: str) -> str:
+    if dtype == "i1":
+        return "true" if value else "false"
+    return str(int(value)) if dtype.startswith("i") else float_bits(float(value), dtype)
+
+
+class _Locations:
+    """Numbers source locations in order of first use; printed once, at the end of the file."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def alias(self, location: Location) -> str:
+        if location == Location():
+            return "unknown"
+        text = f"{quote(location.file)}:{location.line}:0" if location.file else "unknown"
+        if location.file and location.module:
+            text = f"{quote(location.module)}({self._number(text)})"
+        elif location.module:
+            text = quote(location.module)
+        return self._number(text)
+
+    def _number(self, text: str) -> str:
+        return f"#loc{self._numbers.setdefault(text, len(self._numbers) + 1)}"
+
+    def text(self) -> str:
+        return "".join(f"#loc{number} = loc({text})\n" for text, number in self._numbers.items())

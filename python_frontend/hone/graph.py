@@ -1,0 +1,161 @@
+"""The training graph as plain data: what capture produces and emit prints. Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Union
+
+# Element types of the dialect and their width in bytes (i1 is stored as one byte).
+DTYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "i8": 1, "i1": 1}
+
+
+def is_float(dtype: str) -> bool:
+    return dtype in ("f64", "f32", "bf16", "f16")
+
+
+@dataclass(frozen=True)
+class Type:
+    """A ranked tensor of static shape."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def numel(self) -> int:
+        return prod(self.shape)
+
+    def __str__(self) -> str:
+        return "tensor<" + "".join(f"{size}x" for size in self.shape) + self.dtype + ">"
+
+
+@dataclass(frozen=True)
+class Value:
+    """The result of an op or an argument; `id` is its number in the function."""
+
+    id: int
+    type: Type
+
+    @property
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.type.shape)
+
+
+@dataclass(frozen=True)
+class Enum:
+    """`#hone<kind case>`."""
+
+    kind: str
+    case: str
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Operand counts of an op with several optional operands."""
+
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A constant: its elements in row-major order, or one element for all of them."""
+
+    type: Type
+    values: tuple[Union[int, float, bool], ...]
+
+
+# int: i64; float: f64; tuple: array of i64; True: unit.
+Attribute = Union[int, float, bool, tuple, Enum, Segments, Dense]
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where the user wrote an op: module name over a source line; either may be missing ("" or 0)."""
+
+    module: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Op:
+    name: str
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+    location: Location = Location()
+
+    def attribute(self, name: str, default=None):
+        return dict(self.attributes).get(name, default)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A function argument and the `hone.*` attributes it carries (see the dialect's description)."""
+
+    value: Value
+    kind: str
+    fqn: str
+    aliases: tuple[str, ...] = ()
+    requires_grad: bool = False
+    group: int | None = None
+    init: dict | None = None
+    role: str | None = None
+    vocab: int | None = None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The forward function: arguments (parameters, buffers, inputs, rng), ops in order, and the scalar loss."""
+
+    model: str
+    arguments: tuple[Argument, ...]
+    ops: tuple[Op, ...]
+    loss: Value
+    optimizer: dict | None = None
+
+
+# Ops through which ids keep their meaning on the way from an input to a table.
+_ID_PRESERVING = {"reshape", "transpose", "slice", "cast", "broadcast", "concat", "select", "stop_gradient"}
+
+
+def id_bounds(ops: tuple[Op, ...], arguments: tuple[Argument, ...]) -> dict[int, int]:
+    """For each integer argument, the smallest table its ids index: rows of an embedding, classes of a loss.
+
+    Returns a map from the argument's value id to that bound.
+    """
+    producer = {result.id: op for op in ops for result in op.results}
+    inputs = {argument.value.id for argument in arguments if argument.kind == "input"}
+    bounds: dict[int, int] = {}
+    for op in ops:
+        if op.name == "embedding":
+            pending, bound = [op.operands[1]], op.operands[0].shape[0]
+        elif op.name == "cross_entropy":
+            pending, bound = [op.operands[1]], op.operands[0].shape[-1]
+        else:
+            continue
+        while pending:
+            value = pending.pop()
+            if value.id in inputs:
+                bounds[value.id] = min(bound, bounds.get(value.id, bound))
+            elif value.id in producer and producer[value.id].name in _ID_PRESERVING:
+                pending += producer[value.id].operands
+    return bounds
+
+
+def values_with_gradient(ops: tuple[Op, ...], loss: Value) -> set[int]:
+    """Ids of all values that the loss depends on through differentiable ops."""
+    reached = {loss.id}
+    for op in reversed(ops):
+        if op.name == "stop_gradient" or not any(result.id in reached for result in op.results):
+            continue
+        reached.update(operand.id for operand in op.operands if is_float(operand.dtype))
+    return reached

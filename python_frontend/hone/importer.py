@@ -1,0 +1,264 @@
+"""Turns the captured FX graph into a hone graph, node by node."""
+
+from __future__ import annotations
+
+import operator
+from typing import Sequence
+
+import torch
+from torch.export.graph_signature import InputKind
+from torch.fx import GraphModule, Node
+
+from .aten import TABLE
+from .builder import Builder
+from .capture import Capture, local_name
+from .errors import HoneError
+from .graph import Location, Type, Value
+from .source import frames_of, user_frame
+from .structured import has_equal_halves, structured_constant
+
+DTYPES = {
+    torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16",
+    torch.int64: "i64", torch.int32: "i32", torch.int8: "i8", torch.bool: "i1",
+}
+
+# Arguments of ATen overloads that say nothing about values.
+_PLACEMENT = {"device", "layout", "pin_memory", "memory_format", "non_blocking", "copy", "generator", "requires_grad"}
+
+# Constants up to this size are written into the graph, larger ones become buffers.
+_INLINE_BYTES = 64
+
+
+class _PlacedError(HoneError):
+    """An error that names its source line already."""
+
+
+def type_of(tensor: torch.Tensor, what: str) -> Type:
+    if tensor.dtype not in DTYPES:
+        raise HoneError(f"{what}: element type {tensor.dtype} is not supported, only {', '.join(map(str, DTYPES))}")
+    if not all(isinstance(size, int) for size in tensor.shape):
+        raise HoneError(f"{what}: shape {tuple(tensor.shape)} is not static")
+    return Type(DTYPES[tensor.dtype], tuple(tensor.shape))
+
+
+def used_parameters(captured: Capture) -> set[str]:
+    """Canonical names of the parameters the graph reads."""
+    nodes = {node.name: node for node in captured.program.graph.nodes if node.op == "placeholder"}
+    return {captured.names[local_name(spec.target)] for spec in captured.program.graph_signature.input_specs
+            if spec.kind == InputKind.PARAMETER and nodes[spec.arg.name].users}
+
+
+class Importer:
+    """One walk over an exported program. `values` maps placeholders to the arguments made for them."""
+
+    def __init__(self, builder: Builder, captured: Capture) -> None:
+        self.b = builder
+        self.captured = captured
+        self.constants: dict[str, torch.Tensor] = {}  # buffers that became arguments, by name
+        self._storage: dict[Node, Node] = {}  # node -> the node whose storage it views
+        self._renamed: dict[Node, list[Node]] = {}  # nodes that are one tensor, by in-place operators between them
+        self._pinned: dict[Node, str] = {}  # storage that must not change: what it belongs to
+
+    # -- arguments ----------------------------------------------------------------------------------------------------
+
+    def run(self, parameters: dict[str, Value], inputs: Sequence[Value]) -> Value:
+        """Imports the program over these arguments and returns the loss. Buffers become arguments as they are met."""
+        program, remaining = self.captured.program, iter(inputs)
+        specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
+        env: dict[Node, object] = {}
+        for node in program.graph.nodes:
+            if node.op != "placeholder":
+                continue
+            spec = specs[node.name]
+            if spec.kind == InputKind.USER_INPUT:
+                env[node] = next(remaining)
+                self._pinned[node] = "an input"
+            elif not node.users:
+                continue
+            elif spec.kind == InputKind.PARAMETER:
+                env[node] = parameters[self.captured.names[local_name(spec.target)]]
+                self._pinned[node] = f"parameter '{local_name(spec.target)}'"
+            elif spec.kind == InputKind.BUFFER:
+                name = local_name(spec.target)
+                env[node] = self._state(self.captured.buffers[name], name)
+                self._pinned[node] = f"buffer '{name}'"
+            elif spec.kind == InputKind.CONSTANT_TENSOR:
+                tensor = program.constants[spec.target]
+                if isinstance(tensor, torch.nn.Parameter):
+                    raise HoneError(f"capture: a parameter of shape {tuple(tensor.shape)} is not part of the model: "
+                                    "register the module that holds it as a submodule")
+                env[node] = self._state(tensor, local_name(spec.target))
+            else:
+                raise HoneError(f"capture: argument '{node.name}' of kind {spec.kind.name} is not supported")
+        results = self._graph(program.graph_module, env)
+        return results[0]
+
+    def _state(self, tensor: torch.Tensor, name: str) -> Value:
+        """A buffer or constant: written into the graph where its values follow a rule or are few, else an argument."""
+        type = type_of(tensor, name)
+        value = structured_constant(self.b, tensor, type)
+        if value is not None:
+            return value
+        if tensor.numel() * tensor.element_size() <= _INLINE_BYTES:
+            return self.b.constant(tensor.flatten().tolist(), type)
+        if has_equal_halves(tensor):  # stored once, so that the graph itself shows the repetition
+            tensor = tensor.chunk(2, dim=-1)[0]
+        self.constants[name] = tensor
+        value = self.b.argument(type_of(tensor, name), "buffer", name, init={"dist": "file"})
+        return value if value.type == type else self.b.concat([value, value], value.rank - 1)
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def _graph(self, module: GraphModule, env: dict[Node, object]) -> list:
+        order = {node: index for index, node in enumerate(module.graph.nodes)}
+        for node in module.graph.nodes:
+            if node.op == "output":
+                return [env[x] if isinstance(x, Node) else x for x in _flat(node.args[0])]
+            if node.op == "placeholder":
+                continue
+            self.b.location = _location(node)
+            try:
+                env[node] = self._node(module, node, env, order)
+            except _PlacedError:
+                raise
+            except HoneError as error:
+                raise _PlacedError(_placed(node, str(error))) from None
+        raise AssertionError("a graph without output")
+
+    def _node(self, module: GraphModule, node: Node, env: dict, order: dict[Node, int]):
+        if node.op == "get_attr":
+            attribute = operator.attrgetter(node.target)(module)
+            return attribute if isinstance(attribute, GraphModule) else self._state(attribute, local_name(node.target))
+        args = torch.fx.map_arg(node.args, lambda x: env[x])
+        if node.target is operator.getitem:
+            self._storage[node] = self._root(node.args[0])
+            return args[0][args[1]]
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            return self._region(node, args)
+        if not isinstance(node.target, torch._ops.OpOverload):
+            raise HoneError(f"{_name(node)} is not a tensor operator")
+        if node.target.namespace != "aten":
+            raise HoneError(f"operator {_name(node)} is not supported")
+        name = str(node.target).removeprefix("aten.")
+        if name.startswith(("_assert", "sym_constrain", "_functional_assert")):
+            return None
+        kwargs = torch.fx.map_arg(node.kwargs, lambda x: env[x])
+        bound = _bind(node.target._schema, args, kwargs)
+        self._check_complex(node)
+        if name.split(".")[0].endswith("_") and not name.startswith("__"):
+            return self._in_place(name, bound, node, env, order)
+        if name not in TABLE:
+            raise HoneError(f"operator aten.{name} is not supported")
+        result = TABLE[name](self.b, **bound)
+        self._note_view(node)
+        self._check(node, result)
+        return result
+
+    def _region(self, node: Node, args: Sequence):
+        name = str(node.target)
+        if name == "wrap_with_set_grad_enabled":
+            enabled, module, operands = args[0], args[1], args[2:]
+            results = self._inline(module, operands)
+            return results if enabled else [self.b.stop_gradient(x) if isinstance(x, Value) else x for x in results]
+        if name == "wrap_with_autocast":
+            if args[2]:
+                raise HoneError("a torch.autocast region is not supported: precision is chosen when compiling")
+            return self._inline(args[4], args[5:])
+        raise HoneError(f"operator {name} is not supported")
+
+    def _inline(self, module: GraphModule, operands: Sequence) -> list:
+        inner = [node for node in module.graph.nodes if node.op == "placeholder"]
+        self._pinned |= {node: "a tensor from outside its region" for node in inner}
+        return self._graph(module, dict(zip(inner, operands)))
+
+    # -- views and in-place operators ---------------------------------------------------------------------------------
+
+    def _root(self, node: Node) -> Node:
+        return self._storage.get(node, node)
+
+    def _note_view(self, node: Node) -> None:
+        """Remembers whose storage a view shares, by the overload's schema."""
+        arguments = node.target._schema.arguments if hasattr(node.target, "_schema") else ()
+        for argument, source in zip(arguments, node.args):
+            if argument.alias_info is not None and isinstance(source, Node):
+                self._storage[node] = self._root(source)
+
+    def _in_place(self, name: str, bound: dict, node: Node, env: dict, order: dict[Node, int]) -> Value:
+        """`x.op_(...)` as a new value for `x`, where nothing else looks at the changed storage afterwards."""
+        base, overload = name.split(".", 1)
+        functional = f"{base[:-1]}.{overload}"
+        if functional not in TABLE:
+            raise HoneError(f"operator aten.{name} is not supported")
+        written = node.args[0]
+        root, same = self._root(written), self._renamed.setdefault(written, [written])
+        if root in self._pinned:
+            raise HoneError(f"aten.{name} changes {self._pinned[root]} in place, which is not supported")
+        for other in env:
+            if other not in same and self._root(other) is root and any(order[user] > order[node] for user in other.users):
+                raise HoneError(f"aten.{name} changes a tensor that is read later through another view of it: "
+                                "write it without the underscore")
+        target = bound["self"]
+        result = self.b.cast(TABLE[functional](self.b, **bound), target.dtype)
+        if result.shape != target.shape:
+            raise HoneError(f"aten.{name} does not keep the shape {list(target.shape)}")
+        same.append(node)
+        self._storage[node] = root
+        for alias in same:
+            self._renamed[alias] = same
+            env[alias] = result
+        return result
+
+    # -- checks -------------------------------------------------------------------------------------------------------
+
+    def _check_complex(self, node: Node) -> None:
+        for value in _flat(node.meta.get("val")):
+            if isinstance(value, torch.Tensor) and value.is_complex():
+                raise HoneError(f"{_name(node)} makes a complex tensor: write the rotation with cos and sin")
+
+    def _check(self, node: Node, result) -> None:
+        """The emitter's result must have the type torch says: a wrong table entry stops here, not in the compiler."""
+        for expected, value in zip(_flat(node.meta.get("val")), _flat(result)):
+            if isinstance(expected, torch.Tensor) and isinstance(value, Value):
+                wanted = type_of(expected, _name(node))
+                if wanted != value.type:
+                    raise HoneError(f"{_name(node)} was imported as {value.type}, PyTorch makes it {wanted}")
+
+
+def _bind(schema, args: Sequence, kwargs: dict) -> dict:
+    """Arguments by schema name: given ones only, element types as strings, placement dropped."""
+    bound = dict(zip((a.name for a in schema.arguments), args)) | dict(kwargs)
+    optional = {a.name for a in schema.arguments if a.has_default_value() and a.default_value is None}
+    result = {}
+    for name, value in bound.items():
+        if name in _PLACEMENT or value is None and name in optional:
+            continue
+        if isinstance(value, torch.dtype):
+            if value not in DTYPES:
+                raise HoneError(f"element type {value} is not supported")
+            value = DTYPES[value]
+        result[name] = value
+    return result
+
+
+def _flat(value) -> list:
+    return [x for item in value for x in _flat(item)] if isinstance(value, (list, tuple)) else [value]
+
+
+def _name(node: Node) -> str:
+    return str(node.target) if not callable(node.target) or hasattr(node.target, "_schema") else \
+        getattr(node.target, "__name__", str(node.target))
+
+
+def _location(node: Node) -> Location:
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    module = local_name(stack[-1][0]) if stack else ""
+    file, line = user_frame(frames_of(node.meta.get("stack_trace"))) or ("", 0)
+    return Location(module, file, line)
+
+
+def _placed(node: Node, message: str) -> str:
+    """`message` with where in the user's program it belongs."""
+    location = _location(node)
+    place = f"{location.file}:{location.line}: " if location.file else ""
+    within = f" (in module '{location.module}')" if location.module else ""
+    return f"{place}{message}{within}"

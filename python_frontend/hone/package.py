@@ -1,0 +1,118 @@
+"""Writes a package directory: graph.mlir, manifest.json and safetensors files. Standard library only."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import struct
+import tempfile
+from dataclasses import dataclass
+from typing import Iterator, Mapping, Union
+
+from .emit import emit
+from .errors import HoneError
+from .graph import Argument, Graph, Type
+
+SCHEMA = 1
+
+# Names of element types in a safetensors header.
+SAFETENSORS_DTYPES = {"f64": "F64", "f32": "F32", "bf16": "BF16", "f16": "F16", "i64": "I64", "i32": "I32", "i8": "I8", "i1": "BOOL"}
+
+GRAPH, MANIFEST = "graph.mlir", "manifest.json"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor's bytes, little-endian and row-major."""
+
+    type: Type
+    data: Union[bytes, memoryview]
+
+
+def write_package(path: str, graph: Graph, producer: dict[str, str], files: Mapping[str, Mapping[str, Tensor]]) -> None:
+    """Writes the package `path`, replacing one that is there; nothing is left half-written.
+
+    `files` maps names of safetensors files to their tensors; empty ones are not written.
+    Raises HoneError where `path` cannot be written or holds something else than a package.
+    """
+    path = os.path.abspath(path)
+    if os.path.lexists(path) and not os.path.isfile(os.path.join(path, MANIFEST)):
+        raise HoneError(f"{path}: exists and is not a package, nothing was written")
+    text = emit(graph)
+    with _replacing(path) as folder:
+        _write(os.path.join(folder, GRAPH), text.encode())
+        manifest = json.dumps(_manifest(graph, text, producer), indent=1, ensure_ascii=False)
+        _write(os.path.join(folder, MANIFEST), (manifest + "\n").encode())
+        for name, tensors in files.items():
+            if tensors:
+                write_safetensors(os.path.join(folder, name), tensors)
+
+
+@contextlib.contextmanager
+def _replacing(path: str) -> Iterator[str]:
+    """A fresh folder that takes the place of `path` when the block ends without error."""
+    try:
+        folder = tempfile.mkdtemp(prefix=os.path.basename(path) + ".", dir=os.path.dirname(path))
+    except OSError as error:
+        raise HoneError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        os.chmod(folder, 0o755)
+        yield folder
+        old = folder + ".old"
+        if os.path.lexists(path):
+            os.rename(path, old)
+        os.rename(folder, path)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise HoneError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def _manifest(graph: Graph, text: str, producer: dict[str, str]) -> dict:
+    loss = {"kind": "loss", "dtype": graph.loss.dtype, "shape": list(graph.loss.shape)}
+    return {
+        "schema": SCHEMA,
+        "producer": producer,
+        "model": graph.model,
+        "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
+        "arguments": [_entry(argument) for argument in graph.arguments],
+        "results": [loss],
+        "optimizer": graph.optimizer,
+    }
+
+
+def _entry(argument: Argument) -> dict:
+    type = argument.value.type
+    entry: dict = {"fqn": argument.fqn, "kind": argument.kind, "dtype": type.dtype, "shape": list(type.shape)}
+    if argument.aliases:
+        entry["aliases"] = list(argument.aliases)
+    for name in ("role", "vocab"):
+        if (fact := getattr(argument, name)) is not None:
+            entry[name] = fact
+    return entry
+
+
+def write_safetensors(path: str, tensors: Mapping[str, Tensor]) -> None:
+    """Names in order, data 8-byte aligned after the header."""
+    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    for name, tensor in tensors.items():
+        size = len(tensor.data)
+        header[name] = {"dtype": SAFETENSORS_DTYPES[tensor.type.dtype], "shape": list(tensor.type.shape),
+                        "data_offsets": [offset, offset + size]}
+        offset += size
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for tensor in tensors.values():
+            file.write(tensor.data)

@@ -1,0 +1,49 @@
+"""hone.load: a trained result back into the PyTorch module it came from."""
+
+from __future__ import annotations
+
+import torch
+
+from .errors import HoneError
+
+
+def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
+    """Copies the parameters in the safetensors file `path` into `model`, in place, and returns it.
+
+    Strict: every parameter of the model must be in the file under one of its names, with its shape, and nothing else may
+    be there but buffers of the model. Tied parameters are one tensor before and after. Values are converted to the
+    parameter's element type and device. Raises HoneError, before anything is changed, where the two do not fit.
+
+    The same without this package: `model.load_state_dict(safetensors.torch.load_file(path), strict=False)`; tied names
+    and buffers that the file leaves out are what `strict=False` allows.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise HoneError(f"{path}: cannot be read as safetensors: {str(error).splitlines()[0]}") from None
+    names: dict[int, list[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(name)
+    found: dict[str, str] = {}
+    for name, parameter in model.named_parameters():
+        held = [alias for alias in names[id(parameter)] if alias in tensors]
+        if not held:
+            raise HoneError(f"{path}: has no tensor '{name}', a parameter of the model")
+        shape = tuple(tensors[held[0]].shape)
+        if shape != tuple(parameter.shape):
+            raise HoneError(f"{path}: tensor '{held[0]}' has shape {list(shape)}, the model's has {list(parameter.shape)}")
+        found[name] = held[0]
+    known = {name for group in names.values() for name in group} | {name for name, _ in model.named_buffers()}
+    extra = sorted(set(tensors) - known)
+    if extra:
+        raise HoneError(f"{path}: tensor '{extra[0]}' is no parameter of the model")
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[found[name]])
+        for name, buffer in model.named_buffers():
+            if name in tensors:
+                buffer.copy_(tensors[name])
+    return model
