@@ -1,0 +1,91 @@
+//===- Files.h - Reading by mapping, writing by renaming ------------------===//
+
+#ifndef HONERT_CHECKPOINT_FILES_H
+#define HONERT_CHECKPOINT_FILES_H
+
+#include "core/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace honert {
+
+/// A whole regular file, mapped for reading.
+class MappedFile {
+public:
+  MappedFile() = default;
+  ~MappedFile();
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+
+  Status open(const std::string &path);
+
+  const char *data() const { return base; }
+  int64_t size() const { return bytes; }
+  std::string_view view() const { return {base, static_cast<size_t>(bytes)}; }
+
+private:
+  const char *base = nullptr;
+  int64_t bytes = 0;
+};
+
+/// A file that appears under its name complete, or not at all: written beside
+/// it, synced, renamed.
+class AtomicFile {
+public:
+  AtomicFile() = default;
+  /// Removes what was written unless commit() succeeded.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+
+  Status create(const std::string &path);
+  Status write(const void *data, int64_t bytes);
+  /// Size and checksum of what was written so far.
+  int64_t written() const { return bytes; }
+  Status commit();
+
+private:
+  Status failed(const char *what);
+
+  std::string path, temporary;
+  int descriptor = -1;
+  int64_t bytes = 0;
+};
+
+/// 64-bit checksum of a stream of bytes, at memory speed. Any change inside
+/// one 8-byte word changes it: every step is a bijection of that word.
+class Checksum {
+public:
+  void add(const void *data, int64_t bytes);
+  uint64_t value() const;
+
+private:
+  void addBlock(const unsigned char *block);
+
+  uint64_t lanes[4] = {0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F,
+                       0x165667B19E3779F9, 0x27D4EB2F165667C5};
+  unsigned char pending[32];
+  int pendingBytes = 0;
+  uint64_t total = 0;
+};
+
+/// Splits "a/b/c" into "a/b" and "c"; the folder of "c" is ".".
+std::string folderOf(const std::string &path);
+std::string baseName(const std::string &path);
+bool isFolder(const std::string &path);
+bool fileExists(const std::string &path);
+/// Names in a folder, sorted; empty if it cannot be read.
+std::vector<std::string> listFolder(const std::string &path);
+/// Removes a folder and the files in it (no folders below).
+void removeFolder(const std::string &path);
+Status makeFolder(const std::string &path);
+Status syncFolder(const std::string &path);
+/// A new file can be made at `path`; found out by making one beside it.
+Status checkWritable(const std::string &path);
+
+} // namespace honert
+
+#endif // HONERT_CHECKPOINT_FILES_H

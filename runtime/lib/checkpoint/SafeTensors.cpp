@@ -1,0 +1,225 @@
+//===- SafeTensors.cpp - Tensors by name in a file ------------------------===//
+
+#include "checkpoint/SafeTensors.h"
+#include "core/Json.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace honert;
+
+/// The cap of the format's reference reader.
+constexpr int64_t maxHeaderBytes = 100'000'000;
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+Status SafeTensors::open(const std::string &path) {
+  name = path;
+  HONERT_TRY(file.open(path));
+  if (file.size() < 8)
+    return Status::error(format("%s: has %lld bytes, wanted a safetensors file "
+                                "(8 bytes header length first)",
+                                path.c_str(),
+                                static_cast<long long>(file.size())));
+  uint64_t headerBytes;
+  std::memcpy(&headerBytes, file.data(), 8);
+  if (headerBytes > static_cast<uint64_t>(maxHeaderBytes))
+    return Status::error(
+        format("%s: header of %llu bytes, wanted at most %lld (is it a "
+               "safetensors file?)",
+               path.c_str(), static_cast<unsigned long long>(headerBytes),
+               static_cast<long long>(maxHeaderBytes)));
+  auto length = static_cast<int64_t>(headerBytes);
+  if (length > file.size() - 8)
+    return Status::error(format(
+        "%s: header of %lld bytes in a file of %lld: truncated", path.c_str(),
+        static_cast<long long>(length), static_cast<long long>(file.size())));
+  body = file.data() + 8 + length;
+  bodyBytes = file.size() - 8 - length;
+  HONERT_TRY(readHeader(file.view().substr(8, headerBytes)));
+  return checkLayout();
+}
+
+namespace {
+struct Entry {
+  std::string dtype;
+  Shape shape;
+  std::vector<uint64_t> range;
+};
+} // namespace
+
+static bool readSizes(JsonReader &json, std::vector<uint64_t> &sizes) {
+  return json.readArray([&] {
+    uint64_t size;
+    if (!json.readUnsigned(size))
+      return false;
+    sizes.push_back(size);
+    return sizes.size() <= 64 || json.fail("more than 64 numbers in a list");
+  });
+}
+
+static bool readEntry(JsonReader &json, Entry &entry) {
+  bool hasShape = false;
+  bool read = json.readObject([&](const std::string &key) {
+    if (key == "dtype")
+      return json.readString(entry.dtype);
+    if (key == "data_offsets")
+      return readSizes(json, entry.range);
+    if (key != "shape")
+      return json.fail("unknown key '" + key + "'");
+    hasShape = true;
+    std::vector<uint64_t> sizes;
+    if (!readSizes(json, sizes))
+      return false;
+    for (uint64_t size : sizes) {
+      if (size > INT64_MAX)
+        return json.fail("a size exceeds 63 bits");
+      entry.shape.push_back(static_cast<int64_t>(size));
+    }
+    return true;
+  });
+  if (!read)
+    return false;
+  if (entry.dtype.empty() || !hasShape || entry.range.size() != 2)
+    return json.fail("wanted dtype, shape and two data_offsets");
+  return true;
+}
+
+/// Turns a header entry into a view of the body; empty if it was fine.
+static std::string resolve(const Entry &entry, const char *body,
+                           int64_t bodyBytes, TensorView &view) {
+  std::optional<DType> dtype = dtypeFromSafetensors(entry.dtype);
+  if (!dtype)
+    return "has dtype " + entry.dtype +
+           ", wanted F32, F64, BF16, F16, I64, I32, I8 or BOOL";
+  uint64_t begin = entry.range[0], end = entry.range[1];
+  if (begin > end || end > static_cast<uint64_t>(bodyBytes))
+    return format("has bytes %llu to %llu, wanted a range within %lld",
+                  static_cast<unsigned long long>(begin),
+                  static_cast<unsigned long long>(end),
+                  static_cast<long long>(bodyBytes));
+  std::optional<int64_t> bytes = byteCount(*dtype, entry.shape);
+  if (!bytes || *bytes != static_cast<int64_t>(end - begin))
+    return format("has %llu bytes, wanted those of %s of shape %s",
+                  static_cast<unsigned long long>(end - begin),
+                  entry.dtype.c_str(), toString(entry.shape).c_str());
+  view = {*dtype, entry.shape, body + begin, *bytes};
+  return "";
+}
+
+Status SafeTensors::readHeader(std::string_view header) {
+  JsonReader json(header);
+  Status problem;
+  bool read = json.readObject([&](const std::string &key) {
+    if (key == "__metadata__")
+      return json.readObject([&](const std::string &) {
+        std::string ignored;
+        return json.readString(ignored);
+      });
+    Entry entry;
+    if (!readEntry(json, entry))
+      return json.fail("tensor '" + key + "' is described wrongly");
+    std::string mistake = resolve(entry, body, bodyBytes, entries[key]);
+    if (mistake.empty())
+      return true;
+    problem = Status::error(name + ": tensor '" + key + "' " + mistake);
+    return json.fail(mistake);
+  });
+  if (!problem.ok())
+    return problem;
+  if (!read || !json.readEnd())
+    return Status::error(format("%s: header, byte %zu: %s", name.c_str(),
+                                json.position() + 8, json.mistake().c_str()));
+  return Status();
+}
+
+Status SafeTensors::checkLayout() const {
+  using Named = std::pair<const std::string, TensorView>;
+  std::vector<const Named *> order;
+  for (const Named &entry : entries)
+    order.push_back(&entry);
+  std::sort(order.begin(), order.end(), [](const Named *x, const Named *y) {
+    return std::make_pair(x->second.data, x->second.bytes) <
+           std::make_pair(y->second.data, y->second.bytes);
+  });
+  const char *end = body;
+  for (const Named *entry : order) {
+    if (entry->second.data != end)
+      return Status::error(
+          format("%s: tensor '%s' starts at byte %lld of the data, wanted %lld "
+                 "(no holes, no overlaps)",
+                 name.c_str(), entry->first.c_str(),
+                 static_cast<long long>(entry->second.data - body),
+                 static_cast<long long>(end - body)));
+    end += entry->second.bytes;
+  }
+  if (end != body + bodyBytes)
+    return Status::error(
+        format("%s: %lld bytes after the last tensor", name.c_str(),
+               static_cast<long long>(body + bodyBytes - end)));
+  return Status();
+}
+
+const TensorView *SafeTensors::find(const std::string &tensor) const {
+  auto found = entries.find(tensor);
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static std::string makeHeader(const std::vector<TensorSource> &tensors,
+                              const std::map<std::string, std::string> &meta) {
+  std::string text = "{\"__metadata__\":{";
+  for (const auto &[key, value] : meta)
+    text += (text.back() == '{' ? "" : ",") + quoteJson(key) + ":" +
+            quoteJson(value);
+  text += "}";
+  int64_t offset = 0;
+  for (const TensorSource &tensor : tensors) {
+    int64_t end = offset + *byteCount(tensor.storedDtype, tensor.shape);
+    text += "," + quoteJson(tensor.name) + ":{\"dtype\":\"" +
+            safetensorsName(tensor.storedDtype) +
+            "\",\"shape\":" + toString(tensor.shape) +
+            format(",\"data_offsets\":[%lld,%lld]}",
+                   static_cast<long long>(offset), static_cast<long long>(end));
+    offset = end;
+  }
+  text += "}";
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+Status honert::writeSafeTensors(
+    const std::string &path, const std::vector<TensorSource> &tensors,
+    const std::map<std::string, std::string> &metadata, Checksum *checksum) {
+  AtomicFile file;
+  HONERT_TRY(file.create(path));
+  auto write = [&](const void *data, int64_t bytes) {
+    if (checksum)
+      checksum->add(data, bytes);
+    return file.write(data, bytes);
+  };
+  std::string header = makeHeader(tensors, metadata);
+  uint64_t length = header.size();
+  HONERT_TRY(write(&length, 8));
+  HONERT_TRY(write(header.data(), static_cast<int64_t>(header.size())));
+  std::vector<char> converted;
+  for (const TensorSource &tensor : tensors) {
+    int64_t count = *elementCount(tensor.shape);
+    if (tensor.dtype == tensor.storedDtype) {
+      HONERT_TRY(write(tensor.data, count * byteWidth(tensor.dtype)));
+      continue;
+    }
+    int64_t from = byteWidth(tensor.dtype), to = byteWidth(tensor.storedDtype);
+    converted.resize(static_cast<size_t>(count * to));
+    for (int64_t i = 0; i < count; ++i)
+      storeElement(tensor.storedDtype, converted.data() + i * to,
+                   loadElement(tensor.dtype, tensor.data + i * from));
+    HONERT_TRY(write(converted.data(), count * to));
+  }
+  return file.commit();
+}

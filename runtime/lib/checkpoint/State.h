@@ -1,0 +1,45 @@
+//===- State.h - A program's tensors from and to files --------------------===//
+
+#ifndef HONERT_CHECKPOINT_STATE_H
+#define HONERT_CHECKPOINT_STATE_H
+
+#include "checkpoint/SafeTensors.h"
+#include "core/Arena.h"
+#include "core/Program.h"
+#include "cpu/Parallel.h"
+
+#include <set>
+
+namespace honert {
+
+/// Arguments that have their value.
+using Filled = std::set<const Argument *>;
+
+/// Parameters and buffers from a weights file, under their names or aliases
+/// (both: they must be equal). fp32 is widened for an fp64 program. Errors: a
+/// parameter is missing, a tensor is unknown, shape or element type differ.
+/// Buffers may be missing. Values that are not finite are named on stderr.
+Status loadWeights(const std::string &path, const Program &program,
+                   Arena &arena, Filled &filled);
+
+/// Every param, buffer and opt argument from a checkpoint's file, exactly.
+Status loadState(const std::string &path, const Program &program, Arena &arena);
+
+/// The start of a fresh run: `initFile` if given, then values in the
+/// executable, constants of the package, and generated values by `seed`.
+Status startState(const std::string &initFile, const Program &program,
+                  uint64_t seed, const ThreadPool &pool, Arena &arena);
+
+/// Parameters and buffers under their names, in fp32 where the program is in
+/// fp64, for PyTorch; constants are left out.
+Status saveWeights(const std::string &path, const Program &program,
+                   const Arena &arena,
+                   std::map<std::string, std::string> metadata);
+
+/// Everything loadState() reads.
+Status saveState(const std::string &path, const Program &program,
+                 const Arena &arena, Checksum *checksum);
+
+} // namespace honert
+
+#endif // HONERT_CHECKPOINT_STATE_H

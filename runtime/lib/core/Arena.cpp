@@ -1,0 +1,45 @@
+//===- Arena.cpp - The one block of memory a program runs in --------------===//
+
+#include "core/Arena.h"
+#include "core/Types.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace honert;
+
+constexpr int64_t hugePage = 2 << 20;
+
+Arena::~Arena() {
+  if (mapping)
+    munmap(mapping, static_cast<size_t>(mappedBytes));
+}
+
+Status Arena::allocate(int64_t bytes, const char *what) {
+  int64_t physical =
+      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  auto tooLarge = [&] {
+    return Status::error(format("%s needs %s; this machine has %s of memory",
+                                what, formatBytes(bytes).c_str(),
+                                formatBytes(physical).c_str()));
+  };
+  // The kernel grants more than there is and kills the process later: refuse
+  // here, where it can still be said.
+  if (bytes > physical || bytes > INT64_MAX - 2 * hugePage)
+    return tooLarge();
+  mappedBytes = (bytes + hugePage - 1) / hugePage * hugePage + hugePage;
+  void *memory =
+      mmap(nullptr, static_cast<size_t>(mappedBytes), PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return tooLarge();
+  mapping = memory;
+  auto address = reinterpret_cast<uintptr_t>(memory);
+  uintptr_t aligned = (address + hugePage - 1) / hugePage * hugePage;
+  base = static_cast<char *>(memory) + (aligned - address);
+  size = bytes;
+  // A wish: without huge pages everything works, more slowly.
+  (void)madvise(base, static_cast<size_t>(mappedBytes - hugePage),
+                MADV_HUGEPAGE);
+  return Status();
+}

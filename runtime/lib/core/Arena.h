@@ -1,0 +1,36 @@
+//===- Arena.h - The one block of memory a program runs in ----------------===//
+
+#ifndef HONERT_CORE_ARENA_H
+#define HONERT_CORE_ARENA_H
+
+#include "core/Status.h"
+
+#include <cstdint>
+
+namespace honert {
+
+/// Zeroed memory aligned to 2 MiB, in huge pages where the system gives them.
+class Arena {
+public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena &) = delete;
+  Arena &operator=(const Arena &) = delete;
+
+  /// Reserves `bytes`, which `what` names in errors ("the arena"). Refuses
+  /// more than the machine has. To be called once.
+  Status allocate(int64_t bytes, const char *what);
+
+  char *at(int64_t offset) const { return base + offset; }
+  int64_t bytes() const { return size; }
+
+private:
+  char *base = nullptr;
+  int64_t size = 0;
+  void *mapping = nullptr;
+  int64_t mappedBytes = 0;
+};
+
+} // namespace honert
+
+#endif // HONERT_CORE_ARENA_H

@@ -1,0 +1,209 @@
+//===- CheckProgram.cpp - What a described program must satisfy -----------===//
+
+#include "core/Program.h"
+
+#include <cmath>
+#include <set>
+
+using namespace honert;
+
+namespace {
+/// Checks that byte ranges lie in an arena of the given size.
+class Bounds {
+public:
+  explicit Bounds(int64_t arenaBytes) : arenaBytes(arenaBytes) {}
+
+  bool contains(int64_t offset, int64_t bytes) const {
+    return offset >= 0 && bytes >= 0 && bytes <= arenaBytes &&
+           offset <= arenaBytes - bytes;
+  }
+
+private:
+  int64_t arenaBytes;
+};
+} // namespace
+
+static Status broken(const std::string &what) {
+  return Status::error("program: " + what);
+}
+
+static Status checkArgument(const Argument &argument, const Bounds &bounds) {
+  const char *fqn = argument.fqn.c_str();
+  if (argument.fqn.empty())
+    return broken("an argument has no name");
+  if (argument.bytes < 0)
+    return broken(format("argument '%s' of shape %s has no valid size", fqn,
+                         toString(argument.dims).c_str()));
+  if (argument.offset % 64 != 0 ||
+      !bounds.contains(argument.offset, argument.bytes))
+    return broken(format("argument '%s' at offset %lld is outside the arena or "
+                         "not a multiple of 64",
+                         fqn, static_cast<long long>(argument.offset)));
+  if (argument.data && argument.dataBytes != argument.bytes)
+    return broken(format("argument '%s' has %lld bytes, but its value %lld",
+                         fqn, static_cast<long long>(argument.bytes),
+                         static_cast<long long>(argument.dataBytes)));
+  if (argument.role != Role::none &&
+      (argument.kind != Kind::input || argument.dims.empty() ||
+       (argument.dtype != DType::i64 && argument.dtype != DType::i32)))
+    return broken(format("argument '%s' is fed with tokens, but is %s of rank "
+                         "%zu (wanted an i64 or i32 input of rank 1 or more)",
+                         fqn, name(argument.dtype), argument.dims.size()));
+  if (argument.kind == Kind::rng &&
+      (argument.dtype != DType::i64 || argument.dims != Shape{3}))
+    return broken(format("argument '%s' of kind rng is not [3] x i64", fqn));
+  if (argument.kind == Kind::scalar && !argument.dims.empty())
+    return broken(format("argument '%s' of kind scalar has shape %s", fqn,
+                         toString(argument.dims).c_str()));
+  return Status();
+}
+
+/// One past the last element that an operand of a matmul touches, in bytes;
+/// -1 if there is none such.
+static int64_t extentBytes(const int64_t *strides, int64_t batch, int64_t rows,
+                           int64_t cols) {
+  int64_t sizes[] = {batch, rows, cols}, last = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (sizes[i] == 0)
+      return 0;
+    int64_t step;
+    if (strides[i] < 0 ||
+        __builtin_mul_overflow(strides[i], sizes[i] - 1, &step) ||
+        __builtin_add_overflow(last, step, &last))
+      return -1;
+  }
+  return last > INT64_MAX / 4 - 1 ? -1 : (last + 1) * 4;
+}
+
+static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
+                          const Bounds &bounds) {
+  const int64_t *s = matmul.strides.data();
+  if (matmul.batch < 0 || matmul.m < 0 || matmul.n < 0 || matmul.k < 0)
+    return broken(format("matmul %s has a negative size", name.c_str()));
+  auto inside = [&](int64_t offset, const int64_t *strides, int64_t rows,
+                    int64_t cols) {
+    return bounds.contains(offset,
+                           extentBytes(strides, matmul.batch, rows, cols));
+  };
+  int64_t sizes[] = {matmul.batch, matmul.m, matmul.n};
+  for (int i = 0; i < 3; ++i)
+    if (sizes[i] > 1 && s[6 + i] == 0)
+      return broken(
+          format("matmul %s writes elements over each other", name.c_str()));
+  bool fits = inside(matmul.a, s, matmul.m, matmul.k) &&
+              inside(matmul.b, s + 3, matmul.k, matmul.n) &&
+              inside(matmul.c, s + 6, matmul.m, matmul.n) &&
+              (matmul.addend == -1 ||
+               inside(matmul.addend, s + 9, matmul.m, matmul.n)) &&
+              (matmul.bias == -1 || bounds.contains(matmul.bias, matmul.n * 4));
+  if (!fits)
+    return broken(format("matmul %s reaches outside the arena", name.c_str()));
+  return Status();
+}
+
+static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
+  const char *name = launch.name.c_str();
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+    return checkMatmul(launch.name, *matmul, bounds);
+  if (auto *zero = std::get_if<ZeroLaunch>(&launch.action)) {
+    if (!bounds.contains(zero->offset, zero->bytes))
+      return broken("a zeroed range is outside the arena");
+  } else if (auto *kernel = std::get_if<KernelLaunch>(&launch.action)) {
+    if (!kernel->kernel || kernel->items < 0 || kernel->grain < 1)
+      return broken(
+          format("launch %s: items %lld, grain %lld (wanted a kernel, "
+                 "items >= 0 and grain >= 1)",
+                 name, static_cast<long long>(kernel->items),
+                 static_cast<long long>(kernel->grain)));
+    for (int64_t offset : kernel->offsets)
+      if (!bounds.contains(offset, 0))
+        return broken(format("launch %s has a buffer outside the arena", name));
+  } else if (auto *call = std::get_if<CallbackLaunch>(&launch.action)) {
+    if (!call->callback)
+      return broken(format("function %s has a null callback", name));
+  }
+  return Status();
+}
+
+static Status checkFunction(const Function &function, const Bounds &bounds) {
+  for (const Launch &launch : function.launches)
+    HONERT_TRY(checkLaunch(launch, bounds));
+  for (const Result &result : function.results) {
+    std::optional<int64_t> bytes = byteCount(result.dtype, result.dims);
+    if (!bytes || !bounds.contains(result.offset, *bytes))
+      return broken(format("result '%s' of %s is outside the arena",
+                           result.name.c_str(), function.name.c_str()));
+    bool isScalar = result.name == "loss" || result.name == "grad_norm";
+    if (isScalar && (!isFloat(result.dtype) || *elementCount(result.dims) != 1))
+      return broken(format("result '%s' of %s is not one float",
+                           result.name.c_str(), function.name.c_str()));
+  }
+  return Status();
+}
+
+/// The functions that train are there, and a loss comes out of them.
+static Status checkEntryPoints(const Program &program) {
+  const Function *step = program.function("step");
+  const Function *accumulate = program.function("accumulate");
+  if (step) {
+    if (!step->result("loss"))
+      return broken("function 'step' has no result 'loss'");
+  } else {
+    if (!accumulate || !program.function("update"))
+      return broken("there is neither 'step' nor 'accumulate' and 'update'");
+    if (!program.argument(Kind::scalar, "loss"))
+      return broken("'accumulate' has no argument 'loss' to add to");
+    double count = program.number("micro_batches", 1);
+    if (!(count >= 1 && count <= 1e9) || count != std::floor(count))
+      return broken(
+          format("micro_batches is %g (wanted a whole number >= 1)", count));
+  }
+  const Function *evaluate = program.function("evaluate");
+  if (evaluate && !evaluate->result("loss"))
+    return broken("function 'evaluate' has no result 'loss'");
+  return Status();
+}
+
+/// No two tensors answer to one name in a file; inputs of one role agree.
+static Status checkNames(const Program &program) {
+  std::set<std::pair<Kind, std::string>> seen;
+  std::set<std::string> fileNames;
+  for (const Argument &argument : program.arguments) {
+    if (!seen.insert({argument.kind, argument.fqn}).second)
+      return broken(format("two arguments of kind %s are called '%s'",
+                           name(argument.kind), argument.fqn.c_str()));
+    if (!argument.isState())
+      continue;
+    std::vector<std::string> names = argument.aliases;
+    names.push_back(argument.fqn);
+    for (const std::string &each : names)
+      if (!fileNames.insert(each).second)
+        return broken(format("two tensors answer to '%s'", each.c_str()));
+  }
+  const Argument *tokens = program.input(Role::tokens);
+  const Argument *targets = program.input(Role::targets);
+  if (targets && !tokens)
+    return broken("there is an input for targets, but none for tokens");
+  if (tokens && targets && tokens->dims != targets->dims)
+    return broken("tokens and targets differ in shape");
+  if (tokens && *elementCount(tokens->dims) == 0)
+    return broken("the token input is empty");
+  return Status();
+}
+
+Status Program::check() const {
+  if (!mistake.empty())
+    return broken(mistake);
+  if (number("abi", -1) != HONERT_ABI)
+    return broken(format("made for ABI %g; this runtime has ABI %d",
+                         number("abi", -1), HONERT_ABI));
+  if (arenaBytes < 0)
+    return broken("the arena has a negative size");
+  Bounds bounds(arenaBytes);
+  for (const Argument &argument : arguments)
+    HONERT_TRY(checkArgument(argument, bounds));
+  HONERT_TRY(checkNames(*this));
+  for (const Function &function : functions)
+    HONERT_TRY(checkFunction(function, bounds));
+  return checkEntryPoints(*this);
+}

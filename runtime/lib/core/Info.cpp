@@ -1,0 +1,159 @@
+//===- Info.cpp - Facts about a program and its last step -----------------===//
+
+#include "core/Info.h"
+#include "core/Json.h"
+
+#include <algorithm>
+
+using namespace honert;
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+static std::string initText(const Argument &argument) {
+  if (argument.data)
+    return "in the executable";
+  switch (argument.init) {
+  case InitKind::none:
+    return "";
+  case InitKind::constant:
+    return format("constant %g", argument.a);
+  case InitKind::normal:
+    return format("normal mean %g std %g", argument.a, argument.b);
+  case InitKind::uniform:
+    return format("uniform %g to %g", argument.a, argument.b);
+  case InitKind::file:
+    return "from a file";
+  }
+  return "";
+}
+
+static std::string feedText(const Argument &argument) {
+  static const char *const roles[] = {"--input", "tokens", "targets"};
+  std::string text = roles[static_cast<int64_t>(argument.role)];
+  if (argument.vocab > 0)
+    text += format(", ids < %lld", static_cast<long long>(argument.vocab));
+  return text;
+}
+
+static std::string argumentTable(const Program &program) {
+  size_t longest = 4;
+  for (const Argument &argument : program.arguments)
+    longest = std::max(longest, argument.fqn.size());
+  auto width = static_cast<int>(std::min<size_t>(longest, 60));
+  std::string text = format("%-7s %-*s %-5s %-18s %12s  %s\n", "kind", width,
+                            "name", "type", "shape", "offset", "value");
+  for (const Argument &argument : program.arguments) {
+    std::string value =
+        argument.kind == Kind::input ? feedText(argument) : initText(argument);
+    for (const std::string &alias : argument.aliases)
+      value += (value.empty() ? "also " : ", also ") + alias;
+    std::string row =
+        format("%-7s %-*s %-5s %-18s %12lld  %s", name(argument.kind), width,
+               argument.fqn.c_str(), name(argument.dtype),
+               toString(argument.dims).c_str(),
+               static_cast<long long>(argument.offset), value.c_str());
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
+  }
+  return text;
+}
+
+static std::string sizeLine(const std::string &name, int64_t bytes) {
+  return format("  %-24s %15lld bytes  %s\n", name.c_str(),
+                static_cast<long long>(bytes), formatBytes(bytes).c_str());
+}
+
+static std::string functionTable(const Program &program) {
+  std::string text;
+  for (const Function &function : program.functions)
+    text += format("  %-24s %zu launches\n", function.name.c_str(),
+                   function.launches.size());
+  return text;
+}
+
+std::string honert::infoText(const Program &program, const Executor *executor,
+                             const std::string &libraryError) {
+  std::string text = argumentTable(program) + "\nmemory plan\n";
+  for (const auto &[name, bytes] : program.categories)
+    text += sizeLine(name, bytes);
+  text += sizeLine("arena (peak)", program.arenaBytes);
+  if (executor)
+    text += sizeLine("library workspace", executor->workspaceBytes());
+  else
+    text += format("  %-24s unknown: %s\n", "library workspace",
+                   libraryError.c_str());
+  text += "\nfunctions\n" + functionTable(program) + "\nbuild\n";
+  for (const auto &[key, value] : program.meta)
+    text += format("  %-24s %s\n", key.c_str(), value.c_str());
+  for (const auto &[key, value] : program.numbers)
+    text += format("  %-24s %.10g\n", key.c_str(), value);
+  if (executor && !executor->libraryVersion().empty())
+    text += format("  %-24s %s\n", "matrix products",
+                   executor->libraryVersion().c_str());
+  return text;
+}
+
+std::string honert::versionText(const Program &program) {
+  std::string text = format("honert 0.1 (ABI %d)\n", HONERT_ABI);
+  for (const char *key : {"model", "compiler", "target", "fingerprint"})
+    if (std::string value = program.text(key); !value.empty())
+      text += format("%s: %s\n", key, value.c_str());
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// The last step
+//===----------------------------------------------------------------------===//
+
+static double microseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+std::string honert::chromeTrace(const std::vector<LaunchTime> &times) {
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  for (size_t i = 0; i < times.size(); ++i) {
+    const LaunchTime &time = times[i];
+    text +=
+        format("{\"name\":%s,\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":1,"
+               "\"tid\":1,\"args\":{\"location\":%s}}%s\n",
+               quoteJson(time.launch->name).c_str(),
+               microseconds(time.begin - times.front().begin),
+               microseconds(time.end - time.begin),
+               quoteJson(time.launch->location).c_str(),
+               i + 1 < times.size() ? "," : "");
+  }
+  return text + "]}\n";
+}
+
+std::string honert::profileTable(const std::vector<LaunchTime> &times) {
+  struct Sum {
+    std::string name;
+    double time = 0;
+    int64_t calls = 0;
+  };
+  std::map<std::string, Sum> byName;
+  double total = 0;
+  for (const LaunchTime &time : times) {
+    Sum &sum = byName[time.launch->name];
+    double duration = microseconds(time.end - time.begin);
+    sum.name = time.launch->name;
+    sum.time += duration;
+    ++sum.calls;
+    total += duration;
+  }
+  std::vector<Sum> sums;
+  for (const auto &entry : byName)
+    sums.push_back(entry.second);
+  std::sort(sums.begin(), sums.end(), [](const Sum &x, const Sum &y) {
+    return x.time != y.time ? x.time > y.time : x.name < y.name;
+  });
+  std::string text = format("%10s %7s %7s  %s\n", "ms", "%", "calls", "launch");
+  for (const Sum &sum : sums)
+    text += format("%10.3f %6.1f%% %7lld  %s\n", sum.time * 1e-3,
+                   total > 0 ? 100 * sum.time / total : 0,
+                   static_cast<long long>(sum.calls), sum.name.c_str());
+  return text + format("%10.3f %6.1f%% %7zu  all launches of the last step\n",
+                       total * 1e-3, 100.0, times.size());
+}

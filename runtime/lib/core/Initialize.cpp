@@ -1,0 +1,84 @@
+//===- Initialize.cpp - Values of a fresh run -----------------------------===//
+
+#include "core/Initialize.h"
+#include "core/Philox.h"
+
+#include <cmath>
+
+using namespace honert;
+
+/// FNV-1a: the stream of random numbers an argument draws from.
+static uint64_t hashOfName(const std::string &fqn) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : fqn)
+    hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+/// 24 random bits as a number in (0, 1).
+static float unitInterval(uint32_t word) {
+  return (static_cast<float>(word >> 8) + 0.5f) * 0x1p-24f;
+}
+
+/// Four values from one Philox block: uniform ones, or normal ones by Box and
+/// Muller's transform.
+static std::array<float, 4> drawFour(const Argument &argument,
+                                     const PhiloxCounter &counter,
+                                     const PhiloxKey &key) {
+  PhiloxCounter words = philox(counter, key);
+  std::array<float, 4> values;
+  if (argument.init == InitKind::uniform) {
+    for (int i = 0; i < 4; ++i)
+      values[i] = static_cast<float>(argument.a + (argument.b - argument.a) *
+                                                      unitInterval(words[i]));
+    return values;
+  }
+  for (int i = 0; i < 4; i += 2) {
+    float radius = std::sqrt(-2.0f * std::log(unitInterval(words[i])));
+    float angle = 6.2831853f * unitInterval(words[i + 1]);
+    values[i] = static_cast<float>(argument.a +
+                                   argument.b * (radius * std::cos(angle)));
+    values[i + 1] = static_cast<float>(argument.a +
+                                       argument.b * (radius * std::sin(angle)));
+  }
+  return values;
+}
+
+void honert::initialize(const Argument &argument, uint64_t seed, void *data,
+                        const ThreadPool &pool) {
+  int64_t count = *elementCount(argument.dims);
+  int64_t width = byteWidth(argument.dtype);
+  auto *bytes = static_cast<char *>(data);
+  auto store = [&](int64_t i, float value) {
+    if (argument.dtype == DType::f32)
+      reinterpret_cast<float *>(bytes)[i] = value;
+    else
+      storeElement(argument.dtype, bytes + i * width, value);
+  };
+  bool isRandom =
+      argument.init == InitKind::normal || argument.init == InitKind::uniform;
+  double constant = argument.init == InitKind::constant ? argument.a : 0;
+  if (isFloat(argument.dtype))
+    constant = static_cast<float>(constant);
+  uint64_t stream = hashOfName(argument.fqn);
+  PhiloxKey key = philoxKey(seed);
+
+  constexpr int64_t grain = 4096; // a multiple of the four values of a block
+  pool.run(count, grain, [&](int64_t lo, int64_t hi) {
+    if (!isRandom) {
+      for (int64_t i = lo; i < hi; ++i)
+        storeElement(argument.dtype, bytes + i * width, constant);
+      return;
+    }
+    for (int64_t i = lo; i < hi; i += 4) {
+      auto block = static_cast<uint64_t>(i / 4);
+      std::array<float, 4> values = drawFour(
+          argument,
+          {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
+           static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)},
+          key);
+      for (int64_t j = 0; j < 4 && i + j < hi; ++j)
+        store(i + j, values[j]);
+    }
+  });
+}

@@ -1,0 +1,56 @@
+//===- Main.cpp - The command line of a training program ------------------===//
+
+#include "core/Info.h"
+#include "core/Trainer.h"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+using namespace honert;
+
+static int report(const Status &status) {
+  if (!status.message().empty())
+    std::fprintf(stderr, "error: %s\n", status.message().c_str());
+  return status.exitCode();
+}
+
+/// --info works on a machine that lacks the library.
+static Status printInfo(const Program &program, const ThreadPool &pool) {
+  Executor executor(program, pool);
+  Status started = executor.start();
+  std::string text =
+      infoText(program, started.ok() ? &executor : nullptr, started.message());
+  std::fputs(text.c_str(), stdout);
+  return Status();
+}
+
+static Status runMain(const Program &program, int argc, char **argv) {
+  Options options;
+  HONERT_TRY(parseOptions(program, argc, argv, options));
+  if (options.help) {
+    std::fputs(helpText(argv[0]).c_str(), stdout);
+    return Status();
+  }
+  if (options.version) {
+    std::fputs(versionText(program).c_str(), stdout);
+    return Status();
+  }
+  HONERT_TRY(program.check());
+  ThreadPool pool(options.threads > 0 ? static_cast<int>(options.threads)
+                                      : availableCores());
+  if (options.info)
+    return printInfo(program, pool);
+  return Trainer(program, options, pool).run();
+}
+
+extern "C" int honert_main(honert_program *program, int argc, char **argv) {
+  // Nothing throws on purpose; the standard library does when memory ends.
+  try {
+    return report(runMain(*program, argc, argv));
+  } catch (const std::bad_alloc &) {
+    return report(Status::error("out of memory"));
+  } catch (const std::exception &exception) {
+    return report(Status::error(std::string("internal: ") + exception.what()));
+  }
+}

@@ -1,0 +1,330 @@
+//===- Options.cpp - The command line of a training program ---------------===//
+
+#include "core/Options.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <set>
+
+using namespace honert;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Where a flag's value goes; the error says what was wanted instead.
+using Reader = std::function<Status(const std::string &value)>;
+
+static Status unwanted(const std::string &value, const std::string &wanted) {
+  return Status::usage("'" + value + "', wanted " + wanted);
+}
+
+static Reader readInteger(int64_t &target, int64_t low, int64_t high,
+                          const char *wanted) {
+  return [=, &target](const std::string &value) {
+    char *end;
+    errno = 0;
+    long long number = std::strtoll(value.c_str(), &end, 10);
+    bool isDigits = !value.empty() &&
+                    value.find_first_not_of("0123456789") == std::string::npos;
+    if (!isDigits || errno != 0 || *end || number < low || number > high)
+      return unwanted(value, wanted);
+    target = number;
+    return Status();
+  };
+}
+
+static Reader readNumber(double &target, const char *wanted) {
+  return [=, &target](const std::string &value) {
+    char *end;
+    double number = std::strtod(value.c_str(), &end);
+    bool startsRight =
+        !value.empty() &&
+        (std::isdigit(static_cast<unsigned char>(value[0])) || value[0] == '.');
+    if (!startsRight || *end || !std::isfinite(number) || number < 0)
+      return unwanted(value, wanted);
+    target = number;
+    return Status();
+  };
+}
+
+static Reader readText(std::string &target) {
+  return [&target](const std::string &value) {
+    if (value.empty())
+      return unwanted(value, "a name");
+    target = value;
+    return Status();
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Flag {
+  const char *name;
+  const char *value; ///< name of the value in --help; null: takes none
+  const char *help;
+  Reader read;
+  bool mayRepeat = false;
+};
+} // namespace
+
+static std::vector<Flag> makeFlags(Options &o) {
+  constexpr int64_t many = INT64_MAX / 4;
+  auto set = [](bool &target) -> Reader {
+    return [&target](const std::string &) {
+      target = true;
+      return Status();
+    };
+  };
+  const char *count = "a whole number";
+  const char *positive = "a whole number >= 1";
+  const char *real = "a number >= 0";
+  return {
+      {"data", "FILE", "token stream to train on: llm.c, nanoGPT or .npy",
+       readText(o.data)},
+      {"input", "NAME=FILE.npy",
+       "values of another input: its shape, or [N, its shape] for N "
+       "micro-batches in turn",
+       [&o](const std::string &value) {
+         size_t equals = value.find('=');
+         if (equals == std::string::npos || equals == 0 ||
+             equals + 1 == value.size())
+           return unwanted(value, "NAME=FILE.npy");
+         o.inputs.emplace_back(value.substr(0, equals),
+                               value.substr(equals + 1));
+         return Status();
+       },
+       /*mayRepeat=*/true},
+      {"steps", "N", "train until step N (default 100; 0 trains nothing)",
+       readInteger(o.steps, 0, many, count)},
+      {"lr", "X", "learning rate (default: the optimizer's, when compiled)",
+       readNumber(o.learningRate, real)},
+      {"warmup", "N", "first raise the rate from lr/N to lr over N steps",
+       readInteger(o.warmup, 0, many, count)},
+      {"schedule", "KIND",
+       "then: constant (default), or cosine down to --min-lr at the last step",
+       [&o](const std::string &value) {
+         if (value != "constant" && value != "cosine")
+           return unwanted(value, "constant or cosine");
+         o.schedule =
+             value == "cosine" ? ScheduleKind::cosine : ScheduleKind::constant;
+         return Status();
+       }},
+      {"min-lr", "X", "rate at the end of a cosine (default: a tenth of --lr)",
+       readNumber(o.minLearningRate, real)},
+      {"weight-decay", "X", "weight decay (default: as compiled)",
+       readNumber(o.weightDecay, real)},
+      {"clip", "X",
+       "largest global gradient norm; 0: no clipping (default: as compiled)",
+       readNumber(o.clip, real)},
+      {"seed", "N", "seed of initial values, dropout and --shuffle (default 0)",
+       [&o](const std::string &value) {
+         int64_t seed;
+         HONERT_TRY(
+             readInteger(seed, 0, INT64_MAX, "a whole number < 2^63")(value));
+         o.seed = static_cast<uint64_t>(seed);
+         o.seedGiven = true;
+         return Status();
+       }},
+      {"shuffle", nullptr,
+       "visit the windows of each epoch in a random order, each once",
+       set(o.shuffle)},
+      {"threads", "N", "threads (default: the cores this process may use)",
+       readInteger(o.threads, 1, 1024, "a whole number from 1 to 1024")},
+      {"init", "FILE", "start from these weights (safetensors)",
+       readText(o.init)},
+      {"save", "FILE", "write the weights here at the end (safetensors)",
+       readText(o.save)},
+      {"checkpoint-dir", "DIR",
+       "keep the two newest checkpoints here; one is "
+       "written at the end in any case",
+       readText(o.checkpoints)},
+      {"checkpoint-every", "N", "write a checkpoint every N steps",
+       readInteger(o.checkpointEvery, 1, many, positive)},
+      {"resume", nullptr,
+       "go on from the newest good checkpoint, bit for bit, if there is one",
+       set(o.resume)},
+      {"val-data", "FILE", "token stream to validate on, at the end at least",
+       readText(o.validation)},
+      {"val-every", "N", "validate every N steps",
+       readInteger(o.validateEvery, 1, many, positive)},
+      {"val-batches", "N",
+       "batches of a validation, at most one epoch (default 20)",
+       readInteger(o.validationBatches, 1, many, positive)},
+      {"log", "FILE", "write every step and validation as a line of JSON",
+       readText(o.log)},
+      {"quiet", nullptr, "print the summary only", set(o.quiet)},
+      {"dump", "DIR",
+       "write gradients, loss and norm of the first step to "
+       "DIR/step1.safetensors",
+       readText(o.dump)},
+      {"profile", "FILE",
+       "write the times of the last step's launches (Chrome trace) and print "
+       "their sums",
+       readText(o.profile)},
+      {"info", nullptr, "print arguments, memory plan and build, and stop",
+       set(o.info)},
+      {"version", nullptr, "print the versions, and stop", set(o.version)},
+      {"help", nullptr, "print this text, and stop", set(o.help)},
+  };
+}
+
+std::string honert::helpText(const char *programName) {
+  Options ignored;
+  std::string text = format("usage: %s --data FILE [flags]\n"
+                            "Trains the compiled model. Flags are written "
+                            "--flag VALUE or --flag=VALUE.\n\n",
+                            programName);
+  for (const Flag &flag : makeFlags(ignored)) {
+    std::string left = std::string("--") + flag.name;
+    if (flag.value)
+      left += std::string(" ") + flag.value;
+    text += format("  %-24s  %s\n", left.c_str(), flag.help);
+  }
+  return text +
+         "\nStep s trains with rate lr * s / warmup while s <= warmup. Batches "
+         "follow the stream in order;\nat its end they start over. A loss or "
+         "norm that is not finite ends the run with exit code 1\nand nothing "
+         "is saved. SIGINT and SIGTERM end it after the step, saving as at the "
+         "end.\nExit codes: 0, 1 after an error, 2 for a wrong command line.\n";
+}
+
+/// Splits the arguments into flags and values and hands these to the readers.
+static Status readFlags(int argc, char **argv, Options &options,
+                        std::set<std::string> &given) {
+  std::vector<Flag> flags = makeFlags(options);
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i], value;
+    size_t equals = argument.find('=');
+    bool hasValue = equals != std::string::npos;
+    std::string name = argument.substr(0, equals);
+    auto flag = std::find_if(flags.begin(), flags.end(), [&](const Flag &each) {
+      return name == std::string("--") + each.name;
+    });
+    if (flag == flags.end())
+      return Status::usage(argument + ": unknown, wanted a flag of --help");
+    if (hasValue && !flag->value)
+      return Status::usage(name + ": takes no value, '" +
+                           argument.substr(equals + 1) + "' was given");
+    if (hasValue)
+      value = argument.substr(equals + 1);
+    else if (flag->value) {
+      if (i + 1 == argc)
+        return Status::usage(name + ": no value, wanted " + flag->value);
+      value = argv[++i];
+    }
+    if (!given.insert(flag->name).second && !flag->mayRepeat)
+      return Status::usage(name + ": given twice, wanted once");
+    if (Status status = flag->read(value); !status.ok())
+      return Status::usage(name + ": " + status.message());
+  }
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Flags that depend on each other or on the program
+//===----------------------------------------------------------------------===//
+
+static Status checkDependencies(const std::set<std::string> &given,
+                                const Options &options) {
+  static const std::pair<const char *, const char *> needs[] = {
+      {"resume", "checkpoint-dir"},  {"checkpoint-every", "checkpoint-dir"},
+      {"val-every", "val-data"},     {"val-batches", "val-data"},
+      {"min-lr", "schedule cosine"}, {"shuffle", "data"}};
+  for (auto [flag, needed] : needs) {
+    bool isThere = std::strcmp(flag, "min-lr") == 0
+                       ? options.schedule == ScheduleKind::cosine
+                       : given.count(needed) > 0;
+    if (given.count(flag) && !isThere)
+      return Status::usage(format("--%s: given without --%s", flag, needed));
+  }
+  if (given.count("min-lr") && options.minLearningRate > options.learningRate)
+    return Status::usage(format("--min-lr: %g, wanted at most --lr (%g)",
+                                options.minLearningRate, options.learningRate));
+  if (given.count("warmup") && options.warmup > options.steps)
+    return Status::usage(format("--warmup: %lld, wanted at most --steps (%lld)",
+                                static_cast<long long>(options.warmup),
+                                static_cast<long long>(options.steps)));
+  return Status();
+}
+
+static Status checkProgramHas(const std::set<std::string> &given,
+                              const Program &program) {
+  static const std::pair<const char *, const char *> scalars[] = {
+      {"lr", "lr"},
+      {"warmup", "lr"},
+      {"schedule", "lr"},
+      {"weight-decay", "weight_decay"},
+      {"clip", "clip"}};
+  for (auto [flag, scalar] : scalars)
+    if (given.count(flag) && !program.argument(Kind::scalar, scalar))
+      return Status::usage(
+          format("--%s: this program has no input '%s' that it could set", flag,
+                 scalar));
+  for (const char *flag : {"data", "val-data"})
+    if (given.count(flag) && !program.input(Role::tokens))
+      return Status::usage(format(
+          "--%s: this program reads no token stream (see --info)", flag));
+  if (given.count("val-data") && !program.function("evaluate"))
+    return Status::usage("--val-data: this program cannot validate (it has no "
+                         "function 'evaluate')");
+  return Status();
+}
+
+static Status checkProfile(const Options &options) {
+  if (!options.profile.empty() && options.steps == 0)
+    return Status::usage("--profile: given with --steps 0");
+  if (!options.dump.empty() && options.steps == 0)
+    return Status::usage("--dump: given with --steps 0");
+  return Status();
+}
+
+Status honert::parseOptions(const Program &program, int argc, char **argv,
+                            Options &options) {
+  options.learningRate = program.number("lr", 0);
+  options.weightDecay = program.number("weight_decay", 0);
+  options.clip = program.number("clip", 0);
+  std::set<std::string> given;
+  HONERT_TRY(readFlags(argc, argv, options, given));
+  if (options.help || options.version)
+    return Status();
+  HONERT_TRY(checkDependencies(given, options));
+  HONERT_TRY(checkProgramHas(given, program));
+  HONERT_TRY(checkProfile(options));
+  if (!given.count("min-lr"))
+    options.minLearningRate = options.learningRate / 10;
+  bool feedsTokens = false;
+  for (const auto &input : options.inputs)
+    if (const Argument *argument = program.argument(Kind::input, input.first))
+      feedsTokens |= argument->role != Role::none;
+  if (feedsTokens && given.count("data"))
+    return Status::usage("--input: feeds the token stream that --data feeds");
+  bool needsData = program.input(Role::tokens) && !feedsTokens;
+  if (needsData && !given.count("data") && !options.info && options.steps > 0)
+    return Status::usage("--data: not given, wanted --data FILE with tokens");
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+double honert::learningRateAt(const Options &options, int64_t step) {
+  if (step <= options.warmup)
+    return options.learningRate * static_cast<double>(step) /
+           static_cast<double>(options.warmup);
+  if (options.schedule == ScheduleKind::constant)
+    return options.learningRate;
+  double progress = static_cast<double>(step - options.warmup) /
+                    static_cast<double>(options.steps - options.warmup);
+  double cosine = 0.5 * (1 + std::cos(M_PI * std::min(progress, 1.0)));
+  return options.minLearningRate +
+         cosine * (options.learningRate - options.minLearningRate);
+}

@@ -1,0 +1,44 @@
+//===- Options.h - The command line of a training program -----------------===//
+
+#ifndef HONERT_CORE_OPTIONS_H
+#define HONERT_CORE_OPTIONS_H
+
+#include "core/Program.h"
+
+#include <utility>
+
+namespace honert {
+
+enum class ScheduleKind { constant, cosine };
+
+/// What the flags say, with defaults where they say nothing.
+struct Options {
+  std::string data, validation, init, save, log, checkpoints, dump, profile;
+  std::vector<std::pair<std::string, std::string>> inputs;
+  int64_t steps = 100, warmup = 0, threads = 0;
+  int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;
+  uint64_t seed = 0;
+  bool seedGiven = false;
+  double learningRate = 0, minLearningRate = 0, weightDecay = 0, clip = 0;
+  ScheduleKind schedule = ScheduleKind::constant;
+  bool shuffle = false, resume = false, quiet = false;
+  bool info = false, help = false, version = false;
+};
+
+/// Reads `argc` arguments as flags of `program`, whose description gives some
+/// defaults. Unknown, repeated, malformed, contradictory flags, and flags for
+/// what the program does not have, are usage errors.
+Status parseOptions(const Program &program, int argc, char **argv,
+                    Options &options);
+
+/// The text of --help.
+std::string helpText(const char *programName);
+
+/// Learning rate of `step` (1 is the first): linear from rate / warmup up to
+/// rate over the warm-up steps, then constant, or half a cosine down to the
+/// minimum at the last step.
+double learningRateAt(const Options &options, int64_t step);
+
+} // namespace honert
+
+#endif // HONERT_CORE_OPTIONS_H

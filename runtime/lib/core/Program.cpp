@@ -1,0 +1,228 @@
+//===- Program.cpp - Recording and looking up a program -------------------===//
+
+#include "core/Program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+using namespace honert;
+
+const char *honert::name(Kind kind) {
+  static const char *const names[] = {"param", "buffer", "opt",   "grad",
+                                      "input", "rng",    "scalar"};
+  return names[static_cast<int64_t>(kind)];
+}
+
+const Result *Function::result(const std::string &name) const {
+  for (const Result &result : results)
+    if (result.name == name)
+      return &result;
+  return nullptr;
+}
+
+const Function *Program::function(const std::string &name) const {
+  for (const Function &function : functions)
+    if (function.name == name)
+      return &function;
+  return nullptr;
+}
+
+const Argument *Program::argument(Kind kind, const std::string &fqn) const {
+  for (const Argument &argument : arguments)
+    if (argument.kind == kind && argument.fqn == fqn)
+      return &argument;
+  return nullptr;
+}
+
+const Argument *Program::input(Role role) const {
+  for (const Argument &argument : arguments)
+    if (argument.kind == Kind::input && argument.role == role)
+      return &argument;
+  return nullptr;
+}
+
+double Program::number(const std::string &key, double fallback) const {
+  auto found = numbers.find(key);
+  return found == numbers.end() ? fallback : found->second;
+}
+
+std::string Program::text(const std::string &key, const char *fallback) const {
+  auto found = meta.find(key);
+  return found == meta.end() ? fallback : found->second;
+}
+
+int64_t Program::microBatches() const {
+  if (function("step"))
+    return 1;
+  return std::llround(number("micro_batches", 1));
+}
+
+//===----------------------------------------------------------------------===//
+// The functions of abi.def
+//===----------------------------------------------------------------------===//
+
+static void blame(honert_program *program, std::string mistake) {
+  if (program->mistake.empty())
+    program->mistake = std::move(mistake);
+}
+
+/// The enumerator numbered `value`; out of range is the caller's mistake.
+template <typename Enum>
+static Enum enumerator(honert_program *program, const char *what, int64_t value,
+                       Enum last) {
+  if (value >= 0 && value <= static_cast<int64_t>(last))
+    return static_cast<Enum>(value);
+  blame(program,
+        format("%s %lld is not known", what, static_cast<long long>(value)));
+  return Enum{};
+}
+
+static Shape shapeOf(honert_program *program, int64_t rank,
+                     const int64_t *dims) {
+  if (rank < 0 || rank > 64) {
+    blame(program,
+          format("rank %lld is out of range", static_cast<long long>(rank)));
+    return {};
+  }
+  return rank == 0 ? Shape() : Shape(dims, dims + rank);
+}
+
+static Argument *latestArgument(honert_program *program, const char *caller) {
+  if (!program->arguments.empty())
+    return &program->arguments.back();
+  blame(program, format("%s before any argument", caller));
+  return nullptr;
+}
+
+static Function *latestFunction(honert_program *program, const char *caller) {
+  if (!program->functions.empty())
+    return &program->functions.back();
+  blame(program, format("%s before any function", caller));
+  return nullptr;
+}
+
+extern "C" {
+
+honert_program *honert_program_new(void) {
+  return new (std::nothrow) honert_program();
+}
+
+void honert_program_free(honert_program *program) { delete program; }
+
+void honert_meta(honert_program *program, const char *key, const char *value) {
+  program->meta[key] = value;
+}
+
+void honert_meta_number(honert_program *program, const char *key,
+                        double value) {
+  program->numbers[key] = value;
+}
+
+void honert_arena(honert_program *program, int64_t bytes) {
+  program->arenaBytes = bytes;
+}
+
+void honert_category(honert_program *program, const char *name, int64_t bytes) {
+  program->categories.emplace_back(name, bytes);
+}
+
+void honert_argument(honert_program *program, int64_t kind, const char *fqn,
+                     int64_t dtype, int64_t rank, const int64_t *dims,
+                     int64_t offset) {
+  Argument argument;
+  argument.kind = enumerator(program, "argument kind", kind, Kind::scalar);
+  argument.fqn = fqn;
+  argument.dtype = enumerator(program, "element type", dtype, DType::i1);
+  argument.dims = shapeOf(program, rank, dims);
+  argument.offset = offset;
+  argument.bytes = byteCount(argument.dtype, argument.dims).value_or(-1);
+  program->arguments.push_back(std::move(argument));
+}
+
+void honert_argument_init(honert_program *program, int64_t init, double a,
+                          double b, const char *aliases) {
+  Argument *argument = latestArgument(program, "honert_argument_init");
+  if (!argument)
+    return;
+  argument->init = enumerator(program, "init", init, InitKind::file);
+  argument->a = a;
+  argument->b = b;
+  std::string names = aliases ? aliases : "";
+  for (size_t begin = 0; begin < names.size();) {
+    size_t end = std::min(names.find('\n', begin), names.size());
+    if (end > begin)
+      argument->aliases.push_back(names.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+void honert_argument_data(honert_program *program, const char *data,
+                          int64_t bytes) {
+  Argument *argument = latestArgument(program, "honert_argument_data");
+  if (!argument)
+    return;
+  argument->data = data;
+  argument->dataBytes = bytes;
+}
+
+void honert_argument_role(honert_program *program, int64_t role,
+                          int64_t vocab) {
+  Argument *argument = latestArgument(program, "honert_argument_role");
+  if (!argument)
+    return;
+  argument->role = enumerator(program, "role", role, Role::targets);
+  argument->vocab = vocab;
+}
+
+void honert_function(honert_program *program, const char *name) {
+  program->functions.push_back({name, {}, {}});
+}
+
+void honert_launch(honert_program *program, const char *name,
+                   const char *location, honert_kernel kernel, int64_t items,
+                   int64_t grain, int64_t count, const int64_t *offsets) {
+  if (Function *function = latestFunction(program, "honert_launch"))
+    function->launches.push_back(
+        {name, location ? location : "",
+         KernelLaunch{kernel, items, grain,
+                      std::vector<int64_t>(offsets, offsets + count)}});
+}
+
+void honert_matmul(honert_program *program, const char *name,
+                   const char *location, int64_t dtype, int64_t batch,
+                   int64_t m, int64_t n, int64_t k, const int64_t *strides,
+                   int64_t a, int64_t b, int64_t c, int64_t bias,
+                   int64_t addend) {
+  if (dtype != static_cast<int64_t>(DType::f32))
+    blame(program, format("matmul %s: element type %lld; f32 (0) is supported",
+                          name, static_cast<long long>(dtype)));
+  Function *function = latestFunction(program, "honert_matmul");
+  if (!function)
+    return;
+  MatmulLaunch matmul{batch, m, n, k, {}, a, b, c, bias, addend};
+  std::copy(strides, strides + 12, matmul.strides.begin());
+  function->launches.push_back({name, location ? location : "", matmul});
+}
+
+void honert_zero(honert_program *program, int64_t offset, int64_t bytes) {
+  if (Function *function = latestFunction(program, "honert_zero"))
+    function->launches.push_back({"zero", "", ZeroLaunch{offset, bytes}});
+}
+
+void honert_callback(honert_program *program, honert_callback_fn callback,
+                     void *user) {
+  if (Function *function = latestFunction(program, "honert_callback"))
+    function->launches.push_back(
+        {function->name, "", CallbackLaunch{callback, user}});
+}
+
+void honert_result(honert_program *program, const char *name, int64_t dtype,
+                   int64_t rank, const int64_t *dims, int64_t offset) {
+  if (Function *function = latestFunction(program, "honert_result"))
+    function->results.push_back(
+        {name, enumerator(program, "element type", dtype, DType::i1),
+         shapeOf(program, rank, dims), offset});
+}
+
+} // extern "C"

@@ -1,0 +1,131 @@
+//===- Program.h - What abi.def describes ---------------------------------===//
+//
+// The description of a training program as plain data: recorded by the
+// functions of abi.def, checked once, then only read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_CORE_PROGRAM_H
+#define HONERT_CORE_PROGRAM_H
+
+#include "core/Status.h"
+#include "core/Types.h"
+#include "honert/honert.h"
+
+#include <array>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace honert {
+
+// Enumerations are numbered as in abi.def.
+enum class Kind : int64_t { param, buffer, opt, grad, input, rng, scalar };
+enum class InitKind : int64_t { none, constant, normal, uniform, file };
+enum class Role : int64_t { none, tokens, targets };
+
+/// "param", "buffer", ...
+const char *name(Kind kind);
+
+/// A tensor at a fixed place in the arena.
+struct Argument {
+  Kind kind;
+  std::string fqn;
+  DType dtype;
+  Shape dims;
+  int64_t offset;
+  int64_t bytes = 0;
+  InitKind init = InitKind::none;
+  double a = 0, b = 0;
+  const char *data = nullptr; ///< initial value in the executable, or null
+  int64_t dataBytes = 0;
+  std::vector<std::string> aliases;
+  Role role = Role::none;
+  int64_t vocab = 0; ///< ids must be smaller; 0: no bound
+
+  /// Kept from step to step and in files.
+  bool isState() const {
+    return kind == Kind::param || kind == Kind::buffer || kind == Kind::opt;
+  }
+  /// A buffer whose value comes with the program.
+  bool isConstant() const {
+    return kind == Kind::buffer && (data || init == InitKind::file);
+  }
+};
+
+struct KernelLaunch {
+  honert_kernel kernel;
+  int64_t items, grain;
+  std::vector<int64_t> offsets;
+};
+
+/// c[b,m,n] = sum_k a[b,m,k] * b[b,k,n] (+ bias[n]) (+ addend[b,m,n]).
+struct MatmulLaunch {
+  int64_t batch, m, n, k;
+  /// Elements: a (batch, m, k), b (batch, k, n), c (batch, m, n), addend
+  /// (batch, m, n).
+  std::array<int64_t, 12> strides;
+  /// Byte offsets; -1: absent.
+  int64_t a, b, c, bias, addend;
+};
+
+struct ZeroLaunch {
+  int64_t offset, bytes;
+};
+
+struct CallbackLaunch {
+  honert_callback_fn callback;
+  void *user;
+};
+
+struct Launch {
+  std::string name;
+  std::string location;
+  std::variant<KernelLaunch, MatmulLaunch, ZeroLaunch, CallbackLaunch> action;
+};
+
+struct Result {
+  std::string name;
+  DType dtype;
+  Shape dims;
+  int64_t offset;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Launch> launches;
+  std::vector<Result> results;
+
+  const Result *result(const std::string &name) const;
+};
+
+struct Program {
+  std::map<std::string, std::string> meta;
+  std::map<std::string, double> numbers;
+  int64_t arenaBytes = 0;
+  std::vector<std::pair<std::string, int64_t>> categories;
+  std::vector<Argument> arguments;
+  std::vector<Function> functions;
+  /// The first mistake of the caller while describing; reported by check().
+  std::string mistake;
+
+  const Function *function(const std::string &name) const;
+  const Argument *argument(Kind kind, const std::string &fqn) const;
+  /// The input that is fed with `role`, or null.
+  const Argument *input(Role role) const;
+  double number(const std::string &key, double fallback) const;
+  std::string text(const std::string &key, const char *fallback = "") const;
+  /// Micro-batches per step (1 if the program has `step`).
+  int64_t microBatches() const;
+
+  /// Everything lies in the arena, the functions fit together, names are
+  /// unique: what the rest of the runtime relies on.
+  Status check() const;
+};
+
+} // namespace honert
+
+struct honert_program : honert::Program {};
+
+#endif // HONERT_CORE_PROGRAM_H

@@ -1,0 +1,76 @@
+//===- Report.h - What a run tells its user -------------------------------===//
+
+#ifndef HONERT_CORE_REPORT_H
+#define HONERT_CORE_REPORT_H
+
+#include "core/Options.h"
+#include "core/Program.h"
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+namespace honert {
+
+/// What one step showed.
+struct StepFacts {
+  int64_t step;
+  double loss;
+  std::optional<double> gradNorm;
+  std::optional<double> learningRate;
+  double seconds;
+};
+
+/// Step lines on stdout (a bar that redraws, on a terminal) and JSON lines in
+/// the log.
+class Report {
+public:
+  Report(const Program &program, const Options &options);
+  ~Report();
+  Report(const Report &) = delete;
+  Report &operator=(const Report &) = delete;
+
+  /// Opens the log: empty, or, for a run that goes on after `doneSteps`,
+  /// holding the lines up to that step.
+  Status open(bool resume, int64_t doneSteps);
+
+  /// What speeds are computed from. Zero: unknown, the figure is left out.
+  void setRates(int64_t tokensPerStep, double peakFlops);
+  /// The line that explains MFU; empty if it is not shown.
+  std::string mfuFormula() const;
+
+  void step(const StepFacts &facts);
+  void validation(int64_t step, double loss);
+  /// A line of its own, above the bar; left out when quiet.
+  void line(const std::string &text);
+  /// Ends the bar; the summary is printed in any case.
+  void summary(const std::string &text);
+  /// Median seconds of a step so far; 0 if there was none.
+  double medianSeconds() const;
+  double tokensPerSecond(double seconds) const;
+  /// False if a line of the log was lost.
+  bool logIsComplete() const { return !logFailed; }
+
+private:
+  Status trimLog(int64_t doneSteps);
+  std::string stepLine(const StepFacts &facts) const;
+  void drawBar(const std::string &text, int64_t step);
+  void clearBar();
+  void writeLog(const std::string &json);
+
+  const Options &options;
+  int64_t tokensPerStep = 0;
+  double flopsPerStep, modelFlopsPerToken, peakFlops = 0;
+  int lossDigits; // significant ones that name a loss exactly
+  bool isTerminal;
+  bool barShown = false;
+  std::string barText;
+  int64_t barStep = 0;
+  std::vector<double> seconds;
+  std::FILE *log = nullptr;
+  bool logFailed = false;
+};
+
+} // namespace honert
+
+#endif // HONERT_CORE_REPORT_H

@@ -1,0 +1,359 @@
+//===- Trainer.cpp - The training loop ------------------------------------===//
+
+#include "core/Trainer.h"
+#include "core/Info.h"
+#include "core/Signals.h"
+#include "cpu/PeakProbe.h"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+using namespace honert;
+
+using Clock = std::chrono::steady_clock;
+
+Trainer::Trainer(const Program &program, const Options &options,
+                 const ThreadPool &pool)
+    : program(program), options(options), pool(pool), executor(program, pool),
+      report(program, options), seed(options.seed) {}
+
+//===----------------------------------------------------------------------===//
+// Preparation
+//===----------------------------------------------------------------------===//
+
+Status Trainer::checkOutputs() {
+  for (const std::string *path :
+       {&options.save, &options.log, &options.profile})
+    if (!path->empty())
+      HONERT_TRY(checkWritable(*path));
+  if (!options.dump.empty()) {
+    HONERT_TRY(makeFolder(options.dump));
+    HONERT_TRY(checkWritable(options.dump + "/step1.safetensors"));
+  }
+  if (options.checkpoints.empty())
+    return Status();
+  checkpoints.emplace(options.checkpoints, program);
+  return checkpoints->open(options.resume);
+}
+
+Status Trainer::openInputs() {
+  bool trains = options.steps > 0;
+  if (!options.data.empty())
+    HONERT_TRY(
+        batches.open(options.data, program, options.shuffle, seed, pool));
+  if (!options.validation.empty())
+    HONERT_TRY(validationBatches.open(options.validation, program,
+                                      /*shuffle=*/false, 0, pool));
+  if (trains || !options.inputs.empty())
+    HONERT_TRY(named.open(options.inputs, program, !options.data.empty()));
+  return Status();
+}
+
+Status Trainer::startOrResume() {
+  std::optional<RunPosition> position;
+  if (options.resume) {
+    HONERT_TRY(checkpoints->restore(executor.arena(), position));
+    if (!position)
+      report.line(format("resume: no checkpoint in %s, starting fresh",
+                         options.checkpoints.c_str()));
+  }
+  if (!position)
+    return startState(options.init, program, seed, pool, executor.arena());
+  const char *folder = options.checkpoints.c_str();
+  if (options.seedGiven && options.seed != position->seed)
+    return Status::error(
+        format("--seed: %llu, wanted that of the run in %s (%llu)",
+               static_cast<unsigned long long>(options.seed), folder,
+               static_cast<unsigned long long>(position->seed)));
+  if (options.shuffle != position->shuffle)
+    return Status::error(format("--shuffle: the run in %s was started %s it",
+                                folder,
+                                position->shuffle ? "with" : "without"));
+  seed = position->seed;
+  doneSteps = savedStep = position->step;
+  report.line(format("resume: after step %lld from %s",
+                     static_cast<long long>(doneSteps), folder));
+  return Status();
+}
+
+void Trainer::printHeader() {
+  const Argument *tokens = program.input(Role::tokens);
+  int64_t perBatch = tokens ? *elementCount(tokens->dims) : 0;
+  bool knowsFlops = program.number("flops_per_step", 0) > 0 ||
+                    program.number("model_flops_per_token", 0) > 0;
+  report.setRates(perBatch * program.microBatches(),
+                  knowsFlops && options.steps > 0 ? probePeakFlops(pool) : 0);
+  std::string text = "hone: " + program.text("model", "program");
+  if (double count = program.number("parameters", 0); count > 0)
+    text += format(", %.4g M parameters", count * 1e-6);
+  text += format(", arena %s, library workspace %s, %d thread%s",
+                 formatBytes(executor.arena().bytes()).c_str(),
+                 formatBytes(executor.workspaceBytes()).c_str(), pool.size(),
+                 pool.size() == 1 ? "" : "s");
+  report.line(text);
+  if (!options.data.empty())
+    report.line(format(
+        "data: %s, %lld tokens, %lld batches of %s per epoch, %lld per step",
+        options.data.c_str(), static_cast<long long>(batches.stream().size()),
+        static_cast<long long>(batches.batchesPerEpoch()),
+        toString(tokens->dims).c_str(),
+        static_cast<long long>(program.microBatches())));
+  if (std::string formula = report.mfuFormula(); !formula.empty())
+    report.line(formula);
+}
+
+//===----------------------------------------------------------------------===//
+// One step
+//===----------------------------------------------------------------------===//
+
+void Trainer::writeScalars(int64_t step) {
+  double clip =
+      options.clip > 0 ? options.clip : std::numeric_limits<double>::infinity();
+  const std::pair<const char *, double> values[] = {
+      {"lr", learningRateAt(options, step)},
+      {"weight_decay", options.weightDecay},
+      {"clip", clip},
+      {"step", static_cast<double>(step)}};
+  for (auto [fqn, value] : values)
+    if (const Argument *scalar = program.argument(Kind::scalar, fqn))
+      storeElement(scalar->dtype, executor.arena().at(scalar->offset), value);
+}
+
+void Trainer::writeKey(int64_t step, int64_t micro) {
+  for (const Argument &argument : program.arguments) {
+    if (argument.kind != Kind::rng)
+      continue;
+    auto *key =
+        reinterpret_cast<int64_t *>(executor.arena().at(argument.offset));
+    key[0] = static_cast<int64_t>(seed);
+    key[1] = step;
+    key[2] = micro;
+  }
+}
+
+Status Trainer::loadInputs(int64_t microStep) {
+  if (!options.data.empty())
+    batches.load(microStep, executor.arena().at(0));
+  named.load(microStep, executor.arena().at(0));
+  return Status();
+}
+
+Status Trainer::runStep(int64_t step, StepFacts &facts) {
+  const Function *function = program.function("step");
+  writeKey(step, 0);
+  HONERT_TRY(loadInputs(step - 1));
+  HONERT_TRY(executor.run(*function));
+  const Result *loss = function->result("loss");
+  facts.loss = readScalar(loss->dtype, loss->offset);
+  if (const Result *norm = function->result("grad_norm"))
+    facts.gradNorm = readScalar(norm->dtype, norm->offset);
+  return checkFinite(facts, /*updated=*/true);
+}
+
+Status Trainer::runAccumulated(int64_t step, StepFacts &facts) {
+  const Function *accumulate = program.function("accumulate");
+  const Function *update = program.function("update");
+  const Argument *loss = program.argument(Kind::scalar, "loss");
+  Arena &arena = executor.arena();
+  for (const Argument &argument : program.arguments)
+    if (argument.kind == Kind::grad || &argument == loss)
+      pool.zero(arena.at(argument.offset), argument.bytes);
+  int64_t count = program.microBatches();
+  for (int64_t micro = 0; micro < count; ++micro) {
+    writeKey(step, micro);
+    HONERT_TRY(loadInputs((step - 1) * count + micro));
+    HONERT_TRY(executor.run(*accumulate));
+  }
+  facts.loss = readScalar(loss->dtype, loss->offset);
+  HONERT_TRY(checkFinite(facts, /*updated=*/false));
+  HONERT_TRY(executor.run(*update));
+  if (const Result *norm = update->result("grad_norm"))
+    facts.gradNorm = readScalar(norm->dtype, norm->offset);
+  return checkFinite(facts, /*updated=*/true);
+}
+
+/// A fused step has updated the parameters when its loss is seen, so nothing
+/// of it may be kept.
+Status Trainer::checkFinite(const StepFacts &facts, bool updated) const {
+  bool lossIsBad = !std::isfinite(facts.loss);
+  if (!lossIsBad && (!facts.gradNorm || std::isfinite(*facts.gradNorm)))
+    return Status();
+  return Status::error(format(
+      "step %lld: %s is %g, wanted a finite value; the run ends, nothing is "
+      "saved%s%s",
+      static_cast<long long>(facts.step),
+      lossIsBad ? "the loss" : "the gradient norm",
+      lossIsBad ? facts.loss : *facts.gradNorm,
+      updated ? "" : " (before the update)",
+      savedStep < 0 ? "" : ", earlier checkpoints stand"));
+}
+
+Status Trainer::train() {
+  bool isFused = program.function("step") != nullptr;
+  const Argument *rate = program.argument(Kind::scalar, "lr");
+  while (doneSteps < options.steps && !stopSignal()) {
+    int64_t step = doneSteps + 1;
+    if (!options.profile.empty()) {
+      times.clear();
+      executor.record(&times);
+    }
+    StepFacts facts{step, 0, {}, {}, 0};
+    if (rate)
+      facts.learningRate = learningRateAt(options, step);
+    Clock::time_point start = Clock::now();
+    writeScalars(step);
+    HONERT_TRY(isFused ? runStep(step, facts) : runAccumulated(step, facts));
+    facts.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    executor.record(nullptr);
+    doneSteps = step;
+    lastLoss = facts.loss;
+    report.step(facts);
+    if (step == firstStep && !options.dump.empty())
+      HONERT_TRY(dump(step));
+    if (options.validateEvery > 0 && step % options.validateEvery == 0)
+      HONERT_TRY(validate(step));
+    if (options.checkpointEvery > 0 && step % options.checkpointEvery == 0)
+      if (Status status = checkpoint(step); !status.ok()) {
+        // Training is worth more than this checkpoint; the one before stands.
+        report.line("");
+        std::fprintf(stderr, "warning: %s; the run goes on\n",
+                     status.message().c_str());
+        hadTrouble = true;
+      }
+  }
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Beside steps
+//===----------------------------------------------------------------------===//
+
+Status Trainer::validate(int64_t step) {
+  const Function *evaluate = program.function("evaluate");
+  const Result *loss = evaluate->result("loss");
+  int64_t count =
+      std::min(options.validationBatches, validationBatches.batchesPerEpoch());
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    named.load(i, executor.arena().at(0));
+    validationBatches.load(i, executor.arena().at(0));
+    HONERT_TRY(executor.run(*evaluate));
+    sum += readScalar(loss->dtype, loss->offset);
+  }
+  lastValidation = sum / static_cast<double>(count);
+  validatedStep = step;
+  report.validation(step, *lastValidation);
+  return Status();
+}
+
+Status Trainer::checkpoint(int64_t step) {
+  RunPosition position;
+  position.step = step;
+  position.microStep = step * program.microBatches();
+  position.seed = seed;
+  position.shuffle = options.shuffle;
+  position.dataTokens = options.data.empty() ? 0 : batches.stream().size();
+  HONERT_TRY(checkpoints->save(position, executor.arena()));
+  savedStep = step;
+  return Status();
+}
+
+Status Trainer::dump(int64_t step) {
+  std::vector<TensorSource> tensors;
+  std::set<std::string> names;
+  auto add = [&](const std::string &name, DType dtype, const Shape &dims,
+                 int64_t offset) {
+    if (names.insert(name).second)
+      tensors.push_back(
+          {name, dtype, dtype, dims, executor.arena().at(offset)});
+  };
+  for (const char *name : {"step", "update"}) {
+    const Function *function = program.function(name);
+    for (size_t i = 0; function && i < function->results.size(); ++i) {
+      const Result &result = function->results[i];
+      if (result.name == "loss" || result.name == "grad_norm" ||
+          result.name.rfind("grad.", 0) == 0)
+        add(result.name, result.dtype, result.dims, result.offset);
+    }
+  }
+  if (!program.function("step"))
+    for (const Argument &argument : program.arguments) {
+      bool hasPrefix = argument.fqn.rfind("grad.", 0) == 0;
+      if (argument.kind == Kind::grad)
+        add(hasPrefix ? argument.fqn : "grad." + argument.fqn, argument.dtype,
+            argument.dims, argument.offset);
+      else if (argument.kind == Kind::scalar && argument.fqn == "loss")
+        add("loss", argument.dtype, argument.dims, argument.offset);
+    }
+  return writeSafeTensors(format("%s/step%lld.safetensors",
+                                 options.dump.c_str(),
+                                 static_cast<long long>(step)),
+                          tensors, {{"format", "pt"}});
+}
+
+Status Trainer::writeProfile() {
+  std::string trace = chromeTrace(times);
+  AtomicFile file;
+  HONERT_TRY(file.create(options.profile));
+  HONERT_TRY(file.write(trace.data(), static_cast<int64_t>(trace.size())));
+  HONERT_TRY(file.commit());
+  std::string table = profileTable(times);
+  table.pop_back(); // summary() ends the line
+  report.summary(table);
+  return Status();
+}
+
+Status Trainer::finish() {
+  if (!options.validation.empty() && validatedStep != doneSteps)
+    HONERT_TRY(validate(doneSteps));
+  std::string saved;
+  if (!options.save.empty()) {
+    HONERT_TRY(saveWeights(options.save, program, executor.arena(),
+                           {{"step", std::to_string(doneSteps)},
+                            {"seed", std::to_string(seed)},
+                            {"fingerprint", program.text("fingerprint")}}));
+    saved = " | saved " + options.save;
+  }
+  if (checkpoints && savedStep != doneSteps) {
+    HONERT_TRY(checkpoint(doneSteps));
+    saved += " | checkpoint in " + options.checkpoints;
+  }
+  if (!options.profile.empty() && !times.empty())
+    HONERT_TRY(writeProfile());
+  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  int64_t made = doneSteps - firstStep + 1;
+  std::string text;
+  if (int signal = stopSignal())
+    text = format("stopped by %s after step %lld: ", signalName(signal),
+                  static_cast<long long>(doneSteps));
+  text += format("%lld steps in %.1f s", static_cast<long long>(made), seconds);
+  if (lastLoss)
+    text += format(" | loss %.4f", *lastLoss);
+  if (lastValidation)
+    text += format(" | val %.4f", *lastValidation);
+  if (double median = report.medianSeconds(); median > 0) {
+    text += format(" | median %.1f ms", median * 1e3);
+    if (double rate = report.tokensPerSecond(median); rate > 0)
+      text += format(", %.0f tok/s", rate);
+  }
+  report.summary(text + saved);
+  return Status();
+}
+
+Status Trainer::run() {
+  begin = Clock::now();
+  HONERT_TRY(checkOutputs());
+  HONERT_TRY(executor.start());
+  HONERT_TRY(startOrResume());
+  HONERT_TRY(openInputs());
+  firstStep = doneSteps + 1;
+  HONERT_TRY(report.open(options.resume, doneSteps));
+  printHeader();
+  catchStopSignals();
+  if (!options.data.empty() && doneSteps < options.steps)
+    batches.prefetchFrom(doneSteps * program.microBatches());
+  HONERT_TRY(train());
+  HONERT_TRY(finish());
+  return hadTrouble || !report.logIsComplete() ? Status::reported() : Status();
+}

@@ -1,0 +1,73 @@
+//===- Trainer.h - The training loop --------------------------------------===//
+
+#ifndef HONERT_CORE_TRAINER_H
+#define HONERT_CORE_TRAINER_H
+
+#include "checkpoint/Checkpoint.h"
+#include "core/Executor.h"
+#include "core/Options.h"
+#include "core/Report.h"
+#include "data/Batches.h"
+#include "data/NamedInputs.h"
+
+namespace honert {
+
+/// One run of a program: start or resume, steps, validation, saving.
+class Trainer {
+public:
+  Trainer(const Program &program, const Options &options,
+          const ThreadPool &pool);
+
+  Status run();
+
+private:
+  // Preparation: everything that can fail for a reason of the user's fails
+  // here, before the first step.
+  Status checkOutputs();
+  Status openInputs();
+  Status startOrResume();
+  void printHeader();
+
+  // One step.
+  void writeScalars(int64_t step);
+  void writeKey(int64_t step, int64_t micro);
+  Status loadInputs(int64_t microStep);
+  Status runStep(int64_t step, StepFacts &facts);
+  Status runAccumulated(int64_t step, StepFacts &facts);
+  Status checkFinite(const StepFacts &facts, bool updated) const;
+  Status train();
+
+  // Beside steps.
+  Status validate(int64_t step);
+  Status checkpoint(int64_t step);
+  Status dump(int64_t step);
+  Status writeProfile();
+  Status finish();
+
+  double readScalar(DType dtype, int64_t offset) {
+    return loadElement(dtype, executor.arena().at(offset));
+  }
+
+  const Program &program;
+  const Options &options;
+  const ThreadPool &pool;
+  Executor executor;
+  Report report;
+  Batches batches, validationBatches;
+  NamedInputs named;
+  std::optional<CheckpointFolder> checkpoints;
+
+  uint64_t seed;
+  int64_t doneSteps = 0;      // the last step that was made
+  int64_t firstStep = 1;      // of this process
+  int64_t savedStep = -1;     // of the newest checkpoint
+  int64_t validatedStep = -1; // of the last validation
+  std::optional<double> lastLoss, lastValidation;
+  std::vector<LaunchTime> times;
+  bool hadTrouble = false; // something was not written: exit code 1
+  std::chrono::steady_clock::time_point begin;
+};
+
+} // namespace honert
+
+#endif // HONERT_CORE_TRAINER_H

@@ -1,0 +1,110 @@
+//===- MatmulPlan.cpp - How a matrix product is put to the library --------===//
+
+#include "cpu/MatmulPlan.h"
+
+#include <algorithm>
+
+using namespace honert;
+
+/// Strides along dimensions of size 1 mean nothing: choose the ones that make
+/// the matrix look like what libraries know.
+static MatrixStrides canonical(MatrixStrides strides, int64_t batch,
+                               int64_t rows, int64_t cols) {
+  if (batch == 1)
+    strides.batch = 0;
+  if (cols == 1 && rows == 1)
+    strides.row = strides.col = 1;
+  else if (cols == 1) // a column: row-major if its elements have gaps
+    strides.col = strides.row == 1 ? rows : 1;
+  else if (rows == 1)
+    strides.row = strides.col == 1 ? cols : 1;
+  return strides;
+}
+
+/// One of the two dimensions is contiguous and the other does not overlap it.
+static bool isLibraryLayout(const MatrixStrides &strides, int64_t rows,
+                            int64_t cols) {
+  return (strides.col == 1 && strides.row >= cols) ||
+         (strides.row == 1 && strides.col >= rows);
+}
+
+/// No element of one matrix of the batch lies on one of another, for the
+/// layouts the library knows: matrices apart, or side by side in the rows of
+/// a larger one (attention heads).
+static bool isBatchApart(const MatrixStrides &strides, int64_t batch,
+                         int64_t rows, int64_t cols) {
+  if (batch == 1 || strides.batch == 0)
+    return true;
+  int64_t outer = std::max(strides.row, strides.col);
+  int64_t outerSize = strides.row >= strides.col ? rows : cols;
+  int64_t innerSize = strides.row >= strides.col ? cols : rows;
+  return strides.batch >= outer * outerSize ||
+         (strides.batch >= innerSize && strides.batch * batch <= outer);
+}
+
+static bool needsPacking(const MatrixStrides &strides, int64_t batch,
+                         int64_t rows, int64_t cols) {
+  return !isLibraryLayout(strides, rows, cols) ||
+         !isBatchApart(strides, batch, rows, cols);
+}
+
+int64_t MatmulPlan::packedElements() const {
+  auto rounded = [](int64_t elements) { return (elements + 15) / 16 * 16; };
+  int64_t total = 0;
+  if (packLhs)
+    total += rounded(batch * m * k);
+  if (packRhs)
+    total += rounded(batch * k * n);
+  if (packOut)
+    total += rounded(batch * m * n);
+  return total;
+}
+
+MatmulPlan honert::planMatmul(const MatmulLaunch &launch, bool packAll) {
+  const auto &s = launch.strides;
+  MatrixStrides a{s[0], s[1], s[2]}, b{s[3], s[4], s[5]}, c{s[6], s[7], s[8]};
+  MatrixStrides addend{s[9], s[10], s[11]};
+  int64_t batch = launch.batch, m = launch.m, n = launch.n, k = launch.k;
+  bool hasAddend = launch.addend != -1, hasBias = launch.bias != -1;
+
+  // One weight for the whole batch: a single product with batch * m rows.
+  auto rowsContinue = [&](const MatrixStrides &strides) {
+    return strides.batch == m * strides.row;
+  };
+  if (batch > 1 && b.batch == 0 && rowsContinue(a) && rowsContinue(c) &&
+      (!hasAddend || rowsContinue(addend))) {
+    m *= batch;
+    batch = 1;
+  }
+
+  MatmulPlan plan{};
+  plan.batch = batch;
+  a = canonical(a, batch, m, k);
+  b = canonical(b, batch, k, n);
+  c = canonical(c, batch, m, n);
+  addend = canonical(addend, batch, m, n);
+  auto flipped = [](const MatrixStrides &strides) {
+    return MatrixStrides{strides.batch, strides.col, strides.row};
+  };
+  // The library writes rows; a transposed output is a transposed product.
+  plan.swapped = c.col != 1 && c.row == 1;
+  plan.m = plan.swapped ? n : m;
+  plan.n = plan.swapped ? m : n;
+  plan.k = k;
+  plan.lhs = plan.swapped ? flipped(b) : a;
+  plan.rhs = plan.swapped ? flipped(a) : b;
+  plan.out = plan.swapped ? flipped(c) : c;
+
+  plan.packLhs = packAll || needsPacking(plan.lhs, batch, plan.m, k);
+  plan.packRhs = packAll || needsPacking(plan.rhs, batch, k, plan.n);
+  plan.packOut = packAll || plan.out.col != 1 ||
+                 needsPacking(plan.out, batch, plan.m, plan.n);
+
+  plan.biasInLibrary = hasBias && !plan.swapped && k > 0;
+  bool biasFirst = hasBias && !plan.biasInLibrary;
+  bool addendInPlace = hasAddend && launch.addend == launch.c && addend == c;
+  bool addendHeld = addendInPlace && !plan.packOut;
+  plan.prefill = k == 0 || biasFirst || (hasAddend && !addendHeld);
+  plan.accumulate = hasAddend || biasFirst;
+  return plan;
+}

@@ -1,0 +1,70 @@
+//===- MatmulPlan.h - How a matrix product is put to the library ----------===//
+//
+// The decision, as plain data: which operands oneDNN reads in place, which are
+// copied, and where bias and addend enter. Matmul.cpp applies it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_CPU_MATMULPLAN_H
+#define HONERT_CPU_MATMULPLAN_H
+
+#include "core/Program.h"
+
+#include <tuple>
+
+namespace honert {
+
+/// Element strides of a batch of matrices.
+struct MatrixStrides {
+  int64_t batch, row, col;
+
+  bool operator==(const MatrixStrides &other) const {
+    return batch == other.batch && row == other.row && col == other.col;
+  }
+  bool operator<(const MatrixStrides &other) const {
+    return std::tie(batch, row, col) <
+           std::tie(other.batch, other.row, other.col);
+  }
+};
+
+/// Row-major matrices without gaps.
+inline MatrixStrides denseStrides(int64_t rows, int64_t cols) {
+  return {rows * cols, cols, 1};
+}
+
+struct MatmulPlan {
+  int64_t batch, m, n, k;
+  /// The product is computed as c^T = b^T a^T: `lhs` is the launch's b.
+  bool swapped;
+  /// Operands as the launch holds them, in the plan's order.
+  MatrixStrides lhs, rhs, out;
+  /// Copied into the workspace without gaps before (after) the library runs.
+  bool packLhs, packRhs, packOut;
+  /// bias[n] enters inside the library; else, if there is one, it is written
+  /// to the output first.
+  bool biasInLibrary;
+  /// The library adds to what the output holds.
+  bool accumulate;
+  /// What the output holds first: the addend, the bias, both, or zero.
+  bool prefill;
+
+  /// Strides the library sees.
+  MatrixStrides libraryLhs() const {
+    return packLhs ? denseStrides(m, k) : lhs;
+  }
+  MatrixStrides libraryRhs() const {
+    return packRhs ? denseStrides(k, n) : rhs;
+  }
+  MatrixStrides libraryOut() const {
+    return packOut ? denseStrides(m, n) : out;
+  }
+  /// Elements of workspace for the copies.
+  int64_t packedElements() const;
+};
+
+/// `packAll` copies every operand: the form any library handles well.
+MatmulPlan planMatmul(const MatmulLaunch &launch, bool packAll = false);
+
+} // namespace honert
+
+#endif // HONERT_CPU_MATMULPLAN_H

@@ -1,0 +1,167 @@
+//===- Batches.cpp - From a token stream to batches -----------------------===//
+
+#include "data/Batches.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace honert;
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA'14).
+static uint64_t scramble(uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+  x = (x ^ x >> 27) * 0x94D049BB133111EB;
+  return x ^ x >> 31;
+}
+
+Permutation::Permutation(int64_t size, uint64_t key)
+    : size(static_cast<uint64_t>(size)), key(key), halfBits(1) {
+  while (halfBits < 31 && (uint64_t{1} << 2 * halfBits) < this->size)
+    ++halfBits;
+}
+
+int64_t Permutation::operator()(int64_t index) const {
+  uint64_t mask = (uint64_t{1} << halfBits) - 1;
+  auto value = static_cast<uint64_t>(index);
+  do {
+    uint64_t left = value >> halfBits, right = value & mask;
+    for (uint64_t round = 0; round < 6; ++round) {
+      uint64_t mixed = scramble(scramble(key + round) ^ right) & mask;
+      left = std::exchange(right, left ^ mixed);
+    }
+    value = left << halfBits | right;
+  } while (value >= size);
+  return static_cast<int64_t>(value);
+}
+
+BatchOrder::BatchOrder(int64_t tokens, int64_t rows, int64_t columns,
+                       bool shuffle, uint64_t seed)
+    : tokens(tokens - 1), rows(rows), columns(columns), shuffle(shuffle),
+      seed(seed) {}
+
+int64_t BatchOrder::windowBegin(int64_t index, int64_t row) const {
+  if (!shuffle)
+    return (index % batchesPerEpoch() * rows + row) * columns;
+  int64_t windows = tokens / columns;
+  int64_t position = index * rows + row;
+  auto epoch = static_cast<uint64_t>(position / windows);
+  Permutation permutation(windows, scramble(seed) + scramble(~epoch));
+  return permutation(position % windows) * columns;
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+Batches::~Batches() {
+  if (!reader.joinable())
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stop = true;
+  }
+  changed.notify_all();
+  reader.join();
+}
+
+Status Batches::open(const std::string &path, const Program &program,
+                     bool shuffle, uint64_t seed, const ThreadPool &pool) {
+  tokens = program.input(Role::tokens);
+  targets = program.input(Role::targets);
+  columns = tokens->dims.back();
+  rows = *elementCount(tokens->dims) / columns;
+  HONERT_TRY(file.open(path));
+  if (file.size() <= rows * columns)
+    return Status::error(format(
+        "%s: holds %lld tokens, wanted at least %lld (a batch of %lld x %lld "
+        "and one more)",
+        path.c_str(), static_cast<long long>(file.size()),
+        static_cast<long long>(rows * columns + 1),
+        static_cast<long long>(rows), static_cast<long long>(columns)));
+  int64_t vocab = tokens->vocab;
+  if (targets && targets->vocab > 0)
+    vocab = vocab > 0 ? std::min(vocab, targets->vocab) : targets->vocab;
+  if (vocab == 0 && (tokens->dtype == DType::i32 ||
+                     (targets && targets->dtype == DType::i32)))
+    vocab = int64_t{1} << 31;
+  HONERT_TRY(file.checkIds(vocab, pool));
+  order =
+      std::make_unique<BatchOrder>(file.size(), rows, columns, shuffle, seed);
+  return Status();
+}
+
+static void storeIds(const int64_t *ids, int64_t n, DType dtype, char *target) {
+  if (dtype == DType::i64) {
+    std::memcpy(target, ids, static_cast<size_t>(n) * 8);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    auto id = static_cast<int32_t>(ids[i]);
+    std::memcpy(target + i * 4, &id, 4);
+  }
+}
+
+void Batches::fill(int64_t index, Slot &slot) const {
+  slot.tokens.resize(static_cast<size_t>(tokens->bytes));
+  if (targets)
+    slot.targets.resize(static_cast<size_t>(targets->bytes));
+  std::vector<int64_t> window(static_cast<size_t>(columns) + 1);
+  for (int64_t row = 0; row < rows; ++row) {
+    file.read(order->windowBegin(index, row), columns + 1, window.data());
+    int64_t begin = row * columns;
+    storeIds(window.data(), columns, tokens->dtype,
+             slot.tokens.data() + begin * byteWidth(tokens->dtype));
+    if (targets)
+      storeIds(window.data() + 1, columns, targets->dtype,
+               slot.targets.data() + begin * byteWidth(targets->dtype));
+  }
+}
+
+void Batches::readAhead(int64_t index) {
+  for (;; ++index) {
+    Slot &slot = slots[index % 2];
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      changed.wait(lock, [&] { return stop || slot.index < 0; });
+      if (stop)
+        return;
+    }
+    fill(index, slot); // the slot is this thread's while its index is < 0
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      slot.index = index;
+    }
+    changed.notify_all();
+  }
+}
+
+void Batches::prefetchFrom(int64_t index) {
+  reader = std::thread([this, index] { readAhead(index); });
+}
+
+void Batches::load(int64_t index, char *arena) {
+  Slot local;
+  Slot *slot = &local;
+  if (reader.joinable()) {
+    slot = &slots[index % 2];
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return slot->index == index; });
+  } else {
+    fill(index, local);
+  }
+  std::memcpy(arena + tokens->offset, slot->tokens.data(), slot->tokens.size());
+  if (targets)
+    std::memcpy(arena + targets->offset, slot->targets.data(),
+                slot->targets.size());
+  if (slot != &local) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      slot->index = -1;
+    }
+    changed.notify_all();
+  }
+}

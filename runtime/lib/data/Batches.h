@@ -1,0 +1,98 @@
+//===- Batches.h - From a token stream to batches -------------------------===//
+
+#ifndef HONERT_DATA_BATCHES_H
+#define HONERT_DATA_BATCHES_H
+
+#include "core/Program.h"
+#include "data/TokenFile.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace honert {
+
+/// A permutation of [0, size) without memory: a Feistel network over the next
+/// power of four, walked until it falls inside.
+class Permutation {
+public:
+  Permutation(int64_t size, uint64_t key);
+  int64_t operator()(int64_t index) const;
+
+private:
+  uint64_t size, key;
+  int halfBits;
+};
+
+/// Which windows of a stream of n tokens make up batch i. A window is T tokens
+/// and the one after them (the last target).
+///
+/// In order: batch i of an epoch reads tokens[i*B*T + b*T + t]; an epoch has
+/// floor((n - 1) / (B*T)) batches. Shuffled: the floor((n - 1) / T) windows of
+/// an epoch are visited in an order that depends on (seed, epoch), each exactly
+/// once; a batch may hold the end of one epoch and the start of the next.
+class BatchOrder {
+public:
+  BatchOrder(int64_t tokens, int64_t rows, int64_t columns, bool shuffle,
+             uint64_t seed);
+
+  /// First token of row `row` of batch `index`.
+  int64_t windowBegin(int64_t index, int64_t row) const;
+  /// Batches of one epoch, whole ones.
+  int64_t batchesPerEpoch() const { return tokens / (rows * columns); }
+
+private:
+  int64_t tokens; // those that have a successor
+  int64_t rows, columns;
+  bool shuffle;
+  uint64_t seed;
+};
+
+/// Feeds the token and target inputs of a program.
+class Batches {
+public:
+  Batches() = default;
+  ~Batches();
+  Batches(const Batches &) = delete;
+  Batches &operator=(const Batches &) = delete;
+
+  /// Opens `path` for the inputs of `program`; checks ids and length.
+  Status open(const std::string &path, const Program &program, bool shuffle,
+              uint64_t seed, const ThreadPool &pool);
+
+  /// Starts a thread that reads batches ahead, two at most, from `index` on.
+  void prefetchFrom(int64_t index);
+
+  /// Writes batch `index` into the inputs in the arena. After prefetchFrom()
+  /// the indices must follow each other.
+  void load(int64_t index, char *arena);
+
+  int64_t batchesPerEpoch() const { return order->batchesPerEpoch(); }
+  int64_t tokensPerBatch() const { return rows * columns; }
+  const TokenFile &stream() const { return file; }
+
+private:
+  /// One batch in the element types of the inputs.
+  struct Slot {
+    int64_t index = -1;
+    std::vector<char> tokens, targets;
+  };
+
+  void fill(int64_t index, Slot &slot) const;
+  void readAhead(int64_t index);
+
+  TokenFile file;
+  const Argument *tokens = nullptr, *targets = nullptr;
+  int64_t rows = 0, columns = 0;
+  std::unique_ptr<BatchOrder> order;
+
+  std::thread reader;
+  std::mutex mutex;
+  std::condition_variable changed;
+  Slot slots[2];     // batch i waits in slot i % 2
+  bool stop = false; // guarded by mutex, as the indices of slots
+};
+
+} // namespace honert
+
+#endif // HONERT_DATA_BATCHES_H

@@ -1,0 +1,41 @@
+//===- NamedInputs.h - Inputs other than a token stream -------------------===//
+
+#ifndef HONERT_DATA_NAMEDINPUTS_H
+#define HONERT_DATA_NAMEDINPUTS_H
+
+#include "core/Program.h"
+#include "data/Npy.h"
+
+#include <utility>
+
+namespace honert {
+
+/// Inputs fed from array files (--input NAME=FILE.npy): one value for every
+/// step, or one per micro-batch along a first dimension (repeated from the
+/// start when they end).
+class NamedInputs {
+public:
+  /// Opens each (name, file); every input that is not fed with tokens from
+  /// --data must be among them, and nothing else.
+  Status open(const std::vector<std::pair<std::string, std::string>> &files,
+              const Program &program, bool tokensFromData);
+
+  /// Writes the values of micro-batch `index` into the arena.
+  void load(int64_t index, char *arena) const;
+
+private:
+  struct Input {
+    const Argument *argument;
+    MappedFile file;
+    int64_t offset;
+    int64_t values; ///< along the first dimension; 1: the same each time
+  };
+
+  Status openOne(const Argument &argument, const std::string &path);
+
+  std::vector<Input> inputs;
+};
+
+} // namespace honert
+
+#endif // HONERT_DATA_NAMEDINPUTS_H

@@ -1,0 +1,155 @@
+//===- TokenFile.cpp - Streams of token ids -------------------------------===//
+
+#include "data/TokenFile.h"
+#include "data/Npy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+using namespace honert;
+
+namespace {
+struct LlmcFormat {
+  uint32_t magic;
+  uint32_t version;
+  int64_t width;
+};
+constexpr LlmcFormat llmcFormats[] = {{20240520, 1, 2}, {20240801, 7, 4}};
+constexpr int64_t llmcHeaderBytes = 256 * 4;
+} // namespace
+
+Status TokenFile::open(const std::string &path) {
+  name = path;
+  HONERT_TRY(file.open(path));
+  HONERT_TRY(locate());
+  if (count == 0)
+    return Status::error(path + ": holds no tokens");
+  return Status();
+}
+
+Status TokenFile::locate() {
+  if (isNpy(file.view())) {
+    NpyArray array;
+    HONERT_TRY(readNpy(name, file.view(), array));
+    if (array.shape.size() != 1)
+      return Status::error(format("%s: .npy of shape %s, wanted one dimension "
+                                  "of token ids",
+                                  name.c_str(), toString(array.shape).c_str()));
+    switch (array.type) {
+    case NpyType::u16:
+      width = Width::u16;
+      break;
+    case NpyType::u32:
+      width = Width::u32;
+      break;
+    case NpyType::i32:
+      width = Width::i32;
+      break;
+    case NpyType::i64:
+      width = Width::i64;
+      break;
+    default:
+      return Status::error(format("%s: .npy of %s, wanted uint16, uint32, "
+                                  "int32 or int64",
+                                  name.c_str(), honert::name(array.type)));
+    }
+    first = file.data() + array.offset;
+    count = array.shape[0];
+    return Status();
+  }
+  uint32_t magic = 0;
+  if (file.size() >= 4)
+    std::memcpy(&magic, file.data(), 4);
+  for (const LlmcFormat &format : llmcFormats)
+    if (magic == format.magic)
+      return locateLlmc(magic);
+  if (file.size() % 2 != 0)
+    return Status::error(format("%s: has %lld bytes, wanted an even number "
+                                "(uint16 ids)",
+                                name.c_str(),
+                                static_cast<long long>(file.size())));
+  width = Width::u16;
+  first = file.data();
+  count = file.size() / 2;
+  return Status();
+}
+
+Status TokenFile::locateLlmc(uint32_t magic) {
+  const LlmcFormat &known = *std::find_if(
+      std::begin(llmcFormats), std::end(llmcFormats),
+      [&](const LlmcFormat &each) { return each.magic == magic; });
+  if (file.size() < llmcHeaderBytes)
+    return Status::error(
+        format("%s: has %lld bytes, wanted a header of %lld (magic %u)",
+               name.c_str(), static_cast<long long>(file.size()),
+               static_cast<long long>(llmcHeaderBytes), magic));
+  uint32_t header[3];
+  std::memcpy(header, file.data(), sizeof header);
+  if (header[1] != known.version)
+    return Status::error(format("%s: version %u of magic %u, wanted %u",
+                                name.c_str(), header[1], magic, known.version));
+  int64_t wanted = llmcHeaderBytes + int64_t{header[2]} * known.width;
+  if (file.size() != wanted)
+    return Status::error(
+        format("%s: has %lld bytes, wanted %lld (its header says %u tokens)",
+               name.c_str(), static_cast<long long>(file.size()),
+               static_cast<long long>(wanted), header[2]));
+  width = known.width == 2 ? Width::u16 : Width::u32;
+  first = file.data() + llmcHeaderBytes;
+  count = header[2];
+  return Status();
+}
+
+template <typename T>
+static void widen(const char *from, int64_t n, int64_t *ids) {
+  for (int64_t i = 0; i < n; ++i) {
+    T id; // .npy elements may be unaligned
+    std::memcpy(&id, from + i * static_cast<int64_t>(sizeof(T)), sizeof id);
+    ids[i] = static_cast<int64_t>(id);
+  }
+}
+
+void TokenFile::read(int64_t begin, int64_t n, int64_t *ids) const {
+  switch (width) {
+  case Width::u16:
+    return widen<uint16_t>(first + begin * 2, n, ids);
+  case Width::u32:
+    return widen<uint32_t>(first + begin * 4, n, ids);
+  case Width::i32:
+    return widen<int32_t>(first + begin * 4, n, ids);
+  case Width::i64:
+    return widen<int64_t>(first + begin * 8, n, ids);
+  }
+}
+
+Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool) const {
+  uint64_t bound = vocab > 0 ? static_cast<uint64_t>(vocab) : INT64_MAX;
+  // Negative ids are huge as unsigned ones: one comparison finds both.
+  constexpr int64_t block = 1 << 16;
+  int64_t blocks = (count - 1) / block + 1;
+  std::vector<char> isBad(static_cast<size_t>(blocks));
+  pool.run(blocks, 1, [&](int64_t lo, int64_t hi) {
+    std::vector<int64_t> ids(block);
+    for (int64_t b = lo; b < hi; ++b) {
+      int64_t n = std::min(block, count - b * block);
+      read(b * block, n, ids.data());
+      bool bad = false;
+      for (int64_t i = 0; i < n; ++i)
+        bad |= static_cast<uint64_t>(ids[i]) >= bound;
+      isBad[static_cast<size_t>(b)] = bad;
+    }
+  });
+  auto found = std::find(isBad.begin(), isBad.end(), 1);
+  if (found == isBad.end())
+    return Status();
+  int64_t position = (found - isBad.begin()) * block;
+  int64_t id;
+  for (read(position, 1, &id); static_cast<uint64_t>(id) < bound;)
+    read(++position, 1, &id);
+  return Status::error(format(
+      "%s: token %lld at position %lld, wanted ids from 0 to %lld (the "
+      "vocabulary)",
+      name.c_str(), static_cast<long long>(id),
+      static_cast<long long>(position), static_cast<long long>(bound) - 1));
+}

@@ -1,0 +1,47 @@
+//===- TokenFile.h - Streams of token ids ---------------------------------===//
+//
+// Formats, told apart by how the file starts:
+//   llm.c   256 int32 (magic 20240520, version 1, count) then uint16 ids, or
+//           (magic 20240801, version 7, count) then uint32 ids
+//   .npy    one dimension of uint16, uint32, int32 or int64
+//   else    headerless uint16 ids (nanoGPT)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_DATA_TOKENFILE_H
+#define HONERT_DATA_TOKENFILE_H
+
+#include "checkpoint/Files.h"
+#include "cpu/Parallel.h"
+
+namespace honert {
+
+/// A mapped stream of token ids.
+class TokenFile {
+public:
+  Status open(const std::string &path);
+
+  /// Every id is >= 0 and, unless `vocab` is 0, < vocab. Reads the whole file.
+  Status checkIds(int64_t vocab, const ThreadPool &pool) const;
+
+  const std::string &path() const { return name; }
+  int64_t size() const { return count; }
+  /// ids[begin, begin + n), which must lie in the file.
+  void read(int64_t begin, int64_t n, int64_t *ids) const;
+
+private:
+  enum class Width { u16, u32, i32, i64 };
+
+  Status locate();
+  Status locateLlmc(uint32_t magic);
+
+  std::string name;
+  MappedFile file;
+  Width width = Width::u16;
+  const char *first = nullptr;
+  int64_t count = 0;
+};
+
+} // namespace honert
+
+#endif // HONERT_DATA_TOKENFILE_H
