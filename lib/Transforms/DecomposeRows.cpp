@@ -1,0 +1,344 @@
+//===- DecomposeRows.cpp - Named row ops as primitives --------------------===//
+//
+// Norms, softmax, cross entropy and their backward ops, written as the
+// elementwise ops, broadcasts and reductions their descriptions spell.
+//
+// Means multiply by 1/width rounded to the compute type instead of dividing by
+// the width: at most 1.5 ulp from the quotient, the freedom PyTorch's own
+// kernels take, and one multiplication per row either way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace hone {
+#define GEN_PASS_DEF_DECOMPOSEROWS
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+/// Builds primitives over a tensor `full` = [rows..., width], in fp32 or wider.
+class RowBuilder {
+public:
+  RowBuilder(Operation *op, Value like, PatternRewriter &rewriter)
+      : b(op->getLoc(), rewriter) {
+    auto type = cast<RankedTensorType>(like.getType());
+    compute = type.getElementType().isF64() ? Type(b.getF64Type())
+                                            : Type(b.getF32Type());
+    full = type.clone(compute);
+    rows = RankedTensorType::get(type.getShape().drop_back(), compute);
+  }
+
+  int64_t width() { return full.getShape().back(); }
+
+  /// `value` in the compute type, or in that of `like`.
+  Value widen(Value value) { return castTo(value, compute); }
+  Value narrow(Value value, Value like) {
+    return castTo(value, getElementTypeOrSelf(like));
+  }
+  Value castTo(Value value, Type element) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getElementType() == element)
+      return value;
+    return b.create<CastOp>(type.clone(element), value);
+  }
+
+  Value splat(RankedTensorType type, double value) {
+    auto element = cast<FloatType>(type.getElementType());
+    return b.create<ConstantOp>(DenseElementsAttr::get(
+        type, b.getFloatAttr(element, value).getValue()));
+  }
+
+  Value add(Value x, Value y) { return b.create<AddOp>(x, y); }
+  Value sub(Value x, Value y) { return b.create<SubOp>(x, y); }
+  Value mul(Value x, Value y) { return b.create<MulOp>(x, y); }
+  Value div(Value x, Value y) { return b.create<DivOp>(x, y); }
+  Value exp(Value x) { return b.create<ExpOp>(x); }
+  Value scale(Value x, double factor) {
+    return mul(x, splat(cast<RankedTensorType>(x.getType()), factor));
+  }
+
+  /// Repeats one element per row along the row.
+  Value perRow(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    return b.create<BroadcastOp>(full.clone(type.getElementType()), value,
+                                 b.getDenseI64ArrayAttr(dims));
+  }
+  /// Repeats one row of [width] for every row.
+  Value perColumn(Value value) {
+    return b.create<BroadcastOp>(full, widen(value),
+                                 b.getDenseI64ArrayAttr(full.getRank() - 1));
+  }
+  /// Repeats a scalar for every row.
+  Value everyRow(Value value) {
+    if (rows.getRank() == 0)
+      return value;
+    return b.create<BroadcastOp>(rows, value, b.getDenseI64ArrayAttr({}));
+  }
+
+  Value reduceRow(ReduceKind kind, Value value) {
+    return b.create<ReduceOp>(kind, value, full.getRank() - 1);
+  }
+  Value sumRow(Value value) { return reduceRow(ReduceKind::sum, value); }
+  Value meanRow(Value value) {
+    return scale(sumRow(value), 1.0 / double(width()));
+  }
+  /// Sum of one element per row over all rows.
+  Value sumRows(Value value) {
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, rows.getRank()));
+    return dims.empty() ? value
+                        : b.create<ReduceOp>(ReduceKind::sum, value, dims);
+  }
+
+  ImplicitLocOpBuilder b;
+  FloatType computeType() { return cast<FloatType>(compute); }
+  RankedTensorType full, rows;
+
+private:
+  Type compute;
+};
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+struct DecomposeLayerNorm : OpRewritePattern<LayerNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(LayerNormOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getInput(), rewriter);
+    Value x = r.widen(op.getInput());
+    Value mean = r.meanRow(x);
+    Value centred = r.sub(x, r.perRow(mean));
+    // Two passes: the centred sum of squares does not cancel.
+    Value variance = r.meanRow(r.mul(centred, centred));
+    Value eps = r.splat(r.rows, op.getEps().convertToDouble());
+    Value rstd = r.b.create<RsqrtOp>(r.add(variance, eps));
+    Value y = r.mul(centred, r.perRow(rstd));
+    if (op.getScale())
+      y = r.mul(y, r.perColumn(op.getScale()));
+    if (op.getBias())
+      y = r.add(y, r.perColumn(op.getBias()));
+    rewriter.replaceOp(op, {r.narrow(y, op.getResult()),
+                            r.narrow(mean, op.getMean()),
+                            r.narrow(rstd, op.getRstd())});
+    return success();
+  }
+};
+
+struct DecomposeRmsNorm : OpRewritePattern<RmsNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RmsNormOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getInput(), rewriter);
+    Value x = r.widen(op.getInput());
+    Value eps = r.splat(r.rows, op.getEps().convertToDouble());
+    Value rstd = r.b.create<RsqrtOp>(r.add(r.meanRow(r.mul(x, x)), eps));
+    Value y = r.mul(x, r.perRow(rstd));
+    if (op.getScale())
+      y = r.mul(y, r.perColumn(op.getScale()));
+    rewriter.replaceOp(
+        op, {r.narrow(y, op.getResult()), r.narrow(rstd, op.getRstd())});
+    return success();
+  }
+};
+
+struct DecomposeLayerNormBwd : OpRewritePattern<LayerNormBwdOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(LayerNormBwdOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getInput(), rewriter);
+    Value g = r.widen(op.getGrad());
+    if (op.getScale())
+      g = r.mul(g, r.perColumn(op.getScale()));
+    Value mean = r.perRow(r.widen(op.getMean()));
+    Value rstd = r.perRow(r.widen(op.getRstd()));
+    Value h = r.mul(r.sub(r.widen(op.getInput()), mean), rstd);
+    Value gMean = r.perRow(r.meanRow(g));
+    Value ghMean = r.perRow(r.meanRow(r.mul(g, h)));
+    Value projected = r.mul(h, ghMean);
+    Value dx = r.mul(rstd, r.sub(r.sub(g, gMean), projected));
+    rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
+    return success();
+  }
+};
+
+struct DecomposeRmsNormBwd : OpRewritePattern<RmsNormBwdOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RmsNormBwdOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getInput(), rewriter);
+    Value g = r.widen(op.getGrad());
+    if (op.getScale())
+      g = r.mul(g, r.perColumn(op.getScale()));
+    Value rstd = r.perRow(r.widen(op.getRstd()));
+    Value h = r.mul(r.widen(op.getInput()), rstd);
+    Value ghMean = r.perRow(r.meanRow(r.mul(g, h)));
+    Value dx = r.mul(rstd, r.sub(g, r.mul(h, ghMean)));
+    rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+struct DecomposeSoftmax : OpRewritePattern<SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SoftmaxOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getInput(), rewriter);
+    Value x = r.widen(op.getInput());
+    Value max = r.perRow(r.reduceRow(ReduceKind::max, x));
+    Value e = r.exp(r.sub(x, max));
+    Value y = r.div(e, r.perRow(r.sumRow(e)));
+    rewriter.replaceOp(op, r.narrow(y, op.getResult()));
+    return success();
+  }
+};
+
+struct DecomposeSoftmaxBwd : OpRewritePattern<SoftmaxBwdOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SoftmaxBwdOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getOutput(), rewriter);
+    Value g = r.widen(op.getGrad()), y = r.widen(op.getOutput());
+    Value dot = r.perRow(r.sumRow(r.mul(g, y)));
+    Value dx = r.mul(y, r.sub(g, dot));
+    rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Cross entropy
+//===----------------------------------------------------------------------===//
+
+/// i1 per element of [rows..., width]: the column is the row's target. Columns
+/// count in i32, which holds any of them (i8 would wrap) and packs 16 to a
+/// vector; an ignored target matches none or a row that is masked later.
+Value isTarget(RowBuilder &r, Value targets) {
+  Type i32 = r.b.getI32Type();
+  Value column =
+      r.b.create<IotaOp>(r.full.clone(i32), uint64_t(r.full.getRank() - 1));
+  Value target = r.perRow(r.castTo(targets, i32));
+  return r.b.create<CmpOp>(r.full.clone(r.b.getI1Type()), CmpPredicate::eq,
+                           column, target);
+}
+
+/// i1 per row: the target is not `ignoreIndex`. Null when no target can be,
+/// because their type does not hold it.
+Value isValid(RowBuilder &r, Value targets, int64_t ignoreIndex) {
+  auto type = cast<RankedTensorType>(targets.getType());
+  unsigned bits = type.getElementTypeBitWidth();
+  if (!llvm::isIntN(bits, ignoreIndex))
+    return {};
+  auto ignore =
+      DenseElementsAttr::get(type, APInt(bits, ignoreIndex, /*signed=*/true));
+  return r.b.create<CmpOp>(r.rows.clone(r.b.getI1Type()), CmpPredicate::ne,
+                           targets, r.b.create<ConstantOp>(ignore));
+}
+
+Value zeroUnlessValid(RowBuilder &r, Value valid, Value value) {
+  return valid ? r.b.create<SelectOp>(valid, value, r.splat(r.rows, 0.0))
+               : value;
+}
+
+/// Number of valid rows, of rank 0 (exact to 2^24 rows in fp32).
+Value countValid(RowBuilder &r, Value valid) {
+  if (valid)
+    return r.sumRows(r.widen(valid));
+  return r.splat(RankedTensorType::get({}, r.computeType()),
+                 double(r.rows.getNumElements()));
+}
+
+struct DecomposeCrossEntropy : OpRewritePattern<CrossEntropyOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CrossEntropyOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getLogits(), rewriter);
+    Value x = r.widen(op.getLogits());
+    Value max = r.reduceRow(ReduceKind::max, x);
+    Value sum = r.sumRow(r.exp(r.sub(x, r.perRow(max))));
+    Value lse = r.add(max, r.b.create<LogOp>(sum));
+
+    // One term of this sum is not zero.
+    Value target = isTarget(r, op.getTargets());
+    Value zero = r.splat(r.full, 0.0);
+    Value picked = r.b.create<SelectOp>(target, x, zero);
+    Value loss = r.sub(lse, r.sumRow(picked));
+    if (double s = op.getLabelSmoothing().convertToDouble()) {
+      Value smooth = r.sub(lse, r.meanRow(x));
+      loss = r.scale(loss, 1.0 - s);
+      loss = r.add(loss, r.scale(smooth, s));
+    }
+    Value valid = isValid(r, op.getTargets(), op.getIgnoreIndex());
+    loss = zeroUnlessValid(r, valid, loss);
+    if (op.getReduction() != LossReduction::none)
+      loss = r.sumRows(loss);
+    if (op.getReduction() == LossReduction::mean)
+      loss = r.div(loss, countValid(r, valid));
+    rewriter.replaceOp(
+        op, {r.narrow(loss, op.getLoss()), r.narrow(lse, op.getLse())});
+    return success();
+  }
+};
+
+struct DecomposeCrossEntropyBwd : OpRewritePattern<CrossEntropyBwdOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CrossEntropyBwdOp op,
+                                PatternRewriter &rewriter) const override {
+    RowBuilder r(op, op.getLogits(), rewriter);
+    double s = op.getLabelSmoothing().convertToDouble();
+    Value valid = isValid(r, op.getTargets(), op.getIgnoreIndex());
+    Value weight = r.widen(op.getGrad());
+    if (op.getReduction() == LossReduction::mean)
+      weight = r.div(weight, countValid(r, valid));
+    if (op.getReduction() != LossReduction::none)
+      weight = r.everyRow(weight);
+    weight = zeroUnlessValid(r, valid, weight);
+
+    Value x = r.widen(op.getLogits());
+    Value lse = r.perRow(r.widen(op.getLse()));
+    Value target = isTarget(r, op.getTargets());
+    Value one = r.splat(r.full, 1.0 - s), zero = r.splat(r.full, 0.0);
+    Value expected = r.b.create<SelectOp>(target, one, zero);
+    Value dx = r.sub(r.exp(r.sub(x, lse)), expected);
+    if (s != 0.0)
+      dx = r.sub(dx, r.splat(r.full, s / double(r.width())));
+    dx = r.mul(dx, r.perRow(weight));
+    rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
+    return success();
+  }
+};
+
+struct DecomposeRows : hone::impl::DecomposeRowsBase<DecomposeRows> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<DecomposeLayerNorm, DecomposeRmsNorm, DecomposeLayerNormBwd,
+                 DecomposeRmsNormBwd, DecomposeSoftmax, DecomposeSoftmaxBwd,
+                 DecomposeCrossEntropy, DecomposeCrossEntropyBwd>(
+        &getContext());
+    SmallVector<Operation *> named;
+    getOperation().walk([&](Operation *op) {
+      if (isa<LayerNormOp, RmsNormOp, LayerNormBwdOp, RmsNormBwdOp, SoftmaxOp,
+              SoftmaxBwdOp, CrossEntropyOp, CrossEntropyBwdOp>(op))
+        named.push_back(op);
+    });
+    // Only these: the rest of the function is not this pass's to fold.
+    GreedyRewriteConfig config;
+    config.strictMode = GreedyRewriteStrictness::ExistingOps;
+    if (failed(applyOpPatternsAndFold(named, std::move(patterns), config)))
+      signalPassFailure();
+  }
+};
+} // namespace
