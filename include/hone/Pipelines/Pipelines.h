@@ -1,0 +1,61 @@
+//===- Pipelines.h - The phases, in order -----------------------*- C++ -*-===//
+//
+// One function and one options struct per phase of docs/design.md. Nothing else
+// in the compiler knows an order of passes. Each phase ends with the verifier
+// of its border.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PIPELINES_PIPELINES_H
+#define HONE_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+#include <optional>
+#include <string>
+
+namespace hone {
+
+/// How the step is trained. Unset values keep what the package says.
+struct StepOptions {
+  int64_t microBatches = 1;   ///< gradients summed into one optimizer step
+  bool keepGradients = false; ///< gradients are results that can be dumped
+  std::string optimizer;      ///< "adamw" or "sgd"
+  std::optional<double> lr;
+  std::optional<double> weightDecay;
+  std::optional<double> clip; ///< infinity: no clipping
+};
+
+/// The phases in their order.
+enum class Phase { Import, Raise, Autodiff, Step, Fuse, Plan, Lower, LLVM };
+
+/// All phases, first to last, with the names that `upto=` takes.
+llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> getPhases();
+
+void buildImportPhase(mlir::OpPassManager &manager);
+void buildRaisePhase(mlir::OpPassManager &manager);
+void buildAutodiffPhase(mlir::OpPassManager &manager,
+                        const StepOptions &options);
+void buildStepPhase(mlir::OpPassManager &manager, const StepOptions &options);
+void buildFusePhase(mlir::OpPassManager &manager);
+void buildPlanPhase(mlir::OpPassManager &manager);
+void buildLowerPhase(mlir::OpPassManager &manager);
+void buildLLVMPhase(mlir::OpPassManager &manager);
+
+/// Adds the passes of one phase.
+void buildPhase(Phase phase, mlir::OpPassManager &manager,
+                const StepOptions &options);
+
+/// Makes `--hone-pipeline="upto=step micro-batches=2"` and
+/// `--hone-lower-to-llvm` (the last phase alone) known to opt tools.
+void registerHonePipelines();
+
+/// Registers every dialect that the phases read, and the translations to LLVM.
+void registerAllDialects(mlir::DialectRegistry &registry);
+
+/// Registers every pass of Hone and those of MLIR that the phases use.
+void registerAllPasses();
+
+} // namespace hone
+
+#endif // HONE_PIPELINES_PIPELINES_H

@@ -1,0 +1,36 @@
+//===- Link.h - From an object to an executable ---------------*- C++ -*-===//
+//
+// The embedded linker (docs/rationale/linking.md). It runs in a process of its
+// own: a linker that fails takes its process with it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGET_LINK_H
+#define HONE_TARGET_LINK_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace hone {
+
+/// First argument that makes a tool act as the linker.
+constexpr llvm::StringLiteral linkerArgument = "--hone-run-linker";
+
+/// What to link an executable from.
+struct LinkJob {
+  std::string tool;      ///< this program, which answers `linkerArgument`
+  std::string resources; ///< directory of start-up objects and the runtime
+  std::string object;    ///< compiled training program
+  std::string output;    ///< executable to write
+};
+
+/// Links; the error is one line with the first complaint of the linker.
+llvm::Error linkExecutable(const LinkJob &job);
+
+/// The linker process itself: `arguments` as ld's. Returns its exit code.
+int runLinker(llvm::ArrayRef<const char *> arguments);
+
+} // namespace hone
+
+#endif // HONE_TARGET_LINK_H

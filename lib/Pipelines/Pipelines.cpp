@@ -1,0 +1,231 @@
+//===- Pipelines.cpp - The phases, in order -------------------------------===//
+
+#include "hone/Pipelines/Pipelines.h"
+
+#include "hone/Conversion/Passes.h"
+#include "hone/Target/Passes.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace hone;
+
+llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
+  static constexpr std::pair<llvm::StringLiteral, Phase> phases[] = {
+      {"import", Phase::Import},     {"raise", Phase::Raise},
+      {"autodiff", Phase::Autodiff}, {"step", Phase::Step},
+      {"fuse", Phase::Fuse},         {"plan", Phase::Plan},
+      {"lower", Phase::Lower},       {"llvm", Phase::LLVM}};
+  return phases;
+}
+
+/// Adds a registered pass, once it exists.
+static void addByName(OpPassManager &manager, StringRef name) {
+  if (PassInfo::lookup(name))
+    (void)parsePassPipeline(name, manager);
+}
+
+/// Folds, merges equal values and drops unused ones.
+static void addCleanup(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+//===----------------------------------------------------------------------===//
+// On tensors
+//===----------------------------------------------------------------------===//
+
+void hone::buildImportPhase(OpPassManager &manager) {
+  manager.addPass(createVerifyImport());
+}
+
+void hone::buildRaisePhase(OpPassManager &manager) {
+  // Exporters repeat masks, tables and casts per layer: the patterns match one
+  // canonical form of each.
+  addCleanup(manager);
+  addByName(manager, "hone-raise");
+  // What a raised op made superfluous, and masks that only it read.
+  addCleanup(manager);
+  addByName(manager, "hone-verify-raise");
+}
+
+void hone::buildAutodiffPhase(OpPassManager &manager,
+                              const StepOptions &options) {
+  // Micro-batches are averaged: each contributes its gradient over their
+  // number, so the loss is seeded with the quotient.
+  AutodiffOptions autodiff;
+  autodiff.seed = 1.0 / options.microBatches;
+  manager.addPass(createAutodiff(autodiff));
+  // Rules write each gradient from scratch: sums with zero, transposes of
+  // transposes and values that two rules recompute alike go here.
+  addCleanup(manager);
+  manager.addPass(createVerifyGradient());
+}
+
+void hone::buildStepPhase(OpPassManager &manager, const StepOptions &options) {
+  BuildStepOptions step;
+  step.microBatches = options.microBatches;
+  step.keepGradients = options.keepGradients;
+  step.optimizer = options.optimizer;
+  if (options.lr)
+    step.lr = *options.lr;
+  if (options.weightDecay)
+    step.weightDecay = *options.weightDecay;
+  if (options.clip)
+    step.clip = *options.clip;
+  manager.addPass(createBuildStep(step));
+  addCleanup(manager);
+  manager.addPass(createVerifyStep());
+}
+
+//===----------------------------------------------------------------------===//
+// Groups, plan, kernels
+//===----------------------------------------------------------------------===//
+
+void hone::buildFusePhase(OpPassManager &manager) {
+  addByName(manager, "hone-fuse-groups");
+  addByName(manager, "hone-verify-fuse");
+}
+
+void hone::buildPlanPhase(OpPassManager &manager) {
+  addByName(manager, "hone-plan-memory");
+  addByName(manager, "hone-verify-plan");
+}
+
+void hone::buildLowerPhase(OpPassManager &manager) {
+  addByName(manager, "hone-lower-to-kernels");
+  addByName(manager, "hone-verify-lower");
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM
+//===----------------------------------------------------------------------===//
+
+void hone::buildLLVMPhase(OpPassManager &manager) {
+  // Before anything scalarises vectors: the polynomials are vector code.
+  manager.addPass(createApproximateMath());
+  // Common subexpressions between polynomials of one argument, and invariant
+  // scalars out of loops.
+  addCleanup(manager);
+  // Transfers of more than one dimension become loops over rows.
+  manager.addPass(createConvertVectorToSCFPass());
+  // vector-to-scf computes addresses with affine.apply.
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createConvertSCFToCFPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  // Subviews and strided buffers become address arithmetic (affine again).
+  manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createLowerAffinePass());
+  // What has no polynomial has an instruction: sqrt, fma, abs.
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  // Shapes are static: a buffer is passed as its address alone.
+  ConvertFuncToLLVMPassOptions func;
+  func.useBarePtrCallConv = true;
+  manager.addPass(createConvertFuncToLLVMPass(func));
+  manager.addPass(createConvertIndexToLLVMPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  addCleanup(manager);
+  // Casts that the partial conversions left between them.
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createVerifyLLVM());
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void hone::buildPhase(Phase phase, OpPassManager &manager,
+                      const StepOptions &options) {
+  switch (phase) {
+  case Phase::Import:
+    return buildImportPhase(manager);
+  case Phase::Raise:
+    return buildRaisePhase(manager);
+  case Phase::Autodiff:
+    return buildAutodiffPhase(manager, options);
+  case Phase::Step:
+    return buildStepPhase(manager, options);
+  case Phase::Fuse:
+    return buildFusePhase(manager);
+  case Phase::Plan:
+    return buildPlanPhase(manager);
+  case Phase::Lower:
+    return buildLowerPhase(manager);
+  case Phase::LLVM:
+    return buildLLVMPhase(manager);
+  }
+}
+
+namespace {
+/// Options of `--hone-pipeline`.
+struct CommandLine : PassPipelineOptions<CommandLine> {
+  CommandLine() {
+    for (auto [name, phase] : getPhases())
+      upto.getParser().addLiteralOption(name, phase, "");
+  }
+
+  Option<Phase> upto{*this, "upto", llvm::cl::desc("Last phase to run"),
+                     llvm::cl::init(Phase::LLVM)};
+  Option<int64_t> microBatches{
+      *this, "micro-batches",
+      llvm::cl::desc("Micro-batches whose gradients one step adds"),
+      llvm::cl::init(1)};
+  Option<bool> keepGradients{
+      *this, "keep-gradients",
+      llvm::cl::desc("Return the gradients from the step"),
+      llvm::cl::init(false)};
+  Option<std::string> optimizer{
+      *this, "optimizer",
+      llvm::cl::desc("adamw or sgd; default: that of the package")};
+  StepOptions step() const {
+    return {microBatches, keepGradients, optimizer, {}, {}, {}};
+  }
+};
+} // namespace
+
+void hone::registerHonePipelines() {
+  PassPipelineRegistration<CommandLine>(
+      "hone-pipeline", "Phases in order, from import to `upto`",
+      [](OpPassManager &manager, const CommandLine &options) {
+        for (auto [name, phase] : getPhases())
+          if (phase <= options.upto)
+            buildPhase(phase, manager, options.step());
+      });
+  PassPipelineRegistration<>("hone-lower-to-llvm",
+                             "From kernels to the llvm dialect",
+                             buildLLVMPhase);
+}
+
+void hone::registerAllDialects(DialectRegistry &registry) {
+  registry.insert<HoneDialect, plan::PlanDialect, affine::AffineDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, index::IndexDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+void hone::registerAllPasses() {
+  registerHonePasses();
+  registerHoneConversionPasses();
+  registerHoneTargetPasses();
+  registerTransformsPasses();
+  registerConversionPasses();
+  memref::registerExpandStridedMetadata();
+  registerHonePipelines();
+}

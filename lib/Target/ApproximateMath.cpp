@@ -1,0 +1,28 @@
+//===- ApproximateMath.cpp - Polynomials for transcendental functions -----===//
+
+#include "hone/Target/Passes.h"
+
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace hone {
+#define GEN_PASS_DEF_APPROXIMATEMATH
+#include "hone/Target/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+
+namespace {
+struct ApproximateMath : hone::impl::ApproximateMathBase<ApproximateMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    MathPolynomialApproximationOptions options;
+    // The AVX2 forms (rsqrt by estimate) differ between CPUs.
+    options.enableAvx2 = false;
+    populateMathPolynomialApproximationPatterns(patterns, options);
+    if (failed(
+            applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

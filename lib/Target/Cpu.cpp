@@ -1,0 +1,120 @@
+//===- Cpu.cpp - Machine code for a CPU -----------------------------------===//
+
+#include "hone/Target/Cpu.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace hone;
+
+/// The code generator of this machine's architecture.
+static const llvm::Target &getNativeTarget(llvm::StringRef triple) {
+  static const bool initialized = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(
+      triple.str(), error);
+  if (!target)
+    llvm::report_fatal_error(llvm::Twine(error));
+  return *target;
+}
+
+llvm::Expected<CpuTarget> hone::selectCpu(llvm::StringRef arch) {
+  CpuTarget cpu;
+  cpu.triple = llvm::sys::getProcessTriple();
+  if (arch == "native") {
+    cpu.name = llvm::sys::getHostCPUName().str();
+    llvm::SubtargetFeatures features;
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      features.AddFeature(feature.first(), feature.second);
+    cpu.features = features.getString();
+    return cpu;
+  }
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      getNativeTarget(cpu.triple).createMCSubtargetInfo(cpu.triple, "", ""));
+  if (!info->isCPUStringValid(arch))
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        llvm::formatv("--arch: unknown CPU '{0}', expected native, x86-64-v3, "
+                      "x86-64-v4, skylake-avx512, sapphirerapids, znver4 or "
+                      "another CPU of LLVM",
+                      arch)
+            .str());
+  cpu.name = arch.str();
+  return cpu;
+}
+
+std::unique_ptr<llvm::TargetMachine> hone::createMachine(const CpuTarget &cpu) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(
+      getNativeTarget(cpu.triple)
+          .createTargetMachine(cpu.triple, cpu.name, cpu.features, options,
+                               llvm::Reloc::PIC_, std::nullopt,
+                               llvm::CodeGenOptLevel::Aggressive));
+}
+
+std::unique_ptr<llvm::Module>
+hone::translateToLLVM(mlir::ModuleOp module, const CpuTarget &cpu,
+                      llvm::TargetMachine &machine,
+                      llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> result =
+      mlir::translateModuleToLLVMIR(module, context, "hone");
+  if (!result)
+    return nullptr;
+  result->setTargetTriple(cpu.triple);
+  result->setDataLayout(machine.createDataLayout());
+  for (llvm::Function &function : *result) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", cpu.name);
+    if (!cpu.features.empty())
+      function.addFnAttr("target-features", cpu.features);
+    // Keep 512-bit vectors whole where a CPU model would rather halve them.
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  return result;
+}
+
+void hone::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+llvm::SmallVector<char, 0> hone::emitObject(llvm::Module &module,
+                                            llvm::TargetMachine &machine) {
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  // Every native target emits objects: the result needs no check.
+  machine.addPassesToEmitFile(passes, stream, nullptr,
+                              llvm::CodeGenFileType::ObjectFile);
+  passes.run(module);
+  return object;
+}

@@ -1,0 +1,162 @@
+//===- Link.cpp - From an object to an executable -------------------------===//
+
+#include "hone/Target/Link.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+LLD_HAS_DRIVER(elf)
+
+using namespace hone;
+using llvm::StringRef;
+
+namespace {
+/// What the C library of an architecture fixes.
+struct Platform {
+  StringRef emulation;
+  StringRef loader;
+  StringRef folder; ///< of Debian's libraries of the architecture
+};
+} // namespace
+
+static llvm::Expected<Platform> getPlatform() {
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  if (triple.isOSLinux() && triple.getArch() == llvm::Triple::x86_64)
+    return Platform{"elf_x86_64", "/lib64/ld-linux-x86-64.so.2",
+                    "x86_64-linux-gnu"};
+  if (triple.isOSLinux() && triple.getArch() == llvm::Triple::aarch64)
+    return Platform{"aarch64linux", "/lib/ld-linux-aarch64.so.1",
+                    "aarch64-linux-gnu"};
+  return llvm::createStringError(
+      llvm::inconvertibleErrorCode(),
+      "--emit=exe: cannot link for " + triple.str() +
+          ", expected Linux on x86-64 or AArch64: use --emit=obj");
+}
+
+/// A shared library that any machine with a C library has.
+static llvm::Expected<std::string> findSharedLibrary(StringRef name,
+                                                     StringRef folder) {
+  for (StringRef root : {"/lib/", "/usr/lib/", "/lib64/", "/usr/lib64/"})
+    for (const std::string &path :
+         {(root + folder + "/" + name).str(), (root + name).str()})
+      if (llvm::sys::fs::exists(path))
+        return path;
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 "%s: not found in /lib or /usr/lib, needed "
+                                 "by every compiled program",
+                                 name.str().c_str());
+}
+
+/// Arguments of ld in the order a C++ compiler's driver gives them.
+static llvm::Expected<std::vector<std::string>>
+buildArguments(const LinkJob &job) {
+  llvm::Expected<Platform> platform = getPlatform();
+  if (!platform)
+    return platform.takeError();
+  std::vector<std::string> arguments = {
+      "ld.lld", "-m", platform->emulation.str(), "-pie", "--eh-frame-hdr",
+      "--hash-style=gnu", "--gc-sections", "--as-needed", "-z", "relro", "-z",
+      "now", "-dynamic-linker", platform->loader.str(), "-o", job.output};
+  auto addResource = [&](StringRef name) -> llvm::Error {
+    llvm::SmallString<128> path(job.resources);
+    llvm::sys::path::append(path, name);
+    if (!llvm::sys::fs::exists(path))
+      return llvm::createStringError(
+          llvm::inconvertibleErrorCode(),
+          "%s: missing, expected beside honec as its build left it",
+          path.c_str());
+    arguments.push_back(std::string(path));
+    return llvm::Error::success();
+  };
+  auto addResources =
+      [&](std::initializer_list<StringRef> names) -> llvm::Error {
+    for (StringRef name : names)
+      if (llvm::Error error = addResource(name))
+        return error;
+    return llvm::Error::success();
+  };
+  auto addLibrary = [&](StringRef name) -> llvm::Error {
+    auto path = findSharedLibrary(name, platform->folder);
+    if (!path)
+      return path.takeError();
+    arguments.push_back(std::move(*path));
+    return llvm::Error::success();
+  };
+
+  if (llvm::Error error =
+          addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
+    return std::move(error);
+  arguments.push_back(job.object);
+  if (llvm::Error error = addResources(
+          {"libhonert_main.a", "libhonert.a", "libstdc++.a"}))
+    return std::move(error);
+  for (StringRef name : {"libgomp.so.1", "libm.so.6", "libc.so.6"})
+    if (llvm::Error error = addLibrary(name))
+      return std::move(error);
+  arguments.push_back(platform->loader.str());
+  if (llvm::Error error =
+          addResources({"libc_nonshared.a", "libgcc_eh.a", "libgcc.a",
+                        "crtendS.o", "crtn.o"}))
+    return std::move(error);
+  return arguments;
+}
+
+/// The first line in which the linker says "error:", else its first line.
+static std::string firstComplaint(StringRef log) {
+  StringRef first;
+  for (StringRef rest = log; !rest.empty();) {
+    auto [line, after] = rest.split('\n');
+    rest = after;
+    if (first.empty())
+      first = line;
+    if (size_t at = line.find("error: "); at != StringRef::npos)
+      return line.substr(at + 7).str();
+  }
+  return first.str();
+}
+
+llvm::Error hone::linkExecutable(const LinkJob &job) {
+  llvm::Expected<std::vector<std::string>> linker = buildArguments(job);
+  if (!linker)
+    return linker.takeError();
+  std::vector<StringRef> arguments = {job.tool, linkerArgument};
+  arguments.insert(arguments.end(), linker->begin() + 1, linker->end());
+
+  llvm::SmallString<128> log;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("honec-link", "log", log))
+    return llvm::createStringError(code, "temporary file: cannot be created: " +
+                                             code.message());
+  llvm::FileRemover removeLog(log);
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(job.tool, arguments, std::nullopt,
+                                         redirects, 0, 0, &message);
+  if (status == 0)
+    return llvm::Error::success();
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    if (std::string complaint = firstComplaint((*text)->getBuffer());
+        !complaint.empty())
+      message = complaint;
+  return llvm::createStringError(
+      llvm::inconvertibleErrorCode(),
+      llvm::formatv("{0}: linking failed: {1}", job.output, message).str());
+}
+
+int hone::runLinker(llvm::ArrayRef<const char *> arguments) {
+  llvm::SmallVector<const char *> linker = {"ld.lld"};
+  linker.append(arguments.begin(), arguments.end());
+  return lld::lldMain(linker, llvm::outs(), llvm::errs(),
+                      {{lld::Gnu, &lld::elf::link}})
+      .retCode;
+}
