@@ -1,0 +1,376 @@
+//===- BuildStep.cpp - From @gradient to the training step ----------------===//
+
+#include "OptimizerSettings.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace hone {
+#define GEN_PASS_DEF_BUILDSTEP
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+/// A function under construction: arguments and results with their attributes.
+class StepFunction {
+public:
+  StepFunction(MLIRContext *context, Location loc, StringRef name)
+      : builder(loc, context),
+        func(func::FuncOp::create(loc, name, builder.getFunctionType({}, {}))) {
+    builder.setInsertionPointToStart(func.addEntryBlock());
+  }
+
+  /// Appends an argument that carries `attrs`.
+  BlockArgument addArgument(Type type, DictionaryAttr attrs, Location loc) {
+    unsigned index = func.getNumArguments();
+    func.insertArgument(index, type, attrs, loc);
+    return func.getArgument(index);
+  }
+
+  /// Appends an argument of a kind, with a name and no other attribute.
+  BlockArgument addArgument(Type type, StringRef kind, const Twine &name) {
+    return addArgument(type, describe(kind, name), builder.getLoc());
+  }
+
+  void addResult(Value value, DictionaryAttr attrs) {
+    results.push_back(value);
+    resultAttrs.push_back(attrs);
+  }
+
+  /// Appends a result that takes the place of an argument.
+  void addUpdate(Value value, BlockArgument old) {
+    unsigned index = old.getArgNumber();
+    NamedAttrList attrs(describe(argString(func, index, attr::kind),
+                                 argString(func, index, attr::fqn)));
+    attrs.append(attr::donates, builder.getI64IntegerAttr(index));
+    addResult(value, attrs.getDictionary(builder.getContext()));
+  }
+
+  DictionaryAttr describe(StringRef kind, const Twine &name = "") {
+    NamedAttrList attrs;
+    attrs.append(attr::kind, builder.getStringAttr(kind));
+    if (!name.isTriviallyEmpty())
+      attrs.append(attr::fqn, builder.getStringAttr(name));
+    return attrs.getDictionary(builder.getContext());
+  }
+
+  /// Ends the body with a return of the results.
+  func::FuncOp finish() {
+    builder.create<func::ReturnOp>(results);
+    func.setFunctionType(builder.getFunctionType(
+        func.getArgumentTypes(), ValueRange(results).getTypes()));
+    func.setAllResultAttrs(resultAttrs);
+    return func;
+  }
+
+  ImplicitLocOpBuilder builder;
+
+private:
+  func::FuncOp func;
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> resultAttrs;
+};
+
+/// A trained parameter: its value, its state and what the step made of them.
+struct Trained {
+  BlockArgument param;
+  SmallVector<BlockArgument> state;
+  Value gradient;
+  int64_t group = 0;
+  StringRef name;
+};
+
+/// Operands of the update that change from step to step, all of rank 0.
+struct Scalars {
+  BlockArgument lr, weightDecay, clip, step;
+};
+} // namespace
+
+static Value constant(ImplicitLocOpBuilder &b, RankedTensorType type,
+                      double number) {
+  Attribute value = b.getFloatAttr(type.getElementType(), number);
+  return b.create<ConstantOp>(DenseElementsAttr::get(type, value));
+}
+
+static bool isKind(func::FuncOp func, unsigned index, StringRef kind) {
+  return argString(func, index, attr::kind) == kind;
+}
+
+/// Appends the arguments of `from` that have `kind`, as they are.
+static SmallVector<BlockArgument>
+copyArguments(func::FuncOp from, StringRef kind, StepFunction &to) {
+  SmallVector<BlockArgument> copies;
+  for (BlockArgument arg : from.getArguments())
+    if (isKind(from, arg.getArgNumber(), kind))
+      copies.push_back(to.addArgument(arg.getType(),
+                                      from.getArgAttrDict(arg.getArgNumber()),
+                                      arg.getLoc()));
+  return copies;
+}
+
+/// The parameters of `gradient` that are trained, as arguments of the step.
+static SmallVector<Trained> findTrained(func::FuncOp gradient,
+                                        ArrayRef<BlockArgument> params) {
+  SmallVector<Trained> trained;
+  unsigned position = 0;
+  for (unsigned index = 0; index != gradient.getNumArguments(); ++index) {
+    if (!isKind(gradient, index, kind::param))
+      continue;
+    BlockArgument param = params[position++];
+    if (!gradient.getArgAttr(index, attr::requiresGrad))
+      continue;
+    auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
+    trained.push_back({param,
+                       {},
+                       {},
+                       group ? group.getInt() : 0,
+                       argString(gradient, index, attr::fqn)});
+  }
+  return trained;
+}
+
+static void addState(const OptimizerSettings &settings, StepFunction &step,
+                     MutableArrayRef<Trained> trained) {
+  Builder &b = step.builder;
+  auto zero =
+      b.getDictionaryAttr({b.getNamedAttr("dist", b.getStringAttr("constant")),
+                           b.getNamedAttr("value", b.getF64FloatAttr(0.0))});
+  for (Trained &t : trained)
+    for (StringRef prefix : settings.stateNames()) {
+      NamedAttrList attrs(step.describe(kind::opt, prefix + "." + t.name));
+      attrs.append(attr::init, zero);
+      t.state.push_back(step.addArgument(t.param.getType(),
+                                         attrs.getDictionary(b.getContext()),
+                                         t.param.getLoc()));
+    }
+}
+
+static Scalars addScalars(StepFunction &step) {
+  Builder &b = step.builder;
+  auto number = RankedTensorType::get({}, b.getF32Type());
+  auto count = RankedTensorType::get({}, b.getI64Type());
+  Scalars scalars;
+  scalars.lr = step.addArgument(number, kind::scalar, "lr");
+  scalars.weightDecay = step.addArgument(number, kind::scalar, "weight_decay");
+  scalars.clip = step.addArgument(number, kind::scalar, "clip");
+  scalars.step = step.addArgument(count, kind::scalar, "step");
+  return scalars;
+}
+
+/// Copies the body of @gradient, whose arguments are `args` by kind, and
+/// returns the loss and the gradients.
+static SmallVector<Value>
+inlineGradient(func::FuncOp gradient, StepFunction &step,
+               llvm::StringMap<SmallVector<BlockArgument>> &args) {
+  IRMapping mapping;
+  llvm::StringMap<unsigned> next;
+  for (BlockArgument arg : gradient.getArguments()) {
+    StringRef kind = argString(gradient, arg.getArgNumber(), attr::kind);
+    mapping.map(arg, args[kind][next[kind]++]);
+  }
+  for (Operation &op : gradient.front().without_terminator())
+    step.builder.clone(op, mapping);
+  SmallVector<Value> results;
+  for (Value result : gradient.front().getTerminator()->getOperands())
+    results.push_back(mapping.lookup(result));
+  return results;
+}
+
+/// min(1, clip / (norm + 1e-6)), and 1 without a bound: inf / inf is no number.
+static Value clipFactor(ImplicitLocOpBuilder &b, Value clip, Value norm) {
+  auto type = cast<RankedTensorType>(clip.getType());
+  Value one = constant(b, type, 1.0);
+  Value shifted = b.create<AddOp>(norm, constant(b, type, 1e-6));
+  Value factor = b.create<MinOp>(b.create<DivOp>(clip, shifted), one);
+  Value unbounded = b.create<CmpOp>(
+      type.clone(b.getI1Type()), CmpPredicate::eq, clip,
+      constant(b, type, std::numeric_limits<double>::infinity()));
+  return b.create<SelectOp>(type, unbounded, one, factor);
+}
+
+/// One optimizer op; its results are the new parameter and the new state.
+static Operation *updateParameter(ImplicitLocOpBuilder &b,
+                                  const OptimizerSettings &settings,
+                                  const Trained &t, const Scalars &scalars,
+                                  Value factor) {
+  GroupScales scales = settings.scalesOf(t.group);
+  auto number = [&](double value) { return b.getF64FloatAttr(value); };
+  auto flag = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
+  Type type = t.param.getType();
+  Location loc = NameLoc::get(b.getStringAttr("update"), t.param.getLoc());
+  if (settings.kind == OptimizerKind::AdamW)
+    return b.OpBuilder::create<AdamwOp>(
+        loc, TypeRange{type, type, type}, t.param, t.gradient, t.state[0],
+        t.state[1], scalars.lr, scalars.weightDecay, scalars.step, factor,
+        number(settings.beta1), number(settings.beta2), number(settings.eps),
+        number(scales.lr), number(scales.decay), flag(settings.maximize));
+  bool hasMomentum = !t.state.empty();
+  return b.OpBuilder::create<SgdOp>(
+      loc, type, hasMomentum ? type : Type(), t.param, t.gradient, scalars.lr,
+      scalars.weightDecay, factor, hasMomentum ? Value(t.state[0]) : Value(),
+      number(settings.momentum), number(scales.lr), number(scales.decay),
+      flag(settings.nesterov), flag(settings.maximize));
+}
+
+/// Norm, clipping and the updates, which become the first results: parameters,
+/// then their state. Returns the norm.
+static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
+                       ArrayRef<Trained> trained, const Scalars &scalars) {
+  ImplicitLocOpBuilder &b = step.builder;
+  SmallVector<Value> gradients;
+  for (const Trained &t : trained)
+    gradients.push_back(t.gradient);
+  Value norm = b.create<GlobalNormOp>(scalars.clip.getType(), gradients);
+  Value factor = clipFactor(b, scalars.clip, norm);
+  SmallVector<Operation *> updates;
+  for (const Trained &t : trained)
+    updates.push_back(updateParameter(b, settings, t, scalars, factor));
+  for (auto [t, update] : llvm::zip(trained, updates))
+    step.addUpdate(update->getResult(0), t.param);
+  for (auto [t, update] : llvm::zip(trained, updates))
+    for (auto [index, state] : llvm::enumerate(t.state))
+      step.addUpdate(update->getResult(index + 1), state);
+  return norm;
+}
+
+static func::FuncOp buildStep(func::FuncOp gradient,
+                              const OptimizerSettings &settings,
+                              bool keepGradients) {
+  StepFunction step(gradient.getContext(), gradient.getLoc(), "step");
+  llvm::StringMap<SmallVector<BlockArgument>> args;
+  args[kind::param] = copyArguments(gradient, kind::param, step);
+  SmallVector<Trained> trained = findTrained(gradient, args[kind::param]);
+  addState(settings, step, trained);
+  for (StringRef kind : {kind::buffer, kind::input, kind::rng})
+    args[kind] = copyArguments(gradient, kind, step);
+  Scalars scalars = addScalars(step);
+
+  SmallVector<Value> results = inlineGradient(gradient, step, args);
+  for (auto [t, value] : llvm::zip(trained, llvm::drop_begin(results)))
+    t.gradient = value;
+  Value norm = updateAll(step, settings, trained, scalars);
+  step.addResult(results.front(), step.describe(kind::loss));
+  step.addResult(norm, step.describe(kind::gradNorm));
+  if (keepGradients)
+    for (const Trained &t : trained)
+      step.addResult(t.gradient, step.describe(kind::grad, t.name));
+  return step.finish();
+}
+
+/// Adds gradients and loss, each over `count`, to what earlier micro-batches
+/// left. @gradient has seeded its gradients with `hone.seed`.
+static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count) {
+  StepFunction step(gradient.getContext(), gradient.getLoc(), "accumulate");
+  ImplicitLocOpBuilder &b = step.builder;
+  llvm::StringMap<SmallVector<BlockArgument>> args;
+  for (StringRef kind : {kind::param, kind::buffer, kind::input, kind::rng})
+    args[kind] = copyArguments(gradient, kind, step);
+  SmallVector<BlockArgument> sums;
+  for (const Trained &t : findTrained(gradient, args[kind::param]))
+    sums.push_back(step.addArgument(t.param.getType(), kind::grad, t.name));
+  BlockArgument lossSum =
+      step.addArgument(gradient.getResultTypes()[0], kind::scalar, "loss");
+
+  SmallVector<Value> results = inlineGradient(gradient, step, args);
+  auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
+  double wanted = 1.0 / double(count);
+  double scale = wanted / (seed ? seed.getValueAsDouble() : 1.0);
+  for (auto [sum, value] : llvm::zip(sums, llvm::drop_begin(results))) {
+    Value share = value;
+    if (scale != 1.0)
+      share = b.create<MulOp>(
+          share, constant(b, cast<RankedTensorType>(sum.getType()), scale));
+    step.addUpdate(b.create<AddOp>(sum, share), sum);
+  }
+  auto lossType = cast<RankedTensorType>(lossSum.getType());
+  Value share =
+      b.create<DivOp>(results.front(), constant(b, lossType, double(count)));
+  step.addUpdate(b.create<AddOp>(lossSum, share), lossSum);
+  return step.finish();
+}
+
+static func::FuncOp buildUpdate(func::FuncOp gradient,
+                                const OptimizerSettings &settings) {
+  StepFunction step(gradient.getContext(), gradient.getLoc(), "update");
+  SmallVector<Trained> trained =
+      findTrained(gradient, copyArguments(gradient, kind::param, step));
+  addState(settings, step, trained);
+  for (Trained &t : trained)
+    t.gradient = step.addArgument(t.param.getType(), kind::grad, t.name);
+  Scalars scalars = addScalars(step);
+  Value norm = updateAll(step, settings, trained, scalars);
+  step.addResult(norm, step.describe(kind::gradNorm));
+  return step.finish();
+}
+
+namespace {
+struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
+  using BuildStepBase::BuildStepBase;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    auto gradient = module.lookupSymbol<func::FuncOp>("gradient");
+    if (!gradient)
+      return module.emitError("has no function @gradient: run hone-autodiff "
+                              "before hone-build-step");
+    if (microBatches < 1)
+      return module.emitError("micro-batches is ")
+             << microBatches << ", expected at least 1";
+    OptimizerOptions options{optimizer, lr,  weightDecay, clip,    beta1,
+                             beta2,     eps, momentum,    nesterov};
+    FailureOr<OptimizerSettings> settings =
+        OptimizerSettings::read(module, options);
+    if (failed(settings) || failed(verifyArguments(gradient, *settings)))
+      return failure();
+
+    if (microBatches == 1) {
+      module.push_back(buildStep(gradient, *settings, keepGradients));
+    } else {
+      module.push_back(buildAccumulate(gradient, microBatches));
+      module.push_back(buildUpdate(gradient, *settings));
+    }
+    gradient.erase();
+    if (auto forward = module.lookupSymbol<func::FuncOp>("forward"))
+      forward.erase();
+    module->setAttr(attr::optimizer, settings->write(&getContext()));
+    return success();
+  }
+
+  /// What the functions below rely on.
+  LogicalResult verifyArguments(func::FuncOp gradient,
+                                const OptimizerSettings &settings) {
+    auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
+    double wanted = microBatches == 1 ? 1.0 : 0.0;
+    if (seed && (seed.getValueAsDouble() == 0.0 ||
+                 (wanted != 0.0 && seed.getValueAsDouble() != wanted)))
+      return gradient.emitError("gradients are seeded with ")
+             << seed.getValueAsDouble()
+             << ", expected 1 for one micro-batch and 1/K for K";
+    for (unsigned index = 0; index != gradient.getNumArguments(); ++index) {
+      StringRef kind = argString(gradient, index, attr::kind);
+      if (kind != kind::param && kind != kind::buffer && kind != kind::input &&
+          kind != kind::rng)
+        return gradient.emitError("argument ")
+               << index << " has kind '" << kind
+               << "', expected param, buffer, input or rng";
+      auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
+      if (group && group.getInt() >= int64_t(settings.groups.size()) &&
+          gradient.getArgAttr(index, attr::requiresGrad))
+        return gradient.emitError("parameter '")
+               << argString(gradient, index, attr::fqn) << "' is in group "
+               << group.getInt() << ", but hone.optimizer has "
+               << settings.groups.size();
+    }
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,87 @@
+//===- VerifyGradient.cpp - Border check after autodiff -------------------===//
+
+#include "hone/Transforms/Passes.h"
+
+namespace hone {
+#define GEN_PASS_DEF_VERIFYGRADIENT
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+/// Only ops of the dialect that may be left after autodiff.
+static LogicalResult verifyOps(func::FuncOp func, bool isEvaluate) {
+  WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
+    if (op == func || isa<func::ReturnOp>(op))
+      return WalkResult::advance();
+    if (!isa_and_present<HoneDialect>(op->getDialect()))
+      return op->emitOpError("is not an op of the hone dialect");
+    if (isa<StopGradientOp>(op))
+      return op->emitOpError("is left in @")
+             << func.getName() << ", autodiff consumes it";
+    if (isEvaluate && isa<DropoutOp>(op))
+      return op->emitOpError("is left in @evaluate, which drops nothing");
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      if (isEvaluate && attention.getRng())
+        return op->emitOpError("has dropout in @evaluate, which drops nothing");
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+static LogicalResult verifyLoss(func::FuncOp func) {
+  if (func.getNumResults() > 0 &&
+      resultString(func, 0, attr::kind) == kind::loss)
+    return success();
+  return func.emitError("does not return the loss first");
+}
+
+/// Results after the loss are the gradients of the wanted arguments, in order.
+static LogicalResult verifyGradients(func::FuncOp func) {
+  unsigned result = 1;
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    if (!func.getArgAttr(index, attr::requiresGrad))
+      continue;
+    StringRef name = argString(func, index, attr::fqn);
+    if (result == func.getNumResults())
+      return func.emitError("returns no gradient of '")
+             << name << "', expected one per argument that requires one";
+    if (resultString(func, result, attr::kind) != kind::grad ||
+        resultString(func, result, attr::fqn) != name)
+      return func.emitError("result ")
+             << result << " is " << resultString(func, result, attr::kind)
+             << " '" << resultString(func, result, attr::fqn)
+             << "', expected grad '" << name << "'";
+    Type seen = func.getResultTypes()[result];
+    Type wanted = func.getArgumentTypes()[index];
+    if (seen != wanted)
+      return func.emitError("gradient of '")
+             << name << "' has type " << seen << ", expected " << wanted;
+    ++result;
+  }
+  if (result != func.getNumResults())
+    return func.emitError("returns ")
+           << func.getNumResults() << " results, expected the loss and "
+           << result - 1 << " gradients";
+  return success();
+}
+
+namespace {
+struct VerifyGradient : hone::impl::VerifyGradientBase<VerifyGradient> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    for (StringRef name : {"gradient", "evaluate"}) {
+      auto func = getOperation().lookupSymbol<func::FuncOp>(name);
+      if (!func) {
+        getOperation().emitError("has no function @") << name;
+        return signalPassFailure();
+      }
+      bool isEvaluate = name == "evaluate";
+      if (failed(verifyOps(func, isEvaluate)) || failed(verifyLoss(func)) ||
+          (!isEvaluate && failed(verifyGradients(func))))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,152 @@
+//===- VerifyStep.cpp - Border check after the step phase -----------------===//
+
+#include "hone/Transforms/Passes.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace hone {
+#define GEN_PASS_DEF_VERIFYSTEP
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+static LogicalResult verifyOps(func::FuncOp func) {
+  for (Operation &op : func.front().without_terminator())
+    if (!isa_and_present<HoneDialect>(op.getDialect()))
+      return op.emitOpError("is not an op of the hone dialect");
+  return success();
+}
+
+static LogicalResult verifyScalars(func::FuncOp func) {
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    auto type = dyn_cast<RankedTensorType>(func.getArgumentTypes()[index]);
+    if (argString(func, index, attr::kind) == kind::scalar &&
+        (!type || type.getRank() != 0))
+      return func.emitError("scalar '")
+             << argString(func, index, attr::fqn) << "' has type "
+             << func.getArgumentTypes()[index] << ", expected rank 0";
+  }
+  return success();
+}
+
+/// Results that are new state take the place of the old one.
+static LogicalResult verifyDonations(func::FuncOp func) {
+  bool takesGradients = false;
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    takesGradients |= argString(func, index, attr::kind) == kind::grad;
+  DenseSet<int64_t> donated;
+  for (unsigned result = 0; result != func.getNumResults(); ++result) {
+    StringRef kind = resultString(func, result, attr::kind);
+    StringRef name = resultString(func, result, attr::fqn);
+    auto donates = func.getResultAttrOfType<IntegerAttr>(result, attr::donates);
+    auto error = [&]() -> InFlightDiagnostic {
+      return func.emitError("result ")
+             << result << " (" << kind << " '" << name << "') ";
+    };
+    bool mustDonate = kind == kind::param || kind == kind::opt ||
+                      kind == kind::scalar ||
+                      (kind == kind::grad && takesGradients);
+    if (!donates) {
+      if (mustDonate)
+        return error() << "donates no argument, expected that of its name";
+      continue;
+    }
+    int64_t index = donates.getInt();
+    if (index >= func.getNumArguments())
+      return error() << "donates argument " << index << " of "
+                     << func.getNumArguments();
+    if (!donated.insert(index).second)
+      return error() << "donates argument " << index
+                     << ", which an earlier result donates";
+    if (argString(func, index, attr::kind) != kind ||
+        argString(func, index, attr::fqn) != name)
+      return error() << "donates " << argString(func, index, attr::kind) << " '"
+                     << argString(func, index, attr::fqn)
+                     << "', expected the argument of its kind and name";
+    if (func.getArgumentTypes()[index] != func.getResultTypes()[result])
+      return error() << "has type " << func.getResultTypes()[result]
+                     << ", but the argument it donates "
+                     << func.getArgumentTypes()[index];
+  }
+  return success();
+}
+
+static LogicalResult verifyUpdates(func::FuncOp func) {
+  llvm::StringSet<> updated;
+  for (unsigned result = 0; result != func.getNumResults(); ++result)
+    if (resultString(func, result, attr::kind) == kind::param)
+      updated.insert(resultString(func, result, attr::fqn));
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    if (func.getArgAttr(index, attr::requiresGrad) &&
+        !updated.contains(argString(func, index, attr::fqn)))
+      return func.emitError("does not update parameter '")
+             << argString(func, index, attr::fqn)
+             << "', which requires a gradient";
+  return success();
+}
+
+/// Exactly one result of `kind`, named `name` if that is not empty, of rank 0.
+static LogicalResult verifyResult(func::FuncOp func, StringRef kind,
+                                  StringRef name = "") {
+  unsigned found = 0;
+  for (unsigned result = 0; result != func.getNumResults(); ++result) {
+    auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[result]);
+    found += resultString(func, result, attr::kind) == kind &&
+             (name.empty() || resultString(func, result, attr::fqn) == name) &&
+             type && type.getRank() == 0;
+  }
+  if (found == 1)
+    return success();
+  InFlightDiagnostic diagnostic = func.emitError("returns ")
+                                  << found << " results of kind " << kind;
+  if (!name.empty())
+    diagnostic << " named '" << name << "'";
+  return diagnostic << " and rank 0, expected one";
+}
+
+static LogicalResult verifyFunction(func::FuncOp func) {
+  if (failed(verifyOps(func)) || failed(verifyScalars(func)) ||
+      failed(verifyDonations(func)))
+    return failure();
+  if (func.getName() == "accumulate")
+    return verifyResult(func, kind::scalar, "loss");
+  if (failed(verifyUpdates(func)) || failed(verifyResult(func, kind::gradNorm)))
+    return failure();
+  return func.getName() == "step" ? verifyResult(func, kind::loss) : success();
+}
+
+namespace {
+struct VerifyStep : hone::impl::VerifyStepBase<VerifyStep> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    auto find = [&](StringRef name) {
+      return module.lookupSymbol<func::FuncOp>(name);
+    };
+    for (StringRef name : {"forward", "gradient"})
+      if (find(name))
+        return module.emitError("still has a function @")
+               << name << ", the step phase consumes it";
+    bool isWhole = find("step") && !find("accumulate") && !find("update");
+    bool isSplit = !find("step") && find("accumulate") && find("update");
+    if (!isWhole && !isSplit)
+      return module.emitError(
+          "expected a function @step, or @accumulate and @update");
+    if (!find("evaluate"))
+      return module.emitError("has no function @evaluate");
+    for (StringRef name : {"step", "accumulate", "update"})
+      if (func::FuncOp func = find(name))
+        if (failed(verifyFunction(func)))
+          return failure();
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,551 @@
+//===- VjpRules.cpp - The derivative of each op ---------------------------===//
+
+#include "VjpRules.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace hone;
+
+void Cotangents::add(OpBuilder &builder, Location loc, Value value,
+                     Value cotangent) {
+  if (!isActive(value))
+    return;
+  assert(cotangent.getType() == value.getType() && "cotangent of another type");
+  Value &sum = sums[value];
+  sum = sum ? builder.create<AddOp>(loc, sum, cotangent) : cotangent;
+}
+
+//===----------------------------------------------------------------------===//
+// Vocabulary of the rules
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a rule sees of the walk: the op's location, the cotangent of its first
+/// result, and short names for the ops that rules are made of. All arithmetic
+/// is elementwise on equal types.
+struct Vjp {
+  Operation *op;
+  OpBuilder &builder;
+  Cotangents &cotangents;
+  Location loc;
+  /// Cotangent of the first result.
+  Value g;
+  /// Set by a rule that cannot give a derivative it was asked for.
+  bool failed = false;
+
+  template <typename OpT, typename... Args> Value make(Args &&...args) {
+    return builder.create<OpT>(loc, std::forward<Args>(args)...);
+  }
+
+  bool needs(Value operand) const {
+    return operand && cotangents.isActive(operand);
+  }
+  void add(Value operand, Value cotangent) {
+    cotangents.add(builder, loc, operand, cotangent);
+  }
+
+  static RankedTensorType typeOf(Value x) {
+    return cast<RankedTensorType>(x.getType());
+  }
+  static ArrayRef<int64_t> shapeOf(Value x) { return typeOf(x).getShape(); }
+
+  Value splat(RankedTensorType type, double number) {
+    APFloat value(number);
+    bool lost;
+    value.convert(cast<FloatType>(type.getElementType()).getFloatSemantics(),
+                  APFloat::rmNearestTiesToEven, &lost);
+    return make<ConstantOp>(DenseElementsAttr::get(type, value));
+  }
+  /// `number` in every element of a tensor of the type of `x`.
+  Value like(Value x, double number) { return splat(typeOf(x), number); }
+
+  Value add2(Value x, Value y) { return make<AddOp>(x, y); }
+  Value sub(Value x, Value y) { return make<SubOp>(x, y); }
+  Value mul(Value x, Value y) { return make<MulOp>(x, y); }
+  Value mul(Value x, double number) { return mul(x, like(x, number)); }
+  Value div(Value x, Value y) { return make<DivOp>(x, y); }
+  Value neg(Value x) { return make<NegOp>(x); }
+  Value cmp(CmpPredicate predicate, Value x, Value y) {
+    Type type = typeOf(x).clone(builder.getI1Type());
+    return make<CmpOp>(type, predicate, x, y);
+  }
+  Value select(Value pred, Value x, Value y) {
+    return make<SelectOp>(x.getType(), pred, x, y);
+  }
+  Value castTo(Value x, Type elementType) {
+    if (typeOf(x).getElementType() == elementType)
+      return x;
+    return make<CastOp>(typeOf(x).clone(elementType), x);
+  }
+  /// `x` repeated along the dimensions of `shape` that are not in `dims`.
+  Value broadcast(Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+    if (shapeOf(x) == shape)
+      return x;
+    return make<BroadcastOp>(typeOf(x).clone(shape), x,
+                             builder.getDenseI64ArrayAttr(dims));
+  }
+  /// A value per row, repeated along the last dimension.
+  Value alongRows(Value x, ArrayRef<int64_t> shape) {
+    return broadcast(
+        x, shape,
+        llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)));
+  }
+  Value sum(Value x, ArrayRef<int64_t> dims) {
+    return dims.empty() ? x : make<ReduceOp>(ReduceKind::sum, x, dims);
+  }
+  /// Sum over all dimensions but the last, in the type of `like`.
+  Value sumRows(Value x, Value like) {
+    int64_t leading = typeOf(x).getRank() - 1;
+    return castTo(sum(x, llvm::to_vector(llvm::seq<int64_t>(0, leading))),
+                  typeOf(like).getElementType());
+  }
+
+  /// Refuses a derivative with respect to `operand`, if one is wanted.
+  void refuse(Value operand, StringRef name) {
+    if (!needs(operand))
+      return;
+    op->emitOpError() << "has no gradient with respect to its " << name
+                      << ", which depends on a parameter that requires one";
+    failed = true;
+  }
+};
+
+using VjpRule = std::function<void(Operation *, Vjp &)>;
+
+/// Rules by the type of op.
+class RuleTable {
+public:
+  template <typename OpT> void add(void (*rule)(OpT, Vjp &)) {
+    rules[TypeID::get<OpT>()] = [rule](Operation *op, Vjp &v) {
+      rule(cast<OpT>(op), v);
+    };
+  }
+  const VjpRule *find(Operation *op) const {
+    auto it = rules.find(op->getName().getTypeID());
+    return it == rules.end() ? nullptr : &it->second;
+  }
+
+private:
+  llvm::DenseMap<TypeID, VjpRule> rules;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Rules of more than a line
+//===----------------------------------------------------------------------===//
+
+/// Ties share the gradient in halves, as in PyTorch; a NaN passes it to both.
+template <typename OpT>
+static void extremum(OpT op, Vjp &v, CmpPredicate loses) {
+  Value x = op.getLhs(), y = op.getRhs(), zero = v.like(x, 0.0);
+  Value shared = v.select(v.cmp(CmpPredicate::eq, x, y), v.mul(v.g, 0.5), v.g);
+  if (v.needs(x))
+    v.add(x, v.select(v.cmp(loses, x, y), zero, shared));
+  if (v.needs(y))
+    v.add(y, v.select(v.cmp(loses, y, x), zero, shared));
+}
+
+/// d x^y = y x^(y-1) dx + x^y ln(x) dy, with PyTorch's values where these
+/// formulas read 0 * inf: no gradient for x where y = 0, nor for y where x = 0
+/// and y >= 0.
+static void powRule(PowOp op, Vjp &v) {
+  Value x = op.getLhs(), y = op.getRhs();
+  if (v.needs(x)) {
+    DenseElementsAttr exponent;
+    bool isConstant =
+        matchPattern(y, m_Constant(&exponent)) && exponent.isSplat();
+    double number =
+        isConstant ? exponent.getSplatValue<APFloat>().convertToDouble() : 0.0;
+    Value less =
+        isConstant ? v.like(y, number - 1.0) : v.sub(y, v.like(y, 1.0));
+    Value dx = v.mul(v.g, v.mul(y, v.make<PowOp>(x, less)));
+    if (number == 0.0)
+      dx = v.select(v.cmp(CmpPredicate::eq, y, v.like(y, 0.0)), v.like(x, 0.0),
+                    dx);
+    v.add(x, dx);
+  }
+  if (v.needs(y)) {
+    Value zero = v.like(x, 0.0);
+    Value dy = v.mul(v.g, v.mul(op.getResult(), v.make<LogOp>(x)));
+    Value kept = v.select(v.cmp(CmpPredicate::ge, y, zero), zero, dy);
+    v.add(y, v.select(v.cmp(CmpPredicate::eq, x, zero), kept, dy));
+  }
+}
+
+/// The elements that equal the extremum share the gradient evenly.
+static void reduceRule(ReduceOp op, Vjp &v) {
+  Value x = op.getOperand();
+  ArrayRef<int64_t> shape = Vjp::shapeOf(x);
+  SmallVector<int64_t> kept;
+  for (int64_t dim : llvm::seq<int64_t>(0, shape.size()))
+    if (!llvm::is_contained(op.getDims(), dim))
+      kept.push_back(dim);
+  Value g = v.broadcast(v.g, shape, kept);
+  if (op.getKind() == ReduceKind::sum)
+    return v.add(x, g);
+  Value isExtremum =
+      v.cmp(CmpPredicate::eq, x, v.broadcast(op.getResult(), shape, kept));
+  Value mask = v.make<CastOp>(x.getType(), isExtremum);
+  Value count = v.sum(mask, op.getDims());
+  v.add(x, v.div(v.mul(g, mask), v.broadcast(count, shape, kept)));
+}
+
+static void sliceRule(SliceOp op, Vjp &v) {
+  SmallVector<int64_t> high, interior;
+  for (auto [dim, size] : llvm::enumerate(Vjp::shapeOf(op.getResult()))) {
+    int64_t stride = op.getStrides()[dim];
+    int64_t covered = size ? (size - 1) * stride + 1 : 0;
+    high.push_back(Vjp::shapeOf(op.getOperand())[dim] - op.getStarts()[dim] -
+                   covered);
+    interior.push_back(stride - 1);
+  }
+  v.add(op.getOperand(), v.make<PadOp>(op.getOperand().getType(), v.g,
+                                       op.getStarts(), high, interior));
+}
+
+static void padRule(PadOp op, Vjp &v) {
+  SmallVector<int64_t> limits, strides;
+  for (auto [dim, size] : llvm::enumerate(Vjp::shapeOf(op.getOperand()))) {
+    int64_t stride = op.getInterior()[dim] + 1;
+    limits.push_back(op.getLow()[dim] + (size ? (size - 1) * stride + 1 : 0));
+    strides.push_back(stride);
+  }
+  v.add(op.getOperand(), v.make<SliceOp>(op.getOperand().getType(), v.g,
+                                         op.getLow(), limits, strides));
+}
+
+static void concatRule(ConcatOp op, Vjp &v) {
+  int64_t dim = op.getDim();
+  SmallVector<int64_t> starts(Vjp::shapeOf(op.getResult()).size(), 0);
+  SmallVector<int64_t> limits(Vjp::shapeOf(op.getResult()));
+  SmallVector<int64_t> strides(starts.size(), 1);
+  for (Value input : op.getInputs()) {
+    limits[dim] = starts[dim] + Vjp::shapeOf(input)[dim];
+    if (v.needs(input))
+      v.add(input,
+            v.make<SliceOp>(input.getType(), v.g, starts, limits, strides));
+    starts[dim] = limits[dim];
+  }
+}
+
+static void broadcastRule(BroadcastOp op, Vjp &v) {
+  SmallVector<int64_t> added;
+  for (int64_t dim : llvm::seq<int64_t>(0, Vjp::typeOf(v.g).getRank()))
+    if (!llvm::is_contained(op.getDims(), dim))
+      added.push_back(dim);
+  v.add(op.getOperand(), v.sum(v.g, added));
+}
+
+static void transposeRule(TransposeOp op, Vjp &v) {
+  SmallVector<int64_t> inverse(op.getPermutation().size());
+  for (auto [to, from] : llvm::enumerate(op.getPermutation()))
+    inverse[from] = to;
+  v.add(op.getOperand(), v.make<TransposeOp>(v.g, inverse));
+}
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One side of a dot_general, seen from the other.
+struct DotSide {
+  Value value;
+  ArrayRef<int64_t> batch, contract;
+  SmallVector<int64_t> free;
+  /// Position of the first free dimension in the result.
+  int64_t firstFree;
+};
+} // namespace
+
+/// The cotangent of `mine`: the result's cotangent contracted with `other` over
+/// the free dimensions of `other`. Of the two operand orders the one is taken
+/// whose result has its dimensions in the order of `mine`; when neither has, a
+/// transpose follows.
+static Value dotCotangent(Vjp &v, const DotSide &mine, const DotSide &other) {
+  // Batch pairs in the order in which `mine` has these dimensions.
+  SmallVector<int64_t> pairs(
+      llvm::to_vector(llvm::seq<int64_t>(0, mine.batch.size())));
+  llvm::sort(pairs, [&](int64_t a, int64_t b) {
+    return mine.batch[a] < mine.batch[b];
+  });
+  SmallVector<int64_t> myBatch, otherBatch, otherFree(other.free), gradFree;
+  for (int64_t pair : pairs) {
+    myBatch.push_back(mine.batch[pair]);
+    otherBatch.push_back(other.batch[pair]);
+  }
+  for (size_t i = 0; i != other.free.size(); ++i)
+    gradFree.push_back(other.firstFree + i);
+  // The dimensions of `mine` that the free ones of `other` now stand for.
+  SmallVector<int64_t> order(
+      llvm::to_vector(llvm::seq<int64_t>(0, other.contract.size())));
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    return other.contract[a] < other.contract[b];
+  });
+  SmallVector<int64_t> contracted;
+  for (int64_t i : order)
+    contracted.push_back(mine.contract[i]);
+
+  auto layout = [&](ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+    SmallVector<int64_t> dims(myBatch);
+    llvm::append_range(dims, first);
+    llvm::append_range(dims, second);
+    return dims;
+  };
+  SmallVector<int64_t> gradFirst = layout(mine.free, contracted);
+  SmallVector<int64_t> otherFirst = layout(contracted, mine.free);
+  bool swap = !llvm::is_sorted(gradFirst) && llvm::is_sorted(otherFirst);
+  // In the cotangent the batch dimensions lead, in the order of the pairs.
+  Value dot = swap ? v.make<DotGeneralOp>(other.value, v.g, otherBatch, pairs,
+                                          otherFree, gradFree)
+                   : v.make<DotGeneralOp>(v.g, other.value, pairs, otherBatch,
+                                          gradFree, otherFree);
+  ArrayRef<int64_t> dims = swap ? otherFirst : gradFirst;
+  if (llvm::is_sorted(dims))
+    return dot;
+  SmallVector<int64_t> permutation(dims.size());
+  for (auto [position, dim] : llvm::enumerate(dims))
+    permutation[dim] = position;
+  return v.make<TransposeOp>(dot, permutation);
+}
+
+static void dotGeneralRule(DotGeneralOp op, Vjp &v) {
+  int64_t batch = op.getLhsBatch().size(), lhsFree = op.getLhsFree().size();
+  DotSide lhs{op.getLhs(), op.getLhsBatch(), op.getLhsContract(),
+              op.getLhsFree(), batch};
+  DotSide rhs{op.getRhs(), op.getRhsBatch(), op.getRhsContract(),
+              op.getRhsFree(), batch + lhsFree};
+  if (v.needs(lhs.value))
+    v.add(lhs.value, dotCotangent(v, lhs, rhs));
+  if (v.needs(rhs.value))
+    v.add(rhs.value, dotCotangent(v, rhs, lhs));
+}
+
+//===----------------------------------------------------------------------===//
+// Named ops
+//===----------------------------------------------------------------------===//
+
+static void layerNormRule(LayerNormOp op, Vjp &v) {
+  Value x = op.getInput(), mean = op.getMean(), rstd = op.getRstd();
+  if (v.needs(x))
+    v.add(x, v.make<LayerNormBwdOp>(x.getType(), v.g, x, mean, rstd,
+                                    op.getScale()));
+  if (v.needs(op.getScale())) {
+    Type type = Vjp::typeOf(mean).getElementType();
+    ArrayRef<int64_t> shape = Vjp::shapeOf(x);
+    Value centred = v.sub(v.castTo(x, type), v.alongRows(mean, shape));
+    Value normal = v.mul(centred, v.alongRows(rstd, shape));
+    v.add(op.getScale(),
+          v.sumRows(v.mul(v.castTo(v.g, type), normal), op.getScale()));
+  }
+  if (v.needs(op.getBias()))
+    v.add(op.getBias(), v.sumRows(v.g, op.getBias()));
+}
+
+static void rmsNormRule(RmsNormOp op, Vjp &v) {
+  Value x = op.getInput(), rstd = op.getRstd();
+  if (v.needs(x))
+    v.add(x, v.make<RmsNormBwdOp>(x.getType(), v.g, x, rstd, op.getScale()));
+  if (v.needs(op.getScale())) {
+    Type type = Vjp::typeOf(rstd).getElementType();
+    Value normal = v.mul(v.castTo(x, type), v.alongRows(rstd, Vjp::shapeOf(x)));
+    v.add(op.getScale(),
+          v.sumRows(v.mul(v.castTo(v.g, type), normal), op.getScale()));
+  }
+}
+
+static void crossEntropyRule(CrossEntropyOp op, Vjp &v) {
+  v.add(op.getLogits(), v.make<CrossEntropyBwdOp>(
+                            op.getLogits().getType(), op.getReduction(), v.g,
+                            op.getLogits(), op.getTargets(), op.getLse(),
+                            op.getIgnoreIndex(), op.getLabelSmoothing()));
+}
+
+static void attentionRule(AttentionOp op, Vjp &v) {
+  v.refuse(op.getMask(), "mask");
+  Value q = op.getQuery(), k = op.getKey(), x = op.getValue();
+  auto bwd = v.builder.create<AttentionBwdOp>(
+      v.loc, TypeRange{q.getType(), k.getType(), x.getType()}, v.g, q, k, x,
+      op.getResult(), op.getLse(), op.getMask(), op.getRng(),
+      op.getCausalAttr(), op.getScaleAttr(), op.getDropoutAttr(),
+      op.getSaltAttr());
+  v.add(q, bwd.getQueryGrad());
+  v.add(k, bwd.getKeyGrad());
+  v.add(x, bwd.getValueGrad());
+}
+
+static void ropeRule(RopeOp op, Vjp &v) {
+  v.refuse(op.getCos(), "cos table");
+  v.refuse(op.getSin(), "sin table");
+  v.add(op.getInput(),
+        v.make<RopeOp>(v.g.getType(), op.getStyle(), v.g, op.getCos(),
+                       op.getSin(), !op.getInverse()));
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// `v.g` is the cotangent of the result, `op` the forward op.
+static RuleTable makeRules() {
+  RuleTable t;
+  // Unary.
+  t.add<NegOp>([](NegOp op, Vjp &v) { v.add(op.getOperand(), v.neg(v.g)); });
+  t.add<AbsOp>([](AbsOp op, Vjp &v) {
+    v.add(op.getOperand(), v.mul(v.g, v.make<SignOp>(op.getOperand())));
+  });
+  t.add<ExpOp>([](ExpOp op, Vjp &v) {
+    v.add(op.getOperand(), v.mul(v.g, op.getResult()));
+  });
+  t.add<LogOp>([](LogOp op, Vjp &v) {
+    v.add(op.getOperand(), v.div(v.g, op.getOperand()));
+  });
+  t.add<SqrtOp>([](SqrtOp op, Vjp &v) {
+    v.add(op.getOperand(), v.div(v.g, v.mul(op.getResult(), 2.0)));
+  });
+  t.add<RsqrtOp>([](RsqrtOp op, Vjp &v) {
+    Value y = op.getResult();
+    v.add(op.getOperand(), v.mul(v.mul(v.g, -0.5), v.mul(y, v.mul(y, y))));
+  });
+  t.add<SinOp>([](SinOp op, Vjp &v) {
+    v.add(op.getOperand(), v.mul(v.g, v.make<CosOp>(op.getOperand())));
+  });
+  t.add<CosOp>([](CosOp op, Vjp &v) {
+    v.add(op.getOperand(), v.neg(v.mul(v.g, v.make<SinOp>(op.getOperand()))));
+  });
+  t.add<TanhOp>([](TanhOp op, Vjp &v) {
+    Value y = op.getResult();
+    v.add(op.getOperand(), v.mul(v.g, v.sub(v.like(y, 1.0), v.mul(y, y))));
+  });
+  t.add<ErfOp>([](ErfOp op, Vjp &v) { // 2 / sqrt(pi) * exp(-x^2)
+    Value x = op.getOperand();
+    v.add(x, v.mul(v.g, v.mul(v.make<ExpOp>(v.neg(v.mul(x, x))),
+                              2.0 * llvm::numbers::inv_sqrtpi)));
+  });
+  t.add<LogisticOp>([](LogisticOp op, Vjp &v) {
+    Value y = op.getResult();
+    v.add(op.getOperand(), v.mul(v.mul(v.g, v.sub(v.like(y, 1.0), y)), y));
+  });
+  t.add<SignOp>([](SignOp op, Vjp &v) {
+    v.add(op.getOperand(), v.like(op.getOperand(), 0.0));
+  });
+  t.add<CastOp>([](CastOp op, Vjp &v) {
+    v.add(op.getOperand(),
+          v.castTo(v.g, Vjp::typeOf(op.getOperand()).getElementType()));
+  });
+
+  // Binary and selection.
+  t.add<AddOp>([](AddOp op, Vjp &v) {
+    v.add(op.getLhs(), v.g);
+    v.add(op.getRhs(), v.g);
+  });
+  t.add<SubOp>([](SubOp op, Vjp &v) {
+    v.add(op.getLhs(), v.g);
+    if (v.needs(op.getRhs()))
+      v.add(op.getRhs(), v.neg(v.g));
+  });
+  t.add<MulOp>([](MulOp op, Vjp &v) {
+    if (v.needs(op.getLhs()))
+      v.add(op.getLhs(), v.mul(v.g, op.getRhs()));
+    if (v.needs(op.getRhs()))
+      v.add(op.getRhs(), v.mul(v.g, op.getLhs()));
+  });
+  t.add<DivOp>([](DivOp op, Vjp &v) {
+    if (v.needs(op.getLhs()))
+      v.add(op.getLhs(), v.div(v.g, op.getRhs()));
+    if (v.needs(op.getRhs()))
+      v.add(op.getRhs(), v.neg(v.mul(v.g, v.div(op.getResult(), op.getRhs()))));
+  });
+  t.add<MaxOp>([](MaxOp op, Vjp &v) { extremum(op, v, CmpPredicate::lt); });
+  t.add<MinOp>([](MinOp op, Vjp &v) { extremum(op, v, CmpPredicate::gt); });
+  t.add<PowOp>(powRule);
+  t.add<SelectOp>([](SelectOp op, Vjp &v) {
+    Value zero = v.like(v.g, 0.0);
+    if (v.needs(op.getOnTrue()))
+      v.add(op.getOnTrue(), v.select(op.getPred(), v.g, zero));
+    if (v.needs(op.getOnFalse()))
+      v.add(op.getOnFalse(), v.select(op.getPred(), zero, v.g));
+  });
+
+  // Shape: the adjoint moves elements back.
+  t.add<ReshapeOp>([](ReshapeOp op, Vjp &v) {
+    v.add(op.getOperand(), v.make<ReshapeOp>(op.getOperand().getType(), v.g));
+  });
+  t.add<TransposeOp>(transposeRule);
+  t.add<BroadcastOp>(broadcastRule);
+  t.add<SliceOp>(sliceRule);
+  t.add<PadOp>(padRule);
+  t.add<ConcatOp>(concatRule);
+
+  // Reductions, contraction, index.
+  t.add<ReduceOp>(reduceRule);
+  t.add<CumsumOp>([](CumsumOp op, Vjp &v) {
+    v.add(op.getOperand(),
+          v.make<CumsumOp>(v.g.getType(), v.g, op.getDim(), !op.getReverse()));
+  });
+  t.add<DotGeneralOp>(dotGeneralRule);
+  t.add<EmbeddingOp>([](EmbeddingOp op, Vjp &v) {
+    v.add(op.getTable(),
+          v.make<EmbeddingBwdOp>(op.getTable().getType(), v.g, op.getIds()));
+  });
+
+  // Named ops.
+  t.add<LayerNormOp>(layerNormRule);
+  t.add<RmsNormOp>(rmsNormRule);
+  t.add<SoftmaxOp>([](SoftmaxOp op, Vjp &v) {
+    v.add(op.getInput(),
+          v.make<SoftmaxBwdOp>(v.g.getType(), v.g, op.getResult()));
+  });
+  t.add<CrossEntropyOp>(crossEntropyRule);
+  t.add<AttentionOp>(attentionRule);
+  t.add<RopeOp>(ropeRule);
+  t.add<GeluOp>([](GeluOp op, Vjp &v) {
+    v.add(op.getInput(), v.make<GeluBwdOp>(v.g.getType(), op.getApproximate(),
+                                           v.g, op.getInput()));
+  });
+  t.add<DropoutOp>([](DropoutOp op, Vjp &v) {
+    v.add(op.getInput(), v.make<DropoutOp>(v.g.getType(), v.g, op.getRng(),
+                                           op.getP(), op.getSalt()));
+  });
+  return t;
+}
+
+static const RuleTable &rules() {
+  static const RuleTable table = makeRules();
+  return table;
+}
+
+bool hone::hasVjpRule(Operation *op) { return rules().find(op); }
+
+/// The name of a result in the op's definition ("rstd"), or its number.
+static std::string resultName(OpResult result) {
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  os << "result #" << result.getResultNumber();
+  Operation *op = result.getOwner();
+  if (isa<LayerNormOp>(op))
+    os << (result.getResultNumber() == 1 ? " (mean)" : " (rstd)");
+  else if (isa<RmsNormOp>(op))
+    os << " (rstd)";
+  else if (isa<CrossEntropyOp, AttentionOp>(op))
+    os << " (lse)";
+  return name;
+}
+
+LogicalResult hone::applyVjpRule(Operation *op, OpBuilder &builder,
+                                 Cotangents &cotangents) {
+  const VjpRule *rule = rules().find(op);
+  if (!rule)
+    return op->emitOpError("has no gradient, and lies between a parameter that "
+                           "requires one and the loss");
+  for (OpResult result : op->getResults().drop_front())
+    if (cotangents.lookup(result))
+      return op->emitOpError("has no gradient through ")
+             << resultName(result) << ", which the loss depends on";
+  Location loc = NameLoc::get(builder.getStringAttr("bwd"), op->getLoc());
+  Vjp v{op, builder, cotangents, loc, cotangents.lookup(op->getResult(0))};
+  (*rule)(op, v);
+  return failure(v.failed);
+}
