@@ -1,0 +1,40 @@
+//===- Interpreter.h - The meaning of the hone dialect ----------*- C++ -*-===//
+//
+// Runs a function on plain tensors, op by op. Autodiff is gradchecked in it,
+// passes are compared before and after in it, and compiled code with it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_INTERPRETER_INTERPRETER_H
+#define HONE_INTERPRETER_INTERPRETER_H
+
+#include "hone/Interpreter/Ops.h"
+
+#include <functional>
+
+namespace hone::interp {
+
+struct Options {
+  Mode mode = Mode::Typed;
+  /// Called after each op outside groups, with its results.
+  std::function<void(mlir::Operation *, llvm::ArrayRef<Tensor>)> hook;
+};
+
+/// Runs `func`, a function of one block of hone ops, and returns its results.
+/// Values are freed after their last use, the arguments too if the caller moved
+/// them in. An error is reported at the op it came from.
+mlir::FailureOr<Tensors> interpret(mlir::func::FuncOp func, Tensors arguments,
+                                   const Options &options = {});
+
+/// Whether an op of this name can be run.
+bool isInterpreted(mlir::OperationName name);
+
+/// Arguments made from a seed: what `hone.init` says where it says how, else
+/// floats normal, integers in [0, hone.vocab) or [0, 4), and `rng` keys
+/// (seed, 1, 0).
+mlir::FailureOr<Tensors> randomArguments(mlir::func::FuncOp func, int64_t seed,
+                                         Mode mode);
+
+} // namespace hone::interp
+
+#endif // HONE_INTERPRETER_INTERPRETER_H

@@ -1,0 +1,190 @@
+//===- Ops.h - What each op means on plain tensors --------------*- C++ -*-===//
+//
+// One function per op, or per family of ops that share a formula. Shapes are
+// those the verifiers promise; what depends on values (an index out of range, a
+// division by zero) is an error. Formulas stand in HoneOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_INTERPRETER_OPS_H
+#define HONE_INTERPRETER_OPS_H
+
+#include "hone/IR/Hone.h"
+#include "hone/Interpreter/Tensor.h"
+
+namespace hone::interp {
+
+using Tensors = llvm::SmallVector<Tensor, 4>;
+using Dims = llvm::ArrayRef<int64_t>;
+
+/// Element type and shape of a result, and the rounding that makes it.
+struct ResultSpec {
+  Element element;
+  Shape shape;
+  Mode mode;
+
+  Tensor floats(std::vector<double> values) const {
+    return Tensor::floats(element, shape, std::move(values), mode);
+  }
+  Tensor ints(std::vector<int64_t> values) const {
+    return Tensor::ints(element, shape, std::move(values));
+  }
+};
+
+//===-- Creation ----------------------------------------------------------===//
+
+Tensor iota(const ResultSpec &result, int64_t dim);
+Tensor random(const ResultSpec &result, const Tensor &key,
+              Distribution distribution, int64_t salt);
+
+//===-- Elementwise -------------------------------------------------------===//
+
+/// A float formula and an integer formula; either may be null where the op does
+/// not take that type.
+Tensor mapUnary(const ResultSpec &result, const Tensor &operand,
+                double (*onFloats)(double), int64_t (*onInts)(int64_t));
+Tensor mapBinary(const ResultSpec &result, const Tensor &lhs, const Tensor &rhs,
+                 double (*onFloats)(double, double),
+                 int64_t (*onInts)(int64_t, int64_t));
+
+double sign(double value);
+double logistic(double value);
+double gelu(GeluApproximation approximate, double value);
+/// The derivative of `gelu`.
+double geluSlope(GeluApproximation approximate, double value);
+/// IEEE 754-2019 maximum and minimum: NaN if either is, +0 above -0.
+double maximum(double lhs, double rhs);
+double minimum(double lhs, double rhs);
+
+/// Fails where the divisor is 0, and for the one quotient that overflows.
+llvm::Expected<Tensor> divide(const ResultSpec &result, const Tensor &lhs,
+                              const Tensor &rhs);
+/// Fails where a float does not fit the integer type.
+llvm::Expected<Tensor> cast(const ResultSpec &result, const Tensor &operand);
+Tensor compare(const ResultSpec &result, CmpPredicate predicate,
+               const Tensor &lhs, const Tensor &rhs);
+Tensor select(const ResultSpec &result, const Tensor &pred,
+              const Tensor &onTrue, const Tensor &onFalse);
+Tensor dropout(const ResultSpec &result, const Tensor &input, const Tensor &key,
+               double p, int64_t salt);
+Tensor rope(const ResultSpec &result, RopeStyle style, const Tensor &input,
+            const Tensor &cos, const Tensor &sin, bool inverse);
+
+//===-- Shape -------------------------------------------------------------===//
+
+Tensor transpose(const ResultSpec &result, const Tensor &operand,
+                 Dims permutation);
+Tensor broadcast(const ResultSpec &result, const Tensor &operand, Dims dims);
+Tensor slice(const ResultSpec &result, const Tensor &operand, Dims starts,
+             Dims strides);
+Tensor pad(const ResultSpec &result, const Tensor &operand, Dims low,
+           Dims interior);
+Tensor concat(const ResultSpec &result, llvm::ArrayRef<Tensor> inputs,
+              int64_t dim);
+
+//===-- Reduction and contraction -----------------------------------------===//
+
+Tensor reduce(const ResultSpec &result, ReduceKind kind, const Tensor &operand,
+              Dims dims);
+Tensor argmax(const ResultSpec &result, const Tensor &operand, int64_t dim);
+Tensor cumsum(const ResultSpec &result, const Tensor &operand, int64_t dim,
+              bool reverse);
+
+/// Batch, free and contracted dimensions of one operand of a contraction.
+struct DotDims {
+  Dims batch, free, contract;
+};
+/// Products are added in increasing order of the contracted index, in double.
+Tensor dotGeneral(const ResultSpec &result, const Tensor &lhs, DotDims lhsDims,
+                  const Tensor &rhs, DotDims rhsDims);
+
+//===-- Index -------------------------------------------------------------===//
+
+llvm::Expected<Tensor> embedding(const ResultSpec &result, const Tensor &table,
+                                 const Tensor &ids);
+llvm::Expected<Tensor> embeddingBwd(const ResultSpec &result,
+                                    const Tensor &grad, const Tensor &ids);
+
+//===-- Rows: norms, softmax, losses --------------------------------------===//
+// An optional operand that is absent is null.
+
+/// The results are the normalised input, mean and rstd.
+Tensors layerNorm(llvm::ArrayRef<ResultSpec> results, const Tensor &input,
+                  const Tensor *scale, const Tensor *bias, double eps);
+Tensor layerNormBwd(const ResultSpec &result, const Tensor &grad,
+                    const Tensor &input, const Tensor &mean, const Tensor &rstd,
+                    const Tensor *scale);
+/// The results are the normalised input and rstd.
+Tensors rmsNorm(llvm::ArrayRef<ResultSpec> results, const Tensor &input,
+                const Tensor *scale, double eps);
+Tensor rmsNormBwd(const ResultSpec &result, const Tensor &grad,
+                  const Tensor &input, const Tensor &rstd, const Tensor *scale);
+Tensor softmax(const ResultSpec &result, const Tensor &input);
+Tensor softmaxBwd(const ResultSpec &result, const Tensor &grad,
+                  const Tensor &output);
+
+struct CrossEntropyOptions {
+  LossReduction reduction;
+  int64_t ignoreIndex;
+  double labelSmoothing;
+};
+/// The results are the loss and the log-sum-exp of each row. Fails where a
+/// target is neither a class nor the ignored index.
+llvm::Expected<Tensors> crossEntropy(llvm::ArrayRef<ResultSpec> results,
+                                     const Tensor &logits,
+                                     const Tensor &targets,
+                                     const CrossEntropyOptions &options);
+llvm::Expected<Tensor> crossEntropyBwd(const ResultSpec &result,
+                                       const Tensor &grad, const Tensor &logits,
+                                       const Tensor &targets, const Tensor &lse,
+                                       const CrossEntropyOptions &options);
+
+//===-- Attention ---------------------------------------------------------===//
+
+struct AttentionInputs {
+  const Tensor &query; // [B, T, H, D]
+  const Tensor &key;   // [B, S, G, D]
+  const Tensor &value; // [B, S, G, E]
+  const Tensor *mask;  // [B or 1, H or 1, T, S], or null
+  const Tensor *rng;   // null without dropout
+  bool causal;
+  double scale;
+  double dropout;
+  int64_t salt;
+};
+/// The results are the output and the log-sum-exp of each row of scores.
+Tensors attention(llvm::ArrayRef<ResultSpec> results,
+                  const AttentionInputs &inputs);
+/// The results are the gradients of query, key and value.
+Tensors attentionBwd(llvm::ArrayRef<ResultSpec> results, const Tensor &grad,
+                     const AttentionInputs &inputs, const Tensor &output,
+                     const Tensor &lse);
+
+//===-- Norm of many tensors, optimizers ----------------------------------===//
+
+Tensor globalNorm(const ResultSpec &result, llvm::ArrayRef<Tensor> inputs);
+
+struct AdamwOptions {
+  double lr, weightDecay, gradScale; // operands
+  int64_t step;                      // operand
+  double beta1, beta2, eps, lrScale, decayScale;
+  bool maximize;
+};
+/// The results are the parameter and the two moments.
+Tensors adamw(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
+              const Tensor &grad, const Tensor &expAvg, const Tensor &expAvgSq,
+              const AdamwOptions &options);
+
+struct SgdOptions {
+  double lr, weightDecay, gradScale; // operands
+  double momentum, lrScale, decayScale;
+  bool nesterov, maximize;
+};
+/// The results are the parameter and, with momentum, the buffer.
+Tensors sgd(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
+            const Tensor &grad, const Tensor *buffer,
+            const SgdOptions &options);
+
+} // namespace hone::interp
+
+#endif // HONE_INTERPRETER_OPS_H

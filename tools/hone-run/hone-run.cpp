@@ -1,0 +1,167 @@
+//===- hone-run.cpp - The reference interpreter's command line ------------===//
+
+#include "HoneRun.h"
+
+#include "hone/Support/ParseFile.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace hone;
+
+static constexpr llvm::StringLiteral usage =
+    R"(hone-run: the reference interpreter of the hone dialect
+
+  hone-run --eval FILE.mlir       evaluates functions and prints their results
+      --entry NAME                this function (default: all, in order)
+      --f64                       all floats in double, nothing rounded
+      --args SEED                 random arguments (default: none needed)
+      --sum                       sum and norm of each result only
+
+  hone-run --compare A.mlir B.mlir    the same functions of two files on the same
+      --entry NAME --f64 --args SEED  arguments; exit 1 if a result differs by more
+      --rtol X --atol X --bitwise     than atol + rtol * |b| (1e-5, 1e-6), or in a bit
+
+  hone-run --gradcheck FILE.mlir  hone-autodiff against finite differences in double
+      --entry NAME --seed S       for every argument with hone.requires_grad, or every
+      --tolerance X               float argument (relative error, default 1e-7)
+      --directions N              random directions per argument (default 4)
+
+FILE may be - for standard input.
+)";
+
+namespace {
+/// The words of a command line, taken one by one.
+class Words {
+public:
+  Words(int argc, char **argv) : words(argv + 1, argv + argc) {}
+
+  bool empty() const { return next == words.size(); }
+  StringRef take() { return words[next++]; }
+
+  /// The value of the option just taken; "" after an error.
+  StringRef valueOf(StringRef option) {
+    if (!empty())
+      return take();
+    fail(option + ": has no value, expected one");
+    return "";
+  }
+  int64_t integerOf(StringRef option, int64_t least) {
+    StringRef text = valueOf(option);
+    int64_t value = least;
+    if (good && (text.getAsInteger(10, value) || value < least))
+      fail(option + ": '" + text + "', expected an integer of at least " +
+           Twine(least));
+    return value;
+  }
+  double numberOf(StringRef option) {
+    StringRef text = valueOf(option);
+    double value = 0;
+    if (good && (text.getAsDouble(value) || !(value >= 0)))
+      fail(option + ": '" + text + "', expected a number of at least 0");
+    return value;
+  }
+  /// Prints the first error of a command line.
+  void fail(const Twine &message) {
+    if (std::exchange(good, false))
+      printError(message);
+  }
+
+  bool good = true;
+
+private:
+  SmallVector<StringRef> words;
+  size_t next = 0;
+};
+
+/// All that can be said for --eval, --compare and --gradcheck.
+struct CommandLine {
+  StringRef action; // "" until seen
+  SmallVector<StringRef> files;
+  run::EvaluateOptions evaluate;
+  run::CompareOptions compare;
+  run::GradcheckOptions gradcheck;
+};
+} // namespace
+
+/// Reads one word and its value; false for a word that `action` does not know.
+static bool readOption(Words &words, StringRef word, CommandLine &line) {
+  bool evaluates = line.action == "--eval";
+  bool compares = line.action == "--compare";
+  bool checks = line.action == "--gradcheck";
+  if (word == "--entry") {
+    line.evaluate.entry = line.compare.entry = line.gradcheck.entry =
+        words.valueOf(word).str();
+  } else if (word == "--f64" && !checks) {
+    line.evaluate.mode = line.compare.mode = interp::Mode::F64;
+  } else if (word == "--args" && !checks) {
+    line.evaluate.seed = line.compare.seed = words.integerOf(word, 0);
+  } else if (word == "--sum" && evaluates) {
+    line.evaluate.sums = true;
+  } else if (word == "--rtol" && compares) {
+    line.compare.rtol = words.numberOf(word);
+  } else if (word == "--atol" && compares) {
+    line.compare.atol = words.numberOf(word);
+  } else if (word == "--bitwise" && compares) {
+    line.compare.bitwise = true;
+  } else if (word == "--seed" && checks) {
+    line.gradcheck.seed = words.integerOf(word, 0);
+  } else if (word == "--tolerance" && checks) {
+    line.gradcheck.tolerance = words.numberOf(word);
+  } else if (word == "--directions" && checks) {
+    line.gradcheck.directions = words.integerOf(word, 1);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Reads the command line of --eval, --compare or --gradcheck; false after an
+/// error.
+static bool readCommandLine(Words &words, CommandLine &line) {
+  line.action = words.take();
+  while (words.good && !words.empty()) {
+    StringRef word = words.take();
+    if (!word.starts_with("-") || word == "-")
+      line.files.push_back(word);
+    else if (!readOption(words, word, line))
+      words.fail(word + ": unknown after " + line.action +
+                 ", expected an option of hone-run --help");
+  }
+  size_t wanted = line.action == "--compare" ? 2 : 1;
+  if (words.good && line.files.size() != wanted)
+    words.fail(line.action + ": got " + Twine(line.files.size()) +
+               " files, expected " + Twine(wanted));
+  return words.good;
+}
+
+int main(int argc, char **argv) {
+  StringRef action = argc > 1 ? argv[1] : "";
+  if (action == "--help" || action == "-h") {
+    llvm::outs() << usage;
+    return run::ok;
+  }
+  hone::registerHonePasses();
+  DialectRegistry registry;
+  registry.insert<HoneDialect, plan::PlanDialect, func::FuncDialect>();
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+
+  if (action != "--eval" && action != "--compare" && action != "--gradcheck") {
+    printError("hone-run: '" + action +
+               "', expected --eval, --compare or "
+               "--gradcheck (see hone-run --help)");
+    return run::wrongCommandLine;
+  }
+  Words words(argc, argv);
+  CommandLine line;
+  if (!readCommandLine(words, line))
+    return run::wrongCommandLine;
+  OneLineDiagnostics diagnostics(&context, line.files[0]);
+  if (line.action == "--eval")
+    return run::evaluate(context, line.files[0], line.evaluate);
+  if (line.action == "--compare")
+    return run::compare(context, line.files[0], line.files[1], line.compare);
+  return run::gradcheck(context, line.files[0], line.gradcheck);
+}
