@@ -688,14 +688,29 @@ static bool readsInPlace(OpOperand &use) {
 
 SmallVector<AliasPair> GroupOp::getReusableOperands() {
   SmallVector<AliasPair> pairs;
-  if (getFamily() != KernelFamily::map && getFamily() != KernelFamily::row)
+  if (getFamily() == KernelFamily::map || getFamily() == KernelFamily::row) {
+    for (BlockArgument argument : getBodyBlock().getArguments()) {
+      if (!llvm::all_of(argument.getUses(), readsInPlace))
+        continue;
+      for (auto [index, type] : llvm::enumerate(getResultTypes()))
+        if (type == argument.getType())
+          pairs.push_back({argument.getArgNumber(), unsigned(index)});
+    }
     return pairs;
-  for (BlockArgument argument : getBodyBlock().getArguments()) {
-    if (!llvm::all_of(argument.getUses(), readsInPlace))
+  }
+  // A library call or single op: what the op that makes the result allows, of
+  // an operand that nothing else in the group reads.
+  for (OpOperand &yielded : getBodyBlock().getTerminator()->getOpOperands()) {
+    auto producer = yielded.get().getDefiningOp<HoneOpInterface>();
+    if (!producer)
       continue;
-    for (auto [index, type] : llvm::enumerate(getResultTypes()))
-      if (type == argument.getType())
-        pairs.push_back({argument.getArgNumber(), unsigned(index)});
+    for (AliasPair pair : producer.getReusableOperands()) {
+      auto argument =
+          dyn_cast<BlockArgument>(producer->getOperand(pair.operand));
+      if (argument && argument.hasOneUse() &&
+          producer->getResult(pair.result) == yielded.get())
+        pairs.push_back({argument.getArgNumber(), yielded.getOperandNumber()});
+    }
   }
   return pairs;
 }

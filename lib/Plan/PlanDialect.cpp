@@ -52,15 +52,38 @@ LogicalResult ArgumentOp::verify() {
   return verifyInside(*this, getOffset(), byteSize(type));
 }
 
-LogicalResult BufferOp::verify() {
-  auto type = cast<MemRefType>(getType());
+int64_t hone::plan::extentBytes(MemRefType type) {
   auto [strides, offset] = getStridesAndOffset(type);
+  if (type.getNumElements() == 0)
+    return 0;
   int64_t last = offset;
   for (auto [size, stride] : llvm::zip(type.getShape(), strides))
     last += (size - 1) * stride;
-  int64_t elements = type.getNumElements() == 0 ? 0 : last + 1;
-  return verifyInside(*this, getOffset(),
-                      elements * elementByteWidth(type.getElementType()));
+  return (last + 1) * elementByteWidth(type.getElementType());
+}
+
+int64_t hone::plan::arenaOffset(Value buffer) {
+  if (auto view = buffer.getDefiningOp<ViewOp>())
+    return arenaOffset(view.getBase()) + view.getOffset();
+  return buffer.getDefiningOp<BufferOp>().getOffset();
+}
+
+BufferOp hone::plan::rootBuffer(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewOp>())
+    buffer = view.getBase();
+  return buffer.getDefiningOp<BufferOp>();
+}
+
+LogicalResult BufferOp::verify() {
+  return verifyInside(*this, getOffset(), // buffer_c1
+                      extentBytes(cast<MemRefType>(getType())));
+}
+
+LogicalResult ViewOp::verify() {
+  if (!isa_and_present<BufferOp, ViewOp>(getBase().getDefiningOp()))
+    return emitOpError("has a base that is no buffer of the arena");
+  return verifyInside(*this, arenaOffset(getResult()), // view_c1
+                      extentBytes(cast<MemRefType>(getType())));
 }
 
 /// Whether a tensor and a buffer agree in shape and element type.

@@ -17,6 +17,13 @@ namespace hone::plan {
 /// Every arena offset and size is a multiple of this many bytes.
 constexpr int64_t alignment = 64;
 
+/// Bytes from the start of a buffer to the end of its last element.
+int64_t extentBytes(mlir::MemRefType type);
+/// Byte offset in the arena of a `plan.buffer` or of a view of one.
+int64_t arenaOffset(mlir::Value buffer);
+/// The `plan.buffer` under a chain of views.
+BufferOp rootBuffer(mlir::Value buffer);
+
 } // namespace hone::plan
 
 #endif // HONE_PLAN_PLAN_H

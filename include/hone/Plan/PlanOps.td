@@ -91,6 +91,19 @@ def Plan_BufferOp : Plan_Op<"buffer", [Pure, HasParent<"FunctionOp">]> {
   let hasVerifier = 1;
 }
 
+def Plan_ViewOp : Plan_Op<"view", [Pure, HasParent<"FunctionOp">]> {
+  let summary = "Another shape, or a part, of a buffer";
+  let description = [{
+    The bytes of `base` from `offset` on, seen with another shape or strides. Writing through a view writes the base.
+
+    (C1) The view lies inside the arena.
+  }];
+  let arguments = (ins AnyStaticShapeMemRef:$base, I64Attr:$offset);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$base `at` $offset attr-dict `:` type($base) `to` type($result)";
+  let hasVerifier = 1;
+}
+
 def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"FunctionOp">, SingleBlock, IsolatedFromAbove,
                                        AttrSizedOperandSegments]> {
   let summary = "One kernel or one library call";

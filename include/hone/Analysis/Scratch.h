@@ -1,0 +1,22 @@
+//===- Scratch.h - Memory that a kernel needs for itself --------*- C++ -*-===//
+
+#ifndef HONE_ANALYSIS_SCRATCH_H
+#define HONE_ANALYSIS_SCRATCH_H
+
+#include "hone/IR/Hone.h"
+
+namespace hone {
+
+/// Elements of a tensor whose squares one partial sum of a global norm holds.
+constexpr int64_t normChunk = 16384;
+
+/// Types of the scratch buffers of a group, in the order of its launch's
+/// `scratch` operands:
+/// - a row group: per yielded sum over rows, its partial sums [chunks, cols]
+///   (or [chunks] for a sum over everything);
+/// - a global norm: all partial sums of squares.
+llvm::SmallVector<mlir::MemRefType> scratchTypes(GroupOp group);
+
+} // namespace hone
+
+#endif // HONE_ANALYSIS_SCRATCH_H

@@ -1,0 +1,254 @@
+//===- RowSpace.cpp - Ops as one loop over rows and columns ---------------===//
+
+#include "hone/Analysis/RowSpace.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace hone;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static int64_t elements(Value value) {
+  return cast<ShapedType>(value.getType()).getNumElements();
+}
+
+/// A constant whose elements are equal has every role at once.
+static bool isSplat(Operation *op) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                        : DenseElementsAttr();
+  return dense && dense.isSplat();
+}
+
+bool hone::isRowSpaceOp(Operation *op) {
+  if (isa<ConstantOp>(op))
+    return isSplat(op);
+  if (isa<ReduceOp, ReshapeOp, BroadcastOp, IotaOp, DropoutOp>(op))
+    return true;
+  return op->hasTrait<OpTrait::Elementwise>();
+}
+
+/// Whether `value` has a shape that `role` can have in the space.
+static bool fits(Value value, Role role, int64_t rows, int64_t cols) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  switch (role) {
+  case Role::Full:
+    return elements(value) == rows * cols &&
+           (shape.empty() ? cols == 1 : shape.back() == cols);
+  case Role::Row:
+    return elements(value) == rows;
+  case Role::Col:
+    return elements(value) == cols && !shape.empty() && shape.back() == cols;
+  case Role::Cyclic:
+    return !shape.empty() && shape.back() == cols;
+  case Role::Scalar:
+    return elements(value) == 1;
+  case Role::Key:
+  case Role::ColumnSum:
+  case Role::TotalSum:
+    return true;
+  }
+  llvm_unreachable("unknown role");
+}
+
+int64_t RowSpace::period(Value value) const {
+  return elements(value) / std::max<int64_t>(1, numCols);
+}
+
+bool RowSpace::assign(Value value, Role role, bool &changed) {
+  if (Operation *op = value.getDefiningOp(); op && isSplat(op))
+    return true;
+  auto [entry, isNew] = roles.try_emplace(value, role);
+  if (!isNew)
+    return entry->second == role;
+  changed = true;
+  return fits(value, role, numRows, numCols);
+}
+
+/// All of `values` have the role that any of them has.
+bool RowSpace::unify(ValueRange values, bool &changed) {
+  for (Value value : values) {
+    auto known = roles.find(value);
+    if (known == roles.end())
+      continue;
+    Role role = known->second;
+    if (role == Role::ColumnSum || role == Role::TotalSum ||
+        role == Role::Cyclic || role == Role::Key)
+      return false; // no op computes with these
+    return llvm::all_of(
+        values, [&](Value other) { return assign(other, role, changed); });
+  }
+  return true;
+}
+
+bool RowSpace::visitBroadcast(BroadcastOp op, bool &changed) {
+  auto known = roles.find(op.getResult());
+  if (known == roles.end())
+    return true;
+  int64_t rank = shapeOf(op.getResult()).size();
+  ArrayRef<int64_t> dims = op.getDims();
+  if (elements(op.getOperand()) == 1)
+    return assign(op.getOperand(), Role::Scalar, changed);
+  if (known->second != Role::Full)
+    return false; // only one element can spread over rows or columns
+  if (llvm::equal(dims, llvm::seq<int64_t>(0, rank - 1)))
+    return assign(op.getOperand(), Role::Row, changed);
+  if (dims.size() == 1 && dims[0] == rank - 1)
+    return assign(op.getOperand(), Role::Col, changed);
+  if (llvm::equal(dims, llvm::seq<int64_t>(rank - dims.size(), rank)))
+    return assign(op.getOperand(), Role::Cyclic, changed);
+  return false;
+}
+
+bool RowSpace::visitReduce(ReduceOp op, bool &changed) {
+  auto known = roles.find(op.getOperand());
+  if (known == roles.end()) {
+    if (Operation *producer = op.getOperand().getDefiningOp();
+        producer && isSplat(producer))
+      return false;
+    return true;
+  }
+  int64_t rank = shapeOf(op.getOperand()).size();
+  ArrayRef<int64_t> dims = op.getDims();
+  bool isSum = op.getKind() == ReduceKind::sum;
+  reduces = true;
+  if (known->second == Role::Full) {
+    if (op.isRowReduction())
+      return assign(op.getResult(), Role::Row, changed);
+    bool isFloat = getElementTypeOrSelf(op.getType()).isF32();
+    partialSums = true;
+    if (int64_t(dims.size()) == rank)
+      return isSum && isFloat && assign(op.getResult(), Role::TotalSum, changed);
+    if (llvm::equal(dims, llvm::seq<int64_t>(0, rank - 1)))
+      return isSum && isFloat &&
+             assign(op.getResult(), Role::ColumnSum, changed);
+    return false;
+  }
+  if (known->second == Role::Row && int64_t(dims.size()) == rank) {
+    partialSums = true;
+    return isSum && getElementTypeOrSelf(op.getType()).isF32() &&
+           assign(op.getResult(), Role::TotalSum, changed);
+  }
+  return false;
+}
+
+bool RowSpace::visit(Operation *op, bool &changed) {
+  if (isSplat(op))
+    return true;
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return visitBroadcast(broadcast, changed);
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return visitReduce(reduce, changed);
+  if (auto dropout = dyn_cast<DropoutOp>(op)) {
+    // The mask follows the element index, which a Full value has.
+    return assign(dropout.getResult(), Role::Full, changed) &&
+           assign(dropout.getInput(), Role::Full, changed) &&
+           assign(dropout.getRng(), Role::Key, changed);
+  }
+  if (isa<IotaOp>(op))
+    return true;
+  if (isRowSpaceOp(op)) { // elementwise and reshape
+    SmallVector<Value> values(op->getOperands());
+    llvm::append_range(values, op->getResults());
+    return unify(values, changed);
+  }
+  return false;
+}
+
+std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops, int64_t rows,
+                                     int64_t cols) {
+  RowSpace space(rows, cols);
+  auto propagate = [&]() {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (Operation *op : ops)
+        if (!space.visit(op, changed))
+          return false;
+      for (Operation *op : llvm::reverse(ops))
+        if (!space.visit(op, changed))
+          return false;
+    }
+    return true;
+  };
+  // Facts that do not depend on roles: what is reduced along its last
+  // dimension, and what has rank 0.
+  bool changed = false;
+  for (Operation *op : ops) {
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      ArrayRef<int64_t> shape = shapeOf(reduce.getOperand());
+      bool full = elements(reduce.getOperand()) == rows * cols &&
+                  shape.back() == cols;
+      if (full && (reduce.isRowReduction() || cols != 1) &&
+          !space.assign(reduce.getOperand(), Role::Full, changed))
+        return std::nullopt;
+    }
+  }
+  if (!propagate())
+    return std::nullopt;
+  // What is left open follows its shape, widest reading first.
+  for (Operation *op : ops) {
+    for (Value value : op->getResults()) {
+      if (space.roles.contains(value) || isSplat(op))
+        continue;
+      std::optional<Role> role;
+      if (isa<IotaOp, BroadcastOp>(op) || op->getNumOperands() > 0)
+        for (Role candidate : {Role::Full, Role::Row, Role::Scalar})
+          if (fits(value, candidate, rows, cols)) {
+            role = candidate;
+            break;
+          }
+      if (!role || !space.assign(value, *role, changed) || !propagate())
+        return std::nullopt;
+    }
+  }
+  // Every value that is read must have a role by now, splats apart.
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!space.roles.contains(operand) && !(producer && isSplat(producer)))
+        return std::nullopt;
+    }
+  return space;
+}
+
+/// Rows and columns of the space that an op alone would run in.
+static std::pair<int64_t, int64_t> naturalSpace(Operation *op) {
+  Value wide = isa<ReduceOp>(op) ? op->getOperand(0) : op->getResult(0);
+  ArrayRef<int64_t> shape = shapeOf(wide);
+  if (shape.empty())
+    return {1, 1};
+  int64_t rows = 1;
+  for (int64_t size : shape.drop_back())
+    rows *= size;
+  return {rows, shape.back()};
+}
+
+std::optional<RowSpace> RowSpace::of(Operation *op) {
+  if (!isRowSpaceOp(op))
+    return std::nullopt;
+  auto [rows, cols] = naturalSpace(op);
+  return of({op}, rows, cols);
+}
+
+std::optional<RowSpace> RowSpace::find(ArrayRef<Operation *> ops) {
+  if (!llvm::all_of(ops, isRowSpaceOp))
+    return std::nullopt;
+  SmallVector<std::pair<int64_t, int64_t>> spaces;
+  for (Operation *op : ops) {
+    std::pair<int64_t, int64_t> space = naturalSpace(op);
+    if (!llvm::is_contained(spaces, space))
+      spaces.push_back(space);
+  }
+  llvm::sort(spaces, [](auto a, auto b) {
+    return std::make_pair(a.first * a.second, a.second) >
+           std::make_pair(b.first * b.second, b.second);
+  });
+  for (auto [rows, cols] : spaces)
+    if (std::optional<RowSpace> space = of(ops, rows, cols))
+      return space;
+  return std::nullopt;
+}

@@ -1,0 +1,36 @@
+//===- Scratch.cpp - Memory that a kernel needs for itself ----------------===//
+
+#include "hone/Analysis/Scratch.h"
+
+#include "hone/Analysis/RowSpace.h"
+
+using namespace mlir;
+using namespace hone;
+
+SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
+  SmallVector<MemRefType> types;
+  Type f32 = Float32Type::get(group.getContext());
+  Block &body = group.getBodyBlock();
+  if (group.getFamily() == KernelFamily::row) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      ops.push_back(&op);
+    std::optional<RowSpace> space = RowSpace::find(ops);
+    assert(space && "hone-verify-groups accepts only groups with a row space");
+    for (Value yielded : body.getTerminator()->getOperands()) {
+      int64_t chunks = numChunks(space->rows());
+      if (space->role(yielded) == Role::ColumnSum)
+        types.push_back(MemRefType::get({chunks, space->cols()}, f32));
+      else if (space->role(yielded) == Role::TotalSum)
+        types.push_back(MemRefType::get({chunks}, f32));
+    }
+  }
+  for (auto norm : body.getOps<GlobalNormOp>()) {
+    int64_t partials = 0;
+    for (Value input : norm.getInputs())
+      partials += llvm::divideCeil(
+          cast<ShapedType>(input.getType()).getNumElements(), normChunk);
+    types.push_back(MemRefType::get({partials}, f32));
+  }
+  return types;
+}

@@ -1,0 +1,95 @@
+//===- FuseGroups.cpp - Applies the fusion analysis -----------------------===//
+
+#include "hone/Analysis/FusionGroups.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace hone {
+#define GEN_PASS_DEF_FUSEGROUPS
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+/// Gives each reader of a free value its own copy of it. Readers come before
+/// what they read in this order, so chains of free values follow.
+static void copyFreeValues(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!isa<HoneDialect>(op.getDialect()) || !isFreeValue(&op))
+      continue;
+    if (op.use_empty()) {
+      op.erase();
+      continue;
+    }
+    llvm::SmallSetVector<Operation *, 4> readers(op.user_begin(),
+                                                 op.user_end());
+    for (Operation *reader : llvm::drop_begin(readers)) {
+      Operation *copy = OpBuilder(reader).clone(op);
+      reader->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
+    }
+    op.moveBefore(readers.front());
+  }
+}
+
+/// Builds the group op that holds `group`, after its last member.
+static void wrap(const FusionGroup &group) {
+  Operation *last = group.ops.back();
+  llvm::SmallPtrSet<Operation *, 16> inside(group.ops.begin(),
+                                            group.ops.end());
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> outputs;
+  SmallVector<Location> locs;
+  for (Operation *op : group.ops) {
+    locs.push_back(op->getLoc());
+    for (Value operand : op->getOperands())
+      if (!inside.contains(operand.getDefiningOp()))
+        inputs.insert(operand);
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !inside.contains(user);
+          }))
+        outputs.push_back(result);
+  }
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  // One location stands for the group: that of its last op.
+  auto fused = builder.create<GroupOp>(
+      last->getLoc(), ValueRange(outputs).getTypes(), group.family,
+      inputs.getArrayRef());
+  Block *body = builder.createBlock(&fused.getBody());
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Operation *op : group.ops)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value output : outputs)
+    yielded.push_back(mapping.lookup(output));
+  builder.create<YieldOp>(last->getLoc(), yielded);
+  for (auto [output, result] : llvm::zip(outputs, fused.getOutputs()))
+    output.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return !inside.contains(use.getOwner());
+    });
+  for (Operation *op : llvm::reverse(group.ops))
+    op->erase();
+}
+
+namespace {
+struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
+  void runOnOperation() override {
+    Block &block = getOperation().getBody().front();
+    copyFreeValues(block);
+    SmallVector<FusionGroup> plan = planFusion(block);
+    for (const FusionGroup &group : plan)
+      wrap(group);
+    if (!sortTopologically(&block)) {
+      getOperation().emitError("groups depend on each other in a cycle");
+      signalPassFailure();
+    }
+  }
+};
+} // namespace
