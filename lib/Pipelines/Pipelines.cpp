@@ -205,17 +205,16 @@ void hone::registerHonePipelines() {
           if (phase <= options.upto)
             buildPhase(phase, manager, options.step());
       });
-  PassPipelineRegistration<>("hone-lower-to-llvm",
-                             "From kernels to the llvm dialect",
-                             buildLLVMPhase);
+  PassPipelineRegistration<>(
+      "hone-lower-to-llvm", "From kernels to the llvm dialect", buildLLVMPhase);
 }
 
 void hone::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<HoneDialect, plan::PlanDialect, affine::AffineDialect,
-                  arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, index::IndexDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+  registry
+      .insert<HoneDialect, plan::PlanDialect, affine::AffineDialect,
+              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              index::IndexDialect, LLVM::LLVMDialect, math::MathDialect,
+              memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }

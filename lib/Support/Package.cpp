@@ -24,8 +24,7 @@ static std::string joinPath(StringRef folder, StringRef file) {
 static llvm::Expected<std::string> readText(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return makeError(path + ": cannot be read: " +
-                     buffer.getError().message());
+    return makeError(path + ": cannot be read: " + buffer.getError().message());
   return (*buffer)->getBuffer().str();
 }
 
@@ -64,12 +63,10 @@ public:
     return wrong(name, "an array");
   }
   llvm::Error wrong(StringRef name, StringRef wanted) const {
-    return makeError(llvm::formatv("{0}: {1}\"{2}\" is {3}, expected {4}", path,
-                                   where, name,
-                                   object.get(name) ? "something else"
-                                                    : "missing",
-                                   wanted)
-                         .str());
+    return makeError(
+        llvm::formatv("{0}: {1}\"{2}\" is {3}, expected {4}", path, where, name,
+                      object.get(name) ? "something else" : "missing", wanted)
+            .str());
   }
 
 private:
@@ -87,9 +84,9 @@ readArgument(StringRef path, const llvm::json::Value &value, size_t index) {
     return makeError(path + ": " + where + "is not an object");
   ManifestReader reader(path, *object, where);
   PackageArgument argument;
-  for (auto [name, field] : {std::pair("fqn", &argument.fqn),
-                             std::pair("kind", &argument.kind),
-                             std::pair("dtype", &argument.dtype)}) {
+  for (auto [name, field] :
+       {std::pair("fqn", &argument.fqn), std::pair("kind", &argument.kind),
+        std::pair("dtype", &argument.dtype)}) {
     llvm::Expected<std::string> text = reader.string(name);
     if (!text)
       return text.takeError();
@@ -114,8 +111,7 @@ static llvm::Error readManifest(StringRef path, Package &package,
     return text.takeError();
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
   if (!json)
-    return makeError(path + ": not JSON: " +
-                     llvm::toString(json.takeError()));
+    return makeError(path + ": not JSON: " + llvm::toString(json.takeError()));
   const llvm::json::Object *object = json->getAsObject();
   if (!object)
     return makeError(path + ": is not a JSON object");
@@ -128,9 +124,8 @@ static llvm::Error readManifest(StringRef path, Package &package,
                                    "the model again with this version",
                                    path, *schema, packageSchema)
                          .str());
-  for (auto [name, field] :
-       {std::pair("model", &package.model),
-        std::pair("fingerprint", &package.fingerprint)}) {
+  for (auto [name, field] : {std::pair("model", &package.model),
+                             std::pair("fingerprint", &package.fingerprint)}) {
     llvm::Expected<std::string> value = reader.string(name);
     if (!value)
       return value.takeError();
@@ -140,8 +135,7 @@ static llvm::Error readManifest(StringRef path, Package &package,
   if (!table)
     return table.takeError();
   for (auto [index, entry] : llvm::enumerate(**table)) {
-    llvm::Expected<PackageArgument> argument =
-        readArgument(path, entry, index);
+    llvm::Expected<PackageArgument> argument = readArgument(path, entry, index);
     if (!argument)
       return argument.takeError();
     arguments.push_back(std::move(*argument));
@@ -217,8 +211,8 @@ static LogicalResult checkArguments(func::FuncOp func,
     std::string seen = describeType(func.getArgumentTypes()[index]);
     std::string expected = describeType(wanted.dtype, wanted.shape);
     if (failed(check("name", argString(func, index, attr::fqn), wanted.fqn)) ||
-        failed(check("kind", argString(func, index, attr::kind),
-                     wanted.kind)) ||
+        failed(
+            check("kind", argString(func, index, attr::kind), wanted.kind)) ||
         failed(check("type", seen, expected)))
       return failure();
   }

@@ -169,10 +169,10 @@ hone::parseGraph(std::unique_ptr<llvm::MemoryBuffer> buffer,
                  MLIRContext *context) {
   if (auto refusal = findRefusal(buffer->getBuffer())) {
     StringRef path = buffer->getBufferIdentifier();
-    Location place =
-        refusal->line ? Location(FileLineColLoc::get(
-                            context, path, refusal->line, refusal->column))
-                      : fileLocation(context, path);
+    Location place = refusal->line
+                         ? Location(FileLineColLoc::get(
+                               context, path, refusal->line, refusal->column))
+                         : fileLocation(context, path);
     emitError(place) << refusal->message;
     return {};
   }
@@ -219,8 +219,8 @@ OneLineDiagnostics::OneLineDiagnostics(MLIRContext *context, StringRef fallback)
 
 void OneLineDiagnostics::print(Diagnostic &diagnostic) {
   std::string place = describeLocation(diagnostic.getLocation());
-  std::string line = firstLine((place.empty() ? fallback : place) + ": " +
-                               diagnostic.str());
+  std::string line =
+      firstLine((place.empty() ? fallback : place) + ": " + diagnostic.str());
   switch (diagnostic.getSeverity()) {
   case DiagnosticSeverity::Error:
     if (!std::exchange(hasFailed, true))

@@ -24,8 +24,8 @@ static const llvm::Target &getNativeTarget(llvm::StringRef triple) {
   }();
   (void)initialized;
   std::string error;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(
-      triple.str(), error);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple.str(), error);
   if (!target)
     llvm::report_fatal_error(llvm::Twine(error));
   return *target;

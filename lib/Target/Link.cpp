@@ -62,10 +62,22 @@ buildArguments(const LinkJob &job) {
   llvm::Expected<Platform> platform = getPlatform();
   if (!platform)
     return platform.takeError();
-  std::vector<std::string> arguments = {
-      "ld.lld", "-m", platform->emulation.str(), "-pie", "--eh-frame-hdr",
-      "--hash-style=gnu", "--gc-sections", "--as-needed", "-z", "relro", "-z",
-      "now", "-dynamic-linker", platform->loader.str(), "-o", job.output};
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-m",
+                                        platform->emulation.str(),
+                                        "-pie",
+                                        "--eh-frame-hdr",
+                                        "--hash-style=gnu",
+                                        "--gc-sections",
+                                        "--as-needed",
+                                        "-z",
+                                        "relro",
+                                        "-z",
+                                        "now",
+                                        "-dynamic-linker",
+                                        platform->loader.str(),
+                                        "-o",
+                                        job.output};
   auto addResource = [&](StringRef name) -> llvm::Error {
     llvm::SmallString<128> path(job.resources);
     llvm::sys::path::append(path, name);
@@ -92,20 +104,18 @@ buildArguments(const LinkJob &job) {
     return llvm::Error::success();
   };
 
-  if (llvm::Error error =
-          addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
+  if (llvm::Error error = addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
     return std::move(error);
   arguments.push_back(job.object);
-  if (llvm::Error error = addResources(
-          {"libhonert_main.a", "libhonert.a", "libstdc++.a"}))
+  if (llvm::Error error =
+          addResources({"libhonert_main.a", "libhonert.a", "libstdc++.a"}))
     return std::move(error);
   for (StringRef name : {"libgomp.so.1", "libm.so.6", "libc.so.6"})
     if (llvm::Error error = addLibrary(name))
       return std::move(error);
   arguments.push_back(platform->loader.str());
-  if (llvm::Error error =
-          addResources({"libc_nonshared.a", "libgcc_eh.a", "libgcc.a",
-                        "crtendS.o", "crtn.o"}))
+  if (llvm::Error error = addResources({"libc_nonshared.a", "libgcc_eh.a",
+                                        "libgcc.a", "crtendS.o", "crtn.o"}))
     return std::move(error);
   return arguments;
 }

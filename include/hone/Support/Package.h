@@ -44,8 +44,7 @@ readPackage(llvm::StringRef path,
 /// Parses the graph of `package` and checks its @forward against the argument
 /// table. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp>
-parsePackage(const Package &package,
-             llvm::ArrayRef<PackageArgument> arguments,
+parsePackage(const Package &package, llvm::ArrayRef<PackageArgument> arguments,
              mlir::MLIRContext *context);
 
 } // namespace hone

@@ -1,0 +1,250 @@
+//===- Compile.cpp - From a package to a file -----------------------------===//
+
+#include "Compile.h"
+
+#include "OutputFile.h"
+#include "Summary.h"
+#include "hone/Support/Package.h"
+#include "hone/Support/ParseFile.h"
+#include "hone/Target/Cpu.h"
+#include "hone/Target/Link.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+
+using namespace hone;
+using namespace honec;
+using llvm::Error;
+using llvm::StringRef;
+
+namespace {
+/// Prints how long each part of the compilation takes, if asked to.
+class PhaseTimer {
+public:
+  explicit PhaseTimer(bool isOn) : isOn(isOn) {}
+  ~PhaseTimer() { print("total", start); }
+
+  /// Ends the part that began with the last call.
+  void lap(StringRef name) {
+    print(name, last);
+    last = Clock::now();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void print(StringRef name, Clock::time_point since) const {
+    std::chrono::duration<double, std::milli> ms = Clock::now() - since;
+    if (isOn)
+      llvm::errs() << llvm::formatv("{0,-10} {1,8:F1} ms\n", name, ms.count());
+  }
+
+  bool isOn;
+  Clock::time_point start = Clock::now();
+  Clock::time_point last = start;
+};
+
+/// One compilation: the module on its way through the phases.
+class Compilation {
+public:
+  Compilation(const Options &options, StringRef tool)
+      : options(options), tool(tool), timer(options.timePhases),
+        context(mlir::MLIRContext::Threading::DISABLED) {
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  Error run();
+
+private:
+  Error readModule();
+  Error runPhases(Phase first, Phase last);
+  Error writeBinary(OutputFile &output);
+  Error link(StringRef object, OutputFile &output);
+  llvm::Expected<plan::ProgramOp> getProgram();
+  std::string printModule();
+
+  const Options &options;
+  StringRef tool;
+  PhaseTimer timer;
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  CpuTarget cpu;
+};
+} // namespace
+
+/// Diagnostics have been printed; only the exit code is left to say.
+static Error alreadyPrinted() { return makeError(""); }
+
+Error Compilation::readModule() {
+  llvm::SmallVector<PackageArgument> arguments;
+  llvm::Expected<Package> package = readPackage(options.package, arguments);
+  if (!package)
+    return package.takeError();
+  OneLineDiagnostics diagnostics(&context, package->graphPath);
+  module = parsePackage(*package, arguments, &context);
+  if (!module)
+    return diagnostics.failed()
+               ? alreadyPrinted()
+               : makeError(package->graphPath + ": cannot be parsed");
+  // What the binary says about itself (--info).
+  mlir::Builder builder(&context);
+  auto note = [&](StringRef name, StringRef value) {
+    (*module)->setAttr(name, builder.getStringAttr(value));
+  };
+  note("hone.package",
+       llvm::sys::path::filename(StringRef(options.package).rtrim('/')));
+  note("hone.fingerprint", package->fingerprint);
+  note("hone.target", "cpu " + cpu.name);
+  note("hone.compiler", "honec " HONE_VERSION);
+  timer.lap("read");
+  return Error::success();
+}
+
+Error Compilation::runPhases(Phase first, Phase last) {
+  for (auto [name, phase] : getPhases()) {
+    if (phase < first || phase > last)
+      continue;
+    OneLineDiagnostics diagnostics(&context, options.package);
+    mlir::PassManager manager(&context);
+    buildPhase(phase, manager, options.step);
+    if (failed(manager.run(*module)))
+      return diagnostics.failed()
+                 ? alreadyPrinted()
+                 : makeError(options.package + ": phase " + name + " failed");
+    timer.lap(name);
+  }
+  return Error::success();
+}
+
+llvm::Expected<plan::ProgramOp> Compilation::getProgram() {
+  auto programs = module->getOps<plan::ProgramOp>();
+  if (programs.empty())
+    return makeError(options.package + ": the plan phase left no program");
+  return *programs.begin();
+}
+
+std::string Compilation::printModule() {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  return text + "\n";
+}
+
+Error Compilation::link(StringRef object, OutputFile &output) {
+  llvm::SmallString<128> path;
+  int descriptor;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("honec", "o", descriptor, path))
+    return makeError("temporary object: cannot be created: " + code.message());
+  llvm::FileRemover remove(path);
+  llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+  stream << object;
+  stream.close();
+  if (std::error_code code = stream.error()) {
+    stream.clear_error();
+    return makeError(path + ": cannot be written: " + code.message());
+  }
+  llvm::SmallString<128> resources(llvm::sys::path::parent_path(tool));
+  llvm::sys::path::append(resources, "..", "lib", "honec");
+  return linkExecutable({tool.str(), std::string(resources), std::string(path),
+                         output.temporaryPath().str()});
+}
+
+/// Translates to LLVM IR and writes what comes of it.
+Error Compilation::writeBinary(OutputFile &output) {
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu);
+  std::unique_ptr<llvm::Module> code;
+  {
+    OneLineDiagnostics diagnostics(&context, options.package);
+    code = translateToLLVM(*module, cpu, *machine, llvmContext);
+    if (!code)
+      return diagnostics.failed()
+                 ? alreadyPrinted()
+                 : makeError(options.package + ": no LLVM IR was made");
+  }
+  optimize(*code, *machine);
+  timer.lap("optimize");
+  if (options.emit == Emit::LLVM) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    code->print(stream, nullptr);
+    return output.write(text);
+  }
+  llvm::SmallVector<char, 0> object = emitObject(*code, *machine);
+  timer.lap("codegen");
+  StringRef bytes(object.data(), object.size());
+  if (options.emit == Emit::Object)
+    return output.write(bytes);
+  if (Error error = link(bytes, output))
+    return error;
+  timer.lap("link");
+  return Error::success();
+}
+
+Error Compilation::run() {
+  llvm::Expected<CpuTarget> selected = selectCpu(options.arch);
+  if (!selected)
+    return selected.takeError();
+  cpu = std::move(*selected);
+  std::optional<OutputFile> output;
+  if (!options.dryRun) {
+    llvm::Expected<OutputFile> created = OutputFile::create(options.output);
+    if (!created)
+      return created.takeError();
+    output.emplace(std::move(*created));
+  }
+  if (Error error = readModule())
+    return error;
+  bool needsPlan = options.emit != Emit::MLIR || !options.report.empty();
+  if (Error error = runPhases(Phase::Import, Phase::Fuse))
+    return error;
+  if (options.emit == Emit::MLIR)
+    if (Error error = output->write(printModule()))
+      return error;
+  if (needsPlan) {
+    if (Error error = runPhases(Phase::Plan, Phase::Plan))
+      return error;
+    llvm::Expected<plan::ProgramOp> program = getProgram();
+    if (!program)
+      return program.takeError();
+    if (options.dryRun || !options.report.empty()) {
+      Summary summary = summarize(*program, options.step.microBatches);
+      MachineModel model = modelMachine(cpu);
+      if (options.dryRun)
+        printDryRun(summary, model);
+      if (!options.report.empty())
+        if (Error error = writeReport(options.report, summary, model))
+          return error;
+    }
+  }
+  if (options.dryRun)
+    return Error::success();
+  if (options.emit == Emit::Plan)
+    if (Error error = output->write(printModule()))
+      return error;
+  if (options.emit != Emit::MLIR && options.emit != Emit::Plan) {
+    if (Error error = runPhases(Phase::Lower, Phase::LLVM))
+      return error;
+    if (Error error = writeBinary(*output))
+      return error;
+  }
+  return output->commit();
+}
+
+int honec::compile(const Options &options, StringRef tool) {
+  Error error = Compilation(options, tool).run();
+  if (!error)
+    return 0;
+  if (std::string message = llvm::toString(std::move(error)); !message.empty())
+    printError(message);
+  return 1;
+}

@@ -1,0 +1,276 @@
+//===- Options.cpp - Command line of honec --------------------------------===//
+
+#include "Options.h"
+
+#include "hone/Support/ParseFile.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <vector>
+
+using namespace hone;
+using namespace honec;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// "is 'seen', expected wanted"; the option's name is put in front.
+static Error wrongValue(StringRef seen, const Twine &wanted) {
+  return makeError("is '" + seen + "', expected " + wanted);
+}
+
+static Error unsupported(StringRef seen, const Twine &wanted) {
+  return makeError("'" + seen + "' is not supported yet, expected " + wanted);
+}
+
+static Error readInteger(StringRef text, int64_t low, int64_t high,
+                         int64_t &value) {
+  if (!text.getAsInteger(10, value) && value >= low && value <= high)
+    return Error::success();
+  return wrongValue(text,
+                    "an integer from " + Twine(low) + " to " + Twine(high));
+}
+
+static Error readNumber(StringRef text, StringRef wanted,
+                        llvm::function_ref<bool(double)> accepts,
+                        std::optional<double> &result) {
+  double value = 0;
+  if (text.getAsDouble(value) || !accepts(value))
+    return wrongValue(text, wanted);
+  result = value;
+  return Error::success();
+}
+
+static bool isNonNegative(double value) {
+  return std::isfinite(value) && value >= 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct OptionRow {
+  StringRef name;
+  StringRef value; ///< what stands for the value in the help, "": a flag
+  StringRef help;
+  Error (*set)(StringRef value, Options &options);
+};
+} // namespace
+
+static const std::vector<OptionRow> &getRows() {
+  static const std::vector<OptionRow> rows = {
+      {"-o", "FILE", "what to write; - is standard output, for text",
+       [](StringRef value, Options &options) -> Error {
+         options.output = value.str();
+         return value.empty() ? wrongValue(value, "a file") : Error::success();
+       }},
+      {"--target", "cpu", "machine to compile for",
+       [](StringRef value, Options &) -> Error {
+         if (value == "cuda")
+           return unsupported(value, "cpu");
+         return value == "cpu" ? Error::success()
+                               : wrongValue(value, "cpu or cuda");
+       }},
+      {"--arch", "CPU", "native (default), x86-64-v3, x86-64-v4, znver4, ...",
+       [](StringRef value, Options &options) -> Error {
+         options.arch = value.str();
+         return value.starts_with("sm_") ? unsupported(value, "a CPU")
+                                         : Error::success();
+       }},
+      {"--precision", "fp32", "type of contractions",
+       [](StringRef value, Options &) -> Error {
+         if (value == "tf32" || value == "bf16" || value == "fp16")
+           return unsupported(value, "fp32");
+         return value == "fp32" ? Error::success()
+                                : wrongValue(value, "fp32, tf32, bf16 or fp16");
+       }},
+      {"--pad", "auto|off", "padding of parameters; a CPU in fp32 needs none",
+       [](StringRef value, Options &) -> Error {
+         int64_t multiple;
+         if (!value.getAsInteger(10, multiple) && multiple > 0)
+           return unsupported(value, "auto or off");
+         return value == "auto" || value == "off"
+                    ? Error::success()
+                    : wrongValue(value, "auto, off or a multiple");
+       }},
+      {"--memory-budget", "SIZE", "not supported yet",
+       [](StringRef, Options &) -> Error {
+         return makeError("not supported yet");
+       }},
+      {"--micro-batches", "K", "batches whose gradients one step adds",
+       [](StringRef value, Options &options) -> Error {
+         return readInteger(value, 1, 1 << 20, options.step.microBatches);
+       }},
+      {"--optimizer", "NAME", "adamw or sgd; default: the package's",
+       [](StringRef value, Options &options) -> Error {
+         options.step.optimizer = value.str();
+         if (value == "lion" || value == "adafactor" || value == "adam8bit")
+           return unsupported(value, "adamw or sgd");
+         return value == "adamw" || value == "sgd"
+                    ? Error::success()
+                    : wrongValue(value, "adamw or sgd");
+       }},
+      {"--lr", "X", "default learning rate of the binary",
+       [](StringRef value, Options &options) -> Error {
+         return readNumber(value, "a number >= 0", isNonNegative,
+                           options.step.lr);
+       }},
+      {"--weight-decay", "X", "default weight decay of the binary",
+       [](StringRef value, Options &options) -> Error {
+         return readNumber(value, "a number >= 0", isNonNegative,
+                           options.step.weightDecay);
+       }},
+      {"--clip", "X", "default bound of the gradient norm; inf: none",
+       [](StringRef value, Options &options) -> Error {
+         return readNumber(
+             value, "a number > 0 or inf", [](double x) { return x > 0; },
+             options.step.clip);
+       }},
+      {"--keep-gradients", "", "let the binary dump the gradients",
+       [](StringRef, Options &options) -> Error {
+         options.step.keepGradients = true;
+         return Error::success();
+       }},
+      {"--mesh", "AXES", "not supported yet",
+       [](StringRef, Options &) -> Error {
+         return makeError("not supported yet");
+       }},
+      {"--recipe", "NAME", "not supported yet",
+       [](StringRef, Options &) -> Error {
+         return makeError("not supported yet");
+       }},
+      {"--emit", "WHAT",
+       "exe (default), obj, llvm, plan, or mlir: the step before planning",
+       [](StringRef value, Options &options) -> Error {
+         if (value == "ptx")
+           return unsupported(value, "mlir, plan, llvm, obj or exe");
+         auto emit = llvm::StringSwitch<std::optional<Emit>>(value)
+                         .Case("mlir", Emit::MLIR)
+                         .Case("plan", Emit::Plan)
+                         .Case("llvm", Emit::LLVM)
+                         .Case("obj", Emit::Object)
+                         .Case("exe", Emit::Executable)
+                         .Default(std::nullopt);
+         if (!emit)
+           return wrongValue(value, "mlir, plan, llvm, ptx, obj or exe");
+         options.emit = *emit;
+         return Error::success();
+       }},
+      {"--report", "DIR", "write the list of launches there, as a page",
+       [](StringRef value, Options &options) -> Error {
+         options.report = value.str();
+         return value.empty() ? wrongValue(value, "a directory")
+                              : Error::success();
+       }},
+      {"--dry-run", "", "say what it needs and how fast it may be; no output",
+       [](StringRef, Options &options) -> Error {
+         options.dryRun = true;
+         return Error::success();
+       }},
+      {"--threads", "N", "threads of the compiler",
+       [](StringRef value, Options &options) -> Error {
+         return readInteger(value, 1, 1024, options.threads);
+       }},
+      {"--time-phases", "", "print the milliseconds of each phase",
+       [](StringRef, Options &options) -> Error {
+         options.timePhases = true;
+         return Error::success();
+       }},
+  };
+  return rows;
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+static void printHelp() {
+  llvm::raw_ostream &out = llvm::outs();
+  out << "usage: honec PACKAGE.hone -o FILE [options]\n\n"
+         "Compiles an exported model into one executable that trains it.\n\n";
+  for (const OptionRow &row : getRows()) {
+    std::string left = row.name.str();
+    if (!row.value.empty())
+      left += (row.name == "-o" ? " " : "=") + row.value.str();
+    out << "  " << left << std::string(std::max<int>(1, 24 - left.size()), ' ')
+        << row.help << '\n';
+  }
+  out << "  --help                  print this\n"
+         "  --version               print the version\n";
+}
+
+static int usageError(const Twine &message) {
+  printError(message);
+  return 2;
+}
+
+static const OptionRow *findRow(StringRef name) {
+  for (const OptionRow &row : getRows())
+    if (row.name == name)
+      return &row;
+  return nullptr;
+}
+
+std::optional<int> honec::parseOptions(int argc, char **argv,
+                                       Options &options) {
+  llvm::StringMap<std::string> given;
+  for (int index = 1; index < argc; ++index) {
+    StringRef argument = argv[index];
+    if (argument == "--help" || argument == "-h") {
+      printHelp();
+      return 0;
+    }
+    if (argument == "--version") {
+      llvm::outs() << "honec " HONE_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+      return 0;
+    }
+    if (!argument.starts_with("-") || argument == "-") {
+      if (!options.package.empty())
+        return usageError("'" + argument + "': unexpected, expected one " +
+                          "package, which is '" + options.package + "'");
+      options.package = argument.str();
+      continue;
+    }
+    auto [name, value] = argument.split('=');
+    const OptionRow *row = findRow(name);
+    if (!row)
+      return usageError(name + ": unknown option, see honec --help");
+    bool hasValue = argument.contains('=');
+    if (row->value.empty() && hasValue)
+      return usageError(name + ": has value '" + value + "', expected none");
+    if (!row->value.empty() && !hasValue) {
+      if (++index == argc)
+        return usageError(name + ": no value, expected " + row->value);
+      value = argv[index];
+    }
+    auto [before, isFirst] = given.try_emplace(name, value.str());
+    if (!isFirst && before->second != value)
+      return usageError(name + ": given twice, as '" + before->second +
+                        "' and '" + value + "'");
+    if (Error error = row->set(value, options))
+      return usageError(name + ": " + llvm::toString(std::move(error)));
+  }
+
+  bool isText =
+      options.emit != Emit::Object && options.emit != Emit::Executable;
+  if (options.package.empty())
+    return usageError("no package given, expected a directory NAME.hone");
+  if (options.dryRun && given.count("--emit"))
+    return usageError("--dry-run: writes nothing, expected no --emit");
+  if (options.output.empty() && !options.dryRun && !isText)
+    return usageError("-o: missing, expected a file to write");
+  if (options.output == "-" && !isText)
+    return usageError("-o: is '-', expected a file for a binary");
+  if (options.output.empty())
+    options.output = "-";
+  return std::nullopt;
+}

@@ -1,0 +1,31 @@
+//===- Options.h - Command line of honec ----------------------*- C++ -*-===//
+
+#ifndef HONEC_OPTIONS_H
+#define HONEC_OPTIONS_H
+
+#include "hone/Pipelines/Pipelines.h"
+
+namespace honec {
+
+/// What to write.
+enum class Emit { MLIR, Plan, LLVM, Object, Executable };
+
+struct Options {
+  std::string package;
+  std::string output; ///< "-": standard output, for text
+  std::string arch = "native";
+  std::string report; ///< directory, "": none
+  Emit emit = Emit::Executable;
+  hone::StepOptions step;
+  int64_t threads = 0; ///< of the compiler; 0: those of the machine
+  bool dryRun = false;
+  bool timePhases = false;
+};
+
+/// Reads the command line. Returns the exit code if the program ends here: 0
+/// after --help or --version, 2 after one line about a wrong command line.
+std::optional<int> parseOptions(int argc, char **argv, Options &options);
+
+} // namespace honec
+
+#endif // HONEC_OPTIONS_H

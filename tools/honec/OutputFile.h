@@ -1,0 +1,41 @@
+//===- OutputFile.h - A file that appears whole or not at all -*- C++ -*-===//
+
+#ifndef HONEC_OUTPUTFILE_H
+#define HONEC_OUTPUTFILE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace honec {
+
+/// A file under a temporary name beside its place, moved there by `commit`.
+/// Dropped without it, also by a signal.
+class OutputFile {
+public:
+  /// Creates the temporary file, so that an unwritable place is known before
+  /// any work is done. "-" is standard output.
+  static llvm::Expected<OutputFile> create(llvm::StringRef path);
+
+  OutputFile(OutputFile &&other);
+  OutputFile(const OutputFile &) = delete;
+  OutputFile &operator=(const OutputFile &) = delete;
+  ~OutputFile();
+
+  /// Where the contents go before `commit`, for a program that writes there.
+  llvm::StringRef temporaryPath() const { return temporary; }
+  llvm::Error write(llvm::StringRef contents);
+  llvm::Error commit();
+
+private:
+  explicit OutputFile(llvm::StringRef path) : path(path.str()) {}
+  bool isStandardOutput() const { return path == "-"; }
+
+  std::string path;
+  std::string temporary; ///< "": standard output, committed or moved from
+};
+
+} // namespace honec
+
+#endif // HONEC_OUTPUTFILE_H

@@ -1,0 +1,20 @@
+//===- honec.cpp - Compiles a package into an executable that trains ------===//
+
+#include "Compile.h"
+#include "hone/Target/Link.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+
+int main(int argc, char **argv) {
+  // A second process of this program is its linker (hone/Target/Link.h).
+  if (argc > 1 && hone::linkerArgument == argv[1])
+    return hone::runLinker({argv + 2, argv + argc});
+  llvm::InitLLVM initialize(argc, argv);
+  honec::Options options;
+  if (std::optional<int> code = honec::parseOptions(argc, argv, options))
+    return *code;
+  std::string tool = llvm::sys::fs::getMainExecutable(
+      argv[0], reinterpret_cast<void *>(&main));
+  return honec::compile(options, tool);
+}
