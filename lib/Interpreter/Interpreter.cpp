@@ -474,7 +474,8 @@ static Tensor randomFloats(const ResultSpec &spec, const Tensor &key,
     auto attr = init ? init.getAs<FloatAttr>(name) : FloatAttr();
     return attr ? attr.getValueAsDouble() : otherwise;
   };
-  auto dist = init ? init.getAs<StringAttr>("dist") : StringAttr();
+  auto distAttr = init ? init.getAs<StringAttr>("dist") : StringAttr();
+  StringRef dist = distAttr ? distAttr.getValue() : "normal";
   if (dist == "constant")
     return spec.floats(
         std::vector<double>(elementCount(spec.shape), number("value", 0)));

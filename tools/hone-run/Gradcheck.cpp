@@ -201,24 +201,33 @@ static Tensor randomDirection(const Tensor &like, int64_t seed, int64_t salt) {
   return spec.floats(std::move(values));
 }
 
-/// The relative error of `slope` against `gradient . direction`. The scale is
-/// the larger of the two, and no less than what a random direction expects
-/// (|gradient| / sqrt(n)), so that a product near 0 by chance is no failure;
-/// rounding of the differences themselves is taken off.
-static double relativeError(const Tensor &gradient, const Tensor &direction,
-                            double slope, double loss) {
+namespace {
+/// How far a gradient is from the differences, in the worst direction seen.
+struct Deviation {
+  double relative = 0;
+  bool tolerated = true;
+};
+} // namespace
+
+/// Compares `slope` with `gradient . direction`. The error is relative to the
+/// larger of the two, and to no less than what a random direction expects
+/// (|gradient| / sqrt(n)), so that a product near 0 by chance is no failure.
+/// What the differences lose by rounding is tolerated too.
+static void judge(const Tensor &gradient, const Tensor &direction, double slope,
+                  double loss, double tolerance, Deviation &deviation) {
   double product = 0;
   for (auto [g, d] : llvm::zip_equal(gradient.floats(), direction.floats()))
     product += g * d;
   double scale =
       std::max({std::abs(product), std::abs(slope),
-                norm(gradient.floats()) / std::sqrt(double(gradient.size()))});
+                norm(gradient.floats()) / std::sqrt(double(gradient.size())),
+                std::numeric_limits<double>::min()});
   double rounding = 64 * std::numeric_limits<double>::epsilon() *
                     std::max(1.0, std::abs(loss)) / step;
   double error = std::abs(product - slope);
-  if (std::isnan(error))
-    return error;
-  return error <= rounding ? 0 : (error - rounding) / scale;
+  if (!(error / scale <= deviation.relative)) // a NaN stays
+    deviation.relative = error / scale;
+  deviation.tolerated &= error <= tolerance * scale + rounding;
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,7 +279,7 @@ static FailureOr<bool> check(func::FuncOp func,
       return func.emitError()
              << "@gradient has no gradient of argument " << index
              << ", expected one of type " << argument.typeName();
-    double worst = 0;
+    Deviation worst;
     for (int64_t r = 0; r != options.directions && argument.size(); ++r) {
       Tensor direction = randomDirection(argument, options.seed,
                                          index * options.directions + r);
@@ -278,16 +287,14 @@ static FailureOr<bool> check(func::FuncOp func,
           LossAlong(forward, *arguments, index, direction).slope();
       if (failed(slope))
         return failure();
-      double error =
-          relativeError((*results)[position], direction, *slope, loss);
-      if (!(error <= worst)) // a NaN stays
-        worst = error;
+      judge((*results)[position], direction, *slope, loss, options.tolerance,
+            worst);
     }
-    bool passes = worst <= options.tolerance;
-    good &= passes;
+    good &= worst.tolerated;
     llvm::outs() << "@" << func.getSymName() << " argument " << index << " "
-                 << argument.typeName() << ": " << (passes ? "ok" : "WRONG")
-                 << llvm::format(", relative error %.3g over ", worst)
+                 << argument.typeName() << ": "
+                 << (worst.tolerated ? "ok" : "WRONG")
+                 << llvm::format(", relative error %.3g over ", worst.relative)
                  << (argument.size() ? options.directions : 0)
                  << " directions\n";
   }
