@@ -275,10 +275,17 @@ static FailureOr<bool> check(func::FuncOp func,
     StringRef fqn = argString(forward, index, attr::fqn);
     int position = findGradient(gradient, fqn);
     const Tensor &argument = (*arguments)[index];
-    if (position < 0 || (*results)[position].shape() != argument.shape())
+    // An argument the loss does not depend on has no gradient: zero.
+    Tensor gradientTensor =
+        position < 0
+            ? Tensor::floats(argument.element(), argument.shape(),
+                             std::vector<double>(argument.size()), Mode::F64)
+            : (*results)[position];
+    if (gradientTensor.shape() != argument.shape())
       return func.emitError()
-             << "@gradient has no gradient of argument " << index
-             << ", expected one of type " << argument.typeName();
+             << "gradient of argument " << index << " has type "
+             << gradientTensor.typeName() << ", expected the shape of "
+             << argument.typeName();
     Deviation worst;
     for (int64_t r = 0; r != options.directions && argument.size(); ++r) {
       Tensor direction = randomDirection(argument, options.seed,
@@ -287,8 +294,7 @@ static FailureOr<bool> check(func::FuncOp func,
           LossAlong(forward, *arguments, index, direction).slope();
       if (failed(slope))
         return failure();
-      judge((*results)[position], direction, *slope, loss, options.tolerance,
-            worst);
+      judge(gradientTensor, direction, *slope, loss, options.tolerance, worst);
     }
     good &= worst.tolerated;
     llvm::outs() << "@" << func.getSymName() << " argument " << index << " "
