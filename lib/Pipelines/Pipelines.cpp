@@ -95,13 +95,25 @@ void hone::buildStepPhase(OpPassManager &manager, const StepOptions &options) {
 //===----------------------------------------------------------------------===//
 
 void hone::buildFusePhase(OpPassManager &manager) {
-  addByName(manager, "hone-fuse-groups");
-  addByName(manager, "hone-verify-fuse");
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  // Gradients of a split projection are one tensor again before anything asks
+  // who reads the parts.
+  functions.addPass(createJoinPads());
+  // While norms and softmax are one op each: a transpose that it adds may fold
+  // with one around them.
+  functions.addPass(createNormalizeContractions());
+  addCleanup(functions);
+  // The analysis knows primitives only.
+  functions.addPass(createDecomposeRows());
+  // Backward ops recompute what forward ops have: share it, then group.
+  addCleanup(functions);
+  functions.addPass(createFuseGroups());
+  functions.addPass(createVerifyGroups());
 }
 
 void hone::buildPlanPhase(OpPassManager &manager) {
-  addByName(manager, "hone-plan-memory");
-  addByName(manager, "hone-verify-plan");
+  manager.addPass(createPlanMemory());
+  manager.addPass(createVerifyPlan());
 }
 
 void hone::buildLowerPhase(OpPassManager &manager) {

@@ -52,10 +52,10 @@ private:
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
           return failure();
-      for (Value output : llvm::concat<Value>(launch.getOutputs(),
-                                              launch.getScratch()))
-        if (failed(write(launch, output)))
-          return failure();
+      for (auto buffers : {launch.getOutputs(), launch.getScratch()})
+        for (Value buffer : buffers)
+          if (failed(write(launch, buffer)))
+            return failure();
       return success();
     }
     if (auto result = dyn_cast<ResultOp>(op))

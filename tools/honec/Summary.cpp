@@ -45,6 +45,13 @@ int64_t Summary::bytesPerStep() const {
   return total;
 }
 
+int64_t Summary::launchesPerStep() const {
+  int64_t total = 0;
+  for (const Launch &launch : launches)
+    total += timesPerStep(launch.function);
+  return total;
+}
+
 static int64_t bufferBytes(mlir::ValueRange buffers) {
   int64_t bytes = 0;
   for (mlir::Value buffer : buffers) {
@@ -71,7 +78,9 @@ static Launch readLaunch(plan::LaunchOp op, StringRef function) {
 
 Summary honec::summarize(plan::ProgramOp program, int64_t microBatches) {
   Summary summary;
-  summary.model = program.getSymName().str();
+  auto model = program->getParentOfType<mlir::ModuleOp>()
+                   ->getAttrOfType<mlir::StringAttr>(attr::model);
+  summary.model = model ? model.str() : program.getSymName().str();
   summary.microBatches = microBatches;
   summary.arena = program.getArena();
   if (mlir::DictionaryAttr categories = program.getCategoriesAttr())
@@ -179,7 +188,7 @@ void honec::printDryRun(const Summary &summary, const MachineModel &machine) {
                  formatBytes(summary.arena), summary.arena);
   for (const auto &[name, bytes] : summary.categories)
     out << formatv("  {0,-14} {1}\n", name, formatBytes(bytes));
-  out << formatv("launches         {0}\n", summary.launches.size());
+  out << formatv("launches         {0} per step\n", summary.launchesPerStep());
   out << formatv("FLOPs per step   {0:E3} in {1} micro-batch{2}\n",
                  double(summary.flopsPerStep()), summary.microBatches,
                  summary.microBatches == 1 ? "" : "es");
@@ -233,8 +242,8 @@ static void writePage(llvm::raw_ostream &out, const Summary &summary,
          "text-align:right;border-bottom:1px solid #ddd}"
          ".l{text-align:left}</style>\n";
   out << "<h1>" << escapeHtml(summary.model) << "</h1>\n<p>Peak memory "
-      << formatBytes(summary.arena) << "; " << summary.launches.size()
-      << " launches; "
+      << formatBytes(summary.arena) << "; " << summary.launchesPerStep()
+      << " launches, "
       << formatv("{0:E3} FLOPs, {1} and an estimated {2:F2} ms per step of {3} "
                  "micro-batch(es).",
                  double(summary.flopsPerStep()),

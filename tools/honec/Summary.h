@@ -27,6 +27,7 @@ struct Summary {
 
   /// How often one optimizer step runs `function`.
   int64_t timesPerStep(llvm::StringRef function) const;
+  int64_t launchesPerStep() const;
   int64_t flopsPerStep() const;
   int64_t bytesPerStep() const;
 };

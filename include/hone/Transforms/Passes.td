@@ -184,6 +184,7 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
     A result that donates an argument is written over it when nothing reads the argument later; otherwise it is copied at
     the end. A launch writes over an operand that dies there, where the op allows it (`getReusableOperands`).
   }];
+  let dependentDialects = ["::hone::plan::PlanDialect"];
 }
 
 def VerifyPlan : Pass<"hone-verify-plan", "::mlir::ModuleOp"> {
