@@ -88,7 +88,8 @@ def build_graph(model: torch.nn.Module, captured: Capture, batch: Sequence[torch
                   for fqn, tensor in captured.parameters.items()}
     input_roles = _roles(captured.inputs, batch, roles)
     # Buffers come between parameters and inputs, but only importing shows which are needed: sorted below.
-    inputs = [b.argument(type_of(x, f"input '{fqn}'"), "input", fqn, role=role)
+    taken = {*parameters, *captured.buffers, "rng"}
+    inputs = [b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn, role=role)
               for fqn, x, role in zip(captured.inputs, batch, input_roles)]
     importer = Importer(b, captured)
     loss = importer.run(parameters, inputs)
@@ -159,6 +160,7 @@ def _checked_batch(batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     for index, tensor in enumerate(batch):
         if not isinstance(tensor, torch.Tensor):
             raise HoneError(f"example_batch: item {index} is a {type(tensor).__name__}, expected a tensor")
+        type_of(tensor, f"example_batch: item {index}")
     return tuple(batch)
 
 
@@ -189,7 +191,8 @@ def _golden(graph: Graph, model: torch.nn.Module, loss_fn: Callable | None, batc
     bounds = [argument.vocab for argument in inputs if argument.role and argument.vocab]
     feed = Feed(shifts, min(bounds)) if shifts and bounds else None
     clip = spec.attribute.get("clip") if spec else None
-    return golden_steps(model, loss_fn, batch, optimizer, clip, steps, feed)
+    named = {f"input.{a.fqn}": x for i, (a, x) in enumerate(zip(inputs, batch)) if feed is None or i not in feed.shifts}
+    return named | golden_steps(model, loss_fn, batch, optimizer, clip, steps, feed)
 
 
 def _producer() -> dict[str, str]:

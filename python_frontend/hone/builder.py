@@ -246,7 +246,7 @@ class Builder:
 def broadcast_shape(x: Sequence[int], y: Sequence[int]) -> tuple[int, ...]:
     """The shape two shapes broadcast to, by NumPy's rule."""
     rank = max(len(x), len(y))
-    x, y = (1,) * (rank - len(x)) + tuple(x), (1,) * (rank - len(y)) + tuple(y)
-    if any(a != b and a != 1 and b != 1 for a, b in zip(x, y)):
+    pairs = list(zip((1,) * (rank - len(x)) + tuple(x), (1,) * (rank - len(y)) + tuple(y)))
+    if any(a != b and 1 not in (a, b) for a, b in pairs):
         raise HoneError(f"cannot broadcast {list(x)} with {list(y)}")
-    return tuple(b if a == 1 else a for a, b in zip(x, y))
+    return tuple(b if a == 1 else a for a, b in pairs)

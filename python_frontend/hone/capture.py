@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import traceback
 import warnings
 from dataclasses import dataclass
 from typing import Callable, Iterator, Sequence
 
 import torch
+from torch._subclasses import FakeTensor
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from .errors import HoneError
 from .huggingface import single_attention
+from .source import user_frame
 
 _WRAPPED = "model"  # the name the wrapper gives the user's model
 
@@ -54,7 +59,10 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
             raise HoneError(f"{name}: complex tensors are not supported, write the rotation with cos and sin")
     if any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda")):
         raise HoneError("export: called under torch.autocast; precision is chosen when compiling, export outside it")
-    with _training(model), single_attention(model), _refusing_custom_gradients(), warnings.catch_warnings():
+    with contextlib.ExitStack() as stack:
+        for context in (_training(model), single_attention(model), _refusing_custom_gradients(), _whole_stack_traces(),
+                        warnings.catch_warnings(), _OwnParametersOnly(model)):
+            stack.enter_context(context)
         warnings.simplefilter("ignore")
         try:
             program = torch.export.export(_Loss(model, loss_fn), tuple(batch), strict=False)
@@ -100,14 +108,47 @@ def _refusing_custom_gradients() -> Iterator[None]:
         torch.autograd.Function.apply = original
 
 
+class _OwnParametersOnly(TorchFunctionMode):
+    """Refuses a parameter that is not the model's: torch.export would freeze it at its present values."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self._own = {id(parameter) for parameter in model.parameters()}
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        for x in pytree.tree_leaves((args, kwargs)):
+            if isinstance(x, torch.nn.Parameter) and x.requires_grad and id(x) not in self._own and not isinstance(x, FakeTensor):
+                raise HoneError(f"loss_fn: a parameter of shape {list(x.shape)} is not part of the model: register the "
+                                "module that holds it as a submodule")
+        return function(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def _whole_stack_traces() -> Iterator[None]:
+    """Has every frame below the wrapper's forward recorded, where torch keeps functions called `forward` only."""
+    tracer, name = torch.fx.proxy.TracerBase, "_filter_traceback_frames"
+    original = getattr(tracer, name, None)
+    if original is None:  # another version of torch: lines are then those of the nearest forward
+        yield
+        return
+
+    def frames_below_wrapper(self, summary):
+        first = next((i for i, frame in enumerate(summary) if frame.filename == __file__ and frame.name == "forward"), None)
+        return original(self, summary) if first is None else traceback.StackSummary.from_list(summary[first + 1:])
+
+    setattr(tracer, name, frames_below_wrapper)
+    try:
+        yield
+    finally:
+        setattr(tracer, name, original)
+
+
 def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
 
 
 def _where(error: Exception) -> str:
     """The innermost line of the traceback outside torch and this package."""
-    from .source import user_frame
-
     frames = [(frame.filename, frame.lineno) for frame in inspect.getinnerframes(error.__traceback__)] \
         if error.__traceback__ else []
     place = user_frame(frames)

@@ -28,7 +28,8 @@ def golden_steps(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequen
     tokens [steps * B * T + 1] i32, a random stream; step i takes ids from i * B * T on, targets one later
     loss [steps] f32, before each update; param.<fqn> after the last step; grad.<fqn> of the first, before clipping
     loss_f64 [steps], grad_f64.<fqn>: the same run in double precision
-    Inputs that are not token streams keep the example's values at every step. The model is left as it was.
+    Inputs that are not token streams keep the example's values at every step (`export` adds them to the file as
+    input.<name>). The model is left as it was.
     """
     result: dict[str, torch.Tensor] = {}
     batches = [tuple(batch)] * steps

@@ -31,13 +31,17 @@ def _attention(module, query, key, value, attention_mask, dropout=0.0, scaling=N
 
 def _mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, attention_mask=None, local_size=None,
           allow_is_causal_skip=True, allow_is_bidirectional_skip=False, **options):
-    """None where the mask is plainly causal or plainly full, the boolean mask otherwise."""
+    """None where the mask is plainly causal or plainly full, else the boolean mask [B, 1, T, S]."""
     from transformers.masking_utils import sdpa_mask
 
-    plain = attention_mask is None and (local_size is None or kv_length <= local_size)
-    causal = allow_is_causal_skip and q_length == kv_length and q_offset == kv_offset
-    if plain and (causal or allow_is_bidirectional_skip):
+    everywhere = local_size is None or kv_length <= local_size
+    causal = everywhere and allow_is_causal_skip and q_length == kv_length and q_offset == kv_offset
+    full = everywhere and allow_is_bidirectional_skip
+    if attention_mask is None and (causal or full):
         return None
+    if attention_mask is not None and attention_mask.shape == (batch_size, kv_length) and (causal or full):
+        present = attention_mask.bool()[:, None, None, :].expand(batch_size, 1, q_length, kv_length)
+        return present & torch.ones(q_length, kv_length, dtype=torch.bool, device=present.device).tril() if causal else present
     return sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset,
                      kv_offset=kv_offset, attention_mask=attention_mask, local_size=local_size,
                      allow_is_causal_skip=False, allow_is_bidirectional_skip=False, **options)

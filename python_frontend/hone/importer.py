@@ -83,14 +83,12 @@ class Importer:
                 env[node] = self._state(self.captured.buffers[name], name)
                 self._pinned[node] = f"buffer '{name}'"
             elif spec.kind == InputKind.CONSTANT_TENSOR:
-                tensor = program.constants[spec.target]
-                if isinstance(tensor, torch.nn.Parameter):
-                    raise HoneError(f"capture: a parameter of shape {tuple(tensor.shape)} is not part of the model: "
-                                    "register the module that holds it as a submodule")
-                env[node] = self._state(tensor, local_name(spec.target))
+                env[node] = self._state(program.constants[spec.target], local_name(spec.target))
             else:
                 raise HoneError(f"capture: argument '{node.name}' of kind {spec.kind.name} is not supported")
         results = self._graph(program.graph_module, env)
+        if len(results) != 1:
+            raise HoneError(f"loss_fn: returns {len(results)} values, expected one scalar loss")
         return results[0]
 
     def _state(self, tensor: torch.Tensor, name: str) -> Value:

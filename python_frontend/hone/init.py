@@ -3,8 +3,8 @@
 Inference is honest about what it sees. A constant tensor is that constant. Where the parameter belongs to a module whose
 own initialisation is known (nn.Linear, nn.Embedding), that law is taken if the sample agrees with it: mean and standard
 deviation within 4 standard errors, and for a uniform law no value outside its bounds. Anything else is fitted: the shape
-by the sample's kurtosis, the numbers as the shortest decimals within 2 standard errors, so that weights drawn with
-std=0.02 give 0.02.
+by the sample's kurtosis, the numbers as the shortest decimals within 3 standard errors, so that weights drawn with
+std=0.02 give 0.02. Single rows set apart, such as an embedding's zeroed padding row, are not seen.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ def _agrees(sample: Sample, law: dict) -> bool:
 
 
 def _fitted(sample: Sample) -> dict:
-    mean = 0.0 if abs(sample.mean) <= 3 * sample.mean_error else shortest(sample.mean, 2 * sample.mean_error)
+    mean = 0.0 if abs(sample.mean) <= 3 * sample.mean_error else shortest(sample.mean, 3 * sample.mean_error)
     if sample.n < _SAMPLE_FOR_SHAPE or sample.kurtosis > _KURTOSIS_BORDER:
-        return {"dist": "normal", "mean": mean, "std": shortest(sample.std, 2 * sample.std_error)}
+        return {"dist": "normal", "mean": mean, "std": shortest(sample.std, 3 * sample.std_error)}
     # The extremes of n uniform values fall short of the bounds by about range / n.
     reach = (sample.high - sample.low) / sample.n
     half = shortest(max(sample.high - mean, mean - sample.low) + reach, reach)

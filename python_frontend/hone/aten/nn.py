@@ -91,20 +91,43 @@ def embedding(b: Builder, weight: Value, indices: Value, padding_idx: int = -1, 
 
 @emits("index_select.default")
 def index_select(b: Builder, self: Value, dim: int, index: Value) -> Value:
-    """Rows of a float table along dimension 0, whatever the shape of a row."""
-    if axis(dim, self.rank) != 0 or not is_float(self.dtype):
-        raise HoneError("index_select is supported along dimension 0 of floating-point tensors only")
-    width = self.type.numel // self.shape[0] if self.shape[0] else 0
-    rows = b.embedding(b.reshape(self, (self.shape[0], width)), index)
-    return b.reshape(rows, index.shape + self.shape[1:])
+    return table_lookup(b, self, axis(dim, self.rank), [index])
 
 
 @emits("index.Tensor")
 def index(b: Builder, self: Value, indices: Sequence[Value | None]) -> Value:
-    """`table[ids]` with one integer index, in the first place."""
-    if len(indices) != 1 or indices[0] is None or indices[0].dtype == "i1":
-        raise HoneError("indexing by tensors is supported as table[ids] with one integer index only")
-    return index_select(b, self, 0, indices[0])
+    """Integer indices for neighbouring dimensions; they broadcast, and must not be negative."""
+    places = [d for d, ids in enumerate(indices) if ids is not None]
+    given = [indices[d] for d in places]
+    if any(ids.dtype == "i1" for ids in given):
+        raise HoneError("indexing by a boolean tensor is not supported: its shape would depend on the data")
+    if places != list(range(places[0], places[-1] + 1)):
+        raise HoneError("indexing by tensors is supported for neighbouring dimensions only")
+    return table_lookup(b, self, places[0], given)
+
+
+def table_lookup(b: Builder, table: Value, first: int, indices: Sequence[Value]) -> Value:
+    """`table[:, ..., ids_0, ids_1, ...]` with the indices from dimension `first` on: rows of a table made of them.
+
+    Floats and booleans only: the dialect has no lookup in integer tables.
+    """
+    if not is_float(table.dtype) and table.dtype != "i1":
+        raise HoneError("indexing an integer tensor by a tensor is not supported")
+    last = first + len(indices)
+    outer, picked, inner = table.shape[:first], table.shape[first:last], table.shape[last:]
+    shape = indices[0].shape
+    for ids in indices:
+        shape = broadcast_shape(shape, ids.shape)
+    ids = b.splat(0, Type(indices[0].dtype, shape))
+    for size, part in zip(picked, indices):
+        ids = b.binary("add", b.scale(ids, size), b.cast(part, ids.dtype))
+    rest = list(range(first)) + list(range(last, table.rank))
+    width = Type("i1", outer + inner).numel
+    rows = b.reshape(b.transpose(table, [*range(first, last), *rest]), (Type("i1", picked).numel, width))
+    found = b.embedding(rows if is_float(rows.dtype) else b.cast(rows, "f32"), ids)
+    found = b.reshape(b.cast(found, table.dtype), shape + outer + inner)
+    count = len(shape)
+    return b.transpose(found, [*range(count, count + first), *range(count), *range(count + first, found.rank)])
 
 
 @emits("gather.default")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..builder import Builder
+from ..builder import Builder, broadcast_shape
 from ..errors import HoneError
 from ..graph import Type, Value
 from .promote import Operand, common_dtype, scalar_dtype
@@ -112,6 +112,14 @@ def expand(b: Builder, self: Value, size: Sequence[int]) -> Value:
 @emits("expand_as.default")
 def expand_as(b: Builder, self: Value, other: Value) -> Value:
     return b.broadcast_to(self, other.shape)
+
+
+@emits("broadcast_tensors.default")
+def broadcast_tensors(b: Builder, tensors: Sequence[Value]) -> list[Value]:
+    shape: tuple[int, ...] = ()
+    for x in tensors:
+        shape = broadcast_shape(shape, x.shape)
+    return [b.broadcast_to(x, shape) for x in tensors]
 
 
 @emits("repeat.default")

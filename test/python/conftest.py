@@ -1,0 +1,32 @@
+"""Paths and shared helpers of the front end's tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FIXTURES = os.path.join(ROOT, "test", "fixtures")
+EXAMPLES = os.path.join(ROOT, "python_frontend", "examples")
+HONE_OPT = os.environ.get("HONE_OPT", os.path.join(ROOT, "build", "bin", "hone-opt"))
+
+sys.path[:0] = [os.path.join(ROOT, "python_frontend"), EXAMPLES, FIXTURES]
+
+
+@pytest.fixture
+def verified(tmp_path):
+    """A function that gives MLIR text to hone-opt and fails with its complaint; does nothing where it is not built."""
+
+    def verify(text: str) -> None:
+        if not os.path.exists(HONE_OPT):
+            return
+        path = tmp_path / "graph.mlir"
+        path.write_text(text)
+        command = [HONE_OPT, str(path), "--hone-verify-import", "-o", os.devnull]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return verify

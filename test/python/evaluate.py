@@ -1,0 +1,151 @@
+"""Evaluates a graph with PyTorch in double precision, so that the import can be compared with the module it came from,
+gradients included. Each entry is the op's formula as the dialect states it, written independently of the emitters."""
+
+from __future__ import annotations
+
+import torch
+
+from hone.graph import Graph, Op
+
+_DTYPES = {"f64": torch.float64, "f32": torch.float64, "bf16": torch.float64, "f16": torch.float64, "i64": torch.int64,
+           "i32": torch.int32, "i8": torch.int8, "i1": torch.bool}
+
+
+def evaluate(graph: Graph, arguments: dict[str, torch.Tensor]) -> torch.Tensor:
+    """The loss for arguments by name; floats are computed in double precision."""
+    values = {a.value.id: arguments[a.fqn] for a in graph.arguments}
+    for argument in graph.arguments:
+        assert tuple(values[argument.value.id].shape) == argument.value.shape, argument.fqn
+    for op in graph.ops:
+        operands = [values[value.id] for value in op.operands]
+        results = _RULES[op.name](op, *operands)
+        results = results if isinstance(results, tuple) else (results,)
+        for value, result in zip(op.results, results):
+            assert tuple(result.shape) == value.shape, f"{op.name}: {tuple(result.shape)} is not {value.type}"
+            assert result.dtype == _DTYPES[value.dtype], f"{op.name}: {result.dtype} is not {value.type}"
+            values[value.id] = result
+    return values[graph.loss.id]
+
+
+def _constant(op: Op) -> torch.Tensor:
+    dense = op.attribute("value")
+    count = dense.type.numel
+    values = dense.values * count if len(dense.values) == 1 else dense.values
+    return torch.tensor(values[:count], dtype=_DTYPES[dense.type.dtype]).reshape(dense.type.shape)
+
+
+def _iota(op: Op) -> torch.Tensor:
+    type, dim = op.results[0].type, op.attribute("dim")
+    shape = [size if d == dim else 1 for d, size in enumerate(type.shape)]
+    return torch.arange(type.shape[dim]).to(_DTYPES[type.dtype]).reshape(shape).expand(type.shape)
+
+
+def _broadcast(op: Op, x: torch.Tensor) -> torch.Tensor:
+    shape, dims = op.results[0].shape, op.attribute("dims")
+    assert [shape[d] for d in dims] == list(x.shape) and sorted(set(dims)) == list(dims)
+    return x.reshape([shape[d] if d in dims else 1 for d in range(len(shape))]).expand(shape)
+
+
+def _slice(op: Op, x: torch.Tensor) -> torch.Tensor:
+    bounds = list(zip(*map(op.attribute, ("starts", "limits", "strides"))))
+    assert all(0 <= start <= limit <= size and stride >= 1 for (start, limit, stride), size in zip(bounds, x.shape))
+    return x[tuple(slice(*bound) for bound in bounds)]
+
+
+def _pad(op: Op, x: torch.Tensor) -> torch.Tensor:
+    assert not any(op.attribute("interior"))
+    sides = [n for pair in zip(op.attribute("low"), op.attribute("high")) for n in pair]
+    return torch.nn.functional.pad(x, [n for d in range(x.ndim - 1, -1, -1) for n in sides[2 * d:2 * d + 2]])
+
+
+def _reduce(op: Op, x: torch.Tensor) -> torch.Tensor:
+    kind, dims = op.attribute("kind").case, list(op.attribute("dims"))
+    assert dims == sorted(set(dims))
+    return x.sum(dims, dtype=x.dtype) if kind == "sum" else x.amax(dims) if kind == "max" else x.amin(dims)
+
+
+def _dot_general(op: Op, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    left, right = [next(letters) for _ in x.shape], [next(letters) for _ in y.shape]
+    batch = list(zip(op.attribute("lhs_batch"), op.attribute("rhs_batch")))
+    contract = list(zip(op.attribute("lhs_contract"), op.attribute("rhs_contract")))
+    for a, b in batch + contract:
+        right[b] = left[a]
+    paired = [left[a] for a, _ in batch + contract]
+    output = [left[a] for a, _ in batch] + [c for c in left + right if c not in paired]
+    return torch.einsum(f"{''.join(left)},{''.join(right)}->{''.join(output)}", x, y)
+
+
+def _layer_norm(op: Op, x: torch.Tensor, *rest: torch.Tensor):
+    _, has_scale, has_bias = op.attribute("operandSegmentSizes").sizes
+    mean, var = x.mean(-1), x.var(-1, correction=0)
+    rstd = (var + op.attribute("eps")).rsqrt()
+    y = (x - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)
+    rest = list(rest)
+    y = y * rest.pop(0) if has_scale else y
+    y = y + rest.pop(0) if has_bias else y
+    return y, mean, rstd
+
+
+def _rms_norm(op: Op, x: torch.Tensor, scale: torch.Tensor | None = None):
+    rstd = (x.square().mean(-1) + op.attribute("eps")).rsqrt()
+    y = x * rstd.unsqueeze(-1)
+    return (y if scale is None else y * scale), rstd
+
+
+def _cross_entropy(op: Op, x: torch.Tensor, target: torch.Tensor):
+    smoothing, lse = op.attribute("label_smoothing"), x.logsumexp(-1)
+    kept = target != op.attribute("ignore_index")
+    picked = x.gather(-1, torch.where(kept, target, 0).long().unsqueeze(-1)).squeeze(-1)
+    rows = (1 - smoothing) * (lse - picked) + smoothing * (lse - x.mean(-1))
+    rows = torch.where(kept, rows, 0.0)
+    reduction = op.attribute("reduction").case
+    loss = rows if reduction == "none" else rows.sum() if reduction == "sum" else rows.sum() / kept.sum()
+    return loss, lse
+
+
+def _attention(op: Op, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None):
+    assert op.attribute("dropout") is None
+    group = q.shape[2] // k.shape[2]
+    k, v = k.repeat_interleave(group, 2), v.repeat_interleave(group, 2)
+    scores = op.attribute("scale") * torch.einsum("bthd,buhd->bhtu", q, k)
+    if mask is not None:
+        scores = scores + mask
+    if op.attribute("causal"):
+        future = torch.arange(k.shape[1]) > torch.arange(q.shape[1]).unsqueeze(-1)
+        scores = scores.masked_fill(future, float("-inf"))
+    return torch.einsum("bhtu,buhe->bthe", scores.softmax(-1), v), scores.logsumexp(-1)
+
+
+def _cast(op: Op, x: torch.Tensor) -> torch.Tensor:
+    return x.to(_DTYPES[op.results[0].dtype])
+
+
+def _truncated(op: Op, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x / y if x.is_floating_point() else torch.div(x, y, rounding_mode="trunc")
+
+
+_COMPARE = {name: getattr(torch, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+
+_RULES = {
+    "constant": _constant, "iota": _iota, "cast": _cast, "div": _truncated,
+    "neg": lambda op, x: -x, "abs": lambda op, x: x.abs(), "exp": lambda op, x: x.exp(), "log": lambda op, x: x.log(),
+    "sqrt": lambda op, x: x.sqrt(), "rsqrt": lambda op, x: x.rsqrt(), "sin": lambda op, x: x.sin(),
+    "cos": lambda op, x: x.cos(), "tanh": lambda op, x: x.tanh(), "erf": lambda op, x: x.erf(),
+    "logistic": lambda op, x: x.sigmoid(), "sign": lambda op, x: x.sign(), "not": lambda op, x: ~x,
+    "add": lambda op, x, y: x + y, "sub": lambda op, x, y: x - y, "mul": lambda op, x, y: x * y,
+    "max": lambda op, x, y: torch.maximum(x, y), "min": lambda op, x, y: torch.minimum(x, y),
+    "pow": lambda op, x, y: x ** y, "and": lambda op, x, y: x & y, "or": lambda op, x, y: x | y,
+    "cmp": lambda op, x, y: _COMPARE[op.attribute("predicate").case](x, y),
+    "select": lambda op, p, x, y: torch.where(p, x, y),
+    "reshape": lambda op, x: x.reshape(op.results[0].shape),
+    "transpose": lambda op, x: x.permute(op.attribute("permutation")),
+    "broadcast": _broadcast, "slice": _slice, "pad": _pad, "reduce": _reduce,
+    "concat": lambda op, *xs: torch.cat(xs, op.attribute("dim")),
+    "argmax": lambda op, x: x.argmax(op.attribute("dim")), "cumsum": lambda op, x: x.cumsum(op.attribute("dim")),
+    "dot_general": _dot_general, "embedding": lambda op, table, ids: table[ids.long()],
+    "softmax": lambda op, x: x.softmax(-1), "layer_norm": _layer_norm, "rms_norm": _rms_norm,
+    "cross_entropy": _cross_entropy, "attention": _attention,
+    "gelu": lambda op, x: torch.nn.functional.gelu(x, approximate={"erf": "none", "tanh": "tanh"}[op.attribute("approximate").case]),
+    "stop_gradient": lambda op, x: x.detach(),
+}

@@ -1,0 +1,412 @@
+"""hone.export as a whole: fixtures, names, roles, ties, source lines, golden files, refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import pytest
+from conftest import FIXTURES
+
+torch = pytest.importorskip("torch")
+safetensors = pytest.importorskip("safetensors.torch")
+
+import hone  # noqa: E402
+import torch.nn as nn  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from evaluate import evaluate  # noqa: E402
+from hone import api  # noqa: E402
+from hone.capture import capture  # noqa: E402
+from hone.errors import HoneError  # noqa: E402
+from hone.optimizer import read_optimizer  # noqa: E402
+
+import make  # noqa: E402  (test/fixtures/make.py)
+
+IDS = torch.zeros(2, 5, dtype=torch.long)
+
+
+class Net(nn.Module):
+    """A tied bigram model with one linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(11, 6)
+        self.mix = nn.Linear(6, 6)
+        self.head = nn.Linear(6, 11, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.mix(self.table(tokens)))
+
+
+def loss(model: nn.Module, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    return F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
+
+
+def export(tmp_path, model: nn.Module, loss_fn=loss, batch=(IDS, IDS.clone()), **options) -> tuple[dict, str]:
+    out = str(tmp_path / "m.hone")
+    assert hone.export(model, loss_fn, batch, out=out, **options) == out
+    manifest = json.load(open(os.path.join(out, "manifest.json")))
+    return manifest, open(os.path.join(out, "graph.mlir")).read()
+
+
+# -- fixtures -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", make.SMALL)
+def test_fixture_is_what_make_makes(name: str, tmp_path) -> None:
+    if name.startswith("hf_"):
+        pytest.importorskip("transformers")
+    made = make.make(name, str(tmp_path))
+    committed = os.path.join(FIXTURES, f"{name}.hone")
+    read = lambda folder: open(os.path.join(folder, "graph.mlir")).read()
+    assert read(made) == read(committed)
+    assert sorted(os.listdir(made)) == sorted(os.listdir(committed))
+
+
+@pytest.mark.parametrize("name", make.SMALL)
+def test_fixture_verifies(name: str, verified) -> None:
+    verified(open(os.path.join(FIXTURES, f"{name}.hone", "graph.mlir")).read())
+
+
+@pytest.mark.parametrize("name", [name for name in make.SMALL if "dropout" not in name])
+def test_imported_graph_gives_the_golden_loss_and_gradients(name: str) -> None:
+    """In double precision from the committed weights: only the order of summation differs."""
+    if name.startswith("hf_"):
+        pytest.importorskip("transformers")
+    training = make.SMALL[name]()
+    captured = capture(training.model, training.loss_fn, training.example_batch)
+    spec = read_optimizer(training.optimizer, captured.parameters, training.clip)
+    graph, constants = api.build_graph(training.model, captured, training.example_batch, spec, {}, None, name)
+    golden = safetensors.load_file(os.path.join(FIXTURES, f"{name}.hone", "golden.safetensors"))
+    weights = safetensors.load_file(os.path.join(FIXTURES, f"{name}.hone", "model.safetensors"))
+    parameters = {fqn: w.double().requires_grad_() for fqn, w in weights.items()}
+    size = training.example_batch[0].numel()
+    ids = [golden["tokens"][k:k + size].long().reshape(training.example_batch[0].shape) for k in (0, 1)]
+    state = {fqn: x.double() for fqn, x in constants.items()}
+    seen = evaluate(graph, parameters | state | dict(zip(captured.inputs, ids)))
+    # The graph holds the f32 tables (rotary angles) that the f64 run of the model recomputes or widens alike.
+    torch.testing.assert_close(seen, golden["loss_f64"][0], rtol=1e-12, atol=0)
+    for fqn, gradient in zip(parameters, torch.autograd.grad(seen, parameters.values(), allow_unused=True)):
+        torch.testing.assert_close(gradient, golden[f"grad_f64.{fqn}"], rtol=1e-10, atol=1e-13, msg=lambda m: f"{fqn}: {m}")
+
+
+@pytest.mark.parametrize("name", [name for name in make.SMALL if "dropout" not in name])
+def test_golden_file_is_consistent(name: str) -> None:
+    golden = safetensors.load_file(os.path.join(FIXTURES, f"{name}.hone", "golden.safetensors"))
+    arguments = json.load(open(os.path.join(FIXTURES, f"{name}.hone", "manifest.json")))["arguments"]
+    tokens = next(a for a in arguments if a.get("role") == "tokens")
+    assert golden["tokens"].dtype == torch.int32 and golden["tokens"].numel() == 10 * torch.Size(tokens["shape"]).numel() + 1
+    assert 0 <= golden["tokens"].min() and golden["tokens"].max() < tokens["vocab"]
+    assert golden["loss"].shape == golden["loss_f64"].shape == (10,)
+    assert golden["loss_f64"].dtype == torch.float64
+    assert (golden["loss"].double() - golden["loss_f64"]).abs().max() < 1e-5
+    for a in arguments:
+        if a["kind"] == "param":
+            for key in ("param.", "grad.", "grad_f64."):
+                assert list(golden[key + a["fqn"]].shape) == a["shape"]
+
+
+# -- arguments ----------------------------------------------------------------------------------------------------
+
+
+def test_tied_weights_are_one_argument(tmp_path, verified) -> None:
+    manifest, text = export(tmp_path, Net(), name="net")
+    assert manifest["arguments"] == [
+        {"fqn": "table.weight", "kind": "param", "dtype": "f32", "shape": [11, 6], "aliases": ["head.weight"]},
+        {"fqn": "mix.weight", "kind": "param", "dtype": "f32", "shape": [6, 6]},
+        {"fqn": "mix.bias", "kind": "param", "dtype": "f32", "shape": [6]},
+        {"fqn": "tokens", "kind": "input", "dtype": "i64", "shape": [2, 5], "role": "tokens", "vocab": 11},
+        {"fqn": "targets", "kind": "input", "dtype": "i64", "shape": [2, 5], "role": "targets", "vocab": 11},
+    ]
+    assert text.count("hone.embedding") == 1 and manifest["optimizer"] is None
+    verified(text)
+
+
+def test_frozen_unused_and_unheld_parameters_are_not_trained(tmp_path) -> None:
+    class Partly(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.unused = nn.Linear(3, 2)
+            self.detached = nn.Parameter(torch.ones(6))
+            self.free = nn.Parameter(torch.ones(6))
+            self.mix.bias.requires_grad_(False)
+
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            return self.head(self.mix(self.table(tokens)) * self.detached.detach() + self.free)
+
+    model = Partly()
+    held = [p for name, p in model.named_parameters() if name != "free"]
+    _, text = export(tmp_path, model, optimizer=torch.optim.SGD(held, lr=0.1))
+    trained = re.findall(r'hone.fqn = "([\w.]+)"[^\n]*hone.requires_grad', text)
+    assert trained == ["table.weight", "mix.weight"]
+    assert re.findall(r'kind = "param", hone.fqn = "([\w.]+)"', text) == [n for n, _ in model.named_parameters()]
+
+
+def test_buffers_that_follow_a_rule_are_not_stored(tmp_path, verified) -> None:
+    class Masked(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("mask", torch.tril(torch.ones(5, 5)).view(1, 1, 5, 5))
+            self.register_buffer("future", torch.ones(5, 5).triu(1).bool())
+            self.register_buffer("positions", torch.arange(9))
+            self.register_buffer("fill", torch.full((30,), -1e9))
+            self.register_buffer("noise", torch.arange(40.0).sin().view(5, 8)[:, :5].contiguous())
+            self.register_buffer("cos", torch.arange(15.0).cos().view(5, 3).repeat(1, 2))
+
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            scores = torch.zeros(1, 1, 5, 5).masked_fill(self.mask == 0, float("-inf")) + self.noise + self.fill[:25].view(5, 5)
+            x = self.table(tokens + self.positions[:5]) * self.cos
+            return self.head(scores.masked_fill(self.future, -1e4).softmax(-1)[0, 0] @ x)
+
+    model = Masked()
+    manifest, text = export(tmp_path, model)
+    verified(text)
+    buffers = {a["fqn"]: a["shape"] for a in manifest["arguments"] if a["kind"] == "buffer"}
+    assert buffers == {"noise": [5, 5], "cos": [5, 3]}
+    stored = safetensors.load_file(str(tmp_path / "m.hone" / "consts.safetensors"))
+    assert torch.equal(stored["noise"], model.noise) and torch.equal(stored["cos"], model.cos[:, :3])
+    assert text.count("hone.iota") >= 3
+
+
+def test_single_input_is_tokens_and_roles_can_be_given(tmp_path) -> None:
+    shifted = lambda model, ids: F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+    manifest, _ = export(tmp_path, Net(), shifted, (IDS,))
+    assert [(a["fqn"], a["role"], a["vocab"]) for a in manifest["arguments"] if a["kind"] == "input"] == [("ids", "tokens", 11)]
+    swapped = lambda model, labels, tokens: loss(model, tokens, labels)
+    manifest, _ = export(tmp_path, Net(), swapped, roles={"tokens": "tokens", "labels": "targets"})
+    assert [(a["fqn"], a["role"]) for a in manifest["arguments"] if a["kind"] == "input"] == [
+        ("labels", "targets"), ("tokens", "tokens")]
+    manifest, _ = export(tmp_path, Net(), swapped, roles={"tokens": "", "labels": ""})
+    assert all("role" not in a for a in manifest["arguments"])
+
+
+def test_input_names_do_not_collide_with_state(tmp_path, verified) -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.x = nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (self.x * x).sum()
+
+    manifest, text = export(tmp_path, Named(), None, (torch.zeros(2, 3),))
+    assert [a["fqn"] for a in manifest["arguments"]] == ["x", "input.x"]
+    verified(text)
+
+
+def test_golden_with_named_inputs_keeps_the_example(tmp_path) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.Linear(4, 1))
+    x, y = torch.randn(5, 3), torch.randn(5, 1)
+    export(tmp_path, model, lambda m, x, y: F.mse_loss(m(x), y), (x, y), golden=3, optimizer={"name": "sgd", "lr": 0.1})
+    golden = safetensors.load_file(str(tmp_path / "m.hone" / "golden.safetensors"))
+    assert torch.equal(golden["input.x"], x) and torch.equal(golden["input.y"], y) and "tokens" not in golden
+    assert golden["loss"][0] > golden["loss"][2]
+
+
+def test_clip_changes_the_golden_run_only_after_the_first_loss(tmp_path) -> None:
+    torch.manual_seed(0)
+    model, runs = Net(), []
+    for clip in (None, 1e-3):
+        export(tmp_path, model, optimizer={"name": "sgd", "lr": 1.0}, clip=clip, golden=2)
+        runs.append(safetensors.load_file(str(tmp_path / "m.hone" / "golden.safetensors")))
+    assert runs[0]["loss"][0] == runs[1]["loss"][0] and runs[0]["loss"][1] != runs[1]["loss"][1]
+    assert torch.equal(runs[0]["grad.mix.weight"], runs[1]["grad.mix.weight"])
+    moved = torch.cat([(runs[1][f"param.{n}"] - p).flatten() for n, p in model.named_parameters()])
+    assert moved.norm() < 2.1e-3
+
+
+def test_export_leaves_the_model_alone(tmp_path) -> None:
+    model = Net().eval()
+    before = {name: p.clone() for name, p in model.state_dict().items()}
+    export(tmp_path, model, optimizer=torch.optim.AdamW(model.parameters()), golden=2)
+    assert not model.training and all(p.grad is None for p in model.parameters())
+    assert all(torch.equal(p, before[name]) for name, p in model.state_dict().items())
+
+
+def test_evaluation_mode_model_is_exported_for_training(tmp_path) -> None:
+    class Dropped(Net):
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            return super().forward(tokens) + F.dropout(torch.ones(11), 0.5, self.training)
+
+    _, text = export(tmp_path, Dropped().eval())
+    assert "hone.dropout" in text
+
+
+def test_given_init_is_written(tmp_path) -> None:
+    _, text = export(tmp_path, Net(), init={"mix.*": {"dist": "file"}, "table.*": {"dist": "uniform", "low": -1, "high": 1}})
+    assert text.count('hone.init = {dist = "file"}') == 2 and 'dist = "uniform", low = 0xBFF0000000000000' in text
+    assert os.path.exists(tmp_path / "m.hone" / "model.safetensors")
+
+
+def test_locations_name_the_users_lines_and_modules(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(os.path.dirname(os.path.abspath(__file__)))
+    _, text = export(tmp_path, Net())
+    line = 1 + next(i for i, text in enumerate(open(__file__)) if "self.head(self.mix(self.table(tokens)))" in text)
+    number = re.search(rf'(#loc\d+) = loc\("test_export.py":{line}:0\)', text)[1]
+    for module in ("table", "mix", "head"):
+        assert f'loc("{module}"({number}))' in text
+    assert not re.search(r'loc\("[^"]*torch/', text) and "unknown" not in text
+
+
+# -- Hugging Face -------------------------------------------------------------------------------------------------
+
+
+def test_hugging_face_attention_is_one_causal_op() -> None:
+    text = open(os.path.join(FIXTURES, "hf_gpt2_tiny.hone", "graph.mlir")).read()
+    assert len(re.findall(r'"hone.attention"\([^)]*\) <\{causal', text)) == 2 and "hone.softmax" not in text
+
+
+def hugging_face_llama(**options):
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(vocab_size=23, hidden_size=16, intermediate_size=24, num_hidden_layers=1,
+                                      num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=12, **options)
+    return transformers.LlamaForCausalLM(config)
+
+
+def test_hugging_face_llama(tmp_path, verified) -> None:
+    def labelled(model, ids):
+        return model(input_ids=ids, labels=ids).loss
+
+    model = hugging_face_llama()
+    before = model.config._attn_implementation
+    manifest, text = export(tmp_path, model, labelled, (IDS,))
+    assert 'hone.attention"' in text and "causal" in text
+    # Grouped heads reach the op as they are.
+    assert "(tensor<2x5x4x4xf32>, tensor<2x5x2x4xf32>, tensor<2x5x2x4xf32>)" in text
+    assert model.config._attn_implementation == before and model.config.use_cache
+    verified(text)
+    captured = capture(model, labelled, (IDS,))
+    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "llama")
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()} | {n: t.double() for n, t in constants.items()}
+    expected = model(input_ids=ids, labels=ids).loss.double()
+    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
+
+
+def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None:
+    def padded(model, ids, mask):
+        return F.cross_entropy(model(input_ids=ids, attention_mask=mask).logits.flatten(0, 1), ids.flatten())
+
+    model, mask = hugging_face_llama(), torch.ones(2, 5, dtype=torch.long)
+    _, text = export(tmp_path, model, padded, (IDS, mask), roles={"ids": "tokens"})
+    assert re.search(r'"hone.attention"\([^)]*\) <\{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>', text)
+    verified(text)
+    captured = capture(model, padded, (IDS, mask))
+    graph, constants = api.build_graph(model, captured, (IDS, mask), None, {}, {}, "llama")
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    mask[1, 3:] = 0
+    values = {n: p.detach().double() for n, p in model.named_parameters()} | {n: t.double() for n, t in constants.items()}
+    torch.testing.assert_close(evaluate(graph, values | {"ids": ids, "mask": mask}), padded(model, ids, mask).double(),
+                               rtol=1e-6, atol=0)
+
+
+# -- refusals -----------------------------------------------------------------------------------------------------
+
+
+class Straight(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def in_model(function):
+    """A Net whose hidden activations [2, 5, 6] pass through `function(model, x)`."""
+
+    class Changed(Net):
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            return self.head(function(self, self.mix(self.table(tokens))))
+
+    return Changed
+
+
+def autocast(model, x):
+    with torch.autocast("cpu", torch.bfloat16):
+        return x @ x.mT @ x
+
+
+def change_parameter(model, x):
+    with torch.no_grad():
+        model.mix.bias.add_(1)
+    return x
+
+
+def change_view(model, x):
+    x = x * 1
+    x[:, 0].mul_(2)
+    return x
+
+
+def data_dependent(model, x):
+    return x if x.sum() > 0 else -x
+
+
+REFUSED = {
+    "custom autograd.Function 'Straight'": lambda model, x: Straight.apply(x),
+    r"test_export.py:\d+: operator aten.cosh.default is not supported": lambda model, x: x.cosh(),
+    r"a torch.autocast region is not supported": autocast,
+    r"aten.add_.Tensor changes .* in place": change_parameter,
+    r"aten.mul_.Tensor changes a tensor that is read later through another view": change_view,
+    r"capture: .*test_export.py:\d+\)": data_dependent,
+    r"aten.view_as_complex.default makes a complex tensor": lambda m, x: torch.view_as_real(
+        torch.view_as_complex(x.reshape(2, 5, 3, 2)) * 2).flatten(2),
+    r"division of floats with rounding_mode='floor'": lambda model, x: torch.div(x, 2, rounding_mode="floor"),
+    r"attention with 1 query and 2 key heads needs enable_gqa=True": lambda model, x: F.scaled_dot_product_attention(
+        x.view(2, 1, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6)).sum(1),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused_programs(message: str, tmp_path) -> None:
+    with pytest.raises(HoneError, match=message) as error:
+        export(tmp_path, in_model(REFUSED[message])())
+    assert "\n" not in str(error.value) and not os.listdir(tmp_path)
+
+
+def weighted(model, tokens, targets):
+    return F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten(), weight=torch.arange(11.0))
+
+
+CALLS = {
+    "loss_fn: returns tensor<2x5x11xf32>, expected a floating-point scalar": dict(loss_fn=lambda m, t, _: m(t)),
+    "loss_fn: returns 2 values": dict(loss_fn=lambda m, a, b: (loss(m, a, b), loss(m, a, b))),
+    "cross entropy with class weights is not supported": dict(loss_fn=weighted),
+    "no parameter gets a gradient": dict(loss_fn=lambda m, a, b: loss(m, a, b).detach()),
+    "example_batch: is a Tensor, expected a tuple of tensors": dict(batch=IDS),
+    "example_batch: item 1 is a int, expected a tensor": dict(batch=(IDS, 3)),
+    "roles: no input is called 'labels'": dict(roles={"labels": "targets"}),
+    "roles: 'tokens' has role 'mask'": dict(roles={"tokens": "mask"}),
+    "init 'table.*': dist is 'xavier'": dict(init={"table.*": {"dist": "xavier"}}),
+    "clip: needs an optimizer": dict(clip=1.0),
+    "capture: TypeError": dict(loss_fn=lambda m: m(3)),
+    "element type torch.uint8 is not supported": dict(batch=(IDS.byte(), IDS)),
+}
+
+
+@pytest.mark.parametrize("message", CALLS)
+def test_refused_calls(message: str, tmp_path) -> None:
+    with pytest.raises(HoneError, match=re.escape(message)) as error:
+        export(tmp_path, Net(), **CALLS[message])
+    assert "\n" not in str(error.value) and not os.listdir(tmp_path)
+
+
+def test_golden_refuses_dropout(tmp_path) -> None:
+    model = in_model(lambda model, x: F.dropout(x, 0.1))()
+    with pytest.raises(HoneError, match="golden: the model draws random numbers"):
+        export(tmp_path, model, golden=1)
+
+
+def test_export_under_autocast_is_refused(tmp_path) -> None:
+    with torch.autocast("cpu"), pytest.raises(HoneError, match="called under torch.autocast"):
+        export(tmp_path, Net())
+
+
+def test_loss_module_outside_the_model_is_refused(tmp_path) -> None:
+    outside = nn.Linear(11, 11)
+    with pytest.raises(HoneError, match="is not part of the model"):
+        export(tmp_path, Net(), lambda m, a, b: F.cross_entropy(outside(m(a)).flatten(0, 1), b.flatten()))
