@@ -3,7 +3,10 @@
 #include "cpu/Matmul.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <optional>
+#include <tuple>
 
 using namespace honert;
 
@@ -20,29 +23,42 @@ static Status check(dnnl_status_t status, const char *what,
 }
 
 bool MatmulLibrary::Problem::operator<(const Problem &other) const {
-  return std::tie(batch, m, n, k, lhs, rhs, out, bias, accumulate) <
+  return std::tie(batch, m, n, k, lhs, rhs, out, bias, accumulate, oneThread) <
          std::tie(other.batch, other.m, other.n, other.k, other.lhs, other.rhs,
-                  other.out, other.bias, other.accumulate);
+                  other.out, other.bias, other.accumulate, other.oneThread);
+}
+
+bool MatmulLibrary::Primitive::isReference() const {
+  return implementation.find("ref") != std::string::npos;
+}
+
+bool MatmulLibrary::Primitive::isThreadInvariant() const {
+  return implementation.find("brg") != std::string::npos;
 }
 
 MatmulLibrary::~MatmulLibrary() {
   for (auto &entry : primitives)
     dnnl.dnnl_primitive_destroy(entry.second.primitive);
-  if (stream)
+  for (dnnl_stream_t stream : streams)
     dnnl.dnnl_stream_destroy(stream);
   if (engine)
     dnnl.dnnl_engine_destroy(engine);
 }
 
 Status MatmulLibrary::start() {
-  if (stream)
+  if (engine)
     return Status();
   HONERT_TRY(dnnl.open());
   HONERT_TRY(check(dnnl.dnnl_engine_create(&engine, dnnl_cpu, 0),
                    "start its engine", ""));
-  return check(
-      dnnl.dnnl_stream_create(&stream, engine, dnnl_stream_default_flags),
-      "start its stream", "");
+  for (int i = 0; i < pool.size(); ++i) {
+    dnnl_stream_t stream;
+    HONERT_TRY(check(
+        dnnl.dnnl_stream_create(&stream, engine, dnnl_stream_default_flags),
+        "start a stream", ""));
+    streams.push_back(stream);
+  }
+  return Status();
 }
 
 /// A batch of matrices; a batch stride of 0 is the library's broadcast.
@@ -80,13 +96,16 @@ Status MatmulLibrary::describe(const Problem &problem,
 Status MatmulLibrary::build(const std::string &name, const Problem &problem,
                             Primitive &primitive) {
   HONERT_TRY(describe(problem, primitive));
+  std::optional<ThreadPool::Alone> alone;
+  if (problem.oneThread)
+    alone.emplace(pool);
   dnnl_primitive_attr_t attributes;
-  dnnl_post_ops_t postOps;
   HONERT_TRY(check(dnnl.dnnl_primitive_attr_create(&attributes),
                    "make attributes", name));
   dnnl.dnnl_primitive_attr_set_scratchpad_mode(attributes,
                                                dnnl_scratchpad_mode_user);
   if (problem.accumulate) {
+    dnnl_post_ops_t postOps;
     HONERT_TRY(
         check(dnnl.dnnl_post_ops_create(&postOps), "make post-ops", name));
     dnnl.dnnl_post_ops_append_sum(postOps, 1.0f);
@@ -106,28 +125,22 @@ Status MatmulLibrary::build(const std::string &name, const Problem &problem,
 
   primitive.scratch =
       *dnnl.dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  // Slots of the workspace stay on cache lines.
   primitive.scratchBytes =
-      static_cast<int64_t>(dnnl.dnnl_memory_desc_get_size(&primitive.scratch));
+      static_cast<int64_t>(dnnl.dnnl_memory_desc_get_size(&primitive.scratch) +
+                           63) /
+      64 * 64;
   const char *implementation = "";
   dnnl.dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0,
                                  &implementation);
-  primitive.isReference = std::strstr(implementation, "ref") != nullptr;
+  primitive.implementation = implementation;
   status = dnnl.dnnl_primitive_create(&primitive.primitive, desc);
   dnnl.dnnl_primitive_desc_destroy(desc);
   return check(status, "make a primitive", name);
 }
 
-Status MatmulLibrary::lookUp(const std::string &name, const MatmulPlan &plan,
+Status MatmulLibrary::lookUp(const std::string &name, const Problem &problem,
                              const Primitive *&primitive) {
-  Problem problem{plan.batch,
-                  plan.m,
-                  plan.n,
-                  plan.k,
-                  plan.libraryLhs(),
-                  plan.libraryRhs(),
-                  plan.libraryOut(),
-                  plan.biasInLibrary,
-                  plan.accumulate};
   auto [entry, isNew] = primitives.try_emplace(problem);
   if (isNew) {
     if (Status status = build(name, problem, entry->second); !status.ok()) {
@@ -139,55 +152,143 @@ Status MatmulLibrary::lookUp(const std::string &name, const MatmulPlan &plan,
   return Status();
 }
 
+dnnl_status_t MatmulLibrary::execute(const Call &call, dnnl_stream_t stream,
+                                     char *scratch) const {
+  const Primitive &primitive = *call.primitive;
+  const std::tuple<int, const dnnl_memory_desc_t *, const void *> operands[] = {
+      {DNNL_ARG_SRC, &primitive.lhs, call.lhs},
+      {DNNL_ARG_WEIGHTS, &primitive.rhs, call.rhs},
+      {DNNL_ARG_DST, &primitive.out, call.out},
+      {DNNL_ARG_SCRATCHPAD, &primitive.scratch, scratch},
+      {DNNL_ARG_BIAS, &primitive.bias, call.bias}};
+  dnnl_exec_arg_t arguments[5];
+  int count = 0;
+  dnnl_status_t status = dnnl_success;
+  for (auto [index, desc, data] : operands) {
+    if (!data || status != dnnl_success)
+      continue;
+    status = dnnl.dnnl_memory_create(&arguments[count].memory, desc, engine,
+                                     const_cast<void *>(data));
+    arguments[count].arg = index;
+    count += status == dnnl_success;
+  }
+  if (status == dnnl_success)
+    status = dnnl.dnnl_primitive_execute(primitive.primitive, stream, count,
+                                         arguments);
+  if (status == dnnl_success)
+    status = dnnl.dnnl_stream_wait(stream);
+  for (int i = 0; i < count; ++i)
+    dnnl.dnnl_memory_destroy(arguments[i].memory);
+  return status;
+}
+
 Status MatmulLibrary::prepare(const std::string &name,
                               const MatmulLaunch &launch, char *arena,
                               std::unique_ptr<Matmul> &matmul) {
   matmul.reset(new Matmul(*this, name));
-  matmul->launch = launch;
   auto at = [&](int64_t offset) {
     return offset == -1 ? nullptr : reinterpret_cast<float *>(arena + offset);
   };
-  matmul->out = at(launch.c);
-  matmul->bias = at(launch.bias);
-  matmul->addend = at(launch.addend);
-
-  MatmulPlan plan = planMatmul(launch);
+  matmul->launch = launch;
+  matmul->plan = planMatmul(launch);
   bool isEmpty =
       launch.batch == 0 || launch.m == 0 || launch.n == 0 || launch.k == 0;
   if (!isEmpty) {
     HONERT_TRY(start());
-    HONERT_TRY(lookUp(name, plan, matmul->primitive));
-    // Layouts the fast kernels decline are copied into ones they take.
-    if (matmul->primitive->isReference) {
-      MatmulPlan packed = planMatmul(launch, /*packAll=*/true);
-      const Primitive *candidate;
-      HONERT_TRY(lookUp(name, packed, candidate));
-      if (!candidate->isReference) {
-        matmul->primitive = candidate;
-        plan = packed;
-      }
-    }
-    workspace = std::max(workspace, matmul->primitive->scratchBytes + 64 +
-                                        plan.packedElements() * 4);
+    HONERT_TRY(matmul->choosePlan());
+    workspace = std::max(workspace, matmul->neededBytes());
   }
-  matmul->plan = plan;
-  matmul->lhs = at(plan.swapped ? launch.b : launch.a);
-  matmul->rhs = at(plan.swapped ? launch.a : launch.b);
+  bool swapped = matmul->plan.swapped;
+  matmul->lhs = at(swapped ? launch.b : launch.a);
+  matmul->rhs = at(swapped ? launch.a : launch.b);
+  matmul->out = at(launch.c);
+  matmul->bias = at(launch.bias);
+  matmul->addend = at(launch.addend);
   return Status();
 }
 
 //===----------------------------------------------------------------------===//
-// One product
+// One product: the choice
 //===----------------------------------------------------------------------===//
 
-Matmul::~Matmul() {
-  for (dnnl_memory_t memory : memories)
-    library.dnnl.dnnl_memory_destroy(memory);
+Matmul::Problem Matmul::wholeProblem() const {
+  return {plan.batch,
+          plan.m,
+          plan.n,
+          plan.k,
+          plan.libraryLhs(),
+          plan.libraryRhs(),
+          plan.libraryOut(),
+          plan.biasInLibrary,
+          plan.accumulate,
+          /*oneThread=*/false};
 }
 
-Status Matmul::bind(char *workspace) {
-  if (!primitive)
-    return Status();
+/// Layouts the fast kernels decline are copied into ones they take. Kernels
+/// whose sums depend on the thread count run on one thread each.
+Status Matmul::choosePlan() {
+  const MatmulLibrary::Primitive *whole, *packed;
+  HONERT_TRY(library.lookUp(name, wholeProblem(), whole));
+  if (whole->isReference()) {
+    MatmulPlan inPlace = std::exchange(plan, planMatmul(launch, true));
+    HONERT_TRY(library.lookUp(name, wholeProblem(), packed));
+    if (packed->isReference())
+      plan = inPlace;
+    else
+      whole = packed;
+  }
+  sideBySide = !whole->isThreadInvariant();
+  return sideBySide ? cutOutput() : cutSum();
+}
+
+Status Matmul::addPart(const Problem &problem, const Part &place) {
+  parts.push_back(place);
+  HONERT_TRY(library.lookUp(name, problem, parts.back().primitive));
+  scratchBytes = std::max(scratchBytes, parts.back().primitive->scratchBytes);
+  return Status();
+}
+
+/// Calls that follow each other, each adding some terms of the sum.
+Status Matmul::cutSum() {
+  Problem problem = wholeProblem();
+  int64_t length = plan.sumLength(), from = 0;
+  for (; from < plan.k; from += length) {
+    problem.k = std::min(length, plan.k - from);
+    HONERT_TRY(addPart(problem, {nullptr, from * problem.lhs.col,
+                                 from * problem.rhs.row, 0, 0}));
+    problem.bias = false; // the first call adds it
+    problem.accumulate = true;
+  }
+  return Status();
+}
+
+/// Calls for tiles of the output. The tiles depend on the shape only.
+Status Matmul::cutOutput() {
+  Problem problem = wholeProblem();
+  problem.oneThread = true;
+  problem.batch = 1;
+  MatrixStrides lhs = problem.lhs, rhs = problem.rhs, out = problem.out;
+  problem.lhs.batch = problem.rhs.batch = problem.out.batch = 0;
+  int64_t tile = plan.tileSize();
+  for (int64_t b = 0; b < plan.batch; ++b)
+    for (int64_t row = 0; row < plan.m; row += tile)
+      for (int64_t col = 0; col < plan.n; col += tile) {
+        problem.m = std::min(tile, plan.m - row);
+        problem.n = std::min(tile, plan.n - col);
+        HONERT_TRY(
+            addPart(problem, {nullptr, b * lhs.batch + row * lhs.row,
+                              b * rhs.batch + col * rhs.col, col,
+                              b * out.batch + row * out.row + col * out.col}));
+      }
+  return Status();
+}
+
+int64_t Matmul::neededBytes() const {
+  int64_t slots = sideBySide ? library.pool.size() : 1;
+  return plan.packedElements() * 4 + slots * scratchBytes + 64;
+}
+
+void Matmul::bind(char *workspace) {
   auto take = [&](bool needed, int64_t elements) -> float * {
     if (!needed)
       return nullptr;
@@ -195,31 +296,17 @@ Status Matmul::bind(char *workspace) {
     workspace += (elements + 15) / 16 * 16 * 4;
     return taken;
   };
+  if (parts.empty())
+    return;
   packedLhs = take(plan.packLhs, plan.batch * plan.m * plan.k);
   packedRhs = take(plan.packRhs, plan.batch * plan.k * plan.n);
   packedOut = take(plan.packOut, plan.batch * plan.m * plan.n);
-
-  auto operand = [&](int index, const dnnl_memory_desc_t &desc,
-                     const void *data) {
-    dnnl_memory_t memory;
-    HONERT_TRY(
-        check(library.dnnl.dnnl_memory_create(&memory, &desc, library.engine,
-                                              const_cast<void *>(data)),
-              "wrap an operand", name));
-    memories.push_back(memory);
-    operands.push_back({index, memory});
-    return Status();
-  };
-  HONERT_TRY(
-      operand(DNNL_ARG_SRC, primitive->lhs, packedLhs ? packedLhs : lhs));
-  HONERT_TRY(
-      operand(DNNL_ARG_WEIGHTS, primitive->rhs, packedRhs ? packedRhs : rhs));
-  HONERT_TRY(
-      operand(DNNL_ARG_DST, primitive->out, packedOut ? packedOut : out));
-  if (plan.biasInLibrary)
-    HONERT_TRY(operand(DNNL_ARG_BIAS, primitive->bias, bias));
-  return operand(DNNL_ARG_SCRATCHPAD, primitive->scratch, workspace);
+  scratch = workspace;
 }
+
+//===----------------------------------------------------------------------===//
+// One product: the work
+//===----------------------------------------------------------------------===//
 
 /// to[b, r, c] = from[b, r, c], by all threads.
 static void copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
@@ -280,19 +367,38 @@ Status Matmul::run() const {
   if (packedRhs)
     copyMatrices(library.pool, plan.batch, plan.k, plan.n, rhs, plan.rhs,
                  packedRhs, plan.libraryRhs());
-  float *target = packedOut ? packedOut : out;
+  const float *from = packedLhs ? packedLhs : lhs;
+  const float *with = packedRhs ? packedRhs : rhs;
+  float *to = packedOut ? packedOut : out;
   if (plan.prefill)
-    prefill(target, packedOut ? plan.libraryOut() : plan.out);
-  if (primitive) {
-    // The pool's threads flush subnormals; the library starts its own regions
-    // on them and keeps their mode.
-    HONERT_TRY(check(library.dnnl.dnnl_primitive_execute(
-                         primitive->primitive, library.stream,
-                         static_cast<int>(operands.size()), operands.data()),
-                     "run", name));
-    HONERT_TRY(
-        check(library.dnnl.dnnl_stream_wait(library.stream), "finish", name));
+    prefill(to, packedOut ? plan.libraryOut() : plan.out);
+
+  auto call = [&](const Part &part, int thread) {
+    return library.execute({part.primitive, from + part.lhs, with + part.rhs,
+                            plan.biasInLibrary ? bias + part.bias : nullptr,
+                            to + part.out},
+                           library.streams[static_cast<size_t>(thread)],
+                           scratch + thread * scratchBytes);
+  };
+  dnnl_status_t status = dnnl_success;
+  if (sideBySide) {
+    std::atomic<dnnl_status_t> worst{dnnl_success};
+    library.pool.runInside(
+        static_cast<int64_t>(parts.size()), [&](int64_t lo, int64_t hi) {
+          for (int64_t i = lo; i < hi; ++i)
+            if (dnnl_status_t result =
+                    call(parts[static_cast<size_t>(i)], ThreadPool::self());
+                result != dnnl_success)
+              worst = result;
+        });
+    status = worst;
+  } else {
+    for (const Part &part : parts)
+      if (status == dnnl_success)
+        status = call(part, 0);
   }
+  HONERT_TRY(check(status, "run", name));
+
   if (packedOut)
     copyMatrices(library.pool, plan.batch, plan.m, plan.n, packedOut,
                  plan.libraryOut(), out, plan.out);

@@ -60,6 +60,23 @@ int64_t MatmulPlan::packedElements() const {
   return total;
 }
 
+int64_t MatmulPlan::sumLength() const {
+  constexpr int64_t safe = 1024; // sums up to twice as long are not shared
+  if (libraryLhs().col == 1 || k < 2 * safe)
+    return k;
+  int64_t pieces = k / safe;
+  return ((k - 1) / pieces + 64) / 64 * 64;
+}
+
+int64_t MatmulPlan::tileSize() const {
+  // Large tiles reread less; small ones occupy more threads.
+  constexpr int64_t large = 256, small = 128, enough = 64;
+  auto tiles = [&](int64_t size) {
+    return batch * ((m - 1) / size + 1) * ((n - 1) / size + 1);
+  };
+  return tiles(large) >= enough ? large : small;
+}
+
 MatmulPlan honert::planMatmul(const MatmulLaunch &launch, bool packAll) {
   const auto &s = launch.strides;
   MatrixStrides a{s[0], s[1], s[2]}, b{s[3], s[4], s[5]}, c{s[6], s[7], s[8]};

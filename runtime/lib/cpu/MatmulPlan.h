@@ -58,6 +58,12 @@ struct MatmulPlan {
   MatrixStrides libraryOut() const {
     return packOut ? denseStrides(m, n) : out;
   }
+  /// Terms of a sum that one library call adds up. oneDNN 2.6 shares sums of
+  /// 2048 terms or more over threads if the left operand is transposed, and
+  /// the bits then depend on how many there are.
+  int64_t sumLength() const;
+  /// Rows and columns of output tiles, where calls run side by side.
+  int64_t tileSize() const;
   /// Elements of workspace for the copies.
   int64_t packedElements() const;
 };

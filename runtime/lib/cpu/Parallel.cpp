@@ -80,6 +80,21 @@ void ThreadPool::run(int64_t items, int64_t grain,
   GOMP_parallel(runShare, &region, static_cast<unsigned>(threads), 0);
 }
 
+void ThreadPool::runInside(int64_t items,
+                           void (*body)(void *context, int64_t lo, int64_t hi),
+                           void *context) const {
+  Region region{items, 1, items, body, context};
+  GOMP_parallel(runShare, &region, static_cast<unsigned>(threads), 0);
+}
+
+int ThreadPool::self() { return omp_get_thread_num(); }
+
+ThreadPool::Alone::Alone(const ThreadPool &pool) : threads(pool.size()) {
+  omp_set_num_threads(1);
+}
+
+ThreadPool::Alone::~Alone() { omp_set_num_threads(threads); }
+
 void ThreadPool::zero(void *data, int64_t bytes) const {
   run(bytes, 1 << 18, [&](int64_t lo, int64_t hi) {
     std::memset(static_cast<char *>(data) + lo, 0,

@@ -58,8 +58,37 @@ public:
         const_cast<void *>(static_cast<const void *>(&body)));
   }
 
+  /// As run(), but always inside a parallel region: what body calls finds the
+  /// threads taken and runs on one.
+  void runInside(int64_t items,
+                 void (*body)(void *context, int64_t lo, int64_t hi),
+                 void *context) const;
+  template <typename Body> void runInside(int64_t items, Body &&body) const {
+    using Plain = std::remove_reference_t<Body>;
+    runInside(
+        items,
+        [](void *context, int64_t lo, int64_t hi) {
+          (*static_cast<Plain *>(context))(lo, hi);
+        },
+        const_cast<void *>(static_cast<const void *>(&body)));
+  }
+  /// Number of the calling thread in its region, from 0.
+  static int self();
+
   /// memset to zero by all threads.
   void zero(void *data, int64_t bytes) const;
+
+  /// While alive, libraries that ask for the team's size hear 1.
+  class Alone {
+  public:
+    explicit Alone(const ThreadPool &pool);
+    ~Alone();
+    Alone(const Alone &) = delete;
+    Alone &operator=(const Alone &) = delete;
+
+  private:
+    int threads;
+  };
 
 private:
   int threads;

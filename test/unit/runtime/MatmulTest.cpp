@@ -1,0 +1,341 @@
+//===- MatmulTest.cpp - Matrix products against plain loops ---------------===//
+
+#include "Describe.h"
+#include "core/Executor.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace honert;
+
+namespace {
+
+/// How the two dimensions of a matrix lie in memory.
+enum class Order { rows, columns, gaps, spread };
+
+/// Strides (batch, row, col) of `batch` matrices, and the elements they span.
+struct Placed {
+  std::array<int64_t, 3> strides;
+  int64_t elements;
+};
+
+Placed place(Order order, int64_t batch, int64_t rows, int64_t cols,
+             bool repeat = false) {
+  Placed placed;
+  switch (order) {
+  case Order::rows:
+    placed.strides = {rows * cols, cols, 1};
+    break;
+  case Order::columns:
+    placed.strides = {rows * cols, 1, rows};
+    break;
+  case Order::gaps: // rows inside a wider matrix
+    placed.strides = {rows * (cols + 5), cols + 5, 1};
+    break;
+  case Order::spread: // no dimension is contiguous
+    placed.strides = {rows * cols * 2 + 2, cols * 2, 2};
+    break;
+  }
+  if (repeat)
+    placed.strides[0] = 0;
+  placed.elements = 1 + std::max<int64_t>(0, batch - 1) * placed.strides[0] +
+                    std::max<int64_t>(0, rows - 1) * placed.strides[1] +
+                    std::max<int64_t>(0, cols - 1) * placed.strides[2];
+  return placed;
+}
+
+enum class Addend { none, other, self };
+
+struct Case {
+  int64_t batch, m, n, k;
+  Order a = Order::rows, b = Order::rows, c = Order::rows;
+  bool bias = false;
+  Addend addend = Addend::none;
+  bool sharedB = false; // one b for the whole batch
+};
+
+std::ostream &operator<<(std::ostream &out, const Case &c) {
+  return out << c.batch << "x" << c.m << "x" << c.n << "x" << c.k << " orders "
+             << int(c.a) << int(c.b) << int(c.c) << " bias " << c.bias
+             << " addend " << int(c.addend) << " shared " << c.sharedB;
+}
+
+/// A program of one product over random operands.
+class Product {
+public:
+  explicit Product(const Case &c, int threads = 2)
+      : c(c), a(place(c.a, c.batch, c.m, c.k)),
+        b(place(c.b, c.batch, c.k, c.n, c.sharedB)),
+        out(place(c.c, c.batch, c.m, c.n)),
+        addend(c.addend == Addend::self
+                   ? out
+                   : place(Order::gaps, c.batch, c.m, c.n)),
+        pool(threads), executor(*program, pool) {
+    test::Layout layout;
+    atA = layout.take(a.elements * 4);
+    atB = layout.take(b.elements * 4);
+    atOut = layout.take(out.elements * 4);
+    atBias = c.bias ? layout.take(c.n * 4) : -1;
+    if (c.addend == Addend::none)
+      atAddend = -1;
+    else
+      atAddend =
+          c.addend == Addend::self ? atOut : layout.take(addend.elements * 4);
+    honert_program *p = program.get();
+    honert_arena(p, layout.bytes());
+    honert_function(p, "step");
+    std::array<int64_t, 12> strides;
+    const Placed *operands[] = {&a, &b, &out, &addend};
+    for (int i = 0; i < 12; ++i)
+      strides[i] = operands[i / 3]->strides[i % 3];
+    honert_matmul(p, "product", "", 0, c.batch, c.m, c.n, c.k, strides.data(),
+                  atA, atB, atOut, atBias, atAddend);
+    honert_result(p, "loss", 0, 0, nullptr, 0);
+    if (Status status = p->check(); !status.ok())
+      ADD_FAILURE() << status.message();
+    if (Status status = executor.start(); !status.ok())
+      ADD_FAILURE() << status.message();
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> value(-1, 1);
+    auto *memory = reinterpret_cast<float *>(executor.arena().at(0));
+    for (int64_t i = 0; i < layout.bytes() / 4; ++i)
+      memory[i] = value(random);
+    before.assign(memory, memory + layout.bytes() / 4);
+  }
+
+  void run() {
+    Status status = executor.run(program->functions[0]);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  /// The result of plain loops in fp64, and the sum of magnitudes that bounds
+  /// its rounding error.
+  std::pair<double, double> expected(int64_t batch, int64_t m, int64_t n) {
+    double sum = 0, magnitude = 0;
+    auto add = [&](double term) {
+      sum += term;
+      magnitude += std::fabs(term);
+    };
+    for (int64_t k = 0; k < c.k; ++k)
+      add(double(at(atA, a, batch, m, k)) * at(atB, b, batch, k, n));
+    if (c.bias)
+      add(before[atBias / 4 + n]);
+    if (c.addend != Addend::none)
+      add(at(atAddend, addend, batch, m, n));
+    return {sum, magnitude};
+  }
+
+  void check() {
+    const auto *memory =
+        reinterpret_cast<const float *>(executor.arena().at(0));
+    std::vector<bool> written(before.size());
+    for (int64_t i = 0; i < c.batch * c.m * c.n; ++i) {
+      int64_t batch = i / (c.m * c.n), m = i / c.n % c.m, n = i % c.n;
+      auto [sum, magnitude] = expected(batch, m, n);
+      int64_t index = indexOf(atOut, out, batch, m, n);
+      written[index] = true;
+      // fp32 rounding of a sum of k terms, with room for any order of it.
+      ASSERT_NEAR(memory[index], sum, 1e-6 * magnitude + 1e-30)
+          << "at " << batch << ", " << m << ", " << n;
+    }
+    for (size_t i = 0; i < before.size(); ++i)
+      if (!written[i]) {
+        ASSERT_EQ(memory[i], before[i]) << "changed outside the result";
+      }
+  }
+
+  std::vector<float> memory() {
+    const auto *begin = reinterpret_cast<const float *>(executor.arena().at(0));
+    return {begin, begin + before.size()};
+  }
+
+  const Executor &engine() const { return executor; }
+
+private:
+  static int64_t indexOf(int64_t at, const Placed &placed, int64_t batch,
+                         int64_t row, int64_t col) {
+    return at / 4 + batch * placed.strides[0] + row * placed.strides[1] +
+           col * placed.strides[2];
+  }
+  float at(int64_t base, const Placed &placed, int64_t batch, int64_t row,
+           int64_t col) const {
+    return before[indexOf(base, placed, batch, row, col)];
+  }
+
+  Case c;
+  Placed a, b, out, addend;
+  test::ProgramPtr program = test::makeProgram();
+  ThreadPool pool;
+  Executor executor;
+  int64_t atA, atB, atOut, atBias, atAddend;
+  std::vector<float> before;
+};
+
+class MatmulCases : public testing::TestWithParam<Case> {};
+
+TEST_P(MatmulCases, equals_plain_loops) {
+  Product product(GetParam());
+  product.run();
+  product.check();
+}
+
+constexpr Order R = Order::rows, C = Order::columns, G = Order::gaps,
+                S = Order::spread;
+
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, MatmulCases,
+    testing::Values(Case{1, 8, 32, 64}, Case{1, 8, 32, 64, C},
+                    Case{1, 8, 32, 64, R, C}, Case{1, 8, 32, 64, C, C},
+                    Case{1, 8, 32, 64, R, R, C}, Case{1, 8, 32, 64, C, R, C},
+                    Case{1, 8, 32, 64, G, G, G}, Case{1, 8, 32, 64, S, R, R},
+                    Case{1, 8, 32, 64, R, S, R}, Case{1, 8, 32, 64, R, R, S},
+                    Case{1, 8, 32, 64, S, S, S}, Case{1, 100, 33, 47, G, C, G},
+                    Case{1, 100, 33, 47, C, G, C}));
+
+INSTANTIATE_TEST_SUITE_P(
+    BiasAndAddend, MatmulCases,
+    testing::Values(Case{1, 24, 33, 64, R, R, R, true},
+                    Case{1, 24, 33, 64, R, C, R, true, Addend::other},
+                    Case{1, 24, 33, 64, C, R, R, true, Addend::self},
+                    Case{1, 24, 33, 64, R, R, R, false, Addend::other},
+                    Case{1, 24, 33, 64, R, R, R, false, Addend::self},
+                    Case{1, 24, 33, 64, R, R, C, true},
+                    Case{1, 24, 33, 64, R, R, C, true, Addend::other},
+                    Case{1, 24, 33, 64, R, R, C, false, Addend::self},
+                    Case{1, 24, 33, 64, R, R, S, true, Addend::self},
+                    Case{1, 24, 33, 64, R, R, S, false, Addend::other},
+                    Case{1, 24, 33, 64, R, R, G, true, Addend::self}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Batches, MatmulCases,
+    testing::Values(Case{6, 16, 24, 32}, Case{6, 16, 24, 32, C, C, R},
+                    Case{6, 16, 24, 32, R, C, C}, Case{6, 16, 24, 32, S, R, S},
+                    Case{6, 16, 24, 32, R, R, R, true, Addend::other},
+                    Case{6, 16, 24, 32, R, R, R, true, Addend::self, true},
+                    Case{6, 16, 24, 32, R, C, R, true, Addend::none, true},
+                    Case{6, 16, 24, 32, C, R, R, false, Addend::none, true},
+                    Case{6, 16, 24, 32, R, R, C, true, Addend::other, true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Edges, MatmulCases,
+    testing::Values(
+        Case{1, 1, 1, 1}, Case{1, 1, 32, 64, C, C, C, true},
+        Case{1, 32, 1, 64, C, C, C, true}, Case{1, 32, 1, 64, R, S, S},
+        Case{1, 8, 32, 1, S, S, R, true}, Case{3, 1, 1, 5, S, S, S},
+        Case{1, 1, 32, 64, S, S, S, true, Addend::self}, Case{1, 0, 32, 64},
+        Case{1, 8, 0, 64, R, R, R, true}, Case{0, 8, 32, 64}, Case{1, 8, 32, 0},
+        Case{2, 8, 32, 0, R, R, C}, Case{1, 8, 32, 0, R, R, R, true},
+        Case{1, 8, 32, 0, R, R, R, false, Addend::other},
+        Case{1, 8, 32, 0, R, R, R, false, Addend::self},
+        Case{3, 8, 32, 0, R, R, S, true, Addend::other},
+        Case{1, 8, 32, 0, R, R, C, true, Addend::self}));
+
+/// Products inside attention: heads lie side by side in the rows.
+TEST(Matmul, heads_side_by_side) {
+  constexpr int64_t heads = 4, tokens = 16, width = 8, model = heads * width;
+  test::Layout layout;
+  int64_t q = layout.take(tokens * model * 4);
+  int64_t k = layout.take(tokens * model * 4);
+  int64_t scores = layout.take(heads * tokens * tokens * 4);
+  test::ProgramPtr program = test::makeProgram();
+  honert_arena(program.get(), layout.bytes());
+  honert_function(program.get(), "step");
+  const int64_t strides[12] = {width, model,           1,      width, 1,
+                               model, tokens * tokens, tokens, 1};
+  honert_matmul(program.get(), "scores", "", 0, heads, tokens, tokens, width,
+                strides, q, k, scores, -1, -1);
+  honert_result(program.get(), "loss", 0, 0, nullptr, 0);
+  ASSERT_TRUE(program->check().ok());
+  ThreadPool pool(2);
+  Executor executor(*program, pool);
+  ASSERT_TRUE(executor.start().ok());
+  auto *memory = reinterpret_cast<float *>(executor.arena().at(0));
+  for (int64_t i = 0; i < 2 * tokens * model; ++i)
+    memory[i] = static_cast<float>(i % 13) - 6;
+  ASSERT_TRUE(executor.run(program->functions[0]).ok());
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t s = 0; s < tokens; ++s) {
+        float sum = 0; // exact: small integers
+        for (int64_t e = 0; e < width; ++e)
+          sum += memory[q / 4 + t * model + h * width + e] *
+                 memory[k / 4 + s * model + h * width + e];
+        ASSERT_EQ(memory[scores / 4 + (h * tokens + t) * tokens + s], sum);
+      }
+}
+
+/// Shapes of small and large models, forward, both gradients, and reductions
+/// over many tokens, which invite a library to split the sum over threads.
+class MatmulThreads : public testing::TestWithParam<Case> {};
+
+TEST_P(MatmulThreads, bits_do_not_depend_on_the_thread_count) {
+  std::vector<float> results[3];
+  for (int i = 0; i < 3; ++i) {
+    Product product(GetParam(), /*threads=*/i + 1);
+    product.run();
+    results[i] = product.memory();
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, MatmulThreads,
+    testing::Values(
+        Case{1, 64, 192, 64, R, C, R, true}, Case{1, 64, 64, 256, C, R, R},
+        Case{1, 48, 48, 4096, C, R, R}, Case{1, 16, 16, 65536, C, R, R},
+        Case{1, 64, 64, 8192, C, R, R, false, Addend::self},
+        Case{1, 256, 768, 768, R, C, R, true}, Case{1, 768, 768, 256, C, R, R},
+        Case{1, 2304, 768, 256, C, R, R}, Case{1, 256, 768, 2304, R, R, R},
+        Case{1, 256, 3072, 768, R, C, R, true},
+        Case{1, 768, 3072, 1024, C, R, R}, Case{1, 1, 768, 768, R, C, R, true},
+        Case{1, 7, 13, 50000, R, C, R}, Case{12, 64, 64, 64, R, C, R},
+        Case{1, 256, 64, 5000, R, R, R}, Case{1, 96, 384, 512, C, R, R},
+        Case{1, 384, 96, 512, C, R, R}, Case{1, 512, 96, 384, R, R, R},
+        Case{1, 65, 100, 130, R, C, R, true}));
+
+/// Many calls that share a workspace give the same bits each time.
+TEST(Matmul, repeated_runs_are_equal) {
+  Case c{1, 128, 96, 256, S, C, S, true, Addend::other};
+  Product product(c);
+  product.run();
+  std::vector<float> first = product.memory();
+  for (int i = 0; i < 200; ++i) {
+    product.run();
+    ASSERT_EQ(product.memory(), first) << "run " << i;
+  }
+  EXPECT_GT(product.engine().workspaceBytes(), (128 * 256 + 128 * 96) * 4);
+}
+
+TEST(MatmulPlan, one_weight_for_a_batch_is_one_product) {
+  MatmulLaunch launch{
+      4, 8, 32, 16, {8 * 16, 16, 1, 0, 32, 1, 8 * 32, 32, 1, 0, 0, 0},
+      0, 0, 0,  -1, -1};
+  MatmulPlan plan = planMatmul(launch);
+  EXPECT_EQ(plan.batch, 1);
+  EXPECT_EQ(plan.m, 32);
+  EXPECT_EQ(plan.packedElements(), 0);
+}
+
+TEST(MatmulPlan, transposed_output_swaps_the_operands) {
+  MatmulLaunch launch{1, 8, 32, 16, {0, 16, 1, 0, 32, 1, 0, 1, 8, 0, 0, 0},
+                      0, 0, 0,  -1, -1};
+  MatmulPlan plan = planMatmul(launch);
+  EXPECT_TRUE(plan.swapped);
+  EXPECT_EQ(plan.m, 32);
+  EXPECT_EQ(plan.n, 8);
+  EXPECT_EQ(plan.out, (MatrixStrides{0, 8, 1}));
+  EXPECT_EQ(plan.packedElements(), 0);
+}
+
+TEST(MatmulPlan, overlapping_matrices_are_copied) {
+  // Windows of a sequence: each matrix starts one row after the one before.
+  MatmulLaunch launch{
+      4, 8, 32, 16, {16, 16, 1, 16 * 32, 32, 1, 8 * 32, 32, 1, 0, 0, 0},
+      0, 0, 0,  -1, -1};
+  EXPECT_TRUE(planMatmul(launch).packLhs);
+}
+
+} // namespace
