@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 packages=(
   libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools clang-19 clang-format-19 lld-19 liblld-19-dev
-  libdnnl-dev libgtest-dev ccache cmake ninja-build libzstd-dev zlib1g-dev bible-kjv-text
+  libdnnl-dev libgtest-dev ccache cmake ninja-build libzstd-dev zlib1g-dev bible-kjv
 )
 missing=()
 for package in "${packages[@]}"; do

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Builds everything and runs every test; the one command on a fresh machine. The last line reads "N passed, N failed";
+# the exit code is 0 only if nothing failed. Logs of the parts are in build/check/.
+#   HONE_FAST=1   leaves the Python tests that need torch out
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+logs=$root/build/check
+passed=0 failed=0 skipped=0
+python=.venv/bin/python
+lit=/usr/lib/llvm-19/build/utils/lit/lit.py
+
+# Adds what a test tool counted, or one failure if it stopped before counting.
+count() { # NAME STATUS PASSED FAILED SKIPPED
+  local name=$1 status=$2 good=${3:-0} bad=${4:-0} left=${5:-0}
+  if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+  if [ "$status" -eq 0 ] && [ $((good + bad + left)) -eq 0 ]; then
+    echo "$name: ran no test"
+    bad=1
+  fi
+  passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left))
+  printf '%-22s %5d passed %3d failed %3d skipped  %4d s\n' "$name" "$good" "$bad" "$left" "$((SECONDS - began))"
+  if [ "$bad" -ne 0 ]; then tail -n 60 "$logs/$name.log"; fi
+}
+
+run() { # NAME COMMAND...: sets status
+  local name=$1
+  shift
+  began=$SECONDS
+  "$@" > "$logs/$name.log" 2>&1
+  status=$?
+}
+
+one() { # NAME COMMAND...: a check that passes or fails as a whole
+  run "$@"
+  count "$1" "$status" "$((status == 0))"
+}
+
+number() { # LOG PATTERN: the first number in the last line that matches, or 0
+  grep -aE "$2" "$1" | tail -n 1 | grep -aoE '[0-9]+' | head -n 1 || true
+}
+
+word() { # LOG WORD: N of "N WORD" in the last line that has it, or 0
+  grep -aoE "[0-9]+ $2" "$1" | tail -n 1 | grep -oE '^[0-9]+' || echo 0
+}
+
+tools/setup.sh || exit 1
+mkdir -p "$logs"
+began=$SECONDS
+tools/build.sh > "$logs/build.log" 2>&1
+status=$?
+count build "$status" "$((status == 0))"
+if [ "$status" -ne 0 ]; then
+  echo "$passed passed, $failed failed"
+  exit 1
+fi
+
+no_warnings() { ! grep -E '^[^ ]+:[0-9]+:[0-9]+: warning:' "$logs/build.log"; }
+formatted() {
+  git ls-files '*.cpp' '*.h' '*.c' | xargs clang-format-19 --dry-run -Werror
+}
+docs() {
+  rm -rf "$logs/docs"
+  tools/generate-docs.sh "$logs/docs" && diff -r docs/generated "$logs/docs"
+}
+one warnings no_warnings
+one format formatted
+one docs docs
+
+run lit "$python" "$lit" -v "$root/build/test"
+log=$logs/lit.log
+count lit "$status" "$(number "$log" '^ *Passed *:')" \
+  "$(($(number "$log" '^ *Failed *:' || echo 0) + 0))" "$(number "$log" '^ *Unsupported *:')"
+
+for tests in "$root"/build/bin/*-tests; do
+  name=$(basename "$tests")
+  run "$name" "$tests" --gtest_brief=1
+  log=$logs/$name.log
+  count "$name" "$status" "$(number "$log" '^\[  PASSED  \]')" "$(number "$log" '^\[  FAILED  \] [0-9]+ test')" \
+    "$(number "$log" '^\[  SKIPPED \]')"
+done
+
+if [ "${HONE_FAST:-0}" != 1 ]; then
+  run pytest "$python" -m pytest -q test/python
+  log=$logs/pytest.log
+  count pytest "$status" "$(word "$log" passed)" "$(word "$log" failed)" "$(word "$log" skipped)"
+fi
+
+echo "$skipped skipped, in $SECONDS s"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

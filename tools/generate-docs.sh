@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Writes docs/generated/*.md from the TableGen files.
+#   generate-docs.sh [DIR]   writes to DIR instead (the check compares it with what is checked in)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=${1:-docs/generated}
+mkdir -p "$out"
+
+generate() { # PAGE GENERATOR FILE [OPTION...]
+  local page=$1 generator=$2 file=$3
+  shift 3
+  /usr/lib/llvm-19/bin/mlir-tblgen "$generator" "$@" -I include -I /usr/lib/llvm-19/include "include/hone/$file" -o "$out/$page.md"
+  rm -f "$out/$page.md.d"
+}
+
+generate HoneDialect -gen-dialect-doc IR/HoneOps.td -dialect=hone
+generate PlanDialect -gen-dialect-doc Plan/PlanOps.td -dialect=plan
+generate HoneOpInterface -gen-op-interface-docs IR/HoneInterfaces.td
+generate TransformsPasses -gen-pass-doc Transforms/Passes.td
+generate ConversionPasses -gen-pass-doc Conversion/Passes.td
+generate TargetPasses -gen-pass-doc Target/Passes.td
