@@ -14,6 +14,29 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Raise
+//===----------------------------------------------------------------------===//
+
+def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
+  let summary = "Finds the named ops that @forward spells out";
+  let description = [{
+    | spelled out | named |
+    |---|---|
+    | `x * rsqrt(mean(x^2) + eps)`, or over the root, then `* scale` | `rms_norm` |
+    | the same of `x - mean(x)`, then `* scale`, `+ bias` | `layer_norm` |
+    | `x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, `x/2 * (1 + erf(x / sqrt 2))`, factors in any order | `gelu` |
+    | `x * cos + concat(-b, a) * sin` with tables whose halves repeat; `concat(a c - b s, b c + a s)` of halves or pairs | `rope` |
+    | `dropout(softmax(scale q k^T + mask)) v` over batch and heads, masks by addition or by selection of `-inf` | `attention` |
+    | a mask that is 0 for keys up to the query and lowest (at most -1e4) after it | `causal` |
+    | keys and values that repeat along the heads | fewer key heads |
+    | `-log_softmax(x)[t]`, 0 where ignored, and the mean of those | `cross_entropy` |
+
+    A pattern declines, with a note in the debug output, where the numbers could differ, where a mask or a table depends
+    on a parameter that requires a gradient, and where an intermediate result that would be computed again has another reader.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Autodiff
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,662 @@
+//===- RaiseAttention.cpp - Finds attention written out -------------------===//
+//
+//   dropout(softmax(scale * (q k^T) + mask)) v      is attention
+//   a mask that is 0 up to the diagonal and -inf above it     is `causal`
+//   keys and values that repeat along the heads     are keys and values of
+//   groups
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaisePatterns.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hone;
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is known of a value with one element per pair (query t, key s): it is
+/// `key * s + query * t + offset`, or, with `isSplit`, `upTo` where s <= t and
+/// `after` where s > t.
+struct PairValue {
+  bool isSplit = false;
+  int64_t query = 0, key = 0;
+  double offset = 0.0;
+  double upTo = 0.0, after = 0.0;
+
+  static PairValue split(double upTo, double after) {
+    PairValue value;
+    value.isSplit = true;
+    value.upTo = upTo;
+    value.after = after;
+    return value;
+  }
+  bool isConstant() const {
+    return isSplit ? upTo == after : query == 0 && key == 0;
+  }
+};
+
+/// Which dimension of a value runs over queries and which over keys; -1: none.
+struct PairDims {
+  int64_t query, key;
+};
+} // namespace
+
+/// `x predicate y`.
+static bool compare(CmpPredicate predicate, double x, double y) {
+  switch (predicate) {
+  case CmpPredicate::eq:
+    return x == y;
+  case CmpPredicate::ne:
+    return x != y;
+  case CmpPredicate::lt:
+    return x < y;
+  case CmpPredicate::le:
+    return x <= y;
+  case CmpPredicate::gt:
+    return x > y;
+  case CmpPredicate::ge:
+    return x >= y;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+/// A comparison of x and y that depends on the sign of s - t alone.
+static std::optional<PairValue>
+comparePairs(CmpPredicate predicate, const PairValue &x, const PairValue &y) {
+  auto asSplit = [](const PairValue &v) {
+    return v.isSplit ? v : PairValue::split(v.offset, v.offset);
+  };
+  if ((x.isSplit || x.isConstant()) && (y.isSplit || y.isConstant())) {
+    PairValue a = asSplit(x), b = asSplit(y);
+    return PairValue::split(compare(predicate, a.upTo, b.upTo),
+                            compare(predicate, a.after, b.after));
+  }
+  if (x.isSplit || y.isSplit)
+    return std::nullopt;
+  // Linear forms: x - y = slope * (s - t) + offset.
+  int64_t slope = x.key - y.key;
+  double offset = x.offset - y.offset;
+  if ((slope != 1 && slope != -1) || x.query - y.query != -slope)
+    return std::nullopt;
+  // The relation must not change from s - t = 0 downwards, nor from 1 upwards:
+  // it has its only step between 0 and 1.
+  auto at = [&](int64_t distance) {
+    return compare(predicate, double(slope * distance) + offset, 0.0);
+  };
+  if (predicate == CmpPredicate::eq || predicate == CmpPredicate::ne ||
+      at(0) == at(1))
+    return std::nullopt;
+  return PairValue::split(at(0), at(1));
+}
+
+/// Evaluates `value` per pair, as far as it is of one of the known forms.
+static std::optional<PairValue> evaluatePairs(Value value, PairDims dims,
+                                              unsigned depth = 16) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return std::nullopt;
+  DenseElementsAttr dense;
+  if (matchPattern(value, m_Constant(&dense))) {
+    if (!dense.isSplat())
+      return std::nullopt;
+    PairValue constant;
+    Type type = dense.getElementType();
+    if (isa<FloatType>(type))
+      constant.offset = dense.getSplatValue<APFloat>().convertToDouble();
+    else if (type.isInteger(1))
+      constant.offset = dense.getSplatValue<bool>();
+    else
+      constant.offset = dense.getSplatValue<APInt>().getSExtValue();
+    return constant;
+  }
+  auto operand = [&](unsigned index) {
+    return evaluatePairs(op->getOperand(index), dims, depth - 1);
+  };
+  if (auto iota = dyn_cast<IotaOp>(op)) {
+    PairValue index;
+    index.query = int64_t(iota.getDim()) == dims.query;
+    index.key = int64_t(iota.getDim()) == dims.key;
+    if (index.query + index.key != 1)
+      return std::nullopt;
+    return index;
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    PairDims inner = {-1, -1};
+    for (auto [from, to] : llvm::enumerate(broadcast.getDims())) {
+      if (to == dims.query)
+        inner.query = from;
+      if (to == dims.key)
+        inner.key = from;
+    }
+    return evaluatePairs(broadcast.getOperand(), inner, depth - 1);
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    // Only dimensions of size 1 may come and go.
+    ArrayRef<int64_t> to = shapeOf(value), from = shapeOf(reshape.getOperand());
+    PairDims inner = {-1, -1};
+    size_t i = 0;
+    for (size_t j = 0; j != to.size(); ++j) {
+      if (to[j] == 1)
+        continue;
+      while (i != from.size() && from[i] == 1)
+        ++i;
+      if (i == from.size() || from[i] != to[j])
+        return std::nullopt;
+      if (int64_t(j) == dims.query)
+        inner.query = i;
+      if (int64_t(j) == dims.key)
+        inner.key = i;
+      ++i;
+    }
+    return evaluatePairs(reshape.getOperand(), inner, depth - 1);
+  }
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    auto from = [&](int64_t dim) {
+      return dim < 0 ? -1 : transpose.getPermutation()[dim];
+    };
+    return evaluatePairs(transpose.getOperand(),
+                         {from(dims.query), from(dims.key)}, depth - 1);
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    // From the first row and column on.
+    for (int64_t dim : {dims.query, dims.key})
+      if (dim >= 0 &&
+          (slice.getStarts()[dim] != 0 || slice.getStrides()[dim] != 1))
+        return std::nullopt;
+    return evaluatePairs(slice.getOperand(), dims, depth - 1);
+  }
+  if (isa<StopGradientOp>(op))
+    return operand(0);
+  if (isa<CastOp>(op)) {
+    std::optional<PairValue> x = operand(0);
+    if (!x)
+      return std::nullopt;
+    if (getElementTypeOrSelf(value.getType()).isInteger(1)) {
+      PairValue zero;
+      return comparePairs(CmpPredicate::ne, *x, zero);
+    }
+    return x;
+  }
+  if (auto cmp = dyn_cast<CmpOp>(op)) {
+    std::optional<PairValue> x = operand(0), y = operand(1);
+    return x && y ? comparePairs(cmp.getPredicate(), *x, *y) : std::nullopt;
+  }
+  if (isa<NotOp>(op) && getElementTypeOrSelf(value.getType()).isInteger(1)) {
+    std::optional<PairValue> x = operand(0);
+    if (!x || !x->isSplit)
+      return std::nullopt;
+    return PairValue::split(x->upTo == 0.0, x->after == 0.0);
+  }
+  auto pointwise = [&](ArrayRef<unsigned> indices,
+                       auto &&function) -> std::optional<PairValue> {
+    SmallVector<double> upTo, after;
+    for (unsigned index : indices) {
+      std::optional<PairValue> x = operand(index);
+      if (!x || (!x->isSplit && !x->isConstant()))
+        return std::nullopt;
+      upTo.push_back(x->isSplit ? x->upTo : x->offset);
+      after.push_back(x->isSplit ? x->after : x->offset);
+    }
+    return PairValue::split(function(upTo), function(after));
+  };
+  if (isa<SelectOp>(op))
+    return pointwise({0, 1, 2}, [](ArrayRef<double> v) {
+      return v[0] != 0.0 ? v[1] : v[2];
+    });
+  if (isa<MulOp>(op))
+    return pointwise({0, 1}, [](ArrayRef<double> v) { return v[0] * v[1]; });
+  if (isa<AndOp>(op) && getElementTypeOrSelf(value.getType()).isInteger(1))
+    return pointwise({0, 1}, [](ArrayRef<double> v) {
+      return double(v[0] != 0.0 && v[1] != 0.0);
+    });
+  if (isa<OrOp>(op) && getElementTypeOrSelf(value.getType()).isInteger(1))
+    return pointwise({0, 1}, [](ArrayRef<double> v) {
+      return double(v[0] != 0.0 || v[1] != 0.0);
+    });
+  if (!isa<AddOp, SubOp>(op))
+    return std::nullopt;
+  std::optional<PairValue> x = operand(0), y = operand(1);
+  double sign = isa<SubOp>(op) ? -1.0 : 1.0;
+  if (!x || !y)
+    return std::nullopt;
+  if (x->isSplit || y->isSplit)
+    return pointwise({0, 1},
+                     [&](ArrayRef<double> v) { return v[0] + sign * v[1]; });
+  PairValue sum = *x;
+  sum.query += int64_t(sign) * y->query;
+  sum.key += int64_t(sign) * y->key;
+  sum.offset += sign * y->offset;
+  return sum;
+}
+
+/// A score so low that its weight is exactly 0 beside any that is not masked.
+constexpr double lowScore = -1e4;
+
+/// If `value` has dimensions [.., T, S]: how it depends on the pair.
+static std::optional<PairValue> evaluateScores(Value value) {
+  int64_t rank = shapeOf(value).size();
+  return evaluatePairs(value, {rank - 2, rank - 1});
+}
+
+/// True when `mask` is 0 where s <= t and lowest where s > t.
+static bool isCausalMask(Value mask) {
+  std::optional<PairValue> pairs = evaluateScores(mask);
+  return pairs && pairs->isSplit && pairs->upTo == 0.0 &&
+         pairs->after <= lowScore;
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// scale * dot + mask, where s <= t if causal.
+struct Scores {
+  DotGeneralOp dot;
+  double scale = 1.0;
+  bool causal = false;
+  /// Added to the scores: of their shape, or a broadcast to it; may be null.
+  Value mask;
+  /// Chooses the scores, or else -inf; may be null.
+  Value keep;
+  bool keepWhenTrue = true;
+};
+} // namespace
+
+/// Walks from the input of the softmax to q k^T. On failure says why.
+static FailureOr<Scores> matchScores(Value value, StringRef &reason) {
+  Scores scores;
+  while (true) {
+    Operation *op = value.getDefiningOp();
+    if (!op) {
+      reason = "scores are no product";
+      return failure();
+    }
+    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+      scores.dot = dot;
+      return scores;
+    }
+    if (isa<MulOp, DivOp>(op)) {
+      std::optional<double> number = constantOf(op->getOperand(1));
+      value = op->getOperand(0);
+      if (!number && isa<MulOp>(op)) {
+        number = constantOf(op->getOperand(0));
+        value = op->getOperand(1);
+      }
+      if (!number) {
+        reason = "scores are scaled by something else than a number";
+        return failure();
+      }
+      scores.scale *= isa<MulOp>(op) ? *number : 1.0 / *number;
+      continue;
+    }
+    if (auto select = dyn_cast<SelectOp>(op)) {
+      bool keepWhenTrue = constantOf(select.getOnFalse()).has_value();
+      Value kept = keepWhenTrue ? select.getOnTrue() : select.getOnFalse();
+      std::optional<double> fill =
+          constantOf(keepWhenTrue ? select.getOnFalse() : select.getOnTrue());
+      std::optional<PairValue> pairs = evaluateScores(select.getPred());
+      bool causal = pairs && pairs->isSplit &&
+                    (pairs->upTo != 0.0) == keepWhenTrue &&
+                    (pairs->after != 0.0) != keepWhenTrue;
+      if (!fill || *fill > lowScore) {
+        reason = "masked scores are not lowest";
+        return failure();
+      }
+      bool isScaled = scores.scale != 1.0;
+      if (isScaled && (!std::isinf(*fill) || scores.scale < 0.0)) {
+        reason = "the mask is scaled, too";
+        return failure();
+      }
+      if (causal) {
+        scores.causal = true;
+      } else if (std::isinf(*fill) && !scores.keep) {
+        scores.keep = select.getPred();
+        scores.keepWhenTrue = keepWhenTrue;
+      } else {
+        // A row masked everywhere is uniform for a finite number, and NaN for
+        // -inf.
+        reason = "masked scores are not -inf";
+        return failure();
+      }
+      value = kept;
+      continue;
+    }
+    if (auto add = dyn_cast<AddOp>(op)) {
+      if (scores.scale != 1.0) {
+        reason = "the mask is scaled, too";
+        return failure();
+      }
+      // The mask is the operand that does not lead to a product of scores.
+      auto leadsToDot = [](Value start) {
+        Operation *next = start.getDefiningOp();
+        while (isa_and_present<MulOp, DivOp, AddOp, SelectOp>(next)) {
+          Value through = next->getOperand(isa<SelectOp>(next) ? 1 : 0);
+          if (constantOf(through))
+            through = next->getOperand(isa<SelectOp>(next) ? 2 : 1);
+          next = through.getDefiningOp();
+        }
+        return isa_and_present<DotGeneralOp>(next);
+      };
+      bool lhsIsScores = leadsToDot(add.getLhs());
+      if (!lhsIsScores && !leadsToDot(add.getRhs())) {
+        reason = "scores are no product";
+        return failure();
+      }
+      Value mask = lhsIsScores ? add.getRhs() : add.getLhs();
+      value = lhsIsScores ? add.getLhs() : add.getRhs();
+      if (isCausalMask(mask)) {
+        scores.causal = true;
+        continue;
+      }
+      if (dependsOnTrained(mask)) {
+        reason = "mask depends on a parameter that requires a gradient";
+        return failure();
+      }
+      if (scores.mask) {
+        reason = "scores have two masks";
+        return failure();
+      }
+      scores.mask = mask;
+      continue;
+    }
+    reason = "scores come from another op";
+    return failure();
+  }
+}
+
+/// `mask`, of the scores' shape [B, H, T, S] or [B, T, S], as
+/// [B or 1, H or 1, T, S]: without the repetition that a broadcast made.
+static Value compactMask(Value mask, ArrayRef<int64_t> scores,
+                         PatternRewriter &rewriter) {
+  Location loc = mask.getLoc();
+  auto type = cast<RankedTensorType>(mask.getType());
+  SmallVector<int64_t> shape(scores);
+  if (shape.size() == 3)
+    shape.insert(shape.begin() + 1, 1);
+  auto broadcast = mask.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return rewriter.createOrFold<ReshapeOp>(loc, type.clone(shape), mask);
+  // Leading dimensions that the operand does not have are of size 1; T and S
+  // are there in full.
+  int64_t rank = scores.size();
+  SmallVector<int64_t> inner, dims, compact(shape);
+  for (int64_t dim : {0, 1})
+    if (dim < rank - 2 && !llvm::is_contained(broadcast.getDims(), dim))
+      compact[dim] = 1;
+  for (int64_t dim = 0; dim != rank; ++dim) {
+    bool isKept = llvm::is_contained(broadcast.getDims(), dim);
+    if (isKept)
+      dims.push_back(inner.size());
+    if (isKept || dim >= rank - 2)
+      inner.push_back(scores[dim]);
+  }
+  Value full = broadcast.getOperand();
+  if (shapeOf(full) != ArrayRef(inner))
+    full = rewriter.create<BroadcastOp>(loc, type.clone(inner), full,
+                                        rewriter.getDenseI64ArrayAttr(dims));
+  return rewriter.createOrFold<ReshapeOp>(loc, type.clone(compact), full);
+}
+
+/// A choice between scores and -inf as something to add: 0 or -inf.
+static Value additiveMask(Value keep, bool keepWhenTrue, Type elementType,
+                          PatternRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(keep.getType()).clone(elementType);
+  auto splat = [&](double number) -> Value {
+    return rewriter.create<ConstantOp>(
+        keep.getLoc(), DenseElementsAttr::get(
+                           type, rewriter.getFloatAttr(elementType, number)));
+  };
+  Value zero = splat(0.0);
+  Value low = splat(-std::numeric_limits<double>::infinity());
+  return rewriter.create<SelectOp>(keep.getLoc(), type, keep,
+                                   keepWhenTrue ? zero : low,
+                                   keepWhenTrue ? low : zero);
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// dropout(softmax(scores)) v
+struct AttentionOfProducts : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp op,
+                                PatternRewriter &rewriter) const override;
+};
+
+/// Keys and values of H heads that repeat those of G.
+struct GroupsOfRepeatedHeads : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override;
+};
+
+/// attention with a mask that is causal
+struct CausalOfMask : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getMask())
+      return rewriter.notifyMatchFailure(op, "has no mask");
+    if (!isCausalMask(op.getMask()))
+      return rewriter.notifyMatchFailure(op, "mask is not causal");
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getMaskMutable().clear();
+      op.setCausal(true);
+    });
+    return success();
+  }
+};
+} // namespace
+
+LogicalResult
+AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
+                                     PatternRewriter &rewriter) const {
+  Value weights = op.getLhs();
+  auto dropout = weights.getDefiningOp<DropoutOp>();
+  if (dropout)
+    weights = dropout.getInput();
+  auto softmax = weights.getDefiningOp<SoftmaxOp>();
+  if (!softmax)
+    return rewriter.notifyMatchFailure(op, "left operand is no softmax");
+  int64_t rank = shapeOf(weights).size();
+  if (rank != 3 && rank != 4)
+    return rewriter.notifyMatchFailure(op, "weights are not of rank 3 or 4");
+
+  // weights [batch.., T, S], value [batch.., S, E] in any order
+  int64_t batches = rank - 2;
+  ArrayRef<int64_t> weightBatch = op.getLhsBatch();
+  if (int64_t(weightBatch.size()) != batches ||
+      op.getLhsContract() != ArrayRef<int64_t>{rank - 1} ||
+      llvm::is_contained(weightBatch, rank - 2) || op.getRhsFree().size() != 1)
+    return rewriter.notifyMatchFailure(
+        op, "product does not sum over the keys of each batch and head");
+
+  StringRef reason;
+  FailureOr<Scores> scores = matchScores(softmax.getInput(), reason);
+  if (failed(scores))
+    return rewriter.notifyMatchFailure(
+        op, [&](Diagnostic &diagnostic) { diagnostic << reason; });
+  DotGeneralOp dot = scores->dot;
+  if (int64_t(dot.getLhsBatch().size()) != batches ||
+      dot.getLhsContract().size() != 1 || dot.getLhsFree().size() != 1 ||
+      dot.getRhsFree().size() != 1)
+    return rewriter.notifyMatchFailure(
+        op, "scores do not pair queries with keys of each batch and head");
+  for (Operation *step : {softmax.getOperation(), dot.getOperation(),
+                          dropout ? dropout.getOperation() : nullptr})
+    if (step && !step->hasOneUse())
+      return rewriter.notifyMatchFailure(op, "scores or weights have another "
+                                             "reader");
+
+  // Operands as [B, positions, H, width]; without heads H is 1.
+  Location loc = op.getLoc();
+  auto arrange = [&](Value operand, ArrayRef<int64_t> batch, int64_t position,
+                     int64_t width) -> Value {
+    SmallVector<int64_t> permutation = {batch[0], position};
+    if (batches == 2)
+      permutation.push_back(batch[1]);
+    permutation.push_back(width);
+    Value moved = operand;
+    if (!llvm::is_sorted(permutation))
+      moved = rewriter.create<TransposeOp>(loc, operand, permutation);
+    if (batches == 2)
+      return moved;
+    SmallVector<int64_t> shape(shapeOf(moved));
+    shape.insert(shape.begin() + 2, 1);
+    auto type = cast<RankedTensorType>(moved.getType());
+    return rewriter.create<ReshapeOp>(loc, type.clone(shape), moved);
+  };
+  // Batch dimension i of the weights pairs with this one of the values.
+  SmallVector<int64_t> valueBatch(batches);
+  for (auto [mine, other] : llvm::zip(weightBatch, op.getRhsBatch()))
+    valueBatch[mine] = other;
+  Value query = arrange(dot.getLhs(), dot.getLhsBatch(), dot.getLhsFree()[0],
+                        dot.getLhsContract()[0]);
+  Value key = arrange(dot.getRhs(), dot.getRhsBatch(), dot.getRhsFree()[0],
+                      dot.getRhsContract()[0]);
+  Value value = arrange(op.getRhs(), valueBatch, op.getRhsContract()[0],
+                        op.getRhsFree()[0]);
+
+  Value mask;
+  ArrayRef<int64_t> scoreShape = shapeOf(softmax);
+  Type elementType = getElementTypeOrSelf(query.getType());
+  if (scores->mask)
+    mask = compactMask(scores->mask, scoreShape, rewriter);
+  if (scores->keep) {
+    Value keep = compactMask(scores->keep, scoreShape, rewriter);
+    Value low = additiveMask(keep, scores->keepWhenTrue, elementType, rewriter);
+    if (mask && mask.getType() != low.getType()) {
+      mask = compactMask(scores->mask, scoreShape, rewriter);
+      auto whole = [&](Value x) -> Value {
+        SmallVector<int64_t> shape(scoreShape);
+        if (batches == 1)
+          shape.insert(shape.begin() + 1, 1);
+        auto type = cast<RankedTensorType>(x.getType());
+        SmallVector<int64_t> dims, kept;
+        for (auto [dim, size] : llvm::enumerate(type.getShape()))
+          if (size == shape[dim]) {
+            dims.push_back(dim);
+            kept.push_back(size);
+          }
+        Value packed =
+            rewriter.createOrFold<ReshapeOp>(loc, type.clone(kept), x);
+        return rewriter.createOrFold<BroadcastOp>(
+            loc, type.clone(shape), packed,
+            rewriter.getDenseI64ArrayAttr(dims));
+      };
+      mask = whole(mask);
+      low = whole(low);
+    }
+    mask = mask ? rewriter.create<AddOp>(loc, mask, low).getResult() : low;
+  }
+
+  ArrayRef<int64_t> q = shapeOf(query), v = shapeOf(value);
+  auto type = cast<RankedTensorType>(query.getType());
+  auto attention = rewriter.create<AttentionOp>(
+      loc,
+      TypeRange{type.clone({q[0], q[1], q[2], v[3]}),
+                type.clone({q[0], q[2], q[1]})},
+      query, key, value, mask, dropout ? dropout.getRng() : Value(),
+      scores->causal ? rewriter.getUnitAttr() : UnitAttr(),
+      rewriter.getF64FloatAttr(scores->scale),
+      dropout ? dropout.getPAttr() : rewriter.getF64FloatAttr(0.0),
+      dropout ? dropout.getSaltAttr() : rewriter.getI64IntegerAttr(0));
+
+  // The product had [its batches as listed, T, E].
+  Value result = attention.getResult();
+  if (batches == 1) {
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), result);
+    return success();
+  }
+  SmallVector<int64_t> permutation;
+  for (int64_t dim : weightBatch)
+    permutation.push_back(dim == 0 ? 0 : 2);
+  permutation.append({1, 3});
+  rewriter.replaceOpWithNewOp<TransposeOp>(op, result, permutation);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of heads
+//===----------------------------------------------------------------------===//
+
+/// If `value` [B, S, H, D] repeats each of G heads H / G times in a row: the
+/// value with G heads. `build` says whether to make it, or only to look.
+static Value withoutRepeats(Value value, PatternRewriter &rewriter,
+                            bool build) {
+  const int64_t swapped[] = {0, 2, 1, 3};
+  int64_t heads = 2;
+  Value repeated = value;
+  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
+    if (transpose.getPermutation() != ArrayRef(swapped))
+      return {};
+    heads = 1;
+    repeated = transpose.getOperand();
+  }
+  auto joined = repeated.getDefiningOp<ReshapeOp>();
+  auto broadcast =
+      joined ? joined.getOperand().getDefiningOp<BroadcastOp>() : BroadcastOp();
+  if (!broadcast)
+    return {};
+  // [.., G, repeats, ..] joined to [.., H, ..]
+  ArrayRef<int64_t> shape = shapeOf(repeated);
+  SmallVector<int64_t> apart(shapeOf(broadcast));
+  if (apart.size() != 5 || apart[heads] * apart[heads + 1] != shape[heads])
+    return {};
+  SmallVector<int64_t> together(apart);
+  together[heads] *= together[heads + 1];
+  together.erase(together.begin() + heads + 1);
+  // Dimensions of size 1 may have been dropped from the operand.
+  bool repeatsOnly = ArrayRef(together) == shape &&
+                     !llvm::is_contained(broadcast.getDims(), heads + 1);
+  for (int64_t dim = 0; dim != 5; ++dim)
+    if (dim != heads + 1 && apart[dim] != 1 &&
+        !llvm::is_contained(broadcast.getDims(), dim))
+      repeatsOnly = false;
+  if (!repeatsOnly)
+    return {};
+  if (!build)
+    return value;
+  apart.erase(apart.begin() + heads + 1);
+  auto type = cast<RankedTensorType>(value.getType());
+  Value single = rewriter.createOrFold<ReshapeOp>(
+      value.getLoc(), type.clone(apart), broadcast.getOperand());
+  return heads == 2
+             ? single
+             : rewriter.create<TransposeOp>(value.getLoc(), single, swapped);
+}
+
+LogicalResult
+GroupsOfRepeatedHeads::matchAndRewrite(AttentionOp op,
+                                       PatternRewriter &rewriter) const {
+  if (!withoutRepeats(op.getKey(), rewriter, /*build=*/false) ||
+      !withoutRepeats(op.getValue(), rewriter, /*build=*/false))
+    return rewriter.notifyMatchFailure(op, "keys or values do not repeat");
+  int64_t queryHeads = shapeOf(op.getQuery())[2];
+  if (shapeOf(op.getKey())[2] != queryHeads)
+    return rewriter.notifyMatchFailure(op, "heads are grouped already");
+  Value key = withoutRepeats(op.getKey(), rewriter, /*build=*/true);
+  Value value = withoutRepeats(op.getValue(), rewriter, /*build=*/true);
+  if (shapeOf(key)[2] != shapeOf(value)[2])
+    return rewriter.notifyMatchFailure(op, "keys repeat otherwise than values");
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getKeyMutable().assign(key);
+    op.getValueMutable().assign(value);
+  });
+  return success();
+}
+
+void hone::populateRaiseAttentionPatterns(RewritePatternSet &patterns) {
+  patterns.add<AttentionOfProducts, GroupsOfRepeatedHeads, CausalOfMask>(
+      patterns.getContext());
+}

@@ -1,0 +1,179 @@
+//===- RaiseNorms.cpp - Finds rms_norm and layer_norm ---------------------===//
+//
+//   x * rsqrt(mean(x^2) + eps)                  is rms_norm(x)
+//   rms_norm(x - mean(x))                       is layer_norm(x)
+//   either * scale, and layer_norm + bias       have them as operands
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaisePatterns.h"
+
+using namespace mlir;
+using namespace hone;
+
+/// True when `value` is x^2.
+static bool isSquareOf(Value value, Value x) {
+  if (auto mul = value.getDefiningOp<MulOp>())
+    return mul.getLhs() == x && mul.getRhs() == x;
+  auto pow = value.getDefiningOp<PowOp>();
+  return pow && pow.getLhs() == x && constantOf(pow.getRhs()) == 2.0;
+}
+
+/// If `rows` is mean(x^2) + eps per row of `x`: eps.
+static std::optional<double> matchMeanSquare(Value rows, Value x) {
+  auto add = peelReshapes(rows).getDefiningOp<AddOp>();
+  if (!add)
+    return std::nullopt;
+  Value mean = add.getLhs();
+  std::optional<double> eps = constantOf(add.getRhs());
+  if (!eps) {
+    mean = add.getRhs();
+    eps = constantOf(add.getLhs());
+  }
+  Value square = eps ? matchRowMean(mean) : Value();
+  return square && isSquareOf(square, x) ? eps : std::nullopt;
+}
+
+/// If `rows` is 1 / sqrt(mean(x^2) + eps): eps.
+static std::optional<double> matchInverseRoot(Value rows, Value x) {
+  if (auto rsqrt = rows.getDefiningOp<RsqrtOp>())
+    return matchMeanSquare(rsqrt.getOperand(), x);
+  auto div = rows.getDefiningOp<DivOp>();
+  if (!div || constantOf(div.getLhs()) != 1.0)
+    return std::nullopt;
+  auto sqrt = peelReshapes(div.getRhs()).getDefiningOp<SqrtOp>();
+  return sqrt ? matchMeanSquare(sqrt.getOperand(), x) : std::nullopt;
+}
+
+/// Statistics are kept in fp32 or wider.
+static RankedTensorType statisticsType(Value x) {
+  auto type = cast<RankedTensorType>(x.getType());
+  Type element = type.getElementType();
+  if (element.getIntOrFloatBitWidth() < 32)
+    element = Float32Type::get(x.getContext());
+  return RankedTensorType::get(type.getShape().drop_back(), element);
+}
+
+static LogicalResult replaceByRmsNorm(Operation *op, Value x, double eps,
+                                      PatternRewriter &rewriter) {
+  if (eps < 0.0)
+    return rewriter.notifyMatchFailure(op, "epsilon is negative");
+  auto norm = rewriter.create<RmsNormOp>(
+      op->getLoc(), TypeRange{x.getType(), statisticsType(x)}, x, Value(),
+      rewriter.getF64FloatAttr(eps));
+  rewriter.replaceOp(op, norm.getResult());
+  return success();
+}
+
+namespace {
+/// x * rsqrt(mean(x^2) + eps)
+struct RmsNormOfProduct : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    for (auto [x, factor] : {std::pair(op.getLhs(), op.getRhs()),
+                             std::pair(op.getRhs(), op.getLhs())})
+      if (Value rows = matchPerRow(factor))
+        if (std::optional<double> eps = matchInverseRoot(rows, x))
+          return replaceByRmsNorm(op, x, *eps, rewriter);
+    return rewriter.notifyMatchFailure(
+        op, "no factor is 1 / sqrt(mean(x^2) + eps) of the other");
+  }
+};
+
+/// x / sqrt(mean(x^2) + eps)
+struct RmsNormOfQuotient : OpRewritePattern<DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DivOp op,
+                                PatternRewriter &rewriter) const override {
+    Value rows = matchPerRow(op.getRhs());
+    auto sqrt = rows ? rows.getDefiningOp<SqrtOp>() : SqrtOp();
+    std::optional<double> eps =
+        sqrt ? matchMeanSquare(sqrt.getOperand(), op.getLhs()) : std::nullopt;
+    if (!eps)
+      return rewriter.notifyMatchFailure(
+          op, "divisor is not sqrt(mean(x^2) + eps) of the dividend");
+    return replaceByRmsNorm(op, op.getLhs(), *eps, rewriter);
+  }
+};
+
+/// rms_norm(x - mean(x))
+struct LayerNormOfCentred : OpRewritePattern<RmsNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RmsNormOp op,
+                                PatternRewriter &rewriter) const override {
+    auto centred = op.getInput().getDefiningOp<SubOp>();
+    if (!centred)
+      return rewriter.notifyMatchFailure(op, "input is no difference");
+    Value x = centred.getLhs();
+    Value rows = matchPerRow(centred.getRhs());
+    if (!rows || matchRowMean(rows) != x)
+      return rewriter.notifyMatchFailure(op, "input is not x - mean(x)");
+    Type rstd = op.getRstd().getType();
+    auto norm = rewriter.create<LayerNormOp>(
+        op.getLoc(), TypeRange{x.getType(), rstd, rstd}, x, op.getScale(),
+        Value(), op.getEpsAttr());
+    rewriter.replaceOp(op, {norm.getResult(), norm.getRstd()});
+    return success();
+  }
+};
+
+/// norm(x) * scale
+template <typename NormOp> struct FoldScale : OpRewritePattern<MulOp> {
+  using OpRewritePattern<MulOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    auto norm = op.getLhs().getDefiningOp<NormOp>();
+    Value scale = matchPerColumn(op.getRhs());
+    if (!norm || !scale) {
+      norm = op.getRhs().getDefiningOp<NormOp>();
+      scale = matchPerColumn(op.getLhs());
+    }
+    if (!norm || !scale)
+      return rewriter.notifyMatchFailure(op, "is no norm times a vector");
+    Value result = norm.getResult();
+    if (norm.getScale() || hasBias(norm))
+      return rewriter.notifyMatchFailure(op,
+                                         "norm has a scale or bias already");
+    if (!result.hasOneUse())
+      return rewriter.notifyMatchFailure(op,
+                                         "unscaled norm has another reader");
+    rewriter.modifyOpInPlace(norm,
+                             [&] { norm.getScaleMutable().assign(scale); });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+  static bool hasBias(LayerNormOp op) { return bool(op.getBias()); }
+  static bool hasBias(RmsNormOp) { return false; }
+};
+
+/// layer_norm(x) + bias
+struct FoldBias : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    auto norm = op.getLhs().getDefiningOp<LayerNormOp>();
+    Value bias = matchPerColumn(op.getRhs());
+    if (!norm || !bias) {
+      norm = op.getRhs().getDefiningOp<LayerNormOp>();
+      bias = matchPerColumn(op.getLhs());
+    }
+    if (!norm || !bias)
+      return rewriter.notifyMatchFailure(op, "is no layer_norm plus a vector");
+    if (norm.getBias())
+      return rewriter.notifyMatchFailure(op, "norm has a bias already");
+    if (!norm.getResult().hasOneUse())
+      return rewriter.notifyMatchFailure(op, "norm has another reader");
+    rewriter.modifyOpInPlace(norm, [&] { norm.getBiasMutable().assign(bias); });
+    rewriter.replaceOp(op, norm.getResult());
+    return success();
+  }
+};
+} // namespace
+
+void hone::populateRaiseNormPatterns(RewritePatternSet &patterns) {
+  patterns.add<RmsNormOfProduct, RmsNormOfQuotient, LayerNormOfCentred,
+               FoldScale<RmsNormOp>, FoldScale<LayerNormOp>, FoldBias>(
+      patterns.getContext());
+}
