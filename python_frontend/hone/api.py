@@ -13,7 +13,7 @@ from .capture import Capture, capture
 from .errors import HoneError
 from .golden import Feed, golden_steps
 from .graph import Graph, Value, id_bounds, is_float, values_with_gradient
-from .importer import DTYPES, Importer, type_of, used_parameters
+from .importer import DTYPES, AliasedWrite, Importer, has_no_grad_region, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
 from .package import Tensor, write_package
@@ -82,12 +82,24 @@ def export(model: torch.nn.Module, loss_fn: Callable | None, example_batch: Sequ
 def build_graph(model: torch.nn.Module, captured: Capture, batch: Sequence[torch.Tensor], spec: OptimizerSpec | None,
                 init: Mapping[str, dict], roles: Mapping[str, str] | None, name: str) -> tuple[Graph, dict[str, torch.Tensor]]:
     """The forward graph of a captured program, and the buffers it reads from a file."""
+    try:
+        return _imported(model, captured, batch, spec, init, roles, name)
+    except AliasedWrite as error:
+        # Rare: in-place operators on overlapping views. torch rewrites them; named operators stay whole.
+        if has_no_grad_region(captured):
+            raise HoneError(f"{error}, in a model with no_grad regions, which rewriting it would lose: write it without "
+                            "the underscore, or detach() instead of no_grad") from None
+        functional = replace(captured, program=captured.program.run_decompositions({}))
+        return _imported(model, functional, batch, spec, init, roles, name)
+
+
+def _imported(model: torch.nn.Module, captured: Capture, batch: Sequence[torch.Tensor], spec: OptimizerSpec | None,
+              init: Mapping[str, dict], roles: Mapping[str, str] | None, name: str) -> tuple[Graph, dict[str, torch.Tensor]]:
     b = Builder()
     used = used_parameters(captured)
     parameters = {fqn: _parameter(b, fqn, tensor, model, captured, spec, init, fqn in used)
                   for fqn, tensor in captured.parameters.items()}
     input_roles = _roles(captured.inputs, batch, roles)
-    # Buffers come between parameters and inputs, but only importing shows which are needed: sorted below.
     taken = {*parameters, *captured.buffers, "rng"}
     inputs = [b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn, role=role)
               for fqn, x, role in zip(captured.inputs, batch, input_roles)]
@@ -96,10 +108,7 @@ def build_graph(model: torch.nn.Module, captured: Capture, batch: Sequence[torch
     if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
-    if loss.dtype != "f32":
-        loss = b.cast(loss, "f32")
-    graph = _finished(b, loss, spec, name)
-    return graph, importer.constants
+    return _finished(b, b.cast(loss, "f32"), spec, name), importer.constants
 
 
 def _parameter(b: Builder, fqn: str, tensor: torch.nn.Parameter, model: torch.nn.Module, captured: Capture,

@@ -13,6 +13,10 @@ from .errors import HoneError
 from .graph import Argument, Attribute, Dense, Enum, Location, Op, Segments, Type, Value, is_float
 
 
+# Ops that make no new elements.
+_MOVES = {"reshape", "transpose", "broadcast", "slice", "concat"}
+
+
 class Builder:
     def __init__(self) -> None:
         self.arguments: list[Argument] = []
@@ -22,6 +26,7 @@ class Builder:
         self._salts = 0
         self._rng: Value | None = None
         self._differentiable: set[int] = set()
+        self._fills: dict[int, object] = {}  # value id -> the element all of it is
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -56,12 +61,22 @@ class Builder:
         self.ops.append(Op(name, tuple(operands), values, tuple(attributes.items()), self.location))
         if name != "stop_gradient" and any(operand.id in self._differentiable for operand in operands):
             self._differentiable.update(value.id for value in values if is_float(value.dtype))
+        if name in _MOVES and all(operand.id in self._fills for operand in operands):
+            if len(elements := {self._fills[operand.id] for operand in operands}) == 1:
+                self._fills[values[0].id] = elements.pop()
         return values
+
+    def fill_of(self, value: Value):
+        """The element that all of a value is, where that is plain to see; None otherwise."""
+        return self._fills.get(value.id)
 
     # -- creation -------------------------------------------------------------------------------------------------
 
     def constant(self, values: Iterable, type: Type) -> Value:
-        return self.op("constant", (), (type,), value=Dense(type, tuple(values)))[0]
+        value = self.op("constant", (), (type,), value=Dense(type, tuple(values)))[0]
+        if len(elements := set(self.ops[-1].attribute("value").values)) == 1:
+            self._fills[value.id] = elements.pop()
+        return value
 
     def splat(self, value, type: Type) -> Value:
         return self.constant((value,), type)

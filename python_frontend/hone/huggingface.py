@@ -47,6 +47,13 @@ def _mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, attention_ma
                      allow_is_causal_skip=False, allow_is_bidirectional_skip=False, **options)
 
 
+def _attends_through_interface(model: torch.nn.Module) -> bool:
+    """Whether every attention module in `model` looks its function up. Older ones compute attention themselves, and
+    would take the absent mask for full attention."""
+    files = {type(m).__module__ for m in model.modules() if type(m).__name__.endswith("Attention")}
+    return bool(files) and all(hasattr(sys.modules[file], "ALL_ATTENTION_FUNCTIONS") for file in files)
+
+
 @contextlib.contextmanager
 def single_attention(model: torch.nn.Module) -> Iterator[None]:
     """While open, the Hugging Face modules in `model` attend through `_attention`; afterwards they are as before."""
@@ -79,8 +86,9 @@ def single_attention(model: torch.nn.Module) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for module in outermost:
             config = module.config
-            stack.callback(setattr, config, "_attn_implementation", config._attn_implementation)
-            config._attn_implementation = _NAME
+            if _attends_through_interface(module):
+                stack.callback(setattr, config, "_attn_implementation", config._attn_implementation)
+                config._attn_implementation = _NAME
             stack.callback(setattr, config, "use_cache", getattr(config, "use_cache", None))
             config.use_cache = False
             stack.callback(module.register_forward_pre_hook(note_positions, with_kwargs=True).remove)

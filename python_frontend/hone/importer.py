@@ -29,6 +29,10 @@ _PLACEMENT = {"device", "layout", "pin_memory", "memory_format", "non_blocking",
 _INLINE_BYTES = 64
 
 
+class AliasedWrite(HoneError):
+    """An in-place operator that only functionalisation (by torch) can express."""
+
+
 class _PlacedError(HoneError):
     """An error that names its source line already."""
 
@@ -46,6 +50,11 @@ def used_parameters(captured: Capture) -> set[str]:
     nodes = {node.name: node for node in captured.program.graph.nodes if node.op == "placeholder"}
     return {captured.names[local_name(spec.target)] for spec in captured.program.graph_signature.input_specs
             if spec.kind == InputKind.PARAMETER and nodes[spec.arg.name].users}
+
+
+def has_no_grad_region(captured: Capture) -> bool:
+    return any(str(node.target) == "wrap_with_set_grad_enabled" for module in captured.program.graph_module.modules()
+               if isinstance(module, GraphModule) for node in module.graph.nodes)
 
 
 class Importer:
@@ -117,7 +126,7 @@ class Importer:
             self.b.location = _location(node)
             try:
                 env[node] = self._node(module, node, env, order)
-            except _PlacedError:
+            except (_PlacedError, AliasedWrite):
                 raise
             except HoneError as error:
                 raise _PlacedError(_placed(node, str(error))) from None
@@ -193,8 +202,7 @@ class Importer:
             raise HoneError(f"aten.{name} changes {self._pinned[root]} in place, which is not supported")
         for other in env:
             if other not in same and self._root(other) is root and any(order[user] > order[node] for user in other.users):
-                raise HoneError(f"aten.{name} changes a tensor that is read later through another view of it: "
-                                "write it without the underscore")
+                raise AliasedWrite(_placed(node, f"aten.{name} changes a tensor that is read later through another view"))
         target = bound["self"]
         result = self.b.cast(TABLE[functional](self.b, **bound), target.dtype)
         if result.shape != target.shape:

@@ -71,6 +71,15 @@ def check(model: nn.Module, *batch: torch.Tensor) -> Graph:
     return graph
 
 
+def _written_views(x: torch.Tensor) -> torch.Tensor:
+    """Writes through overlapping views."""
+    y = x * 2
+    y[1:3] = x[2:4] * x.detach().abs().mean()
+    y[0].mul_(x[1])
+    y[:, 2] += y[:, 1]
+    return y
+
+
 def no_input(function):
     """The dummy input is dropped: these functions take parameters only."""
     return lambda *tensors: function(*tensors[:-1])
@@ -112,6 +121,7 @@ ELEMENTWISE = {
     "detach": (lambda x: x * x.detach(), M),
     "in place": (lambda x: x.mul(2).add_(1).mul_(x).relu_(), M),
     "in place fill": (lambda x: (x * 1).masked_fill_(x > 0, 0.0).clamp_(min=-1), M),
+    "in place on a view": (lambda x: _written_views(x), M),
     "conversion": (lambda x: x.type_as(x) + x.contiguous().clone() + (x > 0).to(x.dtype) + (x * 3).long(), M),
 }
 
@@ -216,6 +226,9 @@ WITH_IDS = {
     "index inner dimensions": (lambda w, i: w[:, i, i[:1]], (2, 5, 6, 3)),
     "index booleans": (lambda w, i: (w > 0)[i] * w[0], (5, 7)),
     "index_select": (lambda w, i: w.index_select(1, i[0]), (4, 5)),
+    "gather many": (lambda w, i: w.gather(0, i), (5, 7)),
+    "gather last": (lambda w, i: w.gather(-1, i[:2]), (3, 7)),
+    "gather of a fill": (lambda w, i: w.sum() + torch.zeros(3, 5, dtype=torch.long).gather(1, i), (5, 7)),
     "one_hot": (lambda w, i: F.one_hot(i, 5).to(w.dtype) @ w, (5, 7)),
     "integer arithmetic": (lambda w, i: w.sum() + (i // 2) + (i - 3) // 2 + (i - 3) % 3 + i * i + i ** 2 + (i == 2), (5, 7)),
     "padding positions": (lambda w, i: F.embedding((i != 1).cumsum(1) - (i == 4).int().amax(1, keepdim=True), w), (7, 2)),

@@ -112,7 +112,7 @@ def table_lookup(b: Builder, table: Value, first: int, indices: Sequence[Value])
     Floats and booleans only: the dialect has no lookup in integer tables.
     """
     if not is_float(table.dtype) and table.dtype != "i1":
-        raise HoneError("indexing an integer tensor by a tensor is not supported")
+        raise HoneError("looking up elements of an integer tensor by a tensor of indices is not supported")
     last = first + len(indices)
     outer, picked, inner = table.shape[:first], table.shape[first:last], table.shape[last:]
     shape = indices[0].shape
@@ -132,13 +132,20 @@ def table_lookup(b: Builder, table: Value, first: int, indices: Sequence[Value])
 
 @emits("gather.default")
 def gather(b: Builder, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
-    """One element per row (the usual `gather(-1, targets.unsqueeze(-1))`), as a masked sum."""
+    """`self` read at `index` along `dim`, at the index's own place along the others."""
+    if self.rank == 0:
+        return b.reshape(gather(b, b.reshape(self, (1,)), 0, b.reshape(index, (1,))), ())
     dim = axis(dim, self.rank)
-    if index.shape != self.shape[:dim] + (1,) + self.shape[dim + 1:]:
-        raise HoneError("gather is supported for one index per row only")
-    position = b.iota(dim, Type(index.dtype, self.shape))
-    picked = b.select(b.compare("eq", position, index), self, b.splat(0, self.type))
-    return b.reduce("sum", picked, [dim], True)
+    if (element := b.fill_of(self)) is not None:
+        return b.splat(element, Type(self.dtype, index.shape))
+    if index.shape == self.shape[:dim] + (1,) + self.shape[dim + 1:]:
+        # One element per row, as in a loss written by hand: a masked sum, whose gradient needs no scatter.
+        position = b.iota(dim, Type(index.dtype, self.shape))
+        picked = b.select(b.compare("eq", position, index), self, b.splat(0, self.type))
+        return b.reduce("sum", picked, [dim], True)
+    flat = [b.iota(d, index.type) if d != dim else index for d in range(self.rank)]
+    found = table_lookup(b, b.reshape(self, self.shape + (1,)), 0, flat)
+    return b.reshape(found, index.shape)
 
 
 # -- norms --------------------------------------------------------------------------------------------------------
@@ -172,6 +179,12 @@ def rms_norm(b: Builder, input: Value, normalized_shape: Sequence[int], weight: 
 @emits("dropout.default")
 def dropout(b: Builder, input: Value, p: float, train: bool) -> Value:
     return b.dropout(input, p) if train else input
+
+
+@emits("native_dropout.default")
+def native_dropout(b: Builder, input: Value, p: float, train: bool | None) -> list[Value | None]:
+    """The result; its mask, which only PyTorch's own backward reads, is not made."""
+    return [dropout(b, input, p, bool(train)), None]
 
 
 @emits("scaled_dot_product_attention.default")

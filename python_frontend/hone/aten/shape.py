@@ -194,6 +194,25 @@ def unbind(b: Builder, self: Value, dim: int = 0) -> list[Value]:
     return [select(b, self, dim, index) for index in range(self.shape[axis(dim, self.rank)])]
 
 
+@emits("slice_scatter.default")
+def slice_scatter(b: Builder, self: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None,
+                  step: int = 1) -> Value:
+    """`self` with a slice replaced."""
+    dim = axis(dim, self.rank)
+    first, limit, _ = slice(start, end).indices(self.shape[dim])
+    if step != 1:
+        raise HoneError("replacing every n-th element of a tensor is not supported")
+    parts = [b.slice_dim(self, dim, 0, first), b.cast(src, self.dtype), b.slice_dim(self, dim, max(first, limit), self.shape[dim])]
+    return b.concat([x for x in parts if x.shape[dim]] or [self], dim)
+
+
+@emits("select_scatter.default")
+def select_scatter(b: Builder, self: Value, src: Value, dim: int, index: int) -> Value:
+    dim = axis(dim, self.rank)
+    first = axis(index, self.shape[dim])
+    return slice_scatter(b, self, unsqueeze(b, src, dim), dim, first, first + 1)
+
+
 @emits("cat.default", "concat.default")
 def cat(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
     dtype = common_dtype(*tensors)
