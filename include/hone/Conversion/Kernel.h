@@ -20,6 +20,11 @@ struct Kernel {
   int64_t grain;
 };
 
+/// Type of the argument for a buffer of `type`: the same, but with strides
+/// spelled out where the buffer is empty. Row-major strides of an empty buffer
+/// are zeros, with which MLIR 19 cannot lower a function.
+mlir::MemRefType kernelArgumentType(mlir::MemRefType type);
+
 } // namespace hone
 
 #endif // HONE_CONVERSION_KERNEL_H

@@ -1,0 +1,215 @@
+//===- AttentionBackward.cpp - The backward kernel ------------------------===//
+//
+// Recomputes p = e^(s - lse) by blocks (Dao et al., 2022). With z the dropout
+// factor, everything transposed (rows are keys, columns queries):
+//
+//   pz = p z                    dv += pz grad
+//   ds = scale p (z v grad^T - delta)   dk += ds q,  dq^T += k^T ds
+//
+// One work item is a key head with all query heads that share it, so that dk
+// and dv are summed in a fixed order without atomics. They accumulate in their
+// buffers, dq in a block of the stack.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::detail;
+
+namespace {
+class BackwardEmitter : public AttentionEmitter {
+public:
+  BackwardEmitter(OpBuilder &builder, func::FuncOp func, const Attention &op,
+                  BlockSizes sizes)
+      : AttentionEmitter(builder, func, op, sizes),
+        query(stackBlock(op.width, sizes.queries)),
+        queryGrad(stackBlock(op.width, sizes.queries)),
+        grad(stackBlock(op.valueWidth, sizes.queries)),
+        scores(stackBlock(sizes.keys, sizes.queries)),
+        scoreGrads(stackBlock(sizes.keys, sizes.queries)),
+        delta(stackBlock(1, sizes.queries)), lse(stackBlock(1, sizes.queries)) {
+  }
+
+  int64_t emit(Value lo, Value hi);
+
+private:
+  void emitItem(Value item);
+  void emitQueries(Tile tile);
+  void loadLse(const Tile &tile);
+  void computeDelta(const Tile &tile);
+  void differentiateSoftmax(const Tile &tile);
+  void addKeyGrad(const Tile &tile, Value buffer, const Matrix &left,
+                  Value right);
+
+  const Matrix query;      ///< [width, queries], scaled
+  const Matrix queryGrad;  ///< [width, queries]
+  const Matrix grad;       ///< [valueWidth, queries]
+  const Matrix scores;     ///< [keys, queries]: s, then p z
+  const Matrix scoreGrads; ///< [keys, queries]: d(p z), then scale d s
+  const Matrix delta, lse; ///< [1, queries]
+};
+} // namespace
+
+int64_t BackwardEmitter::emit(Value lo, Value hi) {
+  int64_t items = op.batch * op.groups;
+  if (items > 0)
+    loop(lo, hi, 1, [&](Value item) { emitItem(item); });
+  return items;
+}
+
+void BackwardEmitter::emitItem(Value item) {
+  Tile tile;
+  tile.batch = div(item, op.groups);
+  tile.group = rem(item, op.groups);
+  for (Value buffer : {op.keyGrad, op.valueGrad})
+    if (buffer)
+      clear(headRows(buffer, tile.batch, tile.group, constant(0)),
+            constant(op.keys));
+  int64_t shared = op.heads / op.groups;
+  loop(constant(0), constant(shared), 1, [&](Value index) {
+    tile.head = add(mul(tile.group, shared), index);
+    loop(constant(0), constant(op.queries), sizes.queries, [&](Value first) {
+      tile.firstQuery = first;
+      tile.queries = blockQueries(first);
+      emitQueries(tile);
+    });
+  });
+}
+
+void BackwardEmitter::emitQueries(Tile tile) {
+  auto rowsOf = [&](Value buffer) {
+    return headRows(buffer, tile.batch, tile.head, tile.firstQuery);
+  };
+  packTransposed(query, rowsOf(op.query), tile.queries,
+                 static_cast<float>(op.scale));
+  packTransposed(grad, rowsOf(op.grad), tile.queries, 1.0f);
+  loadLse(tile);
+  computeDelta(tile);
+  clear(queryGrad, constant(op.width));
+
+  forKeyBlocks(tile, [&](const Tile &tile) {
+    auto keyRowsOf = [&](Value buffer) {
+      return headRows(buffer, tile.batch, tile.group, tile.firstKey);
+    };
+    keyProduct(tile, scores, keyRowsOf(op.key), query);
+    keyProduct(tile, scoreGrads, keyRowsOf(op.value), grad);
+    maskScores(tile, scores);
+    differentiateSoftmax(tile);
+    addKeyGrad(tile, op.valueGrad, scores, op.grad);
+    addKeyGrad(tile, op.keyGrad, scoreGrads, op.query);
+    if (op.queryGrad)
+      queryProduct(tile, queryGrad, keyRowsOf(op.key), scoreGrads, Matrix());
+  });
+  if (op.queryGrad)
+    unpackTransposed(rowsOf(op.queryGrad), queryGrad, tile.queries, Matrix());
+}
+
+void BackwardEmitter::loadLse(const Tile &tile) {
+  Value zero = constant(0);
+  Matrix source = lseRow(tile);
+  loop(zero, tile.queries, kernelLanes, [&](Value column) {
+    Value row = add(tile.firstQuery, column);
+    Value values;
+    if (op.queries % kernelLanes == 0) {
+      values = load(source, zero, row);
+    } else {
+      // Lanes past the end repeat the last query in all they do.
+      Value valid = firstLanes(sub(constant(op.queries), row));
+      Value last = loadScalar(source, zero, constant(op.queries - 1));
+      values = create<arith::SelectOp>(valid, load(source, zero, row, valid),
+                                       broadcast(last));
+    }
+    store(values, lse, zero, column);
+  });
+}
+
+/// delta[t] = sum_e grad[t, e] * result[t, e]
+void BackwardEmitter::computeDelta(const Tile &tile) {
+  Matrix gradRows = headRows(op.grad, tile.batch, tile.head, tile.firstQuery);
+  Matrix resultRows =
+      headRows(op.result, tile.batch, tile.head, tile.firstQuery);
+  Value lastRow = lastRowOfTiles(tile.queries);
+  int64_t whole = op.valueWidth / kernelLanes * kernelLanes;
+  loop(constant(0), tile.queries, kernelLanes, [&](Value column) {
+    // One sum per row, across the row; their transpose sums up lane by lane.
+    Values rows, sums(kernelLanes, splat(0.0f));
+    for (int64_t i = 0; i < kernelLanes; ++i)
+      rows.push_back(clampRow(add(column, i), lastRow));
+    auto accumulate = [&](Value e, Value valid, ValueRange carried) {
+      Values next;
+      for (int64_t i = 0; i < kernelLanes; ++i)
+        next.push_back(fma(load(gradRows, rows[i], e, valid),
+                           load(resultRows, rows[i], e, valid), carried[i]));
+      return next;
+    };
+    sums = loop(constant(0), constant(whole), kernelLanes, sums,
+                [&](Value e, ValueRange carried) {
+                  return accumulate(e, Value(), carried);
+                });
+    if (whole < op.valueWidth)
+      sums =
+          accumulate(constant(whole), firstLanes(op.valueWidth - whole), sums);
+    store(sum(transpose(sums)), delta, constant(0), column);
+  });
+}
+
+/// Turns `scores` into p z and `scoreGrads` into scale d s.
+void BackwardEmitter::differentiateSoftmax(const Tile &tile) {
+  forQueryPanels(tile, [&](const Panel &panel) {
+    Values deltas, lses;
+    for (Value column : panel.columns) {
+      deltas.push_back(load(delta, constant(0), column));
+      lses.push_back(load(lse, constant(0), column));
+    }
+    forKeys(panel, ValueRange(),
+            [&](Value key, ArrayRef<Value> words, ValueRange) {
+              for (int64_t v = 0; v < panel.vectors; ++v) {
+                Value column = panel.columns[v];
+                Value p = exp(subf(load(scores, key, column), lses[v]));
+                Value dp = load(scoreGrads, key, column), pz = p;
+                if (!words.empty()) {
+                  pz = dropout(p, words[v]);
+                  dp = dropout(dp, words[v]);
+                }
+                Value ds = mulf(mulf(p, subf(dp, deltas[v])),
+                                splat(static_cast<float>(op.scale)));
+                store(pz, scores, key, column);
+                store(ds, scoreGrads, key, column);
+              }
+              return Values();
+            });
+  });
+}
+
+/// `buffer[key] += sum over queries of left[key, query] * right[query]`
+void BackwardEmitter::addKeyGrad(const Tile &tile, Value buffer,
+                                 const Matrix &left, Value right) {
+  if (!buffer)
+    return;
+  Product sums;
+  sums.result = headRows(buffer, tile.batch, tile.group, tile.firstKey);
+  sums.left = left;
+  sums.right = headRows(right, tile.batch, tile.head, tile.firstQuery);
+  sums.accumulate = true;
+  sums.rowsEnd = [&](Value) { return tile.keys; };
+  if (op.keys % panelRows != 0)
+    sums.lastRow = add(tile.keys, -1);
+  // Queries before a key do not see it, and their scores were not computed.
+  if (op.causal)
+    sums.depthBegin = [&](Value row) {
+      return max(constant(0), sub(add(tile.firstKey, row), tile.firstQuery));
+    };
+  sums.depthEnd = [&](Value) { return tile.queries; };
+  product(sums);
+}
+
+int64_t hone::detail::emitBackward(OpBuilder &builder, func::FuncOp func,
+                                   const Attention &op, BlockSizes sizes) {
+  unsigned count = func.getNumArguments();
+  return BackwardEmitter(builder, func, op, sizes)
+      .emit(func.getArgument(count - 2), func.getArgument(count - 1));
+}

@@ -1,0 +1,258 @@
+//===- AttentionEmitter.cpp - What attention kernels share ----------------===//
+
+#include "AttentionEmitter.h"
+
+#include "hone/Conversion/Philox.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::detail;
+
+/// Random words come four to a counter, of consecutive keys.
+static constexpr int64_t wordsPerCounter = 4;
+
+AttentionEmitter::AttentionEmitter(OpBuilder &builder, func::FuncOp func,
+                                   const Attention &op, BlockSizes sizes)
+    : BlockBuilder(builder, func), op(op), sizes(sizes) {
+  if (op.mask)
+    maskBlock = stackBlock(sizes.keys, sizes.queries);
+  if (op.rng) {
+    rngKey = emitPhiloxKey(*this, getLoc(), op.rng);
+    salt = constantI64(op.salt);
+  }
+}
+
+Matrix AttentionEmitter::headRows(Value buffer, Value batch, Value head,
+                                  Value firstRow) {
+  int64_t width = cast<MemRefType>(buffer.getType()).getShape().back();
+  return {buffer, {batch, firstRow, head}, 1, width};
+}
+
+Value AttentionEmitter::blockQueries(Value firstQuery) {
+  Value whole = constant(sizes.queries);
+  if (op.queries % sizes.queries == 0)
+    return whole;
+  return min(whole, sub(constant(op.queries), firstQuery));
+}
+
+Matrix AttentionEmitter::lseRow(const Tile &tile) {
+  return {op.lse, {tile.batch, tile.head}, 1, op.queries};
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::forKeyBlocks(Tile tile,
+                                    function_ref<void(const Tile &)> body) {
+  if (op.keys == 0)
+    return;
+  Value end = constant(op.keys);
+  if (op.causal)
+    end = min(end, add(tile.firstQuery, sizes.queries));
+  bool wholeBlocks = op.keys % sizes.keys == 0 &&
+                     (!op.causal || sizes.queries % sizes.keys == 0);
+  loop(constant(0), end, sizes.keys, [&](Value firstKey) {
+    tile.firstKey = firstKey;
+    tile.keys = wholeBlocks ? constant(sizes.keys)
+                            : min(constant(sizes.keys), sub(end, firstKey));
+    if (op.mask)
+      packMask(tile);
+    body(tile);
+  });
+}
+
+Value AttentionEmitter::keysBefore(const Tile &tile, Value columnEnd) {
+  if (!op.causal)
+    return tile.keys;
+  return min(tile.keys, sub(add(tile.firstQuery, columnEnd), tile.firstKey));
+}
+
+void AttentionEmitter::keyProduct(const Tile &tile, const Matrix &result,
+                                  const Matrix &left, const Matrix &right) {
+  Product scores;
+  scores.result = result;
+  scores.left = left;
+  scores.right = right;
+  scores.columnsEnd = tile.queries;
+  scores.rowsEnd = [&](Value columnEnd) { return keysBefore(tile, columnEnd); };
+  if (op.keys % panelRows != 0)
+    scores.lastRow = add(tile.keys, -1);
+  scores.depthEnd = [&](Value) { return constant(left.width); };
+  product(scores);
+}
+
+void AttentionEmitter::queryProduct(const Tile &tile, const Matrix &result,
+                                    const Matrix &left, const Matrix &right,
+                                    const Matrix &rescale) {
+  Product sums;
+  sums.result = result;
+  sums.left = left;
+  sums.right = right;
+  sums.leftTransposed = true;
+  sums.accumulate = true;
+  sums.rescale = rescale;
+  sums.columnsEnd = tile.queries;
+  sums.rowsEnd = [&](Value) { return constant(left.width); };
+  if (left.width % panelRows != 0)
+    sums.lastRow = constant(left.width - 1);
+  sums.depthEnd = [&](Value columnEnd) { return keysBefore(tile, columnEnd); };
+  product(sums);
+}
+
+Panel AttentionEmitter::makePanel(const Tile &tile, Value column,
+                                  int64_t vectors) {
+  Panel panel;
+  panel.column = column;
+  panel.vectors = vectors;
+  panel.keys = keysBefore(tile, add(column, vectors * kernelLanes));
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value first = add(column, v * kernelLanes);
+    panel.columns.push_back(first);
+    if (!op.causal && !op.rng)
+      continue;
+    Value position =
+        create<arith::AddIOp>(broadcast(create<arith::IndexCastOp>(
+                                  getI32Type(), add(tile.firstQuery, first))),
+                              lanes(getI32Type()));
+    if (op.queries % kernelLanes != 0)
+      position = create<arith::MinSIOp>(
+          position, broadcast(create<arith::ConstantOp>(
+                        getI32IntegerAttr(op.queries - 1))));
+    panel.positions.push_back(position);
+    if (!op.rng)
+      continue;
+    // ((batch * H + head) * T + position) * S + firstKey
+    Value row = mul(add(mul(tile.batch, op.heads), tile.head), op.queries);
+    auto toI64 = [&](Value index) -> Value {
+      return broadcast(create<arith::IndexCastOp>(getI64Type(), index));
+    };
+    Value element = create<arith::ExtSIOp>(
+        VectorType::get({kernelLanes}, getI64Type()), position);
+    element = create<arith::AddIOp>(element, toI64(row));
+    element = create<arith::MulIOp>(element, broadcast(constantI64(op.keys)));
+    panel.elements.push_back(
+        create<arith::AddIOp>(element, toI64(tile.firstKey)));
+  }
+  return panel;
+}
+
+void AttentionEmitter::forQueryPanels(const Tile &tile,
+                                      function_ref<void(const Panel &)> body) {
+  forPanels(sizes.queries, tile.queries, [&](Value column, int64_t vectors) {
+    body(makePanel(tile, column, vectors));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::packMask(const Tile &tile) {
+  ArrayRef<int64_t> shape = cast<MemRefType>(op.mask.getType()).getShape();
+  Matrix rows = {op.mask,
+                 {shape[0] == 1 ? constant(0) : tile.batch,
+                  shape[1] == 1 ? constant(0) : tile.head, tile.firstQuery},
+                 2,
+                 op.keys};
+  bool wholeTiles = op.keys % kernelLanes == 0;
+  Value lastRow = lastRowOfTiles(tile.queries);
+  loop(constant(0), tile.queries, kernelLanes, [&](Value row) {
+    loop(constant(0), tile.keys, kernelLanes, [&](Value key) {
+      Value column = add(tile.firstKey, key);
+      Value valid =
+          wholeTiles ? Value() : firstLanes(sub(constant(op.keys), column));
+      Values values;
+      for (int64_t i = 0; i < kernelLanes; ++i)
+        values.push_back(
+            load(rows, clampRow(add(row, i), lastRow), column, valid));
+      values = transpose(values);
+      for (int64_t i = 0; i < kernelLanes; ++i)
+        store(values[i], maskBlock, add(key, i), row);
+    });
+  });
+}
+
+void AttentionEmitter::maskScores(const Tile &tile, const Matrix &scores) {
+  if (!op.mask && !op.causal)
+    return;
+  Value minusInfinity = splat(-std::numeric_limits<float>::infinity());
+  forQueryPanels(tile, [&](const Panel &panel) {
+    auto maskPanel = [&] {
+      loop(constant(0), panel.keys, 1, [&](Value key) {
+        Value position = broadcast(
+            create<arith::IndexCastOp>(getI32Type(), add(tile.firstKey, key)));
+        for (int64_t v = 0; v < panel.vectors; ++v) {
+          Value score = load(scores, key, panel.columns[v]);
+          if (op.mask)
+            score = addf(score, load(maskBlock, key, panel.columns[v]));
+          if (op.causal) {
+            Value seen = create<arith::CmpIOp>(arith::CmpIPredicate::sle,
+                                               position, panel.positions[v]);
+            score = create<arith::SelectOp>(seen, score, minusInfinity);
+          }
+          store(score, scores, key, panel.columns[v]);
+        }
+      });
+    };
+    if (op.mask)
+      return maskPanel();
+    // Only a tile on the diagonal holds keys after some query of the panel.
+    Value lastKey = add(add(tile.firstKey, panel.keys), -1);
+    Value onDiagonal = create<arith::CmpIOp>(
+        arith::CmpIPredicate::sgt, lastKey, add(tile.firstQuery, panel.column));
+    auto ifOp = create<scf::IfOp>(onDiagonal, /*withElseRegion=*/false);
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(ifOp.thenBlock());
+    maskPanel();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+BlockBuilder::Values AttentionEmitter::forKeys(
+    const Panel &panel, ValueRange init,
+    function_ref<Values(Value, ArrayRef<Value>, ValueRange)> body) {
+  // Where rows of scores start at a multiple of 4 elements, the words of four
+  // keys come from one counter per query.
+  bool sharedCounters = op.keys % wordsPerCounter == 0;
+  int64_t step = sharedCounters ? wordsPerCounter : 1;
+  return loop(
+      constant(0), panel.keys, step, init, [&](Value key, ValueRange carried) {
+        Values values(carried);
+        // words[v][j] is for vector v and key + j.
+        SmallVector<std::array<Value, wordsPerCounter>, 2> words;
+        for (Value first : panel.elements) {
+          Value element = create<arith::AddIOp>(
+              first, broadcast(create<arith::IndexCastOp>(getI64Type(), key)));
+          if (!sharedCounters) {
+            words.push_back(
+                {emitPhiloxWord(*this, getLoc(), element, salt, rngKey)});
+            continue;
+          }
+          Value counter = create<arith::ShRUIOp>(
+              element, broadcast(constantI64(llvm::Log2_64(wordsPerCounter))));
+          words.push_back(
+              emitPhiloxWords(*this, getLoc(), counter, salt, rngKey));
+        }
+        for (int64_t j = 0; j < step; ++j) {
+          Values wordsOfKey;
+          for (const auto &wordsOfVector : words)
+            wordsOfKey.push_back(wordsOfVector[j]);
+          values = body(add(key, j), wordsOfKey, values);
+        }
+        return values;
+      });
+}
+
+Value AttentionEmitter::dropout(Value value, Value word) {
+  return emitDropout(*this, getLoc(), value, word, op.dropout);
+}

@@ -1,0 +1,110 @@
+//===- AttentionEmitter.h - What attention kernels share --------*- C++ -*-===//
+//
+// Both kernels keep the scores of a block of queries against a block of keys
+// transposed: a row per key, a lane per query. Then the softmax needs no sum
+// across lanes, keys and values are read in place as scalars, and rows of
+// queries past the end are lanes that repeat the last query.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_CONVERSION_ATTENTIONEMITTER_H
+#define HONE_LIB_CONVERSION_ATTENTIONEMITTER_H
+
+#include "BlockBuilder.h"
+
+namespace hone::detail {
+
+/// An attention op, forward or backward, on the arguments of its kernel.
+struct Attention {
+  int64_t batch, queries, keys, heads, groups, width, valueWidth;
+  bool causal;
+  double scale, dropout;
+  int64_t salt;
+  // Buffers. Null: mask or rng that the op does not have, a result not wanted,
+  // or an operand of the other direction.
+  mlir::Value query, key, value, mask, rng;
+  mlir::Value result, lse; ///< written forward, read backward
+  mlir::Value grad, queryGrad, keyGrad, valueGrad;
+};
+
+/// Sizes of the blocks of one kernel.
+struct BlockSizes {
+  int64_t queries; ///< a multiple of 16
+  int64_t keys;    ///< a multiple of 16
+};
+
+/// A block of queries of one head, and a block of keys that they meet.
+struct Tile {
+  mlir::Value batch, head, group;
+  mlir::Value firstQuery, queries; ///< `queries` of the block exist
+  mlir::Value firstKey, keys;      ///< `keys` of the block are needed
+};
+
+/// One or two vectors of queries of a tile.
+struct Panel {
+  mlir::Value column;
+  int64_t vectors;
+  mlir::Value keys; ///< of the tile, that some query of the panel may see
+  BlockBuilder::Values columns;
+  BlockBuilder::Values positions; ///< of queries, vector<16xi32>
+  /// vector<16xi64>: index of a query's first key of the tile in [B, H, T, S].
+  BlockBuilder::Values elements;
+};
+
+class AttentionEmitter : public BlockBuilder {
+public:
+  AttentionEmitter(mlir::OpBuilder &builder, mlir::func::FuncOp func,
+                   const Attention &op, BlockSizes sizes);
+
+protected:
+  const Attention &op;
+  const BlockSizes sizes;
+
+  /// Rows of one head of a [batch, position, head, width] buffer.
+  Matrix headRows(mlir::Value buffer, mlir::Value batch, mlir::Value head,
+                  mlir::Value firstRow);
+  /// Queries of the block from `firstQuery` on that exist.
+  mlir::Value blockQueries(mlir::Value firstQuery);
+  /// The row of one head of `lse`.
+  Matrix lseRow(const Tile &tile);
+  /// Calls `body` with each block of keys that the queries of `tile` meet.
+  void forKeyBlocks(Tile tile, llvm::function_ref<void(const Tile &)> body);
+  /// Keys of the tile that the queries before column `columnEnd` may see.
+  mlir::Value keysBefore(const Tile &tile, mlir::Value columnEnd);
+  /// `result = left right` where rows are keys and columns are queries.
+  void keyProduct(const Tile &tile, const Matrix &result, const Matrix &left,
+                  const Matrix &right);
+  /// `result += left^T right`, over keys; columns are queries. The old result
+  /// is scaled by `rescale`, when given.
+  void queryProduct(const Tile &tile, const Matrix &result, const Matrix &left,
+                    const Matrix &right, const Matrix &rescale);
+  void forQueryPanels(const Tile &tile,
+                      llvm::function_ref<void(const Panel &)> body);
+  /// Adds the mask to `scores` and hides keys after their query.
+  void maskScores(const Tile &tile, const Matrix &scores);
+  /// Calls `body(key, words)` for each key of a panel; `words` holds the random
+  /// word of each vector, or is empty without dropout. `init` is carried along.
+  Values forKeys(
+      const Panel &panel, mlir::ValueRange init,
+      llvm::function_ref<Values(
+          mlir::Value key, mlir::ArrayRef<mlir::Value> words, mlir::ValueRange)>
+          body);
+  mlir::Value dropout(mlir::Value value, mlir::Value word);
+
+private:
+  Panel makePanel(const Tile &tile, mlir::Value column, int64_t vectors);
+  void packMask(const Tile &tile);
+
+  Matrix maskBlock; ///< of the current tile, transposed
+  mlir::Value rngKey, salt;
+};
+
+/// Builds the loop over the work items lo, hi and their number.
+int64_t emitForward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
+                    const Attention &op, BlockSizes sizes);
+int64_t emitBackward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
+                     const Attention &op, BlockSizes sizes);
+
+} // namespace hone::detail
+
+#endif // HONE_LIB_CONVERSION_ATTENTIONEMITTER_H

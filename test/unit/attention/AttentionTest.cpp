@@ -1,0 +1,301 @@
+//===- AttentionTest.cpp - Attention kernels against plain loops ----------===//
+
+#include "AttentionCase.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace hone::test;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// The definition, in double precision
+//===----------------------------------------------------------------------===//
+
+uint32_t philoxWord(uint64_t index, uint64_t salt, const int64_t key[3]) {
+  uint32_t c[4] = {uint32_t(index / 4), uint32_t(salt), uint32_t(key[1]),
+                   uint32_t(key[2])};
+  uint32_t k[2] = {uint32_t(key[0]), uint32_t(uint64_t(key[0]) >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    uint64_t p0 = uint64_t(0xD2511F53) * c[0], p1 = uint64_t(0xCD9E8D57) * c[2];
+    uint32_t next[4] = {uint32_t(p1 >> 32) ^ c[1] ^ k[0], uint32_t(p1),
+                        uint32_t(p0 >> 32) ^ c[3] ^ k[1], uint32_t(p0)};
+    std::copy(next, next + 4, c);
+    k[0] += 0x9E3779B9;
+    k[1] += 0xBB67AE85;
+  }
+  return c[index % 4];
+}
+
+/// Results in double precision, row-major.
+struct Reference {
+  std::vector<double> result, lse, queryGrad, keyGrad, valueGrad;
+};
+
+Reference computeReference(AttentionCase &c) {
+  const Shape &s = c.shape;
+  const double infinity = std::numeric_limits<double>::infinity();
+  Reference r;
+  r.result.resize(c.result.count());
+  r.lse.resize(c.lse.count());
+  r.queryGrad.resize(c.query.count());
+  r.keyGrad.resize(c.keyTensor.count());
+  r.valueGrad.resize(c.value.count());
+  auto at = [](const Tensor &x, int64_t b, int64_t t, int64_t h, int64_t d) {
+    return ((b * x.shape[1] + t) * x.shape[2] + h) * x.shape[3] + d;
+  };
+  std::vector<double> p(s.keys), z(s.keys, 1.0);
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t t = 0; t < s.queries; ++t) {
+        int64_t g = h / (s.heads / s.groups);
+        double largest = -infinity, sum = 0;
+        for (int64_t u = 0; u < s.keys; ++u) {
+          p[u] = 0;
+          for (int64_t d = 0; d < s.width; ++d)
+            p[u] += double(c.query.at(b, t, h, d)) * c.keyTensor.at(b, u, g, d);
+          p[u] *= c.scale;
+          if (s.mask != Mask::None)
+            p[u] += c.mask.at(c.mask.shape[0] == 1 ? 0 : b,
+                              c.mask.shape[1] == 1 ? 0 : h, t, u);
+          if (s.causal && u > t)
+            p[u] = -infinity;
+          largest = std::max(largest, p[u]);
+          if (s.dropout > 0) {
+            uint64_t index = ((b * s.heads + h) * s.queries + t) * s.keys + u;
+            bool kept = philoxWord(index, c.salt, c.key) >=
+                        std::llround(s.dropout * 0x1p32);
+            z[u] = kept ? 1.0 / (1.0 - s.dropout) : 0.0;
+          }
+        }
+        for (double &score : p)
+          sum += score = std::exp(score - largest);
+        for (double &weight : p)
+          weight /= sum;
+        r.lse[(b * s.heads + h) * s.queries + t] = largest + std::log(sum);
+
+        double delta = 0;
+        for (int64_t e = 0; e < s.valueWidth; ++e) {
+          double value = 0, grad = c.grad.at(b, t, h, e);
+          for (int64_t u = 0; u < s.keys; ++u) {
+            value += p[u] * z[u] * c.value.at(b, u, g, e);
+            r.valueGrad[at(c.value, b, u, g, e)] += p[u] * z[u] * grad;
+          }
+          r.result[at(c.result, b, t, h, e)] = value;
+          delta += grad * value;
+        }
+        for (int64_t u = 0; u < s.keys; ++u) {
+          double dp = 0;
+          for (int64_t e = 0; e < s.valueWidth; ++e)
+            dp += double(c.grad.at(b, t, h, e)) * c.value.at(b, u, g, e);
+          double ds = p[u] * (dp * z[u] - delta) * c.scale;
+          for (int64_t d = 0; d < s.width; ++d) {
+            r.queryGrad[at(c.query, b, t, h, d)] +=
+                ds * c.keyTensor.at(b, u, g, d);
+            r.keyGrad[at(c.keyTensor, b, u, g, d)] +=
+                ds * c.query.at(b, t, h, d);
+          }
+        }
+      }
+  return r;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+/// Largest distance from `expected`, in units of the largest value (at least
+/// 1); infinite where only one is NaN.
+double largestError(Tensor &actual, const std::vector<double> &expected) {
+  double error = 0, scale = 1;
+  for (double value : expected)
+    if (std::isfinite(value))
+      scale = std::max(scale, std::fabs(value));
+  size_t i = 0;
+  for (int64_t b = 0; b < actual.shape[0]; ++b)
+    for (int64_t t = 0; t < actual.shape[1]; ++t)
+      for (int64_t h = 0; h < actual.shape[2]; ++h)
+        for (int64_t d = 0; d < actual.shape[3]; ++d, ++i) {
+          double a = actual.at(b, t, h, d), e = expected[i];
+          if (std::isnan(a) && std::isnan(e))
+            continue;
+          double difference = std::fabs(a - e);
+          if (std::isnan(difference))
+            return std::numeric_limits<double>::infinity();
+          error = std::max(error, difference);
+        }
+  return error / scale;
+}
+
+/// Sums of n products of numbers of size 1 in fp32 have errors that grow like
+/// sqrt(n); 4 units of the last place per sum cover the few roundings between
+/// the sums.
+double tolerance(const Shape &s) {
+  double n = std::max({s.queries * (s.heads / s.groups), s.keys, s.width,
+                       s.valueWidth, int64_t(1)});
+  return 4 * std::ldexp(1.0, -23) * std::sqrt(n);
+}
+
+/// Everything in the tensors' buffers, gaps included.
+std::vector<float> contents(std::initializer_list<Tensor *> tensors) {
+  std::vector<float> values;
+  for (Tensor *tensor : tensors)
+    values.insert(values.end(), tensor->buffer->data(),
+                  tensor->buffer->data() + tensor->buffer->size());
+  return values;
+}
+
+/// Whether what no element of a tensor uses is still what a buffer starts as.
+bool gapsAreUntouched(std::initializer_list<Tensor *> tensors) {
+  for (Tensor *tensor : tensors) {
+    Buffer &buffer = *tensor->buffer;
+    std::vector<bool> used(buffer.size(), false);
+    for (Tensor *other : tensors)
+      for (int64_t b = 0; b < other->shape[0]; ++b)
+        for (int64_t t = 0; t < other->shape[1]; ++t)
+          for (int64_t h = 0; h < other->shape[2]; ++h)
+            for (int64_t d = 0; d < other->shape[3]; ++d)
+              if (other->buffer == tensor->buffer)
+                used[&other->at(b, t, h, d) - buffer.data()] = true;
+    for (int64_t i = 0; i < buffer.size(); ++i)
+      if (!used[i] && !std::isnan(buffer.data()[i]))
+        return false;
+  }
+  return true;
+}
+
+class Attention : public testing::TestWithParam<Shape> {};
+
+TEST_P(Attention, EqualsTheDefinitionUnderAnySplit) {
+  AttentionCase c(GetParam());
+  auto results = {&c.result, &c.lse};
+  auto grads = {&c.queryGrad, &c.keyGrad, &c.valueGrad};
+  c.forward(0, c.forwardItems);
+  c.backward(0, c.backwardItems);
+
+  Reference expected = computeReference(c);
+  double bound = tolerance(c.shape);
+  EXPECT_LE(largestError(c.result, expected.result), bound);
+  EXPECT_LE(largestError(c.lse, expected.lse), bound);
+  EXPECT_LE(largestError(c.queryGrad, expected.queryGrad), bound);
+  EXPECT_LE(largestError(c.keyGrad, expected.keyGrad), bound);
+  EXPECT_LE(largestError(c.valueGrad, expected.valueGrad), bound);
+  EXPECT_TRUE(gapsAreUntouched(results));
+  EXPECT_TRUE(gapsAreUntouched(grads));
+
+  // Again, one item at a time from the last to the first.
+  std::vector<float> forward = contents(results), backward = contents(grads);
+  for (int64_t item = c.forwardItems; item-- > 0;)
+    c.forward(item, item + 1);
+  std::vector<float> again = contents(results);
+  EXPECT_EQ(0, std::memcmp(forward.data(), again.data(),
+                           forward.size() * sizeof(float)));
+  for (int64_t item = c.backwardItems; item-- > 0;)
+    c.backward(item, item + 1);
+  again = contents(grads);
+  EXPECT_EQ(0, std::memcmp(backward.data(), again.data(),
+                           backward.size() * sizeof(float)));
+}
+
+const Shape shapes[] = {
+    // Whole blocks, and sizes below and between multiples of 16 and 64.
+    {2, 64, 64, 2, 2, 64, 64, false},
+    {2, 64, 64, 2, 2, 64, 64, true},
+    {1, 128, 128, 1, 1, 32, 32, true},
+    {1, 192, 192, 2, 2, 16, 16, true},
+    {1, 1, 1, 1, 1, 1, 1, true},
+    {2, 1, 7, 2, 1, 8, 8, false},
+    {1, 7, 1, 2, 2, 8, 24, false},
+    {1, 5, 5, 3, 3, 5, 3, true},
+    {1, 16, 16, 1, 1, 16, 16, true},
+    {1, 17, 17, 1, 1, 17, 33, true},
+    {2, 40, 40, 2, 2, 24, 40, true},
+    {1, 48, 48, 2, 2, 48, 48, true},
+    {1, 65, 65, 2, 2, 64, 64, true},
+    {1, 100, 100, 2, 2, 20, 36, true},
+    {1, 127, 127, 1, 1, 64, 64, true},
+    {1, 200, 200, 1, 1, 40, 72, false},
+    {1, 257, 257, 1, 1, 64, 64, true},
+    // Query and key counts that differ.
+    {1, 30, 70, 2, 2, 16, 16, true},
+    {1, 70, 30, 2, 2, 16, 16, true},
+    {1, 150, 64, 1, 1, 32, 16, true},
+    {1, 64, 150, 1, 1, 32, 16, true},
+    {1, 33, 129, 2, 1, 80, 96, false},
+    {1, 129, 33, 2, 1, 96, 80, false},
+    // Query heads that share key heads.
+    {2, 65, 65, 4, 2, 64, 64, true},
+    {1, 80, 80, 6, 1, 32, 32, true},
+    {1, 20, 36, 8, 4, 12, 20, false},
+    // Masks.
+    {2, 64, 64, 2, 2, 64, 64, false, Mask::Shared},
+    {2, 50, 70, 2, 2, 24, 24, false, Mask::PerHead},
+    {1, 100, 100, 4, 2, 32, 32, true, Mask::PerHead},
+    {1, 65, 130, 2, 2, 16, 16, true, Mask::Shared},
+    {2, 40, 150, 2, 2, 32, 32, false, Mask::HidesRow},
+    {1, 33, 21, 2, 2, 16, 16, false, Mask::HidesRow},
+    // Dropout, with counters that queries share or do not.
+    {2, 64, 64, 2, 2, 64, 64, true, Mask::None, 0.1},
+    {1, 100, 100, 2, 2, 32, 32, true, Mask::None, 0.5},
+    {1, 37, 37, 2, 2, 32, 32, true, Mask::None, 0.2},
+    {1, 20, 90, 4, 2, 24, 16, false, Mask::None, 0.9},
+    {2, 70, 66, 2, 1, 16, 40, false, Mask::PerHead, 0.3},
+    // Strided operands and results.
+    {2, 64, 64, 4, 4, 64, 64, true, Mask::None, 0.0, Layout::Packed},
+    {2, 70, 70, 3, 3, 40, 40, true, Mask::None, 0.0, Layout::Packed},
+    {1, 52, 52, 2, 2, 8, 8, false, Mask::PerHead, 0.25, Layout::Packed},
+    {2, 37, 61, 4, 2, 20, 36, true, Mask::None, 0.0, Layout::Padded},
+    {2, 80, 96, 2, 2, 32, 64, false, Mask::Shared, 0.1, Layout::Padded},
+    // Heads so wide that blocks of queries shrink.
+    {1, 70, 70, 1, 1, 512, 512, true},
+    {1, 40, 70, 1, 1, 1100, 900, true},
+    // Nothing to do, or nothing to see.
+    {0, 8, 8, 1, 1, 8, 8, true},
+    {1, 0, 8, 1, 1, 8, 8, false},
+    {1, 8, 8, 2, 2, 0, 8, false},
+    {1, 8, 8, 2, 2, 8, 0, true},
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Attention, testing::ValuesIn(shapes),
+                         [](const testing::TestParamInfo<Shape> &info) {
+                           return describe(info.param);
+                         });
+
+TEST(AttentionWithoutKeys, IsZero) {
+  AttentionCase c({1, 20, 0, 2, 2, 8, 8, false});
+  c.forward(0, c.forwardItems);
+  c.backward(0, c.backwardItems);
+  for (float value : contents({&c.result, &c.queryGrad}))
+    EXPECT_EQ(value, 0.0f);
+  for (float value : contents({&c.lse}))
+    EXPECT_EQ(value, -std::numeric_limits<float>::infinity());
+}
+
+TEST(AttentionSpecialValues, NotANumberReachesItsRowsOnly) {
+  AttentionCase c({1, 70, 70, 1, 1, 16, 16, true});
+  c.query.at(0, 40, 0, 3) = std::numeric_limits<float>::quiet_NaN();
+  c.forward(0, c.forwardItems);
+  for (int64_t t = 0; t < 70; ++t)
+    for (int64_t e = 0; e < 16; ++e)
+      EXPECT_EQ(std::isnan(c.result.at(0, t, 0, e)), t == 40) << t;
+}
+
+TEST(AttentionSpecialValues, LargeScoresDoNotOverflow) {
+  AttentionCase c({1, 70, 70, 1, 1, 16, 16, false});
+  for (int64_t i = 0; i < c.query.count(); ++i)
+    c.query.data()[i] *= 1000.0f;
+  c.forward(0, c.forwardItems);
+  c.backward(0, c.backwardItems);
+  Reference expected = computeReference(c);
+  // Scores of some thousands carry errors of 1e-4 of their own into p.
+  EXPECT_LE(largestError(c.result, expected.result), 1e-2);
+  EXPECT_LE(largestError(c.lse, expected.lse), tolerance(c.shape));
+  for (float value : contents({&c.queryGrad, &c.keyGrad, &c.valueGrad}))
+    EXPECT_TRUE(std::isfinite(value));
+}
+
+} // namespace
