@@ -1,0 +1,260 @@
+//===- FilesTest.cpp - safetensors, checksums, atomic files ---------------===//
+
+#include "Run.h"
+#include "checkpoint/SafeTensors.h"
+
+#include <gtest/gtest.h>
+
+using namespace honert;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// safetensors
+//===----------------------------------------------------------------------===//
+
+TEST(SafeTensors, what_is_written_is_read) {
+  test::Folder folder;
+  std::vector<float> a = {1, 2, 3, 4, 5, 6};
+  std::vector<int64_t> b = {-1};
+  std::vector<TensorSource> tensors = {
+      {"a \"quoted\"",
+       DType::f32,
+       DType::f32,
+       {2, 3},
+       reinterpret_cast<const char *>(a.data())},
+      {"empty", DType::i8, DType::i8, {0, 4}, nullptr},
+      {"b",
+       DType::i64,
+       DType::i64,
+       {},
+       reinterpret_cast<const char *>(b.data())}};
+  Checksum checksum;
+  ASSERT_TRUE(
+      writeSafeTensors(folder / "f", tensors, {{"format", "pt"}}, &checksum)
+          .ok());
+  SafeTensors file;
+  Status status = file.open(folder / "f");
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(file.tensors().size(), 3u);
+  const TensorView *view = file.find("a \"quoted\"");
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->shape, (Shape{2, 3}));
+  EXPECT_EQ(std::string(view->data, 24), test::bytesOf(a));
+  EXPECT_EQ(file.find("empty")->bytes, 0);
+  EXPECT_EQ(file.find("b")->shape, Shape());
+  EXPECT_FALSE(file.find("c"));
+  Checksum again;
+  std::string bytes = test::readFile(folder / "f");
+  again.add(bytes.data(), static_cast<int64_t>(bytes.size()));
+  EXPECT_EQ(again.value(), checksum.value());
+}
+
+TEST(SafeTensors, fp64_is_stored_as_fp32_on_request) {
+  test::Folder folder;
+  std::vector<double> a = {0.1, -2};
+  ASSERT_TRUE(writeSafeTensors(folder / "f",
+                               {{"a",
+                                 DType::f64,
+                                 DType::f32,
+                                 {2},
+                                 reinterpret_cast<const char *>(a.data())}},
+                               {})
+                  .ok());
+  SafeTensors file;
+  ASSERT_TRUE(file.open(folder / "f").ok());
+  EXPECT_EQ(std::string(file.find("a")->data, 8),
+            test::bytesOf(std::vector<float>{0.1f, -2}));
+}
+
+struct BadHeader {
+  const char *name;
+  std::string bytes;
+  const char *message;
+};
+
+class BadSafeTensors : public testing::TestWithParam<BadHeader> {};
+
+TEST_P(BadSafeTensors, are_refused_with_a_reason) {
+  test::Folder folder;
+  std::string path = folder / "f";
+  test::writeFile(path, GetParam().bytes);
+  SafeTensors file;
+  Status status = file.open(path);
+  EXPECT_EQ(status.exitCode(), 1);
+  EXPECT_EQ(status.message().rfind(path + ": ", 0), 0u);
+  EXPECT_EQ(status.message().find('\n'), std::string::npos);
+  EXPECT_NE(status.message().find(GetParam().message), std::string::npos)
+      << status.message();
+}
+
+std::string length(uint64_t bytes) {
+  return test::bytesOf(std::vector<uint64_t>{bytes});
+}
+
+/// A file of one tensor "a" with this description and 8 bytes of data.
+std::string one(const std::string &description) {
+  return test::safetensors("{\"a\":" + description + "}", std::string(8, '\0'));
+}
+
+#define ENTRY(dtype, shape, begin, end)                                        \
+  "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" begin      \
+  "," end "]}"
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadSafeTensors,
+    testing::Values(
+        BadHeader{"empty", "", "has 0 bytes"},
+        BadHeader{"seven_bytes", "1234567", "has 7 bytes"},
+        BadHeader{"length_zero", length(0), "expected '{'"},
+        BadHeader{"length_beyond_file", length(100) + "{}", "truncated"},
+        BadHeader{"length_beyond_cap", length(100000001) + "{}", "at most"},
+        BadHeader{"length_2_63", length(uint64_t{1} << 63) + "{}", "at most"},
+        BadHeader{"length_max", length(~uint64_t{0}) + "{}", "at most"},
+        BadHeader{"not_json", test::safetensors("hello", ""), "expected '{'"},
+        BadHeader{"array", test::safetensors("[]", ""), "expected '{'"},
+        BadHeader{"cut", test::safetensors("{\"a\":", ""), "byte 13"},
+        BadHeader{"more", test::safetensors("{} {}", ""), "continues"},
+        BadHeader{"trailing_byte", test::safetensors("{}", "x"),
+                  "1 bytes after the last tensor"},
+        BadHeader{"duplicate",
+                  test::safetensors(
+                      "{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"a\":" ENTRY(
+                          "F32", "[1]", "4", "8") "}",
+                      std::string(8, '\0')),
+                  "'a' appears twice"},
+        BadHeader{"metadata_number",
+                  test::safetensors("{\"__metadata__\":{\"a\":1}}", ""),
+                  "expected a string"},
+        BadHeader{"unknown_dtype", one(ENTRY("F8_E4M3", "[8]", "0", "8")),
+                  "tensor 'a' has dtype F8_E4M3, wanted F32"},
+        BadHeader{"unknown_key",
+                  one("{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],"
+                      "\"x\":1}"),
+                  "unknown key 'x'"},
+        BadHeader{"no_shape", one("{\"dtype\":\"F32\",\"data_offsets\":[0,8]}"),
+                  "wanted dtype, shape"},
+        BadHeader{"no_offsets", one("{\"dtype\":\"F32\",\"shape\":[2]}"),
+                  "two data_offsets"},
+        BadHeader{"three_offsets",
+                  one("{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4,"
+                      "8]}"),
+                  "two data_offsets"},
+        BadHeader{"negative", one(ENTRY("F32", "[-2]", "0", "8")),
+                  "whole number >= 0"},
+        BadHeader{"fraction", one(ENTRY("F32", "[2.0]", "0", "8")),
+                  "whole number"},
+        BadHeader{"reversed", one(ENTRY("F32", "[2]", "8", "0")),
+                  "bytes 8 to 0"},
+        BadHeader{"beyond", one(ENTRY("F32", "[2]", "4", "12")),
+                  "wanted a range within 8"},
+        BadHeader{"offset_max",
+                  one(ENTRY("F32", "[2]", "0", "18446744073709551615")),
+                  "wanted a range within 8"},
+        BadHeader{"wrong_size", one(ENTRY("F32", "[3]", "0", "8")),
+                  "has 8 bytes, wanted those of F32 of shape [3]"},
+        BadHeader{"product",
+                  one(ENTRY("F32", "[4294967296,4294967296]", "0", "8")),
+                  "wanted those of F32"},
+        BadHeader{"size_2_63",
+                  one(ENTRY("F32", "[9223372036854775808]", "0", "8")),
+                  "exceeds 63 bits"},
+        BadHeader{"hole", one(ENTRY("F32", "[1]", "4", "8")),
+                  "starts at byte 4 of the data, wanted 0"},
+        BadHeader{"short", one(ENTRY("F32", "[1]", "0", "4")),
+                  "4 bytes after the last tensor"},
+        BadHeader{"overlap",
+                  test::safetensors(
+                      "{\"a\":" ENTRY("F32", "[2]", "0", "8") ",\"b\":" ENTRY(
+                          "F32", "[1]", "4", "8") "}",
+                      std::string(8, '\0')),
+                  "no overlaps"},
+        BadHeader{"nesting",
+                  test::safetensors("{\"a\":" + std::string(100000, '['), ""),
+                  "header, byte"}),
+    [](const auto &info) { return info.param.name; });
+
+/// Every file that differs from a good one in a single byte or is cut
+/// somewhere is read or refused, never a crash.
+TEST(SafeTensors, any_damage_is_survived) {
+  test::Folder folder;
+  std::string good = one(ENTRY("F32", "[2]", "0", "8"));
+  test::writeFile(folder / "f", good);
+  ASSERT_TRUE(SafeTensors().open(folder / "f").ok());
+  for (size_t i = 0; i < good.size(); ++i) {
+    for (int flip : {0x01, 0x80, 0xff}) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ flip);
+      test::writeFile(folder / "f", bad);
+      (void)SafeTensors().open(folder / "f").ok();
+    }
+    test::writeFile(folder / "f", good.substr(0, i));
+    ASSERT_FALSE(SafeTensors().open(folder / "f").ok()) << i;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Checksum
+//===----------------------------------------------------------------------===//
+
+uint64_t checksumOf(const std::string &text) {
+  Checksum checksum;
+  checksum.add(text.data(), static_cast<int64_t>(text.size()));
+  return checksum.value();
+}
+
+TEST(Checksum, does_not_depend_on_how_bytes_arrive) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i)
+    text += static_cast<char>(i * 7);
+  for (size_t cut : {0, 1, 31, 32, 33, 500, 999}) {
+    Checksum parts;
+    parts.add(text.data(), static_cast<int64_t>(cut));
+    parts.add(text.data() + cut, static_cast<int64_t>(text.size() - cut));
+    EXPECT_EQ(parts.value(), checksumOf(text)) << cut;
+  }
+}
+
+TEST(Checksum, sees_every_bit_and_every_length) {
+  std::string text(200, '\0');
+  std::set<uint64_t> seen = {checksumOf(text)};
+  for (size_t bit = 0; bit < text.size() * 8; ++bit) {
+    std::string flipped = text;
+    flipped[bit / 8] = static_cast<char>(1 << bit % 8);
+    EXPECT_TRUE(seen.insert(checksumOf(flipped)).second) << bit;
+  }
+  for (size_t length = 0; length < text.size(); ++length)
+    EXPECT_TRUE(seen.insert(checksumOf(text.substr(0, length))).second);
+}
+
+//===----------------------------------------------------------------------===//
+// Atomic files
+//===----------------------------------------------------------------------===//
+
+TEST(AtomicFile, leaves_the_old_file_until_it_is_complete) {
+  test::Folder folder;
+  test::writeFile(folder / "f", "old");
+  {
+    AtomicFile file;
+    ASSERT_TRUE(file.create(folder / "f").ok());
+    ASSERT_TRUE(file.write("new", 3).ok());
+    EXPECT_EQ(test::readFile(folder / "f"), "old");
+  } // given up
+  EXPECT_EQ(test::readFile(folder / "f"), "old");
+  EXPECT_EQ(listFolder(folder.path).size(), 3u); // ".", "..", "f"
+  AtomicFile file;
+  ASSERT_TRUE(file.create(folder / "f").ok());
+  ASSERT_TRUE(file.write("new", 3).ok());
+  ASSERT_TRUE(file.commit().ok());
+  EXPECT_EQ(test::readFile(folder / "f"), "new");
+  EXPECT_EQ(listFolder(folder.path).size(), 3u);
+}
+
+TEST(AtomicFile, a_folder_that_is_missing_is_named) {
+  AtomicFile file;
+  Status status = file.create("/does/not/exist/f");
+  EXPECT_EQ(status.message(), "/does/not/exist/f: cannot be written: No such "
+                              "file or directory");
+}
+
+} // namespace
