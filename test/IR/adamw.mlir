@@ -1,0 +1,18 @@
+// RUN: hone-opt %s | FileCheck %s
+// RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
+// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
+
+// CHECK-LABEL: @example
+func.func @example(
+    %p: tensor<8x64xf32>, %g: tensor<8x64xf32>, %m: tensor<8x64xf32>, %v: tensor<8x64xf32>,
+    %lr: tensor<f32>, %wd: tensor<f32>, %t: tensor<i64>, %c: tensor<f32>) {
+  // CHECK: hone.adamw %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} lr %{{.+}} weight_decay %{{.+}} step %{{.+}} grad_scale %{{.+}} {beta1 = 9.000000e-01
+  // CHECK-SAME: : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64} : (tensor<8x64xf32>,
+  // CHECK-SAME: tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
+  // CHECK-SAME: tensor<f32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+  %p1, %m1, %v1 = hone.adamw %p, %g, %m, %v lr %lr weight_decay %wd step %t grad_scale %c
+      {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
+      : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>,
+        tensor<i64>, tensor<f32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+  return
+}

@@ -1,0 +1,35 @@
+// RUN: hone-opt %s | FileCheck %s
+// RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
+// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
+
+// CHECK-LABEL: @example
+func.func @example(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>, %v: tensor<2x16x2x64xf32>) {
+  // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} causal scale 1.250000e-01 : (tensor<2x16x4x64xf32>,
+  // CHECK-SAME: tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  %o, %lse = hone.attention %q, %k, %v causal scale 0.125
+      : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>,
+        tensor<2x4x16xf32>)
+  return
+}
+
+// CHECK-LABEL: @everything
+func.func @everything(
+    %q: tensor<2x16x4x64xf32>, %k: tensor<2x24x2x64xf32>, %v: tensor<2x24x2x32xf32>,
+    %m: tensor<1x4x16x24xf32>, %key: tensor<3xi64>) {
+  // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} mask %{{.+}} rng %{{.+}} causal scale 1.250000e-01 dropout 1.000000e-01 salt 5
+  // CHECK-SAME: : (tensor<2x16x4x64xf32>, tensor<2x24x2x64xf32>, tensor<2x24x2x32xf32>, tensor<1x4x16x24xf32>,
+  // CHECK-SAME: tensor<3xi64>) -> (tensor<2x16x4x32xf32>, tensor<2x4x16xf32>)
+  %o, %lse = hone.attention %q, %k, %v mask %m rng %key causal scale 0.125 dropout 1.0e-01 salt 5
+      : (tensor<2x16x4x64xf32>, tensor<2x24x2x64xf32>, tensor<2x24x2x32xf32>, tensor<1x4x16x24xf32>,
+      tensor<3xi64>) -> (tensor<2x16x4x32xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// CHECK-LABEL: @plain
+func.func @plain(%q: tensor<1x1x1x8xf32>, %k: tensor<1x3x1x8xf32>, %v: tensor<1x3x1x8xf32>) {
+  // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} scale 1.000000e+00 : (tensor<1x1x1x8xf32>,
+  // CHECK-SAME: tensor<1x3x1x8xf32>, tensor<1x3x1x8xf32>) -> (tensor<1x1x1x8xf32>, tensor<1x1x1xf32>)
+  %o, %lse = hone.attention %q, %k, %v scale 1.0 : (tensor<1x1x1x8xf32>, tensor<1x3x1x8xf32>,
+      tensor<1x3x1x8xf32>) -> (tensor<1x1x1x8xf32>, tensor<1x1x1xf32>)
+  return
+}

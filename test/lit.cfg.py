@@ -1,0 +1,31 @@
+"""lit configuration. Tests run in the build directory, with the tools of the build and of LLVM on PATH."""
+
+import os
+import shutil
+import sys
+
+import lit.formats
+
+config.name = "hone"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["fixtures", "golden", "python", "unit", "fuzz"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.hone_build_dir, "test")
+
+venv_python = os.path.join(config.hone_source_dir, ".venv", "bin", "python")
+python = venv_python if os.path.exists(venv_python) else sys.executable
+config.substitutions.append(("%python", python))
+config.substitutions.append(("%fixtures", os.path.join(config.test_source_root, "fixtures")))
+config.substitutions.append(("%source", config.hone_source_dir))
+
+build_bin = os.path.join(config.hone_build_dir, "bin")
+path = [build_bin, config.llvm_tools_dir, os.path.dirname(python), config.environment.get("PATH", "")]
+config.environment["PATH"] = os.pathsep.join(path)
+
+# A test that needs a tool or a module this build or machine lacks says `REQUIRES:` and is reported as unsupported.
+for tool in ("hone-opt", "hone-run", "honec", "hone-lsp-server"):
+    if shutil.which(tool, path=build_bin):
+        config.available_features.add(tool)
+if python == venv_python:
+    config.available_features.add("torch")
