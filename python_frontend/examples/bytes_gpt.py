@@ -1,6 +1,6 @@
 """A byte-level GPT of about 10M parameters: text needs no tokenizer, every byte is a token.
 
-    python -m hone export bytes_gpt.py:bytes_gpt --batch 8x256 -o bytes_gpt.hone
+python -m hone export bytes_gpt.py:bytes_gpt --batch 8x256 -o bytes_gpt.hone
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GPT-2 written by hand, in the style of nanoGPT: pre-norm blocks, fused attention, learned positions.
 
-    python -m hone export gpt2.py:gpt2 --batch 4x1024 -o gpt2.hone
-    python -m hone export gpt2.py:tiny -o tiny.hone
+python -m hone export gpt2.py:gpt2 --batch 4x1024 -o gpt2.hone
+python -m hone export gpt2.py:tiny -o tiny.hone
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ class Attention(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
-        heads = (part.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
-                 for part in self.qkv(x).split(width, dim=2))
+        heads = (
+            part.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+            for part in self.qkv(x).split(width, dim=2)
+        )
         y = F.scaled_dot_product_attention(*heads, dropout_p=self.dropout if self.training else 0.0, is_causal=True)
         return self.drop(self.proj(y.transpose(1, 2).reshape(batch, length, width)))
 

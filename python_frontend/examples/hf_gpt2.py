@@ -1,6 +1,6 @@
 """Hugging Face's GPT2LMHeadModel from a configuration; nothing is downloaded.
 
-    python -m hone export hf_gpt2.py:gpt2 --batch 4x1024 -o hf_gpt2.hone
+python -m hone export hf_gpt2.py:gpt2 --batch 4x1024 -o hf_gpt2.hone
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A Llama-style model: RMSNorm, rotary positions, grouped-query attention, SwiGLU, no biases, untied head.
 
-    python -m hone export llama.py:small --batch 4x512 -o llama.hone
+python -m hone export llama.py:small --batch 4x512 -o llama.hone
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Llama(nn.Module):
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """tokens [B, T] -> logits [B, T, vocab]."""
         x = self.embed(tokens)
-        cos, sin = self.cos[:tokens.shape[1]], self.sin[:tokens.shape[1]]
+        cos, sin = self.cos[: tokens.shape[1]], self.sin[: tokens.shape[1]]
         for block in self.blocks:
             x = block(x, cos, sin)
         return self.head(self.norm(x))

@@ -38,13 +38,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m hone", description="Exports PyTorch models as packages for honec.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
-    export = commands.add_parser("export", help="write a package", description=(
-        "FUNCTION is called without arguments, or with batch= and sequence= where --batch gives them, and returns a "
-        "hone.Training: model, loss function, example batch, optimizer."))
+    export = commands.add_parser(
+        "export",
+        help="write a package",
+        description=(
+            "FUNCTION is called without arguments, or with batch= and sequence= where --batch gives them, and returns "
+            "a hone.Training: model, loss function, example batch, optimizer."
+        ),
+    )
     export.add_argument("source", metavar="FILE.py:FUNCTION", help="where the model is made")
     export.add_argument("--batch", metavar="BxT", type=_batch, help="sequences and tokens of each, for instance 8x1024")
-    export.add_argument("--golden", metavar="N", type=_count, default=0,
-                        help="also write N training steps done by PyTorch (golden.safetensors), and the weights before them")
+    export.add_argument(
+        "--golden",
+        metavar="N",
+        type=_count,
+        default=0,
+        help="also write N training steps done by PyTorch (golden.safetensors), and the weights before them",
+    )
     export.add_argument("--weights", action="store_true", help="also write the present weights (model.safetensors)")
     export.add_argument("-o", metavar="PKG.hone", dest="out", help="the package; FUNCTION.hone by default")
     return parser
@@ -70,9 +80,19 @@ def _export(arguments: argparse.Namespace) -> str:
     training = _training(path, name, arguments.batch)
     from .api import export
 
-    return export(training.model, training.loss_fn, training.example_batch, training.optimizer,
-                  out=arguments.out or f"{name}.hone", init=training.init, golden=arguments.golden,
-                  name=training.name or name, clip=training.clip, roles=training.roles, weights=arguments.weights)
+    return export(
+        training.model,
+        training.loss_fn,
+        training.example_batch,
+        training.optimizer,
+        out=arguments.out or f"{name}.hone",
+        init=training.init,
+        golden=arguments.golden,
+        name=training.name or name,
+        clip=training.clip,
+        roles=training.roles,
+        weights=arguments.weights,
+    )
 
 
 def _training(path: str, name: str, batch: tuple[int, int] | None):

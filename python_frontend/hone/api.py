@@ -40,10 +40,19 @@ class Training:
     name: str | None = None
 
 
-def export(model: torch.nn.Module, loss_fn: Callable | None, example_batch: Sequence[torch.Tensor],
-           optimizer: OptimizerLike = None, out: str = "model.hone", init: Mapping[str, dict] | None = None, golden: int = 0,
-           name: str | None = None, clip: float | None = None, roles: Mapping[str, str] | None = None,
-           weights: bool = False) -> str:
+def export(
+    model: torch.nn.Module,
+    loss_fn: Callable | None,
+    example_batch: Sequence[torch.Tensor],
+    optimizer: OptimizerLike = None,
+    out: str = "model.hone",
+    init: Mapping[str, dict] | None = None,
+    golden: int = 0,
+    name: str | None = None,
+    clip: float | None = None,
+    roles: Mapping[str, str] | None = None,
+    weights: bool = False,
+) -> str:
     """Writes the package `out` and returns its path.
 
     loss_fn(model, *example_batch) gives the scalar loss; None: model(*example_batch) does. Shapes are those of the
@@ -53,8 +62,9 @@ def export(model: torch.nn.Module, loss_fn: Callable | None, example_batch: Sequ
         {"name": "adamw", "lr": 6e-4, "weight_decay": 0.1, "beta2": 0.95}. A parameter that a torch optimizer does not
         hold is not trained.
     clip: bound of the gradient's global norm.
-    init: how a fresh run fills parameters, from name pattern to {"dist": "normal", "mean": 0.0, "std": 0.02}, {"dist":
-        "uniform", "low", "high"}, {"dist": "constant", "value"} or {"dist": "file"}; inferred from the values otherwise.
+    init: how a fresh run fills parameters, from name pattern to {"dist": "normal", "mean": 0.0, "std": 0.02},
+        {"dist": "uniform", "low", "high"}, {"dist": "constant", "value"} or {"dist": "file"}; otherwise inferred from
+        the values.
     roles: from input name to "tokens" or "targets", or "" for neither. Without it, the first integer input is the
         tokens and a second one of the same shape the targets.
     weights: also write the model's present weights (model.safetensors).
@@ -79,30 +89,50 @@ def export(model: torch.nn.Module, loss_fn: Callable | None, example_batch: Sequ
     return out
 
 
-def build_graph(model: torch.nn.Module, captured: Capture, batch: Sequence[torch.Tensor], spec: OptimizerSpec | None,
-                init: Mapping[str, dict], roles: Mapping[str, str] | None, name: str) -> tuple[Graph, dict[str, torch.Tensor]]:
+def build_graph(
+    model: torch.nn.Module,
+    captured: Capture,
+    batch: Sequence[torch.Tensor],
+    spec: OptimizerSpec | None,
+    init: Mapping[str, dict],
+    roles: Mapping[str, str] | None,
+    name: str,
+) -> tuple[Graph, dict[str, torch.Tensor]]:
     """The forward graph of a captured program, and the buffers it reads from a file."""
     try:
         return _imported(model, captured, batch, spec, init, roles, name)
     except AliasedWrite as error:
         # Rare: in-place operators on overlapping views. torch rewrites them; named operators stay whole.
         if has_no_grad_region(captured):
-            raise HoneError(f"{error}, in a model with no_grad regions, which rewriting it would lose: write it without "
-                            "the underscore, or detach() instead of no_grad") from None
+            raise HoneError(
+                f"{error}, in a model with no_grad regions, which rewriting it would lose: write it without "
+                "the underscore, or detach() instead of no_grad"
+            ) from None
         functional = replace(captured, program=captured.program.run_decompositions({}))
         return _imported(model, functional, batch, spec, init, roles, name)
 
 
-def _imported(model: torch.nn.Module, captured: Capture, batch: Sequence[torch.Tensor], spec: OptimizerSpec | None,
-              init: Mapping[str, dict], roles: Mapping[str, str] | None, name: str) -> tuple[Graph, dict[str, torch.Tensor]]:
+def _imported(
+    model: torch.nn.Module,
+    captured: Capture,
+    batch: Sequence[torch.Tensor],
+    spec: OptimizerSpec | None,
+    init: Mapping[str, dict],
+    roles: Mapping[str, str] | None,
+    name: str,
+) -> tuple[Graph, dict[str, torch.Tensor]]:
     b = Builder()
     used = used_parameters(captured)
-    parameters = {fqn: _parameter(b, fqn, tensor, model, captured, spec, init, fqn in used)
-                  for fqn, tensor in captured.parameters.items()}
+    parameters = {
+        fqn: _parameter(b, fqn, tensor, model, captured, spec, init, fqn in used)
+        for fqn, tensor in captured.parameters.items()
+    }
     input_roles = _roles(captured.inputs, batch, roles)
     taken = {*parameters, *captured.buffers, "rng"}
-    inputs = [b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn, role=role)
-              for fqn, x, role in zip(captured.inputs, batch, input_roles)]
+    inputs = [
+        b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn, role=role)
+        for fqn, x, role in zip(captured.inputs, batch, input_roles)
+    ]
     importer = Importer(b, captured)
     loss = importer.run(parameters, inputs)
     if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
@@ -111,8 +141,16 @@ def _imported(model: torch.nn.Module, captured: Capture, batch: Sequence[torch.T
     return _finished(b, b.cast(loss, "f32"), spec, name), importer.constants
 
 
-def _parameter(b: Builder, fqn: str, tensor: torch.nn.Parameter, model: torch.nn.Module, captured: Capture,
-               spec: OptimizerSpec | None, init: Mapping[str, dict], used: bool) -> Value:
+def _parameter(
+    b: Builder,
+    fqn: str,
+    tensor: torch.nn.Parameter,
+    model: torch.nn.Module,
+    captured: Capture,
+    spec: OptimizerSpec | None,
+    init: Mapping[str, dict],
+    used: bool,
+) -> Value:
     type = type_of(tensor, f"parameter '{fqn}'")
     trained = tensor.requires_grad and used and (spec is None or fqn in spec.group_of)
     facts: dict[str, Any] = {"aliases": captured.aliases[fqn], "requires_grad": trained}
@@ -148,8 +186,10 @@ def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) ->
         return numbers.setdefault(value.id, Value(len(numbers), value.type))
 
     arguments = tuple(replace(a, value=renumbered(a.value)) for a in arguments)
-    ops = tuple(replace(op, operands=tuple(map(renumbered, op.operands)), results=tuple(map(renumbered, op.results)))
-                for op in ops)
+    ops = tuple(
+        replace(op, operands=tuple(map(renumbered, op.operands)), results=tuple(map(renumbered, op.results)))
+        for op in ops
+    )
     return Graph(name, arguments, ops, renumbered(loss), spec.attribute if spec else None)
 
 
@@ -190,11 +230,20 @@ def _roles(names: Sequence[str], batch: Sequence[torch.Tensor], given: Mapping[s
     return roles
 
 
-def _golden(graph: Graph, model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor],
-            optimizer: OptimizerLike, spec: OptimizerSpec | None, steps: int) -> dict[str, torch.Tensor]:
+def _golden(
+    graph: Graph,
+    model: torch.nn.Module,
+    loss_fn: Callable | None,
+    batch: Sequence[torch.Tensor],
+    optimizer: OptimizerLike,
+    spec: OptimizerSpec | None,
+    steps: int,
+) -> dict[str, torch.Tensor]:
     if any(argument.kind == "rng" for argument in graph.arguments):
-        raise HoneError("golden: the model draws random numbers (dropout), and no two frameworks draw the same ones; "
-                        "export it with dropout 0")
+        raise HoneError(
+            "golden: the model draws random numbers (dropout), and no two frameworks draw the same ones; "
+            "export it with dropout 0"
+        )
     inputs = [argument for argument in graph.arguments if argument.kind == "input"]
     shifts = {i: ROLES.index(argument.role) for i, argument in enumerate(inputs) if argument.role}
     bounds = [argument.vocab for argument in inputs if argument.role and argument.vocab]

@@ -12,7 +12,6 @@ from typing import Iterable, Sequence
 from .errors import HoneError
 from .graph import Argument, Attribute, Dense, Enum, Location, Op, Segments, Type, Value, is_float
 
-
 # Ops that make no new elements.
 _MOVES = {"reshape", "transpose", "broadcast", "slice", "concat"}
 
@@ -56,7 +55,9 @@ class Builder:
         """Whether the value depends on a parameter that wants a gradient."""
         return value.id in self._differentiable
 
-    def op(self, name: str, operands: Sequence[Value], results: Sequence[Type], **attributes: Attribute) -> tuple[Value, ...]:
+    def op(
+        self, name: str, operands: Sequence[Value], results: Sequence[Type], **attributes: Attribute
+    ) -> tuple[Value, ...]:
         values = tuple(self._value(type) for type in results)
         self.ops.append(Op(name, tuple(operands), values, tuple(attributes.items()), self.location))
         if name != "stop_gradient" and any(operand.id in self._differentiable for operand in operands):
@@ -179,7 +180,9 @@ class Builder:
         if not any(low) and not any(high):
             return x
         shape = tuple(size + a + b for size, a, b in zip(x.shape, low, high))
-        return self.op("pad", (x,), (Type(x.dtype, shape),), low=tuple(low), high=tuple(high), interior=(0,) * x.rank)[0]
+        return self.op("pad", (x,), (Type(x.dtype, shape),), low=tuple(low), high=tuple(high), interior=(0,) * x.rank)[
+            0
+        ]
 
     def concat(self, inputs: Sequence[Value], dim: int) -> Value:
         if len(inputs) == 1:
@@ -200,22 +203,36 @@ class Builder:
         return x
 
     def argmax(self, x: Value, dim: int) -> Value:
-        return self.op("argmax", (x,), (Type("i64", x.shape[:dim] + x.shape[dim + 1:]),), dim=dim)[0]
+        return self.op("argmax", (x,), (Type("i64", x.shape[:dim] + x.shape[dim + 1 :]),), dim=dim)[0]
 
     def cumsum(self, x: Value, dim: int) -> Value:
         return self.op("cumsum", (x,), (x.type,), dim=dim)[0]
 
-    def dot_general(self, lhs: Value, rhs: Value, batch: tuple[Sequence[int], Sequence[int]],
-                    contract: tuple[Sequence[int], Sequence[int]]) -> Value:
+    def dot_general(
+        self,
+        lhs: Value,
+        rhs: Value,
+        batch: tuple[Sequence[int], Sequence[int]],
+        contract: tuple[Sequence[int], Sequence[int]],
+    ) -> Value:
         """Result dimensions: batch, free of lhs, free of rhs."""
         for a, b in list(zip(*batch)) + list(zip(*contract)):
             if lhs.shape[a] != rhs.shape[b]:
                 raise HoneError(f"cannot contract {list(lhs.shape)} with {list(rhs.shape)}")
-        free = [[size for d, size in enumerate(x.shape) if d not in tuple(batch[i]) + tuple(contract[i])]
-                for i, x in enumerate((lhs, rhs))]
+        free = [
+            [size for d, size in enumerate(x.shape) if d not in tuple(batch[i]) + tuple(contract[i])]
+            for i, x in enumerate((lhs, rhs))
+        ]
         shape = tuple([lhs.shape[d] for d in batch[0]] + free[0] + free[1])
-        return self.op("dot_general", (lhs, rhs), (Type(lhs.dtype, shape),), lhs_batch=tuple(batch[0]),
-                       rhs_batch=tuple(batch[1]), lhs_contract=tuple(contract[0]), rhs_contract=tuple(contract[1]))[0]
+        return self.op(
+            "dot_general",
+            (lhs, rhs),
+            (Type(lhs.dtype, shape),),
+            lhs_batch=tuple(batch[0]),
+            rhs_batch=tuple(batch[1]),
+            lhs_contract=tuple(contract[0]),
+            rhs_contract=tuple(contract[1]),
+        )[0]
 
     def embedding(self, table: Value, ids: Value) -> Value:
         return self.op("embedding", (table, ids), (Type(table.dtype, ids.shape + (table.shape[1],)),))[0]
@@ -235,14 +252,22 @@ class Builder:
         operands = (x,) if scale is None else (x, scale)
         return self.op("rms_norm", operands, (x.type, Type(x.dtype, x.shape[:-1])), eps=float(eps))[0]
 
-    def cross_entropy(self, logits: Value, targets: Value, reduction: str, ignore_index: int, smoothing: float) -> Value:
+    def cross_entropy(
+        self, logits: Value, targets: Value, reduction: str, ignore_index: int, smoothing: float
+    ) -> Value:
         loss = Type(logits.dtype, targets.shape if reduction == "none" else ())
-        return self.op("cross_entropy", (logits, targets), (loss, Type(logits.dtype, targets.shape)),
-                       reduction=Enum("reduction", reduction), ignore_index=ignore_index,
-                       label_smoothing=float(smoothing))[0]
+        return self.op(
+            "cross_entropy",
+            (logits, targets),
+            (loss, Type(logits.dtype, targets.shape)),
+            reduction=Enum("reduction", reduction),
+            ignore_index=ignore_index,
+            label_smoothing=float(smoothing),
+        )[0]
 
-    def attention(self, query: Value, key: Value, value: Value, mask: Value | None, causal: bool, scale: float,
-                  dropout: float) -> Value:
+    def attention(
+        self, query: Value, key: Value, value: Value, mask: Value | None, causal: bool, scale: float, dropout: float
+    ) -> Value:
         """query [B, T, H, D], key [B, S, G, D], value [B, S, G, E], mask [B or 1, H or 1, T, S] -> [B, T, H, E]."""
         batch, length, heads, _ = query.shape
         operands, attributes = [query, key, value], {"scale": float(scale)}

@@ -60,8 +60,14 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
     if any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda")):
         raise HoneError("export: called under torch.autocast; precision is chosen when compiling, export outside it")
     with contextlib.ExitStack() as stack:
-        for context in (_training(model), single_attention(model), _refusing_custom_gradients(), _whole_stack_traces(),
-                        warnings.catch_warnings(), _OwnParametersOnly(model)):
+        for context in (
+            _training(model),
+            single_attention(model),
+            _refusing_custom_gradients(),
+            _whole_stack_traces(),
+            warnings.catch_warnings(),
+            _OwnParametersOnly(model),
+        ):
             stack.enter_context(context)
         warnings.simplefilter("ignore")
         try:
@@ -73,9 +79,17 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
     parameters = dict(model.named_parameters())
     canonical = {id(tensor): name for name, tensor in parameters.items()}
     names = {name: canonical[id(tensor)] for name, tensor in model.named_parameters(remove_duplicate=False)}
-    aliases = {name: tuple(other for other, first in names.items() if first == name and other != name) for name in parameters}
-    return Capture(program, parameters, aliases, names, dict(model.named_buffers(remove_duplicate=False)),
-                   _input_names(model, loss_fn, len(batch)))
+    aliases = {
+        name: tuple(other for other, first in names.items() if first == name and other != name) for name in parameters
+    }
+    return Capture(
+        program,
+        parameters,
+        aliases,
+        names,
+        dict(model.named_buffers(remove_duplicate=False)),
+        _input_names(model, loss_fn, len(batch)),
+    )
 
 
 @contextlib.contextmanager
@@ -97,8 +111,10 @@ def _refusing_custom_gradients() -> Iterator[None]:
     """A custom autograd.Function would lose its backward in a forward graph: better refused by name."""
 
     def apply(cls, *args, **kwargs):
-        raise HoneError(f"custom autograd.Function '{cls.__name__}' is not supported: only its forward would be captured, "
-                        "and the gradient of that may differ from its backward")
+        raise HoneError(
+            f"custom autograd.Function '{cls.__name__}' is not supported: only its forward would be captured, "
+            "and the gradient of that may differ from its backward"
+        )
 
     original = torch.autograd.Function.__dict__["apply"]
     torch.autograd.Function.apply = classmethod(apply)
@@ -117,9 +133,16 @@ class _OwnParametersOnly(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         for x in pytree.tree_leaves((args, kwargs)):
-            if isinstance(x, torch.nn.Parameter) and x.requires_grad and id(x) not in self._own and not isinstance(x, FakeTensor):
-                raise HoneError(f"loss_fn: a parameter of shape {list(x.shape)} is not part of the model: register the "
-                                "module that holds it as a submodule")
+            if (
+                isinstance(x, torch.nn.Parameter)
+                and x.requires_grad
+                and id(x) not in self._own
+                and not isinstance(x, FakeTensor)
+            ):
+                raise HoneError(
+                    f"loss_fn: a parameter of shape {list(x.shape)} is not part of the model: register the "
+                    "module that holds it as a submodule"
+                )
         return function(*args, **(kwargs or {}))
 
 
@@ -133,8 +156,10 @@ def _whole_stack_traces() -> Iterator[None]:
         return
 
     def frames_below_wrapper(self, summary):
-        first = next((i for i, frame in enumerate(summary) if frame.filename == __file__ and frame.name == "forward"), None)
-        return original(self, summary) if first is None else traceback.StackSummary.from_list(summary[first + 1:])
+        first = next(
+            (i for i, frame in enumerate(summary) if frame.filename == __file__ and frame.name == "forward"), None
+        )
+        return original(self, summary) if first is None else traceback.StackSummary.from_list(summary[first + 1 :])
 
     setattr(tracer, name, frames_below_wrapper)
     try:
@@ -149,8 +174,11 @@ def _first_line(error: Exception) -> str:
 
 def _where(error: Exception) -> str:
     """The innermost line of the traceback outside torch and this package."""
-    frames = [(frame.filename, frame.lineno) for frame in inspect.getinnerframes(error.__traceback__)] \
-        if error.__traceback__ else []
+    frames = (
+        [(frame.filename, frame.lineno) for frame in inspect.getinnerframes(error.__traceback__)]
+        if error.__traceback__
+        else []
+    )
     place = user_frame(frames)
     return f" (at {place[0]}:{place[1]})" if place else ""
 

@@ -127,7 +127,7 @@ def dense(constant: Dense) -> str:
     if len(set(texts)) == 1:
         return f"dense<{texts[0]}> : {type}"
     for size in reversed(type.shape):
-        texts = ["[" + ", ".join(texts[i:i + size]) + "]" for i in range(0, len(texts), size)]
+        texts = ["[" + ", ".join(texts[i : i + size]) + "]" for i in range(0, len(texts), size)]
     return f"dense<{texts[0]}> : {type}"
 
 

@@ -21,8 +21,15 @@ class Feed:
     vocab: int
 
 
-def golden_steps(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor], optimizer: OptimizerLike,
-                 clip: float | None, steps: int, feed: Feed | None) -> dict[str, torch.Tensor]:
+def golden_steps(
+    model: torch.nn.Module,
+    loss_fn: Callable | None,
+    batch: Sequence[torch.Tensor],
+    optimizer: OptimizerLike,
+    clip: float | None,
+    steps: int,
+    feed: Feed | None,
+) -> dict[str, torch.Tensor]:
     """Tensors of the golden file:
 
     tokens [steps * B * T + 1] i32, a random stream; step i takes ids from i * B * T on, targets one later
@@ -38,19 +45,26 @@ def golden_steps(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequen
         generator = torch.Generator().manual_seed(_STREAM_SEED)
         tokens = torch.randint(feed.vocab, (steps * size + 1,), generator=generator)
         result["tokens"] = tokens.int()
-        batches = [_step_batch(batch, feed, tokens[i * size:(i + 1) * size + 1]) for i in range(steps)]
+        batches = [_step_batch(batch, feed, tokens[i * size : (i + 1) * size + 1]) for i in range(steps)]
     for suffix, dtype in (("", torch.float32), ("_f64", torch.float64)):
         result |= _run(model, loss_fn, batches, optimizer, clip, suffix, dtype)
     return result
 
 
 def _step_batch(batch: Sequence[torch.Tensor], feed: Feed, stream: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    ids = lambda i, like: stream[feed.shifts[i]:feed.shifts[i] + like.numel()].reshape(like.shape).to(like.dtype)
+    ids = lambda i, like: stream[feed.shifts[i] : feed.shifts[i] + like.numel()].reshape(like.shape).to(like.dtype)
     return tuple(ids(i, like) if i in feed.shifts else like for i, like in enumerate(batch))
 
 
-def _run(model: torch.nn.Module, loss_fn: Callable | None, batches: list[tuple[torch.Tensor, ...]],
-         optimizer: OptimizerLike, clip: float | None, suffix: str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+def _run(
+    model: torch.nn.Module,
+    loss_fn: Callable | None,
+    batches: list[tuple[torch.Tensor, ...]],
+    optimizer: OptimizerLike,
+    clip: float | None,
+    suffix: str,
+    dtype: torch.dtype,
+) -> dict[str, torch.Tensor]:
     twin = copy.deepcopy(model).to(dtype)
     if not twin.training:  # as capture does
         twin.train()

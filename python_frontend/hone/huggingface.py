@@ -1,8 +1,8 @@
 """Makes Hugging Face models call one attention operator while they are captured.
 
 Under tracing, transformers materialises a boolean mask where eager execution would pass `is_causal`, and takes every
-position tensor for packed sequences, since it cannot look at values. Here its attention and mask functions are replaced,
-through its own registries, by ones that decide from shapes alone.
+position tensor for packed sequences, since it cannot look at values. Here its attention and mask functions are
+replaced, through its own registries, by ones that decide from shapes alone.
 """
 
 from __future__ import annotations
@@ -23,14 +23,30 @@ def _attention(module, query, key, value, attention_mask, dropout=0.0, scaling=N
             raise NotImplementedError(f"attention with {name} is not supported")
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     result = torch.nn.functional.scaled_dot_product_attention(
-        query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=scaling,
+        query,
+        key,
+        value,
+        attn_mask=attention_mask,
+        dropout_p=dropout,
+        scale=scaling,
         is_causal=bool(causal) and attention_mask is None and query.shape[2] > 1,
-        enable_gqa=query.shape[1] != key.shape[1])
+        enable_gqa=query.shape[1] != key.shape[1],
+    )
     return result.transpose(1, 2).contiguous(), None
 
 
-def _mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, attention_mask=None, local_size=None,
-          allow_is_causal_skip=True, allow_is_bidirectional_skip=False, **options):
+def _mask(
+    batch_size,
+    q_length,
+    kv_length,
+    q_offset=0,
+    kv_offset=0,
+    attention_mask=None,
+    local_size=None,
+    allow_is_causal_skip=True,
+    allow_is_bidirectional_skip=False,
+    **options,
+):
     """None where the mask is plainly causal or plainly full, else the boolean mask [B, 1, T, S]."""
     from transformers.masking_utils import sdpa_mask
 
@@ -41,10 +57,23 @@ def _mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, attention_ma
         return None
     if attention_mask is not None and attention_mask.shape == (batch_size, kv_length) and (causal or full):
         present = attention_mask.bool()[:, None, None, :].expand(batch_size, 1, q_length, kv_length)
-        return present & torch.ones(q_length, kv_length, dtype=torch.bool, device=present.device).tril() if causal else present
-    return sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset,
-                     kv_offset=kv_offset, attention_mask=attention_mask, local_size=local_size,
-                     allow_is_causal_skip=False, allow_is_bidirectional_skip=False, **options)
+        return (
+            present & torch.ones(q_length, kv_length, dtype=torch.bool, device=present.device).tril()
+            if causal
+            else present
+        )
+    return sdpa_mask(
+        batch_size=batch_size,
+        q_length=q_length,
+        kv_length=kv_length,
+        q_offset=q_offset,
+        kv_offset=kv_offset,
+        attention_mask=attention_mask,
+        local_size=local_size,
+        allow_is_causal_skip=False,
+        allow_is_bidirectional_skip=False,
+        **options,
+    )
 
 
 def _attends_through_interface(model: torch.nn.Module) -> bool:

@@ -18,8 +18,14 @@ from .source import frames_of, user_frame
 from .structured import has_equal_halves, structured_constant
 
 DTYPES = {
-    torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16",
-    torch.int64: "i64", torch.int32: "i32", torch.int8: "i8", torch.bool: "i1",
+    torch.float64: "f64",
+    torch.float32: "f32",
+    torch.bfloat16: "bf16",
+    torch.float16: "f16",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.int8: "i8",
+    torch.bool: "i1",
 }
 
 # Arguments of ATen overloads that say nothing about values.
@@ -48,13 +54,20 @@ def type_of(tensor: torch.Tensor, what: str) -> Type:
 def used_parameters(captured: Capture) -> set[str]:
     """Canonical names of the parameters the graph reads."""
     nodes = {node.name: node for node in captured.program.graph.nodes if node.op == "placeholder"}
-    return {captured.names[local_name(spec.target)] for spec in captured.program.graph_signature.input_specs
-            if spec.kind == InputKind.PARAMETER and nodes[spec.arg.name].users}
+    return {
+        captured.names[local_name(spec.target)]
+        for spec in captured.program.graph_signature.input_specs
+        if spec.kind == InputKind.PARAMETER and nodes[spec.arg.name].users
+    }
 
 
 def has_no_grad_region(captured: Capture) -> bool:
-    return any(str(node.target) == "wrap_with_set_grad_enabled" for module in captured.program.graph_module.modules()
-               if isinstance(module, GraphModule) for node in module.graph.nodes)
+    return any(
+        str(node.target) == "wrap_with_set_grad_enabled"
+        for module in captured.program.graph_module.modules()
+        if isinstance(module, GraphModule)
+        for node in module.graph.nodes
+    )
 
 
 class Importer:
@@ -201,8 +214,14 @@ class Importer:
         if root in self._pinned:
             raise HoneError(f"aten.{name} changes {self._pinned[root]} in place, which is not supported")
         for other in env:
-            if other not in same and self._root(other) is root and any(order[user] > order[node] for user in other.users):
-                raise AliasedWrite(_placed(node, f"aten.{name} changes a tensor that is read later through another view"))
+            if (
+                other not in same
+                and self._root(other) is root
+                and any(order[user] > order[node] for user in other.users)
+            ):
+                raise AliasedWrite(
+                    _placed(node, f"aten.{name} changes a tensor that is read later through another view")
+                )
         target = bound["self"]
         result = self.b.cast(TABLE[functional](self.b, **bound), target.dtype)
         if result.shape != target.shape:
@@ -251,8 +270,11 @@ def _flat(value) -> list:
 
 
 def _name(node: Node) -> str:
-    return str(node.target) if not callable(node.target) or hasattr(node.target, "_schema") else \
-        getattr(node.target, "__name__", str(node.target))
+    return (
+        str(node.target)
+        if not callable(node.target) or hasattr(node.target, "_schema")
+        else getattr(node.target, "__name__", str(node.target))
+    )
 
 
 def _location(node: Node) -> Location:

@@ -1,10 +1,10 @@
 """How a fresh run fills each parameter: given by the user, or inferred from the values the parameter has.
 
-Inference is honest about what it sees. A constant tensor is that constant. Where the parameter belongs to a module whose
-own initialisation is known (nn.Linear, nn.Embedding), that law is taken if the sample agrees with it: mean and standard
-deviation within 4 standard errors, and for a uniform law no value outside its bounds. Anything else is fitted: the shape
-by the sample's kurtosis, the numbers as the shortest decimals within 3 standard errors, so that weights drawn with
-std=0.02 give 0.02. Single rows set apart, such as an embedding's zeroed padding row, are not seen.
+Inference is honest about what it sees. A constant tensor is that constant. Where the parameter belongs to a module
+whose own initialisation is known (nn.Linear, nn.Embedding), that law is taken if the sample agrees with it: mean and
+standard deviation within 4 standard errors, and for a uniform law no value outside its bounds. Anything else is fitted:
+the shape by the sample's kurtosis, the numbers as the shortest decimals within 3 standard errors, so that weights drawn
+with std=0.02 give 0.02. Rows set apart, such as an embedding's zeroed padding row, are not seen.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ def checked_spec(spec: dict, where: str) -> dict:
         raise HoneError(f"{where}: dist is {dist!r}, expected one of {', '.join(_DISTRIBUTIONS)}")
     fields = _DISTRIBUTIONS[dist]
     if set(spec) != {"dist", *fields}:
-        raise HoneError(f"{where}: has {', '.join(sorted(set(spec) - {'dist'})) or 'nothing'}, "
-                        f"expected {', '.join(fields) or 'nothing'} for dist '{dist}'")
+        raise HoneError(
+            f"{where}: has {', '.join(sorted(set(spec) - {'dist'})) or 'nothing'}, "
+            f"expected {', '.join(fields) or 'nothing'} for dist '{dist}'"
+        )
     return {"dist": dist} | {field: float(spec[field]) for field in fields}
 
 

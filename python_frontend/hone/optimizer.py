@@ -1,10 +1,10 @@
 """Reads an optimizer: a torch optimizer object or a dictionary, into the `hone.optimizer` attribute.
 
-    {"name": "adamw", "lr", "weight_decay", "beta1", "beta2", "eps", "maximize", "clip", "groups": [{"lr_scale", "decay_scale"}]}
+    {"name": "adamw", "lr", "weight_decay", "beta1", "beta2", "eps", "maximize", "clip", "groups": [...]}
     {"name": "sgd", "lr", "weight_decay", "momentum", "nesterov", "maximize", "clip", "groups": [...]}
 
-`lr` and `weight_decay` are the largest over the groups; a group's own value is that times its scale. `clip`, the bound of
-the gradient's global norm, and the flags are present only where they are set.
+A group is {"lr_scale", "decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value
+is that times its scale. `clip`, the bound of the gradient's global norm, and the flags are there only where set.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class OptimizerSpec:
     group_of: dict[str, int]
 
 
-def read_optimizer(optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter], clip: float | None) -> OptimizerSpec | None:
+def read_optimizer(
+    optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter], clip: float | None
+) -> OptimizerSpec | None:
     """`parameters`: the model's, by canonical name. Raises HoneError naming what is not supported."""
     if clip is not None and not clip > 0:
         raise HoneError(f"clip: is {clip}, expected a positive norm")
@@ -67,11 +69,15 @@ def _from_dict(spec: dict) -> tuple[str, dict]:
         options["beta1"], options["beta2"] = options.pop("betas")
     unknown = set(options) - set(_DEFAULTS[name]) - {"name", "clip"}
     if unknown:
-        raise HoneError(f"optimizer: {name} has no option '{sorted(unknown)[0]}', expected {', '.join(_DEFAULTS[name])}")
+        raise HoneError(
+            f"optimizer: {name} has no option '{sorted(unknown)[0]}', expected {', '.join(_DEFAULTS[name])}"
+        )
     return name, _DEFAULTS[name] | {k: v for k, v in options.items() if k not in ("name", "clip")}
 
 
-def _from_torch(optimizer: torch.optim.Optimizer, parameters: dict[str, torch.nn.Parameter]) -> tuple[str, list[dict], dict[str, int]]:
+def _from_torch(
+    optimizer: torch.optim.Optimizer, parameters: dict[str, torch.nn.Parameter]
+) -> tuple[str, list[dict], dict[str, int]]:
     kind = type(optimizer)
     if kind not in (torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD):
         raise HoneError(f"optimizer: {kind.__name__} is not supported, only AdamW, SGD, and Adam without weight decay")
@@ -94,7 +100,11 @@ def _from_torch(optimizer: torch.optim.Optimizer, parameters: dict[str, torch.nn
 
 def _options(kind: type, group: dict) -> dict:
     number = lambda x: x.item() if isinstance(x, torch.Tensor) else x
-    options = {"lr": number(group["lr"]), "weight_decay": group["weight_decay"], "maximize": bool(group.get("maximize"))}
+    options = {
+        "lr": number(group["lr"]),
+        "weight_decay": group["weight_decay"],
+        "maximize": bool(group.get("maximize")),
+    }
     if kind is torch.optim.SGD:
         return options | {"momentum": group["momentum"], "nesterov": bool(group["nesterov"])}
     beta1, beta2 = map(number, group["betas"])
@@ -106,12 +116,16 @@ def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
     for option in _SHARED[name]:
         values = {group[option] for group in groups}
         if len(values) > 1:
-            raise HoneError(f"optimizer: groups differ in {option} ({', '.join(map(str, sorted(values)))}), "
-                            "only lr and weight_decay may differ")
+            raise HoneError(
+                f"optimizer: groups differ in {option} ({', '.join(map(str, sorted(values)))}), "
+                "only lr and weight_decay may differ"
+            )
         shared[option] = values.pop()
     for option, number in [*shared.items(), *((k, g[k]) for g in groups for k in ("lr", "weight_decay"))]:
         if not isinstance(number, bool) and not 0 <= number < (1 if option.startswith("beta") else float("inf")):
-            raise HoneError(f"optimizer: {option} is {number}, expected " + ("[0, 1)" if option.startswith("beta") else ">= 0"))
+            raise HoneError(
+                f"optimizer: {option} is {number}, expected " + ("[0, 1)" if option.startswith("beta") else ">= 0")
+            )
     base = {option: float(max(group[option] for group in groups)) for option in ("lr", "weight_decay")}
     scale = lambda group, option: float(group[option]) / base[option] if base[option] else 1.0
     result = {"name": name, **base}
@@ -123,8 +137,9 @@ def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
     return result
 
 
-def rebuild(optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter],
-            copies: dict[str, torch.nn.Parameter]) -> torch.optim.Optimizer:
+def rebuild(
+    optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter], copies: dict[str, torch.nn.Parameter]
+) -> torch.optim.Optimizer:
     """The user's optimizer, fresh, over copies of the model's parameters (both by canonical name)."""
     if isinstance(optimizer, torch.optim.Optimizer):
         name_of = {id(tensor): fqn for fqn, tensor in parameters.items()}

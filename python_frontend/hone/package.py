@@ -19,7 +19,16 @@ from .graph import Argument, Graph, Type
 SCHEMA = 1
 
 # Names of element types in a safetensors header.
-SAFETENSORS_DTYPES = {"f64": "F64", "f32": "F32", "bf16": "BF16", "f16": "F16", "i64": "I64", "i32": "I32", "i8": "I8", "i1": "BOOL"}
+SAFETENSORS_DTYPES = {
+    "f64": "F64",
+    "f32": "F32",
+    "bf16": "BF16",
+    "f16": "F16",
+    "i64": "I64",
+    "i32": "I32",
+    "i8": "I8",
+    "i1": "BOOL",
+}
 
 GRAPH, MANIFEST = "graph.mlir", "manifest.json"
 
@@ -106,8 +115,11 @@ def write_safetensors(path: str, tensors: Mapping[str, Tensor]) -> None:
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for name, tensor in tensors.items():
         size = len(tensor.data)
-        header[name] = {"dtype": SAFETENSORS_DTYPES[tensor.type.dtype], "shape": list(tensor.type.shape),
-                        "data_offsets": [offset, offset + size]}
+        header[name] = {
+            "dtype": SAFETENSORS_DTYPES[tensor.type.dtype],
+            "shape": list(tensor.type.shape),
+            "data_offsets": [offset, offset + size],
+        }
         offset += size
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)

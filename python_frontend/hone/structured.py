@@ -19,8 +19,12 @@ def structured_constant(b: Builder, tensor: torch.Tensor, type: Type) -> Value |
     if tensor.ndim < 2:
         return None
     ones = torch.ones(tensor.shape[-2:], dtype=tensor.dtype, device=tensor.device)
-    for predicate, triangle in (("ge", torch.tril(ones)), ("lt", torch.triu(ones, 1)), ("le", torch.triu(ones)),
-                                ("gt", torch.tril(ones, -1))):
+    for predicate, triangle in (
+        ("ge", torch.tril(ones)),
+        ("lt", torch.triu(ones, 1)),
+        ("le", torch.triu(ones)),
+        ("gt", torch.tril(ones, -1)),
+    ):
         if bool((tensor == triangle).all()):
             index = Type("i64", type.shape)
             rows, columns = b.iota(tensor.ndim - 2, index), b.iota(tensor.ndim - 1, index)

@@ -10,8 +10,8 @@ from .errors import HoneError
 def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
     """Copies the parameters in the safetensors file `path` into `model`, in place, and returns it.
 
-    Strict: every parameter of the model must be in the file under one of its names, with its shape, and nothing else may
-    be there but buffers of the model. Tied parameters are one tensor before and after. Values are converted to the
+    Strict: every parameter of the model must be in the file under one of its names, with its shape, and nothing else
+    may be there but buffers of the model. Tied parameters are one tensor before and after. Values are converted to the
     parameter's element type and device. Raises HoneError, before anything is changed, where the two do not fit.
 
     The same without this package: `model.load_state_dict(safetensors.torch.load_file(path), strict=False)`; tied names
@@ -34,7 +34,9 @@ def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
             raise HoneError(f"{path}: has no tensor '{name}', a parameter of the model")
         shape = tuple(tensors[held[0]].shape)
         if shape != tuple(parameter.shape):
-            raise HoneError(f"{path}: tensor '{held[0]}' has shape {list(shape)}, the model's has {list(parameter.shape)}")
+            raise HoneError(
+                f"{path}: tensor '{held[0]}' has shape {list(shape)}, the model's has {list(parameter.shape)}"
+            )
         found[name] = held[0]
     known = {name for group in names.values() for name in group} | {name for name, _ in model.named_buffers()}
     extra = sorted(set(tensors) - known)

@@ -7,8 +7,16 @@ import torch
 
 from hone.graph import Graph, Op
 
-_DTYPES = {"f64": torch.float64, "f32": torch.float64, "bf16": torch.float64, "f16": torch.float64, "i64": torch.int64,
-           "i32": torch.int32, "i8": torch.int8, "i1": torch.bool}
+_DTYPES = {
+    "f64": torch.float64,
+    "f32": torch.float64,
+    "bf16": torch.float64,
+    "f16": torch.float64,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "i8": torch.int8,
+    "i1": torch.bool,
+}
 
 
 def evaluate(graph: Graph, arguments: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -55,7 +63,7 @@ def _slice(op: Op, x: torch.Tensor) -> torch.Tensor:
 def _pad(op: Op, x: torch.Tensor) -> torch.Tensor:
     assert not any(op.attribute("interior"))
     sides = [n for pair in zip(op.attribute("low"), op.attribute("high")) for n in pair]
-    return torch.nn.functional.pad(x, [n for d in range(x.ndim - 1, -1, -1) for n in sides[2 * d:2 * d + 2]])
+    return torch.nn.functional.pad(x, [n for d in range(x.ndim - 1, -1, -1) for n in sides[2 * d : 2 * d + 2]])
 
 
 def _reduce(op: Op, x: torch.Tensor) -> torch.Tensor:
@@ -128,24 +136,51 @@ def _truncated(op: Op, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 _COMPARE = {name: getattr(torch, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 
 _RULES = {
-    "constant": _constant, "iota": _iota, "cast": _cast, "div": _truncated,
-    "neg": lambda op, x: -x, "abs": lambda op, x: x.abs(), "exp": lambda op, x: x.exp(), "log": lambda op, x: x.log(),
-    "sqrt": lambda op, x: x.sqrt(), "rsqrt": lambda op, x: x.rsqrt(), "sin": lambda op, x: x.sin(),
-    "cos": lambda op, x: x.cos(), "tanh": lambda op, x: x.tanh(), "erf": lambda op, x: x.erf(),
-    "logistic": lambda op, x: x.sigmoid(), "sign": lambda op, x: x.sign(), "not": lambda op, x: ~x,
-    "add": lambda op, x, y: x + y, "sub": lambda op, x, y: x - y, "mul": lambda op, x, y: x * y,
-    "max": lambda op, x, y: torch.maximum(x, y), "min": lambda op, x, y: torch.minimum(x, y),
-    "pow": lambda op, x, y: x ** y, "and": lambda op, x, y: x & y, "or": lambda op, x, y: x | y,
+    "constant": _constant,
+    "iota": _iota,
+    "cast": _cast,
+    "div": _truncated,
+    "neg": lambda op, x: -x,
+    "abs": lambda op, x: x.abs(),
+    "exp": lambda op, x: x.exp(),
+    "log": lambda op, x: x.log(),
+    "sqrt": lambda op, x: x.sqrt(),
+    "rsqrt": lambda op, x: x.rsqrt(),
+    "sin": lambda op, x: x.sin(),
+    "cos": lambda op, x: x.cos(),
+    "tanh": lambda op, x: x.tanh(),
+    "erf": lambda op, x: x.erf(),
+    "logistic": lambda op, x: x.sigmoid(),
+    "sign": lambda op, x: x.sign(),
+    "not": lambda op, x: ~x,
+    "add": lambda op, x, y: x + y,
+    "sub": lambda op, x, y: x - y,
+    "mul": lambda op, x, y: x * y,
+    "max": lambda op, x, y: torch.maximum(x, y),
+    "min": lambda op, x, y: torch.minimum(x, y),
+    "pow": lambda op, x, y: x**y,
+    "and": lambda op, x, y: x & y,
+    "or": lambda op, x, y: x | y,
     "cmp": lambda op, x, y: _COMPARE[op.attribute("predicate").case](x, y),
     "select": lambda op, p, x, y: torch.where(p, x, y),
     "reshape": lambda op, x: x.reshape(op.results[0].shape),
     "transpose": lambda op, x: x.permute(op.attribute("permutation")),
-    "broadcast": _broadcast, "slice": _slice, "pad": _pad, "reduce": _reduce,
+    "broadcast": _broadcast,
+    "slice": _slice,
+    "pad": _pad,
+    "reduce": _reduce,
     "concat": lambda op, *xs: torch.cat(xs, op.attribute("dim")),
-    "argmax": lambda op, x: x.argmax(op.attribute("dim")), "cumsum": lambda op, x: x.cumsum(op.attribute("dim")),
-    "dot_general": _dot_general, "embedding": lambda op, table, ids: table[ids.long()],
-    "softmax": lambda op, x: x.softmax(-1), "layer_norm": _layer_norm, "rms_norm": _rms_norm,
-    "cross_entropy": _cross_entropy, "attention": _attention,
-    "gelu": lambda op, x: torch.nn.functional.gelu(x, approximate={"erf": "none", "tanh": "tanh"}[op.attribute("approximate").case]),
+    "argmax": lambda op, x: x.argmax(op.attribute("dim")),
+    "cumsum": lambda op, x: x.cumsum(op.attribute("dim")),
+    "dot_general": _dot_general,
+    "embedding": lambda op, table, ids: table[ids.long()],
+    "softmax": lambda op, x: x.softmax(-1),
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "cross_entropy": _cross_entropy,
+    "attention": _attention,
+    "gelu": lambda op, x: torch.nn.functional.gelu(
+        x, approximate={"erf": "none", "tanh": "tanh"}[op.attribute("approximate").case]
+    ),
     "stop_gradient": lambda op, x: x.detach(),
 }

@@ -22,7 +22,7 @@ TOLERANCE = 1e-10
 
 
 class Case(nn.Module):
-    """`function` over parameters x0, x1, ... of the given shapes; the loss weighs every element of its results differently."""
+    """`function` over parameters x0, x1, ... of the given shapes; the loss weighs the elements of its results apart."""
 
     def __init__(self, function, *shapes: tuple[int, ...]) -> None:
         super().__init__()
@@ -97,8 +97,8 @@ ELEMENTWISE = {
     "mul scalar": (lambda x: x * 2.5 * 3, M),
     "div": (lambda x, y: x / (y * y + 1), R, M),
     "div by number": (lambda x: x / 3, M),
-    "pow": (lambda x: x.pow(2) + x ** 3 + (x * x + 1) ** 0.5 + (x.abs() + 0.1) ** -1.5, M),
-    "number to the power": (lambda x: 2.0 ** x, M),
+    "pow": (lambda x: x.pow(2) + x**3 + (x * x + 1) ** 0.5 + (x.abs() + 0.1) ** -1.5, M),
+    "number to the power": (lambda x: 2.0**x, M),
     "square reciprocal": (lambda x: x.square() + (x.square() + 1).reciprocal(), M),
     "exp log sqrt rsqrt": (lambda x: (x.exp().log() + (x * x + 1).sqrt() + (x * x + 1).rsqrt()), M),
     "sin cos tanh erf": (lambda x: x.sin() + x.cos() * x.tanh() + x.erf(), M),
@@ -117,7 +117,10 @@ ELEMENTWISE = {
     "masked_fill": (lambda x: x.masked_fill(x > 0.5, 3.0), M),
     "tril triu": (lambda x: torch.tril(x) + torch.triu(x, 2) * 3 + torch.tril(x, -1), M),
     "comparisons": (lambda x, y: ((x < y) | (x >= 0.5) & ~(y > 1)) * x + (x == y) + (x != 0) + (x <= y), M, M),
-    "logic": (lambda x: torch.logical_and(x > 0, x < 1) * x + torch.logical_or(x > 1, x < -1) + torch.logical_not(x), M),
+    "logic": (
+        lambda x: torch.logical_and(x > 0, x < 1) * x + torch.logical_or(x > 1, x < -1) + torch.logical_not(x),
+        M,
+    ),
     "detach": (lambda x: x * x.detach(), M),
     "in place": (lambda x: x.mul(2).add_(1).mul_(x).relu_(), M),
     "in place fill": (lambda x: (x * 1).masked_fill_(x > 0, 0.0).clamp_(min=-1), M),
@@ -141,8 +144,19 @@ SHAPE = {
     "split chunk unbind": (lambda x: [*x.split(2, dim=1), *x.split([1, 6], dim=-1), *x.chunk(2, 2), *x.unbind(0)], R),
     "cat stack": (lambda x, y: [torch.cat([x, y, x], 1), torch.stack([x, y], -1)], M, M),
     "pad": (lambda x: [F.pad(x, (1, 2, 3, 0)), F.pad(x, (-1, 2)), F.pad(x, (1, 1), value=2.5)], M),
-    "creation": (lambda x: x + torch.arange(7) * 0.1 + torch.arange(1, 8) + torch.arange(0, 14, 2) + torch.full((7,), 0.3)
-                 + torch.zeros(7) + torch.ones_like(x) + torch.full_like(x, 2.0) + x.new_zeros(7) + torch.arange(0.0, 0.7, 0.1), M),
+    "creation": (
+        lambda x: x
+        + torch.arange(7) * 0.1
+        + torch.arange(1, 8)
+        + torch.arange(0, 14, 2)
+        + torch.full((7,), 0.3)
+        + torch.zeros(7)
+        + torch.ones_like(x)
+        + torch.full_like(x, 2.0)
+        + x.new_zeros(7)
+        + torch.arange(0.0, 0.7, 0.1),
+        M,
+    ),
     "eye": (lambda x: x @ torch.eye(7), M),
     "size 0": (lambda x: [x[:, :0], torch.cat([x[:, :0], x], 1)], M),
     "size 1": (lambda x: x.squeeze(0).expand(4, 7) * x, (1, 7)),
@@ -200,19 +214,46 @@ NN = {
     "layer_norm bare": (lambda x: F.layer_norm(x, (7,)), R),
     "rms_norm": (lambda x, w: F.rms_norm(x, (7,), w, 1e-3), R, V),
     "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), (2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 7)),
-    "attention causal": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
-                         (2, 3, 5, 4), (2, 3, 5, 4), (2, 3, 5, 4)),
-    "attention grouped": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True),
-                          (2, 6, 5, 4), (2, 2, 5, 4), (2, 2, 5, 4)),
-    "attention boolean mask": (lambda q, k, v: F.scaled_dot_product_attention(
-        q, k, v, attn_mask=(torch.arange(6) != torch.arange(5).unsqueeze(1))), (2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 4)),
-    "attention additive mask": (lambda q, k, v: F.scaled_dot_product_attention(
-        q, k, v, attn_mask=(torch.arange(6) * -0.1).expand(2, 1, 5, 6)), (2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 4)),
-    "attention learned bias": (lambda q, k, v, b: F.scaled_dot_product_attention(q, k, v, attn_mask=b),
-                               (2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 4), (3, 5, 6)),
+    "attention causal": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
+        (2, 3, 5, 4),
+        (2, 3, 5, 4),
+        (2, 3, 5, 4),
+    ),
+    "attention grouped": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True),
+        (2, 6, 5, 4),
+        (2, 2, 5, 4),
+        (2, 2, 5, 4),
+    ),
+    "attention boolean mask": (
+        lambda q, k, v: F.scaled_dot_product_attention(
+            q, k, v, attn_mask=(torch.arange(6) != torch.arange(5).unsqueeze(1))
+        ),
+        (2, 3, 5, 4),
+        (2, 3, 6, 4),
+        (2, 3, 6, 4),
+    ),
+    "attention additive mask": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=(torch.arange(6) * -0.1).expand(2, 1, 5, 6)),
+        (2, 3, 5, 4),
+        (2, 3, 6, 4),
+        (2, 3, 6, 4),
+    ),
+    "attention learned bias": (
+        lambda q, k, v, b: F.scaled_dot_product_attention(q, k, v, attn_mask=b),
+        (2, 3, 5, 4),
+        (2, 3, 6, 4),
+        (2, 3, 6, 4),
+        (3, 5, 6),
+    ),
     "attention rank 3": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), R, R, R),
     "dropout of zero": (lambda x: F.dropout(x, 0.0, True) + F.dropout(x, 0.5, False), R),
-    "mse l1": (lambda x, y: [F.mse_loss(x, y), F.l1_loss(x, y, reduction="sum"), F.mse_loss(x, y, reduction="none")], M, M),
+    "mse l1": (
+        lambda x, y: [F.mse_loss(x, y), F.l1_loss(x, y, reduction="sum"), F.mse_loss(x, y, reduction="none")],
+        M,
+        M,
+    ),
 }
 
 TARGETS = torch.tensor([4, 0, 6, 2, 2])
@@ -230,8 +271,14 @@ WITH_IDS = {
     "gather last": (lambda w, i: w.gather(-1, i[:2]), (3, 7)),
     "gather of a fill": (lambda w, i: w.sum() + torch.zeros(3, 5, dtype=torch.long).gather(1, i), (5, 7)),
     "one_hot": (lambda w, i: F.one_hot(i, 5).to(w.dtype) @ w, (5, 7)),
-    "integer arithmetic": (lambda w, i: w.sum() + (i // 2) + (i - 3) // 2 + (i - 3) % 3 + i * i + i ** 2 + (i == 2), (5, 7)),
-    "padding positions": (lambda w, i: F.embedding((i != 1).cumsum(1) - (i == 4).int().amax(1, keepdim=True), w), (7, 2)),
+    "integer arithmetic": (
+        lambda w, i: w.sum() + (i // 2) + (i - 3) // 2 + (i - 3) % 3 + i * i + i**2 + (i == 2),
+        (5, 7),
+    ),
+    "padding positions": (
+        lambda w, i: F.embedding((i != 1).cumsum(1) - (i == 4).int().amax(1, keepdim=True), w),
+        (7, 2),
+    ),
 }
 
 LOSSES = {

@@ -37,11 +37,21 @@ def test_default_output_is_named_after_the_function(tmp_path, capsys, monkeypatc
     assert sorted(os.listdir("tiny.hone")) == ["graph.mlir", "manifest.json"]
 
 
-@pytest.mark.parametrize("arguments", [
-    (), ("export",), ("import", "x.py:f"), ("export", "x.py"), ("export", ":f"), ("export", "x.py:f", "--batch", "8"),
-    ("export", "x.py:f", "--batch", "0x4"), ("export", "x.py:f", "--golden", "-1"), ("export", "x.py:f", "--golden", "many"),
-    ("export", "x.py:f", "--no-such-flag"),
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("export",),
+        ("import", "x.py:f"),
+        ("export", "x.py"),
+        ("export", ":f"),
+        ("export", "x.py:f", "--batch", "8"),
+        ("export", "x.py:f", "--batch", "0x4"),
+        ("export", "x.py:f", "--golden", "-1"),
+        ("export", "x.py:f", "--golden", "many"),
+        ("export", "x.py:f", "--no-such-flag"),
+    ],
+)
 def test_wrong_command_lines(arguments: tuple, capsys) -> None:
     status, printed, error = run(capsys, *arguments)
     assert status == 2 and printed == "" and error.startswith("error: ") and error.count("\n") == 1
@@ -84,8 +94,14 @@ def test_unwritable_output(capsys) -> None:
 
 
 def test_package_imports_and_prints_help_without_torch() -> None:
-    script = "import sys; sys.modules['torch'] = None; import hone, hone.emit, hone.package, hone.aten; " \
-             "from hone.__main__ import main; main(['export', '--help'])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                          env=os.environ | {"PYTHONPATH": os.path.join(ROOT, "python_frontend")})
+    script = (
+        "import sys; sys.modules['torch'] = None; import hone, hone.emit, hone.package, hone.aten; "
+        "from hone.__main__ import main; main(['export', '--help'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.path.join(ROOT, "python_frontend")},
+    )
     assert done.returncode == 0 and "FILE.py:FUNCTION" in done.stdout, done.stderr

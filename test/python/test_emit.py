@@ -12,12 +12,25 @@ from hone.errors import HoneError
 from hone.graph import Dense, Graph, Location, Type, id_bounds, values_with_gradient
 
 
-@pytest.mark.parametrize("value, dtype, bits", [
-    (1.0, "f64", "0x3FF0000000000000"), (1e-5, "f64", "0x3EE4F8B588E368F1"), (0.1, "f32", "0x3DCCCCCD"),
-    (-0.0, "f32", "0x80000000"), (float("inf"), "f32", "0x7F800000"), (float("-inf"), "bf16", "0xFF80"),
-    (1e39, "f32", "0x7F800000"), (-1e39, "f32", "0xFF800000"), (1.0, "f16", "0x3C00"), (65536.0, "f16", "0x7C00"),
-    (1.0, "bf16", "0x3F80"), (1.00390625, "bf16", "0x3F80"), (1.01171875, "bf16", "0x3F82"), (1e-45, "f32", "0x00000001"),
-])
+@pytest.mark.parametrize(
+    "value, dtype, bits",
+    [
+        (1.0, "f64", "0x3FF0000000000000"),
+        (1e-5, "f64", "0x3EE4F8B588E368F1"),
+        (0.1, "f32", "0x3DCCCCCD"),
+        (-0.0, "f32", "0x80000000"),
+        (float("inf"), "f32", "0x7F800000"),
+        (float("-inf"), "bf16", "0xFF80"),
+        (1e39, "f32", "0x7F800000"),
+        (-1e39, "f32", "0xFF800000"),
+        (1.0, "f16", "0x3C00"),
+        (65536.0, "f16", "0x7C00"),
+        (1.0, "bf16", "0x3F80"),
+        (1.00390625, "bf16", "0x3F80"),
+        (1.01171875, "bf16", "0x3F82"),
+        (1e-45, "f32", "0x00000001"),
+    ],
+)
 def test_float_bits_round_to_nearest_even(value: float, dtype: str, bits: str) -> None:
     assert float_bits(value, dtype) == bits
 
@@ -34,29 +47,45 @@ def test_double_bits_are_exact() -> None:
         assert struct.unpack(">d", bytes.fromhex(float_bits(value, "f64")[2:]))[0] == value
 
 
-@pytest.mark.parametrize("text, literal", [
-    ("plain.name", '"plain.name"'), ('a"b\\c', '"a\\22b\\5Cc"'), ("é\n", '"\\C3\\A9\\0A"'), ("", '""'),
-])
+@pytest.mark.parametrize(
+    "text, literal",
+    [
+        ("plain.name", '"plain.name"'),
+        ('a"b\\c', '"a\\22b\\5Cc"'),
+        ("é\n", '"\\C3\\A9\\0A"'),
+        ("", '""'),
+    ],
+)
 def test_strings_are_escaped(text: str, literal: str) -> None:
     assert quote(text) == literal
 
 
-@pytest.mark.parametrize("values, type, text", [
-    ((2.0,), Type("f32", (3, 5)), "dense<0x40000000> : tensor<3x5xf32>"),
-    ((-100,), Type("i64", ()), "dense<-100> : tensor<i64>"),
-    ((True, False, True), Type("i1", (3,)), "dense<[true, false, true]> : tensor<3xi1>"),
-    ((1, 2, 3, 4, 5, 6), Type("i32", (2, 3)), "dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>"),
-    ((7, 7, 7, 7), Type("i64", (2, 2)), "dense<7> : tensor<2x2xi64>"),
-    ((), Type("f32", (0, 3)), "dense<> : tensor<0x3xf32>"),
-])
+@pytest.mark.parametrize(
+    "values, type, text",
+    [
+        ((2.0,), Type("f32", (3, 5)), "dense<0x40000000> : tensor<3x5xf32>"),
+        ((-100,), Type("i64", ()), "dense<-100> : tensor<i64>"),
+        ((True, False, True), Type("i1", (3,)), "dense<[true, false, true]> : tensor<3xi1>"),
+        ((1, 2, 3, 4, 5, 6), Type("i32", (2, 3)), "dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>"),
+        ((7, 7, 7, 7), Type("i64", (2, 2)), "dense<7> : tensor<2x2xi64>"),
+        ((), Type("f32", (0, 3)), "dense<> : tensor<0x3xf32>"),
+    ],
+)
 def test_constants(values: tuple, type: Type, text: str) -> None:
     assert dense(Dense(type, values)) == text
 
 
 def small_graph() -> Graph:
     b = Builder()
-    w = b.argument(Type("f32", (61, 8)), "param", "wte.weight", aliases=("head.weight",), requires_grad=True, group=0,
-                   init={"dist": "normal", "mean": 0.0, "std": 0.02})
+    w = b.argument(
+        Type("f32", (61, 8)),
+        "param",
+        "wte.weight",
+        aliases=("head.weight",),
+        requires_grad=True,
+        group=0,
+        init={"dist": "normal", "mean": 0.0, "std": 0.02},
+    )
     ids = b.argument(Type("i64", (2, 5)), "input", "tokens", role="tokens", vocab=61)
     b.location = Location("wte", "model.py", 12)
     x = b.embedding(w, ids)
@@ -71,16 +100,17 @@ def test_module_text(verified) -> None:
     text = emit(small_graph())
     assert text.splitlines() == [
         'module attributes {hone.version = 1 : i64, hone.model = "odd \\22name\\22", hone.optimizer = {name = "sgd", '
-        'lr = 0x3FE0000000000000 : f64, nesterov, groups = [{lr_scale = 0x3FF0000000000000 : f64}]}} {',
+        "lr = 0x3FE0000000000000 : f64, nesterov, groups = [{lr_scale = 0x3FF0000000000000 : f64}]}} {",
         "  func.func @forward(",
         '    %0: tensor<61x8xf32> {hone.kind = "param", hone.fqn = "wte.weight", hone.aliases = ["head.weight"], '
         "hone.requires_grad, hone.group = 0 : i64, "
         'hone.init = {dist = "normal", mean = 0x0000000000000000 : f64, std = 0x3F947AE147AE147B : f64}},',
-        '    %1: tensor<2x5xi64> {hone.kind = "input", hone.fqn = "tokens", hone.role = "tokens", hone.vocab = 61 : i64}',
+        '    %1: tensor<2x5xi64> {hone.kind = "input", hone.fqn = "tokens", hone.role = "tokens", '
+        "hone.vocab = 61 : i64}",
         '  ) -> (tensor<f32> {hone.kind = "loss"}) {',
         '    %2 = "hone.embedding"(%0, %1) : (tensor<61x8xf32>, tensor<2x5xi64>) -> tensor<2x5x8xf32> loc(#loc2)',
-        '    %3 = "hone.constant"() <{value = dense<[0x00000000, 0x3F800000, 0x40000000, 0x40400000, 0x40800000, 0x40A00000, '
-        "0x40C00000, 0x40E00000]> : tensor<8xf32>}> : () -> tensor<8xf32> loc(#loc3)",
+        '    %3 = "hone.constant"() <{value = dense<[0x00000000, 0x3F800000, 0x40000000, 0x40400000, 0x40800000, '
+        "0x40A00000, 0x40C00000, 0x40E00000]> : tensor<8xf32>}> : () -> tensor<8xf32> loc(#loc3)",
         '    %4 = "hone.broadcast"(%3) <{dims = array<i64: 2>}> : (tensor<8xf32>) -> tensor<2x5x8xf32> loc(#loc3)',
         '    %5 = "hone.add"(%2, %4) : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc(#loc3)',
         '    %6 = "hone.reduce"(%5) <{dims = array<i64: 0, 1, 2>, kind = #hone<reduce sum>}> : (tensor<2x5x8xf32>) -> '
@@ -152,9 +182,16 @@ def test_broadcasting_reshapes_and_names_dimensions() -> None:
     assert (broadcast.name, broadcast.attribute("dims"), y.shape) == ("broadcast", (1, 3), (2, 3, 4, 5))
 
 
-@pytest.mark.parametrize("x, y, wanted", [
-    ((2, 3), (3,), (2, 3)), ((1, 3), (2, 1), (2, 3)), ((), (4,), (4,)), ((0, 3), (1, 3), (0, 3)), ((1,), (0,), (0,)),
-])
+@pytest.mark.parametrize(
+    "x, y, wanted",
+    [
+        ((2, 3), (3,), (2, 3)),
+        ((1, 3), (2, 1), (2, 3)),
+        ((), (4,), (4,)),
+        ((0, 3), (1, 3), (0, 3)),
+        ((1,), (0,), (0,)),
+    ],
+)
 def test_broadcast_shape(x: tuple, y: tuple, wanted: tuple) -> None:
     assert broadcast_shape(x, y) == wanted
 
@@ -173,8 +210,18 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 def test_identities_make_no_op() -> None:
     b = Builder()
     x = b.splat(0.0, Type("f32", (2, 3)))
-    same = [b.reshape(x, (2, 3)), b.transpose(x, (0, 1)), b.broadcast_to(x, (2, 3)), b.cast(x, "f32"), b.concat([x], 0),
-            b.slice_dim(x, 0, 0, 2), b.dropout(x, 0.0), b.scale(x, 1.0), b.reduce("sum", x, ()), b.pad(x, (0, 0), (0, 0))]
+    same = [
+        b.reshape(x, (2, 3)),
+        b.transpose(x, (0, 1)),
+        b.broadcast_to(x, (2, 3)),
+        b.cast(x, "f32"),
+        b.concat([x], 0),
+        b.slice_dim(x, 0, 0, 2),
+        b.dropout(x, 0.0),
+        b.scale(x, 1.0),
+        b.reduce("sum", x, ()),
+        b.pad(x, (0, 0), (0, 0)),
+    ]
     assert same == [x] * len(same) and len(b.ops) == 1
 
 

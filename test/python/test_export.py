@@ -60,7 +60,11 @@ def test_fixture_is_what_make_makes(name: str, tmp_path) -> None:
         pytest.importorskip("transformers")
     made = make.make(name, str(tmp_path))
     committed = os.path.join(FIXTURES, f"{name}.hone")
-    read = lambda folder: open(os.path.join(folder, "graph.mlir")).read()
+
+    def read(folder: str) -> str:
+        text = open(os.path.join(folder, "graph.mlir")).read()
+        return re.sub(r'("transformers/[^"]*"):\d+:0', r"\1", text)  # lines move between its releases
+
     assert read(made) == read(committed)
     assert sorted(os.listdir(made)) == sorted(os.listdir(committed))
 
@@ -83,13 +87,15 @@ def test_imported_graph_gives_the_golden_loss_and_gradients(name: str) -> None:
     weights = safetensors.load_file(os.path.join(FIXTURES, f"{name}.hone", "model.safetensors"))
     parameters = {fqn: w.double().requires_grad_() for fqn, w in weights.items()}
     size = training.example_batch[0].numel()
-    ids = [golden["tokens"][k:k + size].long().reshape(training.example_batch[0].shape) for k in (0, 1)]
+    ids = [golden["tokens"][k : k + size].long().reshape(training.example_batch[0].shape) for k in (0, 1)]
     state = {fqn: x.double() for fqn, x in constants.items()}
     seen = evaluate(graph, parameters | state | dict(zip(captured.inputs, ids)))
     # The graph holds the f32 tables (rotary angles) that the f64 run of the model recomputes or widens alike.
     torch.testing.assert_close(seen, golden["loss_f64"][0], rtol=1e-12, atol=0)
     for fqn, gradient in zip(parameters, torch.autograd.grad(seen, parameters.values(), allow_unused=True)):
-        torch.testing.assert_close(gradient, golden[f"grad_f64.{fqn}"], rtol=1e-10, atol=1e-13, msg=lambda m: f"{fqn}: {m}")
+        torch.testing.assert_close(
+            gradient, golden[f"grad_f64.{fqn}"], rtol=1e-10, atol=1e-13, msg=lambda m: f"{fqn}: {m}"
+        )
 
 
 @pytest.mark.parametrize("name", [name for name in make.SMALL if "dropout" not in name])
@@ -97,7 +103,10 @@ def test_golden_file_is_consistent(name: str) -> None:
     golden = safetensors.load_file(os.path.join(FIXTURES, f"{name}.hone", "golden.safetensors"))
     arguments = json.load(open(os.path.join(FIXTURES, f"{name}.hone", "manifest.json")))["arguments"]
     tokens = next(a for a in arguments if a.get("role") == "tokens")
-    assert golden["tokens"].dtype == torch.int32 and golden["tokens"].numel() == 10 * torch.Size(tokens["shape"]).numel() + 1
+    assert (
+        golden["tokens"].dtype == torch.int32
+        and golden["tokens"].numel() == 10 * torch.Size(tokens["shape"]).numel() + 1
+    )
     assert 0 <= golden["tokens"].min() and golden["tokens"].max() < tokens["vocab"]
     assert golden["loss"].shape == golden["loss_f64"].shape == (10,)
     assert golden["loss_f64"].dtype == torch.float64
@@ -156,7 +165,11 @@ def test_buffers_that_follow_a_rule_are_not_stored(tmp_path, verified) -> None:
             self.register_buffer("cos", torch.arange(15.0).cos().view(5, 3).repeat(1, 2))
 
         def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-            scores = torch.zeros(1, 1, 5, 5).masked_fill(self.mask == 0, float("-inf")) + self.noise + self.fill[:25].view(5, 5)
+            scores = (
+                torch.zeros(1, 1, 5, 5).masked_fill(self.mask == 0, float("-inf"))
+                + self.noise
+                + self.fill[:25].view(5, 5)
+            )
             x = self.table(tokens + self.positions[:5]) * self.cos
             return self.head(scores.masked_fill(self.future, -1e4).softmax(-1)[0, 0] @ x)
 
@@ -173,11 +186,15 @@ def test_buffers_that_follow_a_rule_are_not_stored(tmp_path, verified) -> None:
 def test_single_input_is_tokens_and_roles_can_be_given(tmp_path) -> None:
     shifted = lambda model, ids: F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
     manifest, _ = export(tmp_path, Net(), shifted, (IDS,))
-    assert [(a["fqn"], a["role"], a["vocab"]) for a in manifest["arguments"] if a["kind"] == "input"] == [("ids", "tokens", 11)]
+    assert [(a["fqn"], a["role"], a["vocab"]) for a in manifest["arguments"] if a["kind"] == "input"] == [
+        ("ids", "tokens", 11)
+    ]
     swapped = lambda model, labels, tokens: loss(model, tokens, labels)
     manifest, _ = export(tmp_path, Net(), swapped, roles={"tokens": "tokens", "labels": "targets"})
     assert [(a["fqn"], a["role"]) for a in manifest["arguments"] if a["kind"] == "input"] == [
-        ("labels", "targets"), ("tokens", "tokens")]
+        ("labels", "targets"),
+        ("tokens", "tokens"),
+    ]
     manifest, _ = export(tmp_path, Net(), swapped, roles={"tokens": "", "labels": ""})
     assert all("role" not in a for a in manifest["arguments"])
 
@@ -235,7 +252,9 @@ def test_evaluation_mode_model_is_exported_for_training(tmp_path) -> None:
 
 
 def test_given_init_is_written(tmp_path) -> None:
-    _, text = export(tmp_path, Net(), init={"mix.*": {"dist": "file"}, "table.*": {"dist": "uniform", "low": -1, "high": 1}})
+    _, text = export(
+        tmp_path, Net(), init={"mix.*": {"dist": "file"}, "table.*": {"dist": "uniform", "low": -1, "high": 1}}
+    )
     assert text.count('hone.init = {dist = "file"}') == 2 and 'dist = "uniform", low = 0xBFF0000000000000' in text
     assert os.path.exists(tmp_path / "m.hone" / "model.safetensors")
 
@@ -260,8 +279,16 @@ def test_hugging_face_attention_is_one_causal_op() -> None:
 
 def hugging_face_llama(**options):
     transformers = pytest.importorskip("transformers")
-    config = transformers.LlamaConfig(vocab_size=23, hidden_size=16, intermediate_size=24, num_hidden_layers=1,
-                                      num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=12, **options)
+    config = transformers.LlamaConfig(
+        vocab_size=23,
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=12,
+        **options,
+    )
     return transformers.LlamaForCausalLM(config)
 
 
@@ -280,8 +307,26 @@ def test_hugging_face_llama(tmp_path, verified) -> None:
     captured = capture(model, labelled, (IDS,))
     graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "llama")
     ids = torch.arange(10).reshape(2, 5) * 7 % 23
-    values = {n: p.detach().double() for n, p in model.named_parameters()} | {n: t.double() for n, t in constants.items()}
+    values = {n: p.detach().double() for n, p in model.named_parameters()} | {
+        n: t.double() for n, t in constants.items()
+    }
     expected = model(input_ids=ids, labels=ids).loss.double()
+    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
+
+
+def test_hugging_face_attention_of_its_own_stays_causal() -> None:
+    """GPT-J computes attention itself: it must get its mask."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPTJConfig(vocab_size=23, n_embd=16, n_layer=1, n_head=4, n_positions=12, rotary_dim=4)
+    config.resid_pdrop = config.embd_pdrop = config.attn_pdrop = 0.0
+    model = transformers.GPTJForCausalLM(config)
+    labelled = lambda model, ids: model(input_ids=ids, labels=ids).loss
+    captured = capture(model, labelled, (IDS,))
+    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "gptj")
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()}
+    values |= {n: t.double() for n, t in constants.items()}
+    expected = labelled(model, ids).double()
     torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
 
 
@@ -297,9 +342,12 @@ def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None
     graph, constants = api.build_graph(model, captured, (IDS, mask), None, {}, {}, "llama")
     ids = torch.arange(10).reshape(2, 5) * 7 % 23
     mask[1, 3:] = 0
-    values = {n: p.detach().double() for n, p in model.named_parameters()} | {n: t.double() for n, t in constants.items()}
-    torch.testing.assert_close(evaluate(graph, values | {"ids": ids, "mask": mask}), padded(model, ids, mask).double(),
-                               rtol=1e-6, atol=0)
+    values = {n: p.detach().double() for n, p in model.named_parameters()} | {
+        n: t.double() for n, t in constants.items()
+    }
+    torch.testing.assert_close(
+        evaluate(graph, values | {"ids": ids, "mask": mask}), padded(model, ids, mask).double(), rtol=1e-6, atol=0
+    )
 
 
 # -- refusals -----------------------------------------------------------------------------------------------------
@@ -349,18 +397,21 @@ def change_view_without_gradient(model, x):
 
 
 REFUSED = {
-    r"aten.mul_.Tensor changes a tensor that is read later .* in a model with no_grad regions": change_view_without_gradient,
+    r"aten.mul_.Tensor changes .* in a model with no_grad regions": change_view_without_gradient,
     "custom autograd.Function 'Straight'": lambda model, x: Straight.apply(x),
     r"test_export.py:\d+: operator aten.cosh.default is not supported": lambda model, x: x.cosh(),
     r"a torch.autocast region is not supported": autocast,
     r"aten.add_.Tensor changes .* in place": change_parameter,
-    r"looking up elements of an integer tensor": lambda m, x: x * torch.arange(12).mul(3)[torch.arange(5)].unsqueeze(-1),
+    r"looking up elements of an integer tensor": lambda m, x: x
+    * torch.arange(12).mul(3)[torch.arange(5)].unsqueeze(-1),
     r"capture: .*test_export.py:\d+\)": data_dependent,
     r"aten.view_as_complex.default makes a complex tensor": lambda m, x: torch.view_as_real(
-        torch.view_as_complex(x.reshape(2, 5, 3, 2)) * 2).flatten(2),
+        torch.view_as_complex(x.reshape(2, 5, 3, 2)) * 2
+    ).flatten(2),
     r"division of floats with rounding_mode='floor'": lambda model, x: torch.div(x, 2, rounding_mode="floor"),
     r"attention with 1 query and 2 key heads needs enable_gqa=True": lambda model, x: F.scaled_dot_product_attention(
-        x.view(2, 1, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6)).sum(1),
+        x.view(2, 1, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6)
+    ).sum(1),
 }
 
 

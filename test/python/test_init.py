@@ -77,18 +77,28 @@ def test_given_patterns_come_first() -> None:
     assert given_spec({"b.*": {"dist": "file"}}, "a.weight") is None
 
 
-@pytest.mark.parametrize("spec, message", [
-    ({"dist": "xavier"}, "init 'w': dist is 'xavier', expected one of constant, normal, uniform, file"),
-    ({"dist": "normal", "std": 1.0}, "init 'w': has std, expected mean, std for dist 'normal'"),
-    ("normal", "init 'w': dist is None, expected one of"),
-])
+@pytest.mark.parametrize(
+    "spec, message",
+    [
+        ({"dist": "xavier"}, "init 'w': dist is 'xavier', expected one of constant, normal, uniform, file"),
+        ({"dist": "normal", "std": 1.0}, "init 'w': has std, expected mean, std for dist 'normal'"),
+        ("normal", "init 'w': dist is None, expected one of"),
+    ],
+)
 def test_wrong_specs(spec, message: str) -> None:
     with pytest.raises(HoneError, match=message):
         given_spec({"w": spec}, "w")
 
 
-@pytest.mark.parametrize("value, tolerance, wanted", [
-    (0.01997, 3e-4, 0.02), (0.00408248, 1e-6, 0.004082), (123.4, 5, 120.0), (0.5, 0.0, 0.5), (1 / 3, 0.0, 1 / 3),
-])
+@pytest.mark.parametrize(
+    "value, tolerance, wanted",
+    [
+        (0.01997, 3e-4, 0.02),
+        (0.00408248, 1e-6, 0.004082),
+        (123.4, 5, 120.0),
+        (0.5, 0.0, 0.5),
+        (1 / 3, 0.0, 1 / 3),
+    ],
+)
 def test_shortest_decimal(value: float, tolerance: float, wanted: float) -> None:
     assert shortest(value, tolerance) == wanted

@@ -49,11 +49,14 @@ def test_pytorch_loads_the_same_file(tmp_path) -> None:
     assert torch.equal(one(IDS), two(IDS))
 
 
-@pytest.mark.parametrize("changes, message", [
-    ({"mix.bias": None}, "has no tensor 'mix.bias'"),
-    ({"mix.bias": torch.zeros(7)}, r"tensor 'mix.bias' has shape \[7\], the model's has \[6\]"),
-    ({"extra": torch.zeros(1)}, "tensor 'extra' is no parameter"),
-])
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"mix.bias": None}, "has no tensor 'mix.bias'"),
+        ({"mix.bias": torch.zeros(7)}, r"tensor 'mix.bias' has shape \[7\], the model's has \[6\]"),
+        ({"extra": torch.zeros(1)}, "tensor 'extra' is no parameter"),
+    ],
+)
 def test_what_does_not_fit_changes_nothing(tmp_path, changes: dict, message: str) -> None:
     model = Net()
     before = {name: p.clone() for name, p in model.named_parameters()}

@@ -18,11 +18,20 @@ def parameters() -> dict[str, torch.nn.Parameter]:
 
 def test_adamw_groups_become_scales() -> None:
     p = parameters()
-    optimizer = torch.optim.AdamW([{"params": [p["w"]], "weight_decay": 0.1, "lr": 1e-3},
-                                   {"params": [p["b"]], "weight_decay": 0.0, "lr": 5e-4}], betas=(0.9, 0.95), eps=1e-7)
+    optimizer = torch.optim.AdamW(
+        [{"params": [p["w"]], "weight_decay": 0.1, "lr": 1e-3}, {"params": [p["b"]], "weight_decay": 0.0, "lr": 5e-4}],
+        betas=(0.9, 0.95),
+        eps=1e-7,
+    )
     spec = read_optimizer(optimizer, p, clip=1.0)
     assert spec.attribute == {
-        "name": "adamw", "lr": 1e-3, "weight_decay": 0.1, "beta1": 0.9, "beta2": 0.95, "eps": 1e-7, "clip": 1.0,
+        "name": "adamw",
+        "lr": 1e-3,
+        "weight_decay": 0.1,
+        "beta1": 0.9,
+        "beta2": 0.95,
+        "eps": 1e-7,
+        "clip": 1.0,
         "groups": [{"lr_scale": 1.0, "decay_scale": 1.0}, {"lr_scale": 0.5, "decay_scale": 0.0}],
     }
     assert spec.group_of == {"w": 0, "b": 1}
@@ -32,7 +41,12 @@ def test_sgd() -> None:
     p = parameters()
     optimizer = torch.optim.SGD([p["w"], p["b"]], lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-4, maximize=True)
     assert read_optimizer(optimizer, p, None).attribute == {
-        "name": "sgd", "lr": 0.1, "weight_decay": 1e-4, "momentum": 0.9, "nesterov": True, "maximize": True,
+        "name": "sgd",
+        "lr": 0.1,
+        "weight_decay": 1e-4,
+        "momentum": 0.9,
+        "nesterov": True,
+        "maximize": True,
         "groups": [{"lr_scale": 1.0, "decay_scale": 1.0}],
     }
 
@@ -62,12 +76,18 @@ class Odd(torch.optim.Optimizer):
 REFUSED = {
     "optimizer: Odd is not supported": lambda p: Odd([p["w"]]),
     "AdamW group 0: amsgrad=True is not supported": lambda p: torch.optim.AdamW([p["w"]], amsgrad=True),
-    "SGD group 0: dampening=0.1 is not supported": lambda p: torch.optim.SGD([p["w"]], lr=1, momentum=0.5, dampening=0.1),
-    "Adam group 0: weight_decay=0.1 of Adam is not decoupled; use AdamW":
-        lambda p: torch.optim.Adam([p["w"]], weight_decay=0.1),
-    r"groups differ in beta1 \(0.8, 0.9\)":
-        lambda p: torch.optim.AdamW([{"params": [p["w"]]}, {"params": [p["b"]], "betas": (0.8, 0.999)}]),
-    r"a parameter of shape \[4\] is not one of the model's": lambda p: torch.optim.AdamW([torch.nn.Parameter(torch.zeros(4))]),
+    "SGD group 0: dampening=0.1 is not supported": lambda p: torch.optim.SGD(
+        [p["w"]], lr=1, momentum=0.5, dampening=0.1
+    ),
+    "Adam group 0: weight_decay=0.1 of Adam is not decoupled; use AdamW": lambda p: torch.optim.Adam(
+        [p["w"]], weight_decay=0.1
+    ),
+    r"groups differ in beta1 \(0.8, 0.9\)": lambda p: torch.optim.AdamW(
+        [{"params": [p["w"]]}, {"params": [p["b"]], "betas": (0.8, 0.999)}]
+    ),
+    r"a parameter of shape \[4\] is not one of the model's": lambda p: torch.optim.AdamW(
+        [torch.nn.Parameter(torch.zeros(4))]
+    ),
     "name is 'lion', expected one of adamw, sgd": lambda p: {"name": "lion"},
     "sgd has no option 'eps'": lambda p: {"name": "sgd", "eps": 1e-8},
     "is a str, expected a torch optimizer or a dictionary": lambda p: "adamw",
@@ -90,11 +110,14 @@ def test_clip_must_be_positive(clip: float) -> None:
         read_optimizer({"name": "sgd"}, parameters(), clip)
 
 
-@pytest.mark.parametrize("make", [
-    lambda p: torch.optim.AdamW([{"params": [p["w"]], "weight_decay": 0.3}, {"params": [p["b"]]}], lr=0.02),
-    lambda p: torch.optim.Adam([p["w"], p["b"]], lr=0.02),
-    lambda p: torch.optim.SGD([p["w"], p["b"]], lr=0.1, momentum=0.9, nesterov=True),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: torch.optim.AdamW([{"params": [p["w"]], "weight_decay": 0.3}, {"params": [p["b"]]}], lr=0.02),
+        lambda p: torch.optim.Adam([p["w"], p["b"]], lr=0.02),
+        lambda p: torch.optim.SGD([p["w"], p["b"]], lr=0.1, momentum=0.9, nesterov=True),
+    ],
+)
 def test_rebuilt_optimizer_takes_the_same_steps(make) -> None:
     first, second = parameters(), parameters()
     one = make(first)
@@ -108,10 +131,13 @@ def test_rebuilt_optimizer_takes_the_same_steps(make) -> None:
         assert torch.equal(first[name], second[name])
 
 
-@pytest.mark.parametrize("spec, make", [
-    ({"name": "adamw", "lr": 0.02, "beta2": 0.9}, lambda p: torch.optim.AdamW(p, lr=0.02, betas=(0.9, 0.9))),
-    ({"name": "sgd", "lr": 0.1, "momentum": 0.5}, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.5)),
-])
+@pytest.mark.parametrize(
+    "spec, make",
+    [
+        ({"name": "adamw", "lr": 0.02, "beta2": 0.9}, lambda p: torch.optim.AdamW(p, lr=0.02, betas=(0.9, 0.9))),
+        ({"name": "sgd", "lr": 0.1, "momentum": 0.5}, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.5)),
+    ],
+)
 def test_dictionary_means_the_torch_optimizer(spec: dict, make) -> None:
     first, second = parameters(), parameters()
     for p, optimizer in ((first, make([first["w"], first["b"]])), (second, rebuild(spec, second, second))):

@@ -18,13 +18,19 @@ from test_emit import small_graph
 def read_safetensors(path) -> tuple[dict, bytes]:
     data = open(path, "rb").read()
     (length,) = struct.unpack("<Q", data[:8])
-    return json.loads(data[8:8 + length]), data[8 + length:]
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
 
 
 def test_safetensors_layout(tmp_path) -> None:
     path = tmp_path / "t.safetensors"
-    write_safetensors(str(path), {"a.b": Tensor(Type("f32", (2,)), struct.pack("<2f", 1, 2)),
-                                  "c": Tensor(Type("i1", (3,)), b"\1\0\1"), "empty": Tensor(Type("i64", (0, 4)), b"")})
+    write_safetensors(
+        str(path),
+        {
+            "a.b": Tensor(Type("f32", (2,)), struct.pack("<2f", 1, 2)),
+            "c": Tensor(Type("i1", (3,)), b"\1\0\1"),
+            "empty": Tensor(Type("i64", (0, 4)), b""),
+        },
+    )
     header, data = read_safetensors(path)
     assert header == {
         "__metadata__": {"format": "pt"},
@@ -83,5 +89,7 @@ def test_a_failed_write_leaves_the_old_package(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(package, "write_safetensors", full)
     with pytest.raises(HoneError, match="No space left on device"):
-        write_package(str(out), small_graph(), {"new": "1"}, {"model.safetensors": {"x": Tensor(Type("i8", (1,)), b"\0")}})
+        write_package(
+            str(out), small_graph(), {"new": "1"}, {"model.safetensors": {"x": Tensor(Type("i8", (1,)), b"\0")}}
+        )
     assert (out / "manifest.json").read_bytes() == before and os.listdir(tmp_path) == ["m.hone"]

@@ -71,8 +71,9 @@ def _floor_quotient(b: Builder, x: Value, y: Value) -> Value:
     rest = b.binary("sub", x, b.binary("mul", quotient, y))
     zero = b.splat(0, rest.type)
     inexact = b.compare("ne", rest, zero)
-    opposite = b.compare("ne", b.cast(b.compare("lt", rest, zero), "i8"),
-                         b.cast(b.compare("lt", y, b.splat(0, y.type)), "i8"))
+    opposite = b.compare(
+        "ne", b.cast(b.compare("lt", rest, zero), "i8"), b.cast(b.compare("lt", y, b.splat(0, y.type)), "i8")
+    )
     return b.binary("sub", quotient, b.cast(b.binary("and", inexact, opposite), quotient.dtype))
 
 
@@ -155,7 +156,14 @@ def _unary(overload: str, name: str, floats: bool = True) -> None:
 
 
 for _overload, _name in {
-    "exp": "exp", "log": "log", "sqrt": "sqrt", "rsqrt": "rsqrt", "sin": "sin", "cos": "cos", "tanh": "tanh", "erf": "erf",
+    "exp": "exp",
+    "log": "log",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "sin": "sin",
+    "cos": "cos",
+    "tanh": "tanh",
+    "erf": "erf",
     "sigmoid": "logistic",
 }.items():
     _unary(_overload + ".default", _name)
@@ -283,8 +291,14 @@ def convert_like(b: Builder, self: Value, other: Value) -> Value:
     return b.cast(self, other.dtype)
 
 
-@emits("clone.default", "alias.default", "contiguous.default", "lift_fresh_copy.default", "lift_fresh.default",
-       "positive.default")
+@emits(
+    "clone.default",
+    "alias.default",
+    "contiguous.default",
+    "lift_fresh_copy.default",
+    "lift_fresh.default",
+    "positive.default",
+)
 def identity(b: Builder, self: Value) -> Value:
     return self
 

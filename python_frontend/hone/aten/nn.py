@@ -29,15 +29,22 @@ def linear(b: Builder, input: Value, weight: Value, bias: Value | None = None) -
 
 
 @emits("mm.default", "bmm.default", "matmul.default", "dot.default", "mv.default")
-def matmul(b: Builder, self: Value, other: Value | None = None, mat2: Value | None = None, tensor: Value | None = None,
-           vec: Value | None = None) -> Value:
+def matmul(
+    b: Builder,
+    self: Value,
+    other: Value | None = None,
+    mat2: Value | None = None,
+    tensor: Value | None = None,
+    vec: Value | None = None,
+) -> Value:
     """PyTorch's matmul: vectors contract, leading dimensions broadcast."""
     lhs, rhs = self, next(x for x in (other, mat2, tensor, vec) if x is not None)
     if rhs.rank <= 2:
         return b.dot_general(lhs, rhs, ((), ()), ((lhs.rank - 1,), (max(rhs.rank - 2, 0),)))
     if lhs.rank == 1:
-        return b.reshape(product := matmul(b, b.reshape(lhs, (1,) + lhs.shape), rhs),
-                         product.shape[:-2] + product.shape[-1:])
+        return b.reshape(
+            product := matmul(b, b.reshape(lhs, (1,) + lhs.shape), rhs), product.shape[:-2] + product.shape[-1:]
+        )
     leading = broadcast_shape(lhs.shape[:-2], rhs.shape[:-2])
     lhs, rhs = (b.broadcast_to(x, leading + x.shape[-2:]) for x in (lhs, rhs))
     batch = tuple(range(len(leading)))
@@ -45,8 +52,16 @@ def matmul(b: Builder, self: Value, other: Value | None = None, mat2: Value | No
 
 
 @emits("addmm.default", "baddbmm.default")
-def addmm(b: Builder, self: Value, mat1: Value | None = None, mat2: Value | None = None, beta: Operand = 1,
-          alpha: Operand = 1, batch1: Value | None = None, batch2: Value | None = None) -> Value:
+def addmm(
+    b: Builder,
+    self: Value,
+    mat1: Value | None = None,
+    mat2: Value | None = None,
+    beta: Operand = 1,
+    alpha: Operand = 1,
+    batch1: Value | None = None,
+    batch2: Value | None = None,
+) -> Value:
     product = b.scale(matmul(b, mat1 or batch1, mat2 or batch2), alpha)
     return product if beta == 0 else b.binary("add", product, b.scale(self, beta))
 
@@ -67,8 +82,12 @@ def einsum(b: Builder, equation: str, tensors: Sequence[Value], path: object = N
         (lhs, x), (rhs, y) = operands
         both = [c for c in lhs if c in rhs]
         batch, contract = [c for c in both if c in output], [c for c in both if c not in output]
-        result = b.dot_general(x, y, ([lhs.index(c) for c in batch], [rhs.index(c) for c in batch]),
-                               ([lhs.index(c) for c in contract], [rhs.index(c) for c in contract]))
+        result = b.dot_general(
+            x,
+            y,
+            ([lhs.index(c) for c in batch], [rhs.index(c) for c in batch]),
+            ([lhs.index(c) for c in contract], [rhs.index(c) for c in contract]),
+        )
         indices = "".join(batch + [c for c in lhs if c not in both] + [c for c in rhs if c not in both])
     return b.transpose(result, [indices.index(c) for c in output])
 
@@ -77,8 +96,14 @@ def einsum(b: Builder, equation: str, tensors: Sequence[Value], path: object = N
 
 
 @emits("embedding.default")
-def embedding(b: Builder, weight: Value, indices: Value, padding_idx: int = -1, scale_grad_by_freq: bool = False,
-              sparse: bool = False) -> Value:
+def embedding(
+    b: Builder,
+    weight: Value,
+    indices: Value,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Value:
     if scale_grad_by_freq or sparse:
         raise HoneError("an embedding with scale_grad_by_freq or sparse gradients is not supported")
     rows = b.embedding(weight, indices)
@@ -138,7 +163,7 @@ def gather(b: Builder, self: Value, dim: int, index: Value, sparse_grad: bool = 
     dim = axis(dim, self.rank)
     if (element := b.fill_of(self)) is not None:
         return b.splat(element, Type(self.dtype, index.shape))
-    if index.shape == self.shape[:dim] + (1,) + self.shape[dim + 1:]:
+    if index.shape == self.shape[:dim] + (1,) + self.shape[dim + 1 :]:
         # One element per row, as in a loss written by hand: a masked sum, whose gradient needs no scatter.
         position = b.iota(dim, Type(index.dtype, self.shape))
         picked = b.select(b.compare("eq", position, index), self, b.splat(0, self.type))
@@ -160,15 +185,23 @@ def _rows(b: Builder, x: Value, normalized_shape: Sequence[int], *vectors: Value
 
 
 @emits("layer_norm.default")
-def layer_norm(b: Builder, input: Value, normalized_shape: Sequence[int], weight: Value | None = None,
-               bias: Value | None = None, eps: float = 1e-5, cudnn_enable: bool = True) -> Value:
+def layer_norm(
+    b: Builder,
+    input: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Value:
     x, scale, shift = _rows(b, input, normalized_shape, weight, bias)
     return b.reshape(b.layer_norm(x, scale, shift, eps), input.shape)
 
 
 @emits("rms_norm.default")
-def rms_norm(b: Builder, input: Value, normalized_shape: Sequence[int], weight: Value | None = None,
-             eps: float | None = None) -> Value:
+def rms_norm(
+    b: Builder, input: Value, normalized_shape: Sequence[int], weight: Value | None = None, eps: float | None = None
+) -> Value:
     x, scale = _rows(b, input, normalized_shape, weight)
     return b.reshape(b.rms_norm(x, scale, _EPSILON[input.dtype] if eps is None else eps), input.shape)
 
@@ -188,8 +221,17 @@ def native_dropout(b: Builder, input: Value, p: float, train: bool | None) -> li
 
 
 @emits("scaled_dot_product_attention.default")
-def attention(b: Builder, query: Value, key: Value, value: Value, attn_mask: Value | None = None, dropout_p: float = 0.0,
-              is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Value:
+def attention(
+    b: Builder,
+    query: Value,
+    key: Value,
+    value: Value,
+    attn_mask: Value | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Value:
     """query [..., H, T, D], key [..., G, S, D], value [..., G, S, E] -> [..., H, T, E]."""
     if query.rank < 2 or not query.rank == key.rank == value.rank:
         raise HoneError("attention needs query, key and value of one rank, at least 2")
@@ -241,8 +283,9 @@ def _mask_of_heads(b: Builder, mask: Value, query: Value, key: Value, result_sha
     return b.reshape(mask, leading + (length, keys))
 
 
-def _written_out(b: Builder, query: Value, key: Value, value: Value, mask: Value, causal: bool, scale: float,
-                 dropout_p: float) -> Value:
+def _written_out(
+    b: Builder, query: Value, key: Value, value: Value, mask: Value, causal: bool, scale: float, dropout_p: float
+) -> Value:
     """Attention op by op, for a mask that needs a gradient (a learned bias). All [B, H, T or S, D or E]."""
     batch = ((0, 1), (0, 1))
     scores = b.binary("add", b.scale(b.dot_general(query, key, batch, ((3,), (3,))), scale), mask)
@@ -262,8 +305,15 @@ def _classes_last(b: Builder, x: Value) -> Value:
 
 
 @emits("cross_entropy_loss.default")
-def cross_entropy(b: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1,
-                  ignore_index: int = -100, label_smoothing: float = 0.0) -> Value:
+def cross_entropy(
+    b: Builder,
+    self: Value,
+    target: Value,
+    weight: Value | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Value:
     if weight is not None:
         raise HoneError("cross entropy with class weights is not supported")
     if is_float(target.dtype):
@@ -273,8 +323,9 @@ def cross_entropy(b: Builder, self: Value, target: Value, weight: Value | None =
 
 
 @emits("nll_loss.default", "nll_loss_nd.default", "nll_loss2d.default")
-def nll_loss(b: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1,
-             ignore_index: int = -100) -> Value:
+def nll_loss(
+    b: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1, ignore_index: int = -100
+) -> Value:
     """Minus the log-probability of each target, as a masked sum; ignored rows are 0 and not counted in a mean."""
     if weight is not None:
         raise HoneError("nll_loss with class weights is not supported")

@@ -14,21 +14,31 @@ from .shape import axes, axis
 
 
 @emits("sum.default", "sum.dim_IntList")
-def sum_(b: Builder, self: Value, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: str | None = None) -> Value:
+def sum_(
+    b: Builder, self: Value, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: str | None = None
+) -> Value:
     dtype = dtype or (self.dtype if is_float(self.dtype) else "i64")
     return b.reduce("sum", b.cast(self, dtype), axes(dim, self.rank), keepdim)
 
 
 @emits("mean.default", "mean.dim")
-def mean(b: Builder, self: Value, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: str | None = None) -> Value:
+def mean(
+    b: Builder, self: Value, dim: Sequence[int] | None = None, keepdim: bool = False, dtype: str | None = None
+) -> Value:
     total = sum_(b, self, dim, keepdim, dtype)
     count = self.type.numel / total.type.numel if total.type.numel else 0
     return b.binary("div", total, b.splat(count, total.type))
 
 
 @emits("var.correction", "var.dim")
-def var(b: Builder, self: Value, dim: Sequence[int] | None = None, correction: float | None = 1, keepdim: bool = False,
-        unbiased: bool | None = None) -> Value:
+def var(
+    b: Builder,
+    self: Value,
+    dim: Sequence[int] | None = None,
+    correction: float | None = 1,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+) -> Value:
     freedom = (1 if unbiased else 0) if unbiased is not None else 1 if correction is None else correction
     dims = axes([dim] if isinstance(dim, int) else dim, self.rank)
     centred = b.binary("sub", self, mean(b, self, dims, True))
@@ -38,8 +48,14 @@ def var(b: Builder, self: Value, dim: Sequence[int] | None = None, correction: f
 
 
 @emits("std.correction", "std.dim")
-def std(b: Builder, self: Value, dim: Sequence[int] | None = None, correction: float | None = 1, keepdim: bool = False,
-        unbiased: bool | None = None) -> Value:
+def std(
+    b: Builder,
+    self: Value,
+    dim: Sequence[int] | None = None,
+    correction: float | None = 1,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+) -> Value:
     return b.unary("sqrt", var(b, self, dim, correction, keepdim, unbiased))
 
 
@@ -124,8 +140,15 @@ def cumsum(b: Builder, self: Value, dim: int, dtype: str | None = None) -> Value
 
 
 @emits("norm.Scalar", "norm.ScalarOpt_dim", "linalg_vector_norm.default")
-def vector_norm(b: Builder, self: Value, p: float | None = None, ord: float | None = 2, dim: Sequence[int] | None = None,
-                keepdim: bool = False, dtype: str | None = None) -> Value:
+def vector_norm(
+    b: Builder,
+    self: Value,
+    p: float | None = None,
+    ord: float | None = 2,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: str | None = None,
+) -> Value:
     degree = ord if p is None else p
     if degree != 2:
         raise HoneError(f"a norm of order {degree} is not supported, only 2")

@@ -47,8 +47,8 @@ def flatten(b: Builder, self: Value, start_dim: int = 0, end_dim: int = -1) -> V
     if self.rank == 0:
         return b.reshape(self, (1,))
     start, end = axis(start_dim, self.rank), axis(end_dim, self.rank)
-    joined = Type(self.dtype, self.shape[start:end + 1]).numel
-    return b.reshape(self, self.shape[:start] + (joined,) + self.shape[end + 1:])
+    joined = Type(self.dtype, self.shape[start : end + 1]).numel
+    return b.reshape(self, self.shape[:start] + (joined,) + self.shape[end + 1 :])
 
 
 @emits("unflatten.int")
@@ -59,7 +59,7 @@ def unflatten(b: Builder, self: Value, dim: int, sizes: Sequence[int]) -> Value:
         for extent in sizes:
             known *= extent if extent != -1 else 1
         sizes[sizes.index(-1)] = self.shape[dim] // known
-    return b.reshape(self, self.shape[:dim] + tuple(sizes) + self.shape[dim + 1:])
+    return b.reshape(self, self.shape[:dim] + tuple(sizes) + self.shape[dim + 1 :])
 
 
 @emits("unsqueeze.default")
@@ -80,8 +80,9 @@ def permute(b: Builder, self: Value, dims: Sequence[int]) -> Value:
 
 
 @emits("transpose.int", "swapaxes.default", "swapdims.default")
-def transpose(b: Builder, self: Value, dim0: int = 0, dim1: int = 1, axis0: int | None = None,
-              axis1: int | None = None) -> Value:
+def transpose(
+    b: Builder, self: Value, dim0: int = 0, dim1: int = 1, axis0: int | None = None, axis1: int | None = None
+) -> Value:
     order = list(range(self.rank))
     x, y = axis(dim0 if axis0 is None else axis0, self.rank), axis(dim1 if axis1 is None else axis1, self.rank)
     if self.rank:
@@ -136,17 +137,18 @@ def repeat(b: Builder, self: Value, repeats: Sequence[int]) -> Value:
 def repeat_interleave(b: Builder, self: Value, repeats: int, dim: int | None = None) -> Value:
     x = b.reshape(self, (self.type.numel,)) if dim is None else self
     dim = axis(dim or 0, x.rank)
-    shape = x.shape[:dim + 1] + (repeats,) + x.shape[dim + 1:]
+    shape = x.shape[: dim + 1] + (repeats,) + x.shape[dim + 1 :]
     tiled = b.broadcast(x, shape, [d for d in range(x.rank + 1) if d != dim + 1])
-    return b.reshape(tiled, x.shape[:dim] + (x.shape[dim] * repeats,) + x.shape[dim + 1:])
+    return b.reshape(tiled, x.shape[:dim] + (x.shape[dim] * repeats,) + x.shape[dim + 1 :])
 
 
 # -- parts --------------------------------------------------------------------------------------------------------
 
 
 @emits("slice.Tensor")
-def slice_(b: Builder, self: Value, dim: int = 0, start: int | None = None, end: int | None = None,
-           step: int = 1) -> Value:
+def slice_(
+    b: Builder, self: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Value:
     dim = axis(dim, self.rank)
     first, limit, _ = slice(start, end).indices(self.shape[dim])
     return b.slice_dim(self, dim, first, limit, step)
@@ -163,12 +165,13 @@ def narrow(b: Builder, self: Value, dim: int, start: int, length: int) -> Value:
 def select(b: Builder, self: Value, dim: int, index: int) -> Value:
     dim = axis(dim, self.rank)
     first = axis(index, self.shape[dim])
-    return b.reshape(b.slice_dim(self, dim, first, first + 1), self.shape[:dim] + self.shape[dim + 1:])
+    return b.reshape(b.slice_dim(self, dim, first, first + 1), self.shape[:dim] + self.shape[dim + 1 :])
 
 
 @emits("split_with_sizes.default", "split.sizes")
-def split_with_sizes(b: Builder, self: Value, split_sizes: Sequence[int] = (), dim: int = 0,
-                     split_size: Sequence[int] = ()) -> list[Value]:
+def split_with_sizes(
+    b: Builder, self: Value, split_sizes: Sequence[int] = (), dim: int = 0, split_size: Sequence[int] = ()
+) -> list[Value]:
     dim, parts, first = axis(dim, self.rank), [], 0
     for extent in split_sizes or split_size:
         parts.append(b.slice_dim(self, dim, first, first + extent))
@@ -195,14 +198,19 @@ def unbind(b: Builder, self: Value, dim: int = 0) -> list[Value]:
 
 
 @emits("slice_scatter.default")
-def slice_scatter(b: Builder, self: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None,
-                  step: int = 1) -> Value:
+def slice_scatter(
+    b: Builder, self: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Value:
     """`self` with a slice replaced."""
     dim = axis(dim, self.rank)
     first, limit, _ = slice(start, end).indices(self.shape[dim])
     if step != 1:
         raise HoneError("replacing every n-th element of a tensor is not supported")
-    parts = [b.slice_dim(self, dim, 0, first), b.cast(src, self.dtype), b.slice_dim(self, dim, max(first, limit), self.shape[dim])]
+    parts = [
+        b.slice_dim(self, dim, 0, first),
+        b.cast(src, self.dtype),
+        b.slice_dim(self, dim, max(first, limit), self.shape[dim]),
+    ]
     return b.concat([x for x in parts if x.shape[dim]] or [self], dim)
 
 
@@ -239,7 +247,7 @@ def pad(b: Builder, self: Value, pad: Sequence[int], value: Operand | None = 0, 
     if not value:
         return b.pad(x, low, high)
     for d in range(self.rank):
-        border = lambda size: [b.splat(value, Type(x.dtype, x.shape[:d] + (size,) + x.shape[d + 1:]))] if size else []
+        border = lambda size: [b.splat(value, Type(x.dtype, x.shape[:d] + (size,) + x.shape[d + 1 :]))] if size else []
         x = b.concat([*border(low[d]), x, *border(high[d])], d)
     return x
 
@@ -257,7 +265,9 @@ def arange(b: Builder, end: Operand, start: Operand = 0, step: Operand = 1, dtyp
 
 
 @emits("full.default", "new_full.default")
-def full(b: Builder, size: Sequence[int], fill_value: Operand, dtype: str | None = None, self: Value | None = None) -> Value:
+def full(
+    b: Builder, size: Sequence[int], fill_value: Operand, dtype: str | None = None, self: Value | None = None
+) -> Value:
     default = self.dtype if self is not None else scalar_dtype(fill_value)
     return b.splat(fill_value, Type(dtype or default, tuple(size)))
 
