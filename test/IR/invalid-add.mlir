@@ -1,0 +1,7 @@
+// RUN: hone-opt %s --verify-diagnostics --split-input-file
+
+func.func @add_c1(%x: tensor<8x64xf32>, %y: tensor<64xf32>) {
+  // expected-error@+1 {{'hone.add' op all non-scalar operands/results must have the same shape and base type}}
+  %r = "hone.add"(%x, %y) : (tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+  return
+}

@@ -1,0 +1,128 @@
+// RUN: hone-opt %s --verify-diagnostics --split-input-file
+
+func.func @attention_c1(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x32xf32>) {
+  // expected-error@+1 {{'hone.attention' op key has shape [2, 16, 2, 32], expected [2, 16, 2, 64]}}
+  %o, %l = hone.attention %q, %k, %k scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x2x32xf32>, tensor<2x16x2x32xf32>)
+      -> (tensor<2x16x4x32xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c1_rank(%q: tensor<16x4x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op query, key and value have ranks 3, 3 and 3, expected 4}}
+  %o, %l = hone.attention %q, %q, %q scale 1.0
+      : (tensor<16x4x64xf32>, tensor<16x4x64xf32>, tensor<16x4x64xf32>) -> (tensor<16x4x64xf32>, tensor<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c1_value(%q: tensor<2x16x4x64xf32>, %v: tensor<2x8x4x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op value has shape [2, 8, 4, 64], expected [2, 16, 4, 64]}}
+  %o, %l = hone.attention %q, %q, %v scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x8x4x64xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c1_result(%q: tensor<2x16x4x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op result has shape [2, 16, 256], expected [2, 16, 4, 64]}}
+  %o, %l = hone.attention %q, %q, %q scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>)
+      -> (tensor<2x16x256xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c1_element_type(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x4x64xbf16>) {
+  // expected-error@+1 {{'hone.attention' op query, key, value and result have element types 'f32' and 'bf16', expected one}}
+  %o, %l = hone.attention %q, %k, %k scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xbf16>, tensor<2x16x4x64xbf16>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c2(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x3x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op has 4 query heads and 3 key heads, expected a multiple}}
+  %o, %l = hone.attention %q, %k, %k scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x3x64xf32>, tensor<2x16x3x64xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c2_no_head(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x0x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op has 4 query heads and 0 key heads, expected a multiple}}
+  %o, %l = hone.attention %q, %k, %k scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x0x64xf32>, tensor<2x16x0x64xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: tensor<2x16x4x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op lse has shape [2, 16, 4], expected [2, 4, 16]}}
+  %o, %l = hone.attention %q, %q, %q scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x16x4xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x16x4x64xf32>, %m: tensor<16x16xf32>) {
+  // expected-error@+1 {{'hone.attention' op mask has shape [16, 16], expected [2 or 1, 4 or 1, 16, 16]}}
+  %o, %l = hone.attention %q, %q, %q mask %m scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<16x16xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c5(%q: tensor<2x16x4x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op has dropout without rng, expected both or neither}}
+  %o, %l = hone.attention %q, %q, %q scale 1.0 dropout 0.1
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c5_unused(%q: tensor<2x16x4x64xf32>, %r: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.attention' op has rng without dropout, expected both or neither}}
+  %o, %l = hone.attention %q, %q, %q rng %r scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c5_shape(%q: tensor<2x16x4x64xf32>, %r: tensor<4xi64>) {
+  // expected-error@+1 {{'hone.attention' op rng has shape [4], expected [3]}}
+  %o, %l = hone.attention %q, %q, %q rng %r scale 1.0 dropout 0.1
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<4xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c6(%q: tensor<2x16x4x64xf32>, %r: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.attention' op dropout is 1.000000e+00, expected 0 <= dropout < 1}}
+  %o, %l = hone.attention %q, %q, %q rng %r scale 1.0 dropout 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}

@@ -1,0 +1,55 @@
+// RUN: hone-opt %s --verify-diagnostics --split-input-file
+
+func.func @group_c1(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'hone.group' op block arguments differ from the operands' types}}
+  %y = "hone.group"(%x) <{family = #hone<family map>}> ({
+  ^bb0(%a: tensor<4xf32>):
+    %s = hone.constant dense<0.0> : tensor<8xf32>
+    hone.yield %s : tensor<8xf32>
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @group_c1_yield(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'hone.group' op yields other types than its results have}}
+  %y = hone.group map (%a = %x : tensor<8xf32>) -> tensor<8xbf16> {
+    hone.yield %a : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @group_c2(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'hone.group' op holds 'func.call', expected hone ops other than groups}}
+  %y = hone.group map (%a = %x : tensor<8xf32>) -> tensor<8xf32> {
+    %s = func.call @group_c2(%a) : (tensor<8xf32>) -> tensor<8xf32>
+    hone.yield %s : tensor<8xf32>
+  }
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @group_c2_nested(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'hone.group' op holds 'hone.group', expected hone ops other than groups}}
+  %y = hone.group map (%a = %x : tensor<8xf32>) -> tensor<8xf32> {
+    %s = hone.group map (%b = %a : tensor<8xf32>) -> tensor<8xf32> {
+      hone.yield %b : tensor<8xf32>
+    }
+    hone.yield %s : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @group_family(%x: tensor<8xf32>) {
+  // expected-error@+1 {{custom op 'hone.group' 'gemm' is no kernel family}}
+  %y = hone.group gemm (%a = %x : tensor<8xf32>) -> tensor<8xf32> {
+    hone.yield %a : tensor<8xf32>
+  }
+  return
+}
