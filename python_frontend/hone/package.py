@@ -14,7 +14,7 @@ from typing import Iterator, Mapping, Union
 
 from .emit import emit
 from .errors import HoneError
-from .graph import Argument, Graph, Type
+from .graph import DTYPE_BYTES, Argument, Graph, Type
 
 SCHEMA = 1
 
@@ -111,7 +111,8 @@ def _entry(argument: Argument) -> dict:
 
 
 def write_safetensors(path: str, tensors: Mapping[str, Tensor]) -> None:
-    """Names in order, data 8-byte aligned after the header."""
+    """Wide element types first, so that every tensor is aligned to its elements; otherwise in the order given."""
+    tensors = dict(sorted(tensors.items(), key=lambda item: -DTYPE_BYTES[item[1].type.dtype]))
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for name, tensor in tensors.items():
         size = len(tensor.data)

@@ -34,9 +34,9 @@ def test_safetensors_layout(tmp_path) -> None:
     header, data = read_safetensors(path)
     assert header == {
         "__metadata__": {"format": "pt"},
+        "empty": {"dtype": "I64", "shape": [0, 4], "data_offsets": [0, 0]},
         "a.b": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
         "c": {"dtype": "BOOL", "shape": [3], "data_offsets": [8, 11]},
-        "empty": {"dtype": "I64", "shape": [0, 4], "data_offsets": [11, 11]},
     }
     assert data == struct.pack("<2f", 1, 2) + b"\1\0\1"
     assert (os.path.getsize(path) - len(data)) % 8 == 0
