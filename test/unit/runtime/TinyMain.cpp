@@ -8,11 +8,14 @@
 #include "TinyModel.h"
 
 #include <cstdlib>
-#include <unistd.h>
+#include <ctime>
 
 static void sleepKernel(void *const *, int64_t, int64_t) {
   const char *text = std::getenv("HONE_TINY_SLEEP_MS");
-  usleep(static_cast<unsigned>(text ? std::atoi(text) * 1000 : 0));
+  long milliseconds = text ? std::atol(text) : 0;
+  timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0) // a signal came: sleep on
+    ;
 }
 
 extern "C" void hone_program(honert_program *program) {

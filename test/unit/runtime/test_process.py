@@ -1,0 +1,172 @@
+"""The runtime as a process: files as NumPy and safetensors see them, signals, kills, and full disks.
+
+Runs honert-tiny (test/unit/runtime/TinyMain.cpp), from the folder HONE_BIN or build/bin.
+"""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TINY = Path(os.environ.get("HONE_BIN", ROOT / "build" / "bin")) / "honert-tiny"
+pytestmark = pytest.mark.skipif(not TINY.exists(), reason=f"{TINY} is not built")
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    path = tmp_path / "tokens.npy"
+    np.save(path, (np.arange(500) ** 2 % 32).astype(np.uint16))
+    return path
+
+
+def run(*arguments: object, **more) -> subprocess.CompletedProcess:
+    return subprocess.run([TINY, *map(str, arguments)], capture_output=True, text=True, timeout=120, **more)
+
+
+def start(*arguments: object, sleep_ms: int = 0) -> subprocess.Popen:
+    environment = {**os.environ, "HONE_TINY_SLEEP_MS": str(sleep_ms)}
+    return subprocess.Popen([TINY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.int32, np.int64])
+def test_token_arrays_of_numpy(tmp_path: Path, tokens: Path, dtype: type) -> None:
+    np.save(tmp_path / "t.npy", np.load(tokens).astype(dtype))
+    for name, data in (("a", tokens), ("b", tmp_path / "t.npy")):
+        assert run("--data", data, "--steps", 3, "--save", tmp_path / name).returncode == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_weights_load_in_safetensors(tmp_path: Path, tokens: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    assert run("--data", tokens, "--steps", 3, "--save", tmp_path / "w.safetensors").returncode == 0
+    weights = safetensors.load_file(tmp_path / "w.safetensors")
+    assert {name: value.shape for name, value in weights.items()} == {"table": (32, 32), "bias": (32,), "scale": (32,)}
+    assert np.all(weights["scale"] == 1)
+    # And back: what the library writes is what the runtime reads.
+    safetensors.save_file(weights, tmp_path / "again.safetensors")
+    done = run("--data", tokens, "--steps", 0, "--init", tmp_path / "again.safetensors", "--save", tmp_path / "b")
+    assert done.returncode == 0, done.stderr
+    again = safetensors.load_file(tmp_path / "b")
+    assert all(np.array_equal(weights[name], again[name]) for name in weights)
+
+
+def test_log_is_json_lines(tmp_path: Path, tokens: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    assert run("--data", tokens, "--steps", 4, "--val-data", tokens, "--val-every", 2, "--log", log).returncode == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    steps = [line for line in lines if "loss" in line]
+    assert [line["step"] for line in steps] == [1, 2, 3, 4]
+    assert set(steps[0]) == {"step", "loss", "grad_norm", "lr", "ms", "tokens_per_s", "tflops", "mfu"}
+    assert [line["step"] for line in lines if "val_loss" in line] == [2, 4]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_after_its_step(tmp_path: Path, tokens: Path, number: signal.Signals) -> None:
+    weights, checkpoints = tmp_path / "w", tmp_path / "c"
+    process = start("--data", tokens, "--steps", 100000, "--save", weights, "--checkpoint-dir", checkpoints, sleep_ms=20)
+    while "step 3/" not in process.stdout.readline():
+        pass
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 0, err
+    assert f"stopped by {number.name} after step " in out
+    stopped = int(out.split("after step ")[1].split(":")[0])
+    # The same bits as a run of so many steps.
+    assert run("--data", tokens, "--steps", stopped, "--save", tmp_path / "same").returncode == 0
+    assert weights.read_bytes() == (tmp_path / "same").read_bytes()
+    assert (checkpoints / "latest").read_text() == f"step-{stopped:08d}\n"
+
+
+def test_a_second_signal_ends_it_at_once(tokens: Path) -> None:
+    process = start("--data", tokens, "--steps", 10, sleep_ms=1500)
+    while "MFU" not in process.stdout.readline():
+        pass
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    process.communicate(timeout=10)
+    assert process.returncode == 128 + signal.SIGINT
+    assert time.monotonic() - begin < 1
+
+
+def test_kills_lose_no_committed_checkpoint(tmp_path: Path, tokens: Path) -> None:
+    assert run("--data", tokens, "--steps", 400, "--save", tmp_path / "whole", "--quiet").returncode == 0
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    moment = random.Random(seed)
+    arguments = ("--data", tokens, "--steps", 400, "--checkpoint-dir", tmp_path / "c", "--checkpoint-every", 1,
+                 "--resume", "--save", tmp_path / "w")
+    kills, newest = 0, 0
+    while True:
+        process = start(*arguments)
+        try:
+            out, err = process.communicate(timeout=moment.uniform(0.05, 0.25))
+            assert process.returncode == 0 and not err, err
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, err = process.communicate()
+            assert not err  # no checkpoint was ever found damaged
+            kills += 1
+            committed = [int(path.name[5:]) for path in (tmp_path / "c").glob("step-*")]
+            assert max(committed, default=0) >= newest
+            newest = max(committed, default=0)
+    assert kills > 0
+    assert (tmp_path / "w").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert not list((tmp_path / "c").glob(".tmp*"))
+
+
+def test_a_full_disk_is_said_and_keeps_the_last_checkpoint(tmp_path: Path, tokens: Path) -> None:
+    arguments = ("--data", tokens, "--checkpoint-dir", tmp_path / "c", "--checkpoint-every", 1)
+    assert run(*arguments, "--steps", 2).returncode == 0
+    good = (tmp_path / "c" / "step-00000002" / "state.safetensors").read_bytes()
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    done = run(*arguments, "--steps", 4, "--resume", preexec_fn=small_files)
+    assert done.returncode == 1
+    warnings = done.stderr.splitlines()
+    assert len(warnings) == 3 and all("cannot be written: File too large" in line for line in warnings)
+    assert warnings[0].startswith("warning: ") and warnings[2].startswith("error: ")
+    assert (tmp_path / "c" / "step-00000002" / "state.safetensors").read_bytes() == good
+    assert not list((tmp_path / "c").glob(".tmp*"))
+
+
+def test_progress_bar_on_a_terminal(tokens: Path) -> None:
+    import pty
+
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([TINY, "--data", tokens, "--steps", "20"], stdout=follower, stderr=subprocess.PIPE)
+    os.close(follower)
+    text = b""
+    while True:
+        try:
+            part = os.read(leader, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    os.close(leader)
+    assert process.wait() == 0
+    assert text.count(b"\r\x1b[K[") == 20 and b"left" in text
+    assert b"[########################] step 20/20 | loss " in text
+    assert text.rstrip().splitlines()[-1].startswith(b"20 steps in ")
+
+
+def test_without_onednn_a_program_that_needs_none_starts(tokens: Path) -> None:
+    mapped = subprocess.run(["ldd", TINY], capture_output=True, text=True).stdout
+    assert "dnnl" not in mapped and "gomp" in mapped
