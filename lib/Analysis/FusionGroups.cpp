@@ -229,6 +229,8 @@ void FusionPlanner::assignDepths() {
     if (groupOf(&op) >= 0 || isView(&op))
       continue;
     std::optional<RowSpace> space = RowSpace::of(&op);
+    if (!space && isa<ReshapeOp>(op))
+      continue; // a view that no row space spans
     int index = addGroup({&op}, /*anchor=*/!space);
     if (space) {
       groups[index].rows = space->rows();
@@ -450,7 +452,8 @@ SmallVector<FusionGroup> FusionPlanner::run() {
     std::optional<RowSpace> space = RowSpace::find(group.ops);
     if (!space) { // a reshape held it together: one kernel each
       for (Operation *op : group.ops)
-        plan.push_back({KernelFamily::move, {op}});
+        if (!isa<ReshapeOp>(op))
+          plan.push_back({KernelFamily::move, {op}});
       continue;
     }
     plan.push_back({space->hasReduction() ? KernelFamily::row

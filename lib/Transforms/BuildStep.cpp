@@ -342,6 +342,8 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (auto forward = module.lookupSymbol<func::FuncOp>("forward"))
       forward.erase();
     module->setAttr(attr::optimizer, settings->write(&getContext()));
+    module->setAttr(attr::microBatches,
+                    Builder(&getContext()).getI64IntegerAttr(microBatches));
     return success();
   }
 

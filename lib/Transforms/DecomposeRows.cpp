@@ -89,7 +89,9 @@ public:
   }
   Value sumRow(Value value) { return reduceRow(ReduceKind::sum, value); }
   Value meanRow(Value value) {
-    return scale(sumRow(value), 1.0 / double(width()));
+    // A division per row: the reciprocal of the width would not be exact.
+    Value sum = sumRow(value);
+    return div(sum, splat(cast<RankedTensorType>(sum.getType()), width()));
   }
   /// Sum of one element per row over all rows.
   Value sumRows(Value value) {

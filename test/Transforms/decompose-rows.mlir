@@ -8,13 +8,13 @@
 func.func @layer_norm(%x: tensor<4x8x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>)
     -> (tensor<4x8x64xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
   // CHECK: %[[SUM:.+]] = hone.reduce sum %[[X]] dims [2]
-  // CHECK: %[[N:.+]] = hone.constant dense<1.562500e-02> : tensor<4x8xf32>
-  // CHECK: %[[MEAN:.+]] = hone.mul %[[SUM]], %[[N]]
+  // CHECK: %[[N:.+]] = hone.constant dense<6.400000e+01> : tensor<4x8xf32>
+  // CHECK: %[[MEAN:.+]] = hone.div %[[SUM]], %[[N]]
   // CHECK: %[[MEANB:.+]] = hone.broadcast %[[MEAN]] dims [0, 1]
   // CHECK: %[[C:.+]] = hone.sub %[[X]], %[[MEANB]]
   // CHECK: %[[CC:.+]] = hone.mul %[[C]], %[[C]]
   // CHECK: %[[SQ:.+]] = hone.reduce sum %[[CC]] dims [2]
-  // CHECK: %[[VAR:.+]] = hone.mul %[[SQ]], %{{.+}}
+  // CHECK: %[[VAR:.+]] = hone.div %[[SQ]], %{{.+}}
   // CHECK: %[[EPS:.+]] = hone.constant dense<9.99999974E-6> : tensor<4x8xf32>
   // CHECK: %[[VE:.+]] = hone.add %[[VAR]], %[[EPS]]
   // CHECK: %[[RSTD:.+]] = hone.rsqrt %[[VE]]
@@ -148,7 +148,7 @@ func.func @cross_entropy_per_row(%x: tensor<32x256xf32>, %t: tensor<32xi64>) -> 
 // CHECK: %[[LSE:.+]] = hone.add
 // CHECK: %[[NLL:.+]] = hone.sub %[[LSE]], %{{.+}}
 // CHECK: %[[SUM:.+]] = hone.reduce sum %[[X]] dims [1]
-// CHECK: %[[MEAN:.+]] = hone.mul %[[SUM]], %{{.+}}
+// CHECK: %[[MEAN:.+]] = hone.div %[[SUM]], %{{.+}}
 // CHECK: %[[SMOOTH:.+]] = hone.sub %[[LSE]], %[[MEAN]]
 // CHECK: %[[KEEP:.+]] = hone.constant dense<7.500000e-01> : tensor<32xf32>
 // CHECK: %[[A:.+]] = hone.mul %[[NLL]], %[[KEEP]]
@@ -188,11 +188,11 @@ func.func @layer_norm_bwd(%dy: tensor<8x64xf32>, %x: tensor<8x64xf32>, %mean: te
   // CHECK: %[[C:.+]] = hone.sub %[[X]], %[[MB]]
   // CHECK: %[[H:.+]] = hone.mul %[[C]], %[[RB]]
   // CHECK: %[[S1:.+]] = hone.reduce sum %[[GRAD]] dims [1]
-  // CHECK: %[[M1:.+]] = hone.mul %[[S1]]
+  // CHECK: %[[M1:.+]] = hone.div %[[S1]]
   // CHECK: %[[M1B:.+]] = hone.broadcast %[[M1]] dims [0]
   // CHECK: %[[GH:.+]] = hone.mul %[[GRAD]], %[[H]]
   // CHECK: %[[S2:.+]] = hone.reduce sum %[[GH]] dims [1]
-  // CHECK: %[[M2:.+]] = hone.mul %[[S2]]
+  // CHECK: %[[M2:.+]] = hone.div %[[S2]]
   // CHECK: %[[M2B:.+]] = hone.broadcast %[[M2]] dims [0]
   // CHECK: %[[HM:.+]] = hone.mul %[[H]], %[[M2B]]
   // CHECK: %[[GM:.+]] = hone.sub %[[GRAD]], %[[M1B]]

@@ -5,4 +5,35 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerToKernels : Pass<"hone-lower-to-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turns the plan into kernels and a description of the program";
+  let description = [{
+    Every `plan.launch` becomes a kernel function on `scf`, `vector`, `arith`, `math` and `memref`, or a library call; equal launches share
+    one kernel. The function `@hone_program` (llvm dialect) describes arena, arguments, functions, launches and results to
+    the runtime through the functions of abi.def, in order; the program itself is data. `hone-bind-kernels` gives each
+    kernel the entry that the runtime calls.
+
+    Declined with an error: contractions of other types than f32, and ops without an emitter.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def VerifyLower : Pass<"hone-verify-lower", "::mlir::ModuleOp"> {
+  let summary = "Checks the contract of the lower phase";
+  let description = [{
+    `@hone_program` exists, and no op of the `hone` or `plan` dialect is left.
+  }];
+}
+
+def BindKernels : Pass<"hone-bind-kernels", "::mlir::ModuleOp"> {
+  let summary = "Defines the entries of kernels";
+  let description = [{
+    Runs after functions are in the llvm dialect. A declaration with the attribute `hone.kernel = @f` gets a body that loads the
+    buffers' addresses from its first argument and calls `@f`. Both become internal.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // HONE_CONVERSION_PASSES_TD

@@ -9,7 +9,8 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the import phase";
   let description = [{
     `@forward` exists, returns one loss of rank 0, and holds only `hone` ops; every argument has a kind and a unique
-    name; every parameter and buffer has an initialisation; there is at most one `rng` argument.
+    name; every parameter and buffer has an initialisation; there is at most one `rng` argument. No tensor has more than
+    2^40 bytes.
   }];
 }
 
@@ -125,7 +126,7 @@ def DecomposeRows : Pass<"hone-decompose-rows", "::mlir::func::FuncOp"> {
     Replaces `layer_norm`, `rms_norm`, `softmax`, `cross_entropy` and their backward ops by elementwise ops,
     `hone.broadcast` and `hone.reduce`, right before fusion: the fusion analysis and the kernel emitters know
     primitives only. Computed in fp32 or wider and cast to the types of the results. Nothing is declined; every other op
-    is left as it is. Means multiply by the reciprocal of the width.
+    is left as it is.
 
     ```mlir
     %y = hone.softmax %x : tensor<8x64xf32>

@@ -1,0 +1,127 @@
+//===- ProgramWriter.cpp - Code that describes a program ------------------===//
+
+#include "ProgramWriter.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace hone;
+
+//===----------------------------------------------------------------------===//
+// Signatures of abi.def
+//===----------------------------------------------------------------------===//
+
+namespace {
+// The names that abi.def spells types with; only their kind matters here.
+struct honert_program;
+using honert_kernel = void (*)();
+using honert_callback_fn = void (*)();
+
+template <typename T> struct AbiType {
+  static Type get(MLIRContext *context) { // any pointer
+    static_assert(std::is_pointer_v<T>, "a type that abi.def may not use");
+    return LLVM::LLVMPointerType::get(context);
+  }
+};
+template <> struct AbiType<int64_t> {
+  static Type get(MLIRContext *context) { return IntegerType::get(context, 64); }
+};
+template <> struct AbiType<double> {
+  static Type get(MLIRContext *context) { return Float64Type::get(context); }
+};
+
+template <typename... Parameters>
+LLVM::LLVMFunctionType signature(MLIRContext *context,
+                                 void (*)(Parameters...)) {
+  return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                     {AbiType<Parameters>::get(context)...});
+}
+} // namespace
+
+/// The type of the ABI function `name`, or null.
+static LLVM::LLVMFunctionType abiType(StringRef name, MLIRContext *context) {
+#define HONERT_FUNCTION(result, function, parameters)                          \
+  if (name == #function)                                                       \
+    return signature(context, static_cast<result(*) parameters>(nullptr));
+#include "honert/abi.def"
+#undef HONERT_FUNCTION
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+ProgramWriter::ProgramWriter(ModuleOp module)
+    : module(module), builder(module.getContext()), loc(module.getLoc()) {
+  MLIRContext *context = module.getContext();
+  builder.setInsertionPointToEnd(module.getBody());
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(context),
+      {LLVM::LLVMPointerType::get(context)});
+  function = builder.create<LLVM::LLVMFuncOp>(loc, "hone_program", type);
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+}
+
+void ProgramWriter::finish() {
+  builder.create<LLVM::ReturnOp>(loc, ValueRange());
+}
+
+Value ProgramWriter::integer(int64_t value) {
+  return builder.create<LLVM::ConstantOp>(loc,
+                                          builder.getI64IntegerAttr(value));
+}
+
+Value ProgramWriter::number(double value) {
+  return builder.create<LLVM::ConstantOp>(loc, builder.getF64FloatAttr(value));
+}
+
+Value ProgramWriter::global(StringRef prefix, Type type, Attribute value) {
+  std::string &name = globals[value];
+  if (name.empty()) {
+    name = (prefix + std::to_string(globals.size())).str();
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    builder.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/true,
+                                   LLVM::Linkage::Internal, name, value);
+  }
+  return builder.create<LLVM::AddressOfOp>(
+      loc, LLVM::LLVMPointerType::get(builder.getContext()), name);
+}
+
+Value ProgramWriter::string(StringRef value) {
+  std::string text = value.str();
+  text.push_back('\0');
+  return global("text_",
+                LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+                builder.getStringAttr(text));
+}
+
+Value ProgramWriter::array(ArrayRef<int64_t> values) {
+  if (values.empty())
+    return builder.create<LLVM::ZeroOp>(
+        loc, LLVM::LLVMPointerType::get(builder.getContext()));
+  auto type = RankedTensorType::get({int64_t(values.size())},
+                                    builder.getI64Type());
+  return global("array_",
+                LLVM::LLVMArrayType::get(builder.getI64Type(), values.size()),
+                DenseElementsAttr::get(type, values));
+}
+
+Value ProgramWriter::kernel(StringRef name) {
+  return builder.create<LLVM::AddressOfOp>(
+      loc, LLVM::LLVMPointerType::get(builder.getContext()), name);
+}
+
+void ProgramWriter::call(StringRef name, ArrayRef<Value> operands) {
+  LLVM::LLVMFunctionType type = abiType(name, builder.getContext());
+  assert(type && "not a function of abi.def");
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    builder.create<LLVM::LLVMFuncOp>(loc, name, type);
+  }
+  SmallVector<Value> all = {function.getArgument(0)};
+  llvm::append_range(all, operands);
+  builder.create<LLVM::CallOp>(loc, type, name, all);
+}

@@ -1,0 +1,50 @@
+//===- ProgramWriter.h - Code that describes a program ----------*- C++ -*-===//
+//
+// Builds the body of @hone_program, a function in the llvm dialect that calls
+// the functions of abi.def. Their signatures are read from that file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_CONVERSION_PROGRAMWRITER_H
+#define HONE_LIB_CONVERSION_PROGRAMWRITER_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace hone {
+
+class ProgramWriter {
+public:
+  /// Starts `@hone_program(program)` at the end of `module`.
+  explicit ProgramWriter(mlir::ModuleOp module);
+  /// Ends it.
+  void finish();
+
+  // Operands of calls.
+  mlir::Value integer(int64_t value);
+  mlir::Value number(double value);
+  mlir::Value string(llvm::StringRef value);
+  mlir::Value array(llvm::ArrayRef<int64_t> values);
+  /// The address of a kernel's entry `name(buffers, lo, hi)`, which
+  /// hone-bind-kernels defines.
+  mlir::Value kernel(llvm::StringRef name);
+
+  /// Calls a function of abi.def; the program itself is the first operand.
+  void call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands);
+
+private:
+  mlir::Value global(llvm::StringRef prefix, mlir::Type type,
+                     mlir::Attribute value);
+
+  mlir::ModuleOp module;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::LLVM::LLVMFuncOp function;
+  llvm::DenseMap<mlir::Attribute, std::string> globals;
+};
+
+} // namespace hone
+
+#endif // HONE_LIB_CONVERSION_PROGRAMWRITER_H
