@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Sequence
 
 import torch
 
 from .builder import Builder
-from .capture import Capture, capture
+from .capture import Capture, capture, described
 from .errors import HoneError
 from .golden import Feed, golden_steps
 from .graph import Graph, Value, id_bounds, is_float, values_with_gradient
@@ -108,7 +109,9 @@ def build_graph(
                 f"{error}, in a model with no_grad regions, which rewriting it would lose: write it without "
                 "the underscore, or detach() instead of no_grad"
             ) from None
-        functional = replace(captured, program=captured.program.run_decompositions({}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            functional = replace(captured, program=captured.program.run_decompositions({}))
         return _imported(model, functional, batch, spec, init, roles, name)
 
 
@@ -250,7 +253,10 @@ def _golden(
     feed = Feed(shifts, min(bounds)) if shifts and bounds else None
     clip = spec.attribute.get("clip") if spec else None
     named = {f"input.{a.fqn}": x for i, (a, x) in enumerate(zip(inputs, batch)) if feed is None or i not in feed.shifts}
-    return named | golden_steps(model, loss_fn, batch, optimizer, clip, steps, feed)
+    try:
+        return named | golden_steps(model, loss_fn, batch, optimizer, clip, steps, feed)
+    except Exception as error:  # the user's code, running eagerly in single and double precision
+        raise HoneError(f"golden: {described(error)}") from error
 
 
 def _producer() -> dict[str, str]:

@@ -75,7 +75,7 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
         except HoneError:
             raise
         except Exception as error:  # whatever the user's code or torch.export raises becomes one line
-            raise HoneError(f"capture: {type(error).__name__}: {_first_line(error)}{_where(error)}") from error
+            raise HoneError(f"capture: {described(error)}") from error
     parameters = dict(model.named_parameters())
     canonical = {id(tensor): name for name, tensor in parameters.items()}
     names = {name: canonical[id(tensor)] for name, tensor in model.named_parameters(remove_duplicate=False)}
@@ -168,19 +168,12 @@ def _whole_stack_traces() -> Iterator[None]:
         setattr(tracer, name, original)
 
 
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
-
-
-def _where(error: Exception) -> str:
-    """The innermost line of the traceback outside torch and this package."""
-    frames = (
-        [(frame.filename, frame.lineno) for frame in inspect.getinnerframes(error.__traceback__)]
-        if error.__traceback__
-        else []
-    )
-    place = user_frame(frames)
-    return f" (at {place[0]}:{place[1]})" if place else ""
+def described(error: Exception) -> str:
+    """An exception of the user's program or of torch in one line: its class, its first line, and where it arose."""
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+    frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+    place = user_frame([(frame.filename, frame.lineno) for frame in frames])
+    return f"{type(error).__name__}: {text}" + (f" (at {place[0]}:{place[1]})" if place else "")
 
 
 def _input_names(model: torch.nn.Module, loss_fn: Callable | None, count: int) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def golden_steps(
 
 
 def _step_batch(batch: Sequence[torch.Tensor], feed: Feed, stream: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    ids = lambda i, like: stream[feed.shifts[i] : feed.shifts[i] + like.numel()].reshape(like.shape).to(like.dtype)
+    ids = lambda i, like: stream[feed.shifts[i] : feed.shifts[i] + like.numel()].reshape(like.shape).to(like)
     return tuple(ids(i, like) if i in feed.shifts else like for i, like in enumerate(batch))
 
 

@@ -116,6 +116,8 @@ class Importer:
     def _state(self, tensor: torch.Tensor, name: str) -> Value:
         """A buffer or constant: written into the graph where its values follow a rule or are few, else an argument."""
         type = type_of(tensor, name)
+        if tensor.is_meta:
+            raise HoneError(f"buffer '{name}' has no values (meta device), and the graph needs them")
         value = structured_constant(self.b, tensor, type)
         if value is not None:
             return value
@@ -169,10 +171,16 @@ class Importer:
             return self._in_place(name, bound, node, env, order)
         if name not in TABLE:
             raise HoneError(f"operator aten.{name} is not supported")
-        result = TABLE[name](self.b, **bound)
+        result = self._emitted(name, bound)
         self._note_view(node)
         self._check(node, result)
         return result
+
+    def _emitted(self, name: str, bound: dict):
+        try:
+            return TABLE[name](self.b, **bound)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:  # a form the emitter does not foresee
+            raise HoneError(f"operator aten.{name} with these arguments is not supported ({error})") from error
 
     def _region(self, node: Node, args: Sequence):
         name = str(node.target)
@@ -223,7 +231,7 @@ class Importer:
                     _placed(node, f"aten.{name} changes a tensor that is read later through another view")
                 )
         target = bound["self"]
-        result = self.b.cast(TABLE[functional](self.b, **bound), target.dtype)
+        result = self.b.cast(self._emitted(functional, bound), target.dtype)
         if result.shape != target.shape:
             raise HoneError(f"aten.{name} does not keep the shape {list(target.shape)}")
         same.append(node)

@@ -455,6 +455,23 @@ def test_golden_refuses_dropout(tmp_path) -> None:
         export(tmp_path, model, golden=1)
 
 
+def test_golden_reports_a_program_that_is_single_precision_only(tmp_path) -> None:
+    model = in_model(lambda model, x: x @ torch.ones(6, 6))()
+    with pytest.raises(HoneError, match=r"golden: RuntimeError: .* \(at .*test_export.py:\d+\)") as error:
+        export(tmp_path, model, golden=1)
+    assert "\n" not in str(error.value) and not os.listdir(tmp_path)
+
+
+def test_model_without_values_needs_given_inits(tmp_path, verified) -> None:
+    with torch.device("meta"):
+        model, ids = Net(), torch.zeros(2, 5, dtype=torch.long)
+    with pytest.raises(HoneError, match="parameter 'table.weight' has no values"):
+        export(tmp_path, model, batch=(ids, ids))
+    _, text = export(tmp_path, model, batch=(ids, ids), init={"*": {"dist": "normal", "mean": 0.0, "std": 0.02}})
+    assert text.count("0x3F947AE147AE147B") == 3
+    verified(text)
+
+
 def test_export_under_autocast_is_refused(tmp_path) -> None:
     with torch.autocast("cpu"), pytest.raises(HoneError, match="called under torch.autocast"):
         export(tmp_path, Net())
