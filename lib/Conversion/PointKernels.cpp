@@ -1,0 +1,767 @@
+//===- PointKernels.cpp - Kernels that compute element by element ---------===//
+
+#include "hone/Conversion/PointKernels.h"
+
+#include "CopyKernels.h"
+#include "ElementMath.h"
+#include "hone/Conversion/Philox.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace hone;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static Type elementOf(Value value) { return getElementTypeOrSelf(value); }
+
+/// Elements of narrow floats as f32; everything else as it is.
+static Type wideTypeOf(Type element) {
+  return isa<FloatType>(element) ? Type(computeTypeOf(element)) : element;
+}
+
+namespace {
+using Indices = SmallVector<Value>;
+
+/// Emits single elements of the values of a launch's body. Elements and index
+/// arithmetic are emitted once per scope, so that a value with many readers
+/// costs one computation.
+class ElementEmitter {
+public:
+  /// Held while the builder is inside a region of the kernel.
+  struct ScopeGuard {
+    ScopeGuard(ElementEmitter &emitter) : emitter(emitter) {
+      emitter.scopes.emplace_back();
+    }
+    ~ScopeGuard() { emitter.scopes.pop_back(); }
+    ElementEmitter &emitter;
+  };
+
+  ElementEmitter(KernelBuilder &b, plan::LaunchOp launch);
+  Value emit(Value value, ArrayRef<Value> indices);
+
+private:
+  /// What was emitted inside one region of the kernel: regions nest, and an
+  /// inner one may use what an outer one holds.
+  struct Scope {
+    std::map<std::pair<void *, std::vector<void *>>, Value> elements;
+    std::map<std::tuple<char, void *, void *>, Value> arithmetic;
+    std::map<int64_t, Value> constants;
+  };
+  Value emitUncached(Value value, ArrayRef<Value> indices);
+  Value load(BlockArgument argument, ArrayRef<Value> indices);
+  Value constant(ConstantOp op, ArrayRef<Value> indices);
+  Value table(ConstantOp op, DenseElementsAttr dense);
+  Value iota(IotaOp op, ArrayRef<Value> indices);
+  Value random(RandomOp op, ArrayRef<Value> indices);
+  Value dropout(DropoutOp op, ArrayRef<Value> indices);
+  Value reshape(ReshapeOp op, ArrayRef<Value> indices);
+  Value pad(PadOp op, ArrayRef<Value> indices);
+  Value concat(ConcatOp op, ArrayRef<Value> indices, unsigned input);
+  Value reduce(ReduceOp op, ArrayRef<Value> indices);
+  Value reduceDims(ReduceOp op, Indices &indices, ArrayRef<int64_t> dims);
+  Value argmax(ArgmaxOp op, ArrayRef<Value> indices);
+  Value cumsum(CumsumOp op, ArrayRef<Value> indices);
+
+  /// Word of the element under the key tensor, as an i32.
+  Value philoxWord(Value key, int64_t salt, Value tensor,
+                   ArrayRef<Value> indices);
+  Value keyVector(Value key);
+  /// u of hone.random: the upper 24 bits of a word, in [0, 1).
+  Value uniform(Value word, Type type);
+
+  Value linearize(ArrayRef<Value> indices, ArrayRef<int64_t> shape);
+  Value index(int64_t value);
+  template <typename Op> Value arithmetic(char tag, Value lhs, Value rhs);
+  Value addIndex(Value lhs, Value rhs);
+  Value mulIndex(Value lhs, int64_t rhs);
+  Value divIndex(Value lhs, int64_t rhs);
+  Value remIndex(Value lhs, int64_t rhs);
+  /// 0 <= low <= index < high
+  Value isWithin(Value index, int64_t low, int64_t high);
+  Value ifElse(Value condition, function_ref<Value()> then,
+               function_ref<Value()> otherwise);
+  SmallVector<Value>
+  loop(int64_t from, int64_t to, ValueRange carried,
+       function_ref<SmallVector<Value>(Value, ValueRange)> body);
+
+  KernelBuilder &b;
+  DenseMap<Value, Value> keys, tables;
+  SmallVector<Scope> scopes;
+};
+} // namespace
+
+ElementEmitter::ElementEmitter(KernelBuilder &b, plan::LaunchOp launch) : b(b) {
+  scopes.emplace_back();
+  // Keys do not change within a call: once, in front of all loops.
+  for (Operation &op : launch.getBodyBlock().without_terminator()) {
+    if (auto random = dyn_cast<RandomOp>(op))
+      keyVector(random.getKey());
+    if (auto dropout = dyn_cast<DropoutOp>(op))
+      keyVector(dropout.getRng());
+  }
+}
+
+Value ElementEmitter::emit(Value value, ArrayRef<Value> indices) {
+  std::vector<void *> key;
+  for (Value index : indices)
+    key.push_back(index.getAsOpaquePointer());
+  auto memo = std::make_pair(value.getAsOpaquePointer(), std::move(key));
+  for (Scope &scope : llvm::reverse(scopes)) {
+    auto found = scope.elements.find(memo);
+    if (found != scope.elements.end())
+      return found->second;
+  }
+  Value element = emitUncached(value, indices);
+  scopes.back().elements.emplace(std::move(memo), element);
+  return element;
+}
+
+Value ElementEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return load(argument, indices);
+  Operation *op = value.getDefiningOp();
+  if (isElementOp(op)) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(emit(operand, indices));
+    return emitElement(b, op, operands);
+  }
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](ConstantOp op) { return constant(op, indices); })
+      .Case([&](IotaOp op) { return iota(op, indices); })
+      .Case([&](RandomOp op) { return random(op, indices); })
+      .Case([&](DropoutOp op) { return dropout(op, indices); })
+      .Case([&](ReshapeOp op) { return reshape(op, indices); })
+      .Case([&](TransposeOp op) {
+        Indices from(indices.size());
+        for (auto [to, dim] : llvm::enumerate(op.getPermutation()))
+          from[dim] = indices[to];
+        return emit(op.getOperand(), from);
+      })
+      .Case([&](BroadcastOp op) {
+        Indices from;
+        for (int64_t dim : op.getDims())
+          from.push_back(indices[dim]);
+        return emit(op.getOperand(), from);
+      })
+      .Case([&](SliceOp op) {
+        Indices from;
+        for (auto [at, start, stride] :
+             llvm::zip(indices, op.getStarts(), op.getStrides()))
+          from.push_back(addIndex(mulIndex(at, stride), index(start)));
+        return emit(op.getOperand(), from);
+      })
+      .Case([&](PadOp op) { return pad(op, indices); })
+      .Case([&](ConcatOp op) { return concat(op, indices, 0); })
+      .Case([&](ReduceOp op) { return reduce(op, indices); })
+      .Case([&](ArgmaxOp op) { return argmax(op, indices); })
+      .Case([&](CumsumOp op) { return cumsum(op, indices); });
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs, constants, indices
+//===----------------------------------------------------------------------===//
+
+Value ElementEmitter::load(BlockArgument argument, ArrayRef<Value> indices) {
+  Value buffer = b.buffer(argument.getArgNumber());
+  Value element = b.create<memref::LoadOp>(buffer, indices);
+  if (!elementOf(argument).isInteger(1))
+    return element;
+  return b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, element,
+                                 b.integer(element.getType(), 0));
+}
+
+Value ElementEmitter::constant(ConstantOp op, ArrayRef<Value> indices) {
+  Type element = elementOf(op);
+  auto dense = cast<DenseElementsAttr>(op.getValue());
+  if (dense.isSplat())
+    return b.create<arith::ConstantOp>(
+        cast<TypedAttr>(dense.getSplatValue<Attribute>()));
+  Value loaded = b.create<memref::LoadOp>(table(op, dense), indices);
+  if (!element.isInteger(1))
+    return loaded;
+  return b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, loaded,
+                                 b.integer(loaded.getType(), 0));
+}
+
+/// The elements in the object file, bytes for i1.
+Value ElementEmitter::table(ConstantOp op, DenseElementsAttr dense) {
+  Value &buffer = tables[op];
+  if (buffer)
+    return buffer;
+  auto type =
+      kernelBufferType(MemRefType::get(shapeOf(op), dense.getElementType()));
+  if (dense.getElementType().isInteger(1))
+    dense = cast<DenseIntElementsAttr>(dense).mapValues(
+        type.getElementType(), [](const APInt &bit) { return bit.zext(8); });
+  std::string symbol =
+      (b.func.getName() + "_table" + Twine(tables.size())).str();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(b.func);
+  b.create<memref::GlobalOp>(symbol, b.getStringAttr("private"), type, dense,
+                             /*constant=*/true, /*alignment=*/IntegerAttr());
+  b.setInsertionPointToStart(&b.func.front());
+  return buffer = b.create<memref::GetGlobalOp>(type, symbol);
+}
+
+Value ElementEmitter::iota(IotaOp op, ArrayRef<Value> indices) {
+  Value position =
+      b.create<arith::IndexCastOp>(b.getI64Type(), indices[op.getDim()]);
+  return castElement(b, position, elementOf(op));
+}
+
+Value ElementEmitter::index(int64_t value) {
+  for (Scope &scope : scopes) {
+    auto found = scope.constants.find(value);
+    if (found != scope.constants.end())
+      return found->second;
+  }
+  return scopes.back().constants[value] = b.index(value);
+}
+
+template <typename Op>
+Value ElementEmitter::arithmetic(char tag, Value lhs, Value rhs) {
+  auto memo =
+      std::make_tuple(tag, lhs.getAsOpaquePointer(), rhs.getAsOpaquePointer());
+  for (Scope &scope : scopes) {
+    auto found = scope.arithmetic.find(memo);
+    if (found != scope.arithmetic.end())
+      return found->second;
+  }
+  return scopes.back().arithmetic[memo] = b.create<Op>(lhs, rhs);
+}
+
+Value ElementEmitter::addIndex(Value lhs, Value rhs) {
+  std::optional<int64_t> x = getConstantIntValue(lhs),
+                         y = getConstantIntValue(rhs);
+  if (x && y)
+    return index(*x + *y);
+  if (x == 0)
+    return rhs;
+  if (y == 0)
+    return lhs;
+  return arithmetic<arith::AddIOp>('+', lhs, rhs);
+}
+
+Value ElementEmitter::mulIndex(Value lhs, int64_t rhs) {
+  if (std::optional<int64_t> x = getConstantIntValue(lhs))
+    return index(*x * rhs);
+  if (rhs == 1)
+    return lhs;
+  return arithmetic<arith::MulIOp>('*', lhs, index(rhs));
+}
+
+Value ElementEmitter::divIndex(Value lhs, int64_t rhs) {
+  if (std::optional<int64_t> x = getConstantIntValue(lhs))
+    return index(*x / rhs);
+  if (rhs == 1)
+    return lhs;
+  return arithmetic<arith::DivUIOp>('/', lhs, index(rhs));
+}
+
+Value ElementEmitter::remIndex(Value lhs, int64_t rhs) {
+  if (std::optional<int64_t> x = getConstantIntValue(lhs))
+    return index(*x % rhs);
+  if (rhs == 1)
+    return index(0);
+  return arithmetic<arith::RemUIOp>('%', lhs, index(rhs));
+}
+
+Value ElementEmitter::linearize(ArrayRef<Value> indices,
+                                ArrayRef<int64_t> shape) {
+  Value linear = index(0);
+  for (auto [at, size] : llvm::zip(indices, shape))
+    linear = addIndex(mulIndex(linear, size), at);
+  return linear;
+}
+
+Value ElementEmitter::isWithin(Value at, int64_t low, int64_t high) {
+  Value above =
+      b.create<arith::CmpIOp>(arith::CmpIPredicate::sge, at, index(low));
+  Value below =
+      b.create<arith::CmpIOp>(arith::CmpIPredicate::slt, at, index(high));
+  return b.create<arith::AndIOp>(above, below);
+}
+
+Value ElementEmitter::ifElse(Value condition, function_ref<Value()> then,
+                             function_ref<Value()> otherwise) {
+  auto branch = [&](function_ref<Value()> emitBranch) {
+    return [this, emitBranch](OpBuilder &, Location) {
+      ScopeGuard scope(*this);
+      b.create<scf::YieldOp>(emitBranch());
+    };
+  };
+  return b.create<scf::IfOp>(condition, branch(then), branch(otherwise))
+      .getResult(0);
+}
+
+SmallVector<Value>
+ElementEmitter::loop(int64_t from, int64_t to, ValueRange carried,
+                     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  return b.loop(index(from), index(to), 1, carried,
+                [&](Value iv, ValueRange values) {
+                  ScopeGuard scope(*this);
+                  return body(iv, values);
+                });
+}
+
+//===----------------------------------------------------------------------===//
+// Random
+//===----------------------------------------------------------------------===//
+
+Value ElementEmitter::keyVector(Value key) {
+  Value &vector = keys[key];
+  if (vector)
+    return vector;
+  auto type = VectorType::get({3}, b.getI64Type());
+  Value result = b.create<arith::ConstantOp>(b.getZeroAttr(type));
+  for (int64_t i = 0; i < 3; ++i)
+    result =
+        b.create<vector::InsertOp>(emit(key, index(i)), result, int64_t(i));
+  return keys[key] = result;
+}
+
+Value ElementEmitter::philoxWord(Value key, int64_t salt, Value tensor,
+                                 ArrayRef<Value> indices) {
+  Value linear = b.create<arith::IndexCastOp>(
+      b.getI64Type(), linearize(indices, shapeOf(tensor)));
+  Value lane = b.create<vector::BroadcastOp>(
+      VectorType::get({1}, b.getI64Type()), linear);
+  Value word = emitPhiloxWord(b, b.getLoc(), lane,
+                              b.integer(b.getI64Type(), salt), keyVector(key));
+  return b.create<vector::ExtractOp>(word, 0);
+}
+
+Value ElementEmitter::uniform(Value word, Type type) {
+  Value upper = b.create<arith::ShRUIOp>(word, b.integer(word.getType(), 8));
+  return b.create<arith::MulFOp>(b.create<arith::UIToFPOp>(type, upper),
+                                 b.constant(type, 0x1p-24));
+}
+
+Value ElementEmitter::random(RandomOp op, ArrayRef<Value> indices) {
+  Type type = wideTypeOf(elementOf(op));
+  int64_t salt = op.getSalt();
+  Value u = uniform(philoxWord(op.getKey(), salt, op, indices), type);
+  if (op.getDist() == Distribution::uniform)
+    return b.convertFloat(u, elementOf(op));
+  // sqrt(-2 ln(1 - u)) cos(2 pi u')
+  Value angle = uniform(
+      philoxWord(op.getKey(), salt + (int64_t(1) << 31), op, indices), type);
+  Value log =
+      b.create<math::LogOp>(b.create<arith::SubFOp>(b.constant(type, 1.0), u));
+  Value radius = b.create<math::SqrtOp>(
+      b.create<arith::MulFOp>(b.constant(type, -2.0), log));
+  Value cosine = b.create<math::CosOp>(
+      b.create<arith::MulFOp>(b.constant(type, 2 * M_PI), angle));
+  return b.convertFloat(b.create<arith::MulFOp>(radius, cosine), elementOf(op));
+}
+
+Value ElementEmitter::dropout(DropoutOp op, ArrayRef<Value> indices) {
+  Value input = emit(op.getInput(), indices);
+  Type element = input.getType(), type = wideTypeOf(element);
+  double p = op.getP().convertToDouble();
+  double threshold = std::nearbyint(p * 0x1p32);
+  Value zero = b.constant(element, 0.0);
+  if (threshold >= 0x1p32)
+    return zero; // no word is large enough
+  Value word = philoxWord(op.getRng(), op.getSalt(), op, indices);
+  Value kept = b.create<arith::CmpIOp>(
+      arith::CmpIPredicate::uge, word,
+      b.integer(word.getType(), int32_t(uint32_t(threshold))));
+  Value scaled = b.create<arith::MulFOp>(b.convertFloat(input, type),
+                                         b.constant(type, 1.0 / (1.0 - p)));
+  return b.create<arith::SelectOp>(kept, b.convertFloat(scaled, element), zero);
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+/// Splits both shapes into groups of dimensions with equal products, and maps
+/// each group by itself: dimensions that survive keep their index.
+Value ElementEmitter::reshape(ReshapeOp op, ArrayRef<Value> indices) {
+  ArrayRef<int64_t> to = shapeOf(op), from = shapeOf(op.getOperand());
+  if (llvm::is_contained(from, 0)) // never run
+    return emit(op.getOperand(), Indices(from.size(), index(0)));
+  Indices mapped(from.size());
+  size_t i = 0, j = 0;
+  while (j < from.size() || i < to.size()) {
+    size_t firstTo = i, firstFrom = j;
+    int64_t sizeTo = i < to.size() ? to[i++] : 1;
+    int64_t sizeFrom = j < from.size() ? from[j++] : 1;
+    while (sizeTo != sizeFrom) {
+      if (sizeTo < sizeFrom)
+        sizeTo *= to[i++];
+      else
+        sizeFrom *= from[j++];
+    }
+    Value linear = linearize(indices.slice(firstTo, i - firstTo),
+                             to.slice(firstTo, i - firstTo));
+    for (size_t dim = j; dim-- > firstFrom;) {
+      mapped[dim] = dim == firstFrom ? linear : remIndex(linear, from[dim]);
+      linear = divIndex(linear, from[dim]);
+    }
+  }
+  return emit(op.getOperand(), mapped);
+}
+
+Value ElementEmitter::pad(PadOp op, ArrayRef<Value> indices) {
+  Type element = elementOf(op);
+  auto zero = [&]() -> Value {
+    if (isa<FloatType>(element))
+      return b.constant(element, 0.0);
+    return b.integer(element, 0);
+  };
+  ArrayRef<int64_t> from = shapeOf(op.getOperand()), to = shapeOf(op);
+  if (llvm::is_contained(from, 0))
+    return zero();
+  Value inside;
+  auto require = [&](Value condition) {
+    inside = inside ? b.create<arith::AndIOp>(inside, condition) : condition;
+  };
+  Indices mapped;
+  for (size_t dim = 0; dim < from.size(); ++dim) {
+    int64_t low = op.getLow()[dim], step = op.getInterior()[dim] + 1;
+    int64_t extent = (from[dim] - 1) * step + 1;
+    if (low != 0 || extent != to[dim])
+      require(isWithin(indices[dim], low, low + extent));
+    Value offset = addIndex(indices[dim], index(-low));
+    if (step != 1)
+      require(b.create<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                      remIndex(offset, step), index(0)));
+    mapped.push_back(divIndex(offset, step));
+  }
+  auto fromOperand = [&] { return emit(op.getOperand(), mapped); };
+  return inside ? ifElse(inside, fromOperand, zero) : fromOperand();
+}
+
+/// The element from operand `input` or a later one.
+Value ElementEmitter::concat(ConcatOp op, ArrayRef<Value> indices,
+                             unsigned input) {
+  int64_t dim = op.getDim();
+  Value operand = op.getInputs()[input];
+  auto fromOperand = [&] { return emit(operand, indices); };
+  // Operands without elements are never read.
+  if (input + 1 == op.getInputs().size())
+    return fromOperand();
+  int64_t size = shapeOf(operand)[dim];
+  auto fromLater = [&] {
+    Indices shifted(indices);
+    shifted[dim] = addIndex(indices[dim], index(-size));
+    return concat(op, shifted, input + 1);
+  };
+  Value isHere = b.create<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                         indices[dim], index(size));
+  return ifElse(isHere, fromOperand, fromLater);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Value ElementEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
+  Indices from(shapeOf(op.getOperand()).size());
+  size_t kept = 0;
+  for (size_t dim = 0; dim < from.size(); ++dim)
+    if (!llvm::is_contained(op.getDims(), int64_t(dim)))
+      from[dim] = indices[kept++];
+  Value result = reduceDims(op, from, op.getDims());
+  return isa<FloatType>(result.getType())
+             ? b.convertFloat(result, elementOf(op))
+             : result;
+}
+
+/// A loop per dimension, and two where it is long: each level adds into an
+/// accumulator of its own, which keeps the rounding error of long sums small.
+Value ElementEmitter::reduceDims(ReduceOp op, Indices &indices,
+                                 ArrayRef<int64_t> dims) {
+  constexpr int64_t block = 256;
+  if (dims.empty()) {
+    Value element = emit(op.getOperand(), indices);
+    return isa<FloatType>(element.getType())
+               ? b.convertFloat(element, wideTypeOf(element.getType()))
+               : element;
+  }
+  int64_t dim = dims.front(), size = shapeOf(op.getOperand())[dim];
+  Type type = wideTypeOf(elementOf(op));
+  Value identity = identityOf(b, op.getKind(), type);
+  auto step = [&](Value at, ValueRange carried) -> SmallVector<Value> {
+    ScopeGuard scope(*this);
+    indices[dim] = at;
+    Value inner = reduceDims(op, indices, dims.drop_front());
+    return {combine(b, op.getKind(), carried[0], inner)};
+  };
+  if (size <= block)
+    return b.loop(index(0), index(size), 1, identity, step)[0];
+  return b.loop(index(0), index(size), block, identity,
+                [&](Value first, ValueRange carried) -> SmallVector<Value> {
+                  ScopeGuard scope(*this);
+                  Value end = b.create<arith::MinUIOp>(
+                      b.create<arith::AddIOp>(first, index(block)),
+                      index(size));
+                  Value part = b.loop(first, end, 1, identity, step)[0];
+                  return {combine(b, op.getKind(), carried[0], part)};
+                })[0];
+}
+
+Value ElementEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
+  int64_t dim = op.getDim();
+  auto elementAt = [&](Value at) {
+    Indices from(indices);
+    from.insert(from.begin() + dim, at);
+    Value element = emit(op.getOperand(), from);
+    return isa<FloatType>(element.getType())
+               ? b.convertFloat(element, wideTypeOf(element.getType()))
+               : element;
+  };
+  // A later element wins if it is larger, or the first NaN.
+  auto wins = [&](Value challenger, Value best) -> Value {
+    if (!isa<FloatType>(best.getType()))
+      return b.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, challenger,
+                                     best);
+    Value isNumber =
+        b.create<arith::CmpFOp>(arith::CmpFPredicate::ORD, best, best);
+    Value notLess =
+        b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, challenger, best);
+    return b.create<arith::AndIOp>(isNumber, notLess);
+  };
+  Value zero = index(0);
+  SmallVector<Value> result =
+      loop(1, shapeOf(op.getOperand())[dim], {elementAt(zero), zero},
+           [&](Value at, ValueRange carried) -> SmallVector<Value> {
+             Value challenger = elementAt(at);
+             Value better = wins(challenger, carried[0]);
+             return {b.create<arith::SelectOp>(better, challenger, carried[0]),
+                     b.create<arith::SelectOp>(better, at, carried[1])};
+           });
+  Value position = b.create<arith::IndexCastOp>(b.getI64Type(), result[1]);
+  return castElement(b, position, elementOf(op));
+}
+
+/// The sum from the start (or end) of the line: inside larger bodies only, a
+/// launch of a single cumsum runs line by line.
+Value ElementEmitter::cumsum(CumsumOp op, ArrayRef<Value> indices) {
+  int64_t dim = op.getDim(), size = shapeOf(op)[dim];
+  Type type = wideTypeOf(elementOf(op));
+  Value count = op.getReverse()
+                    ? b.create<arith::SubIOp>(index(size), indices[dim])
+                    : addIndex(indices[dim], index(1));
+  Value sum =
+      b.loop(index(0), count, 1, identityOf(b, ReduceKind::sum, type),
+             [&](Value at, ValueRange carried) -> SmallVector<Value> {
+               ScopeGuard scope(*this);
+               Indices from(indices);
+               from[dim] =
+                   op.getReverse()
+                       ? Value(b.create<arith::SubIOp>(index(size - 1), at))
+                       : at;
+               Value element = emit(op.getOperand(), from);
+               if (isa<FloatType>(type))
+                 element = b.convertFloat(element, type);
+               return {combine(b, ReduceKind::sum, carried[0], element)};
+             })[0];
+  return isa<FloatType>(type) ? b.convertFloat(sum, elementOf(op)) : sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static bool isPointOp(Operation *op) {
+  return isElementOp(op) ||
+         isa<ConstantOp, IotaOp, RandomOp, DropoutOp, ReshapeOp, TransposeOp,
+             BroadcastOp, SliceOp, PadOp, ConcatOp, ReduceOp, ArgmaxOp,
+             CumsumOp>(op);
+}
+
+/// Whether two buffers of a launch share memory.
+static bool overlap(Value lhs, Value rhs) {
+  if (lhs == rhs)
+    return true;
+  auto x = lhs.getDefiningOp<plan::BufferOp>();
+  auto y = rhs.getDefiningOp<plan::BufferOp>();
+  if (!x || !y)
+    return false;
+  auto end = [](plan::BufferOp buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    auto [strides, offset] = getStridesAndOffset(type);
+    int64_t last = offset;
+    for (auto [size, stride] : llvm::zip(type.getShape(), strides))
+      last += (size - 1) * stride;
+    return int64_t(buffer.getOffset()) +
+           (type.getNumElements() == 0
+                ? 0
+                : (last + 1) * elementByteWidth(type.getElementType()));
+  };
+  return int64_t(x.getOffset()) < end(y) && int64_t(y.getOffset()) < end(x);
+}
+
+/// Whether every result element that depends on `value` does so through the
+/// element of the same indices alone.
+static bool isReadElementwise(Value value) {
+  SmallVector<Value> worklist = {value};
+  DenseSet<Value> seen = {value};
+  while (!worklist.empty())
+    for (OpOperand &use : worklist.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<plan::YieldOp>(user))
+        continue;
+      bool isKey = isa<DropoutOp>(user) && use.getOperandNumber() != 0;
+      if (isKey || !(isElementOp(user) || isa<DropoutOp>(user)))
+        return false;
+      if (seen.insert(user->getResult(0)).second)
+        worklist.push_back(user->getResult(0));
+    }
+  return true;
+}
+
+/// Whether element i of both buffers lies at the same place.
+static bool coincide(Value lhs, Value rhs) {
+  auto x = cast<MemRefType>(lhs.getType()), y = cast<MemRefType>(rhs.getType());
+  auto start = [](Value buffer) {
+    return buffer.getDefiningOp<plan::BufferOp>().getOffset();
+  };
+  return x.getShape() == y.getShape() && x.getLayout() == y.getLayout() &&
+         elementByteWidth(x.getElementType()) ==
+             elementByteWidth(y.getElementType()) &&
+         (lhs == rhs || start(lhs) == start(rhs));
+}
+
+/// Refuses what a kernel of elements in any order cannot do.
+static LogicalResult verifyLaunch(plan::LaunchOp launch) {
+  for (Operation &op : launch.getBodyBlock().without_terminator()) {
+    if (!isPointOp(&op))
+      return launch.emitOpError()
+             << "holds '" << op.getName()
+             << "', expected primitive ops that compute element by element";
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (constant && !isa<DenseElementsAttr>(constant.getValue()))
+      return launch.emitOpError("holds a constant that is not dense");
+  }
+  for (auto [argument, input] :
+       llvm::zip(launch.getBodyBlock().getArguments(), launch.getInputs()))
+    for (Value output : launch.getOutputs())
+      if (overlap(input, output) &&
+          !(isReadElementwise(argument) && coincide(input, output)))
+        return launch.emitOpError()
+               << "writes over input " << argument.getArgNumber()
+               << ", which other elements of the outputs read";
+  return success();
+}
+
+/// Elements that one element of the outputs costs, about.
+static int64_t costPerItem(plan::LaunchOp launch, int64_t items) {
+  int64_t elements = items;
+  for (Operation &op : launch.getBodyBlock().without_terminator())
+    for (Type type : op.getOperandTypes())
+      elements = std::max(elements, cast<ShapedType>(type).getNumElements());
+  return elements / std::max<int64_t>(items, 1);
+}
+
+/// Least elements worth a thread.
+static constexpr int64_t grainElements = 8192;
+
+static void store(KernelBuilder &b, Value element, Value buffer,
+                  ArrayRef<Value> indices) {
+  Type type = cast<MemRefType>(buffer.getType()).getElementType();
+  if (element.getType().isInteger(1))
+    element = b.create<arith::ExtUIOp>(type, element);
+  b.create<memref::StoreOp>(element, buffer, indices);
+}
+
+/// A launch of one cumsum: an item is a line along its dimension. An element is
+/// read before the sum is written there, so the output may be the input.
+static std::optional<Kernel> emitLineSums(OpBuilder &builder, StringRef name,
+                                          plan::LaunchOp launch) {
+  Block &body = launch.getBodyBlock();
+  auto op = dyn_cast<CumsumOp>(body.front());
+  if (!op || op->getNextNode() != body.getTerminator() ||
+      !isa<BlockArgument>(op.getOperand()) ||
+      !llvm::equal(body.getTerminator()->getOperands(), op->getResults()))
+    return std::nullopt;
+  int64_t dim = op.getDim(), size = shapeOf(op)[dim];
+  SmallVector<int64_t> lines(shapeOf(op));
+  lines[dim] = 1;
+  int64_t items = ShapedType::getNumElements(lines);
+  Type element = elementOf(op), type = wideTypeOf(element);
+
+  KernelBuilder b(builder, name, launch);
+  Value input = b.buffer(cast<BlockArgument>(op.getOperand()).getArgNumber());
+  Value output = b.buffer(launch.getInputs().size());
+  b.loop(b.lo(), b.hi(), 1, [&](Value line) {
+    Indices indices = b.delinearize(line, lines);
+    Value zero = identityOf(b, ReduceKind::sum, type);
+    b.loop(b.index(0), b.index(size), 1, zero,
+           [&](Value at, ValueRange carried) -> SmallVector<Value> {
+             indices[dim] =
+                 op.getReverse()
+                     ? Value(b.create<arith::SubIOp>(b.index(size - 1), at))
+                     : at;
+             Value next = b.create<memref::LoadOp>(input, indices);
+             if (isa<FloatType>(type))
+               next = b.convertFloat(next, type);
+             Value sum = combine(b, ReduceKind::sum, carried[0], next);
+             b.create<memref::StoreOp>(
+                 isa<FloatType>(type) ? b.convertFloat(sum, element) : sum,
+                 output, indices);
+             return {sum};
+           });
+  });
+  return Kernel{
+      b.func, items,
+      std::max<int64_t>(1, grainElements / std::max<int64_t>(size, 1))};
+}
+
+FailureOr<Kernel> hone::emitPoint(OpBuilder &builder, StringRef name,
+                                  plan::LaunchOp launch) {
+  if (std::optional<Kernel> kernel = emitLineSums(builder, name, launch))
+    return *kernel;
+  if (failed(verifyLaunch(launch)))
+    return failure();
+  if (std::optional<Kernel> kernel = emitCopy(builder, name, launch))
+    return *kernel;
+
+  // Outputs of one shape share a loop, and with it what they have in common.
+  auto yield = cast<plan::YieldOp>(launch.getBodyBlock().getTerminator());
+  llvm::MapVector<ArrayRef<int64_t>, SmallVector<unsigned>> byShape;
+  for (auto [position, value] : llvm::enumerate(yield.getValues()))
+    byShape[shapeOf(value)].push_back(position);
+
+  KernelBuilder b(builder, name, launch);
+  ElementEmitter emitter(b, launch);
+  int64_t items = 0;
+  for (auto &group : byShape) {
+    ArrayRef<int64_t> shape = group.first;
+    ArrayRef<unsigned> positions = group.second;
+    int64_t count = ShapedType::getNumElements(shape);
+    items = std::max(items, count);
+    Value end = b.index(count);
+    Value first = b.create<arith::MinUIOp>(b.lo(), end);
+    Value last = b.create<arith::MinUIOp>(b.hi(), end);
+    b.loop(first, last, 1, [&](Value item) {
+      ElementEmitter::ScopeGuard scope(emitter);
+      Indices indices = b.delinearize(item, shape);
+      SmallVector<Value> elements;
+      for (unsigned position : positions)
+        elements.push_back(emitter.emit(yield.getValues()[position], indices));
+      // All are computed before any is stored: outputs may lie on inputs.
+      for (auto [position, element] : llvm::zip(positions, elements))
+        store(b, element, b.buffer(launch.getInputs().size() + position),
+              indices);
+    });
+  }
+  int64_t grain =
+      grainElements / costPerItem(launch, std::max<int64_t>(items, 1));
+  return Kernel{b.func, items, std::max<int64_t>(1, grain)};
+}
