@@ -15,6 +15,7 @@ def Plan_Dialect : Dialect {
   let name = "plan";
   let cppNamespace = "::hone::plan";
   let summary = "The scheduled program: buffers at arena offsets, launches in order";
+  let dependentDialects = ["::hone::HoneDialect"];
   let description = [{
     What the plan phase makes of the tensor functions and the lower phase consumes. A `plan.program` owns one arena of
     bytes. Its arguments are state at fixed offsets; its functions are lists of launches, run in order, that read and
