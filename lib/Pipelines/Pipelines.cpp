@@ -14,7 +14,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
@@ -29,12 +28,6 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
       {"fuse", Phase::Fuse},         {"plan", Phase::Plan},
       {"lower", Phase::Lower},       {"llvm", Phase::LLVM}};
   return phases;
-}
-
-/// Adds a registered pass, once it exists.
-static void addByName(OpPassManager &manager, StringRef name) {
-  if (PassInfo::lookup(name))
-    (void)parsePassPipeline(name, manager);
 }
 
 /// Folds, merges equal values and drops unused ones.
@@ -55,10 +48,11 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   // Exporters repeat masks, tables and casts per layer: the patterns match one
   // canonical form of each.
   addCleanup(manager);
-  addByName(manager, "hone-raise");
+  manager.addPass(createRaise());
   // What a raised op made superfluous, and masks that only it read.
   addCleanup(manager);
-  addByName(manager, "hone-verify-raise");
+  // @forward is still what a front end could have written.
+  manager.addPass(createVerifyImport());
 }
 
 void hone::buildAutodiffPhase(OpPassManager &manager,
@@ -117,8 +111,8 @@ void hone::buildPlanPhase(OpPassManager &manager) {
 }
 
 void hone::buildLowerPhase(OpPassManager &manager) {
-  addByName(manager, "hone-lower-to-kernels");
-  addByName(manager, "hone-verify-lower");
+  manager.addPass(createLowerToKernels());
+  manager.addPass(createVerifyLower());
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,6 +144,8 @@ void hone::buildLLVMPhase(OpPassManager &manager) {
   manager.addPass(createConvertFuncToLLVMPass(func));
   manager.addPass(createConvertIndexToLLVMPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
+  // Entries call kernels by their lowered signature.
+  manager.addPass(createBindKernels());
   addCleanup(manager);
   // Casts that the partial conversions left between them.
   manager.addPass(createReconcileUnrealizedCastsPass());

@@ -204,8 +204,11 @@ std::string hone::describeLocation(Location location) {
     auto file = dyn_cast<FileLineColLoc>(inner);
     if (!file)
       return WalkResult::advance();
-    place = llvm::formatv("{0}:{1}:{2}", file.getFilename().getValue(),
-                          file.getLine(), file.getColumn());
+    place = file.getFilename().str();
+    if (file.getLine() != 0) // 0: unknown, as in bytecode
+      place += llvm::formatv(":{0}", file.getLine());
+    if (file.getColumn() != 0) // 0: unknown, as in source lines of Python
+      place += llvm::formatv(":{0}", file.getColumn());
     return WalkResult::interrupt();
   });
   return place;
@@ -219,8 +222,11 @@ OneLineDiagnostics::OneLineDiagnostics(MLIRContext *context, StringRef fallback)
 
 void OneLineDiagnostics::print(Diagnostic &diagnostic) {
   std::string place = describeLocation(diagnostic.getLocation());
+  // MLIR's advice to the developers of its tools is of no use to ours.
+  std::string message = diagnostic.str();
+  StringRef said = StringRef(message).split(". If this is intended").first;
   std::string line =
-      firstLine((place.empty() ? fallback : place) + ": " + diagnostic.str());
+      firstLine((place.empty() ? fallback : place) + ": " + said);
   switch (diagnostic.getSeverity()) {
   case DiagnosticSeverity::Error:
     if (!std::exchange(hasFailed, true))

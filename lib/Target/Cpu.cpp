@@ -47,9 +47,9 @@ llvm::Expected<CpuTarget> hone::selectCpu(llvm::StringRef arch) {
   if (!info->isCPUStringValid(arch))
     return llvm::createStringError(
         llvm::inconvertibleErrorCode(),
-        llvm::formatv("--arch: unknown CPU '{0}', expected native, x86-64-v3, "
-                      "x86-64-v4, skylake-avx512, sapphirerapids, znver4 or "
-                      "another CPU of LLVM",
+        llvm::formatv("is '{0}', expected native, x86-64-v3, x86-64-v4, "
+                      "skylake-avx512, sapphirerapids, znver4 or another CPU "
+                      "of LLVM",
                       arch)
             .str());
   cpu.name = arch.str();

@@ -3,6 +3,7 @@
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace hone {
 #define GEN_PASS_DEF_VERIFYIMPORT
@@ -41,6 +42,20 @@ static LogicalResult verifyArguments(func::FuncOp func) {
   return success();
 }
 
+/// No tensor is larger than `maxTensorBytes`: sums of sizes cannot overflow.
+static LogicalResult verifySize(Operation *op, Type type) {
+  constexpr int64_t maxTensorBytes = int64_t(1) << 40;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return success();
+  int64_t bytes = elementByteWidth(tensor.getElementType());
+  for (int64_t size : tensor.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > maxTensorBytes)
+      return op->emitError() << "makes a tensor of type " << type
+                             << ", expected at most 2^40 bytes";
+  return success();
+}
+
 static LogicalResult verifyForward(func::FuncOp func) {
   auto isScalarLoss = [&] {
     if (func.getNumResults() != 1 ||
@@ -52,7 +67,13 @@ static LogicalResult verifyForward(func::FuncOp func) {
   if (!isScalarLoss())
     return func.emitError("returns something else than one loss, expected one "
                           "result of kind loss, floating-point and of rank 0");
+  for (Type type : func.getArgumentTypes())
+    if (failed(verifySize(func, type)))
+      return failure();
   WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (failed(verifySize(op, type)))
+        return WalkResult::interrupt();
     if (op == func || isa<func::ReturnOp>(op) ||
         isa_and_present<HoneDialect>(op->getDialect()))
       return WalkResult::advance();

@@ -76,7 +76,6 @@ private:
   PhaseTimer timer;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  CpuTarget cpu;
 };
 } // namespace
 
@@ -102,7 +101,7 @@ Error Compilation::readModule() {
   note("hone.package",
        llvm::sys::path::filename(StringRef(options.package).rtrim('/')));
   note("hone.fingerprint", package->fingerprint);
-  note("hone.target", "cpu " + cpu.name);
+  note("hone.target", "cpu " + options.cpu.name);
   note("hone.compiler", "honec " HONE_VERSION);
   timer.lap("read");
   return Error::success();
@@ -161,11 +160,11 @@ Error Compilation::link(StringRef object, OutputFile &output) {
 /// Translates to LLVM IR and writes what comes of it.
 Error Compilation::writeBinary(OutputFile &output) {
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu);
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options.cpu);
   std::unique_ptr<llvm::Module> code;
   {
     OneLineDiagnostics diagnostics(&context, options.package);
-    code = translateToLLVM(*module, cpu, *machine, llvmContext);
+    code = translateToLLVM(*module, options.cpu, *machine, llvmContext);
     if (!code)
       return diagnostics.failed()
                  ? alreadyPrinted()
@@ -191,10 +190,6 @@ Error Compilation::writeBinary(OutputFile &output) {
 }
 
 Error Compilation::run() {
-  llvm::Expected<CpuTarget> selected = selectCpu(options.arch);
-  if (!selected)
-    return selected.takeError();
-  cpu = std::move(*selected);
   std::optional<OutputFile> output;
   if (!options.dryRun) {
     llvm::Expected<OutputFile> created = OutputFile::create(options.output);
@@ -218,7 +213,7 @@ Error Compilation::run() {
       return program.takeError();
     if (options.dryRun || !options.report.empty()) {
       Summary summary = summarize(*program, options.step.microBatches);
-      MachineModel model = modelMachine(cpu);
+      MachineModel model = modelMachine(options.cpu);
       if (options.dryRun)
         printDryRun(summary, model);
       if (!options.report.empty())

@@ -82,9 +82,12 @@ static const std::vector<OptionRow> &getRows() {
        }},
       {"--arch", "CPU", "native (default), x86-64-v3, x86-64-v4, znver4, ...",
        [](StringRef value, Options &options) -> Error {
-         options.arch = value.str();
-         return value.starts_with("sm_") ? unsupported(value, "a CPU")
-                                         : Error::success();
+         if (value.starts_with("sm_"))
+           return unsupported(value, "a CPU");
+         llvm::Expected<CpuTarget> cpu = selectCpu(value);
+         if (cpu)
+           options.cpu = std::move(*cpu);
+         return cpu.takeError();
        }},
       {"--precision", "fp32", "type of contractions",
        [](StringRef value, Options &) -> Error {
@@ -272,5 +275,7 @@ std::optional<int> honec::parseOptions(int argc, char **argv,
     return usageError("-o: is '-', expected a file for a binary");
   if (options.output.empty())
     options.output = "-";
+  if (!given.count("--arch"))
+    options.cpu = llvm::cantFail(selectCpu("native"));
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #define HONEC_OPTIONS_H
 
 #include "hone/Pipelines/Pipelines.h"
+#include "hone/Target/Cpu.h"
 
 namespace honec {
 
@@ -13,7 +14,7 @@ enum class Emit { MLIR, Plan, LLVM, Object, Executable };
 struct Options {
   std::string package;
   std::string output; ///< "-": standard output, for text
-  std::string arch = "native";
+  hone::CpuTarget cpu;
   std::string report; ///< directory, "": none
   Emit emit = Emit::Executable;
   hone::StepOptions step;

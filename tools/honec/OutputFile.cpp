@@ -19,10 +19,10 @@ static Error cannotWrite(StringRef path, std::error_code code) {
 
 llvm::Expected<OutputFile> OutputFile::create(StringRef path) {
   OutputFile file(path);
-  if (file.isStandardOutput())
-    return file;
   if (llvm::sys::fs::is_directory(path))
     return makeError(path + ": is a directory, expected a file to write");
+  if (file.isWrittenInPlace())
+    return file;
   int descriptor;
   llvm::SmallString<128> temporary;
   if (std::error_code code = llvm::sys::fs::createUniqueFile(
@@ -32,6 +32,15 @@ llvm::Expected<OutputFile> OutputFile::create(StringRef path) {
   llvm::sys::RemoveFileOnSignal(temporary);
   llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true).close();
   return file;
+}
+
+bool OutputFile::isWrittenInPlace() const {
+  return isStandardOutput() ||
+         (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path));
+}
+
+StringRef OutputFile::temporaryPath() const {
+  return isWrittenInPlace() ? path : temporary;
 }
 
 OutputFile::OutputFile(OutputFile &&other)
@@ -47,8 +56,7 @@ OutputFile::~OutputFile() {
 
 Error OutputFile::write(StringRef contents) {
   std::error_code code;
-  llvm::raw_fd_ostream out(
-      isStandardOutput() ? StringRef("-") : StringRef(temporary), code);
+  llvm::raw_fd_ostream out(temporaryPath(), code);
   if (!code) {
     out << contents;
     out.flush();
@@ -59,7 +67,7 @@ Error OutputFile::write(StringRef contents) {
 }
 
 Error OutputFile::commit() {
-  if (isStandardOutput())
+  if (isWrittenInPlace())
     return Error::success();
   if (std::error_code code = llvm::sys::fs::rename(temporary, path))
     return cannotWrite(path, code);

@@ -15,7 +15,8 @@ namespace honec {
 class OutputFile {
 public:
   /// Creates the temporary file, so that an unwritable place is known before
-  /// any work is done. "-" is standard output.
+  /// any work is done. "-" is standard output; it and devices are written in
+  /// place.
   static llvm::Expected<OutputFile> create(llvm::StringRef path);
 
   OutputFile(OutputFile &&other);
@@ -24,16 +25,17 @@ public:
   ~OutputFile();
 
   /// Where the contents go before `commit`, for a program that writes there.
-  llvm::StringRef temporaryPath() const { return temporary; }
+  llvm::StringRef temporaryPath() const;
   llvm::Error write(llvm::StringRef contents);
   llvm::Error commit();
 
 private:
   explicit OutputFile(llvm::StringRef path) : path(path.str()) {}
   bool isStandardOutput() const { return path == "-"; }
+  bool isWrittenInPlace() const;
 
   std::string path;
-  std::string temporary; ///< "": standard output, committed or moved from
+  std::string temporary; ///< "": written in place, committed or moved from
 };
 
 } // namespace honec
