@@ -1,17 +1,22 @@
 //===- hone-run.cpp - The reference interpreter's command line ------------===//
 
 #include "HoneRun.h"
+#include "Train.h"
 
 #include "hone/Support/ParseFile.h"
-#include "hone/Transforms/Passes.h"
-
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace hone;
 
 static constexpr llvm::StringLiteral usage =
     R"(hone-run: the reference interpreter of the hone dialect
+
+  hone-run PACKAGE.hone [flags]   trains in the interpreter; takes the flags of a compiled
+                                  program (PACKAGE.hone --help) and:
+      --f64                       all floats in double, nothing rounded
+      --micro-batches K           batches whose gradients one step adds (default 1)
+      --optimizer NAME            adamw or sgd (default: the package's)
+      --no-raise                  the graph as exported, no named op found in it
 
   hone-run --eval FILE.mlir       evaluates functions and prints their results
       --entry NAME                this function (default: all, in order)
@@ -136,25 +141,46 @@ static bool readCommandLine(Words &words, CommandLine &line) {
   return words.good;
 }
 
-int main(int argc, char **argv) {
-  StringRef action = argc > 1 ? argv[1] : "";
-  if (action == "--help" || action == "-h") {
-    llvm::outs() << usage;
-    return run::ok;
+/// Takes the options of hone-run itself; all others are the runtime's.
+static bool readTrainLine(Words &words, char **argv,
+                          run::TrainOptions &options) {
+  options.package = words.take().str();
+  options.arguments = {argv[0]};
+  for (int index = 2; words.good && !words.empty(); ++index) {
+    StringRef word = words.take();
+    StringRef name = word.split('=').first;
+    auto takeValue = [&]() -> StringRef {
+      if (word.contains('='))
+        return word.split('=').second;
+      ++index;
+      return words.valueOf(name);
+    };
+    if (word == "--f64") {
+      options.mode = interp::Mode::F64;
+    } else if (word == "--no-raise") {
+      options.raise = false;
+    } else if (name == "--micro-batches") {
+      StringRef count = takeValue();
+      if (words.good && (count.getAsInteger(10, options.step.microBatches) ||
+                         options.step.microBatches < 1))
+        words.fail(name + ": '" + count + "', expected an integer >= 1");
+    } else if (name == "--optimizer") {
+      options.step.optimizer = takeValue().str();
+      if (words.good && options.step.optimizer != "adamw" &&
+          options.step.optimizer != "sgd")
+        words.fail(name + ": '" + options.step.optimizer +
+                   "', expected adamw or sgd");
+    } else {
+      // Only what is dumped needs to be kept.
+      options.step.keepGradients |= name == "--dump";
+      options.arguments.push_back(argv[index]);
+    }
   }
-  hone::registerHonePasses();
-  DialectRegistry registry;
-  registry.insert<HoneDialect, plan::PlanDialect, func::FuncDialect>();
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
+  return words.good;
+}
 
-  if (action != "--eval" && action != "--compare" && action != "--gradcheck") {
-    printError("hone-run: '" + action +
-               "', expected --eval, --compare or "
-               "--gradcheck (see hone-run --help)");
-    return run::wrongCommandLine;
-  }
-  Words words(argc, argv);
+/// --eval, --compare and --gradcheck.
+static int runCheck(MLIRContext &context, Words &words) {
   CommandLine line;
   if (!readCommandLine(words, line))
     return run::wrongCommandLine;
@@ -164,4 +190,31 @@ int main(int argc, char **argv) {
   if (line.action == "--compare")
     return run::compare(context, line.files[0], line.files[1], line.compare);
   return run::gradcheck(context, line.files[0], line.gradcheck);
+}
+
+int main(int argc, char **argv) {
+  StringRef action = argc > 1 ? argv[1] : "--help";
+  if (action == "--help" || action == "-h") {
+    llvm::outs() << usage;
+    return argc > 1 ? run::ok : run::wrongCommandLine;
+  }
+  bool checks =
+      action == "--eval" || action == "--compare" || action == "--gradcheck";
+  if (!checks && action.starts_with("-")) {
+    printError(action + ": unknown, expected PACKAGE.hone, --eval, --compare "
+                        "or --gradcheck (see hone-run --help)");
+    return run::wrongCommandLine;
+  }
+  hone::registerAllPasses();
+  DialectRegistry registry;
+  hone::registerAllDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  Words words(argc, argv);
+  if (checks)
+    return runCheck(context, words);
+  run::TrainOptions options;
+  if (!readTrainLine(words, argv, options))
+    return run::wrongCommandLine;
+  return run::train(context, std::move(options));
 }

@@ -1,0 +1,331 @@
+//===- Train.cpp - hone-run PKG.hone --------------------------------------===//
+//
+// The package goes through the same phases as in honec up to the step. Then the
+// program is described to the runtime: arguments and results lie one after the
+// other in an arena, and every function is one callback that reads its
+// arguments there, interprets the function and writes its results back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Train.h"
+
+#include "ArenaTensors.h"
+#include "HoneRun.h"
+#include "hone/Plan/Plan.h"
+#include "hone/Support/Package.h"
+#include "hone/Support/ParseFile.h"
+#include "honert/honert.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::interp;
+
+//===----------------------------------------------------------------------===//
+// From the package to the step
+//===----------------------------------------------------------------------===//
+
+/// Runs the phases up to the step, each on its own so that an error is that of
+/// its phase.
+static LogicalResult runPhases(ModuleOp module,
+                               const run::TrainOptions &options) {
+  for (auto [name, phase] : getPhases()) {
+    if (phase > Phase::Step)
+      break;
+    if (phase == Phase::Raise && !options.raise)
+      continue;
+    PassManager manager(module.getContext());
+    buildPhase(phase, manager, options.step);
+    if (failed(manager.run(module)))
+      return failure();
+  }
+  return success();
+}
+
+static OwningOpRef<ModuleOp> readStep(MLIRContext &context,
+                                      const run::TrainOptions &options,
+                                      std::string &fingerprint) {
+  SmallVector<PackageArgument> arguments;
+  llvm::Expected<Package> package = readPackage(options.package, arguments);
+  if (!package) {
+    printError(package.takeError());
+    return {};
+  }
+  fingerprint = package->fingerprint;
+  OwningOpRef<ModuleOp> module = parsePackage(*package, arguments, &context);
+  if (!module || failed(runPhases(*module, options)))
+    return {};
+  return module;
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tensor at a place of the arena.
+struct Slot {
+  Element element;
+  Shape shape;
+  int64_t offset;
+};
+
+/// A function with the places of its arguments and results.
+struct Entry {
+  func::FuncOp func;
+  SmallVector<Slot> arguments, results;
+};
+
+/// The module as the runtime sees it.
+class Program {
+public:
+  Program(ModuleOp module, const run::TrainOptions &options)
+      : module(module), options(options), program(honert_program_new()) {}
+  ~Program() { honert_program_free(program); }
+
+  /// Gives every argument and result a place and describes all to the runtime.
+  void describe(StringRef fingerprint);
+  int main(std::vector<char *> &arguments) {
+    return honert_main(program, int(arguments.size()), arguments.data());
+  }
+
+private:
+  Slot place(Type type);
+  Entry layOut(func::FuncOp func);
+  void describeFacts(StringRef fingerprint);
+  void describeArguments(const Entry &entry);
+  void describeFunction(const Entry &entry);
+  int64_t flopsPerStep();
+  static int callback(void *user, const char *function, void *arena);
+  LogicalResult run(StringRef function, char *arena);
+
+  ModuleOp module;
+  const run::TrainOptions &options;
+  honert_program *program;
+  SmallVector<Entry> entries;
+  llvm::StringMap<Slot> state;       // by kind and name: functions share it
+  llvm::StringMap<bool> isDescribed; // the same names
+  int64_t arenaBytes = 0;
+};
+} // namespace
+
+static std::string nameOfArgument(func::FuncOp func, unsigned index) {
+  return (argString(func, index, attr::kind) + " " +
+          argString(func, index, attr::fqn))
+      .str();
+}
+
+Slot Program::place(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  Slot slot{*elementOf(tensor.getElementType()), Shape(tensor.getShape()),
+            arenaBytes};
+  int64_t bytes = elementCount(slot.shape) *
+                  byteWidth(run::stored(slot.element, options.mode));
+  arenaBytes = llvm::alignTo(arenaBytes + bytes, plan::alignment);
+  return slot;
+}
+
+Entry Program::layOut(func::FuncOp func) {
+  Entry entry{func, {}, {}};
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    auto [it, isNew] = state.try_emplace(nameOfArgument(func, index));
+    if (isNew)
+      it->second = place(func.getArgumentTypes()[index]);
+    entry.arguments.push_back(it->second);
+  }
+  for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+    auto donated = func.getResultAttrOfType<IntegerAttr>(index, attr::donates);
+    entry.results.push_back(donated ? entry.arguments[donated.getInt()]
+                                    : place(type));
+  }
+  return entry;
+}
+
+/// Sum over the ops of a step, all micro-batches.
+int64_t Program::flopsPerStep() {
+  int64_t total = 0;
+  for (Entry &entry : entries) {
+    StringRef name = entry.func.getSymName();
+    if (name == "evaluate")
+      continue;
+    int64_t times = name == "accumulate" ? options.step.microBatches : 1;
+    entry.func.walk(
+        [&](HoneOpInterface op) { total += times * op.getCost().flops; });
+  }
+  return total;
+}
+
+void Program::describeFacts(StringRef fingerprint) {
+  auto text = [&](const char *key, StringRef value) {
+    honert_meta(program, key, value.str().c_str());
+  };
+  if (auto model = module->getAttrOfType<StringAttr>(attr::model))
+    text("model", model.getValue());
+  text("package", options.package);
+  text("fingerprint", fingerprint);
+  text("target",
+       options.mode == Mode::F64 ? "interpreter, f64" : "interpreter");
+  text("compiler", "hone-run");
+  honert_meta_number(program, "abi", HONERT_ABI);
+  honert_meta_number(program, "micro_batches", options.step.microBatches);
+  if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
+    if (auto name = optimizer.getAs<StringAttr>("name"))
+      text("optimizer", name.getValue());
+    for (const char *key : {"lr", "weight_decay", "clip"})
+      if (auto number = optimizer.getAs<FloatAttr>(key)) {
+        double value = number.getValueAsDouble();
+        honert_meta_number(program, key, std::isinf(value) ? 0 : value);
+      }
+  }
+  int64_t parameters = 0, tokens = 0;
+  for (Entry &entry : entries) {
+    if (entry.func.getSymName() == "update" ||
+        entry.func.getSymName() == "evaluate")
+      continue;
+    for (auto [index, slot] : llvm::enumerate(entry.arguments)) {
+      if (argString(entry.func, index, attr::kind) == kind::param)
+        parameters += elementCount(slot.shape);
+      if (argString(entry.func, index, attr::role) == "tokens")
+        tokens = elementCount(slot.shape) * options.step.microBatches;
+    }
+  }
+  int64_t flops = flopsPerStep();
+  honert_meta_number(program, "parameters", parameters);
+  honert_meta_number(program, "flops_per_step", flops);
+  if (tokens != 0)
+    honert_meta_number(program, "model_flops_per_token",
+                       double(flops) / tokens);
+}
+
+static int64_t kindNumber(StringRef kind) {
+  return llvm::StringSwitch<int64_t>(kind)
+      .Case(kind::param, 0)
+      .Case(kind::buffer, 1)
+      .Case(kind::opt, 2)
+      .Case(kind::grad, 3)
+      .Case(kind::input, 4)
+      .Case(kind::rng, 5)
+      .Default(6); // scalar
+}
+
+static void describeInit(honert_program *program, DictionaryAttr init,
+                         ArrayAttr aliases) {
+  SmallVector<StringRef> names;
+  if (aliases)
+    for (auto name : aliases.getAsRange<StringAttr>())
+      names.push_back(name.getValue());
+  auto dist = init ? init.getAs<StringAttr>("dist") : StringAttr();
+  int64_t kind = dist ? llvm::StringSwitch<int64_t>(dist.getValue())
+                            .Case("constant", 1)
+                            .Case("normal", 2)
+                            .Case("uniform", 3)
+                            .Default(4) // file
+                      : 0;
+  auto number = [&](StringRef name) {
+    auto attr = init ? init.getAs<FloatAttr>(name) : FloatAttr();
+    return attr ? attr.getValueAsDouble() : 0.0;
+  };
+  double a = kind == 1   ? number("value")
+             : kind == 2 ? number("mean")
+                         : number("low");
+  double b = kind == 2 ? number("std") : number("high");
+  honert_argument_init(program, kind, a, b, llvm::join(names, "\n").c_str());
+}
+
+void Program::describeArguments(const Entry &entry) {
+  func::FuncOp func = entry.func;
+  for (auto [index, slot] : llvm::enumerate(entry.arguments)) {
+    if (std::exchange(isDescribed[nameOfArgument(func, index)], true))
+      continue;
+    StringRef kind = argString(func, index, attr::kind);
+    honert_argument(program, kindNumber(kind),
+                    argString(func, index, attr::fqn).str().c_str(),
+                    int64_t(run::stored(slot.element, options.mode)),
+                    slot.shape.size(), slot.shape.data(), slot.offset);
+    describeInit(program,
+                 func.getArgAttrOfType<DictionaryAttr>(index, attr::init),
+                 func.getArgAttrOfType<ArrayAttr>(index, attr::aliases));
+    if (kind != kind::input)
+      continue;
+    StringRef role = argString(func, index, attr::role);
+    auto vocab = func.getArgAttrOfType<IntegerAttr>(index, attr::vocab);
+    honert_argument_role(program,
+                         role == "tokens"    ? 1
+                         : role == "targets" ? 2
+                                             : 0,
+                         vocab ? vocab.getInt() : 0);
+  }
+}
+
+void Program::describeFunction(const Entry &entry) {
+  func::FuncOp func = entry.func;
+  honert_function(program, func.getSymName().str().c_str());
+  honert_callback(program, callback, this);
+  for (auto [index, slot] : llvm::enumerate(entry.results)) {
+    if (func.getResultAttr(index, attr::donates))
+      continue;
+    StringRef kind = resultString(func, index, attr::kind);
+    std::string name =
+        kind == kind::grad
+            ? ("grad." + resultString(func, index, attr::fqn)).str()
+            : kind.str();
+    honert_result(program, name.c_str(),
+                  int64_t(run::stored(slot.element, options.mode)),
+                  slot.shape.size(), slot.shape.data(), slot.offset);
+  }
+}
+
+void Program::describe(StringRef fingerprint) {
+  for (StringRef name : {"step", "accumulate", "update", "evaluate"})
+    if (auto func = module.lookupSymbol<func::FuncOp>(name))
+      entries.push_back(layOut(func));
+  describeFacts(fingerprint);
+  honert_arena(program, arenaBytes);
+  for (const Entry &entry : entries)
+    describeArguments(entry);
+  for (const Entry &entry : entries)
+    describeFunction(entry);
+}
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+LogicalResult Program::run(StringRef function, char *arena) {
+  const Entry *entry = llvm::find_if(
+      entries, [&](Entry &each) { return each.func.getSymName() == function; });
+  Tensors arguments;
+  for (const Slot &slot : entry->arguments)
+    arguments.push_back(run::readTensor(arena + slot.offset, slot.element,
+                                        slot.shape, options.mode));
+  FailureOr<Tensors> results =
+      interpret(entry->func, std::move(arguments), {options.mode, nullptr});
+  if (failed(results))
+    return failure();
+  for (auto [tensor, slot] : llvm::zip_equal(*results, entry->results))
+    run::writeTensor(arena + slot.offset, tensor, options.mode);
+  return success();
+}
+
+int Program::callback(void *user, const char *function, void *arena) {
+  auto *self = static_cast<Program *>(user);
+  return failed(self->run(function, static_cast<char *>(arena))) ? 1 : 0;
+}
+
+int run::train(MLIRContext &context, TrainOptions options) {
+  std::string fingerprint;
+  OneLineDiagnostics diagnostics(&context, options.package);
+  OwningOpRef<ModuleOp> module = readStep(context, options, fingerprint);
+  if (!module)
+    return run::failed;
+  Program program(*module, options);
+  program.describe(fingerprint);
+  return program.main(options.arguments);
+}
