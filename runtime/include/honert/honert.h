@@ -1,9 +1,9 @@
-/*===- honert.h - The Hone runtime, for a caller ------------------------------*- C -*-===*
+/*===- honert.h - The Hone runtime, for a caller -------------------------===*
  *
- * Plain C. A caller describes a program (abi.def) and hands it to honert_main, which
- * trains with it. Nothing here is global: state lives in the program.
+ * Plain C. A caller describes a program (abi.def) and hands it to honert_main,
+ * which trains with it. Nothing here is global: state lives in the program.
  *
- *===----------------------------------------------------------------------------------===*/
+ *===----------------------------------------------------------------------===*/
 
 #ifndef HONERT_HONERT_H
 #define HONERT_HONERT_H
@@ -14,13 +14,15 @@
 extern "C" {
 #endif
 
-/* Version of the functions in abi.def; a program of another version is refused. */
+/* Version of the functions in abi.def; a program of another one is refused. */
 #define HONERT_ABI 1
 
 typedef struct honert_program honert_program;
 typedef void (*honert_kernel)(void *const *buffers, int64_t lo, int64_t hi);
-/* Runs one function of the program over the arena; returns 0, or 1 after printing one line to stderr. */
-typedef int (*honert_callback_fn)(void *user, const char *function, void *arena);
+/* Runs one function of the program over the arena; returns 0, or 1 after
+   printing one line to stderr. */
+typedef int (*honert_callback_fn)(void *user, const char *function,
+                                  void *arena);
 
 #define HONERT_FUNCTION(result, name, parameters) result name parameters;
 #include "honert/abi.def"
@@ -30,8 +32,9 @@ typedef int (*honert_callback_fn)(void *user, const char *function, void *arena)
 honert_program *honert_program_new(void);
 void honert_program_free(honert_program *program);
 
-/* The training program's command line (README, "The training binary"). Returns the exit code: 0, 1 after an error
-   (one line on stderr), 2 for a wrong command line. */
+/* The training program's command line (README, "The training binary"). Returns
+   the exit code: 0, 1 after an error (one line on stderr), 2 for a wrong
+   command line. */
 int honert_main(honert_program *program, int argc, char **argv);
 
 #ifdef __cplusplus

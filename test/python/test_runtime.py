@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 TINY = Path(os.environ.get("HONE_BIN", ROOT / "build" / "bin")) / "honert-tiny"
 pytestmark = pytest.mark.skipif(not TINY.exists(), reason=f"{TINY} is not built")
 
