@@ -7,6 +7,10 @@
 using namespace mlir;
 using namespace hone;
 
+int64_t hone::normPartials(Type input) {
+  return llvm::divideCeil(cast<ShapedType>(input).getNumElements(), normChunk);
+}
+
 SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
   SmallVector<MemRefType> types;
   Type f32 = Float32Type::get(group.getContext());
@@ -28,8 +32,7 @@ SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
   for (auto norm : body.getOps<GlobalNormOp>()) {
     int64_t partials = 0;
     for (Value input : norm.getInputs())
-      partials += llvm::divideCeil(
-          cast<ShapedType>(input.getType()).getNumElements(), normChunk);
+      partials += normPartials(input.getType());
     types.push_back(MemRefType::get({partials}, f32));
   }
   return types;

@@ -1,10 +1,13 @@
 //===- LowerToKernels.cpp - From the plan to kernels and calls ------------===//
 
-#include "hone/Analysis/RowSpace.h"
+#include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/Strides.h"
 #include "hone/Conversion/AttentionKernels.h"
+#include "hone/Conversion/GatherKernels.h"
+#include "hone/Conversion/OptimizerKernels.h"
 #include "hone/Conversion/Passes.h"
 #include "hone/Conversion/PointKernels.h"
+#include "hone/Conversion/RopeKernels.h"
 #include "hone/Conversion/RowKernels.h"
 
 #include "ProgramWriter.h"
@@ -20,15 +23,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
-
-static FailureOr<Kernel> emitMissing(OpBuilder &, StringRef, LaunchOp launch) {
-  return launch.emitOpError("has no emitter");
-}
-#define emitPoint emitMissing
-#define emitRope emitMissing
-#define emitGather emitMissing
-#define emitAdamw emitMissing
-#define emitSgd emitMissing
 
 //===----------------------------------------------------------------------===//
 // Numbers of abi.def
@@ -150,8 +144,8 @@ private:
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
                                Emitter emitter);
   void describeCall(LaunchOp launch, const Kernel &kernel,
-                    ArrayRef<Value> buffers);
-  Kernel finishKernel(Kernel kernel, LaunchOp launch);
+                    ArrayRef<int64_t> offsets);
+  Kernel finishKernel(Kernel kernel, ArrayRef<bool> shared);
   std::string keyOf(LaunchOp launch, StringRef stage);
   std::string labelOf(LaunchOp launch);
 
@@ -392,10 +386,11 @@ std::string Lowering::labelOf(LaunchOp launch) {
 }
 
 /// Promises about the kernel's buffers, and the entry the runtime calls.
-Kernel Lowering::finishKernel(Kernel kernel, LaunchOp launch) {
+/// `shared` says which buffers may not be promised to be alone.
+Kernel Lowering::finishKernel(Kernel kernel, ArrayRef<bool> shared) {
   kernel.func.setPrivate();
-  for (auto [index, shared] : llvm::enumerate(aliased(launch)))
-    if (!shared)
+  for (auto [index, isShared] : llvm::enumerate(shared))
+    if (!isShared)
       kernel.func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
                              builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);
@@ -422,18 +417,18 @@ LogicalResult Lowering::describeKernel(LaunchOp launch, StringRef stage,
     FailureOr<Kernel> kernel = emitter(builder, name, launch);
     if (failed(kernel))
       return failure();
-    found = kernels.try_emplace(key, finishKernel(*kernel, launch)).first;
+    found =
+        kernels.try_emplace(key, finishKernel(*kernel, aliased(launch))).first;
   }
-  SmallVector<Value> buffers(launch.getOperands());
-  describeCall(launch, found->second, buffers);
+  SmallVector<int64_t> offsets;
+  for (Value buffer : launch.getOperands())
+    offsets.push_back(arenaOffset(buffer));
+  describeCall(launch, found->second, offsets);
   return success();
 }
 
 void Lowering::describeCall(LaunchOp launch, const Kernel &kernel,
-                            ArrayRef<Value> buffers) {
-  SmallVector<int64_t> offsets;
-  for (Value buffer : buffers)
-    offsets.push_back(arenaOffset(buffer));
+                            ArrayRef<int64_t> offsets) {
   func::FuncOp func = kernel.func;
   writer.call("honert_launch",
               {writer.string(labelOf(launch)),
@@ -447,8 +442,44 @@ void Lowering::describeCall(LaunchOp launch, const Kernel &kernel,
 // Library calls
 //===----------------------------------------------------------------------===//
 
+/// Squares of each input into its part of the scratch, then their root.
 LogicalResult Lowering::describeNorm(LaunchOp launch) {
-  return describeKernel(launch, "", emitMissing);
+  if (launch.getScratch().size() != 1)
+    return launch.emitOpError("has no scratch for its partial sums");
+  Location loc = launch.getLoc();
+  auto shared = [&](const Twine &key, function_ref<Kernel(StringRef)> emit) {
+    std::string text = key.str();
+    auto found = kernels.find(text);
+    if (found == kernels.end()) {
+      std::string name = ("k" + Twine(kernels.size()) + "_norm").str();
+      builder.setInsertionPointToEnd(module.getBody());
+      found =
+          kernels.try_emplace(text, finishKernel(emit(name), {})).first;
+    }
+    return found->second;
+  };
+  int64_t scratch = arenaOffset(launch.getScratch().front()), base = 0;
+  for (Value input : launch.getInputs()) {
+    auto type = cast<MemRefType>(input.getType());
+    std::string text;
+    llvm::raw_string_ostream(text) << "squares|" << type;
+    Kernel kernel = shared(text, [&](StringRef name) {
+      return emitSquareSums(builder, loc, name, type);
+    });
+    describeCall(launch, kernel,
+                 {arenaOffset(input), scratch + base * int64_t(sizeof(float))});
+    base += normPartials(type);
+  }
+  auto result = cast<MemRefType>(launch.getOutputs().front().getType());
+  auto element = cast<FloatType>(result.getElementType());
+  std::string text;
+  llvm::raw_string_ostream(text) << "norm|" << base << "|" << element;
+  Kernel kernel = shared(text, [&](StringRef name) {
+    return emitNormFinish(builder, loc, name, base, element);
+  });
+  describeCall(launch, kernel,
+               {scratch, arenaOffset(launch.getOutputs().front())});
+  return success();
 }
 
 /// The number of the input that a value of the body is, or none.

@@ -23,17 +23,6 @@ static int64_t ceilDiv(int64_t value, int64_t by) {
 // Global norm
 //===----------------------------------------------------------------------===//
 
-int64_t hone::squareSumChunks(Type input) {
-  return ceilDiv(cast<ShapedType>(input).getNumElements(), squareSumChunk);
-}
-
-int64_t hone::globalNormPartials(GlobalNormOp op) {
-  int64_t partials = 0;
-  for (Type type : op.getInputs().getTypes())
-    partials += squareSumChunks(type);
-  return partials;
-}
-
 /// A sum of all lanes, in an order of its own but always the same.
 static Value sumLanes(KernelBuilder &b, Value vector) {
   return b.create<vector::ReductionOp>(vector::CombiningKind::ADD, vector,
@@ -42,7 +31,7 @@ static Value sumLanes(KernelBuilder &b, Value vector) {
 
 Kernel hone::emitSquareSums(OpBuilder &builder, Location loc, StringRef name,
                             MemRefType input) {
-  int64_t count = input.getNumElements(), chunks = squareSumChunks(input);
+  int64_t count = input.getNumElements(), chunks = normPartials(input);
   Type compute = computeTypeOf(input.getElementType());
   auto vectorType = VectorType::get({kernelLanes}, compute);
   auto partialsType = MemRefType::get({chunks}, builder.getF32Type());
@@ -53,10 +42,10 @@ Kernel hone::emitSquareSums(OpBuilder &builder, Location loc, StringRef name,
     return b.create<math::FmaOp>(x, x, sum);
   };
   b.loop(b.lo(), b.hi(), 1, [&](Value chunk) {
-    Value start = b.create<arith::MulIOp>(chunk, b.index(squareSumChunk));
+    Value start = b.create<arith::MulIOp>(chunk, b.index(normChunk));
     Value length =
         b.create<arith::MinSIOp>(b.create<arith::SubIOp>(b.index(count), start),
-                                 b.index(squareSumChunk));
+                                 b.index(normChunk));
     auto whole = [&](int64_t of) -> Value {
       Value rest = b.create<arith::RemUIOp>(length, b.index(of));
       return b.create<arith::SubIOp>(length, rest);

@@ -9,6 +9,8 @@ namespace hone {
 
 /// Elements of a tensor whose squares one partial sum of a global norm holds.
 constexpr int64_t normChunk = 16384;
+/// Number of those for a tensor or buffer.
+int64_t normPartials(mlir::Type input);
 
 /// Types of the scratch buffers of a group, in the order of its launch's
 /// `scratch` operands:

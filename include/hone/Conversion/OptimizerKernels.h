@@ -3,6 +3,7 @@
 #ifndef HONE_CONVERSION_OPTIMIZERKERNELS_H
 #define HONE_CONVERSION_OPTIMIZERKERNELS_H
 
+#include "hone/Analysis/Scratch.h"
 #include "hone/Conversion/Kernel.h"
 #include "hone/Plan/Plan.h"
 
@@ -13,27 +14,18 @@ namespace hone {
 //===----------------------------------------------------------------------===//
 //
 // A launch of one hone.global_norm of N inputs is N + 1 kernel calls over its
-// scratch, `memref<globalNormPartials(op) x f32>`:
+// scratch, `memref<partials x f32>`:
 //
 //   base = 0
 //   for each input i:                     // kernels of equal types are shared
 //     emitSquareSums(type of input i)     // (input i, scratch at base)
-//     base += squareSumChunks(type of input i)
-//   emitNormFinish(globalNormPartials(op), type of the result)
+//     base += normPartials(type of input i)
+//   emitNormFinish(partials, type of the result)
 //                                         // (scratch, result)
 //
 // Partial sums are per chunk of a tensor, so they depend on shapes only.
 
-/// Elements whose squares are one partial sum.
-constexpr int64_t squareSumChunk = 16384;
-
-/// Partial sums of one input, a tensor or memref type.
-int64_t squareSumChunks(mlir::Type input);
-
-/// Partial sums of all inputs: elements of the scratch.
-int64_t globalNormPartials(GlobalNormOp op);
-
-/// `@name(input, partials : memref<squareSumChunks(input) x f32>, lo, hi)`: an
+/// `@name(input, partials : memref<normPartials(input) x f32>, lo, hi)`: an
 /// item is a chunk of the input. Sums in f32 (f64 for f64), 64 lanes and their
 /// tree; the input must be contiguous.
 Kernel emitSquareSums(mlir::OpBuilder &builder, mlir::Location loc,
