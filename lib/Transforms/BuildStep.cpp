@@ -324,7 +324,7 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
                               "before hone-build-step");
     if (microBatches < 1)
       return module.emitError("micro-batches is ")
-             << microBatches << ", expected at least 1";
+             << int64_t(microBatches) << ", expected at least 1";
     OptimizerOptions options{optimizer, lr,  weightDecay, clip,    beta1,
                              beta2,     eps, momentum,    nesterov};
     FailureOr<OptimizerSettings> settings =
