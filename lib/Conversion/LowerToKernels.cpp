@@ -238,6 +238,13 @@ void Lowering::describeArgument(ArgumentOp argument) {
     writer.call("honert_argument_init",
                 {writer.integer(init), writer.number(first),
                  writer.number(second), writer.string(aliases)});
+  // Values of a buffer that come with the package stay in the executable.
+  auto data = argument.getInit()
+                  ? argument.getInit()->getAs<StringAttr>("data")
+                  : StringAttr();
+  if (data)
+    writer.call("honert_argument_data",
+                {writer.string(data), writer.integer(data.size())});
   if (argument.getKind() == kind::input)
     writer.call("honert_argument_role",
                 {writer.integer(roleNumber(argument.getRole().value_or(""))),

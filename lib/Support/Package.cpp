@@ -4,6 +4,7 @@
 
 #include "hone/IR/Hone.h"
 #include "hone/Support/ParseFile.h"
+#include "hone/Support/SafeTensors.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -219,6 +220,40 @@ static LogicalResult checkArguments(func::FuncOp func,
   return success();
 }
 
+/// Puts the values of buffers that come from a file into their `hone.init`.
+static LogicalResult loadConstants(func::FuncOp func, StringRef path) {
+  std::optional<SafeTensors> file;
+  MLIRContext *context = func.getContext();
+  auto fail = [&](llvm::Error error) {
+    std::string message = llvm::toString(std::move(error));
+    StringRef said = message;
+    said.consume_front((path + ": ").str()); // The location says it.
+    return emitError(NameLoc::get(StringAttr::get(context, path))) << said;
+  };
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    auto init = func.getArgAttrOfType<DictionaryAttr>(index, attr::init);
+    auto dist = init ? init.getAs<StringAttr>("dist") : StringAttr();
+    if (!dist || dist.getValue() != "file" ||
+        argString(func, index, attr::kind) != kind::buffer)
+      continue;
+    if (!file) {
+      llvm::Expected<SafeTensors> opened = SafeTensors::open(path);
+      if (!opened)
+        return fail(opened.takeError());
+      file.emplace(std::move(*opened));
+    }
+    llvm::Expected<StringRef> bytes =
+        file->bytes(argString(func, index, attr::fqn),
+                    cast<RankedTensorType>(func.getArgumentTypes()[index]));
+    if (!bytes)
+      return fail(bytes.takeError());
+    NamedAttrList entries(init);
+    entries.set("data", StringAttr::get(context, *bytes));
+    func.setArgAttr(index, attr::init, entries.getDictionary(context));
+  }
+  return success();
+}
+
 OwningOpRef<ModuleOp> hone::parsePackage(const Package &package,
                                          ArrayRef<PackageArgument> arguments,
                                          MLIRContext *context) {
@@ -233,7 +268,9 @@ OwningOpRef<ModuleOp> hone::parsePackage(const Package &package,
         << "has no function @forward";
     return {};
   }
-  if (failed(checkArguments(forward, arguments)))
+  if (failed(checkArguments(forward, arguments)) ||
+      failed(
+          loadConstants(forward, joinPath(package.path, "consts.safetensors"))))
     return {};
   return module;
 }

@@ -42,7 +42,8 @@ readPackage(llvm::StringRef path,
             llvm::SmallVectorImpl<PackageArgument> &arguments);
 
 /// Parses the graph of `package` and checks its @forward against the argument
-/// table. Null after a diagnostic.
+/// table. The bytes of buffers initialised from a file (consts.safetensors)
+/// become the entry `data` of their `hone.init`. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp>
 parsePackage(const Package &package, llvm::ArrayRef<PackageArgument> arguments,
              mlir::MLIRContext *context);
