@@ -24,21 +24,19 @@ void PlanDialect::initialize() {
 LogicalResult ProgramOp::verify() {
   if (int64_t(getArena()) >= 0 && getArena() % alignment == 0)
     return success();
-  return emitOpError() << "arena is " << getArena() // program_c1
-                       << ", expected a non-negative multiple of "
-                       << alignment;
+  return emitOpError() << "arena is " << int64_t(getArena()) // program_c1
+                       << ", expected a non-negative multiple of " << alignment;
 }
 
 /// Checks that [offset, offset + bytes) lies in the arena of the program
 /// around `op`.
 static LogicalResult verifyInside(Operation *op, int64_t offset,
                                   int64_t bytes) {
-  auto program = op->getParentOfType<ProgramOp>();
-  if (offset >= 0 && offset + bytes <= int64_t(program.getArena()))
+  int64_t arena = op->getParentOfType<ProgramOp>().getArena();
+  if (offset >= 0 && bytes <= arena && offset <= arena - bytes)
     return success();
-  return op->emitOpError() << "covers bytes " << offset << " to "
-                           << offset + bytes << ", expected inside [0, "
-                           << program.getArena() << ")";
+  return op->emitOpError() << "covers " << bytes << " bytes from " << offset
+                           << " on, expected inside [0, " << arena << ")";
 }
 
 LogicalResult ArgumentOp::verify() {
@@ -74,7 +72,20 @@ BufferOp hone::plan::rootBuffer(Value buffer) {
   return buffer.getDefiningOp<BufferOp>();
 }
 
+/// Checks that every address of a buffer is known.
+static LogicalResult verifyStatic(Operation *op, MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (succeeded(getStridesAndOffset(type, strides, offset)) &&
+      !ShapedType::isDynamic(offset) && !ShapedType::isDynamicShape(strides))
+    return success();
+  return op->emitOpError() << "has type " << type
+                           << ", expected static strides";
+}
+
 LogicalResult BufferOp::verify() {
+  if (failed(verifyStatic(*this, cast<MemRefType>(getType())))) // buffer_c1
+    return failure();
   return verifyInside(*this, getOffset(), // buffer_c1
                       extentBytes(cast<MemRefType>(getType())));
 }
@@ -82,6 +93,8 @@ LogicalResult BufferOp::verify() {
 LogicalResult ViewOp::verify() {
   if (!isa_and_present<BufferOp, ViewOp>(getBase().getDefiningOp()))
     return emitOpError("has a base that is no buffer of the arena");
+  if (failed(verifyStatic(*this, cast<MemRefType>(getType())))) // view_c1
+    return failure();
   return verifyInside(*this, arenaOffset(getResult()), // view_c1
                       extentBytes(cast<MemRefType>(getType())));
 }

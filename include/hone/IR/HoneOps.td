@@ -42,24 +42,25 @@ class Hone_Op<string mnemonic, string family, string numericClass, list<Trait> t
 }
 
 // Elementwise ops between values of one type.
-class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string numericClass = "pointwise">
+class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string numericClass = "pointwise",
+                   string exampleElement = "f32">
     : Hone_Op<mnemonic, "map", numericClass, [Elementwise, SameOperandsAndResultType]> {
   let summary = "Elementwise: " # formula;
   let description = "`result[i] = " # formula # "`.\n\n"
     # "(C1) Operand and result have the same type.\n\nExample:\n\n```mlir\n%r = hone." # mnemonic
-    # " %x : tensor<8x64xf32>\n```";
+    # " %x : tensor<8x64x" # exampleElement # ">\n```";
   let arguments = (ins tensor:$operand);
   let results = (outs tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
 class Hone_BinaryOp<string mnemonic, Type tensor, string formula, list<Trait> traits = [],
-                    string numericClass = "pointwise">
+                    string numericClass = "pointwise", string exampleElement = "f32">
     : Hone_Op<mnemonic, "map", numericClass, !listconcat([Elementwise, SameOperandsAndResultType], traits)> {
   let summary = "Elementwise: " # formula;
   let description = "`result[i] = " # formula # "`. Operands are not broadcast: use `hone.broadcast`.\n\n"
     # "(C1) Operands and result have the same type.\n\nExample:\n\n```mlir\n%r = hone." # mnemonic
-    # " %x, %y : tensor<8x64xf32>\n```";
+    # " %x, %y : tensor<8x64x" # exampleElement # ">\n```";
   let arguments = (ins tensor:$lhs, tensor:$rhs);
   let results = (outs tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
@@ -153,13 +154,15 @@ def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]">;
 def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]">;
 def Hone_LogisticOp : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])">;
 def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "exact">;
-def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "exact">;
+def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "exact", "i1">;
 
 def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndResultShape]> {
   let summary = "Element type conversion";
   let description = [{
     `result[i]` is `operand[i]` in the result's element type. Float to narrower float rounds to nearest even; float to
-    integer truncates toward zero; integer and i1 to float are exact where representable; number to i1 is `x != 0`.
+    integer truncates toward zero; integer and i1 to float are exact where representable; number to i1 is `x != 0`;
+    an integer too wide keeps its low bits. A float that the integer type cannot hold is undefined behaviour of the graph,
+    which the interpreter reports.
 
     (C1) Operand and result have the same shape.
 
@@ -182,17 +185,18 @@ def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndR
 def Hone_AddOp : Hone_BinaryOp<"add", Hone_NumberTensor, "x[i] + y[i]", [Commutative]> { let hasFolder = 1; }
 def Hone_SubOp : Hone_BinaryOp<"sub", Hone_NumberTensor, "x[i] - y[i]"> { let hasFolder = 1; }
 def Hone_MulOp : Hone_BinaryOp<"mul", Hone_NumberTensor, "x[i] * y[i]", [Commutative]> { let hasFolder = 1; }
-def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero)"> { let hasFolder = 1; }
+def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero; by zero it is undefined)"> { let hasFolder = 1; }
 def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
 def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
 def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", [], "accurate"> { let hasCanonicalizer = 1; }
-def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", [Commutative], "exact">;
-def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", [Commutative], "exact">;
+def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", [Commutative], "exact", "i1">;
+def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", [Commutative], "exact", "i1">;
 
 def Hone_CmpOp : Hone_Op<"cmp", "map", "exact", [Elementwise, SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "Elementwise comparison";
   let description = [{
-    `result[i] = lhs[i] predicate rhs[i]`. Comparisons with NaN are false, `ne` is true. Integers are signed.
+    `result[i] = lhs[i] predicate rhs[i]`. Comparisons with NaN are false, `ne` is true. Integers are signed; false is
+    less than true.
 
     (C1) `lhs` and `rhs` have the same type. (C2) The result has their shape.
 
@@ -652,7 +656,9 @@ def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy"> {
   let summary = "Cross entropy between logits and target classes";
   let description = [{
     For each row of `vocab` logits with log-sum-exp `lse` and target `t`:
-    `loss = (1 - s) * (lse - x[t]) + s * (lse - mean(x))`, with `s = label_smoothing`; 0 where `t == ignore_index`.
+    `loss = (1 - s) * (lse - x[t]) + s * (lse - mean(x))`, with `s = label_smoothing` (no second term for `s = 0`, also
+    where a logit is infinite); 0 where `t == ignore_index`. Any other target outside `[0, vocab)` is undefined behaviour
+    of the graph, which the interpreter reports.
     `reduction` gives the rows themselves (`none`), their sum, or the sum over the number of rows not ignored (`mean`;
     NaN if there is none, as in PyTorch). `lse` is kept for the backward pass.
 

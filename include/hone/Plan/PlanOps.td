@@ -84,7 +84,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [Pure, HasParent<"FunctionOp">]> {
   let description = [{
     Strides are in elements, row-major unless the type says otherwise.
 
-    (C1) The buffer lies inside the arena.
+    (C1) The strides are static and the buffer lies inside the arena.
   }];
   let arguments = (ins I64Attr:$offset);
   let results = (outs AnyStaticShapeMemRef:$result);
@@ -97,7 +97,7 @@ def Plan_ViewOp : Plan_Op<"view", [Pure, HasParent<"FunctionOp">]> {
   let description = [{
     The bytes of `base` from `offset` on, seen with another shape or strides. Writing through a view writes the base.
 
-    (C1) The view lies inside the arena.
+    (C1) The strides are static and the view lies inside the arena.
   }];
   let arguments = (ins AnyStaticShapeMemRef:$base, I64Attr:$offset);
   let results = (outs AnyStaticShapeMemRef:$result);
