@@ -11,7 +11,7 @@ func.func @example() {
 
 // CHECK-LABEL: @elements
 func.func @elements() {
-  // CHECK: hone.constant dense<[[1, -2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  // CHECK: hone.constant dense<{{\[\[}}1, -2, 3], [4, 5, 6]]> : tensor<2x3xi32>
   %c = hone.constant dense<[[1, -2, 3], [4, 5, 6]]> : tensor<2x3xi32>
   return
 }

@@ -1,0 +1,27 @@
+// RUN: hone-opt %s --verify-diagnostics --split-input-file
+
+plan.program @argument_c1 arena 4096 {
+  // expected-error@+1 {{'plan.argument' op offset is 32, expected a multiple of 64}}
+  plan.argument "w" kind "param" at 32 : tensor<8xf32>
+}
+
+// -----
+
+plan.program @argument_c1_outside arena 64 {
+  // expected-error@+1 {{'plan.argument' op covers 68 bytes from 0 on, expected inside [0, 64)}}
+  plan.argument "w" kind "param" at 0 : tensor<17xf32>
+}
+
+// -----
+
+plan.program @argument_c1_far arena 64 {
+  // expected-error@+1 {{'plan.argument' op covers 64 bytes from 9223372036854775744 on, expected inside [0, 64)}}
+  plan.argument "w" kind "param" at 9223372036854775744 : tensor<16xf32>
+}
+
+// -----
+
+plan.program @argument_type arena 64 {
+  // expected-error@+1 {{'plan.argument' op has type 'tensor<?xf32>', expected a tensor of static shape}}
+  plan.argument "w" kind "param" at 0 : tensor<?xf32>
+}

@@ -1,0 +1,11 @@
+// RUN: hone-opt %s --verify-diagnostics --split-input-file
+
+// expected-error@+1 {{'plan.program' op arena is 100, expected a non-negative multiple of 64}}
+plan.program @program_c1 arena 100 {
+}
+
+// -----
+
+// expected-error@+1 {{'plan.program' op arena is -64, expected a non-negative multiple of 64}}
+plan.program @program_c1_negative arena -64 {
+}
