@@ -421,6 +421,28 @@ static Value additiveMask(Value keep, bool keepWhenTrue, Type elementType,
                                    keepWhenTrue ? low : zero);
 }
 
+/// `value` without a constant factor that only it reads, which goes to `scale`.
+static Value withoutFactor(Value value, double &scale,
+                           PatternRewriter &rewriter) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !op->hasOneUse())
+    return value;
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    Value inner = withoutFactor(transpose.getOperand(), scale, rewriter);
+    if (inner == transpose.getOperand())
+      return value;
+    return rewriter.create<TransposeOp>(value.getLoc(), inner,
+                                        transpose.getPermutation());
+  }
+  if (!isa<MulOp, DivOp>(op))
+    return value;
+  std::optional<double> number = constantOf(op->getOperand(1));
+  if (!number)
+    return value;
+  scale *= isa<MulOp>(op) ? *number : 1.0 / *number;
+  return op->getOperand(0);
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
@@ -520,10 +542,12 @@ AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
   SmallVector<int64_t> valueBatch(batches);
   for (auto [mine, other] : llvm::zip(weightBatch, op.getRhsBatch()))
     valueBatch[mine] = other;
-  Value query = arrange(dot.getLhs(), dot.getLhsBatch(), dot.getLhsFree()[0],
-                        dot.getLhsContract()[0]);
-  Value key = arrange(dot.getRhs(), dot.getRhsBatch(), dot.getRhsFree()[0],
-                      dot.getRhsContract()[0]);
+  Value query =
+      arrange(withoutFactor(dot.getLhs(), scores->scale, rewriter),
+              dot.getLhsBatch(), dot.getLhsFree()[0], dot.getLhsContract()[0]);
+  Value key =
+      arrange(withoutFactor(dot.getRhs(), scores->scale, rewriter),
+              dot.getRhsBatch(), dot.getRhsFree()[0], dot.getRhsContract()[0]);
   Value value = arrange(op.getRhs(), valueBatch, op.getRhsContract()[0],
                         op.getRhsFree()[0]);
 

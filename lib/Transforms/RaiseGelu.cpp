@@ -25,11 +25,11 @@ struct Polynomial {
     p.c[i][j] = number;
     return p;
   }
-  Polynomial scaled(double number) const {
+  Polynomial scaled(double factor) const {
     Polynomial p = *this;
     for (auto &row : p.c)
-      for (double &number1 : row)
-        number1 *= number;
+      for (double &number : row)
+        number *= factor;
     return p;
   }
   Polynomial plus(const Polynomial &other) const {
@@ -113,7 +113,7 @@ static Operation *findFunction(Value value, unsigned depth = 4) {
   Operation *op = value.getDefiningOp();
   if (isa_and_present<TanhOp, ErfOp>(op))
     return op;
-  if (depth == 0 || !isa_and_present<AddOp, MulOp>(op))
+  if (depth == 0 || !isa_and_present<AddOp, MulOp, DivOp>(op))
     return nullptr;
   for (Value operand : op->getOperands())
     if (Operation *found = findFunction(operand, depth - 1))
@@ -144,7 +144,7 @@ static Polynomial argumentOf(Operation *function) {
 }
 
 namespace {
-/// x/2 * (1 + t), as a product or a sum.
+/// x/2 * (1 + t), as a product, a sum or a quotient.
 template <typename RootOp> struct GeluOfFunction : OpRewritePattern<RootOp> {
   using OpRewritePattern<RootOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(RootOp op,
@@ -183,6 +183,7 @@ template <typename RootOp> struct GeluOfFunction : OpRewritePattern<RootOp> {
 } // namespace
 
 void hone::populateRaiseGeluPatterns(RewritePatternSet &patterns) {
-  patterns.add<GeluOfFunction<MulOp>, GeluOfFunction<AddOp>>(
-      patterns.getContext());
+  patterns
+      .add<GeluOfFunction<MulOp>, GeluOfFunction<AddOp>, GeluOfFunction<DivOp>>(
+          patterns.getContext());
 }

@@ -1,10 +1,9 @@
 //===- RaiseLoss.cpp - Finds cross entropy --------------------------------===//
 //
-//   -(log_softmax(x)[t]), with 0 where t is ignored     is cross_entropy none
-//   their sum over the number of rows not ignored       is cross_entropy mean
+//   -log_softmax(x)[t], with 0 where t is ignored     is cross_entropy none
+//   their sum over the number of rows not ignored     is cross_entropy mean
 //
-// log_softmax is x - (log(sum(exp(x - m))) + m) with any m that no gradient
-// flows through.
+// log_softmax is x - (log(sum(exp(x - m))) + m), m the row maximum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,23 +61,25 @@ static Value matchOneHot(Value pred) {
 }
 
 namespace {
-/// -(sum over classes of (class == t ? x - lse : 0))
-struct CrossEntropyOfPick : OpRewritePattern<NegOp> {
+/// sum over classes of (class == t ? x - lse : 0)
+struct CrossEntropyOfPick : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(NegOp op,
+  LogicalResult matchAndRewrite(ReduceOp op,
                                 PatternRewriter &rewriter) const override {
-    auto sum = peelReshapes(op.getOperand()).getDefiningOp<ReduceOp>();
-    if (!sum || sum.getKind() != ReduceKind::sum || !sum.isRowReduction())
-      return rewriter.notifyMatchFailure(op, "is no negative sum over classes");
-    auto pick = sum.getOperand().getDefiningOp<SelectOp>();
+    if (op.getKind() != ReduceKind::sum || !op.isRowReduction())
+      return rewriter.notifyMatchFailure(op, "is no sum over classes");
+    auto pick = op.getOperand().getDefiningOp<SelectOp>();
     if (!pick || constantOf(pick.getOnFalse()) != 0.0)
       return rewriter.notifyMatchFailure(op, "sum is not over a masked row");
-    auto logp = pick.getOnTrue().getDefiningOp<SubOp>();
+    Value difference = peelReshapes(pick.getOnTrue());
+    auto logp = difference.getDefiningOp<SubOp>();
     Value target = matchOneHot(pick.getPred());
     if (!logp || !target)
       return rewriter.notifyMatchFailure(op, "no class is picked from a "
                                              "difference");
     Value x = logp.getLhs();
+    if (shapeOf(x).back() != shapeOf(pick).back())
+      return rewriter.notifyMatchFailure(op, "classes are reshaped");
     Value lse = matchPerRow(logp.getRhs());
     if (!lse || !isLogSumExp(lse, x))
       return rewriter.notifyMatchFailure(op, "row is not x - logsumexp(x)");
@@ -92,7 +93,10 @@ struct CrossEntropyOfPick : OpRewritePattern<NegOp> {
     auto loss = rewriter.create<CrossEntropyOp>(
         op.getLoc(), TypeRange{rows, rows}, LossReduction::none, x, ids,
         /*ignore_index=*/int64_t(-100), APFloat(0.0));
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), loss.getLoss());
+    Value negative = rewriter.create<NegOp>(
+        op.getLoc(), rewriter.createOrFold<ReshapeOp>(op.getLoc(), op.getType(),
+                                                      loss.getLoss()));
+    rewriter.replaceOp(op, negative);
     return success();
   }
 };

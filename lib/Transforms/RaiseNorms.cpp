@@ -54,12 +54,24 @@ static RankedTensorType statisticsType(Value x) {
   return RankedTensorType::get(type.getShape().drop_back(), element);
 }
 
-static LogicalResult replaceByRmsNorm(Operation *op, Value x, double eps,
-                                      PatternRewriter &rewriter) {
+/// `x`, or y when `x` is y times a vector, and that vector.
+static SmallVector<std::pair<Value, Value>> unscaled(Value x) {
+  SmallVector<std::pair<Value, Value>> choices = {{x, Value()}};
+  if (auto mul = x.getDefiningOp<MulOp>()) {
+    if (Value scale = matchPerColumn(mul.getRhs()))
+      choices.emplace_back(mul.getLhs(), scale);
+    if (Value scale = matchPerColumn(mul.getLhs()))
+      choices.emplace_back(mul.getRhs(), scale);
+  }
+  return choices;
+}
+
+static LogicalResult replaceByRmsNorm(Operation *op, Value x, Value scale,
+                                      double eps, PatternRewriter &rewriter) {
   if (eps < 0.0)
     return rewriter.notifyMatchFailure(op, "epsilon is negative");
   auto norm = rewriter.create<RmsNormOp>(
-      op->getLoc(), TypeRange{x.getType(), statisticsType(x)}, x, Value(),
+      op->getLoc(), TypeRange{x.getType(), statisticsType(x)}, x, scale,
       rewriter.getF64FloatAttr(eps));
   rewriter.replaceOp(op, norm.getResult());
   return success();
@@ -74,8 +86,9 @@ struct RmsNormOfProduct : OpRewritePattern<MulOp> {
     for (auto [x, factor] : {std::pair(op.getLhs(), op.getRhs()),
                              std::pair(op.getRhs(), op.getLhs())})
       if (Value rows = matchPerRow(factor))
-        if (std::optional<double> eps = matchInverseRoot(rows, x))
-          return replaceByRmsNorm(op, x, *eps, rewriter);
+        for (auto [y, scale] : unscaled(x))
+          if (std::optional<double> eps = matchInverseRoot(rows, y))
+            return replaceByRmsNorm(op, y, scale, *eps, rewriter);
     return rewriter.notifyMatchFailure(
         op, "no factor is 1 / sqrt(mean(x^2) + eps) of the other");
   }
@@ -88,12 +101,12 @@ struct RmsNormOfQuotient : OpRewritePattern<DivOp> {
                                 PatternRewriter &rewriter) const override {
     Value rows = matchPerRow(op.getRhs());
     auto sqrt = rows ? rows.getDefiningOp<SqrtOp>() : SqrtOp();
-    std::optional<double> eps =
-        sqrt ? matchMeanSquare(sqrt.getOperand(), op.getLhs()) : std::nullopt;
-    if (!eps)
-      return rewriter.notifyMatchFailure(
-          op, "divisor is not sqrt(mean(x^2) + eps) of the dividend");
-    return replaceByRmsNorm(op, op.getLhs(), *eps, rewriter);
+    if (sqrt)
+      for (auto [y, scale] : unscaled(op.getLhs()))
+        if (std::optional<double> eps = matchMeanSquare(sqrt.getOperand(), y))
+          return replaceByRmsNorm(op, y, scale, *eps, rewriter);
+    return rewriter.notifyMatchFailure(
+        op, "divisor is not sqrt(mean(x^2) + eps) of the dividend");
   }
 };
 
