@@ -2,11 +2,17 @@
 
 #include "core/Executor.h"
 
+#include <algorithm>
+#include <atomic>
+
 using namespace honert;
 
 struct Executor::Bound {
   const Launch *launch;
-  std::vector<void *> buffers;    // of a kernel
+  std::vector<void *> buffers;   // of a kernel
+  int trials = 0;                // runs of a kernel that were measured
+  int64_t leastTime = INT64_MAX; // of these, in ns
+  bool runsAlone = false;
   std::unique_ptr<Matmul> matmul; // of a matrix product
 };
 
@@ -42,14 +48,40 @@ Status Executor::start() {
   return Status();
 }
 
-Status Executor::runLaunch(const Function &function, const Bound &bound) {
+/// Sharing a kernel of a few microseconds costs more than it saves, and much
+/// more when another process holds a core. So the first runs measure the time
+/// spent inside the kernel, all threads together, and a short one goes on
+/// alone; what it computes does not depend on the threads.
+void Executor::runKernel(const KernelLaunch &kernel, Bound &bound) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int trials = 4;
+  constexpr int64_t shortTime = 6000; // ns
+  if (bound.runsAlone)
+    return kernel.kernel(bound.buffers.data(), 0, kernel.items);
+  if (bound.trials == trials) {
+    pool.run(kernel.items, kernel.grain, [&](int64_t lo, int64_t hi) {
+      kernel.kernel(bound.buffers.data(), lo, hi);
+    });
+    return;
+  }
+  std::atomic<int64_t> spent{0};
+  pool.run(kernel.items, kernel.grain, [&](int64_t lo, int64_t hi) {
+    Clock::time_point begin = Clock::now();
+    kernel.kernel(bound.buffers.data(), lo, hi);
+    spent += std::chrono::nanoseconds(Clock::now() - begin).count();
+  });
+  bound.leastTime = std::min<int64_t>(bound.leastTime, spent);
+  if (++bound.trials == trials)
+    bound.runsAlone = bound.leastTime < shortTime;
+}
+
+Status Executor::runLaunch(const Function &function, Bound &bound) {
   if (bound.matmul)
     return bound.matmul->run();
   const auto &action = bound.launch->action;
   if (auto *kernel = std::get_if<KernelLaunch>(&action)) {
-    pool.run(kernel->items, kernel->grain, [&](int64_t lo, int64_t hi) {
-      kernel->kernel(bound.buffers.data(), lo, hi);
-    });
+    if (kernel->items > 0)
+      runKernel(*kernel, bound);
   } else if (auto *zero = std::get_if<ZeroLaunch>(&action)) {
     pool.zero(memory.at(zero->offset), zero->bytes);
   } else if (auto *call = std::get_if<CallbackLaunch>(&action)) {
@@ -62,7 +94,7 @@ Status Executor::runLaunch(const Function &function, const Bound &bound) {
 
 Status Executor::run(const Function &function) {
   using Clock = std::chrono::steady_clock;
-  for (const Bound &bound : functions.at(&function)) {
+  for (Bound &bound : functions.at(&function)) {
     if (!recording) {
       HONERT_TRY(runLaunch(function, bound));
       continue;

@@ -43,7 +43,8 @@ private:
   struct Bound;
 
   Status bind(const Launch &launch, Bound &bound);
-  Status runLaunch(const Function &function, const Bound &bound);
+  Status runLaunch(const Function &function, Bound &bound);
+  void runKernel(const KernelLaunch &kernel, Bound &bound);
 
   const Program &program;
   const ThreadPool &pool;

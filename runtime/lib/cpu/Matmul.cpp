@@ -237,8 +237,14 @@ Status Matmul::choosePlan() {
     else
       whole = packed;
   }
-  sideBySide = !whole->isThreadInvariant();
-  return sideBySide ? cutOutput() : cutSum();
+  if (plan.isSmall()) {
+    mode = Mode::alone;
+    Problem problem = wholeProblem();
+    problem.oneThread = true;
+    return addPart(problem, {});
+  }
+  mode = whole->isThreadInvariant() ? Mode::together : Mode::sideBySide;
+  return mode == Mode::sideBySide ? cutOutput() : cutSum();
 }
 
 Status Matmul::addPart(const Problem &problem, const Part &place) {
@@ -284,7 +290,7 @@ Status Matmul::cutOutput() {
 }
 
 int64_t Matmul::neededBytes() const {
-  int64_t slots = sideBySide ? library.pool.size() : 1;
+  int64_t slots = mode == Mode::sideBySide ? library.pool.size() : 1;
   return plan.packedElements() * 4 + slots * scratchBytes + 64;
 }
 
@@ -381,7 +387,7 @@ Status Matmul::run() const {
                            scratch + thread * scratchBytes);
   };
   dnnl_status_t status = dnnl_success;
-  if (sideBySide) {
+  if (mode == Mode::sideBySide) {
     std::atomic<dnnl_status_t> worst{dnnl_success};
     library.pool.runInside(
         static_cast<int64_t>(parts.size()), [&](int64_t lo, int64_t hi) {
@@ -393,6 +399,9 @@ Status Matmul::run() const {
         });
     status = worst;
   } else {
+    std::optional<ThreadPool::Alone> alone;
+    if (mode == Mode::alone)
+      alone.emplace(library.pool);
     for (const Part &part : parts)
       if (status == dnnl_success)
         status = call(part, 0);

@@ -85,8 +85,7 @@ private:
   int64_t workspace = 0;
 };
 
-/// One product of the program: copies, a prefilled output, and library calls,
-/// each on all threads, or each on one thread side by side.
+/// One product of the program: copies, a prefilled output, and library calls.
 class Matmul {
 public:
   /// Gives the product its workspace (MatmulLibrary::workspaceBytes).
@@ -105,6 +104,12 @@ private:
     int64_t lhs, rhs, bias, out;
   };
 
+  enum class Mode {
+    together,   ///< calls one after the other, each on all threads
+    sideBySide, ///< calls at the same time, each on one thread
+    alone       ///< one call on the calling thread: too small to share
+  };
+
   Status choosePlan();
   Status cutSum();
   Status cutOutput();
@@ -117,7 +122,7 @@ private:
   std::string name;
   MatmulLaunch launch;
   MatmulPlan plan;
-  bool sideBySide = false;
+  Mode mode = Mode::together;
   std::vector<Part> parts;  // empty: nothing to sum
   int64_t scratchBytes = 0; // of one call
   float *lhs, *rhs, *out;

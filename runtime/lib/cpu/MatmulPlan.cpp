@@ -77,6 +77,13 @@ int64_t MatmulPlan::tileSize() const {
   return tiles(large) >= enough ? large : small;
 }
 
+bool MatmulPlan::isSmall() const {
+  // 2^20 FLOP: 5 to 20 us on one core. In fp64, which does not overflow.
+  return 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
+             static_cast<double>(n) * static_cast<double>(k) <=
+         0x1p20;
+}
+
 MatmulPlan honert::planMatmul(const MatmulLaunch &launch, bool packAll) {
   const auto &s = launch.strides;
   MatrixStrides a{s[0], s[1], s[2]}, b{s[3], s[4], s[5]}, c{s[6], s[7], s[8]};

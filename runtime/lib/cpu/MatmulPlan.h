@@ -64,6 +64,8 @@ struct MatmulPlan {
   int64_t sumLength() const;
   /// Rows and columns of output tiles, where calls run side by side.
   int64_t tileSize() const;
+  /// Starting the threads would take about as long as the product.
+  bool isSmall() const;
   /// Elements of workspace for the copies.
   int64_t packedElements() const;
 };
