@@ -1,0 +1,330 @@
+//===- KernelCase.cpp - Kernels against the interpreter -------------------===//
+
+#include "KernelCase.h"
+#include "Jit.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::test;
+using interp::Tensor;
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+static const llvm::fltSemantics &semanticsOf(interp::Element element) {
+  switch (element) {
+  case interp::Element::F64:
+    return llvm::APFloat::IEEEdouble();
+  case interp::Element::BF16:
+    return llvm::APFloat::BFloat();
+  case interp::Element::F16:
+    return llvm::APFloat::IEEEhalf();
+  default:
+    return llvm::APFloat::IEEEsingle();
+  }
+}
+
+std::vector<char> hone::test::bytesOf(const Tensor &tensor) {
+  int64_t width = interp::byteWidth(tensor.element());
+  std::vector<char> bytes(tensor.size() * width);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    uint64_t bits;
+    if (tensor.isFloat()) {
+      llvm::APFloat value(tensor.floats()[i]);
+      bool lost;
+      value.convert(semanticsOf(tensor.element()),
+                    llvm::APFloat::rmNearestTiesToEven, &lost);
+      bits = value.bitcastToAPInt().getZExtValue();
+    } else {
+      bits = tensor.ints()[i];
+    }
+    std::memcpy(&bytes[i * width], &bits, width); // little-endian
+  }
+  return bytes;
+}
+
+Tensor hone::test::tensorFrom(const std::vector<char> &bytes, Type type) {
+  auto shaped = cast<ShapedType>(type);
+  interp::Element element = *interp::elementOf(shaped.getElementType());
+  int64_t width = interp::byteWidth(element);
+  std::vector<double> floats;
+  std::vector<int64_t> ints;
+  for (int64_t i = 0; i < shaped.getNumElements(); ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &bytes[i * width], width);
+    if (interp::isFloat(element)) {
+      llvm::APFloat value(semanticsOf(element), llvm::APInt(8 * width, bits));
+      bool lost;
+      value.convert(llvm::APFloat::IEEEdouble(),
+                    llvm::APFloat::rmNearestTiesToEven, &lost);
+      floats.push_back(value.convertToDouble());
+    } else {
+      EXPECT_TRUE(element != interp::Element::I1 || bits <= 1)
+          << "boolean byte " << bits;
+      ints.push_back(llvm::SignExtend64(bits, 8 * width));
+    }
+  }
+  if (interp::isFloat(element))
+    return Tensor::floats(element, shaped.getShape(), floats,
+                          interp::Mode::F64);
+  return Tensor::ints(element, shaped.getShape(), ints);
+}
+
+void hone::test::expectNear(const Tensor &actual, const Tensor &expected,
+                            double tolerance, const std::string &what) {
+  ASSERT_EQ(actual.size(), expected.size());
+  int failures = 0;
+  for (int64_t i = 0; i < actual.size() && failures < 3; ++i) {
+    double got = actual.number(i), want = expected.number(i);
+    bool same = got == want || (std::isnan(got) && std::isnan(want)) ||
+                std::abs(got - want) <= tolerance * (1 + std::abs(want));
+    failures += !same;
+    EXPECT_TRUE(same) << what << " element " << i << " is " << got
+                      << ", expected " << want;
+  }
+}
+
+/// Random elements, some of them the same and some of them large.
+static Tensor randomTensor(RankedTensorType type, int64_t bound,
+                           std::mt19937 &random) {
+  interp::Element element = *interp::elementOf(type.getElementType());
+  int64_t count = type.getNumElements();
+  if (interp::isFloat(element)) {
+    std::normal_distribution<double> normal;
+    std::vector<double> values(count);
+    for (double &value : values)
+      value = random() % 8 == 0 ? double(int64_t(random() % 7) - 3)
+                                : normal(random);
+    return Tensor::floats(element, type.getShape(), values,
+                          interp::Mode::Typed);
+  }
+  std::vector<int64_t> values(count);
+  for (int64_t &value : values)
+    value = random() % bound;
+  return Tensor::ints(element, type.getShape(), values);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr size_t canary = 256;
+
+/// Bytes with canaries on both sides, 64-byte aligned.
+struct Memory {
+  explicit Memory(size_t size)
+      : size(size), all(size + 3 * canary, char(0xA5)) {
+    auto address = reinterpret_cast<uintptr_t>(all.data()) + canary;
+    data = reinterpret_cast<char *>((address + 63) / 64 * 64);
+  }
+  Memory(const Memory &) = delete;
+  bool canariesLive() const {
+    auto isCanary = [](char byte) { return byte == char(0xA5); };
+    return std::all_of(all.data(), static_cast<const char *>(data), isCanary) &&
+           std::all_of(static_cast<const char *>(data) + size,
+                       all.data() + all.size(), isCanary);
+  }
+  size_t size;
+  std::vector<char> all;
+  char *data;
+};
+
+/// A module with the case, a launch of it and, after emit, its kernel.
+struct Case {
+  Case(const std::string &text, const CaseOptions &options);
+  FailureOr<Kernel> emit(Emitter emitter) {
+    OpBuilder builder(module->getContext());
+    builder.setInsertionPointToEnd(module->getBody());
+    return emitter(builder, "kernel", launch);
+  }
+
+  std::unique_ptr<MLIRContext> context = makeContext();
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp func;
+  plan::LaunchOp launch;
+};
+} // namespace
+
+Case::Case(const std::string &text, const CaseOptions &options) {
+  module = parseSourceString<ModuleOp>(text, context.get());
+  if (!module) {
+    ADD_FAILURE() << "does not parse: " << text;
+    std::abort();
+  }
+  func = *module->getOps<func::FuncOp>().begin();
+  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
+  Location loc = b.getUnknownLoc();
+  int64_t end = 0;
+  auto program = b.create<plan::ProgramOp>(loc, "program", int64_t(1) << 40,
+                                           DictionaryAttr());
+  b.createBlock(&program.getBody());
+  auto function = b.create<plan::FunctionOp>(loc, "step");
+  b.createBlock(&function.getBody());
+  auto buffer = [&](Type type, std::optional<int64_t> at) -> Value {
+    auto shaped = cast<RankedTensorType>(type);
+    if (!at) {
+      at = end;
+      end += llvm::alignTo(byteSize(type), plan::alignment) + plan::alignment;
+    }
+    return b.create<plan::BufferOp>(
+        loc, MemRefType::get(shaped.getShape(), shaped.getElementType()), *at);
+  };
+  SmallVector<Value> inputs, outputs;
+  for (Type type : func.getArgumentTypes())
+    inputs.push_back(buffer(type, {}));
+  for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+    std::optional<int64_t> at;
+    for (auto [input, output] : options.inPlace)
+      if (output == index)
+        at = inputs[input].getDefiningOp<plan::BufferOp>().getOffset();
+    outputs.push_back(buffer(type, at));
+  }
+  launch = b.create<plan::LaunchOp>(loc, options.family, inputs, outputs,
+                                    ValueRange());
+  IRMapping mapping;
+  func.getBody().cloneInto(&launch.getBody(), mapping);
+  Operation *end_ = launch.getBodyBlock().getTerminator();
+  b.setInsertionPoint(end_);
+  b.create<plan::YieldOp>(loc, end_->getOperands());
+  end_->erase();
+}
+
+std::string hone::test::refusalOf(Emitter emit, const std::string &text,
+                                  const CaseOptions &options) {
+  Case kernelCase(text, options);
+  std::string message;
+  ScopedDiagnosticHandler handler(kernelCase.context.get(),
+                                  [&](Diagnostic &diagnostic) {
+                                    message = diagnostic.str();
+                                    return success();
+                                  });
+  if (succeeded(kernelCase.emit(emit)))
+    return "";
+  return message;
+}
+
+static interp::Tensors argumentsOf(func::FuncOp func,
+                                   const CaseOptions &options) {
+  std::mt19937 random(func.getNumArguments());
+  interp::Tensors arguments;
+  for (Type type : func.getArgumentTypes())
+    arguments.push_back(
+        randomTensor(cast<RankedTensorType>(type), options.idBound, random));
+  for (const auto &[argument, elements] : options.data) {
+    Tensor &tensor = arguments[argument];
+    EXPECT_EQ(int64_t(elements.size()), tensor.size());
+    if (tensor.isFloat())
+      tensor = Tensor::floats(tensor.element(), tensor.shape(), elements,
+                              interp::Mode::Typed);
+    else
+      tensor =
+          Tensor::ints(tensor.element(), tensor.shape(),
+                       std::vector<int64_t>(elements.begin(), elements.end()));
+  }
+  return arguments;
+}
+
+namespace {
+/// The kernel of a case as machine code.
+class Runner {
+public:
+  Runner(Emitter emit, const std::string &text, const CaseOptions &options)
+      : kernelCase(text, options), options(options),
+        arguments(argumentsOf(kernelCase.func, options)),
+        results(kernelCase.func.getResultTypes()) {
+    FailureOr<Kernel> kernel = kernelCase.emit(emit);
+    if (failed(kernel)) {
+      ADD_FAILURE() << "the emitter refuses";
+      std::abort();
+    }
+    EXPECT_GE(kernel->grain, 1);
+    items = kernel->items;
+    kernelCase.launch->getParentOfType<plan::ProgramOp>().erase();
+    kernelCase.func.erase();
+    jit = std::make_unique<Jit>(*kernelCase.module);
+  }
+
+  /// Outputs after [cuts[0], cuts[1]), ... on fresh memory.
+  std::vector<std::vector<char>> run(ArrayRef<int64_t> cuts) {
+    std::vector<std::unique_ptr<Memory>> memory;
+    std::vector<void *> buffers;
+    for (const Tensor &argument : arguments) {
+      std::vector<char> bytes = bytesOf(argument);
+      memory.push_back(std::make_unique<Memory>(bytes.size()));
+      std::copy(bytes.begin(), bytes.end(), memory.back()->data);
+      buffers.push_back(memory.back()->data);
+    }
+    for (auto [index, type] : llvm::enumerate(results)) {
+      memory.push_back(std::make_unique<Memory>(byteSize(type)));
+      buffers.push_back(memory.back()->data);
+      for (auto [input, output] : options.inPlace)
+        if (output == index)
+          buffers.back() = buffers[input];
+    }
+    for (size_t i = 0; i + 1 < cuts.size(); ++i)
+      jit->call("kernel", buffers, cuts[i], cuts[i + 1]);
+    for (const auto &part : memory)
+      EXPECT_TRUE(part->canariesLive()) << "writes outside of its buffers";
+    std::vector<std::vector<char>> outputs;
+    for (auto [index, type] : llvm::enumerate(results)) {
+      auto *begin = static_cast<char *>(buffers[arguments.size() + index]);
+      outputs.emplace_back(begin, begin + byteSize(type));
+    }
+    return outputs;
+  }
+
+  Case kernelCase;
+  CaseOptions options;
+  interp::Tensors arguments;
+  SmallVector<Type> results;
+  int64_t items;
+  std::unique_ptr<Jit> jit;
+};
+} // namespace
+
+interp::Tensors hone::test::runKernel(Emitter emit, const std::string &text,
+                                      const CaseOptions &options) {
+  Runner runner(emit, text, options);
+  interp::Tensors tensors;
+  for (auto [bytes, type] :
+       llvm::zip(runner.run({0, runner.items}), runner.results))
+    tensors.push_back(tensorFrom(bytes, type));
+  return tensors;
+}
+
+void hone::test::expectLikeInterpreter(Emitter emit, const std::string &text,
+                                       const CaseOptions &options) {
+  SCOPED_TRACE(text);
+  Case reference(text, options);
+  FailureOr<interp::Tensors> expected =
+      interp::interpret(reference.func, argumentsOf(reference.func, options));
+  ASSERT_TRUE(succeeded(expected));
+
+  Runner runner(emit, text, options);
+  int64_t items = runner.items;
+  std::vector<std::vector<char>> whole = runner.run({0, items});
+  for (auto [index, bytes] : llvm::enumerate(whole))
+    expectNear(tensorFrom(bytes, runner.results[index]), (*expected)[index],
+               options.tolerance, "output " + std::to_string(index));
+
+  // In two pieces and in many, the same bits.
+  std::mt19937 random(items);
+  SmallVector<int64_t> halves = {0, int64_t(random() % (items + 1)), items};
+  SmallVector<int64_t> many = {0};
+  while (many.back() < items)
+    many.push_back(std::min<int64_t>(
+        items, many.back() + 1 + int64_t(random() % (1 + items / 5))));
+  EXPECT_TRUE(runner.run(halves) == whole) << "two pieces differ";
+  EXPECT_TRUE(runner.run(many) == whole || items == 0) << "pieces differ";
+}

@@ -1,0 +1,109 @@
+//===- MoveTest.cpp - Kernels that only move elements ---------------------===//
+
+#include "KernelCase.h"
+
+#include "hone/Conversion/PointKernels.h"
+
+#include "gtest/gtest.h"
+
+using namespace hone;
+using namespace hone::test;
+
+namespace {
+
+/// Random elements, moved without a change of bits.
+void expectMoved(const std::string &line, const std::string &from,
+                 const std::string &to) {
+  for (const char *element : {"f32", "f64", "bf16", "i64", "i8", "i1"}) {
+    std::string source = "tensor<" + from + "x" + element + ">",
+                result = "tensor<" + to + "x" + element + ">";
+    expectLikeInterpreter(emitPoint,
+                          "func.func @f(%x: " + source + ") -> " + result +
+                              " {\n  %y = hone." + line + " : " + source +
+                              " -> " + result + "\n  return %y : " + result +
+                              "\n}",
+                          {KernelFamily::move, 0, {}, {}, 2});
+  }
+}
+
+} // namespace
+
+TEST(Move, TransposeOfRows) {
+  expectMoved("transpose %x [1, 0, 2]", "3x5x64", "5x3x64");
+  expectMoved("transpose %x [1, 0, 2]", "3x5x7", "5x3x7");
+  expectMoved("transpose %x [0, 2, 1, 3]", "2x3x4x33", "2x4x3x33");
+}
+
+TEST(Move, TransposeOfTheLastDimension) {
+  expectMoved("transpose %x [1, 0]", "32x48", "48x32");
+  expectMoved("transpose %x [1, 0]", "33x16", "16x33");
+  expectMoved("transpose %x [1, 0]", "16x33", "33x16");
+  expectMoved("transpose %x [1, 0]", "7x5", "5x7");
+  expectMoved("transpose %x [2, 1, 0]", "19x3x21", "21x3x19");
+  expectMoved("transpose %x [0, 2, 3, 1]", "2x3x17x5", "2x17x5x3");
+  expectMoved("transpose %x [3, 0, 1, 2]", "2x3x17x5", "5x2x3x17");
+}
+
+TEST(Move, TransposeOfOneElement) {
+  expectMoved("transpose %x [1, 0]", "1x1", "1x1");
+}
+
+TEST(Move, SliceOfRows) {
+  expectMoved("slice %x [2, 16] to [7, 80] by [1, 1]", "9x96", "5x64");
+  expectMoved("slice %x [0, 3, 5] to [4, 7, 12] by [2, 1, 1]", "4x7x13",
+              "2x4x7");
+  // One run, longer than what an item copies.
+  expectMoved("slice %x [100] to [9500] by [1]", "10000", "9400");
+}
+
+TEST(Move, SliceWithAStrideAlongTheLastDimension) {
+  expectMoved("slice %x [0, 1] to [5, 30] by [1, 3]", "5x31", "5x10");
+}
+
+TEST(Move, Pad) {
+  expectMoved("pad %x low [0, 64] high [0, 64] interior [0, 0]", "5x64",
+              "5x192");
+  expectMoved("pad %x low [1, 3] high [2, 5] interior [1, 0]", "3x7", "8x15");
+  expectMoved("pad %x low [1, 3] high [2, 5] interior [1, 2]", "3x7", "8x27");
+  expectMoved("pad %x low [1, 0, 2] high [0, 1, 0] interior [0, 2, 0]", "2x3x5",
+              "3x8x7");
+  expectMoved("pad %x low [2, 1] high [1, 1] interior [0, 0]", "0x3", "3x5");
+  expectMoved("pad %x low [3] high [2] interior [0]", "70", "75");
+}
+
+TEST(Move, Concat) {
+  for (const char *element : {"f32", "bf16", "i1"}) {
+    auto expectConcat = [&](std::vector<std::string> shapes, int dim,
+                            const std::string &result) {
+      std::string signature, operands, types;
+      for (size_t i = 0; i < shapes.size(); ++i) {
+        std::string comma = i ? ", " : "", name = "%x" + std::to_string(i),
+                    type = "tensor<" + shapes[i] + "x" + element + ">";
+        signature += comma + name + ": " + type;
+        operands += comma + name;
+        types += comma + type;
+      }
+      std::string to = "tensor<" + result + "x" + element + ">";
+      expectLikeInterpreter(emitPoint,
+                            "func.func @f(" + signature + ") -> " + to +
+                                " {\n  %y = hone.concat " + operands + " dim " +
+                                std::to_string(dim) + " : (" + types + ") -> " +
+                                to + "\n  return %y : " + to + "\n}",
+                            {KernelFamily::move, 0, {}, {}, 2});
+    };
+    expectConcat({"3x64", "3x32", "3x5"}, 1, "3x101");
+    expectConcat({"3x7", "2x7", "0x7"}, 0, "5x7");
+    expectConcat({"2x3x5", "2x1x5"}, 1, "2x4x5");
+    // A single row in many parts.
+    expectConcat({"5000", "3", "4099"}, 0, "9102");
+  }
+}
+
+TEST(Move, ConcatOfOneInputTwice) {
+  expectLikeInterpreter(emitPoint, R"(
+    func.func @f(%x: tensor<3x5xf32>) -> tensor<3x10xf32> {
+      %y = hone.concat %x, %x dim 1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x10xf32>
+      return %y : tensor<3x10xf32>
+    })",
+                        {KernelFamily::move, 0});
+}

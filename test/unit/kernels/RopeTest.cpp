@@ -1,0 +1,51 @@
+//===- RopeTest.cpp - Kernels of rotary embeddings ------------------------===//
+
+#include "KernelCase.h"
+
+#include "hone/Conversion/RopeKernels.h"
+
+#include "gtest/gtest.h"
+
+using namespace hone;
+using namespace hone::test;
+
+namespace {
+
+std::string rope(const std::string &style, const std::string &element,
+                 int64_t width) {
+  std::string type =
+                  "tensor<2x5x3x" + std::to_string(width) + "x" + element + ">",
+              angles = "tensor<5x" + std::to_string(width / 2) + "x" +
+                       (element == "f64" ? "f64" : "f32") + ">";
+  return "func.func @f(%x: " + type + ", %c: " + angles + ", %s: " + angles +
+         ") -> " + type + " {\n  %y = hone.rope " + style +
+         " %x, %c, %s : " + type + ", " + angles + "\n  return %y : " + type +
+         "\n}";
+}
+
+} // namespace
+
+TEST(Rope, BothStylesAndTheirInverse) {
+  for (const char *style :
+       {"half", "interleaved", "half inverse", "interleaved inverse"})
+    for (int64_t width : {2, 6, 32, 64, 96})
+      for (bool inPlace : {false, true}) {
+        CaseOptions options{KernelFamily::map, 1e-6};
+        if (inPlace)
+          options.inPlace = {{0, 0}};
+        expectLikeInterpreter(emitRope, rope(style, "f32", width), options);
+        options.tolerance = 1e-14;
+        expectLikeInterpreter(emitRope, rope(style, "f64", width), options);
+        options.tolerance = 0x1p-8;
+        expectLikeInterpreter(emitRope, rope(style, "bf16", width), options);
+      }
+}
+
+TEST(Rope, RefusesOtherBodies) {
+  EXPECT_EQ(refusalOf(emitRope, R"(
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %y = hone.neg %x : tensor<8xf32>
+      return %y : tensor<8xf32>
+    })"),
+            "'plan.launch' op is no rope of inputs with contiguous rows");
+}
