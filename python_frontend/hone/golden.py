@@ -34,7 +34,7 @@ def golden_steps(
 
     tokens [steps * B * T + 1] i32, a random stream; step i takes ids from i * B * T on, targets one later
     loss [steps] f32, before each update; param.<fqn> after the last step; grad.<fqn> of the first, before clipping
-    loss_f64 [steps], grad_f64.<fqn>: the same run in double precision
+    loss_f64 [steps], grad_f64.<fqn>: the same run in double precision, but for casts the model itself makes
     Inputs that are not token streams keep the example's values at every step (`export` adds them to the file as
     input.<name>). The model is left as it was.
     """
@@ -85,7 +85,7 @@ def _run(
             held = [p for group in update.param_groups for p in group["params"]]
             torch.nn.utils.clip_grad_norm_(held, clip)
         update.step()
-    result[f"loss{suffix}"] = torch.stack(losses)
+    result[f"loss{suffix}"] = torch.stack(losses).to(dtype)
     if dtype == torch.float32:
         result |= {f"param.{fqn}": p.detach() for fqn, p in copies.items()}
     return result

@@ -15,6 +15,13 @@ HONE_OPT = os.environ.get("HONE_OPT", os.path.join(ROOT, "build", "bin", "hone-o
 
 sys.path[:0] = [os.path.join(ROOT, "python_frontend"), EXAMPLES, FIXTURES]
 
+try:  # several processes share few cores here, and the models are tiny
+    import torch
+
+    torch.set_num_threads(1)
+except ImportError:
+    pass
+
 
 @pytest.fixture
 def verified(tmp_path):
