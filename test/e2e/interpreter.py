@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Compares a compiled training run with the interpreter's: interpreter.py PACKAGE WORKDIR STEPS [options of both].
+
+Both start from the package's weights with the same seed and tokens, so dropout masks are the same too. Losses, gradient
+norms and validation losses must agree within 2e-5 of themselves: fp32 on one side, fp64 on the other.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+TOLERANCE = 2e-5
+TOKENS = 2000
+
+
+def vocabulary(package: Path) -> int:
+    arguments = json.loads((package / "manifest.json").read_text())["arguments"]
+    return min(entry["vocab"] for entry in arguments if "vocab" in entry)
+
+
+def run(command: list, log: Path, package: Path, tokens: Path, steps: int) -> list[dict]:
+    subprocess.run([*command, "--data", tokens, "--val-data", tokens, "--val-batches", "3", "--init", package / "model.safetensors",
+                    "--steps", str(steps), "--seed", "5", "--log", log, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def main(argv: list[str]) -> int:
+    package, work, steps, options = Path(argv[1]), Path(argv[2]), int(argv[3]), argv[4:]
+    work.mkdir(parents=True, exist_ok=True)
+    draw = random.Random(3)
+    tokens = work / "tokens.bin"
+    tokens.write_bytes(array.array("H", [draw.randrange(vocabulary(package)) for _ in range(TOKENS)]).tobytes())
+    subprocess.run(["honec", package, "-o", work / "train", *options], check=True)
+    compiled = run([work / "train"], work / "compiled.jsonl", package, tokens, steps)
+    expected = run(["hone-run", package, "--f64", *options], work / "interpreted.jsonl", package, tokens, steps)
+    worst, compared = 0.0, 0
+    for ours, theirs in zip(compiled, expected, strict=True):
+        for key in ("loss", "grad_norm", "val_loss"):
+            if (key in ours) != (key in theirs):
+                print(f"step {ours.get('step')}: {key} in one log only")
+                return 1
+            if key in ours:
+                worst = max(worst, abs(ours[key] - theirs[key]) / abs(theirs[key]))
+                compared += 1
+    print(f"{compared} values, worst difference {worst:.2e}")
+    return 0 if compared >= 2 * steps + 1 and worst <= TOLERANCE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
