@@ -77,6 +77,19 @@ static LogicalResult replaceByRmsNorm(Operation *op, Value x, Value scale,
   return success();
 }
 
+/// The operands of a commutative op, if one is the result of a norm and the
+/// other a vector along the last dimension; else nulls.
+template <typename NormOp>
+static std::pair<NormOp, Value> normAndVector(Operation *op) {
+  for (unsigned index : {0, 1}) {
+    auto norm = op->getOperand(index).getDefiningOp<NormOp>();
+    Value vector = matchPerColumn(op->getOperand(1 - index));
+    if (norm && vector && norm.getResult() == op->getOperand(index))
+      return {norm, vector};
+  }
+  return {};
+}
+
 namespace {
 /// x * rsqrt(mean(x^2) + eps)
 struct RmsNormOfProduct : OpRewritePattern<MulOp> {
@@ -136,24 +149,19 @@ template <typename NormOp> struct FoldScale : OpRewritePattern<MulOp> {
   using OpRewritePattern<MulOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp op,
                                 PatternRewriter &rewriter) const override {
-    auto norm = op.getLhs().getDefiningOp<NormOp>();
-    Value scale = matchPerColumn(op.getRhs());
-    if (!norm || !scale) {
-      norm = op.getRhs().getDefiningOp<NormOp>();
-      scale = matchPerColumn(op.getLhs());
-    }
-    if (!norm || !scale)
+    auto [norm, scale] = normAndVector<NormOp>(op);
+    if (!norm)
       return rewriter.notifyMatchFailure(op, "is no norm times a vector");
-    Value result = norm.getResult();
     if (norm.getScale() || hasBias(norm))
       return rewriter.notifyMatchFailure(op,
                                          "norm has a scale or bias already");
-    if (!result.hasOneUse())
+    if (!norm->hasOneUse())
       return rewriter.notifyMatchFailure(op,
                                          "unscaled norm has another reader");
-    rewriter.modifyOpInPlace(norm,
-                             [&] { norm.getScaleMutable().assign(scale); });
-    rewriter.replaceOp(op, result);
+    // The scale may be computed after the norm, so the norm moves here.
+    auto scaled = cast<NormOp>(rewriter.clone(*norm));
+    scaled.getScaleMutable().assign(scale);
+    rewriter.replaceOp(op, scaled.getResult());
     return success();
   }
 
@@ -166,20 +174,16 @@ struct FoldBias : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp op,
                                 PatternRewriter &rewriter) const override {
-    auto norm = op.getLhs().getDefiningOp<LayerNormOp>();
-    Value bias = matchPerColumn(op.getRhs());
-    if (!norm || !bias) {
-      norm = op.getRhs().getDefiningOp<LayerNormOp>();
-      bias = matchPerColumn(op.getLhs());
-    }
-    if (!norm || !bias)
+    auto [norm, bias] = normAndVector<LayerNormOp>(op);
+    if (!norm)
       return rewriter.notifyMatchFailure(op, "is no layer_norm plus a vector");
     if (norm.getBias())
       return rewriter.notifyMatchFailure(op, "norm has a bias already");
-    if (!norm.getResult().hasOneUse())
+    if (!norm->hasOneUse())
       return rewriter.notifyMatchFailure(op, "norm has another reader");
-    rewriter.modifyOpInPlace(norm, [&] { norm.getBiasMutable().assign(bias); });
-    rewriter.replaceOp(op, norm.getResult());
+    auto shifted = cast<LayerNormOp>(rewriter.clone(*norm));
+    shifted.getBiasMutable().assign(bias);
+    rewriter.replaceOp(op, shifted.getResult());
     return success();
   }
 };
