@@ -3,10 +3,6 @@
 // Norms, softmax, cross entropy and their backward ops, written as the
 // elementwise ops, broadcasts and reductions their descriptions spell.
 //
-// Means multiply by 1/width rounded to the compute type instead of dividing by
-// the width: at most 1.5 ulp from the quotient, the freedom PyTorch's own
-// kernels take, and one multiplication per row either way.
-//
 //===----------------------------------------------------------------------===//
 
 #include "hone/Transforms/Passes.h"
