@@ -1,0 +1,29 @@
+// RUN: hone-opt %s --hone-raise | FileCheck %s
+// RUN: hone-opt %s --hone-raise -o %t && hone-run --compare %s %t --entry forward --f64 --args 1 --rtol 1e-6
+
+// A mask that is added below a causal selection: both are kept.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor{{.*}}%[[K:[a-z0-9]+]]: tensor{{.*}}%[[V:[a-z0-9]+]]: tensor{{.*}}%[[M:[a-z0-9]+]]: tensor
+// CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} mask %{{.+}} causal scale 5.000000e-01
+
+func.func @forward(%q: tensor<2x4x16x6xf32>,
+    %k: tensor<2x4x16x6xf32>,
+    %v: tensor<2x4x16x6xf32>,
+    %m: tensor<16x16xf32>) -> tensor<2x4x16x6xf32> {
+  %kt = hone.transpose %k [0, 1, 3, 2] : tensor<2x4x16x6xf32> -> tensor<2x4x6x16xf32>
+  %dots = hone.dot_general %q, %kt batch [0, 1] x [0, 1] contract [3] x [2] : tensor<2x4x16x6xf32>, tensor<2x4x6x16xf32> -> tensor<2x4x16x16xf32>
+  %scale_s = hone.constant dense<0.5> : tensor<2x4x16x16xf32>
+  %s = hone.mul %dots, %scale_s : tensor<2x4x16x16xf32>
+  %madd = hone.broadcast %m dims [2, 3] : tensor<16x16xf32> -> tensor<2x4x16x16xf32>
+  %sm = hone.add %s, %madd : tensor<2x4x16x16xf32>
+  %t = hone.iota dim 0 : tensor<16x16xi64>
+  %u = hone.iota dim 1 : tensor<16x16xi64>
+  %c = hone.cmp gt, %u, %t : tensor<16x16xi64> -> tensor<16x16xi1>
+  %cb = hone.broadcast %c dims [2, 3] : tensor<16x16xi1> -> tensor<2x4x16x16xi1>
+  %low = hone.constant dense<0xFF800000> : tensor<2x4x16x16xf32>
+  %a = hone.select %cb, %low, %sm : tensor<2x4x16x16xi1>, tensor<2x4x16x16xf32>
+  %w = hone.softmax %a : tensor<2x4x16x16xf32>
+  %y = hone.dot_general %w, %v batch [0, 1] x [0, 1] contract [3] x [2] : tensor<2x4x16x16xf32>, tensor<2x4x16x6xf32> -> tensor<2x4x16x6xf32>
+  return %y : tensor<2x4x16x6xf32>
+}

@@ -1,0 +1,39 @@
+// RUN: hone-opt %s --hone-raise | FileCheck %s
+// RUN: hone-opt %s --hone-raise -o %t && hone-run --compare %s %t --entry forward --f64 --args 1 --rtol 1e-6
+
+// The sum over the number of rows that are not ignored.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor{{.*}}%[[T:[a-z0-9]+]]: tensor
+// CHECK: %[[L:.+]], %{{.+}} = hone.cross_entropy mean %[[X]], %[[T]] ignore_index 3
+// CHECK-NEXT: return %[[L]]
+
+func.func @forward(%x: tensor<32x61xf32>,
+    %t: tensor<32xi64>) -> tensor<f32> {
+  %mx = hone.reduce max %x dims [1] : tensor<32x61xf32> -> tensor<32xf32>
+  %st = hone.stop_gradient %mx : tensor<32xf32>
+  %mb = hone.broadcast %st dims [0] : tensor<32xf32> -> tensor<32x61xf32>
+  %d = hone.sub %x, %mb : tensor<32x61xf32>
+  %ex = hone.exp %d : tensor<32x61xf32>
+  %sum = hone.reduce sum %ex dims [1] : tensor<32x61xf32> -> tensor<32xf32>
+  %log = hone.log %sum : tensor<32xf32>
+  %lse = hone.add %log, %st : tensor<32xf32>
+  %lb = hone.broadcast %lse dims [0] : tensor<32xf32> -> tensor<32x61xf32>
+  %logp = hone.sub %x, %lb : tensor<32x61xf32>
+  %i = hone.iota dim 1 : tensor<32x61xi64>
+  %tb = hone.broadcast %t dims [0] : tensor<32xi64> -> tensor<32x61xi64>
+  %is = hone.cmp eq, %i, %tb : tensor<32x61xi64> -> tensor<32x61xi1>
+  %zero = hone.constant dense<0.0> : tensor<32x61xf32>
+  %one = hone.select %is, %logp, %zero : tensor<32x61xi1>, tensor<32x61xf32>
+  %p = hone.reduce sum %one dims [1] : tensor<32x61xf32> -> tensor<32xf32>
+  %rows = hone.neg %p : tensor<32xf32>
+  %ig = hone.constant dense<3> : tensor<32xi64>
+  %kept = hone.cmp ne, %t, %ig : tensor<32xi64> -> tensor<32xi1>
+  %z1 = hone.constant dense<0.0> : tensor<32xf32>
+  %r = hone.select %kept, %rows, %z1 : tensor<32xi1>, tensor<32xf32>
+  %total = hone.reduce sum %r dims [0] : tensor<32xf32> -> tensor<f32>
+  %kf = hone.cast %kept : tensor<32xi1> -> tensor<32xf32>
+  %count = hone.reduce sum %kf dims [0] : tensor<32xf32> -> tensor<f32>
+  %y = hone.div %total, %count : tensor<f32>
+  return %y : tensor<f32>
+}
