@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <immintrin.h>
+#include <utility>
 #include <vector>
 
 using namespace honert;
@@ -75,20 +76,29 @@ double honert::probePeakFlops(const ThreadPool &pool) {
     loop = fma256;
     flopsPerRound = 2 * 12 * 8;
   }
-  constexpr int64_t rounds = 50000; // about 1-2 ms
-  std::vector<float> sinks(static_cast<size_t>(pool.size()) * 16);
-  double best = 0;
-  Clock::time_point begin = Clock::now();
-  // The best of many short rounds: a moment when other work waits suffices.
-  while (Clock::now() - begin < std::chrono::milliseconds(20)) {
-    Clock::time_point start = Clock::now();
-    pool.run(pool.size(), 1, [&](int64_t lo, int64_t hi) {
-      for (int64_t thread = lo; thread < hi; ++thread)
-        loop(rounds, &sinks[static_cast<size_t>(thread) * 16]);
-    });
-    std::chrono::duration<double> seconds = Clock::now() - start;
-    best = std::max(best, flopsPerRound * static_cast<double>(rounds) *
-                              pool.size() / seconds.count());
-  }
-  return best;
+  constexpr int64_t rounds = 4096; // about 0.1 ms
+  struct alignas(64) Result {
+    float sink;
+    double rate;
+  };
+  std::vector<Result> results(static_cast<size_t>(pool.size()));
+  // Each thread keeps its best round: when another process takes its core for
+  // a while, the rounds before and after still show what the core can do.
+  pool.runInside(pool.size(), [&](int64_t lo, int64_t hi) {
+    for (int64_t thread = lo; thread < hi; ++thread) {
+      Result &result = results[static_cast<size_t>(thread)];
+      Clock::time_point end = Clock::now() + std::chrono::milliseconds(20);
+      for (Clock::time_point now = Clock::now(); now < end;) {
+        loop(rounds, &result.sink);
+        Clock::time_point then = std::exchange(now, Clock::now());
+        std::chrono::duration<double> seconds = now - then;
+        result.rate = std::max(result.rate, flopsPerRound * double(rounds) /
+                                                seconds.count());
+      }
+    }
+  });
+  double sum = 0;
+  for (const Result &result : results)
+    sum += result.rate;
+  return sum;
 }

@@ -8,8 +8,8 @@
 namespace honert {
 
 /// fp32 FLOP/s of all threads together in loops of fused multiply-adds on
-/// registers (the widest vectors the processor has), over about 20 ms: the
-/// peak that MFU is a fraction of. Other load on the machine lowers it.
+/// registers (the widest vectors the processor has): each thread's best of
+/// about 20 ms. The peak that MFU is a fraction of.
 double probePeakFlops(const ThreadPool &pool);
 
 } // namespace honert
