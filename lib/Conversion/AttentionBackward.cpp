@@ -34,7 +34,7 @@ public:
         delta(stackBlock(1, sizes.queries)), lse(stackBlock(1, sizes.queries)) {
   }
 
-  int64_t emit(Value lo, Value hi);
+  void emit();
 
 private:
   void emitItem(Value item);
@@ -54,11 +54,9 @@ private:
 };
 } // namespace
 
-int64_t BackwardEmitter::emit(Value lo, Value hi) {
-  int64_t items = op.batch * op.groups;
-  if (items > 0)
-    loop(lo, hi, 1, [&](Value item) { emitItem(item); });
-  return items;
+void BackwardEmitter::emit() {
+  if (op.batch * op.groups > 0)
+    loop(op.lo, op.hi, 1, [&](Value item) { emitItem(item); });
 }
 
 void BackwardEmitter::emitItem(Value item) {
@@ -207,9 +205,7 @@ void BackwardEmitter::addKeyGrad(const Tile &tile, Value buffer,
   product(sums);
 }
 
-int64_t hone::detail::emitBackward(OpBuilder &builder, func::FuncOp func,
-                                   const Attention &op, BlockSizes sizes) {
-  unsigned count = func.getNumArguments();
-  return BackwardEmitter(builder, func, op, sizes)
-      .emit(func.getArgument(count - 2), func.getArgument(count - 1));
+void hone::detail::emitBackward(OpBuilder &builder, func::FuncOp func,
+                                const Attention &op, BlockSizes sizes) {
+  BackwardEmitter(builder, func, op, sizes).emit();
 }

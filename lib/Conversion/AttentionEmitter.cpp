@@ -22,10 +22,8 @@ AttentionEmitter::AttentionEmitter(OpBuilder &builder, func::FuncOp func,
     : BlockBuilder(builder, func), op(op), sizes(sizes) {
   if (op.mask)
     maskBlock = stackBlock(sizes.keys, sizes.queries);
-  if (op.rng) {
+  if (op.rng)
     rngKey = emitPhiloxKey(*this, getLoc(), op.rng);
-    salt = constantI64(op.salt);
-  }
 }
 
 Matrix AttentionEmitter::headRows(Value buffer, Value batch, Value head,
@@ -235,13 +233,13 @@ BlockBuilder::Values AttentionEmitter::forKeys(
               first, broadcast(create<arith::IndexCastOp>(getI64Type(), key)));
           if (!sharedCounters) {
             words.push_back(
-                {emitPhiloxWord(*this, getLoc(), element, salt, rngKey)});
+                {emitPhiloxWord(*this, getLoc(), element, op.salt, rngKey)});
             continue;
           }
           Value counter = create<arith::ShRUIOp>(
               element, broadcast(constantI64(llvm::Log2_64(wordsPerCounter))));
           words.push_back(
-              emitPhiloxWords(*this, getLoc(), counter, salt, rngKey));
+              emitPhiloxWords(*this, getLoc(), counter, op.salt, rngKey));
         }
         for (int64_t j = 0; j < step; ++j) {
           Values wordsOfKey;

@@ -19,12 +19,13 @@ struct Attention {
   int64_t batch, queries, keys, heads, groups, width, valueWidth;
   bool causal;
   double scale, dropout;
-  int64_t salt;
   // Buffers. Null: mask or rng that the op does not have, a result not wanted,
   // or an operand of the other direction.
   mlir::Value query, key, value, mask, rng;
   mlir::Value result, lse; ///< written forward, read backward
   mlir::Value grad, queryGrad, keyGrad, valueGrad;
+  mlir::Value salt;   ///< i64, null without dropout
+  mlir::Value lo, hi; ///< range of work items
 };
 
 /// Sizes of the blocks of one kernel.
@@ -96,14 +97,15 @@ private:
   void packMask(const Tile &tile);
 
   Matrix maskBlock; ///< of the current tile, transposed
-  mlir::Value rngKey, salt;
+  mlir::Value rngKey;
 };
 
-/// Builds the loop over the work items lo, hi and their number.
-int64_t emitForward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
-                    const Attention &op, BlockSizes sizes);
-int64_t emitBackward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
-                     const Attention &op, BlockSizes sizes);
+/// Builds the loop over the work items: query blocks of the heads, or key
+/// heads.
+void emitForward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
+                 const Attention &op, BlockSizes sizes);
+void emitBackward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
+                  const Attention &op, BlockSizes sizes);
 
 } // namespace hone::detail
 

@@ -29,7 +29,7 @@ public:
         total(stackBlock(1, sizes.queries)),
         rescale(stackBlock(1, sizes.queries)) {}
 
-  int64_t emit(Value lo, Value hi);
+  void emit();
 
 private:
   void emitItem(Value item, int64_t queryBlocks);
@@ -44,12 +44,10 @@ private:
 };
 } // namespace
 
-int64_t ForwardEmitter::emit(Value lo, Value hi) {
+void ForwardEmitter::emit() {
   int64_t queryBlocks = llvm::divideCeil(op.queries, sizes.queries);
-  int64_t items = op.batch * op.heads * queryBlocks;
-  if (items > 0)
-    loop(lo, hi, 1, [&](Value item) { emitItem(item, queryBlocks); });
-  return items;
+  if (op.batch * op.heads * queryBlocks > 0)
+    loop(op.lo, op.hi, 1, [&](Value item) { emitItem(item, queryBlocks); });
 }
 
 void ForwardEmitter::emitItem(Value item, int64_t queryBlocks) {
@@ -135,15 +133,15 @@ void ForwardEmitter::finish(const Tile &tile) {
   Value zero = constant(0);
   loop(zero, tile.queries, kernelLanes, [&](Value column) {
     Value m = load(largest, zero, column), l = load(total, zero, column);
-    // A row that nothing but a mask's -inf reaches is NaN, as e^(-inf - -inf).
-    if (op.mask && op.keys > 0)
-      l = addf(l, subf(m, m));
     if (op.lse) {
       Value row = add(tile.firstQuery, column);
       bool whole = op.queries % kernelLanes == 0;
       store(addf(m, create<math::LogOp>(l)), lseRow(tile), zero, row,
             whole ? Value() : firstLanes(sub(constant(op.queries), row)));
     }
+    // A row that nothing but a mask's -inf reaches is NaN, as e^(-inf - -inf).
+    if (op.mask && op.keys > 0)
+      l = addf(l, subf(m, m));
     // The sum over no key at all is 0.
     Value inverse =
         op.keys == 0 ? splat(0.0f) : create<arith::DivFOp>(splat(1.0f), l);
@@ -155,9 +153,7 @@ void ForwardEmitter::finish(const Tile &tile) {
         tile.queries, rescale);
 }
 
-int64_t hone::detail::emitForward(OpBuilder &builder, func::FuncOp func,
-                                  const Attention &op, BlockSizes sizes) {
-  unsigned count = func.getNumArguments();
-  return ForwardEmitter(builder, func, op, sizes)
-      .emit(func.getArgument(count - 2), func.getArgument(count - 1));
+void hone::detail::emitForward(OpBuilder &builder, func::FuncOp func,
+                               const Attention &op, BlockSizes sizes) {
+  ForwardEmitter(builder, func, op, sizes).emit();
 }

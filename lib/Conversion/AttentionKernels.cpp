@@ -4,6 +4,7 @@
 
 #include "AttentionEmitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -26,6 +27,13 @@ static int64_t stackBytes(const Attention &op, BlockSizes sizes) {
   if (op.mask)
     rows += sizes.keys;
   return (rows + 4) * sizes.queries * sizeof(float);
+}
+
+/// Blocks of queries of all heads, or key heads.
+static int64_t countItems(const Attention &op, BlockSizes sizes) {
+  if (op.grad)
+    return op.batch * op.groups;
+  return op.batch * op.heads * llvm::divideCeil(op.queries, sizes.queries);
 }
 
 /// The largest block sizes that fit, or failure.
@@ -73,7 +81,7 @@ private:
 } // namespace
 
 template <typename AttentionLike>
-static Attention describe(AttentionLike op, ArgumentMap arguments) {
+static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
   ArrayRef<int64_t> query = op.getQuery().getType().getShape();
   ArrayRef<int64_t> value = op.getValue().getType().getShape();
   Attention attention{};
@@ -87,7 +95,6 @@ static Attention describe(AttentionLike op, ArgumentMap arguments) {
   attention.causal = op.getCausal();
   attention.scale = op.getScale().convertToDouble();
   attention.dropout = op.getDropout().convertToDouble();
-  attention.salt = op.getSalt();
   attention.query = arguments.operand(op.getQuery());
   attention.key = arguments.operand(op.getKey());
   attention.value = arguments.operand(op.getValue());
@@ -104,6 +111,23 @@ static Attention describe(AttentionLike op, ArgumentMap arguments) {
     attention.result = arguments.result(op.getResult());
     attention.lse = arguments.result(op.getLse());
   }
+  return attention;
+}
+
+/// `op` of `launch` on the arguments of `func`: the buffers, perhaps a salt,
+/// and the range of items.
+static Attention describe(plan::LaunchOp launch, Operation *op,
+                          func::FuncOp func) {
+  ArgumentMap arguments(launch, func);
+  auto forward = dyn_cast<AttentionOp>(op);
+  Attention attention = forward
+                            ? describeAs(forward, arguments)
+                            : describeAs(cast<AttentionBwdOp>(op), arguments);
+  unsigned count = func.getNumArguments();
+  attention.lo = func.getArgument(count - 2);
+  attention.hi = func.getArgument(count - 1);
+  if (count > launch.getNumOperands() + 2)
+    attention.salt = func.getArgument(count - 3);
   return attention;
 }
 
@@ -143,26 +167,92 @@ static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Name of the attribute of a shared body that says what it computes.
+static constexpr llvm::StringLiteral computesAttr = "hone.computes";
+
+/// Everything that `launch` computes, but for the salt: its types, its op with
+/// attributes, and which buffer is which operand or result.
+static Attribute describeComputation(plan::LaunchOp launch, Operation *op,
+                                     FunctionType type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << type << op->getName();
+  for (NamedAttribute attribute : op->getAttrDictionary())
+    if (attribute.getName() != "salt")
+      stream << " " << attribute.getName() << "=" << attribute.getValue();
+  for (Value operand : op->getOperands())
+    stream << " " << cast<BlockArgument>(operand).getArgNumber();
+  for (Value result : launch.getBodyBlock().getTerminator()->getOperands())
+    stream << " = " << cast<OpResult>(result).getResultNumber();
+  return StringAttr::get(op->getContext(), text);
+}
+
+/// Creates `name(buffers..., extra..., lo, hi)` at the insertion point.
+static func::FuncOp createFunction(OpBuilder &builder, Location loc,
+                                   StringRef name, plan::LaunchOp launch,
+                                   TypeRange extra) {
+  SmallVector<Type> inputs;
+  for (Type type : launch->getOperandTypes())
+    inputs.push_back(kernelArgumentType(cast<MemRefType>(type)));
+  llvm::append_range(inputs, extra);
+  inputs.append(2, builder.getIndexType());
+  auto func = builder.create<func::FuncOp>(loc, name,
+                                           builder.getFunctionType(inputs, {}));
+  func.addEntryBlock();
+  return func;
+}
+
+/// Builds the loops over work items that compute `op`, on the arguments of
+/// `func`.
+static void emitLoops(OpBuilder &builder, func::FuncOp func,
+                      const Attention &op, BlockSizes sizes) {
+  OpBuilder::InsertionGuard guard(builder);
+  (op.grad ? emitBackward : emitForward)(builder, func, op, sizes);
+  builder.setInsertionPointToEnd(&func.front());
+  builder.create<func::ReturnOp>(func.getLoc());
+}
+
+/// Dropout gives each layer a salt of its own. A kernel with dropout is a call
+/// of a body that takes the salt as an argument and serves all layers.
+static void emitSharedCall(OpBuilder &builder, func::FuncOp func,
+                           plan::LaunchOp launch, Operation *op,
+                           BlockSizes sizes) {
+  Location loc = func.getLoc();
+  Attribute computes = describeComputation(launch, op, func.getFunctionType());
+  func::FuncOp body;
+  for (auto other : func->getBlock()->getOps<func::FuncOp>())
+    if (other->getAttr(computesAttr) == computes)
+      body = other;
+  OpBuilder::InsertionGuard guard(builder);
+  if (!body) {
+    builder.setInsertionPoint(func);
+    body = createFunction(builder, loc, (func.getSymName() + "_body").str(),
+                          launch, builder.getI64Type());
+    body.setPrivate();
+    body->setAttr(computesAttr, computes);
+    emitLoops(builder, body, describe(launch, op, body), sizes);
+  }
+  builder.setInsertionPointToEnd(&func.front());
+  SmallVector<Value> arguments(func.getArguments());
+  Value salt = builder.create<arith::ConstantOp>(
+      loc, op->getAttrOfType<IntegerAttr>("salt"));
+  arguments.insert(arguments.end() - 2, salt);
+  builder.create<func::CallOp>(loc, body, arguments);
+  builder.create<func::ReturnOp>(loc);
+}
+
 FailureOr<Kernel> hone::emitAttention(OpBuilder &builder, StringRef name,
                                       plan::LaunchOp launch) {
   Operation *op = &launch.getBodyBlock().front();
   if (failed(checkLaunch(launch, op)))
     return failure();
 
-  SmallVector<Type> inputs;
-  for (Type type : launch->getOperandTypes())
-    inputs.push_back(kernelArgumentType(cast<MemRefType>(type)));
-  inputs.append(2, builder.getIndexType());
-  auto func = builder.create<func::FuncOp>(op->getLoc(), name,
-                                           builder.getFunctionType(inputs, {}));
-  OpBuilder::InsertionGuard guard(builder);
-  func.addEntryBlock();
-
-  ArgumentMap arguments(launch, func);
-  bool isForward = isa<AttentionOp>(op);
-  Attention attention = isForward
-                            ? describe(cast<AttentionOp>(op), arguments)
-                            : describe(cast<AttentionBwdOp>(op), arguments);
+  func::FuncOp func = createFunction(builder, op->getLoc(), name, launch, {});
+  Attention attention = describe(launch, op, func);
   FailureOr<BlockSizes> sizes = chooseBlocks(attention);
   if (failed(sizes)) {
     func.erase();
@@ -171,11 +261,12 @@ FailureOr<Kernel> hone::emitAttention(OpBuilder &builder, StringRef name,
            << attention.valueWidth << ", which need more than " << stackLimit
            << " bytes of stack";
   }
-  int64_t items = (isForward ? emitForward : emitBackward)(builder, func,
-                                                           attention, *sizes);
-  builder.setInsertionPointToEnd(&func.front());
-  builder.create<func::ReturnOp>(op->getLoc());
+  if (attention.rng)
+    emitSharedCall(builder, func, launch, op, *sizes);
+  else
+    emitLoops(builder, func, attention, *sizes);
 
+  int64_t items = countItems(attention, *sizes);
   int64_t flops = cast<HoneOpInterface>(op).getCost().flops;
   int64_t flopsPerItem =
       std::max<int64_t>(flops / std::max<int64_t>(items, 1), 1);

@@ -51,7 +51,7 @@ static std::string joined(const int64_t *values, const char *separator) {
 
 std::string Tensor::memrefType() const {
   bool rowMajor = strides[2] == shape[3] && strides[1] == shape[2] * strides[2];
-  if (rowMajor && strides[0] == shape[1] * strides[1])
+  if (count() > 0 && rowMajor && strides[0] == shape[1] * strides[1])
     return "memref<" + joined(shape, "x") + "xf32>";
   return "memref<" + joined(shape, "x") + "xf32, strided<[" +
          joined(strides, ", ") + "]>>";
@@ -66,9 +66,9 @@ static Tensor makeTensor(int64_t b, int64_t t, int64_t h, int64_t d,
                          int64_t gap = 0) {
   Tensor tensor{{b, t, h, d}, {}, nullptr};
   tensor.strides[3] = 1;
-  tensor.strides[2] = d + gap;
-  tensor.strides[1] = h * tensor.strides[2] + gap;
-  tensor.strides[0] = t * tensor.strides[1] + gap;
+  tensor.strides[2] = std::max<int64_t>(d, 1) + gap;
+  tensor.strides[1] = std::max<int64_t>(h, 1) * tensor.strides[2] + gap;
+  tensor.strides[0] = std::max<int64_t>(t, 1) * tensor.strides[1] + gap;
   // The gap after the last row does not exist.
   int64_t last = 1;
   for (int i = 0; i < 4; ++i)
@@ -161,8 +161,12 @@ private:
 static std::string lseType(const Tensor &lse, const char *kind) {
   std::ostringstream text;
   text << kind << "<" << lse.shape[0] << "x" << lse.shape[1] << "x"
-       << lse.shape[2] << "xf32>";
-  return text.str();
+       << lse.shape[2] << "xf32";
+  // An empty buffer has to spell out its strides.
+  if (lse.count() == 0 && kind == std::string("memref"))
+    text << ", strided<[" << lse.strides[0] << ", " << lse.strides[1] << ", "
+         << lse.strides[2] << "]>";
+  return text.str() + ">";
 }
 
 AttentionCase::AttentionCase(const Shape &shape, unsigned seed) : shape(shape) {
