@@ -45,6 +45,9 @@ static Attribute convertSplat(DenseElementsAttr dense, ShapedType type) {
   std::optional<double> value = splatOf(dense);
   if (!value)
     return {};
+  if (isa<IntegerType>(dense.getElementType()) &&
+      std::abs(*value) > std::ldexp(1.0, 53))
+    return {}; // may have been rounded on its way to a double
   if (auto floatType = dyn_cast<FloatType>(to)) {
     APFloat converted(*value);
     bool lost;

@@ -58,7 +58,10 @@ Tensor interp::reduce(const ResultSpec &result, ReduceKind kind,
     };
     switch (kind) {
     case ReduceKind::sum:
-      return run(0, [](double x, double y) { return x + y; });
+      // -0 is the neutral element: 0 would turn a sum of -0 into 0. Only the
+      // empty sum starts from 0.
+      return run(operand.size() == 0 ? 0.0 : -0.0,
+                 [](double x, double y) { return x + y; });
     case ReduceKind::max:
       return run(-infinity, maximum);
     case ReduceKind::min:
