@@ -73,12 +73,9 @@ void hone::buildStepPhase(OpPassManager &manager, const StepOptions &options) {
   step.microBatches = options.microBatches;
   step.keepGradients = options.keepGradients;
   step.optimizer = options.optimizer;
-  if (options.lr)
-    step.lr = *options.lr;
-  if (options.weightDecay)
-    step.weightDecay = *options.weightDecay;
-  if (options.clip)
-    step.clip = *options.clip;
+  step.lr = options.lr;
+  step.weightDecay = options.weightDecay;
+  step.clip = options.clip;
   manager.addPass(createBuildStep(step));
   addCleanup(manager);
   manager.addPass(createVerifyStep());

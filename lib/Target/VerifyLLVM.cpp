@@ -20,18 +20,19 @@ static bool isProvidedAtLink(StringRef name) {
 namespace {
 struct VerifyLLVM : hone::impl::VerifyLLVMBase<VerifyLLVM> {
   void runOnOperation() override {
-    WalkResult walk = getOperation().walk([&](Operation *op) -> WalkResult {
-      if (op == getOperation())
-        return WalkResult::advance();
-      if (!isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
-        return op->emitOpError("is left after the lowering to LLVM");
-      auto func = dyn_cast<LLVM::LLVMFuncOp>(op);
-      if (func && func.isExternal() && !isProvidedAtLink(func.getName()))
-        return op->emitOpError("is '")
-               << func.getName()
-               << "', which no linked library defines, expected honert_*";
-      return WalkResult::advance();
-    });
+    WalkResult walk = getOperation().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) -> WalkResult {
+          if (op == getOperation())
+            return WalkResult::advance();
+          if (!isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
+            return op->emitOpError("is left after the lowering to LLVM");
+          auto func = dyn_cast<LLVM::LLVMFuncOp>(op);
+          if (func && func.isExternal() && !isProvidedAtLink(func.getName()))
+            return op->emitOpError("is '")
+                   << func.getName()
+                   << "', which no linked library defines, expected honert_*";
+          return WalkResult::advance();
+        });
     if (walk.wasInterrupted())
       signalPassFailure();
     markAllAnalysesPreserved();

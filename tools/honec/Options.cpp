@@ -41,11 +41,11 @@ static Error readInteger(StringRef text, int64_t low, int64_t high,
 
 static Error readNumber(StringRef text, StringRef wanted,
                         llvm::function_ref<bool(double)> accepts,
-                        std::optional<double> &result) {
+                        std::string &result) {
   double value = 0;
   if (text.getAsDouble(value) || !accepts(value))
     return wrongValue(text, wanted);
-  result = value;
+  result = text.str();
   return Error::success();
 }
 

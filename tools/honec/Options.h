@@ -6,6 +6,8 @@
 #include "hone/Pipelines/Pipelines.h"
 #include "hone/Target/Cpu.h"
 
+#include <optional>
+
 namespace honec {
 
 /// What to write.

@@ -11,19 +11,18 @@
 
 #include "mlir/Pass/PassManager.h"
 
-#include <optional>
 #include <string>
 
 namespace hone {
 
-/// How the step is trained. Unset values keep what the package says.
+/// How the step is trained. Empty strings keep what the package says.
 struct StepOptions {
   int64_t microBatches = 1;   ///< gradients summed into one optimizer step
   bool keepGradients = false; ///< gradients are results that can be dumped
   std::string optimizer;      ///< "adamw" or "sgd"
-  std::optional<double> lr;
-  std::optional<double> weightDecay;
-  std::optional<double> clip; ///< infinity: no clipping
+  std::string lr;
+  std::string weightDecay;
+  std::string clip; ///< "inf": no clipping
 };
 
 /// The phases in their order.
