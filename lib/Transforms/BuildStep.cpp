@@ -15,20 +15,21 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// A function under construction: arguments and results with their attributes.
+/// A function under construction: arguments and results with their attributes,
+/// which become its type in the end (one by one would take quadratic time).
 class StepFunction {
 public:
   StepFunction(MLIRContext *context, Location loc, StringRef name)
       : builder(loc, context),
-        func(func::FuncOp::create(loc, name, builder.getFunctionType({}, {}))) {
-    builder.setInsertionPointToStart(func.addEntryBlock());
+        func(func::FuncOp::create(loc, name, builder.getFunctionType({}, {}))),
+        body(func.addEntryBlock()) {
+    builder.setInsertionPointToStart(body);
   }
 
   /// Appends an argument that carries `attrs`.
   BlockArgument addArgument(Type type, DictionaryAttr attrs, Location loc) {
-    unsigned index = func.getNumArguments();
-    func.insertArgument(index, type, attrs, loc);
-    return func.getArgument(index);
+    argAttrs.push_back(attrs);
+    return body->addArgument(type, loc);
   }
 
   /// Appends an argument of a kind, with a name and no other attribute.
@@ -43,10 +44,11 @@ public:
 
   /// Appends a result that takes the place of an argument.
   void addUpdate(Value value, BlockArgument old) {
-    unsigned index = old.getArgNumber();
-    NamedAttrList attrs(describe(argString(func, index, attr::kind),
-                                 argString(func, index, attr::fqn)));
-    attrs.append(attr::donates, builder.getI64IntegerAttr(index));
+    DictionaryAttr whole = argAttrs[old.getArgNumber()];
+    NamedAttrList attrs;
+    for (StringRef name : {attr::kind, attr::fqn})
+      attrs.append(name, whole.get(name));
+    attrs.append(attr::donates, builder.getI64IntegerAttr(old.getArgNumber()));
     addResult(value, attrs.getDictionary(builder.getContext()));
   }
 
@@ -62,7 +64,8 @@ public:
   func::FuncOp finish() {
     builder.create<func::ReturnOp>(results);
     func.setFunctionType(builder.getFunctionType(
-        func.getArgumentTypes(), ValueRange(results).getTypes()));
+        body->getArgumentTypes(), ValueRange(results).getTypes()));
+    func.setAllArgAttrs(argAttrs);
     func.setAllResultAttrs(resultAttrs);
     return func;
   }
@@ -71,6 +74,8 @@ public:
 
 private:
   func::FuncOp func;
+  Block *body;
+  SmallVector<DictionaryAttr> argAttrs;
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultAttrs;
 };
