@@ -1,5 +1,6 @@
 //===- Autodiff.cpp - From @forward to @gradient and @evaluate ------------===//
 
+#include "GradientPath.h"
 #include "VjpRules.h"
 #include "hone/Transforms/Passes.h"
 
@@ -13,43 +14,6 @@ namespace hone {
 
 using namespace mlir;
 using namespace hone;
-
-static bool isFloat(Value value) {
-  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
-}
-
-/// The values that a wanted argument influences through differentiable ops.
-static DenseSet<Value> findActive(func::FuncOp func) {
-  DenseSet<Value> active;
-  for (BlockArgument arg : func.getArguments())
-    if (func.getArgAttr(arg.getArgNumber(), attr::requiresGrad))
-      active.insert(arg);
-  for (Operation &op : func.front()) {
-    if (isa<StopGradientOp>(op) ||
-        !llvm::any_of(op.getOperands(),
-                      [&](Value v) { return active.contains(v); }))
-      continue;
-    for (Value result : op.getResults())
-      if (isFloat(result))
-        active.insert(result);
-  }
-  return active;
-}
-
-/// The active values on which `loss` depends.
-static DenseSet<Value> findReached(func::FuncOp func, Value loss,
-                                   const DenseSet<Value> &active) {
-  DenseSet<Value> reached;
-  if (active.contains(loss))
-    reached.insert(loss);
-  for (Operation &op : llvm::reverse(func.front()))
-    if (llvm::any_of(op.getResults(),
-                     [&](Value v) { return reached.contains(v); }))
-      for (Value operand : op.getOperands())
-        if (active.contains(operand))
-          reached.insert(operand);
-  return reached;
-}
 
 /// A copy of `func` under another name, placed after `previous`.
 static func::FuncOp cloneAs(func::FuncOp func, StringRef name,
@@ -80,8 +44,8 @@ static void eraseDead(func::FuncOp func) {
 static LogicalResult differentiate(func::FuncOp func, double seed) {
   Operation *end = func.front().getTerminator();
   Value loss = end->getOperand(0);
-  DenseSet<Value> active = findActive(func);
-  DenseSet<Value> reached = findReached(func, loss, active);
+  DenseSet<Value> active = findTrainedValues(func);
+  DenseSet<Value> reached = findOnPath(func, loss, active);
   if (reached.empty())
     return func.emitError("the loss depends on no parameter that requires a "
                           "gradient, expected at least one");
@@ -136,8 +100,9 @@ static LogicalResult differentiate(func::FuncOp func, double seed) {
 /// A parameter that the loss does not reach has no gradient in PyTorch and is
 /// left alone by its optimizers; here it no longer requires one.
 static void freezeUnreached(func::FuncOp func) {
-  DenseSet<Value> reached = findReached(
-      func, func.front().getTerminator()->getOperand(0), findActive(func));
+  DenseSet<Value> reached =
+      findOnPath(func, func.front().getTerminator()->getOperand(0),
+                 findTrainedValues(func));
   if (reached.empty())
     return;
   for (BlockArgument arg : func.getArguments()) {
@@ -192,7 +157,8 @@ struct Autodiff : hone::impl::AutodiffBase<Autodiff> {
     if (!forward.getBody().hasOneBlock() || forward.getNumResults() != 1)
       return forward.emitError(
           "is no function of one block that returns one loss");
-    if (!isFloat(forward.front().getTerminator()->getOperand(0)))
+    Value loss = forward.front().getTerminator()->getOperand(0);
+    if (!isa<FloatType>(getElementTypeOrSelf(loss.getType())))
       return forward.emitError("returns a loss that is no floating-point "
                                "tensor, expected one");
 

@@ -37,6 +37,14 @@ def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyRaise : Pass<"hone-verify-raise", "::mlir::ModuleOp"> {
+  let summary = "Checks the contract of the raise phase";
+  let description = [{
+    `@forward` returns one loss and holds only `hone` ops, and every op between a parameter with `hone.requires_grad` and the
+    loss can be differentiated: it has a VJP rule, and no attention mask or rotation table lies on such a path.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Autodiff
 //===----------------------------------------------------------------------===//

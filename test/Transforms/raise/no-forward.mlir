@@ -1,0 +1,5 @@
+// RUN: hone-opt %s --hone-raise --verify-diagnostics
+
+// expected-error@+1 {{has no function @forward}}
+module {
+}
