@@ -3,6 +3,7 @@
 #include "hone/Conversion/GatherKernels.h"
 
 #include "KernelBuilder.h"
+#include "PointOps.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -169,7 +170,7 @@ Kernel GatherEmitter::scatter(EmbeddingBwdOp op, Value addend) {
   int64_t rows = shapeOf(op)[0], width = shapeOf(op)[1];
   startRows(addend ? input(addend) : Value(), width);
   Type element = getElementTypeOrSelf(op);
-  if (element == computeTypeOf(element))
+  if (element == pointops::computeType(element))
     addRows(op);
   else
     sumRows(op);

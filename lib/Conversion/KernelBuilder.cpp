@@ -1,8 +1,8 @@
 //===- KernelBuilder.cpp - What the emitters of kernels share -------------===//
 
 #include "KernelBuilder.h"
+#include "PointOps.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -125,82 +125,8 @@ Value KernelBuilder::flat(Value buffer) {
       ArrayRef<int64_t>{1});
 }
 
-//===----------------------------------------------------------------------===//
-// Floating-point types
-//===----------------------------------------------------------------------===//
-
-/// `like` with another element type: scalar or vector.
-static Type withElement(Type like, Type element) {
-  if (auto vector = dyn_cast<VectorType>(like))
-    return vector.clone(element);
-  return element;
-}
-
-/// Integer arithmetic, so that no CPU without the instruction calls a library,
-/// and subnormals are kept on all of them.
-Value KernelBuilder::roundToBF16(Value value) {
-  Type i32 = withElement(value.getType(), getI32Type());
-  Type i16 = withElement(value.getType(), getI16Type());
-  Value bits = create<arith::BitcastOp>(i32, value);
-  Value half = integer(i32, 16);
-  Value odd = create<arith::AndIOp>(create<arith::ShRUIOp>(bits, half),
-                                    integer(i32, 1));
-  Value rounded = create<arith::AddIOp>(
-      bits, create<arith::AddIOp>(odd, integer(i32, 0x7fff)));
-  Value isNan = create<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value);
-  Value upper = create<arith::ShRUIOp>(rounded, half);
-  upper = create<arith::SelectOp>(isNan, integer(i32, 0x7fc0), upper);
-  return create<arith::BitcastOp>(withElement(value.getType(), getBF16Type()),
-                                  create<arith::TruncIOp>(i16, upper));
-}
-
-/// f64 to f32 such that a second rounding is as good as one: inexact results
-/// get an odd last bit (Boldo and Melquiond, 2008).
-Value KernelBuilder::roundToOddF32(Value value) {
-  Type f32 = withElement(value.getType(), getF32Type());
-  Type i32 = withElement(value.getType(), getI32Type());
-  Value nearest = create<arith::TruncFOp>(f32, value);
-  Value back = create<arith::ExtFOp>(value.getType(), nearest);
-  Value bits = create<arith::BitcastOp>(i32, nearest);
-  Value one = integer(i32, 1);
-  // Toward zero first: one step back where rounding went away from it.
-  Value away = create<arith::CmpFOp>(arith::CmpFPredicate::OGT,
-                                     create<math::AbsFOp>(back),
-                                     create<math::AbsFOp>(value));
-  Value truncated =
-      create<arith::SelectOp>(away, create<arith::SubIOp>(bits, one), bits);
-  Value inexact = create<arith::CmpFOp>(arith::CmpFPredicate::ONE, back, value);
-  Value odd = create<arith::OrIOp>(truncated, one);
-  return create<arith::BitcastOp>(f32,
-                                  create<arith::SelectOp>(inexact, odd, bits));
-}
-
 Value KernelBuilder::convertFloat(Value value, Type to) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == to)
-    return value;
-  Type type = withElement(value.getType(), to);
-  // To f32 first: from there and to there every CPU converts.
-  if (from.isBF16()) {
-    Type i32 = withElement(value.getType(), getI32Type());
-    Type i16 = withElement(value.getType(), getI16Type());
-    Value bits =
-        create<arith::ExtUIOp>(i32, create<arith::BitcastOp>(i16, value));
-    bits = create<arith::ShLIOp>(bits, integer(i32, 16));
-    Type f32 = withElement(value.getType(), getF32Type());
-    return convertFloat(create<arith::BitcastOp>(f32, bits), to);
-  }
-  if (from.isF16() && !to.isF32()) {
-    Type f32 = withElement(value.getType(), getF32Type());
-    return convertFloat(create<arith::ExtFOp>(f32, value), to);
-  }
-  if (from.isF64() && !to.isF32())
-    return convertFloat(roundToOddF32(value), to);
-  if (to.isBF16())
-    return roundToBF16(value);
-  if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
-    return create<arith::ExtFOp>(type, value);
-  return create<arith::TruncFOp>(type, value);
+  return pointops::convertFloat(*this, getLoc(), value, to);
 }
 
 //===----------------------------------------------------------------------===//

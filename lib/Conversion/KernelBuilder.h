@@ -70,17 +70,7 @@ public:
   mlir::Value maskOfFirst(mlir::Value lanes);
 
   mlir::func::FuncOp func;
-
-private:
-  mlir::Value roundToBF16(mlir::Value value);
-  mlir::Value roundToOddF32(mlir::Value value);
 };
-
-/// Where a kernel computes: f64 for f64, f32 for narrower floats.
-inline mlir::FloatType computeTypeOf(mlir::Type element) {
-  return element.isF64() ? mlir::cast<mlir::FloatType>(element)
-                         : mlir::FloatType::getF32(element.getContext());
-}
 
 } // namespace hone
 

@@ -3,6 +3,7 @@
 #include "hone/Conversion/OptimizerKernels.h"
 
 #include "KernelBuilder.h"
+#include "PointOps.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,7 +33,7 @@ static Value sumLanes(KernelBuilder &b, Value vector) {
 Kernel hone::emitSquareSums(OpBuilder &builder, Location loc, StringRef name,
                             MemRefType input) {
   int64_t count = input.getNumElements(), chunks = normPartials(input);
-  Type compute = computeTypeOf(input.getElementType());
+  Type compute = pointops::computeType(input.getElementType());
   auto vectorType = VectorType::get({kernelLanes}, compute);
   auto partialsType = MemRefType::get({chunks}, builder.getF32Type());
   KernelBuilder b(builder, loc, name, {input, partialsType});
@@ -43,9 +44,8 @@ Kernel hone::emitSquareSums(OpBuilder &builder, Location loc, StringRef name,
   };
   b.loop(b.lo(), b.hi(), 1, [&](Value chunk) {
     Value start = b.create<arith::MulIOp>(chunk, b.index(normChunk));
-    Value length =
-        b.create<arith::MinSIOp>(b.create<arith::SubIOp>(b.index(count), start),
-                                 b.index(normChunk));
+    Value length = b.create<arith::MinSIOp>(
+        b.create<arith::SubIOp>(b.index(count), start), b.index(normChunk));
     auto whole = [&](int64_t of) -> Value {
       Value rest = b.create<arith::RemUIOp>(length, b.index(of));
       return b.create<arith::SubIOp>(length, rest);
@@ -110,7 +110,7 @@ struct UpdateEmitter : KernelBuilder {
   UpdateEmitter(OpBuilder &builder, StringRef name, plan::LaunchOp launch,
                 Value param)
       : KernelBuilder(builder, name, launch), launch(launch),
-        compute(computeTypeOf(getElementTypeOrSelf(param))),
+        compute(pointops::computeType(getElementTypeOrSelf(param))),
         vectorType(VectorType::get({kernelLanes}, compute)),
         count(cast<ShapedType>(param.getType()).getNumElements()) {}
 

@@ -3,7 +3,8 @@
 #include "hone/Conversion/PointKernels.h"
 
 #include "CopyKernels.h"
-#include "ElementMath.h"
+#include "KernelBuilder.h"
+#include "PointOps.h"
 #include "hone/Conversion/Philox.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,9 +26,25 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 static Type elementOf(Value value) { return getElementTypeOrSelf(value); }
 
-/// Elements of narrow floats as f32; everything else as it is.
-static Type wideTypeOf(Type element) {
-  return isa<FloatType>(element) ? Type(computeTypeOf(element)) : element;
+/// The type that elements of `element` are computed in: narrow floats in f32.
+static Type wideTypeOf(Type element) { return pointops::computeType(element); }
+
+/// Ops whose elements come from the operands' elements at the same place.
+static bool isElementOp(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() || isa<StopGradientOp>(op);
+}
+
+/// A computed value as an element of a tensor: rounded if that is narrow.
+static Value rounded(KernelBuilder &b, Value value, Type element) {
+  return pointops::cast(b, b.getLoc(), value, element);
+}
+
+static Value identity(KernelBuilder &b, ReduceKind kind, Type element) {
+  return pointops::identity(b, b.getLoc(), kind, element);
+}
+
+static Value combine(KernelBuilder &b, ReduceKind kind, Value lhs, Value rhs) {
+  return pointops::combine(b, b.getLoc(), kind, lhs, rhs);
 }
 
 namespace {
@@ -135,7 +152,9 @@ Value ElementEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(emit(operand, indices));
-    return emitElement(b, op, operands);
+    return isa<StopGradientOp>(op)
+               ? operands[0]
+               : pointops::compute(b, b.getLoc(), op, operands);
   }
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](ConstantOp op) { return constant(op, indices); })
@@ -175,24 +194,18 @@ Value ElementEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
 
 Value ElementEmitter::load(BlockArgument argument, ArrayRef<Value> indices) {
   Value buffer = b.buffer(argument.getArgNumber());
-  Value element = b.create<memref::LoadOp>(buffer, indices);
-  if (!elementOf(argument).isInteger(1))
-    return element;
-  return b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, element,
-                                 b.integer(element.getType(), 0));
+  Value loaded = b.create<memref::LoadOp>(buffer, indices);
+  return pointops::fromMemory(b, b.getLoc(), loaded, elementOf(argument));
 }
 
 Value ElementEmitter::constant(ConstantOp op, ArrayRef<Value> indices) {
   Type element = elementOf(op);
   auto dense = cast<DenseElementsAttr>(op.getValue());
   if (dense.isSplat())
-    return b.create<arith::ConstantOp>(
-        cast<TypedAttr>(dense.getSplatValue<Attribute>()));
+    return pointops::constant(
+        b, b.getLoc(), cast<TypedAttr>(dense.getSplatValue<Attribute>()));
   Value loaded = b.create<memref::LoadOp>(table(op, dense), indices);
-  if (!element.isInteger(1))
-    return loaded;
-  return b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, loaded,
-                                 b.integer(loaded.getType(), 0));
+  return pointops::fromMemory(b, b.getLoc(), loaded, element);
 }
 
 /// The elements in the object file, bytes for i1.
@@ -218,7 +231,7 @@ Value ElementEmitter::table(ConstantOp op, DenseElementsAttr dense) {
 Value ElementEmitter::iota(IotaOp op, ArrayRef<Value> indices) {
   Value position =
       b.create<arith::IndexCastOp>(b.getI64Type(), indices[op.getDim()]);
-  return castElement(b, position, elementOf(op));
+  return pointops::cast(b, b.getLoc(), position, elementOf(op));
 }
 
 Value ElementEmitter::index(int64_t value) {
@@ -354,7 +367,7 @@ Value ElementEmitter::random(RandomOp op, ArrayRef<Value> indices) {
   int64_t salt = op.getSalt();
   Value u = uniform(philoxWord(op.getKey(), salt, op, indices), type);
   if (op.getDist() == Distribution::uniform)
-    return b.convertFloat(u, elementOf(op));
+    return rounded(b, u, elementOf(op));
   // sqrt(-2 ln(1 - u)) cos(2 pi u')
   Value angle = uniform(
       philoxWord(op.getKey(), salt + (int64_t(1) << 31), op, indices), type);
@@ -364,24 +377,24 @@ Value ElementEmitter::random(RandomOp op, ArrayRef<Value> indices) {
       b.create<arith::MulFOp>(b.constant(type, -2.0), log));
   Value cosine = b.create<math::CosOp>(
       b.create<arith::MulFOp>(b.constant(type, 2 * M_PI), angle));
-  return b.convertFloat(b.create<arith::MulFOp>(radius, cosine), elementOf(op));
+  return rounded(b, b.create<arith::MulFOp>(radius, cosine), elementOf(op));
 }
 
 Value ElementEmitter::dropout(DropoutOp op, ArrayRef<Value> indices) {
   Value input = emit(op.getInput(), indices);
-  Type element = input.getType(), type = wideTypeOf(element);
   double p = op.getP().convertToDouble();
   double threshold = std::nearbyint(p * 0x1p32);
-  Value zero = b.constant(element, 0.0);
+  Value zero = b.constant(input.getType(), 0.0);
   if (threshold >= 0x1p32)
     return zero; // no word is large enough
   Value word = philoxWord(op.getRng(), op.getSalt(), op, indices);
   Value kept = b.create<arith::CmpIOp>(
       arith::CmpIPredicate::uge, word,
       b.integer(word.getType(), int32_t(uint32_t(threshold))));
-  Value scaled = b.create<arith::MulFOp>(b.convertFloat(input, type),
-                                         b.constant(type, 1.0 / (1.0 - p)));
-  return b.create<arith::SelectOp>(kept, b.convertFloat(scaled, element), zero);
+  Value scaled = b.create<arith::MulFOp>(
+      input, b.constant(input.getType(), 1.0 / (1.0 - p)));
+  return b.create<arith::SelectOp>(kept, rounded(b, scaled, elementOf(op)),
+                                   zero);
 }
 
 //===----------------------------------------------------------------------===//
@@ -417,12 +430,7 @@ Value ElementEmitter::reshape(ReshapeOp op, ArrayRef<Value> indices) {
 }
 
 Value ElementEmitter::pad(PadOp op, ArrayRef<Value> indices) {
-  Type element = elementOf(op);
-  auto zero = [&]() -> Value {
-    if (isa<FloatType>(element))
-      return b.constant(element, 0.0);
-    return b.integer(element, 0);
-  };
+  auto zero = [&] { return identity(b, ReduceKind::sum, elementOf(op)); };
   ArrayRef<int64_t> from = shapeOf(op.getOperand()), to = shapeOf(op);
   if (llvm::is_contained(from, 0))
     return zero();
@@ -476,10 +484,7 @@ Value ElementEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
   for (size_t dim = 0; dim < from.size(); ++dim)
     if (!llvm::is_contained(op.getDims(), int64_t(dim)))
       from[dim] = indices[kept++];
-  Value result = reduceDims(op, from, op.getDims());
-  return isa<FloatType>(result.getType())
-             ? b.convertFloat(result, elementOf(op))
-             : result;
+  return rounded(b, reduceDims(op, from, op.getDims()), elementOf(op));
 }
 
 /// A loop per dimension, and two where it is long: each level adds into an
@@ -487,15 +492,10 @@ Value ElementEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
 Value ElementEmitter::reduceDims(ReduceOp op, Indices &indices,
                                  ArrayRef<int64_t> dims) {
   constexpr int64_t block = 256;
-  if (dims.empty()) {
-    Value element = emit(op.getOperand(), indices);
-    return isa<FloatType>(element.getType())
-               ? b.convertFloat(element, wideTypeOf(element.getType()))
-               : element;
-  }
+  if (dims.empty())
+    return emit(op.getOperand(), indices);
   int64_t dim = dims.front(), size = shapeOf(op.getOperand())[dim];
-  Type type = wideTypeOf(elementOf(op));
-  Value identity = identityOf(b, op.getKind(), type);
+  Value empty = identity(b, op.getKind(), elementOf(op));
   auto step = [&](Value at, ValueRange carried) -> SmallVector<Value> {
     ScopeGuard scope(*this);
     indices[dim] = at;
@@ -503,14 +503,14 @@ Value ElementEmitter::reduceDims(ReduceOp op, Indices &indices,
     return {combine(b, op.getKind(), carried[0], inner)};
   };
   if (size <= block)
-    return b.loop(index(0), index(size), 1, identity, step)[0];
-  return b.loop(index(0), index(size), block, identity,
+    return b.loop(index(0), index(size), 1, empty, step)[0];
+  return b.loop(index(0), index(size), block, empty,
                 [&](Value first, ValueRange carried) -> SmallVector<Value> {
                   ScopeGuard scope(*this);
                   Value end = b.create<arith::MinUIOp>(
                       b.create<arith::AddIOp>(first, index(block)),
                       index(size));
-                  Value part = b.loop(first, end, 1, identity, step)[0];
+                  Value part = b.loop(first, end, 1, empty, step)[0];
                   return {combine(b, op.getKind(), carried[0], part)};
                 })[0];
 }
@@ -520,10 +520,7 @@ Value ElementEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
   auto elementAt = [&](Value at) {
     Indices from(indices);
     from.insert(from.begin() + dim, at);
-    Value element = emit(op.getOperand(), from);
-    return isa<FloatType>(element.getType())
-               ? b.convertFloat(element, wideTypeOf(element.getType()))
-               : element;
+    return emit(op.getOperand(), from);
   };
   // A later element wins if it is larger, or the first NaN.
   auto wins = [&](Value challenger, Value best) -> Value {
@@ -546,19 +543,18 @@ Value ElementEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
                      b.create<arith::SelectOp>(better, at, carried[1])};
            });
   Value position = b.create<arith::IndexCastOp>(b.getI64Type(), result[1]);
-  return castElement(b, position, elementOf(op));
+  return pointops::cast(b, b.getLoc(), position, elementOf(op));
 }
 
 /// The sum from the start (or end) of the line: inside larger bodies only, a
 /// launch of a single cumsum runs line by line.
 Value ElementEmitter::cumsum(CumsumOp op, ArrayRef<Value> indices) {
   int64_t dim = op.getDim(), size = shapeOf(op)[dim];
-  Type type = wideTypeOf(elementOf(op));
   Value count = op.getReverse()
                     ? b.create<arith::SubIOp>(index(size), indices[dim])
                     : addIndex(indices[dim], index(1));
   Value sum =
-      b.loop(index(0), count, 1, identityOf(b, ReduceKind::sum, type),
+      b.loop(index(0), count, 1, identity(b, ReduceKind::sum, elementOf(op)),
              [&](Value at, ValueRange carried) -> SmallVector<Value> {
                ScopeGuard scope(*this);
                Indices from(indices);
@@ -567,11 +563,9 @@ Value ElementEmitter::cumsum(CumsumOp op, ArrayRef<Value> indices) {
                        ? Value(b.create<arith::SubIOp>(index(size - 1), at))
                        : at;
                Value element = emit(op.getOperand(), from);
-               if (isa<FloatType>(type))
-                 element = b.convertFloat(element, type);
                return {combine(b, ReduceKind::sum, carried[0], element)};
              })[0];
-  return isa<FloatType>(type) ? b.convertFloat(sum, elementOf(op)) : sum;
+  return rounded(b, sum, elementOf(op));
 }
 
 //===----------------------------------------------------------------------===//
@@ -675,8 +669,7 @@ static constexpr int64_t grainElements = 8192;
 static void store(KernelBuilder &b, Value element, Value buffer,
                   ArrayRef<Value> indices) {
   Type type = cast<MemRefType>(buffer.getType()).getElementType();
-  if (element.getType().isInteger(1))
-    element = b.create<arith::ExtUIOp>(type, element);
+  element = pointops::toMemory(b, b.getLoc(), element, type);
   b.create<memref::StoreOp>(element, buffer, indices);
 }
 
@@ -694,27 +687,25 @@ static std::optional<Kernel> emitLineSums(OpBuilder &builder, StringRef name,
   SmallVector<int64_t> lines(shapeOf(op));
   lines[dim] = 1;
   int64_t items = ShapedType::getNumElements(lines);
-  Type element = elementOf(op), type = wideTypeOf(element);
+  Type element = elementOf(op);
 
   KernelBuilder b(builder, name, launch);
   Value input = b.buffer(cast<BlockArgument>(op.getOperand()).getArgNumber());
   Value output = b.buffer(launch.getInputs().size());
   b.loop(b.lo(), b.hi(), 1, [&](Value line) {
     Indices indices = b.delinearize(line, lines);
-    Value zero = identityOf(b, ReduceKind::sum, type);
+    Value zero = identity(b, ReduceKind::sum, elementOf(op));
     b.loop(b.index(0), b.index(size), 1, zero,
            [&](Value at, ValueRange carried) -> SmallVector<Value> {
              indices[dim] =
                  op.getReverse()
                      ? Value(b.create<arith::SubIOp>(b.index(size - 1), at))
                      : at;
-             Value next = b.create<memref::LoadOp>(input, indices);
-             if (isa<FloatType>(type))
-               next = b.convertFloat(next, type);
+             Value next = pointops::fromMemory(
+                 b, b.getLoc(), b.create<memref::LoadOp>(input, indices),
+                 element);
              Value sum = combine(b, ReduceKind::sum, carried[0], next);
-             b.create<memref::StoreOp>(
-                 isa<FloatType>(type) ? b.convertFloat(sum, element) : sum,
-                 output, indices);
+             store(b, sum, output, indices);
              return {sum};
            });
   });

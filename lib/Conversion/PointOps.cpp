@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -28,8 +29,7 @@ Type pointops::computeType(Type element) {
 }
 
 /// A constant like `type`, scalar or vector.
-static Value number(OpBuilder &builder, Location loc, Type type,
-                    double value) {
+static Value number(OpBuilder &builder, Location loc, Type type, double value) {
   Type element = getElementTypeOrSelf(type);
   TypedAttr attribute;
   if (isa<FloatType>(element))
@@ -41,8 +41,97 @@ static Value number(OpBuilder &builder, Location loc, Type type,
   return builder.create<arith::ConstantOp>(loc, attribute);
 }
 
+//===----------------------------------------------------------------------===//
+// Floating-point types
+//===----------------------------------------------------------------------===//
+
+/// Integer arithmetic, so that no CPU without the instruction calls a library,
+/// and subnormals are kept on all of them.
+static Value roundToBF16(OpBuilder &builder, Location loc, Value value) {
+  Type type = value.getType();
+  Type i32 = withElement(type, builder.getI32Type());
+  Value bits = builder.create<arith::BitcastOp>(loc, i32, value);
+  Value half = number(builder, loc, i32, 16);
+  Value odd = builder.create<arith::ShRUIOp>(loc, bits, half);
+  odd = builder.create<arith::AndIOp>(loc, odd, number(builder, loc, i32, 1));
+  Value bias = builder.create<arith::AddIOp>(loc, odd,
+                                             number(builder, loc, i32, 0x7fff));
+  Value upper = builder.create<arith::ShRUIOp>(
+      loc, builder.create<arith::AddIOp>(loc, bits, bias), half);
+  Value isNan = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO,
+                                              value, value);
+  upper = builder.create<arith::SelectOp>(
+      loc, isNan, number(builder, loc, i32, 0x7fc0), upper);
+  upper = builder.create<arith::TruncIOp>(
+      loc, withElement(type, builder.getI16Type()), upper);
+  return builder.create<arith::BitcastOp>(
+      loc, withElement(type, builder.getBF16Type()), upper);
+}
+
+static Value extendBF16(OpBuilder &builder, Location loc, Value value) {
+  Type type = value.getType();
+  Type i32 = withElement(type, builder.getI32Type());
+  Value bits = builder.create<arith::BitcastOp>(
+      loc, withElement(type, builder.getI16Type()), value);
+  bits = builder.create<arith::ExtUIOp>(loc, i32, bits);
+  bits =
+      builder.create<arith::ShLIOp>(loc, bits, number(builder, loc, i32, 16));
+  return builder.create<arith::BitcastOp>(
+      loc, withElement(type, builder.getF32Type()), bits);
+}
+
+/// f64 to f32 such that a second rounding is as good as one: inexact results
+/// get an odd last bit (Boldo and Melquiond, 2008).
+static Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
+  Type f64 = value.getType();
+  Type f32 = withElement(f64, builder.getF32Type());
+  Type i32 = withElement(f64, builder.getI32Type());
+  Value nearest = builder.create<arith::TruncFOp>(loc, f32, value);
+  Value back = builder.create<arith::ExtFOp>(loc, f64, nearest);
+  Value bits = builder.create<arith::BitcastOp>(loc, i32, nearest);
+  Value one = number(builder, loc, i32, 1);
+  // Toward zero first: one step back where rounding went away from it.
+  Value away = builder.create<arith::CmpFOp>(
+      loc, arith::CmpFPredicate::OGT, builder.create<math::AbsFOp>(loc, back),
+      builder.create<math::AbsFOp>(loc, value));
+  Value stepped = builder.create<arith::SubIOp>(loc, bits, one);
+  Value truncated = builder.create<arith::SelectOp>(loc, away, stepped, bits);
+  Value inexact = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ONE,
+                                                back, value);
+  Value odd = builder.create<arith::OrIOp>(loc, truncated, one);
+  Value result = builder.create<arith::SelectOp>(loc, inexact, odd, bits);
+  return builder.create<arith::BitcastOp>(loc, f32, result);
+}
+
+Value pointops::convertFloat(OpBuilder &builder, Location loc, Value value,
+                             Type to) {
+  Type from = getElementTypeOrSelf(value);
+  if (from == to)
+    return value;
+  // By way of f32: every CPU converts between that and the others.
+  if (isNarrow(from) && !to.isF32()) {
+    Value wide = convertFloat(builder, loc, value, builder.getF32Type());
+    return convertFloat(builder, loc, wide, to);
+  }
+  if (from.isF64() && isNarrow(to))
+    return convertFloat(builder, loc, roundToOdd(builder, loc, value), to);
+  if (from.isBF16())
+    return extendBF16(builder, loc, value);
+  if (to.isBF16())
+    return roundToBF16(builder, loc, value);
+  Type type = withElement(value.getType(), to);
+  if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
+    return builder.create<arith::ExtFOp>(loc, type, value);
+  return builder.create<arith::TruncFOp>(loc, type, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Data in memory, constants, casts
+//===----------------------------------------------------------------------===//
+
 Value pointops::constant(OpBuilder &builder, Location loc, TypedAttr value) {
-  if (auto number = dyn_cast<FloatAttr>(value); number && isNarrow(number.getType()))
+  if (auto number = dyn_cast<FloatAttr>(value);
+      number && isNarrow(number.getType()))
     value = builder.getF32FloatAttr(number.getValueAsDouble());
   return builder.create<arith::ConstantOp>(loc, value);
 }
@@ -54,8 +143,7 @@ Value pointops::fromMemory(OpBuilder &builder, Location loc, Value loaded,
         loc, arith::CmpIPredicate::ne, loaded,
         number(builder, loc, loaded.getType(), 0));
   if (isNarrow(element))
-    return builder.create<arith::ExtFOp>(
-        loc, withElement(loaded.getType(), builder.getF32Type()), loaded);
+    return convertFloat(builder, loc, loaded, builder.getF32Type());
   return loaded;
 }
 
@@ -65,8 +153,8 @@ Value pointops::toMemory(OpBuilder &builder, Location loc, Value value,
   Type type = withElement(value.getType(), memory);
   if (element.isInteger(1) && memory.isInteger(8))
     return builder.create<arith::ExtUIOp>(loc, type, value);
-  if (isNarrow(memory) && !isNarrow(element))
-    return builder.create<arith::TruncFOp>(loc, type, value);
+  if (isNarrow(memory))
+    return convertFloat(builder, loc, value, memory);
   return value;
 }
 
@@ -75,10 +163,8 @@ static Value roundTo(OpBuilder &builder, Location loc, Value value,
                      Type element) {
   if (!isNarrow(element))
     return value;
-  Value narrow = builder.create<arith::TruncFOp>(
-      loc, withElement(value.getType(), element), value);
-  return builder.create<arith::ExtFOp>(
-      loc, withElement(value.getType(), builder.getF32Type()), narrow);
+  Value narrow = pointops::convertFloat(builder, loc, value, element);
+  return pointops::convertFloat(builder, loc, narrow, builder.getF32Type());
 }
 
 Value pointops::cast(OpBuilder &builder, Location loc, Value value, Type to) {
@@ -95,30 +181,20 @@ Value pointops::cast(OpBuilder &builder, Location loc, Value value, Type to) {
     return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, value,
                                          zero);
   }
-  unsigned fromWidth = from.getIntOrFloatBitWidth();
-  unsigned toWidth = computed.getIntOrFloatBitWidth();
-  if (isa<FloatType>(from) && isa<FloatType>(computed)) {
-    if (isNarrow(to) || fromWidth > toWidth) {
-      if (isNarrow(to)) { // one rounding, straight to the narrow type
-        Value narrow = builder.create<arith::TruncFOp>(
-            loc, withElement(value.getType(), to), value);
-        return builder.create<arith::ExtFOp>(loc, type, narrow);
-      }
-      return builder.create<arith::TruncFOp>(loc, type, value);
-    }
-    return builder.create<arith::ExtFOp>(loc, type, value);
-  }
+  if (isa<FloatType>(from) && isNarrow(to)) // one rounding, straight to it
+    return roundTo(builder, loc, value, to);
+  if (isa<FloatType>(from) && isa<FloatType>(computed))
+    return convertFloat(builder, loc, value, computed);
   if (isa<FloatType>(from))
     return builder.create<arith::FPToSIOp>(loc, type, value);
   if (isa<FloatType>(computed)) {
-    Value result = from.isInteger(1)
-                       ? builder.create<arith::UIToFPOp>(loc, type, value)
-                             .getResult()
-                       : builder.create<arith::SIToFPOp>(loc, type, value)
-                             .getResult();
+    Value result =
+        from.isInteger(1)
+            ? builder.create<arith::UIToFPOp>(loc, type, value).getResult()
+            : builder.create<arith::SIToFPOp>(loc, type, value).getResult();
     return roundTo(builder, loc, result, to);
   }
-  if (fromWidth > toWidth)
+  if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
     return builder.create<arith::TruncIOp>(loc, type, value);
   if (from.isInteger(1))
     return builder.create<arith::ExtUIOp>(loc, type, value);
@@ -163,6 +239,62 @@ struct Math {
 };
 } // namespace
 
+/// tanh in f64, which has no polynomial: Lambert's continued fraction near 0,
+/// where 1 - 2 / (e^2x + 1) would cancel.
+static Value tanhF64(Math m, Value x) {
+  Value square = m.mul(x, x), fraction = m.c(x, 25.0);
+  for (int odd = 23; odd >= 1; odd -= 2)
+    fraction = m.add(m.c(x, odd), m.div(square, fraction));
+  Value small = m.div(x, fraction);
+  Value abs = m.builder.create<math::AbsFOp>(m.loc, x), two = m.c(x, 2.0);
+  Value one = m.c(x, 1.0), e = m.exp(m.mul(two, abs));
+  Value large = m.sub(one, m.div(two, m.add(e, one)));
+  large = m.builder.create<math::CopySignOp>(m.loc, large, x);
+  Value isSmall = m.builder.create<arith::CmpFOp>(
+      m.loc, arith::CmpFPredicate::OLT, abs, m.c(x, 0.75));
+  return m.builder.create<arith::SelectOp>(m.loc, isSmall, small, large);
+}
+
+/// erf in f64: 2/sqrt(pi) e^-x^2 sum_n 2^n x^(2n+1) / (2n+1)!!, whose terms
+/// have one sign, so that nothing cancels; 1 beyond 6 to all digits.
+static Value erfF64(Math m, Value x) {
+  constexpr int64_t terms = 170; // the last is below 1e-17 of the sum at 6
+  OpBuilder &b = m.builder;
+  Value limit = m.c(x, 6.0), abs = b.create<math::AbsFOp>(m.loc, x);
+  Value bounded = b.create<arith::MinimumFOp>(m.loc, abs, limit);
+  Value square = m.mul(bounded, bounded), twice = m.add(square, square);
+  Value first = b.create<arith::ConstantIndexOp>(m.loc, 1);
+  Value last = b.create<arith::ConstantIndexOp>(m.loc, terms);
+  auto series = b.create<scf::ForOp>(
+      m.loc, first, last, first, ValueRange{bounded, bounded, m.c(x, 3.0)},
+      [&](OpBuilder &nested, Location loc, Value, ValueRange carried) {
+        Math inner{nested, loc};
+        Value term = inner.mul(carried[0], inner.div(twice, carried[2]));
+        Value sum = inner.add(carried[1], term);
+        Value odd = inner.add(carried[2], inner.c(x, 2.0));
+        nested.create<scf::YieldOp>(loc, ValueRange{term, sum, odd});
+      });
+  Value gauss = m.exp(m.neg(square));
+  Value scale = m.c(x, 1.1283791670955126); // 2 / sqrt(pi)
+  Value magnitude = m.mul(scale, m.mul(gauss, series.getResult(1)));
+  Value beyond =
+      b.create<arith::CmpFOp>(m.loc, arith::CmpFPredicate::OGE, abs, limit);
+  magnitude = b.create<arith::SelectOp>(m.loc, beyond, m.c(x, 1.0), magnitude);
+  return b.create<math::CopySignOp>(m.loc, magnitude, x);
+}
+
+static Value tanhOf(Math m, Value x) {
+  if (getElementTypeOrSelf(x).isF64())
+    return tanhF64(m, x);
+  return m.builder.create<math::TanhOp>(m.loc, x);
+}
+
+static Value erfOf(Math m, Value x) {
+  if (getElementTypeOrSelf(x).isF64())
+    return erfF64(m, x);
+  return m.builder.create<math::ErfOp>(m.loc, x);
+}
+
 static constexpr double sqrt2OverPi = 0.79788456080286535588;
 static constexpr double geluCubic = 0.044715;
 static constexpr double invSqrt2 = 0.70710678118654752440;
@@ -179,7 +311,7 @@ static Value geluInner(Math m, Value x, Value square) {
 static Value gelu(Math m, Value x, GeluApproximation form) {
   if (form == GeluApproximation::tanh)
     return m.mul(x, m.logistic(geluInner(m, x, m.mul(x, x))));
-  Value erf = m.builder.create<math::ErfOp>(m.loc, m.mul(x, m.c(x, invSqrt2)));
+  Value erf = erfOf(m, m.mul(x, m.c(x, invSqrt2)));
   Value half = m.mul(x, m.c(x, 0.5));
   return m.fma(half, erf, half);
 }
@@ -195,7 +327,7 @@ static Value geluBwd(Math m, Value grad, Value x, GeluApproximation form) {
     return m.mul(grad, m.fma(bell, slope, s));
   }
   // (1 + erf(x / sqrt 2)) / 2 + x exp(-x^2 / 2) / sqrt(2 pi)
-  Value erf = m.builder.create<math::ErfOp>(m.loc, m.mul(x, m.c(x, invSqrt2)));
+  Value erf = erfOf(m, m.mul(x, m.c(x, invSqrt2)));
   Value half = m.c(x, 0.5);
   Value cdf = m.fma(half, erf, half);
   Value pdf = m.mul(m.exp(m.mul(square, m.c(x, -0.5))), m.c(x, invSqrt2Pi));
@@ -221,8 +353,7 @@ static arith::CmpFPredicate floatPredicate(CmpPredicate predicate) {
 }
 
 /// Signed, but for i1, where true is greater than false.
-static arith::CmpIPredicate intPredicate(CmpPredicate predicate,
-                                         bool isBool) {
+static arith::CmpIPredicate intPredicate(CmpPredicate predicate, bool isBool) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
   case CmpPredicate::eq:
@@ -248,18 +379,37 @@ static Value signOf(OpBuilder &builder, Location loc, Value x, bool isFloat) {
   Value minus = number(builder, loc, x.getType(), -1);
   Value above, below;
   if (isFloat) {
-    above = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, x,
-                                          zero);
-    below = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x,
-                                          zero);
+    above =
+        builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, x, zero);
+    below =
+        builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, zero);
   } else {
-    above = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, x,
-                                          zero);
-    below = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x,
-                                          zero);
+    above =
+        builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, x, zero);
+    below =
+        builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, zero);
   }
   Value rest = builder.create<arith::SelectOp>(loc, below, minus, x);
   return builder.create<arith::SelectOp>(loc, above, one, rest);
+}
+
+/// Quotient toward zero. What the graph leaves undefined (0 as divisor, the
+/// smallest number over -1) gives some number and never traps.
+static Value divideInts(OpBuilder &builder, Location loc, Value lhs,
+                        Value rhs) {
+  auto is = [&](double value) -> Value {
+    return builder.create<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::eq, rhs,
+        number(builder, loc, rhs.getType(), value));
+  };
+  Value negates = is(-1);
+  Value special = builder.create<arith::OrIOp>(loc, negates, is(0));
+  Value divisor = builder.create<arith::SelectOp>(
+      loc, special, number(builder, loc, rhs.getType(), 1), rhs);
+  Value quotient = builder.create<arith::DivSIOp>(loc, lhs, divisor);
+  Value negated = builder.create<arith::SubIOp>(
+      loc, number(builder, loc, lhs.getType(), 0), lhs);
+  return builder.create<arith::SelectOp>(loc, negates, negated, quotient);
 }
 
 /// An op with one result from float and integer forms of it.
@@ -305,12 +455,8 @@ Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
           .Case([&](CosOp) -> Value {
             return builder.create<math::CosOp>(loc, x);
           })
-          .Case([&](TanhOp) -> Value {
-            return builder.create<math::TanhOp>(loc, x);
-          })
-          .Case([&](ErfOp) -> Value {
-            return builder.create<math::ErfOp>(loc, x);
-          })
+          .Case([&](TanhOp) { return tanhOf(m, x); })
+          .Case([&](ErfOp) { return erfOf(m, x); })
           .Case([&](LogisticOp) { return m.logistic(x); })
           .Case([&](SignOp) { return signOf(builder, loc, x, isFloat); })
           .Case([&](NotOp) -> Value {
@@ -334,23 +480,22 @@ Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
                                                         operands);
           })
           .Case([&](DivOp) {
-            return either<arith::DivFOp, arith::DivSIOp>(builder, loc, isFloat,
-                                                         operands);
+            return isFloat ? m.div(operands[0], operands[1])
+                           : divideInts(builder, loc, operands[0], operands[1]);
           })
           .Case([&](MaxOp) {
-            return either<arith::MaximumFOp, arith::MaxSIOp>(
-                builder, loc, isFloat, operands);
+            return either<arith::MaximumFOp, arith::MaxSIOp>(builder, loc,
+                                                             isFloat, operands);
           })
           .Case([&](MinOp) {
-            return either<arith::MinimumFOp, arith::MinSIOp>(
-                builder, loc, isFloat, operands);
+            return either<arith::MinimumFOp, arith::MinSIOp>(builder, loc,
+                                                             isFloat, operands);
           })
           .Case([&](PowOp) -> Value {
             return builder.create<math::PowFOp>(loc, operands[0], operands[1]);
           })
           .Case([&](AndOp) -> Value {
-            return builder.create<arith::AndIOp>(loc, operands[0],
-                                                 operands[1]);
+            return builder.create<arith::AndIOp>(loc, operands[0], operands[1]);
           })
           .Case([&](OrOp) -> Value {
             return builder.create<arith::OrIOp>(loc, operands[0], operands[1]);
@@ -395,10 +540,10 @@ Value pointops::identity(OpBuilder &builder, Location loc, ReduceKind kind,
   if (isa<FloatType>(type))
     return number(builder, loc, type, isMax ? -INFINITY : INFINITY);
   unsigned width = type.getIntOrFloatBitWidth();
-  APInt value = isMax ? APInt::getSignedMinValue(width)
-                      : APInt::getSignedMaxValue(width);
-  return builder.create<arith::ConstantOp>(
-      loc, builder.getIntegerAttr(type, value));
+  APInt value =
+      isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+  return builder.create<arith::ConstantOp>(loc,
+                                           builder.getIntegerAttr(type, value));
 }
 
 Value pointops::combine(OpBuilder &builder, Location loc, ReduceKind kind,

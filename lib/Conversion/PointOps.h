@@ -18,6 +18,10 @@ namespace hone::pointops {
 /// The type that elements of `element` are computed in.
 mlir::Type computeType(mlir::Type element);
 
+/// A float, scalar or vector, as float type `to`, rounded once to nearest even.
+mlir::Value convertFloat(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value value, mlir::Type to);
+
 /// A constant of computed type from an element attribute.
 mlir::Value constant(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::TypedAttr value);

@@ -3,6 +3,7 @@
 #include "hone/Conversion/RopeKernels.h"
 
 #include "KernelBuilder.h"
+#include "PointOps.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,7 +17,7 @@ struct RopeEmitter : KernelBuilder {
   RopeEmitter(OpBuilder &builder, plan::LaunchOp launch, StringRef name,
               RopeOp op)
       : KernelBuilder(builder, name, launch), op(op),
-        compute(computeTypeOf(getElementTypeOrSelf(op))),
+        compute(pointops::computeType(getElementTypeOrSelf(op))),
         input(argument(op.getInput())), cosines(argument(op.getCos())),
         sines(argument(op.getSin())),
         output(buffer(launch.getInputs().size())) {}
