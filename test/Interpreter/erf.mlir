@@ -1,0 +1,25 @@
+// RUN: hone-run --eval %s | FileCheck %s
+
+// CHECK-LABEL: @values
+// CHECK-NEXT: result 0: tensor<3xf32> = [0, 0.520499885, -1]{{$}}
+func.func @values() -> tensor<3xf32> {
+  %a = hone.constant dense<[0.0, 0.5, -4.5]> : tensor<3xf32>
+  %r = hone.erf %a : tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// CHECK-LABEL: @special
+// CHECK-NEXT: result 0: tensor<3xf32> = [1, -1, nan]{{$}}
+func.func @special() -> tensor<3xf32> {
+  %a = hone.constant dense<[0x7F800000, 0xFF800000, 0x7FC00000]> : tensor<3xf32>
+  %r = hone.erf %a : tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// CHECK-LABEL: @empty
+// CHECK-NEXT: result 0: tensor<0x3xf32> = []{{$}}
+func.func @empty() -> tensor<0x3xf32> {
+  %a = hone.constant dense<> : tensor<0x3xf32>
+  %r = hone.erf %a : tensor<0x3xf32>
+  return %r : tensor<0x3xf32>
+}
