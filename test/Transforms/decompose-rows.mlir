@@ -213,7 +213,7 @@ func.func @rms_norm_bwd(%dy: tensor<8x64xf32>, %x: tensor<8x64xf32>, %rstd: tens
   // CHECK: %[[H:.+]] = hone.mul %[[X]], %[[RB]]
   // CHECK: %[[GH:.+]] = hone.mul %[[DY]], %[[H]]
   // CHECK: %[[S:.+]] = hone.reduce sum %[[GH]] dims [1]
-  // CHECK: %[[M:.+]] = hone.mul %[[S]]
+  // CHECK: %[[M:.+]] = hone.div %[[S]]
   // CHECK: %[[MB:.+]] = hone.broadcast %[[M]] dims [0]
   // CHECK: %[[HM:.+]] = hone.mul %[[H]], %[[MB]]
   // CHECK: %[[D:.+]] = hone.sub %[[DY]], %[[HM]]
