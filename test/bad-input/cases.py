@@ -331,7 +331,7 @@ TOKEN_FILES = {
     "tokens-npy-negative": Case(("./train", "--data", "t.npy"), 1, "t.npy: token -1 at position 0, wanted ids from 0 to 15 (the vocabulary)", tokens(
         npy("{'descr': '<i4', 'fortran_order': False, 'shape': (40,), }", struct.pack("<40i", *[-1] * 40)), "t.npy")),
     "tokens-npy-no-header": Case(("./train", "--data", "t.npy"), 1, "t.npy: is no .npy file", tokens(b"\x93NUMPY", "t.npy")),
-    "tokens-bad-leave-no-output": Case(training("--save", "w.safetensors", "--log", "run.jsonl", "--checkpoint-dir", "c"), 1, "tokens.bin: holds 3 tokens, wanted at least 17 (a batch of 2 x 8 and one more)", tokens(
+    "tokens-bad-leave-no-output": Case(training("--save", "w.safetensors", "--log", "run.jsonl"), 1, "tokens.bin: holds 3 tokens, wanted at least 17 (a batch of 2 x 8 and one more)", tokens(
         ids(1, 2, 3))),
     "validation-missing": Case(training("--val-data", "v.bin"), 1, "v.bin: cannot be read: No such file or directory", good_run),
     "validation-too-short": Case(training("--val-data", "v.bin"), 1, "v.bin: holds 1 tokens, wanted at least 17 (a batch of 2 x 8 and one more)", lambda shop: (good_run(shop), shop.tokens("v.bin", ids(1)))),
