@@ -60,6 +60,9 @@ ProgramWriter::ProgramWriter(ModuleOp module)
       LLVM::LLVMVoidType::get(context),
       {LLVM::LLVMPointerType::get(context)});
   function = builder.create<LLVM::LLVMFuncOp>(loc, "hone_program", type);
+  // Straight-line calls that run once: optimising them only costs time.
+  function.setPassthroughAttr(
+      builder.getStrArrayAttr({"noinline", "optnone"}));
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
 }
 
@@ -67,13 +70,27 @@ void ProgramWriter::finish() {
   builder.create<LLVM::ReturnOp>(loc, ValueRange());
 }
 
+Value ProgramWriter::constant(TypedAttr value) {
+  Value &known = constants[value];
+  if (!known)
+    known = builder.create<LLVM::ConstantOp>(loc, value);
+  return known;
+}
+
 Value ProgramWriter::integer(int64_t value) {
-  return builder.create<LLVM::ConstantOp>(loc,
-                                          builder.getI64IntegerAttr(value));
+  return constant(builder.getI64IntegerAttr(value));
 }
 
 Value ProgramWriter::number(double value) {
-  return builder.create<LLVM::ConstantOp>(loc, builder.getF64FloatAttr(value));
+  return constant(builder.getF64FloatAttr(value));
+}
+
+Value ProgramWriter::address(StringRef symbol) {
+  Value &known = addresses[symbol];
+  if (!known)
+    known = builder.create<LLVM::AddressOfOp>(
+        loc, LLVM::LLVMPointerType::get(builder.getContext()), symbol);
+  return known;
 }
 
 Value ProgramWriter::global(StringRef prefix, Type type, Attribute value) {
@@ -85,8 +102,7 @@ Value ProgramWriter::global(StringRef prefix, Type type, Attribute value) {
     builder.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/true,
                                    LLVM::Linkage::Internal, name, value);
   }
-  return builder.create<LLVM::AddressOfOp>(
-      loc, LLVM::LLVMPointerType::get(builder.getContext()), name);
+  return address(name);
 }
 
 Value ProgramWriter::string(StringRef value) {
@@ -109,14 +125,14 @@ Value ProgramWriter::array(ArrayRef<int64_t> values) {
 }
 
 Value ProgramWriter::kernel(StringRef name) {
-  return builder.create<LLVM::AddressOfOp>(
-      loc, LLVM::LLVMPointerType::get(builder.getContext()), name);
+  return address(name);
 }
 
 void ProgramWriter::call(StringRef name, ArrayRef<Value> operands) {
-  LLVM::LLVMFunctionType type = abiType(name, builder.getContext());
-  assert(type && "not a function of abi.def");
-  if (!module.lookupSymbol(name)) {
+  LLVM::LLVMFunctionType &type = declared[name];
+  if (!type) {
+    type = abiType(name, builder.getContext());
+    assert(type && "not a function of abi.def");
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(module.getBody());
     builder.create<LLVM::LLVMFuncOp>(loc, name, type);

@@ -11,6 +11,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <string>
 
 namespace hone {
@@ -35,6 +37,8 @@ public:
   void call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands);
 
 private:
+  mlir::Value constant(mlir::TypedAttr value);
+  mlir::Value address(llvm::StringRef symbol);
   mlir::Value global(llvm::StringRef prefix, mlir::Type type,
                      mlir::Attribute value);
 
@@ -42,7 +46,12 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   mlir::LLVM::LLVMFuncOp function;
+  // One op per distinct constant, address and declaration: a deep model has
+  // thousands of calls.
   llvm::DenseMap<mlir::Attribute, std::string> globals;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  llvm::StringMap<mlir::Value> addresses;
+  llvm::StringMap<mlir::LLVM::LLVMFunctionType> declared;
 };
 
 } // namespace hone
