@@ -53,7 +53,7 @@ Status CheckpointFolder::open(bool resume) {
     return Status::error(format("%s: holds %s of an earlier run; wanted "
                                 "--resume or another folder",
                                 path.c_str(), names.back().c_str()));
-  HONERT_TRY(checkWritable(path + "/latest"));
+  HONERT_TRY(checkReplaceable(path + "/latest"));
   for (const std::string &name : listFolder(path))
     if (name.rfind(temporaryPrefix, 0) == 0)
       removeFolder(path + "/" + name);

@@ -134,9 +134,10 @@ Status AtomicFile::commit() {
   return syncFolder(folderOf(path));
 }
 
-Status honert::checkWritable(const std::string &path) {
-  if (isFolder(path))
-    return Status::error(path + ": is a folder, wanted the name of a file");
+Status honert::checkReplaceable(const std::string &path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
+    return Status::error(path + ": is no regular file, wanted one or none");
   std::string name = temporaryName(path);
   int descriptor = createExclusively(name);
   if (descriptor < 0)
@@ -144,6 +145,21 @@ Status honert::checkWritable(const std::string &path) {
   close(descriptor);
   unlink(name.c_str());
   return Status();
+}
+
+Status honert::checkAppendable(const std::string &path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0 || S_ISDIR(facts.st_mode))
+    return checkReplaceable(path);
+  if (access(path.c_str(), W_OK) != 0)
+    return systemError(path, "cannot be written");
+  return Status();
+}
+
+bool honert::isSameFile(const std::string &path, const std::string &other) {
+  struct stat one, two;
+  return stat(path.c_str(), &one) == 0 && stat(other.c_str(), &two) == 0 &&
+         one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,6 +233,11 @@ std::string honert::baseName(const std::string &path) {
 bool honert::isFolder(const std::string &path) {
   struct stat facts;
   return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool honert::isRegularFile(const std::string &path) {
+  struct stat facts;
+  return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
 bool honert::fileExists(const std::string &path) {

@@ -76,6 +76,7 @@ private:
 std::string folderOf(const std::string &path);
 std::string baseName(const std::string &path);
 bool isFolder(const std::string &path);
+bool isRegularFile(const std::string &path);
 bool fileExists(const std::string &path);
 /// Names in a folder, sorted; empty if it cannot be read.
 std::vector<std::string> listFolder(const std::string &path);
@@ -83,8 +84,13 @@ std::vector<std::string> listFolder(const std::string &path);
 void removeFolder(const std::string &path);
 Status makeFolder(const std::string &path);
 Status syncFolder(const std::string &path);
-/// A new file can be made at `path`; found out by making one beside it.
-Status checkWritable(const std::string &path);
+/// An AtomicFile can be made at `path`, found out by making a file beside it.
+/// What lies there may be a regular file only: devices are not replaced.
+Status checkReplaceable(const std::string &path);
+/// `path` can be opened for writing; unlike an AtomicFile, devices too.
+Status checkAppendable(const std::string &path);
+/// Both names lead to one existing file.
+bool isSameFile(const std::string &path, const std::string &other);
 
 } // namespace honert
 

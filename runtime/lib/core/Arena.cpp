@@ -3,6 +3,8 @@
 #include "core/Arena.h"
 #include "core/Types.h"
 
+#include <cerrno>
+#include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,21 +20,20 @@ Arena::~Arena() {
 Status Arena::allocate(int64_t bytes, const char *what) {
   int64_t physical =
       static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  auto tooLarge = [&] {
-    return Status::error(format("%s needs %s; this machine has %s of memory",
-                                what, formatBytes(bytes).c_str(),
-                                formatBytes(physical).c_str()));
-  };
   // The kernel grants more than there is and kills the process later: refuse
   // here, where it can still be said.
   if (bytes > physical || bytes > INT64_MAX - 2 * hugePage)
-    return tooLarge();
+    return Status::error(format("%s needs %s; this machine has %s of memory",
+                                what, formatBytes(bytes).c_str(),
+                                formatBytes(physical).c_str()));
   mappedBytes = (bytes + hugePage - 1) / hugePage * hugePage + hugePage;
   void *memory =
       mmap(nullptr, static_cast<size_t>(mappedBytes), PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return tooLarge();
+    return Status::error(format("%s needs %s, which cannot be reserved: %s",
+                                what, formatBytes(bytes).c_str(),
+                                std::strerror(errno)));
   mapping = memory;
   auto address = reinterpret_cast<uintptr_t>(memory);
   uintptr_t aligned = (address + hugePage - 1) / hugePage * hugePage;

@@ -64,7 +64,7 @@ Status Report::trimLog(int64_t doneSteps) {
 Status Report::open(bool resume, int64_t doneSteps) {
   if (options.log.empty())
     return Status();
-  if (resume && fileExists(options.log))
+  if (resume && isRegularFile(options.log))
     HONERT_TRY(trimLog(doneSteps));
   log = std::fopen(options.log.c_str(), resume ? "ae" : "we");
   if (!log)

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 
 using namespace honert;
@@ -22,14 +23,37 @@ Trainer::Trainer(const Program &program, const Options &options,
 // Preparation
 //===----------------------------------------------------------------------===//
 
+/// No output lies where an input or another output lies.
+static Status checkOverwriting(const Options &options) {
+  const std::pair<const char *, const std::string *> files[] = {
+      {"save", &options.save},
+      {"log", &options.log},
+      {"profile", &options.profile},
+      {"data", &options.data},
+      {"val-data", &options.validation}};
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t j = i + 1; j < std::size(files); ++j) {
+      const std::string &output = *files[i].second, &other = *files[j].second;
+      if (!output.empty() && !other.empty() &&
+          (output == other ||
+           (isRegularFile(output) && isSameFile(output, other))))
+        return Status::usage(format("--%s: %s is the file of --%s",
+                                    files[i].first, output.c_str(),
+                                    files[j].first));
+    }
+  return Status();
+}
+
 Status Trainer::checkOutputs() {
-  for (const std::string *path :
-       {&options.save, &options.log, &options.profile})
+  HONERT_TRY(checkOverwriting(options));
+  for (const std::string *path : {&options.save, &options.profile})
     if (!path->empty())
-      HONERT_TRY(checkWritable(*path));
+      HONERT_TRY(checkReplaceable(*path));
+  if (!options.log.empty())
+    HONERT_TRY(checkAppendable(options.log));
   if (!options.dump.empty()) {
     HONERT_TRY(makeFolder(options.dump));
-    HONERT_TRY(checkWritable(options.dump + "/step1.safetensors"));
+    HONERT_TRY(checkReplaceable(options.dump + "/step1.safetensors"));
   }
   if (options.checkpoints.empty())
     return Status();

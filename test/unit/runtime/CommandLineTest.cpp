@@ -174,7 +174,22 @@ INSTANTIATE_TEST_SUITE_P(
                 "D/none/w: cannot be written: No such file or directory"},
         Mistake{1,
                 {"--data", "D/tokens", "--save", "D/folder"},
-                "D/folder: is a folder, wanted the name of a file"},
+                "D/folder: is no regular file, wanted one or none"},
+        Mistake{1,
+                {"--data", "D/tokens", "--save", "/dev/null"},
+                "/dev/null: is no regular file, wanted one or none"},
+        Mistake{1,
+                {"--data", "D/tokens", "--log", "D/folder"},
+                "D/folder: is no regular file, wanted one or none"},
+        Mistake{2,
+                {"--data", "D/tokens", "--save", "D/tokens"},
+                "--save: D/tokens is the file of --data"},
+        Mistake{2,
+                {"--data", "D/tokens", "--log", "D/folder/../tokens"},
+                "--log: D/folder/../tokens is the file of --data"},
+        Mistake{2,
+                {"--data", "D/tokens", "--save", "D/w", "--log", "D/w"},
+                "--save: D/w is the file of --log"},
         Mistake{1,
                 {"--data", "D/tokens", "--log", "D/none/log"},
                 "D/none/log: cannot be written: No such file or directory"},
@@ -200,6 +215,14 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--data", "D/tokens", "--input", "mask=D/tokens"},
                 "D/tokens: is no .npy file",
                 true}));
+
+TEST(CommandLine, a_log_may_go_to_a_device) {
+  test::Folder folder;
+  test::writeTokens(folder / "t", 100);
+  Outcome outcome = test::train(
+      {}, {"--data", folder / "t", "--steps", "1", "--log", "/dev/null"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
 
 TEST(CommandLine, ids_beyond_the_vocabulary_are_named) {
   test::Folder folder;
