@@ -76,7 +76,12 @@ int64_t hone::interp::wrapTo(Element element, int64_t value) {
 int64_t hone::interp::elementCount(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)
-    count *= size;
+    if (size == 0)
+      return 0;
+  // A count beyond 64 bits stays the largest number: no memory holds it.
+  for (int64_t size : shape)
+    if (__builtin_mul_overflow(count, size, &count))
+      return std::numeric_limits<int64_t>::max();
   return count;
 }
 

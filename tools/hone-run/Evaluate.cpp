@@ -63,6 +63,16 @@ static void printSums(llvm::raw_ostream &os, const Tensor &tensor) {
   os << llvm::format("sum %.9g norm %.9g", sum, std::sqrt(squares));
 }
 
+/// Prints where an op comes from, its name, and sums of its results.
+static void printTrace(Operation *op, ArrayRef<Tensor> results) {
+  for (const Tensor &result : results) {
+    llvm::outs() << describeLocation(op->getLoc()) << ": " << op->getName()
+                 << " " << result.typeName() << " ";
+    printSums(llvm::outs(), result);
+    llvm::outs() << "\n";
+  }
+}
+
 int run::evaluate(MLIRContext &context, StringRef path,
                   const EvaluateOptions &options) {
   OwningOpRef<ModuleOp> module = load(context, path);
@@ -84,12 +94,15 @@ int run::evaluate(MLIRContext &context, StringRef path,
                        << " arguments, expected --args SEED to make them";
       return run::failed;
     }
-    FailureOr<Tensors> results =
-        interpret(func, std::move(arguments), {options.mode, nullptr});
-    if (mlir::failed(results))
-      return run::failed;
     if (options.entry.empty())
       llvm::outs() << "@" << func.getSymName() << "\n";
+    Options interpreter{options.mode, nullptr};
+    if (options.trace)
+      interpreter.hook = printTrace;
+    FailureOr<Tensors> results =
+        interpret(func, std::move(arguments), interpreter);
+    if (mlir::failed(results))
+      return run::failed;
     for (auto [index, result] : llvm::enumerate(*results)) {
       llvm::outs() << "result " << index << ": " << result.typeName() << " = ";
       if (options.sums)

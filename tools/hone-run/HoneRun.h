@@ -21,6 +21,7 @@ struct EvaluateOptions {
   interp::Mode mode = interp::Mode::Typed;
   std::optional<int64_t> seed; ///< of random arguments
   bool sums = false;           ///< print sum and norm instead of elements
+  bool trace = false;          ///< print sum and norm of every value computed
 };
 /// Evaluates functions of `path` and prints their results.
 int evaluate(mlir::MLIRContext &context, llvm::StringRef path,

@@ -23,6 +23,7 @@ static constexpr llvm::StringLiteral usage =
       --f64                       all floats in double, nothing rounded
       --args SEED                 random arguments (default: none needed)
       --sum                       sum and norm of each result only
+      --trace                     also place, name, sum and norm of every op's results
 
   hone-run --compare A.mlir B.mlir    the same functions of two files on the same
       --entry NAME --f64 --args SEED  arguments; exit 1 if a result differs by more
@@ -104,6 +105,8 @@ static bool readOption(Words &words, StringRef word, CommandLine &line) {
     line.evaluate.seed = line.compare.seed = words.integerOf(word, 0);
   } else if (word == "--sum" && evaluates) {
     line.evaluate.sums = true;
+  } else if (word == "--trace" && evaluates) {
+    line.evaluate.trace = true;
   } else if (word == "--rtol" && compares) {
     line.compare.rtol = words.numberOf(word);
   } else if (word == "--atol" && compares) {
@@ -192,7 +195,7 @@ static int runCheck(MLIRContext &context, Words &words) {
   return run::gradcheck(context, line.files[0], line.gradcheck);
 }
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   StringRef action = argc > 1 ? argv[1] : "--help";
   if (action == "--help" || action == "-h") {
     llvm::outs() << usage;
@@ -217,4 +220,14 @@ int main(int argc, char **argv) {
   if (!readTrainLine(words, argv, options))
     return run::wrongCommandLine;
   return run::train(context, std::move(options));
+}
+
+int main(int argc, char **argv) {
+  // Nothing throws on purpose; the standard library does when memory ends.
+  try {
+    return runMain(argc, argv);
+  } catch (const std::exception &exception) {
+    printError(Twine("hone-run: out of memory (") + exception.what() + ")");
+    return run::failed;
+  }
 }
