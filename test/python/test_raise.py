@@ -22,7 +22,8 @@ from hone.capture import capture  # noqa: E402
 from hone.emit import emit  # noqa: E402
 
 HONE_OPT, HONE_RUN = (os.path.join(ROOT, "build", "bin", tool) for tool in ("hone-opt", "hone-run"))
-pytestmark = pytest.mark.skipif(not (os.path.exists(HONE_OPT) and os.path.exists(HONE_RUN)), reason="the tools are not built")
+pytestmark = pytest.mark.skipif(not (os.path.exists(HONE_OPT) and os.path.exists(HONE_RUN)),
+                                reason="the tools are not built")
 
 BATCH, LENGTH, WIDTH, HEADS, VOCAB = 2, 8, 24, 4, 31
 HEAD = WIDTH // HEADS
@@ -131,19 +132,25 @@ def _gelu_new(x: torch.Tensor) -> torch.Tensor:
 
 LAYERS = {
     # attention: name -> layer, ops that must be there, words that must be there
-    "triangle buffer": (_attention(lambda m, q, k: _dots(q, k).masked_fill(m.triangle[:, :, :LENGTH, :LENGTH] == 0, float("-inf"))),
+    "triangle buffer": (_attention(lambda m, q,
+                                   k: _dots(q, k).masked_fill(m.triangle[:, :, :LENGTH, :LENGTH] == 0, float("-inf"))),
                         {"attention": 1}, ["causal"]),
-    "tril of ones": (_attention(lambda m, q, k: _dots(q, k).masked_fill(torch.tril(torch.ones(LENGTH, LENGTH)) == 0, -1e9)),
+    "tril of ones": (_attention(lambda m, q,
+                                k: _dots(q, k).masked_fill(torch.tril(torch.ones(LENGTH, LENGTH)) == 0, -1e9)),
                      {"attention": 1}, ["causal"]),
     "triu added": (_attention(lambda m, q, k: _dots(q, k) + torch.triu(torch.full((LENGTH, LENGTH), float("-inf")), 1)),
                    {"attention": 1}, ["causal"]),
-    "where of positions": (_attention(lambda m, q, k: torch.where(_before(), (q * 0.4) @ k.transpose(-2, -1), torch.finfo(q.dtype).min)),
+    "where of positions": (_attention(lambda m, q,
+                                      k: torch.where(_before(), (q * 0.4) @ k.transpose(-2, -1),
+                                                     torch.finfo(q.dtype).min)),
                            {"attention": 1}, ["causal"]),
-    "window": (_attention(lambda m, q, k: _dots(q, k).masked_fill(torch.ones(LENGTH, LENGTH).tril().triu(-3) == 0, float("-inf"))),
+    "window": (_attention(lambda m, q,
+                          k: _dots(q, k).masked_fill(torch.ones(LENGTH, LENGTH).tril().triu(-3) == 0, float("-inf"))),
                {"attention": 1}, ["mask"]),
     "einsum": (_einsum, {"attention": 1}, ["causal"]),
     "one head": (_one_head, {"attention": 1}, ["causal"]),
-    "expanded heads": (_grouped(lambda y: y[:, :, None].expand(BATCH, 2, 2, LENGTH, HEAD).reshape(BATCH, HEADS, LENGTH, HEAD)),
+    "expanded heads": (_grouped(lambda y: y[:, :, None].expand(BATCH, 2, 2, LENGTH, HEAD).reshape(BATCH, HEADS,
+        LENGTH, HEAD)),
                        {"attention": 1}, ["tensor<2x8x2x6xf32>, tensor<2x8x2x6xf32>)"]),
     "interleaved heads": (_grouped(lambda y: y.repeat_interleave(2, dim=1)),
                           {"attention": 1}, ["tensor<2x8x2x6xf32>, tensor<2x8x2x6xf32>)"]),
@@ -156,11 +163,14 @@ LAYERS = {
     "layer norm": (lambda m, x: _norm(x) * m.weight + m.shift, {"layer_norm": 1}, ["scale", "bias"]),
     "layer norm, scale first": (lambda m, x: m.weight * (x - x.mean(-1, keepdim=True)) / torch.sqrt(
         x.var(-1, keepdim=True, unbiased=False) + 1e-5) + m.shift, {"layer_norm": 1}, ["scale", "bias"]),
-    "rms norm": (lambda m, x: m.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)), {"rms_norm": 1}, ["scale"]),
-    "rms norm, offset scale": (lambda m, x: x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-6) * (1 + m.weight), {"rms_norm": 1}, ["scale"]),
+    "rms norm": (lambda m, x: m.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)), {"rms_norm": 1},
+                 ["scale"]),
+    "rms norm, offset scale": (lambda m, x: x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-6) * (1 + m.weight),
+                               {"rms_norm": 1}, ["scale"]),
     # activations
     "gelu new": (lambda m, x: _gelu_new(x), {"gelu": 1}, ["tanh"]),
-    "gelu fast": (lambda m, x: 0.5 * x * (1.0 + torch.tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x))), {"gelu": 1}, ["tanh"]),
+    "gelu fast": (lambda m, x: 0.5 * x * (1.0 + torch.tanh(x * 0.7978845608 * (1.0 + 0.044715 * x * x))), {"gelu": 1},
+                  ["tanh"]),
     "gelu erf": (lambda m, x: x * 0.5 * (1.0 + torch.erf(x / math.sqrt(2.0))), {"gelu": 1}, ["erf"]),
 }
 
@@ -186,8 +196,10 @@ def raised(layer, loss, tmp_path) -> str:
     before, after = tmp_path / "before.mlir", tmp_path / "after.mlir"
     before.write_text(emit(graph))
     cleanup = ["--canonicalize", "--cse"]
-    subprocess.run([HONE_OPT, before, *cleanup, "--hone-raise", *cleanup, "--hone-verify-raise", "-o", after], check=True)
-    compared = subprocess.run([HONE_RUN, "--compare", before, after, "--entry", "forward", "--f64", "--args", "3", "--rtol", "1e-6"],
+    subprocess.run([HONE_OPT, before, *cleanup, "--hone-raise", *cleanup, "--hone-verify-raise", "-o", after],
+                   check=True)
+    compared = subprocess.run([HONE_RUN, "--compare", before, after, "--entry", "forward", "--f64", "--args", "3",
+                               "--rtol", "1e-6"],
                               capture_output=True, text=True)
     assert compared.returncode == 0, compared.stdout + compared.stderr
     return after.read_text()
