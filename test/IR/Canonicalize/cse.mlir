@@ -1,4 +1,5 @@
 // RUN: hone-opt %s --cse | FileCheck %s
+// RUN: hone-opt %s --cse | hone-run --compare %s - --args 7 --bitwise
 
 // Equal random ops are one: a mask depends on key, salt and index only.
 // CHECK-LABEL: @same_salt

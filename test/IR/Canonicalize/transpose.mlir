@@ -1,4 +1,5 @@
 // RUN: hone-opt %s --canonicalize | FileCheck %s
+// RUN: hone-opt %s --canonicalize | hone-run --compare %s - --args 7 --bitwise
 
 // CHECK-LABEL: @identity
 // CHECK-SAME: (%[[X:.+]]: tensor<8x64xf32>)
