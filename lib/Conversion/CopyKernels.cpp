@@ -165,26 +165,23 @@ Kernel CopyEmitter::copyRuns(ArrayRef<Dim> dims, int64_t base) {
 }
 
 /// to[c * toStride + r] = from[r * fromStride + c] for r < rows, c < cols, both
-/// at most 16. Four rounds of interleaving row i with row i + 8 transpose.
+/// at most 16, or whole tiles where they are null. Four rounds of interleaving
+/// row i with row i + 8 transpose.
 void CopyEmitter::transposeTile(Value from, Value fromStart, int64_t fromStride,
                                 Value to, Value toStart, int64_t toStride,
                                 Value rows, Value cols) {
   SmallVector<Value> tile;
-  Value colMask = cols ? maskOfFirst(cols) : Value();
-  Value rowMask = rows ? maskOfFirst(rows) : Value();
-  Value none = index(0);
   // Vectors beyond the last row or column are masked off entirely.
-  auto maskAt = [&](int64_t i, Value limit, Value mask, Value lanes) -> Value {
-    if (!limit)
-      return mask;
-    Value exists =
-        create<arith::CmpIOp>(arith::CmpIPredicate::slt, index(i), limit);
-    Value count = lanes ? lanes : index(kernelLanes);
-    return maskOfFirst(create<arith::SelectOp>(exists, count, none));
+  auto maskAt = [&](int64_t vector, Value vectors, Value lanes) -> Value {
+    if (!vectors)
+      return {};
+    Value exists = create<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                         index(vector), vectors);
+    return maskOfFirst(create<arith::SelectOp>(exists, lanes, index(0)));
   };
   for (int64_t r = 0; r < kernelLanes; ++r)
     tile.push_back(loadVector(from, add(fromStart, r * fromStride),
-                              element(from), maskAt(r, rows, colMask, cols)));
+                              element(from), maskAt(r, rows, cols)));
   SmallVector<int64_t> low, high;
   for (int64_t lane = 0; lane < kernelLanes / 2; ++lane) {
     low.append({lane, lane + kernelLanes});
@@ -200,8 +197,7 @@ void CopyEmitter::transposeTile(Value from, Value fromStart, int64_t fromStride,
     tile = next;
   }
   for (int64_t c = 0; c < kernelLanes; ++c)
-    storeVector(tile[c], to, add(toStart, c * toStride),
-                maskAt(c, cols, rowMask, rows));
+    storeVector(tile[c], to, add(toStart, c * toStride), maskAt(c, cols, rows));
 }
 
 /// Dimension `inner` of the result is the contiguous one of the source: an item
@@ -219,26 +215,33 @@ Kernel CopyEmitter::copyTransposed(ArrayRef<Dim> dims, int64_t base,
     tiles[dim] = ceilDiv(sizes[dim], kernelLanes);
   loop(lo(), hi(), 1, [&](Value item) {
     SmallVector<Value> at = delinearize(item, tiles);
-    // Elements left along a dimension from its tile on; null: a whole tile.
-    auto left = [&](unsigned dim) -> Value {
+    // Elements left along a dimension from its tile on.
+    auto left = [&](unsigned dim) {
       at[dim] = mul(at[dim], kernelLanes);
-      if (sizes[dim] % kernelLanes == 0)
-        return {};
       return min(create<arith::SubIOp>(index(sizes[dim]), at[dim]),
                  index(kernelLanes));
     };
     Value cols = left(inner), rows = left(last);
-    if (bool(rows) != bool(cols)) { // masks are for both or none
-      rows = rows ? rows : index(kernelLanes);
-      cols = cols ? cols : index(kernelLanes);
-    }
     Value fromStart = index(base), toStart = index(0);
     for (auto [position, dim, toStride] : llvm::zip(at, dims, toStrides)) {
       fromStart = add(fromStart, mul(position, dim.stride));
       toStart = add(toStart, mul(position, toStride));
     }
-    transposeTile(from, fromStart, dims[last].stride, to, toStart,
-                  toStrides[inner], rows, cols);
+    auto emitTile = [&](Value rows, Value cols) {
+      transposeTile(from, fromStart, dims[last].stride, to, toStart,
+                    toStrides[inner], rows, cols);
+    };
+    if (sizes[inner] % kernelLanes == 0 && sizes[last] % kernelLanes == 0)
+      return emitTile({}, {});
+    Value smaller = min(rows, cols);
+    Value isWhole = create<arith::CmpIOp>(arith::CmpIPredicate::eq, smaller,
+                                          index(kernelLanes));
+    auto branch = create<scf::IfOp>(isWhole, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(*this);
+    setInsertionPointToStart(branch.thenBlock());
+    emitTile({}, {});
+    setInsertionPointToStart(branch.elseBlock());
+    emitTile(rows, cols);
   });
   return {func, ShapedType::getNumElements(tiles),
           grainFor(kernelLanes * kernelLanes)};
