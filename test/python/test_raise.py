@@ -71,6 +71,31 @@ def _before() -> torch.Tensor:
     return i[None, :] <= i[:, None]
 
 
+def _triangle_buffer(m: Model, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    return _dots(q, k).masked_fill(m.triangle[:, :, :LENGTH, :LENGTH] == 0, float("-inf"))
+
+
+def _tril_of_ones(m: Model, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    return _dots(q, k).masked_fill(torch.tril(torch.ones(LENGTH, LENGTH)) == 0, -1e9)
+
+
+def _triu_added(m: Model, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    return _dots(q, k) + torch.triu(torch.full((LENGTH, LENGTH), float("-inf")), 1)
+
+
+def _where_of_positions(m: Model, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    return torch.where(_before(), (q * 0.4) @ k.transpose(-2, -1), torch.finfo(q.dtype).min)
+
+
+def _window(m: Model, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    return _dots(q, k).masked_fill(torch.ones(LENGTH, LENGTH).tril().triu(-3) == 0, float("-inf"))
+
+
+def _expanded(y: torch.Tensor) -> torch.Tensor:
+    """[B, 2, T, D] -> [B, 4, T, D], each head twice."""
+    return y[:, :, None].expand(BATCH, 2, 2, LENGTH, HEAD).reshape(BATCH, HEADS, LENGTH, HEAD)
+
+
 def _einsum(m: Model, x: torch.Tensor) -> torch.Tensor:
     q, k, v = m.qkv(x).view(BATCH, LENGTH, 3, HEADS, HEAD).unbind(2)
     scores = (torch.einsum("bthd,bshd->bhts", q, k) * 0.4).masked_fill(~_before(), float("-inf"))
@@ -132,26 +157,14 @@ def _gelu_new(x: torch.Tensor) -> torch.Tensor:
 
 LAYERS = {
     # attention: name -> layer, ops that must be there, words that must be there
-    "triangle buffer": (_attention(lambda m, q,
-                                   k: _dots(q, k).masked_fill(m.triangle[:, :, :LENGTH, :LENGTH] == 0, float("-inf"))),
-                        {"attention": 1}, ["causal"]),
-    "tril of ones": (_attention(lambda m, q,
-                                k: _dots(q, k).masked_fill(torch.tril(torch.ones(LENGTH, LENGTH)) == 0, -1e9)),
-                     {"attention": 1}, ["causal"]),
-    "triu added": (_attention(lambda m, q, k: _dots(q, k) + torch.triu(torch.full((LENGTH, LENGTH), float("-inf")), 1)),
-                   {"attention": 1}, ["causal"]),
-    "where of positions": (_attention(lambda m, q,
-                                      k: torch.where(_before(), (q * 0.4) @ k.transpose(-2, -1),
-                                                     torch.finfo(q.dtype).min)),
-                           {"attention": 1}, ["causal"]),
-    "window": (_attention(lambda m, q,
-                          k: _dots(q, k).masked_fill(torch.ones(LENGTH, LENGTH).tril().triu(-3) == 0, float("-inf"))),
-               {"attention": 1}, ["mask"]),
+    "triangle buffer": (_attention(_triangle_buffer), {"attention": 1}, ["causal"]),
+    "tril of ones": (_attention(_tril_of_ones), {"attention": 1}, ["causal"]),
+    "triu added": (_attention(_triu_added), {"attention": 1}, ["causal"]),
+    "where of positions": (_attention(_where_of_positions), {"attention": 1}, ["causal"]),
+    "window": (_attention(_window), {"attention": 1}, ["mask"]),
     "einsum": (_einsum, {"attention": 1}, ["causal"]),
     "one head": (_one_head, {"attention": 1}, ["causal"]),
-    "expanded heads": (_grouped(lambda y: y[:, :, None].expand(BATCH, 2, 2, LENGTH, HEAD).reshape(BATCH, HEADS,
-        LENGTH, HEAD)),
-                       {"attention": 1}, ["tensor<2x8x2x6xf32>, tensor<2x8x2x6xf32>)"]),
+    "expanded heads": (_grouped(_expanded), {"attention": 1}, ["tensor<2x8x2x6xf32>, tensor<2x8x2x6xf32>)"]),
     "interleaved heads": (_grouped(lambda y: y.repeat_interleave(2, dim=1)),
                           {"attention": 1}, ["tensor<2x8x2x6xf32>, tensor<2x8x2x6xf32>)"]),
     # rotations

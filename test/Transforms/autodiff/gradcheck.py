@@ -277,7 +277,8 @@ def cross_entropy() -> Iterable[Case]:
             continue  # a mean over no row is NaN
         yield Case((floats(shape), ids(shape[:-1], shape[-1])),
                    (f"%y, %l = hone.cross_entropy {reduction} %x, %t ignore_index {ignored} "
-                    f"label_smoothing {smoothing} : {tensor(shape)}, {tensor(shape[:-1], 'i64')} -> {loss}, {rows}",), "y", loss)
+                    f"label_smoothing {smoothing} : {tensor(shape)}, {tensor(shape[:-1], 'i64')} "
+                    f"-> {loss}, {rows}",), "y", loss)
 
 
 def attention() -> Iterable[Case]:
