@@ -213,7 +213,8 @@ def _checked_batch(batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         if not isinstance(tensor, torch.Tensor):
             raise HoneError(f"example_batch: item {index} is a {type(tensor).__name__}, expected a tensor")
         type_of(tensor, f"example_batch: item {index}")
-    return tuple(batch)
+    # Tensors of its own for each input: torch.export takes one tensor given twice for one input.
+    return tuple(tensor.detach().clone() for tensor in batch)
 
 
 def _roles(names: Sequence[str], batch: Sequence[torch.Tensor], given: Mapping[str, str] | None) -> list[str | None]:

@@ -51,6 +51,12 @@ def export(tmp_path, model: nn.Module, loss_fn=loss, batch=(IDS, IDS.clone()), *
     return manifest, open(os.path.join(out, "graph.mlir")).read()
 
 
+def test_one_tensor_given_twice_is_two_inputs(tmp_path) -> None:
+    once = export(tmp_path, Net(), batch=(IDS, IDS))
+    twice = export(tmp_path, Net(), batch=(IDS, IDS.clone()))
+    assert once == twice
+
+
 # -- fixtures -----------------------------------------------------------------------------------------------------
 
 
