@@ -31,3 +31,7 @@ if ! cmp -s python_frontend/requirements.txt "$stamp"; then
   .venv/bin/python -m pip install -q -r python_frontend/requirements.txt
   cp python_frontend/requirements.txt "$stamp"
 fi
+# `import hone` and `python -m hone` work in that environment.
+for packages in .venv/lib/python3.*/site-packages; do
+  echo "$PWD/python_frontend" > "$packages/hone.pth"
+done
