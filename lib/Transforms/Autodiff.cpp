@@ -109,7 +109,7 @@ static void freezeUnreached(func::FuncOp func) {
     unsigned index = arg.getArgNumber();
     if (!func.getArgAttr(index, attr::requiresGrad) || reached.contains(arg))
       continue;
-    func.emitWarning("the loss does not depend on parameter '")
+    func.emitWarning("no gradient of the loss reaches parameter '")
         << argString(func, index, attr::fqn) << "': it is not trained";
     func.removeArgAttr(index, attr::requiresGrad);
   }

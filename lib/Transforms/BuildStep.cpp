@@ -355,6 +355,15 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
   /// What the functions below rely on.
   LogicalResult verifyArguments(func::FuncOp gradient,
                                 const OptimizerSettings &settings) {
+    if (!gradient.getBody().hasOneBlock())
+      return gradient.emitError("has no body of one block");
+    unsigned trained = 0;
+    for (unsigned index = 0; index != gradient.getNumArguments(); ++index)
+      trained += bool(gradient.getArgAttr(index, attr::requiresGrad));
+    if (gradient.getNumResults() != trained + 1)
+      return gradient.emitError("returns ")
+             << gradient.getNumResults() << " results, expected the loss and "
+             << trained << " gradients";
     auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
     double wanted = microBatches == 1 ? 1.0 : 0.0;
     if (seed && (seed.getValueAsDouble() == 0.0 ||

@@ -6,9 +6,12 @@ using namespace mlir;
 using namespace hone;
 
 DenseSet<Value> hone::findTrainedValues(func::FuncOp func) {
+  auto isFloat = [](Value value) {
+    return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  };
   DenseSet<Value> trained;
   for (BlockArgument arg : func.getArguments())
-    if (func.getArgAttr(arg.getArgNumber(), attr::requiresGrad))
+    if (func.getArgAttr(arg.getArgNumber(), attr::requiresGrad) && isFloat(arg))
       trained.insert(arg);
   for (Operation &op : func.front()) {
     if (isa<StopGradientOp>(op) ||
@@ -16,7 +19,7 @@ DenseSet<Value> hone::findTrainedValues(func::FuncOp func) {
                       [&](Value v) { return trained.contains(v); }))
       continue;
     for (Value result : op.getResults())
-      if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+      if (isFloat(result))
         trained.insert(result);
   }
   return trained;

@@ -12,6 +12,8 @@ using namespace hone;
 
 /// Only ops of the dialect that may be left after autodiff.
 static LogicalResult verifyOps(func::FuncOp func, bool isEvaluate) {
+  if (!func.getBody().hasOneBlock())
+    return func.emitError("has no body of one block");
   WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
     if (op == func || isa<func::ReturnOp>(op))
       return WalkResult::advance();

@@ -36,3 +36,8 @@ func.func @forward(%x: tensor<f32> {hone.kind = "param", hone.fqn = "x", hone.re
 func.func @forward(%x: tensor<i64> {hone.kind = "input", hone.fqn = "x"}) -> (tensor<i64> {hone.kind = "loss"}) {
   return %x : tensor<i64>
 }
+
+// -----
+
+// expected-error@+1 {{is no function of one block that returns one loss}}
+func.func private @forward() -> tensor<f32>

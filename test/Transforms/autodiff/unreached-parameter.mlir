@@ -7,7 +7,7 @@
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {hone.fqn = "unused", hone.kind = "param"}
 // CHECK-SAME: -> (tensor<f32> {hone.kind = "loss"}, tensor<4xf32> {hone.fqn = "x", hone.kind = "grad"})
 
-// expected-warning@+1 {{the loss does not depend on parameter 'unused': it is not trained}}
+// expected-warning@+1 {{no gradient of the loss reaches parameter 'unused': it is not trained}}
 func.func @forward(%x: tensor<4xf32> {hone.kind = "param", hone.fqn = "x", hone.requires_grad},
     %u: tensor<4xf32> {hone.kind = "param", hone.fqn = "unused", hone.requires_grad}) -> (tensor<f32> {hone.kind = "loss"}) {
   %s = hone.stop_gradient %u : tensor<4xf32>

@@ -101,3 +101,8 @@ module {
   }
   func.func private @f(tensor<f32>) -> tensor<f32>
 }
+
+// -----
+
+// expected-error@+1 {{has no body of one block}}
+func.func private @gradient() -> (tensor<f32> {hone.kind = "loss"})

@@ -19,3 +19,15 @@ func.func @gradient(%w: tensor<f32> {hone.kind = "scalar", hone.fqn = "w"}) -> (
 func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) attributes {hone.seed = 0.25 : f64} {
   return %w : tensor<f32>
 }
+
+// -----
+
+// expected-error@+1 {{has no body of one block}}
+func.func private @gradient()
+
+// -----
+
+// expected-error@+1 {{returns 1 results, expected the loss and 1 gradients}}
+func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad}) -> (tensor<f32> {hone.kind = "loss"}) {
+  return %w : tensor<f32>
+}

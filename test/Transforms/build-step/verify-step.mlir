@@ -125,3 +125,9 @@ func.func @step() {
   func.call @f() : () -> ()
   return
 }
+
+// -----
+
+func.func private @evaluate()
+// expected-error@+1 {{has no body of one block}}
+func.func private @step()
