@@ -78,6 +78,7 @@ private:
   void placeResults(GroupOp group, int64_t position);
   void use(Value value, int64_t position);
   Value bufferFor(OpBuilder &builder, Value value);
+  Value createBuffer(OpBuilder &builder, Value value);
   MemRefType memrefOf(Value value);
 
   func::FuncOp func;
@@ -377,10 +378,17 @@ MemRefType FunctionPlanner::memrefOf(Value value) {
 /// The plan's buffer for a value: a root for the first value of a storage at a
 /// time, views of it for the rest.
 Value FunctionPlanner::bufferFor(OpBuilder &builder, Value value) {
-  Value &buffer = buffers[value];
-  if (buffer)
-    return buffer;
-  const Place &place = places[value];
+  if (Value known = buffers.lookup(value))
+    return known;
+  // Views ask for the buffers of their bases: no reference into the map may
+  // live that long.
+  Value buffer = createBuffer(builder, value);
+  buffers[value] = buffer;
+  return buffer;
+}
+
+Value FunctionPlanner::createBuffer(OpBuilder &builder, Value value) {
+  const Place place = places.lookup(value);
   const Storage &storage = storages[place.storage];
   MemRefType type = memrefOf(value);
   Operation *producer = value.getDefiningOp();
@@ -388,17 +396,14 @@ Value FunctionPlanner::bufferFor(OpBuilder &builder, Value value) {
   Location loc = value.getLoc();
   if (isView && !isa<ConcatOp>(*value.user_begin())) {
     Value base = bufferFor(builder, producer->getOperand(0));
-    buffer = builder.create<plan::ViewOp>(
-        loc, type, base,
-        place.byteOffset - places[producer->getOperand(0)].byteOffset);
-    return buffer;
+    int64_t baseOffset = places.lookup(producer->getOperand(0)).byteOffset;
+    return builder.create<plan::ViewOp>(loc, type, base,
+                                        place.byteOffset - baseOffset);
   }
   int64_t offset = storage.offset + (storage.persistent ? 0 : temporaryBase);
   bool whole = byteSize(value.getType()) == storage.bytes;
-  if (whole) {
-    buffer = builder.create<plan::BufferOp>(loc, type, offset);
-    return buffer;
-  }
+  if (whole)
+    return builder.create<plan::BufferOp>(loc, type, offset);
   // A part of a concatenation: a view of the whole.
   Value &root = roots[place.storage];
   if (!root)
@@ -408,8 +413,7 @@ Value FunctionPlanner::bufferFor(OpBuilder &builder, Value value) {
                          elementByteWidth(type.getElementType())},
                         type.getElementType()),
         offset);
-  buffer = builder.create<plan::ViewOp>(loc, type, root, place.byteOffset);
-  return buffer;
+  return builder.create<plan::ViewOp>(loc, type, root, place.byteOffset);
 }
 
 /// A launch that copies a whole tensor.
