@@ -3,7 +3,9 @@
 #include "core/Initialize.h"
 #include "core/Philox.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace honert;
 
@@ -44,6 +46,21 @@ static std::array<float, 4> drawFour(const Argument &argument,
   return values;
 }
 
+static void fill(DType dtype, char *data, int64_t count, double value) {
+  int64_t width = byteWidth(dtype);
+  if (value == 0) {
+    std::memset(data, 0, static_cast<size_t>(count * width));
+    return;
+  }
+  if (dtype == DType::f32) {
+    std::fill_n(reinterpret_cast<float *>(data), count,
+                static_cast<float>(value));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    storeElement(dtype, data + i * width, value);
+}
+
 void honert::initialize(const Argument &argument, uint64_t seed, void *data,
                         const ThreadPool &pool) {
   int64_t count = *elementCount(argument.dims);
@@ -66,8 +83,7 @@ void honert::initialize(const Argument &argument, uint64_t seed, void *data,
   constexpr int64_t grain = 4096; // a multiple of the four values of a block
   pool.run(count, grain, [&](int64_t lo, int64_t hi) {
     if (!isRandom) {
-      for (int64_t i = lo; i < hi; ++i)
-        storeElement(argument.dtype, bytes + i * width, constant);
+      fill(argument.dtype, bytes + lo * width, hi - lo, constant);
       return;
     }
     for (int64_t i = lo; i < hi; i += 4) {

@@ -278,7 +278,13 @@ static Status checkProgramHas(const std::set<std::string> &given,
   return Status();
 }
 
-static Status checkProfile(const Options &options) {
+static Status checkSteps(const std::set<std::string> &given,
+                         const Program &program, const Options &options) {
+  bool hasRate = given.count("lr") || program.numbers.count("lr") ||
+                 !program.argument(Kind::scalar, "lr");
+  if (!hasRate && options.steps > 0 && !options.info)
+    return Status::usage(
+        "--lr: not given, wanted a learning rate (the program has no default)");
   if (!options.profile.empty() && options.steps == 0)
     return Status::usage("--profile: given with --steps 0");
   if (!options.dump.empty() && options.steps == 0)
@@ -297,7 +303,7 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
     return Status();
   HONERT_TRY(checkDependencies(given, options));
   HONERT_TRY(checkProgramHas(given, program));
-  HONERT_TRY(checkProfile(options));
+  HONERT_TRY(checkSteps(given, program, options));
   if (!given.count("min-lr"))
     options.minLearningRate = options.learningRate / 10;
   bool feedsTokens = false;

@@ -260,6 +260,8 @@ Status Trainer::validate(int64_t step) {
       std::min(options.validationBatches, validationBatches.batchesPerEpoch());
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
+    if (stopSignal())
+      return Status(); // saving comes first
     named.load(i, executor.arena().at(0));
     validationBatches.load(i, executor.arena().at(0));
     HONERT_TRY(executor.run(*evaluate));
