@@ -238,7 +238,7 @@ Tensor interp::dotGeneral(const ResultSpec &result, const Tensor &lhs,
   for (int64_t batch = 0, end = left.batch.size(); batch != end; ++batch) {
     for (int64_t panel = 0; panel != rowPanels; ++panel)
       packPanel(left, batch, panel * tileRows, 0, contracted, tileRows,
-                &packedLhs[panel * contracted * tileRows]);
+                packedLhs.data() + panel * contracted * tileRows);
     llvm::parallelFor(0, columnPanels, [&](size_t columnPanel) {
       int64_t firstColumn = int64_t(columnPanel) * tileColumns;
       std::vector<double> packedRhs(std::min(depth, contracted) * tileColumns);
@@ -248,9 +248,10 @@ Tensor interp::dotGeneral(const ResultSpec &result, const Tensor &lhs,
         packPanel(right, batch, firstColumn, begin, stop, tileColumns,
                   packedRhs.data());
         for (int64_t panel = 0; panel != rowPanels; ++panel)
-          multiplyTile(&packedLhs[(panel * contracted + begin) * tileRows],
+          multiplyTile(packedLhs.data() +
+                           (panel * contracted + begin) * tileRows,
                        packedRhs.data(), stop - begin,
-                       &sums[panel * tileRows * tileColumns]);
+                       sums.data() + panel * tileRows * tileColumns);
       }
       int64_t valid = std::min(tileColumns, columns - firstColumn);
       for (int64_t row = 0; row != rows; ++row)
