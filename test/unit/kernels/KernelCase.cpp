@@ -140,6 +140,28 @@ struct Memory {
   char *data;
 };
 
+/// Elements between rows of an argument's buffer.
+int64_t pitchOf(const CaseOptions &options, unsigned argument,
+                RankedTensorType type) {
+  for (auto [pitched, elements] : options.rowPitch)
+    if (pitched == argument)
+      return elements;
+  return type.getRank() == 0 ? 1 : type.getShape().back();
+}
+
+MemRefType bufferType(RankedTensorType type, int64_t pitch) {
+  if (type.getRank() == 0 || pitch == type.getShape().back())
+    return MemRefType::get(type.getShape(), type.getElementType());
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t dim = type.getRank() - 2, next = pitch; dim >= 0; --dim) {
+    strides[dim] = next;
+    next *= type.getShape()[dim];
+  }
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides));
+}
+
 /// A module with the case, a launch of it and, after emit, its kernel.
 struct Case {
   Case(const std::string &text, const CaseOptions &options);
@@ -171,24 +193,27 @@ Case::Case(const std::string &text, const CaseOptions &options) {
   b.createBlock(&program.getBody());
   auto function = b.create<plan::FunctionOp>(loc, "step");
   b.createBlock(&function.getBody());
-  auto buffer = [&](Type type, std::optional<int64_t> at) -> Value {
-    auto shaped = cast<RankedTensorType>(type);
+  auto buffer = [&](MemRefType type, std::optional<int64_t> at) -> Value {
     if (!at) {
       at = end;
-      end += llvm::alignTo(byteSize(type), plan::alignment) + plan::alignment;
+      end += int64_t(1) << 30;
     }
-    return b.create<plan::BufferOp>(
-        loc, MemRefType::get(shaped.getShape(), shaped.getElementType()), *at);
+    return b.create<plan::BufferOp>(loc, type, *at);
   };
   SmallVector<Value> inputs, outputs;
-  for (Type type : func.getArgumentTypes())
-    inputs.push_back(buffer(type, {}));
+  for (auto [index, type] : llvm::enumerate(func.getArgumentTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    int64_t pitch = pitchOf(options, index, tensor);
+    inputs.push_back(buffer(bufferType(tensor, pitch), {}));
+  }
   for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
     std::optional<int64_t> at;
     for (auto [input, output] : options.inPlace)
       if (output == index)
         at = inputs[input].getDefiningOp<plan::BufferOp>().getOffset();
-    outputs.push_back(buffer(type, at));
+    auto tensor = cast<RankedTensorType>(type);
+    outputs.push_back(buffer(
+        MemRefType::get(tensor.getShape(), tensor.getElementType()), at));
   }
   launch = b.create<plan::LaunchOp>(loc, options.family, inputs, outputs,
                                     ValueRange());
@@ -242,6 +267,7 @@ public:
   Runner(Emitter emit, const std::string &text, const CaseOptions &options)
       : kernelCase(text, options), options(options),
         arguments(argumentsOf(kernelCase.func, options)),
+        argumentTypes(kernelCase.func.getArgumentTypes()),
         results(kernelCase.func.getResultTypes()) {
     FailureOr<Kernel> kernel = kernelCase.emit(emit);
     if (failed(kernel)) {
@@ -259,10 +285,17 @@ public:
   std::vector<std::vector<char>> run(ArrayRef<int64_t> cuts) {
     std::vector<std::unique_ptr<Memory>> memory;
     std::vector<void *> buffers;
-    for (const Tensor &argument : arguments) {
+    for (auto [index, argument] : llvm::enumerate(arguments)) {
       std::vector<char> bytes = bytesOf(argument);
-      memory.push_back(std::make_unique<Memory>(bytes.size()));
-      std::copy(bytes.begin(), bytes.end(), memory.back()->data);
+      int64_t row = argument.rank() == 0 ? 1 : argument.shape().back();
+      auto type = cast<RankedTensorType>(argumentTypes[index]);
+      int64_t pitch = pitchOf(options, index, type);
+      int64_t rows = row == 0 ? 0 : argument.size() / row;
+      int64_t width = interp::byteWidth(argument.element());
+      memory.push_back(std::make_unique<Memory>(rows * pitch * width));
+      for (int64_t i = 0; i < rows; ++i)
+        std::copy_n(bytes.data() + i * row * width, row * width,
+                    memory.back()->data + i * pitch * width);
       buffers.push_back(memory.back()->data);
     }
     for (auto [index, type] : llvm::enumerate(results)) {
@@ -287,7 +320,7 @@ public:
   Case kernelCase;
   CaseOptions options;
   interp::Tensors arguments;
-  SmallVector<Type> results;
+  SmallVector<Type> argumentTypes, results;
   int64_t items;
   std::unique_ptr<Jit> jit;
 };

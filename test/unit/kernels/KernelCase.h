@@ -34,6 +34,9 @@ struct CaseOptions {
   std::vector<std::pair<unsigned, std::vector<double>>> data = {};
   /// Random integers are in [0, bound).
   int64_t idBound = 4;
+  /// Elements from one row to the next in an argument's buffer, where there are
+  /// more than a row has: a part of wider rows. (argument, elements)
+  std::vector<std::pair<unsigned, int64_t>> rowPitch = {};
 };
 
 /// Runs the case `func.func @f(...)` and reports differences to gtest.

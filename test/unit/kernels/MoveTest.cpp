@@ -71,6 +71,22 @@ TEST(Move, Pad) {
   expectMoved("pad %x low [3] high [2] interior [0]", "70", "75");
 }
 
+TEST(Move, FromAPartOfWiderRows) {
+  for (const char *line :
+       {"transpose %x [1, 0] : tensor<5x7xf32> -> tensor<7x5xf32>",
+        "slice %x [0, 1] to [5, 4] by [1, 1] : tensor<5x7xf32> -> "
+        "tensor<5x3xf32>"}) {
+    std::string text = line, result = text.substr(text.find("-> ") + 3);
+    CaseOptions options{KernelFamily::move, 0};
+    options.rowPitch = {{0, 20}};
+    expectLikeInterpreter(emitPoint,
+                          "func.func @f(%x: tensor<5x7xf32>) -> " + result +
+                              " {\n  %y = hone." + text +
+                              "\n  return %y : " + result + "\n}",
+                          options);
+  }
+}
+
 TEST(Move, Concat) {
   for (const char *element : {"f32", "bf16", "i1"}) {
     auto expectConcat = [&](std::vector<std::string> shapes, int dim,

@@ -41,6 +41,14 @@ TEST(Rope, BothStylesAndTheirInverse) {
       }
 }
 
+TEST(Rope, ReadsAPartOfWiderRows) {
+  CaseOptions options{KernelFamily::map, 1e-6};
+  options.rowPitch = {{0, 200}};
+  for (const char *style : {"half", "interleaved"})
+    for (int64_t width : {6, 64})
+      expectLikeInterpreter(emitRope, rope(style, "f32", width), options);
+}
+
 TEST(Rope, RefusesOtherBodies) {
   EXPECT_EQ(refusalOf(emitRope, R"(
     func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
