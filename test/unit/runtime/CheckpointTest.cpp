@@ -53,32 +53,31 @@ protected:
 };
 
 TEST_F(Checkpoints, a_run_may_stop_after_any_step) {
-  for (int64_t microBatches : {1, 3})
-    for (bool shuffle : {false, true}) {
-      model.microBatches = microBatches;
-      test::Folder here;
-      Arguments order;
+  for (bool shuffle : {false, true}) {
+    model.microBatches = shuffle ? 3 : 1;
+    test::Folder here;
+    auto with = [&](const char *threads, Arguments arguments) {
+      arguments.insert(arguments.end(), {"--threads", threads});
       if (shuffle)
-        order = {"--shuffle"};
-      auto with = [&](Arguments arguments) {
-        arguments.insert(arguments.end(), order.begin(), order.end());
-        return good(arguments);
-      };
-      with({"--steps", "12", "--save", here / "whole", "--log", here / "log"});
-      for (int stop = 1; stop < 12; ++stop) {
-        test::Folder parts;
-        std::string at = std::to_string(stop);
-        with({"--steps", at, "--checkpoint-dir", parts / "c", "--log",
-              parts / "log"});
-        Outcome rest =
-            with({"--steps", "12", "--checkpoint-dir", parts / "c", "--resume",
-                  "--save", parts / "w", "--log", parts / "log"});
-        EXPECT_NE(rest.out.find("resume: after step " + at + " from"),
-                  std::string::npos);
-        EXPECT_EQ(test::readFile(parts / "w"), test::readFile(here / "whole"));
-        EXPECT_EQ(figures(parts / "log"), figures(here / "log")) << stop;
-      }
+        arguments.push_back("--shuffle");
+      return good(arguments);
+    };
+    with("2",
+         {"--steps", "12", "--save", here / "whole", "--log", here / "log"});
+    for (int stop = 1; stop < 12; ++stop) {
+      test::Folder parts;
+      std::string at = std::to_string(stop);
+      with("1", {"--steps", at, "--checkpoint-dir", parts / "c", "--log",
+                 parts / "log"});
+      Outcome rest = with("1", {"--steps", "12", "--checkpoint-dir",
+                                parts / "c", "--resume", "--save", parts / "w",
+                                "--log", parts / "log"});
+      EXPECT_NE(rest.out.find("resume: after step " + at + " from"),
+                std::string::npos);
+      EXPECT_EQ(test::readFile(parts / "w"), test::readFile(here / "whole"));
+      EXPECT_EQ(figures(parts / "log"), figures(here / "log")) << stop;
     }
+  }
 }
 
 TEST_F(Checkpoints, the_newest_two_are_kept) {

@@ -304,7 +304,7 @@ TEST(Matmul, repeated_runs_are_equal) {
   Product product(c);
   product.run();
   std::vector<float> first = product.memory();
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 60; ++i) {
     product.run();
     ASSERT_EQ(product.memory(), first) << "run " << i;
   }
