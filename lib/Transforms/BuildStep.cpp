@@ -1,5 +1,6 @@
 //===- BuildStep.cpp - From @gradient to the training step ----------------===//
 
+#include "GradientContract.h"
 #include "OptimizerSettings.h"
 #include "hone/Transforms/Passes.h"
 
@@ -355,15 +356,8 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
   /// What the functions below rely on.
   LogicalResult verifyArguments(func::FuncOp gradient,
                                 const OptimizerSettings &settings) {
-    if (!gradient.getBody().hasOneBlock())
-      return gradient.emitError("has no body of one block");
-    unsigned trained = 0;
-    for (unsigned index = 0; index != gradient.getNumArguments(); ++index)
-      trained += bool(gradient.getArgAttr(index, attr::requiresGrad));
-    if (gradient.getNumResults() != trained + 1)
-      return gradient.emitError("returns ")
-             << gradient.getNumResults() << " results, expected the loss and "
-             << trained << " gradients";
+    if (failed(checkGradientContract(gradient)))
+      return failure();
     auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
     double wanted = microBatches == 1 ? 1.0 : 0.0;
     if (seed && (seed.getValueAsDouble() == 0.0 ||
@@ -378,6 +372,8 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
         return gradient.emitError("argument ")
                << index << " has kind '" << kind
                << "', expected param, buffer, input or rng";
+      if (argString(gradient, index, attr::fqn).empty())
+        return gradient.emitError("argument ") << index << " has no name";
       auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
       if (group && group.getInt() >= int64_t(settings.groups.size()) &&
           gradient.getArgAttr(index, attr::requiresGrad))

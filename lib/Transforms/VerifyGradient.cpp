@@ -1,5 +1,6 @@
 //===- VerifyGradient.cpp - Border check after autodiff -------------------===//
 
+#include "GradientContract.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -12,8 +13,6 @@ using namespace hone;
 
 /// Only ops of the dialect that may be left after autodiff.
 static LogicalResult verifyOps(func::FuncOp func, bool isEvaluate) {
-  if (!func.getBody().hasOneBlock())
-    return func.emitError("has no body of one block");
   WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
     if (op == func || isa<func::ReturnOp>(op))
       return WalkResult::advance();
@@ -32,11 +31,18 @@ static LogicalResult verifyOps(func::FuncOp func, bool isEvaluate) {
   return failure(walk.wasInterrupted());
 }
 
+/// A body, and a floating-point loss first.
 static LogicalResult verifyLoss(func::FuncOp func) {
-  if (func.getNumResults() > 0 &&
-      resultString(func, 0, attr::kind) == kind::loss)
-    return success();
-  return func.emitError("does not return the loss first");
+  if (!func.getBody().hasOneBlock())
+    return func.emitError("has no body of one block");
+  if (func.getNumResults() == 0 ||
+      resultString(func, 0, attr::kind) != kind::loss)
+    return func.emitError("does not return the loss first");
+  auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[0]);
+  if (!type || !isa<FloatType>(type.getElementType()))
+    return func.emitError("returns a loss of type ")
+           << func.getResultTypes()[0] << ", expected a floating-point tensor";
+  return success();
 }
 
 /// Results after the loss are the gradients of the wanted arguments, in order.
@@ -46,6 +52,11 @@ static LogicalResult verifyGradients(func::FuncOp func) {
     if (!func.getArgAttr(index, attr::requiresGrad))
       continue;
     StringRef name = argString(func, index, attr::fqn);
+    auto type = dyn_cast<RankedTensorType>(func.getArgumentTypes()[index]);
+    if (!type || !isa<FloatType>(type.getElementType()))
+      return func.emitError("argument '")
+             << name << "' requires a gradient, but has type "
+             << func.getArgumentTypes()[index];
     if (result == func.getNumResults())
       return func.emitError("returns no gradient of '")
              << name << "', expected one per argument that requires one";
@@ -69,6 +80,11 @@ static LogicalResult verifyGradients(func::FuncOp func) {
   return success();
 }
 
+LogicalResult hone::checkGradientContract(func::FuncOp func) {
+  return success(succeeded(verifyLoss(func)) &&
+                 succeeded(verifyGradients(func)));
+}
+
 namespace {
 struct VerifyGradient : hone::impl::VerifyGradientBase<VerifyGradient> {
   void runOnOperation() override {
@@ -80,8 +96,8 @@ struct VerifyGradient : hone::impl::VerifyGradientBase<VerifyGradient> {
         return signalPassFailure();
       }
       bool isEvaluate = name == "evaluate";
-      if (failed(verifyOps(func, isEvaluate)) || failed(verifyLoss(func)) ||
-          (!isEvaluate && failed(verifyGradients(func))))
+      if (failed(isEvaluate ? verifyLoss(func) : checkGradientContract(func)) ||
+          failed(verifyOps(func, isEvaluate)))
         return signalPassFailure();
     }
   }

@@ -23,11 +23,32 @@ func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (t
 // -----
 
 // expected-error@+1 {{has no body of one block}}
-func.func private @gradient()
+func.func private @gradient() -> (tensor<f32> {hone.kind = "loss"})
 
 // -----
 
-// expected-error@+1 {{returns 1 results, expected the loss and 1 gradients}}
+// expected-error@+1 {{returns no gradient of 'w', expected one per argument that requires one}}
 func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad}) -> (tensor<f32> {hone.kind = "loss"}) {
   return %w : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{argument 0 has no name}}
+func.func @gradient(%w: tensor<f32> {hone.kind = "param"}) -> (tensor<f32> {hone.kind = "loss"}) {
+  return %w : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{argument 'w' requires a gradient, but has type 'i32'}}
+func.func @gradient(%w: i32 {hone.kind = "param", hone.fqn = "w", hone.requires_grad}, %x: tensor<f32>) -> (tensor<f32> {hone.kind = "loss"}) {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{returns a loss of type 'i32', expected a floating-point tensor}}
+func.func @gradient(%w: i32 {hone.kind = "param", hone.fqn = "w"}) -> (i32 {hone.kind = "loss"}) {
+  return %w : i32
 }
