@@ -179,10 +179,6 @@ static const std::vector<OptionRow> &getRows() {
          options.dryRun = true;
          return Error::success();
        }},
-      {"--threads", "N", "threads of the compiler",
-       [](StringRef value, Options &options) -> Error {
-         return readInteger(value, 1, 1024, options.threads);
-       }},
       {"--time-phases", "", "print the milliseconds of each phase",
        [](StringRef, Options &options) -> Error {
          options.timePhases = true;

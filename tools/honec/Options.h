@@ -20,7 +20,6 @@ struct Options {
   std::string report; ///< directory, "": none
   Emit emit = Emit::Executable;
   hone::StepOptions step;
-  int64_t threads = 0; ///< of the compiler; 0: those of the machine
   bool dryRun = false;
   bool timePhases = false;
 };
