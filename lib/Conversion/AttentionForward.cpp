@@ -33,6 +33,7 @@ public:
 
 private:
   void emitItem(Value item, int64_t queryBlocks);
+  Value queryBlock(Value index, int64_t queryBlocks);
   void softmax(const Tile &tile);
   void finish(const Tile &tile);
 
@@ -50,13 +51,26 @@ void ForwardEmitter::emit() {
     loop(op.lo, op.hi, 1, [&](Value item) { emitItem(item, queryBlocks); });
 }
 
+/// Later blocks see more keys when causal: the order 0, n-1, 1, n-2, ... gives
+/// every range of items about the same work.
+Value ForwardEmitter::queryBlock(Value index, int64_t queryBlocks) {
+  if (!op.causal || queryBlocks <= 2)
+    return index;
+  Value half = div(index, 2);
+  Value isEven = create<arith::CmpIOp>(arith::CmpIPredicate::eq, rem(index, 2),
+                                       constant(0));
+  return create<arith::SelectOp>(isEven, half,
+                                 sub(constant(queryBlocks - 1), half));
+}
+
 void ForwardEmitter::emitItem(Value item, int64_t queryBlocks) {
   Value headItem = div(item, queryBlocks);
   Tile tile;
   tile.batch = div(headItem, op.heads);
   tile.head = rem(headItem, op.heads);
   tile.group = div(tile.head, op.heads / op.groups);
-  tile.firstQuery = mul(rem(item, queryBlocks), sizes.queries);
+  tile.firstQuery =
+      mul(queryBlock(rem(item, queryBlocks), queryBlocks), sizes.queries);
   tile.queries = blockQueries(tile.firstQuery);
 
   packTransposed(query,

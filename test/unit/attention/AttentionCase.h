@@ -62,7 +62,8 @@ struct Tensor {
 /// Operands, results and compiled kernels of one attention and its gradient.
 class AttentionCase {
 public:
-  explicit AttentionCase(const Shape &shape, unsigned seed = 1);
+  explicit AttentionCase(const Shape &shape,
+                         const std::string &arch = "native");
 
   /// Run work items [lo, hi) of [0, items).
   void forward(int64_t lo, int64_t hi);

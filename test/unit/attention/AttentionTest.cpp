@@ -2,11 +2,13 @@
 
 #include "AttentionCase.h"
 
+#include "llvm/TargetParser/Host.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 using namespace hone::test;
 
@@ -267,6 +269,51 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Attention, testing::ValuesIn(shapes),
                          [](const testing::TestParamInfo<Shape> &info) {
                            return describe(info.param);
                          });
+
+/// Results and gradients of everything, forward and backward.
+std::vector<float> allResults(AttentionCase &c) {
+  c.forward(0, c.forwardItems);
+  c.backward(0, c.backwardItems);
+  return contents({&c.result, &c.lse, &c.queryGrad, &c.keyGrad, &c.valueGrad});
+}
+
+// The order of every sum is written in the kernel, so the width of a machine's
+// vectors does not show.
+TEST(AttentionArchitectures, AreBitwiseEqual) {
+  if (!llvm::sys::getHostCPUFeatures().lookup("avx2"))
+    GTEST_SKIP() << "this machine lacks AVX2";
+  const Shape shapes[] = {
+      {1, 100, 100, 2, 1, 40, 24, true, Mask::PerHead, 0.2},
+      {1, 128, 128, 1, 1, 64, 64, true},
+  };
+  for (const Shape &shape : shapes) {
+    AttentionCase native(shape), portable(shape, "x86-64-v3");
+    std::vector<float> expected = allResults(native),
+                       actual = allResults(portable);
+    EXPECT_EQ(0, std::memcmp(expected.data(), actual.data(),
+                             expected.size() * sizeof(float)));
+  }
+}
+
+TEST(AttentionThreads, DoNotChangeABit) {
+  AttentionCase c({2, 200, 200, 3, 3, 32, 32, true, Mask::None, 0.1});
+  std::vector<float> expected = allResults(c);
+  auto onTwoThreads = [](int64_t items, auto run) {
+    std::thread other([&] { run(items / 3, items); });
+    run(0, items / 3);
+    other.join();
+  };
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    onTwoThreads(c.forwardItems,
+                 [&](int64_t lo, int64_t hi) { c.forward(lo, hi); });
+    onTwoThreads(c.backwardItems,
+                 [&](int64_t lo, int64_t hi) { c.backward(lo, hi); });
+    std::vector<float> actual =
+        contents({&c.result, &c.lse, &c.queryGrad, &c.keyGrad, &c.valueGrad});
+    ASSERT_EQ(0, std::memcmp(expected.data(), actual.data(),
+                             expected.size() * sizeof(float)));
+  }
+}
 
 TEST(AttentionWithoutKeys, IsZero) {
   AttentionCase c({1, 20, 0, 2, 2, 8, 8, false});

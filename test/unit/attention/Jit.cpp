@@ -36,12 +36,12 @@ std::unique_ptr<MLIRContext> hone::test::makeContext() {
   return context;
 }
 
-Jit::Jit(ModuleOp module) {
+Jit::Jit(ModuleOp module, const std::string &arch) {
   PassManager manager(module.getContext());
   buildLLVMPhase(manager);
   if (failed(manager.run(module)))
     fail("a kernel does not lower to LLVM");
-  CpuTarget cpu = take(selectCpu("native"));
+  CpuTarget cpu = take(selectCpu(arch));
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code =

@@ -23,8 +23,9 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 /// Host code of a module of kernels.
 class Jit {
 public:
-  /// Lowers `module` in place and compiles it; ends the process on failure.
-  explicit Jit(mlir::ModuleOp module);
+  /// Lowers `module` in place and compiles it for the CPU called `arch`; ends
+  /// the process on failure.
+  explicit Jit(mlir::ModuleOp module, const std::string &arch = "native");
   ~Jit();
   /// Calls `name(buffers..., lo, hi)`.
   void call(const std::string &name, const std::vector<void *> &buffers,
