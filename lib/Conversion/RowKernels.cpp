@@ -1,123 +1,17 @@
 //===- RowKernels.cpp - Kernels for maps and row reductions ---------------===//
-//
-// A row is visited in sweeps: a sweep can use every row reduction of the
-// sweeps before it, and the last one writes all results, so that a result may
-// lie on an operand. Values are recomputed in each sweep that needs them; the
-// row is in cache after the first. Sums use four accumulators per lane, one
-// tree and one reassociated lane sum, whatever the target (docs/design.md).
-//
-//===----------------------------------------------------------------------===//
 
 #include "hone/Conversion/RowKernels.h"
 
+#include "RowKernelEmitter.h"
+
 #include "PointOps.h"
-#include "hone/Analysis/RowSpace.h"
 #include "hone/Conversion/Philox.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace hone;
-
-static constexpr int64_t lanes = kernelLanes;
-static constexpr int64_t unroll = 4;
-
-namespace {
-
-/// Where the code being emitted stands.
-struct Point {
-  Value row;           // index; the only row of a flat map is null
-  Value col;           // index of the first lane
-  Value mask;          // lanes inside the row, null when all are
-  DenseMap<Value, Value> cache; // vectors made at this point
-};
-
-class RowKernelEmitter {
-public:
-  RowKernelEmitter(OpBuilder &builder, plan::LaunchOp launch)
-      : builder(builder), launch(launch), loc(launch.getLoc()) {}
-
-  LogicalResult prepare(StringRef name);
-  Kernel emitMain();
-  Kernel emitSums();
-
-private:
-  // Types and constants.
-  Value index(int64_t value) {
-    return builder.create<arith::ConstantIndexOp>(loc, value);
-  }
-  Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
-  VectorType vectorOf(Type element) { return VectorType::get(lanes, element); }
-  Value add(Value a, int64_t b) {
-    return b == 0 ? a : builder.create<arith::AddIOp>(loc, a, index(b));
-  }
-  Value broadcast(Value scalar) {
-    return builder.create<vector::BroadcastOp>(
-        loc, vectorOf(scalar.getType()), scalar);
-  }
-
-  // Memory.
-  Value bufferOf(Value value) { return buffers.lookup(value); }
-  Value loadVector(Value value, Point &at, Value offset);
-  Value loadScalar(Value value, Value offset);
-  void storeVector(Value data, Value buffer, Value offset, Value mask);
-  void storeScalar(Value data, Value buffer, Value offset);
-  Value flatIndex(Value row, Value col);
-
-  // Values.
-  Role role(Value value) { return space->role(value); }
-  bool isSplat(Value value);
-  Value splatVector(Value value);
-  Value splatScalar(Value value);
-  Value vectorAt(Value value, Point &at);
-  Value computeVector(Operation *op, Point &at);
-  Value iotaVector(IotaOp op, Point &at);
-  Value rowValue(Value value, Value row);
-  Value computeScalar(Operation *op, Value row);
-  Value iotaScalar(IotaOp op, Value row);
-  Value dimIndex(RankedTensorType type, int64_t dim, Value row);
-
-  // Sweeps.
-  int64_t level(Value value);
-  void makeRowValues(Value row, int64_t sweep);
-  void emitColumns(ArrayRef<Value> inits,
-                   function_ref<SmallVector<Value>(Point &, ValueRange,
-                                                   int64_t)> body,
-                   Value row, SmallVectorImpl<Value> &results);
-  void emitReductions(ArrayRef<ReduceOp> reductions, Value row);
-  void emitOutputs(Value row, Value chunk, SmallVectorImpl<Value> &totals);
-  void emitRow(Value row, Value chunk, SmallVectorImpl<Value> &totals);
-  Kernel emitFlat();
-  Kernel emitRows();
-  Kernel emitChunks();
-  Value identity(ReduceOp op);
-
-  struct Sum {
-    ReduceOp op;
-    Value output, scratch; // buffers
-  };
-
-  OpBuilder &builder;
-  plan::LaunchOp launch;
-  Location loc;
-  std::optional<RowSpace> space;
-  func::FuncOp func;
-  Value lo, hi;
-  DenseMap<Value, Value> buffers;   // block argument -> memref
-  SmallVector<std::pair<Value, Value>> outputs; // yielded value, memref
-  SmallVector<Sum> columnSums, totalSums;
-  DenseMap<Value, int64_t> levels;
-  DenseMap<Value, Value> scalars;   // made outside of the row loop
-  DenseMap<Value, Value> rowCache;  // made in the current row
-  DenseMap<Value, Value> keys;      // Philox keys
-  bool hasScalarOutput = false;
-};
-
-} // namespace
 
 LogicalResult RowKernelEmitter::prepare(StringRef name) {
   Block &body = launch.getBodyBlock();
@@ -141,8 +35,8 @@ LogicalResult RowKernelEmitter::prepare(StringRef name) {
     flat(buffer);
   types.push_back(builder.getIndexType());
   types.push_back(builder.getIndexType());
-  func = builder.create<func::FuncOp>(
-      loc, name, builder.getFunctionType(types, {}));
+  func = builder.create<func::FuncOp>(loc, name,
+                                      builder.getFunctionType(types, {}));
   Block *entry = func.addEntryBlock();
   unsigned next = 0;
   for (BlockArgument argument : body.getArguments())
@@ -164,229 +58,6 @@ LogicalResult RowKernelEmitter::prepare(StringRef name) {
   hi = entry->getArgument(types.size() - 1);
   builder.setInsertionPointToStart(entry);
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-Value RowKernelEmitter::loadVector(Value value, Point &at, Value offset) {
-  Value buffer = bufferOf(value);
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  VectorType type = vectorOf(element);
-  Value loaded;
-  if (at.mask) {
-    Value zero = builder.create<arith::ConstantOp>(loc,
-                                                   builder.getZeroAttr(type));
-    loaded = builder.create<vector::MaskedLoadOp>(loc, type, buffer, offset,
-                                                  at.mask, zero);
-  } else {
-    loaded = builder.create<vector::LoadOp>(loc, type, buffer, offset);
-  }
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
-}
-
-Value RowKernelEmitter::loadScalar(Value value, Value offset) {
-  Value loaded =
-      builder.create<memref::LoadOp>(loc, bufferOf(value), offset);
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
-}
-
-void RowKernelEmitter::storeVector(Value data, Value buffer, Value offset,
-                                   Value mask) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  data = pointops::toMemory(builder, loc, data, element);
-  if (mask)
-    builder.create<vector::MaskedStoreOp>(loc, buffer, offset, mask, data);
-  else
-    builder.create<vector::StoreOp>(loc, data, buffer, offset);
-}
-
-void RowKernelEmitter::storeScalar(Value data, Value buffer, Value offset) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  data = pointops::toMemory(builder, loc, data, element);
-  builder.create<memref::StoreOp>(loc, data, buffer, offset);
-}
-
-Value RowKernelEmitter::flatIndex(Value row, Value col) {
-  if (!row)
-    return col;
-  Value start =
-      builder.create<arith::MulIOp>(loc, row, index(space->cols()));
-  return builder.create<arith::AddIOp>(loc, start, col);
-}
-
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-bool RowKernelEmitter::isSplat(Value value) {
-  return value.getDefiningOp<ConstantOp>() != nullptr;
-}
-
-Value RowKernelEmitter::splatScalar(Value value) {
-  auto dense =
-      cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue());
-  return pointops::constant(builder, loc,
-                            cast<TypedAttr>(dense.getSplatValue<Attribute>()));
-}
-
-Value RowKernelEmitter::splatVector(Value value) {
-  return broadcast(splatScalar(value));
-}
-
-/// Index along dimension `dim` of a tensor whose rows are its leading
-/// dimensions.
-Value RowKernelEmitter::dimIndex(RankedTensorType type, int64_t dim,
-                                 Value row) {
-  int64_t inner = 1;
-  for (int64_t size : type.getShape().slice(dim + 1).drop_back())
-    inner *= size;
-  Value value = row;
-  if (inner != 1)
-    value = builder.create<arith::DivUIOp>(loc, value, index(inner));
-  return builder.create<arith::RemUIOp>(loc, value,
-                                        index(type.getDimSize(dim)));
-}
-
-static Value indexToElement(OpBuilder &builder, Location loc, Value value,
-                            Type element) {
-  Value integer =
-      builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), value);
-  return pointops::cast(builder, loc, integer, element);
-}
-
-Value RowKernelEmitter::iotaVector(IotaOp op, Point &at) {
-  auto type = cast<RankedTensorType>(op.getType());
-  Type element = type.getElementType();
-  bool last = int64_t(op.getDim()) == type.getRank() - 1;
-  if (!last)
-    return broadcast(indexToElement(
-        builder, loc, dimIndex(type, op.getDim(), at.row), element));
-  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
-  VectorType i64 = vectorOf(builder.getI64Type());
-  Value step = builder.create<arith::ConstantOp>(
-      loc, DenseElementsAttr::get(i64, ArrayRef<int64_t>(steps)));
-  Value first = builder.create<arith::IndexCastOp>(loc, builder.getI64Type(),
-                                                   at.col);
-  Value counter = builder.create<arith::AddIOp>(loc, broadcast(first), step);
-  return pointops::cast(builder, loc, counter, element);
-}
-
-Value RowKernelEmitter::vectorAt(Value value, Point &at) {
-  if (isSplat(value))
-    return splatVector(value);
-  if (Value known = at.cache.lookup(value))
-    return known;
-  Value result;
-  Role own = role(value);
-  if (own == Role::Row || own == Role::Scalar) {
-    result = broadcast(rowValue(value, at.row));
-  } else if (isa<BlockArgument>(value)) {
-    Value offset;
-    if (own == Role::Full) {
-      offset = flatIndex(at.row, at.col);
-    } else if (own == Role::Col) {
-      offset = at.col;
-    } else { // Cyclic
-      Value row = builder.create<arith::RemUIOp>(loc, at.row,
-                                                 index(space->period(value)));
-      offset = flatIndex(row, at.col);
-    }
-    result = loadVector(value, at, offset);
-  } else {
-    result = computeVector(value.getDefiningOp(), at);
-  }
-  at.cache[value] = result;
-  return result;
-}
-
-/// `a * b` of a sum that nothing else reads, for a fused multiply-add.
-static MulOp productOf(Value value) {
-  auto product = value.getDefiningOp<MulOp>();
-  return product && product->hasOneUse() &&
-                 isa<FloatType>(getElementTypeOrSelf(value.getType()))
-             ? product
-             : MulOp();
-}
-
-Value RowKernelEmitter::computeVector(Operation *op, Point &at) {
-  if (auto iota = dyn_cast<IotaOp>(op))
-    return iotaVector(iota, at);
-  if (isa<BroadcastOp, ReshapeOp>(op))
-    return vectorAt(op->getOperand(0), at);
-  if (auto dropout = dyn_cast<DropoutOp>(op)) {
-    SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
-    Value step = builder.create<arith::ConstantOp>(
-        loc, DenseElementsAttr::get(vectorOf(builder.getI64Type()),
-                                    ArrayRef<int64_t>(steps)));
-    Value first = builder.create<arith::IndexCastOp>(
-        loc, builder.getI64Type(), flatIndex(at.row, at.col));
-    Value element =
-        builder.create<arith::AddIOp>(loc, broadcast(first), step);
-    Value salt = builder.create<arith::ConstantOp>(
-        loc, builder.getI64IntegerAttr(dropout.getSalt()));
-    Value word = emitPhiloxWord(builder, loc, element, salt,
-                                keys.lookup(dropout.getRng()));
-    return emitDropout(builder, loc, vectorAt(dropout.getInput(), at), word,
-                       dropout.getP().convertToDouble());
-  }
-  if (auto sum = dyn_cast<AddOp>(op)) {
-    for (auto [factor, addend] : {std::make_pair(sum.getLhs(), sum.getRhs()),
-                                  std::make_pair(sum.getRhs(), sum.getLhs())})
-      if (MulOp product = productOf(factor);
-          product && role(product.getResult()) != Role::Row &&
-          role(product.getResult()) != Role::Scalar) {
-        Value a = vectorAt(product.getLhs(), at);
-        Value b = vectorAt(product.getRhs(), at);
-        return builder.create<math::FmaOp>(loc, a, b, vectorAt(addend, at));
-      }
-  }
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(vectorAt(operand, at));
-  return pointops::compute(builder, loc, op, operands);
-}
-
-Value RowKernelEmitter::iotaScalar(IotaOp op, Value row) {
-  // A value per row has the rows as its dimensions.
-  auto type = cast<RankedTensorType>(op.getType());
-  int64_t inner = 1;
-  for (int64_t size : type.getShape().drop_front(op.getDim() + 1))
-    inner *= size;
-  Value value = builder.create<arith::DivUIOp>(loc, row, index(inner));
-  value = builder.create<arith::RemUIOp>(
-      loc, value, index(type.getDimSize(op.getDim())));
-  return indexToElement(builder, loc, value, type.getElementType());
-}
-
-/// A value of role Row (at `row`) or Scalar.
-Value RowKernelEmitter::rowValue(Value value, Value row) {
-  if (isSplat(value))
-    return splatScalar(value);
-  bool single = role(value) == Role::Scalar;
-  DenseMap<Value, Value> &cache = single ? scalars : rowCache;
-  if (Value known = cache.lookup(value))
-    return known;
-  Value result;
-  if (isa<BlockArgument>(value))
-    result = loadScalar(value, single ? index(0) : row);
-  else
-    result = computeScalar(value.getDefiningOp(), row);
-  cache[value] = result;
-  return result;
-}
-
-Value RowKernelEmitter::computeScalar(Operation *op, Value row) {
-  if (auto iota = dyn_cast<IotaOp>(op))
-    return iotaScalar(iota, row);
-  if (isa<BroadcastOp, ReshapeOp>(op))
-    return rowValue(op->getOperand(0), row);
-  assert(!isa<ReduceOp>(op) && "reductions are made by their sweep");
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(rowValue(operand, row));
-  return pointops::compute(builder, loc, op, operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -448,11 +119,7 @@ void RowKernelEmitter::emitColumns(
     Point at;
     at.row = row;
     at.col = index(full);
-    SmallVector<bool> bits(lanes, false);
-    std::fill(bits.begin(), bits.begin() + (cols - full), true);
-    at.mask = builder.create<arith::ConstantOp>(
-        loc, DenseElementsAttr::get(vectorOf(builder.getI1Type()),
-                                    ArrayRef<bool>(bits)));
+    at.mask = maskOfFirst(cols - full);
     carried = body(at, carried, 0);
   }
   results.assign(carried.begin(), carried.end());
@@ -471,6 +138,83 @@ void RowKernelEmitter::makeRowValues(Value row, int64_t sweep) {
     llvm::for_each(op.getResults(), make);
 }
 
+/// Whether making a value again costs more than reading it from the stack.
+static bool isCostly(Operation *op) {
+  return isa<DropoutOp, GeluOp, GeluBwdOp, ExpOp, LogOp, TanhOp, ErfOp,
+             LogisticOp, SinOp, CosOp, PowOp>(op);
+}
+
+/// The costly Full values that making `value` makes.
+void RowKernelEmitter::collectCostly(Value value,
+                                     llvm::SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isSplat(value) || role(value) != Role::Full)
+    return;
+  if (isCostly(op) && !seen.insert(op).second)
+    return;
+  for (Value operand : op->getOperands())
+    collectCostly(operand, seen);
+}
+
+/// Gives a stack row to each costly value that more than one sweep reads.
+void RowKernelEmitter::planRowCache() {
+  // Above this, the rows would push what they save out of the cache.
+  constexpr int64_t maxCols = 8192, maxRows = 4;
+  int64_t cols = llvm::alignTo(space->cols(), lanes);
+  if (cols > maxCols)
+    return;
+  DenseMap<int64_t, llvm::SmallPtrSet<Operation *, 4>> sweeps;
+  int64_t last = 0;
+  for (auto reduce : launch.getBodyBlock().getOps<ReduceOp>())
+    if (role(reduce.getResult()) == Role::Row) {
+      int64_t sweep = level(reduce.getOperand());
+      collectCostly(reduce.getOperand(), sweeps[sweep]);
+      last = std::max(last, sweep + 1);
+    }
+  for (Value yielded : launch.getBodyBlock().getTerminator()->getOperands()) {
+    Value value = yielded;
+    if (auto reduce = value.getDefiningOp<ReduceOp>())
+      value = reduce.getOperand();
+    collectCostly(value, sweeps[last]);
+  }
+  DenseMap<Operation *, int64_t> readers;
+  for (auto &[sweep, costly] : sweeps)
+    for (Operation *op : costly)
+      ++readers[op];
+  // In program order: the order of a map is not that of the program.
+  for (Operation &op : launch.getBodyBlock()) {
+    if (readers.lookup(&op) < 2 || int64_t(cachedRows.size()) == maxRows)
+      continue;
+    Type element = pointops::computeType(elementOf(op.getResult(0)));
+    auto memory = builder.create<memref::AllocaOp>(
+        loc, MemRefType::get({cols}, element),
+        builder.getI64IntegerAttr(plan::alignment));
+    cachedRows[op.getResult(0)] = {memory};
+  }
+}
+
+void RowKernelEmitter::endSweep() {
+  for (auto &entry : cachedRows)
+    entry.second.filled |= entry.second.made;
+}
+
+/// Asks for the same columns of the next row, so that its first sweep finds
+/// them: rows of one kernel follow each other in memory.
+void RowKernelEmitter::prefetchNextRow(Point &at) {
+  constexpr int64_t cacheBytes = 1 << 20;
+  int64_t bytes = space->rows() * space->cols() * int64_t(sizeof(float));
+  if (!at.row || bytes <= cacheBytes || space->cols() % lanes != 0)
+    return;
+  Value next = builder.create<arith::AddIOp>(loc, flatIndex(at.row, at.col),
+                                             index(space->cols()));
+  for (BlockArgument argument : launch.getBodyBlock().getArguments())
+    if (role(argument) == Role::Full && !argument.use_empty())
+      builder.create<memref::PrefetchOp>(loc, bufferOf(argument), next,
+                                         /*isWrite=*/false,
+                                         /*localityHint=*/3,
+                                         /*isDataCache=*/true);
+}
+
 /// One sweep that makes several row reductions of the same level.
 void RowKernelEmitter::emitReductions(ArrayRef<ReduceOp> reductions,
                                       Value row) {
@@ -486,8 +230,8 @@ void RowKernelEmitter::emitReductions(ArrayRef<ReduceOp> reductions,
           ReduceOp reduce = reductions[position];
           Value data = vectorAt(reduce.getOperand(), at);
           if (at.mask)
-            data = builder.create<arith::SelectOp>(
-                loc, at.mask, data, broadcast(identity(reduce)));
+            data = builder.create<arith::SelectOp>(loc, at.mask, data,
+                                                   broadcast(identity(reduce)));
           Value &accumulator = next[position * unroll + slot];
           accumulator = pointops::combine(builder, loc, reduce.getKind(),
                                           accumulator, data);
@@ -538,13 +282,15 @@ void RowKernelEmitter::emitOutputs(Value row, Value chunk,
             ReduceOp op = totalSums[position].op;
             Value term = vectorAt(op.getOperand(), at);
             if (at.mask)
-              term = builder.create<arith::SelectOp>(
-                  loc, at.mask, term, broadcast(identity(op)));
+              term = builder.create<arith::SelectOp>(loc, at.mask, term,
+                                                     broadcast(identity(op)));
             Value &accumulator = next[number * unroll + slot];
             accumulator = pointops::combine(builder, loc, op.getKind(),
                                             accumulator, term);
           }
           Value offset = flatIndex(at.row, at.col);
+          if (!levels.empty() && !at.mask)
+            prefetchNextRow(at);
           for (auto [pair, vector] : llvm::zip(full, data))
             storeVector(vector, pair.second, offset, at.mask);
           for (Sum &sum : columnSums) {
@@ -566,16 +312,16 @@ void RowKernelEmitter::emitOutputs(Value row, Value chunk,
       };
       Value total =
           combine(combine(slots[0], slots[1]), combine(slots[2], slots[3]));
-      totals[position] = combine(
-          totals[position],
-          pointops::reduceLanes(builder, loc, op.getKind(), total));
+      totals[position] =
+          combine(totals[position],
+                  pointops::reduceLanes(builder, loc, op.getKind(), total));
     }
   }
   for (auto [position, sum] : llvm::enumerate(totalSums))
     if (role(sum.op.getOperand()) == Role::Row)
-      totals[position] = pointops::combine(
-          builder, loc, sum.op.getKind(), totals[position],
-          rowValue(sum.op.getOperand(), row));
+      totals[position] =
+          pointops::combine(builder, loc, sum.op.getKind(), totals[position],
+                            rowValue(sum.op.getOperand(), row));
   for (auto [value, buffer] : outputs)
     if (!isSplat(value) && role(value) == Role::Row)
       storeScalar(rowValue(value, row), buffer, row);
@@ -584,6 +330,8 @@ void RowKernelEmitter::emitOutputs(Value row, Value chunk,
 void RowKernelEmitter::emitRow(Value row, Value chunk,
                                SmallVectorImpl<Value> &totals) {
   rowCache.clear();
+  for (auto &entry : cachedRows)
+    entry.second.made = entry.second.filled = false;
   int64_t last = 0;
   SmallVector<SmallVector<ReduceOp>> sweeps;
   for (auto reduce : launch.getBodyBlock().getOps<ReduceOp>()) {
@@ -599,6 +347,7 @@ void RowKernelEmitter::emitRow(Value row, Value chunk,
     makeRowValues(row, sweep);
     if (!reductions.empty())
       emitReductions(reductions, row);
+    endSweep();
   }
   makeRowValues(row, last);
   emitOutputs(row, chunk, totals);
@@ -610,8 +359,7 @@ void RowKernelEmitter::emitRow(Value row, Value chunk,
 
 /// Items too small to be worth a thread share one: about 8k elements.
 static int64_t grainFor(int64_t elementsPerItem) {
-  return std::max<int64_t>(
-      1, 8192 / std::max<int64_t>(1, elementsPerItem));
+  return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, elementsPerItem));
 }
 
 /// A map in which every value is Full or one scalar: blocks of 64 elements,
@@ -643,18 +391,14 @@ Kernel RowKernelEmitter::emitFlat() {
       });
   if (whole != items) {
     // The rest, in the range that holds the last item.
-    Value isLast = builder.create<arith::CmpIOp>(
-        loc, arith::CmpIPredicate::eq, hi, index(items));
+    Value isLast = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                 hi, index(items));
     builder.create<scf::IfOp>(loc, isLast, [&](OpBuilder &, Location) {
       int64_t first = whole * block;
       for (; first + lanes <= total; first += lanes)
         emitAt(index(first), lanes, Value());
       if (first < total) {
-        SmallVector<bool> bits(lanes, false);
-        std::fill(bits.begin(), bits.begin() + (total - first), true);
-        Value mask = builder.create<arith::ConstantOp>(
-            loc, DenseElementsAttr::get(vectorOf(builder.getI1Type()),
-                                        ArrayRef<bool>(bits)));
+        Value mask = maskOfFirst(total - first);
         emitAt(index(first), lanes, mask);
       }
       builder.create<scf::YieldOp>(loc);
@@ -665,18 +409,19 @@ Kernel RowKernelEmitter::emitFlat() {
 }
 
 Kernel RowKernelEmitter::emitRows() {
-  builder.create<scf::ForOp>(
-      loc, lo, hi, index(1), ValueRange(),
-      [&](OpBuilder &, Location, Value row, ValueRange) {
-        SmallVector<Value> totals;
-        emitRow(row, Value(), totals);
-        builder.create<scf::YieldOp>(loc);
-      });
+  planRowCache();
+  builder.create<scf::ForOp>(loc, lo, hi, index(1), ValueRange(),
+                             [&](OpBuilder &, Location, Value row, ValueRange) {
+                               SmallVector<Value> totals;
+                               emitRow(row, Value(), totals);
+                               builder.create<scf::YieldOp>(loc);
+                             });
   builder.create<func::ReturnOp>(loc);
   return {func, space->rows(), grainFor(space->cols())};
 }
 
 Kernel RowKernelEmitter::emitChunks() {
+  planRowCache();
   int64_t rows = space->rows(), perChunk = rowsPerChunk(rows);
   builder.create<scf::ForOp>(
       loc, lo, hi, index(1), ValueRange(),
@@ -697,8 +442,8 @@ Kernel RowKernelEmitter::emitChunks() {
         }
         Value first =
             builder.create<arith::MulIOp>(loc, chunk, index(perChunk));
-        Value last = builder.create<arith::MinUIOp>(
-            loc, add(first, perChunk), index(rows));
+        Value last = builder.create<arith::MinUIOp>(loc, add(first, perChunk),
+                                                    index(rows));
         SmallVector<Value> inits;
         for (Sum &sum : totalSums)
           inits.push_back(identity(sum.op));
@@ -734,8 +479,8 @@ Kernel RowKernelEmitter::emitMain() {
     if (role(argument) == Role::Scalar)
       rowValue(argument, Value());
   if (hasScalarOutput) {
-    Value isFirst = builder.create<arith::CmpIOp>(
-        loc, arith::CmpIPredicate::eq, lo, index(0));
+    Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                  lo, index(0));
     builder.create<scf::IfOp>(loc, isFirst, [&](OpBuilder &, Location) {
       for (auto [value, buffer] : outputs)
         if (!isSplat(value) && role(value) == Role::Scalar)
@@ -774,10 +519,10 @@ Kernel RowKernelEmitter::emitSums() {
           loc, index(0), index(chunks), index(1),
           ValueRange(broadcast(identity(sum.op))),
           [&](OpBuilder &, Location, Value chunk, ValueRange carried) {
-            Value partial = loadVector(sum.op.getResult(), at,
-                                       flatIndex(chunk, col));
-            Value next = builder.create<arith::AddFOp>(
-                loc, carried.front(), partial);
+            Value partial =
+                loadVector(sum.op.getResult(), at, flatIndex(chunk, col));
+            Value next =
+                builder.create<arith::AddFOp>(loc, carried.front(), partial);
             builder.create<scf::YieldOp>(loc, next);
           });
       storeVector(loop.getResult(0), sum.output, col, mask);
@@ -797,19 +542,15 @@ Kernel RowKernelEmitter::emitSums() {
       Value isLast = builder.create<arith::CmpIOp>(
           loc, arith::CmpIPredicate::eq, hi, index(items));
       builder.create<scf::IfOp>(loc, isLast, [&](OpBuilder &, Location) {
-        SmallVector<bool> bits(lanes, false);
-        std::fill(bits.begin(), bits.begin() + cols % lanes, true);
-        Value mask = builder.create<arith::ConstantOp>(
-            loc, DenseElementsAttr::get(vectorOf(builder.getI1Type()),
-                                        ArrayRef<bool>(bits)));
+        Value mask = maskOfFirst(cols % lanes);
         sumBlock(index(whole * lanes), mask);
         builder.create<scf::YieldOp>(loc);
       });
     }
   }
   if (!totalSums.empty()) {
-    Value isFirst = builder.create<arith::CmpIOp>(
-        loc, arith::CmpIPredicate::eq, lo, index(0));
+    Value isFirst = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                  lo, index(0));
     builder.create<scf::IfOp>(loc, isFirst, [&](OpBuilder &, Location) {
       for (Sum &sum : totalSums) {
         buffers[sum.op.getResult()] = sum.scratch;
