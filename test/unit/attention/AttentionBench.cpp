@@ -1,9 +1,11 @@
 //===- AttentionBench.cpp - Rates of the attention kernels ----------------===//
 //
-//   hone-attention-bench [B T H D [dropout]]...   one thread, causal, packed
+//   hone-attention-bench [B T H D [dropout [arch]]]   one thread, causal,
+//   packed
 //
 // FLOPs are those of the causal half: 2 products of B H T^2 / 2 x D forward, 5
 // backward. Rates are of the median of repetitions over half a second.
+// Time is processor time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,13 +39,13 @@ static double medianSeconds(const std::function<void()> &run) {
   return seconds[seconds.size() / 2];
 }
 
-static void measure(int64_t b, int64_t t, int64_t h, int64_t d,
-                    double dropout) {
+static void measure(int64_t b, int64_t t, int64_t h, int64_t d, double dropout,
+                    const char *arch = "native") {
   Shape shape{b, t, t, h, h, d, d, true};
   shape.dropout = dropout;
   shape.layout = Layout::Packed;
   double compile = now();
-  AttentionCase c(shape);
+  AttentionCase c(shape, arch);
   compile = now() - compile;
   double product = 2.0 * b * h * t * t / 2 * d;
   double forward = medianSeconds([&] { c.forward(0, c.forwardItems); });
@@ -64,5 +66,6 @@ int main(int argc, char **argv) {
     return 0;
   }
   measure(std::atoll(argv[1]), std::atoll(argv[2]), std::atoll(argv[3]),
-          std::atoll(argv[4]), argc > 5 ? std::atof(argv[5]) : 0);
+          std::atoll(argv[4]), argc > 5 ? std::atof(argv[5]) : 0,
+          argc > 6 ? argv[6] : "native");
 }
