@@ -278,8 +278,9 @@ void FusionPlanner::assignDepths() {
   }
 }
 
-/// Whether a path leads from group `from` to group `to` through other groups.
-/// Only groups of the same depth can lie on it.
+/// Whether a path leads from group `from` to group `to` through other groups,
+/// or through a view that is in neither. Only groups of the same depth can lie
+/// on it.
 bool FusionPlanner::pathOutside(int from, int to) {
   SmallVector<int> worklist;
   llvm::SmallDenseSet<int> seen;
@@ -295,7 +296,8 @@ bool FusionPlanner::pathOutside(int from, int to) {
             llvm::append_range(readers, reader->getUsers());
             continue;
           }
-          if (next == index || next == from || (direct && next == to) ||
+          bool isEdge = direct && reader == user;
+          if (next == index || next == from || (isEdge && next == to) ||
               groups[next].anchor || groups[next].depth > groups[to].depth)
             continue;
           if (seen.insert(next).second)

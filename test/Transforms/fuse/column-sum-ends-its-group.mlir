@@ -1,0 +1,16 @@
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s
+
+// A sum over rows is complete after the kernel, not in it.
+// CHECK-LABEL: func.func @sum_read_inside
+// CHECK: hone.group row
+// CHECK-NEXT:   hone.reduce sum {{.*}} dims [0]
+// CHECK-NEXT:   hone.yield
+// CHECK: hone.group map
+// CHECK:   hone.broadcast
+// CHECK:   hone.sub
+func.func @sum_read_inside(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %c = hone.reduce sum %x dims [0] : tensor<8x64xf32> -> tensor<64xf32>
+  %b = hone.broadcast %c dims [1] : tensor<64xf32> -> tensor<8x64xf32>
+  %r = hone.sub %x, %b : tensor<8x64xf32>
+  return %r : tensor<8x64xf32>
+}

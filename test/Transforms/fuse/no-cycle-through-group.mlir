@@ -1,0 +1,19 @@
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s
+
+// Tanh and mul fit one space, but exp, which cannot join them, lies on the other path.
+// CHECK-LABEL: func.func @diamond
+// CHECK: %[[ROWS:.*]]:2 = hone.group row
+// CHECK:   hone.tanh
+// CHECK:   hone.reduce sum
+// CHECK: %[[EXP:.*]] = hone.group map
+// CHECK:   hone.exp
+// CHECK: hone.group map ({{.*}} = %[[EXP]] : tensor<64xf32>, {{.*}} = %[[ROWS]]#0 : tensor<8x64xf32>)
+// CHECK:   hone.mul
+func.func @diamond(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %t = hone.tanh %x : tensor<8x64xf32>
+  %c = hone.reduce sum %t dims [0] : tensor<8x64xf32> -> tensor<64xf32>
+  %e = hone.exp %c : tensor<64xf32>
+  %b = hone.broadcast %e dims [1] : tensor<64xf32> -> tensor<8x64xf32>
+  %r = hone.mul %t, %b : tensor<8x64xf32>
+  return %r : tensor<8x64xf32>
+}
