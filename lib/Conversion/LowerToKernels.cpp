@@ -466,7 +466,11 @@ LogicalResult Lowering::describeNorm(LaunchOp launch) {
     return found->second;
   };
   int64_t scratch = arenaOffset(launch.getScratch().front()), base = 0;
-  for (Value input : launch.getInputs()) {
+  // A tensor may be an operand twice: two parameters with one gradient.
+  auto norm = *launch.getBodyBlock().getOps<GlobalNormOp>().begin();
+  for (Value operand : norm.getInputs()) {
+    Value input =
+        launch.getInputs()[cast<BlockArgument>(operand).getArgNumber()];
     auto type = cast<MemRefType>(input.getType());
     std::string text;
     llvm::raw_string_ostream(text) << "squares|" << type;
@@ -520,7 +524,9 @@ static FailureOr<MatrixProduct> readProduct(LaunchOp launch) {
   };
   SmallVector<CollapsedDims> collapsed;
   auto collapse = [&](MemRefType type, ArrayRef<int64_t> dims) {
-    auto [strides, offset] = getStridesAndOffset(type);
+    SmallVector<int64_t> strides = rowMajorStrides(type.getShape());
+    if (type.getNumElements() != 0) // without elements, MLIR gives no strides
+      strides = getStridesAndOffset(type).first;
     auto index = collapseDims(type.getShape(), strides, dims);
     if (index)
       collapsed.push_back(*index);

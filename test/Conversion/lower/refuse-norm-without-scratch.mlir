@@ -1,0 +1,14 @@
+// RUN: not hone-opt %s --hone-lower-to-kernels 2>&1 | FileCheck %s
+
+// CHECK: error: 'plan.launch' op has no scratch for its partial sums
+plan.program @p arena 1024 {
+  plan.function @update {
+    %a = plan.buffer at 0 : memref<64xf32>
+    %n = plan.buffer at 256 : memref<f32>
+    plan.launch multi ins(%a : memref<64xf32>) outs(%n : memref<f32>) {
+    ^bb0(%x: tensor<64xf32>):
+      %r = hone.global_norm %x : (tensor<64xf32>) -> tensor<f32>
+      plan.yield %r : tensor<f32>
+    }
+  }
+}
