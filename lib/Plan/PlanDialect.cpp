@@ -51,9 +51,9 @@ LogicalResult ArgumentOp::verify() {
 }
 
 int64_t hone::plan::extentBytes(MemRefType type) {
-  auto [strides, offset] = getStridesAndOffset(type);
   if (type.getNumElements() == 0)
-    return 0;
+    return 0; // and MLIR gives no strides
+  auto [strides, offset] = getStridesAndOffset(type);
   int64_t last = offset;
   for (auto [size, stride] : llvm::zip(type.getShape(), strides))
     last += (size - 1) * stride;
@@ -76,6 +76,8 @@ BufferOp hone::plan::rootBuffer(Value buffer) {
 static LogicalResult verifyStatic(Operation *op, MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
+  if (type.getNumElements() == 0) // has no address
+    return success();
   if (succeeded(getStridesAndOffset(type, strides, offset)) &&
       !ShapedType::isDynamic(offset) && !ShapedType::isDynamicShape(strides))
     return success();
