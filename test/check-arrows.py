@@ -51,7 +51,7 @@ def includes(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def part_of(relative: str) -> str | None:
-    """"Analysis" for include/hone/Analysis/X.h and lib/Analysis/X.cpp."""
+    """ "Analysis" for include/hone/Analysis/X.h and lib/Analysis/X.cpp."""
     match = re.match(r"(?:include/hone|lib)/(\w+)/", relative)
     return match[1] if match else None
 

@@ -71,22 +71,32 @@ def draw(curves: Sequence[Curve], levels: Sequence[tuple[float, str]]) -> str:
     losses = [loss for _, loss in points] + [level for level, _ in levels]
     margin = 0.05 * (max(losses) - min(losses)) or 1.0
     steps = [step for step, _ in points]
-    axes = Axes((min(steps), max(steps) if max(steps) > min(steps) else min(steps) + 1),
-                (min(losses) - margin, max(losses) + margin))
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
-           f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>']
+    axes = Axes(
+        (min(steps), max(steps) if max(steps) > min(steps) else min(steps) + 1),
+        (min(losses) - margin, max(losses) + margin),
+    )
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+    ]
     for step in ticks(*axes.steps):
         x, _ = axes.place(step, axes.losses[0])
-        out.append(f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}" stroke="#eee"/>'
-                   f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{step:g}</text>')
+        out.append(
+            f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}" stroke="#eee"/>'
+            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{step:g}</text>'
+        )
     for loss in ticks(*axes.losses):
         _, y = axes.place(axes.steps[0], loss)
-        out.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>'
-                   f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{loss:g}</text>')
+        out.append(
+            f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>'
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{loss:g}</text>'
+        )
     for level, name in levels:
         _, y = axes.place(axes.steps[0], level)
-        out.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#888" stroke-dasharray="5 4"/>'
-                   f'<text x="{WIDTH - RIGHT - 4}" y="{y - 5:.1f}" text-anchor="end" fill="#555">{html.escape(name)} {level:.2f}</text>')
+        out.append(
+            f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#888" stroke-dasharray="5 4"/>'
+            f'<text x="{WIDTH - RIGHT - 4}" y="{y - 5:.1f}" text-anchor="end" fill="#555">{html.escape(name)} {level:.2f}</text>'
+        )
     drawn = [curve for curve in curves if curve.points]
     for row, curve in enumerate(drawn):
         path = " ".join("{:.1f},{:.1f}".format(*axes.place(*p)) for p in curve.points)

@@ -42,8 +42,14 @@ def check(case: cases.Case, shop: cases.Workshop) -> list[str]:
     """What went wrong, one entry each."""
     case.prepare(shop)
     before = snapshot(shop.home)
-    done = subprocess.run(case.command, cwd=shop.home, env=shop.environment, capture_output=True, timeout=TIMEOUT_S,
-                          stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        case.command,
+        cwd=shop.home,
+        env=shop.environment,
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        stdin=subprocess.DEVNULL,
+    )
     seen = done.stderr.decode(errors="replace")
     problems = []
     if done.returncode != case.code:
@@ -59,5 +65,7 @@ def check(case: cases.Case, shop: cases.Workshop) -> list[str]:
 
 def snapshot(home: Path) -> dict[str, str]:
     """Every file below `home` with the hash of its contents."""
-    return {path.relative_to(home).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
-            for path in sorted(home.rglob("*"))}
+    return {
+        path.relative_to(home).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+        for path in sorted(home.rglob("*"))
+    }

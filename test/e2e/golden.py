@@ -32,12 +32,12 @@ DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
     data = path.read_bytes()
     length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + length])
+    header = json.loads(data[8 : 8 + length])
     header.pop("__metadata__", None)
     tensors = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
-        flat = np.frombuffer(data[8 + length + begin:8 + length + end], DTYPES[entry["dtype"]])
+        flat = np.frombuffer(data[8 + length + begin : 8 + length + end], DTYPES[entry["dtype"]])
         tensors[name] = flat.reshape(entry["shape"])
     return tensors
 
@@ -50,9 +50,28 @@ def train(work: Path, package: Path, steps: int, threads: int) -> list[dict]:
     """Lines of the log; weights and dump lie in WORK/run<threads>."""
     out = work / f"run{threads}"
     out.mkdir(parents=True)
-    subprocess.run([work / "train", "--data", work / "tokens.npy", "--init", package / "model.safetensors", "--steps", str(steps),
-                    "--threads", str(threads), "--save", out / "weights.safetensors", "--dump", out, "--log", out / "log.jsonl",
-                    "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            work / "train",
+            "--data",
+            work / "tokens.npy",
+            "--init",
+            package / "model.safetensors",
+            "--steps",
+            str(steps),
+            "--threads",
+            str(threads),
+            "--save",
+            out / "weights.safetensors",
+            "--dump",
+            out,
+            "--log",
+            out / "log.jsonl",
+            "--quiet",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
 
 

@@ -24,8 +24,28 @@ def vocabulary(package: Path) -> int:
 
 
 def run(command: list, log: Path, package: Path, tokens: Path, steps: int) -> list[dict]:
-    subprocess.run([*command, "--data", tokens, "--val-data", tokens, "--val-batches", "3", "--init", package / "model.safetensors",
-                    "--steps", str(steps), "--seed", "5", "--log", log, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            *command,
+            "--data",
+            tokens,
+            "--val-data",
+            tokens,
+            "--val-batches",
+            "3",
+            "--init",
+            package / "model.safetensors",
+            "--steps",
+            str(steps),
+            "--seed",
+            "5",
+            "--log",
+            log,
+            "--quiet",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 

@@ -21,7 +21,9 @@ def main(argv: list[str]) -> int:
     for name in SHARED:
         (work / name).symlink_to(source / name)
     script, files = ["set -euo pipefail"], 0
-    for language, name, body in re.findall(r"^```(\w*) ?(\S*)\n(.*?)^```$", (source / "README.md").read_text(), re.M | re.S):
+    for language, name, body in re.findall(
+        r"^```(\w*) ?(\S*)\n(.*?)^```$", (source / "README.md").read_text(), re.M | re.S
+    ):
         if name:
             (work / name).write_text(body)
             files += 1
