@@ -267,14 +267,30 @@ struct Scores {
   /// Chooses the scores, or else -inf; may be null.
   Value keep;
   bool keepWhenTrue = true;
+  /// [B, H, T, S], if the scores have this shape anywhere.
+  ArrayRef<int64_t> apart;
 };
 } // namespace
+
+/// If `value` is another arrangement of the leading dimensions of [.., T, S]:
+/// what it was made from.
+static Value peelLeading(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  if (!reshape || !reshape->hasOneUse())
+    return {};
+  ArrayRef<int64_t> to = shapeOf(value), from = shapeOf(reshape.getOperand());
+  bool same = to.size() >= 3 && from.size() >= 3 &&
+              to.take_back(2) == from.take_back(2);
+  return same ? reshape.getOperand() : Value();
+}
 
 /// Walks from the input of the softmax to q k^T. On failure says why.
 static FailureOr<Scores> matchScores(Value value, StringRef &reason) {
   Scores scores;
   while (true) {
     Operation *op = value.getDefiningOp();
+    if (shapeOf(value).size() == 4)
+      scores.apart = shapeOf(value);
     if (!op) {
       reason = "scores are no product";
       return failure();
@@ -282,6 +298,10 @@ static FailureOr<Scores> matchScores(Value value, StringRef &reason) {
     if (auto dot = dyn_cast<DotGeneralOp>(op)) {
       scores.dot = dot;
       return scores;
+    }
+    if (Value inner = peelLeading(value)) {
+      value = inner;
+      continue;
     }
     if (isa<MulOp, DivOp>(op)) {
       std::optional<double> number = constantOf(op->getOperand(1));
@@ -337,7 +357,8 @@ static FailureOr<Scores> matchScores(Value value, StringRef &reason) {
       // The mask is the operand that does not lead to a product of scores.
       auto leadsToDot = [](Value start) {
         Operation *next = start.getDefiningOp();
-        while (isa_and_present<MulOp, DivOp, AddOp, SelectOp>(next)) {
+        while (
+            isa_and_present<MulOp, DivOp, AddOp, SelectOp, ReshapeOp>(next)) {
           Value through = next->getOperand(isa<SelectOp>(next) ? 1 : 0);
           if (constantOf(through))
             through = next->getOperand(isa<SelectOp>(next) ? 2 : 1);
@@ -372,37 +393,75 @@ static FailureOr<Scores> matchScores(Value value, StringRef &reason) {
   }
 }
 
-/// `mask`, of the scores' shape [B, H, T, S] or [B, T, S], as
-/// [B or 1, H or 1, T, S]: without the repetition that a broadcast made.
-static Value compactMask(Value mask, ArrayRef<int64_t> scores,
+namespace {
+/// Batch and head of the scores [batch, head, T, S], which may be joined to one
+/// dimension [batch * head, T, S].
+struct Heads {
+  int64_t batch, heads;
+
+  /// `shape` with the two dimensions apart.
+  SmallVector<int64_t> apart(ArrayRef<int64_t> shape) const {
+    SmallVector<int64_t> result(shape);
+    if (result.size() == 3) {
+      result.front() = batch;
+      result.insert(result.begin() + 1, heads);
+    }
+    return result;
+  }
+};
+} // namespace
+
+/// `mask`, of the scores' shape, as [B or 1, H or 1, T, S]: without the
+/// repetition that a broadcast made.
+static Value compactMask(Value mask, const Heads &heads,
                          PatternRewriter &rewriter) {
   Location loc = mask.getLoc();
   auto type = cast<RankedTensorType>(mask.getType());
-  SmallVector<int64_t> shape(scores);
-  if (shape.size() == 3)
-    shape.insert(shape.begin() + 1, 1);
+  SmallVector<int64_t> compact = heads.apart(type.getShape());
   auto broadcast = mask.getDefiningOp<BroadcastOp>();
   if (!broadcast)
-    return rewriter.createOrFold<ReshapeOp>(loc, type.clone(shape), mask);
+    return rewriter.createOrFold<ReshapeOp>(loc, type.clone(compact), mask);
   // Leading dimensions that the operand does not have are of size 1; T and S
   // are there in full.
-  int64_t rank = scores.size();
-  SmallVector<int64_t> inner, dims, compact(shape);
-  for (int64_t dim : {0, 1})
-    if (dim < rank - 2 && !llvm::is_contained(broadcast.getDims(), dim))
+  int64_t rank = type.getRank();
+  auto isKept = [&](int64_t dim) {
+    return llvm::is_contained(broadcast.getDims(), dim);
+  };
+  if (rank == 3 && !isKept(0))
+    compact[0] = compact[1] = 1;
+  for (int64_t dim = 0; rank == 4 && dim != 2; ++dim)
+    if (!isKept(dim))
       compact[dim] = 1;
+  SmallVector<int64_t> inner, dims;
   for (int64_t dim = 0; dim != rank; ++dim) {
-    bool isKept = llvm::is_contained(broadcast.getDims(), dim);
-    if (isKept)
+    if (isKept(dim))
       dims.push_back(inner.size());
-    if (isKept || dim >= rank - 2)
-      inner.push_back(scores[dim]);
+    if (isKept(dim) || dim >= rank - 2)
+      inner.push_back(type.getDimSize(dim));
   }
   Value full = broadcast.getOperand();
   if (shapeOf(full) != ArrayRef(inner))
     full = rewriter.create<BroadcastOp>(loc, type.clone(inner), full,
                                         rewriter.getDenseI64ArrayAttr(dims));
   return rewriter.createOrFold<ReshapeOp>(loc, type.clone(compact), full);
+}
+
+/// `mask` with its dimensions of size 1 repeated to `shape`.
+static Value repeatMask(Value mask, ArrayRef<int64_t> shape,
+                        PatternRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(mask.getType());
+  if (type.getShape() == shape)
+    return mask;
+  SmallVector<int64_t> dims, kept;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (size == shape[dim]) {
+      dims.push_back(dim);
+      kept.push_back(size);
+    }
+  Location loc = mask.getLoc();
+  Value packed = rewriter.createOrFold<ReshapeOp>(loc, type.clone(kept), mask);
+  return rewriter.create<BroadcastOp>(loc, type.clone(shape), packed,
+                                      rewriter.getDenseI64ArrayAttr(dims));
 }
 
 /// A choice between scores and -inf as something to add: 0 or -inf.
@@ -419,6 +478,27 @@ static Value additiveMask(Value keep, bool keepWhenTrue, Type elementType,
   return rewriter.create<SelectOp>(keep.getLoc(), type, keep,
                                    keepWhenTrue ? zero : low,
                                    keepWhenTrue ? low : zero);
+}
+
+/// All that is added to the scores, as the op's mask; null if nothing is.
+static Value buildMask(const Scores &scores, const Heads &heads,
+                       Type elementType, PatternRewriter &rewriter) {
+  Value mask;
+  if (scores.mask)
+    mask = compactMask(scores.mask, heads, rewriter);
+  if (!scores.keep)
+    return mask;
+  Value keep = compactMask(scores.keep, heads, rewriter);
+  Value low = additiveMask(keep, scores.keepWhenTrue, elementType, rewriter);
+  if (!mask)
+    return low;
+  if (mask.getType() != low.getType()) {
+    ArrayRef<int64_t> a = shapeOf(mask), b = shapeOf(low);
+    int64_t shape[] = {std::max(a[0], b[0]), std::max(a[1], b[1]), a[2], a[3]};
+    mask = repeatMask(mask, shape, rewriter);
+    low = repeatMask(low, shape, rewriter);
+  }
+  return rewriter.create<AddOp>(low.getLoc(), mask, low);
 }
 
 /// `value` without a constant factor that only it reads, which goes to `scale`.
@@ -480,24 +560,67 @@ struct CausalOfMask : OpRewritePattern<AttentionOp> {
 };
 } // namespace
 
+/// `operand`, with the dimensions `batch` (batch and head, or both joined),
+/// `position` and `width`, as [B, positions, H, width].
+static Value arrange(Value operand, ArrayRef<int64_t> batch, int64_t position,
+                     int64_t width, const Heads &heads,
+                     PatternRewriter &rewriter) {
+  const int64_t swapped[] = {0, 2, 1, 3};
+  Location loc = operand.getLoc();
+  if (batch.size() == 2) {
+    const int64_t permutation[] = {batch[0], position, batch[1], width};
+    return rewriter.createOrFold<TransposeOp>(loc, operand, permutation);
+  }
+  const int64_t permutation[] = {batch[0], position, width};
+  Value rows = rewriter.createOrFold<TransposeOp>(loc, operand, permutation);
+  auto type = cast<RankedTensorType>(rows.getType());
+  Value apart = rewriter.create<ReshapeOp>(
+      loc, type.clone(heads.apart(type.getShape())), rows);
+  return rewriter.create<TransposeOp>(loc, apart, swapped);
+}
+
+/// Batch and head, from what was joined to the scores' first dimension; one
+/// head each when nothing tells them apart.
+static Heads findHeads(const Scores &scores) {
+  if (!scores.apart.empty())
+    return {scores.apart[0], scores.apart[1]};
+  DotGeneralOp dot = scores.dot;
+  if (auto reshape = dot.getLhs().getDefiningOp<ReshapeOp>()) {
+    ArrayRef<int64_t> from = shapeOf(reshape.getOperand());
+    ArrayRef<int64_t> to = shapeOf(reshape);
+    if (from.size() == 4 && to.size() == 3 &&
+        from.take_back(2) == to.take_back(2))
+      return {from[0], from[1]};
+  }
+  return {shapeOf(dot).front(), 1};
+}
+
 LogicalResult
 AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
                                      PatternRewriter &rewriter) const {
   Value weights = op.getLhs();
-  auto dropout = weights.getDefiningOp<DropoutOp>();
-  if (dropout)
-    weights = dropout.getInput();
+  DropoutOp dropout;
+  while (true) {
+    if (Value inner = peelLeading(weights)) {
+      weights = inner;
+      continue;
+    }
+    auto next = weights.getDefiningOp<DropoutOp>();
+    if (dropout || !next)
+      break;
+    dropout = next;
+    weights = next.getInput();
+  }
   auto softmax = weights.getDefiningOp<SoftmaxOp>();
   if (!softmax)
     return rewriter.notifyMatchFailure(op, "left operand is no softmax");
-  int64_t rank = shapeOf(weights).size();
-  if (rank != 3 && rank != 4)
-    return rewriter.notifyMatchFailure(op, "weights are not of rank 3 or 4");
 
   // weights [batch.., T, S], value [batch.., S, E] in any order
+  int64_t rank = shapeOf(op.getLhs()).size();
   int64_t batches = rank - 2;
   ArrayRef<int64_t> weightBatch = op.getLhsBatch();
-  if (int64_t(weightBatch.size()) != batches ||
+  if ((batches != 1 && batches != 2) ||
+      int64_t(weightBatch.size()) != batches ||
       op.getLhsContract() != ArrayRef<int64_t>{rank - 1} ||
       llvm::is_contained(weightBatch, rank - 2) || op.getRhsFree().size() != 1)
     return rewriter.notifyMatchFailure(
@@ -520,75 +643,26 @@ AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
       return rewriter.notifyMatchFailure(op, "scores or weights have another "
                                              "reader");
 
-  // Operands as [B, positions, H, width]; without heads H is 1.
-  Location loc = op.getLoc();
-  auto arrange = [&](Value operand, ArrayRef<int64_t> batch, int64_t position,
-                     int64_t width) -> Value {
-    SmallVector<int64_t> permutation = {batch[0], position};
-    if (batches == 2)
-      permutation.push_back(batch[1]);
-    permutation.push_back(width);
-    Value moved = operand;
-    if (!llvm::is_sorted(permutation))
-      moved = rewriter.create<TransposeOp>(loc, operand, permutation);
-    if (batches == 2)
-      return moved;
-    SmallVector<int64_t> shape(shapeOf(moved));
-    shape.insert(shape.begin() + 2, 1);
-    auto type = cast<RankedTensorType>(moved.getType());
-    return rewriter.create<ReshapeOp>(loc, type.clone(shape), moved);
-  };
+  Heads heads = findHeads(*scores);
   // Batch dimension i of the weights pairs with this one of the values.
   SmallVector<int64_t> valueBatch(batches);
   for (auto [mine, other] : llvm::zip(weightBatch, op.getRhsBatch()))
     valueBatch[mine] = other;
-  Value query =
-      arrange(withoutFactor(dot.getLhs(), scores->scale, rewriter),
-              dot.getLhsBatch(), dot.getLhsFree()[0], dot.getLhsContract()[0]);
-  Value key =
-      arrange(withoutFactor(dot.getRhs(), scores->scale, rewriter),
-              dot.getRhsBatch(), dot.getRhsFree()[0], dot.getRhsContract()[0]);
+  Value query = arrange(withoutFactor(dot.getLhs(), scores->scale, rewriter),
+                        dot.getLhsBatch(), dot.getLhsFree()[0],
+                        dot.getLhsContract()[0], heads, rewriter);
+  Value key = arrange(withoutFactor(dot.getRhs(), scores->scale, rewriter),
+                      dot.getRhsBatch(), dot.getRhsFree()[0],
+                      dot.getRhsContract()[0], heads, rewriter);
   Value value = arrange(op.getRhs(), valueBatch, op.getRhsContract()[0],
-                        op.getRhsFree()[0]);
-
-  Value mask;
-  ArrayRef<int64_t> scoreShape = shapeOf(softmax);
-  Type elementType = getElementTypeOrSelf(query.getType());
-  if (scores->mask)
-    mask = compactMask(scores->mask, scoreShape, rewriter);
-  if (scores->keep) {
-    Value keep = compactMask(scores->keep, scoreShape, rewriter);
-    Value low = additiveMask(keep, scores->keepWhenTrue, elementType, rewriter);
-    if (mask && mask.getType() != low.getType()) {
-      mask = compactMask(scores->mask, scoreShape, rewriter);
-      auto whole = [&](Value x) -> Value {
-        SmallVector<int64_t> shape(scoreShape);
-        if (batches == 1)
-          shape.insert(shape.begin() + 1, 1);
-        auto type = cast<RankedTensorType>(x.getType());
-        SmallVector<int64_t> dims, kept;
-        for (auto [dim, size] : llvm::enumerate(type.getShape()))
-          if (size == shape[dim]) {
-            dims.push_back(dim);
-            kept.push_back(size);
-          }
-        Value packed =
-            rewriter.createOrFold<ReshapeOp>(loc, type.clone(kept), x);
-        return rewriter.createOrFold<BroadcastOp>(
-            loc, type.clone(shape), packed,
-            rewriter.getDenseI64ArrayAttr(dims));
-      };
-      mask = whole(mask);
-      low = whole(low);
-    }
-    mask = mask ? rewriter.create<AddOp>(loc, mask, low).getResult() : low;
-  }
-
-  ArrayRef<int64_t> q = shapeOf(query), v = shapeOf(value);
+                        op.getRhsFree()[0], heads, rewriter);
   auto type = cast<RankedTensorType>(query.getType());
+  Value mask = buildMask(*scores, heads, type.getElementType(), rewriter);
+
+  ArrayRef<int64_t> q = type.getShape();
   auto attention = rewriter.create<AttentionOp>(
-      loc,
-      TypeRange{type.clone({q[0], q[1], q[2], v[3]}),
+      op.getLoc(),
+      TypeRange{type.clone({q[0], q[1], q[2], shapeOf(value)[3]}),
                 type.clone({q[0], q[2], q[1]})},
       query, key, value, mask, dropout ? dropout.getRng() : Value(),
       scores->causal ? rewriter.getUnitAttr() : UnitAttr(),
@@ -597,16 +671,14 @@ AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
       dropout ? dropout.getSaltAttr() : rewriter.getI64IntegerAttr(0));
 
   // The product had [its batches as listed, T, E].
-  Value result = attention.getResult();
-  if (batches == 1) {
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), result);
-    return success();
-  }
-  SmallVector<int64_t> permutation;
-  for (int64_t dim : weightBatch)
-    permutation.push_back(dim == 0 ? 0 : 2);
-  permutation.append({1, 3});
-  rewriter.replaceOpWithNewOp<TransposeOp>(op, result, permutation);
+  SmallVector<int64_t> permutation = {0, 2, 1, 3};
+  if (batches == 2)
+    for (auto [position, dim] : llvm::enumerate(weightBatch))
+      permutation[position] = dim == 0 ? 0 : 2;
+  Value result = rewriter.create<TransposeOp>(
+      op.getLoc(), attention.getResult(), permutation);
+  rewriter.replaceOp(
+      op, rewriter.createOrFold<ReshapeOp>(op.getLoc(), op.getType(), result));
   return success();
 }
 
