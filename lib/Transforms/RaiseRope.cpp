@@ -4,7 +4,7 @@
 //
 //   x * [c, c] + concat(-b, a) * [s, s]          tables of full width
 //   concat(a c - b s, b c + a s)                 halves
-//   the same, interleaved: a, b = x[::2], x[1::2]
+//   both interleaved: a, b = x[::2], x[1::2]     pairs
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,10 +49,10 @@ static Value asMatrix(Value table, int64_t rows, PatternRewriter &rewriter) {
       table.getLoc(), type.clone({rows, type.getShape().back()}), table);
 }
 
-/// The first half of `value` along its last dimension, when the second half is
-/// known to be equal; else null. With no rewriter, only whether it is: then the
-/// result is `value` itself.
-static Value halfOf(Value value, PatternRewriter *rewriter) {
+/// One element of each pair of `value` along its last dimension, when both are
+/// known to be equal; else null. With no rewriter, only whether they are: then
+/// the result is `value` itself.
+static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter) {
   auto type = cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
   if (!op || type.getRank() == 0 || type.getShape().back() % 2 != 0)
@@ -68,7 +68,8 @@ static Value halfOf(Value value, PatternRewriter *rewriter) {
 
   if (auto concat = dyn_cast<ConcatOp>(op)) {
     ValueRange inputs = concat.getInputs();
-    bool repeats = int64_t(concat.getDim()) == last && inputs.size() == 2 &&
+    bool repeats = style == RopeStyle::half &&
+                   int64_t(concat.getDim()) == last && inputs.size() == 2 &&
                    inputs[0] == inputs[1];
     return repeats ? (rewriter ? inputs[0] : value) : Value();
   }
@@ -81,9 +82,21 @@ static Value halfOf(Value value, PatternRewriter *rewriter) {
                     : value;
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    // [.., D/2] repeated to [.., D/2, 2], and joined
+    auto pairs = reshape.getOperand().getDefiningOp<BroadcastOp>();
+    if (style == RopeStyle::interleaved && pairs) {
+      ArrayRef<int64_t> paired = shapeOf(pairs);
+      int64_t pair = paired.size() - 1;
+      if (pair >= 1 && paired[pair] == 2 && paired[pair - 1] == shape[last] &&
+          !llvm::is_contained(pairs.getDims(), pair) &&
+          shapeOf(pairs.getOperand()).size() == size_t(pair))
+        return rewriter ? rewriter->create<ReshapeOp>(op->getLoc(), halfType,
+                                                      pairs.getOperand())
+                        : value;
+    }
     if (!isLast(reshape.getOperand()))
       return {};
-    Value half = halfOf(reshape.getOperand(), rewriter);
+    Value half = halfOf(reshape.getOperand(), style, rewriter);
     return half && rewriter
                ? rewriter->create<ReshapeOp>(op->getLoc(), halfType, half)
                : half;
@@ -91,7 +104,7 @@ static Value halfOf(Value value, PatternRewriter *rewriter) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     if (!llvm::is_contained(broadcast.getDims(), last))
       return {};
-    Value half = halfOf(broadcast.getOperand(), rewriter);
+    Value half = halfOf(broadcast.getOperand(), style, rewriter);
     return half && rewriter
                ? rewriter->create<BroadcastOp>(op->getLoc(), halfType, half,
                                                broadcast.getDimsAttr())
@@ -100,7 +113,7 @@ static Value halfOf(Value value, PatternRewriter *rewriter) {
   if (auto slice = dyn_cast<SliceOp>(op)) {
     if (!isLast(slice.getOperand()))
       return {};
-    Value half = halfOf(slice.getOperand(), rewriter);
+    Value half = halfOf(slice.getOperand(), style, rewriter);
     if (!half || !rewriter)
       return half;
     SmallVector<int64_t> limits(slice.getLimits());
@@ -113,7 +126,7 @@ static Value halfOf(Value value, PatternRewriter *rewriter) {
     return {};
   SmallVector<Value> halves;
   for (Value operand : op->getOperands()) {
-    halves.push_back(halfOf(operand, rewriter));
+    halves.push_back(halfOf(operand, style, rewriter));
     if (!halves.back())
       return {};
   }
@@ -221,28 +234,30 @@ static std::array<std::pair<Value, Value>, 2> bothOrders(Operation *op) {
   return {std::pair(lhs, rhs), std::pair(rhs, lhs)};
 }
 
-/// If `value` is concat(-b, a) of the halves of `x`.
-static bool isRotatedHalf(Value value, Value x) {
-  auto concat = value.getDefiningOp<ConcatOp>();
+/// If `value` is concat(-b, a) of the halves of `x`, or of its pairs: which.
+static std::optional<RopeStyle> matchRotated(Value value, Value x) {
+  auto concat = peelReshapes(value).getDefiningOp<ConcatOp>();
   if (!concat || concat.getInputs().size() != 2 ||
-      int64_t(concat.getDim()) + 1 != int64_t(shapeOf(value).size()))
-    return false;
-  auto neg = concat.getInputs()[0].getDefiningOp<NegOp>();
-  if (!neg)
-    return false;
+      int64_t(concat.getDim()) + 1 != int64_t(shapeOf(concat).size()))
+    return std::nullopt;
+  bool isPaired = shapeOf(concat).size() == shapeOf(x).size() + 1;
+  auto part = [&](unsigned index) {
+    Value input = concat.getInputs()[index];
+    return isPaired ? peelReshapes(input) : input;
+  };
+  auto neg = part(0).getDefiningOp<NegOp>();
+  if (!neg || (!isPaired && concat.getResult() != value))
+    return std::nullopt;
   std::optional<PairElement> b = matchPairElement(neg.getOperand());
-  std::optional<PairElement> a = matchPairElement(concat.getInputs()[1]);
-  return a && b && a->x == x && b->x == x && !a->isSecond && b->isSecond &&
-         a->style == RopeStyle::half && b->style == RopeStyle::half;
+  std::optional<PairElement> a = matchPairElement(part(1));
+  RopeStyle style = isPaired ? RopeStyle::interleaved : RopeStyle::half;
+  if (!a || !b || a->x != x || b->x != x || a->isSecond || !b->isSecond ||
+      a->style != style || b->style != style)
+    return std::nullopt;
+  return style;
 }
 
 namespace {
-/// u * table, for a table by position.
-struct Product {
-  Value factor;
-  Table table;
-};
-
 /// x * cos + concat(-b, a) * sin
 struct RopeOfRotatedHalf : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -257,29 +272,30 @@ struct RopeOfRotatedHalf : OpRewritePattern<AddOp> {
         return rewriter.notifyMatchFailure(op, "is no sum of products");
       for (auto [rotated, sin] : bothOrders(sinMul))
         for (auto [x, cos] : bothOrders(cosMul))
-          if (isRotatedHalf(rotated, x))
-            return rewrite(op, x, cos, sin, rewriter);
+          if (std::optional<RopeStyle> style = matchRotated(rotated, x))
+            return rewrite(op, *style, x, cos, sin, rewriter);
     }
     return rewriter.notifyMatchFailure(op, "no factor is concat(-b, a) of the "
-                                           "halves of another");
+                                           "pairs of another");
   }
 
-  static LogicalResult rewrite(AddOp op, Value x, Value cos, Value sin,
-                               PatternRewriter &rewriter) {
+  static LogicalResult rewrite(AddOp op, RopeStyle style, Value x, Value cos,
+                               Value sin, PatternRewriter &rewriter) {
     std::optional<Table> c = matchTable(cos), s = matchTable(sin);
     if (!c || !s || c->position != s->position)
       return rewriter.notifyMatchFailure(op, "cos or sin is no table by "
                                              "position, repeated");
     if (dependsOnTrained(c->value) || dependsOnTrained(s->value))
       return rewriter.notifyMatchFailure(op, "a table is trained");
-    if (!halfOf(c->value, nullptr) || !halfOf(s->value, nullptr))
-      return rewriter.notifyMatchFailure(op, "halves of a table are not known "
+    if (!halfOf(c->value, style, nullptr) || !halfOf(s->value, style, nullptr))
+      return rewriter.notifyMatchFailure(op, "pairs of a table are not known "
                                              "to be equal");
     int64_t rows = shapeOf(x)[c->position];
-    Value cosHalf = asMatrix(halfOf(c->value, &rewriter), rows, rewriter);
-    Value sinHalf = asMatrix(halfOf(s->value, &rewriter), rows, rewriter);
-    return replaceByRope(op, RopeStyle::half, x, cosHalf, sinHalf, c->position,
-                         rewriter);
+    Value cosHalf =
+        asMatrix(halfOf(c->value, style, &rewriter), rows, rewriter);
+    Value sinHalf =
+        asMatrix(halfOf(s->value, style, &rewriter), rows, rewriter);
+    return replaceByRope(op, style, x, cosHalf, sinHalf, c->position, rewriter);
   }
 };
 } // namespace
@@ -338,7 +354,7 @@ struct RopeOfParts : OpRewritePattern<ConcatOp> {
         int64_t(op.getDim()) + 1 != int64_t(shapeOf(op).size()))
       return rewriter.notifyMatchFailure(op, "does not join two parts along "
                                              "the last dimension");
-    bool isPaired = shapeOf(inputs[0]).back() == 1;
+    bool isPaired = shapeOf(op).size() == 5;
     std::optional<Rotation> r =
         isPaired
             ? matchRotation(peelReshapes(inputs[0]), peelReshapes(inputs[1]))
