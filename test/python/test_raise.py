@@ -102,6 +102,15 @@ def _einsum(m: Model, x: torch.Tensor) -> torch.Tensor:
     return m.out(torch.einsum("bhts,bshd->bthd", scores.softmax(-1), v).reshape(BATCH, LENGTH, WIDTH))
 
 
+def _batched(m: Model, x: torch.Tensor) -> torch.Tensor:
+    """Batch and head as one dimension, the mask added between two views."""
+    q, k, v = (y.reshape(BATCH * HEADS, LENGTH, HEAD) for y in m.heads(x))
+    scores = torch.bmm(q * HEAD**-0.5, k.transpose(1, 2)).view(BATCH, HEADS, LENGTH, LENGTH)
+    scores = scores + torch.triu(torch.full((LENGTH, LENGTH), float("-inf")), 1)[None, None].expand(BATCH, 1, -1, -1)
+    weights = scores.view(BATCH * HEADS, LENGTH, LENGTH).softmax(-1)
+    return m.joined(torch.bmm(F.dropout(weights, 0.25), v).view(BATCH, HEADS, LENGTH, HEAD))
+
+
 def _one_head(m: Model, x: torch.Tensor) -> torch.Tensor:
     q, k, v = m.qkv(x).chunk(3, -1)
     scores = (q @ k.transpose(-2, -1) * WIDTH**-0.5).masked_fill(m.triangle[0, 0, :LENGTH, :LENGTH] == 0, float("-inf"))
@@ -146,6 +155,11 @@ def _rotate_pairs(x, c, s):
     return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(3)
 
 
+def _rotate_every_two(x, c, s):
+    c, s = c.repeat_interleave(2, -1), s.repeat_interleave(2, -1)
+    return x * c + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * s
+
+
 def _norm(x: torch.Tensor) -> torch.Tensor:
     mean = x.mean(-1, keepdim=True)
     return (x - mean) * torch.rsqrt(((x - mean) ** 2).mean(-1, keepdim=True) + 1e-5)
@@ -163,6 +177,7 @@ LAYERS = {
     "where of positions": (_attention(_where_of_positions), {"attention": 1}, ["causal"]),
     "window": (_attention(_window), {"attention": 1}, ["mask"]),
     "einsum": (_einsum, {"attention": 1}, ["causal"]),
+    "batched": (_batched, {"attention": 1, "transpose": 0}, ["causal", "dropout"]),
     "one head": (_one_head, {"attention": 1}, ["causal"]),
     "expanded heads": (_grouped(_expanded), {"attention": 1}, ["tensor<2x8x2x6xf32>, tensor<2x8x2x6xf32>)"]),
     "interleaved heads": (_grouped(lambda y: y.repeat_interleave(2, dim=1)),
@@ -171,6 +186,7 @@ LAYERS = {
     "rotated half": (_rotated(_rotate_half), {"rope": 2, "attention": 1}, ["half"]),
     "rotated parts": (_rotated(_rotate_parts), {"rope": 2}, ["half"]),
     "every other": (_rotated(_rotate_every_other), {"rope": 2}, ["interleaved"]),
+    "every two": (_rotated(_rotate_every_two), {"rope": 2}, ["interleaved"]),
     "pairs": (_rotated(_rotate_pairs), {"rope": 2}, ["interleaved"]),
     # norms
     "layer norm": (lambda m, x: _norm(x) * m.weight + m.shift, {"layer_norm": 1}, ["scale", "bias"]),
