@@ -26,7 +26,7 @@ static Status checkIds(const Argument &argument, const std::string &path,
 }
 
 Status NamedInputs::openOne(const Argument &argument, const std::string &path) {
-  Input input{&argument, {}, 0, 1};
+  Input input{&argument, {}, argument.dtype, 0, 1};
   HONERT_TRY(input.file.open(path));
   NpyArray array;
   HONERT_TRY(readNpy(path, input.file.view(), array));
@@ -35,13 +35,17 @@ Status NamedInputs::openOne(const Argument &argument, const std::string &path) {
       Shape(array.shape.begin() + 1, array.shape.end()) == argument.dims &&
       array.shape[0] > 0;
   std::optional<DType> dtype = programType(array.type);
-  if (dtype != argument.dtype || (array.shape != argument.dims && !perStep))
+  // The interpreter in double precision reads the files of the program.
+  bool isWidened = dtype == DType::f32 && argument.dtype == DType::f64;
+  if ((dtype != argument.dtype && !isWidened) ||
+      (array.shape != argument.dims && !perStep))
     return Status::error(format(
         "%s: %s of shape %s, wanted %s of shape %s (input '%s'), or that with "
         "a first dimension of micro-batches",
         path.c_str(), name(array.type), toString(array.shape).c_str(),
         name(argument.dtype), toString(argument.dims).c_str(),
         argument.fqn.c_str()));
+  input.dtype = *dtype;
   input.offset = array.offset;
   input.values = perStep ? array.shape[0] : 1;
   HONERT_TRY(checkIds(argument, path, input.file.data() + array.offset,
@@ -86,9 +90,17 @@ NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
 
 void NamedInputs::load(int64_t index, char *arena) const {
   for (const Input &input : inputs) {
-    int64_t bytes = input.argument->bytes;
-    std::memcpy(arena + input.argument->offset,
-                input.file.data() + input.offset + index % input.values * bytes,
-                static_cast<size_t>(bytes));
+    const Argument &argument = *input.argument;
+    int64_t from = byteWidth(input.dtype), to = byteWidth(argument.dtype);
+    int64_t count = argument.bytes / to;
+    const char *source =
+        input.file.data() + input.offset + index % input.values * count * from;
+    char *target = arena + argument.offset;
+    if (input.dtype == argument.dtype)
+      std::memcpy(target, source, static_cast<size_t>(argument.bytes));
+    else
+      for (int64_t i = 0; i < count; ++i)
+        storeElement(argument.dtype, target + i * to,
+                     loadElement(input.dtype, source + i * from));
   }
 }

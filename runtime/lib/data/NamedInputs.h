@@ -27,6 +27,7 @@ private:
   struct Input {
     const Argument *argument;
     MappedFile file;
+    DType dtype; ///< of the file: the argument's, or f32 where that is f64
     int64_t offset;
     int64_t values; ///< along the first dimension; 1: the same each time
   };
