@@ -203,12 +203,13 @@ Status Trainer::checkFinite(const StepFacts &facts, bool updated) const {
   bool lossIsBad = !std::isfinite(facts.loss);
   if (!lossIsBad && (!facts.gradNorm || std::isfinite(*facts.gradNorm)))
     return Status();
+  double seen = lossIsBad ? facts.loss : *facts.gradNorm;
   return Status::error(format(
       "step %lld: %s is %g, wanted a finite value; the run ends, nothing is "
       "saved%s%s",
       static_cast<long long>(facts.step),
       lossIsBad ? "the loss" : "the gradient norm",
-      lossIsBad ? facts.loss : *facts.gradNorm,
+      std::isnan(seen) ? std::fabs(seen) : seen, // A NaN's sign says nothing.
       updated ? "" : " (before the update)",
       savedStep < 0 ? "" : ", earlier checkpoints stand"));
 }
