@@ -132,6 +132,8 @@ static llvm::Error readManifest(StringRef path, Package &package,
       return value.takeError();
     *field = std::move(*value);
   }
+  if (const llvm::json::Value *optimizer = object->get("optimizer"))
+    package.optimizer = *optimizer;
   llvm::Expected<const llvm::json::Array *> table = reader.array("arguments");
   if (!table)
     return table.takeError();
@@ -220,6 +222,42 @@ static LogicalResult checkArguments(func::FuncOp func,
   return success();
 }
 
+/// The attribute `hone.optimizer`, or a part of it, as the manifest has it.
+static llvm::json::Value toJson(Attribute attribute) {
+  if (auto dictionary = dyn_cast_or_null<DictionaryAttr>(attribute)) {
+    llvm::json::Object object;
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().getValue()] = toJson(entry.getValue());
+    return object;
+  }
+  if (auto array = dyn_cast_or_null<ArrayAttr>(attribute))
+    return llvm::json::Array(llvm::map_range(array, toJson));
+  if (auto text = dyn_cast_or_null<StringAttr>(attribute))
+    return text.getValue();
+  if (isa_and_nonnull<UnitAttr>(attribute))
+    return true;
+  if (auto flag = dyn_cast_or_null<BoolAttr>(attribute))
+    return flag.getValue();
+  if (auto number = dyn_cast_or_null<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
+    return number.getInt();
+  return nullptr;
+}
+
+/// The manifest repeats the graph's optimizer, for people and scripts: to edit
+/// it there alone would change nothing.
+static LogicalResult checkOptimizer(ModuleOp module, const Package &package) {
+  if (package.optimizer == nullptr ||
+      package.optimizer == toJson(module->getAttr(attr::optimizer)))
+    return success();
+  StringAttr manifest = StringAttr::get(
+      module.getContext(), joinPath(package.path, "manifest.json"));
+  return emitError(NameLoc::get(manifest))
+         << "optimizer differs from the one in graph.mlir, expected the same "
+            "(honec has options for other settings)";
+}
+
 /// Puts the values of buffers that come from a file into their `hone.init`.
 static LogicalResult loadConstants(func::FuncOp func, StringRef path) {
   std::optional<SafeTensors> file;
@@ -269,6 +307,7 @@ OwningOpRef<ModuleOp> hone::parsePackage(const Package &package,
     return {};
   }
   if (failed(checkArguments(forward, arguments)) ||
+      failed(checkOptimizer(*module, package)) ||
       failed(
           loadConstants(forward, joinPath(package.path, "consts.safetensors"))))
     return {};

@@ -190,6 +190,12 @@ OUTPUTS = {
     "output-is-a-folder": Case(
         ["honec", "p.hone", "-o", "p.hone"], 1, "p.hone: is a directory, expected a file to write"
     ),
+    "output-is-the-graph": Case(
+        ["honec", "p.hone", "-o", "p.hone/../p.hone/graph.mlir"],
+        1,
+        "p.hone/../p.hone/graph.mlir: is a file of the package, expected another file to write",
+        Workshop.package,
+    ),
     "output-full": Case(
         ["honec", "p.hone", "--emit=mlir", "-o", "/dev/full"],
         1,
@@ -263,6 +269,12 @@ PACKAGES = {
         1,
         "p.hone/graph.mlir:2:3: argument 0 has kind 'param', expected 'buffer' as in manifest.json",
         lambda shop: shop.manifest(lambda content: content["arguments"][0].update(kind="buffer")),
+    ),
+    "optimizer-other-rate": Case(
+        honec(),
+        1,
+        'p.hone/manifest.json: optimizer differs from the one in graph.mlir, expected the same (honec has options for other settings)',
+        manifest(optimizer={"name": "sgd", "lr": 0.1}),
     ),
     "argument-other-type": Case(
         honec(),

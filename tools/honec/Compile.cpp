@@ -189,9 +189,24 @@ Error Compilation::writeBinary(OutputFile &output) {
   return Error::success();
 }
 
+/// The package that is read is not written over.
+static Error checkOutput(const Options &options) {
+  for (StringRef name : {"graph.mlir", "manifest.json", "model.safetensors",
+                         "consts.safetensors", "golden.safetensors"}) {
+    llvm::SmallString<128> path(options.package);
+    llvm::sys::path::append(path, name);
+    if (llvm::sys::fs::equivalent(path, options.output))
+      return makeError(options.output + ": is a file of the package, expected "
+                                        "another file to write");
+  }
+  return Error::success();
+}
+
 Error Compilation::run() {
   std::optional<OutputFile> output;
   if (!options.dryRun) {
+    if (Error error = checkOutput(options))
+      return error;
     llvm::Expected<OutputFile> created = OutputFile::create(options.output);
     if (!created)
       return created.takeError();

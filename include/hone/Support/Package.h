@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 
 namespace hone {
 
@@ -24,6 +25,8 @@ struct Package {
   std::string model;       ///< name of the model
   std::string fingerprint; ///< SHA-256 of graph.mlir, 64 lower-case digits
   std::string graph;       ///< text of graph.mlir
+  llvm::json::Value optimizer =
+      nullptr; ///< as the manifest has it; may be null
 };
 
 /// One line of the manifest's argument table.
@@ -42,8 +45,9 @@ readPackage(llvm::StringRef path,
             llvm::SmallVectorImpl<PackageArgument> &arguments);
 
 /// Parses the graph of `package` and checks its @forward against the argument
-/// table. The bytes of buffers initialised from a file (consts.safetensors)
-/// become the entry `data` of their `hone.init`. Null after a diagnostic.
+/// table, and its optimizer against the manifest's. The bytes of buffers
+/// initialised from a file (consts.safetensors) become the entry `data` of
+/// their `hone.init`. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp>
 parsePackage(const Package &package, llvm::ArrayRef<PackageArgument> arguments,
              mlir::MLIRContext *context);
