@@ -118,9 +118,8 @@ private:
   bool tryJoin(int first, int second);
   bool pathOutside(int from, int to);
   bool withinLimits(ArrayRef<Operation *> ops);
-  std::optional<std::pair<int64_t, int64_t>> commonSpace(const Group &first,
-                                                         const Group &second,
-                                                         ArrayRef<Operation *>);
+  std::optional<std::pair<int64_t, int64_t>>
+  commonSpace(const Group &first, const Group &second, ArrayRef<Operation *>);
   bool isView(Operation *op);
   int groupOf(Operation *op) const {
     auto found = groupIndex.find(op);
@@ -250,8 +249,7 @@ void FusionPlanner::assignDepths() {
       int from = groupOf(producer);
       bool inside = anchor && from == index;
       bool producedByAnchor = from >= 0 && groups[from].anchor;
-      depth = std::max(depth,
-                       depths[producer] + (producedByAnchor && !inside));
+      depth = std::max(depth, depths[producer] + (producedByAnchor && !inside));
     }
     depths[&op] = depth;
     if (index >= 0)
@@ -325,9 +323,8 @@ bool FusionPlanner::withinLimits(ArrayRef<Operation *> ops) {
       if (!inside.contains(operand.getDefiningOp()))
         boundary.insert(operand);
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !inside.contains(user);
-          }))
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !inside.contains(user); }))
         boundary.insert(result);
     if (auto reduce = dyn_cast<ReduceOp>(op))
       sums += !reduce.isRowReduction();
@@ -424,11 +421,10 @@ SmallVector<FusionGroup> FusionPlanner::run() {
         if (familyOf(op) == KernelFamily::contraction ||
             familyOf(op) == KernelFamily::gather)
           family = familyOf(op);
-      bool general = family == KernelFamily::row ||
-                     family == KernelFamily::column ||
-                     family == KernelFamily::view ||
-                     (family == KernelFamily::map &&
-                      !isa<RopeOp>(group.ops.front()));
+      bool general =
+          family == KernelFamily::row || family == KernelFamily::column ||
+          family == KernelFamily::view ||
+          (family == KernelFamily::map && !isa<RopeOp>(group.ops.front()));
       plan.push_back({general ? KernelFamily::move : family, group.ops});
       continue;
     }
@@ -458,9 +454,9 @@ SmallVector<FusionGroup> FusionPlanner::run() {
           plan.push_back({KernelFamily::move, {op}});
       continue;
     }
-    plan.push_back({space->hasReduction() ? KernelFamily::row
-                                          : KernelFamily::map,
-                    group.ops});
+    plan.push_back(
+        {space->hasReduction() ? KernelFamily::row : KernelFamily::map,
+         group.ops});
   }
   return plan;
 }

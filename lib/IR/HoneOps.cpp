@@ -689,8 +689,21 @@ static bool readsInPlace(OpOperand &use) {
 SmallVector<AliasPair> GroupOp::getReusableOperands() {
   SmallVector<AliasPair> pairs;
   if (getFamily() == KernelFamily::map || getFamily() == KernelFamily::row) {
+    // Of the largest values, element i is read and written at point i. Smaller
+    // ones (a scalar, a vector along rows or columns) are read at many points,
+    // by several threads.
+    int64_t points = 0;
+    auto count = [&](Value value) {
+      int64_t elements = cast<ShapedType>(value.getType()).getNumElements();
+      points = std::max(points, elements);
+      return elements;
+    };
+    llvm::for_each(getBodyBlock().getArguments(), count);
+    for (Operation &op : getBodyBlock())
+      llvm::for_each(op.getResults(), count);
     for (BlockArgument argument : getBodyBlock().getArguments()) {
-      if (!llvm::all_of(argument.getUses(), readsInPlace))
+      if (count(argument) != points ||
+          !llvm::all_of(argument.getUses(), readsInPlace))
         continue;
       for (auto [index, type] : llvm::enumerate(getResultTypes()))
         if (type == argument.getType())

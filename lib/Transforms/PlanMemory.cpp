@@ -74,11 +74,13 @@ private:
                 SmallVectorImpl<int64_t> &strides);
   void planPlacements();
   void planDonations();
+  void planSaves();
   bool mayTakeOver(Value result, BlockArgument argument);
   void placeResults(GroupOp group, int64_t position);
   void use(Value value, int64_t position);
   Value bufferFor(OpBuilder &builder, Value value);
   Value createBuffer(OpBuilder &builder, Value value);
+  void emitEnd(OpBuilder &builder);
   MemRefType memrefOf(Value value);
 
   func::FuncOp func;
@@ -92,6 +94,9 @@ private:
   DenseMap<Value, BlockArgument> takesOver;
   /// Donated results that need a copy at the end, with their argument.
   SmallVector<std::pair<Value, BlockArgument>> copies;
+  /// Results that lie in an argument which one of those copies overwrites, with
+  /// the storage that saves them before.
+  llvm::MapVector<Value, int> saved;
   DenseMap<Operation *, SmallVector<int>> scratch;
   Packing packing;
   SmallVector<int> packed; // storage of each packed request
@@ -202,8 +207,8 @@ void FunctionPlanner::planPlacements() {
       Value made = reshape ? reshape.getOperand() : input;
       if (reshape) {
         Place inner = place;
-        bool split = restride(place, typeOf(input), typeOf(made),
-                              inner.strides);
+        bool split =
+            restride(place, typeOf(input), typeOf(made), inner.strides);
         assert(split && "isPlacement accepts only splits of the last dim");
         (void)split;
         places[made] = inner;
@@ -267,6 +272,23 @@ void FunctionPlanner::planDonations() {
   }
 }
 
+/// `value` without the reshapes that see it with another shape.
+static Value withoutReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
+void FunctionPlanner::planSaves() {
+  llvm::SmallDenseSet<Value> overwritten;
+  for (auto [result, argument] : copies)
+    overwritten.insert(argument);
+  for (Value result : block.getTerminator()->getOperands())
+    if (overwritten.contains(withoutReshapes(result)) &&
+        !saved.contains(result))
+      saved[result] = newStorage(result.getType(), end);
+}
+
 void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
   llvm::SmallDenseSet<int> taken;
   SmallVector<AliasPair> pairs = group.getReusableOperands();
@@ -310,15 +332,15 @@ LogicalResult FunctionPlanner::plan() {
     storages[storage].persistent = true;
     storages[storage].last = end;
     unsigned index = argument.getArgNumber();
-    storages[storage].offset =
-        state
-            .find({argString(func, index, attr::kind),
-                   argString(func, index, attr::fqn)})
-            ->second.offset;
+    storages[storage].offset = state
+                                   .find({argString(func, index, attr::kind),
+                                          argString(func, index, attr::fqn)})
+                                   ->second.offset;
     placeContiguous(argument, storage);
   }
   planPlacements();
   planDonations();
+  planSaves();
 
   // Last reader of each value, through views: in-place decisions need it
   // before storages are final.
@@ -409,9 +431,9 @@ Value FunctionPlanner::createBuffer(OpBuilder &builder, Value value) {
   if (!root)
     root = builder.create<plan::BufferOp>(
         loc,
-        MemRefType::get({storage.bytes /
-                         elementByteWidth(type.getElementType())},
-                        type.getElementType()),
+        MemRefType::get(
+            {storage.bytes / elementByteWidth(type.getElementType())},
+            type.getElementType()),
         offset);
   return builder.create<plan::ViewOp>(loc, type, root, place.byteOffset);
 }
@@ -423,8 +445,39 @@ static void emitCopy(OpBuilder &builder, Location loc, Value from, Value to,
       loc, KernelFamily::move, ValueRange(from), ValueRange(to), ValueRange());
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&launch.getBody());
-  builder.create<plan::YieldOp>(loc,
-                                ValueRange(body->addArgument(type, loc)));
+  builder.create<plan::YieldOp>(loc, ValueRange(body->addArgument(type, loc)));
+}
+
+/// Saves, then copies what donated results could not be written over, then
+/// names the results that the runtime reads.
+void FunctionPlanner::emitEnd(OpBuilder &builder) {
+  Location loc = func.getLoc();
+  DenseMap<Value, Value> savedBuffers;
+  for (auto [result, storage] : saved) {
+    RankedTensorType type = typeOf(result);
+    Value buffer = builder.create<plan::BufferOp>(
+        loc, MemRefType::get(type.getShape(), type.getElementType()),
+        storages[storage].offset + temporaryBase);
+    emitCopy(builder, loc, bufferFor(builder, result), buffer, type);
+    savedBuffers[result] = buffer;
+  }
+  auto final = [&](Value result) {
+    Value buffer = savedBuffers.lookup(result);
+    return buffer ? buffer : bufferFor(builder, result);
+  };
+  for (auto [result, argument] : copies)
+    emitCopy(builder, loc, final(result), bufferFor(builder, argument),
+             typeOf(argument));
+  for (OpOperand &operand : block.getTerminator()->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    StringRef kind = resultString(func, index, attr::kind);
+    std::string name = kind.str();
+    if (kind == kind::grad)
+      name = ("grad." + resultString(func, index, attr::fqn)).str();
+    else if (kind != kind::loss && kind != kind::gradNorm)
+      continue; // state: the runtime finds it at its argument
+    builder.create<plan::ResultOp>(loc, name, final(operand.get()));
+  }
 }
 
 void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
@@ -454,8 +507,8 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
     for (auto [storage, type] : llvm::zip(scratch[&op], types))
       own.push_back(builder.create<plan::BufferOp>(
           op.getLoc(), type, storages[storage].offset + base));
-    auto launch = builder.create<plan::LaunchOp>(
-        op.getLoc(), group.getFamily(), inputs, outputs, own);
+    auto launch = builder.create<plan::LaunchOp>(op.getLoc(), group.getFamily(),
+                                                 inputs, outputs, own);
     flops += group.getCost().flops;
     // The body of the group, ended by the plan's own yield.
     launch.getBody().takeBody(group.getBody());
@@ -465,20 +518,7 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
                                            yield->getOperands());
     yield->erase();
   }
-  for (auto [result, argument] : copies)
-    emitCopy(builder, func.getLoc(), bufferFor(builder, result),
-             bufferFor(builder, argument), typeOf(argument));
-  for (OpOperand &operand : block.getTerminator()->getOpOperands()) {
-    unsigned index = operand.getOperandNumber();
-    StringRef kind = resultString(func, index, attr::kind);
-    std::string name = kind.str();
-    if (kind == kind::grad)
-      name = ("grad." + resultString(func, index, attr::fqn)).str();
-    else if (kind != kind::loss && kind != kind::gradNorm)
-      continue; // state: the runtime finds it at its argument
-    builder.create<plan::ResultOp>(func.getLoc(), name,
-                                   bufferFor(builder, operand.get()));
-  }
+  emitEnd(builder);
   function->setAttr("plan.flops", builder.getI64IntegerAttr(flops));
 }
 
@@ -494,18 +534,17 @@ static LogicalResult collectState(func::FuncOp func, StateMap &state,
     StateKey key = {argString(func, index, attr::kind),
                     argString(func, index, attr::fqn)};
     if (key.first.empty() || key.second.empty())
-      return func.emitError() << "argument " << index
-                              << " has no kind or no name";
+      return func.emitError()
+             << "argument " << index << " has no kind or no name";
     auto type = cast<RankedTensorType>(argument.getType());
-    auto [entry, isNew] = state.insert(
-        {key, {type, bytes, func.getArgAttrDict(index)}});
+    auto [entry, isNew] =
+        state.insert({key, {type, bytes, func.getArgAttrDict(index)}});
     if (isNew)
       bytes += llvm::alignTo(byteSize(type), plan::alignment);
     else if (entry->second.type != type)
-      return func.emitError()
-             << "argument '" << key.second << "' has type " << type
-             << ", expected " << entry->second.type
-             << " as in the functions before";
+      return func.emitError() << "argument '" << key.second << "' has type "
+                              << type << ", expected " << entry->second.type
+                              << " as in the functions before";
   }
   return success();
 }
@@ -515,8 +554,7 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
   DictionaryAttr attributes = argument.attributes;
   builder.create<plan::ArgumentOp>(
       loc, builder.getStringAttr(key.second), builder.getStringAttr(key.first),
-      builder.getI64IntegerAttr(argument.offset),
-      TypeAttr::get(argument.type),
+      builder.getI64IntegerAttr(argument.offset), TypeAttr::get(argument.type),
       attributes.getAs<DictionaryAttr>(attr::init),
       attributes.getAs<StringAttr>(attr::role),
       attributes.getAs<IntegerAttr>(attr::vocab),

@@ -11,6 +11,57 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// A group for a row kernel: one space, in which every result has an element
+/// per point or per row, is the only one, or a sum.
+static LogicalResult verifyRowSpace(GroupOp group, ArrayRef<Operation *> ops) {
+  std::optional<RowSpace> space = RowSpace::find(ops);
+  if (!space)
+    return group.emitOpError()
+           << "has family " << stringifyKernelFamily(group.getFamily())
+           << " but fits no row space";
+  for (auto [index, value] :
+       llvm::enumerate(group.getBodyBlock().getTerminator()->getOperands())) {
+    Role role = space->role(value);
+    if (role == Role::Col || role == Role::Cyclic)
+      return group.emitOpError()
+             << "yields value " << index
+             << ", which every row would write, expected one that a single "
+                "row makes";
+  }
+  return success();
+}
+
+/// Whether `value` is made by attention, possibly behind a reshape.
+static bool isMadeByAttention(Value value) {
+  if (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  auto group = value.getDefiningOp<GroupOp>();
+  return group && group.getFamily() == KernelFamily::attention;
+}
+
+/// Whether attention alone reads `value`, possibly behind reshapes.
+static bool isReadByAttention(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *reader) {
+    if (auto reshape = dyn_cast<ReshapeOp>(reader))
+      return isReadByAttention(reshape.getResult());
+    auto group = dyn_cast<GroupOp>(reader);
+    return group && group.getFamily() == KernelFamily::attention;
+  });
+}
+
+/// Views with strides: only attention reads and writes those.
+static LogicalResult verifyView(Operation *op) {
+  if (auto slice = dyn_cast<SliceOp>(op);
+      slice && !isReadByAttention(slice.getResult()))
+    return op->emitOpError("is in no group, but something else than attention "
+                           "reads it");
+  if (auto concat = dyn_cast<ConcatOp>(op);
+      concat && !llvm::all_of(concat.getInputs(), isMadeByAttention))
+    return op->emitOpError("is in no group, but has an operand that attention "
+                           "did not make");
+  return success();
+}
+
 static LogicalResult verifyGroup(GroupOp group) {
   SmallVector<Operation *> ops;
   for (Operation &op : group.getBodyBlock().without_terminator())
@@ -21,11 +72,7 @@ static LogicalResult verifyGroup(GroupOp group) {
       return success();
     [[fallthrough]];
   case KernelFamily::row:
-    if (!RowSpace::find(ops))
-      return group.emitOpError() << "has family "
-                                 << stringifyKernelFamily(group.getFamily())
-                                 << " but fits no row space";
-    return success();
+    return verifyRowSpace(group, ops);
   case KernelFamily::contraction:
   case KernelFamily::attention:
   case KernelFamily::gather:
@@ -60,6 +107,8 @@ struct VerifyGroups : hone::impl::VerifyGroupsBase<VerifyGroups> {
         op.emitOpError("is in no group, expected a view or the return here");
         return signalPassFailure();
       }
+      if (failed(verifyView(&op)))
+        return signalPassFailure();
     }
     markAllAnalysesPreserved();
   }

@@ -197,8 +197,9 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
 def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
   let summary = "Checks the contract of the fuse phase";
   let description = [{
-    Every op outside a group is a view (`hone.reshape`, `hone.slice`, `hone.concat`) or the return. A group of family `map` or `row` fits
-    one row space; of family `contraction`, `attention`, `gather` and `multi`, it holds exactly one op of that family.
+    Every op outside a group is the return or a view: a `hone.reshape`, a `hone.slice` that only attention reads, or a `hone.concat` of what
+    attention made. A group of family `map` or `row` fits one row space, and yields no value that every row would write; of
+    family `contraction`, `attention`, `gather` and `multi`, it holds exactly one op of that family.
   }];
 }
 

@@ -1,0 +1,104 @@
+// RUN: hone-opt %s --hone-verify-plan --split-input-file --verify-diagnostics
+
+// State is there from the start; in place is no overlap.
+plan.program @fine arena 512 {
+  plan.argument "w" kind "param" at 0 : tensor<64xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<64xf32>
+    %a = plan.buffer at 256 : memref<64xf32>
+    %b = plan.buffer at 256 : memref<64xf32>
+    plan.launch map ins(%w : memref<64xf32>) outs(%a : memref<64xf32>) {
+    ^bb0(%x: tensor<64xf32>):
+      %r = hone.tanh %x : tensor<64xf32>
+      plan.yield %r : tensor<64xf32>
+    }
+    plan.launch map ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) {
+    ^bb0(%x: tensor<64xf32>):
+      %r = hone.tanh %x : tensor<64xf32>
+      plan.yield %r : tensor<64xf32>
+    }
+    plan.result "loss", %b : memref<64xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{has 0 programs, expected one}}
+module {}
+
+// -----
+
+// expected-error@below {{has 2 programs, expected one}}
+module {
+  plan.program @a arena 64 {}
+  plan.program @b arena 64 {}
+}
+
+// -----
+
+plan.program @read_before_written arena 512 {
+  plan.function @step {
+    %a = plan.buffer at 0 : memref<64xf32>
+    %b = plan.buffer at 256 : memref<64xf32>
+    // expected-error@+1 {{reads bytes 0 to 256 before they are written}}
+    plan.launch map ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) {
+    ^bb0(%x: tensor<64xf32>):
+      %r = hone.tanh %x : tensor<64xf32>
+      plan.yield %r : tensor<64xf32>
+    }
+  }
+}
+
+// -----
+
+plan.program @result_never_written arena 512 {
+  plan.function @step {
+    %a = plan.buffer at 0 : memref<f32>
+    // expected-error@+1 {{reads bytes 0 to 4 before they are written}}
+    plan.result "loss", %a : memref<f32>
+  }
+}
+
+// -----
+
+plan.program @written_over arena 512 {
+  plan.argument "w" kind "param" at 0 : tensor<32xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<32xf32>
+    %a = plan.buffer at 128 : memref<64xf32>
+    %b = plan.buffer at 320 : memref<32xf32>
+    plan.launch map outs(%a : memref<64xf32>) {
+      %r = hone.constant dense<0.0> : tensor<64xf32>
+      plan.yield %r : tensor<64xf32>
+    }
+    // expected-note@+1 {{this launch}}
+    plan.launch map ins(%w : memref<32xf32>) outs(%b : memref<32xf32>) {
+    ^bb0(%x: tensor<32xf32>):
+      %r = hone.tanh %x : tensor<32xf32>
+      plan.yield %r : tensor<32xf32>
+    }
+    // expected-error@+1 {{reads bytes 128 to 384, which another launch wrote over}}
+    plan.result "loss", %a : memref<64xf32>
+  }
+}
+
+// -----
+
+plan.program @scratch_writes_over arena 512 {
+  plan.function @step {
+    %a = plan.buffer at 0 : memref<64xf32>
+    %b = plan.buffer at 256 : memref<f32>
+    %s = plan.buffer at 128 : memref<16xf32>
+    plan.launch map outs(%a : memref<64xf32>) {
+      %r = hone.constant dense<0.0> : tensor<64xf32>
+      plan.yield %r : tensor<64xf32>
+    }
+    // expected-note@+1 {{this launch}}
+    plan.launch map outs(%b : memref<f32>) scratch(%s : memref<16xf32>) {
+      %r = hone.constant dense<0.0> : tensor<f32>
+      plan.yield %r : tensor<f32>
+    }
+    // expected-error@+1 {{reads bytes 0 to 256, which another launch wrote over}}
+    plan.result "loss", %a : memref<64xf32>
+  }
+}
