@@ -79,6 +79,18 @@ func.func @infinite_logit_of_another_class() -> (tensor<1xf32>, tensor<1xf32>) {
   return %l, %s : tensor<1xf32>, tensor<1xf32>
 }
 
+// The log-sum-exp of -inf alone is -inf, and -inf less -inf NaN.
+// CHECK-LABEL: @all_logits_infinite
+// CHECK-NEXT: result 0: tensor<1xf32> = [nan]{{$}}
+// CHECK-NEXT: result 1: tensor<1xf32> = [-inf]{{$}}
+func.func @all_logits_infinite() -> (tensor<1xf32>, tensor<1xf32>) {
+  %a = hone.constant dense<[[0xFF800000, 0xFF800000, 0xFF800000]]> : tensor<1x3xf32>
+  %b = hone.constant dense<[0]> : tensor<1xi64>
+  %l, %s = hone.cross_entropy none %a, %b ignore_index -100 label_smoothing 0.0
+      : tensor<1x3xf32>, tensor<1xi64> -> tensor<1xf32>, tensor<1xf32>
+  return %l, %s : tensor<1xf32>, tensor<1xf32>
+}
+
 // CHECK-LABEL: @large_logits
 // CHECK-NEXT: result 0: tensor<1xf32> = [1000]{{$}}
 // CHECK-NEXT: result 1: tensor<1xf32> = [1000]{{$}}
