@@ -119,14 +119,10 @@ struct FoldIgnoredRows : OpRewritePattern<SelectOp> {
         peelReshapes(cmp.getLhs()) != peelReshapes(loss.getTargets()))
       return rewriter.notifyMatchFailure(op, "does not compare the targets "
                                              "with a number");
-    int64_t number = ignored.getSplatValue<APInt>().getSExtValue();
-    int64_t classes = shapeOf(loss.getLogits()).back();
-    int64_t before = loss.getIgnoreIndex();
-    if (number != before && before >= 0 && before < classes)
-      return rewriter.notifyMatchFailure(op, "another class is ignored");
-    if (!loss.getLoss().hasOneUse())
-      return rewriter.notifyMatchFailure(op, "rows have another reader");
-    rewriter.modifyOpInPlace(loss, [&] { loss.setIgnoreIndex(number); });
+    // With another number both would be ignored, and the op knows only one.
+    if (ignored.getSplatValue<APInt>().getSExtValue() !=
+        int64_t(loss.getIgnoreIndex()))
+      return rewriter.notifyMatchFailure(op, "another target is ignored");
     rewriter.replaceOp(op, op.getOnTrue());
     return success();
   }

@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor{{.*}}%[[T:[a-z0-9]+]]: tensor
-// CHECK: %[[L:.+]], %{{.+}} = hone.cross_entropy none %[[X]], %[[T]] ignore_index 3
+// CHECK: %[[L:.+]], %{{.+}} = hone.cross_entropy none %[[X]], %[[T]] ignore_index -100
 // CHECK-NEXT: return %[[L]]
 
 func.func @forward(%x: tensor<32x61xf32>,
@@ -27,7 +27,7 @@ func.func @forward(%x: tensor<32x61xf32>,
   %one = hone.select %is, %logp, %zero : tensor<32x61xi1>, tensor<32x61xf32>
   %p = hone.reduce sum %one dims [1] : tensor<32x61xf32> -> tensor<32xf32>
   %rows = hone.neg %p : tensor<32xf32>
-  %ig = hone.constant dense<3> : tensor<32xi64>
+  %ig = hone.constant dense<-100> : tensor<32xi64>
   %kept = hone.cmp ne, %t, %ig : tensor<32xi64> -> tensor<32xi1>
   %z1 = hone.constant dense<0.0> : tensor<32xf32>
   %r = hone.select %kept, %rows, %z1 : tensor<32xi1>, tensor<32xf32>

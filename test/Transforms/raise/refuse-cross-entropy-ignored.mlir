@@ -1,0 +1,36 @@
+// RUN: hone-opt %s --hone-raise | FileCheck %s
+// RUN: hone-opt %s --hone-raise -o %t && hone-run --compare %s %t --entry forward --f64 --args 1 --rtol 1e-6
+
+// Targets equal to 3 are masked, while the op ignores -100: the selection stays.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor{{.*}}%[[T:[a-z0-9]+]]: tensor
+// CHECK: %[[L:.+]], %{{.+}} = hone.cross_entropy none %[[X]], %[[T]] ignore_index -100
+// CHECK: %[[R:.+]] = hone.select %{{.+}}, %[[L]], %{{.+}}
+// CHECK-NEXT: return %[[R]]
+
+func.func @forward(%x: tensor<32x61xf32>,
+    %t: tensor<32xi64>) -> tensor<32xf32> {
+  %mx = hone.reduce max %x dims [1] : tensor<32x61xf32> -> tensor<32xf32>
+  %st = hone.stop_gradient %mx : tensor<32xf32>
+  %mb = hone.broadcast %st dims [0] : tensor<32xf32> -> tensor<32x61xf32>
+  %d = hone.sub %x, %mb : tensor<32x61xf32>
+  %ex = hone.exp %d : tensor<32x61xf32>
+  %sum = hone.reduce sum %ex dims [1] : tensor<32x61xf32> -> tensor<32xf32>
+  %log = hone.log %sum : tensor<32xf32>
+  %lse = hone.add %log, %st : tensor<32xf32>
+  %lb = hone.broadcast %lse dims [0] : tensor<32xf32> -> tensor<32x61xf32>
+  %logp = hone.sub %x, %lb : tensor<32x61xf32>
+  %i = hone.iota dim 1 : tensor<32x61xi64>
+  %tb = hone.broadcast %t dims [0] : tensor<32xi64> -> tensor<32x61xi64>
+  %is = hone.cmp eq, %i, %tb : tensor<32x61xi64> -> tensor<32x61xi1>
+  %zero = hone.constant dense<0.0> : tensor<32x61xf32>
+  %one = hone.select %is, %logp, %zero : tensor<32x61xi1>, tensor<32x61xf32>
+  %p = hone.reduce sum %one dims [1] : tensor<32x61xf32> -> tensor<32xf32>
+  %rows = hone.neg %p : tensor<32xf32>
+  %ig = hone.constant dense<3> : tensor<32xi64>
+  %kept = hone.cmp ne, %t, %ig : tensor<32xi64> -> tensor<32xi1>
+  %z1 = hone.constant dense<0.0> : tensor<32xf32>
+  %r = hone.select %kept, %rows, %z1 : tensor<32xi1>, tensor<32xf32>
+  return %r : tensor<32xf32>
+}
