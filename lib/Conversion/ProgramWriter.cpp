@@ -24,7 +24,9 @@ template <typename T> struct AbiType {
   }
 };
 template <> struct AbiType<int64_t> {
-  static Type get(MLIRContext *context) { return IntegerType::get(context, 64); }
+  static Type get(MLIRContext *context) {
+    return IntegerType::get(context, 64);
+  }
 };
 template <> struct AbiType<double> {
   static Type get(MLIRContext *context) { return Float64Type::get(context); }
@@ -52,21 +54,43 @@ static LLVM::LLVMFunctionType abiType(StringRef name, MLIRContext *context) {
 // The function
 //===----------------------------------------------------------------------===//
 
-ProgramWriter::ProgramWriter(ModuleOp module)
-    : module(module), builder(module.getContext()), loc(module.getLoc()) {
-  MLIRContext *context = module.getContext();
+LLVM::LLVMFuncOp ProgramWriter::startFunction(StringRef name,
+                                              LLVM::Linkage linkage) {
+  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
+  MLIRContext *context = module.getContext();
   auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(context),
-      {LLVM::LLVMPointerType::get(context)});
-  function = builder.create<LLVM::LLVMFuncOp>(loc, "hone_program", type);
+      LLVM::LLVMVoidType::get(context), {LLVM::LLVMPointerType::get(context)});
+  auto started = builder.create<LLVM::LLVMFuncOp>(loc, name, type, linkage);
   // Straight-line calls that run once: optimising them only costs time.
-  function.setPassthroughAttr(
-      builder.getStrArrayAttr({"noinline", "optnone"}));
-  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+  started.setPassthroughAttr(builder.getStrArrayAttr({"noinline", "optnone"}));
+  started.addEntryBlock(builder);
+  return started;
+}
+
+ProgramWriter::ProgramWriter(ModuleOp module)
+    : module(module), builder(module.getContext()), loc(module.getLoc()),
+      entry(startFunction("hone_program", LLVM::Linkage::External)) {
+  startPart();
+}
+
+void ProgramWriter::startPart() {
+  std::string name = "hone_program_part_" + std::to_string(parts++);
+  part = startFunction(name, LLVM::Linkage::Internal);
+  builder.setInsertionPointToEnd(&entry.getBody().front());
+  builder.create<LLVM::CallOp>(loc, part, ValueRange(entry.getArgument(0)));
+  builder.setInsertionPointToStart(&part.getBody().front());
+  constants.clear();
+  addresses.clear();
+}
+
+void ProgramWriter::finishPart() {
+  builder.create<LLVM::ReturnOp>(loc, ValueRange());
 }
 
 void ProgramWriter::finish() {
+  finishPart();
+  builder.setInsertionPointToEnd(&entry.getBody().front());
   builder.create<LLVM::ReturnOp>(loc, ValueRange());
 }
 
@@ -117,16 +141,14 @@ Value ProgramWriter::array(ArrayRef<int64_t> values) {
   if (values.empty())
     return builder.create<LLVM::ZeroOp>(
         loc, LLVM::LLVMPointerType::get(builder.getContext()));
-  auto type = RankedTensorType::get({int64_t(values.size())},
-                                    builder.getI64Type());
+  auto type =
+      RankedTensorType::get({int64_t(values.size())}, builder.getI64Type());
   return global("array_",
                 LLVM::LLVMArrayType::get(builder.getI64Type(), values.size()),
                 DenseElementsAttr::get(type, values));
 }
 
-Value ProgramWriter::kernel(StringRef name) {
-  return address(name);
-}
+Value ProgramWriter::kernel(StringRef name) { return address(name); }
 
 void ProgramWriter::call(StringRef name, ArrayRef<Value> operands) {
   LLVM::LLVMFunctionType &type = declared[name];
@@ -137,7 +159,13 @@ void ProgramWriter::call(StringRef name, ArrayRef<Value> operands) {
     builder.setInsertionPointToStart(module.getBody());
     builder.create<LLVM::LLVMFuncOp>(loc, name, type);
   }
-  SmallVector<Value> all = {function.getArgument(0)};
+  SmallVector<Value> all = {part.getArgument(0)};
   llvm::append_range(all, operands);
   builder.create<LLVM::CallOp>(loc, type, name, all);
+  // Register allocation is quadratic in the calls of one function.
+  constexpr unsigned callsPerPart = 256;
+  if (++calls % callsPerPart != 0)
+    return;
+  finishPart();
+  startPart();
 }

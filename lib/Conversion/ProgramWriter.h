@@ -37,6 +37,10 @@ public:
   void call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands);
 
 private:
+  mlir::LLVM::LLVMFuncOp startFunction(llvm::StringRef name,
+                                       mlir::LLVM::Linkage linkage);
+  void startPart();
+  void finishPart();
   mlir::Value constant(mlir::TypedAttr value);
   mlir::Value address(llvm::StringRef symbol);
   mlir::Value global(llvm::StringRef prefix, mlir::Type type,
@@ -45,7 +49,10 @@ private:
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   mlir::Location loc;
-  mlir::LLVM::LLVMFuncOp function;
+  mlir::LLVM::LLVMFuncOp entry; ///< @hone_program, which calls the parts
+  mlir::LLVM::LLVMFuncOp part;  ///< the one that calls go to
+  unsigned parts = 0;
+  unsigned calls = 0;
   // One op per distinct constant, address and declaration: a deep model has
   // thousands of calls.
   llvm::DenseMap<mlir::Attribute, std::string> globals;
