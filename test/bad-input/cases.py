@@ -47,7 +47,7 @@ class Workshop:
     tests: Path
     environment: dict[str, str]
 
-    def package(self, graph: str = GRAPH) -> Path:
+    def package(self, graph: str = GRAPH, arguments: list[dict] = ARGUMENTS) -> Path:
         """A package p.hone of `graph`, with its own fingerprint."""
         path = self.home / "p.hone"
         path.mkdir()
@@ -57,7 +57,7 @@ class Workshop:
             "schema": 1,
             "model": "bigram",
             "fingerprint": hashlib.sha256(data).hexdigest(),
-            "arguments": ARGUMENTS,
+            "arguments": arguments,
         }
         (path / "manifest.json").write_text(json.dumps(manifest))
         return path
@@ -273,7 +273,7 @@ PACKAGES = {
     "optimizer-other-rate": Case(
         honec(),
         1,
-        'p.hone/manifest.json: optimizer differs from the one in graph.mlir, expected the same (honec has options for other settings)',
+        "p.hone/manifest.json: optimizer differs from the one in graph.mlir, expected the same (honec has options for other settings)",
         manifest(optimizer={"name": "sgd", "lr": 0.1}),
     ),
     "argument-other-type": Case(
@@ -290,6 +290,61 @@ PACKAGES = {
         1,
         "p.hone/graph.mlir: SHA-256 is fd224b313807..., expected 605a68129e32... of p.hone/manifest.json: the file was changed after export",
         lambda shop: (shop.package() / "graph.mlir").write_text("module {}"),
+    ),
+}
+
+
+def safetensors(header: object, data: bytes = b"", length: int | None = None) -> bytes:
+    text = header.encode() if isinstance(header, str) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + data
+
+
+# The same with a table of constants that comes from a file.
+CONSTANT = {"fqn": "shift", "kind": "buffer", "dtype": "f32", "shape": [16]}
+GRAPH_WITH_CONSTANT = GRAPH.replace(
+    "    %tokens:",
+    '    %shift: tensor<16xf32> {hone.kind = "buffer", hone.fqn = "shift", hone.init = {dist = "file"}},\n    %tokens:',
+)
+SHIFT = {"dtype": "F32", "shape": [16], "data_offsets": [0, 64]}
+
+
+def constants(message: str, data: bytes | None) -> Case:
+    """A package whose file of constants is bad or, None, missing."""
+
+    def prepare(shop: Workshop) -> None:
+        package = shop.package(GRAPH_WITH_CONSTANT, [ARGUMENTS[0], CONSTANT, *ARGUMENTS[1:]])
+        if data is not None:
+            (package / "consts.safetensors").write_bytes(data)
+
+    return Case(honec(), 1, f"p.hone/consts.safetensors: {message}", prepare)
+
+
+CONSTANTS = {
+    "constants-missing": constants("cannot be read: No such file or directory", None),
+    "constants-empty": constants("0 bytes, expected the header's length in 8", b""),
+    "constants-header-longer-than-file": constants(
+        "header of 1152921504606846976 bytes, expected at most the 131 that follow",
+        safetensors({"shift": SHIFT}, b"\0" * 64, length=1 << 60),
+    ),
+    "constants-not-json": constants(
+        "header is not JSON: [1:2, byte=2]: Expected object key", safetensors("{shift", b"\0" * 64)
+    ),
+    "constants-array": constants("header is not a JSON object", safetensors([], b"")),
+    "constants-truncated": constants(
+        "tensor 'shift': bytes 0 to 64, expected inside [0, 60)", safetensors({"shift": SHIFT}, b"\0" * 60)
+    ),
+    "constants-shape": constants(
+        "tensor 'shift': is F32[4, 4], expected F32[16]", safetensors({"shift": {**SHIFT, "shape": [4, 4]}}, b"\0" * 64)
+    ),
+    "constants-dtype": constants(
+        "tensor 'shift': is I32[16], expected F32[16]", safetensors({"shift": {**SHIFT, "dtype": "I32"}}, b"\0" * 64)
+    ),
+    "constants-size-lies": constants(
+        "tensor 'shift': 60 bytes, expected 64", safetensors({"shift": {**SHIFT, "data_offsets": [0, 60]}}, b"\0" * 64)
+    ),
+    "constants-tensor-missing": constants("tensor 'shift': missing", safetensors({}, b"")),
+    "constants-entry-malformed": constants(
+        "tensor 'shift': expected dtype, shape and two data_offsets", safetensors({"shift": 7}, b"")
     ),
 }
 
@@ -480,11 +535,6 @@ def llmc(magic: int, version: int, count: int, data: bytes) -> bytes:
 def npy(header: str, data: bytes = b"", version: bytes = b"\x01\x00") -> bytes:
     text = header.encode() + b"\n"
     return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text + data
-
-
-def safetensors(header: object, data: bytes = b"", length: int | None = None) -> bytes:
-    text = header.encode() if isinstance(header, str) else json.dumps(header).encode()
-    return struct.pack("<Q", len(text) if length is None else length) + text + data
 
 
 TABLE = {"dtype": "F32", "shape": [16, 16], "data_offsets": [0, 1024]}
@@ -783,6 +833,7 @@ CASES: dict[str, Case] = {
     **OUTPUTS,
     **PACKAGES,
     **GRAPHS,
+    **CONSTANTS,
     **TOKEN_FILES,
     **WEIGHTS,
     **FLAGS,
