@@ -152,8 +152,8 @@ struct PairElement {
 };
 } // namespace
 
-/// If `slice` takes `size` elements from `start` of the last dimension by
-/// `stride`, and everything else.
+/// True when `slice` takes every `stride`-th element of the last dimension from
+/// `start` up to `limit` or beyond, and the other dimensions whole.
 static bool isLastSlice(SliceOp slice, int64_t start, int64_t limit,
                         int64_t stride) {
   ArrayRef<int64_t> shape = shapeOf(slice.getOperand());
