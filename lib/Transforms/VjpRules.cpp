@@ -95,11 +95,16 @@ struct Vjp {
   Value sum(Value x, ArrayRef<int64_t> dims) {
     return dims.empty() ? x : make<ReduceOp>(ReduceKind::sum, x, dims);
   }
-  /// Sum over all dimensions but the last, in the type of `like`.
+  /// Sum over all dimensions but the last, in the wider type of `x` and `like`,
+  /// as the type of `like`.
   Value sumRows(Value x, Value like) {
+    Type type = typeOf(like).getElementType();
+    if (type.getIntOrFloatBitWidth() >
+        typeOf(x).getElementType().getIntOrFloatBitWidth())
+      x = castTo(x, type);
     int64_t leading = typeOf(x).getRank() - 1;
     return castTo(sum(x, llvm::to_vector(llvm::seq<int64_t>(0, leading))),
-                  typeOf(like).getElementType());
+                  type);
   }
 
   /// Refuses a derivative with respect to `operand`, if one is wanted.
