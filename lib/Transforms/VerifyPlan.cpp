@@ -2,6 +2,8 @@
 
 #include "hone/Transforms/Passes.h"
 
+#include <map>
+
 namespace hone {
 #define GEN_PASS_DEF_VERIFYPLAN
 #include "hone/Transforms/Passes.h.inc"
@@ -11,24 +13,47 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
 
-namespace {
-/// A root buffer and what the walk knows of its contents.
-struct Root {
-  int64_t begin, end;      // bytes
-  bool written = false;    // holds what its own launches wrote
-  Operation *clobber = nullptr; // the launch that wrote over it since
-};
+/// Calls `visit(begin, end)` for the runs of bytes that a buffer at byte
+/// `begin` of the arena consists of.
+static void forEachRun(MemRefType type, int64_t begin,
+                       llvm::function_ref<void(int64_t, int64_t)> visit) {
+  if (type.getNumElements() == 0)
+    return;
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> strides = getStridesAndOffset(type).first;
+  int64_t width = elementByteWidth(type.getElementType());
+  // The inner dimensions without gaps are one run.
+  int64_t run = 1;
+  size_t outer = shape.size();
+  while (outer > 0 && (shape[outer - 1] == 1 || strides[outer - 1] == run))
+    run *= shape[--outer];
+  SmallVector<int64_t> index(outer, 0);
+  while (true) {
+    int64_t at = begin;
+    for (size_t dim = 0; dim != outer; ++dim)
+      at += index[dim] * strides[dim] * width;
+    visit(at, at + run * width);
+    size_t dim = outer;
+    while (dim > 0 && ++index[dim - 1] == shape[dim - 1])
+      index[--dim] = 0;
+    if (dim == 0)
+      return;
+  }
+}
 
-/// Runs through the launches of one function.
+namespace {
+/// Runs through the launches of one function and knows of every byte which
+/// buffer it belongs to: the one that a launch wrote last.
 class PlanChecker {
 public:
   explicit PlanChecker(FunctionOp function) : function(function) {}
 
   LogicalResult run() {
+    // State belongs to nobody until a launch writes it: any buffer may read.
     auto program = function->getParentOfType<ProgramOp>();
     for (auto argument : program.getOps<ArgumentOp>()) {
       int64_t offset = argument.getOffset();
-      state.push_back({offset, offset + byteSize(argument.getType())});
+      claim(offset, {offset + byteSize(argument.getType()), {}, {}});
     }
     for (Operation &op : function.getBody().front())
       if (failed(visit(&op)))
@@ -37,25 +62,24 @@ public:
   }
 
 private:
+  /// The bytes up to `end` belong to the root buffer `root`, as `writer` wrote.
+  struct Owner {
+    int64_t end;
+    BufferOp root;
+    LaunchOp writer;
+  };
+
   LogicalResult visit(Operation *op) {
-    if (auto buffer = dyn_cast<BufferOp>(op)) {
-      int64_t begin = buffer.getOffset();
-      Root root = {begin,
-                   begin + extentBytes(cast<MemRefType>(buffer.getType()))};
-      root.written = llvm::any_of(state, [&](auto span) {
-        return span.first <= root.begin && root.end <= span.second;
-      });
-      roots[buffer] = root;
-      return success();
-    }
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
           return failure();
       for (auto buffers : {launch.getOutputs(), launch.getScratch()})
         for (Value buffer : buffers)
-          if (failed(write(launch, buffer)))
-            return failure();
+          forEachRun(cast<MemRefType>(buffer.getType()), arenaOffset(buffer),
+                     [&](int64_t begin, int64_t end) {
+                       claim(begin, {end, rootBuffer(buffer), launch});
+                     });
       return success();
     }
     if (auto result = dyn_cast<ResultOp>(op))
@@ -63,40 +87,79 @@ private:
     return success();
   }
 
-  LogicalResult read(Operation *op, Value buffer) {
-    Root &root = roots[rootBuffer(buffer)];
-    if (!root.written)
-      return op->emitOpError() << "reads bytes " << root.begin << " to "
-                               << root.end << " before they are written";
-    if (!root.clobber)
-      return success();
-    InFlightDiagnostic diag = op->emitOpError()
-                              << "reads bytes " << root.begin << " to "
-                              << root.end << ", which another launch wrote "
-                              << "over";
-    diag.attachNote(root.clobber->getLoc()) << "this launch";
-    return diag;
+  /// Makes `owner` that of the bytes from `begin` to its end.
+  void claim(int64_t begin, Owner owner) {
+    if (begin == owner.end)
+      return;
+    auto next = owners.lower_bound(begin);
+    if (next != owners.begin()) { // one that begins before
+      auto before = std::prev(next);
+      Owner old = before->second;
+      if (old.end > begin) {
+        before->second.end = begin;
+        if (old.end > owner.end)
+          owners[owner.end] = old;
+      }
+    }
+    while (next != owners.end() && next->first < owner.end) {
+      Owner old = next->second;
+      next = owners.erase(next);
+      if (old.end > owner.end)
+        next = owners.insert({owner.end, old}).first;
+    }
+    owners[begin] = owner;
   }
 
-  LogicalResult write(LaunchOp launch, Value buffer) {
-    BufferOp own = rootBuffer(buffer);
-    int64_t begin = arenaOffset(buffer);
-    int64_t end = begin + extentBytes(cast<MemRefType>(buffer.getType()));
-    Root &target = roots[own];
-    target.written = true;
-    target.clobber = nullptr;
-    if (begin == end)
-      return success();
-    for (auto &[other, root] : roots)
-      if (other != own && root.begin < end && begin < root.end)
-        root.clobber = launch;
-    return success();
+  LogicalResult read(Operation *op, Value buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    int64_t first = arenaOffset(buffer);
+    LogicalResult result = success();
+    forEachRun(type, first, [&](int64_t begin, int64_t end) {
+      while (succeeded(result) && begin < end) {
+        auto after = owners.upper_bound(begin);
+        Owner owner = {begin, {}, {}};
+        if (after != owners.begin())
+          owner = std::prev(after)->second;
+        if (owner.end <= begin) {
+          result = op->emitOpError()
+                   << "reads bytes " << first << " to "
+                   << first + extentBytes(type) << " before they are written";
+        } else if (owner.root && owner.root != rootBuffer(buffer)) {
+          InFlightDiagnostic diag = op->emitOpError()
+                                    << "reads bytes " << first << " to "
+                                    << first + extentBytes(type)
+                                    << ", which another launch wrote over";
+          diag.attachNote(owner.writer.getLoc()) << "this launch";
+          result = diag;
+        }
+        begin = owner.end;
+      }
+    });
+    return result;
   }
 
   FunctionOp function;
-  SmallVector<std::pair<int64_t, int64_t>> state;
-  DenseMap<BufferOp, Root> roots;
+  std::map<int64_t, Owner>
+      owners; // by first byte; what is missing is unwritten
 };
+
+/// The arena ends with the last argument or buffer.
+static LogicalResult verifyArena(ProgramOp program) {
+  int64_t end = 0;
+  for (auto argument : program.getOps<ArgumentOp>())
+    end = std::max(end, int64_t(argument.getOffset()) +
+                            byteSize(argument.getType()));
+  program.walk([&](BufferOp buffer) {
+    end = std::max(end, int64_t(buffer.getOffset()) +
+                            extentBytes(cast<MemRefType>(buffer.getType())));
+  });
+  int64_t wanted = llvm::alignTo(end, alignment);
+  if (int64_t(program.getArena()) == wanted)
+    return success();
+  return program.emitOpError()
+         << "has an arena of " << program.getArena() << " bytes, expected "
+         << wanted << " as its buffers use";
+}
 
 struct VerifyPlan : hone::impl::VerifyPlanBase<VerifyPlan> {
   void runOnOperation() override {
@@ -107,9 +170,15 @@ struct VerifyPlan : hone::impl::VerifyPlanBase<VerifyPlan> {
           << " programs, expected one";
       return signalPassFailure();
     }
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      func.emitOpError("is left after the plan");
+      return signalPassFailure();
+    }
     for (auto function : (*programs.begin()).getOps<FunctionOp>())
       if (failed(PlanChecker(function).run()))
         return signalPassFailure();
+    if (failed(verifyArena(*programs.begin())))
+      return signalPassFailure();
     markAllAnalysesPreserved();
   }
 };

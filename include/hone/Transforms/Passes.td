@@ -223,8 +223,9 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
 def VerifyPlan : Pass<"hone-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the plan phase";
   let description = [{
-    There is one `plan.program` and no function of `hone` ops. No two buffers that are live at the same time overlap, unless one
-    launch reads and writes them in place; nothing is read before it is written; the arena is as large as the last byte used.
+    There is one `plan.program` and no function besides. Every byte that a launch or a result reads was written by the last launch that wrote
+    there as a part of the same buffer, or is state that no launch has written yet; so buffers that are live at the same
+    time do not overlap. The arena ends with the last buffer.
   }];
 }
 

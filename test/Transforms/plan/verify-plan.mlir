@@ -102,3 +102,95 @@ plan.program @scratch_writes_over arena 512 {
     plan.result "loss", %a : memref<64xf32>
   }
 }
+
+// -----
+
+plan.program @part_never_written arena 256 {
+  plan.function @step {
+    %a = plan.buffer at 0 : memref<8x8xf32>
+    %left = plan.view %a at 0 : memref<8x8xf32> to memref<8x4xf32, strided<[8, 1]>>
+    plan.launch map outs(%left : memref<8x4xf32, strided<[8, 1]>>) {
+      %r = hone.constant dense<0.0> : tensor<8x4xf32>
+      plan.yield %r : tensor<8x4xf32>
+    }
+    // expected-error@+1 {{reads bytes 0 to 256 before they are written}}
+    plan.result "loss", %a : memref<8x8xf32>
+  }
+}
+
+// -----
+
+plan.program @parts_make_the_whole arena 256 {
+  plan.function @step {
+    %a = plan.buffer at 0 : memref<8x8xf32>
+    %left = plan.view %a at 0 : memref<8x8xf32> to memref<8x4xf32, strided<[8, 1]>>
+    %right = plan.view %a at 16 : memref<8x8xf32> to memref<8x4xf32, strided<[8, 1]>>
+    plan.launch map outs(%left, %right : memref<8x4xf32, strided<[8, 1]>>, memref<8x4xf32, strided<[8, 1]>>) {
+      %r = hone.constant dense<0.0> : tensor<8x4xf32>
+      plan.yield %r, %r : tensor<8x4xf32>, tensor<8x4xf32>
+    }
+    plan.result "loss", %a : memref<8x8xf32>
+  }
+}
+
+// -----
+
+// Writing a part again does not bring the rest back.
+plan.program @part_written_over arena 256 {
+  plan.function @step {
+    %a = plan.buffer at 0 : memref<8x8xf32>
+    %row = plan.view %a at 0 : memref<8x8xf32> to memref<8xf32>
+    %b = plan.buffer at 0 : memref<16xf32>
+    plan.launch map outs(%a : memref<8x8xf32>) {
+      %r = hone.constant dense<0.0> : tensor<8x8xf32>
+      plan.yield %r : tensor<8x8xf32>
+    }
+    // expected-note@+1 {{this launch}}
+    plan.launch map outs(%b : memref<16xf32>) {
+      %r = hone.constant dense<0.0> : tensor<16xf32>
+      plan.yield %r : tensor<16xf32>
+    }
+    plan.launch map outs(%row : memref<8xf32>) {
+      %r = hone.constant dense<0.0> : tensor<8xf32>
+      plan.yield %r : tensor<8xf32>
+    }
+    // expected-error@+1 {{reads bytes 0 to 256, which another launch wrote over}}
+    plan.result "loss", %a : memref<8x8xf32>
+  }
+}
+
+// -----
+
+plan.program @state_written_over arena 256 {
+  plan.argument "w" kind "param" at 0 : tensor<64xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<64xf32>
+    %new = plan.buffer at 0 : memref<64xf32>
+    // expected-note@+1 {{this launch}}
+    plan.launch map ins(%w : memref<64xf32>) outs(%new : memref<64xf32>) {
+    ^bb0(%x: tensor<64xf32>):
+      %r = hone.tanh %x : tensor<64xf32>
+      plan.yield %r : tensor<64xf32>
+    }
+    // expected-error@+1 {{reads bytes 0 to 256, which another launch wrote over}}
+    plan.result "loss", %w : memref<64xf32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{has an arena of 512 bytes, expected 256 as its buffers use}}
+plan.program @too_large arena 512 {
+  plan.argument "w" kind "param" at 0 : tensor<60xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<60xf32>
+  }
+}
+
+// -----
+
+plan.program @p arena 0 {}
+// expected-error@+1 {{is left after the plan}}
+func.func @step() {
+  return
+}
