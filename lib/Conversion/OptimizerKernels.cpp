@@ -16,10 +16,6 @@ using namespace hone;
 static constexpr int64_t unroll = 4;
 static constexpr int64_t blockElements = unroll * kernelLanes;
 
-static int64_t ceilDiv(int64_t value, int64_t by) {
-  return (value + by - 1) / by;
-}
-
 //===----------------------------------------------------------------------===//
 // Global norm
 //===----------------------------------------------------------------------===//
