@@ -109,6 +109,7 @@ TEST(PhiloxTest, MatchesTheKnownAnswers) {
 TEST(RoundingTest, RoundsOnceToNearestEven) {
   EXPECT_EQ(roundTo(Element::F32, 0.1, Mode::Typed), double(0.1f));
   EXPECT_EQ(roundTo(Element::F32, 0.1, Mode::F64), 0.1);
+  EXPECT_EQ(roundTo(Element::F64, 0.1, Mode::Typed), 0.1);
   // bf16 has 8 significant bits: 1 + 2^-8 lies halfway and goes to even; the
   // least bit above goes up, though a detour over f32 would lose it.
   EXPECT_EQ(roundTo(Element::BF16, 1 + 0x1p-8, Mode::Typed), 1.0);
