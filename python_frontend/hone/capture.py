@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import traceback
 import warnings
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Callable, Iterator, Sequence
 
 import torch
 from torch._subclasses import FakeTensor
+from torch.export import _trace
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
@@ -65,6 +67,7 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
             single_attention(model),
             _refusing_custom_gradients(),
             _whole_stack_traces(),
+            _quiet_torch(),
             warnings.catch_warnings(),
             _OwnParametersOnly(model),
         ):
@@ -166,6 +169,19 @@ def _whole_stack_traces() -> Iterator[None]:
         yield
     finally:
         setattr(tracer, name, original)
+
+
+@contextlib.contextmanager
+def _quiet_torch() -> Iterator[None]:
+    """Keeps torch from logging, and printing the graph so far, beside the error that it raises."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    _trace.print = lambda *text, **options: None  # shadows the builtin in that module
+    try:
+        yield
+    finally:
+        del _trace.print
+        logging.disable(disabled)
 
 
 def described(error: Exception) -> str:

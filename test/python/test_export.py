@@ -422,10 +422,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_refused_programs(message: str, tmp_path) -> None:
+def test_refused_programs(message: str, tmp_path, capfd) -> None:
     with pytest.raises(HoneError, match=message) as error:
         export(tmp_path, in_model(REFUSED[message])())
     assert "\n" not in str(error.value) and not os.listdir(tmp_path)
+    assert capfd.readouterr() == ("", "")
 
 
 def weighted(model, tokens, targets):
