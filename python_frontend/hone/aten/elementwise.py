@@ -193,6 +193,18 @@ def relu(b: Builder, self: Value) -> Value:
     return b.select(b.compare("le", self, zero), zero, self)
 
 
+@emits("hardtanh.default")
+def hardtanh(b: Builder, self: Value, min_val: Operand = -1, max_val: Operand = 1) -> Value:
+    """Selections: unlike that of `clamp`, the gradient at a bound is 0, as in PyTorch."""
+    low, high = b.splat(min_val, self.type), b.splat(max_val, self.type)
+    return b.select(b.compare("le", self, low), low, b.select(b.compare("ge", self, high), high, self))
+
+
+@emits("relu6.default")
+def relu6(b: Builder, self: Value) -> Value:
+    return hardtanh(b, self, 0, 6)
+
+
 @emits("leaky_relu.default")
 def leaky_relu(b: Builder, self: Value, negative_slope: Operand = 0.01) -> Value:
     return b.select(b.compare("gt", self, b.splat(0, self.type)), self, b.scale(self, negative_slope))
@@ -206,6 +218,32 @@ def softplus(b: Builder, self: Value, beta: Operand = 1, threshold: Operand = 20
     exponential = b.unary("exp", b.select(large, b.splat(0, scaled.type), scaled))
     soft = b.scale(b.unary("log", add(b, exponential, 1.0)), 1 / beta)
     return b.select(large, self, soft)
+
+
+@emits("log_sigmoid.default")
+def log_sigmoid(b: Builder, self: Value) -> Value:
+    """`min(x, 0) - log(1 + e^-|x|)`, which neither overflows nor takes the logarithm of 0."""
+    rest = b.unary("log", add(b, b.unary("exp", b.unary("neg", b.unary("abs", self))), 1.0))
+    return b.binary("sub", minimum(b, self, b.splat(0, self.type)), rest)
+
+
+@emits("mish.default")
+def mish(b: Builder, self: Value) -> Value:
+    return b.binary("mul", self, b.unary("tanh", softplus(b, self)))
+
+
+@emits("elu.default")
+def elu(b: Builder, self: Value, alpha: Operand = 1, scale: Operand = 1, input_scale: Operand = 1) -> Value:
+    """`scale x` above 0, else `scale alpha (e^(input_scale x) - 1)`."""
+    zero = b.splat(0, self.type)
+    positive = b.compare("gt", self, zero)
+    exponential = b.unary("exp", b.scale(b.select(positive, zero, self), input_scale))
+    return b.select(positive, b.scale(self, scale), b.scale(sub(b, exponential, 1.0), alpha * scale))
+
+
+@emits("selu.default")
+def selu(b: Builder, self: Value) -> Value:
+    return elu(b, self, 1.6732632423543772, 1.0507009873554805)
 
 
 @emits("logical_not.default")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Sequence
 
 from ..builder import Builder, broadcast_shape
@@ -231,6 +232,21 @@ def cat(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
 @emits("stack.default")
 def stack(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
     return cat(b, [unsqueeze(b, x, dim) for x in tensors], dim)
+
+
+@emits("roll.default")
+def roll(b: Builder, self: Value, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> Value:
+    shifts = [shifts] if isinstance(shifts, int) else shifts
+    dims = [dims] if isinstance(dims, int) else dims
+    if not dims:
+        return b.reshape(roll(b, b.reshape(self, (math.prod(self.shape),)), shifts, [0]), self.shape)
+    for shift, dim in zip(shifts, dims):
+        dim = axis(dim, self.rank)
+        extent = self.shape[dim]
+        if extent and shift % extent:
+            first = extent - shift % extent
+            self = b.concat([b.slice_dim(self, dim, first, extent), b.slice_dim(self, dim, 0, first)], dim)
+    return self
 
 
 @emits("constant_pad_nd.default", "pad.default")
