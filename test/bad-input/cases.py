@@ -780,7 +780,7 @@ FLAGS = {
     "train-save-over-a-folder": Case(
         training("--save", "out"),
         1,
-        "out: is a folder, wanted the name of a file",
+        "out: is no regular file, wanted one or none",
         lambda shop: (good_run(shop), (shop.home / "out").mkdir()),
     ),
     "train-log-unwritable": Case(
