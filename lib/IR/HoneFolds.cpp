@@ -27,7 +27,8 @@ static std::optional<double> splatOf(Attribute attribute) {
 
 static bool isSplat(Attribute attribute, double value) {
   std::optional<double> splat = splatOf(attribute);
-  return splat && *splat == value && std::signbit(*splat) == std::signbit(value);
+  return splat && *splat == value &&
+         std::signbit(*splat) == std::signbit(value);
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

@@ -115,7 +115,8 @@ DimensionMapping RandomOp::getDimensionMapping() {
 }
 
 LogicalResult SelectOp::verify() {
-  return expectShape(*this, "pred", getPred(), shapeOf(getResult())); // select_c2
+  return expectShape(*this, "pred", getPred(),
+                     shapeOf(getResult())); // select_c2
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,8 +141,7 @@ DimensionMapping ReshapeOp::getDimensionMapping() {
   mapping.results.emplace_back(to.size(), -1);
   for (size_t dim = 0, end = std::min(from.size(), to.size());
        dim != end && from[dim] == to[dim]; ++dim) {
-    mapping.operands[0][dim] = mapping.results[0][dim] =
-        mapping.factors.size();
+    mapping.operands[0][dim] = mapping.results[0][dim] = mapping.factors.size();
     mapping.factors.push_back({from[dim], FactorKind::Parallel});
   }
   return mapping;
@@ -298,8 +298,9 @@ LogicalResult ConcatOp::verify() {
     total += shapeOf(input)[getDim()];
   }
   if (total != to[getDim()]) // concat_c3
-    return emitOpError() << "sizes along dimension " << getDim() << " add up to "
-                         << total << ", expected " << to[getDim()];
+    return emitOpError() << "sizes along dimension " << getDim()
+                         << " add up to " << total << ", expected "
+                         << to[getDim()];
   return success();
 }
 
@@ -322,8 +323,8 @@ DimensionMapping ConcatOp::getDimensionMapping() {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-void ReduceOp::build(OpBuilder &builder, OperationState &state,
-                     ReduceKind kind, Value operand, ArrayRef<int64_t> dims) {
+void ReduceOp::build(OpBuilder &builder, OperationState &state, ReduceKind kind,
+                     Value operand, ArrayRef<int64_t> dims) {
   build(builder, state,
         RankedTensorType::get(without(shapeOf(operand), dims),
                               elementOf(operand)),
@@ -553,7 +554,8 @@ OpCost EmbeddingOp::getCost() {
 }
 
 /// Factors: the dimensions of ids, the rows of the table (gathered), its width.
-static DimensionMapping tableMapping(Value table, Value ids, bool tableIsResult) {
+static DimensionMapping tableMapping(Value table, Value ids,
+                                     bool tableIsResult) {
   DimensionMapping mapping;
   SmallVector<int> idDims;
   for (int64_t size : shapeOf(ids)) {
@@ -605,8 +607,7 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   std::optional<KernelFamily> symbol = symbolizeKernelFamily(family);
   if (!symbol)
-    return parser.emitError(loc)
-           << "'" << family << "' is no kernel family";
+    return parser.emitError(loc) << "'" << family << "' is no kernel family";
   result.addAttribute("family",
                       KernelFamilyAttr::get(parser.getContext(), *symbol));
   SmallVector<OpAsmParser::Argument> arguments;
@@ -627,19 +628,19 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
   for (const OpAsmParser::Argument &argument : arguments)
     types.push_back(argument.type);
   Region *body = result.addRegion();
-  return failure(parser.resolveOperands(operands, types, operandLoc,
-                                        result.operands) ||
-                 parser.parseRegion(*body, arguments));
+  return failure(
+      parser.resolveOperands(operands, types, operandLoc, result.operands) ||
+      parser.parseRegion(*body, arguments));
 }
 
 void GroupOp::print(OpAsmPrinter &printer) {
   printer << " " << stringifyKernelFamily(getFamily()) << " (";
-  llvm::interleaveComma(
-      llvm::zip(getBodyBlock().getArguments(), getInputs()), printer,
-      [&](auto pair) {
-        auto [argument, operand] = pair;
-        printer << argument << " = " << operand << " : " << operand.getType();
-      });
+  llvm::interleaveComma(llvm::zip(getBodyBlock().getArguments(), getInputs()),
+                        printer, [&](auto pair) {
+                          auto [argument, operand] = pair;
+                          printer << argument << " = " << operand << " : "
+                                  << operand.getType();
+                        });
   printer << ")";
   printer.printArrowTypeList(getResultTypes());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"family"});

@@ -50,8 +50,9 @@ static LogicalResult expectFraction(Operation *op, StringRef what,
   double value = attr.convertToDouble();
   if (value >= 0 && (openAbove ? value < 1 : value <= 1))
     return success();
-  return op->emitOpError() << what << " is " << value << ", expected 0 <= "
-                           << what << (openAbove ? " < 1" : " <= 1");
+  return op->emitOpError() << what << " is " << value
+                           << ", expected 0 <= " << what
+                           << (openAbove ? " < 1" : " <= 1");
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,7 +93,8 @@ LogicalResult RmsNormOp::verify() {
 }
 
 static DimensionMapping scaledRowMapping(Operation *op, Value scale) {
-  return scale ? hone::detail::rowMapping(op, scale) : hone::detail::rowMapping(op);
+  return scale ? hone::detail::rowMapping(op, scale)
+               : hone::detail::rowMapping(op);
 }
 
 DimensionMapping RmsNormOp::getDimensionMapping() {
@@ -208,9 +210,9 @@ static LogicalResult verifyAttention(AttentionLike op, Value output,
   ArrayRef<int64_t> query = shapeOf(op.getQuery()), key = shapeOf(op.getKey()),
                     value = shapeOf(op.getValue());
   if (query.size() != 4 || key.size() != 4 || value.size() != 4) // c1
-    return op.emitOpError() << "query, key and value have ranks "
-                            << query.size() << ", " << key.size() << " and "
-                            << value.size() << ", expected 4";
+    return op.emitOpError()
+           << "query, key and value have ranks " << query.size() << ", "
+           << key.size() << " and " << value.size() << ", expected 4";
   if (failed(expectShape(op, "key", op.getKey(),
                          {query[0], key[1], key[2], query[3]})) ||
       failed(expectShape(op, "value", op.getValue(),
@@ -222,9 +224,8 @@ static LogicalResult verifyAttention(AttentionLike op, Value output,
   for (Value other : {Value(op.getKey()), Value(op.getValue()), output})
     if (getElementTypeOrSelf(other) != element) // c1
       return op.emitOpError()
-             << "query, key, value and result have element types "
-             << element << " and " << getElementTypeOrSelf(other)
-             << ", expected one";
+             << "query, key, value and result have element types " << element
+             << " and " << getElementTypeOrSelf(other) << ", expected one";
   if (key[2] == 0 || query[2] % key[2] != 0) // c2
     return op.emitOpError() << "has " << query[2] << " query heads and "
                             << key[2] << " key heads, expected a multiple";
@@ -237,17 +238,17 @@ static LogicalResult verifyAttention(AttentionLike op, Value output,
               shape[3] == key[1];
     if (!ok) { // c4
       InFlightDiagnostic diag = op.emitOpError() << "mask has shape ";
-      appendShape(diag, shape) << ", expected [" << query[0] << " or 1, "
-                               << query[2] << " or 1, " << query[1] << ", "
-                               << key[1] << "]";
+      appendShape(diag, shape)
+          << ", expected [" << query[0] << " or 1, " << query[2] << " or 1, "
+          << query[1] << ", " << key[1] << "]";
       return diag;
     }
   }
   bool drops = !op.getDropout().isZero();
   if (drops != bool(op.getRng())) // c5
-    return op.emitOpError() << (drops ? "has dropout without rng"
-                                      : "has rng without dropout")
-                            << ", expected both or neither";
+    return op.emitOpError()
+           << (drops ? "has dropout without rng" : "has rng without dropout")
+           << ", expected both or neither";
   if (failed(expectShape(op, "rng", op.getRng(), {3})))
     return failure(); // c5
   return expectFraction(op, "dropout", op.getDropout(), /*openAbove=*/true);
@@ -339,8 +340,8 @@ DimensionMapping AttentionBwdOp::getDimensionMapping() {
   SmallVector<int> value = {Batch, KeyPos, Head, ValueWidth};
   // Key and value gradients sum over query positions.
   mapping.factors[QueryPos].kind = FactorKind::Replicate;
-  mapping.operands = {output, query, key, value, output,
-                      {Batch, Head, QueryPos}};
+  mapping.operands = {output, query,  key,
+                      value,  output, {Batch, Head, QueryPos}};
   if (getMask())
     mapping.operands.push_back(maskDims(getMask()));
   if (getRng())
@@ -385,7 +386,7 @@ LogicalResult DropoutOp::verify() {
   if (failed(expectType(*this, "result", getResult(), getInput().getType())))
     return failure(); // dropout_c1
   if (failed(expectShape(*this, "rng", getRng(), {3})))
-    return failure(); // dropout_c2
+    return failure();                                            // dropout_c2
   return expectFraction(*this, "p", getP(), /*openAbove=*/true); // dropout_c3
 }
 
@@ -419,7 +420,7 @@ LogicalResult AdamwOp::verify() {
     return failure(); // adamw_c1
   if (failed(expectFraction(*this, "beta1", getBeta1(), true)) ||
       failed(expectFraction(*this, "beta2", getBeta2(), true)))
-    return failure(); // adamw_c2
+    return failure();        // adamw_c2
   if (getEps().isNegative()) // adamw_c2
     return emitOpError() << "eps is " << getEps().convertToDouble()
                          << ", expected eps >= 0";
@@ -452,7 +453,7 @@ LogicalResult SgdOp::verify() {
            << " buffer result, expected buffers exactly with momentum";
   if (getNewBuffer() && failed(expectType(*this, "new_buffer", getNewBuffer(),
                                           getBuffer().getType())))
-    return failure(); // sgd_c1
+    return failure();             // sgd_c1
   if (getNesterov() && !momentum) // sgd_c3
     return emitOpError("is nesterov without momentum, expected momentum");
   return success();

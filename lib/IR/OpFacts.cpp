@@ -24,8 +24,8 @@ OpCost hone::detail::elementwiseCost(Operation *op, int64_t flopsPerElement) {
   }
   for (Value result : op->getResults()) {
     cost.bytesWritten += byteSize(result.getType());
-    elements = std::max(elements,
-                        cast<ShapedType>(result.getType()).getNumElements());
+    elements =
+        std::max(elements, cast<ShapedType>(result.getType()).getNumElements());
   }
   cost.flops = elements * flopsPerElement;
   return cost;
