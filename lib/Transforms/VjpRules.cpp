@@ -61,7 +61,6 @@ struct Vjp {
   /// `number` in every element of a tensor of the type of `x`.
   Value like(Value x, double number) { return splat(typeOf(x), number); }
 
-  Value add2(Value x, Value y) { return make<AddOp>(x, y); }
   Value sub(Value x, Value y) { return make<SubOp>(x, y); }
   Value mul(Value x, Value y) { return make<MulOp>(x, y); }
   Value mul(Value x, double number) { return mul(x, like(x, number)); }
