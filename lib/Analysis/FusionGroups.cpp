@@ -13,6 +13,9 @@ using namespace hone;
 /// column sums the first-level cache.
 constexpr size_t maxOperands = 24;
 constexpr size_t maxColumnSums = 8;
+/// Ops that it takes to make a free value. Masks and position tables need some
+/// ten; what needs more is stored.
+constexpr int64_t maxFreeOps = 32;
 
 static KernelFamily familyOf(Operation *op) {
   return cast<HoneOpInterface>(op).getKernelFamily();
@@ -77,7 +80,11 @@ bool hone::isPlacement(ConcatOp concat) {
   });
 }
 
-bool hone::isFreeValue(Operation *op) {
+/// Takes one op per call from `budget`: as a tree, since that is what copies
+/// for each reader make of shared operands.
+static bool isFreeWithin(Operation *op, int64_t &budget) {
+  if (--budget < 0)
+    return false;
   if (isa<IotaOp, BroadcastOp>(op))
     return true;
   if (isa<ConstantOp>(op))
@@ -85,11 +92,16 @@ bool hone::isFreeValue(Operation *op) {
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumOperands() == 0)
     return false;
   // Maps of free values only, and not all of them constants: those would fold.
-  return llvm::all_of(op->getOperands(), [](Value operand) {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
     Operation *producer = operand.getDefiningOp();
     return producer && isa<HoneDialect>(producer->getDialect()) &&
-           isFreeValue(producer);
+           isFreeWithin(producer, budget);
   });
+}
+
+bool hone::isFreeValue(Operation *op) {
+  int64_t budget = maxFreeOps;
+  return isFreeWithin(op, budget);
 }
 
 //===----------------------------------------------------------------------===//

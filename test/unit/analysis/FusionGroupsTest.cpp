@@ -133,4 +133,22 @@ TEST(FusionGroups, FreeValues) {
   EXPECT_TRUE(isFreeValue(f.ops()[4]));
   EXPECT_FALSE(isFreeValue(f.ops()[5])); // data
 }
+
+// Copies for each reader make a tree of this chain: it doubles with every
+// link.
+TEST(FusionGroups, FreeValuesAreCheap) {
+  std::string body =
+      "%b0 = hone.broadcast %v dims [1] : tensor<64xf32> -> tensor<8x64xf32>\n";
+  for (int64_t index = 0; index != 40; ++index)
+    body += llvm::formatv("%l{0} = hone.logistic %b{0} : tensor<8x64xf32>\n"
+                          "%b{1} = hone.mul %b{0}, %l{0} : tensor<8x64xf32>\n",
+                          index, index + 1)
+                .str();
+  ParsedFunction function("%v: tensor<64xf32>", body);
+  SmallVector<Operation *> ops = function.ops();
+  EXPECT_TRUE(isFreeValue(ops[2]));
+  EXPECT_TRUE(isFreeValue(ops[6]));
+  EXPECT_FALSE(isFreeValue(ops[12]));
+  EXPECT_FALSE(isFreeValue(ops.back()));
+}
 } // namespace
