@@ -168,11 +168,13 @@ Value RowKernelEmitter::vectorAt(Value value, Point &at) {
   return result;
 }
 
-/// `a * b` of a sum that nothing else reads, for a fused multiply-add.
+/// `a * b` of a sum that nothing else reads, for a fused multiply-add. Products
+/// of narrow types are rounded to them first.
 static MulOp productOf(Value value) {
   auto product = value.getDefiningOp<MulOp>();
   return product && product->hasOneUse() &&
-                 isa<FloatType>(getElementTypeOrSelf(value.getType()))
+                 isa<Float32Type, Float64Type>(
+                     getElementTypeOrSelf(value.getType()))
              ? product
              : MulOp();
 }
