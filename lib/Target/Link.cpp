@@ -6,13 +6,14 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+
+#include <tuple>
 
 LLD_HAS_DRIVER(elf)
 
@@ -124,8 +125,9 @@ buildArguments(const LinkJob &job) {
 static std::string firstComplaint(StringRef log) {
   StringRef first;
   for (StringRef rest = log; !rest.empty();) {
-    auto [line, after] = rest.split('\n');
-    rest = after;
+    StringRef line;
+    std::tie(line, rest) = rest.split('\n');
+    line.consume_front("LLVM ERROR: ");
     if (first.empty())
       first = line;
     if (size_t at = line.find("error: "); at != StringRef::npos)
@@ -158,9 +160,8 @@ llvm::Error hone::linkExecutable(const LinkJob &job) {
     if (std::string complaint = firstComplaint((*text)->getBuffer());
         !complaint.empty())
       message = complaint;
-  return llvm::createStringError(
-      llvm::inconvertibleErrorCode(),
-      llvm::formatv("{0}: linking failed: {1}", job.output, message).str());
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 "linking failed: " + message);
 }
 
 int hone::runLinker(llvm::ArrayRef<const char *> arguments) {

@@ -15,6 +15,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 
 #include <chrono>
 
@@ -143,6 +144,7 @@ Error Compilation::link(StringRef object, OutputFile &output) {
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("honec", "o", descriptor, path))
     return makeError("temporary object: cannot be created: " + code.message());
+  llvm::sys::RemoveFileOnSignal(path);
   llvm::FileRemover remove(path);
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
   stream << object;
@@ -153,8 +155,12 @@ Error Compilation::link(StringRef object, OutputFile &output) {
   }
   llvm::SmallString<128> resources(llvm::sys::path::parent_path(tool));
   llvm::sys::path::append(resources, "..", "lib", "honec");
-  return linkExecutable({tool.str(), std::string(resources), std::string(path),
-                         output.temporaryPath().str()});
+  Error error =
+      linkExecutable({tool.str(), std::string(resources), std::string(path),
+                      output.temporaryPath().str()});
+  if (!error)
+    return error;
+  return makeError(options.output + ": " + llvm::toString(std::move(error)));
 }
 
 /// Translates to LLVM IR and writes what comes of it.

@@ -14,7 +14,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Threading.h"
 
-#include <cmath>
+#include <tuple>
 
 using namespace hone;
 using namespace honec;
@@ -87,8 +87,8 @@ Summary honec::summarize(plan::ProgramOp program, int64_t microBatches) {
     for (mlir::NamedAttribute entry : categories)
       if (auto bytes = mlir::dyn_cast<mlir::IntegerAttr>(entry.getValue()))
         summary.categories.push_back({entry.getName().str(), bytes.getInt()});
-  llvm::stable_sort(summary.categories, [](const auto &a, const auto &b) {
-    return a.second > b.second;
+  llvm::sort(summary.categories, [](const auto &a, const auto &b) {
+    return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
   for (auto function : program.getBody().getOps<plan::FunctionOp>())
     for (auto launch : function.getBody().getOps<plan::LaunchOp>())

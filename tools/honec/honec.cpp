@@ -6,11 +6,18 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include <csignal>
+
+/// A file that may not grow is an error of writing, not a signal.
+static void ignoreFileSizeSignal() { std::signal(SIGXFSZ, SIG_IGN); }
+
 int main(int argc, char **argv) {
+  ignoreFileSizeSignal();
   // A second process of this program is its linker (hone/Target/Link.h).
   if (argc > 1 && hone::linkerArgument == argv[1])
     return hone::runLinker({argv + 2, argv + argc});
   llvm::InitLLVM initialize(argc, argv);
+  ignoreFileSizeSignal(); // LLVM took it over.
   honec::Options options;
   if (std::optional<int> code = honec::parseOptions(argc, argv, options))
     return *code;

@@ -25,7 +25,7 @@ struct LinkJob {
   std::string output;    ///< executable to write
 };
 
-/// Links; the error is one line with the first complaint of the linker.
+/// Links; the error says why not, or what the linker complained of first.
 llvm::Error linkExecutable(const LinkJob &job);
 
 /// The linker process itself: `arguments` as ld's. Returns its exit code.
