@@ -10,10 +10,11 @@
 #include "hone/Conversion/RopeKernels.h"
 #include "hone/Conversion/RowKernels.h"
 
+#include "hone/Plan/AbiNumbers.h"
+
 #include "ProgramWriter.h"
 
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace hone {
 #define GEN_PASS_DEF_LOWERTOKERNELS
@@ -23,63 +24,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
-
-//===----------------------------------------------------------------------===//
-// Numbers of abi.def
-//===----------------------------------------------------------------------===//
-
-static int64_t dtypeOf(Type element) {
-  if (element.isF32())
-    return 0;
-  if (element.isF64())
-    return 1;
-  if (element.isBF16())
-    return 2;
-  if (element.isF16())
-    return 3;
-  if (element.isInteger(64))
-    return 4;
-  if (element.isInteger(32))
-    return 5;
-  if (element.isInteger(8))
-    return 6;
-  return 7; // i1
-}
-
-static int64_t kindNumber(StringRef kind) {
-  return llvm::StringSwitch<int64_t>(kind)
-      .Case(kind::param, 0)
-      .Case(kind::buffer, 1)
-      .Case(kind::opt, 2)
-      .Case(kind::grad, 3)
-      .Case(kind::input, 4)
-      .Case(kind::rng, 5)
-      .Default(6);
-}
-
-static int64_t roleNumber(StringRef role) {
-  return llvm::StringSwitch<int64_t>(role)
-      .Case("tokens", 1)
-      .Case("targets", 2)
-      .Default(0);
-}
-
-/// Number and two parameters of `hone.init`.
-static std::tuple<int64_t, double, double> initNumbers(DictionaryAttr init) {
-  if (!init)
-    return {0, 0, 0};
-  auto number = [&](StringRef name) {
-    return init.getAs<FloatAttr>(name).getValueAsDouble();
-  };
-  StringRef dist = init.getAs<StringAttr>("dist").getValue();
-  if (dist == "constant")
-    return {1, number("value"), 0};
-  if (dist == "normal")
-    return {2, number("mean"), number("std")};
-  if (dist == "uniform")
-    return {3, number("low"), number("high")};
-  return {4, 0, 0};
-}
 
 //===----------------------------------------------------------------------===//
 // Locations
@@ -139,8 +83,8 @@ private:
   LogicalResult describeLaunch(LaunchOp launch);
   LogicalResult describeProduct(LaunchOp launch);
   LogicalResult describeNorm(LaunchOp launch);
-  using Emitter = function_ref<FailureOr<Kernel>(OpBuilder &, StringRef,
-                                                 LaunchOp)>;
+  using Emitter =
+      function_ref<FailureOr<Kernel>(OpBuilder &, StringRef, LaunchOp)>;
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
                                Emitter emitter);
   void describeCall(LaunchOp launch, const Kernel &kernel,
@@ -182,8 +126,8 @@ void Lowering::describeProgram() {
   number("micro_batches", microBatches);
   if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
     if (auto name = optimizer.getAs<StringAttr>("name"))
-      writer.call("honert_meta", {writer.string("optimizer"),
-                                  writer.string(name.getValue())});
+      writer.call("honert_meta",
+                  {writer.string("optimizer"), writer.string(name.getValue())});
     for (StringRef key : {"lr", "weight_decay", "clip"})
       if (auto value = optimizer.getAs<FloatAttr>(key)) {
         double plain = value.getValueAsDouble();
@@ -211,43 +155,36 @@ void Lowering::describeProgram() {
   writer.call("honert_arena", {writer.integer(program.getArena())});
   if (auto categories = program.getCategories())
     for (NamedAttribute entry : *categories)
-      writer.call("honert_category",
-                  {writer.string(entry.getName()),
-                   writer.integer(
-                       cast<IntegerAttr>(entry.getValue()).getInt())});
+      writer.call(
+          "honert_category",
+          {writer.string(entry.getName()),
+           writer.integer(cast<IntegerAttr>(entry.getValue()).getInt())});
 }
 
 void Lowering::describeArgument(ArgumentOp argument) {
   auto type = cast<RankedTensorType>(argument.getType());
   writer.call("honert_argument",
-              {writer.integer(kindNumber(argument.getKind())),
+              {writer.integer(abi::kind(argument.getKind())),
                writer.string(argument.getFqn()),
-               writer.integer(dtypeOf(type.getElementType())),
+               writer.integer(abi::dtype(type.getElementType())),
                writer.integer(type.getRank()), writer.array(type.getShape()),
                writer.integer(argument.getOffset())});
-  auto [init, first, second] =
-      initNumbers(argument.getInit().value_or(DictionaryAttr()));
-  std::string aliases;
-  if (auto names = argument.getAliases())
-    for (Attribute name : *names) {
-      if (!aliases.empty())
-        aliases += "\n";
-      aliases += cast<StringAttr>(name).getValue();
-    }
-  if (init != 0 || !aliases.empty())
+  abi::Init init = abi::init(argument.getInit().value_or(DictionaryAttr()));
+  std::string aliases =
+      abi::aliases(argument.getAliases().value_or(ArrayAttr()));
+  if (init.kind != 0 || !aliases.empty())
     writer.call("honert_argument_init",
-                {writer.integer(init), writer.number(first),
-                 writer.number(second), writer.string(aliases)});
+                {writer.integer(init.kind), writer.number(init.a),
+                 writer.number(init.b), writer.string(aliases)});
   // Values of a buffer that come with the package stay in the executable.
-  auto data = argument.getInit()
-                  ? argument.getInit()->getAs<StringAttr>("data")
-                  : StringAttr();
+  auto data = argument.getInit() ? argument.getInit()->getAs<StringAttr>("data")
+                                 : StringAttr();
   if (data)
     writer.call("honert_argument_data",
                 {writer.string(data), writer.integer(data.size())});
   if (argument.getKind() == kind::input)
     writer.call("honert_argument_role",
-                {writer.integer(roleNumber(argument.getRole().value_or(""))),
+                {writer.integer(abi::role(argument.getRole().value_or(""))),
                  writer.integer(argument.getVocab().value_or(0))});
 }
 
@@ -255,7 +192,7 @@ void Lowering::describeResult(ResultOp result) {
   auto type = cast<MemRefType>(result.getBuffer().getType());
   writer.call("honert_result",
               {writer.string(result.getName()),
-               writer.integer(dtypeOf(type.getElementType())),
+               writer.integer(abi::dtype(type.getElementType())),
                writer.integer(type.getRank()), writer.array(type.getShape()),
                writer.integer(arenaOffset(result.getBuffer()))});
 }
@@ -460,8 +397,7 @@ LogicalResult Lowering::describeNorm(LaunchOp launch) {
     if (found == kernels.end()) {
       std::string name = ("k" + Twine(kernels.size()) + "_norm").str();
       builder.setInsertionPointToEnd(module.getBody());
-      found =
-          kernels.try_emplace(text, finishKernel(emit(name), {})).first;
+      found = kernels.try_emplace(text, finishKernel(emit(name), {})).first;
     }
     return found->second;
   };
@@ -574,15 +510,15 @@ LogicalResult Lowering::describeProduct(LaunchOp launch) {
   auto offset = [&](std::optional<unsigned> input) {
     return writer.integer(input ? arenaOffset(launch.getInputs()[*input]) : -1);
   };
-  writer.call(
-      "honert_matmul",
-      {writer.string(labelOf(launch)), writer.string(sourceOf(launch.getLoc())),
-       writer.integer(0), writer.integer(product->batch),
-       writer.integer(product->m), writer.integer(product->n),
-       writer.integer(product->k), writer.array(product->strides),
-       offset(product->lhs), offset(product->rhs),
-       writer.integer(arenaOffset(launch.getOutputs().front())),
-       offset(product->bias), offset(product->addend)});
+  writer.call("honert_matmul",
+              {writer.string(labelOf(launch)),
+               writer.string(sourceOf(launch.getLoc())), writer.integer(0),
+               writer.integer(product->batch), writer.integer(product->m),
+               writer.integer(product->n), writer.integer(product->k),
+               writer.array(product->strides), offset(product->lhs),
+               offset(product->rhs),
+               writer.integer(arenaOffset(launch.getOutputs().front())),
+               offset(product->bias), offset(product->addend)});
   return success();
 }
 

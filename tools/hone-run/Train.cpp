@@ -11,6 +11,7 @@
 
 #include "ArenaTensors.h"
 #include "HoneRun.h"
+#include "hone/Plan/AbiNumbers.h"
 #include "hone/Plan/Plan.h"
 #include "hone/Support/Package.h"
 #include "hone/Support/ParseFile.h"
@@ -19,7 +20,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -204,63 +204,26 @@ void Program::describeFacts(StringRef fingerprint) {
                        double(flops) / tokens);
 }
 
-static int64_t kindNumber(StringRef kind) {
-  return llvm::StringSwitch<int64_t>(kind)
-      .Case(kind::param, 0)
-      .Case(kind::buffer, 1)
-      .Case(kind::opt, 2)
-      .Case(kind::grad, 3)
-      .Case(kind::input, 4)
-      .Case(kind::rng, 5)
-      .Default(6); // scalar
-}
-
-static void describeInit(honert_program *program, DictionaryAttr init,
-                         ArrayAttr aliases) {
-  SmallVector<StringRef> names;
-  if (aliases)
-    for (auto name : aliases.getAsRange<StringAttr>())
-      names.push_back(name.getValue());
-  auto dist = init ? init.getAs<StringAttr>("dist") : StringAttr();
-  int64_t kind = dist ? llvm::StringSwitch<int64_t>(dist.getValue())
-                            .Case("constant", 1)
-                            .Case("normal", 2)
-                            .Case("uniform", 3)
-                            .Default(4) // file
-                      : 0;
-  auto number = [&](StringRef name) {
-    auto attr = init ? init.getAs<FloatAttr>(name) : FloatAttr();
-    return attr ? attr.getValueAsDouble() : 0.0;
-  };
-  double a = kind == 1   ? number("value")
-             : kind == 2 ? number("mean")
-                         : number("low");
-  double b = kind == 2 ? number("std") : number("high");
-  honert_argument_init(program, kind, a, b, llvm::join(names, "\n").c_str());
-}
-
 void Program::describeArguments(const Entry &entry) {
   func::FuncOp func = entry.func;
   for (auto [index, slot] : llvm::enumerate(entry.arguments)) {
     if (std::exchange(isDescribed[nameOfArgument(func, index)], true))
       continue;
     StringRef kind = argString(func, index, attr::kind);
-    honert_argument(program, kindNumber(kind),
+    honert_argument(program, abi::kind(kind),
                     argString(func, index, attr::fqn).str().c_str(),
                     int64_t(run::stored(slot.element, options.mode)),
                     slot.shape.size(), slot.shape.data(), slot.offset);
-    describeInit(program,
-                 func.getArgAttrOfType<DictionaryAttr>(index, attr::init),
-                 func.getArgAttrOfType<ArrayAttr>(index, attr::aliases));
+    abi::Init init =
+        abi::init(func.getArgAttrOfType<DictionaryAttr>(index, attr::init));
+    std::string aliases =
+        abi::aliases(func.getArgAttrOfType<ArrayAttr>(index, attr::aliases));
+    honert_argument_init(program, init.kind, init.a, init.b, aliases.c_str());
     if (kind != kind::input)
       continue;
     StringRef role = argString(func, index, attr::role);
     auto vocab = func.getArgAttrOfType<IntegerAttr>(index, attr::vocab);
-    honert_argument_role(program,
-                         role == "tokens"    ? 1
-                         : role == "targets" ? 2
-                                             : 0,
-                         vocab ? vocab.getInt() : 0);
+    honert_argument_role(program, abi::role(role), vocab ? vocab.getInt() : 0);
   }
 }
 
