@@ -9,6 +9,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -148,6 +149,7 @@ llvm::Error hone::linkExecutable(const LinkJob &job) {
           llvm::sys::fs::createTemporaryFile("honec-link", "log", log))
     return llvm::createStringError(code, "temporary file: cannot be created: " +
                                              code.message());
+  llvm::sys::RemoveFileOnSignal(log);
   llvm::FileRemover removeLog(log);
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
