@@ -121,7 +121,8 @@ bool RowSpace::visitReduce(ReduceOp op, bool &changed) {
     bool isFloat = getElementTypeOrSelf(op.getType()).isF32();
     partialSums = true;
     if (int64_t(dims.size()) == rank)
-      return isSum && isFloat && assign(op.getResult(), Role::TotalSum, changed);
+      return isSum && isFloat &&
+             assign(op.getResult(), Role::TotalSum, changed);
     if (llvm::equal(dims, llvm::seq<int64_t>(0, rank - 1)))
       return isSum && isFloat &&
              assign(op.getResult(), Role::ColumnSum, changed);
@@ -180,8 +181,8 @@ std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops, int64_t rows,
   for (Operation *op : ops) {
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       ArrayRef<int64_t> shape = shapeOf(reduce.getOperand());
-      bool full = elements(reduce.getOperand()) == rows * cols &&
-                  shape.back() == cols;
+      bool full =
+          elements(reduce.getOperand()) == rows * cols && shape.back() == cols;
       if (full && (reduce.isRowReduction() || cols != 1) &&
           !space.assign(reduce.getOperand(), Role::Full, changed))
         return std::nullopt;
@@ -212,6 +213,12 @@ std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops, int64_t rows,
       if (!space.roles.contains(operand) && !(producer && isSplat(producer)))
         return std::nullopt;
     }
+  // Nobody would make a single element in a space without points.
+  if (rows * cols == 0)
+    for (Operation *op : ops)
+      for (Value result : op->getResults())
+        if (!isSplat(op) && space.role(result) == Role::Scalar)
+          return std::nullopt;
   return space;
 }
 

@@ -106,6 +106,16 @@ TEST(RowSpace, TransposesHaveNoSpace) {
   EXPECT_FALSE(RowSpace::find(f.ops()));
 }
 
+TEST(RowSpace, ASpaceWithoutPointsMakesNoNumber) {
+  ParsedFunction f("%x: tensor<0x64xf32>, %s: tensor<f32>", R"(
+    %e = hone.exp %s : tensor<f32>
+    %b = hone.broadcast %e dims [] : tensor<f32> -> tensor<0x64xf32>
+    %r = hone.mul %x, %b : tensor<0x64xf32>)");
+  EXPECT_FALSE(RowSpace::find(f.ops()));
+  EXPECT_TRUE(RowSpace::find(llvm::ArrayRef(f.ops()).drop_front()));
+  EXPECT_TRUE(RowSpace::of(f.ops().front()));
+}
+
 TEST(RowSpace, ChunksDependOnRowsAlone) {
   EXPECT_EQ(numChunks(0), 0);
   EXPECT_EQ(numChunks(1), 1);
