@@ -1,6 +1,6 @@
 //===- HoneOps.cpp - Verifiers, builders and facts of the basic ops -------===//
 
-#include "hone/IR/Hone.h"
+#include "ShapeChecks.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -11,29 +11,8 @@ using namespace hone;
 #define GET_OP_CLASSES
 #include "hone/IR/HoneOps.cpp.inc"
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 static Type elementOf(Value value) {
   return getElementTypeOrSelf(value.getType());
-}
-
-static InFlightDiagnostic &appendShape(InFlightDiagnostic &diag,
-                                       ArrayRef<int64_t> shape) {
-  diag << "[";
-  llvm::interleaveComma(shape, diag);
-  return diag << "]";
-}
-
-/// Fails with "<what> has shape [..], expected [..]" unless they are equal.
-static LogicalResult expectShape(Operation *op, StringRef what, Value value,
-                                 ArrayRef<int64_t> wanted) {
-  if (shapeOf(value) == wanted)
-    return success();
-  InFlightDiagnostic diag = op->emitOpError() << what << " has shape ";
-  appendShape(diag, shapeOf(value)) << ", expected ";
-  return appendShape(diag, wanted);
 }
 
 static LogicalResult expectElement(Operation *op, StringRef what, Value value,

@@ -5,30 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "hone/IR/Hone.h"
+#include "ShapeChecks.h"
 
 using namespace mlir;
 using namespace hone;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static InFlightDiagnostic &appendShape(InFlightDiagnostic &diag,
-                                       ArrayRef<int64_t> shape) {
-  diag << "[";
-  llvm::interleaveComma(shape, diag);
-  return diag << "]";
-}
-
-static LogicalResult expectShape(Operation *op, StringRef what, Value value,
-                                 ArrayRef<int64_t> wanted) {
-  if (!value || shapeOf(value) == wanted)
-    return success();
-  InFlightDiagnostic diag = op->emitOpError() << what << " has shape ";
-  appendShape(diag, shapeOf(value)) << ", expected ";
-  return appendShape(diag, wanted);
-}
 
 static LogicalResult expectType(Operation *op, StringRef what, Value value,
                                 Type wanted) {
