@@ -33,16 +33,16 @@ Packing hone::packBuffers(llvm::ArrayRef<BufferRequest> requests,
         continue;
       if (offset + bytes <= packing.offsets[other])
         break; // the gap below this neighbour is wide enough
-      offset = std::max(offset,
-                        packing.offsets[other] +
-                            int64_t(llvm::alignTo(requests[other].bytes,
-                                                  alignment)));
+      offset = std::max(
+          offset, packing.offsets[other] +
+                      int64_t(llvm::alignTo(requests[other].bytes, alignment)));
     }
     packing.offsets[index] = offset;
     packing.bytes = std::max(packing.bytes, offset + bytes);
-    auto position = llvm::upper_bound(placed, offset, [&](int64_t at, size_t b) {
-      return at < packing.offsets[b];
-    });
+    auto position =
+        llvm::upper_bound(placed, offset, [&](int64_t at, size_t b) {
+          return at < packing.offsets[b];
+        });
     placed.insert(position, index);
   }
   return packing;

@@ -15,10 +15,9 @@ hone::rowMajorStrides(llvm::ArrayRef<int64_t> shape) {
   return strides;
 }
 
-std::optional<CollapsedDims>
-hone::collapseDims(llvm::ArrayRef<int64_t> shape,
-                   llvm::ArrayRef<int64_t> strides,
-                   llvm::ArrayRef<int64_t> dims) {
+std::optional<CollapsedDims> hone::collapseDims(llvm::ArrayRef<int64_t> shape,
+                                                llvm::ArrayRef<int64_t> strides,
+                                                llvm::ArrayRef<int64_t> dims) {
   CollapsedDims result = {1, 0};
   for (size_t index = dims.size(); index-- > 0;) {
     int64_t size = shape[dims[index]], stride = strides[dims[index]];

@@ -38,9 +38,9 @@ struct BindKernels : hone::impl::BindKernelsBase<BindKernels> {
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     SmallVector<Value> operands;
     for (int32_t index : llvm::seq<int32_t>(0, kernel.getNumArguments() - 2)) {
-      Value slot = builder.create<LLVM::GEPOp>(
-          loc, pointer, pointer, entry.getArgument(0),
-          ArrayRef<LLVM::GEPArg>{index});
+      Value slot = builder.create<LLVM::GEPOp>(loc, pointer, pointer,
+                                               entry.getArgument(0),
+                                               ArrayRef<LLVM::GEPArg>{index});
       operands.push_back(builder.create<LLVM::LoadOp>(loc, pointer, slot));
     }
     operands.push_back(entry.getArgument(1));

@@ -268,14 +268,6 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
   llvm_unreachable("unknown family");
 }
 
-/// Whether [a, a + aBytes) and [b, b + bBytes) share a byte.
-static bool overlap(Value a, Value b) {
-  int64_t aBegin = arenaOffset(a), bBegin = arenaOffset(b);
-  int64_t aEnd = aBegin + extentBytes(cast<MemRefType>(a.getType()));
-  int64_t bEnd = bBegin + extentBytes(cast<MemRefType>(b.getType()));
-  return aBegin < bEnd && bBegin < aEnd;
-}
-
 /// Which buffers of a launch share memory with one that it writes: two
 /// launches can share a kernel only where these agree.
 static SmallVector<bool> aliased(LaunchOp launch) {

@@ -579,28 +579,6 @@ static bool isPointOp(Operation *op) {
              CumsumOp>(op);
 }
 
-/// Whether two buffers of a launch share memory.
-static bool overlap(Value lhs, Value rhs) {
-  if (lhs == rhs)
-    return true;
-  auto x = lhs.getDefiningOp<plan::BufferOp>();
-  auto y = rhs.getDefiningOp<plan::BufferOp>();
-  if (!x || !y)
-    return false;
-  auto end = [](plan::BufferOp buffer) {
-    auto type = cast<MemRefType>(buffer.getType());
-    auto [strides, offset] = getStridesAndOffset(type);
-    int64_t last = offset;
-    for (auto [size, stride] : llvm::zip(type.getShape(), strides))
-      last += (size - 1) * stride;
-    return int64_t(buffer.getOffset()) +
-           (type.getNumElements() == 0
-                ? 0
-                : (last + 1) * elementByteWidth(type.getElementType()));
-  };
-  return int64_t(x.getOffset()) < end(y) && int64_t(y.getOffset()) < end(x);
-}
-
 /// Whether every result element that depends on `value` does so through the
 /// element of the same indices alone.
 static bool isReadElementwise(Value value) {
@@ -623,13 +601,10 @@ static bool isReadElementwise(Value value) {
 /// Whether element i of both buffers lies at the same place.
 static bool coincide(Value lhs, Value rhs) {
   auto x = cast<MemRefType>(lhs.getType()), y = cast<MemRefType>(rhs.getType());
-  auto start = [](Value buffer) {
-    return buffer.getDefiningOp<plan::BufferOp>().getOffset();
-  };
   return x.getShape() == y.getShape() && x.getLayout() == y.getLayout() &&
          elementByteWidth(x.getElementType()) ==
              elementByteWidth(y.getElementType()) &&
-         (lhs == rhs || start(lhs) == start(rhs));
+         plan::arenaOffset(lhs) == plan::arenaOffset(rhs);
 }
 
 /// Refuses what a kernel of elements in any order cannot do.

@@ -66,6 +66,13 @@ int64_t hone::plan::arenaOffset(Value buffer) {
   return buffer.getDefiningOp<BufferOp>().getOffset();
 }
 
+bool hone::plan::overlap(Value a, Value b) {
+  int64_t aBegin = arenaOffset(a), bBegin = arenaOffset(b);
+  int64_t aEnd = aBegin + extentBytes(cast<MemRefType>(a.getType()));
+  int64_t bEnd = bBegin + extentBytes(cast<MemRefType>(b.getType()));
+  return aBegin < bEnd && bBegin < aEnd;
+}
+
 BufferOp hone::plan::rootBuffer(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewOp>())
     buffer = view.getBase();

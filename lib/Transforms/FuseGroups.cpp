@@ -38,8 +38,7 @@ static void copyFreeValues(Block &block) {
 /// Builds the group op that holds `group`, after its last member.
 static void wrap(const FusionGroup &group) {
   Operation *last = group.ops.back();
-  llvm::SmallPtrSet<Operation *, 16> inside(group.ops.begin(),
-                                            group.ops.end());
+  llvm::SmallPtrSet<Operation *, 16> inside(group.ops.begin(), group.ops.end());
   llvm::SetVector<Value> inputs;
   SmallVector<Value> outputs;
   SmallVector<Location> locs;
@@ -49,17 +48,16 @@ static void wrap(const FusionGroup &group) {
       if (!inside.contains(operand.getDefiningOp()))
         inputs.insert(operand);
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !inside.contains(user);
-          }))
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !inside.contains(user); }))
         outputs.push_back(result);
   }
   OpBuilder builder(last->getContext());
   builder.setInsertionPointAfter(last);
   // One location stands for the group: that of its last op.
-  auto fused = builder.create<GroupOp>(
-      last->getLoc(), ValueRange(outputs).getTypes(), group.family,
-      inputs.getArrayRef());
+  auto fused =
+      builder.create<GroupOp>(last->getLoc(), ValueRange(outputs).getTypes(),
+                              group.family, inputs.getArrayRef());
   Block *body = builder.createBlock(&fused.getBody());
   IRMapping mapping;
   for (Value input : inputs)

@@ -28,7 +28,8 @@ static std::optional<int64_t> paddedDim(PadOp pad) {
 }
 
 /// Collects the pads that a tree of single-reader additions sums.
-static bool collectPads(Value value, bool isRoot, SmallVectorImpl<PadOp> &pads) {
+static bool collectPads(Value value, bool isRoot,
+                        SmallVectorImpl<PadOp> &pads) {
   if (!isRoot && !value.hasOneUse())
     return false;
   if (auto pad = value.getDefiningOp<PadOp>()) {
@@ -50,9 +51,8 @@ struct JoinPaddedSum : OpRewritePattern<AddOp> {
       return rewriter.notifyMatchFailure(
           op, "not a sum of padded tensors read only here");
     std::optional<int64_t> dim = paddedDim(pads.front());
-    if (!dim || llvm::any_of(pads, [&](PadOp pad) {
-          return paddedDim(pad) != dim;
-        }))
+    if (!dim ||
+        llvm::any_of(pads, [&](PadOp pad) { return paddedDim(pad) != dim; }))
       return rewriter.notifyMatchFailure(
           op, "the parts are not padded along one common dimension");
     llvm::sort(pads, [&](PadOp a, PadOp b) {
@@ -83,8 +83,8 @@ struct JoinPads : hone::impl::JoinPadsBase<JoinPads> {
     // From the last addition of a sum upwards: top-down would try its parts.
     GreedyRewriteConfig config;
     config.useTopDownTraversal = false;
-    if (failed(applyPatternsAndFoldGreedily(getOperation(),
-                                            std::move(patterns), config)))
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns),
+                                            config)))
       signalPassFailure();
   }
 };

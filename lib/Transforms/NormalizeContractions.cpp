@@ -53,14 +53,14 @@ struct NormalizeContractions
       llvm::append_range(order, contract);
       int64_t first = batch.size() + free.size();
       batch = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
-      contract = llvm::to_vector(
-          llvm::seq<int64_t>(first, first + contract.size()));
+      contract =
+          llvm::to_vector(llvm::seq<int64_t>(first, first + contract.size()));
       return builder.create<TransposeOp>(dot.getLoc(), operand, order);
     };
-    Value lhs = transpose(dot.getLhs(), lhsBatch, dot.getLhsFree(),
-                          lhsContract);
-    Value rhs = transpose(dot.getRhs(), rhsBatch, dot.getRhsFree(),
-                          rhsContract);
+    Value lhs =
+        transpose(dot.getLhs(), lhsBatch, dot.getLhsFree(), lhsContract);
+    Value rhs =
+        transpose(dot.getRhs(), rhsBatch, dot.getRhsFree(), rhsContract);
     if (lhs == dot.getLhs() && rhs == dot.getRhs())
       return;
     auto replacement = builder.create<DotGeneralOp>(

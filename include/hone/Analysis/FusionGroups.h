@@ -29,9 +29,9 @@ struct FusionGroup {
 /// slices read with strides, concatenations written in place) are in none.
 llvm::SmallVector<FusionGroup> planFusion(mlir::Block &block);
 
-/// A value computed from narrow data alone by a few ops (splats, index counters,
-/// repeated vectors and maps of such): recomputed wherever it is read, never
-/// stored.
+/// A value computed from narrow data alone by a few ops (splats, index
+/// counters, repeated vectors and maps of such): recomputed wherever it is
+/// read, never stored.
 bool isFreeValue(mlir::Operation *op);
 
 /// A slice that its readers can read in place with strides: every reader is an

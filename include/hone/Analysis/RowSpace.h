@@ -20,12 +20,12 @@ namespace hone {
 
 /// What a value is at a point (row, col) of the space.
 enum class Role {
-  Full,      ///< element row * cols + col
-  Row,       ///< element row
-  Col,       ///< element col
-  Cyclic,    ///< element (row mod period) * cols + col: repeats along leading rows
-  Scalar,    ///< the only element
-  Key,       ///< the key of a random op, read whole
+  Full,   ///< element row * cols + col
+  Row,    ///< element row
+  Col,    ///< element col
+  Cyclic, ///< element (row mod period) * cols + col: repeats along leading rows
+  Scalar, ///< the only element
+  Key,    ///< the key of a random op, read whole
   ColumnSum, ///< sum over rows: a result that no op of the set reads
   TotalSum   ///< sum over everything, of a Full or Row value: likewise
 };

@@ -21,6 +21,8 @@ constexpr int64_t alignment = 64;
 int64_t extentBytes(mlir::MemRefType type);
 /// Byte offset in the arena of a `plan.buffer` or of a view of one.
 int64_t arenaOffset(mlir::Value buffer);
+/// Whether two buffers or views may share a byte: their extents do.
+bool overlap(mlir::Value a, mlir::Value b);
 /// The `plan.buffer` under a chain of views.
 BufferOp rootBuffer(mlir::Value buffer);
 
