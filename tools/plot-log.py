@@ -44,7 +44,7 @@ class Axes:
 def read_log(path: str) -> list[Curve]:
     """The training and validation losses; ValueError names the line that is not a JSON object."""
     train, validation = [], []
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             try:
                 entry = json.loads(line)
@@ -55,6 +55,15 @@ def read_log(path: str) -> list[Curve]:
                 if step is not None and isinstance(entry.get(key), (int, float)) and math.isfinite(entry[key]):
                     points.append((step, entry[key]))
     return [Curve("training loss", "#4477aa", train), Curve("validation loss", "#cc3311", validation)]
+
+
+def read_level(text: str) -> tuple[float, str]:
+    """LEVEL=NAME."""
+    level, _, name = text.partition("=")
+    try:
+        return float(level), name
+    except ValueError:
+        raise ValueError(f"'{text}': no level, expected a number and a name such as 3.2=entropy") from None
 
 
 def ticks(low: float, high: float, count: int = 6) -> list[float]:
@@ -111,13 +120,16 @@ def main(argv: list[str]) -> int:
         print("error: wrong number of arguments, expected RUN.jsonl OUT.svg [LEVEL=NAME]...", file=sys.stderr)
         return 2
     try:
-        levels = [(float(level), name) for level, _, name in (text.partition("=") for text in argv[3:])]
+        levels = [read_level(text) for text in argv[3:]]
         curves = read_log(argv[1])
         if not any(curve.points for curve in curves):
             raise ValueError(f"{argv[1]}: holds no losses")
         with open(argv[2], "w", encoding="utf-8") as file:
             file.write(draw(curves, levels))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
