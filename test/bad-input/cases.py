@@ -777,6 +777,12 @@ FLAGS = {
         "none/w.safetensors: cannot be written: No such file or directory",
         good_run,
     ),
+    "train-save-over-the-program": Case(
+        training("--save", "./train"), 2, "--save: ./train is this program, wanted another file", good_run
+    ),
+    "train-log-over-the-program": Case(
+        training("--log", "train"), 2, "--log: train is this program, wanted another file", good_run
+    ),
     "train-save-over-a-folder": Case(
         training("--save", "out"),
         1,

@@ -23,17 +23,24 @@ Trainer::Trainer(const Program &program, const Options &options,
 // Preparation
 //===----------------------------------------------------------------------===//
 
-/// No output lies where an input or another output lies.
+/// No output lies where an input, another output or this program lies.
 static Status checkOverwriting(const Options &options) {
-  const std::pair<const char *, const std::string *> files[] = {
-      {"save", &options.save},
-      {"log", &options.log},
-      {"profile", &options.profile},
-      {"data", &options.data},
-      {"val-data", &options.validation}};
-  for (size_t i = 0; i < 3; ++i)
-    for (size_t j = i + 1; j < std::size(files); ++j) {
-      const std::string &output = *files[i].second, &other = *files[j].second;
+  std::vector<std::pair<const char *, std::string>> files = {
+      {"save", options.save},
+      {"log", options.log},
+      {"profile", options.profile},
+      {"data", options.data},
+      {"val-data", options.validation}};
+  for (const auto &input : options.inputs)
+    files.emplace_back("input", input.second);
+  for (size_t i = 0; i < 3; ++i) {
+    const std::string &output = files[i].second;
+    if (isRegularFile(output) && isSameFile(output, "/proc/self/exe"))
+      return Status::usage(format("--%s: %s is this program, wanted another "
+                                  "file",
+                                  files[i].first, output.c_str()));
+    for (size_t j = i + 1; j < files.size(); ++j) {
+      const std::string &other = files[j].second;
       if (!output.empty() && !other.empty() &&
           (output == other ||
            (isRegularFile(output) && isSameFile(output, other))))
@@ -41,6 +48,7 @@ static Status checkOverwriting(const Options &options) {
                                     files[i].first, output.c_str(),
                                     files[j].first));
     }
+  }
   return Status();
 }
 
