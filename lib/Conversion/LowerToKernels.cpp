@@ -226,13 +226,13 @@ LogicalResult Lowering::run() {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// The op that gives a launch of a library or single-op family its name.
+/// The op that gives a launch of a library or single-op family its name; the
+/// yield of one that copies.
 static Operation *mainOp(LaunchOp launch) {
   for (Operation &op : launch.getBodyBlock().without_terminator())
     if (cast<HoneOpInterface>(op).getKernelFamily() == launch.getFamily())
       return &op;
-  return launch.getBodyBlock().empty() ? nullptr
-                                       : &launch.getBodyBlock().front();
+  return &launch.getBodyBlock().front();
 }
 
 LogicalResult Lowering::describeLaunch(LaunchOp launch) {
@@ -314,9 +314,9 @@ std::string Lowering::keyOf(LaunchOp launch, StringRef stage) {
 }
 
 std::string Lowering::labelOf(LaunchOp launch) {
-  std::string label = stringifyKernelFamily(launch.getFamily()).str();
-  if (Operation *main = mainOp(launch))
-    label = main->getName().stripDialect().str();
+  Operation *main = mainOp(launch);
+  std::string label =
+      isa<plan::YieldOp>(main) ? "copy" : main->getName().stripDialect().str();
   std::string name = nameOf(launch.getLoc());
   return name.empty() ? label : label + " " + name;
 }
