@@ -23,7 +23,8 @@ def compile_package(package: str, work: Path, seconds: float | None, number: int
     for folder in ("out", "temporary"):
         (work / folder).mkdir(parents=True)
     environment = {**os.environ, "TMPDIR": str(work / "temporary")}
-    process = subprocess.Popen(["honec", package, "-o", work / "out" / "train"], env=environment, start_new_session=True)
+    command = ["honec", package, "-o", work / "out" / "train"]
+    process = subprocess.Popen(command, env=environment, start_new_session=True)
     if seconds is not None:
         time.sleep(seconds)
         if process.poll() is None:
