@@ -621,7 +621,7 @@ static LogicalResult verifyLaunch(plan::LaunchOp launch) {
   for (auto [argument, input] :
        llvm::zip(launch.getBodyBlock().getArguments(), launch.getInputs()))
     for (Value output : launch.getOutputs())
-      if (plan::plan::overlap(input, output) &&
+      if (plan::overlap(input, output) &&
           !(isReadElementwise(argument) && coincide(input, output)))
         return launch.emitOpError()
                << "writes over input " << argument.getArgNumber()
