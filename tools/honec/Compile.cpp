@@ -67,6 +67,8 @@ public:
 private:
   Error readModule();
   Error runPhases(Phase first, Phase last);
+  Error plan();
+  Error emit(OutputFile &output);
   Error writeBinary(OutputFile &output);
   Error link(StringRef object, OutputFile &output);
   llvm::Expected<plan::ProgramOp> getProgram();
@@ -208,6 +210,44 @@ static Error checkOutput(const Options &options) {
   return Error::success();
 }
 
+/// Plans, and says what the plan costs where that was asked for.
+Error Compilation::plan() {
+  if (Error error = runPhases(Phase::Plan, Phase::Plan))
+    return error;
+  llvm::Expected<plan::ProgramOp> program = getProgram();
+  if (!program)
+    return program.takeError();
+  if (!options.dryRun && options.report.empty())
+    return Error::success();
+  Summary summary = summarize(*program, options.step.microBatches);
+  MachineModel machine = modelMachine(options.cpu);
+  if (options.dryRun)
+    printDryRun(summary, machine);
+  return options.report.empty() ? Error::success()
+                                : writeReport(options.report, summary, machine);
+}
+
+/// Runs the phases that `options.emit` needs and writes what they leave.
+Error Compilation::emit(OutputFile &output) {
+  bool isBinary = options.emit != Emit::MLIR && options.emit != Emit::Plan;
+  if (options.emit == Emit::MLIR)
+    if (Error error = output.write(printModule()))
+      return error;
+  if (options.emit != Emit::MLIR || !options.report.empty())
+    if (Error error = plan())
+      return error;
+  if (options.emit == Emit::Plan)
+    if (Error error = output.write(printModule()))
+      return error;
+  if (isBinary) {
+    if (Error error = runPhases(Phase::Lower, Phase::LLVM))
+      return error;
+    if (Error error = writeBinary(output))
+      return error;
+  }
+  return output.commit();
+}
+
 Error Compilation::run() {
   std::optional<OutputFile> output;
   if (!options.dryRun) {
@@ -220,40 +260,9 @@ Error Compilation::run() {
   }
   if (Error error = readModule())
     return error;
-  bool needsPlan = options.emit != Emit::MLIR || !options.report.empty();
   if (Error error = runPhases(Phase::Import, Phase::Fuse))
     return error;
-  if (options.emit == Emit::MLIR)
-    if (Error error = output->write(printModule()))
-      return error;
-  if (needsPlan) {
-    if (Error error = runPhases(Phase::Plan, Phase::Plan))
-      return error;
-    llvm::Expected<plan::ProgramOp> program = getProgram();
-    if (!program)
-      return program.takeError();
-    if (options.dryRun || !options.report.empty()) {
-      Summary summary = summarize(*program, options.step.microBatches);
-      MachineModel model = modelMachine(options.cpu);
-      if (options.dryRun)
-        printDryRun(summary, model);
-      if (!options.report.empty())
-        if (Error error = writeReport(options.report, summary, model))
-          return error;
-    }
-  }
-  if (options.dryRun)
-    return Error::success();
-  if (options.emit == Emit::Plan)
-    if (Error error = output->write(printModule()))
-      return error;
-  if (options.emit != Emit::MLIR && options.emit != Emit::Plan) {
-    if (Error error = runPhases(Phase::Lower, Phase::LLVM))
-      return error;
-    if (Error error = writeBinary(*output))
-      return error;
-  }
-  return output->commit();
+  return options.dryRun ? plan() : emit(*output);
 }
 
 int honec::compile(const Options &options, StringRef tool) {
