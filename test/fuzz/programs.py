@@ -3,9 +3,10 @@
     programs.py WORKDIR [--seeds FROM TO] [--parts N]
 
 Each seed gives a package: a random @forward (graphs.py) of N independent graphs, its arguments and random integers for its
-inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD; losses, and the gradients of the first
-step, agree up to the error of fp32, which is told from hone-run in fp32, and the binary gives the same bits with 1 and 2
-threads. Prints a line per failure with the seed that repeats it, and a summary; exits 1 if there is a failure.
+inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD or AdamW, over one micro-batch or two;
+losses, and the gradients of the first step, agree up to the error of fp32, which is told from hone-run in fp32, and the
+binary gives the same bits with 1 and 2 threads. Prints a line per failure with the seed that repeats it, and a summary;
+exits 1 if there is a failure.
 """
 
 from __future__ import annotations
@@ -106,9 +107,10 @@ def check(seed: int, parts: int, work: Path) -> None:
             write_ids(path, argument, pick)
             inputs += ["--input", f"{argument.value.name}={path}"]
     binary = work / f"{seed}.train"
-    call("honec", "honec", package, "-o", binary, "--keep-gradients")
+    step = [f"--micro-batches={pick.choice((1, 1, 2))}", f"--optimizer={pick.choice(('adamw', 'sgd'))}"]
+    call("honec", "honec", package, "-o", binary, "--keep-gradients", *step)
     runs = {"1 thread": [binary, "--threads", "1"], "2 threads": [binary, "--threads", "2"],
-            "fp32": ["hone-run", package], "fp64": ["hone-run", package, "--f64"]}
+            "fp32": ["hone-run", package, *step], "fp64": ["hone-run", package, "--f64", *step]}
     for name, command in runs.items():
         out = work / f"{seed}.{name.replace(' ', '-')}"
         out.mkdir(exist_ok=True)
