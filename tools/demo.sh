@@ -20,7 +20,7 @@ echo "$(wc -c < "$out/text.txt") bytes, unigram entropy $entropy nats per byte"
 
 echo "== export"
 PYTHONPATH="$root/python_frontend" .venv/bin/python -m hone export \
-  python_frontend/examples/bytes_gpt.py:bytes_gpt --batch 8x256 -o "$out/bytes_gpt.hone"
+  python_frontend/examples/bytes_gpt.py:bytes_gpt --batch 4x256 -o "$out/bytes_gpt.hone"
 
 echo "== compile"
 build/bin/honec "$out/bytes_gpt.hone" -o "$out/train" --time-phases
