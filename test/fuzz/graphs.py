@@ -1,7 +1,7 @@
 """Random graphs of the hone dialect: well typed, bounded in size and in the magnitude of their values.
 
-A graph is grown by a sequence of moves (`Grower.MOVES`): each picks values made before, mostly recent ones, and appends one
-op or one idiom (a bias behind a product, a one-hot comparison, a split projection). Sizes come from a small pool per
+A graph is grown by a sequence of moves (`Grower.MOVES`): each picks values made before, mostly recent ones, and appends
+one op or one idiom (a bias behind a product, a one-hot comparison, a split projection). Sizes come from a small pool per
 graph, so that shapes meet again; odd sizes, 1 and sometimes 0 are in it. The same seed gives the same graph.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 Shape = tuple[int, ...]
+Dims = tuple[list[int], list[int]]  # of the left and of the right operand
 
 MAX_ELEMENTS = 6000
 SIZES = (2, 3, 5, 7, 8, 13, 16, 17, 19, 31, 32, 33, 37)
@@ -162,7 +163,8 @@ class Grower:
     def reshape(self, value: Value, shape: Shape) -> Value:
         if shape == value.shape:
             return value
-        return self.emit(f"reshape {value}", [value], shape, f"{value.type} -> {tensor(shape, value.element)}", value.element)
+        types = f"{value.type} -> {tensor(shape, value.element)}"
+        return self.emit(f"reshape {value}", [value], shape, types, value.element)
 
     def broadcast(self, value: Value, dims: tuple[int, ...], shape: Shape) -> Value:
         types = f"{value.type} -> {tensor(shape, value.element)}"
@@ -189,7 +191,8 @@ class Grower:
             return []
         found: list[tuple[int, ...]] = [()]
         for size in small:
-            found = [dims + (dim,) for dims in found for dim in range(dims[-1] + 1 if dims else 0, len(large)) if large[dim] == size]
+            found = [dims + (dim,) for dims in found for dim in range(dims[-1] + 1 if dims else 0, len(large))
+                     if large[dim] == size]
         return found
 
     def reshape_to(self, shape: Shape) -> Value | None:
@@ -207,7 +210,8 @@ class Grower:
 
     def slice(self, value: Value, starts: list[int], limits: list[int], strides: list[int]) -> Value:
         shape = tuple(-(-(limit - start) // stride) for start, limit, stride in zip(starts, limits, strides))
-        return self.emit(f"slice {value} {starts} to {limits} by {strides}", [value], shape, f"{value.type} -> {tensor(shape)}")
+        text = f"slice {value} {starts} to {limits} by {strides}"
+        return self.emit(text, [value], shape, f"{value.type} -> {tensor(shape)}")
 
     def transpose(self, value: Value, order: list[int]) -> Value:
         shape = tuple(value.shape[dim] for dim in order)
@@ -220,9 +224,10 @@ class Grower:
         text = f"concat {', '.join(map(str, parts))} dim {dim}"
         return self.emit(text, parts, tuple(shape), f"({types}) -> {tensor(tuple(shape))}")
 
-    def dot(self, lhs: Value, rhs: Value, batch: tuple[list[int], list[int]], contract: tuple[list[int], list[int]]) -> Value:
+    def dot(self, lhs: Value, rhs: Value, batch: Dims, contract: Dims) -> Value:
         def free(value: Value, side: int) -> Shape:
-            return tuple(size for dim, size in enumerate(value.shape) if dim not in batch[side] and dim not in contract[side])
+            taken = batch[side] + contract[side]
+            return tuple(size for dim, size in enumerate(value.shape) if dim not in taken)
 
         shape = tuple(lhs.shape[dim] for dim in batch[0]) + free(lhs, 0) + free(rhs, 1)
         text = f"dot_general {lhs}, {rhs} batch {batch[0]} x {batch[1]} contract {contract[0]} x {contract[1]}"
@@ -348,7 +353,7 @@ class Grower:
                 dim = self.random.randrange(len(shape))
                 factors = [size for size in range(1, shape[dim] + 1) if shape[dim] % size == 0] or [1]
                 factor = self.random.choice(factors)
-                shape[dim:dim + 1] = [factor, shape[dim] // factor] if self.random.random() < 0.5 else [shape[dim] // factor, factor]
+                shape[dim:dim + 1] = [factor, shape[dim] // factor]
             else:
                 shape.insert(self.random.randint(0, len(shape)), 1)
         return self.reshape(value, tuple(shape)) if len(shape) <= 5 else None
@@ -382,7 +387,8 @@ class Grower:
         if not value:
             return None
         dim = self.random.choice([dim for dim, size in enumerate(value.shape) if size >= 2])
-        cuts = sorted(self.random.sample(range(1, value.shape[dim]), min(self.random.randint(1, 2), value.shape[dim] - 1)))
+        count_of_cuts = min(self.random.randint(1, 2), value.shape[dim] - 1)
+        cuts = sorted(self.random.sample(range(1, value.shape[dim]), count_of_cuts))
         bounds = [0, *cuts, value.shape[dim]]
         parts = []
         for begin, end in zip(bounds, bounds[1:]):
@@ -506,8 +512,9 @@ class Grower:
             ignored = -100  # all rows ignored would give NaN
         smoothing = self.random.choice((0.0, 0.0, 0.125))
         name = self.fresh()
-        self.lines.append(f"%{name}, %{name}_lse = hone.cross_entropy {reduction} {value}, {targets} ignore_index {ignored} "
-                          f"label_smoothing {smoothing} : {value.type}, {targets.type} -> {tensor(shape)}, {tensor(rows)}")
+        types = f"{value.type}, {targets.type} -> {tensor(shape)}, {tensor(rows)}"
+        self.lines.append(f"%{name}, %{name}_lse = hone.cross_entropy {reduction} {value}, {targets} "
+                          f"ignore_index {ignored} label_smoothing {smoothing} : {types}")
         self.used.update((value.name, targets.name))
         return Value(name, shape)
 
@@ -520,7 +527,8 @@ class Grower:
         shape = ids.shape + table.shape[1:]
         if count(shape) > MAX_ELEMENTS:
             return None
-        return self.emit(f"embedding {table}, {ids}", [table, ids], shape, f"{table.type}, {ids.type} -> {tensor(shape)}")
+        types = f"{table.type}, {ids.type} -> {tensor(shape)}"
+        return self.emit(f"embedding {table}, {ids}", [table, ids], shape, types)
 
     def move_dropout(self) -> Value | None:
         value = self.pick()
@@ -621,7 +629,7 @@ def random_forward(seed: int, parts: int) -> tuple[list[Argument], str]:
             bounded = grower.map("tanh", leaf)
             weighted = grower.map("mul", bounded, grower.map("cos", grower.pick_like(leaf.shape)))
             dims = list(range(len(leaf.shape)))
-            share = grower.scale(grower.reduce("sum", weighted, dims), round(max(1, count(leaf.shape)) ** -0.5, 6)) if dims else weighted
+            share = grower.mean(weighted, dims) if dims else weighted
             total = grower.map("add", total, share) if total else share
         arguments += grower.arguments
         lines += grower.lines

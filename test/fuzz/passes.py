@@ -2,7 +2,8 @@
 
     passes.py WORKDIR [--seeds FROM TO]
 
-Prints the functions that a pass fails on or changes, each named by its seed (`@g17`), and a summary; exits 1 if there is one.
+Prints the functions that a pass fails on or changes, each named by its seed (`@g17`), and a summary; exits 1 if there
+is one.
 """
 
 from __future__ import annotations
@@ -15,21 +16,25 @@ from pathlib import Path
 from graphs import random_function
 
 # The fuse phase (lib/Pipelines/Pipelines.cpp), without what its cleanups do not need.
-PASSES = "builtin.module(func.func(hone-join-pads,hone-normalize-contractions,canonicalize,cse,hone-decompose-rows,canonicalize,cse," \
-         "hone-fuse-groups,hone-verify-groups))"
+PASSES = "builtin.module(func.func(hone-join-pads,hone-normalize-contractions,canonicalize,cse,hone-decompose-rows," \
+         "canonicalize,cse,hone-fuse-groups,hone-verify-groups))"
 # Sums in another order and row ops spelled out, in double, after some ten ops that each may lose a digit.
 TOLERANCE = ["--rtol", "1e-9", "--atol", "1e-9"]
+
+
+def call(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def check(work: Path, name: str, functions: str) -> list[str]:
     """Complaints about one module."""
     before, after = work / f"{name}.mlir", work / f"{name}.groups.mlir"
     before.write_text("module {\n" + functions + "}\n")
-    done = subprocess.run(["hone-opt", before, "--pass-pipeline=" + PASSES, "-o", after], capture_output=True, text=True)
+    done = call("hone-opt", before, "--pass-pipeline=" + PASSES, "-o", after)
     if done.returncode != 0:
-        return [f"{name}: hone-opt exits with {done.returncode}: {(done.stderr.splitlines() or ['no message'])[0][:300]}"]
-    done = subprocess.run(["hone-run", "--compare", before, after, "--f64", "--args", "1", *TOLERANCE], capture_output=True,
-                          text=True)
+        message = (done.stderr.splitlines() or ["no message"])[0][:300]
+        return [f"{name}: hone-opt exits with {done.returncode}: {message}"]
+    done = call("hone-run", "--compare", before, after, "--f64", "--args", "1", *TOLERANCE)
     lines = (done.stdout + done.stderr).splitlines()
     wrong = [f"{name}: {line}" for line in lines if ": equal" not in line]
     return wrong or ([f"{name}: hone-run exits with {done.returncode}"] if done.returncode != 0 else [])

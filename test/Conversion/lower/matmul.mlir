@@ -23,9 +23,11 @@ plan.program @p arena 65536 {
     %h = plan.buffer at 1024 : memref<2x3x7xf32>
     %v = plan.buffer at 2048 : memref<7xf32>
     %c = plan.buffer at 4096 : memref<2x3x7xf32>
-    plan.launch contraction ins(%a, %b, %v, %h : memref<2x3x5xf32>, memref<2x7x5xf32>, memref<7xf32>, memref<2x3x7xf32>) outs(%c : memref<2x3x7xf32>) {
+    plan.launch contraction ins(%a, %b, %v, %h
+        : memref<2x3x5xf32>, memref<2x7x5xf32>, memref<7xf32>, memref<2x3x7xf32>) outs(%c : memref<2x3x7xf32>) {
     ^bb0(%x: tensor<2x3x5xf32>, %y: tensor<2x7x5xf32>, %z: tensor<7xf32>, %w: tensor<2x3x7xf32>):
-      %p = hone.dot_general %x, %y batch [0] x [0] contract [2] x [2] : tensor<2x3x5xf32>, tensor<2x7x5xf32> -> tensor<2x3x7xf32>
+      %p = hone.dot_general %x, %y batch [0] x [0] contract [2] x [2]
+          : tensor<2x3x5xf32>, tensor<2x7x5xf32> -> tensor<2x3x7xf32>
       %q = hone.broadcast %z dims [2] : tensor<7xf32> -> tensor<2x3x7xf32>
       %r = hone.add %p, %q : tensor<2x3x7xf32>
       %s = hone.add %r, %w : tensor<2x3x7xf32>

@@ -10,7 +10,8 @@ plan.program @p arena 65536 {
     %c = plan.buffer at 8192 : memref<2x4x3x7xf32>
     plan.launch contraction ins(%a, %b : memref<2x3x4x5xf32>, memref<2x4x7x5xf32>) outs(%c : memref<2x4x3x7xf32>) {
     ^bb0(%x: tensor<2x3x4x5xf32>, %y: tensor<2x4x7x5xf32>):
-      %p = hone.dot_general %x, %y batch [0, 2] x [0, 1] contract [3] x [3] : tensor<2x3x4x5xf32>, tensor<2x4x7x5xf32> -> tensor<2x4x3x7xf32>
+      %p = hone.dot_general %x, %y batch [0, 2] x [0, 1] contract [3] x [3]
+          : tensor<2x3x4x5xf32>, tensor<2x4x7x5xf32> -> tensor<2x4x3x7xf32>
       plan.yield %p : tensor<2x4x3x7xf32>
     }
   }

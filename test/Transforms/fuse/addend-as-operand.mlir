@@ -6,8 +6,10 @@
 // CHECK:   hone.add
 // CHECK-NEXT:   hone.add %[[ADDEND]]
 // CHECK-NOT: hone.group
-func.func @bias_and_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>, %h: tensor<8x32xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+func.func @bias_and_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>, %h: tensor<8x32xf32>)
+    -> tensor<8x32xf32> {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %v = hone.broadcast %b dims [1] : tensor<32xf32> -> tensor<8x32xf32>
   %s = hone.add %v, %p : tensor<8x32xf32>
   %r = hone.add %h, %s : tensor<8x32xf32>
@@ -23,9 +25,12 @@ func.func @bias_and_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tens
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.add
 // CHECK-NOT: hone.group
-func.func @product_of_two_products(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %u: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
-  %q = hone.dot_general %x, %u batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+func.func @product_of_two_products(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %u: tensor<32x64xf32>)
+    -> tensor<8x32xf32> {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+  %q = hone.dot_general %x, %u batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %r = hone.add %p, %q : tensor<8x32xf32>
   return %r : tensor<8x32xf32>
 }

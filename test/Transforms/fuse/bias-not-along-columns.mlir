@@ -7,8 +7,10 @@
 // CHECK-NEXT:   hone.yield
 // CHECK: hone.group map
 // CHECK:   hone.broadcast
-func.func @value_per_row_is_no_bias(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tensor<8xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+func.func @value_per_row_is_no_bias(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tensor<8xf32>)
+    -> tensor<8x32xf32> {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %v = hone.broadcast %b dims [0] : tensor<8xf32> -> tensor<8x32xf32>
   %r = hone.add %p, %v : tensor<8x32xf32>
   return %r : tensor<8x32xf32>
@@ -20,8 +22,10 @@ func.func @value_per_row_is_no_bias(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>,
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
 // CHECK: hone.group map
-func.func @bias_over_two_free_dims(%x: tensor<8x64xf32>, %w: tensor<4x32x64xf32>, %b: tensor<32xf32>) -> tensor<8x4x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [2] : tensor<8x64xf32>, tensor<4x32x64xf32> -> tensor<8x4x32xf32>
+func.func @bias_over_two_free_dims(%x: tensor<8x64xf32>, %w: tensor<4x32x64xf32>, %b: tensor<32xf32>)
+    -> tensor<8x4x32xf32> {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [2]
+      : tensor<8x64xf32>, tensor<4x32x64xf32> -> tensor<8x4x32xf32>
   %v = hone.broadcast %b dims [2] : tensor<32xf32> -> tensor<8x4x32xf32>
   %r = hone.add %p, %v : tensor<8x4x32xf32>
   return %r : tensor<8x4x32xf32>

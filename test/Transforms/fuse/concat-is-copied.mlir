@@ -13,10 +13,13 @@ func.func @concat_of_arguments(%x: tensor<16x32xf32>, %y: tensor<16x32xf32>) -> 
 // CHECK: hone.group attention
 // CHECK: hone.group move
 // CHECK-NEXT:   hone.concat
-func.func @part_read_twice(%g: tensor<2x16x4x8xf32>, %q: tensor<2x16x4x8xf32>, %l: tensor<2x4x16xf32>) -> (tensor<2x16x4x24xf32>, tensor<2x16x4x8xf32>) {
+func.func @part_read_twice(%g: tensor<2x16x4x8xf32>, %q: tensor<2x16x4x8xf32>, %l: tensor<2x4x16xf32>)
+    -> (tensor<2x16x4x24xf32>, tensor<2x16x4x8xf32>) {
   %a, %b, %c = hone.attention_bwd %g, %q, %q, %q, %q, %l causal scale 0.35
-      : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
+      : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>,
+      tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
       -> (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
-  %r = hone.concat %a, %b, %c dim 3 : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>) -> tensor<2x16x4x24xf32>
+  %r = hone.concat %a, %b, %c dim 3
+      : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>) -> tensor<2x16x4x24xf32>
   return %r, %a : tensor<2x16x4x24xf32>, tensor<2x16x4x8xf32>
 }

@@ -10,7 +10,8 @@
 // CHECK-NEXT:   hone.mul
 func.func @anchor_between(%x: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {
   %t = hone.tanh %x : tensor<8x64xf32>
-  %p = hone.dot_general %t, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<64x64xf32> -> tensor<8x64xf32>
+  %p = hone.dot_general %t, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<64x64xf32> -> tensor<8x64xf32>
   %r = hone.mul %t, %p : tensor<8x64xf32>
   return %r : tensor<8x64xf32>
 }

@@ -8,7 +8,8 @@
 // CHECK: hone.group map
 // CHECK:   hone.constant
 func.func @number_is_no_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %one = hone.constant dense<1.0> : tensor<8x32xf32>
   %r = hone.add %p, %one : tensor<8x32xf32>
   return %r : tensor<8x32xf32>

@@ -7,8 +7,10 @@
 // CHECK-NEXT:   hone.yield
 // CHECK: hone.group map
 // CHECK-NEXT:   hone.add
-func.func @second_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %g: tensor<8x32xf32>, %h: tensor<8x32xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+func.func @second_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %g: tensor<8x32xf32>, %h: tensor<8x32xf32>)
+    -> tensor<8x32xf32> {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %s = hone.add %p, %g : tensor<8x32xf32>
   %r = hone.add %s, %h : tensor<8x32xf32>
   return %r : tensor<8x32xf32>
@@ -21,8 +23,10 @@ func.func @second_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %g: tensor
 // CHECK-NEXT:   hone.yield
 // CHECK: hone.group map
 // CHECK:   hone.broadcast
-func.func @addend_then_bias(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>, %h: tensor<8x32xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+func.func @addend_then_bias(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>, %h: tensor<8x32xf32>)
+    -> tensor<8x32xf32> {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %s = hone.add %p, %h : tensor<8x32xf32>
   %v = hone.broadcast %b dims [1] : tensor<32xf32> -> tensor<8x32xf32>
   %r = hone.add %s, %v : tensor<8x32xf32>

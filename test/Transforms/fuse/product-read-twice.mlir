@@ -7,8 +7,10 @@
 // CHECK-NEXT:   hone.yield
 // CHECK: %[[SUM:.*]] = hone.group map
 // CHECK: return %[[PRODUCT]], %[[SUM]]
-func.func @product_read_twice(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %h: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+func.func @product_read_twice(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %h: tensor<8x32xf32>)
+    -> (tensor<8x32xf32>, tensor<8x32xf32>) {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %r = hone.add %p, %h : tensor<8x32xf32>
   return %p, %r : tensor<8x32xf32>, tensor<8x32xf32>
 }
@@ -20,7 +22,8 @@ func.func @product_read_twice(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %h: t
 // CHECK-NEXT:   hone.yield
 // CHECK: hone.group map
 func.func @doubled_product(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
   %r = hone.add %p, %p : tensor<8x32xf32>
   return %r : tensor<8x32xf32>
 }

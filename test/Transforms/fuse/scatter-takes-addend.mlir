@@ -5,7 +5,8 @@
 // CHECK-NEXT:   hone.embedding_bwd
 // CHECK-NEXT:   hone.add
 // CHECK-NOT: hone.group
-func.func @scatter_addend(%g: tensor<2x16x64xf32>, %ids: tensor<2x16xi64>, %h: tensor<256x64xf32>) -> tensor<256x64xf32> {
+func.func @scatter_addend(%g: tensor<2x16x64xf32>, %ids: tensor<2x16xi64>, %h: tensor<256x64xf32>)
+    -> tensor<256x64xf32> {
   %t = hone.embedding_bwd %g, %ids : tensor<2x16x64xf32>, tensor<2x16xi64> -> tensor<256x64xf32>
   %r = hone.add %t, %h : tensor<256x64xf32>
   return %r : tensor<256x64xf32>
@@ -17,7 +18,8 @@ func.func @scatter_addend(%g: tensor<2x16x64xf32>, %ids: tensor<2x16xi64>, %h: t
 // CHECK-NEXT:   hone.embedding_bwd
 // CHECK-NEXT:   hone.yield
 // CHECK: hone.group map
-func.func @scatter_read_twice(%g: tensor<2x16x64xf32>, %ids: tensor<2x16xi64>, %h: tensor<256x64xf32>) -> (tensor<256x64xf32>, tensor<256x64xf32>) {
+func.func @scatter_read_twice(%g: tensor<2x16x64xf32>, %ids: tensor<2x16xi64>, %h: tensor<256x64xf32>)
+    -> (tensor<256x64xf32>, tensor<256x64xf32>) {
   %t = hone.embedding_bwd %g, %ids : tensor<2x16x64xf32>, tensor<2x16xi64> -> tensor<256x64xf32>
   %r = hone.add %t, %h : tensor<256x64xf32>
   return %t, %r : tensor<256x64xf32>, tensor<256x64xf32>

@@ -41,8 +41,10 @@ func.func @written_by_every_row(%x: tensor<8x64xf32>, %v: tensor<64xf32>) -> (te
 func.func @two_products(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   // expected-error@+1 {{holds 2 ops of its family contraction, expected 1}}
   %r = hone.group contraction (%a = %x : tensor<64x64xf32>) -> tensor<64x64xf32> {
-    %p = hone.dot_general %a, %a batch [] x [] contract [1] x [0] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-    %q = hone.dot_general %p, %a batch [] x [] contract [1] x [0] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %p = hone.dot_general %a, %a batch [] x [] contract [1] x [0]
+        : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %q = hone.dot_general %p, %a batch [] x [] contract [1] x [0]
+        : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
     hone.yield %q : tensor<64x64xf32>
   }
   return %r : tensor<64x64xf32>

@@ -16,7 +16,8 @@ func.func @two_parts(%a: tensor<8x64xf32>, %b: tensor<8x32xf32>) -> tensor<8x96x
 // CHECK-SAME: (%[[A:.*]]: tensor<2x8xf32>, %[[B:.*]]: tensor<3x8xf32>, %[[C:.*]]: tensor<4x8xf32>, %[[D:.*]]: tensor<5x8xf32>)
 // CHECK: hone.concat %[[A]], %[[B]], %[[C]], %[[D]] dim 0
 // CHECK-NOT: hone.add
-func.func @four_parts(%a: tensor<2x8xf32>, %b: tensor<3x8xf32>, %c: tensor<4x8xf32>, %d: tensor<5x8xf32>) -> tensor<14x8xf32> {
+func.func @four_parts(%a: tensor<2x8xf32>, %b: tensor<3x8xf32>, %c: tensor<4x8xf32>, %d: tensor<5x8xf32>)
+    -> tensor<14x8xf32> {
   %p = hone.pad %c low [5, 0] high [5, 0] interior [0, 0] : tensor<4x8xf32> -> tensor<14x8xf32>
   %q = hone.pad %a low [0, 0] high [12, 0] interior [0, 0] : tensor<2x8xf32> -> tensor<14x8xf32>
   %r = hone.pad %d low [9, 0] high [0, 0] interior [0, 0] : tensor<5x8xf32> -> tensor<14x8xf32>

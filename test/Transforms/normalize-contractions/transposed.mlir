@@ -5,7 +5,8 @@
 // CHECK: %[[X:.*]] = hone.transpose %arg0 [0, 2, 1, 3]
 // CHECK: hone.dot_general %[[X]], %arg1 batch [0, 1] x [0, 1] contract [3] x [3]
 func.func @batch_around_rows(%x: tensor<2x16x4x8xf32>, %y: tensor<2x4x16x8xf32>) -> tensor<2x4x16x16xf32> {
-  %p = hone.dot_general %x, %y batch [0, 2] x [0, 1] contract [3] x [3] : tensor<2x16x4x8xf32>, tensor<2x4x16x8xf32> -> tensor<2x4x16x16xf32>
+  %p = hone.dot_general %x, %y batch [0, 2] x [0, 1] contract [3] x [3]
+      : tensor<2x16x4x8xf32>, tensor<2x4x16x8xf32> -> tensor<2x4x16x16xf32>
   return %p : tensor<2x4x16x16xf32>
 }
 
@@ -14,7 +15,8 @@ func.func @batch_around_rows(%x: tensor<2x16x4x8xf32>, %y: tensor<2x4x16x8xf32>)
 // CHECK: %[[Y:.*]] = hone.transpose %arg1 [2, 1, 0]
 // CHECK: hone.dot_general %arg0, %[[Y]] batch [] x [] contract [1, 2] x [1, 2]
 func.func @contracted_dims_exchanged(%x: tensor<8x4x16xf32>, %y: tensor<16x4x32xf32>) -> tensor<8x32xf32> {
-  %p = hone.dot_general %x, %y batch [] x [] contract [1, 2] x [1, 0] : tensor<8x4x16xf32>, tensor<16x4x32xf32> -> tensor<8x32xf32>
+  %p = hone.dot_general %x, %y batch [] x [] contract [1, 2] x [1, 0]
+      : tensor<8x4x16xf32>, tensor<16x4x32xf32> -> tensor<8x32xf32>
   return %p : tensor<8x32xf32>
 }
 
@@ -23,7 +25,8 @@ func.func @contracted_dims_exchanged(%x: tensor<8x4x16xf32>, %y: tensor<16x4x32x
 // CHECK: %[[X:.*]] = hone.transpose %arg0 [2, 0, 1]
 // CHECK: hone.dot_general %[[X]], %arg1 batch [0] x [0] contract [2] x [1]
 func.func @no_unit_stride(%x: tensor<16x8x4xf32>, %y: tensor<4x8x32xf32>) -> tensor<4x16x32xf32> {
-  %p = hone.dot_general %x, %y batch [2] x [0] contract [1] x [1] : tensor<16x8x4xf32>, tensor<4x8x32xf32> -> tensor<4x16x32xf32>
+  %p = hone.dot_general %x, %y batch [2] x [0] contract [1] x [1]
+      : tensor<16x8x4xf32>, tensor<4x8x32xf32> -> tensor<4x16x32xf32>
   return %p : tensor<4x16x32xf32>
 }
 
@@ -32,6 +35,7 @@ func.func @no_unit_stride(%x: tensor<16x8x4xf32>, %y: tensor<4x8x32xf32>) -> ten
 // CHECK: %[[Y:.*]] = hone.transpose %arg1 [0, 2, 1, 3]
 // CHECK: hone.dot_general %[[X]], %[[Y]] batch [0, 1] x [0, 1] contract [3] x [3]
 func.func @both(%x: tensor<2x16x4x8xf32>, %y: tensor<2x16x4x8xf32>) -> tensor<2x4x16x16xf32> {
-  %p = hone.dot_general %x, %y batch [0, 2] x [0, 2] contract [3] x [3] : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32> -> tensor<2x4x16x16xf32>
+  %p = hone.dot_general %x, %y batch [0, 2] x [0, 2] contract [3] x [3]
+      : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32> -> tensor<2x4x16x16xf32>
   return %p : tensor<2x4x16x16xf32>
 }

@@ -10,6 +10,9 @@
 // CHECK: plan.launch move ins(%[[V]] : {{.*}}) outs(%[[OLD_V]] :
 // CHECK: plan.launch move ins(%[[OLD_W]] : {{.*}}) outs(%[[V]] :
 // CHECK: plan.launch move ins(%[[OLD_V]] : {{.*}}) outs(%[[W]] :
-func.func @step(%v: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "v"}, %w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<8x64xf32> {hone.kind = "param", hone.fqn = "v", hone.donates = 0 : i64}, tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w", hone.donates = 1 : i64}) {
+func.func @step(%v: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "v"},
+    %w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"})
+        -> (tensor<8x64xf32> {hone.kind = "param", hone.fqn = "v", hone.donates = 0 : i64},
+        tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w", hone.donates = 1 : i64}) {
   return %w, %v : tensor<8x64xf32>, tensor<8x64xf32>
 }

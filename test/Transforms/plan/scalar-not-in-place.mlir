@@ -6,7 +6,8 @@
 // CHECK: plan.launch map {{.*}} outs(%[[A]] :
 // CHECK: %[[E:.*]] = plan.buffer at 4224 : memref<f32>
 // CHECK: plan.launch row ins({{.*}}, %[[A]] : {{.*}}) outs(%[[E]],
-func.func @evaluate(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"}, %z: tensor<f32> {hone.kind = "input", hone.fqn = "s"}) -> (tensor<f32> {hone.kind = "loss"}) {
+func.func @evaluate(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
+    %z: tensor<f32> {hone.kind = "input", hone.fqn = "s"}) -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.group map (%b0 = %z : tensor<f32>) -> tensor<f32> {
     %s = hone.tanh %b0 : tensor<f32>
     hone.yield %s : tensor<f32>

@@ -6,7 +6,8 @@
 // CHECK: plan.launch map {{.*}} outs(%[[A]] :
 // CHECK: %[[S:.*]] = plan.buffer at 16896 : memref<64xf32>
 // CHECK: plan.launch row ins({{.*}}, %[[A]] : {{.*}}) outs(%[[S]] :
-func.func @evaluate(%x: tensor<64x64xf32> {hone.kind = "input", hone.fqn = "x"}, %z: tensor<64xf32> {hone.kind = "input", hone.fqn = "s"}) -> (tensor<f32> {hone.kind = "loss"}) {
+func.func @evaluate(%x: tensor<64x64xf32> {hone.kind = "input", hone.fqn = "x"},
+    %z: tensor<64xf32> {hone.kind = "input", hone.fqn = "s"}) -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.group map (%b0 = %z : tensor<64xf32>) -> tensor<64xf32> {
     %s = hone.tanh %b0 : tensor<64xf32>
     hone.yield %s : tensor<64xf32>

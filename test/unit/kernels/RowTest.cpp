@@ -265,3 +265,20 @@ TEST(Row, SoftmaxInPlace) {
              {{"M", "tensor<5x" + std::to_string(cols) + "xf32>"}}),
         {KernelFamily::row, 5e-6, {{0, 0}}});
 }
+// Positions of a sequence are angles of a rotation table.
+TEST(Row, AnglesOfPositions) {
+  expectLikeInterpreter(emitRowKernel, unary("cos", "tensor<12xf32>"),
+                        {KernelFamily::map,
+                         2e-6,
+                         {},
+                         {{0,
+                           {1.5, 10, 50, 100, 300.5, 500, 1000, 1023.5, 2047,
+                            4095, 8191, 20000}}}});
+  expectLikeInterpreter(emitRowKernel, unary("sin", "tensor<12xf32>"),
+                        {KernelFamily::map,
+                         2e-6,
+                         {},
+                         {{0,
+                           {1.5, 10, 50, 100, 300.5, 500, 1000, 1023.5, 2047,
+                            4095, 8191, 20000}}}});
+}
