@@ -252,7 +252,14 @@ class Grower:
         if not self.smooth:
             ops += ["abs", "sign"]
         op = self.random.choice(ops)
+        if value and op in ("sin", "cos"):  # of a large angle, nothing is left in fp32
+            value = self.bounded(value)
         return value and self.map(op, value)
+
+    def bounded(self, value: Value) -> Value:
+        """x / sqrt(1 + x^2): like tanh, but with a derivative that does not cancel."""
+        square = self.map("add", self.map("mul", value, value), self.constant(value.shape, 1.0))
+        return self.map("mul", value, self.map("rsqrt", square))
 
     def move_positive(self) -> Value | None:
         """log, sqrt, rsqrt and quotients of 1 + x^2."""
@@ -626,8 +633,8 @@ def random_forward(seed: int, parts: int) -> tuple[list[Argument], str]:
         grower.grow(grower.random.randint(4, 30))
         leaves = grower.leaves() or grower.values[-1:]
         for leaf in leaves:
-            bounded = grower.map("tanh", leaf)
-            weighted = grower.map("mul", bounded, grower.map("cos", grower.pick_like(leaf.shape)))
+            weight = grower.map("cos", grower.bounded(grower.pick_like(leaf.shape)))
+            weighted = grower.map("mul", grower.bounded(leaf), weight)
             dims = list(range(len(leaf.shape)))
             share = grower.mean(weighted, dims) if dims else weighted
             total = grower.map("add", total, share) if total else share
