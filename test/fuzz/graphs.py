@@ -1,8 +1,8 @@
 """Random graphs of the hone dialect: well typed, bounded in size and in the magnitude of their values.
 
 A graph is grown by a sequence of moves (`Grower.MOVES`): each picks values made before, mostly recent ones, and appends
-one op or one idiom (a bias behind a product, a one-hot comparison, a split projection). Sizes come from a small pool per
-graph, so that shapes meet again; odd sizes, 1 and sometimes 0 are in it. The same seed gives the same graph.
+one op or one idiom (a bias behind a product, a one-hot comparison, a split projection). Sizes come from a small pool
+per graph, so that shapes meet again; odd sizes, 1 and sometimes 0 are in it. The same seed gives the same graph.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     programs.py WORKDIR [--seeds FROM TO] [--parts N]
 
 Each seed gives a package: a random @forward (graphs.py) of N independent graphs, its arguments and random integers for
-its inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD or AdamW, over one micro-batch or two;
-losses, and the gradients of the first step, agree up to the error of fp32, which is told from hone-run in fp32, and the
-binary gives the same bits with 1 and 2 threads. Prints a line per failure with the seed that repeats it, and a summary;
-exits 1 if there is a failure.
+its inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD or AdamW, over one micro-batch or
+two; losses, and the gradients of the first step, agree up to the error of fp32, which is told from hone-run in fp32,
+and the binary gives the same bits with 1 and 2 threads. Prints a line per failure with the seed that repeats it, and a
+summary; exits 1 if there is a failure.
 """
 
 from __future__ import annotations
