@@ -52,8 +52,9 @@ def export(tmp_path, model: nn.Module, loss_fn=loss, batch=(IDS, IDS.clone()), *
 
 
 def test_one_tensor_given_twice_is_two_inputs(tmp_path) -> None:
-    once = export(tmp_path, Net(), batch=(IDS, IDS))
-    twice = export(tmp_path, Net(), batch=(IDS, IDS.clone()))
+    model = Net()  # one model: what its initialisation is taken for depends on the values drawn
+    once = export(tmp_path, model, batch=(IDS, IDS))
+    twice = export(tmp_path, model, batch=(IDS, IDS.clone()))
     assert once == twice
 
 
