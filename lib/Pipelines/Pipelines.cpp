@@ -56,11 +56,11 @@ void hone::buildRaisePhase(OpPassManager &manager) {
 }
 
 void hone::buildAutodiffPhase(OpPassManager &manager,
-                              const StepOptions &options) {
+                              const PipelineOptions &options) {
   // Micro-batches are averaged: each contributes its gradient over their
   // number, so the loss is seeded with the quotient.
   AutodiffOptions autodiff;
-  autodiff.seed = 1.0 / options.microBatches;
+  autodiff.seed = 1.0 / options.step.microBatches;
   manager.addPass(createAutodiff(autodiff));
   // Rules write each gradient from scratch: sums with zero, transposes of
   // transposes and values that two rules recompute alike go here.
@@ -68,14 +68,15 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
   manager.addPass(createVerifyGradient());
 }
 
-void hone::buildStepPhase(OpPassManager &manager, const StepOptions &options) {
+void hone::buildStepPhase(OpPassManager &manager,
+                          const PipelineOptions &options) {
   BuildStepOptions step;
-  step.microBatches = options.microBatches;
-  step.keepGradients = options.keepGradients;
-  step.optimizer = options.optimizer;
-  step.lr = options.lr;
-  step.weightDecay = options.weightDecay;
-  step.clip = options.clip;
+  step.microBatches = options.step.microBatches;
+  step.keepGradients = options.step.keepGradients;
+  step.optimizer = options.step.optimizer;
+  step.lr = options.step.lr;
+  step.weightDecay = options.step.weightDecay;
+  step.clip = options.step.clip;
   manager.addPass(createBuildStep(step));
   addCleanup(manager);
   manager.addPass(createVerifyStep());
@@ -154,7 +155,7 @@ void hone::buildLLVMPhase(OpPassManager &manager) {
 //===----------------------------------------------------------------------===//
 
 void hone::buildPhase(Phase phase, OpPassManager &manager,
-                      const StepOptions &options) {
+                      const PipelineOptions &options) {
   switch (phase) {
   case Phase::Import:
     return buildImportPhase(manager);
@@ -196,8 +197,12 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
   Option<std::string> optimizer{
       *this, "optimizer",
       llvm::cl::desc("adamw or sgd; default: that of the package")};
-  StepOptions step() const {
-    return {microBatches, keepGradients, optimizer, {}, {}, {}};
+  PipelineOptions get() const {
+    PipelineOptions options;
+    options.step.microBatches = microBatches;
+    options.step.keepGradients = keepGradients;
+    options.step.optimizer = optimizer;
+    return options;
   }
 };
 } // namespace
@@ -208,7 +213,7 @@ void hone::registerHonePipelines() {
       [](OpPassManager &manager, const CommandLine &options) {
         for (auto [name, phase] : getPhases())
           if (phase <= options.upto)
-            buildPhase(phase, manager, options.step());
+            buildPhase(phase, manager, options.get());
       });
   PassPipelineRegistration<>(
       "hone-lower-to-llvm", "From kernels to the llvm dialect", buildLLVMPhase);

@@ -42,7 +42,7 @@ static LogicalResult runPhases(ModuleOp module,
     if (phase == Phase::Raise && !options.raise)
       continue;
     PassManager manager(module.getContext());
-    buildPhase(phase, manager, options.step);
+    buildPhase(phase, manager, options.pipeline);
     if (failed(manager.run(module)))
       return failure();
   }
@@ -155,7 +155,8 @@ int64_t Program::flopsPerStep() {
     StringRef name = entry.func.getSymName();
     if (name == "evaluate")
       continue;
-    int64_t times = name == "accumulate" ? options.step.microBatches : 1;
+    int64_t times =
+        name == "accumulate" ? options.pipeline.step.microBatches : 1;
     entry.func.walk(
         [&](HoneOpInterface op) { total += times * op.getCost().flops; });
   }
@@ -174,7 +175,8 @@ void Program::describeFacts(StringRef fingerprint) {
        options.mode == Mode::F64 ? "interpreter, f64" : "interpreter");
   text("compiler", "hone-run");
   honert_meta_number(program, "abi", HONERT_ABI);
-  honert_meta_number(program, "micro_batches", options.step.microBatches);
+  honert_meta_number(program, "micro_batches",
+                     options.pipeline.step.microBatches);
   if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
     if (auto name = optimizer.getAs<StringAttr>("name"))
       text("optimizer", name.getValue());
@@ -193,7 +195,7 @@ void Program::describeFacts(StringRef fingerprint) {
       if (argString(entry.func, index, attr::kind) == kind::param)
         parameters += elementCount(slot.shape);
       if (argString(entry.func, index, attr::role) == "tokens")
-        tokens = elementCount(slot.shape) * options.step.microBatches;
+        tokens = elementCount(slot.shape) * options.pipeline.step.microBatches;
     }
   }
   int64_t flops = flopsPerStep();

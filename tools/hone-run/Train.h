@@ -17,7 +17,7 @@ struct TrainOptions {
   std::string package;
   interp::Mode mode = interp::Mode::Typed;
   bool raise = true;
-  StepOptions step;
+  PipelineOptions pipeline;
   /// The runtime's command line: the tool's name and the flags left over.
   std::vector<char *> arguments;
 };

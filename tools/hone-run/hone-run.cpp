@@ -164,18 +164,19 @@ static bool readTrainLine(Words &words, char **argv,
       options.raise = false;
     } else if (name == "--micro-batches") {
       StringRef count = takeValue();
-      if (words.good && (count.getAsInteger(10, options.step.microBatches) ||
-                         options.step.microBatches < 1))
+      if (words.good &&
+          (count.getAsInteger(10, options.pipeline.step.microBatches) ||
+           options.pipeline.step.microBatches < 1))
         words.fail(name + ": '" + count + "', expected an integer >= 1");
     } else if (name == "--optimizer") {
-      options.step.optimizer = takeValue().str();
-      if (words.good && options.step.optimizer != "adamw" &&
-          options.step.optimizer != "sgd")
-        words.fail(name + ": '" + options.step.optimizer +
+      options.pipeline.step.optimizer = takeValue().str();
+      if (words.good && options.pipeline.step.optimizer != "adamw" &&
+          options.pipeline.step.optimizer != "sgd")
+        words.fail(name + ": '" + options.pipeline.step.optimizer +
                    "', expected adamw or sgd");
     } else {
       // Only what is dumped needs to be kept.
-      options.step.keepGradients |= name == "--dump";
+      options.pipeline.step.keepGradients |= name == "--dump";
       options.arguments.push_back(argv[index]);
     }
   }

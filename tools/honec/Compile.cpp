@@ -104,7 +104,7 @@ Error Compilation::readModule() {
   note("hone.package",
        llvm::sys::path::filename(StringRef(options.package).rtrim('/')));
   note("hone.fingerprint", package->fingerprint);
-  note("hone.target", "cpu " + options.cpu.name);
+  note(attr::target, "cpu " + options.cpu.name);
   note("hone.compiler", "honec " HONE_VERSION);
   timer.lap("read");
   return Error::success();
@@ -116,7 +116,7 @@ Error Compilation::runPhases(Phase first, Phase last) {
       continue;
     OneLineDiagnostics diagnostics(&context, options.package);
     mlir::PassManager manager(&context);
-    buildPhase(phase, manager, options.step);
+    buildPhase(phase, manager, options.pipeline);
     if (failed(manager.run(*module)))
       return diagnostics.failed()
                  ? alreadyPrinted()
@@ -219,7 +219,7 @@ Error Compilation::plan() {
     return program.takeError();
   if (!options.dryRun && options.report.empty())
     return Error::success();
-  Summary summary = summarize(*program, options.step.microBatches);
+  Summary summary = summarize(*program, options.pipeline.step.microBatches);
   MachineModel machine = modelMachine(options.cpu);
   if (options.dryRun)
     printDryRun(summary, machine);

@@ -111,11 +111,12 @@ static const std::vector<OptionRow> &getRows() {
        }},
       {"--micro-batches", "K", "batches whose gradients one step adds",
        [](StringRef value, Options &options) -> Error {
-         return readInteger(value, 1, 1 << 20, options.step.microBatches);
+         return readInteger(value, 1, 1 << 20,
+                            options.pipeline.step.microBatches);
        }},
       {"--optimizer", "NAME", "adamw or sgd; default: the package's",
        [](StringRef value, Options &options) -> Error {
-         options.step.optimizer = value.str();
+         options.pipeline.step.optimizer = value.str();
          if (value == "lion" || value == "adafactor" || value == "adam8bit")
            return unsupported(value, "adamw or sgd");
          return value == "adamw" || value == "sgd"
@@ -125,22 +126,22 @@ static const std::vector<OptionRow> &getRows() {
       {"--lr", "X", "default learning rate of the binary",
        [](StringRef value, Options &options) -> Error {
          return readNumber(value, "a number >= 0", isNonNegative,
-                           options.step.lr);
+                           options.pipeline.step.lr);
        }},
       {"--weight-decay", "X", "default weight decay of the binary",
        [](StringRef value, Options &options) -> Error {
          return readNumber(value, "a number >= 0", isNonNegative,
-                           options.step.weightDecay);
+                           options.pipeline.step.weightDecay);
        }},
       {"--clip", "X", "default bound of the gradient norm; inf: none",
        [](StringRef value, Options &options) -> Error {
          return readNumber(
              value, "a number > 0 or inf", [](double x) { return x > 0; },
-             options.step.clip);
+             options.pipeline.step.clip);
        }},
       {"--keep-gradients", "", "let the binary dump the gradients",
        [](StringRef, Options &options) -> Error {
-         options.step.keepGradients = true;
+         options.pipeline.step.keepGradients = true;
          return Error::success();
        }},
       {"--mesh", "AXES", "not supported yet",

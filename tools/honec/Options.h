@@ -19,7 +19,7 @@ struct Options {
   hone::CpuTarget cpu;
   std::string report; ///< directory, "": none
   Emit emit = Emit::Executable;
-  hone::StepOptions step;
+  hone::PipelineOptions pipeline;
   bool dryRun = false;
   bool timePhases = false;
 };

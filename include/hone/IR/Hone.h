@@ -47,6 +47,8 @@ constexpr llvm::StringLiteral donates = "hone.donates";
 constexpr llvm::StringLiteral version = "hone.version";
 constexpr llvm::StringLiteral model = "hone.model";
 constexpr llvm::StringLiteral optimizer = "hone.optimizer";
+/// On the module: the machine to compile for, "cpu znver4" or "cuda sm_90".
+constexpr llvm::StringLiteral target = "hone.target";
 /// On the module, after the step phase: micro-batches per optimizer step.
 constexpr llvm::StringLiteral microBatches = "hone.micro_batches";
 /// On @gradient: the cotangent of the loss.

@@ -25,6 +25,11 @@ struct StepOptions {
   std::string clip; ///< "inf": no clipping
 };
 
+/// What the phases are told. The target is the module's (`hone.target`).
+struct PipelineOptions {
+  StepOptions step;
+};
+
 /// The phases in their order.
 enum class Phase { Import, Raise, Autodiff, Step, Fuse, Plan, Lower, LLVM };
 
@@ -34,8 +39,9 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> getPhases();
 void buildImportPhase(mlir::OpPassManager &manager);
 void buildRaisePhase(mlir::OpPassManager &manager);
 void buildAutodiffPhase(mlir::OpPassManager &manager,
-                        const StepOptions &options);
-void buildStepPhase(mlir::OpPassManager &manager, const StepOptions &options);
+                        const PipelineOptions &options);
+void buildStepPhase(mlir::OpPassManager &manager,
+                    const PipelineOptions &options);
 void buildFusePhase(mlir::OpPassManager &manager);
 void buildPlanPhase(mlir::OpPassManager &manager);
 void buildLowerPhase(mlir::OpPassManager &manager);
@@ -43,7 +49,7 @@ void buildLLVMPhase(mlir::OpPassManager &manager);
 
 /// Adds the passes of one phase.
 void buildPhase(Phase phase, mlir::OpPassManager &manager,
-                const StepOptions &options);
+                const PipelineOptions &options);
 
 /// Makes `--hone-pipeline="upto=step micro-batches=2"` and
 /// `--hone-lower-to-llvm` (the last phase alone) known to opt tools.
