@@ -2,6 +2,7 @@
 
 #include "hone/Analysis/FusionGroups.h"
 
+#include "hone/Analysis/ContractionGroups.h"
 #include "hone/Analysis/RowSpace.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -122,7 +123,6 @@ private:
     int64_t rows = 0, cols = 0;
   };
 
-  void formContractions();
   void formGathers();
   void assignDepths();
   void joinAlongEdges();
@@ -158,62 +158,6 @@ int FusionPlanner::addGroup(ArrayRef<Operation *> ops, bool anchor) {
 /// The only op that reads `value`, or null.
 static Operation *onlyReader(Value value) {
   return value.hasOneUse() ? *value.user_begin() : nullptr;
-}
-
-/// `other` operand of an addition that reads `value` once.
-static Value otherOperand(AddOp add, Value value) {
-  return add.getLhs() == value ? add.getRhs() : add.getLhs();
-}
-
-/// A vector along the last dimension of `type`, broadcast to it.
-static bool isBiasOf(Value value, RankedTensorType type) {
-  auto broadcast = value.getDefiningOp<BroadcastOp>();
-  return broadcast && broadcast.getDims().size() == 1 &&
-         broadcast.getDims()[0] == type.getRank() - 1;
-}
-
-/// Whether the product's last dimension is exactly the free dimensions of rhs:
-/// then a bias runs along columns of the library's matrix.
-static bool hasColumnLastDim(DotGeneralOp dot) {
-  return dot.getRhsFree().size() == 1;
-}
-
-// product (+ bias along the last dimension) (+ addend of the product's type)
-void FusionPlanner::formContractions() {
-  for (auto dot : block.getOps<DotGeneralOp>()) {
-    SmallVector<Operation *> ops = {dot};
-    Value value = dot.getResult();
-    auto type = cast<RankedTensorType>(dot.getType());
-    bool biased = false;
-    while (auto add = dyn_cast_if_present<AddOp>(onlyReader(value))) {
-      if (groupOf(add) >= 0 || add.getLhs() == add.getRhs())
-        break;
-      Value other = otherOperand(add, value);
-      bool isBias = !biased && isBiasOf(other, type) && hasColumnLastDim(dot);
-      if (isBias) {
-        Operation *broadcast = other.getDefiningOp();
-        if (!broadcast->hasOneUse() || groupOf(broadcast) >= 0)
-          break;
-        ops.push_back(broadcast);
-        ops.push_back(add);
-        value = add.getResult();
-        biased = true;
-        continue;
-      }
-      // The addend must exist before the product: a value that is computed
-      // from other products is fine, since this one has a single reader.
-      if (Operation *producer = other.getDefiningOp();
-          producer && isFreeValue(producer))
-        break;
-      ops.push_back(add);
-      value = add.getResult();
-      break;
-    }
-    llvm::sort(ops, [&](Operation *a, Operation *b) {
-      return position[a] < position[b];
-    });
-    addGroup(ops, /*anchor=*/true);
-  }
 }
 
 // scatter of an embedding gradient + addend: one kernel adds onto the addend
@@ -416,7 +360,8 @@ SmallVector<FusionGroup> FusionPlanner::run() {
   int64_t next = 0;
   for (Operation &op : block)
     position[&op] = next++;
-  formContractions();
+  for (const ContractionGroup &contraction : planContractions(block))
+    addGroup(contraction.ops, /*anchor=*/true);
   formGathers();
   assignDepths();
   joinAlongEdges();
