@@ -132,6 +132,11 @@ def small(batch: int = 4, sequence: int = 64) -> hone.Training:
     return training(Config(), batch, sequence)
 
 
+def hundred_million(batch: int = 4, sequence: int = 64) -> hone.Training:
+    """100M parameters: half of them in the embedding and the head."""
+    return training(Config(context=1024, heads=12, width=768, hidden=2048), batch, sequence)
+
+
 TINY = Config(vocab=61, context=16, layers=2, heads=4, key_heads=2, width=32, hidden=88)
 
 
