@@ -34,14 +34,6 @@ llvm::SmallVector<FusionGroup> planFusion(mlir::Block &block);
 /// read, never stored.
 bool isFreeValue(mlir::Operation *op);
 
-/// A slice that its readers can read in place with strides: every reader is an
-/// attention op, possibly behind reshapes that split the last dimension.
-bool isStridedView(SliceOp slice);
-
-/// A concatenation along the last dimension whose operands are each written
-/// straight into their part of it: made by an attention op and read only here.
-bool isPlacement(ConcatOp concat);
-
 } // namespace hone
 
 #endif // HONE_ANALYSIS_FUSIONGROUPS_H
