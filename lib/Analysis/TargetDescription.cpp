@@ -24,17 +24,54 @@ double TargetDescription::launchSeconds() const {
   return kind == TargetKind::CPU ? 0.5e-6 : 0.9e-6;
 }
 
-Epilogues TargetDescription::epilogues(Type element) const {
-  Epilogues table;
-  table.bias = table.addend = true;
+// A core adds column sums in its caches, behind hardware prefetchers that follow
+// some 24 streams; a multiprocessor in registers and 227 KiB of shared memory,
+// of which four sums of 16 Ki columns in fp32 leave room for nothing else.
+RowLimits TargetDescription::rowLimits() const {
   if (kind == TargetKind::CPU)
-    return table;
-  // cuBLASLt: GELU epilogues and bias gradients exist for 16-bit results; a
-  // bias gradient in fp16 would overflow, its vector has the result's type.
-  bool narrow = element.isBF16() || element.isF16();
-  table.geluTanh = table.geluTanhBwd = narrow;
-  table.biasGradient = element.isBF16();
+    return {/*columnSums=*/8, /*summedCols=*/1 << 18, /*results=*/8,
+            /*streams=*/24, /*rowBytes=*/1 << 20};
+  return {/*columnSums=*/4, /*summedCols=*/1 << 14, /*results=*/4,
+          /*streams=*/24, /*rowBytes=*/227 << 10};
+}
+
+// oneDNN has GELU post-ops too, but cannot store their argument, which training
+// reads: they are left out.
+static Epilogues cpuEpilogues() {
+  Epilogues table;
+  table.bias = table.addend = 0.0;
   return table;
+}
+
+// cuBLASLt. Slow-downs are assumptions of the cost model until they are
+// measured (docs/rationale/epilogues.md); where an architecture's library runs
+// an epilogue as a kernel of its own, it has none.
+static Epilogues cudaEpilogues(StringRef arch, Type operand, Type result) {
+  Epilogues table;
+  table.addend = 0.02;
+  if (result.isF64())
+    return table; // no other epilogue
+  table.bias = 0.0;
+  table.alignment = 8;
+  bool isAmpere = arch == "sm_80" || arch == "sm_86";
+  bool hasSeparateGelu = arch == "sm_89" || arch == "sm_120";
+  if (operand == result && !hasSeparateGelu) {
+    // Measured slower than a kernel of one's own before Hopper.
+    table.gelu = table.geluAux = isAmpere ? 0.5 : 0.03;
+    table.geluBwd = isAmpere ? 0.6 : 0.04;
+  }
+  // A vector of column sums has the result's type: fp16 does not hold it.
+  if (!result.isF16()) {
+    table.operandSums = isAmpere ? 0.6 : 0.04;
+    if (table.geluBwd)
+      table.geluBwdSums = *table.geluBwd + 0.02;
+  }
+  return table;
+}
+
+Epilogues TargetDescription::epilogues(Type operand, Type result) const {
+  return kind == TargetKind::CPU ? cpuEpilogues()
+                                 : cudaEpilogues(arch, operand, result);
 }
 
 int64_t TargetDescription::paddingMultiple(Type element) const {

@@ -697,6 +697,10 @@ SmallVector<AliasPair> GroupOp::getReusableOperands() {
     auto producer = yielded.get().getDefiningOp<HoneOpInterface>();
     if (!producer)
       continue;
+    // A library writes over the matrix that it adds, but not over the argument
+    // that the gradient of an activation reads.
+    if (getFamily() == KernelFamily::contraction && !isa<AddOp>(*producer))
+      continue;
     for (AliasPair pair : producer.getReusableOperands()) {
       auto argument =
           dyn_cast<BlockArgument>(producer->getOperand(pair.operand));

@@ -23,10 +23,15 @@ using namespace hone;
 
 llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
   static constexpr std::pair<llvm::StringLiteral, Phase> phases[] = {
-      {"import", Phase::Import},     {"raise", Phase::Raise},
-      {"autodiff", Phase::Autodiff}, {"step", Phase::Step},
-      {"fuse", Phase::Fuse},         {"plan", Phase::Plan},
-      {"lower", Phase::Lower},       {"llvm", Phase::LLVM}};
+      {"import", Phase::Import},
+      {"raise", Phase::Raise},
+      {"precision", Phase::Precision},
+      {"autodiff", Phase::Autodiff},
+      {"step", Phase::Step},
+      {"fuse", Phase::Fuse},
+      {"plan", Phase::Plan},
+      {"lower", Phase::Lower},
+      {"llvm", Phase::LLVM}};
   return phases;
 }
 
@@ -40,7 +45,10 @@ static void addCleanup(OpPassManager &manager) {
 // On tensors
 //===----------------------------------------------------------------------===//
 
-void hone::buildImportPhase(OpPassManager &manager) {
+void hone::buildImportPhase(OpPassManager &manager,
+                            const PipelineOptions &options) {
+  if (!options.target.empty())
+    manager.addPass(createSetTarget({options.target, options.arch}));
   manager.addPass(createVerifyImport());
 }
 
@@ -49,10 +57,22 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   // canonical form of each.
   addCleanup(manager);
   manager.addPass(createRaise());
+  manager.nest<func::FuncOp>().addPass(createSinkReshapes());
   // What a raised op made superfluous, and masks that only it read.
   addCleanup(manager);
   // @forward is still what a front end could have written.
   manager.addPass(createVerifyImport());
+}
+
+void hone::buildPrecisionPhase(OpPassManager &manager,
+                               const PipelineOptions &options) {
+  MixedPrecisionOptions precision;
+  precision.policy = options.precision;
+  precision.stream = options.stream;
+  manager.addPass(createMixedPrecision(precision));
+  // f32 versions of values that only low readers were left of.
+  addCleanup(manager);
+  manager.addPass(createVerifyPrecision());
 }
 
 void hone::buildAutodiffPhase(OpPassManager &manager,
@@ -61,10 +81,14 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
   // number, so the loss is seeded with the quotient.
   AutodiffOptions autodiff;
   autodiff.seed = 1.0 / options.step.microBatches;
+  // Small gradients underflow in fp16.
+  autodiff.scaleLoss = options.precision == "fp16";
   manager.addPass(createAutodiff(autodiff));
   // Rules write each gradient from scratch: sums with zero, transposes of
   // transposes and values that two rules recompute alike go here.
   addCleanup(manager);
+  if (options.precision != "fp32" && options.precision != "tf32")
+    manager.nest<func::FuncOp>().addPass(createWidenGradients());
   manager.addPass(createVerifyGradient());
 }
 
@@ -77,7 +101,12 @@ void hone::buildStepPhase(OpPassManager &manager,
   step.lr = options.step.lr;
   step.weightDecay = options.step.weightDecay;
   step.clip = options.step.clip;
+  step.lossScale = options.step.lossScale;
   manager.addPass(createBuildStep(step));
+  if (options.precision == "bf16-sr")
+    manager.addPass(createLowState());
+  // After the step is whole: a shadow is made by the update.
+  manager.addPass(createShadowParameters());
   addCleanup(manager);
   manager.addPass(createVerifyStep());
 }
@@ -86,7 +115,8 @@ void hone::buildStepPhase(OpPassManager &manager,
 // Groups, plan, kernels
 //===----------------------------------------------------------------------===//
 
-void hone::buildFusePhase(OpPassManager &manager) {
+void hone::buildFusePhase(OpPassManager &manager,
+                          const PipelineOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
@@ -95,6 +125,8 @@ void hone::buildFusePhase(OpPassManager &manager) {
   // with one around them.
   functions.addPass(createNormalizeContractions());
   addCleanup(functions);
+  // The loss is one op still, and its contractions are in their last form.
+  functions.addPass(createChunkLoss({options.chunkLoss, /*report=*/false}));
   // The analysis knows primitives only.
   functions.addPass(createDecomposeRows());
   // Backward ops recompute what forward ops have: share it, then group.
@@ -158,15 +190,17 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
                       const PipelineOptions &options) {
   switch (phase) {
   case Phase::Import:
-    return buildImportPhase(manager);
+    return buildImportPhase(manager, options);
   case Phase::Raise:
     return buildRaisePhase(manager);
+  case Phase::Precision:
+    return buildPrecisionPhase(manager, options);
   case Phase::Autodiff:
     return buildAutodiffPhase(manager, options);
   case Phase::Step:
     return buildStepPhase(manager, options);
   case Phase::Fuse:
-    return buildFusePhase(manager);
+    return buildFusePhase(manager, options);
   case Phase::Plan:
     return buildPlanPhase(manager);
   case Phase::Lower:
@@ -197,11 +231,35 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
   Option<std::string> optimizer{
       *this, "optimizer",
       llvm::cl::desc("adamw or sgd; default: that of the package")};
+  Option<std::string> precision{
+      *this, "precision", llvm::cl::desc("fp32, tf32, bf16, fp16 or bf16-sr"),
+      llvm::cl::init("fp32")};
+  Option<std::string> stream{
+      *this, "stream",
+      llvm::cl::desc("Sums of f32 and low activations: f32 or low"),
+      llvm::cl::init("f32")};
+  Option<double> lossScale{*this, "loss-scale",
+                           llvm::cl::desc("First loss scale of fp16"),
+                           llvm::cl::init(65536)};
+  Option<std::string> target{
+      *this, "target", llvm::cl::desc("cpu or cuda; default: the module's")};
+  Option<std::string> arch{*this, "arch",
+                           llvm::cl::desc("With target: znver4, sm_90, ...")};
+  Option<std::string> chunkLoss{
+      *this, "chunk-loss",
+      llvm::cl::desc("Rows of logits at a time, auto (default) or off"),
+      llvm::cl::init("auto")};
   PipelineOptions get() const {
     PipelineOptions options;
+    options.target = target;
+    options.arch = arch;
+    options.chunkLoss = chunkLoss;
     options.step.microBatches = microBatches;
     options.step.keepGradients = keepGradients;
     options.step.optimizer = optimizer;
+    options.step.lossScale = lossScale;
+    options.precision = precision;
+    options.stream = stream;
     return options;
   }
 };

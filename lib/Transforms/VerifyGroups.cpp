@@ -1,6 +1,9 @@
 //===- VerifyGroups.cpp - Border check after fusion -----------------------===//
 
+#include "hone/Analysis/ContractionGroups.h"
 #include "hone/Analysis/RowSpace.h"
+#include "hone/Analysis/UpdateGroups.h"
+#include "hone/Analysis/Views.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -14,7 +17,7 @@ using namespace hone;
 /// A group for a row kernel: one space, in which every result has an element
 /// per point or per row, is the only one, or a sum.
 static LogicalResult verifyRowSpace(GroupOp group, ArrayRef<Operation *> ops) {
-  std::optional<RowSpace> space = RowSpace::find(ops);
+  std::optional<RowSpace> space = RowSpace::of(group.getBodyBlock());
   if (!space)
     return group.emitOpError()
            << "has family " << stringifyKernelFamily(group.getFamily())
@@ -49,20 +52,57 @@ static bool isReadByAttention(Value value) {
   });
 }
 
-/// Views with strides: only attention reads and writes those.
+/// Whether a group makes `value`, possibly behind a reshape.
+static bool isMadeByGroup(Value value) {
+  if (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value.getDefiningOp<GroupOp>() && value.hasOneUse();
+}
+
+/// Views with strides: only attention reads and writes those. Every group
+/// writes a contiguous part.
 static LogicalResult verifyView(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op);
-      slice && !isReadByAttention(slice.getResult()))
+      slice && !isContiguous(slice) && !isReadByAttention(slice.getResult()))
     return op->emitOpError("is in no group, but something else than attention "
                            "reads it");
-  if (auto concat = dyn_cast<ConcatOp>(op);
-      concat && !llvm::all_of(concat.getInputs(), isMadeByAttention))
+  auto concat = dyn_cast<ConcatOp>(op);
+  if (!concat)
+    return success();
+  if (!isContiguous(concat) &&
+      !llvm::all_of(concat.getInputs(), isMadeByAttention))
     return op->emitOpError("is in no group, but has an operand that attention "
                            "did not make");
+  if (!llvm::all_of(concat.getInputs(), isMadeByGroup))
+    return op->emitOpError("is in no group, but has an operand that no group "
+                           "makes for it alone");
   return success();
 }
 
-static LogicalResult verifyGroup(GroupOp group) {
+/// A contraction with an epilogue that the target's library has.
+static LogicalResult verifyContraction(GroupOp group, ArrayRef<Operation *> ops,
+                                       const TargetDescription &target) {
+  std::optional<ContractionForm> form = ContractionForm::read(ops);
+  if (!form)
+    return group.emitOpError(
+        "holds ops that no library call computes with a product");
+  bool keepsInput = form->gelu && !form->gelu.getInput().hasOneUse();
+  std::string why = form->whyNot(target, keepsInput);
+  if (!why.empty())
+    return group.emitOpError() << "is no call that the target has: " << why;
+  return success();
+}
+
+/// Updates that one kernel can make.
+static LogicalResult verifyUpdates(GroupOp group, ArrayRef<Operation *> ops) {
+  for (Operation *op : ops)
+    if (!isUpdate(op) || updateKey(op) != updateKey(ops.front()))
+      return group.emitOpError("holds updates that differ in more than shapes");
+  return success();
+}
+
+static LogicalResult verifyGroup(GroupOp group,
+                                 const TargetDescription &target) {
   SmallVector<Operation *> ops;
   for (Operation &op : group.getBodyBlock().without_terminator())
     ops.push_back(&op);
@@ -77,6 +117,8 @@ static LogicalResult verifyGroup(GroupOp group) {
   case KernelFamily::attention:
   case KernelFamily::gather:
   case KernelFamily::multi: {
+    if (isUpdate(ops.front()))
+      return verifyUpdates(group, ops);
     auto own = llvm::count_if(ops, [&](Operation *op) {
       return cast<HoneOpInterface>(op).getKernelFamily() == group.getFamily();
     });
@@ -84,7 +126,9 @@ static LogicalResult verifyGroup(GroupOp group) {
       return group.emitOpError()
              << "holds " << own << " ops of its family "
              << stringifyKernelFamily(group.getFamily()) << ", expected 1";
-    return success();
+    return group.getFamily() == KernelFamily::contraction
+               ? verifyContraction(group, ops, target)
+               : success();
   }
   case KernelFamily::move:
   case KernelFamily::column:
@@ -97,9 +141,13 @@ static LogicalResult verifyGroup(GroupOp group) {
 namespace {
 struct VerifyGroups : hone::impl::VerifyGroupsBase<VerifyGroups> {
   void runOnOperation() override {
+    FailureOr<TargetDescription> target =
+        getTarget(getOperation()->getParentOfType<ModuleOp>());
+    if (failed(target))
+      return signalPassFailure();
     for (Operation &op : getOperation().getBody().front()) {
       if (auto group = dyn_cast<GroupOp>(op)) {
-        if (failed(verifyGroup(group)))
+        if (failed(verifyGroup(group, *target)))
           return signalPassFailure();
         continue;
       }

@@ -104,7 +104,8 @@ Error Compilation::readModule() {
   note("hone.package",
        llvm::sys::path::filename(StringRef(options.package).rtrim('/')));
   note("hone.fingerprint", package->fingerprint);
-  note(attr::target, "cpu " + options.cpu.name);
+  note(attr::target,
+       options.isCuda ? "cuda " + options.cudaArch : "cpu " + options.cpu.name);
   note("hone.compiler", "honec " HONE_VERSION);
   timer.lap("read");
   return Error::success();

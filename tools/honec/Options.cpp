@@ -74,16 +74,18 @@ static const std::vector<OptionRow> &getRows() {
          return value.empty() ? wrongValue(value, "a file") : Error::success();
        }},
       {"--target", "cpu", "machine to compile for",
-       [](StringRef value, Options &) -> Error {
-         if (value == "cuda")
-           return unsupported(value, "cpu");
-         return value == "cpu" ? Error::success()
-                               : wrongValue(value, "cpu or cuda");
+       [](StringRef value, Options &options) -> Error {
+         options.isCuda = value == "cuda";
+         return value == "cpu" || options.isCuda
+                    ? Error::success()
+                    : wrongValue(value, "cpu or cuda");
        }},
       {"--arch", "CPU", "native (default), x86-64-v3, x86-64-v4, znver4, ...",
        [](StringRef value, Options &options) -> Error {
-         if (value.starts_with("sm_"))
-           return unsupported(value, "a CPU");
+         if (value.starts_with("sm_")) {
+           options.cudaArch = value.str();
+           return Error::success();
+         }
          llvm::Expected<CpuTarget> cpu = selectCpu(value);
          if (cpu)
            options.cpu = std::move(*cpu);
@@ -104,6 +106,15 @@ static const std::vector<OptionRow> &getRows() {
          return value == "auto" || value == "off"
                     ? Error::success()
                     : wrongValue(value, "auto, off or a multiple");
+       }},
+      {"--chunk-loss", "auto|off|N", "rows of logits that are in memory at a time",
+       [](StringRef value, Options &options) -> Error {
+         int64_t rows;
+         options.pipeline.chunkLoss = value.str();
+         return value == "auto" || value == "off" ||
+                        (!value.getAsInteger(10, rows) && rows > 0)
+                    ? Error::success()
+                    : wrongValue(value, "auto, off or a number of rows");
        }},
       {"--memory-budget", "SIZE", "not supported yet",
        [](StringRef, Options &) -> Error {
@@ -272,7 +283,17 @@ std::optional<int> honec::parseOptions(int argc, char **argv,
     return usageError("-o: is '-', expected a file for a binary");
   if (options.output.empty())
     options.output = "-";
-  if (!given.count("--arch"))
+  // A GPU's graph can be printed; nothing runs it yet.
+  bool isGraph = options.emit == Emit::MLIR && !options.dryRun;
+  if (options.isCuda && (!isGraph || !options.report.empty()))
+    return usageError("--target: 'cuda' is not supported yet, expected cpu");
+  if (!options.isCuda && !options.cudaArch.empty())
+    return usageError("--arch: '" + options.cudaArch +
+                      "' is not supported yet, expected a CPU");
+  if (options.isCuda && given.count("--arch") && options.cudaArch.empty())
+    return usageError("--arch: is '" + given.lookup("--arch") +
+                      "', expected sm_80, sm_90 or newer for cuda");
+  if (!given.count("--arch") || options.isCuda)
     options.cpu = llvm::cantFail(selectCpu("native"));
   return std::nullopt;
 }

@@ -17,6 +17,8 @@ struct Options {
   std::string package;
   std::string output; ///< "-": standard output, for text
   hone::CpuTarget cpu;
+  bool isCuda = false;
+  std::string cudaArch; ///< "sm_90"; "": any
   std::string report; ///< directory, "": none
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;

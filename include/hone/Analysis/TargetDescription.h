@@ -14,6 +14,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
 
 namespace hone {
@@ -21,15 +22,27 @@ namespace hone {
 enum class TargetKind { CPU, CUDA };
 
 /// What the target's matrix library computes in the call of the product itself.
+/// A value is the share by which the call takes longer; none: the library does
+/// not have it.
 struct Epilogues {
-  bool bias = false;        ///< + a vector along the columns
-  bool addend = false;      ///< + a matrix of the result's type (C operand)
-  bool geluTanh = false;    ///< gelu_tanh of the result, with or without the
-                            ///< argument stored too
-  bool geluTanhBwd = false; ///< * gelu_tanh'(u): the gradient of the argument
-  bool geluErf = false;     ///< gelu_erf of the result, only where the argument
-                            ///< itself is not read
-  bool biasGradient = false; ///< column sums of the result or of an operand
+  using Slowdown = std::optional<double>;
+  Slowdown bias;         ///< + a vector along the columns
+  Slowdown addend;       ///< + a matrix of the result's type (C operand)
+  Slowdown gelu;         ///< gelu_tanh of the result, the argument dropped
+  Slowdown geluAux;      ///< gelu_tanh, the argument stored beside it
+  Slowdown geluBwd;      ///< * gelu_tanh'(u): the gradient of the argument
+  Slowdown geluBwdSums;  ///< the same and the column sums of the result
+  Slowdown operandSums;  ///< sums of an operand over what is contracted
+  int64_t alignment = 1; ///< rows of an activation are multiples of this
+};
+
+/// What one kernel over rows can hold.
+struct RowLimits {
+  size_t columnSums;  ///< sums over rows that accumulate beside each other
+  int64_t summedCols; ///< columns of such a sum
+  size_t results;     ///< values with an element per point that it stores
+  size_t streams;     ///< values that it reads or writes
+  int64_t rowBytes;   ///< of its operands' rows that stay on chip
 };
 
 struct TargetDescription {
@@ -40,8 +53,9 @@ struct TargetDescription {
   double bytesPerSecond() const;
   /// Seconds that a kernel or call costs besides its work.
   double launchSeconds() const;
-  /// Library epilogues of products whose result has this element type.
-  Epilogues epilogues(mlir::Type element) const;
+  RowLimits rowLimits() const;
+  /// Library epilogues of products of `operand`s whose result is of `result`s.
+  Epilogues epilogues(mlir::Type operand, mlir::Type result) const;
   /// Elements to whose multiples sizes of products are padded; 1: no need.
   int64_t paddingMultiple(mlir::Type element) const;
   /// Rows of logits that are computed, used and dropped together.

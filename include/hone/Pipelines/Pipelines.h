@@ -22,27 +22,48 @@ struct StepOptions {
   std::string optimizer;      ///< "adamw" or "sgd"
   std::string lr;
   std::string weightDecay;
-  std::string clip; ///< "inf": no clipping
+  std::string clip;         ///< "inf": no clipping
+  double lossScale = 65536; ///< the first one, of precision fp16
 };
 
-/// What the phases are told. The target is the module's (`hone.target`).
+/// What the phases are told. The target is the module's (`hone.target`), unless
+/// it is named here.
 struct PipelineOptions {
+  std::string target;             ///< "cpu" or "cuda"; "": the module's
+  std::string arch;               ///< with `target`: "sm_90", ...
+  std::string chunkLoss = "auto"; ///< rows of logits at a time, auto or off
+  std::string precision = "fp32"; ///< policy of hone-mixed-precision
+  std::string stream = "f32";     ///< its residual stream, "f32" or "low"
   StepOptions step;
 };
 
 /// The phases in their order.
-enum class Phase { Import, Raise, Autodiff, Step, Fuse, Plan, Lower, LLVM };
+enum class Phase {
+  Import,
+  Raise,
+  Precision,
+  Autodiff,
+  Step,
+  Fuse,
+  Plan,
+  Lower,
+  LLVM
+};
 
 /// All phases, first to last, with the names that `upto=` takes.
 llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> getPhases();
 
-void buildImportPhase(mlir::OpPassManager &manager);
+void buildImportPhase(mlir::OpPassManager &manager,
+                      const PipelineOptions &options);
 void buildRaisePhase(mlir::OpPassManager &manager);
+void buildPrecisionPhase(mlir::OpPassManager &manager,
+                         const PipelineOptions &options);
 void buildAutodiffPhase(mlir::OpPassManager &manager,
                         const PipelineOptions &options);
 void buildStepPhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
-void buildFusePhase(mlir::OpPassManager &manager);
+void buildFusePhase(mlir::OpPassManager &manager,
+                    const PipelineOptions &options);
 void buildPlanPhase(mlir::OpPassManager &manager);
 void buildLowerPhase(mlir::OpPassManager &manager);
 void buildLLVMPhase(mlir::OpPassManager &manager);

@@ -14,6 +14,24 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
   }];
 }
 
+def SetTarget : Pass<"hone-set-target", "::mlir::ModuleOp"> {
+  let summary = "Names the machine to compile for";
+  let description = [{
+    Writes `hone.target`, which every later decision about costs and library calls reads. An unknown kind of machine is an
+    error.
+
+    ```mlir
+    module {}
+    // hone-opt --hone-set-target="target=cuda arch=sm_90"
+    module attributes {hone.target = "cuda sm_90"} {}
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "cpu or cuda">,
+    Option<"arch", "arch", "std::string", "", "znver4, sm_90, ...; default: any of the kind">
+  ];
+}
+
 //===----------------------------------------------------------------------===//
 // Raise
 //===----------------------------------------------------------------------===//
@@ -45,6 +63,70 @@ def VerifyRaise : Pass<"hone-verify-raise", "::mlir::ModuleOp"> {
   }];
 }
 
+def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
+  let summary = "Flattens the rows of a projection after it, not before";
+  let description = [{
+    A contraction of flattened rows, and the maps with vectors along its columns behind it, keep the rows of what was flattened;
+    the reshape moves behind them, where it mostly meets its inverse. Then the residual stream, a projection and its addend
+    have one shape, forward and backward. Declined where the rows are no leading dimensions of the tensor that was reshaped, and
+    behind a map with another operand.
+
+    ```mlir
+    %f = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>
+    %y = hone.dot_general %f, %w batch [] x [] contract [1] x [1] : tensor<32x64xf32>, tensor<96x64xf32> -> tensor<32x96xf32>
+    // becomes
+    %d = hone.dot_general %x, %w batch [] x [] contract [2] x [1]
+        : tensor<2x16x64xf32>, tensor<96x64xf32> -> tensor<2x16x96xf32>
+    %y = hone.reshape %d : tensor<2x16x96xf32> -> tensor<32x96xf32>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
+  let summary = "Lets contractions of @forward work in low precision";
+  let description = [{
+    Rewrites `@forward` by the numeric class of each op (`getNumericClass`), with `low` = bf16 (policies `bf16`, `bf16-sr`) or
+    f16 (`fp16`). `fp32` and `tf32` change no op; `tf32` allows a target with such units to round what f32 contractions
+    read (the CPU target has none and computes in fp32). The policy is recorded as `hone.precision`.
+
+    | class | reads | writes |
+    |---|---|---|
+    | contraction | low | low; f32 where its one reader, behind a bias, is a sum with an f32 value |
+    | accurate | f32 (`cross_entropy` reads low logits: it widens them by itself) | f32 |
+    | pointwise, exact | the type of its activations, f32 where they differ (with `stream=low`: low) | the same |
+
+    Parameters and constants are no activations: they take the type of what they meet. Statistics (`lse`, mean, rstd), attention
+    masks and tables of angles stay f32, and so does every op that no parameter influences. Parameters stay f32 arguments:
+    the master weights. A value is rounded by one cast, where it is made and above the moves (reshape, transpose,
+    broadcast, slices of parameters) that lead to it; no cast undoes another one, and a value rounded
+    once is widened only for readers that want f32. Values of other types, f64 say, are left alone.
+
+    ```mlir
+    %z = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x64xf32>, tensor<64x32xf32> -> tensor<8x32xf32>
+    // becomes
+    %wl = hone.cast %w : tensor<64x32xf32> -> tensor<64x32xbf16>
+    %xl = hone.cast %x : tensor<8x64xf32> -> tensor<8x64xbf16>
+    %z = hone.dot_general %xl, %wl batch [] x [] contract [1] x [0] : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+    ```
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"bf16\"", "fp32, tf32, bf16, fp16 or bf16-sr">,
+    Option<"stream", "stream", "std::string", "\"f32\"", "Sums of f32 and low activations: f32 or low">
+  ];
+}
+
+def VerifyPrecision : Pass<"hone-verify-precision", "::mlir::ModuleOp"> {
+  let summary = "Checks the contract of the precision phase";
+  let description = [{
+    Of the ops of `@forward` that a parameter influences, contractions read no f32 under a policy with a low type, and
+    accurate ops read f32. The loss is f32. `hone.precision` is a policy.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Autodiff
 //===----------------------------------------------------------------------===//
@@ -67,7 +149,9 @@ def Autodiff : Pass<"hone-autodiff", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"seed", "seed", "double", "1.0", "Cotangent of the loss: 1/K when gradients of K micro-batches add up. "
-           "Recorded as `hone.seed` on @gradient.">
+           "Recorded as `hone.seed` on @gradient.">,
+    Option<"scaleLoss", "scale-loss", "bool", "false",
+           "Multiply the cotangent of the loss by a further argument of @gradient, the scalar `loss_cotangent`">
   ];
 }
 
@@ -77,6 +161,25 @@ def VerifyGradient : Pass<"hone-verify-gradient", "::mlir::ModuleOp"> {
     `@gradient` returns the loss, then for every argument with `hone.requires_grad`, in order, one result of kind `grad`
     with its name and type. `@gradient` and `@evaluate` hold only `hone` ops, and no `hone.stop_gradient`; `@evaluate` returns the
     loss and holds no dropout.
+  }];
+}
+
+def WidenGradients : Pass<"hone-widen-gradients", "::mlir::func::FuncOp"> {
+  let summary = "Makes gradients in f32 of what low-precision sums accumulate";
+  let description = [{
+    The gradient of a parameter is cast to f32 from a contraction or sum that has low-precision operands, an fp32
+    accumulator and a low-precision result. That result, where the cast (behind moves) alone reads it, is given in f32
+    instead: this is what the pair means from then on, one rounding less. A contraction is left alone where readers of the cast
+    are others than sums, norms over tensors and the return: they widen half the bytes as they read them.
+
+    ```mlir
+    %d = hone.dot_general %g, %x batch [] x [] contract [0] x [0] : tensor<8x32xbf16>, tensor<8x64xbf16> -> tensor<32x64xbf16>
+    %r = hone.cast %d : tensor<32x64xbf16> -> tensor<32x64xf32>
+    return %r : tensor<32x64xf32>
+    // becomes
+    %r = hone.dot_general %g, %x batch [] x [] contract [0] x [0] : tensor<8x32xbf16>, tensor<8x64xbf16> -> tensor<32x64xf32>
+    return %r : tensor<32x64xf32>
+    ```
   }];
 }
 
@@ -102,6 +205,13 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
     to `hone.optimizer`: the runtime takes `lr`, `weight_decay` and `clip`, which are operands of the step, from there unless told otherwise.
 
     Parameters without `hone.requires_grad` have no optimizer state and are not returned.
+
+    Every update is conditional (`apply`) on a finite gradient norm: a step that overflows changes no bit of parameters and state.
+
+    Where `@gradient` takes `loss_cotangent`, gradients are scaled: the state has `loss_scale`, `loss_scale.good_steps` and
+    `updates` besides, the norm and the clipping factor are divided by the scale (the gradients themselves never are),
+    a skipped step halves the scale, `growth-interval` good ones in a row double it, and AdamW counts updates instead
+    of steps.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "", "adamw or sgd; default: that of the module">,
@@ -114,15 +224,54 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
     StepNumber<"beta2", "beta2", "AdamW: decay of the second moment">,
     StepNumber<"eps", "eps", "AdamW: added to the root of the second moment">,
     StepNumber<"momentum", "momentum", "SGD: momentum">,
-    Option<"nesterov", "nesterov", "bool", "false", "SGD: Nesterov's momentum">
+    Option<"nesterov", "nesterov", "bool", "false", "SGD: Nesterov's momentum">,
+    Option<"lossScale", "loss-scale", "double", "65536.0", "First loss scale">,
+    Option<"growthInterval", "growth-interval", "int64_t", "2000", "Good steps after which the loss scale doubles">
   ];
+}
+
+def ShadowParameters : Pass<"hone-shadow-parameters", "::mlir::ModuleOp"> {
+  let summary = "Casts each weight once per step, in its update";
+  let description = [{
+    Casts of a parameter to a narrower type in `@step` or `@accumulate` become reads of an argument of kind `shadow`, which holds
+    the parameter so rounded; the op that updates the parameter yields the shadow's new value too. The runtime fills shadows
+    from parameters when a run starts. Other readers of the parameter keep it, and one that is not trained keeps its first
+    shadow. Of two narrower types the first found is shadowed, casts to the other are left alone.
+
+    ```mlir
+    func.func @step(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"}, ...) {
+      %c = hone.cast %w : tensor<8x64xf32> -> tensor<8x64xbf16>
+      %w1, %m1, %v1 = hone.adamw %w, ...
+    // becomes
+    func.func @step(%w: ..., %c: tensor<8x64xbf16> {hone.kind = "shadow", hone.fqn = "w"}) {
+      %w1, %m1, %v1, %c1 = hone.adamw %w, ...
+    ```
+  }];
+}
+
+def LowState : Pass<"hone-low-state", "::mlir::ModuleOp"> {
+  let summary = "Keeps parameters and moments in bf16 alone";
+  let description = [{
+    f32 parameters and their moments become bf16 arguments of every function, with no f32 master. Updates compute in fp32 as
+    before and round at random (`rng` of `hone.adamw`), each with its own salt from 2^30 on; a function without generator key gets one.
+    Casts of a parameter to bf16 fold away; other readers widen it, behind the moves and embeddings that pick from it.
+    Gradients and their sums stay f32.
+
+    ```mlir
+    %w1 = hone.sgd %w, %g lr %lr weight_decay %wd grad_scale %c
+        : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<8xf32>
+    // becomes
+    %w1 = hone.sgd %w, %g lr %lr weight_decay %wd grad_scale %c rng %key salt 1073741824
+        : (tensor<8xbf16>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<3xi64>) -> tensor<8xbf16>
+    ```
+  }];
 }
 
 def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the step phase";
   let description = [{
     There is `@step`, or `@accumulate` and `@update`, of `hone` ops only, and `@evaluate`, but neither `@forward` nor `@gradient`.
-    Every result of kind `param`, `opt` or `scalar`, and of kind `grad` where the function takes gradients, donates an argument of its
+    Every result of kind `param`, `opt`, `shadow` or `scalar`, and of kind `grad` where the function takes gradients, donates an argument of its
     type, kind and name, and no argument is donated twice. Every parameter with `hone.requires_grad` is updated by
     `@step` or `@update`, which return the gradient norm; `@step` and `@accumulate` give the loss. Scalars have rank 0.
   }];
@@ -180,26 +329,73 @@ def NormalizeContractions : Pass<"hone-normalize-contractions", "::mlir::func::F
   }];
 }
 
+def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
+  let summary = "Computes the head, the loss and their gradients by chunks of rows";
+  let description = [{
+    Where a contraction's result is read by a `cross_entropy` and its gradient alone, and that gradient by contractions
+    that keep the rows or sum over them, all of it runs for some rows at a time, so that the logits are never whole in
+    memory. The number of targets that are not ignored is counted once, before the chunks. The gradient of the weight
+    is added up in place, starting from the gradients so far where there are any; the parts of the input's gradient and of the
+    rows' losses lie one after the other in one tensor.
+
+    `chunk` is a number of rows, or `auto`: as many as keep the traffic of that adding up a small share of the head's time
+    on the module's target (Analysis/LossChunks.h, docs/rationale/chunked-loss.md).
+
+    Elementwise ops and reshapes may lie between: a bias, a mask over the classes, casts. The loss stays whole where the
+    logits or their gradient have another reader, the loss is wanted per row, its cotangent depends on it, or one chunk
+    holds every row. With `report` a remark at the loss says what was done and why.
+
+    ```mlir
+    %x = hone.dot_general %h, %w batch [] x [] contract [1] x [1] : tensor<6x4xf32>, tensor<9x4xf32> -> tensor<6x9xf32>
+    %loss, %lse = hone.cross_entropy sum %x, %t ignore_index -100 label_smoothing 0.0
+        : tensor<6x9xf32>, tensor<6xi64> -> tensor<f32>, tensor<6xf32>
+    // --hone-chunk-loss="chunk=3"
+    %h0 = hone.slice %h [0, 0] to [3, 4] by [1, 1] : tensor<6x4xf32> -> tensor<3x4xf32>
+    %x0 = hone.dot_general %h0, %w batch [] x [] contract [1] x [1] : tensor<3x4xf32>, tensor<9x4xf32> -> tensor<3x9xf32>
+    %t0 = hone.slice %t [0] to [3] by [1] : tensor<6xi64> -> tensor<3xi64>
+    %l0, %lse0 = hone.cross_entropy none %x0, %t0 ignore_index -100 label_smoothing 0.0
+        : tensor<3x9xf32>, tensor<3xi64> -> tensor<3xf32>, tensor<3xf32>
+    // ... rows 3 to 5: %l1
+    %rows = hone.concat %l0, %l1 dim 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<6xf32>
+    %loss = hone.reduce sum %rows dims [0] : tensor<6xf32> -> tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows per chunk, auto or off">,
+    Option<"report", "report", "bool", "false", "Say with a remark at each loss what was done and why">
+  ];
+}
+
 def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
   let summary = "Puts every op into the group that becomes one kernel or call";
   let description = [{
-    Applies the decision of the fusion analysis (Analysis/FusionGroups.h). Values computed from narrow data alone are
-    first copied to each reader, so that none of them is stored.
+    Applies the decision of the fusion analysis (Analysis/FusionGroups.h), which minimises bytes moved and launches on the
+    module's target. Values computed from narrow data alone are first copied to each reader, so that none of them is stored.
 
-    - A contraction takes a bias along its last dimension and one addend with it, where the sums have no other reader.
+    - A contraction takes what the target's library computes with it.
     - The scatter of an embedding gradient takes an addend.
     - Maps, row reductions and column sums over one row space share a kernel, within a region without library call.
-    - Every other op is alone. Reshapes, slices that attention reads in place, and concatenations of attention
-      gradients become views: they stay outside.
+    - Every other op is alone. Reshapes, slices read in place, and concatenations written in place become views: they stay
+      outside.
+
+    With `report`, a remark at the location of each group says why its ops are together, what that saves, and what comes
+    nearest to joining and why it does not:
+
+    ```
+    remark: row kernel of 4 ops that moves 6400 bytes: 2 values never stored, 1 value read once for all, 1 column sum; saves
+    6144 bytes and 4 of 6 launches; nearest refused: hone.exp (a path leaves the group and returns through hone.sub)
+    ```
   }];
+  let options = [Option<"report", "report", "bool", "false", "Explain each group in a remark">];
 }
 
 def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
   let summary = "Checks the contract of the fuse phase";
   let description = [{
-    Every op outside a group is the return or a view: a `hone.reshape`, a `hone.slice` that only attention reads, or a `hone.concat` of what
-    attention made. A group of family `map` or `row` fits one row space, and yields no value that every row would write; of
-    family `contraction`, `attention`, `gather` and `multi`, it holds exactly one op of that family.
+    Every op outside a group is the return or a view: a `hone.reshape`; a `hone.slice` that is one run of memory or that only attention
+    reads; a `hone.concat` of such runs, each made for it by one group, or of what attention made. A group of family `map` or `row` fits one row space, and yields no value that every row would write; of
+    family `contraction`, `attention`, `gather` and `multi`, it holds exactly one op of that family; optimizer updates may be many, if they
+    differ in shapes, scalars and salt alone.
   }];
 }
 

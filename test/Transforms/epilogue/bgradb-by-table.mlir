@@ -1,0 +1,24 @@
+// RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_90},func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s --check-prefixes=CHECK,HOPPER
+// RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_80},func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s --check-prefixes=CHECK,AMPERE
+
+// Behaviour 26: the call of a weight's gradient sums an operand over the rows, where the architecture's table says that it pays.
+
+// CHECK-LABEL: func.func @bias_gradient
+// HOPPER: %[[G:.*]]:2 = hone.group contraction
+// HOPPER:   hone.reduce sum
+// HOPPER:   hone.dot_general
+// HOPPER-NOT: hone.group
+// AMPERE: hone.group row
+// AMPERE-NEXT: hone.cast
+// AMPERE-NEXT: hone.reduce
+// AMPERE: hone.group contraction
+// AMPERE-NEXT: hone.dot_general
+// AMPERE-NEXT: hone.yield
+func.func @bias_gradient(%dy: tensor<8192x4096xbf16>, %x: tensor<8192x4096xbf16>)
+    -> (tensor<4096x4096xf32>, tensor<4096xf32>) {
+  %wide = hone.cast %dy : tensor<8192x4096xbf16> -> tensor<8192x4096xf32>
+  %db = hone.reduce sum %wide dims [0] : tensor<8192x4096xf32> -> tensor<4096xf32>
+  %d = hone.dot_general %dy, %x batch [] x [] contract [0] x [0]
+      : tensor<8192x4096xbf16>, tensor<8192x4096xbf16> -> tensor<4096x4096xf32>
+  return %d, %db : tensor<4096x4096xf32>, tensor<4096xf32>
+}
