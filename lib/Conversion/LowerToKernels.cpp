@@ -14,6 +14,7 @@
 
 #include "ProgramWriter.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace hone {
@@ -63,6 +64,7 @@ namespace {
 /// index. See honert_matmul.
 struct MatrixProduct {
   int64_t batch, m, n, k;
+  Type operand, result; // of the elements
   SmallVector<int64_t> strides;
   unsigned lhs, rhs;
   std::optional<unsigned> bias, addend;
@@ -144,7 +146,8 @@ void Lowering::describeProgram() {
   for (auto argument : program.getOps<ArgumentOp>()) {
     int64_t elements = cast<ShapedType>(argument.getType()).getNumElements();
     if (argument.getKind() == kind::param)
-      parameters += elements;
+      parameters += countElements(argument.getParts().value_or(ArrayAttr()),
+                                  argument.getType());
     if (argument.getRole() == StringRef("tokens"))
       tokens = elements * microBatches;
   }
@@ -169,6 +172,13 @@ void Lowering::describeArgument(ArgumentOp argument) {
                writer.integer(abi::dtype(type.getElementType())),
                writer.integer(type.getRank()), writer.array(type.getShape()),
                writer.integer(argument.getOffset())});
+  if (auto parts = argument.getParts())
+    for (auto part : parts->getAsRange<PartAttr>())
+      writer.call("honert_argument_part",
+                  {writer.string(part.getName()),
+                   writer.integer(part.getShape().size()),
+                   writer.array(part.getOffset()),
+                   writer.array(part.getShape())});
   abi::Init init = abi::init(argument.getInit().value_or(DictionaryAttr()));
   std::string aliases =
       abi::aliases(argument.getAliases().value_or(ArrayAttr()));
@@ -255,11 +265,9 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
   case KernelFamily::gather:
     return describeKernel(launch, "", emitGather);
   case KernelFamily::multi:
-    if (isa<AdamwOp>(main))
-      return describeKernel(launch, "", emitAdamw);
-    if (isa<SgdOp>(main))
-      return describeKernel(launch, "", emitSgd);
-    return describeNorm(launch);
+    if (isa<GlobalNormOp>(main))
+      return describeNorm(launch);
+    return describeKernel(launch, "", emitUpdates);
   case KernelFamily::move:
   case KernelFamily::column:
   case KernelFamily::view:
@@ -293,8 +301,14 @@ std::string Lowering::keyOf(LaunchOp launch, StringRef stage) {
     stream << buffer.getType() << ",";
   stream << "|" << launch.getInputs().size() << ","
          << launch.getOutputs().size() << "|";
-  for (bool shared : aliased(launch))
-    stream << shared;
+  if (launch.getFamily() == KernelFamily::multi) {
+    // Too many to compare in pairs, and few such launches are equal.
+    for (Value buffer : launch.getOperands())
+      stream << arenaOffset(buffer) << ",";
+  } else {
+    for (bool shared : aliased(launch))
+      stream << shared;
+  }
   // Values by number, so that names and locations do not matter.
   DenseMap<Value, unsigned> numbers;
   auto number = [&](Value value) {
@@ -331,13 +345,7 @@ Kernel Lowering::finishKernel(Kernel kernel, ArrayRef<bool> shared) {
                              builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Type i64 = builder.getI64Type();
-  auto entry = builder.create<LLVM::LLVMFuncOp>(
-      kernel.func.getLoc(), (kernel.func.getSymName() + "_entry").str(),
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
-                                  {pointer, i64, i64}));
-  entry->setAttr("hone.kernel", FlatSymbolRefAttr::get(kernel.func));
+  declareEntry(builder, kernel);
   return kernel;
 }
 
@@ -353,8 +361,11 @@ LogicalResult Lowering::describeKernel(LaunchOp launch, StringRef stage,
     FailureOr<Kernel> kernel = emitter(builder, name, launch);
     if (failed(kernel))
       return failure();
-    found =
-        kernels.try_emplace(key, finishKernel(*kernel, aliased(launch))).first;
+    // A kernel with a table sees other buffers than the launch.
+    SmallVector<bool> shared;
+    if (kernel->table.tensors.empty())
+      shared = aliased(launch);
+    found = kernels.try_emplace(key, finishKernel(*kernel, shared)).first;
   }
   SmallVector<int64_t> offsets;
   for (Value buffer : launch.getOperands())
@@ -378,47 +389,21 @@ void Lowering::describeCall(LaunchOp launch, const Kernel &kernel,
 // Library calls
 //===----------------------------------------------------------------------===//
 
-/// Squares of each input into its part of the scratch, then their root.
+/// Sums of squares, a kernel per element type, then the root of their sum.
 LogicalResult Lowering::describeNorm(LaunchOp launch) {
-  if (launch.getScratch().size() != 1)
-    return launch.emitOpError("has no scratch for its partial sums");
-  Location loc = launch.getLoc();
-  auto shared = [&](const Twine &key, function_ref<Kernel(StringRef)> emit) {
-    std::string text = key.str();
-    auto found = kernels.find(text);
-    if (found == kernels.end()) {
-      std::string name = ("k" + Twine(kernels.size()) + "_norm").str();
-      builder.setInsertionPointToEnd(module.getBody());
-      found = kernels.try_emplace(text, finishKernel(emit(name), {})).first;
-    }
-    return found->second;
-  };
-  int64_t scratch = arenaOffset(launch.getScratch().front()), base = 0;
-  // A tensor may be an operand twice: two parameters with one gradient.
-  auto norm = *launch.getBodyBlock().getOps<GlobalNormOp>().begin();
-  for (Value operand : norm.getInputs()) {
-    Value input =
-        launch.getInputs()[cast<BlockArgument>(operand).getArgNumber()];
-    auto type = cast<MemRefType>(input.getType());
-    std::string text;
-    llvm::raw_string_ostream(text) << "squares|" << type;
-    Kernel kernel = shared(text, [&](StringRef name) {
-      return emitSquareSums(builder, loc, name, type);
-    });
-    describeCall(launch, kernel,
-                 {arenaOffset(input), scratch + base * int64_t(sizeof(float))});
-    base += normPartials(type);
+  llvm::SmallSetVector<Type, 2> elements;
+  for (Value input : launch.getInputs())
+    elements.insert(getElementTypeOrSelf(input.getType()));
+  for (Type element : elements) {
+    auto emit = [&](OpBuilder &, StringRef name, LaunchOp) {
+      return emitSquareSums(builder, name, launch, cast<FloatType>(element));
+    };
+    std::string stage;
+    llvm::raw_string_ostream(stage) << "squares " << element;
+    if (failed(describeKernel(launch, stage, emit)))
+      return failure();
   }
-  auto result = cast<MemRefType>(launch.getOutputs().front().getType());
-  auto element = cast<FloatType>(result.getElementType());
-  std::string text;
-  llvm::raw_string_ostream(text) << "norm|" << base << "|" << element;
-  Kernel kernel = shared(text, [&](StringRef name) {
-    return emitNormFinish(builder, loc, name, base, element);
-  });
-  describeCall(launch, kernel,
-               {scratch, arenaOffset(launch.getOutputs().front())});
-  return success();
+  return describeKernel(launch, "root", emitNormFinish);
 }
 
 /// The number of the input that a value of the body is, or none.
@@ -490,21 +475,44 @@ static FailureOr<MatrixProduct> readProduct(LaunchOp launch) {
   return product;
 }
 
+/// Reads the element types, which must be some that the library multiplies.
+static LogicalResult readTypes(LaunchOp launch, MatrixProduct &product) {
+  auto element = [&](unsigned input) {
+    return getElementTypeOrSelf(launch.getInputs()[input].getType());
+  };
+  product.operand = element(product.lhs);
+  product.result = getElementTypeOrSelf(launch.getOutputs().front().getType());
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(product.operand))
+    return launch.emitOpError()
+           << "multiplies elements of type " << product.operand
+           << ", expected f32, bf16 or f16";
+  if (element(product.rhs) != product.operand)
+    return launch.emitOpError()
+           << "multiplies elements of types " << product.operand << " and "
+           << element(product.rhs) << ", expected one type";
+  if (product.result != product.operand && !product.result.isF32())
+    return launch.emitOpError()
+           << "writes elements of type " << product.result << ", expected "
+           << product.operand << " or f32";
+  for (std::optional<unsigned> input : {product.bias, product.addend})
+    if (input && element(*input) != product.result)
+      return launch.emitOpError() << "adds elements of type " << element(*input)
+                                  << " to a product of type " << product.result;
+  return success();
+}
+
 LogicalResult Lowering::describeProduct(LaunchOp launch) {
   FailureOr<MatrixProduct> product = readProduct(launch);
-  if (failed(product))
+  if (failed(product) || failed(readTypes(launch, *product)))
     return failure();
-  for (Value buffer : launch.getOperands())
-    if (!getElementTypeOrSelf(buffer.getType()).isF32())
-      return launch.emitOpError()
-             << "has a buffer of type " << buffer.getType()
-             << ", expected f32: the CPU target multiplies nothing else yet";
   auto offset = [&](std::optional<unsigned> input) {
     return writer.integer(input ? arenaOffset(launch.getInputs()[*input]) : -1);
   };
   writer.call("honert_matmul",
               {writer.string(labelOf(launch)),
-               writer.string(sourceOf(launch.getLoc())), writer.integer(0),
+               writer.string(sourceOf(launch.getLoc())),
+               writer.integer(abi::dtype(product->operand)),
+               writer.integer(abi::dtype(product->result)),
                writer.integer(product->batch), writer.integer(product->m),
                writer.integer(product->n), writer.integer(product->k),
                writer.array(product->strides), offset(product->lhs),

@@ -39,10 +39,127 @@ Operation *HoneDialect::materializeConstant(OpBuilder &builder, Attribute value,
 static bool isKind(StringRef value, bool isResult) {
   return llvm::StringSwitch<bool>(value)
       .Cases(kind::param, kind::buffer, kind::opt, kind::grad, kind::scalar,
-             true)
+             kind::shadow, true)
       .Cases(kind::input, kind::rng, !isResult)
       .Cases(kind::loss, kind::gradNorm, isResult)
       .Default(false);
+}
+
+LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               StringAttr name, DenseI64ArrayAttr offset,
+                               DenseI64ArrayAttr shape) {
+  if (name.empty())
+    return emitError() << "a part has no name";
+  if (offset.size() != shape.size())
+    return emitError() << "part '" << name.getValue() << "' has "
+                       << offset.size() << " offsets and " << shape.size()
+                       << " sizes, expected as many";
+  auto isNegative = [](int64_t value) { return value < 0; };
+  if (llvm::any_of(offset.asArrayRef(), isNegative) ||
+      llvm::any_of(shape.asArrayRef(), isNegative))
+    return emitError() << "part '" << name.getValue()
+                       << "' has a negative offset or size";
+  return success();
+}
+
+int64_t PartAttr::getNumElements() {
+  return ShapedType::getNumElements(getShape().asArrayRef());
+}
+
+PartAttr PartAttr::withPrefix(const Twine &prefix) {
+  return get(getContext(),
+             StringAttr::get(getContext(), prefix + getName().getValue()),
+             getOffset(), getShape());
+}
+
+ArrayAttr hone::prefixParts(ArrayAttr parts, const Twine &prefix) {
+  if (!parts)
+    return {};
+  SmallVector<Attribute> prefixed;
+  for (auto part : parts.getAsRange<PartAttr>())
+    prefixed.push_back(part.withPrefix(prefix));
+  return ArrayAttr::get(parts.getContext(), prefixed);
+}
+
+int64_t hone::countElements(ArrayAttr parts, Type type) {
+  if (!parts)
+    return cast<ShapedType>(type).getNumElements();
+  int64_t count = 0;
+  for (auto part : parts.getAsRange<PartAttr>())
+    count += part.getNumElements();
+  return count;
+}
+
+/// Whether two boxes have an element in common.
+static bool overlap(PartAttr a, PartAttr b) {
+  for (auto [aBegin, aSize, bBegin, bSize] :
+       llvm::zip(a.getOffset().asArrayRef(), a.getShape().asArrayRef(),
+                 b.getOffset().asArrayRef(), b.getShape().asArrayRef()))
+    if (aBegin + aSize <= bBegin || bBegin + bSize <= aBegin)
+      return false;
+  return true;
+}
+
+/// Whether `part` lies in a tensor of `type`.
+static bool isInside(PartAttr part, RankedTensorType type) {
+  if (part.getShape().size() != type.getRank())
+    return false;
+  for (auto [begin, size, whole] :
+       llvm::zip(part.getOffset().asArrayRef(), part.getShape().asArrayRef(),
+                 type.getShape()))
+    if (begin > whole || size > whole - begin)
+      return false;
+  return true;
+}
+
+/// Checks `hone.parts` of an argument or result of `type`.
+static LogicalResult verifyParts(Operation *op, Attribute attribute,
+                                 Type type) {
+  auto array = dyn_cast<ArrayAttr>(attribute);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!array || array.empty() || !llvm::all_of(array, llvm::IsaPred<PartAttr>))
+    return op->emitError() << "attribute '" << attr::parts << "' is "
+                           << attribute
+                           << ", expected a non-empty array of #hone.part";
+  SmallVector<PartAttr> parts(array.getAsRange<PartAttr>());
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    if (!tensor || !isInside(part, tensor))
+      return op->emitError() << "part '" << part.getName().getValue()
+                             << "' lies outside its argument of type " << type;
+    for (PartAttr before : ArrayRef(parts).take_front(index)) {
+      if (before.getName() == part.getName())
+        return op->emitError()
+               << "two parts are named '" << part.getName().getValue() << "'";
+      if (overlap(before, part))
+        return op->emitError()
+               << "parts '" << before.getName().getValue() << "' and '"
+               << part.getName().getValue() << "' overlap";
+    }
+  }
+  return success();
+}
+
+/// Whether tensors of `kind` have values that files and dumps hold.
+static bool mayHaveParts(Attribute kind) {
+  auto string = dyn_cast_if_present<StringAttr>(kind);
+  return string &&
+         llvm::is_contained({kind::param, kind::buffer, kind::opt, kind::grad},
+                            string.getValue());
+}
+
+/// Checks `hone.parts` together with the attributes beside it.
+static LogicalResult verifyPartsOwner(Operation *op, DictionaryAttr owner,
+                                      Attribute parts, Type type) {
+  if (failed(verifyParts(op, parts, type)))
+    return failure();
+  if (!mayHaveParts(owner.get(attr::kind)))
+    return op->emitError() << "attribute '" << attr::parts
+                           << "' stands on kind " << owner.get(attr::kind)
+                           << ", expected param, buffer, opt or grad";
+  if (owner.get(attr::aliases) && cast<ArrayAttr>(parts).size() > 1)
+    return op->emitError() << "attribute '" << attr::aliases
+                           << "' stands beside several parts, expected one";
+  return success();
 }
 
 /// Checks one attribute of an argument or result.
@@ -60,9 +177,9 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
     auto string = dyn_cast<StringAttr>(value);
     return expect(string && isKind(string.getValue(), isResult),
                   isResult ? "a result kind (param, buffer, opt, grad, scalar, "
-                             "loss, grad_norm)"
+                             "shadow, loss, grad_norm)"
                            : "an argument kind (param, buffer, opt, grad, "
-                             "input, rng, scalar)");
+                             "input, rng, scalar, shadow)");
   }
   if (name == attr::fqn)
     return expect(isa<StringAttr>(value), "a string");
@@ -101,14 +218,23 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
 }
 
 LogicalResult HoneDialect::verifyRegionArgAttribute(Operation *op, unsigned,
-                                                    unsigned,
+                                                    unsigned index,
                                                     NamedAttribute attribute) {
+  auto func = dyn_cast<FunctionOpInterface>(op);
+  if (func && attribute.getName() == attr::parts)
+    return verifyPartsOwner(
+        op, mlir::function_interface_impl::getArgAttrDict(func, index),
+        attribute.getValue(), func.getArgumentTypes()[index]);
   return verifyStateAttr(op, attribute, /*isResult=*/false);
 }
 
-LogicalResult
-HoneDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
-                                         NamedAttribute attribute) {
+LogicalResult HoneDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  auto func = dyn_cast<FunctionOpInterface>(op);
+  if (func && attribute.getName() == attr::parts)
+    return verifyPartsOwner(
+        op, mlir::function_interface_impl::getResultAttrDict(func, index),
+        attribute.getValue(), func.getResultTypes()[index]);
   return verifyStateAttr(op, attribute, /*isResult=*/true);
 }
 

@@ -35,6 +35,15 @@ static LogicalResult expectFraction(Operation *op, StringRef what,
                            << (openAbove ? " < 1" : " <= 1");
 }
 
+/// `width` elements fit a row of `value`.
+static LogicalResult expectWidth(Operation *op, uint64_t width, Value value) {
+  int64_t size = shapeOf(value).back();
+  if (width <= uint64_t(size))
+    return success();
+  return op->emitOpError() << "width is " << int64_t(width)
+                           << ", expected 0 <= width <= " << size;
+}
+
 //===----------------------------------------------------------------------===//
 // Norms and softmax
 //===----------------------------------------------------------------------===//
@@ -47,9 +56,10 @@ LogicalResult LayerNormOp::verify() {
   if (failed(expectShape(*this, "scale", getScale(), shape.back())) ||
       failed(expectShape(*this, "bias", getBias(), shape.back())))
     return failure(); // layer_norm_c2
-  if (failed(expectShape(*this, "mean", getMean(), shape.drop_back())))
-    return failure(); // layer_norm_c3
-  return expectShape(*this, "rstd", getRstd(), shape.drop_back());
+  if (failed(expectShape(*this, "mean", getMean(), shape.drop_back())) ||
+      failed(expectShape(*this, "rstd", getRstd(), shape.drop_back())))
+    return failure();                                // layer_norm_c3
+  return expectWidth(*this, getWidth(), getInput()); // layer_norm_c4
 }
 
 DimensionMapping LayerNormOp::getDimensionMapping() {
@@ -68,8 +78,9 @@ LogicalResult RmsNormOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getInput());
   if (failed(expectShape(*this, "scale", getScale(), shape.back())))
     return failure(); // rms_norm_c2
-  return expectShape(*this, "rstd", getRstd(),
-                     shape.drop_back()); // rms_norm_c3
+  if (failed(expectShape(*this, "rstd", getRstd(), shape.drop_back())))
+    return failure();                                // rms_norm_c3
+  return expectWidth(*this, getWidth(), getInput()); // rms_norm_c4
 }
 
 static DimensionMapping scaledRowMapping(Operation *op, Value scale) {
@@ -91,8 +102,9 @@ LogicalResult LayerNormBwdOp::verify() {
   if (failed(expectShape(*this, "mean", getMean(), shape.drop_back())) ||
       failed(expectShape(*this, "rstd", getRstd(), shape.drop_back())))
     return failure(); // layer_norm_bwd_c2
-  return expectShape(*this, "scale", getScale(),
-                     shape.back()); // layer_norm_bwd_c3
+  if (failed(expectShape(*this, "scale", getScale(), shape.back())))
+    return failure();                                // layer_norm_bwd_c3
+  return expectWidth(*this, getWidth(), getInput()); // layer_norm_bwd_c4
 }
 
 DimensionMapping LayerNormBwdOp::getDimensionMapping() {
@@ -108,8 +120,9 @@ LogicalResult RmsNormBwdOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getInput());
   if (failed(expectShape(*this, "rstd", getRstd(), shape.drop_back())))
     return failure(); // rms_norm_bwd_c2
-  return expectShape(*this, "scale", getScale(),
-                     shape.back()); // rms_norm_bwd_c3
+  if (failed(expectShape(*this, "scale", getScale(), shape.back())))
+    return failure();                                // rms_norm_bwd_c3
+  return expectWidth(*this, getWidth(), getInput()); // rms_norm_bwd_c4
 }
 
 DimensionMapping RmsNormBwdOp::getDimensionMapping() {
@@ -117,11 +130,15 @@ DimensionMapping RmsNormBwdOp::getDimensionMapping() {
 }
 
 LogicalResult SoftmaxOp::verify() {
-  return expectRankAtLeastOne(*this, "input", getInput()); // softmax_c1
+  if (failed(expectRankAtLeastOne(*this, "input", getInput())))
+    return failure();                                // softmax_c1
+  return expectWidth(*this, getWidth(), getInput()); // softmax_c2
 }
 
 LogicalResult SoftmaxBwdOp::verify() {
-  return expectRankAtLeastOne(*this, "output", getOutput()); // softmax_bwd_c1
+  if (failed(expectRankAtLeastOne(*this, "output", getOutput())))
+    return failure();                                 // softmax_bwd_c1
+  return expectWidth(*this, getWidth(), getOutput()); // softmax_bwd_c2
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,8 +162,10 @@ LogicalResult CrossEntropyOp::verify() {
   if (failed(expectShape(*this, "loss", getLoss(),
                          lossShape(getReduction(), rows))))
     return failure(); // cross_entropy_c3
-  return expectFraction(*this, "label_smoothing", getLabelSmoothing(),
-                        /*openAbove=*/false); // cross_entropy_c4
+  if (failed(expectFraction(*this, "label_smoothing", getLabelSmoothing(),
+                            /*openAbove=*/false)))
+    return failure();                                 // cross_entropy_c4
+  return expectWidth(*this, getWidth(), getLogits()); // cross_entropy_c5
 }
 
 DimensionMapping CrossEntropyOp::getDimensionMapping() {
@@ -170,8 +189,10 @@ LogicalResult CrossEntropyBwdOp::verify() {
   if (failed(expectShape(*this, "grad", getGrad(),
                          lossShape(getReduction(), rows))))
     return failure(); // cross_entropy_bwd_c2
-  return expectFraction(*this, "label_smoothing", getLabelSmoothing(),
-                        /*openAbove=*/false); // cross_entropy_bwd_c3
+  if (failed(expectFraction(*this, "label_smoothing", getLabelSmoothing(),
+                            /*openAbove=*/false)))
+    return failure();                                 // cross_entropy_bwd_c3
+  return expectWidth(*this, getWidth(), getLogits()); // cross_entropy_bwd_c4
 }
 
 DimensionMapping CrossEntropyBwdOp::getDimensionMapping() {
@@ -386,6 +407,30 @@ LogicalResult GlobalNormOp::verify() {
   return success();
 }
 
+/// C3 and C4 of the optimizers: the shadow is narrower than the parameter, and
+/// stochastic rounding has a key and something to round.
+static LogicalResult verifyLowState(Operation *op, Value param, Value shadow,
+                                    Value rng, ValueRange states) {
+  auto width = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+  };
+  if (failed(expectShape(op, "new_shadow", shadow, shapeOf(param))))
+    return failure();                          // adamw_c1, sgd_c1
+  if (shadow && width(shadow) >= width(param)) // adamw_c3, sgd_c4
+    return op->emitOpError() << "new_shadow has element type "
+                             << getElementTypeOrSelf(shadow.getType())
+                             << ", expected a narrower one than that of param, "
+                             << getElementTypeOrSelf(param.getType());
+  if (failed(expectShape(op, "rng", rng, {3})))
+    return failure(); // adamw_c4, sgd_c5
+  auto isBF16 = [](Value value) {
+    return value && getElementTypeOrSelf(value.getType()).isBF16();
+  };
+  if (rng && !isBF16(param) && llvm::none_of(states, isBF16))
+    return op->emitOpError("has rng, expected param or a state of type bf16");
+  return success(); // adamw_c4, sgd_c5
+}
+
 LogicalResult AdamwOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getParam());
   if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
@@ -404,7 +449,8 @@ LogicalResult AdamwOp::verify() {
   if (getEps().isNegative()) // adamw_c2
     return emitOpError() << "eps is " << getEps().convertToDouble()
                          << ", expected eps >= 0";
-  return success();
+  return verifyLowState(*this, getParam(), getNewShadow(), getRng(),
+                        {getExpAvg(), getExpAvgSq()});
 }
 
 /// Elementwise over the parameter's shape; scalars, by operand number, map to
@@ -425,6 +471,10 @@ LogicalResult SgdOp::verify() {
           expectType(*this, "new_param", getNewParam(), getParam().getType())))
     return failure(); // sgd_c1
   bool momentum = !getMomentum().isZero();
+  if (size_t most = momentum ? 2 : 1; getOthers().size() > most) // sgd_c2
+    return emitOpError() << "has " << getOthers().size()
+                         << " results after new_param, expected at most "
+                         << most;
   if (bool(getBuffer()) != momentum || bool(getNewBuffer()) != momentum)
     return emitOpError() // sgd_c2
            << "has momentum " << getMomentum().convertToDouble() << " and "
@@ -436,7 +486,21 @@ LogicalResult SgdOp::verify() {
     return failure();             // sgd_c1
   if (getNesterov() && !momentum) // sgd_c3
     return emitOpError("is nesterov without momentum, expected momentum");
-  return success();
+  SmallVector<Value> states;
+  if (getBuffer())
+    states.push_back(getBuffer());
+  return verifyLowState(*this, getParam(), getNewShadow(), getRng(), states);
+}
+
+// Without momentum the only other result is the shadow.
+Value SgdOp::getNewBuffer() {
+  bool present = !getMomentum().isZero() && !getOthers().empty();
+  return present ? getOthers().front() : Value();
+}
+
+Value SgdOp::getNewShadow() {
+  size_t index = getMomentum().isZero() ? 0 : 1;
+  return getOthers().size() > index ? getOthers()[index] : Value();
 }
 
 DimensionMapping SgdOp::getDimensionMapping() {

@@ -258,7 +258,7 @@ void HandlerTable::addReductions() {
 template <typename OpTy>
 static CrossEntropyOptions crossEntropyOptions(OpTy op) {
   return {op.getReduction(), int64_t(op.getIgnoreIndex()),
-          op.getLabelSmoothing().convertToDouble()};
+          op.getLabelSmoothing().convertToDouble(), int64_t(op.getWidth())};
 }
 
 template <typename OpTy>
@@ -276,17 +276,18 @@ static AttentionInputs attentionInputs(OpTy op, const Frame &frame) {
 
 void HandlerTable::addNamed() {
   on<LayerNormOp>([](LayerNormOp op, const Frame &frame) {
-    return layerNorm(
-        frame.specs(op), frame[op.getInput()], frame.optional(op.getScale()),
-        frame.optional(op.getBias()), op.getEps().convertToDouble());
+    return layerNorm(frame.specs(op), frame[op.getInput()],
+                     frame.optional(op.getScale()),
+                     frame.optional(op.getBias()),
+                     op.getEps().convertToDouble(), op.getWidth());
   });
   on<RmsNormOp>([](RmsNormOp op, const Frame &frame) {
     return rmsNorm(frame.specs(op), frame[op.getInput()],
-                   frame.optional(op.getScale()),
-                   op.getEps().convertToDouble());
+                   frame.optional(op.getScale()), op.getEps().convertToDouble(),
+                   op.getWidth());
   });
   on<SoftmaxOp>([](SoftmaxOp op, const Frame &frame) {
-    return softmax(frame.spec(op), frame[op.getInput()]);
+    return softmax(frame.spec(op), frame[op.getInput()], op.getWidth());
   });
   on<CrossEntropyOp>([](CrossEntropyOp op, const Frame &frame) {
     return crossEntropy(frame.specs(op), frame[op.getLogits()],
@@ -311,15 +312,17 @@ void HandlerTable::addBackward() {
   on<LayerNormBwdOp>([](LayerNormBwdOp op, const Frame &frame) {
     return layerNormBwd(frame.spec(op), frame[op.getGrad()],
                         frame[op.getInput()], frame[op.getMean()],
-                        frame[op.getRstd()], frame.optional(op.getScale()));
+                        frame[op.getRstd()], frame.optional(op.getScale()),
+                        op.getWidth());
   });
   on<RmsNormBwdOp>([](RmsNormBwdOp op, const Frame &frame) {
     return rmsNormBwd(frame.spec(op), frame[op.getGrad()], frame[op.getInput()],
-                      frame[op.getRstd()], frame.optional(op.getScale()));
+                      frame[op.getRstd()], frame.optional(op.getScale()),
+                      op.getWidth());
   });
   on<SoftmaxBwdOp>([](SoftmaxBwdOp op, const Frame &frame) {
     return softmaxBwd(frame.spec(op), frame[op.getGrad()],
-                      frame[op.getOutput()]);
+                      frame[op.getOutput()], op.getWidth());
   });
   on<CrossEntropyBwdOp>([](CrossEntropyBwdOp op, const Frame &frame) {
     return crossEntropyBwd(frame.spec(op), frame[op.getGrad()],
@@ -339,6 +342,12 @@ void HandlerTable::addBackward() {
   });
 }
 
+template <typename OpTy>
+static UpdateOptions updateOptions(OpTy op, const Frame &frame) {
+  bool apply = !op.getApply() || frame[op.getApply()].ints()[0] != 0;
+  return {apply, frame.optional(op.getRng()), int64_t(op.getSalt())};
+}
+
 void HandlerTable::addState() {
   on<GlobalNormOp>([](GlobalNormOp op, const Frame &frame) {
     return globalNorm(frame.spec(op), frame.all(op.getInputs()));
@@ -353,7 +362,8 @@ void HandlerTable::addState() {
                          op.getEps().convertToDouble(),
                          op.getLrScale().convertToDouble(),
                          op.getDecayScale().convertToDouble(),
-                         op.getMaximize()};
+                         op.getMaximize(),
+                         updateOptions(op, frame)};
     return adamw(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
                  frame[op.getExpAvg()], frame[op.getExpAvgSq()], options);
   });
@@ -365,7 +375,8 @@ void HandlerTable::addState() {
                        op.getLrScale().convertToDouble(),
                        op.getDecayScale().convertToDouble(),
                        op.getNesterov(),
-                       op.getMaximize()};
+                       op.getMaximize(),
+                       updateOptions(op, frame)};
     return sgd(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
                frame.optional(op.getBuffer()), options);
   });
@@ -492,12 +503,12 @@ static Tensor randomFloats(const ResultSpec &spec, const Tensor &key,
 }
 
 static Tensor randomInts(const ResultSpec &spec, const Tensor &key,
-                         int64_t salt, int64_t bound) {
+                         int64_t salt, int64_t first, int64_t bound) {
   ResultSpec exact{Element::F64, spec.shape, Mode::F64};
   Tensor unit = random(exact, key, Distribution::uniform, salt);
   std::vector<int64_t> values;
   for (double value : unit.floats())
-    values.push_back(int64_t(value * bound));
+    values.push_back(first + int64_t(value * bound));
   return spec.ints(std::move(values));
 }
 
@@ -522,8 +533,11 @@ FailureOr<Tensors> interp::randomArguments(func::FuncOp func, int64_t seed,
           spec, key, index,
           func.getArgAttrOfType<DictionaryAttr>(index, attr::init)));
     else
-      arguments.push_back(
-          randomInts(spec, key, index, vocab ? vocab.getInt() : 4));
+      // Scalars count steps, from 1.
+      arguments.push_back(randomInts(
+          spec, key, index,
+          argString(func, index, attr::kind) == kind::scalar ? 1 : 0,
+          vocab ? vocab.getInt() : 4));
   }
   return arguments;
 }

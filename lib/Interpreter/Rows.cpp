@@ -9,13 +9,20 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::interp;
 
-/// Calls `body(row, values of the row)` for each row along the last dimension.
+/// Calls `body(row, values of the row)` for each row along the last dimension,
+/// of which the first `width` elements count (0: all).
 template <typename Body>
-static void forEachRow(const Tensor &tensor, Body body) {
-  int64_t width = tensor.shape().back();
+static void forEachRow(const Tensor &tensor, int64_t width, Body body) {
+  int64_t stride = tensor.shape().back();
   int64_t rows = elementCount(tensor.shape().drop_back());
   for (int64_t row = 0; row != rows; ++row)
-    body(row, tensor.floats().slice(row * width, width));
+    body(row, tensor.floats().slice(row * stride, width ? width : stride));
+}
+
+/// Ends row `row` of `values`: what is missing is padding.
+static void endRow(std::vector<double> &values, int64_t row,
+                   const Tensor &like) {
+  values.resize((row + 1) * like.shape().back());
 }
 
 static double sumOf(ArrayRef<double> values) {
@@ -43,9 +50,10 @@ static double logSumExp(ArrayRef<double> row) {
 //===----------------------------------------------------------------------===//
 
 Tensors interp::layerNorm(ArrayRef<ResultSpec> results, const Tensor &input,
-                          const Tensor *scale, const Tensor *bias, double eps) {
+                          const Tensor *scale, const Tensor *bias, double eps,
+                          int64_t width) {
   std::vector<double> values, means, rstds;
-  forEachRow(input, [&](int64_t, ArrayRef<double> row) {
+  forEachRow(input, width, [&](int64_t index, ArrayRef<double> row) {
     double mean = sumOf(row) / row.size(), variance = 0;
     for (double value : row)
       variance += (value - mean) * (value - mean) / row.size();
@@ -54,6 +62,7 @@ Tensors interp::layerNorm(ArrayRef<ResultSpec> results, const Tensor &input,
       values.push_back((value - mean) * rstd *
                            (scale ? scale->floats()[column] : 1) +
                        (bias ? bias->floats()[column] : 0));
+    endRow(values, index, input);
     means.push_back(mean);
     rstds.push_back(rstd);
   });
@@ -67,9 +76,9 @@ Tensors interp::layerNorm(ArrayRef<ResultSpec> results, const Tensor &input,
 template <typename Normalized>
 static Tensor normBwd(const ResultSpec &result, const Tensor &grad,
                       const Tensor *scale, const Tensor &rstd, bool centered,
-                      Normalized normalized) {
+                      int64_t width, Normalized normalized) {
   std::vector<double> values;
-  forEachRow(grad, [&](int64_t row, ArrayRef<double> gradRow) {
+  forEachRow(grad, width, [&](int64_t row, ArrayRef<double> gradRow) {
     auto scaled = [&](size_t column) {
       return gradRow[column] * (scale ? scale->floats()[column] : 1);
     };
@@ -82,32 +91,35 @@ static Tensor normBwd(const ResultSpec &result, const Tensor &grad,
       values.push_back(rstd.floats()[row] *
                        (scaled(column) - (centered ? mean : 0) -
                         normalized(row, column) * projection));
+    endRow(values, row, grad);
   });
   return result.floats(std::move(values));
 }
 
 Tensor interp::layerNormBwd(const ResultSpec &result, const Tensor &grad,
                             const Tensor &input, const Tensor &mean,
-                            const Tensor &rstd, const Tensor *scale) {
-  int64_t width = input.shape().back();
-  return normBwd(result, grad, scale, rstd, /*centered=*/true,
+                            const Tensor &rstd, const Tensor *scale,
+                            int64_t width) {
+  int64_t stride = input.shape().back();
+  return normBwd(result, grad, scale, rstd, /*centered=*/true, width,
                  [&](int64_t row, int64_t column) {
-                   return (input.floats()[row * width + column] -
+                   return (input.floats()[row * stride + column] -
                            mean.floats()[row]) *
                           rstd.floats()[row];
                  });
 }
 
 Tensors interp::rmsNorm(ArrayRef<ResultSpec> results, const Tensor &input,
-                        const Tensor *scale, double eps) {
+                        const Tensor *scale, double eps, int64_t width) {
   std::vector<double> values, rstds;
-  forEachRow(input, [&](int64_t, ArrayRef<double> row) {
+  forEachRow(input, width, [&](int64_t index, ArrayRef<double> row) {
     double square = 0;
     for (double value : row)
       square += value * value / row.size();
     double rstd = 1 / std::sqrt(square + eps);
     for (auto [column, value] : llvm::enumerate(row))
       values.push_back(value * rstd * (scale ? scale->floats()[column] : 1));
+    endRow(values, index, input);
     rstds.push_back(rstd);
   });
   return {results[0].floats(std::move(values)),
@@ -116,11 +128,11 @@ Tensors interp::rmsNorm(ArrayRef<ResultSpec> results, const Tensor &input,
 
 Tensor interp::rmsNormBwd(const ResultSpec &result, const Tensor &grad,
                           const Tensor &input, const Tensor &rstd,
-                          const Tensor *scale) {
-  int64_t width = input.shape().back();
-  return normBwd(result, grad, scale, rstd, /*centered=*/false,
+                          const Tensor *scale, int64_t width) {
+  int64_t stride = input.shape().back();
+  return normBwd(result, grad, scale, rstd, /*centered=*/false, width,
                  [&](int64_t row, int64_t column) {
-                   return input.floats()[row * width + column] *
+                   return input.floats()[row * stride + column] *
                           rstd.floats()[row];
                  });
 }
@@ -129,32 +141,35 @@ Tensor interp::rmsNormBwd(const ResultSpec &result, const Tensor &grad,
 // Softmax
 //===----------------------------------------------------------------------===//
 
-Tensor interp::softmax(const ResultSpec &result, const Tensor &input) {
+Tensor interp::softmax(const ResultSpec &result, const Tensor &input,
+                       int64_t width) {
   std::vector<double> values;
-  forEachRow(input, [&](int64_t, ArrayRef<double> row) {
+  forEachRow(input, width, [&](int64_t index, ArrayRef<double> row) {
     double top = -std::numeric_limits<double>::infinity(), sum = 0;
     for (double value : row)
       top = maximum(top, value);
     size_t first = values.size();
     for (double value : row)
       sum += values.emplace_back(std::exp(value - top));
-    for (size_t index = first; index != values.size(); ++index)
-      values[index] /= sum;
+    for (size_t column = first; column != values.size(); ++column)
+      values[column] /= sum;
+    endRow(values, index, input);
   });
   return result.floats(std::move(values));
 }
 
 Tensor interp::softmaxBwd(const ResultSpec &result, const Tensor &grad,
-                          const Tensor &output) {
+                          const Tensor &output, int64_t width) {
   std::vector<double> values;
-  forEachRow(output, [&](int64_t row, ArrayRef<double> outputRow) {
+  forEachRow(output, width, [&](int64_t row, ArrayRef<double> outputRow) {
     ArrayRef<double> gradRow =
-        grad.floats().slice(row * outputRow.size(), outputRow.size());
+        grad.floats().slice(row * output.shape().back(), outputRow.size());
     double dot = 0;
     for (auto [g, y] : llvm::zip_equal(gradRow, outputRow))
       dot += g * y;
     for (auto [g, y] : llvm::zip_equal(gradRow, outputRow))
       values.push_back(y * (g - dot));
+    endRow(values, row, output);
   });
   return result.floats(std::move(values));
 }
@@ -162,6 +177,12 @@ Tensor interp::softmaxBwd(const ResultSpec &result, const Tensor &grad,
 //===----------------------------------------------------------------------===//
 // Cross entropy
 //===----------------------------------------------------------------------===//
+
+/// The number of classes that rows of logits have.
+static int64_t countClasses(const Tensor &logits,
+                            const CrossEntropyOptions &options) {
+  return options.width ? options.width : logits.shape().back();
+}
 
 /// The number of rows not ignored; fails where a target is no class.
 static llvm::Expected<int64_t>
@@ -185,12 +206,12 @@ interp::crossEntropy(ArrayRef<ResultSpec> results, const Tensor &logits,
                      const Tensor &targets,
                      const CrossEntropyOptions &options) {
   llvm::Expected<int64_t> count =
-      countTargets(targets, logits.shape().back(), options);
+      countTargets(targets, countClasses(logits, options), options);
   if (!count)
     return count.takeError();
   double smoothing = options.labelSmoothing;
   std::vector<double> losses, lses;
-  forEachRow(logits, [&](int64_t row, ArrayRef<double> x) {
+  forEachRow(logits, options.width, [&](int64_t row, ArrayRef<double> x) {
     double lse = lses.emplace_back(logSumExp(x));
     int64_t target = targets.ints()[row];
     if (target == options.ignoreIndex)
@@ -213,7 +234,7 @@ llvm::Expected<Tensor>
 interp::crossEntropyBwd(const ResultSpec &result, const Tensor &grad,
                         const Tensor &logits, const Tensor &targets,
                         const Tensor &lse, const CrossEntropyOptions &options) {
-  int64_t vocab = logits.shape().back();
+  int64_t vocab = countClasses(logits, options);
   llvm::Expected<int64_t> count = countTargets(targets, vocab, options);
   if (!count)
     return count.takeError();
@@ -222,7 +243,7 @@ interp::crossEntropyBwd(const ResultSpec &result, const Tensor &grad,
   double smoothing = options.labelSmoothing;
   std::vector<double> values;
   values.reserve(logits.size());
-  forEachRow(logits, [&](int64_t row, ArrayRef<double> x) {
+  forEachRow(logits, options.width, [&](int64_t row, ArrayRef<double> x) {
     int64_t target = targets.ints()[row];
     double weight = grad.floats()[perRow ? row : 0] / divisor;
     for (auto [column, value] : llvm::enumerate(x)) {
@@ -235,6 +256,7 @@ interp::crossEntropyBwd(const ResultSpec &result, const Tensor &grad,
         wanted += 1 - smoothing;
       values.push_back(weight * (std::exp(value - lse.floats()[row]) - wanted));
     }
+    endRow(values, row, logits);
   });
   return result.floats(std::move(values));
 }

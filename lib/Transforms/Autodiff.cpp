@@ -1,6 +1,7 @@
 //===- Autodiff.cpp - From @forward to @gradient and @evaluate ------------===//
 
 #include "GradientPath.h"
+#include "LossScaling.h"
 #include "VjpRules.h"
 #include "hone/Transforms/Passes.h"
 
@@ -39,9 +40,22 @@ static void eraseDead(func::FuncOp func) {
       op.erase();
 }
 
+/// Appends the argument by which the cotangent of the loss is multiplied.
+static Value addScale(func::FuncOp func, Value loss) {
+  Builder b(func.getContext());
+  NamedAttrList attrs;
+  attrs.append(attr::kind, b.getStringAttr(kind::scalar));
+  attrs.append(attr::fqn, b.getStringAttr(lossscaling::cotangent));
+  unsigned index = func.getNumArguments();
+  func.insertArgument(index, loss.getType(),
+                      attrs.getDictionary(func.getContext()), loss.getLoc());
+  return func.getArgument(index);
+}
+
 /// Appends the walk backwards to `func`, a copy of the forward function, and
 /// returns the gradients of the wanted arguments besides the loss.
-static LogicalResult differentiate(func::FuncOp func, double seed) {
+static LogicalResult differentiate(func::FuncOp func, double seed,
+                                   bool isScaled) {
   Operation *end = func.front().getTerminator();
   Value loss = end->getOperand(0);
   DenseSet<Value> active = findTrainedValues(func);
@@ -63,7 +77,10 @@ static LogicalResult differentiate(func::FuncOp func, double seed) {
                                       DenseElementsAttr::get(type, value));
   };
   Cotangents cotangents(active);
-  cotangents.add(builder, seedLoc, loss, one(loss, seed));
+  Value cotangent = one(loss, seed);
+  if (isScaled)
+    cotangent = builder.create<MulOp>(seedLoc, addScale(func, loss), cotangent);
+  cotangents.add(builder, seedLoc, loss, cotangent);
   for (Operation *op : llvm::reverse(ops)) {
     bool wanted = llvm::any_of(op->getResults(), [&](Value result) {
       return cotangents.lookup(result) != nullptr;
@@ -75,7 +92,7 @@ static LogicalResult differentiate(func::FuncOp func, double seed) {
   // The reached arguments get their gradient; the loss depends on no other.
   SmallVector<Value> results = {loss};
   SmallVector<Type> resultTypes = {loss.getType()};
-  SmallVector<StringAttr> names;
+  SmallVector<Attribute> resultAttrs = {func.getResultAttrDict(0)};
   for (BlockArgument arg : func.getArguments()) {
     unsigned index = arg.getArgNumber();
     if (!func.getArgAttr(index, attr::requiresGrad))
@@ -83,16 +100,16 @@ static LogicalResult differentiate(func::FuncOp func, double seed) {
     Value gradient = cotangents.lookup(arg);
     results.push_back(gradient ? gradient : one(arg, 0.0));
     resultTypes.push_back(arg.getType());
-    names.push_back(builder.getStringAttr(argString(func, index, attr::fqn)));
+    NamedAttrList attrs;
+    attrs.append(attr::kind, builder.getStringAttr(kind::grad));
+    attrs.append(attr::fqn, func.getArgAttr(index, attr::fqn));
+    if (Attribute parts = func.getArgAttr(index, attr::parts))
+      attrs.append(attr::parts, parts);
+    resultAttrs.push_back(attrs.getDictionary(func.getContext()));
   }
   end->setOperands(results);
   func.setFunctionType(
       builder.getFunctionType(func.getArgumentTypes(), resultTypes));
-  SmallVector<Attribute> resultAttrs = {func.getResultAttrDict(0)};
-  for (StringAttr name : names)
-    resultAttrs.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(attr::kind, builder.getStringAttr(kind::grad)),
-         builder.getNamedAttr(attr::fqn, name)}));
   func.setAllResultAttrs(resultAttrs);
   return success();
 }
@@ -164,7 +181,7 @@ struct Autodiff : hone::impl::AutodiffBase<Autodiff> {
 
     freezeUnreached(forward);
     func::FuncOp gradient = cloneAs(forward, "gradient", forward);
-    if (failed(differentiate(gradient, seed)))
+    if (failed(differentiate(gradient, seed, scaleLoss)))
       return failure();
     dropStopGradients(gradient);
     eraseDead(gradient);

@@ -1,6 +1,7 @@
 //===- BuildStep.cpp - From @gradient to the training step ----------------===//
 
 #include "GradientContract.h"
+#include "LossScaling.h"
 #include "OptimizerSettings.h"
 #include "hone/Transforms/Passes.h"
 
@@ -47,8 +48,9 @@ public:
   void addUpdate(Value value, BlockArgument old) {
     DictionaryAttr whole = argAttrs[old.getArgNumber()];
     NamedAttrList attrs;
-    for (StringRef name : {attr::kind, attr::fqn})
-      attrs.append(name, whole.get(name));
+    for (StringRef name : {attr::kind, attr::fqn, attr::parts})
+      if (Attribute value = whole.get(name))
+        attrs.append(name, value);
     attrs.append(attr::donates, builder.getI64IntegerAttr(old.getArgNumber()));
     addResult(value, attrs.getDictionary(builder.getContext()));
   }
@@ -88,11 +90,24 @@ struct Trained {
   Value gradient;
   int64_t group = 0;
   StringRef name;
+  ArrayAttr parts; // null: the parameter is its own only part
 };
 
 /// Operands of the update that change from step to step, all of rank 0.
 struct Scalars {
   BlockArgument lr, weightDecay, clip, step;
+};
+
+/// What is made besides the updates of the optimizer.
+struct StepSettings {
+  bool keepGradients;
+  double lossScale;
+  int64_t growthInterval;
+};
+
+/// State of loss scaling, where gradients are scaled.
+struct Scaling {
+  BlockArgument scale, goodSteps, updates;
 };
 } // namespace
 
@@ -104,6 +119,13 @@ static Value constant(ImplicitLocOpBuilder &b, RankedTensorType type,
 
 static bool isKind(func::FuncOp func, unsigned index, StringRef kind) {
   return argString(func, index, attr::kind) == kind;
+}
+
+/// Whether @gradient multiplies the cotangent of the loss by an argument.
+static bool takesScale(func::FuncOp gradient) {
+  unsigned last = gradient.getNumArguments() - 1;
+  return gradient.getNumArguments() != 0 &&
+         argString(gradient, last, attr::fqn) == lossscaling::cotangent;
 }
 
 /// Appends the arguments of `from` that have `kind`, as they are.
@@ -130,11 +152,13 @@ static SmallVector<Trained> findTrained(func::FuncOp gradient,
     if (!gradient.getArgAttr(index, attr::requiresGrad))
       continue;
     auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
-    trained.push_back({param,
-                       {},
-                       {},
-                       group ? group.getInt() : 0,
-                       argString(gradient, index, attr::fqn)});
+    trained.push_back(
+        {param,
+         {},
+         {},
+         group ? group.getInt() : 0,
+         argString(gradient, index, attr::fqn),
+         gradient.getArgAttrOfType<ArrayAttr>(index, attr::parts)});
   }
   return trained;
 }
@@ -149,10 +173,56 @@ static void addState(const OptimizerSettings &settings, StepFunction &step,
     for (StringRef prefix : settings.stateNames()) {
       NamedAttrList attrs(step.describe(kind::opt, prefix + "." + t.name));
       attrs.append(attr::init, zero);
+      if (t.parts)
+        attrs.append(attr::parts, prefixParts(t.parts, prefix + "."));
       t.state.push_back(step.addArgument(t.param.getType(),
                                          attrs.getDictionary(b.getContext()),
                                          t.param.getLoc()));
     }
+}
+
+/// Appends state of rank 0 that begins as `value`.
+static BlockArgument addCounter(StepFunction &step, StringRef name,
+                                Type element, double value) {
+  Builder &b = step.builder;
+  NamedAttrList attrs(step.describe(kind::opt, name));
+  attrs.append(
+      attr::init,
+      b.getDictionaryAttr({b.getNamedAttr("dist", b.getStringAttr("constant")),
+                           b.getNamedAttr("value", b.getF64FloatAttr(value))}));
+  return step.addArgument(RankedTensorType::get({}, element),
+                          attrs.getDictionary(b.getContext()),
+                          step.builder.getLoc());
+}
+
+static BlockArgument addLossScale(StepFunction &step,
+                                  const StepSettings &settings) {
+  return addCounter(step, lossscaling::scale, step.builder.getF32Type(),
+                    settings.lossScale);
+}
+
+static std::optional<Scaling> addScaling(StepFunction &step,
+                                         func::FuncOp gradient,
+                                         const StepSettings &settings) {
+  if (!takesScale(gradient))
+    return std::nullopt;
+  Type count = step.builder.getI64Type();
+  return Scaling{addLossScale(step, settings),
+                 addCounter(step, lossscaling::goodSteps, count, 0),
+                 addCounter(step, lossscaling::updates, count, 0)};
+}
+
+static DictionaryAttr describeGradient(StepFunction &step, const Trained &t) {
+  NamedAttrList attrs(step.describe(kind::grad, t.name));
+  if (t.parts)
+    attrs.append(attr::parts, t.parts);
+  return attrs.getDictionary(step.builder.getContext());
+}
+
+/// Appends the argument that holds the gradient of `t`.
+static BlockArgument addGradient(StepFunction &step, const Trained &t) {
+  return step.addArgument(t.param.getType(), describeGradient(step, t),
+                          step.builder.getLoc());
 }
 
 static Scalars addScalars(StepFunction &step) {
@@ -198,11 +268,20 @@ static Value clipFactor(ImplicitLocOpBuilder &b, Value clip, Value norm) {
   return b.create<SelectOp>(type, unbounded, one, factor);
 }
 
+/// Whether all gradients are finite numbers: their norm is one exactly then,
+/// but for squares that overflow, which are no gradients to train with either.
+static Value isFinite(ImplicitLocOpBuilder &b, Value norm) {
+  auto type = cast<RankedTensorType>(norm.getType());
+  return b.create<CmpOp>(
+      type.clone(b.getI1Type()), CmpPredicate::lt, norm,
+      constant(b, type, std::numeric_limits<double>::infinity()));
+}
+
 /// One optimizer op; its results are the new parameter and the new state.
 static Operation *updateParameter(ImplicitLocOpBuilder &b,
                                   const OptimizerSettings &settings,
                                   const Trained &t, const Scalars &scalars,
-                                  Value factor) {
+                                  Value count, Value factor, Value apply) {
   GroupScales scales = settings.scalesOf(t.group);
   auto number = [&](double value) { return b.getF64FloatAttr(value); };
   auto flag = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
@@ -210,47 +289,72 @@ static Operation *updateParameter(ImplicitLocOpBuilder &b,
   Location loc = NameLoc::get(b.getStringAttr("update"), t.param.getLoc());
   if (settings.kind == OptimizerKind::AdamW)
     return b.OpBuilder::create<AdamwOp>(
-        loc, TypeRange{type, type, type}, t.param, t.gradient, t.state[0],
-        t.state[1], scalars.lr, scalars.weightDecay, scalars.step, factor,
-        number(settings.beta1), number(settings.beta2), number(settings.eps),
-        number(scales.lr), number(scales.decay), flag(settings.maximize));
+        loc, type, type, type, /*new_shadow=*/Type(), t.param, t.gradient,
+        t.state[0], t.state[1], scalars.lr, scalars.weightDecay, count, factor,
+        apply, /*rng=*/Value(), number(settings.beta1), number(settings.beta2),
+        number(settings.eps), number(scales.lr), number(scales.decay),
+        flag(settings.maximize), b.getI64IntegerAttr(0));
   bool hasMomentum = !t.state.empty();
+  SmallVector<Type> buffer(hasMomentum ? 1 : 0, type);
   return b.OpBuilder::create<SgdOp>(
-      loc, type, hasMomentum ? type : Type(), t.param, t.gradient, scalars.lr,
-      scalars.weightDecay, factor, hasMomentum ? Value(t.state[0]) : Value(),
-      number(settings.momentum), number(scales.lr), number(scales.decay),
-      flag(settings.nesterov), flag(settings.maximize));
+      loc, type, buffer, t.param, t.gradient, scalars.lr, scalars.weightDecay,
+      factor, hasMomentum ? Value(t.state[0]) : Value(), apply,
+      /*rng=*/Value(), number(settings.momentum), number(scales.lr),
+      number(scales.decay), flag(settings.nesterov), flag(settings.maximize),
+      b.getI64IntegerAttr(0));
 }
 
 /// Norm, clipping and the updates, which become the first results: parameters,
 /// then their state. Returns the norm.
 static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
-                       ArrayRef<Trained> trained, const Scalars &scalars) {
+                       ArrayRef<Trained> trained, const Scalars &scalars,
+                       const std::optional<Scaling> &scaling,
+                       int64_t growthInterval) {
   ImplicitLocOpBuilder &b = step.builder;
   SmallVector<Value> gradients;
   for (const Trained &t : trained)
     gradients.push_back(t.gradient);
   Value norm = b.create<GlobalNormOp>(scalars.clip.getType(), gradients);
+  Value apply = isFinite(b, norm), count = scalars.step;
+  // The scale is a power of two: dividing by it rounds nothing.
+  if (scaling)
+    norm = b.create<DivOp>(norm, scaling->scale);
   Value factor = clipFactor(b, scalars.clip, norm);
+  LossScale next;
+  if (scaling) {
+    factor = b.create<DivOp>(factor, scaling->scale);
+    next = advance(b, {scaling->scale, scaling->goodSteps, scaling->updates},
+                   apply, growthInterval);
+    count = next.updates;
+  }
   SmallVector<Operation *> updates;
   for (const Trained &t : trained)
-    updates.push_back(updateParameter(b, settings, t, scalars, factor));
+    updates.push_back(
+        updateParameter(b, settings, t, scalars, count, factor, apply));
   for (auto [t, update] : llvm::zip(trained, updates))
     step.addUpdate(update->getResult(0), t.param);
   for (auto [t, update] : llvm::zip(trained, updates))
     for (auto [index, state] : llvm::enumerate(t.state))
       step.addUpdate(update->getResult(index + 1), state);
+  if (scaling) {
+    step.addUpdate(next.scale, scaling->scale);
+    step.addUpdate(next.goodSteps, scaling->goodSteps);
+    step.addUpdate(next.updates, scaling->updates);
+  }
   return norm;
 }
 
 static func::FuncOp buildStep(func::FuncOp gradient,
                               const OptimizerSettings &settings,
-                              bool keepGradients) {
+                              const StepSettings &more) {
   StepFunction step(gradient.getContext(), gradient.getLoc(), "step");
   llvm::StringMap<SmallVector<BlockArgument>> args;
   args[kind::param] = copyArguments(gradient, kind::param, step);
   SmallVector<Trained> trained = findTrained(gradient, args[kind::param]);
   addState(settings, step, trained);
+  std::optional<Scaling> scaling = addScaling(step, gradient, more);
+  if (scaling)
+    args[kind::scalar] = {scaling->scale};
   for (StringRef kind : {kind::buffer, kind::input, kind::rng})
     args[kind] = copyArguments(gradient, kind, step);
   Scalars scalars = addScalars(step);
@@ -258,26 +362,39 @@ static func::FuncOp buildStep(func::FuncOp gradient,
   SmallVector<Value> results = inlineGradient(gradient, step, args);
   for (auto [t, value] : llvm::zip(trained, llvm::drop_begin(results)))
     t.gradient = value;
-  Value norm = updateAll(step, settings, trained, scalars);
+  Value norm =
+      updateAll(step, settings, trained, scalars, scaling, more.growthInterval);
   step.addResult(results.front(), step.describe(kind::loss));
   step.addResult(norm, step.describe(kind::gradNorm));
-  if (keepGradients)
-    for (const Trained &t : trained)
-      step.addResult(t.gradient, step.describe(kind::grad, t.name));
+  for (const Trained &t : trained) {
+    if (!more.keepGradients)
+      break;
+    Value kept = t.gradient;
+    if (scaling) {
+      Value scale = step.builder.create<BroadcastOp>(
+          kept.getType(), scaling->scale, ArrayRef<int64_t>());
+      kept = step.builder.create<DivOp>(kept, scale);
+    }
+    step.addResult(kept, describeGradient(step, t));
+  }
   return step.finish();
 }
 
 /// Adds gradients and loss, each over `count`, to what earlier micro-batches
 /// left. @gradient has seeded its gradients with `hone.seed`.
-static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count) {
+static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
+                                    const StepSettings &more) {
   StepFunction step(gradient.getContext(), gradient.getLoc(), "accumulate");
   ImplicitLocOpBuilder &b = step.builder;
   llvm::StringMap<SmallVector<BlockArgument>> args;
   for (StringRef kind : {kind::param, kind::buffer, kind::input, kind::rng})
     args[kind] = copyArguments(gradient, kind, step);
+  // The scale stays as it is until the update: the sums have one scale.
+  if (takesScale(gradient))
+    args[kind::scalar] = {addLossScale(step, more)};
   SmallVector<BlockArgument> sums;
   for (const Trained &t : findTrained(gradient, args[kind::param]))
-    sums.push_back(step.addArgument(t.param.getType(), kind::grad, t.name));
+    sums.push_back(addGradient(step, t));
   BlockArgument lossSum =
       step.addArgument(gradient.getResultTypes()[0], kind::scalar, "loss");
 
@@ -300,15 +417,18 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count) {
 }
 
 static func::FuncOp buildUpdate(func::FuncOp gradient,
-                                const OptimizerSettings &settings) {
+                                const OptimizerSettings &settings,
+                                const StepSettings &more) {
   StepFunction step(gradient.getContext(), gradient.getLoc(), "update");
   SmallVector<Trained> trained =
       findTrained(gradient, copyArguments(gradient, kind::param, step));
   addState(settings, step, trained);
+  std::optional<Scaling> scaling = addScaling(step, gradient, more);
   for (Trained &t : trained)
-    t.gradient = step.addArgument(t.param.getType(), kind::grad, t.name);
+    t.gradient = addGradient(step, t);
   Scalars scalars = addScalars(step);
-  Value norm = updateAll(step, settings, trained, scalars);
+  Value norm =
+      updateAll(step, settings, trained, scalars, scaling, more.growthInterval);
   step.addResult(norm, step.describe(kind::gradNorm));
   return step.finish();
 }
@@ -338,11 +458,12 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (failed(settings) || failed(verifyArguments(gradient, *settings)))
       return failure();
 
+    StepSettings more = {keepGradients, lossScale, growthInterval};
     if (microBatches == 1) {
-      module.push_back(buildStep(gradient, *settings, keepGradients));
+      module.push_back(buildStep(gradient, *settings, more));
     } else {
-      module.push_back(buildAccumulate(gradient, microBatches));
-      module.push_back(buildUpdate(gradient, *settings));
+      module.push_back(buildAccumulate(gradient, microBatches, more));
+      module.push_back(buildUpdate(gradient, *settings, more));
     }
     gradient.erase();
     if (auto forward = module.lookupSymbol<func::FuncOp>("forward"))
@@ -365,7 +486,18 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
       return gradient.emitError("gradients are seeded with ")
              << seed.getValueAsDouble()
              << ", expected 1 for one micro-batch and 1/K for K";
-    for (unsigned index = 0; index != gradient.getNumArguments(); ++index) {
+    auto scalar =
+        RankedTensorType::get({}, Builder(&getContext()).getF32Type());
+    unsigned count = gradient.getNumArguments();
+    if (takesScale(gradient) && gradient.getArgumentTypes()[--count] != scalar)
+      return gradient.emitError("loss_cotangent has type ")
+             << gradient.getArgumentTypes()[count] << ", expected " << scalar;
+    if (!(lossScale > 0) || !std::isfinite(lossScale) || growthInterval < 1)
+      return gradient.emitError("loss-scale is ")
+             << double(lossScale) << " and growth-interval "
+             << int64_t(growthInterval)
+             << ", expected a finite number above 0 and at least 1";
+    for (unsigned index = 0; index != count; ++index) {
       StringRef kind = argString(gradient, index, attr::kind);
       if (kind != kind::param && kind != kind::buffer && kind != kind::input &&
           kind != kind::rng)

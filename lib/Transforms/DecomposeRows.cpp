@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Masks.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -19,20 +20,34 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// What a maximum and a sum of exponentials do not see.
+static constexpr double minusInfinity =
+    -std::numeric_limits<double>::infinity();
+
 namespace {
 /// Builds primitives over a tensor `full` = [rows..., width], in fp32 or wider.
 class RowBuilder {
 public:
-  RowBuilder(Operation *op, Value like, PatternRewriter &rewriter)
+  /// The first `width` elements of a row of `like` count; 0: all.
+  RowBuilder(Operation *op, Value like, uint64_t width,
+             PatternRewriter &rewriter)
       : b(op->getLoc(), rewriter) {
     auto type = cast<RankedTensorType>(like.getType());
     compute = type.getElementType().isF64() ? Type(b.getF64Type())
                                             : Type(b.getF32Type());
     full = type.clone(compute);
     rows = RankedTensorType::get(type.getShape().drop_back(), compute);
+    counted = width ? int64_t(width) : full.getShape().back();
   }
 
-  int64_t width() { return full.getShape().back(); }
+  /// Elements of a row that count.
+  int64_t width() { return counted; }
+  /// `value`, a full tensor, with `fill` at the elements that do not count.
+  Value masked(Value value, double fill = 0.0) {
+    if (counted == full.getShape().back())
+      return value;
+    return keepFirst(b, b.getLoc(), value, full.getRank() - 1, counted, fill);
+  }
 
   /// `value` in the compute type, or in that of `like`.
   Value widen(Value value) { return castTo(value, compute); }
@@ -102,6 +117,7 @@ public:
 
 private:
   Type compute;
+  int64_t counted;
 };
 
 //===----------------------------------------------------------------------===//
@@ -112,10 +128,10 @@ struct DecomposeLayerNorm : OpRewritePattern<LayerNormOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LayerNormOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getInput(), rewriter);
-    Value x = r.widen(op.getInput());
+    RowBuilder r(op, op.getInput(), op.getWidth(), rewriter);
+    Value x = r.masked(r.widen(op.getInput()));
     Value mean = r.meanRow(x);
-    Value centred = r.sub(x, r.perRow(mean));
+    Value centred = r.masked(r.sub(x, r.perRow(mean)));
     // Two passes: the centred sum of squares does not cancel.
     Value variance = r.meanRow(r.mul(centred, centred));
     Value eps = r.splat(r.rows, op.getEps().convertToDouble());
@@ -124,7 +140,7 @@ struct DecomposeLayerNorm : OpRewritePattern<LayerNormOp> {
     if (op.getScale())
       y = r.mul(y, r.perColumn(op.getScale()));
     if (op.getBias())
-      y = r.add(y, r.perColumn(op.getBias()));
+      y = r.masked(r.add(y, r.perColumn(op.getBias())));
     rewriter.replaceOp(op, {r.narrow(y, op.getResult()),
                             r.narrow(mean, op.getMean()),
                             r.narrow(rstd, op.getRstd())});
@@ -136,8 +152,8 @@ struct DecomposeRmsNorm : OpRewritePattern<RmsNormOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(RmsNormOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getInput(), rewriter);
-    Value x = r.widen(op.getInput());
+    RowBuilder r(op, op.getInput(), op.getWidth(), rewriter);
+    Value x = r.masked(r.widen(op.getInput()));
     Value eps = r.splat(r.rows, op.getEps().convertToDouble());
     Value rstd = r.b.create<RsqrtOp>(r.add(r.meanRow(r.mul(x, x)), eps));
     Value y = r.mul(x, r.perRow(rstd));
@@ -153,8 +169,8 @@ struct DecomposeLayerNormBwd : OpRewritePattern<LayerNormBwdOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LayerNormBwdOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getInput(), rewriter);
-    Value g = r.widen(op.getGrad());
+    RowBuilder r(op, op.getInput(), op.getWidth(), rewriter);
+    Value g = r.masked(r.widen(op.getGrad()));
     if (op.getScale())
       g = r.mul(g, r.perColumn(op.getScale()));
     Value mean = r.perRow(r.widen(op.getMean()));
@@ -163,7 +179,7 @@ struct DecomposeLayerNormBwd : OpRewritePattern<LayerNormBwdOp> {
     Value gMean = r.perRow(r.meanRow(g));
     Value ghMean = r.perRow(r.meanRow(r.mul(g, h)));
     Value projected = r.mul(h, ghMean);
-    Value dx = r.mul(rstd, r.sub(r.sub(g, gMean), projected));
+    Value dx = r.masked(r.mul(rstd, r.sub(r.sub(g, gMean), projected)));
     rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
     return success();
   }
@@ -173,12 +189,12 @@ struct DecomposeRmsNormBwd : OpRewritePattern<RmsNormBwdOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(RmsNormBwdOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getInput(), rewriter);
-    Value g = r.widen(op.getGrad());
+    RowBuilder r(op, op.getInput(), op.getWidth(), rewriter);
+    Value g = r.masked(r.widen(op.getGrad()));
     if (op.getScale())
       g = r.mul(g, r.perColumn(op.getScale()));
     Value rstd = r.perRow(r.widen(op.getRstd()));
-    Value h = r.mul(r.widen(op.getInput()), rstd);
+    Value h = r.masked(r.mul(r.widen(op.getInput()), rstd));
     Value ghMean = r.perRow(r.meanRow(r.mul(g, h)));
     Value dx = r.mul(rstd, r.sub(g, r.mul(h, ghMean)));
     rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
@@ -194,8 +210,8 @@ struct DecomposeSoftmax : OpRewritePattern<SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SoftmaxOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getInput(), rewriter);
-    Value x = r.widen(op.getInput());
+    RowBuilder r(op, op.getInput(), op.getWidth(), rewriter);
+    Value x = r.masked(r.widen(op.getInput()), minusInfinity);
     Value max = r.perRow(r.reduceRow(ReduceKind::max, x));
     Value e = r.exp(r.sub(x, max));
     Value y = r.div(e, r.perRow(r.sumRow(e)));
@@ -208,8 +224,9 @@ struct DecomposeSoftmaxBwd : OpRewritePattern<SoftmaxBwdOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SoftmaxBwdOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getOutput(), rewriter);
-    Value g = r.widen(op.getGrad()), y = r.widen(op.getOutput());
+    RowBuilder r(op, op.getOutput(), op.getWidth(), rewriter);
+    Value g = r.masked(r.widen(op.getGrad()));
+    Value y = r.masked(r.widen(op.getOutput()));
     Value dot = r.perRow(r.sumRow(r.mul(g, y)));
     Value dx = r.mul(y, r.sub(g, dot));
     rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
@@ -263,8 +280,9 @@ struct DecomposeCrossEntropy : OpRewritePattern<CrossEntropyOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CrossEntropyOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getLogits(), rewriter);
-    Value x = r.widen(op.getLogits());
+    RowBuilder r(op, op.getLogits(), op.getWidth(), rewriter);
+    Value logits = r.widen(op.getLogits());
+    Value x = r.masked(logits, minusInfinity);
     Value max = r.reduceRow(ReduceKind::max, x);
     Value sum = r.sumRow(r.exp(r.sub(x, r.perRow(max))));
     Value lse = r.add(max, r.b.create<LogOp>(sum));
@@ -275,7 +293,7 @@ struct DecomposeCrossEntropy : OpRewritePattern<CrossEntropyOp> {
     Value picked = r.b.create<SelectOp>(target, x, zero);
     Value loss = r.sub(lse, r.sumRow(picked));
     if (double s = op.getLabelSmoothing().convertToDouble()) {
-      Value smooth = r.sub(lse, r.meanRow(x));
+      Value smooth = r.sub(lse, r.meanRow(r.masked(logits)));
       loss = r.scale(loss, 1.0 - s);
       loss = r.add(loss, r.scale(smooth, s));
     }
@@ -295,7 +313,7 @@ struct DecomposeCrossEntropyBwd : OpRewritePattern<CrossEntropyBwdOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CrossEntropyBwdOp op,
                                 PatternRewriter &rewriter) const override {
-    RowBuilder r(op, op.getLogits(), rewriter);
+    RowBuilder r(op, op.getLogits(), op.getWidth(), rewriter);
     double s = op.getLabelSmoothing().convertToDouble();
     Value valid = isValid(r, op.getTargets(), op.getIgnoreIndex());
     Value weight = r.widen(op.getGrad());
@@ -313,7 +331,7 @@ struct DecomposeCrossEntropyBwd : OpRewritePattern<CrossEntropyBwdOp> {
     Value dx = r.sub(r.exp(r.sub(x, lse)), expected);
     if (s != 0.0)
       dx = r.sub(dx, r.splat(r.full, s / double(r.width())));
-    dx = r.mul(dx, r.perRow(weight));
+    dx = r.masked(r.mul(dx, r.perRow(weight)));
     rewriter.replaceOp(op, r.narrow(dx, op.getResult()));
     return success();
   }

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "hone/Analysis/FusionGroups.h"
 #include "hone/Analysis/MemoryPlan.h"
 #include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/Strides.h"
+#include "hone/Analysis/Views.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -75,7 +75,9 @@ private:
   void planPlacements();
   void planDonations();
   void planSaves();
+  ArrayRef<AliasPair> reusableOperands(GroupOp group);
   bool mayTakeOver(Value result, BlockArgument argument);
+  void takeOver(Value result, BlockArgument argument);
   void placeResults(GroupOp group, int64_t position);
   void use(Value value, int64_t position);
   Value bufferFor(OpBuilder &builder, Value value);
@@ -90,6 +92,9 @@ private:
   int64_t end = 0;
   SmallVector<Storage> storages;
   DenseMap<Value, Place> places;
+  /// What groups may write over, which is asked for every result: some groups
+  /// have thousands.
+  DenseMap<Operation *, std::vector<AliasPair>> reusable;
   /// Result value -> argument that it takes the storage of.
   DenseMap<Value, BlockArgument> takesOver;
   /// Donated results that need a copy at the end, with their argument.
@@ -180,6 +185,11 @@ LogicalResult FunctionPlanner::placeView(Operation *op) {
     int64_t width = elementByteWidth(typeOf(result).getElementType());
     for (auto [start, stride] : llvm::zip(slice.getStarts(), from.strides))
       place.byteOffset += start * stride * width;
+    // A run of a contiguous tensor is one, whatever its single indices skip.
+    if (isContiguous(slice) && ArrayRef<int64_t>(from.strides) ==
+                                   ArrayRef<int64_t>(rowMajorStrides(
+                                       typeOf(slice.getOperand()).getShape())))
+      place.strides = rowMajorStrides(typeOf(result).getShape());
   } else if (isa<ReshapeOp>(op)) {
     if (!restride(from, typeOf(op->getOperand(0)), typeOf(result),
                   place.strides))
@@ -198,10 +208,12 @@ void FunctionPlanner::planPlacements() {
     placeContiguous(concat.getResult(), storage);
     SmallVector<int64_t> strides = places[concat.getResult()].strides;
     int64_t width = elementByteWidth(typeOf(concat).getElementType());
-    int64_t start = 0;
+    int64_t dim = concat.getDim(), start = 0;
     for (Value input : concat.getInputs()) {
-      Place place = {storage, start * width, strides};
-      start += typeOf(input).getShape().back();
+      ArrayRef<int64_t> shape = typeOf(input).getShape();
+      Place place = {storage, start * width,
+                     isContiguous(concat) ? rowMajorStrides(shape) : strides};
+      start += shape[dim] * strides[dim];
       places[input] = place;
       auto reshape = input.getDefiningOp<ReshapeOp>();
       Value made = reshape ? reshape.getOperand() : input;
@@ -209,7 +221,7 @@ void FunctionPlanner::planPlacements() {
         Place inner = place;
         bool split =
             restride(place, typeOf(input), typeOf(made), inner.strides);
-        assert(split && "isPlacement accepts only splits of the last dim");
+        assert(split && "isPlacement accepts only such reshapes");
         (void)split;
         places[made] = inner;
       }
@@ -217,6 +229,13 @@ void FunctionPlanner::planPlacements() {
           std::min(storages[storage].first, position[made.getDefiningOp()]);
     }
   }
+}
+
+ArrayRef<AliasPair> FunctionPlanner::reusableOperands(GroupOp group) {
+  auto [entry, isNew] = reusable.try_emplace(group);
+  if (isNew)
+    llvm::append_range(entry->second, group.getReusableOperands());
+  return entry->second;
 }
 
 /// Whether the group that makes `result` may write it over `argument`: no
@@ -228,7 +247,7 @@ bool FunctionPlanner::mayTakeOver(Value result, BlockArgument argument) {
       places.contains(result))
     return false;
   int64_t when = position[group];
-  SmallVector<AliasPair> pairs = group.getReusableOperands();
+  ArrayRef<AliasPair> pairs = reusableOperands(group);
   SmallVector<Value> aliases = {argument};
   while (!aliases.empty()) {
     Value alias = aliases.pop_back_val();
@@ -266,16 +285,33 @@ void FunctionPlanner::planDonations() {
     if (result == argument)
       continue;
     if (!takesOver.contains(result) && mayTakeOver(result, argument))
-      takesOver[result] = argument;
+      takeOver(result, argument);
     else
       copies.emplace_back(result, argument);
   }
 }
 
-/// `value` without the reshapes that see it with another shape.
-static Value withoutReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getOperand();
+/// Writes `result` over `argument`, and with it the values that only the next
+/// one is made from in place: partial sums of an accumulated gradient.
+void FunctionPlanner::takeOver(Value result, BlockArgument argument) {
+  while (result) {
+    takesOver[result] = argument;
+    auto group = result.getDefiningOp<GroupOp>();
+    Value before;
+    for (AliasPair pair : reusableOperands(group)) {
+      Value operand = group.getOperand(pair.operand);
+      if (group.getResult(pair.result) == result && operand.hasOneUse() &&
+          !takesOver.contains(operand) && mayTakeOver(operand, argument))
+        before = operand;
+    }
+    result = before;
+  }
+}
+
+/// The value that `value` is a part of or sees with another shape.
+static Value withoutViews(Value value) {
+  while (isa_and_present<ReshapeOp, SliceOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
   return value;
 }
 
@@ -284,14 +320,13 @@ void FunctionPlanner::planSaves() {
   for (auto [result, argument] : copies)
     overwritten.insert(argument);
   for (Value result : block.getTerminator()->getOperands())
-    if (overwritten.contains(withoutReshapes(result)) &&
-        !saved.contains(result))
+    if (overwritten.contains(withoutViews(result)) && !saved.contains(result))
       saved[result] = newStorage(result.getType(), end);
 }
 
 void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
   llvm::SmallDenseSet<int> taken;
-  SmallVector<AliasPair> pairs = group.getReusableOperands();
+  ArrayRef<AliasPair> pairs = reusableOperands(group);
   for (auto [index, result] : llvm::enumerate(group.getResults())) {
     if (places.contains(result))
       continue; // part of a concatenation
@@ -558,7 +593,8 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       attributes.getAs<DictionaryAttr>(attr::init),
       attributes.getAs<StringAttr>(attr::role),
       attributes.getAs<IntegerAttr>(attr::vocab),
-      attributes.getAs<ArrayAttr>(attr::aliases));
+      attributes.getAs<ArrayAttr>(attr::aliases),
+      attributes.getAs<ArrayAttr>(attr::parts));
 }
 
 /// The category that the report counts state of `kind` in.

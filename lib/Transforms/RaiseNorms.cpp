@@ -72,7 +72,7 @@ static LogicalResult replaceByRmsNorm(Operation *op, Value x, Value scale,
     return rewriter.notifyMatchFailure(op, "epsilon is negative");
   auto norm = rewriter.create<RmsNormOp>(
       op->getLoc(), TypeRange{x.getType(), statisticsType(x)}, x, scale,
-      rewriter.getF64FloatAttr(eps));
+      APFloat(eps));
   rewriter.replaceOp(op, norm.getResult());
   return success();
 }
@@ -138,7 +138,7 @@ struct LayerNormOfCentred : OpRewritePattern<RmsNormOp> {
     Type rstd = op.getRstd().getType();
     auto norm = rewriter.create<LayerNormOp>(
         op.getLoc(), TypeRange{x.getType(), rstd, rstd}, x, op.getScale(),
-        Value(), op.getEpsAttr());
+        Value(), op.getEps(), op.getWidth());
     rewriter.replaceOp(op, {norm.getResult(), norm.getRstd()});
     return success();
   }

@@ -1,6 +1,7 @@
 //===- VjpRules.cpp - The derivative of each op ---------------------------===//
 
 #include "VjpRules.h"
+#include "Masks.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
@@ -104,6 +105,14 @@ struct Vjp {
     int64_t leading = typeOf(x).getRank() - 1;
     return castTo(sum(x, llvm::to_vector(llvm::seq<int64_t>(0, leading))),
                   type);
+  }
+
+  /// `x` with zeros after the first `width` elements of each row; 0: all count.
+  Value keepFirst(Value x, int64_t width) {
+    if (width == 0)
+      return x;
+    return hone::keepFirst(builder, loc, x, typeOf(x).getRank() - 1, width,
+                           0.0);
   }
 
   /// Refuses a derivative with respect to `operand`, if one is wanted.
@@ -301,10 +310,13 @@ static Value dotCotangent(Vjp &v, const DotSide &mine, const DotSide &other) {
   SmallVector<int64_t> gradFirst = layout(mine.free, contracted);
   SmallVector<int64_t> otherFirst = layout(contracted, mine.free);
   bool swap = !llvm::is_sorted(gradFirst) && llvm::is_sorted(otherFirst);
+  // Where the result is wider than the operands its cotangent is rounded, so
+  // that this contraction too has low-precision operands.
+  Value grad = v.castTo(v.g, Vjp::typeOf(other.value).getElementType());
   // In the cotangent the batch dimensions lead, in the order of the pairs.
-  Value dot = swap ? v.make<DotGeneralOp>(other.value, v.g, otherBatch, pairs,
+  Value dot = swap ? v.make<DotGeneralOp>(other.value, grad, otherBatch, pairs,
                                           otherFree, gradFree)
-                   : v.make<DotGeneralOp>(v.g, other.value, pairs, otherBatch,
+                   : v.make<DotGeneralOp>(grad, other.value, pairs, otherBatch,
                                           gradFree, otherFree);
   ArrayRef<int64_t> dims = swap ? otherFirst : gradFirst;
   if (llvm::is_sorted(dims))
@@ -335,7 +347,8 @@ static void layerNormRule(LayerNormOp op, Vjp &v) {
   Value x = op.getInput(), mean = op.getMean(), rstd = op.getRstd();
   if (v.needs(x))
     v.add(x, v.make<LayerNormBwdOp>(x.getType(), v.g, x, mean, rstd,
-                                    op.getScale()));
+                                    op.getScale(), op.getWidth()));
+  v.g = v.keepFirst(v.g, op.getWidth());
   if (v.needs(op.getScale())) {
     Type type = Vjp::typeOf(mean).getElementType();
     ArrayRef<int64_t> shape = Vjp::shapeOf(x);
@@ -351,7 +364,9 @@ static void layerNormRule(LayerNormOp op, Vjp &v) {
 static void rmsNormRule(RmsNormOp op, Vjp &v) {
   Value x = op.getInput(), rstd = op.getRstd();
   if (v.needs(x))
-    v.add(x, v.make<RmsNormBwdOp>(x.getType(), v.g, x, rstd, op.getScale()));
+    v.add(x, v.make<RmsNormBwdOp>(x.getType(), v.g, x, rstd, op.getScale(),
+                                  op.getWidth()));
+  v.g = v.keepFirst(v.g, op.getWidth());
   if (v.needs(op.getScale())) {
     Type type = Vjp::typeOf(rstd).getElementType();
     Value normal = v.mul(v.castTo(x, type), v.alongRows(rstd, Vjp::shapeOf(x)));
@@ -361,10 +376,11 @@ static void rmsNormRule(RmsNormOp op, Vjp &v) {
 }
 
 static void crossEntropyRule(CrossEntropyOp op, Vjp &v) {
-  v.add(op.getLogits(), v.make<CrossEntropyBwdOp>(
-                            op.getLogits().getType(), op.getReduction(), v.g,
-                            op.getLogits(), op.getTargets(), op.getLse(),
-                            op.getIgnoreIndex(), op.getLabelSmoothing()));
+  v.add(op.getLogits(),
+        v.make<CrossEntropyBwdOp>(op.getLogits().getType(), op.getReduction(),
+                                  v.g, op.getLogits(), op.getTargets(),
+                                  op.getLse(), op.getIgnoreIndex(),
+                                  op.getLabelSmoothing(), op.getWidth()));
 }
 
 static void attentionRule(AttentionOp op, Vjp &v) {
@@ -499,8 +515,8 @@ static RuleTable makeRules() {
   t.add<LayerNormOp>(layerNormRule);
   t.add<RmsNormOp>(rmsNormRule);
   t.add<SoftmaxOp>([](SoftmaxOp op, Vjp &v) {
-    v.add(op.getInput(),
-          v.make<SoftmaxBwdOp>(v.g.getType(), v.g, op.getResult()));
+    v.add(op.getInput(), v.make<SoftmaxBwdOp>(v.g.getType(), v.g,
+                                              op.getResult(), op.getWidth()));
   });
   t.add<CrossEntropyOp>(crossEntropyRule);
   t.add<AttentionOp>(attentionRule);

@@ -47,3 +47,43 @@ func.func @adamw_c2_eps(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) {
       tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
   return
 }
+
+// -----
+
+func.func @adamw_c1_shadow(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) {
+  // expected-error@+1 {{'hone.adamw' op new_shadow has shape [4], expected [8]}}
+  %a, %b, %c, %d = hone.adamw %p, %p, %p, %p lr %s weight_decay %s step %t grad_scale %s {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
+      tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xbf16>)
+  return
+}
+
+// -----
+
+func.func @adamw_c3(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) {
+  // expected-error@+1 {{'hone.adamw' op new_shadow has element type 'f32', expected a narrower one than that of param, 'f32'}}
+  %a, %b, %c, %d = hone.adamw %p, %p, %p, %p lr %s weight_decay %s step %t grad_scale %s {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
+      tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @adamw_c4(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>, %key: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.adamw' op has rng, expected param or a state of type bf16}}
+  %a, %b, %c = hone.adamw %p, %p, %p, %p lr %s weight_decay %s step %t grad_scale %s rng %key {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
+      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
+      tensor<f32>, tensor<3xi64>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @adamw_c4_key(%p: tensor<8xbf16>, %s: tensor<f32>, %t: tensor<i64>, %key: tensor<2xi64>) {
+  // expected-error@+1 {{'hone.adamw' op rng has shape [2], expected [3]}}
+  %a, %b, %c = hone.adamw %p, %p, %p, %p lr %s weight_decay %s step %t grad_scale %s rng %key {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
+      : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<f32>, tensor<f32>, tensor<i64>,
+      tensor<f32>, tensor<2xi64>) -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
+  return
+}

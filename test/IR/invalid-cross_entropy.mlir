@@ -51,3 +51,11 @@ func.func @cross_entropy_c4(%x: tensor<32x256xf32>, %t: tensor<32xi64>) {
       tensor<32xi64> -> tensor<f32>, tensor<32xf32>
   return
 }
+
+// -----
+
+func.func @cross_entropy_c5(%x: tensor<8x64xf32>, %t: tensor<8xi64>) {
+  // expected-error@+1 {{width is 65, expected 0 <= width <= 64}}
+  %y, %l = hone.cross_entropy mean %x, %t ignore_index -100 label_smoothing 0.0 width 65 : tensor<8x64xf32>, tensor<8xi64> -> tensor<f32>, tensor<8xf32>
+  return
+}

@@ -42,3 +42,11 @@ func.func @cross_entropy_bwd_c3(%g: tensor<f32>, %x: tensor<32x256xf32>, %t: ten
       : (tensor<f32>, tensor<32x256xf32>, tensor<32xi64>, tensor<32xf32>) -> tensor<32x256xf32>
   return
 }
+
+// -----
+
+func.func @cross_entropy_bwd_c4(%g: tensor<f32>, %x: tensor<8x64xf32>, %t: tensor<8xi64>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{width is 65, expected 0 <= width <= 64}}
+  %y = hone.cross_entropy_bwd mean %g, %x, %t, %l ignore_index -100 label_smoothing 0.0 width 65 : (tensor<f32>, tensor<8x64xf32>, tensor<8xi64>, tensor<8xf32>) -> tensor<8x64xf32>
+  return
+}

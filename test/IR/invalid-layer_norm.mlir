@@ -50,3 +50,11 @@ func.func @layer_norm_c3_rstd(%x: tensor<8x64xf32>) {
       : (tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<64xf32>)
   return
 }
+
+// -----
+
+func.func @layer_norm_c4(%x: tensor<8x64xf32>) {
+  // expected-error@+1 {{width is 65, expected 0 <= width <= 64}}
+  %y, %m, %r = hone.layer_norm %x eps 1.0e-05 width 65 : (tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}

@@ -50,3 +50,11 @@ func.func @layer_norm_bwd_c3(%x: tensor<8x64xf32>, %m: tensor<8xf32>) {
       : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8x64xf32>
   return
 }
+
+// -----
+
+func.func @layer_norm_bwd_c4(%x: tensor<8x64xf32>, %r: tensor<8xf32>) {
+  // expected-error@+1 {{width is 65, expected 0 <= width <= 64}}
+  %y = hone.layer_norm_bwd %x, %x, %r, %r width 65 : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8x64xf32>
+  return
+}

@@ -30,3 +30,11 @@ func.func @rms_norm_c3(%x: tensor<8x64xf32>) {
   %y, %r = hone.rms_norm %x eps 1.0e-05 : (tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>)
   return
 }
+
+// -----
+
+func.func @rms_norm_c4(%x: tensor<8x64xf32>) {
+  // expected-error@+1 {{width is 65, expected 0 <= width <= 64}}
+  %y, %r = hone.rms_norm %x eps 1.0e-05 width 65 : (tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>)
+  return
+}

@@ -30,3 +30,11 @@ func.func @rms_norm_bwd_c3(%x: tensor<8x64xf32>, %r: tensor<8xf32>) {
       : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8x64xf32>
   return
 }
+
+// -----
+
+func.func @rms_norm_bwd_c4(%x: tensor<8x64xf32>, %r: tensor<8xf32>) {
+  // expected-error@+1 {{width is 65, expected 0 <= width <= 64}}
+  %y = hone.rms_norm_bwd %x, %x, %r width 65 : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8xf32>) -> tensor<8x64xf32>
+  return
+}

@@ -43,3 +43,30 @@ func.func @sgd_c3(%p: tensor<8xf32>, %s: tensor<f32>) {
       : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @sgd_c2_results(%p: tensor<8xf32>, %s: tensor<f32>) {
+  // expected-error@+1 {{'hone.sgd' op has 2 results after new_param, expected at most 1}}
+  %a, %b, %c = hone.sgd %p, %p lr %s weight_decay %s grad_scale %s
+      : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xbf16>)
+  return
+}
+
+// -----
+
+func.func @sgd_c4(%p: tensor<8xf32>, %s: tensor<f32>) {
+  // expected-error@+1 {{'hone.sgd' op new_shadow has element type 'f32', expected a narrower one than that of param, 'f32'}}
+  %a, %b = hone.sgd %p, %p lr %s weight_decay %s grad_scale %s
+      : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @sgd_c5(%p: tensor<8xf32>, %s: tensor<f32>, %key: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.sgd' op has rng, expected param or a state of type bf16}}
+  %a = hone.sgd %p, %p lr %s weight_decay %s grad_scale %s rng %key
+      : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<3xi64>) -> tensor<8xf32>
+  return
+}

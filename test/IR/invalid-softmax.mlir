@@ -13,3 +13,11 @@ func.func @softmax_c1_result(%x: tensor<8x64xf32>) {
   %p = "hone.softmax"(%x) : (tensor<8x64xf32>) -> tensor<8x64xbf16>
   return
 }
+
+// -----
+
+func.func @softmax_c2(%x: tensor<8x64xf32>) {
+  // expected-error@+1 {{width is 65, expected 0 <= width <= 64}}
+  %y = hone.softmax %x width 65 : tensor<8x64xf32>
+  return
+}

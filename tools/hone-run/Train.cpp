@@ -193,7 +193,9 @@ void Program::describeFacts(StringRef fingerprint) {
       continue;
     for (auto [index, slot] : llvm::enumerate(entry.arguments)) {
       if (argString(entry.func, index, attr::kind) == kind::param)
-        parameters += elementCount(slot.shape);
+        parameters += countElements(
+            entry.func.getArgAttrOfType<ArrayAttr>(index, attr::parts),
+            entry.func.getArgumentTypes()[index]);
       if (argString(entry.func, index, attr::role) == "tokens")
         tokens = elementCount(slot.shape) * options.pipeline.step.microBatches;
     }
@@ -216,6 +218,12 @@ void Program::describeArguments(const Entry &entry) {
                     argString(func, index, attr::fqn).str().c_str(),
                     int64_t(run::stored(slot.element, options.mode)),
                     slot.shape.size(), slot.shape.data(), slot.offset);
+    if (auto parts = func.getArgAttrOfType<ArrayAttr>(index, attr::parts))
+      for (auto part : parts.getAsRange<PartAttr>())
+        honert_argument_part(program, part.getName().str().c_str(),
+                             part.getShape().size(),
+                             part.getOffset().asArrayRef().data(),
+                             part.getShape().asArrayRef().data());
     abi::Init init =
         abi::init(func.getArgAttrOfType<DictionaryAttr>(index, attr::init));
     std::string aliases =

@@ -44,13 +44,18 @@ constexpr llvm::StringLiteral init = "hone.init";
 constexpr llvm::StringLiteral role = "hone.role";
 constexpr llvm::StringLiteral vocab = "hone.vocab";
 constexpr llvm::StringLiteral donates = "hone.donates";
+constexpr llvm::StringLiteral parts = "hone.parts";
 constexpr llvm::StringLiteral version = "hone.version";
 constexpr llvm::StringLiteral model = "hone.model";
 constexpr llvm::StringLiteral optimizer = "hone.optimizer";
 /// On the module: the machine to compile for, "cpu znver4" or "cuda sm_90".
 constexpr llvm::StringLiteral target = "hone.target";
+/// On the module: the policy of mixed precision that its functions follow.
+constexpr llvm::StringLiteral precision = "hone.precision";
 /// On the module, after the step phase: micro-batches per optimizer step.
 constexpr llvm::StringLiteral microBatches = "hone.micro_batches";
+/// On an op: it computes again what an op without this attribute computed.
+constexpr llvm::StringLiteral clone = "hone.clone";
 /// On @gradient: the cotangent of the loss.
 constexpr llvm::StringLiteral seed = "hone.seed";
 } // namespace attr
@@ -64,6 +69,8 @@ constexpr llvm::StringLiteral grad = "grad";
 constexpr llvm::StringLiteral input = "input";
 constexpr llvm::StringLiteral rng = "rng";
 constexpr llvm::StringLiteral scalar = "scalar";
+/// A parameter in the type that contractions read; derived, never saved.
+constexpr llvm::StringLiteral shadow = "shadow";
 constexpr llvm::StringLiteral loss = "loss";
 constexpr llvm::StringLiteral gradNorm = "grad_norm";
 } // namespace kind
@@ -76,6 +83,11 @@ llvm::StringRef argString(mlir::func::FuncOp func, unsigned index,
                           llvm::StringRef name);
 llvm::StringRef resultString(mlir::func::FuncOp func, unsigned index,
                              llvm::StringRef name);
+
+/// The same boxes under names that begin with `prefix`; null for null.
+mlir::ArrayAttr prefixParts(mlir::ArrayAttr parts, const llvm::Twine &prefix);
+/// Elements that files hold of an argument of `type` with these parts, or null.
+int64_t countElements(mlir::ArrayAttr parts, mlir::Type type);
 
 } // namespace hone
 

@@ -16,7 +16,7 @@ def Hone_Dialect : Dialect {
 
     | attribute | on | meaning |
     |---|---|---|
-    | `hone.kind` | arguments, results | `param`, `buffer`, `opt`, `grad`, `input`, `rng`, `scalar`; results also `loss`, `grad_norm` |
+    | `hone.kind` | arguments, results | `param`, `buffer`, `opt`, `grad`, `input`, `rng`, `scalar`, `shadow` (parameter `hone.fqn` rounded to the argument's type: derived, in no file); results also `loss`, `grad_norm` |
     | `hone.fqn` | arguments, results | the fully qualified name of the tensor in the model (a string) |
     | `hone.aliases` | arguments | other names of the same tensor (tied weights), an array of strings |
     | `hone.requires_grad` | param arguments | unit attribute: a gradient is wanted |
@@ -25,10 +25,17 @@ def Hone_Dialect : Dialect {
     | `hone.role` | input arguments | `tokens` or `targets` (filled from a token stream), absent: a named input |
     | `hone.vocab` | input arguments | ids must be below this number |
     | `hone.donates` | results | index of the argument whose storage this result replaces |
+    | `hone.parts` | param, buffer, opt, grad arguments and results | the tensors of files that a padded or packed argument holds, an array of `#hone.part`; absent: the argument is its own only part |
 
     The module carries `hone.version` (i64), `hone.model` (string) and, where known,
     `hone.optimizer = {name, lr, weight_decay, clip, beta1, beta2, eps or momentum, nesterov, groups}`, where `groups` is an
     array of `{lr_scale, decay_scale}`.
+
+    `hone.precision` is the policy of mixed precision that the functions follow, `"fp32"` (also when absent), `"tf32"`, `"bf16"`,
+    `"fp16"` or `"bf16-sr"`; of `"tf32"` it is all there is: contractions of f32 values may round their operands to 10 bits.
+
+    Parts of one argument have distinct names, lie inside its shape and do not overlap; `hone.aliases` are other names of
+    its only part. All share the argument's `hone.init`: random values depend on name and index inside the part.
 
     Contracts between phases are written in docs/design.md.
   }];

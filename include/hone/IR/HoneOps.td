@@ -9,6 +9,7 @@
 #ifndef HONE_IR_HONEOPS_TD
 #define HONE_IR_HONEOPS_TD
 
+include "hone/IR/HoneAttrs.td"
 include "hone/IR/HoneDialect.td"
 include "hone/IR/HoneEnums.td"
 include "hone/IR/HoneInterfaces.td"
@@ -29,6 +30,7 @@ def Hone_BoolTensor : StaticShapeTensorOf<[I1]>;
 def Hone_IntOrBoolTensor : StaticShapeTensorOf<[I64, I32, I8, I1]>;
 def Hone_FloatScalar : 0DTensorOf<[F64, F32]>;
 def Hone_StepScalar : 0DTensorOf<[I64]>;
+def Hone_BoolScalar : 0DTensorOf<[I1]>;
 // Key of a random op: seed, step, micro-step.
 def Hone_Key : StaticShapeTensorOf<[I64]>;
 
@@ -41,9 +43,16 @@ class Hone_Op<string mnemonic, string family, string numericClass, list<Trait> t
   let extraClassDeclaration = facts;
 }
 
+// getCost of an op that is no single instruction per element: about its FLOPs per element, with the integer work of a
+// random number counted alike.
+class Hone_ElementCost<int flops> {
+  code method = !if(!eq(flops, 1), "",
+    "::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, " # flops # "); }");
+}
+
 // Elementwise ops between values of one type.
 class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string numericClass = "pointwise",
-                   string exampleElement = "f32">
+                   string exampleElement = "f32", int flops = 1>
     : Hone_Op<mnemonic, "map", numericClass, [Elementwise, SameOperandsAndResultType]> {
   let summary = "Elementwise: " # formula;
   let description = "`result[i] = " # formula # "`.\n\n"
@@ -52,10 +61,11 @@ class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string numericC
   let arguments = (ins tensor:$operand);
   let results = (outs tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method;
 }
 
 class Hone_BinaryOp<string mnemonic, Type tensor, string formula, list<Trait> traits = [],
-                    string numericClass = "pointwise", string exampleElement = "f32">
+                    string numericClass = "pointwise", string exampleElement = "f32", int flops = 1>
     : Hone_Op<mnemonic, "map", numericClass, !listconcat([Elementwise, SameOperandsAndResultType], traits)> {
   let summary = "Elementwise: " # formula;
   let description = "`result[i] = " # formula # "`. Operands are not broadcast: use `hone.broadcast`.\n\n"
@@ -64,6 +74,7 @@ class Hone_BinaryOp<string mnemonic, Type tensor, string formula, list<Trait> tr
   let arguments = (ins tensor:$lhs, tensor:$rhs);
   let results = (outs tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method;
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,15 +155,15 @@ def Hone_RandomOp : Hone_Op<"random", "map", "exact"> {
 
 def Hone_NegOp : Hone_UnaryOp<"neg", Hone_NumberTensor, "-x[i]"> { let hasFolder = 1; }
 def Hone_AbsOp : Hone_UnaryOp<"abs", Hone_NumberTensor, "|x[i]|">;
-def Hone_ExpOp : Hone_UnaryOp<"exp", Hone_FloatTensor, "e^x[i]">;
-def Hone_LogOp : Hone_UnaryOp<"log", Hone_FloatTensor, "ln x[i]", "accurate">;
+def Hone_ExpOp : Hone_UnaryOp<"exp", Hone_FloatTensor, "e^x[i]", "accurate", "f32", 10>;
+def Hone_LogOp : Hone_UnaryOp<"log", Hone_FloatTensor, "ln x[i]", "accurate", "f32", 14>;
 def Hone_SqrtOp : Hone_UnaryOp<"sqrt", Hone_FloatTensor, "sqrt(x[i])">;
 def Hone_RsqrtOp : Hone_UnaryOp<"rsqrt", Hone_FloatTensor, "1 / sqrt(x[i])", "accurate">;
-def Hone_SinOp : Hone_UnaryOp<"sin", Hone_FloatTensor, "sin x[i]", "accurate">;
-def Hone_CosOp : Hone_UnaryOp<"cos", Hone_FloatTensor, "cos x[i]", "accurate">;
-def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]">;
-def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]">;
-def Hone_LogisticOp : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])">;
+def Hone_SinOp : Hone_UnaryOp<"sin", Hone_FloatTensor, "sin x[i]", "accurate", "f32", 24>;
+def Hone_CosOp : Hone_UnaryOp<"cos", Hone_FloatTensor, "cos x[i]", "accurate", "f32", 24>;
+def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]", "pointwise", "f32", 14>;
+def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]", "pointwise", "f32", 16>;
+def Hone_LogisticOp : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])", "pointwise", "f32", 12>;
 def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "exact">;
 def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "exact", "i1">;
 
@@ -188,7 +199,7 @@ def Hone_MulOp : Hone_BinaryOp<"mul", Hone_NumberTensor, "x[i] * y[i]", [Commuta
 def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero; by zero it is undefined)"> { let hasFolder = 1; }
 def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
 def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
-def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", [], "accurate"> { let hasCanonicalizer = 1; }
+def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", [], "accurate", "f32", 24> { let hasCanonicalizer = 1; }
 def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", [Commutative], "exact", "i1">;
 def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", [Commutative], "exact", "i1">;
 
@@ -475,7 +486,9 @@ def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
   let description = [{
     Multiplies `lhs` and `rhs` elementwise over the paired batch dimensions and sums over the paired contracting
     dimensions. The result's dimensions are the batch dimensions, then the free dimensions of `lhs`, then those of `rhs`,
-    each in operand order. Low-precision operands accumulate in fp32.
+    each in operand order. Products of low-precision operands are exact in fp32 and accumulate there; the sum is rounded
+    once, to the result's element type, which may differ from the operands' (a weight gradient is f32 while what it is
+    made of is bf16).
 
     (C1) Batch and contracting lists of one operand are distinct dimensions of it. (C2) Paired lists have equal lengths
     and paired dimensions equal sizes. (C3) The result has the shape above. (C4) Operands have one element type.
@@ -565,6 +578,9 @@ def Hone_EmbeddingBwdOp : Hone_Op<"embedding_bwd", "gather", "accurate"> {
 // Named forward ops
 //===----------------------------------------------------------------------===//
 
+// Of the row ops: how many elements of each row count, the others being padding. 0: all of them.
+defvar Hone_Width = DefaultValuedAttr<I64Attr, "0">;
+
 class Hone_RowOp<string mnemonic, list<Trait> traits = []> : Hone_Op<mnemonic, "row", "accurate", traits> {
   code rowFacts = facts # [{
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
@@ -581,8 +597,11 @@ def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments]> {
     `result = (x - mean) * rstd * scale + bias` (Ba et al., 2016). Computed in fp32 or wider; `mean` and `rstd` are kept
     for the backward pass.
 
-    (C1) `input` has rank at least 1; the result has its type. (C2) `scale` and `bias`, when present, have shape
-    `[width]`. (C3) `mean` and `rstd` have the input's shape without the last dimension.
+    With `width` only the first `width` elements of a row count; the result is 0 at the others.
+
+    (C1) `input` has rank at least 1; the result has its type. (C2) `scale` and `bias`, when present, have the shape of
+    a row. (C3) `mean` and `rstd` have the input's shape without the last dimension. (C4) `width` is at most the last
+    dimension.
 
     Example:
 
@@ -592,10 +611,11 @@ def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$input, Optional<Hone_FloatTensor>:$scale, Optional<Hone_FloatTensor>:$bias,
-                       F64Attr:$eps);
+                       F64Attr:$eps, Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$result, Hone_FloatTensor:$mean, Hone_FloatTensor:$rstd);
   let assemblyFormat = [{
-    $input (`scale` $scale^)? (`bias` $bias^)? `eps` $eps attr-dict `:` functional-type(operands, results)
+    $input (`scale` $scale^)? (`bias` $bias^)? `eps` $eps (`width` $width^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
@@ -609,10 +629,11 @@ def Hone_RmsNormOp : Hone_RowOp<"rms_norm"> {
   let summary = "Root-mean-square normalisation along the last dimension";
   let description = [{
     `rstd = 1 / sqrt(mean(x^2) + eps)` over the last dimension, `result = x * rstd * scale` (Zhang and Sennrich, 2019).
-    `rstd` is kept for the backward pass.
+    `rstd` is kept for the backward pass. With `width` only the first `width` elements of a row count; the result is 0
+    at the others.
 
-    (C1) `input` has rank at least 1; the result has its type. (C2) `scale`, when present, has shape `[width]`.
-    (C3) `rstd` has the input's shape without the last dimension.
+    (C1) `input` has rank at least 1; the result has its type. (C2) `scale`, when present, has the shape of a row.
+    (C3) `rstd` has the input's shape without the last dimension. (C4) `width` is at most the last dimension.
 
     Example:
 
@@ -621,9 +642,11 @@ def Hone_RmsNormOp : Hone_RowOp<"rms_norm"> {
         : (tensor<8x64xf32>, tensor<64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>)
     ```
   }];
-  let arguments = (ins Hone_FloatTensor:$input, Optional<Hone_FloatTensor>:$scale, F64Attr:$eps);
+  let arguments = (ins Hone_FloatTensor:$input, Optional<Hone_FloatTensor>:$scale, F64Attr:$eps, Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$result, Hone_FloatTensor:$rstd);
-  let assemblyFormat = "$input (`scale` $scale^)? `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $input (`scale` $scale^)? `eps` $eps (`width` $width^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
@@ -636,9 +659,10 @@ def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType]> {
   let summary = "Softmax along the last dimension";
   let description = [{
     `result[.., i] = exp(x[.., i] - m) / sum_j exp(x[.., j] - m)` with `m` the row maximum. Another dimension is
-    transposed to the last one first.
+    transposed to the last one first. With `width` only the first `width` elements of a row count; the result is 0 at
+    the others.
 
-    (C1) Operand and result have the same type, of rank at least 1.
+    (C1) Operand and result have the same type, of rank at least 1. (C2) `width` is at most the last dimension.
 
     Example:
 
@@ -646,9 +670,9 @@ def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType]> {
     %p = hone.softmax %x : tensor<8x64xf32>
     ```
   }];
-  let arguments = (ins Hone_FloatTensor:$input);
+  let arguments = (ins Hone_FloatTensor:$input, Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let assemblyFormat = "$input (`width` $width^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -660,10 +684,12 @@ def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy"> {
     where a logit is infinite); 0 where `t == ignore_index`. Any other target outside `[0, vocab)` is undefined behaviour
     of the graph, which the interpreter reports.
     `reduction` gives the rows themselves (`none`), their sum, or the sum over the number of rows not ignored (`mean`;
-    NaN if there is none, as in PyTorch). `lse` is kept for the backward pass.
+    NaN if there is none, as in PyTorch). `lse` is kept for the backward pass. With `width` the classes are the first
+    `width` logits of a row (`vocab` is `width`); the others do not count.
 
     (C1) `logits` has rank at least 1, and `targets` its shape without the last dimension. (C2) `lse` has the shape of
     `targets`. (C3) `loss` has that shape for `none` and rank 0 otherwise. (C4) `0 <= label_smoothing <= 1`.
+    (C5) `width` is at most the last dimension.
 
     Example:
 
@@ -673,11 +699,11 @@ def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy"> {
     ```
   }];
   let arguments = (ins Hone_LossReductionAttr:$reduction, Hone_FloatTensor:$logits, Hone_IntTensor:$targets,
-                       I64Attr:$ignore_index, F64Attr:$label_smoothing);
+                       I64Attr:$ignore_index, F64Attr:$label_smoothing, Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$loss, Hone_FloatTensor:$lse);
   let assemblyFormat = [{
-    $reduction $logits `,` $targets `ignore_index` $ignore_index `label_smoothing` $label_smoothing attr-dict `:`
-    type($logits) `,` type($targets) `->` type($loss) `,` type($lse)
+    $reduction $logits `,` $targets `ignore_index` $ignore_index `label_smoothing` $label_smoothing (`width` $width^)?
+    attr-dict `:` type($logits) `,` type($targets) `->` type($loss) `,` type($lse)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
@@ -798,7 +824,7 @@ def Hone_DropoutOp : Hone_Op<"dropout", "map", "pointwise", [AllTypesMatch<["inp
   let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = facts # [{
-    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 2); }
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 16); }
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
   }];
@@ -813,10 +839,11 @@ def Hone_LayerNormBwdOp : Hone_RowOp<"layer_norm_bwd"> {
   let description = [{
     With `h = (x - mean) * rstd` and `g = grad * scale` (or `grad`):
     `result = rstd * (g - mean_row(g) - h * mean_row(g * h))`. Gradients of scale and bias are column sums, written with
-    `hone.reduce`, and share the kernel.
+    `hone.reduce`, and share the kernel. With `width` only the first `width` elements of a row count; the result is 0 at
+    the others.
 
     (C1) `grad`, `input` and the result have one type. (C2) `mean` and `rstd` have its shape without the last dimension.
-    (C3) `scale`, when present, has shape `[width]`.
+    (C3) `scale`, when present, has the shape of a row. (C4) `width` is at most the last dimension.
 
     Example:
 
@@ -826,10 +853,11 @@ def Hone_LayerNormBwdOp : Hone_RowOp<"layer_norm_bwd"> {
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$grad, Hone_FloatTensor:$input, Hone_FloatTensor:$mean, Hone_FloatTensor:$rstd,
-                       Optional<Hone_FloatTensor>:$scale);
+                       Optional<Hone_FloatTensor>:$scale, Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$result);
   let assemblyFormat = [{
-    $grad `,` $input `,` $mean `,` $rstd (`scale` $scale^)? attr-dict `:` functional-type(operands, results)
+    $grad `,` $input `,` $mean `,` $rstd (`scale` $scale^)? (`width` $width^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
@@ -842,10 +870,11 @@ def Hone_LayerNormBwdOp : Hone_RowOp<"layer_norm_bwd"> {
 def Hone_RmsNormBwdOp : Hone_RowOp<"rms_norm_bwd"> {
   let summary = "Gradient of RMS normalisation with respect to its input";
   let description = [{
-    With `h = x * rstd` and `g = grad * scale` (or `grad`): `result = rstd * (g - h * mean_row(g * h))`.
+    With `h = x * rstd` and `g = grad * scale` (or `grad`): `result = rstd * (g - h * mean_row(g * h))`. With `width`
+    only the first `width` elements of a row count; the result is 0 at the others.
 
     (C1) `grad`, `input` and the result have one type. (C2) `rstd` has its shape without the last dimension.
-    (C3) `scale`, when present, has shape `[width]`.
+    (C3) `scale`, when present, has the shape of a row. (C4) `width` is at most the last dimension.
 
     Example:
 
@@ -855,9 +884,11 @@ def Hone_RmsNormBwdOp : Hone_RowOp<"rms_norm_bwd"> {
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$grad, Hone_FloatTensor:$input, Hone_FloatTensor:$rstd,
-                       Optional<Hone_FloatTensor>:$scale);
+                       Optional<Hone_FloatTensor>:$scale, Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$result);
-  let assemblyFormat = "$grad `,` $input `,` $rstd (`scale` $scale^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $grad `,` $input `,` $rstd (`scale` $scale^)? (`width` $width^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
@@ -869,9 +900,10 @@ def Hone_RmsNormBwdOp : Hone_RowOp<"rms_norm_bwd"> {
 def Hone_SoftmaxBwdOp : Hone_RowOp<"softmax_bwd", [SameOperandsAndResultType]> {
   let summary = "Gradient of softmax from its output";
   let description = [{
-    `result = output * (grad - sum_row(grad * output))` along the last dimension.
+    `result = output * (grad - sum_row(grad * output))` along the last dimension. With `width` only the first `width`
+    elements of a row count; the result is 0 at the others.
 
-    (C1) Operands and result have one type, of rank at least 1.
+    (C1) Operands and result have one type, of rank at least 1. (C2) `width` is at most the last dimension.
 
     Example:
 
@@ -879,9 +911,9 @@ def Hone_SoftmaxBwdOp : Hone_RowOp<"softmax_bwd", [SameOperandsAndResultType]> {
     %dx = hone.softmax_bwd %dy, %y : tensor<8x64xf32>
     ```
   }];
-  let arguments = (ins Hone_FloatTensor:$grad, Hone_FloatTensor:$output);
+  let arguments = (ins Hone_FloatTensor:$grad, Hone_FloatTensor:$output, Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$result);
-  let assemblyFormat = "$grad `,` $output attr-dict `:` type($result)";
+  let assemblyFormat = "$grad `,` $output (`width` $width^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -890,9 +922,11 @@ def Hone_CrossEntropyBwdOp : Hone_RowOp<"cross_entropy_bwd"> {
   let description = [{
     For each row not ignored: `result = w * (exp(x - lse) - (1 - s) * onehot(t) - s / vocab)`, where `w` is the row's
     `grad` for reduction `none`, `grad` for `sum` and `grad / number of rows not ignored` for `mean`; 0 for ignored rows.
+    With `width` the classes are the first `width` logits of a row (`vocab` is `width`); the result is 0 at the others.
 
     (C1) `logits` has rank at least 1 and the result its type; `targets` and `lse` have its shape without the last
     dimension. (C2) `grad` has the shape of `targets` for `none` and rank 0 otherwise. (C3) `0 <= label_smoothing <= 1`.
+    (C4) `width` is at most the last dimension.
 
     Example:
 
@@ -902,11 +936,12 @@ def Hone_CrossEntropyBwdOp : Hone_RowOp<"cross_entropy_bwd"> {
     ```
   }];
   let arguments = (ins Hone_LossReductionAttr:$reduction, Hone_FloatTensor:$grad, Hone_FloatTensor:$logits,
-                       Hone_IntTensor:$targets, Hone_FloatTensor:$lse, I64Attr:$ignore_index, F64Attr:$label_smoothing);
+                       Hone_IntTensor:$targets, Hone_FloatTensor:$lse, I64Attr:$ignore_index, F64Attr:$label_smoothing,
+                       Hone_Width:$width);
   let results = (outs Hone_FloatTensor:$result);
   let assemblyFormat = [{
     $reduction $grad `,` $logits `,` $targets `,` $lse `ignore_index` $ignore_index `label_smoothing` $label_smoothing
-    attr-dict `:` functional-type(operands, results)
+    (`width` $width^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
@@ -1003,7 +1038,7 @@ def Hone_GlobalNormOp : Hone_Op<"global_norm", "multi", "accurate"> {
   }];
 }
 
-def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state"> {
+def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state", [AttrSizedOperandSegments]> {
   let summary = "One AdamW update of a parameter";
   let description = [{
     Decoupled weight decay (Loshchilov and Hutter, 2019), in PyTorch's order. With `g = grad * grad_scale` (negated when
@@ -1013,8 +1048,22 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state"> {
     - `m' = beta1 * m + (1 - beta1) * g`, `v' = beta2 * v + (1 - beta2) * g^2`
     - `p' = p - a / (1 - beta1^t) * m' / (sqrt(v') / sqrt(1 - beta2^t) + eps)`
 
+    computed in fp32 or wider whatever the element types (`p'` from `m'` and `v'` before they are rounded).
+
+    `new_shadow`, when wanted, is `new_param` rounded to nearest even in its own, narrower type: the copy that
+    contractions read, so that no step casts a weight. `apply`, when present and false, makes every result its operand
+    bit for bit (`new_shadow` that of `param`), whatever the gradient holds.
+
+    With `rng`, results of type bf16 are rounded stochastically (Gupta et al., 2015), so that updates smaller than half
+    a unit in the last place are not lost but happen with their probability. Let `w` be the Philox word of element `i`
+    (see `hone.random`) for key `rng` and `salt`, and `r` 16 bits of it: `w div 2^16` for `new_param`,
+    `(w div 2^8) mod 2^16` for `new_exp_avg`, `w mod 2^16` for `new_exp_avg_sq`. With `b` the bits of the value rounded
+    to f32, the result has the bits `(b + r) div 2^16`; what is not finite is rounded as usual. Representable values
+    stay as they are, so zero stays zero.
+
     (C1) `param`, `grad`, `exp_avg`, `exp_avg_sq` and the results have one shape, and the first and each state their
-    result's type. (C2) `0 <= beta1, beta2 < 1` and `eps >= 0`.
+    result's type. (C2) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C3) `new_shadow`, when present, has a narrower element
+    type than `param`. (C4) `rng`, when present, has shape `[3]`, and `param` or a state is of type bf16.
 
     Example:
 
@@ -1023,18 +1072,27 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state"> {
         {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
         : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>,
            tensor<i64>, tensor<f32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+    // Only if %finite holds; the bf16 copy of the weight is the fourth result.
+    %p2, %m2, %v2, %s2 = hone.adamw %p, %g, %m, %v lr %lr weight_decay %wd step %t grad_scale %c apply %finite
+        {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
+        : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>,
+           tensor<i64>, tensor<f32>, tensor<i1>)
+        -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xbf16>)
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_FloatTensor:$exp_avg,
                        Hone_FloatTensor:$exp_avg_sq, Hone_FloatScalar:$lr, Hone_FloatScalar:$weight_decay,
-                       Hone_StepScalar:$step, Hone_FloatScalar:$grad_scale,
+                       Hone_StepScalar:$step, Hone_FloatScalar:$grad_scale, Optional<Hone_BoolScalar>:$apply,
+                       Optional<Hone_Key>:$rng,
                        F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps,
                        DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
-                       UnitAttr:$maximize);
-  let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_exp_avg, Hone_FloatTensor:$new_exp_avg_sq);
+                       UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt);
+  let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_exp_avg, Hone_FloatTensor:$new_exp_avg_sq,
+                      Optional<Hone_FloatTensor>:$new_shadow);
   let assemblyFormat = [{
     $param `,` $grad `,` $exp_avg `,` $exp_avg_sq `lr` $lr `weight_decay` $weight_decay `step` $step
-    `grad_scale` $grad_scale attr-dict `:` functional-type(operands, results)
+    `grad_scale` $grad_scale (`apply` $apply^)? (`rng` $rng^)? (`salt` $salt^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
@@ -1044,16 +1102,20 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state"> {
   }];
 }
 
-def Hone_SgdOp : Hone_Op<"sgd", "multi", "state"> {
+def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments]> {
   let summary = "One update by stochastic gradient descent";
   let description = [{
     PyTorch's SGD without dampening. With `g = grad * grad_scale` (negated when `maximize`)
     `+ weight_decay * decay_scale * param` and `a = lr * lr_scale`: without momentum `param' = param - a * g`; with it
     `b' = momentum * b + g`, `param' = param - a * (nesterov ? g + momentum * b' : b')`, where `b` starts at 0.
 
+    The results after `new_param` are the new buffer, with momentum, and then the shadow, when wanted. `apply`, shadow
+    and `rng` mean what they mean for `hone.adamw`; `r` is `w div 2^16` for `new_param` and `w mod 2^16` for the buffer.
+
     (C1) `param`, `grad`, the momentum buffer and the results have one shape; param and buffer have their result's type.
     (C2) A momentum buffer enters exactly if one leaves, and exactly if `momentum != 0`. (C3) `nesterov` needs
-    momentum.
+    momentum. (C4) A shadow has a narrower element type than `param`. (C5) `rng`, when present, has shape `[3]`, and
+    `param` or the buffer is of type bf16.
 
     Example:
 
@@ -1065,17 +1127,21 @@ def Hone_SgdOp : Hone_Op<"sgd", "multi", "state"> {
   }];
   let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_FloatScalar:$lr,
                        Hone_FloatScalar:$weight_decay, Hone_FloatScalar:$grad_scale, Optional<Hone_FloatTensor>:$buffer,
+                       Optional<Hone_BoolScalar>:$apply, Optional<Hone_Key>:$rng,
                        DefaultValuedAttr<F64Attr, "0.0">:$momentum,
                        DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
-                       UnitAttr:$nesterov, UnitAttr:$maximize);
-  let results = (outs Hone_FloatTensor:$new_param, Optional<Hone_FloatTensor>:$new_buffer);
+                       UnitAttr:$nesterov, UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt);
+  let results = (outs Hone_FloatTensor:$new_param, Variadic<Hone_FloatTensor>:$others);
   let assemblyFormat = [{
-    $param `,` $grad `lr` $lr `weight_decay` $weight_decay `grad_scale` $grad_scale (`buffer` $buffer^)? attr-dict `:`
-    functional-type(operands, results)
+    $param `,` $grad `lr` $lr `weight_decay` $weight_decay `grad_scale` $grad_scale (`buffer` $buffer^)?
+    (`apply` $apply^)? (`rng` $rng^)? (`salt` $salt^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 3); }
+    /// The results after `new_param`, or null.
+    ::mlir::Value getNewBuffer();
+    ::mlir::Value getNewShadow();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands();
     ::hone::DimensionMapping getDimensionMapping();
   }];

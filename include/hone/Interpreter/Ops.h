@@ -106,27 +106,31 @@ llvm::Expected<Tensor> embeddingBwd(const ResultSpec &result,
                                     const Tensor &grad, const Tensor &ids);
 
 //===-- Rows: norms, softmax, losses --------------------------------------===//
-// An optional operand that is absent is null.
+// An optional operand that is absent is null. The first `width` elements of a
+// row count, the result is 0 at the others; width 0 is the whole row.
 
 /// The results are the normalised input, mean and rstd.
 Tensors layerNorm(llvm::ArrayRef<ResultSpec> results, const Tensor &input,
-                  const Tensor *scale, const Tensor *bias, double eps);
+                  const Tensor *scale, const Tensor *bias, double eps,
+                  int64_t width);
 Tensor layerNormBwd(const ResultSpec &result, const Tensor &grad,
                     const Tensor &input, const Tensor &mean, const Tensor &rstd,
-                    const Tensor *scale);
+                    const Tensor *scale, int64_t width);
 /// The results are the normalised input and rstd.
 Tensors rmsNorm(llvm::ArrayRef<ResultSpec> results, const Tensor &input,
-                const Tensor *scale, double eps);
+                const Tensor *scale, double eps, int64_t width);
 Tensor rmsNormBwd(const ResultSpec &result, const Tensor &grad,
-                  const Tensor &input, const Tensor &rstd, const Tensor *scale);
-Tensor softmax(const ResultSpec &result, const Tensor &input);
+                  const Tensor &input, const Tensor &rstd, const Tensor *scale,
+                  int64_t width);
+Tensor softmax(const ResultSpec &result, const Tensor &input, int64_t width);
 Tensor softmaxBwd(const ResultSpec &result, const Tensor &grad,
-                  const Tensor &output);
+                  const Tensor &output, int64_t width);
 
 struct CrossEntropyOptions {
   LossReduction reduction;
   int64_t ignoreIndex;
   double labelSmoothing;
+  int64_t width;
 };
 /// The results are the loss and the log-sum-exp of each row. Fails where a
 /// target is neither a class nor the ignored index.
@@ -164,13 +168,22 @@ Tensors attentionBwd(llvm::ArrayRef<ResultSpec> results, const Tensor &grad,
 
 Tensor globalNorm(const ResultSpec &result, llvm::ArrayRef<Tensor> inputs);
 
+/// How an optimizer rounds and whether it acts at all (hone.adamw).
+struct UpdateOptions {
+  bool apply = true;
+  const Tensor *rng = nullptr; ///< null: to nearest even
+  int64_t salt = 0;
+};
+
 struct AdamwOptions {
   double lr, weightDecay, gradScale; // operands
   int64_t step;                      // operand
   double beta1, beta2, eps, lrScale, decayScale;
   bool maximize;
+  UpdateOptions update;
 };
-/// The results are the parameter and the two moments.
+/// The results are the parameter, the two moments and, where `results` has a
+/// fourth, the shadow.
 Tensors adamw(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
               const Tensor &grad, const Tensor &expAvg, const Tensor &expAvgSq,
               const AdamwOptions &options);
@@ -179,8 +192,10 @@ struct SgdOptions {
   double lr, weightDecay, gradScale; // operands
   double momentum, lrScale, decayScale;
   bool nesterov, maximize;
+  UpdateOptions update;
 };
-/// The results are the parameter and, with momentum, the buffer.
+/// The results are the parameter, with momentum the buffer, and, where
+/// `results` has one more, the shadow.
 Tensors sgd(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
             const Tensor &grad, const Tensor *buffer,
             const SgdOptions &options);

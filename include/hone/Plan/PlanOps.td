@@ -58,13 +58,14 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
 def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
   let summary = "State that persists in the arena between calls";
   let description = [{
-    `kind`, `init`, `role`, `vocab` and `aliases` are those of the function argument (see the hone dialect).
+    `kind`, `init`, `role`, `vocab`, `aliases` and `parts` are those of the function argument (see the hone dialect).
 
     (C1) `offset` is a multiple of 64 and the tensor ends inside the arena.
   }];
   let arguments = (ins StrAttr:$fqn, StrAttr:$kind, I64Attr:$offset, TypeAttr:$type,
                        OptionalAttr<DictionaryAttr>:$init, OptionalAttr<StrAttr>:$role,
-                       OptionalAttr<I64Attr>:$vocab, OptionalAttr<ArrayAttr>:$aliases);
+                       OptionalAttr<I64Attr>:$vocab, OptionalAttr<ArrayAttr>:$aliases,
+                       OptionalAttr<ArrayAttr>:$parts);
   let assemblyFormat = "$fqn `kind` $kind `at` $offset `:` $type attr-dict";
   let hasVerifier = 1;
 }

@@ -2,6 +2,7 @@
 
 #include "checkpoint/SafeTensors.h"
 #include "core/Json.h"
+#include "core/Parts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -193,6 +194,21 @@ static std::string makeHeader(const std::vector<TensorSource> &tensors,
   return text;
 }
 
+/// The elements of `tensor` one after the other: where they are, or gathered
+/// into `packed`.
+static const char *packTensor(const TensorSource &tensor,
+                              std::vector<char> &packed) {
+  if (tensor.storage.empty())
+    return tensor.data;
+  PartLayout layout(tensor.storage, {"", tensor.offset, tensor.shape});
+  int64_t width = byteWidth(tensor.dtype);
+  if (layout.isContiguous())
+    return tensor.data + layout.runBegin(0) * width;
+  packed.resize(static_cast<size_t>(layout.size() * width));
+  gatherPart(layout, tensor.dtype, tensor.data, packed.data());
+  return packed.data();
+}
+
 Status honert::writeSafeTensors(
     const std::string &path, const std::vector<TensorSource> &tensors,
     const std::map<std::string, std::string> &metadata, Checksum *checksum) {
@@ -207,18 +223,19 @@ Status honert::writeSafeTensors(
   uint64_t length = header.size();
   HONERT_TRY(write(&length, 8));
   HONERT_TRY(write(header.data(), static_cast<int64_t>(header.size())));
-  std::vector<char> converted;
+  std::vector<char> packed, converted;
   for (const TensorSource &tensor : tensors) {
     int64_t count = *elementCount(tensor.shape);
+    const char *data = packTensor(tensor, packed);
     if (tensor.dtype == tensor.storedDtype) {
-      HONERT_TRY(write(tensor.data, count * byteWidth(tensor.dtype)));
+      HONERT_TRY(write(data, count * byteWidth(tensor.dtype)));
       continue;
     }
     int64_t from = byteWidth(tensor.dtype), to = byteWidth(tensor.storedDtype);
     converted.resize(static_cast<size_t>(count * to));
     for (int64_t i = 0; i < count; ++i)
       storeElement(tensor.storedDtype, converted.data() + i * to,
-                   loadElement(tensor.dtype, tensor.data + i * from));
+                   loadElement(tensor.dtype, data + i * from));
     HONERT_TRY(write(converted.data(), count * to));
   }
   return file.commit();

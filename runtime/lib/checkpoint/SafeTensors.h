@@ -51,6 +51,9 @@ struct TensorSource {
   DType storedDtype; ///< in the file
   Shape shape;
   const char *data;
+  /// Where `data` is not contiguous: the storage that `data` begins, of which
+  /// the tensor is this box.
+  Shape storage = {}, offset = {};
 };
 
 /// Writes the tensors in the order given, atomically. `metadata` becomes the

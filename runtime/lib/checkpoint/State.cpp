@@ -2,6 +2,7 @@
 
 #include "checkpoint/State.h"
 #include "core/Initialize.h"
+#include "core/Parts.h"
 
 #include <cmath>
 #include <cstdio>
@@ -13,11 +14,20 @@ using namespace honert;
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// The tensor of `file` that `argument` answers to, or null. Tied tensors may
-/// be there under several names if they are equal.
+namespace {
+/// A part of an argument and the tensor of a file that is its value.
+struct Loaded {
+  const Argument *argument;
+  const Part *part;
+  const TensorView *tensor;
+};
+} // namespace
+
+/// The tensor of `file` that `part` answers to, or null. Tied tensors may be
+/// there under several names if they are equal.
 static Status findTensor(const SafeTensors &file, const Argument &argument,
-                         const TensorView *&found) {
-  found = file.find(argument.fqn);
+                         const Part &part, const TensorView *&found) {
+  found = file.find(part.name);
   for (const std::string &alias : argument.aliases) {
     const TensorView *other = file.find(alias);
     if (!found)
@@ -30,53 +40,79 @@ static Status findTensor(const SafeTensors &file, const Argument &argument,
       return Status::error(format(
           "%s: tensor '%s' differs from '%s', wanted equal ones (tied in this "
           "program)",
-          file.path().c_str(), alias.c_str(), argument.fqn.c_str()));
+          file.path().c_str(), alias.c_str(), part.name.c_str()));
   }
   return Status();
 }
 
 static Status checkTensor(const SafeTensors &file, const Argument &argument,
-                          const TensorView &tensor) {
-  if (tensor.shape != argument.dims)
+                          const Part &part, const TensorView &tensor) {
+  if (tensor.shape != part.shape)
     return Status::error(format("%s: tensor '%s' has shape %s, wanted %s",
-                                file.path().c_str(), argument.fqn.c_str(),
+                                file.path().c_str(), part.name.c_str(),
                                 toString(tensor.shape).c_str(),
-                                toString(argument.dims).c_str()));
+                                toString(part.shape).c_str()));
   bool widens = tensor.dtype == DType::f32 && argument.dtype == DType::f64;
   if (tensor.dtype != argument.dtype && !widens)
     return Status::error(format("%s: tensor '%s' is %s, wanted %s",
-                                file.path().c_str(), argument.fqn.c_str(),
+                                file.path().c_str(), part.name.c_str(),
                                 safetensorsName(tensor.dtype),
                                 safetensorsName(argument.dtype)));
   return Status();
 }
 
-static void copyTensor(const TensorView &tensor, const Argument &argument,
-                       char *target) {
-  if (tensor.dtype == argument.dtype) {
-    std::memcpy(target, tensor.data, static_cast<size_t>(tensor.bytes));
+/// Copies a tensor to its place in the argument's storage.
+static void copyTensor(const Loaded &loaded, char *storage) {
+  const TensorView &tensor = *loaded.tensor;
+  DType dtype = loaded.argument->dtype;
+  PartLayout layout(loaded.argument->dims, *loaded.part);
+  if (tensor.dtype == dtype) {
+    scatterPart(layout, dtype, tensor.data, storage);
     return;
   }
-  int64_t from = byteWidth(tensor.dtype), to = byteWidth(argument.dtype);
-  for (int64_t i = 0, e = *elementCount(argument.dims); i < e; ++i)
-    storeElement(argument.dtype, target + i * to,
-                 loadElement(tensor.dtype, tensor.data + i * from));
+  int64_t from = byteWidth(tensor.dtype), to = byteWidth(dtype);
+  layout.forEachRun(
+      0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
+        for (int64_t i = 0; i < length; ++i)
+          storeElement(
+              dtype, storage + (place + i) * to,
+              loadElement(tensor.dtype, tensor.data + (element + i) * from));
+      });
 }
 
-static bool allFinite(const Argument &argument, const char *data) {
-  int64_t count = *elementCount(argument.dims);
-  if (argument.dtype == DType::f32) {
+/// Zeroes the storage of arguments that parts do not cover.
+static void clearPadding(const Program &program, Arena &arena) {
+  for (const Argument &argument : program.arguments)
+    if (argument.isState() && !argument.isWhole)
+      std::memset(arena.at(argument.offset), 0,
+                  static_cast<size_t>(argument.bytes));
+}
+
+static bool allFinite(DType dtype, const char *data, int64_t count) {
+  if (dtype == DType::f32) {
     const auto *values = reinterpret_cast<const uint32_t *>(data);
     bool bad = false;
     for (int64_t i = 0; i < count; ++i)
       bad |= (values[i] & 0x7f800000) == 0x7f800000;
     return !bad;
   }
-  int64_t width = byteWidth(argument.dtype);
-  for (int64_t i = 0; isFloat(argument.dtype) && i < count; ++i)
-    if (!std::isfinite(loadElement(argument.dtype, data + i * width)))
+  int64_t width = byteWidth(dtype);
+  for (int64_t i = 0; isFloat(dtype) && i < count; ++i)
+    if (!std::isfinite(loadElement(dtype, data + i * width)))
       return false;
   return true;
+}
+
+static bool allFinite(const Argument &argument, const Part &part,
+                      const char *storage) {
+  PartLayout layout(argument.dims, part);
+  int64_t width = byteWidth(argument.dtype);
+  bool finite = true;
+  layout.forEachRun(
+      0, layout.size(), [&](int64_t, int64_t place, int64_t length) {
+        finite &= allFinite(argument.dtype, storage + place * width, length);
+      });
+  return finite;
 }
 
 /// Tensors of the file that no argument of the wanted kinds answers to.
@@ -86,7 +122,8 @@ static Status checkNoExtra(const SafeTensors &file, const Program &program,
   for (const Argument &argument : program.arguments) {
     if (!argument.isState() || (argument.kind == Kind::opt && !optimizerToo))
       continue;
-    known.insert(argument.fqn);
+    for (const Part &part : argument.parts)
+      known.insert(part.name);
     known.insert(argument.aliases.begin(), argument.aliases.end());
   }
   for (const auto &entry : file.tensors())
@@ -101,31 +138,33 @@ Status honert::loadWeights(const std::string &path, const Program &program,
   SafeTensors file;
   HONERT_TRY(file.open(path));
   // First all checks, then all copies: nothing is half loaded.
-  std::vector<std::pair<const Argument *, const TensorView *>> found;
+  std::vector<Loaded> found;
   for (const Argument &argument : program.arguments) {
     if (argument.kind != Kind::param && argument.kind != Kind::buffer)
       continue;
-    const TensorView *tensor;
-    HONERT_TRY(findTensor(file, argument, tensor));
-    if (!tensor && argument.kind == Kind::buffer)
-      continue;
-    if (!tensor)
-      return Status::error(format("%s: tensor '%s' is missing (%s of shape %s)",
-                                  path.c_str(), argument.fqn.c_str(),
-                                  safetensorsName(argument.dtype),
-                                  toString(argument.dims).c_str()));
-    HONERT_TRY(checkTensor(file, argument, *tensor));
-    found.emplace_back(&argument, tensor);
+    for (const Part &part : argument.parts) {
+      const TensorView *tensor;
+      HONERT_TRY(findTensor(file, argument, part, tensor));
+      if (!tensor && argument.kind == Kind::buffer)
+        continue;
+      if (!tensor)
+        return Status::error(
+            format("%s: tensor '%s' is missing (%s of shape %s)", path.c_str(),
+                   part.name.c_str(), safetensorsName(argument.dtype),
+                   toString(part.shape).c_str()));
+      HONERT_TRY(checkTensor(file, argument, part, *tensor));
+      found.push_back({&argument, &part, tensor});
+    }
   }
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/false));
-  for (auto [argument, tensor] : found) {
-    char *target = arena.at(argument->offset);
-    copyTensor(*tensor, *argument, target);
-    if (!allFinite(*argument, target))
+  for (const Loaded &loaded : found) {
+    char *storage = arena.at(loaded.argument->offset);
+    copyTensor(loaded, storage);
+    if (!allFinite(*loaded.argument, *loaded.part, storage))
       std::fprintf(
           stderr, "warning: %s: tensor '%s' holds values that are not finite\n",
-          path.c_str(), argument->fqn.c_str());
-    filled.insert(argument);
+          path.c_str(), loaded.part->name.c_str());
+    filled.insert(loaded.part);
   }
   return Status();
 }
@@ -135,24 +174,27 @@ Status honert::loadState(const std::string &path, const Program &program,
   SafeTensors file;
   HONERT_TRY(file.open(path));
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/true));
-  std::vector<std::pair<const Argument *, const TensorView *>> found;
+  std::vector<Loaded> found;
   for (const Argument &argument : program.arguments) {
     if (!argument.isState())
       continue;
-    const TensorView *tensor = file.find(argument.fqn);
-    if (!tensor)
-      return Status::error(format("%s: tensor '%s' is missing", path.c_str(),
-                                  argument.fqn.c_str()));
-    HONERT_TRY(checkTensor(file, argument, *tensor));
-    found.emplace_back(&argument, tensor);
+    for (const Part &part : argument.parts) {
+      const TensorView *tensor = file.find(part.name);
+      if (!tensor)
+        return Status::error(format("%s: tensor '%s' is missing", path.c_str(),
+                                    part.name.c_str()));
+      HONERT_TRY(checkTensor(file, argument, part, *tensor));
+      found.push_back({&argument, &part, tensor});
+    }
   }
-  for (auto [argument, tensor] : found)
-    copyTensor(*tensor, *argument, arena.at(argument->offset));
+  clearPadding(program, arena);
+  for (const Loaded &loaded : found)
+    copyTensor(loaded, arena.at(loaded.argument->offset));
   return Status();
 }
 
-/// Fills arguments of init `file` that no weights file held from the package
-/// the program was compiled from, if it still lies where it was.
+/// Fills parts of init `file` that no weights file held from the package the
+/// program was compiled from, if it still lies where it was.
 static Status loadFromPackage(const Program &program, Arena &arena,
                               Filled &filled) {
   std::string package = program.text("package");
@@ -163,19 +205,22 @@ static Status loadFromPackage(const Program &program, Arena &arena,
     SafeTensors file;
     bool isOpen = false;
     for (const Argument &argument : program.arguments) {
-      if (argument.init != InitKind::file || argument.data ||
-          filled.count(&argument) || !fileExists(path))
+      if (argument.init != InitKind::file || argument.data)
         continue;
-      if (!isOpen)
-        HONERT_TRY(file.open(path));
-      isOpen = true;
-      const TensorView *tensor;
-      HONERT_TRY(findTensor(file, argument, tensor));
-      if (!tensor)
-        continue;
-      HONERT_TRY(checkTensor(file, argument, *tensor));
-      copyTensor(*tensor, argument, arena.at(argument.offset));
-      filled.insert(&argument);
+      for (const Part &part : argument.parts) {
+        if (filled.count(&part) || !fileExists(path))
+          continue;
+        if (!isOpen)
+          HONERT_TRY(file.open(path));
+        isOpen = true;
+        const TensorView *tensor;
+        HONERT_TRY(findTensor(file, argument, part, tensor));
+        if (!tensor)
+          continue;
+        HONERT_TRY(checkTensor(file, argument, part, *tensor));
+        copyTensor({&argument, &part, tensor}, arena.at(argument.offset));
+        filled.insert(&part);
+      }
     }
   }
   return Status();
@@ -183,22 +228,28 @@ static Status loadFromPackage(const Program &program, Arena &arena,
 
 Status honert::startState(const std::string &initFile, const Program &program,
                           uint64_t seed, const ThreadPool &pool, Arena &arena) {
+  clearPadding(program, arena);
   Filled filled;
   if (!initFile.empty())
     HONERT_TRY(loadWeights(initFile, program, arena, filled));
   HONERT_TRY(loadFromPackage(program, arena, filled));
   for (const Argument &argument : program.arguments) {
-    if (!argument.isState() || filled.count(&argument))
+    if (!argument.isState())
       continue;
     char *target = arena.at(argument.offset);
-    if (argument.data)
-      std::memcpy(target, argument.data, static_cast<size_t>(argument.bytes));
-    else if (argument.init == InitKind::file)
-      return Status::error(format(
-          "%s '%s' has no initial value: wanted a file that holds it (--init)",
-          name(argument.kind), argument.fqn.c_str()));
-    else
-      initialize(argument, seed, target, pool);
+    for (const Part &part : argument.parts) {
+      if (filled.count(&part))
+        continue;
+      if (argument.data)
+        std::memcpy(target, argument.data, static_cast<size_t>(argument.bytes));
+      else if (argument.init == InitKind::file)
+        return Status::error(
+            format("%s '%s' has no initial value: wanted a file that holds it "
+                   "(--init)",
+                   name(argument.kind), part.name.c_str()));
+      else
+        initialize(argument, part, seed, target, pool);
+    }
   }
   return Status();
 }
@@ -206,6 +257,17 @@ Status honert::startState(const std::string &initFile, const Program &program,
 //===----------------------------------------------------------------------===//
 // Saving
 //===----------------------------------------------------------------------===//
+
+TensorSource honert::sourceOf(const Argument &argument, const Part &part,
+                              const Arena &arena) {
+  TensorSource source = {part.name, argument.dtype, argument.dtype, part.shape,
+                         arena.at(argument.offset)};
+  if (!argument.isWhole) {
+    source.storage = argument.dims;
+    source.offset = part.offset;
+  }
+  return source;
+}
 
 Status honert::saveWeights(const std::string &path, const Program &program,
                            const Arena &arena,
@@ -216,9 +278,11 @@ Status honert::saveWeights(const std::string &path, const Program &program,
                     (argument.kind == Kind::buffer && !argument.isConstant());
     if (!isWeight)
       continue;
-    DType stored = argument.dtype == DType::f64 ? DType::f32 : argument.dtype;
-    tensors.push_back({argument.fqn, argument.dtype, stored, argument.dims,
-                       arena.at(argument.offset)});
+    for (const Part &part : argument.parts) {
+      tensors.push_back(sourceOf(argument, part, arena));
+      if (argument.dtype == DType::f64)
+        tensors.back().storedDtype = DType::f32;
+    }
   }
   metadata["format"] = "pt";
   return writeSafeTensors(path, tensors, metadata);
@@ -228,8 +292,8 @@ Status honert::saveState(const std::string &path, const Program &program,
                          const Arena &arena, Checksum *checksum) {
   std::vector<TensorSource> tensors;
   for (const Argument &argument : program.arguments)
-    if (argument.isState())
-      tensors.push_back({argument.fqn, argument.dtype, argument.dtype,
-                         argument.dims, arena.at(argument.offset)});
+    for (const Part &part : argument.parts)
+      if (argument.isState())
+        tensors.push_back(sourceOf(argument, part, arena));
   return writeSafeTensors(path, tensors, {{"format", "pt"}}, checksum);
 }

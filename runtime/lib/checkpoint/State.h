@@ -12,8 +12,12 @@
 
 namespace honert {
 
-/// Arguments that have their value.
-using Filled = std::set<const Argument *>;
+/// Parts of arguments that have their value.
+using Filled = std::set<const Part *>;
+
+/// What a file holds of one part.
+TensorSource sourceOf(const Argument &argument, const Part &part,
+                      const Arena &arena);
 
 /// Parameters and buffers from a weights file, under their names or aliases
 /// (both: they must be equal). fp32 is widened for an fp64 program. Errors: a

@@ -27,6 +27,32 @@ static Status broken(const std::string &what) {
   return Status::error("program: " + what);
 }
 
+/// The part lies in its argument, apart from those before it.
+static Status checkPart(const Argument &argument, size_t index) {
+  const Part &part = argument.parts[index];
+  auto fails = [&](const char *what) {
+    return broken(format("part '%s' %s of '%s'", part.name.c_str(), what,
+                         argument.fqn.c_str()));
+  };
+  if (part.name.empty() || part.shape.size() != argument.dims.size())
+    return fails("has no name or another rank than the shape");
+  for (size_t dim = 0; dim != part.shape.size(); ++dim)
+    if (part.offset[dim] < 0 || part.shape[dim] < 0 ||
+        part.offset[dim] > argument.dims[dim] ||
+        part.shape[dim] > argument.dims[dim] - part.offset[dim])
+      return fails("reaches outside the storage");
+  for (size_t i = 0; i != index; ++i) {
+    const Part &other = argument.parts[i];
+    bool apart = false;
+    for (size_t dim = 0; dim != part.shape.size(); ++dim)
+      apart |= part.offset[dim] + part.shape[dim] <= other.offset[dim] ||
+               other.offset[dim] + other.shape[dim] <= part.offset[dim];
+    if (!apart)
+      return fails("overlaps another part");
+  }
+  return Status();
+}
+
 static Status checkArgument(const Argument &argument, const Bounds &bounds) {
   const char *fqn = argument.fqn.c_str();
   if (argument.fqn.empty())
@@ -43,6 +69,15 @@ static Status checkArgument(const Argument &argument, const Bounds &bounds) {
     return broken(format("argument '%s' has %lld bytes, but its value %lld",
                          fqn, static_cast<long long>(argument.bytes),
                          static_cast<long long>(argument.dataBytes)));
+  if (!argument.isWhole) {
+    if (argument.data ||
+        (argument.parts.size() > 1 && !argument.aliases.empty()))
+      return broken(format("argument '%s' has parts together with a value in "
+                           "the executable or aliases",
+                           fqn));
+    for (size_t i = 0; i != argument.parts.size(); ++i)
+      HONERT_TRY(checkPart(argument, i));
+  }
   if (argument.role != Role::none &&
       (argument.kind != Kind::input || argument.dims.empty() ||
        (argument.dtype != DType::i64 && argument.dtype != DType::i32)))
@@ -61,7 +96,7 @@ static Status checkArgument(const Argument &argument, const Bounds &bounds) {
 /// One past the last element that an operand of a matmul touches, in bytes;
 /// -1 if there is none such.
 static int64_t extentBytes(const int64_t *strides, int64_t batch, int64_t rows,
-                           int64_t cols) {
+                           int64_t cols, DType dtype) {
   int64_t sizes[] = {batch, rows, cols}, last = 0;
   for (int i = 0; i < 3; ++i) {
     if (sizes[i] == 0)
@@ -72,7 +107,8 @@ static int64_t extentBytes(const int64_t *strides, int64_t batch, int64_t rows,
         __builtin_add_overflow(last, step, &last))
       return -1;
   }
-  return last > INT64_MAX / 4 - 1 ? -1 : (last + 1) * 4;
+  int64_t width = byteWidth(dtype);
+  return last > INT64_MAX / width - 1 ? -1 : (last + 1) * width;
 }
 
 static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
@@ -80,10 +116,18 @@ static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
   const int64_t *s = matmul.strides.data();
   if (matmul.batch < 0 || matmul.m < 0 || matmul.n < 0 || matmul.k < 0)
     return broken(format("matmul %s has a negative size", name.c_str()));
-  auto inside = [&](int64_t offset, const int64_t *strides, int64_t rows,
-                    int64_t cols) {
-    return bounds.contains(offset,
-                           extentBytes(strides, matmul.batch, rows, cols));
+  DType operand = matmul.operand, result = matmul.result;
+  if ((operand != DType::f32 && operand != DType::bf16 &&
+       operand != DType::f16) ||
+      (result != DType::f32 && result != operand))
+    return broken(format("matmul %s multiplies %s to %s, wanted f32, bf16 or "
+                         "f16 to the same or f32",
+                         name.c_str(), honert::name(operand),
+                         honert::name(result)));
+  auto inside = [&](DType dtype, int64_t offset, const int64_t *strides,
+                    int64_t rows, int64_t cols) {
+    return bounds.contains(
+        offset, extentBytes(strides, matmul.batch, rows, cols, dtype));
   };
   int64_t sizes[] = {matmul.batch, matmul.m, matmul.n};
   bool writes = matmul.batch * matmul.m * matmul.n > 0;
@@ -91,12 +135,13 @@ static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
     if (sizes[i] > 1 && s[6 + i] == 0)
       return broken(
           format("matmul %s writes elements over each other", name.c_str()));
-  bool fits = inside(matmul.a, s, matmul.m, matmul.k) &&
-              inside(matmul.b, s + 3, matmul.k, matmul.n) &&
-              inside(matmul.c, s + 6, matmul.m, matmul.n) &&
+  bool fits = inside(operand, matmul.a, s, matmul.m, matmul.k) &&
+              inside(operand, matmul.b, s + 3, matmul.k, matmul.n) &&
+              inside(result, matmul.c, s + 6, matmul.m, matmul.n) &&
               (matmul.addend == -1 ||
-               inside(matmul.addend, s + 9, matmul.m, matmul.n)) &&
-              (matmul.bias == -1 || bounds.contains(matmul.bias, matmul.n * 4));
+               inside(result, matmul.addend, s + 9, matmul.m, matmul.n)) &&
+              (matmul.bias == -1 ||
+               bounds.contains(matmul.bias, matmul.n * byteWidth(result)));
   if (!fits)
     return broken(format("matmul %s reaches outside the arena", name.c_str()));
   return Status();
@@ -176,7 +221,8 @@ static Status checkNames(const Program &program) {
     if (!argument.isState())
       continue;
     std::vector<std::string> names = argument.aliases;
-    names.push_back(argument.fqn);
+    for (const Part &part : argument.parts)
+      names.push_back(part.name);
     for (const std::string &each : names)
       if (!fileNames.insert(each).second)
         return broken(format("two tensors answer to '%s'", each.c_str()));

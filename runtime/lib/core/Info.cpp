@@ -56,6 +56,12 @@ static std::string argumentTable(const Program &program) {
                static_cast<long long>(argument.offset), value.c_str());
     row.erase(row.find_last_not_of(' ') + 1);
     text += row + "\n";
+    if (argument.isWhole)
+      continue;
+    for (const Part &part : argument.parts)
+      text +=
+          format("        holds %s %s at %s\n", part.name.c_str(),
+                 toString(part.shape).c_str(), toString(part.offset).c_str());
   }
   return text;
 }

@@ -8,12 +8,13 @@
 
 namespace honert {
 
-/// Fills `data`, the elements of `argument`, as its init says. Element i
-/// depends on (seed, name, i) only: neither on the thread count, nor on other
-/// arguments, nor on the element type beyond rounding (values are made in
-/// fp32), so the fp64 interpreter starts where the compiled program does.
-void initialize(const Argument &argument, uint64_t seed, void *data,
-                const ThreadPool &pool);
+/// Fills `part` of `argument`, whose storage begins at `data`, as its init
+/// says. Element i of the part depends on (seed, name of the part, i) only:
+/// neither on the thread count, nor on other arguments, nor on padding around
+/// the part, nor on the element type beyond rounding (values are made in fp32),
+/// so the fp64 interpreter starts where the compiled program does.
+void initialize(const Argument &argument, const Part &part, uint64_t seed,
+                void *data, const ThreadPool &pool);
 
 } // namespace honert
 

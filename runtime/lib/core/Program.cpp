@@ -137,7 +137,21 @@ void honert_argument(honert_program *program, int64_t kind, const char *fqn,
   argument.dims = shapeOf(program, rank, dims);
   argument.offset = offset;
   argument.bytes = byteCount(argument.dtype, argument.dims).value_or(-1);
+  argument.parts = {{fqn, Shape(argument.dims.size(), 0), argument.dims}};
   program->arguments.push_back(std::move(argument));
+}
+
+void honert_argument_part(honert_program *program, const char *fqn,
+                          int64_t rank, const int64_t *offset,
+                          const int64_t *shape) {
+  Argument *argument = latestArgument(program, "honert_argument_part");
+  if (!argument)
+    return;
+  if (argument->isWhole)
+    argument->parts.clear();
+  argument->isWhole = false;
+  argument->parts.push_back(
+      {fqn, shapeOf(program, rank, offset), shapeOf(program, rank, shape)});
 }
 
 void honert_argument_init(honert_program *program, int64_t init, double a,
@@ -190,17 +204,18 @@ void honert_launch(honert_program *program, const char *name,
 }
 
 void honert_matmul(honert_program *program, const char *name,
-                   const char *location, int64_t dtype, int64_t batch,
-                   int64_t m, int64_t n, int64_t k, const int64_t *strides,
-                   int64_t a, int64_t b, int64_t c, int64_t bias,
-                   int64_t addend) {
-  if (dtype != static_cast<int64_t>(DType::f32))
-    blame(program, format("matmul %s: element type %lld; f32 (0) is supported",
-                          name, static_cast<long long>(dtype)));
+                   const char *location, int64_t operand, int64_t result,
+                   int64_t batch, int64_t m, int64_t n, int64_t k,
+                   const int64_t *strides, int64_t a, int64_t b, int64_t c,
+                   int64_t bias, int64_t addend) {
   Function *function = latestFunction(program, "honert_matmul");
   if (!function)
     return;
   MatmulLaunch matmul{batch, m, n, k, {}, a, b, c, bias, addend};
+  matmul.operand =
+      enumerator(program, "element type of a matmul", operand, DType::i1);
+  matmul.result =
+      enumerator(program, "element type of a matmul", result, DType::i1);
   std::copy(strides, strides + 12, matmul.strides.begin());
   function->launches.push_back({name, location ? location : "", matmul});
 }

@@ -28,6 +28,12 @@ enum class Role : int64_t { none, tokens, targets };
 /// "param", "buffer", ...
 const char *name(Kind kind);
 
+/// A tensor of files inside an argument: the box of `shape` at `offset`.
+struct Part {
+  std::string name;
+  Shape offset, shape;
+};
+
 /// A tensor at a fixed place in the arena.
 struct Argument {
   Kind kind;
@@ -40,7 +46,10 @@ struct Argument {
   double a = 0, b = 0;
   const char *data = nullptr; ///< initial value in the executable, or null
   int64_t dataBytes = 0;
-  std::vector<std::string> aliases;
+  std::vector<std::string> aliases; ///< of the only part
+  /// Never empty; storage outside all parts is zero.
+  std::vector<Part> parts;
+  bool isWhole = true; ///< the only part is the argument itself
   Role role = Role::none;
   int64_t vocab = 0; ///< ids must be smaller; 0: no bound
 
@@ -68,6 +77,11 @@ struct MatmulLaunch {
   std::array<int64_t, 12> strides;
   /// Byte offsets; -1: absent.
   int64_t a, b, c, bias, addend;
+  /// Of a and b; of c, bias and addend.
+  DType operand = DType::f32, result = DType::f32;
+
+  /// Without terms or elements.
+  bool isEmpty() const { return batch == 0 || m == 0 || n == 0 || k == 0; }
 };
 
 struct ZeroLaunch {

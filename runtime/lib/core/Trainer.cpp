@@ -114,8 +114,10 @@ void Trainer::printHeader() {
   int64_t perBatch = tokens ? *elementCount(tokens->dims) : 0;
   bool knowsFlops = program.number("flops_per_step", 0) > 0 ||
                     program.number("model_flops_per_token", 0) > 0;
-  report.setRates(perBatch * program.microBatches(),
-                  knowsFlops && options.steps > 0 ? probePeakFlops(pool) : 0);
+  bool bfloat = executor.usesBFloatUnits();
+  if (knowsFlops && options.steps > 0)
+    report.setPeak(probePeakFlops(pool, bfloat), bfloat ? "bf16" : "fp32");
+  report.setTokens(perBatch * program.microBatches());
   std::string text = "hone: " + program.text("model", "program");
   if (double count = program.number("parameters", 0); count > 0)
     text += format(", %.4g M parameters", count * 1e-6);
@@ -124,6 +126,8 @@ void Trainer::printHeader() {
                  formatBytes(executor.workspaceBytes()).c_str(), pool.size(),
                  pool.size() == 1 ? "" : "s");
   report.line(text);
+  if (executor.multipliesNarrow())
+    report.line("matrix products: " + executor.libraryVersion());
   if (!options.data.empty())
     report.line(format(
         "data: %s, %lld tokens, %lld batches of %s per epoch, %lld per step",
@@ -303,21 +307,37 @@ Status Trainer::dump(int64_t step) {
       tensors.push_back(
           {name, dtype, dtype, dims, executor.arena().at(offset)});
   };
+  // The gradient at `offset` of the parameter `like`, part by part.
+  auto addGradient = [&](const Argument &like, DType dtype, int64_t offset) {
+    for (const Part &part : like.parts) {
+      size_t before = tensors.size();
+      add("grad." + part.name, dtype, part.shape, offset);
+      if (tensors.size() != before && !like.isWhole) {
+        tensors.back().storage = like.dims;
+        tensors.back().offset = part.offset;
+      }
+    }
+  };
   for (const char *name : {"step", "update"}) {
     const Function *function = program.function(name);
     for (size_t i = 0; function && i < function->results.size(); ++i) {
       const Result &result = function->results[i];
-      if (result.name == "loss" || result.name == "grad_norm" ||
-          result.name.rfind("grad.", 0) == 0)
+      if (result.name.rfind("grad.", 0) == 0) {
+        const Argument *param =
+            program.argument(Kind::param, result.name.substr(5));
+        if (param && param->dims == result.dims)
+          addGradient(*param, result.dtype, result.offset);
+        else
+          add(result.name, result.dtype, result.dims, result.offset);
+      } else if (result.name == "loss" || result.name == "grad_norm") {
         add(result.name, result.dtype, result.dims, result.offset);
+      }
     }
   }
   if (!program.function("step"))
     for (const Argument &argument : program.arguments) {
-      bool hasPrefix = argument.fqn.rfind("grad.", 0) == 0;
       if (argument.kind == Kind::grad)
-        add(hasPrefix ? argument.fqn : "grad." + argument.fqn, argument.dtype,
-            argument.dims, argument.offset);
+        addGradient(argument, argument.dtype, argument.offset);
       else if (argument.kind == Kind::scalar && argument.fqn == "loss")
         add("loss", argument.dtype, argument.dims, argument.offset);
     }
@@ -362,7 +382,8 @@ Status Trainer::finish() {
   if (int signal = stopSignal())
     text = format("stopped by %s after step %lld: ", signalName(signal),
                   static_cast<long long>(doneSteps));
-  text += format("%lld steps in %.1f s", static_cast<long long>(made), seconds);
+  text += format("%lld step%s in %.1f s", static_cast<long long>(made),
+                 made == 1 ? "" : "s", seconds);
   if (lastLoss)
     text += format(" | loss %.4f", *lastLoss);
   if (lastValidation)

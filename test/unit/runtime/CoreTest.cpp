@@ -37,6 +37,7 @@ Argument argumentOf(const char *fqn, DType dtype, Shape dims, InitKind init,
   Argument argument = {};
   argument.fqn = fqn;
   argument.dtype = dtype;
+  argument.parts = {{fqn, Shape(dims.size(), 0), dims}};
   argument.dims = std::move(dims);
   argument.bytes = *byteCount(dtype, argument.dims);
   argument.init = init;
@@ -49,7 +50,8 @@ template <typename T>
 std::vector<T> valuesOf(const Argument &argument, uint64_t seed,
                         int threads = 2) {
   std::vector<T> values(static_cast<size_t>(*elementCount(argument.dims)));
-  initialize(argument, seed, values.data(), ThreadPool(threads));
+  for (const Part &part : argument.parts)
+    initialize(argument, part, seed, values.data(), ThreadPool(threads));
   return values;
 }
 
@@ -365,20 +367,26 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenProgram{"reaches outside the arena",
                       [](honert_program &p) {
                         int64_t strides[12] = {0, 1 << 20, 1, 0, 8, 1, 0, 8, 1};
-                        honert_matmul(&p, "x", "", 0, 1, 8, 8, 8, strides, 0, 0,
-                                      0, -1, -1);
+                        honert_matmul(&p, "x", "", 0, 0, 1, 8, 8, 8, strides, 0,
+                                      0, 0, -1, -1);
                       }},
         BrokenProgram{"writes elements over each other",
                       [](honert_program &p) {
                         int64_t strides[12] = {0, 8, 1, 0, 8, 1, 0, 0, 1};
-                        honert_matmul(&p, "x", "", 0, 1, 8, 8, 8, strides, 0, 0,
-                                      0, -1, -1);
+                        honert_matmul(&p, "x", "", 0, 0, 1, 8, 8, 8, strides, 0,
+                                      0, 0, -1, -1);
                       }},
-        BrokenProgram{"f32 (0) is supported",
+        BrokenProgram{"multiplies f64 to f64",
                       [](honert_program &p) {
                         int64_t strides[12] = {};
-                        honert_matmul(&p, "x", "", 2, 1, 1, 1, 1, strides, 0, 0,
-                                      0, -1, -1);
+                        honert_matmul(&p, "x", "", 1, 1, 1, 1, 1, 1, strides, 0,
+                                      0, 0, -1, -1);
+                      }},
+        BrokenProgram{"multiplies bf16 to f16",
+                      [](honert_program &p) {
+                        int64_t strides[12] = {};
+                        honert_matmul(&p, "x", "", 2, 3, 1, 1, 1, 1, strides, 0,
+                                      0, 0, -1, -1);
                       }},
         BrokenProgram{
             "null callback",

@@ -1,0 +1,41 @@
+//===- HoneAttrs.td - Attributes of the hone dialect -----------*- tablegen -*-===//
+
+#ifndef HONE_IR_HONEATTRS_TD
+#define HONE_IR_HONEATTRS_TD
+
+include "hone/IR/HoneDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Hone_PartAttr : AttrDef<Hone_Dialect, "Part"> {
+  let mnemonic = "part";
+  let summary = "A tensor of the model's files inside the storage of an argument";
+  let description = [{
+    A parameter that was padded, or packed with others, is one argument; what files hold under `name` is the box of
+    `shape` that begins at `offset` in it. Elements of the argument outside all its parts are zero, and stay zero.
+
+    Offset and shape have one entry per dimension, none negative; the name is not empty.
+
+    Example: 50257 rows of a table that is stored with 50304
+
+    ```mlir
+    #hone.part<"wte.weight", offset = [0, 0], shape = [50257, 768]>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::DenseI64ArrayAttr":$offset,
+                        "::mlir::DenseI64ArrayAttr":$shape);
+  let builders = [AttrBuilder<(ins "::llvm::StringRef":$name, "::llvm::ArrayRef<int64_t>":$offset,
+                                   "::llvm::ArrayRef<int64_t>":$shape), [{
+    return $_get($_ctxt, ::mlir::StringAttr::get($_ctxt, name), ::mlir::DenseI64ArrayAttr::get($_ctxt, offset),
+                 ::mlir::DenseI64ArrayAttr::get($_ctxt, shape));
+  }]>];
+  let assemblyFormat = "`<` $name `,` `offset` `=` $offset `,` `shape` `=` $shape `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Number of elements.
+    int64_t getNumElements();
+    /// The same box under the name `prefix` + name.
+    PartAttr withPrefix(const ::llvm::Twine &prefix);
+  }];
+}
+
+#endif // HONE_IR_HONEATTRS_TD
