@@ -27,7 +27,7 @@ Status Executor::bind(const Launch &launch, Bound &bound) {
     for (int64_t offset : kernel->offsets)
       bound.buffers.push_back(memory.at(offset));
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
-    return matmuls.prepare(launch.name, *matmul, memory.at(0), bound.matmul);
+    return matmuls.prepare(launch.name, *matmul, bound.matmul);
   return Status();
 }
 
@@ -44,7 +44,7 @@ Status Executor::start() {
   for (auto &[function, bounds] : functions)
     for (Bound &bound : bounds)
       if (bound.matmul)
-        bound.matmul->bind(workspace.at(0));
+        bound.matmul->bind(memory.at(0), workspace.at(0));
   return Status();
 }
 

@@ -35,6 +35,8 @@ public:
   Arena &arena() { return memory; }
   int64_t workspaceBytes() const { return matmuls.workspaceBytes(); }
   std::string libraryVersion() const { return matmuls.versionText(); }
+  bool multipliesNarrow() const { return matmuls.multipliesNarrow(); }
+  bool usesBFloatUnits() const { return matmuls.usesBFloatUnits(); }
 
   /// While set, run() appends the time of each launch.
   void record(std::vector<LaunchTime> *times) { recording = times; }

@@ -35,7 +35,9 @@ public:
   Status open(bool resume, int64_t doneSteps);
 
   /// What speeds are computed from. Zero: unknown, the figure is left out.
-  void setRates(int64_t tokensPerStep, double peakFlops);
+  void setTokens(int64_t perStep) { tokensPerStep = perStep; }
+  /// FLOP/s of `products` ("fp32").
+  void setPeak(double flops, const char *products);
   /// The line that explains MFU; empty if it is not shown.
   std::string mfuFormula() const;
 
@@ -61,6 +63,7 @@ private:
   const Options &options;
   int64_t tokensPerStep = 0;
   double flopsPerStep, modelFlopsPerToken, peakFlops = 0;
+  const char *peakProducts = "";
   int lossDigits; // significant ones that name a loss exactly
   bool isTerminal;
   bool barShown = false;

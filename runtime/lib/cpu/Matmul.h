@@ -3,17 +3,28 @@
 #ifndef HONERT_CPU_MATMUL_H
 #define HONERT_CPU_MATMUL_H
 
+#include "core/Program.h"
 #include "cpu/Dnnl.h"
-#include "cpu/MatmulPlan.h"
+#include "cpu/Matrices.h"
 #include "cpu/Parallel.h"
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace honert {
 
-class Matmul;
+/// One product of the program, ready to run.
+class Matmul {
+public:
+  virtual ~Matmul() = default;
+  /// Bytes of workspace that a run needs.
+  virtual int64_t neededBytes() const = 0;
+  /// Gives the product its operands' arena and a workspace.
+  virtual void bind(char *arena, char *workspace) = 0;
+  virtual Status run() const = 0;
+};
 
 /// The library's engine and streams, and one primitive per distinct problem.
 /// Primitives keep no state: their scratch memory is part of a workspace that
@@ -25,25 +36,30 @@ public:
   MatmulLibrary(const MatmulLibrary &) = delete;
   MatmulLibrary &operator=(const MatmulLibrary &) = delete;
 
-  /// Makes `launch` ready to run over the arena at `arena`, the primitives
-  /// included. All are prepared before the first is bound.
+  /// Makes `launch` ready to run, the primitives included. All products are
+  /// prepared before the first is bound.
   Status prepare(const std::string &name, const MatmulLaunch &launch,
-                 char *arena, std::unique_ptr<Matmul> &matmul);
+                 std::unique_ptr<Matmul> &matmul);
   /// Bytes the workspace needs for every product prepared so far.
   int64_t workspaceBytes() const { return workspace; }
-  /// "oneDNN 2.6.3", or empty if no product was prepared.
-  std::string versionText() const {
-    return engine ? dnnl.versionText() : std::string();
+  /// "oneDNN 2.6.3, bf16 products on bf16 units", or empty if no product was
+  /// prepared.
+  std::string versionText() const;
+  /// Whether there are products of bf16 or f16, and whether of bf16 on the
+  /// processor's units for them.
+  bool multipliesNarrow() const {
+    return operandTypes.size() > operandTypes.count(DType::f32);
   }
-
-private:
-  friend class Matmul;
+  bool usesBFloatUnits() const;
 
   /// What the library is asked to compute.
   struct Problem {
     int64_t batch, m, n, k;
     MatrixStrides lhs, rhs, out;
-    bool bias, accumulate;
+    DType operand, result; ///< of the output in memory
+    bool bias;
+    DType biasType;
+    bool accumulate;
     bool oneThread;
 
     bool operator<(const Problem &other) const;
@@ -64,72 +80,35 @@ private:
   /// One execution of a primitive.
   struct Call {
     const Primitive *primitive;
-    const float *lhs, *rhs, *bias;
-    float *out;
+    const char *lhs, *rhs, *bias;
+    char *out;
   };
 
+  Status lookUp(const std::string &name, const Problem &problem,
+                const Primitive *&primitive);
+  /// By stream number `thread`: one for each thread.
+  dnnl_status_t execute(const Call &call, int thread, char *scratch) const;
+
+  const ThreadPool &pool;
+
+private:
   Status start();
   Status build(const std::string &name, const Problem &problem,
                Primitive &primitive);
   Status describe(const Problem &problem, Primitive &primitive) const;
-  Status lookUp(const std::string &name, const Problem &problem,
-                const Primitive *&primitive);
-  dnnl_status_t execute(const Call &call, dnnl_stream_t stream,
-                        char *scratch) const;
+  bool hasBFloatUnits() const;
 
-  const ThreadPool &pool;
   DnnlFunctions dnnl;
   dnnl_engine_t engine = nullptr;
   std::vector<dnnl_stream_t> streams; // one per thread
   std::map<Problem, Primitive> primitives;
+  std::set<DType> operandTypes; // of products prepared so far
   int64_t workspace = 0;
 };
 
-/// One product of the program: copies, a prefilled output, and library calls.
-class Matmul {
-public:
-  /// Gives the product its workspace (MatmulLibrary::workspaceBytes).
-  void bind(char *workspace);
-  Status run() const;
-
-private:
-  friend class MatmulLibrary;
-  using Problem = MatmulLibrary::Problem;
-  Matmul(MatmulLibrary &library, std::string name)
-      : library(library), name(std::move(name)) {}
-
-  /// A part of the product and where its operands begin, in elements.
-  struct Part {
-    const MatmulLibrary::Primitive *primitive;
-    int64_t lhs, rhs, bias, out;
-  };
-
-  enum class Mode {
-    together,   ///< calls one after the other, each on all threads
-    sideBySide, ///< calls at the same time, each on one thread
-    alone       ///< one call on the calling thread: too small to share
-  };
-
-  Status choosePlan();
-  Status cutSum();
-  Status cutOutput();
-  Status addPart(const Problem &problem, const Part &place);
-  Problem wholeProblem() const;
-  int64_t neededBytes() const;
-  void prefill(float *out, const MatrixStrides &strides) const;
-
-  MatmulLibrary &library;
-  std::string name;
-  MatmulLaunch launch;
-  MatmulPlan plan;
-  Mode mode = Mode::together;
-  std::vector<Part> parts;  // empty: nothing to sum
-  int64_t scratchBytes = 0; // of one call
-  float *lhs, *rhs, *out;
-  const float *bias = nullptr, *addend = nullptr;
-  float *packedLhs = nullptr, *packedRhs = nullptr, *packedOut = nullptr;
-  char *scratch = nullptr;
-};
+/// The error of a library call that failed, or success.
+Status checkDnnl(dnnl_status_t status, const char *what,
+                 const std::string &name);
 
 } // namespace honert
 

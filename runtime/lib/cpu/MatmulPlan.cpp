@@ -48,16 +48,20 @@ static bool needsPacking(const MatrixStrides &strides, int64_t batch,
          !isBatchApart(strides, batch, rows, cols);
 }
 
-int64_t MatmulPlan::packedElements() const {
-  auto rounded = [](int64_t elements) { return (elements + 15) / 16 * 16; };
-  int64_t total = 0;
-  if (packLhs)
-    total += rounded(batch * m * k);
-  if (packRhs)
-    total += rounded(batch * k * n);
-  if (packOut)
-    total += rounded(batch * m * n);
-  return total;
+static int64_t packedBytesOf(bool isPacked, int64_t elements, DType dtype) {
+  return isPacked ? (elements * byteWidth(dtype) + 63) / 64 * 64 : 0;
+}
+
+int64_t MatmulPlan::packedLhsBytes() const {
+  return packedBytesOf(packLhs, batch * m * k, operand);
+}
+
+int64_t MatmulPlan::packedRhsBytes() const {
+  return packedBytesOf(packRhs, batch * k * n, operand);
+}
+
+int64_t MatmulPlan::packedOutBytes() const {
+  return packedBytesOf(packOut, batch * m * n, libraryResult());
 }
 
 int64_t MatmulPlan::sumLength() const {
@@ -107,25 +111,26 @@ MatmulPlan honert::planMatmul(const MatmulLaunch &launch, bool packAll) {
   b = canonical(b, batch, k, n);
   c = canonical(c, batch, m, n);
   addend = canonical(addend, batch, m, n);
-  auto flipped = [](const MatrixStrides &strides) {
-    return MatrixStrides{strides.batch, strides.col, strides.row};
-  };
   // The library writes rows; a transposed output is a transposed product.
   plan.swapped = c.col != 1 && c.row == 1;
   plan.m = plan.swapped ? n : m;
   plan.n = plan.swapped ? m : n;
   plan.k = k;
-  plan.lhs = plan.swapped ? flipped(b) : a;
-  plan.rhs = plan.swapped ? flipped(a) : b;
-  plan.out = plan.swapped ? flipped(c) : c;
+  plan.lhs = plan.swapped ? b.transposed() : a;
+  plan.rhs = plan.swapped ? a.transposed() : b;
+  plan.out = plan.swapped ? c.transposed() : c;
 
   plan.packLhs = packAll || needsPacking(plan.lhs, batch, plan.m, k);
   plan.packRhs = packAll || needsPacking(plan.rhs, batch, k, plan.n);
-  plan.packOut = packAll || plan.out.col != 1 ||
-                 needsPacking(plan.out, batch, plan.m, plan.n);
-
   plan.biasInLibrary = hasBias && !plan.swapped && k > 0;
   bool biasFirst = hasBias && !plan.biasInLibrary;
+  plan.operand = launch.operand;
+  plan.result = launch.result;
+  plan.wideOut = launch.result != DType::f32 && k > 0 &&
+                 (biasFirst || plan.sumLength() < k);
+  plan.packOut = packAll || plan.wideOut || plan.out.col != 1 ||
+                 needsPacking(plan.out, batch, plan.m, plan.n);
+
   bool addendInPlace = hasAddend && launch.addend == launch.c && addend == c;
   bool addendHeld = addendInPlace && !plan.packOut;
   plan.prefill = k == 0 || biasFirst || (hasAddend && !addendHeld);

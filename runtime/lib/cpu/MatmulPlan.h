@@ -9,28 +9,9 @@
 #define HONERT_CPU_MATMULPLAN_H
 
 #include "core/Program.h"
-
-#include <tuple>
+#include "cpu/Matrices.h"
 
 namespace honert {
-
-/// Element strides of a batch of matrices.
-struct MatrixStrides {
-  int64_t batch, row, col;
-
-  bool operator==(const MatrixStrides &other) const {
-    return batch == other.batch && row == other.row && col == other.col;
-  }
-  bool operator<(const MatrixStrides &other) const {
-    return std::tie(batch, row, col) <
-           std::tie(other.batch, other.row, other.col);
-  }
-};
-
-/// Row-major matrices without gaps.
-inline MatrixStrides denseStrides(int64_t rows, int64_t cols) {
-  return {rows * cols, cols, 1};
-}
 
 struct MatmulPlan {
   int64_t batch, m, n, k;
@@ -47,6 +28,11 @@ struct MatmulPlan {
   bool accumulate;
   /// What the output holds first: the addend, the bias, both, or zero.
   bool prefill;
+  /// Types of the operands and of the result.
+  DType operand, result;
+  /// The library's output is a copy in f32: what it adds to, or one call after
+  /// another, would be rounded to the result's type in between.
+  bool wideOut;
 
   /// Strides the library sees.
   MatrixStrides libraryLhs() const {
@@ -58,6 +44,7 @@ struct MatmulPlan {
   MatrixStrides libraryOut() const {
     return packOut ? denseStrides(m, n) : out;
   }
+  DType libraryResult() const { return wideOut ? DType::f32 : result; }
   /// Terms of a sum that one library call adds up. oneDNN 2.6 shares sums of
   /// 2048 terms or more over threads if the left operand is transposed, and
   /// the bits then depend on how many there are.
@@ -66,8 +53,13 @@ struct MatmulPlan {
   int64_t tileSize() const;
   /// Starting the threads would take about as long as the product.
   bool isSmall() const;
-  /// Elements of workspace for the copies.
-  int64_t packedElements() const;
+  /// Bytes of workspace for each copy, whole cache lines; 0: none.
+  int64_t packedLhsBytes() const;
+  int64_t packedRhsBytes() const;
+  int64_t packedOutBytes() const;
+  int64_t packedBytes() const {
+    return packedLhsBytes() + packedRhsBytes() + packedOutBytes();
+  }
 };
 
 /// `packAll` copies every operand: the form any library handles well.

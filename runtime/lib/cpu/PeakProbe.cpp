@@ -35,6 +35,21 @@ __attribute__((target("avx512f"))) static void fma512(int64_t rounds,
     *sink += _mm512_cvtss_f32(sums[i]);
 }
 
+__attribute__((target("avx512f,avx512bf16"))) static void
+bfloat512(int64_t rounds, float *sink) {
+  __m512 sums[chains];
+  auto half = (__m512bh)_mm512_set1_epi32(0x3f003f00); // 0.5, 0.5
+  UNROLL
+  for (int i = 0; i < chains; ++i)
+    sums[i] = _mm512_set1_ps(static_cast<float>(i));
+  for (int64_t round = 0; round < rounds; ++round)
+    UNROLL
+  for (int i = 0; i < chains; ++i)
+    sums[i] = _mm512_dpbf16_ps(sums[i], half, half);
+  for (int i = 0; i < chains; ++i)
+    *sink += _mm512_cvtss_f32(sums[i]);
+}
+
 __attribute__((target("avx2,fma"))) static void fma256(int64_t rounds,
                                                        float *sink) {
   // Sixteen registers hold fifteen chains at most: twelve leave some room.
@@ -65,11 +80,14 @@ static void mulAdd128(int64_t rounds, float *sink) {
     *sink += _mm_cvtss_f32(sums[i]);
 }
 
-double honert::probePeakFlops(const ThreadPool &pool) {
+double honert::probePeakFlops(const ThreadPool &pool, bool bfloat) {
   using Clock = std::chrono::steady_clock;
   void (*loop)(int64_t, float *) = mulAdd128;
   double flopsPerRound = 2 * 12 * 4;
-  if (__builtin_cpu_supports("avx512f")) {
+  if (bfloat && __builtin_cpu_supports("avx512bf16")) {
+    loop = bfloat512;
+    flopsPerRound = 2 * 16 * 32;
+  } else if (__builtin_cpu_supports("avx512f")) {
     loop = fma512;
     flopsPerRound = 2 * 16 * 16;
   } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {

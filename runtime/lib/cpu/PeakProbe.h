@@ -7,10 +7,11 @@
 
 namespace honert {
 
-/// fp32 FLOP/s of all threads together in loops of fused multiply-adds on
-/// registers (the widest vectors the processor has): each thread's best of
-/// about 20 ms. The peak that MFU is a fraction of.
-double probePeakFlops(const ThreadPool &pool);
+/// FLOP/s of all threads together in loops of multiply-adds on registers (the
+/// widest vectors the processor has): each thread's best of about 20 ms. The
+/// peak that MFU is a fraction of: that of fp32, or of bf16 products summed in
+/// fp32, which needs a processor with the instruction.
+double probePeakFlops(const ThreadPool &pool, bool bfloat = false);
 
 } // namespace honert
 
