@@ -1,4 +1,4 @@
-//===- Evaluate.cpp - hone-run --eval and --compare -----------------------===//
+//===- Evaluate.cpp - hone-run --eval ------------------------------------===//
 
 #include "HoneRun.h"
 
@@ -7,7 +7,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -114,100 +113,4 @@ int run::evaluate(MLIRContext &context, StringRef path,
     llvm::outs().flush();
   }
   return run::ok;
-}
-
-//===----------------------------------------------------------------------===//
-// Compare
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The element at which two results differ most, measured against the bound.
-struct Difference {
-  double excess = 0; ///< error over bound; above 1 it fails
-  double error = 0;  ///< absolute
-  int64_t result = 0, index = 0;
-  double first = 0, second = 0;
-};
-} // namespace
-
-/// |first - second| over what is allowed. NaN agrees with NaN, and an infinity
-/// with itself.
-static double excessOf(double first, double second,
-                       const run::CompareOptions &options) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (std::isnan(first) && std::isnan(second))
-    return 0;
-  if (options.bitwise)
-    return llvm::bit_cast<uint64_t>(first) == llvm::bit_cast<uint64_t>(second)
-               ? 0
-               : infinity;
-  if (first == second)
-    return 0;
-  double error = std::abs(first - second);
-  double bound = options.atol + options.rtol * std::abs(second);
-  // A NaN or an infinity on one side only is beyond any bound.
-  return std::isfinite(error) && bound > 0 ? error / bound : infinity;
-}
-
-static Difference worstOf(ArrayRef<Tensor> first, ArrayRef<Tensor> second,
-                          const run::CompareOptions &options) {
-  Difference worst;
-  for (size_t result = 0; result != first.size(); ++result)
-    for (int64_t index = 0; index != first[result].size(); ++index) {
-      double a = first[result].number(index), b = second[result].number(index);
-      double excess = excessOf(a, b, options);
-      if (excess > worst.excess)
-        worst = {excess, std::abs(a - b), int64_t(result), index, a, b};
-    }
-  return worst;
-}
-
-int run::compare(MLIRContext &context, StringRef firstPath,
-                 StringRef secondPath, const CompareOptions &options) {
-  OwningOpRef<ModuleOp> first = load(context, firstPath);
-  OwningOpRef<ModuleOp> second = first ? load(context, secondPath) : nullptr;
-  if (!second)
-    return run::failed;
-  SmallVector<func::FuncOp> functions = entries(*first, options.entry);
-  if (functions.empty())
-    return run::failed;
-  int code = run::ok;
-  for (func::FuncOp func : functions) {
-    auto other = second->lookupSymbol<func::FuncOp>(func.getSymName());
-    if (!other) {
-      second->emitError() << "has no function @" << func.getSymName()
-                          << " to compare with";
-      return run::failed;
-    }
-    if (func.getFunctionType() != other.getFunctionType()) {
-      other.emitError() << "@" << func.getSymName() << " has type "
-                        << other.getFunctionType() << ", expected "
-                        << func.getFunctionType();
-      return run::failed;
-    }
-    FailureOr<Tensors> arguments =
-        randomArguments(func, options.seed, options.mode);
-    if (mlir::failed(arguments))
-      return run::failed;
-    FailureOr<Tensors> before =
-        interpret(func, *arguments, {options.mode, nullptr});
-    FailureOr<Tensors> after =
-        interpret(other, std::move(*arguments), {options.mode, nullptr});
-    if (mlir::failed(before) || mlir::failed(after))
-      return run::failed;
-    Difference worst = worstOf(*before, *after, options);
-    bool agree = worst.excess <= 1;
-    llvm::outs() << "@" << func.getSymName() << ": "
-                 << (agree ? "equal" : "different");
-    if (worst.excess > 0)
-      llvm::outs() << llvm::format(
-          ", max error %.3g at result %lld element %lld: %.9g and %.9g",
-          worst.error, (long long)worst.result, (long long)worst.index,
-          worst.first, worst.second);
-    llvm::outs() << "\n";
-    if (!agree)
-      code = run::failed;
-  }
-  llvm::outs().flush();
-  return code;
 }

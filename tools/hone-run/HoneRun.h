@@ -33,6 +33,10 @@ struct CompareOptions {
   int64_t seed = 0;
   double rtol = 1e-5, atol = 1e-6;
   bool bitwise = false;
+  /// Above 0: what is compared is the root mean square distance of each result
+  /// from the exact one, which may be this many times the first file's, plus
+  /// `floor` times the exact result's own root mean square.
+  double rmse = 0, floor = 1e-7;
 };
 /// Evaluates functions of two files on the same arguments; fails where results
 /// differ by more than `atol + rtol * |second|`.

@@ -28,6 +28,9 @@ static constexpr llvm::StringLiteral usage =
   hone-run --compare A.mlir B.mlir    the same functions of two files on the same
       --entry NAME --f64 --args SEED  arguments; exit 1 if a result differs by more
       --rtol X --atol X --bitwise     than atol + rtol * |b| (1e-5, 1e-6), or in a bit
+      --rmse FACTOR --floor X         instead: if its RMSE against the same in double exceeds
+                                      FACTOR times A's, or what arguments moved by an ulp make
+                                      of it, plus X (1e-7) times its root mean square
 
   hone-run --gradcheck FILE.mlir  hone-autodiff against finite differences in double
       --entry NAME --seed S       for every argument with hone.requires_grad, or every
@@ -113,6 +116,10 @@ static bool readOption(Words &words, StringRef word, CommandLine &line) {
     line.compare.atol = words.numberOf(word);
   } else if (word == "--bitwise" && compares) {
     line.compare.bitwise = true;
+  } else if (word == "--rmse" && compares) {
+    line.compare.rmse = words.numberOf(word);
+  } else if (word == "--floor" && compares) {
+    line.compare.floor = words.numberOf(word);
   } else if (word == "--seed" && checks) {
     line.gradcheck.seed = words.integerOf(word, 0);
   } else if (word == "--tolerance" && checks) {

@@ -1,0 +1,227 @@
+//===- Compare.cpp - hone-run --compare -----------------------------------===//
+//
+// Runs functions of two files on the same arguments. Results agree when they
+// are near each other, or, with --rmse, when those of the second file are about
+// as near to the exact ones as those of the first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HoneRun.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::interp;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The element at which two results differ most, measured against the bound.
+struct Difference {
+  double excess = 0; ///< error over bound; above 1 it fails
+  double error = 0;  ///< absolute
+  int64_t result = 0, index = 0;
+  double first = 0, second = 0;
+};
+} // namespace
+
+/// |first - second| over what is allowed. NaN agrees with NaN, and an infinity
+/// with itself.
+static double excessOf(double first, double second,
+                       const run::CompareOptions &options) {
+  if (std::isnan(first) && std::isnan(second))
+    return 0;
+  if (options.bitwise)
+    return llvm::bit_cast<uint64_t>(first) == llvm::bit_cast<uint64_t>(second)
+               ? 0
+               : infinity;
+  if (first == second)
+    return 0;
+  double error = std::abs(first - second);
+  double bound = options.atol + options.rtol * std::abs(second);
+  // A NaN or an infinity on one side only is beyond any bound.
+  return std::isfinite(error) && bound > 0 ? error / bound : infinity;
+}
+
+static Difference worstOf(ArrayRef<Tensor> first, ArrayRef<Tensor> second,
+                          const run::CompareOptions &options) {
+  Difference worst;
+  for (size_t result = 0; result != first.size(); ++result)
+    for (int64_t index = 0; index != first[result].size(); ++index) {
+      double a = first[result].number(index), b = second[result].number(index);
+      double excess = excessOf(a, b, options);
+      if (excess > worst.excess)
+        worst = {excess, std::abs(a - b), int64_t(result), index, a, b};
+    }
+  return worst;
+}
+
+static bool agreeByElement(StringRef name, ArrayRef<Tensor> before,
+                           ArrayRef<Tensor> after,
+                           const run::CompareOptions &options) {
+  Difference worst = worstOf(before, after, options);
+  bool agree = worst.excess <= 1;
+  llvm::outs() << "@" << name << ": " << (agree ? "equal" : "different");
+  if (worst.excess > 0)
+    llvm::outs() << llvm::format(
+        ", max error %.3g at result %lld element %lld: %.9g and %.9g",
+        worst.error, (long long)worst.result, (long long)worst.index,
+        worst.first, worst.second);
+  llvm::outs() << "\n";
+  return agree;
+}
+
+//===----------------------------------------------------------------------===//
+// By distance from the exact results
+//===----------------------------------------------------------------------===//
+
+/// Root of the mean square of `values - exact`; infinite where one is finite
+/// and the other not, or they are different infinities.
+static double rmse(const Tensor &values, const Tensor &exact) {
+  double sum = 0;
+  for (int64_t index = 0; index != exact.size(); ++index) {
+    double a = values.number(index), b = exact.number(index);
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    sum += std::isfinite(a - b) ? (a - b) * (a - b) : infinity;
+  }
+  return exact.size() ? std::sqrt(sum / exact.size()) : 0;
+}
+
+/// Root of the mean square of the finite elements.
+static double rms(const Tensor &values) {
+  double sum = 0;
+  for (int64_t index = 0; index != values.size(); ++index)
+    if (double value = values.number(index); std::isfinite(value))
+      sum += value * value;
+  return values.size() ? std::sqrt(sum / values.size()) : 0;
+}
+
+/// `arguments` with each float moved up or down by half an ulp of fp32.
+static Tensors movedByAnUlp(ArrayRef<Tensor> arguments, int64_t seed) {
+  std::minstd_rand draw(seed + 1);
+  Tensors moved(arguments);
+  for (Tensor &argument : moved) {
+    if (!argument.isFloat())
+      continue;
+    std::vector<double> values(argument.floats());
+    for (double &value : values)
+      value *= draw() & 1024 ? 1 + 0x1p-24 : 1 - 0x1p-24;
+    argument = Tensor::floats(argument.element(), argument.shape(),
+                              std::move(values), Mode::F64);
+  }
+  return moved;
+}
+
+/// A badly conditioned value shows when the arguments move by an ulp: what that
+/// changes is unavoidable too. Two draws, as one may hit it by chance.
+static bool agreeByDistance(func::FuncOp before, func::FuncOp after,
+                            ArrayRef<Tensor> arguments,
+                            const run::CompareOptions &options, bool &ran) {
+  std::vector<Tensors> runs; // exact, before, before on moved ones, after
+  auto evaluate = [&](func::FuncOp func, Tensors on, Mode mode) {
+    FailureOr<Tensors> results = interpret(func, std::move(on), {mode, {}});
+    if (mlir::failed(results))
+      return false;
+    runs.push_back(std::move(*results));
+    return true;
+  };
+  Tensors plain(arguments);
+  ran = evaluate(before, plain, Mode::F64) &&
+        evaluate(before, plain, Mode::Typed) &&
+        evaluate(before, movedByAnUlp(plain, 2 * options.seed), Mode::Typed) &&
+        evaluate(before, movedByAnUlp(plain, 2 * options.seed + 1),
+                 Mode::Typed) &&
+        evaluate(after, plain, Mode::Typed);
+  if (!ran)
+    return false;
+  double worst = 0, worstError = 0, worstBound = 0;
+  size_t place = 0;
+  for (size_t result = 0; result != runs[0].size(); ++result) {
+    const Tensor &exact = runs[0][result];
+    double unavoidable = 0;
+    for (int run = 1; run != 4; ++run)
+      unavoidable = std::max(unavoidable, rmse(runs[run][result], exact));
+    double bound = options.rmse * unavoidable + options.floor * rms(exact);
+    double error = rmse(runs[4][result], exact);
+    double excess = error == 0 ? 0 : bound > 0 ? error / bound : infinity;
+    // Where the first file's own result is no number, nothing is measured.
+    if (std::isinf(unavoidable))
+      excess = 0;
+    if (excess > worst) {
+      worst = excess, worstError = error, worstBound = bound;
+      place = result;
+    }
+  }
+  bool agree = worst <= 1;
+  llvm::outs() << "@" << before.getSymName() << ": "
+               << (agree ? "equal" : "different");
+  if (worst > 0)
+    llvm::outs() << llvm::format(", RMSE %.3g at result %lld, allowed %.3g",
+                                 worstError, (long long)place, worstBound);
+  llvm::outs() << "\n";
+  return agree;
+}
+
+//===----------------------------------------------------------------------===//
+// All functions
+//===----------------------------------------------------------------------===//
+
+int run::compare(MLIRContext &context, StringRef firstPath,
+                 StringRef secondPath, const CompareOptions &options) {
+  OwningOpRef<ModuleOp> first = load(context, firstPath);
+  OwningOpRef<ModuleOp> second = first ? load(context, secondPath) : nullptr;
+  if (!second)
+    return run::failed;
+  SmallVector<func::FuncOp> functions = entries(*first, options.entry);
+  if (functions.empty())
+    return run::failed;
+  int code = run::ok;
+  for (func::FuncOp func : functions) {
+    auto other = second->lookupSymbol<func::FuncOp>(func.getSymName());
+    if (!other) {
+      second->emitError() << "has no function @" << func.getSymName()
+                          << " to compare with";
+      return run::failed;
+    }
+    if (func.getFunctionType() != other.getFunctionType()) {
+      other.emitError() << "@" << func.getSymName() << " has type "
+                        << other.getFunctionType() << ", expected "
+                        << func.getFunctionType();
+      return run::failed;
+    }
+    FailureOr<Tensors> arguments =
+        randomArguments(func, options.seed, options.mode);
+    if (mlir::failed(arguments))
+      return run::failed;
+    bool agree, ran = true;
+    if (options.rmse > 0) {
+      agree = agreeByDistance(func, other, *arguments, options, ran);
+    } else {
+      FailureOr<Tensors> before =
+          interpret(func, *arguments, {options.mode, nullptr});
+      FailureOr<Tensors> after =
+          interpret(other, std::move(*arguments), {options.mode, nullptr});
+      ran = succeeded(before) && succeeded(after);
+      agree =
+          ran && agreeByElement(func.getSymName(), *before, *after, options);
+    }
+    if (!ran)
+      return run::failed;
+    if (!agree)
+      code = run::failed;
+  }
+  llvm::outs().flush();
+  return code;
+}
