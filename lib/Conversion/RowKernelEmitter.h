@@ -7,7 +7,8 @@
 // Sums use four accumulators per lane, one tree and one reassociated lane sum,
 // whatever the target (docs/design.md, Kernels).
 //
-// RowValues.cpp makes values at a point, RowKernels.cpp the sweeps around.
+// RowValues.cpp makes values at a point, RowSweeps.cpp the sweeps of a row,
+// RowKernels.cpp the loops around.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,15 +102,28 @@ private:
                        body,
                    mlir::Value row,
                    mlir::SmallVectorImpl<mlir::Value> &results);
+  void accumulate(ReduceOp op, Point &at, mlir::Value &accumulator);
+  mlir::Value foldSlots(ReduceOp op, mlir::ArrayRef<mlir::Value> slots);
   void emitReductions(mlir::ArrayRef<ReduceOp> reductions, mlir::Value row);
+  void addToColumnSums(Point &at, mlir::Value chunk);
+  void emitLastSweep(mlir::ArrayRef<std::pair<mlir::Value, mlir::Value>> full,
+                     mlir::ArrayRef<size_t> wideTotals, mlir::Value row,
+                     mlir::Value chunk,
+                     mlir::SmallVectorImpl<mlir::Value> &totals);
   void emitOutputs(mlir::Value row, mlir::Value chunk,
                    mlir::SmallVectorImpl<mlir::Value> &totals);
   void emitRow(mlir::Value row, mlir::Value chunk,
                mlir::SmallVectorImpl<mlir::Value> &totals);
+  mlir::Value identity(ReduceOp op);
+
+  // Kernels.
+  void emitWhere(mlir::Value at, int64_t value,
+                 mlir::function_ref<void()> emit);
+  void sumColumns(mlir::Value col, mlir::Value mask);
+  void sumTotals();
   Kernel emitFlat();
   Kernel emitRows();
   Kernel emitChunks();
-  mlir::Value identity(ReduceOp op);
 
   struct Sum {
     ReduceOp op;
