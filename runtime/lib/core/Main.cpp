@@ -3,7 +3,9 @@
 #include "core/Info.h"
 #include "core/Trainer.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -44,10 +46,20 @@ static Status runMain(const Program &program, int argc, char **argv) {
   return Trainer(program, options, pool).run();
 }
 
+/// What was printed has reached its file: a full disk is an error of the run,
+/// told at its end so that it costs no training.
+static Status checkOutput() {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    return Status();
+  return Status::error(std::string("standard output: cannot be written: ") +
+                       std::strerror(errno));
+}
+
 extern "C" int honert_main(honert_program *program, int argc, char **argv) {
   // Nothing throws on purpose; the standard library does when memory ends.
   try {
-    return report(runMain(*program, argc, argv));
+    Status status = runMain(*program, argc, argv);
+    return report(status.ok() ? checkOutput() : status);
   } catch (const std::bad_alloc &) {
     return report(Status::error("out of memory"));
   } catch (const std::exception &exception) {
