@@ -58,12 +58,19 @@ int64_t RowSpace::period(Value value) const {
   return elements(value) / std::max<int64_t>(1, numCols);
 }
 
+static bool isSum(Role role) {
+  return role == Role::ColumnSum || role == Role::TotalSum;
+}
+
 bool RowSpace::assign(Value value, Role role, bool &changed) {
   if (Operation *op = value.getDefiningOp(); op && isSplat(op))
     return true;
   auto [entry, isNew] = roles.try_emplace(value, role);
-  if (!isNew)
-    return entry->second == role;
+  if (!isNew) {
+    bool agrees = entry->second == role;
+    readsSum |= !agrees && (isSum(entry->second) || isSum(role));
+    return agrees;
+  }
   changed = true;
   return fits(value, role, numRows, numCols);
 }
@@ -75,8 +82,8 @@ bool RowSpace::unify(ValueRange values, bool &changed) {
     if (known == roles.end())
       continue;
     Role role = known->second;
-    if (role == Role::ColumnSum || role == Role::TotalSum ||
-        role == Role::Cyclic || role == Role::Key)
+    readsSum |= isSum(role);
+    if (isSum(role) || role == Role::Cyclic || role == Role::Key)
       return false; // no op computes with these
     return llvm::all_of(
         values, [&](Value other) { return assign(other, role, changed); });
@@ -113,7 +120,7 @@ bool RowSpace::visitReduce(ReduceOp op, bool &changed) {
   }
   int64_t rank = shapeOf(op.getOperand()).size();
   ArrayRef<int64_t> dims = op.getDims();
-  bool isSum = op.getKind() == ReduceKind::sum;
+  bool adds = op.getKind() == ReduceKind::sum;
   reduces = true;
   if (known->second == Role::Full) {
     if (op.isRowReduction())
@@ -121,16 +128,15 @@ bool RowSpace::visitReduce(ReduceOp op, bool &changed) {
     bool isFloat = getElementTypeOrSelf(op.getType()).isF32();
     partialSums = true;
     if (int64_t(dims.size()) == rank)
-      return isSum && isFloat &&
-             assign(op.getResult(), Role::TotalSum, changed);
+      return adds && isFloat && assign(op.getResult(), Role::TotalSum, changed);
     if (llvm::equal(dims, llvm::seq<int64_t>(0, rank - 1)))
-      return isSum && isFloat &&
+      return adds && isFloat &&
              assign(op.getResult(), Role::ColumnSum, changed);
     return false;
   }
   if (known->second == Role::Row && int64_t(dims.size()) == rank) {
     partialSums = true;
-    return isSum && getElementTypeOrSelf(op.getType()).isF32() &&
+    return adds && getElementTypeOrSelf(op.getType()).isF32() &&
            assign(op.getResult(), Role::TotalSum, changed);
   }
   return false;
@@ -159,67 +165,73 @@ bool RowSpace::visit(Operation *op, bool &changed) {
   return false;
 }
 
-std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops, int64_t rows,
-                                     int64_t cols) {
-  RowSpace space(rows, cols);
-  auto propagate = [&]() {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (Operation *op : ops)
-        if (!space.visit(op, changed))
-          return false;
-      for (Operation *op : llvm::reverse(ops))
-        if (!space.visit(op, changed))
-          return false;
-    }
-    return true;
-  };
+/// Roles that follow from those known, forwards and backwards.
+bool RowSpace::propagate(ArrayRef<Operation *> ops) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (Operation *op : ops)
+      if (!visit(op, changed))
+        return false;
+    for (Operation *op : llvm::reverse(ops))
+      if (!visit(op, changed))
+        return false;
+  }
+  return true;
+}
+
+bool RowSpace::infer(ArrayRef<Operation *> ops) {
   // Facts that do not depend on roles: what is reduced along its last
   // dimension, and what has rank 0.
   bool changed = false;
   for (Operation *op : ops) {
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       ArrayRef<int64_t> shape = shapeOf(reduce.getOperand());
-      bool full =
-          elements(reduce.getOperand()) == rows * cols && shape.back() == cols;
-      if (full && (reduce.isRowReduction() || cols != 1) &&
-          !space.assign(reduce.getOperand(), Role::Full, changed))
-        return std::nullopt;
+      bool full = elements(reduce.getOperand()) == numRows * numCols &&
+                  shape.back() == numCols;
+      if (full && (reduce.isRowReduction() || numCols != 1) &&
+          !assign(reduce.getOperand(), Role::Full, changed))
+        return false;
     }
   }
-  if (!propagate())
-    return std::nullopt;
+  if (!propagate(ops))
+    return false;
   // What is left open follows its shape, widest reading first.
   for (Operation *op : ops) {
     for (Value value : op->getResults()) {
-      if (space.roles.contains(value) || isSplat(op))
+      if (roles.contains(value) || isSplat(op))
         continue;
       std::optional<Role> role;
       if (isa<IotaOp, BroadcastOp>(op) || op->getNumOperands() > 0)
         for (Role candidate : {Role::Full, Role::Row, Role::Scalar})
-          if (fits(value, candidate, rows, cols)) {
+          if (fits(value, candidate, numRows, numCols)) {
             role = candidate;
             break;
           }
-      if (!role || !space.assign(value, *role, changed) || !propagate())
-        return std::nullopt;
+      if (!role || !assign(value, *role, changed) || !propagate(ops))
+        return false;
     }
   }
   // Every value that is read must have a role by now, splats apart.
   for (Operation *op : ops)
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      if (!space.roles.contains(operand) && !(producer && isSplat(producer)))
-        return std::nullopt;
+      if (!roles.contains(operand) && !(producer && isSplat(producer)))
+        return false;
     }
   // Nobody would make a single element in a space without points.
-  if (rows * cols == 0)
+  if (numRows * numCols == 0)
     for (Operation *op : ops)
       for (Value result : op->getResults())
-        if (!isSplat(op) && space.role(result) == Role::Scalar)
-          return std::nullopt;
-  return space;
+        if (!isSplat(op) && role(result) == Role::Scalar)
+          return false;
+  return true;
+}
+
+std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops, int64_t rows,
+                                     int64_t cols) {
+  RowSpace space(rows, cols);
+  return space.infer(ops) ? std::optional(std::move(space)) : std::nullopt;
 }
 
 /// Rows and columns of the space that an op alone would run in.
@@ -241,21 +253,35 @@ std::optional<RowSpace> RowSpace::of(Operation *op) {
   return of({op}, rows, cols);
 }
 
-std::optional<RowSpace> RowSpace::find(ArrayRef<Operation *> ops) {
+std::optional<RowSpace> RowSpace::find(ArrayRef<Operation *> ops,
+                                       StringRef *why) {
+  if (why)
+    *why = "different row space";
   if (!llvm::all_of(ops, isRowSpaceOp))
     return std::nullopt;
-  SmallVector<std::pair<int64_t, int64_t>> spaces;
+  SmallVector<std::pair<int64_t, int64_t>> sizes;
   for (Operation *op : ops) {
-    std::pair<int64_t, int64_t> space = naturalSpace(op);
-    if (!llvm::is_contained(spaces, space))
-      spaces.push_back(space);
+    std::pair<int64_t, int64_t> size = naturalSpace(op);
+    if (!llvm::is_contained(sizes, size))
+      sizes.push_back(size);
   }
-  llvm::sort(spaces, [](auto a, auto b) {
+  llvm::sort(sizes, [](auto a, auto b) {
     return std::make_pair(a.first * a.second, a.second) >
            std::make_pair(b.first * b.second, b.second);
   });
-  for (auto [rows, cols] : spaces)
-    if (std::optional<RowSpace> space = of(ops, rows, cols))
+  for (auto [rows, cols] : sizes) {
+    RowSpace space(rows, cols);
+    if (space.infer(ops))
       return space;
+    if (why && space.readsSum)
+      *why = "a sum over rows is complete only after its kernel";
+  }
   return std::nullopt;
+}
+
+std::optional<RowSpace> RowSpace::of(Block &body) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : body.without_terminator())
+    ops.push_back(&op);
+  return find(ops);
 }

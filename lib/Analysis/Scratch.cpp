@@ -16,10 +16,7 @@ SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
   Type f32 = Float32Type::get(group.getContext());
   Block &body = group.getBodyBlock();
   if (group.getFamily() == KernelFamily::row) {
-    SmallVector<Operation *> ops;
-    for (Operation &op : body.without_terminator())
-      ops.push_back(&op);
-    std::optional<RowSpace> space = RowSpace::find(ops);
+    std::optional<RowSpace> space = RowSpace::of(body);
     assert(space && "hone-verify-groups accepts only groups with a row space");
     for (Value yielded : body.getTerminator()->getOperands()) {
       int64_t chunks = numChunks(space->rows());

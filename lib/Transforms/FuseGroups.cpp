@@ -35,6 +35,24 @@ static void copyFreeValues(Block &block) {
   }
 }
 
+/// Gives the group reshapes of its own where others read them too.
+static void takeReshapes(FusionGroup &group) {
+  llvm::SmallPtrSet<Operation *, 16> inside(group.ops.begin(), group.ops.end());
+  for (Operation *&op : group.ops) {
+    if (!isa<ReshapeOp>(op) || llvm::all_of(op->getUsers(), [&](auto *user) {
+          return inside.contains(user);
+        }))
+      continue;
+    Operation *own = OpBuilder(op).clone(*op);
+    op->replaceUsesWithIf(own->getResults(), [&](OpOperand &use) {
+      return inside.contains(use.getOwner());
+    });
+    inside.erase(op);
+    inside.insert(own);
+    op = own;
+  }
+}
+
 /// Builds the group op that holds `group`, after its last member.
 static void wrap(const FusionGroup &group) {
   Operation *last = group.ops.back();
@@ -78,12 +96,23 @@ static void wrap(const FusionGroup &group) {
 
 namespace {
 struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
+  using Base::Base;
+
   void runOnOperation() override {
+    FailureOr<TargetDescription> target =
+        getTarget(getOperation()->getParentOfType<ModuleOp>());
+    if (failed(target))
+      return signalPassFailure();
     Block &block = getOperation().getBody().front();
     copyFreeValues(block);
-    SmallVector<FusionGroup> plan = planFusion(block);
-    for (const FusionGroup &group : plan)
+    FusionAnalysis analysis(block, *target);
+    if (report)
+      for (const FusionGroup &group : analysis.groups())
+        emitRemark(group.ops.back()->getLoc()) << analysis.explain(group);
+    for (FusionGroup group : analysis.groups()) {
+      takeReshapes(group);
       wrap(group);
+    }
     if (!sortTopologically(&block)) {
       getOperation().emitError("groups depend on each other in a cycle");
       signalPassFailure();

@@ -39,8 +39,13 @@ public:
   /// a value would have two roles, or an op has no place in a row space.
   static std::optional<RowSpace> of(llvm::ArrayRef<mlir::Operation *> ops,
                                     int64_t rows, int64_t cols);
-  /// The set in the largest space that any of its ops suggests.
-  static std::optional<RowSpace> find(llvm::ArrayRef<mlir::Operation *> ops);
+  /// The set in the largest space that any of its ops suggests. On failure,
+  /// `why` says why none holds it.
+  static std::optional<RowSpace> find(llvm::ArrayRef<mlir::Operation *> ops,
+                                      llvm::StringRef *why = nullptr);
+  /// The body of a group or launch: the one space that fusion, the verifier,
+  /// scratch sizes and emitters agree on.
+  static std::optional<RowSpace> of(mlir::Block &body);
 
   int64_t rows() const { return numRows; }
   int64_t cols() const { return numCols; }
@@ -55,6 +60,8 @@ public:
 
 private:
   RowSpace(int64_t rows, int64_t cols) : numRows(rows), numCols(cols) {}
+  bool infer(llvm::ArrayRef<mlir::Operation *> ops);
+  bool propagate(llvm::ArrayRef<mlir::Operation *> ops);
   bool assign(mlir::Value value, Role role, bool &changed);
   bool visit(mlir::Operation *op, bool &changed);
   bool visitBroadcast(BroadcastOp op, bool &changed);
@@ -63,6 +70,7 @@ private:
 
   int64_t numRows, numCols;
   bool reduces = false, partialSums = false;
+  bool readsSum = false; // an op reads what is complete only after the kernel
   llvm::DenseMap<mlir::Value, Role> roles;
 };
 
