@@ -5,57 +5,96 @@
 using namespace mlir;
 using namespace hone;
 
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
 static bool isAttention(Operation *op) {
   return cast<HoneOpInterface>(op).getKernelFamily() == KernelFamily::attention;
 }
 
-static bool lastDimStrides(ArrayRef<int64_t> strides) {
-  return llvm::all_of(strides, [](int64_t stride) { return stride == 1; });
+static bool hasUnitSteps(SliceOp slice) {
+  return llvm::all_of(slice.getStrides(),
+                      [](int64_t stride) { return stride == 1; });
 }
 
-bool hone::isStridedView(SliceOp slice) {
-  auto type = cast<RankedTensorType>(slice.getType());
-  auto from = cast<RankedTensorType>(slice.getOperand().getType());
-  if (type.getRank() == 0 || !lastDimStrides(slice.getStrides()) ||
-      type.getShape().drop_back() != from.getShape().drop_back())
+static bool isUnit(int64_t size) { return size == 1; }
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+bool hone::isContiguous(SliceOp slice) {
+  ArrayRef<int64_t> shape = shapeOf(slice.getResult()),
+                    whole = shapeOf(slice.getOperand());
+  if (!hasUnitSteps(slice))
     return false;
-  SmallVector<Operation *> readers(slice->getUsers());
-  while (!readers.empty()) {
-    Operation *reader = readers.pop_back_val();
+  // From the back: dimensions taken whole, then one that is cut, then single
+  // indices.
+  size_t dim = shape.size();
+  while (dim > 0 && shape[dim - 1] == whole[dim - 1])
+    --dim;
+  return dim == 0 || llvm::all_of(shape.take_front(dim - 1), isUnit);
+}
+
+/// Whether attention alone reads `value`, possibly behind reshapes that leave
+/// the leading dimensions `leading` as they are.
+static bool isReadByAttention(Value value, ArrayRef<int64_t> leading) {
+  return llvm::all_of(value.getUsers(), [&](Operation *reader) {
     if (auto reshape = dyn_cast<ReshapeOp>(reader)) {
-      // The leading dimensions must survive: only the last one may be split.
-      auto to = cast<RankedTensorType>(reshape.getType());
-      if (to.getRank() < type.getRank() ||
-          to.getShape().take_front(type.getRank() - 1) !=
-              type.getShape().drop_back())
-        return false;
-      llvm::append_range(readers, reshape->getUsers());
-      continue;
+      ArrayRef<int64_t> to = shapeOf(reshape.getResult());
+      return to.size() > leading.size() &&
+             to.take_front(leading.size()) == leading &&
+             isReadByAttention(reshape.getResult(), leading);
     }
-    if (!isa<HoneDialect>(reader->getDialect()) || isa<GroupOp>(reader) ||
-        !isAttention(reader))
-      return false;
-  }
-  return true;
+    return isa<HoneDialect>(reader->getDialect()) && !isa<GroupOp>(reader) &&
+           isAttention(reader);
+  });
+}
+
+bool hone::isViewSlice(SliceOp slice) {
+  if (isContiguous(slice))
+    return true;
+  ArrayRef<int64_t> leading = shapeOf(slice.getResult()).drop_back();
+  return hasUnitSteps(slice) &&
+         leading == shapeOf(slice.getOperand()).drop_back() &&
+         isReadByAttention(slice.getResult(), leading);
+}
+
+//===----------------------------------------------------------------------===//
+// Concatenations
+//===----------------------------------------------------------------------===//
+
+bool hone::isContiguous(ConcatOp concat) {
+  return llvm::all_of(shapeOf(concat.getResult()).take_front(concat.getDim()),
+                      isUnit);
 }
 
 bool hone::isPlacement(ConcatOp concat) {
-  auto type = cast<RankedTensorType>(concat.getType());
-  if (int64_t(concat.getDim()) != type.getRank() - 1)
+  ArrayRef<int64_t> shape = shapeOf(concat.getResult());
+  bool contiguous = isContiguous(concat);
+  bool isLast = int64_t(concat.getDim()) == int64_t(shape.size()) - 1;
+  if (concat.getInputs().size() < 2 || !(contiguous || isLast))
     return false;
   return llvm::all_of(concat.getInputs(), [&](Value input) {
-    if (!input.hasOneUse())
+    if (cast<RankedTensorType>(input.getType()).getNumElements() == 0 ||
+        !input.hasOneUse())
       return false;
-    Operation *producer = input.getDefiningOp();
-    if (auto reshape = dyn_cast_if_present<ReshapeOp>(producer)) {
-      auto from = cast<RankedTensorType>(reshape.getOperand().getType());
-      if (!reshape.getOperand().hasOneUse() ||
-          from.getRank() < type.getRank() ||
-          from.getShape().take_front(type.getRank() - 1) !=
-              type.getShape().drop_back())
+    Value made = input;
+    if (auto reshape = input.getDefiningOp<ReshapeOp>()) {
+      made = reshape.getOperand();
+      // A strided part must keep its leading dimensions.
+      ArrayRef<int64_t> from = shapeOf(made);
+      bool keeps = from.size() >= shape.size() &&
+                   from.take_front(shape.size() - 1) == shape.drop_back();
+      if (!made.hasOneUse() || !(contiguous || keeps))
         return false;
-      producer = reshape.getOperand().getDefiningOp();
     }
-    return producer && !isa<ReshapeOp>(producer) && isAttention(producer);
+    // A view has no kernel that could write it elsewhere.
+    Operation *producer = made.getDefiningOp();
+    if (!producer ||
+        isa<ReshapeOp, SliceOp, ConcatOp, StopGradientOp>(producer))
+      return false;
+    return contiguous || isAttention(producer);
   });
 }

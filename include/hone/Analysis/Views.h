@@ -3,6 +3,11 @@
 // Which slices are read where they lie, and which concatenations are written in
 // place: those are in no group, and the memory plan gives them no storage.
 //
+// A part is *contiguous* when it is a run of its whole's memory: only the first
+// dimension with more than one element is cut. Every kernel and call reads and
+// writes such parts. Parts along the last dimension are strided: attention
+// alone takes those.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_ANALYSIS_VIEWS_H
@@ -12,12 +17,20 @@
 
 namespace hone {
 
-/// A slice that its readers can read in place with strides: every reader is an
-/// attention op, possibly behind reshapes that split the last dimension.
-bool isStridedView(SliceOp slice);
+/// A slice whose elements are one run of its operand's memory.
+bool isContiguous(SliceOp slice);
 
-/// A concatenation along the last dimension whose operands are each written
-/// straight into their part of it: made by an attention op and read only here.
+/// A concatenation each of whose operands is one run of its memory.
+bool isContiguous(ConcatOp concat);
+
+/// A slice that its readers can read in place: it is contiguous, or every
+/// reader is an attention op, possibly behind reshapes that split the last
+/// dimension.
+bool isViewSlice(SliceOp slice);
+
+/// A concatenation whose operands are each written straight into their part of
+/// it: each is made by an op and read only here, and the parts are contiguous,
+/// or lie along the last dimension and are made by attention.
 bool isPlacement(ConcatOp concat);
 
 } // namespace hone
