@@ -41,8 +41,10 @@ KernelBuilder::KernelBuilder(OpBuilder &builder, Location loc, StringRef name,
                              TypeRange buffers)
     : ImplicitLocOpBuilder(loc, builder) {
   SmallVector<Type> types;
-  for (Type type : buffers)
-    types.push_back(kernelBufferType(cast<MemRefType>(type)));
+  for (Type type : buffers) {
+    auto memory = dyn_cast<MemRefType>(type);
+    types.push_back(memory ? kernelBufferType(memory) : type);
+  }
   types.append(2, getIndexType());
   func = create<func::FuncOp>(name, getFunctionType(types, {}));
   setInsertionPointToEnd(func.addEntryBlock());

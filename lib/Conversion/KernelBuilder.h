@@ -26,7 +26,8 @@ public:
       mlir::Value, mlir::ValueRange)>;
 
   /// Starts `func.func @name(inputs..., outputs..., scratch..., lo, hi)` at the
-  /// insertion point of `builder`, and leaves that point behind it.
+  /// insertion point of `builder`, and leaves that point behind it. What is no
+  /// buffer among these types stays as it is.
   KernelBuilder(mlir::OpBuilder &builder, mlir::Location loc,
                 llvm::StringRef name, mlir::TypeRange buffers);
   KernelBuilder(mlir::OpBuilder &builder, llvm::StringRef name,

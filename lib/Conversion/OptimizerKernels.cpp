@@ -2,12 +2,18 @@
 
 #include "hone/Conversion/OptimizerKernels.h"
 
+#include "hone/Analysis/UpdateGroups.h"
+#include "hone/Conversion/Philox.h"
+
 #include "KernelBuilder.h"
 #include "PointOps.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace hone;
@@ -15,6 +21,15 @@ using namespace hone;
 /// Vectors that one step of a loop works on, to keep their latencies apart.
 static constexpr int64_t unroll = 4;
 static constexpr int64_t blockElements = unroll * kernelLanes;
+/// Elements of a work item of an update: enough that the scalars of a tensor,
+/// which each call computes anew, cost nothing beside.
+static constexpr int64_t updateChunk = 16384;
+
+/// The buffer that a kernel sees when tensors of `element` of up to `size`
+/// elements take turns in it.
+static MemRefType anyTensor(Type element, int64_t size) {
+  return MemRefType::get({std::max<int64_t>(size, 1)}, element);
+}
 
 //===----------------------------------------------------------------------===//
 // Global norm
@@ -26,101 +41,254 @@ static Value sumLanes(KernelBuilder &b, Value vector) {
                                        arith::FastMathFlags::reassoc);
 }
 
-Kernel hone::emitSquareSums(OpBuilder &builder, Location loc, StringRef name,
-                            MemRefType input) {
-  int64_t count = input.getNumElements(), chunks = normPartials(input);
-  Type compute = pointops::computeType(input.getElementType());
+/// Emits the sum of squares of the `length` elements of `from` after `start`.
+static Value emitSquareSum(KernelBuilder &b, Value from, Value start,
+                           Value length, Type compute) {
   auto vectorType = VectorType::get({kernelLanes}, compute);
-  auto partialsType = MemRefType::get({chunks}, builder.getF32Type());
-  KernelBuilder b(builder, loc, name, {input, partialsType});
-  Value from = b.flat(b.buffer(0)), partials = b.buffer(1);
-  auto addSquares = [&](Value sum, Value at, Value mask) -> Value {
+  auto addSquares = [&](Value sum, Value offset, Value mask) -> Value {
+    Value at = b.create<arith::AddIOp>(start, offset);
     Value x = b.loadVector(from, at, compute, mask);
     return b.create<math::FmaOp>(x, x, sum);
   };
-  b.loop(b.lo(), b.hi(), 1, [&](Value chunk) {
-    Value start = b.create<arith::MulIOp>(chunk, b.index(normChunk));
-    Value length = b.create<arith::MinSIOp>(
-        b.create<arith::SubIOp>(b.index(count), start), b.index(normChunk));
-    auto whole = [&](int64_t of) -> Value {
-      Value rest = b.create<arith::RemUIOp>(length, b.index(of));
-      return b.create<arith::SubIOp>(length, rest);
-    };
-    Value blocks = whole(blockElements), vectors = whole(kernelLanes);
-    SmallVector<Value> zeros(unroll, b.constant(vectorType, 0.0));
-    SmallVector<Value> sums = b.loop(
-        b.index(0), blocks, blockElements, zeros,
-        [&](Value at, ValueRange carried) {
-          SmallVector<Value> next;
-          Value first = b.create<arith::AddIOp>(start, at);
-          for (auto [part, sum] : llvm::enumerate(carried))
-            next.push_back(addSquares(
-                sum,
-                b.create<arith::AddIOp>(first, b.index(part * kernelLanes)),
-                {}));
-          return next;
-        });
-    Value sum =
-        b.create<arith::AddFOp>(b.create<arith::AddFOp>(sums[0], sums[1]),
-                                b.create<arith::AddFOp>(sums[2], sums[3]));
-    sum = b.loop(blocks, vectors, kernelLanes, sum,
-                 [&](Value at, ValueRange carried) -> SmallVector<Value> {
-                   return {addSquares(carried[0],
-                                      b.create<arith::AddIOp>(start, at), {})};
-                 })[0];
-    Value mask = b.maskOfFirst(Value(b.create<arith::SubIOp>(length, vectors)));
-    sum = addSquares(sum, b.create<arith::AddIOp>(start, vectors), mask);
-    b.create<memref::StoreOp>(b.convertFloat(sumLanes(b, sum), b.getF32Type()),
-                              partials, chunk);
-  });
-  return {b.func, chunks, 4};
+  auto whole = [&](int64_t of) -> Value {
+    Value rest = b.create<arith::RemUIOp>(length, b.index(of));
+    return b.create<arith::SubIOp>(length, rest);
+  };
+  Value blocks = whole(blockElements), vectors = whole(kernelLanes);
+  SmallVector<Value> zeros(unroll, b.constant(vectorType, 0.0));
+  SmallVector<Value> sums = b.loop(
+      b.index(0), blocks, blockElements, zeros,
+      [&](Value at, ValueRange carried) {
+        SmallVector<Value> next;
+        for (auto [part, sum] : llvm::enumerate(carried))
+          next.push_back(addSquares(
+              sum, b.create<arith::AddIOp>(at, b.index(part * kernelLanes)),
+              {}));
+        return next;
+      });
+  Value sum =
+      b.create<arith::AddFOp>(b.create<arith::AddFOp>(sums[0], sums[1]),
+                              b.create<arith::AddFOp>(sums[2], sums[3]));
+  sum = b.loop(blocks, vectors, kernelLanes, sum,
+               [&](Value at, ValueRange carried) -> SmallVector<Value> {
+                 return {addSquares(carried[0], at, {})};
+               })[0];
+  Value mask = b.maskOfFirst(Value(b.create<arith::SubIOp>(length, vectors)));
+  return sumLanes(b, addSquares(sum, vectors, mask));
 }
 
-Kernel hone::emitNormFinish(OpBuilder &builder, Location loc, StringRef name,
-                            int64_t partials, FloatType type) {
+FailureOr<Kernel> hone::emitSquareSums(OpBuilder &builder, StringRef name,
+                                       plan::LaunchOp launch,
+                                       FloatType element) {
+  auto norm = dyn_cast<GlobalNormOp>(launch.getBodyBlock().front());
+  if (!norm || launch.getScratch().size() != 1 ||
+      !llvm::all_of(norm.getInputs(), llvm::IsaPred<BlockArgument>) ||
+      !llvm::all_of(launch->getOperandTypes(), isContiguous))
+    return launch.emitOpError("is no norm of contiguous inputs with a scratch");
+  int32_t scratch = launch.getInputs().size() + launch.getOutputs().size();
+  TensorTable table{normChunk, {}};
+  int64_t partials = 0, largest = 0;
+  for (Value input : norm.getInputs()) { // one may come twice
+    auto type = cast<ShapedType>(input.getType());
+    int32_t number = cast<BlockArgument>(input).getArgNumber();
+    if (type.getElementType() == element) {
+      largest = std::max(largest, type.getNumElements());
+      table.tensors.push_back(
+          {type.getNumElements(), partials, {number, scratch}});
+    }
+    partials += normPartials(type);
+  }
+  KernelBuilder b(builder, launch.getLoc(), name,
+                  {anyTensor(element, largest),
+                   launch.getScratch().front().getType(),
+                   builder.getIndexType()});
+  Value from = b.buffer(0), sums = b.buffer(1), first = b.buffer(2);
+  b.loop(b.lo(), b.hi(), normChunk, [&](Value start) {
+    Value length = b.create<arith::MinSIOp>(
+        b.create<arith::SubIOp>(b.hi(), start), b.index(normChunk));
+    Value sum =
+        emitSquareSum(b, from, start, length, pointops::computeType(element));
+    Value chunk = b.create<arith::DivUIOp>(start, b.index(normChunk));
+    b.create<memref::StoreOp>(
+        b.convertFloat(sum, b.getF32Type()), sums,
+        ValueRange(b.create<arith::AddIOp>(first, chunk)));
+  });
+  return Kernel{b.func, table.items(), 4, table};
+}
+
+FailureOr<Kernel> hone::emitNormFinish(OpBuilder &builder, StringRef name,
+                                       plan::LaunchOp launch) {
+  if (launch.getScratch().size() != 1)
+    return launch.emitOpError("has no scratch for its partial sums");
   Type f64 = builder.getF64Type();
-  KernelBuilder b(builder, loc, name,
-                  {MemRefType::get({partials}, builder.getF32Type()),
-                   MemRefType::get({}, type)});
+  KernelBuilder b(builder, launch.getLoc(), name,
+                  {launch.getScratch().front().getType(),
+                   launch.getOutputs().front().getType(),
+                   builder.getIndexType()});
+  Value sums = b.buffer(0), result = b.buffer(1);
+  int64_t partials = cast<ShapedType>(sums.getType()).getNumElements();
   b.loop(b.lo(), b.hi(), 1, [&](Value) {
     Value sum = b.loop(b.index(0), b.index(partials), 1, b.constant(f64, 0.0),
                        [&](Value at, ValueRange carried) -> SmallVector<Value> {
-                         Value part = b.create<memref::LoadOp>(b.buffer(0), at);
+                         Value part = b.create<memref::LoadOp>(sums, at);
                          return {b.create<arith::AddFOp>(
                              carried[0], b.convertFloat(part, f64))};
                        })[0];
     Value norm = b.create<math::SqrtOp>(sum);
-    b.create<memref::StoreOp>(b.convertFloat(norm, type), b.buffer(1),
-                              ValueRange());
+    b.create<memref::StoreOp>(
+        b.convertFloat(norm, getElementTypeOrSelf(result)), result,
+        ValueRange());
   });
-  return {b.func, 1, 1};
+  // Of all buffers it sees two only.
+  int32_t output = launch.getInputs().size();
+  return Kernel{b.func, 1, 1, {1, {{1, 0, {output + 1, output}}}}};
 }
 
 //===----------------------------------------------------------------------===//
-// Updates
+// Updates: which buffers
+//===----------------------------------------------------------------------===//
+
+/// Operands of an update that have an element per element of the parameter.
+static SmallVector<unsigned> tensorOperands(Operation *op) {
+  if (isa<AdamwOp>(op))
+    return {0, 1, 2, 3};
+  auto sgd = cast<SgdOp>(op);
+  if (!sgd.getBuffer())
+    return {0, 1};
+  return {0, 1, sgd.getBufferMutable().begin()->getOperandNumber()};
+}
+
+static int64_t saltOf(Operation *op) {
+  if (auto adamw = dyn_cast<AdamwOp>(op))
+    return adamw.getSalt();
+  return cast<SgdOp>(op).getSalt();
+}
+
+namespace {
+/// How the updates of a launch use its buffers.
+struct UpdateTable {
+  /// Reads the launch; reports what is no group of equal updates.
+  static FailureOr<UpdateTable> of(plan::LaunchOp launch);
+
+  /// The argument of the kernel for an operand or result of the op; results
+  /// that nobody wants have none.
+  unsigned argumentOf(unsigned operand) const { return operand; }
+  std::optional<unsigned> argumentOf(OpResult result) const {
+    return results[result.getResultNumber()];
+  }
+
+  Operation *op; ///< the first, which stands for all
+  TensorTable tensors;
+  SmallVector<Type> types; ///< of the kernel's arguments
+  SmallVector<std::optional<unsigned>> results;
+  /// Numbers of the results that lie, in every update, where their operand
+  /// does.
+  SmallVector<unsigned> inPlace;
+};
+} // namespace
+
+/// The updates of a launch, or failure if it holds something else.
+static FailureOr<SmallVector<Operation *>> updatesOf(plan::LaunchOp launch) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : launch.getBodyBlock().without_terminator()) {
+    if (!isUpdate(&op) ||
+        !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>) ||
+        (!ops.empty() && updateKey(&op) != updateKey(ops.front())))
+      return failure();
+    ops.push_back(&op);
+  }
+  bool yieldsResults = llvm::all_of(
+      launch.getBodyBlock().getTerminator()->getOperands(),
+      [](Value value) { return value.getDefiningOp() != nullptr; });
+  if (ops.empty() || !yieldsResults ||
+      !llvm::all_of(launch->getOperandTypes(), isContiguous))
+    return failure();
+  return ops;
+}
+
+FailureOr<UpdateTable> UpdateTable::of(plan::LaunchOp launch) {
+  FailureOr<SmallVector<Operation *>> ops = updatesOf(launch);
+  if (failed(ops))
+    return launch.emitOpError(
+        "is no group of equal updates of contiguous inputs");
+  UpdateTable table;
+  table.op = ops->front();
+  table.tensors.chunk = updateChunk;
+  DenseMap<Value, int32_t> outputs;
+  Operation *yield = launch.getBodyBlock().getTerminator();
+  for (OpOperand &yielded : yield->getOpOperands())
+    outputs[yielded.get()] =
+        launch.getInputs().size() + yielded.getOperandNumber();
+
+  int64_t largest = 0;
+  table.results.resize(table.op->getNumResults());
+  for (Operation *op : *ops) {
+    SmallVector<int32_t> buffers;
+    for (Value operand : op->getOperands())
+      buffers.push_back(cast<BlockArgument>(operand).getArgNumber());
+    for (OpResult result : op->getResults())
+      if (auto found = outputs.find(result); found != outputs.end()) {
+        table.results[result.getResultNumber()] = buffers.size();
+        buffers.push_back(found->second);
+      }
+    int64_t size =
+        cast<ShapedType>(op->getOperand(0).getType()).getNumElements();
+    largest = std::max(largest, size);
+    table.tensors.tensors.push_back({size, saltOf(op), buffers});
+  }
+
+  llvm::append_range(table.types, table.op->getOperandTypes());
+  for (OpResult result : table.op->getResults())
+    if (table.argumentOf(result))
+      table.types.push_back(result.getType());
+  SmallVector<unsigned> tensors = tensorOperands(table.op);
+  for (auto [index, type] : llvm::enumerate(table.types)) {
+    bool isScalar = index < table.op->getNumOperands() &&
+                    !llvm::is_contained(tensors, index);
+    auto shaped = cast<ShapedType>(type);
+    type = isScalar
+               ? MemRefType::get(shaped.getShape(), shaped.getElementType())
+               : anyTensor(shaped.getElementType(), largest);
+  }
+  auto address = [&](int32_t buffer) {
+    return plan::arenaOffset(launch->getOperand(buffer));
+  };
+  for (AliasPair pair : cast<HoneOpInterface>(table.op).getReusableOperands())
+    if (std::optional<unsigned> result = table.results[pair.result])
+      if (llvm::all_of(table.tensors.tensors, [&](const auto &tensor) {
+            return address(tensor.buffers[pair.operand]) ==
+                   address(tensor.buffers[*result]);
+          }))
+        table.inPlace.push_back(pair.result);
+  return table;
+}
+
+//===----------------------------------------------------------------------===//
+// Updates: loops and values
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Loops, scalars and vectors of an elementwise update.
+/// Builds the kernel of a table of updates.
 struct UpdateEmitter : KernelBuilder {
   UpdateEmitter(OpBuilder &builder, StringRef name, plan::LaunchOp launch,
-                Value param)
-      : KernelBuilder(builder, name, launch), launch(launch),
-        compute(pointops::computeType(getElementTypeOrSelf(param))),
-        vectorType(VectorType::get({kernelLanes}, compute)),
-        count(cast<ShapedType>(param.getType()).getNumElements()) {}
+                const UpdateTable &table)
+      : KernelBuilder(builder, launch.getLoc(), name, argumentTypes(table)),
+        table(table), op(table.op),
+        compute(pointops::computeType(
+            getElementTypeOrSelf(op->getOperand(0).getType()))),
+        vectorType(VectorType::get({kernelLanes}, compute)) {}
 
-  Value input(Value argument) {
-    return flat(buffer(cast<BlockArgument>(argument).getArgNumber()));
+  static SmallVector<Type> argumentTypes(const UpdateTable &table) {
+    SmallVector<Type> types(table.types);
+    types.push_back(IndexType::get(table.op->getContext())); // the tag
+    return types;
   }
-  /// The buffer of an op's result, if it is an output at all.
-  Value output(Value result) {
-    auto yield = launch.getBodyBlock().getTerminator();
-    for (OpOperand &operand : yield->getOpOperands())
-      if (operand.get() == result)
-        return flat(
-            buffer(launch.getInputs().size() + operand.getOperandNumber()));
-    return {};
+  /// The buffer of an operand of the op.
+  Value memory(OpOperand &operand) {
+    return buffer(table.argumentOf(operand.getOperandNumber()));
+  }
+  Value input(OpOperand &operand, Value at, Value mask) {
+    return loadVector(memory(operand), at, compute, mask);
   }
 
   Value add(Value x, Value y) { return create<arith::AddFOp>(x, y); }
@@ -131,10 +299,9 @@ struct UpdateEmitter : KernelBuilder {
   Value fma(Value x, Value y, Value z) { return create<math::FmaOp>(x, y, z); }
   Value f64(double value) { return constant(getF64Type(), value); }
 
-  /// A scalar operand in f64.
-  Value scalar(Value argument) {
-    Value memory = buffer(cast<BlockArgument>(argument).getArgNumber());
-    Value value = create<memref::LoadOp>(memory, ValueRange());
+  /// A scalar operand in f64; an integer as it is.
+  Value scalar(OpOperand &operand) {
+    Value value = create<memref::LoadOp>(memory(operand), ValueRange());
     return isa<FloatType>(value.getType()) ? convertFloat(value, getF64Type())
                                            : value;
   }
@@ -144,14 +311,23 @@ struct UpdateEmitter : KernelBuilder {
                                        convertFloat(value, compute));
   }
   Value splat(double value) { return constant(vectorType, value); }
-
   Value power(double base, Value exponent);
-  Kernel forBlocks(function_ref<void(Value, Value)> body);
 
-  plan::LaunchOp launch;
+  /// The new values of `results` at the 16 elements from `at` on, before they
+  /// are rounded; a shadow has none.
+  using Body = function_ref<SmallVector<Value>(Value at, Value mask)>;
+  void emit(Body body, Value applyOperand, Value keyOperand);
+
+private:
+  void forBlocks(function_ref<void(Value, ArrayRef<Value>)> body);
+  void store(OpResult result, Value value, Value at, Value mask, Value word);
+  void keepAll();
+  Value roundStochastically(Value value, Value word, int64_t shift);
+
+  const UpdateTable &table;
+  Operation *op;
   Type compute;
   VectorType vectorType;
-  int64_t count;
 };
 } // namespace
 
@@ -169,62 +345,149 @@ Value UpdateEmitter::power(double base, Value exponent) {
               })[0];
 }
 
-/// Calls `body(offset, mask)` for each vector of the blocks lo to hi; the last
-/// block may be partial.
-Kernel UpdateEmitter::forBlocks(function_ref<void(Value, Value)> body) {
-  int64_t whole = count / blockElements, rest = count % blockElements;
-  auto emitVectors = [&](Value first, int64_t elements) {
-    for (int64_t at = 0; at < elements; at += kernelLanes) {
-      int64_t lanes = elements - at;
-      body(create<arith::AddIOp>(first, index(at)),
-           lanes < kernelLanes ? maskOfFirst(lanes) : Value());
-    }
+/// Calls `body(first, masks)` for blocks of four vectors from element lo to hi;
+/// masks are null but for the last, partial block.
+void UpdateEmitter::forBlocks(function_ref<void(Value, ArrayRef<Value>)> body) {
+  Value count = create<arith::SubIOp>(hi(), lo());
+  Value rest = create<arith::RemUIOp>(count, index(blockElements));
+  Value end = create<arith::SubIOp>(hi(), rest);
+  loop(lo(), end, blockElements,
+       [&](Value at) { body(at, SmallVector<Value>(unroll)); });
+  loop(end, hi(), blockElements, [&](Value at) {
+    SmallVector<Value> masks;
+    for (int64_t part = 0; part < unroll; ++part) // a negative number masks all
+      masks.push_back(maskOfFirst(
+          Value(create<arith::SubIOp>(rest, index(part * kernelLanes)))));
+    body(at, masks);
+  });
+}
+
+/// Random bits, of which `shift` says which, are added below those that a bf16
+/// keeps; see hone.adamw.
+Value UpdateEmitter::roundStochastically(Value value, Value word,
+                                         int64_t shift) {
+  auto words = cast<VectorType>(word.getType());
+  Value single = convertFloat(value, getF32Type());
+  Value bits = create<arith::BitcastOp>(words, single);
+  Value random =
+      create<arith::AndIOp>(create<arith::ShRUIOp>(word, integer(words, shift)),
+                            integer(words, 0xFFFF));
+  Value rounded = create<arith::AndIOp>(create<arith::AddIOp>(bits, random),
+                                        integer(words, 0xFFFF0000));
+  Value magnitude = create<math::AbsFOp>(single);
+  Value finite = create<arith::CmpFOp>(
+      arith::CmpFPredicate::OLT, magnitude,
+      constant(magnitude.getType(), std::numeric_limits<float>::infinity()));
+  // What is not finite has no bits below, and a NaN must stay one.
+  return create<arith::SelectOp>(
+      finite, create<arith::BitcastOp>(single.getType(), rounded), single);
+}
+
+/// Words of a result are 16 bits of its element's, by the number of the result
+/// among those of parameter and state.
+static int64_t shiftOf(OpResult result) {
+  constexpr int64_t adamw[] = {16, 8, 0}, sgd[] = {16, 0};
+  unsigned number = result.getResultNumber();
+  return isa<AdamwOp>(result.getOwner()) ? adamw[number] : sgd[number];
+}
+
+void UpdateEmitter::store(OpResult result, Value value, Value at, Value mask,
+                          Value word) {
+  std::optional<unsigned> argument = table.argumentOf(result);
+  if (!argument)
+    return;
+  if (word && getElementTypeOrSelf(result.getType()).isBF16())
+    value = roundStochastically(value, word, shiftOf(result));
+  storeVector(value, buffer(*argument), at, mask);
+}
+
+/// Copies what an update that is not applied leaves as it is, but for results
+/// that lie where their operands are; the shadow is made anew.
+void UpdateEmitter::keepAll() {
+  SmallVector<std::pair<unsigned, unsigned>> copies; // argument, argument
+  auto reusable = cast<HoneOpInterface>(op).getReusableOperands();
+  for (AliasPair pair : reusable)
+    if (std::optional<unsigned> to = table.results[pair.result];
+        to && !llvm::is_contained(table.inPlace, pair.result))
+      copies.emplace_back(pair.operand, *to);
+  for (OpResult result : op->getResults())
+    if (std::optional<unsigned> to = table.argumentOf(result);
+        to && result.getResultNumber() >= reusable.size())
+      copies.emplace_back(0, *to);
+  if (copies.empty())
+    return;
+  forBlocks([&](Value first, ArrayRef<Value> masks) {
+    for (auto [part, mask] : llvm::enumerate(masks))
+      for (auto [from, to] : copies) {
+        Value at = create<arith::AddIOp>(first, index(part * kernelLanes));
+        // Between buffers of one type, the very bits.
+        Type element = getElementTypeOrSelf(buffer(from).getType());
+        storeVector(loadVector(buffer(from), at, element, mask), buffer(to), at,
+                    mask);
+      }
+  });
+}
+
+void UpdateEmitter::emit(Body body, Value applyOperand, Value keyOperand) {
+  auto operandBuffer = [&](Value operand) {
+    return buffer(llvm::find(op->getOperands(), operand) -
+                  op->getOperands().begin());
   };
-  auto emitBlocks = [&](Value from, Value to, int64_t elements) {
-    loop(from, to, 1, [&](Value block) {
-      emitVectors(create<arith::MulIOp>(block, index(blockElements)), elements);
+  Value key, salt;
+  if (keyOperand) {
+    key = emitPhiloxKey(*this, getLoc(), operandBuffer(keyOperand));
+    Value tag = buffer(table.types.size());
+    salt = create<arith::IndexCastOp>(getI64Type(), tag);
+  }
+  auto updateAll = [&] {
+    forBlocks([&](Value first, ArrayRef<Value> masks) {
+      std::array<Value, unroll> words = {};
+      if (key)
+        words = emitPhiloxRun(*this, getLoc(),
+                              create<arith::IndexCastOp>(getI64Type(), first),
+                              salt, key);
+      for (auto [part, mask] : llvm::enumerate(masks)) {
+        Value at = create<arith::AddIOp>(first, index(part * kernelLanes));
+        SmallVector<Value> values = body(at, mask);
+        if (values.size() < op->getNumResults()) { // the shadow
+          Type param = getElementTypeOrSelf(op->getResult(0).getType());
+          values.push_back(convertFloat(values.front(), param));
+        }
+        for (auto [result, value] : llvm::zip(op->getResults(), values))
+          store(result, value, at, mask, words[part]);
+      }
     });
   };
-  Value end = create<arith::MinUIOp>(hi(), index(whole));
-  emitBlocks(lo(), end, blockElements);
-  if (rest != 0)
-    emitBlocks(create<arith::MaxUIOp>(lo(), index(whole)), hi(), rest);
-  return {func, whole + (rest != 0), 256};
+  if (!applyOperand)
+    return updateAll();
+  Value flag = create<memref::LoadOp>(operandBuffer(applyOperand));
+  Value isApplied = create<arith::CmpIOp>(arith::CmpIPredicate::ne, flag,
+                                          integer(flag.getType(), 0));
+  auto inRegion = [&](function_ref<void()> emitBody) {
+    return [this, emitBody](OpBuilder &nested, Location) {
+      OpBuilder::InsertionGuard guard(*this);
+      setInsertionPointToEnd(nested.getInsertionBlock());
+      emitBody();
+      create<scf::YieldOp>();
+    };
+  };
+  create<scf::IfOp>(isApplied, inRegion(updateAll),
+                    inRegion([&] { keepAll(); }));
 }
 
-/// Checks that the launch is `op` alone, on its inputs.
-static LogicalResult verifyAlone(plan::LaunchOp launch, Operation *op) {
-  bool isAlone =
-      op && op->getNextNode() == launch.getBodyBlock().getTerminator() &&
-      llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) &&
-      llvm::all_of(launch.getBodyBlock().getTerminator()->getOperands(),
-                   [&](Value value) { return value.getDefiningOp() == op; }) &&
-      llvm::all_of(launch->getOperandTypes(), isContiguous);
-  return isAlone ? success()
-                 : launch.emitOpError(
-                       "is no optimizer's update of contiguous inputs alone");
-}
+//===----------------------------------------------------------------------===//
+// AdamW and SGD
+//===----------------------------------------------------------------------===//
 
-FailureOr<Kernel> hone::emitAdamw(OpBuilder &builder, StringRef name,
-                                  plan::LaunchOp launch) {
-  auto op = dyn_cast<AdamwOp>(launch.getBodyBlock().front());
-  if (failed(verifyAlone(launch, op)))
-    return failure();
+static void emitAdamw(UpdateEmitter &b, AdamwOp op) {
   double beta1 = op.getBeta1().convertToDouble();
   double beta2 = op.getBeta2().convertToDouble();
 
-  UpdateEmitter b(builder, name, launch, op.getParam());
-  Value param = b.input(op.getParam()), grad = b.input(op.getGrad());
-  Value average = b.input(op.getExpAvg()), square = b.input(op.getExpAvgSq());
-  Value newParam = b.output(op.getNewParam());
-  Value newAverage = b.output(op.getNewExpAvg());
-  Value newSquare = b.output(op.getNewExpAvgSq());
-
   // a = lr lr_scale; corrections 1 - beta^t.
-  Value one = b.f64(1.0), step = b.scalar(op.getStep());
-  Value rate =
-      b.mul(b.scalar(op.getLr()), b.f64(op.getLrScale().convertToDouble()));
-  Value decayRate = b.mul(b.scalar(op.getWeightDecay()),
+  Value one = b.f64(1.0), step = b.scalar(op.getStepMutable());
+  Value rate = b.mul(b.scalar(op.getLrMutable()),
+                     b.f64(op.getLrScale().convertToDouble()));
+  Value decayRate = b.mul(b.scalar(op.getWeightDecayMutable()),
                           b.f64(op.getDecayScale().convertToDouble()));
   Value keep = b.splat(b.sub(one, b.mul(rate, decayRate)));
   Value correction1 = b.sub(one, b.power(beta1, step));
@@ -232,67 +495,60 @@ FailureOr<Kernel> hone::emitAdamw(OpBuilder &builder, StringRef name,
   Value stepSize = b.splat(b.neg(b.div(rate, correction1)));
   // sqrt(v) times this is sqrt(v) / sqrt(1 - beta2^t), to half an ulp more.
   Value rootScale = b.splat(b.div(one, b.create<math::SqrtOp>(correction2)));
-  Value gradScale = b.scalar(op.getGradScale());
+  Value gradScale = b.scalar(op.getGradScaleMutable());
   gradScale = b.splat(op.getMaximize() ? b.neg(gradScale) : gradScale);
   Value rest1 = b.splat(1.0 - beta1), rest2 = b.splat(1.0 - beta2);
   Value decay2 = b.splat(beta2), eps = b.splat(op.getEps().convertToDouble());
 
-  return b.forBlocks([&](Value at, Value mask) {
-    auto load = [&](Value from) {
-      return b.loadVector(from, at, b.compute, mask);
-    };
-    auto store = [&](Value value, Value to) {
-      if (to)
-        b.storeVector(value, to, at, mask);
-    };
-    Value p = load(param), g = b.mul(load(grad), gradScale);
-    Value m = load(average), v = load(square);
+  auto body = [&](Value at, Value mask) -> SmallVector<Value> {
+    Value p = b.input(op.getParamMutable(), at, mask);
+    Value g = b.mul(b.input(op.getGradMutable(), at, mask), gradScale);
+    Value m = b.input(op.getExpAvgMutable(), at, mask);
+    Value v = b.input(op.getExpAvgSqMutable(), at, mask);
     // PyTorch's lerp: m + (1 - beta1) (g - m).
     m = b.fma(rest1, b.sub(g, m), m);
     v = b.fma(b.mul(rest2, g), g, b.mul(decay2, v));
     Value root = b.create<math::SqrtOp>(v);
     Value quotient = b.div(m, b.fma(root, rootScale, eps));
     p = b.fma(stepSize, quotient, b.mul(p, keep));
-    store(p, newParam);
-    store(m, newAverage);
-    store(v, newSquare);
-  });
+    return {p, m, v};
+  };
+  b.emit(body, op.getApply(), op.getRng());
 }
 
-FailureOr<Kernel> hone::emitSgd(OpBuilder &builder, StringRef name,
-                                plan::LaunchOp launch) {
-  auto op = dyn_cast<SgdOp>(launch.getBodyBlock().front());
-  if (failed(verifyAlone(launch, op)))
-    return failure();
-  UpdateEmitter b(builder, name, launch, op.getParam());
-  Value param = b.input(op.getParam()), grad = b.input(op.getGrad());
-  Value newParam = b.output(op.getNewParam()), buffer, newBuffer;
-  if (op.getBuffer()) {
-    buffer = b.input(op.getBuffer());
-    newBuffer = b.output(op.getNewBuffer());
-  }
-
-  Value rate = b.splat(b.neg(
-      b.mul(b.scalar(op.getLr()), b.f64(op.getLrScale().convertToDouble()))));
-  Value decay = b.splat(b.mul(b.scalar(op.getWeightDecay()),
-                              b.f64(op.getDecayScale().convertToDouble())));
-  Value gradScale = b.scalar(op.getGradScale());
+static void emitSgd(UpdateEmitter &b, SgdOp op) {
+  Value rate = b.neg(b.mul(b.scalar(op.getLrMutable()),
+                           b.f64(op.getLrScale().convertToDouble())));
+  Value decay = b.mul(b.scalar(op.getWeightDecayMutable()),
+                      b.f64(op.getDecayScale().convertToDouble()));
+  Value gradScale = b.scalar(op.getGradScaleMutable());
   gradScale = b.splat(op.getMaximize() ? b.neg(gradScale) : gradScale);
+  Value rates = b.splat(rate), decays = b.splat(decay);
   Value momentum = b.splat(op.getMomentum().convertToDouble());
 
-  return b.forBlocks([&](Value at, Value mask) {
-    auto load = [&](Value from) {
-      return b.loadVector(from, at, b.compute, mask);
-    };
-    Value p = load(param);
-    Value g = b.fma(decay, p, b.mul(load(grad), gradScale));
-    if (buffer) {
-      Value velocity = b.fma(momentum, load(buffer), g);
-      if (newBuffer)
-        b.storeVector(velocity, newBuffer, at, mask);
-      g = op.getNesterov() ? b.fma(momentum, velocity, g) : velocity;
-    }
-    if (newParam)
-      b.storeVector(b.fma(rate, g, p), newParam, at, mask);
-  });
+  auto body = [&](Value at, Value mask) -> SmallVector<Value> {
+    Value p = b.input(op.getParamMutable(), at, mask);
+    Value g = b.mul(b.input(op.getGradMutable(), at, mask), gradScale);
+    g = b.fma(decays, p, g);
+    if (!op.getBuffer())
+      return {b.fma(rates, g, p)};
+    Value old = b.input(*op.getBufferMutable().begin(), at, mask);
+    Value velocity = b.fma(momentum, old, g);
+    g = op.getNesterov() ? b.fma(momentum, velocity, g) : velocity;
+    return {b.fma(rates, g, p), velocity};
+  };
+  b.emit(body, op.getApply(), op.getRng());
+}
+
+FailureOr<Kernel> hone::emitUpdates(OpBuilder &builder, StringRef name,
+                                    plan::LaunchOp launch) {
+  FailureOr<UpdateTable> table = UpdateTable::of(launch);
+  if (failed(table))
+    return failure();
+  UpdateEmitter b(builder, name, launch, *table);
+  if (auto adamw = dyn_cast<AdamwOp>(table->op))
+    emitAdamw(b, adamw);
+  else
+    emitSgd(b, cast<SgdOp>(table->op));
+  return Kernel{b.func, table->tensors.items(), 1, table->tensors};
 }

@@ -31,7 +31,8 @@ def BindKernels : Pass<"hone-bind-kernels", "::mlir::ModuleOp"> {
   let summary = "Defines the entries of kernels";
   let description = [{
     Runs after functions are in the llvm dialect. A declaration with the attribute `hone.kernel = @f` gets a body that loads the
-    buffers' addresses from its first argument and calls `@f`. Both become internal.
+    buffers' addresses from its first argument and calls `@f`. With `hone.tensors` (see TensorTable in Kernel.h) the body is a loop
+    over a table of tensors, in static data, that calls `@f` for each tensor that the work items touch. Both become internal.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

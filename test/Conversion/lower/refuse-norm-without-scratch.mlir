@@ -1,6 +1,6 @@
 // RUN: not hone-opt %s --hone-lower-to-kernels 2>&1 | FileCheck %s
 
-// CHECK: error: 'plan.launch' op has no scratch for its partial sums
+// CHECK: error: 'plan.launch' op is no norm of contiguous inputs with a scratch
 plan.program @p arena 1024 {
   plan.function @update {
     %a = plan.buffer at 0 : memref<64xf32>

@@ -92,3 +92,19 @@ func.func @concat_of_maps(%x: tensor<8x32xf32>) -> tensor<8x64xf32> {
   %c = hone.concat %r, %r dim 1 : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x64xf32>
   return %c : tensor<8x64xf32>
 }
+
+// -----
+
+func.func @updates_that_differ(%a: tensor<7xf32>, %b: tensor<8xf32>, %s: tensor<f32>)
+    -> (tensor<7xf32>, tensor<8xf32>) {
+  // expected-error@+1 {{holds updates that differ in more than shapes}}
+  %0:2 = hone.group multi (%x = %a : tensor<7xf32>, %y = %b : tensor<8xf32>, %l = %s : tensor<f32>)
+      -> (tensor<7xf32>, tensor<8xf32>) {
+    %m = hone.sgd %x, %x lr %l weight_decay %l grad_scale %l
+        : (tensor<7xf32>, tensor<7xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<7xf32>
+    %n = hone.sgd %y, %y lr %l weight_decay %l grad_scale %l {maximize}
+        : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<8xf32>
+    hone.yield %m, %n : tensor<7xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<7xf32>, tensor<8xf32>
+}

@@ -48,6 +48,10 @@ Jit::Jit(ModuleOp module, const std::string &arch) {
       translateToLLVM(module, cpu, *machine, context);
   if (!code)
     fail("a kernel does not translate to LLVM IR");
+  // Entries are internal: in a program, its description refers to them.
+  for (llvm::Function &function : *code)
+    if (function.getName().ends_with("_entry"))
+      function.setLinkage(llvm::GlobalValue::ExternalLinkage);
   optimize(*code, *machine);
   jit = take(llvm::orc::LLJITBuilder().create());
   if (llvm::Error error =
@@ -57,6 +61,12 @@ Jit::Jit(ModuleOp module, const std::string &arch) {
 }
 
 Jit::~Jit() = default;
+
+void Jit::callEntry(const std::string &name, const std::vector<void *> &buffers,
+                    int64_t lo, int64_t hi) {
+  using Entry = void (*)(void *const *, int64_t, int64_t);
+  reinterpret_cast<Entry>(lookup(name + "_entry"))(buffers.data(), lo, hi);
+}
 
 void *Jit::lookup(const std::string &name) {
   return take(jit->lookup(name)).toPtr<void *>();

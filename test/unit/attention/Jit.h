@@ -30,6 +30,9 @@ public:
   /// Calls `name(buffers..., lo, hi)`.
   void call(const std::string &name, const std::vector<void *> &buffers,
             int64_t lo, int64_t hi);
+  /// Calls the entry of kernel `name`, as the runtime does.
+  void callEntry(const std::string &name, const std::vector<void *> &buffers,
+                 int64_t lo, int64_t hi);
   /// Address of the function, for timing.
   void *lookup(const std::string &name);
 

@@ -165,10 +165,10 @@ MemRefType bufferType(RankedTensorType type, int64_t pitch) {
 /// A module with the case, a launch of it and, after emit, its kernel.
 struct Case {
   Case(const std::string &text, const CaseOptions &options);
-  FailureOr<Kernel> emit(Emitter emitter) {
+  FailureOr<Kernel> emit(Emitter emitter, StringRef name = "kernel") {
     OpBuilder builder(module->getContext());
     builder.setInsertionPointToEnd(module->getBody());
-    return emitter(builder, "kernel", launch);
+    return emitter(builder, name, launch);
   }
 
   std::unique_ptr<MLIRContext> context = makeContext();
@@ -215,8 +215,12 @@ Case::Case(const std::string &text, const CaseOptions &options) {
     outputs.push_back(buffer(
         MemRefType::get(tensor.getShape(), tensor.getElementType()), at));
   }
-  launch = b.create<plan::LaunchOp>(loc, options.family, inputs, outputs,
-                                    ValueRange());
+  SmallVector<Value> scratch;
+  if (options.scratch > 0)
+    scratch.push_back(
+        buffer(MemRefType::get({options.scratch}, b.getF32Type()), {}));
+  launch =
+      b.create<plan::LaunchOp>(loc, options.family, inputs, outputs, scratch);
   IRMapping mapping;
   func.getBody().cloneInto(&launch.getBody(), mapping);
   Operation *end_ = launch.getBodyBlock().getTerminator();
@@ -269,13 +273,21 @@ public:
         arguments(argumentsOf(kernelCase.func, options)),
         argumentTypes(kernelCase.func.getArgumentTypes()),
         results(kernelCase.func.getResultTypes()) {
-    FailureOr<Kernel> kernel = kernelCase.emit(emit);
-    if (failed(kernel)) {
-      ADD_FAILURE() << "the emitter refuses";
-      std::abort();
+    std::vector<Emitter> emitters = options.laterStages;
+    emitters.insert(emitters.begin(), emit);
+    for (auto [stage, emitter] : llvm::enumerate(emitters)) {
+      std::string name = "kernel" + std::to_string(stage);
+      FailureOr<Kernel> kernel = kernelCase.emit(emitter, name);
+      if (failed(kernel)) {
+        ADD_FAILURE() << "the emitter refuses";
+        std::abort();
+      }
+      EXPECT_GE(kernel->grain, 1);
+      stageItems.push_back(kernel->items);
+      OpBuilder builder = OpBuilder::atBlockEnd(kernelCase.module->getBody());
+      declareEntry(builder, *kernel);
     }
-    EXPECT_GE(kernel->grain, 1);
-    items = kernel->items;
+    items = stageItems.front();
     kernelCase.launch->getParentOfType<plan::ProgramOp>().erase();
     kernelCase.func.erase();
     jit = std::make_unique<Jit>(*kernelCase.module);
@@ -305,8 +317,15 @@ public:
         if (output == index)
           buffers.back() = buffers[input];
     }
+    Memory scratch(options.scratch * sizeof(float));
+    if (options.scratch > 0)
+      buffers.push_back(scratch.data);
     for (size_t i = 0; i + 1 < cuts.size(); ++i)
-      jit->call("kernel", buffers, cuts[i], cuts[i + 1]);
+      jit->callEntry("kernel0", buffers, cuts[i], cuts[i + 1]);
+    for (size_t stage = 1; stage < stageItems.size(); ++stage)
+      jit->callEntry("kernel" + std::to_string(stage), buffers, 0,
+                     stageItems[stage]);
+    EXPECT_TRUE(scratch.canariesLive()) << "writes outside of its scratch";
     for (const auto &part : memory)
       EXPECT_TRUE(part->canariesLive()) << "writes outside of its buffers";
     std::vector<std::vector<char>> outputs;
@@ -321,7 +340,8 @@ public:
   CaseOptions options;
   interp::Tensors arguments;
   SmallVector<Type> argumentTypes, results;
-  int64_t items;
+  SmallVector<int64_t> stageItems;
+  int64_t items; // of the first stage
   std::unique_ptr<Jit> jit;
 };
 } // namespace

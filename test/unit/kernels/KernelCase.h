@@ -37,6 +37,10 @@ struct CaseOptions {
   /// Elements from one row to the next in an argument's buffer, where there are
   /// more than a row has: a part of wider rows. (argument, elements)
   std::vector<std::pair<unsigned, int64_t>> rowPitch = {};
+  /// Kernels of the launch after the first; only that one runs in pieces.
+  std::vector<Emitter> laterStages = {};
+  /// Elements of the launch's scratch of f32; 0: it has none.
+  int64_t scratch = 0;
 };
 
 /// Runs the case `func.func @f(...)` and reports differences to gtest.
