@@ -10,12 +10,12 @@ func.func @example(
   // CHECK-SAME: : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64} : (tensor<8x64xf32>,
   // CHECK-SAME: tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
   // CHECK-SAME: tensor<f32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+  // CHECK: hone.adamw {{.*}} grad_scale %{{.+}} apply %{{.+}} {beta1{{.*}} tensor<i1>) -> (tensor<8x64xf32>,
+  // CHECK-SAME: tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xbf16>)
   %p1, %m1, %v1 = hone.adamw %p, %g, %m, %v lr %lr weight_decay %wd step %t grad_scale %c
       {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
       : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>,
         tensor<i64>, tensor<f32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
-  // CHECK: hone.adamw {{.*}} grad_scale %{{.+}} apply %{{.+}} {beta1{{.*}} tensor<i1>) -> (tensor<8x64xf32>,
-  // CHECK-SAME: tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xbf16>)
   %p2, %m2, %v2, %s2 = hone.adamw %p, %g, %m, %v lr %lr weight_decay %wd step %t grad_scale %c apply %finite
       {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
       : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>,

@@ -480,7 +480,7 @@ GRAPHS = {
     "kind-unknown": Case(
         honec(),
         1,
-        "p.hone/graph.mlir:2:3: attribute 'hone.kind' is \"weight\", expected an argument kind (param, buffer, opt, grad, input, rng, scalar)",
+        "p.hone/graph.mlir:2:3: attribute 'hone.kind' is \"weight\", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, shadow)",
         replaced('hone.kind = "param"', 'hone.kind = "weight"'),
     ),
     "init-missing": Case(

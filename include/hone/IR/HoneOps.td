@@ -1072,7 +1072,6 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state", [AttrSizedOperandSegments]
         {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
         : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>,
            tensor<i64>, tensor<f32>) -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
-    // Only if %finite holds; the bf16 copy of the weight is the fourth result.
     %p2, %m2, %v2, %s2 = hone.adamw %p, %g, %m, %v lr %lr weight_decay %wd step %t grad_scale %c apply %finite
         {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
         : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>,

@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func.func @step(
 // CHECK-NOT: hone.kind = "opt"
-// CHECK: hone.sgd %{{.+}}, %{{.+}} lr %{{.+}} weight_decay %{{.+}} grad_scale %{{[a-z0-9_]+}} :
+// CHECK: hone.sgd %{{.+}}, %{{.+}} lr %{{.+}} weight_decay %{{.+}} grad_scale %{{[a-z0-9_]+}} apply %{{[a-z0-9_]+}} :
 
 func.func @forward(%w: tensor<8x4xf32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad},
     %x: tensor<8x4xf32> {hone.kind = "input", hone.fqn = "x"}) -> (tensor<f32> {hone.kind = "loss"}) {
