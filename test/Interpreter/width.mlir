@@ -56,14 +56,14 @@ func.func @cross_entropy_bwd_mean_0_0(%g: tensor<f32>, %x: tensor<4x9xf32>, %t: 
   return %y : tensor<4x9xf32>
 }
 
-func.func @cross_entropy_mean_0_25(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>) {
-  %l, %e = hone.cross_entropy mean %x, %t ignore_index 2 label_smoothing 0.25 width 6
+func.func @cross_entropy_mean_0_75(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>) {
+  %l, %e = hone.cross_entropy mean %x, %t ignore_index 2 label_smoothing 0.75 width 6
       : tensor<4x9xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
   return %l, %e : tensor<f32>, tensor<4xf32>
 }
 
-func.func @cross_entropy_bwd_mean_0_25(%g: tensor<f32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
-  %y = hone.cross_entropy_bwd mean %g, %x, %t, %e ignore_index 2 label_smoothing 0.25 width 6
+func.func @cross_entropy_bwd_mean_0_75(%g: tensor<f32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
+  %y = hone.cross_entropy_bwd mean %g, %x, %t, %e ignore_index 2 label_smoothing 0.75 width 6
       : (tensor<f32>, tensor<4x9xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x9xf32>
   return %y : tensor<4x9xf32>
 }
@@ -80,14 +80,14 @@ func.func @cross_entropy_bwd_none_0_0(%g: tensor<4xf32>, %x: tensor<4x9xf32>, %t
   return %y : tensor<4x9xf32>
 }
 
-func.func @cross_entropy_none_0_25(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %l, %e = hone.cross_entropy none %x, %t ignore_index 2 label_smoothing 0.25 width 6
+func.func @cross_entropy_none_0_75(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %l, %e = hone.cross_entropy none %x, %t ignore_index 2 label_smoothing 0.75 width 6
       : tensor<4x9xf32>, tensor<4xi64> -> tensor<4xf32>, tensor<4xf32>
   return %l, %e : tensor<4xf32>, tensor<4xf32>
 }
 
-func.func @cross_entropy_bwd_none_0_25(%g: tensor<4xf32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
-  %y = hone.cross_entropy_bwd none %g, %x, %t, %e ignore_index 2 label_smoothing 0.25 width 6
+func.func @cross_entropy_bwd_none_0_75(%g: tensor<4xf32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
+  %y = hone.cross_entropy_bwd none %g, %x, %t, %e ignore_index 2 label_smoothing 0.75 width 6
       : (tensor<4xf32>, tensor<4x9xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x9xf32>
   return %y : tensor<4x9xf32>
 }

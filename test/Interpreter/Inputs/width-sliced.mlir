@@ -74,16 +74,16 @@ func.func @cross_entropy_bwd_mean_0_0(%g: tensor<f32>, %x: tensor<4x9xf32>, %t: 
   return %y : tensor<4x9xf32>
 }
 
-func.func @cross_entropy_mean_0_25(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>) {
+func.func @cross_entropy_mean_0_75(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>) {
   %xs = hone.slice %x [0, 0] to [4, 6] by [1, 1] : tensor<4x9xf32> -> tensor<4x6xf32>
-  %l, %e = hone.cross_entropy mean %xs, %t ignore_index 2 label_smoothing 0.25
+  %l, %e = hone.cross_entropy mean %xs, %t ignore_index 2 label_smoothing 0.75
       : tensor<4x6xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
   return %l, %e : tensor<f32>, tensor<4xf32>
 }
 
-func.func @cross_entropy_bwd_mean_0_25(%g: tensor<f32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
+func.func @cross_entropy_bwd_mean_0_75(%g: tensor<f32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
   %xs = hone.slice %x [0, 0] to [4, 6] by [1, 1] : tensor<4x9xf32> -> tensor<4x6xf32>
-  %ys = hone.cross_entropy_bwd mean %g, %xs, %t, %e ignore_index 2 label_smoothing 0.25
+  %ys = hone.cross_entropy_bwd mean %g, %xs, %t, %e ignore_index 2 label_smoothing 0.75
       : (tensor<f32>, tensor<4x6xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x6xf32>
   %y = hone.pad %ys low [0, 0] high [0, 3] interior [0, 0] : tensor<4x6xf32> -> tensor<4x9xf32>
   return %y : tensor<4x9xf32>
@@ -104,16 +104,16 @@ func.func @cross_entropy_bwd_none_0_0(%g: tensor<4xf32>, %x: tensor<4x9xf32>, %t
   return %y : tensor<4x9xf32>
 }
 
-func.func @cross_entropy_none_0_25(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @cross_entropy_none_0_75(%x: tensor<4x9xf32>, %t: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>) {
   %xs = hone.slice %x [0, 0] to [4, 6] by [1, 1] : tensor<4x9xf32> -> tensor<4x6xf32>
-  %l, %e = hone.cross_entropy none %xs, %t ignore_index 2 label_smoothing 0.25
+  %l, %e = hone.cross_entropy none %xs, %t ignore_index 2 label_smoothing 0.75
       : tensor<4x6xf32>, tensor<4xi64> -> tensor<4xf32>, tensor<4xf32>
   return %l, %e : tensor<4xf32>, tensor<4xf32>
 }
 
-func.func @cross_entropy_bwd_none_0_25(%g: tensor<4xf32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
+func.func @cross_entropy_bwd_none_0_75(%g: tensor<4xf32>, %x: tensor<4x9xf32>, %t: tensor<4xi64>, %e: tensor<4xf32>) -> (tensor<4x9xf32>) {
   %xs = hone.slice %x [0, 0] to [4, 6] by [1, 1] : tensor<4x9xf32> -> tensor<4x6xf32>
-  %ys = hone.cross_entropy_bwd none %g, %xs, %t, %e ignore_index 2 label_smoothing 0.25
+  %ys = hone.cross_entropy_bwd none %g, %xs, %t, %e ignore_index 2 label_smoothing 0.75
       : (tensor<4xf32>, tensor<4x6xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x6xf32>
   %y = hone.pad %ys low [0, 0] high [0, 3] interior [0, 0] : tensor<4x6xf32> -> tensor<4x9xf32>
   return %y : tensor<4x9xf32>
