@@ -93,7 +93,8 @@ bool HeadFinder::isMap(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>();
 }
 
-/// Walks up from `value`; whether a product lies there. Adds the maps between.
+/// Walks up from `value`; whether the product lies there. Adds the maps
+/// between.
 bool HeadFinder::collectMaps(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumResults() != 1)
@@ -187,6 +188,9 @@ LogicalResult HeadFinder::findReaders(Value value) {
       return refuse("the gradient of the logits is read by '" +
                     reader->getName().getStringRef() + "'");
     maps.insert(reader);
+    // The slope of an activation of the logits is made from them again.
+    for (Value operand : reader->getOperands())
+      collectMaps(operand);
     if (failed(findReaders(reader->getResult(0))))
       return failure();
   }

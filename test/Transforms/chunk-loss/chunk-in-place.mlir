@@ -5,10 +5,35 @@
 // accumulated where its first part was written. No launch copies the rows: slices are views, and each chunk writes its
 // part of the input's gradient in place.
 
+// The first chunk:
 // CHECK-NOT:  plan.launch move
-// CHECK:      plan.launch contraction {{.*}} outs(%[[L0:[a-z0-9]+]] : memref<4x64xf32>)
+// CHECK:      %[[X0:.*]] = plan.view %[[X:.*]] at 0 : memref<8x3xf32> to memref<4x3xf32>
+// CHECK:      %[[L0:.*]] = plan.buffer at [[LOGITS:[0-9]+]] : memref<4x64xf32>
+// CHECK-NEXT: plan.launch contraction ins(%[[X0]], %[[W:.*]] : {{.*}}) outs(%[[L0]] :
 // CHECK-NOT:  plan.launch move
-// CHECK:      plan.launch row {{.*}} outs(%{{.*}}, %[[D0:[a-z0-9]+]] : memref<4xf32>, memref<4x64xf32>)
+// CHECK:      %[[ROWS0:.*]] = plan.view %[[ROWS:.*]] at 0 : memref<8xf32> to memref<4xf32>
+// CHECK:      %[[D0:.*]] = plan.buffer at [[LOGITS]] : memref<4x64xf32>
+// CHECK-NEXT: plan.launch row ins(%[[L0]]{{.*}} outs(%[[ROWS0]], %[[D0]] :
+// CHECK:      %[[DX0:.*]] = plan.view %[[DX:.*]] at 0 : memref<24xf32> to memref<4x3xf32>
+// CHECK-NEXT: plan.launch contraction ins(%[[D0]], %[[W]] : {{.*}}) outs(%[[DX0]] :
+// CHECK:      %[[DW0:.*]] = plan.buffer at [[SUM:[0-9]+]] : memref<64x3xf32>
+// CHECK-NEXT: plan.launch contraction ins(%[[D0]], %[[X0]] : {{.*}}) outs(%[[DW0]] :
+
+// The second:
+// CHECK-NOT:  plan.launch move
+// CHECK:      %[[X1:.*]] = plan.view %[[X]] at 48 : memref<8x3xf32> to memref<4x3xf32>
+// CHECK:      %[[L1:.*]] = plan.buffer at [[LOGITS]] : memref<4x64xf32>
+// CHECK-NEXT: plan.launch contraction ins(%[[X1]], %[[W]] : {{.*}}) outs(%[[L1]] :
+// CHECK-NOT:  plan.launch move
+// CHECK:      %[[ROWS1:.*]] = plan.view %[[ROWS]] at 16
+// CHECK:      %[[D1:.*]] = plan.buffer at [[LOGITS]] : memref<4x64xf32>
+// CHECK-NEXT: plan.launch row ins(%[[L1]]{{.*}} outs(%[[ROWS1]], %[[D1]] :
+// CHECK:      %[[DX1:.*]] = plan.view %[[DX]] at 48
+// CHECK-NEXT: plan.launch contraction ins(%[[D1]], %[[W]] : {{.*}}) outs(%[[DX1]] :
+// CHECK:      %[[DW1:.*]] = plan.buffer at [[SUM]] : memref<64x3xf32>
+// CHECK-NEXT: plan.launch contraction ins(%[[D1]], %[[X1]], %[[DW0]] : {{.*}}) outs(%[[DW1]] :
+// CHECK-NOT:  plan.launch move
+// CHECK:      plan.result "grad.w", %[[DW1]]
 func.func @step(%x: tensor<8x3xf32> {hone.kind = "input", hone.fqn = "x"},
     %w: tensor<64x3xf32> {hone.kind = "param", hone.fqn = "w"},
     %t: tensor<8xi64> {hone.kind = "input", hone.fqn = "t"})
