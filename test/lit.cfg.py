@@ -9,7 +9,7 @@ import lit.formats
 config.name = "hone"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "fixtures", "golden", "python", "unit", "fuzz"]
+config.excludes = ["Inputs", "fixtures", "golden", "python", "unit"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.hone_build_dir, "test")
 

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/Format.h"
 
 #include <cmath>
@@ -45,9 +46,21 @@ int64_t hone::interp::byteWidth(Element element) {
   return widths[size_t(element)];
 }
 
+/// The number above or below a rounded one; which of them, its bits say.
+static double moveToNeighbour(Element element, double value) {
+  uint64_t mixed = llvm::bit_cast<uint64_t>(value) * 0x9e3779b97f4a7c15u;
+  double step = element == Element::F32    ? 0x1p-23
+                : element == Element::BF16 ? 0x1p-7
+                                           : 0x1p-10;
+  return roundTo(element, value * (mixed >> 63 ? 1 + step : 1 - step),
+                 Mode::Typed);
+}
+
 double hone::interp::roundTo(Element element, double value, Mode mode) {
   if (mode == Mode::F64 || element == Element::F64)
     return value;
+  if (mode == Mode::Moved)
+    return moveToNeighbour(element, roundTo(element, value, Mode::Typed));
   if (element == Element::F32)
     return float(value);
   if (std::isnan(value))
@@ -96,7 +109,7 @@ Tensor Tensor::floats(Element element, ArrayRef<int64_t> shape,
                       std::vector<double> values, Mode mode) {
   assert(interp::isFloat(element) &&
          int64_t(values.size()) == elementCount(shape));
-  if (mode == Mode::Typed && element != Element::F64)
+  if (mode != Mode::F64 && element != Element::F64)
     for (double &value : values)
       value = roundTo(element, value, mode);
   Tensor tensor;

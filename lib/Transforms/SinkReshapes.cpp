@@ -88,8 +88,10 @@ struct SinkBelowMap : OpTraitRewritePattern<OpTrait::Elementwise> {
           candidate && candidate->hasOneUse() &&
           isComputed(candidate.getOperand()))
         reshape = candidate;
-    if (!reshape || shapeOf(reshape.getOperand()).back() !=
-                        shapeOf(reshape.getResult()).back())
+    if (!reshape || shapeOf(reshape.getOperand()).empty() ||
+        shapeOf(reshape.getResult()).empty() ||
+        shapeOf(reshape.getOperand()).back() !=
+            shapeOf(reshape.getResult()).back())
       return rewriter.notifyMatchFailure(op, "no operand is a product whose "
                                              "rows were flattened");
     ArrayRef<int64_t> shape = shapeOf(reshape.getOperand());

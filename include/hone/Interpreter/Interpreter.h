@@ -30,8 +30,8 @@ mlir::FailureOr<Tensors> interpret(mlir::func::FuncOp func, Tensors arguments,
 bool isInterpreted(mlir::OperationName name);
 
 /// Arguments made from a seed: what `hone.init` says where it says how, else
-/// floats normal, integers in [0, hone.vocab) or [0, 4), and `rng` keys
-/// (seed, 1, 0).
+/// floats normal, integers in [0, hone.vocab) or [0, 4), integer scalars in
+/// [1, 4], and `rng` keys (seed, 1, 0).
 mlir::FailureOr<Tensors> randomArguments(mlir::func::FuncOp func, int64_t seed,
                                          Mode mode);
 

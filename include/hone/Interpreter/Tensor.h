@@ -31,6 +31,7 @@ enum class Element { F32, F64, BF16, F16, I64, I32, I8, I1 };
 /// accumulates in double.
 enum class Mode {
   Typed, ///< to the element type of the result ("fp32")
+  Moved, ///< so, then to a neighbour: what an ulp in every result changes
   F64    ///< not at all: every float type stands for double
 };
 

@@ -1,0 +1,113 @@
+"""What must hold between graphs before and after a pass. A rule takes a case and returns complaints, graph by graph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from adapt import adapt
+from modules import Modules, call, compare, functions_of, merge
+from steps import reference
+
+# In double, after some ten ops that each may lose a digit; constants such as smoothing over classes round to fp32.
+EXACT = ("--f64", "--rtol", "1e-8", "--atol", "1e-8")
+# Twice the original's distance from the same graph in double, or what an ulp in the arguments makes of it; and four
+# ulps of fp32 of the result's own size, for results that the original hits by chance.
+ROUNDED = ("--rmse", "2", "--floor", "2.4e-7")
+
+
+@dataclass(frozen=True)
+class Case:
+    work: Path
+    before: Modules
+    after: Modules
+    smooth: bool
+
+
+Rule = Callable[[Case], list[str]]
+
+
+def run(case: Case, options: tuple[str, ...]) -> list[str]:
+    """Compares the functions that both sides have, the later ones behind the arguments of the earlier (adapt.py)."""
+    shared, complaints, adapted = {}, [], {}
+    for graph, text in case.before.items():
+        old, new = functions_of(text), functions_of(case.after[graph])
+        names = [name for name in old if name in new]
+        try:
+            adapted[graph] = "".join(adapt(old[name], new[name]) for name in names)
+            shared[graph] = {name: name for name in names}
+        except KeyError as missing:
+            complaints.append(f"{graph}: {missing}")
+    before, after = merge(case.before, shared), merge(adapted, shared)
+    return complaints + [f"{graph}: {line}" for graph, line in compare(case.work, before, after, options).items()]
+
+
+def same(case: Case) -> list[str]:
+    """Equal numbers in fp32 (0 equals -0: adding a zero may change the sign)."""
+    return run(case, ("--rtol", "0", "--atol", "0"))
+
+
+def near(case: Case) -> list[str]:
+    """The same in double, and as near to it in fp32."""
+    return run(case, EXACT) + (run(case, ROUNDED) if case.smooth else [])
+
+
+def exact(case: Case) -> list[str]:
+    """The same in double, where no type rounds."""
+    return run(case, EXACT)
+
+
+def low(case: Case) -> list[str]:
+    """The same in double; in its own types, within what a few roundings to them may cost."""
+    return run(case, EXACT) + run(case, ("--rmse", "2", "--floor", "0.25"))
+
+
+def marked(case: Case) -> list[str]:
+    """No function changes, the module's attributes do."""
+    return [f"{graph}: a function changed" for graph, text in case.before.items()
+            if functions_of(case.after[graph]) != functions_of(text)]
+
+
+def raised(case: Case) -> list[str]:
+    """Constants such as sqrt(2) were rounded to fp32 by the exporter; the named op has them exactly."""
+    return run(case, ("--f64", "--rtol", "3e-6", "--atol", "3e-6")) + run(case, ROUNDED)
+
+
+def unchanged(case: Case) -> list[str]:
+    return [f"{graph}: changed by a verifier" for graph, text in case.before.items() if case.after[graph] != text]
+
+
+def gradient(case: Case) -> list[str]:
+    """Finite differences of @forward in double, and @evaluate equal to @forward where nothing is dropped."""
+    source = case.work / "forward.mlir"
+    source.write_text(merge(case.before, {graph: {"forward": "forward"} for graph in case.before}))
+    done = call("hone-run", "--gradcheck", source, "--seed", "1", "--directions", "1",
+                "--tolerance", "1e-5")
+    wrong = [line for line in done.stdout.splitlines() if "WRONG" in line]
+    if done.returncode != 0 and not wrong:
+        wrong = (done.stderr.splitlines() or [f"hone-run exits with {done.returncode}"])[:1]
+    plain = [graph for graph, text in case.before.items() if "%key" not in text and "rng" not in text]
+    before = merge(case.before, {graph: {"forward": "evaluate"} for graph in plain})
+    after = merge(case.after, {graph: {"evaluate": "evaluate"} for graph in plain})
+    different = compare(case.work, before, after, ("--rtol", "0", "--atol", "0")) if plain else {}
+    return wrong + [f"{graph}: {line}" for graph, line in different.items()]
+
+
+def step(case: Case) -> list[str]:
+    """The step against one written by hand around the same @gradient (steps.py)."""
+    complaints = []
+    written: Modules = {}
+    names: dict[str, dict[str, str]] = {}
+    for graph, text in case.after.items():
+        after = functions_of(text)
+        functions = reference(functions_of(case.before[graph]), after, text)
+        if not functions:
+            complaints.append(f"{graph}: no step was built")
+            continue
+        written[graph] = "module {\n" + "".join(functions.values()) + "}\n"
+        names[graph] = {name: name for name in functions}
+    before, after = merge(written, names), merge(case.after, names)
+    different = compare(case.work, before, after, ("--f64", "--rtol", "1e-8", "--atol", "1e-9"))
+    return complaints + [f"{graph}: {line}" for graph, line in different.items()]
