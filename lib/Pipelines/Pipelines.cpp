@@ -60,6 +60,7 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   manager.nest<func::FuncOp>().addPass(createSinkReshapes());
   // What a raised op made superfluous, and masks that only it read.
   addCleanup(manager);
+  manager.addPass(createPackProjections());
   // @forward is still what a front end could have written.
   manager.addPass(createVerifyImport());
 }

@@ -38,6 +38,7 @@ int64_t abi::kind(StringRef kind) {
                        .Case(kind::input, 4)
                        .Case(kind::rng, 5)
                        .Case(kind::scalar, 6)
+                       .Case(kind::shadow, 7)
                        .Default(-1);
   assert(number >= 0 && "the dialect verifies kinds");
   return number;

@@ -316,7 +316,7 @@ static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
     gradients.push_back(t.gradient);
   Value norm = b.create<GlobalNormOp>(scalars.clip.getType(), gradients);
   Value apply = isFinite(b, norm), count = scalars.step;
-  // The scale is a power of two: dividing by it rounds nothing.
+  // Gradients stay scaled: norm and factor are two numbers, they are millions.
   if (scaling)
     norm = b.create<DivOp>(norm, scaling->scale);
   Value factor = clipFactor(b, scalars.clip, norm);

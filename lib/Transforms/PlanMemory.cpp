@@ -601,6 +601,8 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
 static StringRef categoryOf(StringRef kind) {
   if (kind == kind::param)
     return "parameters";
+  if (kind == kind::shadow)
+    return "shadows";
   if (kind == kind::opt)
     return "optimizer";
   if (kind == kind::grad)

@@ -23,7 +23,7 @@ func.func @skipped() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xb
 
 // CHECK-LABEL: @applied
 // CHECK-NEXT: result 0: tensor<3xf32> = [0.889999986, -2.0999999, 0.402500004]{{$}}
-// CHECK-NEXT: result 1: tensor<3xbf16> = [0.890625, -2.09375, 0.402344]{{$}}
+// CHECK-NEXT: result 1: tensor<3xbf16> = [0.890625, -2.09375, 0.40234375]{{$}}
 func.func @applied() -> (tensor<3xf32>, tensor<3xbf16>) {
   %p = hone.constant dense<[1.0, -2.0, 0.5]> : tensor<3xf32>
   %g = hone.constant dense<[1.0, 1.2, 0.925]> : tensor<3xf32>

@@ -5,6 +5,8 @@
 
 #include "hone/Support/ParseFile.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -16,6 +18,8 @@ static constexpr llvm::StringLiteral usage =
       --f64                       all floats in double, nothing rounded
       --micro-batches K           batches whose gradients one step adds (default 1)
       --optimizer NAME            adamw or sgd (default: the package's)
+      --precision NAME            fp32 (default), tf32, bf16, fp16 or bf16-sr, as honec has them
+      --stream f32|low, --loss-scale X    those of honec
       --no-raise                  the graph as exported, no named op found in it
 
   hone-run --eval FILE.mlir       evaluates functions and prints their results
@@ -181,6 +185,22 @@ static bool readTrainLine(Words &words, char **argv,
           options.pipeline.step.optimizer != "sgd")
         words.fail(name + ": '" + options.pipeline.step.optimizer +
                    "', expected adamw or sgd");
+    } else if (name == "--precision" || name == "--stream") {
+      bool isPolicy = name == "--precision";
+      std::string &value =
+          isPolicy ? options.pipeline.precision : options.pipeline.stream;
+      value = takeValue().str();
+      SmallVector<StringRef> wanted;
+      StringRef(isPolicy ? "fp32|tf32|bf16|fp16|bf16-sr" : "f32|low")
+          .split(wanted, '|');
+      if (words.good && !llvm::is_contained(wanted, value))
+        words.fail(name + ": '" + value + "', expected one of " +
+                   llvm::join(wanted, ", "));
+    } else if (name == "--loss-scale") {
+      StringRef value = takeValue();
+      double &scale = options.pipeline.step.lossScale;
+      if (words.good && (value.getAsDouble(scale) || !(scale > 0)))
+        words.fail(name + ": '" + value + "', expected a number > 0");
     } else {
       // Only what is dumped needs to be kept.
       options.pipeline.step.keepGradients |= name == "--dump";

@@ -91,12 +91,31 @@ static const std::vector<OptionRow> &getRows() {
            options.cpu = std::move(*cpu);
          return cpu.takeError();
        }},
-      {"--precision", "fp32", "type of contractions",
-       [](StringRef value, Options &) -> Error {
-         if (value == "tf32" || value == "bf16" || value == "fp16")
-           return unsupported(value, "fp32");
-         return value == "fp32" ? Error::success()
-                                : wrongValue(value, "fp32, tf32, bf16 or fp16");
+      {"--precision", "NAME",
+       "of contractions: fp32 (default), tf32, bf16, fp16, or bf16-sr",
+       [](StringRef value, Options &options) -> Error {
+         options.pipeline.precision = value.str();
+         bool known = value == "fp32" || value == "tf32" || value == "bf16" ||
+                      value == "fp16" || value == "bf16-sr";
+         return known ? Error::success()
+                      : wrongValue(value, "fp32, tf32, bf16, fp16 or bf16-sr");
+       }},
+      {"--stream", "f32|low", "type of the residual stream in low precision",
+       [](StringRef value, Options &options) -> Error {
+         options.pipeline.stream = value.str();
+         return value == "f32" || value == "low"
+                    ? Error::success()
+                    : wrongValue(value, "f32 or low");
+       }},
+      {"--loss-scale", "X", "first loss scale of fp16 (65536)",
+       [](StringRef value, Options &options) -> Error {
+         std::string text;
+         if (Error error = readNumber(
+                 value, "a number > 0",
+                 [](double x) { return x > 0 && std::isfinite(x); }, text))
+           return error;
+         value.getAsDouble(options.pipeline.step.lossScale);
+         return Error::success();
        }},
       {"--pad", "auto|off", "padding of parameters; a CPU in fp32 needs none",
        [](StringRef value, Options &) -> Error {
@@ -107,7 +126,8 @@ static const std::vector<OptionRow> &getRows() {
                     ? Error::success()
                     : wrongValue(value, "auto, off or a multiple");
        }},
-      {"--chunk-loss", "auto|off|N", "rows of logits that are in memory at a time",
+      {"--chunk-loss", "auto|off|N",
+       "rows of logits that are in memory at a time",
        [](StringRef value, Options &options) -> Error {
          int64_t rows;
          options.pipeline.chunkLoss = value.str();

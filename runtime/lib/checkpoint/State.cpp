@@ -52,8 +52,9 @@ static Status checkTensor(const SafeTensors &file, const Argument &argument,
                                 file.path().c_str(), part.name.c_str(),
                                 toString(tensor.shape).c_str(),
                                 toString(part.shape).c_str()));
-  bool widens = tensor.dtype == DType::f32 && argument.dtype == DType::f64;
-  if (tensor.dtype != argument.dtype && !widens)
+  // What trains in bf16 alone starts from weights in fp32, rounded.
+  bool converts = tensor.dtype == DType::f32 && isFloat(argument.dtype);
+  if (tensor.dtype != argument.dtype && !converts)
     return Status::error(format("%s: tensor '%s' is %s, wanted %s",
                                 file.path().c_str(), part.name.c_str(),
                                 safetensorsName(tensor.dtype),

@@ -227,6 +227,14 @@ static Status checkNames(const Program &program) {
       if (!fileNames.insert(each).second)
         return broken(format("two tensors answer to '%s'", each.c_str()));
   }
+  for (const Argument &argument : program.arguments) {
+    const Argument *param = program.argument(Kind::param, argument.fqn);
+    if (argument.kind == Kind::shadow &&
+        (!param || param->dims != argument.dims || !isFloat(param->dtype) ||
+         !isFloat(argument.dtype)))
+      return broken(format("shadow '%s' is of no parameter of its shape",
+                           argument.fqn.c_str()));
+  }
   const Argument *tokens = program.input(Role::tokens);
   const Argument *targets = program.input(Role::targets);
   if (targets && !tokens)

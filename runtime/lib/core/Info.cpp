@@ -45,8 +45,10 @@ static std::string argumentTable(const Program &program) {
   std::string text = format("%-7s %-*s %-5s %-18s %12s  %s\n", "kind", width,
                             "name", "type", "shape", "offset", "value");
   for (const Argument &argument : program.arguments) {
-    std::string value =
-        argument.kind == Kind::input ? feedText(argument) : initText(argument);
+    std::string value = argument.kind == Kind::input ? feedText(argument)
+                        : argument.kind == Kind::shadow
+                            ? "the parameter, rounded"
+                            : initText(argument);
     for (const std::string &alias : argument.aliases)
       value += (value.empty() ? "also " : ", also ") + alias;
     std::string row =

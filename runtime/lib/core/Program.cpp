@@ -9,8 +9,8 @@
 using namespace honert;
 
 const char *honert::name(Kind kind) {
-  static const char *const names[] = {"param", "buffer", "opt",   "grad",
-                                      "input", "rng",    "scalar"};
+  static const char *const names[] = {"param", "buffer", "opt",    "grad",
+                                      "input", "rng",    "scalar", "shadow"};
   return names[static_cast<int64_t>(kind)];
 }
 
@@ -131,7 +131,7 @@ void honert_argument(honert_program *program, int64_t kind, const char *fqn,
                      int64_t dtype, int64_t rank, const int64_t *dims,
                      int64_t offset) {
   Argument argument;
-  argument.kind = enumerator(program, "argument kind", kind, Kind::scalar);
+  argument.kind = enumerator(program, "argument kind", kind, Kind::shadow);
   argument.fqn = fqn;
   argument.dtype = enumerator(program, "element type", dtype, DType::i1);
   argument.dims = shapeOf(program, rank, dims);

@@ -21,7 +21,16 @@
 namespace honert {
 
 // Enumerations are numbered as in abi.def.
-enum class Kind : int64_t { param, buffer, opt, grad, input, rng, scalar };
+enum class Kind : int64_t {
+  param,
+  buffer,
+  opt,
+  grad,
+  input,
+  rng,
+  scalar,
+  shadow
+};
 enum class InitKind : int64_t { none, constant, normal, uniform, file };
 enum class Role : int64_t { none, tokens, targets };
 

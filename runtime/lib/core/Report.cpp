@@ -149,9 +149,15 @@ std::string Report::stepLine(const StepFacts &facts) const {
       format("step %lld/%lld | loss %.4f", static_cast<long long>(facts.step),
              static_cast<long long>(options.steps), facts.loss);
   if (facts.gradNorm)
-    text += format(" | norm %.3f", *facts.gradNorm);
+    text += format(" | norm %.3f", std::isnan(*facts.gradNorm)
+                                       ? std::fabs(*facts.gradNorm)
+                                       : *facts.gradNorm);
   if (facts.learningRate)
     text += format(" | lr %.2e", *facts.learningRate);
+  if (facts.lossScale)
+    text += format(" | scale %g", *facts.lossScale);
+  if (facts.skipped)
+    text += " | skipped";
   text += format(" | %.1f ms", facts.seconds * 1e3);
   Speed speed = speedOf(tokensPerSecond(facts.seconds), flopsPerStep,
                         modelFlopsPerToken, peakFlops, facts.seconds);
@@ -165,6 +171,11 @@ std::string Report::stepLine(const StepFacts &facts) const {
   return text;
 }
 
+/// JSON has no name for what is not finite.
+static std::string jsonNumber(double value, int digits) {
+  return std::isfinite(value) ? format("%.*g", digits, value) : "null";
+}
+
 void Report::step(const StepFacts &facts) {
   seconds.push_back(facts.seconds);
   if (!options.quiet) {
@@ -175,12 +186,15 @@ void Report::step(const StepFacts &facts) {
       line(text);
   }
   std::string json =
-      format("\"step\":%lld,\"loss\":%.*g", static_cast<long long>(facts.step),
-             lossDigits, facts.loss);
+      format("\"step\":%lld,\"loss\":%s", static_cast<long long>(facts.step),
+             jsonNumber(facts.loss, lossDigits).c_str());
   if (facts.gradNorm)
-    json += format(",\"grad_norm\":%.*g", lossDigits, *facts.gradNorm);
+    json += ",\"grad_norm\":" + jsonNumber(*facts.gradNorm, lossDigits);
   if (facts.learningRate)
     json += format(",\"lr\":%.17g", *facts.learningRate);
+  if (facts.lossScale)
+    json += format(",\"loss_scale\":%.17g,\"skipped\":%s", *facts.lossScale,
+                   facts.skipped ? "true" : "false");
   json += format(",\"ms\":%.6g", facts.seconds * 1e3);
   Speed speed = speedOf(tokensPerSecond(facts.seconds), flopsPerStep,
                         modelFlopsPerToken, peakFlops, facts.seconds);

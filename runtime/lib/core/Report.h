@@ -14,11 +14,13 @@ namespace honert {
 
 /// What one step showed.
 struct StepFacts {
-  int64_t step;
-  double loss;
+  int64_t step = 0;
+  double loss = 0;
   std::optional<double> gradNorm;
   std::optional<double> learningRate;
-  double seconds;
+  std::optional<double> lossScale; ///< after the step, where there is one
+  bool skipped = false;            ///< gradients overflowed: nothing changed
+  double seconds = 0;
 };
 
 /// Step lines on stdout (a bar that redraws, on a terminal) and JSON lines in

@@ -2,6 +2,7 @@
 
 #include "core/Trainer.h"
 #include "core/Info.h"
+#include "core/Shadow.h"
 #include "core/Signals.h"
 #include "cpu/PeakProbe.h"
 
@@ -90,8 +91,11 @@ Status Trainer::startOrResume() {
       report.line(format("resume: no checkpoint in %s, starting fresh",
                          options.checkpoints.c_str()));
   }
-  if (!position)
-    return startState(options.init, program, seed, pool, executor.arena());
+  if (!position) {
+    HONERT_TRY(startState(options.init, program, seed, pool, executor.arena()));
+    fillShadows(program, pool, executor.arena());
+    return Status();
+  }
   const char *folder = options.checkpoints.c_str();
   if (options.seedGiven && options.seed != position->seed)
     return Status::error(
@@ -102,6 +106,7 @@ Status Trainer::startOrResume() {
     return Status::error(format("--shuffle: the run in %s was started %s it",
                                 folder,
                                 position->shuffle ? "with" : "without"));
+  fillShadows(program, pool, executor.arena());
   seed = position->seed;
   doneSteps = savedStep = position->step;
   report.line(format("resume: after step %lld from %s",
@@ -184,7 +189,7 @@ Status Trainer::runStep(int64_t step, StepFacts &facts) {
   facts.loss = readScalar(loss->dtype, loss->offset);
   if (const Result *norm = function->result("grad_norm"))
     facts.gradNorm = readScalar(norm->dtype, norm->offset);
-  return checkFinite(facts, /*updated=*/true);
+  return checkStep(facts);
 }
 
 Status Trainer::runAccumulated(int64_t step, StepFacts &facts) {
@@ -202,27 +207,46 @@ Status Trainer::runAccumulated(int64_t step, StepFacts &facts) {
     HONERT_TRY(executor.run(*accumulate));
   }
   facts.loss = readScalar(loss->dtype, loss->offset);
-  HONERT_TRY(checkFinite(facts, /*updated=*/false));
+  if (!program.argument(Kind::opt, "loss_scale"))
+    HONERT_TRY(checkFinite(facts));
   HONERT_TRY(executor.run(*update));
   if (const Result *norm = update->result("grad_norm"))
     facts.gradNorm = readScalar(norm->dtype, norm->offset);
-  return checkFinite(facts, /*updated=*/true);
+  return checkStep(facts);
 }
 
-/// A fused step has updated the parameters when its loss is seen, so nothing
-/// of it may be kept.
-Status Trainer::checkFinite(const StepFacts &facts, bool updated) const {
+/// What a step that was made must satisfy. With a loss scale, one whose
+/// gradients overflow is skipped by the program, which shrinks the scale; below
+/// the smallest one that was of use no step will come.
+Status Trainer::checkStep(StepFacts &facts) {
+  const Argument *scale = program.argument(Kind::opt, "loss_scale");
+  if (!scale)
+    return checkFinite(facts);
+  constexpr double smallestScale = 0x1p-24;
+  facts.lossScale = readScalar(scale->dtype, scale->offset);
+  facts.skipped = facts.gradNorm && !std::isfinite(*facts.gradNorm);
+  if (*facts.lossScale >= smallestScale)
+    return Status();
+  return Status::error(format(
+      "step %lld: the loss scale is %g, wanted at least %g: every step "
+      "overflows; the run ends, nothing is saved%s",
+      static_cast<long long>(facts.step), *facts.lossScale, smallestScale,
+      savedStep < 0 ? "" : ", earlier checkpoints stand"));
+}
+
+/// Without a loss scale, a loss or gradients that are no numbers end the run.
+/// Such gradients have changed nothing: the program's updates are conditional.
+Status Trainer::checkFinite(const StepFacts &facts) const {
   bool lossIsBad = !std::isfinite(facts.loss);
   if (!lossIsBad && (!facts.gradNorm || std::isfinite(*facts.gradNorm)))
     return Status();
   double seen = lossIsBad ? facts.loss : *facts.gradNorm;
   return Status::error(format(
       "step %lld: %s is %g, wanted a finite value; the run ends, nothing is "
-      "saved%s%s",
+      "saved%s",
       static_cast<long long>(facts.step),
       lossIsBad ? "the loss" : "the gradient norm",
       std::isnan(seen) ? std::fabs(seen) : seen, // A NaN's sign says nothing.
-      updated ? "" : " (before the update)",
       savedStep < 0 ? "" : ", earlier checkpoints stand"));
 }
 
@@ -235,7 +259,8 @@ Status Trainer::train() {
       times.clear();
       executor.record(&times);
     }
-    StepFacts facts{step, 0, {}, {}, 0};
+    StepFacts facts;
+    facts.step = step;
     if (rate)
       facts.learningRate = learningRateAt(options, step);
     Clock::time_point start = Clock::now();

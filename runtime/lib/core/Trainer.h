@@ -34,7 +34,8 @@ private:
   Status loadInputs(int64_t microStep);
   Status runStep(int64_t step, StepFacts &facts);
   Status runAccumulated(int64_t step, StepFacts &facts);
-  Status checkFinite(const StepFacts &facts, bool updated) const;
+  Status checkStep(StepFacts &facts);
+  Status checkFinite(const StepFacts &facts) const;
   Status train();
 
   // Beside steps.

@@ -1,0 +1,18 @@
+//===- Shadow.h - Low-precision copies of parameters ------------*- C++ -*-===//
+
+#ifndef HONERT_CORE_SHADOW_H
+#define HONERT_CORE_SHADOW_H
+
+#include "core/Arena.h"
+#include "core/Program.h"
+#include "cpu/Parallel.h"
+
+namespace honert {
+
+/// Fills every argument of kind shadow with the parameter of its name, rounded
+/// to nearest even. Afterwards the program keeps them up to date itself.
+void fillShadows(const Program &program, const ThreadPool &pool, Arena &arena);
+
+} // namespace honert
+
+#endif // HONERT_CORE_SHADOW_H
