@@ -304,6 +304,14 @@ void EpiloguePlanner::takeAdditions() {
       refuse(add, "the addend is recomputed where it is read, never stored");
       return;
     }
+    // The parts of one sum may be far apart: what the first is made of need not
+    // wait for the last.
+    if (Operation *later = other.getDefiningOp();
+        isa_and_present<DotGeneralOp, EmbeddingBwdOp>(later) &&
+        form.dot->isBeforeInBlock(later) && later->hasOneUse()) {
+      refuse(add, "the addend's maker comes later and takes the sum");
+      return;
+    }
     form.addend = add;
     accept(form, {add}, saved, table.addend, false);
     return;

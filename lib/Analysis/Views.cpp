@@ -9,8 +9,15 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-static bool isAttention(Operation *op) {
-  return cast<HoneOpInterface>(op).getKernelFamily() == KernelFamily::attention;
+/// Kernels that walk heads: attention and rotations.
+static bool isHeadOp(Operation *op) {
+  return isa<RopeOp>(op) ||
+         cast<HoneOpInterface>(op).getKernelFamily() == KernelFamily::attention;
+}
+
+/// Ops of row kernels, which step over rows of any stride.
+static bool isRowOp(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() || isa<DropoutOp>(op);
 }
 
 static bool hasUnitSteps(SliceOp slice) {
@@ -37,28 +44,32 @@ bool hone::isContiguous(SliceOp slice) {
   return dim == 0 || llvm::all_of(shape.take_front(dim - 1), isUnit);
 }
 
-/// Whether attention alone reads `value`, possibly behind reshapes that leave
-/// the leading dimensions `leading` as they are.
-static bool isReadByAttention(Value value, ArrayRef<int64_t> leading) {
+static bool isReadInPlace(Value value, ArrayRef<int64_t> leading,
+                          bool isReshaped) {
   return llvm::all_of(value.getUsers(), [&](Operation *reader) {
     if (auto reshape = dyn_cast<ReshapeOp>(reader)) {
       ArrayRef<int64_t> to = shapeOf(reshape.getResult());
       return to.size() > leading.size() &&
              to.take_front(leading.size()) == leading &&
-             isReadByAttention(reshape.getResult(), leading);
+             isReadInPlace(reshape.getResult(), leading, true);
     }
     return isa<HoneDialect>(reader->getDialect()) && !isa<GroupOp>(reader) &&
-           isAttention(reader);
+           (isHeadOp(reader) || (isRowOp(reader) && !isReshaped));
   });
+}
+
+bool hone::isReadInPlace(Value value) {
+  return ::isReadInPlace(value, shapeOf(value).drop_back(),
+                         /*isReshaped=*/false);
 }
 
 bool hone::isViewSlice(SliceOp slice) {
   if (isContiguous(slice))
     return true;
   ArrayRef<int64_t> leading = shapeOf(slice.getResult()).drop_back();
-  return hasUnitSteps(slice) &&
+  return hasUnitSteps(slice) && !leading.empty() &&
          leading == shapeOf(slice.getOperand()).drop_back() &&
-         isReadByAttention(slice.getResult(), leading);
+         isReadInPlace(slice.getResult());
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,6 +106,7 @@ bool hone::isPlacement(ConcatOp concat) {
     if (!producer ||
         isa<ReshapeOp, SliceOp, ConcatOp, StopGradientOp>(producer))
       return false;
-    return contiguous || isAttention(producer);
+    return contiguous || isHeadOp(producer) ||
+           (isRowOp(producer) && made == input);
   });
 }

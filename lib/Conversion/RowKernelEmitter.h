@@ -71,6 +71,12 @@ private:
                    mlir::Value mask);
   void storeScalar(mlir::Value data, mlir::Value buffer, mlir::Value offset);
   mlir::Value flatIndex(mlir::Value row, mlir::Value col);
+  mlir::Value offsetIn(mlir::Value buffer, mlir::Value row, mlir::Value col);
+  mlir::Value rowOffsetIn(mlir::Value buffer, mlir::Value row);
+  int64_t rowStride(mlir::Value buffer) {
+    auto found = strided.find(buffer);
+    return found == strided.end() ? space->cols() : found->second.stride;
+  }
 
   // Values.
   Role role(mlir::Value value) { return space->role(value); }
@@ -137,6 +143,13 @@ private:
   mlir::func::FuncOp func;
   mlir::Value lo, hi;
   mlir::DenseMap<mlir::Value, mlir::Value> buffers; // block argument -> memref
+  /// Buffers that are parts of wider ones: rows of `width` elements lie
+  /// `stride` elements apart.
+  struct RowLayout {
+    int64_t width, stride;
+  };
+  mlir::DenseMap<mlir::Value, RowLayout> strided;
+  static std::optional<RowLayout> layoutOf(mlir::MemRefType type);
   mlir::SmallVector<std::pair<mlir::Value, mlir::Value>>
       outputs; // yielded, memref
   mlir::SmallVector<Sum> columnSums, totalSums;

@@ -5,6 +5,7 @@
 #include "RowKernelEmitter.h"
 
 #include "PointOps.h"
+#include "hone/Analysis/Strides.h"
 #include "hone/Conversion/Philox.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,6 +13,21 @@
 
 using namespace mlir;
 using namespace hone;
+
+/// The layout of a part along the last dimension, or none of a whole buffer.
+/// The memory plan makes no other parts.
+std::optional<RowKernelEmitter::RowLayout>
+RowKernelEmitter::layoutOf(MemRefType type) {
+  if (type.getLayout().isIdentity() || type.getNumElements() == 0)
+    return std::nullopt;
+  SmallVector<int64_t> strides = getStridesAndOffset(type).first;
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> leading =
+      llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
+  std::optional<CollapsedDims> rows = collapseDims(shape, strides, leading);
+  assert(rows && strides.back() == 1 && "no part along the last dimension");
+  return RowLayout{shape.back(), rows->stride};
+}
 
 LogicalResult RowKernelEmitter::prepare(StringRef name) {
   Block &body = launch.getBodyBlock();
@@ -24,20 +40,26 @@ LogicalResult RowKernelEmitter::prepare(StringRef name) {
 
   // One-dimensional memrefs of all elements; bools are bytes.
   SmallVector<Type> types;
-  auto flat = [&](Value buffer) {
+  SmallVector<std::optional<RowLayout>> layouts;
+  for (Value buffer : launch.getOperands()) {
     auto type = cast<MemRefType>(buffer.getType());
     Type element = type.getElementType();
     if (element.isInteger(1))
       element = builder.getI8Type();
-    types.push_back(MemRefType::get({type.getNumElements()}, element));
-  };
-  for (Value buffer : launch.getOperands())
-    flat(buffer);
+    layouts.push_back(layoutOf(type));
+    int64_t elements = type.getNumElements();
+    if (layouts.back())
+      elements = elements / layouts.back()->width * layouts.back()->stride;
+    types.push_back(MemRefType::get({elements}, element));
+  }
   types.push_back(builder.getIndexType());
   types.push_back(builder.getIndexType());
   func = builder.create<func::FuncOp>(loc, name,
                                       builder.getFunctionType(types, {}));
   Block *entry = func.addEntryBlock();
+  for (auto [index, layout] : llvm::enumerate(layouts))
+    if (layout)
+      strided[entry->getArgument(index)] = *layout;
   unsigned next = 0;
   for (BlockArgument argument : body.getArguments())
     buffers[argument] = entry->getArgument(next++);
@@ -193,7 +215,8 @@ Kernel RowKernelEmitter::emitMain() {
   });
   if (space->hasPartialSums())
     return emitChunks();
-  bool flat = !space->hasReduction() && body.getOps<IotaOp>().empty();
+  bool flat = strided.empty() && !space->hasReduction() &&
+              body.getOps<IotaOp>().empty();
   auto isFlat = [&](Value value) {
     Role own = role(value);
     return isSplat(value) || own == Role::Full || own == Role::Scalar ||

@@ -151,17 +151,25 @@ void RowKernelEmitter::endSweep() {
 /// them: rows of one kernel follow each other in memory.
 void RowKernelEmitter::prefetchNextRow(Point &at) {
   constexpr int64_t cacheBytes = 1 << 20;
-  int64_t bytes = space->rows() * space->cols() * int64_t(sizeof(float));
-  if (!at.row || bytes <= cacheBytes || space->cols() % lanes != 0)
+  if (!at.row || space->cols() % lanes != 0)
     return;
-  Value next = builder.create<arith::AddIOp>(loc, flatIndex(at.row, at.col),
-                                             index(space->cols()));
-  for (BlockArgument argument : launch.getBodyBlock().getArguments())
-    if (role(argument) == Role::Full && !argument.use_empty())
-      builder.create<memref::PrefetchOp>(loc, bufferOf(argument), next,
-                                         /*isWrite=*/false,
-                                         /*localityHint=*/3,
-                                         /*isDataCache=*/true);
+  auto isRead = [&](BlockArgument argument) {
+    int64_t width = elementByteWidth(elementOf(argument));
+    return role(argument) == Role::Full && !argument.use_empty() &&
+           space->rows() * space->cols() * width > cacheBytes;
+  };
+  ArrayRef<BlockArgument> arguments = launch.getBodyBlock().getArguments();
+  if (llvm::none_of(arguments, isRead))
+    return;
+  for (BlockArgument argument : arguments) {
+    if (!isRead(argument))
+      continue;
+    Value buffer = bufferOf(argument);
+    Value next = add(offsetIn(buffer, at.row, at.col), rowStride(buffer));
+    builder.create<memref::PrefetchOp>(loc, buffer, next, /*isWrite=*/false,
+                                       /*localityHint=*/3,
+                                       /*isDataCache=*/true);
+  }
 }
 
 /// Adds the element of `op` at a point to one of its accumulators. Lanes
@@ -200,9 +208,12 @@ void RowKernelEmitter::emitReductions(ArrayRef<ReduceOp> reductions,
         return next;
       },
       row, sums);
-  for (auto [position, reduce] : llvm::enumerate(reductions))
-    rowCache[ReduceOp(reduce).getResult()] = foldSlots(
+  for (auto [position, reduce] : llvm::enumerate(reductions)) {
+    Value sum = foldSlots(
         reduce, ArrayRef<Value>(sums).slice(position * unroll, unroll));
+    Value result = ReduceOp(reduce).getResult();
+    rowCache[result] = pointops::cast(builder, loc, sum, elementOf(result));
+  }
 }
 
 /// Adds the row's elements at a point to the chunk's row of each column sum.
@@ -239,11 +250,11 @@ void RowKernelEmitter::emitLastSweep(ArrayRef<std::pair<Value, Value>> full,
           vectorAt(sum.op.getOperand(), at);
         for (auto [number, position] : llvm::enumerate(wideTotals))
           accumulate(totalSums[position].op, at, next[number * unroll + slot]);
-        Value offset = flatIndex(at.row, at.col);
         if (!levels.empty() && !at.mask)
           prefetchNextRow(at);
         for (auto [pair, vector] : llvm::zip(full, data))
-          storeVector(vector, pair.second, offset, at.mask);
+          storeVector(vector, pair.second,
+                      offsetIn(pair.second, at.row, at.col), at.mask);
         addToColumnSums(at, chunk);
         return next;
       },
@@ -277,7 +288,7 @@ void RowKernelEmitter::emitOutputs(Value row, Value chunk,
                             rowValue(sum.op.getOperand(), row));
   for (auto [value, buffer] : outputs)
     if (!isSplat(value) && role(value) == Role::Row)
-      storeScalar(rowValue(value, row), buffer, row);
+      storeScalar(rowValue(value, row), buffer, rowOffsetIn(buffer, row));
 }
 
 void RowKernelEmitter::emitRow(Value row, Value chunk,

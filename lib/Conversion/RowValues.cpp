@@ -59,6 +59,29 @@ Value RowKernelEmitter::flatIndex(Value row, Value col) {
   return builder.create<arith::AddIOp>(loc, start, col);
 }
 
+/// The element of `buffer` at a point: of a value with one per point.
+Value RowKernelEmitter::offsetIn(Value buffer, Value row, Value col) {
+  if (!row || !strided.contains(buffer))
+    return flatIndex(row, col);
+  Value start =
+      builder.create<arith::MulIOp>(loc, row, index(rowStride(buffer)));
+  return builder.create<arith::AddIOp>(loc, start, col);
+}
+
+/// The element of `buffer` at a row: of a value with one per row, whose own
+/// last dimension may be strided.
+Value RowKernelEmitter::rowOffsetIn(Value buffer, Value row) {
+  auto found = strided.find(buffer);
+  if (found == strided.end())
+    return row;
+  Value width = index(found->second.width);
+  Value start = builder.create<arith::MulIOp>(
+      loc, builder.create<arith::DivUIOp>(loc, row, width),
+      index(found->second.stride));
+  return builder.create<arith::AddIOp>(
+      loc, start, builder.create<arith::RemUIOp>(loc, row, width));
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -146,13 +169,13 @@ Value RowKernelEmitter::vectorAt(Value value, Point &at) {
   } else if (isa<BlockArgument>(value)) {
     Value offset;
     if (own == Role::Full) {
-      offset = flatIndex(at.row, at.col);
+      offset = offsetIn(bufferOf(value), at.row, at.col);
     } else if (own == Role::Col) {
       offset = at.col;
     } else { // Cyclic
       Value row = builder.create<arith::RemUIOp>(loc, at.row,
                                                  index(space->period(value)));
-      offset = flatIndex(row, at.col);
+      offset = offsetIn(bufferOf(value), row, at.col);
     }
     result = loadVector(value, at, offset);
   } else {
@@ -184,6 +207,11 @@ Value RowKernelEmitter::computeVector(Operation *op, Point &at) {
     return iotaVector(iota, at);
   if (isa<BroadcastOp, ReshapeOp>(op))
     return vectorAt(op->getOperand(0), at);
+  if (auto gather = dyn_cast<EmbeddingOp>(op)) {
+    Value id = builder.create<arith::IndexCastOp>(
+        loc, builder.getIndexType(), rowValue(gather.getIds(), at.row));
+    return loadVector(gather.getTable(), at, flatIndex(id, at.col));
+  }
   if (auto dropout = dyn_cast<DropoutOp>(op)) {
     Value element = laneCounter(flatIndex(at.row, at.col));
     Value salt = builder.create<arith::ConstantOp>(
@@ -234,7 +262,8 @@ Value RowKernelEmitter::rowValue(Value value, Value row) {
     return known;
   Value result;
   if (isa<BlockArgument>(value))
-    result = loadScalar(value, single ? index(0) : row);
+    result = loadScalar(value,
+                        single ? index(0) : rowOffsetIn(bufferOf(value), row));
   else
     result = computeScalar(value.getDefiningOp(), row);
   cache[value] = result;

@@ -34,21 +34,30 @@ static LogicalResult verifyRowSpace(GroupOp group, ArrayRef<Operation *> ops) {
   return success();
 }
 
-/// Whether `value` is made by attention, possibly behind a reshape.
-static bool isMadeByAttention(Value value) {
+/// Families whose kernels step over strides.
+static bool takesStrides(GroupOp group) {
+  return llvm::is_contained({KernelFamily::attention, KernelFamily::map,
+                             KernelFamily::row, KernelFamily::move},
+                            group.getFamily());
+}
+
+/// Whether kernels that write strided parts make `value`, possibly behind a
+/// reshape.
+static bool isMadeWithStrides(Value value) {
   if (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getOperand();
   auto group = value.getDefiningOp<GroupOp>();
-  return group && group.getFamily() == KernelFamily::attention;
+  return group && takesStrides(group);
 }
 
-/// Whether attention alone reads `value`, possibly behind reshapes.
-static bool isReadByAttention(Value value) {
+/// Whether only kernels that read strided parts read `value`, possibly behind
+/// reshapes.
+static bool isReadWithStrides(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *reader) {
     if (auto reshape = dyn_cast<ReshapeOp>(reader))
-      return isReadByAttention(reshape.getResult());
+      return isReadWithStrides(reshape.getResult());
     auto group = dyn_cast<GroupOp>(reader);
-    return group && group.getFamily() == KernelFamily::attention;
+    return group && takesStrides(group);
   });
 }
 
@@ -59,20 +68,19 @@ static bool isMadeByGroup(Value value) {
   return value.getDefiningOp<GroupOp>() && value.hasOneUse();
 }
 
-/// Views with strides: only attention reads and writes those. Every group
-/// writes a contiguous part.
+/// Every group reads and writes a contiguous part.
 static LogicalResult verifyView(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op);
-      slice && !isContiguous(slice) && !isReadByAttention(slice.getResult()))
-    return op->emitOpError("is in no group, but something else than attention "
-                           "reads it");
+      slice && !isContiguous(slice) && !isReadWithStrides(slice.getResult()))
+    return op->emitOpError("is in no group, but something that takes no "
+                           "strides reads it");
   auto concat = dyn_cast<ConcatOp>(op);
   if (!concat)
     return success();
   if (!isContiguous(concat) &&
-      !llvm::all_of(concat.getInputs(), isMadeByAttention))
-    return op->emitOpError("is in no group, but has an operand that attention "
-                           "did not make");
+      !llvm::all_of(concat.getInputs(), isMadeWithStrides))
+    return op->emitOpError("is in no group, but has an operand made by "
+                           "something that takes no strides");
   if (!llvm::all_of(concat.getInputs(), isMadeByGroup))
     return op->emitOpError("is in no group, but has an operand that no group "
                            "makes for it alone");

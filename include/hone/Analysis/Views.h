@@ -5,8 +5,9 @@
 //
 // A part is *contiguous* when it is a run of its whole's memory: only the first
 // dimension with more than one element is cut. Every kernel and call reads and
-// writes such parts. Parts along the last dimension are strided: attention
-// alone takes those.
+// writes such parts. Parts along the last dimension are strided: attention and
+// rotations take those, whose heads split that dimension further, and row
+// kernels, which step over rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +24,19 @@ bool isContiguous(SliceOp slice);
 /// A concatenation each of whose operands is one run of its memory.
 bool isContiguous(ConcatOp concat);
 
-/// A slice that its readers can read in place: it is contiguous, or every
-/// reader is an attention op, possibly behind reshapes that split the last
-/// dimension.
+/// Whether every reader of `value` could read it as a part along the last
+/// dimension of something wider: attention and rotations, possibly behind
+/// reshapes that split the last dimension, and maps.
+bool isReadInPlace(mlir::Value value);
+
+/// A slice that its readers can read in place: it is contiguous, or along the
+/// last dimension and read so.
 bool isViewSlice(SliceOp slice);
 
 /// A concatenation whose operands are each written straight into their part of
 /// it: each is made by an op and read only here, and the parts are contiguous,
-/// or lie along the last dimension and are made by attention.
+/// or lie along the last dimension and are made by attention, a rotation or a
+/// map.
 bool isPlacement(ConcatOp concat);
 
 } // namespace hone

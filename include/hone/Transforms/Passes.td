@@ -63,6 +63,85 @@ def VerifyRaise : Pass<"hone-verify-raise", "::mlir::ModuleOp"> {
   }];
 }
 
+def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
+  let summary = "Pads parameters to sizes that the target's matrix library likes";
+  let description = [{
+    A class of dimensions of `@forward` that ops loop over together, along which rows of a contraction run and whose size is
+    no multiple of the target's, grows by zeros at its end: the parameters once, with `hone.parts` for files, and every
+    value that is made of them. Masks come exactly where the padding could be seen: a `width` on norms, softmax and cross
+    entropy, a `select` before other reductions, arg max, and contractions that would read something else than zeros.
+    Gradients of padding are zero, and optimizers leave it zero.
+
+    A class is declined, with a remark under `report`, where
+    - padding takes more time than it saves, or, with `multiple` = N, never for that;
+    - it is the size of an input, or comes from no parameter: rows of tokens are no rows of a contraction's operands;
+    - an op needs the dimension as it is: a reshape that splits it into heads, a slice, a concatenation;
+    - an op would see padding that no mask hides: dropout numbers elements by their place, a norm over padded rows;
+    - zero has no finite value or derivative: division, logarithm, root.
+
+    `precision` is the policy that the next phase applies: it decides the element type of contractions.
+
+    ```mlir
+    %w: tensor<50257x768xf32> {hone.kind = "param", hone.fqn = "wte"}
+    ...
+    %l = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : ... -> tensor<1024x50257xf32>
+    %loss, %lse = hone.cross_entropy mean %l, %t ignore_index -100 label_smoothing 0.0 : ...
+    // becomes
+    %w: tensor<50304x768xf32> {hone.kind = "param", hone.fqn = "wte",
+                               hone.parts = [#hone.part<"wte", offset = [0, 0], shape = [50257, 768]>]}
+    ...
+    %l = hone.dot_general %x, %w batch [] x [] contract [1] x [1] : ... -> tensor<1024x50304xf32>
+    %loss, %lse = hone.cross_entropy mean %l, %t ignore_index -100 label_smoothing 0.0 width 50257 : ...
+    ```
+  }];
+  let options = [
+    Option<"multiple", "multiple", "std::string", "\"auto\"", "auto, off, or the number to pad to multiples of">,
+    Option<"precision", "precision", "std::string", "\"fp32\"", "fp32, tf32, bf16, bf16-sr or fp16">,
+    Option<"report", "report", "bool", "false", "Emit one remark per class that is padded or declined">
+  ];
+}
+
+def VerifyPad : Pass<"hone-verify-pad", "::mlir::ModuleOp"> {
+  let summary = "Checks the contract of the pad phase";
+  let description = [{
+    No contraction of `@forward` stands between a pad and the slice that undoes it. Every tensor of files is part of one
+    argument. Where parts do not fill an argument, all values along the same dimensions are padded alike, and nothing sees
+    the padding: every contraction and reduction over it reads zeros (or what a maximum does not see), every row op has
+    a `width`.
+  }];
+}
+
+def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
+  let summary = "Makes one contraction of weights that multiply one input";
+  let description = [{
+    Contractions of `@forward` that have the same left side become one, whose weight holds theirs one after the other along
+    the dimension that is not contracted; so do their biases. The packed parameter is one argument with `hone.parts`: files,
+    dumps and initialisation see its parts under their names. Readers of a projection get a slice.
+
+    Declined, with a remark under `report`, where the weights or biases are no parameters, are read elsewhere or tied,
+    differ in element type, contracted dimension, optimizer group, initialisation or `hone.requires_grad`, where only one has a
+    bias, and where readers that cannot read a slice in place would copy more than packing saves.
+
+    ```mlir
+    func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
+        %q: tensor<64x64xf32> {hone.kind = "param", hone.fqn = "q"},
+        %k: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "k"}) {
+      %a = hone.dot_general %x, %q batch [] x [] contract [1] x [1] : ...
+      %b = hone.dot_general %x, %k batch [] x [] contract [1] x [1] : ...
+    // becomes
+    func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
+        %qk: tensor<96x64xf32> {hone.kind = "param", hone.fqn = "q+k", hone.parts = [
+            #hone.part<"q", offset = [0, 0], shape = [64, 64]>, #hone.part<"k", offset = [64, 0], shape = [32, 64]>]}) {
+      %p = hone.dot_general %x, %qk batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<96x64xf32> -> tensor<8x96xf32>
+      %a = hone.slice %p [0, 0] to [8, 64] by [1, 1] : tensor<8x96xf32> -> tensor<8x64xf32>
+      %b = hone.slice %p [0, 64] to [8, 96] by [1, 1] : tensor<8x96xf32> -> tensor<8x32xf32>
+    ```
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false", "Emit one remark per packed and per declined contraction">
+  ];
+}
+
 def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
   let summary = "Flattens the rows of a projection after it, not before";
   let description = [{

@@ -1,7 +1,8 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_90},func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s --check-prefixes=CHECK,HOPPER
 // RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_80},func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s --check-prefixes=CHECK,AMPERE
 
-// Behaviour 26: the call of a weight's gradient sums an operand over the rows, where the architecture's table says that it pays.
+// Behaviour 26: the call of a weight's gradient sums an operand over the rows, where the table of the architecture
+// says that it pays.
 
 // CHECK-LABEL: func.func @bias_gradient
 // HOPPER: %[[G:.*]]:2 = hone.group contraction

@@ -71,24 +71,26 @@ func.func @alone(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 
 // -----
 
-func.func @slice_read_by_map(%x: tensor<8x64xf32>) -> tensor<8x32xf32> {
-  // expected-error@+1 {{is in no group, but something else than attention reads it}}
+func.func @slice_read_by_product(%x: tensor<8x64xf32>, %w: tensor<16x32xf32>) -> tensor<8x16xf32> {
+  // expected-error@+1 {{is in no group, but something that takes no strides reads it}}
   %s = hone.slice %x [0, 0] to [8, 32] by [1, 1] : tensor<8x64xf32> -> tensor<8x32xf32>
-  %r = hone.group map (%a = %s : tensor<8x32xf32>) -> tensor<8x32xf32> {
-    %t = hone.tanh %a : tensor<8x32xf32>
-    hone.yield %t : tensor<8x32xf32>
+  %r = hone.group contraction (%a = %s : tensor<8x32xf32>, %b = %w : tensor<16x32xf32>) -> tensor<8x16xf32> {
+    %t = hone.dot_general %a, %b batch [] x [] contract [1] x [1]
+        : tensor<8x32xf32>, tensor<16x32xf32> -> tensor<8x16xf32>
+    hone.yield %t : tensor<8x16xf32>
   }
-  return %r : tensor<8x32xf32>
+  return %r : tensor<8x16xf32>
 }
 
 // -----
 
-func.func @concat_of_maps(%x: tensor<8x32xf32>) -> tensor<8x64xf32> {
-  %r = hone.group map (%a = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
-    %t = hone.tanh %a : tensor<8x32xf32>
+func.func @concat_of_products(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x64xf32> {
+  %r = hone.group contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>) -> tensor<8x32xf32> {
+    %t = hone.dot_general %a, %b batch [] x [] contract [1] x [1]
+        : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
     hone.yield %t : tensor<8x32xf32>
   }
-  // expected-error@+1 {{is in no group, but has an operand that attention did not make}}
+  // expected-error@+1 {{is in no group, but has an operand made by something that takes no strides}}
   %c = hone.concat %r, %r dim 1 : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x64xf32>
   return %c : tensor<8x64xf32>
 }

@@ -10,7 +10,8 @@
 func.func @flattened_projection(%x: tensor<2x16x64xf32>, %w: tensor<64x96xf32>, %b: tensor<96xf32>)
     -> tensor<2x16x96xf32> {
   %f = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>
-  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [0] : tensor<32x64xf32>, tensor<64x96xf32> -> tensor<32x96xf32>
+  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [0]
+      : tensor<32x64xf32>, tensor<64x96xf32> -> tensor<32x96xf32>
   %v = hone.broadcast %b dims [1] : tensor<96xf32> -> tensor<32x96xf32>
   %s = hone.add %d, %v : tensor<32x96xf32>
   %g = hone.gelu tanh %s : tensor<32x96xf32>
@@ -24,7 +25,8 @@ func.func @flattened_projection(%x: tensor<2x16x64xf32>, %w: tensor<64x96xf32>, 
 // CHECK: hone.dot_general %[[X]], {{.*}} contract [2] x [1] {{.*}} -> tensor<2x16x48xf32>
 func.func @heads_merge(%x: tensor<2x16x4x6xf32>, %w: tensor<48x24xf32>) -> tensor<2x16x48xf32> {
   %f = hone.reshape %x : tensor<2x16x4x6xf32> -> tensor<32x24xf32>
-  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [1] : tensor<32x24xf32>, tensor<48x24xf32> -> tensor<32x48xf32>
+  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [1]
+      : tensor<32x24xf32>, tensor<48x24xf32> -> tensor<32x48xf32>
   %y = hone.reshape %d : tensor<32x48xf32> -> tensor<2x16x48xf32>
   return %y : tensor<2x16x48xf32>
 }
@@ -35,7 +37,8 @@ func.func @heads_merge(%x: tensor<2x16x4x6xf32>, %w: tensor<48x24xf32>) -> tenso
 // CHECK: hone.dot_general %[[F]], {{.*}} contract [1] x [1]
 func.func @rows_regrouped(%x: tensor<2x9x64xf32>, %w: tensor<48x192xf32>) -> tensor<6x48xf32> {
   %f = hone.reshape %x : tensor<2x9x64xf32> -> tensor<6x192xf32>
-  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [1] : tensor<6x192xf32>, tensor<48x192xf32> -> tensor<6x48xf32>
+  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [1]
+      : tensor<6x192xf32>, tensor<48x192xf32> -> tensor<6x48xf32>
   return %d : tensor<6x48xf32>
 }
 
@@ -46,7 +49,8 @@ func.func @rows_regrouped(%x: tensor<2x9x64xf32>, %w: tensor<48x192xf32>) -> ten
 // CHECK: hone.add %[[F]], {{.*}} : tensor<32x96xf32>
 func.func @other_operand(%x: tensor<2x16x64xf32>, %w: tensor<64x96xf32>, %m: tensor<32x96xf32>) -> tensor<32x96xf32> {
   %f = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>
-  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [0] : tensor<32x64xf32>, tensor<64x96xf32> -> tensor<32x96xf32>
+  %d = hone.dot_general %f, %w batch [] x [] contract [1] x [0]
+      : tensor<32x64xf32>, tensor<64x96xf32> -> tensor<32x96xf32>
   %s = hone.add %d, %m : tensor<32x96xf32>
   return %s : tensor<32x96xf32>
 }
