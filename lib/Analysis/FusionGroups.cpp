@@ -168,7 +168,7 @@ void FusionAnalysis::formRegions() {
       Operation *producer = root.getDefiningOp();
       if (inRegion.contains(producer) && depths[producer] == depths[op])
         connected.unionSets(op, producer);
-      if (isCheapToRead(root) || isViewOp(op))
+      if (isCheapToRead(root) || isViewOp(op) || isTable(op, operand))
         continue;
       auto [first, isNew] = readers.try_emplace({root, depths[op]}, op);
       if (!isNew)
@@ -192,8 +192,11 @@ void FusionAnalysis::solve(ArrayRef<Operation *> ops) {
     entry->second = region.plan();
   const RegionPlan &best = entry->second;
   for (auto [set, reduces] : llvm::zip_equal(best.groups, best.reduces)) {
-    plan.push_back(
-        {reduces ? KernelFamily::row : KernelFamily::map, region.kernel(set)});
+    KernelFamily family = reduces ? KernelFamily::row : KernelFamily::map;
+    if (Operation *first = region.ops()[set.front()];
+        set.size() == 1 && familyOf(first) == KernelFamily::gather)
+      family = KernelFamily::gather; // has a kernel of its own
+    plan.push_back({family, region.kernel(set)});
     origins.push_back({nullptr, &region, set});
   }
   if (ops.size() < 2)

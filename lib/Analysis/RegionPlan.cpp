@@ -61,13 +61,13 @@ int RowRegion::alwaysWith(int part, const Parts &parts) const {
     for (int number : reads[op]) {
       const Stored &value = stored[number];
       if (value.producer < 0) {
-        read += value.isVector ? 0 : value.bytes;
+        read += bytesReadBy(op, number);
         oneMaker &= value.isVector;
         continue;
       }
       if (parts.of[value.producer] == part)
         continue;
-      read += value.isVector ? 0 : value.bytes;
+      read += bytesReadBy(op, number);
       oneMaker &= !value.isReadOutside;
       agree(maker, parts.of[value.producer], oneMaker);
       for (int other : value.readers)
@@ -167,7 +167,7 @@ void RowRegion::linkParts(const Parts &parts, PartitionProblem &problem) const {
         if (maker != reader)
           link(problem.successors[maker], reader);
       }
-      if (!value.isVector)
+      if (!value.isVector && !value.isTable)
         for (int other : readers)
           neighbours(other, reader);
     }

@@ -40,6 +40,11 @@ bool hone::isCheapToRead(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank() < 2;
 }
 
+bool hone::isTable(Operation *op, Value operand) {
+  auto gather = dyn_cast<EmbeddingOp>(op);
+  return gather && gather.getTable() == operand;
+}
+
 static int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
@@ -68,8 +73,11 @@ RowRegion::RowRegion(ArrayRef<Operation *> ops,
     for (Value operand : op->getOperands()) {
       int value = storedNumber(storageOf(operand));
       if (!llvm::is_contained(reads[number], value)) {
+        bool isFirst = stored[value].readers.empty();
         reads[number].push_back(value);
         stored[value].readers.push_back(number);
+        stored[value].isTable =
+            isTable(op, operand) && (isFirst || stored[value].isTable);
       }
     }
     for (Value result : op->getResults()) {
@@ -139,6 +147,13 @@ int64_t RowRegion::countSweeps(ArrayRef<int> set, int64_t points) const {
   return sweeps;
 }
 
+/// What an op alone reads of a value.
+int64_t RowRegion::bytesReadBy(int op, int value) const {
+  if (stored[value].isTable)
+    return byteSize(members[op]->getResult(0).getType());
+  return stored[value].isVector ? 0 : stored[value].bytes;
+}
+
 /// Whether a kernel of `set` writes the value, which it makes.
 bool RowRegion::isStored(int value, ArrayRef<int> set) const {
   const Stored &made = stored[value];
@@ -167,17 +182,25 @@ KernelTraffic RowRegion::traffic(ArrayRef<int> set) const {
     }
   }
   for (auto [number, _] : readers)
-    points = std::max(points, elementsOf(stored[number].value));
+    if (!stored[number].isTable)
+      points = std::max(points, elementsOf(stored[number].value));
   for (auto [number, count] : readers) {
     const Stored &value = stored[number];
     bool isMade =
         value.producer >= 0 && llvm::is_contained(set, value.producer);
     bool isStored = !isMade || this->isStored(number, set);
     traffic.unstored += !isStored;
-    traffic.readOnce += count > (isMade ? 0 : 1) && !value.isVector && isStored;
+    traffic.readOnce += count > (isMade ? 0 : 1) && !value.isVector &&
+                        !value.isTable && isStored;
     if (!isStored)
       continue;
     ++traffic.streams;
+    if (!isMade && value.isTable) {
+      for (int op : value.readers)
+        if (llvm::is_contained(set, op))
+          traffic.bytesRead += bytesReadBy(op, number);
+      continue;
+    }
     bool isWide = elementsOf(value.value) == points;
     if (isMade) {
       traffic.bytesWritten += value.bytes;

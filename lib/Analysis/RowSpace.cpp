@@ -26,7 +26,7 @@ static bool isSplat(Operation *op) {
 bool hone::isRowSpaceOp(Operation *op) {
   if (isa<ConstantOp>(op))
     return isSplat(op);
-  if (isa<ReduceOp, ReshapeOp, BroadcastOp, IotaOp, DropoutOp>(op))
+  if (isa<ReduceOp, ReshapeOp, BroadcastOp, IotaOp, DropoutOp, EmbeddingOp>(op))
     return true;
   return op->hasTrait<OpTrait::Elementwise>();
 }
@@ -47,6 +47,7 @@ static bool fits(Value value, Role role, int64_t rows, int64_t cols) {
   case Role::Scalar:
     return elements(value) == 1;
   case Role::Key:
+  case Role::Table:
   case Role::ColumnSum:
   case Role::TotalSum:
     return true;
@@ -83,7 +84,8 @@ bool RowSpace::unify(ValueRange values, bool &changed) {
       continue;
     Role role = known->second;
     readsSum |= isSum(role);
-    if (isSum(role) || role == Role::Cyclic || role == Role::Key)
+    if (isSum(role) || role == Role::Cyclic || role == Role::Key ||
+        role == Role::Table)
       return false; // no op computes with these
     return llvm::all_of(
         values, [&](Value other) { return assign(other, role, changed); });
@@ -155,6 +157,10 @@ bool RowSpace::visit(Operation *op, bool &changed) {
            assign(dropout.getInput(), Role::Full, changed) &&
            assign(dropout.getRng(), Role::Key, changed);
   }
+  if (auto gather = dyn_cast<EmbeddingOp>(op))
+    return assign(gather.getResult(), Role::Full, changed) &&
+           assign(gather.getIds(), Role::Row, changed) &&
+           assign(gather.getTable(), Role::Table, changed);
   if (isa<IotaOp>(op))
     return true;
   if (isRowSpaceOp(op)) { // elementwise and reshape

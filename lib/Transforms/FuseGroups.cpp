@@ -15,6 +15,33 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// Gathers for every row what was gathered for a few and repeated: positions
+/// then run over the same rows as tokens.
+static void repeatIds(Block &block) {
+  for (auto broadcast :
+       llvm::make_early_inc_range(block.getOps<BroadcastOp>())) {
+    auto gather = broadcast.getOperand().getDefiningOp<EmbeddingOp>();
+    auto ids = gather ? gather.getIds().getDefiningOp<IotaOp>() : IotaOp();
+    auto type = cast<RankedTensorType>(broadcast.getType());
+    int64_t rank = broadcast.getDims().size(), leading = type.getRank() - rank;
+    if (!ids || !gather->hasOneUse() ||
+        !llvm::equal(broadcast.getDims(),
+                     llvm::seq<int64_t>(leading, type.getRank())))
+      continue;
+    OpBuilder builder(broadcast);
+    auto all = RankedTensorType::get(
+        type.getShape().drop_back(),
+        cast<RankedTensorType>(ids.getType()).getElementType());
+    auto repeated =
+        builder.create<IotaOp>(ids.getLoc(), all, ids.getDim() + leading);
+    auto gathered = builder.create<EmbeddingOp>(gather.getLoc(), type,
+                                                gather.getTable(), repeated);
+    broadcast.replaceAllUsesWith(gathered.getResult());
+    broadcast.erase();
+    gather.erase();
+  }
+}
+
 /// Gives each reader of a free value its own copy of it. Readers come before
 /// what they read in this order, so chains of free values follow.
 static void copyFreeValues(Block &block) {
@@ -104,6 +131,7 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     if (failed(target))
       return signalPassFailure();
     Block &block = getOperation().getBody().front();
+    repeatIds(block);
     copyFreeValues(block);
     FusionAnalysis analysis(block, *target);
     if (report)

@@ -80,6 +80,7 @@ private:
     llvm::SmallVector<int, 4> readers; // increasing
     bool isReadOutside = false;
     bool isVector = false; // stays in cache: reading it is free
+    bool isTable = false;  // ops pick rows of it, each its own
     int64_t bytes = 0;
   };
 
@@ -93,6 +94,7 @@ private:
   std::optional<double> seconds(llvm::ArrayRef<int> set) const;
   bool isColumnSum(int op) const;
   bool isStored(int value, llvm::ArrayRef<int> set) const;
+  int64_t bytesReadBy(int op, int value) const;
   int alwaysWith(int part, const Parts &parts) const;
   Parts mergeParts() const;
   Parts inOrder(Parts parts) const;
@@ -114,6 +116,8 @@ mlir::Value storageOf(mlir::Value value);
 /// Calls `body` for every op that reads `value`, directly or behind reshapes.
 void forEachReader(mlir::Value value,
                    llvm::function_ref<void(mlir::Operation *)> body);
+/// Whether `op` picks rows of its operand: it reads as much as it makes.
+bool isTable(mlir::Operation *op, mlir::Value operand);
 /// Whether a vector: it stays in cache, and reading it again costs nothing.
 bool isCheapToRead(mlir::Value value);
 

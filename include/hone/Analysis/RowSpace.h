@@ -26,6 +26,7 @@ enum class Role {
   Cyclic, ///< element (row mod period) * cols + col: repeats along leading rows
   Scalar, ///< the only element
   Key,    ///< the key of a random op, read whole
+  Table,  ///< a matrix of which each row of the space picks one row
   ColumnSum, ///< sum over rows: a result that no op of the set reads
   TotalSum   ///< sum over everything, of a Full or Row value: likewise
 };
@@ -75,7 +76,7 @@ private:
 };
 
 /// Whether an op can be part of a row space at all (a primitive map, a sum, a
-/// row reduction, or a reshape).
+/// row reduction, a gather of rows, or a reshape).
 bool isRowSpaceOp(mlir::Operation *op);
 
 /// Rows per chunk of partial sums; the number of chunks depends on the shape
