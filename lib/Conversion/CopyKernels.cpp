@@ -29,6 +29,20 @@ static int64_t ceilDiv(int64_t value, int64_t by) {
   return (value + by - 1) / by;
 }
 
+/// Elements of 16 bits as integers: CPUs without instructions for bf16 and f16
+/// have none to shuffle them either.
+static SmallVector<Type> integerBuffers(TypeRange buffers) {
+  SmallVector<Type> types;
+  for (Type buffer : buffers) {
+    auto type = cast<MemRefType>(buffer);
+    if (type.getElementType().getIntOrFloatBitWidth() == 16)
+      type = MemRefType::Builder(type).setElementType(
+          IntegerType::get(type.getContext(), 16));
+    types.push_back(type);
+  }
+  return types;
+}
+
 namespace {
 /// A dimension of the result (row-major, dense) and the distance of neighbours
 /// along it in the source.
@@ -37,7 +51,9 @@ struct Dim {
 };
 
 struct CopyEmitter : KernelBuilder {
-  using KernelBuilder::KernelBuilder;
+  CopyEmitter(OpBuilder &builder, StringRef name, plan::LaunchOp launch)
+      : KernelBuilder(builder, launch.getLoc(), name,
+                      integerBuffers(launch->getOperandTypes())) {}
 
   Value add(Value lhs, Value rhs) { return create<arith::AddIOp>(lhs, rhs); }
   Value add(Value lhs, int64_t rhs) {

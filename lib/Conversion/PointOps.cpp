@@ -45,29 +45,6 @@ static Value number(OpBuilder &builder, Location loc, Type type, double value) {
 // Floating-point types
 //===----------------------------------------------------------------------===//
 
-/// Integer arithmetic, so that no CPU without the instruction calls a library,
-/// and subnormals are kept on all of them.
-static Value roundToBF16(OpBuilder &builder, Location loc, Value value) {
-  Type type = value.getType();
-  Type i32 = withElement(type, builder.getI32Type());
-  Value bits = builder.create<arith::BitcastOp>(loc, i32, value);
-  Value half = number(builder, loc, i32, 16);
-  Value odd = builder.create<arith::ShRUIOp>(loc, bits, half);
-  odd = builder.create<arith::AndIOp>(loc, odd, number(builder, loc, i32, 1));
-  Value bias = builder.create<arith::AddIOp>(loc, odd,
-                                             number(builder, loc, i32, 0x7fff));
-  Value upper = builder.create<arith::ShRUIOp>(
-      loc, builder.create<arith::AddIOp>(loc, bits, bias), half);
-  Value isNan = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO,
-                                              value, value);
-  upper = builder.create<arith::SelectOp>(
-      loc, isNan, number(builder, loc, i32, 0x7fc0), upper);
-  upper = builder.create<arith::TruncIOp>(
-      loc, withElement(type, builder.getI16Type()), upper);
-  return builder.create<arith::BitcastOp>(
-      loc, withElement(type, builder.getBF16Type()), upper);
-}
-
 static Value extendBF16(OpBuilder &builder, Location loc, Value value) {
   Type type = value.getType();
   Type i32 = withElement(type, builder.getI32Type());
@@ -117,8 +94,6 @@ Value pointops::convertFloat(OpBuilder &builder, Location loc, Value value,
     return convertFloat(builder, loc, roundToOdd(builder, loc, value), to);
   if (from.isBF16())
     return extendBF16(builder, loc, value);
-  if (to.isBF16())
-    return roundToBF16(builder, loc, value);
   Type type = withElement(value.getType(), to);
   if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
     return builder.create<arith::ExtFOp>(loc, type, value);

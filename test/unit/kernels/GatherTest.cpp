@@ -50,7 +50,7 @@ CaseOptions options(double tolerance) {
 } // namespace
 
 TEST(Gather, Embedding) {
-  for (const char *element : {"f32", "f64", "bf16"})
+  for (const char *element : {"f32", "f64", "bf16", "f16"})
     for (const char *ids : {"i64", "i32", "i8"})
       for (int64_t width : {1, 16, 33, 80})
         expectLikeInterpreter(emitGather, embedding(element, ids, width),
@@ -70,10 +70,11 @@ TEST(Gather, EmbeddingBwd) {
 }
 
 TEST(Gather, EmbeddingBwdOntoAnInput) {
-  for (const char *element : {"f32", "f64", "bf16"})
+  for (const char *element : {"f32", "f64", "bf16", "f16"})
     for (int64_t width : {16, 33}) {
-      CaseOptions apart =
-          options(element == std::string("bf16") ? 0x1p-7 : 1e-6);
+      CaseOptions apart = options(element == std::string("bf16")  ? 0x1p-7
+                                  : element == std::string("f16") ? 0x1p-10
+                                                                  : 1e-6);
       expectLikeInterpreter(emitGather, scatter(element, width, true), apart);
       CaseOptions inPlace = apart;
       inPlace.inPlace = {{2, 0}};

@@ -14,7 +14,7 @@ namespace {
 /// Random elements, moved without a change of bits.
 void expectMoved(const std::string &line, const std::string &from,
                  const std::string &to) {
-  for (const char *element : {"f32", "f64", "bf16", "i64", "i8", "i1"}) {
+  for (const char *element : {"f32", "f64", "bf16", "f16", "i64", "i8", "i1"}) {
     std::string source = "tensor<" + from + "x" + element + ">",
                 result = "tensor<" + to + "x" + element + ">";
     expectLikeInterpreter(emitPoint,

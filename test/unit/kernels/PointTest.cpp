@@ -3,6 +3,7 @@
 #include "KernelCase.h"
 
 #include "hone/Conversion/PointKernels.h"
+#include "hone/Conversion/RowKernels.h"
 
 #include "gtest/gtest.h"
 
@@ -178,6 +179,45 @@ TEST(Point, NarrowCastsRoundOnce) {
                  "  return %y : tensor<36xTO>\n}",
                  "TO", to),
         {KernelFamily::map, 1e-300, {}, {{0, values}}});
+}
+
+// Every kind of bf16 and of f16, and what lies next to halfway between two. The
+// subnormals of bf16, which are some of f32's, count as zero; f16's are kept.
+TEST(Point, NarrowCastsOfEveryKind) {
+  std::vector<double> values = {0.0,     -0.0,    inf,      -inf,     nan_,
+                                1e30,    -1e30,   3.4e38,   65504,    65519,
+                                65520,   -65520,  65536,    0x1p-14,  0x1p-24,
+                                0x1p-25, 0x3p-26, -0x1p-24, 0x1.8p-24};
+  for (double ulp : {0x1p-8, 0x1p-11})
+    for (double odd : {0.0, 1.0})
+      for (double nudge : {0.0, 0x1p-23, -0x1p-23})
+        values.push_back(1 + (2 * odd + 1) * ulp + nudge);
+  std::string size = std::to_string(values.size());
+  for (Emitter emit : {emitPoint, emitRowKernel})
+    for (const char *narrow : {"bf16", "f16"}) {
+      std::string text = replaced(
+          "func.func @f(%x: tensor<Nxf32>) -> (tensor<NxTO>, tensor<Nxf32>) {\n"
+          "  %y = hone.cast %x : tensor<Nxf32> -> tensor<NxTO>\n"
+          "  %z = hone.cast %y : tensor<NxTO> -> tensor<Nxf32>\n"
+          "  return %y, %z : tensor<NxTO>, tensor<Nxf32>\n}",
+          "TO", narrow);
+      expectLikeInterpreter(emit, replaced(text, "N", size),
+                            {KernelFamily::map, 0, {}, {{0, values}}});
+    }
+}
+
+TEST(Point, SubnormalsOfBF16AreZero) {
+  std::string text = "func.func @f(%x: tensor<4xf32>) -> tensor<4xbf16> {\n"
+                     "  %y = hone.cast %x : tensor<4xf32> -> tensor<4xbf16>\n"
+                     "  return %y : tensor<4xbf16>\n}";
+  CaseOptions options{KernelFamily::map, 0x1p-126};
+  options.data = {{0, {0x1p-127, -0x1p-130, 0x1p-126, 0x1p-149}}};
+  expectLikeInterpreter(emitPoint, text, options);
+  interp::Tensor rounded = runKernel(emitPoint, text, options).front();
+  EXPECT_EQ(rounded.floats()[0], 0);
+  EXPECT_EQ(rounded.floats()[1], 0);
+  EXPECT_EQ(rounded.floats()[2], 0x1p-126);
+  EXPECT_EQ(rounded.floats()[3], 0);
 }
 
 TEST(Point, SelectAndConstants) {

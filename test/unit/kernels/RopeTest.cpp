@@ -38,6 +38,8 @@ TEST(Rope, BothStylesAndTheirInverse) {
         expectLikeInterpreter(emitRope, rope(style, "f64", width), options);
         options.tolerance = 0x1p-8;
         expectLikeInterpreter(emitRope, rope(style, "bf16", width), options);
+        options.tolerance = 0x1p-10;
+        expectLikeInterpreter(emitRope, rope(style, "f16", width), options);
       }
 }
 
