@@ -15,7 +15,7 @@
 // CHECK-DAG: %[[C:.*]] = llvm.mlir.constant(4096 : i64)
 // CHECK-DAG: %[[BIAS:.*]] = llvm.mlir.constant(2048 : i64)
 // CHECK-DAG: %[[ADDEND:.*]] = llvm.mlir.constant(1024 : i64)
-// CHECK: llvm.call @honert_matmul(%arg0, %{{.*}}, %{{.*}}, %[[A]], %[[BATCH]], %[[M]], %[[N]], %[[K]], %[[AT]], %[[A]], %[[B]], %[[C]], %[[BIAS]], %[[ADDEND]])
+// CHECK: llvm.call @honert_matmul(%arg0, %{{.*}}, %{{.*}}, %[[A]], %[[A]], %[[BATCH]], %[[M]], %[[N]], %[[K]], %[[AT]], %[[A]], %[[B]], %[[C]], %[[BIAS]], %[[ADDEND]])
 plan.program @p arena 65536 {
   plan.function @step {
     %a = plan.buffer at 0 : memref<2x3x5xf32>

@@ -1,6 +1,6 @@
 // RUN: not hone-opt %s --hone-lower-to-kernels 2>&1 | FileCheck %s
 
-// CHECK: error: 'plan.launch' op has a buffer of type 'memref<5xf64>', expected f32: the CPU target multiplies nothing else yet
+// CHECK: error: 'plan.launch' op multiplies elements of type 'f64', expected f32, bf16 or f16
 plan.program @p arena 65536 {
   plan.function @step {
     %a = plan.buffer at 0 : memref<5xf64>
