@@ -61,6 +61,7 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   // What a raised op made superfluous, and masks that only it read.
   addCleanup(manager);
   manager.addPass(createPackProjections());
+  manager.nest<func::FuncOp>().addPass(createJoinRotations());
   // @forward is still what a front end could have written.
   manager.addPass(createVerifyImport());
 }
@@ -116,6 +117,11 @@ void hone::buildStepPhase(OpPassManager &manager,
 // Groups, plan, kernels
 //===----------------------------------------------------------------------===//
 
+void hone::buildChunkedLoss(OpPassManager &functions,
+                            const PipelineOptions &options) {
+  functions.addPass(createChunkLoss({options.chunkLoss, /*report=*/false}));
+}
+
 void hone::buildFusePhase(OpPassManager &manager,
                           const PipelineOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
@@ -127,12 +133,12 @@ void hone::buildFusePhase(OpPassManager &manager,
   functions.addPass(createNormalizeContractions());
   addCleanup(functions);
   // The loss is one op still, and its contractions are in their last form.
-  functions.addPass(createChunkLoss({options.chunkLoss, /*report=*/false}));
+  buildChunkedLoss(functions, options);
   // The analysis knows primitives only.
   functions.addPass(createDecomposeRows());
   // Backward ops recompute what forward ops have: share it, then group.
   addCleanup(functions);
-  functions.addPass(createFuseGroups());
+  functions.addPass(createFuseGroups({options.report}));
   functions.addPass(createVerifyGroups());
 }
 
@@ -246,6 +252,9 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       *this, "target", llvm::cl::desc("cpu or cuda; default: the module's")};
   Option<std::string> arch{*this, "arch",
                            llvm::cl::desc("With target: znver4, sm_90, ...")};
+  Option<bool> report{*this, "report",
+                      llvm::cl::desc("Explain each group in a remark"),
+                      llvm::cl::init(false)};
   Option<std::string> chunkLoss{
       *this, "chunk-loss",
       llvm::cl::desc("Rows of logits at a time, auto (default) or off"),
@@ -255,6 +264,7 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.target = target;
     options.arch = arch;
     options.chunkLoss = chunkLoss;
+    options.report = report;
     options.step.microBatches = microBatches;
     options.step.keepGradients = keepGradients;
     options.step.optimizer = optimizer;

@@ -79,6 +79,7 @@ private:
   PhaseTimer timer;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<Explanation> groups; // remarks of the fuse phase
 };
 } // namespace
 
@@ -116,8 +117,18 @@ Error Compilation::runPhases(Phase first, Phase last) {
     if (phase < first || phase > last)
       continue;
     OneLineDiagnostics diagnostics(&context, options.package);
+    // Remarks are for the report.
+    mlir::ScopedDiagnosticHandler remarks(&context, [&](auto &diagnostic) {
+      if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
+        return mlir::failure();
+      groups.push_back(
+          {describeLocation(diagnostic.getLocation()), diagnostic.str()});
+      return mlir::success();
+    });
     mlir::PassManager manager(&context);
-    buildPhase(phase, manager, options.pipeline);
+    PipelineOptions pipeline = options.pipeline;
+    pipeline.report = !options.report.empty();
+    buildPhase(phase, manager, pipeline);
     if (failed(manager.run(*module)))
       return diagnostics.failed()
                  ? alreadyPrinted()
@@ -224,8 +235,9 @@ Error Compilation::plan() {
   MachineModel machine = modelMachine(options.cpu);
   if (options.dryRun)
     printDryRun(summary, machine);
-  return options.report.empty() ? Error::success()
-                                : writeReport(options.report, summary, machine);
+  return options.report.empty()
+             ? Error::success()
+             : writeReport(options.report, summary, machine, groups);
 }
 
 /// Runs the phases that `options.emit` needs and writes what they leave.

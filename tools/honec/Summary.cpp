@@ -233,8 +233,19 @@ static void writeTotals(llvm::raw_ostream &out, const Summary &summary,
   out << "</table>\n";
 }
 
+static void writeGroups(llvm::raw_ostream &out,
+                        llvm::ArrayRef<Explanation> groups) {
+  out << "<h2>Groups and why they were formed</h2>\n<table>\n<tr>"
+         "<th class=l>group<th class=l>source\n";
+  for (const Explanation &group : groups)
+    out << "<tr><td class=l>" << escapeHtml(group.text) << "<td class=l>"
+        << escapeHtml(group.location) << '\n';
+  out << "</table>\n";
+}
+
 static void writePage(llvm::raw_ostream &out, const Summary &summary,
-                      const MachineModel &machine) {
+                      const MachineModel &machine,
+                      llvm::ArrayRef<Explanation> groups) {
   out << "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>"
       << escapeHtml(summary.model)
       << "</title>\n<style>body{font:14px sans-serif;margin:2em}"
@@ -267,12 +278,15 @@ static void writePage(llvm::raw_ostream &out, const Summary &summary,
         launch.flops * 1e-6, launch.bytes / 1048576.0,
         estimateSeconds(launch, machine) * 1e3, escapeHtml(launch.location));
   out << "</table>\n";
+  writeGroups(out, groups);
 }
 
-llvm::Error honec::writeReport(StringRef directory, const Summary &summary,
-                               const MachineModel &machine) {
+/// Writes DIR/NAME; the error names the file.
+static llvm::Error
+writeFile(StringRef directory, StringRef name,
+          llvm::function_ref<void(llvm::raw_ostream &)> write) {
   llvm::SmallString<128> path(directory);
-  llvm::sys::path::append(path, "index.html");
+  llvm::sys::path::append(path, name);
   auto failure = [&](std::error_code code) {
     return makeError(path + ": cannot be written: " + code.message());
   };
@@ -282,7 +296,7 @@ llvm::Error honec::writeReport(StringRef directory, const Summary &summary,
   llvm::raw_fd_ostream out(path, code);
   if (code)
     return failure(code);
-  writePage(out, summary, machine);
+  write(out);
   out.close();
   if (out.has_error()) {
     code = out.error();
@@ -290,4 +304,18 @@ llvm::Error honec::writeReport(StringRef directory, const Summary &summary,
     return failure(code);
   }
   return llvm::Error::success();
+}
+
+llvm::Error honec::writeReport(StringRef directory, const Summary &summary,
+                               const MachineModel &machine,
+                               llvm::ArrayRef<Explanation> groups) {
+  if (llvm::Error error = writeFile(directory, "index.html", [&](auto &out) {
+        writePage(out, summary, machine, groups);
+      }))
+    return error;
+  return writeFile(directory, "fusion.txt", [&](auto &out) {
+    for (const Explanation &group : groups)
+      out << (group.location.empty() ? "?" : group.location) << ": "
+          << group.text << '\n';
+  });
 }

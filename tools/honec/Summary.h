@@ -32,6 +32,12 @@ struct Summary {
   int64_t bytesPerStep() const;
 };
 
+/// Why the ops of a group share a kernel or call, and what came nearest to it.
+struct Explanation {
+  std::string location; ///< FILE:LINE:COL of the user, or ""
+  std::string text;
+};
+
 /// Reads the plan in `module`. `microBatches` as it was compiled with.
 Summary summarize(hone::plan::ProgramOp program, int64_t microBatches);
 
@@ -57,9 +63,11 @@ double estimateSeconds(const Launch &launch, const MachineModel &machine);
 /// Prints memory, FLOPs and the estimated time of a step.
 void printDryRun(const Summary &summary, const MachineModel &machine);
 
-/// Writes DIR/index.html; the error names the file.
+/// Writes DIR/index.html, and the explanations of the groups as lines to
+/// DIR/fusion.txt; the error names the file.
 llvm::Error writeReport(llvm::StringRef directory, const Summary &summary,
-                        const MachineModel &machine);
+                        const MachineModel &machine,
+                        llvm::ArrayRef<Explanation> groups);
 
 } // namespace honec
 

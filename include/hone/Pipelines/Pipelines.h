@@ -34,6 +34,7 @@ struct PipelineOptions {
   std::string chunkLoss = "auto"; ///< rows of logits at a time, auto or off
   std::string precision = "fp32"; ///< policy of hone-mixed-precision
   std::string stream = "f32";     ///< its residual stream, "f32" or "low"
+  bool report = false;            ///< explain each group in a remark
   StepOptions step;
 };
 
@@ -62,6 +63,10 @@ void buildAutodiffPhase(mlir::OpPassManager &manager,
                         const PipelineOptions &options);
 void buildStepPhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
+/// What of the fuse phase a user can ask for, on each of `functions`: head and
+/// loss by chunks.
+void buildChunkedLoss(mlir::OpPassManager &functions,
+                      const PipelineOptions &options);
 void buildFusePhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
 void buildPlanPhase(mlir::OpPassManager &manager);
