@@ -1,0 +1,191 @@
+"""Defects to plant: each replaces one piece of text in one file, and some test must fail.
+
+    bugs.py            lists them
+    bugs.py --check    fails if a piece of text is not in its file exactly once (an ordinary test: the table cannot rot)
+
+tools/check-planted.sh plants them one by one and reports which test notices. `tests` says where to look first: paths of
+lit tests below test/, or names of unit test programs.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Bug:
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+VJP, DECOMPOSE, STEP = "lib/Transforms/VjpRules.cpp", "lib/Transforms/DecomposeRows.cpp", "lib/Transforms/BuildStep.cpp"
+GRADIENTS = ("Transforms/autodiff", "fuzz/autodiff.test")
+ROWS = ("fuzz/decompose.test", "Transforms/decompose-rows-values.mlir")
+PROGRAMS = ("Conversion/random-programs.test",)
+KERNELS = ("hone-kernel-tests", *PROGRAMS)
+ATTENTION = ("hone-attention-tests", *PROGRAMS)
+
+BUGS = [
+    # Gradients.
+    Bug("vjp-tanh-sign", VJP, "v.sub(v.like(y, 1.0), v.mul(y, y))", "v.sub(v.mul(y, y), v.like(y, 1.0))", GRADIENTS),
+    Bug("vjp-broadcast-not-summed", VJP, "v.add(op.getOperand(), v.sum(v.g, added));",
+        "v.add(op.getOperand(), added.empty() ? v.g : v.make<ReduceOp>(ReduceKind::max, v.g, added));", GRADIENTS),
+    Bug("vjp-transpose-not-inverted", VJP, "inverse[from] = to;", "inverse[to] = from;", GRADIENTS),
+    Bug("vjp-quotient-not-squared", VJP, "v.neg(v.mul(v.g, v.div(op.getResult(), op.getRhs())))",
+        "v.neg(v.mul(v.g, op.getResult()))", GRADIENTS),
+    Bug("vjp-norm-scale-not-centred", VJP, "Value centred = v.sub(v.castTo(x, type), v.alongRows(mean, shape));",
+        "Value centred = v.castTo(x, type);", GRADIENTS),
+    Bug("vjp-rope-forward-again", VJP, "op.getSin(), !op.getInverse())", "op.getSin(), op.getInverse())", GRADIENTS),
+    Bug("vjp-dropout-other-mask", VJP, "op.getP(), op.getSalt()));", "op.getP(), op.getSalt() + 1));", GRADIENTS),
+    Bug("vjp-ties-counted-twice", VJP, "v.mul(v.g, 0.5), v.g)", "v.g, v.g)", GRADIENTS),
+    Bug("vjp-product-batch-order", VJP, "return mine.batch[a] < mine.batch[b];", "return other.batch[a] < other.batch[b];",
+        GRADIENTS),
+    Bug("vjp-cumsum-same-direction", VJP, "op.getDim(), !op.getReverse())", "op.getDim(), op.getReverse())", GRADIENTS),
+    Bug("vjp-slice-stride-off-by-one", VJP, "int64_t stride = op.getInterior()[dim] + 1;",
+        "int64_t stride = std::max<int64_t>(1, op.getInterior()[dim]);", GRADIENTS),
+    Bug("autodiff-seed-ignored", "lib/Transforms/Autodiff.cpp", "one(loss, seed);", "one(loss, 1.0);", GRADIENTS),
+    # The step.
+    Bug("step-loss-not-averaged", STEP, "b.create<DivOp>(results.front(), constant(b, lossType, double(count)));",
+        "results.front();", ("fuzz/step.test",)),
+    Bug("step-clip-without-epsilon", STEP, "b.create<AddOp>(norm, constant(b, type, 1e-6))", "norm", ("fuzz/step.test",)),
+    Bug("step-clip-enlarges", STEP, "b.create<MinOp>(b.create<DivOp>(clip, shifted), one)",
+        "b.create<MaxOp>(b.create<DivOp>(clip, shifted), one)", ("fuzz/step.test",)),
+    Bug("scaling-never-grows", "lib/Transforms/LossScaling.cpp", "choose(finite, choose(grows, grown, old.scale), shrunk)",
+        "choose(finite, old.scale, shrunk)", ("Transforms/build-step",)),
+    Bug("scaling-counts-skipped-steps", "lib/Transforms/LossScaling.cpp",
+        "b.create<AddOp>(old.updates, b.create<CastOp>(count, finite))", "b.create<AddOp>(old.updates, i(1))",
+        ("Transforms/build-step",)),
+    # Row ops.
+    Bug("softmax-without-maximum", DECOMPOSE, "Value e = r.exp(r.sub(x, max));",
+        "Value e = r.exp(x); max = e;", ROWS),
+    Bug("loss-counts-ignored-rows", DECOMPOSE, "    loss = zeroUnlessValid(r, valid, loss);\n", "", ROWS),
+    Bug("loss-gradient-over-all-rows", DECOMPOSE, "weight = r.div(weight, countValid(r, valid));",
+        "weight = r.div(weight, countValid(r, {}));", ROWS),
+    Bug("rms-norm-without-eps", DECOMPOSE, "r.add(r.meanRow(r.mul(x, x)), eps)", "r.meanRow(r.mul(x, x))", ROWS),
+    Bug("layer-norm-gradient-without-mean", DECOMPOSE, "r.sub(r.sub(g, gMean), projected)", "r.sub(g, projected)", ROWS),
+    Bug("smoothing-lost-in-gradient", DECOMPOSE, "Value one = r.splat(r.full, 1.0 - s)", "Value one = r.splat(r.full, 1.0)",
+        ROWS),
+    # Folding and rewriting.
+    Bug("fold-transposes-in-wrong-order", "lib/IR/HoneFolds.cpp", """    for (int64_t dim : op.getPermutation())
+      permutation.push_back(inner.getPermutation()[dim]);""", """    for (int64_t dim : inner.getPermutation())
+      permutation.push_back(op.getPermutation()[dim]);""", ("fuzz/folding.test", "IR/Canonicalize")),
+    Bug("fold-sum-with-positive-zero", "lib/IR/HoneFolds.cpp", "isSplat(adaptor.getRhs(), isFloat ? -0.0 : 0.0)",
+        "isSplat(adaptor.getRhs(), 1.0)", ("fuzz/folding.test", "IR/Canonicalize")),
+    Bug("join-pads-over-gaps", "lib/Transforms/JoinPads.cpp", "if (pad.getLow()[*dim] != end)",
+        "if (pad.getLow()[*dim] < 0)", ("Transforms/join-pads", "fuzz/rewrite.test")),
+    Bug("join-pads-with-second-reader", "lib/Transforms/JoinPads.cpp", "if (!isRoot && !value.hasOneUse())",
+        "if (!isRoot && value.use_empty())", ("Transforms/join-pads", "fuzz/rewrite.test")),
+    Bug("normalize-contracts-free-dims", "lib/Transforms/NormalizeContractions.cpp",
+        "int64_t first = batch.size() + free.size();", "int64_t first = batch.size();",
+        ("Transforms/normalize-contractions", "fuzz/rewrite.test")),
+    # Chunks of the loss.
+    Bug("chunk-one-row-twice", "lib/Transforms/ChunkLoss.cpp", "starts[0] = start;",
+        "starts[0] = std::max<int64_t>(0, start - 1), limits[0] = starts[0] + size;", ("fuzz/chunk-loss.test",)),
+    Bug("chunk-loses-first-sum", "lib/Transforms/ChunkLoss.cpp", "total = total ? Value(b.create<AddOp>(part, total)) : part;",
+        "total = part;", ("fuzz/chunk-loss.test",)),
+    Bug("chunk-mean-per-chunk", "lib/Transforms/ChunkLoss.cpp", "cotangent = b.create<DivOp>(cotangent, lossCount);",
+        "cotangent = b.create<DivOp>(cotangent, cotangent);", ("fuzz/chunk-loss.test",)),
+    # Precision.
+    Bug("precision-reduces-in-low", "lib/Transforms/MixedPrecision.cpp", """  if (numeric == NumericClass::accurate)
+    return false;
+""", "", ("Transforms/mixed-precision", "fuzz/precision.test", "fuzz/verifiers.test")),
+    # Grouping and memory.
+    Bug("epilogue-bias-of-rows", "lib/Analysis/ContractionGroups.cpp", "group.form.bias || !hasColumnLastDim(group.form.dot)",
+        "group.form.bias", ("Transforms/epilogue", "Transforms/fuse", *PROGRAMS)),
+    Bug("groups-in-a-cycle", "lib/Analysis/Partition.cpp", "if (isOwn && !isStart)\n          return true;",
+        "if (isOwn && !isStart)\n          continue;", ("hone-analysis-tests", "fuzz/groups.test")),
+    Bug("groups-in-a-cycle-exactly", "lib/Analysis/Partition.cpp",
+        "if (!closed[set | group] || best[set] >= best[set | group])", "if (best[set] >= best[set | group])",
+        ("hone-analysis-tests", "fuzz/groups.test")),
+    Bug("plan-lifetimes-touch", "lib/Analysis/MemoryPlan.cpp", "return a.first <= b.last && b.first <= a.last;",
+        "return a.first < b.last && b.first < a.last;", ("hone-analysis-tests", "Transforms/plan")),
+    Bug("plan-over-later-reader", "lib/Transforms/PlanMemory.cpp", "if (position[reader] < when)\n        continue;",
+        "if (position[reader] != when)\n        continue;", ("Transforms/plan", *PROGRAMS)),
+    Bug("plan-view-ignores-stride", "lib/Transforms/PlanMemory.cpp", "place.byteOffset += start * stride * width;",
+        "place.byteOffset += start * width;", ("Transforms/plan", *PROGRAMS)),
+    # Kernels.
+    Bug("kernel-norm-loses-tail", "lib/Conversion/OptimizerKernels.cpp",
+        "return sumLanes(b, addSquares(sum, vectors, mask));", "return sumLanes(b, sum);", KERNELS),
+    Bug("kernel-adamw-step-off-by-one", "lib/Conversion/OptimizerKernels.cpp",
+        "Value correction1 = b.sub(one, b.power(beta1, step));",
+        "Value correction1 = b.sub(one, b.mul(b.f64(beta1), b.power(beta1, step)));", KERNELS),
+    Bug("kernel-adamw-eps-inside-root", "lib/Conversion/OptimizerKernels.cpp",
+        "b.div(m, b.fma(root, rootScale, eps))", "b.div(m, b.mul(root, rootScale))", KERNELS),
+    Bug("kernel-philox-key-not-bumped", "lib/Conversion/Philox.cpp", "constant64(b, weyl[j])", "constant64(b, weyl[0])",
+        ("hone-attention-tests",)),
+    Bug("kernel-dropout-threshold", "lib/Conversion/Philox.cpp", "std::llround(p * 0x1p32)", "std::llround(p * 0x1p31)",
+        KERNELS),
+    Bug("kernel-maximum-loses-nan", "lib/Conversion/PointOps.cpp",
+        "return either<arith::MaximumFOp, arith::MaxSIOp>(builder, loc, isFloat,\n                                                     operands);\n  case",
+        "return either<arith::MaxNumFOp, arith::MaxSIOp>(builder, loc, isFloat,\n                                                     operands);\n  case", KERNELS),
+    Bug("kernel-last-chunk-lost", "lib/Conversion/RowKernels.cpp",
+        "loc, index(0), index(numChunks(space->rows())), index(1),\n        ValueRange(broadcast(identity(sum.op))),",
+        "loc, index(0), index(std::max<int64_t>(1, numChunks(space->rows()) - 1)),\n        index(1), ValueRange(broadcast(identity(sum.op))),", KERNELS),
+    Bug("kernel-row-tail-not-masked", "lib/Conversion/RowSweeps.cpp", "at.mask = maskOfFirst(cols - full);",
+        "at.mask = maskOfFirst(cols - full - (cols - full > 1));", KERNELS),
+    Bug("kernel-rope-sign", "lib/Conversion/RopeKernels.cpp", "if (op.getInverse())", "if (!op.getInverse())", KERNELS),
+    Bug("kernel-scatter-forgets-addend", "lib/Conversion/GatherKernels.cpp",
+        "startRows(addend ? input(addend) : Value(), width);", "startRows(Value(), width);", KERNELS),
+    Bug("attention-causal-off-by-one", "lib/Conversion/AttentionEmitter.cpp", "arith::CmpIPredicate::sle,",
+        "arith::CmpIPredicate::slt,", ATTENTION),
+    Bug("attention-lse-without-maximum", "lib/Conversion/AttentionForward.cpp", "addf(m, create<math::LogOp>(l))",
+        "create<math::LogOp>(l)", ATTENTION),
+    Bug("attention-gradient-without-delta", "lib/Conversion/AttentionBackward.cpp", "mulf(p, subf(dp, deltas[v]))",
+        "mulf(p, dp)", ATTENTION),
+    Bug("attention-gradient-drops-once", "lib/Conversion/AttentionBackward.cpp", "dp = dropout(dp, words[v]);", "", ATTENTION),
+    # Runtime.
+    Bug("matmul-bias-per-part", "runtime/lib/cpu/DirectMatmul.cpp", "problem.bias = false; // the first call adds it", "",
+        ("honert-tests",)),
+    Bug("matmul-last-terms-lost", "runtime/lib/cpu/DirectMatmul.cpp", "for (; from < plan.k; from += length) {",
+        "for (; from == 0 || from + length < plan.k; from += length) {", ("honert-tests",)),
+    Bug("matmul-addend-transposed", "runtime/lib/cpu/DirectMatmul.cpp", "MatrixStrides steps = {s[9], s[10], s[11]};",
+        "MatrixStrides steps = {s[9], s[11], s[10]};", ("honert-tests", *PROGRAMS)),
+    Bug("data-targets-not-shifted", "runtime/lib/data/Batches.cpp", "storeIds(window.data() + 1, columns",
+        "storeIds(window.data(), columns", ("honert-tests",)),
+    Bug("data-same-order-every-epoch", "runtime/lib/data/Batches.cpp", "scramble(seed) + scramble(~epoch)", "scramble(seed)",
+        ("honert-tests",)),
+    Bug("schedule-warmup-off-by-one", "runtime/lib/core/Options.cpp", "options.learningRate * static_cast<double>(step) /",
+        "options.learningRate * static_cast<double>(step - 1) /", ("honert-tests",)),
+    Bug("step-same-dropout-in-micro-batches", "runtime/lib/core/Trainer.cpp", "key[2] = micro;", "key[2] = 0;",
+        ("honert-tests", "e2e/interpreter-dropout-micro-batches.test")),
+    Bug("resume-forgets-optimizer", "runtime/lib/checkpoint/State.cpp",
+        "    copyTensor(loaded, arena.at(loaded.argument->offset));\n  return Status();",
+        "    if (loaded.argument->kind != Kind::opt)\n      copyTensor(loaded, arena.at(loaded.argument->offset));\n  return Status();",
+        ("honert-tests",)),
+]
+
+
+def problems() -> list[str]:
+    """Rows whose text is not in the file exactly once, and names that two rows have."""
+    found = []
+    for bug in BUGS:
+        path = ROOT / bug.file
+        times = path.read_text().count(bug.old) if path.exists() else -1
+        if times != 1:
+            found.append(f"{bug.name}: its text is {times} times in {bug.file}, expected once")
+        if bug.old == bug.new:
+            found.append(f"{bug.name}: changes nothing")
+        if sum(other.name == bug.name for other in BUGS) > 1:
+            found.append(f"{bug.name}: two rows have this name")
+    return found
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--check"]:
+        found = problems()
+        print("\n".join([*found, f"{len(BUGS)} defects, {len(found)} problems"]))
+        return 1 if found else 0
+    for bug in BUGS:
+        print(f"{bug.name}: {bug.file}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
