@@ -272,16 +272,22 @@ static double exposedShare(const TargetDescription &target) {
   return target.kind == TargetKind::CPU ? 1.0 : 0.25;
 }
 
+/// Elements per row of the head's input that the arena has room for besides,
+/// while the head runs: what the backward pass of one layer needs later.
+constexpr int64_t freeRoom = 4;
+
 int64_t hone::rowsPerLossChunk(LossHead head, const TargetDescription &target) {
-  int64_t rows = head.rows();
-  if (head.weightSums.empty())
-    return rows;
+  int64_t rows = head.rows(), vocab = std::max<int64_t>(1, head.vocab());
+  auto input = typeOf(head.product.getLhs()),
+       logits = typeOf(head.loss.getLogits());
   // Three products of 2 h V flops per row; h V sums of f32 read and written
   // per chunk: exposed * 8 h V / bandwidth <= share * rows * 6 h V / rate.
-  Type element = typeOf(head.product.getLhs()).getElementType();
-  double least = exposedShare(target) * 8 *
-                 target.matmulFlopsPerSecond(element) /
-                 (6 * accumulationShare * target.bytesPerSecond());
-  int64_t chunks = double(rows) / std::max(least, 1.0);
+  double accumulation = exposedShare(target) * 8 *
+                        target.matmulFlopsPerSecond(input.getElementType()) /
+                        (6 * accumulationShare * target.bytesPerSecond());
+  // A chunk below the free room saves nothing.
+  double room = double(freeRoom) * byteSize(input) /
+                (vocab * elementByteWidth(logits.getElementType()));
+  int64_t chunks = double(rows) / std::max({accumulation, room, 1.0});
   return chunks < 2 ? rows : llvm::divideCeil(rows, chunks);
 }

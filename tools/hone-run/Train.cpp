@@ -46,7 +46,10 @@ static LogicalResult runPhases(ModuleOp module,
     if (failed(manager.run(module)))
       return failure();
   }
-  return success();
+  // Of the fuse phase, what a user can ask for.
+  PassManager manager(module.getContext());
+  buildChunkedLoss(manager.nest<func::FuncOp>(), options.pipeline);
+  return manager.run(module);
 }
 
 static OwningOpRef<ModuleOp> readStep(MLIRContext &context,

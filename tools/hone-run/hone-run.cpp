@@ -20,6 +20,7 @@ static constexpr llvm::StringLiteral usage =
       --optimizer NAME            adamw or sgd (default: the package's)
       --precision NAME            fp32 (default), tf32, bf16, fp16 or bf16-sr, as honec has them
       --stream f32|low, --loss-scale X    those of honec
+      --chunk-loss auto|off|N     rows of logits at a time (default off)
       --no-raise                  the graph as exported, no named op found in it
 
   hone-run --eval FILE.mlir       evaluates functions and prints their results
@@ -159,6 +160,7 @@ static bool readCommandLine(Words &words, CommandLine &line) {
 static bool readTrainLine(Words &words, char **argv,
                           run::TrainOptions &options) {
   options.package = words.take().str();
+  options.pipeline.chunkLoss = "off"; // the plain meaning, unless asked for
   options.arguments = {argv[0]};
   for (int index = 2; words.good && !words.empty(); ++index) {
     StringRef word = words.take();
@@ -179,6 +181,14 @@ static bool readTrainLine(Words &words, char **argv,
           (count.getAsInteger(10, options.pipeline.step.microBatches) ||
            options.pipeline.step.microBatches < 1))
         words.fail(name + ": '" + count + "', expected an integer >= 1");
+    } else if (name == "--chunk-loss") {
+      StringRef rows = takeValue();
+      int64_t count;
+      options.pipeline.chunkLoss = rows.str();
+      if (words.good && rows != "auto" && rows != "off" &&
+          (rows.getAsInteger(10, count) || count < 1))
+        words.fail(name + ": '" + rows +
+                   "', expected auto, off or a number of rows");
     } else if (name == "--optimizer") {
       options.pipeline.step.optimizer = takeValue().str();
       if (words.good && options.pipeline.step.optimizer != "adamw" &&

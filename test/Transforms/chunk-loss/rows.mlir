@@ -11,7 +11,7 @@
 
 // CPU: remark: the loss stays whole: one chunk holds its 256 rows
 // CPU: remark: the loss is computed in 5 chunks of 820 of its 4096 rows
-// CPU: remark: the loss is computed in 85 chunks of 772 of its 65536 rows
+// CPU: remark: the loss is computed in 32 chunks of 2048 of its 65536 rows
 
 // CUDA: remark: the loss stays whole: one chunk holds its 256 rows
 // CUDA: remark: the loss stays whole: one chunk holds its 4096 rows
