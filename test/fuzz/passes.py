@@ -67,19 +67,22 @@ SOURCES = {
     "low": Source(model, LOW),
     "low gradient": Source(model, (*LOW, *step_of(()))),
     "low step": Source(model, (*LOW, *step_of(("--hone-build-step",)))),
+    "padded": Source(model, ("--hone-pad-dims=multiple=8",)),
     "groups": Source(model, step_of(("--hone-build-step", "--hone-decompose-rows", *CLEAN, "--hone-fuse-groups"))),
 }
+STEP = step_of(("--hone-build-step=keep-gradients",))
 PLAIN = ("rough", "smooth", "step", "model step", "model batches")
 
 
 @dataclass(frozen=True)
 class Row:
-    """How one pass is checked. `options` are drawn per batch."""
+    """How one pass is checked. `options` are drawn per batch; both sides go through `then` before they are compared."""
 
     sources: tuple[str, ...]
     rule: rules.Rule
     fires: float  # least share of graphs that the pass changes
     options: tuple[str, ...] = ("",)
+    then: tuple[str, ...] = ()
 
 
 STEP_OPTIONS = ("", "=keep-gradients", "=micro-batches=2", "=optimizer=sgd", "=optimizer=sgd momentum=0.9 nesterov",
@@ -98,6 +101,9 @@ TABLE = {
     "hone-join-pads": Row(PLAIN, rules.same, 0.15),
     "hone-normalize-contractions": Row(PLAIN, rules.same, 0.1),
     "hone-decompose-rows": Row(PLAIN, rules.near, 0.6),
+    "hone-pack-projections": Row(("model",), rules.near, 0.3, then=STEP),
+    "hone-pad-dims": Row(("model", "forward"), rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"), then=STEP),
+    "hone-verify-pad": Row(("model", "forward", "padded"), rules.unchanged, 0),
     "hone-set-target": Row(("forward", "step"), rules.marked, 1, ("=target=cpu arch=znver4", "=target=cuda arch=sm_90")),
     "hone-mixed-precision": Row(("forward", "model"), rules.low, 0.9,
                                 ("=policy=bf16", "=policy=fp16", "=policy=bf16 stream=low", "=policy=tf32")),
@@ -167,7 +173,12 @@ def check(work: Path, name: str, row: Row, seeds: range) -> Tally:
             tally.fired += sum(after.modules.get(graph) != text for graph, text in before.items())
             lost = [f"{graph}: {after.errors}" for graph in before if graph not in after.modules]
             kept = {graph: text for graph, text in before.items() if graph in after.modules}
-            wrong = row.rule(rules.Case(work, kept, after.modules, source.smooth)) if kept else []
+            done = after.modules
+            if row.then and kept:
+                kept, done = (optimize(work, side, row.then).modules for side in (kept, done))
+                complaints += [f"{graph} is not accepted by {' '.join(row.then)}" for graph in kept.keys() - done.keys()]
+                kept = {graph: text for graph, text in kept.items() if graph in done}
+            wrong = row.rule(rules.Case(work, kept, done, source.smooth)) if kept else []
             tally.problems += [f"{' '.join(flags)}: {line}" for line in [*complaints, *lost, *wrong]]
     if seeds and tally.fired < row.fires * tally.graphs:
         tally.problems.append(f"{name} changed {tally.fired} of {tally.graphs} graphs, expected {row.fires:.0%}")
