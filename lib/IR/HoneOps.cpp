@@ -113,15 +113,31 @@ LogicalResult ReshapeOp::verify() {
 }
 
 DimensionMapping ReshapeOp::getDimensionMapping() {
-  // Leading dimensions that both shapes share keep their meaning.
+  // In row-major order a dimension keeps its meaning where as many elements lie
+  // before it in both shapes and its size is the same; others merge or split.
   ArrayRef<int64_t> from = shapeOf(getOperand()), to = shapeOf(getResult());
   DimensionMapping mapping;
   mapping.operands.emplace_back(from.size(), -1);
   mapping.results.emplace_back(to.size(), -1);
-  for (size_t dim = 0, end = std::min(from.size(), to.size());
-       dim != end && from[dim] == to[dim]; ++dim) {
-    mapping.operands[0][dim] = mapping.results[0][dim] = mapping.factors.size();
-    mapping.factors.push_back({from[dim], FactorKind::Parallel});
+  int64_t before = 1, beforeTo = 1; // products of the sizes passed
+  for (size_t i = 0, j = 0; i != from.size() && j != to.size();) {
+    if (before < beforeTo) {
+      before *= from[i++];
+    } else if (beforeTo < before) {
+      beforeTo *= to[j++];
+    } else if (from[i] == to[j]) {
+      mapping.operands[0][i] = mapping.results[0][j] = mapping.factors.size();
+      mapping.factors.push_back({from[i], FactorKind::Parallel});
+      before *= from[i++];
+      beforeTo *= to[j++];
+    } else if (from[i] == 1) {
+      ++i;
+    } else if (to[j] == 1) {
+      ++j;
+    } else {
+      before *= from[i++];
+      beforeTo *= to[j++];
+    }
   }
   return mapping;
 }

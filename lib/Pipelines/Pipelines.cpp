@@ -23,15 +23,11 @@ using namespace hone;
 
 llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
   static constexpr std::pair<llvm::StringLiteral, Phase> phases[] = {
-      {"import", Phase::Import},
-      {"raise", Phase::Raise},
-      {"precision", Phase::Precision},
-      {"autodiff", Phase::Autodiff},
-      {"step", Phase::Step},
-      {"fuse", Phase::Fuse},
-      {"plan", Phase::Plan},
-      {"lower", Phase::Lower},
-      {"llvm", Phase::LLVM}};
+      {"import", Phase::Import},     {"raise", Phase::Raise},
+      {"pad", Phase::Pad},           {"precision", Phase::Precision},
+      {"autodiff", Phase::Autodiff}, {"step", Phase::Step},
+      {"fuse", Phase::Fuse},         {"plan", Phase::Plan},
+      {"lower", Phase::Lower},       {"llvm", Phase::LLVM}};
   return phases;
 }
 
@@ -60,10 +56,23 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   manager.nest<func::FuncOp>().addPass(createSinkReshapes());
   // What a raised op made superfluous, and masks that only it read.
   addCleanup(manager);
-  manager.addPass(createPackProjections());
-  manager.nest<func::FuncOp>().addPass(createJoinRotations());
   // @forward is still what a front end could have written.
   manager.addPass(createVerifyImport());
+}
+
+void hone::buildPadPhase(OpPassManager &manager,
+                         const PipelineOptions &options) {
+  // Both before autodiff: gradients and state follow the parameters. Packing
+  // first, so that one padding serves all parts.
+  manager.addPass(createPackProjections());
+  manager.nest<func::FuncOp>().addPass(createJoinRotations());
+  PadDimsOptions pad;
+  pad.multiple = options.pad;
+  pad.precision = options.precision;
+  manager.addPass(createPadDims(pad));
+  // Equal masks of several readers become one.
+  addCleanup(manager);
+  manager.addPass(createVerifyPad());
 }
 
 void hone::buildPrecisionPhase(OpPassManager &manager,
@@ -200,6 +209,8 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
     return buildImportPhase(manager, options);
   case Phase::Raise:
     return buildRaisePhase(manager);
+  case Phase::Pad:
+    return buildPadPhase(manager, options);
   case Phase::Precision:
     return buildPrecisionPhase(manager, options);
   case Phase::Autodiff:
@@ -238,6 +249,9 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
   Option<std::string> optimizer{
       *this, "optimizer",
       llvm::cl::desc("adamw or sgd; default: that of the package")};
+  Option<std::string> pad{
+      *this, "pad", llvm::cl::desc("Padding of parameters: auto, off or N"),
+      llvm::cl::init("auto")};
   Option<std::string> precision{
       *this, "precision", llvm::cl::desc("fp32, tf32, bf16, fp16 or bf16-sr"),
       llvm::cl::init("fp32")};
@@ -269,6 +283,7 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.step.keepGradients = keepGradients;
     options.step.optimizer = optimizer;
     options.step.lossScale = lossScale;
+    options.pad = pad;
     options.precision = precision;
     options.stream = stream;
     return options;

@@ -20,6 +20,7 @@ static constexpr llvm::StringLiteral usage =
       --optimizer NAME            adamw or sgd (default: the package's)
       --precision NAME            fp32 (default), tf32, bf16, fp16 or bf16-sr, as honec has them
       --stream f32|low, --loss-scale X    those of honec
+      --pad auto|off|N            padding of parameters, as honec has it (default off)
       --chunk-loss auto|off|N     rows of logits at a time (default off)
       --no-raise                  the graph as exported, no named op found in it
 
@@ -161,6 +162,7 @@ static bool readTrainLine(Words &words, char **argv,
                           run::TrainOptions &options) {
   options.package = words.take().str();
   options.pipeline.chunkLoss = "off"; // the plain meaning, unless asked for
+  options.pipeline.pad = "off";
   options.arguments = {argv[0]};
   for (int index = 2; words.good && !words.empty(); ++index) {
     StringRef word = words.take();
@@ -189,6 +191,14 @@ static bool readTrainLine(Words &words, char **argv,
           (rows.getAsInteger(10, count) || count < 1))
         words.fail(name + ": '" + rows +
                    "', expected auto, off or a number of rows");
+    } else if (name == "--pad") {
+      StringRef multiple = takeValue();
+      int64_t count;
+      options.pipeline.pad = multiple.str();
+      if (words.good && multiple != "auto" && multiple != "off" &&
+          (multiple.getAsInteger(10, count) || count < 1))
+        words.fail(name + ": '" + multiple +
+                   "', expected auto, off or a multiple");
     } else if (name == "--optimizer") {
       options.pipeline.step.optimizer = takeValue().str();
       if (words.good && options.pipeline.step.optimizer != "adamw" &&

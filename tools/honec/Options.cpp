@@ -117,12 +117,13 @@ static const std::vector<OptionRow> &getRows() {
          value.getAsDouble(options.pipeline.step.lossScale);
          return Error::success();
        }},
-      {"--pad", "auto|off", "padding of parameters; a CPU in fp32 needs none",
-       [](StringRef value, Options &) -> Error {
+      {"--pad", "auto|off|N",
+       "pad sizes of parameters where it pays, never, or to multiples of N",
+       [](StringRef value, Options &options) -> Error {
          int64_t multiple;
-         if (!value.getAsInteger(10, multiple) && multiple > 0)
-           return unsupported(value, "auto or off");
-         return value == "auto" || value == "off"
+         options.pipeline.pad = value.str();
+         bool isMultiple = !value.getAsInteger(10, multiple) && multiple > 0;
+         return value == "auto" || value == "off" || isMultiple
                     ? Error::success()
                     : wrongValue(value, "auto, off or a multiple");
        }},

@@ -58,6 +58,9 @@ struct TargetDescription {
   Epilogues epilogues(mlir::Type operand, mlir::Type result) const;
   /// Elements to whose multiples sizes of products are padded; 1: no need.
   int64_t paddingMultiple(mlir::Type element) const;
+  /// Share by which the three products of a weight in a step take longer because
+  /// rows of one of them have `size` elements, no multiple of that.
+  double misalignment(mlir::Type element, int64_t size) const;
   /// Rows of logits that are computed, used and dropped together.
   int64_t lossChunkBytes() const;
 };

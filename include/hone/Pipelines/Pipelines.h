@@ -32,6 +32,7 @@ struct PipelineOptions {
   std::string target;             ///< "cpu" or "cuda"; "": the module's
   std::string arch;               ///< with `target`: "sm_90", ...
   std::string chunkLoss = "auto"; ///< rows of logits at a time, auto or off
+  std::string pad = "auto";       ///< padding: auto, off or a multiple
   std::string precision = "fp32"; ///< policy of hone-mixed-precision
   std::string stream = "f32";     ///< its residual stream, "f32" or "low"
   bool report = false;            ///< explain each group in a remark
@@ -42,6 +43,7 @@ struct PipelineOptions {
 enum class Phase {
   Import,
   Raise,
+  Pad,
   Precision,
   Autodiff,
   Step,
@@ -57,6 +59,8 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> getPhases();
 void buildImportPhase(mlir::OpPassManager &manager,
                       const PipelineOptions &options);
 void buildRaisePhase(mlir::OpPassManager &manager);
+void buildPadPhase(mlir::OpPassManager &manager,
+                   const PipelineOptions &options);
 void buildPrecisionPhase(mlir::OpPassManager &manager,
                          const PipelineOptions &options);
 void buildAutodiffPhase(mlir::OpPassManager &manager,

@@ -142,6 +142,29 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
   ];
 }
 
+def JoinRotations : Pass<"hone-join-rotations", "::mlir::func::FuncOp"> {
+  let summary = "Makes one rotation of neighbouring parts of a projection";
+  let description = [{
+    Query and key of a packed projection lie side by side and turn by one table: they are rotated as one part, with the
+    heads of both, and sliced behind it. Declined where style, direction, tables or the width of heads differ, where a
+    part has another reader, and where a reader of the result cannot read a slice in place.
+
+    ```mlir
+    %q = hone.slice %p [0, 0, 0] to [2, 16, 24] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x24xf32>
+    %k = hone.slice %p [0, 0, 24] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x12xf32>
+    %a = hone.reshape %q : tensor<2x16x24xf32> -> tensor<2x16x4x6xf32>
+    %b = hone.reshape %k : tensor<2x16x12xf32> -> tensor<2x16x2x6xf32>
+    %x = hone.rope half %a, %c, %s : tensor<2x16x4x6xf32>, tensor<16x3xf32>
+    %y = hone.rope half %b, %c, %s : tensor<2x16x2x6xf32>, tensor<16x3xf32>
+    // becomes
+    %qk = hone.slice %p [0, 0, 0] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x36xf32>
+    %ab = hone.reshape %qk : tensor<2x16x36xf32> -> tensor<2x16x6x6xf32>
+    %xy = hone.rope half %ab, %c, %s : tensor<2x16x6x6xf32>, tensor<16x3xf32>
+    // then slices of %xy
+    ```
+  }];
+}
+
 def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
   let summary = "Flattens the rows of a projection after it, not before";
   let description = [{

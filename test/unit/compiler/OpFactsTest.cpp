@@ -177,6 +177,27 @@ TEST_F(OpFactsTest, ReshapeKeepsSharedLeadingDimensions) {
   EXPECT_EQ(mapping.results[0], (Dims{0, 1, -1, -1}));
 }
 
+TEST_F(OpFactsTest, ReshapeKeepsDimensionsAfterMergedOnes) {
+  DimensionMapping merged =
+      parse("%x: tensor<2x16x64xf32>",
+            "%y = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>")
+          .getDimensionMapping();
+  EXPECT_EQ(merged.operands[0], (Dims{-1, -1, 0}));
+  EXPECT_EQ(merged.results[0], (Dims{-1, 0}));
+  DimensionMapping ones =
+      parse("%x: tensor<6x1x8xf32>",
+            "%y = hone.reshape %x : tensor<6x1x8xf32> -> tensor<6x8x1xf32>")
+          .getDimensionMapping();
+  EXPECT_EQ(ones.operands[0], (Dims{0, -1, 1}));
+  EXPECT_EQ(ones.results[0], (Dims{0, 1, -1}));
+  // As many elements, but others.
+  DimensionMapping crossed =
+      parse("%x: tensor<4x6x2xf32>",
+            "%y = hone.reshape %x : tensor<4x6x2xf32> -> tensor<6x4x2xf32>")
+          .getDimensionMapping();
+  EXPECT_EQ(crossed.operands[0], (Dims{-1, -1, 0}));
+}
+
 TEST_F(OpFactsTest, ReductionDropsItsFactor) {
   DimensionMapping mapping =
       parse("%x: tensor<8x64xf32>",
