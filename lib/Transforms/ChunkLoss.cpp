@@ -14,6 +14,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace hone {
 #define GEN_PASS_DEF_CHUNKLOSS
@@ -67,7 +68,7 @@ private:
   IRMapping parts;             ///< of values [rows..., vocab] in that chunk
   SmallVector<Value> losses;
   llvm::SmallDenseMap<Operation *, SmallVector<Value>> rowParts;
-  llvm::SmallDenseMap<Operation *, Value> sums;
+  llvm::MapVector<Operation *, Value> sums;
 };
 } // namespace
 
@@ -208,6 +209,13 @@ Value Chunker::emitRowProduct(DotGeneralOp dot, Value left, int64_t leading) {
   return part.getResult();
 }
 
+/// The type that parts of a sum of `type` are added in: f32 at least, so that
+/// the sum is rounded once.
+static RankedTensorType sumType(RankedTensorType type) {
+  bool narrow = cast<FloatType>(type.getElementType()).getWidth() < 32;
+  return narrow ? type.clone(Float32Type::get(type.getContext())) : type;
+}
+
 /// The chunk's contribution to a contraction over the rows.
 Value Chunker::emitWeightSum(DotGeneralOp dot) {
   int64_t leading = dot.getLhsContract().size();
@@ -219,6 +227,7 @@ Value Chunker::emitWeightSum(DotGeneralOp dot) {
       cloneFor(dot, {side(dot.getLhs()), side(dot.getRhs())}));
   part.setLhsContract({0});
   part.setRhsContract({0});
+  part.getResult().setType(sumType(typeOf(dot)));
   return part.getResult();
 }
 
@@ -279,10 +288,11 @@ void Chunker::emitChunk() {
   for (DotGeneralOp dot : head.weightSums)
     accumulate(dot, emitWeightSum(dot));
   for (ReduceOp reduce : head.biasSums) {
-    auto part =
-        b.create<ReduceOp>(ReduceKind::sum, parts.lookup(reduce.getOperand()),
-                           ArrayRef<int64_t>(0));
-    accumulate(reduce, part);
+    Value part = parts.lookup(reduce.getOperand());
+    if (RankedTensorType type = sumType(typeOf(part)); type != part.getType())
+      part = b.create<CastOp>(type, part);
+    accumulate(reduce,
+               b.create<ReduceOp>(ReduceKind::sum, part, ArrayRef<int64_t>(0)));
   }
 }
 
@@ -318,8 +328,12 @@ void Chunker::replaceResults() {
   for (DotGeneralOp dot : head.rowProducts)
     dot.replaceAllUsesWith(
         wholeOf(dot, typeOf(dot.getLhs()).getRank() - 1, rowParts[dot]));
-  for (auto [sum, value] : sums)
-    sum->getResult(0).replaceAllUsesWith(value);
+  for (auto [sum, total] : sums) {
+    Value result = sum->getResult(0), value = total;
+    if (value.getType() != result.getType())
+      value = b.create<CastOp>(result.getType(), value);
+    result.replaceAllUsesWith(value);
+  }
   SmallVector<Operation *> old = head.ops();
   llvm::sort(old,
              [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
@@ -340,7 +354,7 @@ void Chunker::run() {
   // Gradients so far: the first chunk adds to them, so that all are in place.
   for (DotGeneralOp dot : head.weightSums) {
     auto [add, argument] = accumulatedArgument(dot.getResult());
-    if (!add)
+    if (!add || sumType(typeOf(argument)) != argument.getType())
       continue;
     sums[dot] = argument;
     add.replaceAllUsesWith(add.getLhs() == argument ? add.getRhs()

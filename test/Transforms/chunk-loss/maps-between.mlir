@@ -1,7 +1,8 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=4}))' | FileCheck %s
 
 // A bias, classes masked out, and casts lie between the products and the loss; smoothed labels. The mask's counter and
-// the bias are made again for each chunk, the bias's gradient is added up like the weight's.
+// the bias are made again for each chunk, the bias's gradient is added up like the weight's. Sums are rounded once, at their
+// end.
 
 // CHECK-LABEL: func.func @biased_masked_and_narrow
 // CHECK:       %[[P0:.*]] = hone.dot_general {{.*}} : tensor<4x3xbf16>, tensor<7x3xbf16> -> tensor<4x7xbf16>
@@ -15,11 +16,12 @@
 // CHECK:       %[[DM0:.*]] = hone.select %[[MASK]], %[[D0]]
 // CHECK:       %[[DC0:.*]] = hone.cast %[[DM0]] : tensor<4x7xf32> -> tensor<4x7xbf16>
 // CHECK:       hone.dot_general %[[DC0]], {{.*}} contract [1] x [0]
-// CHECK:       hone.dot_general %[[DC0]], {{.*}} contract [0] x [0]
+// CHECK:       hone.dot_general %[[DC0]], {{.*}} contract [0] x [0] : {{.*}} -> tensor<7x3xf32>
 // CHECK:       %[[DB0:.*]] = hone.reduce sum %[[DM0]] dims [0] : tensor<4x7xf32> -> tensor<7xf32>
 // CHECK:       %[[DB1:.*]] = hone.reduce sum %{{.*}} dims [0] : tensor<2x7xf32> -> tensor<7xf32>
 // CHECK-NEXT:  %[[DB:.*]] = hone.add %[[DB1]], %[[DB0]]
-// CHECK:       return {{.*}} %[[DB]] :
+// CHECK:       %[[DW:.*]] = hone.cast %{{.*}} : tensor<7x3xf32> -> tensor<7x3xbf16>
+// CHECK:       return {{.*}} %[[DW]], %[[DB]] :
 func.func @biased_masked_and_narrow(%x: tensor<2x3x3xbf16>, %w: tensor<7x3xbf16>, %b: tensor<7xf32>,
     %t: tensor<2x3xi64>, %g: tensor<f32>) -> (tensor<f32>, tensor<2x3x3xbf16>, tensor<7x3xbf16>, tensor<7xf32>) {
   %five = hone.constant dense<5> : tensor<2x3x7xi64>
