@@ -65,9 +65,26 @@ static Attribute convertSplat(DenseElementsAttr dense, ShapedType type) {
                                 APInt(width, int64_t(*value), /*signed=*/true));
 }
 
+/// Whether the cast is to a wider float, which holds every value of its
+/// operand.
+static bool widensFloat(CastOp cast) {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getOperand()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()));
+  return from && to && to.getWidth() > from.getWidth();
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getOperand().getType() == getType())
     return getOperand();
+  // A cast of a widened value is one of the value itself, or undoes it.
+  auto inner = getOperand().getDefiningOp<CastOp>();
+  if (inner && widensFloat(inner) &&
+      isa<FloatType>(getElementTypeOrSelf(getType()))) {
+    if (inner.getOperand().getType() == getType())
+      return inner.getOperand();
+    getOperandMutable().assign(inner.getOperand());
+    return getResult();
+  }
   auto dense = dyn_cast_if_present<DenseElementsAttr>(adaptor.getOperand());
   if (dense && dense.isSplat())
     return convertSplat(dense, cast<ShapedType>(getType()));

@@ -15,22 +15,20 @@ using namespace hone;
 /// Parameters, by name, with the narrower type that they are cast to.
 using Shadows = llvm::MapVector<StringAttr, RankedTensorType>;
 
-/// Calls `found(name, cast)` for each cast of a parameter to a narrower type.
+/// Calls `found(name, cast)` for each cast of a parameter to a narrower type,
+/// in program order.
 static void forEachCast(func::FuncOp func,
                         function_ref<void(StringAttr, CastOp)> found) {
-  for (BlockArgument arg : func.getArguments()) {
-    unsigned index = arg.getArgNumber();
-    if (argString(func, index, attr::kind) != kind::param)
+  for (auto cast : llvm::make_early_inc_range(func.front().getOps<CastOp>())) {
+    auto arg = dyn_cast<BlockArgument>(cast.getOperand());
+    if (!arg || argString(func, arg.getArgNumber(), attr::kind) != kind::param)
       continue;
-    auto name = func.getArgAttrOfType<StringAttr>(index, attr::fqn);
+    auto name =
+        func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), attr::fqn);
     auto from = dyn_cast<FloatType>(getElementTypeOrSelf(arg.getType()));
-    for (Operation *user : llvm::make_early_inc_range(arg.getUsers())) {
-      auto cast = dyn_cast<CastOp>(user);
-      auto to = cast ? dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()))
-                     : FloatType();
-      if (name && from && to && to.getWidth() < from.getWidth())
-        found(name, cast);
-    }
+    auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()));
+    if (name && from && to && to.getWidth() < from.getWidth())
+      found(name, cast);
   }
 }
 
