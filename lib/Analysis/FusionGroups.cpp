@@ -138,14 +138,15 @@ void FusionAnalysis::assignDepths() {
         anchorDepths[anchor->second] = depth;
     }
   }
-  // A free value belongs where it is read.
+  // A free value belongs where row ops read it, a clone where anything does.
   for (Operation *op : llvm::reverse(rowOps)) {
-    if (!isFreeValue(op))
+    bool isClone = op->hasAttr(attr::clone);
+    if (!isClone && !isFreeValue(op))
       continue;
     std::optional<int64_t> depth;
     for (Value result : op->getResults())
       forEachReader(result, [&](Operation *reader) {
-        if (!isAnchor(reader) && reader != block.getTerminator())
+        if ((isClone || !isAnchor(reader)) && reader != block.getTerminator())
           depth = std::min(depth.value_or(depths[reader]), depths[reader]);
       });
     if (depth)

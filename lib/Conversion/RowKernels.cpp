@@ -31,10 +31,7 @@ RowKernelEmitter::layoutOf(MemRefType type) {
 
 LogicalResult RowKernelEmitter::prepare(StringRef name) {
   Block &body = launch.getBodyBlock();
-  SmallVector<Operation *> ops;
-  for (Operation &op : body.without_terminator())
-    ops.push_back(&op);
-  space = RowSpace::find(ops);
+  space = RowSpace::of(body);
   if (!space)
     return launch.emitOpError("fits no row space");
 

@@ -125,6 +125,17 @@ namespace {
 struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
   using Base::Base;
 
+  void explain(const FusionAnalysis &analysis) {
+    FusionCounts counts = analysis.counts();
+    emitRemark(getOperation().getLoc())
+        << "@" << getOperation().getName() << ": " << analysis.groups().size()
+        << " groups; " << counts.exact << " of " << counts.regions
+        << " regions of row ops at least cost, " << counts.searched
+        << " of them distinct, the largest of " << counts.largest << " parts";
+    for (const FusionGroup &group : analysis.groups())
+      emitRemark(group.ops.back()->getLoc()) << analysis.explain(group);
+  }
+
   void runOnOperation() override {
     FailureOr<TargetDescription> target =
         getTarget(getOperation()->getParentOfType<ModuleOp>());
@@ -135,8 +146,7 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     copyFreeValues(block);
     FusionAnalysis analysis(block, *target);
     if (report)
-      for (const FusionGroup &group : analysis.groups())
-        emitRemark(group.ops.back()->getLoc()) << analysis.explain(group);
+      explain(analysis);
     for (FusionGroup group : analysis.groups()) {
       takeReshapes(group);
       wrap(group);

@@ -1,7 +1,9 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups{report}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // A sum over rows is complete after the kernel, not in it.
 // CHECK-LABEL: func.func @sum_read_inside
+// WHY-COUNT-2: (a sum over rows is complete only after its kernel)
 // CHECK: hone.group row
 // CHECK-NEXT:   hone.reduce sum {{.*}} dims [0]
 // CHECK-NEXT:   hone.yield

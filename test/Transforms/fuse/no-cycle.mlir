@@ -1,7 +1,9 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups{report}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // Tanh and mul fit one space, but exp, which cannot join them, lies on the other path.
 // CHECK-LABEL: func.func @diamond
+// WHY: (a path leaves the group and returns through hone.exp)
 // CHECK: %[[ROWS:.*]]:2 = hone.group row
 // CHECK:   hone.tanh
 // CHECK:   hone.reduce sum

@@ -1,7 +1,9 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups{report}))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // The two maps read one value, but the product stands between them.
 // CHECK-LABEL: func.func @anchor_between
+// WHY-COUNT-2: (hone.dot_general lies between)
 // CHECK: hone.group map
 // CHECK-NEXT:   hone.tanh
 // CHECK-NEXT:   hone.yield
