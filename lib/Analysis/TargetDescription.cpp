@@ -20,6 +20,10 @@ double TargetDescription::bytesPerSecond() const {
   return kind == TargetKind::CPU ? 50e9 : 3.8e12;
 }
 
+double TargetDescription::mapFlopsPerSecond() const {
+  return kind == TargetKind::CPU ? 100e9 : 30e12;
+}
+
 double TargetDescription::launchSeconds() const {
   return kind == TargetKind::CPU ? 0.5e-6 : 0.9e-6;
 }

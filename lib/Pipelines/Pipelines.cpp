@@ -31,6 +31,22 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
   return phases;
 }
 
+llvm::ArrayRef<llvm::StringLiteral> hone::getDispensablePasses() {
+  static constexpr llvm::StringLiteral passes[] = {
+      "hone-pack-projections", "hone-join-rotations", "hone-shadow-parameters",
+      "hone-recompute-maps"};
+  return passes;
+}
+
+/// Adds a pass that may be left out.
+static void addDispensable(OpPassManager &manager, std::unique_ptr<Pass> pass,
+                           const PipelineOptions &options) {
+  assert(llvm::is_contained(getDispensablePasses(), pass->getArgument()) &&
+         "not in the list");
+  if (!llvm::is_contained(options.without, pass->getArgument()))
+    manager.addPass(std::move(pass));
+}
+
 /// Folds, merges equal values and drops unused ones.
 static void addCleanup(OpPassManager &manager) {
   manager.addPass(createCanonicalizerPass());
@@ -64,8 +80,8 @@ void hone::buildPadPhase(OpPassManager &manager,
                          const PipelineOptions &options) {
   // Both before autodiff: gradients and state follow the parameters. Packing
   // first, so that one padding serves all parts.
-  manager.addPass(createPackProjections());
-  manager.nest<func::FuncOp>().addPass(createJoinRotations());
+  addDispensable(manager, createPackProjections(), options);
+  addDispensable(manager.nest<func::FuncOp>(), createJoinRotations(), options);
   PadDimsOptions pad;
   pad.multiple = options.pad;
   pad.precision = options.precision;
@@ -117,7 +133,7 @@ void hone::buildStepPhase(OpPassManager &manager,
   if (options.precision == "bf16-sr")
     manager.addPass(createLowState());
   // After the step is whole: a shadow is made by the update.
-  manager.addPass(createShadowParameters());
+  addDispensable(manager, createShadowParameters(), options);
   addCleanup(manager);
   manager.addPass(createVerifyStep());
 }
@@ -147,6 +163,7 @@ void hone::buildFusePhase(OpPassManager &manager,
   functions.addPass(createDecomposeRows());
   // Backward ops recompute what forward ops have: share it, then group.
   addCleanup(functions);
+  addDispensable(functions, createRecomputeMaps(), options);
   functions.addPass(createFuseGroups({options.report}));
   functions.addPass(createVerifyGroups());
 }
@@ -273,12 +290,16 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       *this, "chunk-loss",
       llvm::cl::desc("Rows of logits at a time, auto (default) or off"),
       llvm::cl::init("auto")};
+  ListOption<std::string> without{
+      *this, "without",
+      llvm::cl::desc("Passes to leave out that only save time or memory")};
   PipelineOptions get() const {
     PipelineOptions options;
     options.target = target;
     options.arch = arch;
     options.chunkLoss = chunkLoss;
     options.report = report;
+    options.without.assign(without.begin(), without.end());
     options.step.microBatches = microBatches;
     options.step.keepGradients = keepGradients;
     options.step.optimizer = optimizer;

@@ -51,6 +51,8 @@ struct TargetDescription {
 
   double matmulFlopsPerSecond(mlir::Type element) const;
   double bytesPerSecond() const;
+  /// Operations on elements, as `getCost` counts them.
+  double mapFlopsPerSecond() const;
   /// Seconds that a kernel or call costs besides its work.
   double launchSeconds() const;
   RowLimits rowLimits() const;

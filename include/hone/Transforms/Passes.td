@@ -468,6 +468,28 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
   ];
 }
 
+def RecomputeMaps : Pass<"hone-recompute-maps", "::mlir::func::FuncOp"> {
+  let summary = "Makes cheap values again in the kernels that read them";
+  let description = [{
+    A value that one row kernel would store for others to read, and nothing else reads, is made again by each of them where
+    that takes no longer: it depends by few maps on values that are stored anyway and no larger than itself, or are one per
+    row or column, and the traffic saved outweighs the computation. The backward pass of a norm then reads the norm's input
+    instead of a normalised copy; that of a gated activation reads what it was applied to. Copies are marked `hone.clone`:
+    no kernel holds both. Values of the same ops from the same operands are equal bit for bit. Declined where the value
+    depends on a reduction of its own rows that is not stored, on a random number, or on more than 16 ops.
+
+    ```mlir
+    %s = hone.logistic %g : tensor<8x64xf32>
+    %a = hone.mul %s, %u : tensor<8x64xf32>           // one kernel
+    %p = hone.dot_general %a, %w ...
+    %d = hone.mul %p, %s : tensor<8x64xf32>           // another
+    // becomes, for the latter
+    %t = hone.logistic %g {hone.clone} : tensor<8x64xf32>
+    %d = hone.mul %p, %t : tensor<8x64xf32>
+    ```
+  }];
+}
+
 def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
   let summary = "Puts every op into the group that becomes one kernel or call";
   let description = [{
