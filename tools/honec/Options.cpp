@@ -4,6 +4,7 @@
 
 #include "hone/Support/ParseFile.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
@@ -136,6 +137,17 @@ static const std::vector<OptionRow> &getRows() {
                         (!value.getAsInteger(10, rows) && rows > 0)
                     ? Error::success()
                     : wrongValue(value, "auto, off or a number of rows");
+       }},
+      {"--without", "PASS,...",
+       "leave out passes that only save time or memory, to measure them",
+       [](StringRef value, Options &options) -> Error {
+         for (StringRef pass : llvm::split(value, ',')) {
+           if (!llvm::is_contained(getDispensablePasses(), pass))
+             return wrongValue(
+                 pass, "one of " + llvm::join(getDispensablePasses(), ", "));
+           options.pipeline.without.push_back(pass.str());
+         }
+         return Error::success();
        }},
       {"--memory-budget", "SIZE", "not supported yet",
        [](StringRef, Options &) -> Error {

@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <string>
+#include <vector>
 
 namespace hone {
 
@@ -29,15 +30,20 @@ struct StepOptions {
 /// What the phases are told. The target is the module's (`hone.target`), unless
 /// it is named here.
 struct PipelineOptions {
-  std::string target;             ///< "cpu" or "cuda"; "": the module's
-  std::string arch;               ///< with `target`: "sm_90", ...
-  std::string chunkLoss = "auto"; ///< rows of logits at a time, auto or off
-  std::string pad = "auto";       ///< padding: auto, off or a multiple
-  std::string precision = "fp32"; ///< policy of hone-mixed-precision
-  std::string stream = "f32";     ///< its residual stream, "f32" or "low"
-  bool report = false;            ///< explain each group in a remark
+  std::string target;               ///< "cpu" or "cuda"; "": the module's
+  std::string arch;                 ///< with `target`: "sm_90", ...
+  std::string chunkLoss = "auto";   ///< rows of logits at a time, auto or off
+  std::string pad = "auto";         ///< padding: auto, off or a multiple
+  std::string precision = "fp32";   ///< policy of hone-mixed-precision
+  std::string stream = "f32";       ///< its residual stream, "f32" or "low"
+  bool report = false;              ///< explain each group in a remark
+  std::vector<std::string> without; ///< passes of getDispensablePasses()
   StepOptions step;
 };
+
+/// Passes that save time or memory and nothing else, by their arguments: a
+/// measurement may leave them out.
+llvm::ArrayRef<llvm::StringLiteral> getDispensablePasses();
 
 /// The phases in their order.
 enum class Phase {
