@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # From a PyTorch model to a binary that trains, in one command: builds Hone, exports a byte-level GPT (10M parameters),
 # compiles its whole training step into demo-out/train and trains it on the King James Bible.
-#   STEPS=300   optimizer steps
+#   STEPS=300        optimizer steps
+#   PRECISION=fp32   or bf16, fp16 (with loss scaling), bf16-sr
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 steps=${STEPS:-300}
+precision=${PRECISION:-fp32}
 out=demo-out
 
 tools/setup.sh
@@ -23,7 +25,7 @@ PYTHONPATH="$root/python_frontend" .venv/bin/python -m hone export \
   python_frontend/examples/bytes_gpt.py:bytes_gpt --batch 4x256 -o "$out/bytes_gpt.hone"
 
 echo "== compile"
-build/bin/honec "$out/bytes_gpt.hone" -o "$out/train" --time-phases
+build/bin/honec "$out/bytes_gpt.hone" -o "$out/train" --precision="$precision" --time-phases
 
 echo "== train"
 "$out/train" --data "$out/train.bin" --val-data "$out/val.bin" --val-every 50 --steps "$steps" \
