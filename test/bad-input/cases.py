@@ -164,6 +164,8 @@ COMMAND_LINES = {
     "arch-of-a-gpu": usage("--arch: 'sm_90' is not supported yet, expected a CPU", "--arch=sm_90"),
     "precision-unknown": usage("--precision: is 'fp8', expected fp32, tf32, bf16, fp16 or bf16-sr", "--precision=fp8"),
     "pad-zero": usage("--pad: is '0', expected auto, off or a multiple", "--pad=0"),
+    "chunk-loss-zero": usage("--chunk-loss: is '0', expected auto, off or a number of rows", "--chunk-loss=0"),
+    "chunk-loss-unknown": usage("--chunk-loss: is 'all', expected auto, off or a number of rows", "--chunk-loss=all"),
     "pad-unknown": usage("--pad: is 'maybe', expected auto, off or a multiple", "--pad=maybe"),
     "memory-budget": usage("--memory-budget: not supported yet", "--memory-budget=2GiB"),
     "mesh": usage("--mesh: not supported yet", "--mesh=dp=2"),
