@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
@@ -60,8 +60,11 @@ def exact(case: Case) -> list[str]:
 
 
 def low(case: Case) -> list[str]:
-    """The same in double; in its own types, within what a few roundings to them may cost."""
-    return run(case, EXACT) + run(case, ("--rmse", "2", "--floor", "0.25"))
+    """The same in double; in its own types, within what a few roundings to them may cost. Random graphs leave the
+    range of fp16, where only the first can be said."""
+    bounded = {graph: text for graph, text in case.before.items() if "xf16>" not in case.after[graph]}
+    inexact = run(replace(case, before=bounded), ("--rmse", "2", "--floor", "0.25")) if bounded else []
+    return run(case, EXACT) + inexact
 
 
 def marked(case: Case) -> list[str]:
