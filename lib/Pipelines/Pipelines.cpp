@@ -144,7 +144,7 @@ void hone::buildStepPhase(OpPassManager &manager,
 
 void hone::buildChunkedLoss(OpPassManager &functions,
                             const PipelineOptions &options) {
-  functions.addPass(createChunkLoss({options.chunkLoss, /*report=*/false}));
+  functions.addPass(createChunkLoss({options.chunkLoss, options.report}));
 }
 
 void hone::buildFusePhase(OpPassManager &manager,

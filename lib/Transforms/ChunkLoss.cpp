@@ -300,16 +300,25 @@ void Chunker::emitChunk() {
 // The whole
 //===----------------------------------------------------------------------===//
 
-/// The argument that a chain of sums, each read by the next alone, adds to
-/// `value`, and the sum that adds it: the gradients so far of other
-/// micro-batches.
+/// Whether `value` is the gradient that other micro-batches have given so far.
+static bool isGradientSoFar(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto func = argument
+                  ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                  : func::FuncOp();
+  return func && argString(func, argument.getArgNumber(), attr::kind) ==
+                     StringRef(kind::grad);
+}
+
+/// The gradient so far that a chain of sums, each read by the next alone, adds
+/// to `value`, and the sum that adds it.
 static std::pair<AddOp, Value> accumulatedArgument(Value value) {
   while (value.hasOneUse()) {
     auto add = dyn_cast<AddOp>(*value.user_begin());
     if (!add)
       break;
     Value other = add.getLhs() == value ? add.getRhs() : add.getLhs();
-    if (isa<BlockArgument>(other))
+    if (isGradientSoFar(other))
       return {add, other};
     value = add.getResult();
   }
