@@ -11,6 +11,16 @@ int64_t hone::normPartials(Type input) {
   return llvm::divideCeil(cast<ShapedType>(input).getNumElements(), normChunk);
 }
 
+SmallVector<MemRefType> hone::gradientSumTypes(AttentionBwdOp op) {
+  SmallVector<MemRefType> types;
+  if (getElementTypeOrSelf(op.getKey()).getIntOrFloatBitWidth() < 32)
+    for (Value operand : {op.getKey(), op.getValue()})
+      types.push_back(
+          MemRefType::get(cast<ShapedType>(operand.getType()).getShape(),
+                          Float32Type::get(op.getContext())));
+  return types;
+}
+
 SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
   SmallVector<MemRefType> types;
   Type f32 = Float32Type::get(group.getContext());
@@ -26,6 +36,8 @@ SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
         types.push_back(MemRefType::get({chunks}, f32));
     }
   }
+  for (auto attention : body.getOps<AttentionBwdOp>())
+    llvm::append_range(types, gradientSumTypes(attention));
   for (auto norm : body.getOps<GlobalNormOp>()) {
     int64_t partials = 0;
     for (Value input : norm.getInputs())

@@ -8,7 +8,8 @@
 //
 // One work item is a key head with all query heads that share it, so that dk
 // and dv are summed in a fixed order without atomics. They accumulate in their
-// buffers, dq in a block of the stack.
+// buffers, or in fp32 scratch where those are narrower; dq in a block of the
+// stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,31 +27,51 @@ public:
   BackwardEmitter(OpBuilder &builder, func::FuncOp func, const Attention &op,
                   BlockSizes sizes)
       : AttentionEmitter(builder, func, op, sizes),
-        query(stackBlock(op.width, sizes.queries)),
+        query(operandBlock(op.width)),
         queryGrad(stackBlock(op.width, sizes.queries)),
-        grad(stackBlock(op.valueWidth, sizes.queries)),
+        grad(operandBlock(op.valueWidth)),
         scores(stackBlock(sizes.keys, sizes.queries)),
         scoreGrads(stackBlock(sizes.keys, sizes.queries)),
-        delta(stackBlock(1, sizes.queries)), lse(stackBlock(1, sizes.queries)) {
-  }
+        delta(stackBlock(1, sizes.queries)), lse(stackBlock(1, sizes.queries)),
+        weights(narrowBlock(scores)), weightGrads(narrowBlock(scoreGrads)),
+        keyWeights(op.isPaired() ? weightBlock() : scoreGrads),
+        queryLeft(leftBlock(sizes.queries, op.width)),
+        gradLeft(leftBlock(sizes.queries, op.valueWidth)),
+        keyLeft(leftBlock(sizes.keys, op.width)),
+        valueLeft(leftBlock(sizes.keys, op.valueWidth)),
+        keySummed(summedBlock(sizes.keys, op.width)),
+        querySummed(summedBlock(sizes.queries, op.width)),
+        gradSummed(summedBlock(sizes.queries, op.valueWidth)) {}
 
   void emit();
 
 private:
+  /// A block like `block` that keeps bf16, or that one itself.
+  Matrix narrowBlock(const Matrix &block) {
+    return op.isPaired()
+               ? stackBlock(sizes.keys, sizes.queries, op.elementType())
+               : block;
+  }
   void emitItem(Value item);
   void emitQueries(Tile tile);
   void loadLse(const Tile &tile);
   void computeDelta(const Tile &tile);
   void differentiateSoftmax(const Tile &tile);
   void addKeyGrad(const Tile &tile, Value buffer, const Matrix &left,
-                  Value right);
+                  const Matrix &right);
 
-  const Matrix query;      ///< [width, queries], scaled
+  const Matrix query;      ///< [width, queries], scaled unless pairs
   const Matrix queryGrad;  ///< [width, queries]
   const Matrix grad;       ///< [valueWidth, queries]
-  const Matrix scores;     ///< [keys, queries]: s, then p z
-  const Matrix scoreGrads; ///< [keys, queries]: d(p z), then scale d s
+  const Matrix scores;     ///< [keys, queries]: s
+  const Matrix scoreGrads; ///< [keys, queries]: d(p z)
   const Matrix delta, lse; ///< [1, queries]
+  // p z and scale d s, in the blocks of the scores where these are fp32; the
+  // latter also as pairs along the keys.
+  const Matrix weights, weightGrads, keyWeights;
+  // Copies of rows, where needed.
+  const Matrix queryLeft, gradLeft, keyLeft, valueLeft;
+  const Matrix keySummed, querySummed, gradSummed;
 };
 } // namespace
 
@@ -63,10 +84,12 @@ void BackwardEmitter::emitItem(Value item) {
   Tile tile;
   tile.batch = div(item, op.groups);
   tile.group = rem(item, op.groups);
-  for (Value buffer : {op.keyGrad, op.valueGrad})
+  auto rowsOf = [&](Value buffer) {
+    return headRows(buffer, tile.batch, tile.group, constant(0));
+  };
+  for (Value buffer : {op.keySums, op.valueSums})
     if (buffer)
-      clear(headRows(buffer, tile.batch, tile.group, constant(0)),
-            constant(op.keys));
+      clear(rowsOf(buffer), constant(op.keys));
   int64_t shared = op.heads / op.groups;
   loop(constant(0), constant(shared), 1, [&](Value index) {
     tile.head = add(mul(tile.group, shared), index);
@@ -76,15 +99,22 @@ void BackwardEmitter::emitItem(Value item) {
       emitQueries(tile);
     });
   });
+  for (auto [sums, grad] : {std::pair(op.keySums, op.keyGrad),
+                            std::pair(op.valueSums, op.valueGrad)})
+    if (sums != grad)
+      copy(rowsOf(grad), rowsOf(sums), constant(op.keys));
 }
 
 void BackwardEmitter::emitQueries(Tile tile) {
   auto rowsOf = [&](Value buffer) {
     return headRows(buffer, tile.batch, tile.head, tile.firstQuery);
   };
-  packTransposed(query, rowsOf(op.query), tile.queries,
-                 static_cast<float>(op.scale));
-  packTransposed(grad, rowsOf(op.grad), tile.queries, 1.0f);
+  auto scale = static_cast<float>(op.scale);
+  Matrix queryRows = rowsOf(op.query), gradRows = rowsOf(op.grad);
+  packQueries(query, queryRows, tile.queries, queryLeft, scale);
+  packQueries(grad, gradRows, tile.queries, gradLeft, 1.0f);
+  queryRows = summedRows(queryRows, tile.queries, querySummed);
+  gradRows = summedRows(gradRows, tile.queries, gradSummed);
   loadLse(tile);
   computeDelta(tile);
   clear(queryGrad, constant(op.width));
@@ -93,14 +123,18 @@ void BackwardEmitter::emitQueries(Tile tile) {
     auto keyRowsOf = [&](Value buffer) {
       return headRows(buffer, tile.batch, tile.group, tile.firstKey);
     };
-    keyProduct(tile, scores, keyRowsOf(op.key), query);
-    keyProduct(tile, scoreGrads, keyRowsOf(op.value), grad);
+    Matrix keyRows = keyRowsOf(op.key);
+    keyProduct(tile, scores, leftRows(keyRows, tile.keys, keyLeft), query,
+               scale);
+    keyProduct(tile, scoreGrads,
+               leftRows(keyRowsOf(op.value), tile.keys, valueLeft), grad, 1.0f);
     maskScores(tile, scores);
     differentiateSoftmax(tile);
-    addKeyGrad(tile, op.valueGrad, scores, op.grad);
-    addKeyGrad(tile, op.keyGrad, scoreGrads, op.query);
+    addKeyGrad(tile, op.valueSums, weights, gradRows);
+    addKeyGrad(tile, op.keySums, weightGrads, queryRows);
     if (op.queryGrad)
-      queryProduct(tile, queryGrad, keyRowsOf(op.key), scoreGrads, Matrix());
+      queryProduct(tile, queryGrad, summedRows(keyRows, tile.keys, keySummed),
+                   keyWeights, Matrix());
   });
   if (op.queryGrad)
     unpackTransposed(rowsOf(op.queryGrad), queryGrad, tile.queries, Matrix());
@@ -155,43 +189,45 @@ void BackwardEmitter::computeDelta(const Tile &tile) {
   });
 }
 
-/// Turns `scores` into p z and `scoreGrads` into scale d s.
+/// From `scores` and `scoreGrads`, p z and scale d s.
 void BackwardEmitter::differentiateSoftmax(const Tile &tile) {
   forQueryPanels(tile, [&](const Panel &panel) {
-    Values deltas, lses;
+    Values deltas, lses, even(panel.vectors);
     for (Value column : panel.columns) {
       deltas.push_back(load(delta, constant(0), column));
       lses.push_back(load(lse, constant(0), column));
     }
-    forKeys(panel, ValueRange(),
-            [&](Value key, ArrayRef<Value> words, ValueRange) {
-              for (int64_t v = 0; v < panel.vectors; ++v) {
-                Value column = panel.columns[v];
-                Value p = exp(subf(load(scores, key, column), lses[v]));
-                Value dp = load(scoreGrads, key, column), pz = p;
-                if (!words.empty()) {
-                  pz = dropout(p, words[v]);
-                  dp = dropout(dp, words[v]);
-                }
-                Value ds = mulf(mulf(p, subf(dp, deltas[v])),
-                                splat(static_cast<float>(op.scale)));
-                store(pz, scores, key, column);
-                store(ds, scoreGrads, key, column);
-              }
-              return Values();
-            });
+    forKeys(panel, ValueRange(), [&](const KeyStep &at, ValueRange) {
+      for (int64_t v = 0; v < panel.vectors; ++v) {
+        Value column = panel.columns[v];
+        Value p = exp(subf(load(scores, at.key, column), lses[v]));
+        Value dp = load(scoreGrads, at.key, column), pz = p;
+        if (!at.words.empty()) {
+          pz = dropout(p, at.words[v]);
+          dp = dropout(dp, at.words[v]);
+        }
+        Value ds = mulf(mulf(p, subf(dp, deltas[v])),
+                        splat(static_cast<float>(op.scale)));
+        store(pz, weights, at.key, column);
+        store(ds, weightGrads, at.key, column);
+        if (op.isPaired())
+          storeWeight(ds, keyWeights, at, column, even[v]);
+      }
+      return Values();
+    });
   });
 }
 
 /// `buffer[key] += sum over queries of left[key, query] * right[query]`
 void BackwardEmitter::addKeyGrad(const Tile &tile, Value buffer,
-                                 const Matrix &left, Value right) {
+                                 const Matrix &left, const Matrix &right) {
   if (!buffer)
     return;
   Product sums;
+  sums.pairs = op.isPaired();
   sums.result = headRows(buffer, tile.batch, tile.group, tile.firstKey);
   sums.left = left;
-  sums.right = headRows(right, tile.batch, tile.head, tile.firstQuery);
+  sums.right = right;
   sums.accumulate = true;
   sums.rowsEnd = [&](Value) { return tile.keys; };
   if (op.keys % panelRows != 0)

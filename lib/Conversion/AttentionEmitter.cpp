@@ -32,6 +32,79 @@ Matrix AttentionEmitter::headRows(Value buffer, Value batch, Value head,
   return {buffer, {batch, firstRow, head}, 1, width};
 }
 
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+Matrix AttentionEmitter::leftBlock(int64_t rows, int64_t width) {
+  if (op.isWidened())
+    return stackBlock(rows, width);
+  if (!op.isPaired() || width % 2 == 0)
+    return {};
+  // The last column has no partner: here it gets a zero.
+  Matrix block = stackBlock(rows, width + 1, op.elementType());
+  clear(block, constant(rows));
+  return block;
+}
+
+Matrix AttentionEmitter::leftRows(const Matrix &source, Value rows,
+                                  const Matrix &block) {
+  if (!block)
+    return source;
+  copy(block, source, rows);
+  return block;
+}
+
+Matrix AttentionEmitter::summedBlock(int64_t rows, int64_t width) {
+  if (op.isWidened())
+    return stackBlock(rows, width);
+  return op.isPaired() ? stackBlock(rows / 2, width) : Matrix();
+}
+
+Matrix AttentionEmitter::summedRows(const Matrix &source, Value rows,
+                                    const Matrix &block) {
+  if (op.isPaired())
+    packPairs(block, source, rows);
+  else if (op.isWidened())
+    copy(block, source, rows);
+  return block ? block : source;
+}
+
+Matrix AttentionEmitter::operandBlock(int64_t width) {
+  return stackBlock(op.isPaired() ? llvm::divideCeil(width, 2) : width,
+                    sizes.queries);
+}
+
+void AttentionEmitter::packQueries(const Matrix &result, const Matrix &source,
+                                   Value rows, const Matrix &block,
+                                   float factor) {
+  if (op.isPaired())
+    packTransposedPairs(result, leftRows(source, rows, block), rows);
+  else
+    packTransposed(result, source, rows, factor);
+}
+
+Matrix AttentionEmitter::weightBlock() {
+  return stackBlock(op.isPaired() ? sizes.keys / 2 : sizes.keys, sizes.queries);
+}
+
+void AttentionEmitter::storeWeight(Value weight, const Matrix &block,
+                                   const KeyStep &at, Value column,
+                                   Value &even) {
+  if (!op.isPaired())
+    return store(weight, block, at.key, column);
+  if (at.exists)
+    weight = create<arith::SelectOp>(at.exists, weight, splat(0.0f));
+  if (at.step % 2 == 0)
+    even = weight;
+  else
+    store(pairsOf(even, weight), block, div(at.key, 2), column);
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
 Value AttentionEmitter::blockQueries(Value firstQuery) {
   Value whole = constant(sizes.queries);
   if (op.queries % sizes.queries == 0)
@@ -42,10 +115,6 @@ Value AttentionEmitter::blockQueries(Value firstQuery) {
 Matrix AttentionEmitter::lseRow(const Tile &tile) {
   return {op.lse, {tile.batch, tile.head}, 1, op.queries};
 }
-
-//===----------------------------------------------------------------------===//
-// Extents
-//===----------------------------------------------------------------------===//
 
 void AttentionEmitter::forKeyBlocks(Tile tile,
                                     function_ref<void(const Tile &)> body) {
@@ -73,8 +142,12 @@ Value AttentionEmitter::keysBefore(const Tile &tile, Value columnEnd) {
 }
 
 void AttentionEmitter::keyProduct(const Tile &tile, const Matrix &result,
-                                  const Matrix &left, const Matrix &right) {
+                                  const Matrix &left, const Matrix &right,
+                                  float factor) {
   Product scores;
+  scores.pairs = op.isPaired();
+  if (scores.pairs) // packQueries could not scale numbers of so few bits
+    scores.factor = factor;
   scores.result = result;
   scores.left = left;
   scores.right = right;
@@ -90,6 +163,7 @@ void AttentionEmitter::queryProduct(const Tile &tile, const Matrix &result,
                                     const Matrix &left, const Matrix &right,
                                     const Matrix &rescale) {
   Product sums;
+  sums.pairs = op.isPaired();
   sums.result = result;
   sums.left = left;
   sums.right = right;
@@ -218,37 +292,50 @@ void AttentionEmitter::maskScores(const Tile &tile, const Matrix &scores) {
 
 BlockBuilder::Values AttentionEmitter::forKeys(
     const Panel &panel, ValueRange init,
-    function_ref<Values(Value, ArrayRef<Value>, ValueRange)> body) {
+    function_ref<Values(const KeyStep &, ValueRange)> body) {
   // Where rows of scores start at a multiple of 4 elements, the words of four
   // keys come from one counter per query.
   bool sharedCounters = op.keys % wordsPerCounter == 0;
-  int64_t step = sharedCounters ? wordsPerCounter : 1;
-  return loop(
-      constant(0), panel.keys, step, init, [&](Value key, ValueRange carried) {
-        Values values(carried);
-        // words[v][j] is for vector v and key + j.
-        SmallVector<std::array<Value, wordsPerCounter>, 2> words;
-        for (Value first : panel.elements) {
-          Value element = create<arith::AddIOp>(
-              first, broadcast(create<arith::IndexCastOp>(getI64Type(), key)));
-          if (!sharedCounters) {
-            words.push_back(
-                {emitPhiloxWord(*this, getLoc(), element, op.salt, rngKey)});
-            continue;
-          }
-          Value counter = create<arith::ShRUIOp>(
-              element, broadcast(constantI64(llvm::Log2_64(wordsPerCounter))));
-          words.push_back(
-              emitPhiloxWords(*this, getLoc(), counter, op.salt, rngKey));
-        }
-        for (int64_t j = 0; j < step; ++j) {
-          Values wordsOfKey;
-          for (const auto &wordsOfVector : words)
-            wordsOfKey.push_back(wordsOfVector[j]);
-          values = body(add(key, j), wordsOfKey, values);
-        }
-        return values;
-      });
+  int64_t step = sharedCounters ? wordsPerCounter : op.isPaired() ? 2 : 1;
+  // Panels end at a multiple of 16 keys, or at the last.
+  bool mayPass = op.keys % step != 0;
+  auto wordsAt = [&](Value key) {
+    SmallVector<std::array<Value, wordsPerCounter>, 2> words;
+    for (Value first : panel.elements) {
+      Value element = create<arith::AddIOp>(
+          first, broadcast(create<arith::IndexCastOp>(getI64Type(), key)));
+      if (!sharedCounters) {
+        words.push_back(
+            {emitPhiloxWord(*this, getLoc(), element, op.salt, rngKey)});
+        continue;
+      }
+      Value counter = create<arith::ShRUIOp>(
+          element, broadcast(constantI64(llvm::Log2_64(wordsPerCounter))));
+      words.push_back(
+          emitPhiloxWords(*this, getLoc(), counter, op.salt, rngKey));
+    }
+    return words;
+  };
+  return loop(constant(0), panel.keys, step, init,
+              [&](Value first, ValueRange carried) {
+                Values values(carried);
+                // words[v][j] is for vector v and key j of those it covers.
+                auto words = wordsAt(first);
+                for (int64_t j = 0; j < step; ++j) {
+                  KeyStep at = {add(first, j), j, {}, {}};
+                  if (j > 0 && !sharedCounters)
+                    words = wordsAt(at.key);
+                  Values wordsOfKey;
+                  for (const auto &wordsOfVector : words)
+                    wordsOfKey.push_back(wordsOfVector[sharedCounters ? j : 0]);
+                  at.words = wordsOfKey;
+                  if (j > 0 && mayPass)
+                    at.exists = create<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                                      at.key, panel.keys);
+                  values = body(at, values);
+                }
+                return values;
+              });
 }
 
 Value AttentionEmitter::dropout(Value value, Value word) {

@@ -24,8 +24,19 @@ struct Attention {
   mlir::Value query, key, value, mask, rng;
   mlir::Value result, lse; ///< written forward, read backward
   mlir::Value grad, queryGrad, keyGrad, valueGrad;
+  /// Where gradients of keys and values are summed: these results themselves,
+  /// or fp32 scratch where they are narrower.
+  mlir::Value keySums, valueSums;
   mlir::Value salt;   ///< i64, null without dropout
   mlir::Value lo, hi; ///< range of work items
+
+  mlir::Type elementType() const {
+    return mlir::cast<mlir::MemRefType>(query.getType()).getElementType();
+  }
+  /// Products of bf16 take pairs of numbers; other operands narrower than fp32
+  /// are widened block by block.
+  bool isPaired() const { return elementType().isBF16(); }
+  bool isWidened() const { return elementType().isF16(); }
 };
 
 /// Sizes of the blocks of one kernel.
@@ -52,6 +63,14 @@ struct Panel {
   BlockBuilder::Values elements;
 };
 
+/// A key of a panel, inside of a loop's body over a few of them.
+struct KeyStep {
+  mlir::Value key;
+  int64_t step;                      ///< of those few
+  llvm::ArrayRef<mlir::Value> words; ///< random ones, per vector, or none
+  mlir::Value exists;                ///< null where the key is sure to
+};
+
 class AttentionEmitter : public BlockBuilder {
 public:
   AttentionEmitter(mlir::OpBuilder &builder, mlir::func::FuncOp func,
@@ -64,6 +83,25 @@ protected:
   /// Rows of one head of a [batch, position, head, width] buffer.
   Matrix headRows(mlir::Value buffer, mlir::Value batch, mlir::Value head,
                   mlir::Value firstRow);
+  // Rows of keys, values and queries become operands of products: of those that
+  // sum along the rows ("left"), and of those that sum over the rows
+  // ("summed"). Most are read in place; else a block holds a copy.
+  Matrix leftBlock(int64_t rows, int64_t width);
+  Matrix leftRows(const Matrix &source, mlir::Value rows, const Matrix &block);
+  Matrix summedBlock(int64_t rows, int64_t width);
+  Matrix summedRows(const Matrix &source, mlir::Value rows,
+                    const Matrix &block);
+  /// A block of queries as right operand, transposed.
+  Matrix operandBlock(int64_t width);
+  void packQueries(const Matrix &result, const Matrix &source, mlir::Value rows,
+                   const Matrix &block, float factor);
+  /// A block of a value per key and query to be summed over keys.
+  Matrix weightBlock();
+  /// Writes to such a block at `key` of a panel, for keys in turn from an even
+  /// one on.
+  void storeWeight(mlir::Value weight, const Matrix &block, const KeyStep &at,
+                   mlir::Value column, mlir::Value &even);
+
   /// Queries of the block from `firstQuery` on that exist.
   mlir::Value blockQueries(mlir::Value firstQuery);
   /// The row of one head of `lse`.
@@ -72,9 +110,10 @@ protected:
   void forKeyBlocks(Tile tile, llvm::function_ref<void(const Tile &)> body);
   /// Keys of the tile that the queries before column `columnEnd` may see.
   mlir::Value keysBefore(const Tile &tile, mlir::Value columnEnd);
-  /// `result = left right` where rows are keys and columns are queries.
+  /// `result = factor left right` where rows are keys and columns are queries,
+  /// but for a factor that packQueries has applied.
   void keyProduct(const Tile &tile, const Matrix &result, const Matrix &left,
-                  const Matrix &right);
+                  const Matrix &right, float factor);
   /// `result += left^T right`, over keys; columns are queries. The old result
   /// is scaled by `rescale`, when given.
   void queryProduct(const Tile &tile, const Matrix &result, const Matrix &left,
@@ -83,13 +122,11 @@ protected:
                       llvm::function_ref<void(const Panel &)> body);
   /// Adds the mask to `scores` and hides keys after their query.
   void maskScores(const Tile &tile, const Matrix &scores);
-  /// Calls `body(key, words)` for each key of a panel; `words` holds the random
-  /// word of each vector, or is empty without dropout. `init` is carried along.
-  Values forKeys(
-      const Panel &panel, mlir::ValueRange init,
-      llvm::function_ref<Values(
-          mlir::Value key, mlir::ArrayRef<mlir::Value> words, mlir::ValueRange)>
-          body);
+  /// Calls `body(at, carried)` for each key of a panel. `init` is carried
+  /// along.
+  Values
+  forKeys(const Panel &panel, mlir::ValueRange init,
+          llvm::function_ref<Values(const KeyStep &at, mlir::ValueRange)> body);
   mlir::Value dropout(mlir::Value value, mlir::Value word);
 
 private:

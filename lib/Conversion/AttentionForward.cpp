@@ -22,12 +22,16 @@ public:
   ForwardEmitter(OpBuilder &builder, func::FuncOp func, const Attention &op,
                  BlockSizes sizes)
       : AttentionEmitter(builder, func, op, sizes),
-        query(stackBlock(op.width, sizes.queries)),
+        query(operandBlock(op.width)),
         result(stackBlock(op.valueWidth, sizes.queries)),
         scores(stackBlock(sizes.keys, sizes.queries)),
         largest(stackBlock(1, sizes.queries)),
         total(stackBlock(1, sizes.queries)),
-        rescale(stackBlock(1, sizes.queries)) {}
+        rescale(stackBlock(1, sizes.queries)),
+        weights(op.isPaired() ? weightBlock() : scores),
+        queryRows(leftBlock(sizes.queries, op.width)),
+        keys(leftBlock(sizes.keys, op.width)),
+        values(summedBlock(sizes.keys, op.valueWidth)) {}
 
   void emit();
 
@@ -38,10 +42,12 @@ private:
   void finish(const Tile &tile);
 
   const float infinity = std::numeric_limits<float>::infinity();
-  const Matrix query;  ///< [width, queries], scaled
+  const Matrix query;  ///< [width, queries], scaled unless pairs
   const Matrix result; ///< [valueWidth, queries]
   const Matrix scores; ///< [keys, queries]
   const Matrix largest, total, rescale;
+  const Matrix weights; ///< of the values: the scores' block, or pairs
+  const Matrix queryRows, keys, values; ///< copies of rows, where needed
 };
 } // namespace
 
@@ -73,9 +79,9 @@ void ForwardEmitter::emitItem(Value item, int64_t queryBlocks) {
       mul(queryBlock(rem(item, queryBlocks), queryBlocks), sizes.queries);
   tile.queries = blockQueries(tile.firstQuery);
 
-  packTransposed(query,
-                 headRows(op.query, tile.batch, tile.head, tile.firstQuery),
-                 tile.queries, static_cast<float>(op.scale));
+  auto scale = static_cast<float>(op.scale);
+  packQueries(query, headRows(op.query, tile.batch, tile.head, tile.firstQuery),
+              tile.queries, queryRows, scale);
   clear(result, constant(op.valueWidth));
   clear(total, constant(1));
   loop(constant(0), constant(sizes.queries), kernelLanes, [&](Value column) {
@@ -83,19 +89,22 @@ void ForwardEmitter::emitItem(Value item, int64_t queryBlocks) {
   });
 
   forKeyBlocks(tile, [&](const Tile &tile) {
-    keyProduct(tile, scores,
-               headRows(op.key, tile.batch, tile.group, tile.firstKey), query);
+    auto keyRowsOf = [&](Value buffer) {
+      return headRows(buffer, tile.batch, tile.group, tile.firstKey);
+    };
+    keyProduct(tile, scores, leftRows(keyRowsOf(op.key), tile.keys, keys),
+               query, scale);
     maskScores(tile, scores);
     softmax(tile);
     queryProduct(tile, result,
-                 headRows(op.value, tile.batch, tile.group, tile.firstKey),
-                 scores, rescale);
+                 summedRows(keyRowsOf(op.value), tile.keys, values), weights,
+                 rescale);
   });
   finish(tile);
 }
 
-/// Replaces the scores s of a tile by e^(s - m), after dropout, and updates m,
-/// l and the factor e^(m_old - m) of what is summed so far.
+/// Turns the scores s of a tile into weights e^(s - m), after dropout, and
+/// updates m, l and the factor e^(m_old - m) of what is summed so far.
 void ForwardEmitter::softmax(const Tile &tile) {
   Value zero = constant(0);
   forQueryPanels(tile, [&](const Panel &panel) {
@@ -125,18 +134,20 @@ void ForwardEmitter::softmax(const Tile &tile) {
       store(factor, rescale, zero, column);
       sums.push_back(mulf(load(total, zero, column), factor));
     }
-    sums = forKeys(
-        panel, sums, [&](Value key, ArrayRef<Value> words, ValueRange carried) {
-          Values next;
-          for (int64_t v = 0; v < panel.vectors; ++v) {
-            Value column = panel.columns[v];
-            Value p = exp(subf(load(scores, key, column), offset[v]));
-            next.push_back(addf(carried[v], p));
-            store(words.empty() ? p : dropout(p, words[v]), scores, key,
-                  column);
-          }
-          return next;
-        });
+    Values even(panel.vectors);
+    sums = forKeys(panel, sums, [&](const KeyStep &at, ValueRange carried) {
+      Values next;
+      for (int64_t v = 0; v < panel.vectors; ++v) {
+        Value column = panel.columns[v];
+        Value p = exp(subf(load(scores, at.key, column), offset[v]));
+        if (at.exists)
+          p = create<arith::SelectOp>(at.exists, p, splat(0.0f));
+        next.push_back(addf(carried[v], p));
+        storeWeight(at.words.empty() ? p : dropout(p, at.words[v]), weights, at,
+                    column, even[v]);
+      }
+      return next;
+    });
     for (int64_t v = 0; v < panel.vectors; ++v)
       store(sums[v], total, zero, panel.columns[v]);
   });

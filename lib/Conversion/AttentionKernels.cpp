@@ -2,6 +2,8 @@
 
 #include "hone/Conversion/AttentionKernels.h"
 
+#include "hone/Analysis/Scratch.h"
+
 #include "AttentionEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,7 +20,7 @@ static constexpr int64_t stackLimit = 512 * 1024;
 /// Work worth handing to a thread: some 20 microseconds.
 static constexpr int64_t flopsPerGrain = 1 << 21;
 
-/// Bytes of the stack blocks for `queries` queries.
+/// Bytes of the stack blocks for these sizes.
 static int64_t stackBytes(const Attention &op, BlockSizes sizes) {
   // Forward: query, result, scores; backward: query and its gradient, the
   // result's gradient, scores and theirs. Few rows hold one value per query.
@@ -26,7 +28,15 @@ static int64_t stackBytes(const Attention &op, BlockSizes sizes) {
                          : op.width + op.valueWidth + sizes.keys;
   if (op.mask)
     rows += sizes.keys;
-  return (rows + 4) * sizes.queries * sizeof(float);
+  if (op.isPaired()) // weights of two bytes, along keys and along queries
+    rows += op.grad ? 2 * sizes.keys : sizes.keys;
+  int64_t elements = (rows + 4) * sizes.queries;
+  if (op.isPaired() || op.isWidened()) { // copies of rows
+    elements += sizes.keys * (op.width + op.valueWidth);
+    if (op.grad)
+      elements += sizes.queries * (op.width + op.valueWidth);
+  }
+  return elements * sizeof(float);
 }
 
 /// Blocks of queries of all heads, or key heads.
@@ -47,6 +57,8 @@ static FailureOr<BlockSizes> chooseBlocks(const Attention &op) {
   sizes.keys = atMost(sizes.keys, op.keys);
   while (stackBytes(op, sizes) > stackLimit && sizes.queries > kernelLanes)
     sizes.queries = llvm::alignTo(sizes.queries / 2, kernelLanes);
+  while (stackBytes(op, sizes) > stackLimit && sizes.keys > kernelLanes)
+    sizes.keys = llvm::alignTo(sizes.keys / 2, kernelLanes);
   if (stackBytes(op, sizes) > stackLimit)
     return failure();
   return sizes;
@@ -72,6 +84,14 @@ public:
       if (value == result)
         return func.getArgument(launch.getInputs().size() + index);
     return {};
+  }
+
+  /// Where the sums of `grad` stand: the launch's scratch, if it has one.
+  Value sums(Value grad, unsigned number) {
+    if (!grad || launch.getScratch().empty())
+      return grad;
+    return func.getArgument(launch.getInputs().size() +
+                            launch.getOutputs().size() + number);
   }
 
 private:
@@ -107,6 +127,8 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
     attention.queryGrad = arguments.result(op.getQueryGrad());
     attention.keyGrad = arguments.result(op.getKeyGrad());
     attention.valueGrad = arguments.result(op.getValueGrad());
+    attention.keySums = arguments.sums(attention.keyGrad, 0);
+    attention.valueSums = arguments.sums(attention.valueGrad, 1);
   } else {
     attention.result = arguments.result(op.getResult());
     attention.lse = arguments.result(op.getLse());
@@ -154,9 +176,10 @@ static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
     auto type = cast<MemRefType>(buffer.getType());
     if (type.getElementType().isInteger(64) || type.getNumElements() == 0)
       continue; // the key of random ops, or nothing
-    if (!type.getElementType().isF32())
+    if (!isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType()))
       return op->emitOpError() << "has element type " << type.getElementType()
-                               << ", CPU kernels of attention take f32 only";
+                               << ", CPU kernels of attention take f32, bf16 "
+                                  "and f16";
     SmallVector<int64_t> strides;
     int64_t offset;
     if (failed(getStridesAndOffset(type, strides, offset)) ||
@@ -164,6 +187,13 @@ static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
       return op->emitOpError()
              << "uses " << type << ", expected an innermost stride of 1";
   }
+  auto backward = dyn_cast<AttentionBwdOp>(op);
+  SmallVector<Type> sums;
+  if (backward)
+    llvm::append_range(sums, gradientSumTypes(backward));
+  if (!llvm::equal(launch.getScratch().getTypes(), sums))
+    return op->emitOpError()
+           << "has other scratch than its sums of narrow gradients";
   return success();
 }
 

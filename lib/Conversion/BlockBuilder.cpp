@@ -2,7 +2,10 @@
 
 #include "BlockBuilder.h"
 
+#include "PointOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -160,10 +163,10 @@ void BlockBuilder::forPanels(int64_t columns, Value end,
 // Memory
 //===----------------------------------------------------------------------===//
 
-Matrix BlockBuilder::stackBlock(int64_t rows, int64_t columns) {
+Matrix BlockBuilder::stackBlock(int64_t rows, int64_t columns, Type element) {
   // The layout of an empty buffer has no strides to lower.
-  auto type =
-      MemRefType::get({std::max<int64_t>(rows, 1), columns}, getF32Type());
+  auto type = MemRefType::get({std::max<int64_t>(rows, 1), columns},
+                              element ? element : getF32Type());
   Value zero = constant(0);
   InsertionGuard guard(*this);
   setInsertionPointToStart(entry);
@@ -179,22 +182,36 @@ SmallVector<Value, 4> BlockBuilder::at(const Matrix &matrix, Value row,
   return indices;
 }
 
+Value BlockBuilder::convert(Value value, Type to) {
+  return pointops::convertFloat(*this, getLoc(), value, to);
+}
+
 Value BlockBuilder::loadScalar(const Matrix &matrix, Value row, Value column) {
-  return create<memref::LoadOp>(matrix.buffer, at(matrix, row, column));
+  Value loaded = create<memref::LoadOp>(matrix.buffer, at(matrix, row, column));
+  return convert(loaded, getF32Type());
+}
+
+Value BlockBuilder::loadAs(const Matrix &matrix, Value row, Value column,
+                           int64_t lanes, Value valid) {
+  auto indices = at(matrix, row, column);
+  auto type = VectorType::get({lanes}, matrix.elementType());
+  if (!valid)
+    return create<vector::LoadOp>(type, matrix.buffer, indices);
+  TypedAttr zero = getZeroAttr(type);
+  Value zeros = atEntry(zero, [&] { return create<arith::ConstantOp>(zero); });
+  return create<vector::MaskedLoadOp>(type, matrix.buffer, indices, valid,
+                                      zeros);
 }
 
 Value BlockBuilder::load(const Matrix &matrix, Value row, Value column,
                          Value valid) {
-  auto indices = at(matrix, row, column);
-  if (!valid)
-    return create<vector::LoadOp>(vectorType, matrix.buffer, indices);
-  return create<vector::MaskedLoadOp>(vectorType, matrix.buffer, indices, valid,
-                                      splat(0.0f));
+  return convert(loadAs(matrix, row, column, kernelLanes, valid), getF32Type());
 }
 
 void BlockBuilder::store(Value vector, const Matrix &matrix, Value row,
                          Value column, Value valid) {
   auto indices = at(matrix, row, column);
+  vector = convert(vector, matrix.elementType());
   if (valid)
     create<vector::MaskedStoreOp>(matrix.buffer, indices, valid, vector);
   else
@@ -202,26 +219,44 @@ void BlockBuilder::store(Value vector, const Matrix &matrix, Value row,
 }
 
 Value BlockBuilder::firstLanes(Value count) {
+  if (auto constant = getConstantIntValue(count))
+    return constantMask(kernelLanes, *constant);
   auto type = VectorType::get({kernelLanes}, getI1Type());
-  if (auto constant = getConstantIntValue(count)) {
-    if (*constant == kernelLanes)
-      return {};
-    SmallVector<bool> bits(kernelLanes, false);
-    std::fill_n(bits.begin(), *constant, true);
-    TypedAttr attr = DenseElementsAttr::get(type, bits);
-    return atEntry(attr, [&] { return create<arith::ConstantOp>(attr); });
-  }
   return create<vector::CreateMaskOp>(type, count);
 }
 
-void BlockBuilder::clear(const Matrix &matrix, Value rows) {
+/// The first `valid` of `lanes`; null for all.
+Value BlockBuilder::constantMask(int64_t lanes, int64_t valid) {
+  if (valid == lanes)
+    return {};
+  SmallVector<bool> bits(lanes, false);
+  std::fill_n(bits.begin(), valid, true);
+  TypedAttr attr =
+      DenseElementsAttr::get(VectorType::get({lanes}, getI1Type()), bits);
+  return atEntry(attr, [&] { return create<arith::ConstantOp>(attr); });
+}
+
+void BlockBuilder::forVectors(const Matrix &matrix, Value rows,
+                              function_ref<void(Value, Value, Value)> body) {
   int64_t whole = matrix.width / kernelLanes * kernelLanes;
   loop(constant(0), rows, 1, [&](Value row) {
     loop(constant(0), constant(whole), kernelLanes,
-         [&](Value column) { store(splat(0.0f), matrix, row, column); });
+         [&](Value column) { body(row, column, Value()); });
     if (whole < matrix.width)
-      store(splat(0.0f), matrix, row, constant(whole),
-            firstLanes(matrix.width - whole));
+      body(row, constant(whole), firstLanes(matrix.width - whole));
+  });
+}
+
+void BlockBuilder::clear(const Matrix &matrix, Value rows) {
+  forVectors(matrix, rows, [&](Value row, Value column, Value valid) {
+    store(splat(0.0f), matrix, row, column, valid);
+  });
+}
+
+void BlockBuilder::copy(const Matrix &result, const Matrix &source,
+                        Value rows) {
+  forVectors(source, rows, [&](Value row, Value column, Value valid) {
+    store(load(source, row, column, valid), result, row, column, valid);
   });
 }
 
@@ -254,6 +289,8 @@ void BlockBuilder::productPanel(const Product &product, Value column,
     for (Value c : columns)
       factors.push_back(load(product.rescale, constant(0), c));
   Value depthEnd = product.depthEnd(columnEnd);
+  if (product.pairs)
+    depthEnd = div(add(depthEnd, 1), 2);
 
   loop(constant(0), product.rowsEnd(columnEnd), panelRows, [&](Value row) {
     Values rows, accumulators;
@@ -270,6 +307,14 @@ void BlockBuilder::productPanel(const Product &product, Value column,
       }
     Value depthBegin =
         product.depthBegin ? product.depthBegin(row) : constant(0);
+    if (product.pairs)
+      depthBegin = div(depthBegin, 2);
+    auto loadLeft = [&](Value r, Value k) {
+      if (product.leftTransposed)
+        return loadScalar(product.left, k, r);
+      return product.pairs ? loadPair(product.left, r, k)
+                           : loadScalar(product.left, r, k);
+    };
     accumulators = loop(
         depthBegin, depthEnd, 1, accumulators,
         [&](Value k, ValueRange carried) {
@@ -277,18 +322,92 @@ void BlockBuilder::productPanel(const Product &product, Value column,
           for (int64_t v = 0; v < vectors; ++v)
             right.push_back(load(product.right, k, columns[v], validOf(v)));
           for (int64_t i = 0; i < panelRows; ++i) {
-            Value left = broadcast(product.leftTransposed
-                                       ? loadScalar(product.left, k, rows[i])
-                                       : loadScalar(product.left, rows[i], k));
-            for (int64_t v = 0; v < vectors; ++v)
-              next.push_back(fma(left, right[v], carried[i * vectors + v]));
+            Value left = broadcast(loadLeft(rows[i], k));
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value sum = carried[i * vectors + v];
+              next.push_back(product.pairs ? dotPairs(left, right[v], sum)
+                                           : fma(left, right[v], sum));
+            }
           }
           return next;
         });
     for (auto [i, r] : llvm::enumerate(rows))
-      for (int64_t v = 0; v < vectors; ++v)
-        store(accumulators[i * vectors + v], product.result, r, columns[v],
-              validOf(v));
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value sum = accumulators[i * vectors + v];
+        if (product.factor != 1.0f)
+          sum = mulf(sum, splat(product.factor));
+        store(sum, product.result, r, columns[v], validOf(v));
+      }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs of bf16
+//===----------------------------------------------------------------------===//
+
+Value BlockBuilder::loadPair(const Matrix &matrix, Value row, Value k) {
+  Value pair = loadAs(matrix, row, mul(k, 2), 2, Value());
+  auto type = VectorType::get({1}, getF32Type());
+  return create<vector::ExtractOp>(create<vector::BitCastOp>(type, pair), 0);
+}
+
+/// Adds both products of each pair of bf16. Where a CPU lacks the instruction,
+/// the target replaces it (lib/Target/Cpu.cpp).
+Value BlockBuilder::dotPairs(Value left, Value right, Value sum) {
+  auto numbers = VectorType::get({2 * kernelLanes}, getBF16Type());
+  Value operands[] = {sum, create<vector::BitCastOp>(numbers, left),
+                      create<vector::BitCastOp>(numbers, right)};
+  return create<LLVM::CallIntrinsicOp>(
+             TypeRange(vectorType),
+             getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+             ValueRange(operands),
+             LLVM::FastmathFlagsAttr::get(getContext(),
+                                          LLVM::FastmathFlags::none))
+      .getResult(0);
+}
+
+/// bf16 as integers: some CPUs can do no more with bf16 than move it.
+Value BlockBuilder::bitsOf(Value narrow) {
+  auto type = cast<VectorType>(narrow.getType());
+  return create<arith::BitcastOp>(
+      VectorType::get(type.getShape(), getI16Type()), narrow);
+}
+
+/// Integers of two vectors in turn, as the bits of a vector of fp32.
+Value BlockBuilder::interleaved(Value even, Value odd) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < kernelLanes; ++lane)
+    order.append({lane, lane + kernelLanes});
+  Value numbers = create<vector::ShuffleOp>(even, odd, order);
+  return create<vector::BitCastOp>(vectorType, numbers);
+}
+
+Value BlockBuilder::pairsOf(Value even, Value odd) {
+  return interleaved(bitsOf(convert(even, getBF16Type())),
+                     bitsOf(convert(odd, getBF16Type())));
+}
+
+void BlockBuilder::packPairs(const Matrix &result, const Matrix &source,
+                             Value rows) {
+  std::optional<int64_t> count = getConstantIntValue(rows);
+  bool allExist = count && *count % 2 == 0;
+  Value last = add(rows, -1);
+  forVectors(result, div(add(rows, 1), 2), [&](Value r, Value c, Value valid) {
+    auto bitsAt = [&](Value row) {
+      return bitsOf(loadAs(source, row, c, kernelLanes, valid));
+    };
+    Value first = mul(r, 2), second = add(first, 1);
+    Value even = bitsAt(first), odd;
+    if (allExist) {
+      odd = bitsAt(second);
+    } else {
+      odd = bitsAt(min(second, last));
+      Value exists =
+          create<arith::CmpIOp>(arith::CmpIPredicate::sle, second, last);
+      Value zeros = create<arith::ConstantOp>(getZeroAttr(odd.getType()));
+      odd = create<arith::SelectOp>(exists, odd, zeros);
+    }
+    store(interleaved(even, odd), result, r, c, valid);
   });
 }
 
@@ -321,28 +440,45 @@ Value BlockBuilder::lastRowOfTiles(Value rows) {
   return count && *count % kernelLanes == 0 ? Value() : add(rows, -1);
 }
 
-void BlockBuilder::packTransposed(const Matrix &result, const Matrix &source,
-                                  Value rows, float factor) {
-  int64_t whole = source.width / kernelLanes * kernelLanes;
+/// Tiles of 16 rows and columns, transposed; `load(row, column, count)` gives a
+/// vector of the source, of which `count` lanes exist.
+void BlockBuilder::packTiles(const Matrix &result, int64_t width, Value rows,
+                             function_ref<Value(Value, Value, int64_t)> load) {
+  int64_t whole = width / kernelLanes * kernelLanes;
   Value lastRow = lastRowOfTiles(rows);
   loop(constant(0), rows, kernelLanes, [&](Value row) {
     auto pack = [&](Value column, int64_t count) {
-      Value valid = firstLanes(count);
       Values tile;
       for (int64_t i = 0; i < kernelLanes; ++i)
-        tile.push_back(
-            load(source, clampRow(add(row, i), lastRow), column, valid));
+        tile.push_back(load(clampRow(add(row, i), lastRow), column, count));
       tile = transpose(tile);
-      for (int64_t i = 0; i < count; ++i) {
-        Value scaled = factor == 1.0f ? tile[i] : mulf(tile[i], splat(factor));
-        store(scaled, result, add(column, i), row);
-      }
+      for (int64_t i = 0; i < count; ++i)
+        store(tile[i], result, add(column, i), row);
     };
     loop(constant(0), constant(whole), kernelLanes,
          [&](Value column) { pack(column, kernelLanes); });
-    if (whole < source.width)
-      pack(constant(whole), source.width - whole);
+    if (whole < width)
+      pack(constant(whole), width - whole);
   });
+}
+
+void BlockBuilder::packTransposed(const Matrix &result, const Matrix &source,
+                                  Value rows, float factor) {
+  packTiles(result, source.width, rows,
+            [&](Value row, Value column, int64_t count) {
+              Value x = load(source, row, column, firstLanes(count));
+              return factor == 1.0f ? x : mulf(x, splat(factor));
+            });
+}
+
+void BlockBuilder::packTransposedPairs(const Matrix &result,
+                                       const Matrix &source, Value rows) {
+  packTiles(result, source.width / 2, rows,
+            [&](Value row, Value column, int64_t count) -> Value {
+              Value pairs = loadAs(source, row, mul(column, 2), 2 * kernelLanes,
+                                   constantMask(2 * kernelLanes, 2 * count));
+              return create<vector::BitCastOp>(vectorType, pairs);
+            });
 }
 
 void BlockBuilder::unpackTransposed(const Matrix &result, const Matrix &source,

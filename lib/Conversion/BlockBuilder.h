@@ -1,7 +1,8 @@
 //===- BlockBuilder.h - Products of blocks as vector code -------*- C++ -*-===//
 //
 // What attention kernels are made of: matrices in memory, products of blocks
-// by outer products, transposes. Everything is fp32 on vectors of 16 lanes.
+// by outer products, transposes. Everything is computed in fp32 on vectors of
+// 16 lanes; memory may hold narrower floats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +35,25 @@ struct Matrix {
   int64_t width = 0;
 
   explicit operator bool() const { return buffer != nullptr; }
+  mlir::Type elementType() const {
+    return mlir::cast<mlir::MemRefType>(buffer.getType()).getElementType();
+  }
 };
 
 /// `result[r, c] = sum_k left[r, k] * right[k, c]` for the columns of `result`.
+///
+/// Products of bf16 take pairs of it, which one instruction multiplies and
+/// adds: a block of pairs is a matrix of fp32 whose bits are two numbers, and
+/// its row k (in `left`, its row or column) holds those of 2k and of 2k + 1. A
+/// left operand that is not transposed may as well be a matrix of bf16.
 struct Product {
   Matrix result, left, right;
   /// Reads `left[k, r]` in place of `left[r, k]`.
   bool leftTransposed = false;
+  /// Operands are pairs of bf16; rows and depths below still count numbers.
+  bool pairs = false;
+  /// Of the whole sum.
+  float factor = 1.0f;
   /// Adds to the result in place of overwriting it.
   bool accumulate = false;
   /// Factors of the columns of the old result, where it accumulates.
@@ -109,12 +122,13 @@ public:
   void forPanels(int64_t columns, mlir::Value end,
                  llvm::function_ref<void(mlir::Value, int64_t)> body);
 
-  /// A block of the stack, zero rows and columns allowed.
-  Matrix stackBlock(int64_t rows, int64_t columns);
+  /// A block of the stack, zero rows and columns allowed; of fp32 if not told
+  /// otherwise.
+  Matrix stackBlock(int64_t rows, int64_t columns, mlir::Type element = {});
   mlir::Value loadScalar(const Matrix &matrix, mlir::Value row,
                          mlir::Value column);
-  /// Elements [column, column + 16) of a row. Of those, `valid` lanes exist
-  /// (a vector<16xi1>, or null for all); the others read as 0.
+  /// Elements [column, column + 16) of a row, as fp32. Of those, `valid` lanes
+  /// exist (a vector<16xi1>, or null for all); the others read as 0.
   mlir::Value load(const Matrix &matrix, mlir::Value row, mlir::Value column,
                    mlir::Value valid = {});
   void store(mlir::Value vector, const Matrix &matrix, mlir::Value row,
@@ -124,6 +138,8 @@ public:
   mlir::Value firstLanes(int64_t count) { return firstLanes(constant(count)); }
   /// Fills `rows` rows with zeros.
   void clear(const Matrix &matrix, mlir::Value rows);
+  /// Copies `rows` rows, rounded where `result` is narrower.
+  void copy(const Matrix &result, const Matrix &source, mlir::Value rows);
 
   void product(const Product &product);
   /// The 16 x 16 transpose in registers.
@@ -133,6 +149,15 @@ public:
   /// the end repeat the last one.
   void packTransposed(const Matrix &result, const Matrix &source,
                       mlir::Value rows, float factor);
+  /// The same of pairs along the rows of `source`, bf16 of even width: row c of
+  /// the result holds columns 2c and 2c + 1.
+  void packTransposedPairs(const Matrix &result, const Matrix &source,
+                           mlir::Value rows);
+  /// Pairs along the columns of `source`, of bf16: row r of the result holds
+  /// rows 2r and 2r + 1, with zeros past the end.
+  void packPairs(const Matrix &result, const Matrix &source, mlir::Value rows);
+  /// Pairs of numbers rounded to bf16, the bits of a vector of fp32.
+  mlir::Value pairsOf(mlir::Value even, mlir::Value odd);
   /// `result[r, c] = factor[r] * source[c, r]`, the way back. `factor` is one
   /// row, or null for 1. What `source` holds past the end within a tile must
   /// repeat its last column: it is written to the same row.
@@ -151,6 +176,23 @@ private:
                                        mlir::Value column);
   void productPanel(const Product &product, mlir::Value column, int64_t vectors,
                     mlir::Value valid);
+  /// `body(row, column, valid)` for each vector of `rows` rows.
+  void forVectors(
+      const Matrix &matrix, mlir::Value rows,
+      llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body);
+  mlir::Value convert(mlir::Value value, mlir::Type to);
+  /// `lanes` numbers of the matrix's own type, zeros where not `valid`.
+  mlir::Value loadAs(const Matrix &matrix, mlir::Value row, mlir::Value column,
+                     int64_t lanes, mlir::Value valid);
+  /// The pair of columns 2k and 2k + 1.
+  mlir::Value loadPair(const Matrix &matrix, mlir::Value row, mlir::Value k);
+  mlir::Value dotPairs(mlir::Value left, mlir::Value right, mlir::Value sum);
+  mlir::Value bitsOf(mlir::Value narrow);
+  mlir::Value interleaved(mlir::Value even, mlir::Value odd);
+  mlir::Value constantMask(int64_t lanes, int64_t valid);
+  void packTiles(
+      const Matrix &result, int64_t width, mlir::Value rows,
+      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value, int64_t)> load);
 
   template <typename Create>
   mlir::Value atEntry(mlir::Attribute key, Create create);

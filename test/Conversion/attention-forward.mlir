@@ -14,8 +14,8 @@
 // CHECK-NOT:     alloca
 // The query is packed transposed and scaled:
 // CHECK:         vector.load %[[Q]]
-// CHECK:         vector.shuffle
 // CHECK:         arith.mulf %{{.*}}, %[[SCALE]]
+// CHECK:         vector.shuffle
 // Blocks of keys up to the diagonal:
 // CHECK:         %[[END:.*]] = arith.minsi
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %[[END]] step %[[C64]]

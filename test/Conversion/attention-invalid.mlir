@@ -2,15 +2,15 @@
 
 plan.program @half arena 65536 {
   plan.function @step {
-    %x = plan.buffer at 0 : memref<1x16x1x16xbf16>
-    %y = plan.buffer at 4096 : memref<1x16x1x16xbf16>
-    plan.launch attention ins(%x : memref<1x16x1x16xbf16>) outs(%y : memref<1x16x1x16xbf16>) {
-    ^bb0(%a: tensor<1x16x1x16xbf16>):
-      // expected-error @below {{'hone.attention' op has element type 'bf16', CPU kernels of attention take f32 only}}
+    %x = plan.buffer at 0 : memref<1x16x1x16xf64>
+    %y = plan.buffer at 4096 : memref<1x16x1x16xf64>
+    plan.launch attention ins(%x : memref<1x16x1x16xf64>) outs(%y : memref<1x16x1x16xf64>) {
+    ^bb0(%a: tensor<1x16x1x16xf64>):
+      // expected-error @below {{'hone.attention' op has element type 'f64', CPU kernels of attention take f32, bf16 and f16}}
       %r, %l = hone.attention %a, %a, %a scale 0.25
-          : (tensor<1x16x1x16xbf16>, tensor<1x16x1x16xbf16>, tensor<1x16x1x16xbf16>)
-          -> (tensor<1x16x1x16xbf16>, tensor<1x1x16xbf16>)
-      plan.yield %r : tensor<1x16x1x16xbf16>
+          : (tensor<1x16x1x16xf64>, tensor<1x16x1x16xf64>, tensor<1x16x1x16xf64>)
+          -> (tensor<1x16x1x16xf64>, tensor<1x1x16xf64>)
+      plan.yield %r : tensor<1x16x1x16xf64>
     }
   }
 }
@@ -82,6 +82,25 @@ plan.program @twice arena 65536 {
           : (tensor<1x16x1x16xf32>, tensor<1x16x1x16xf32>, tensor<1x16x1x16xf32>)
           -> (tensor<1x16x1x16xf32>, tensor<1x1x16xf32>)
       plan.yield %r, %r : tensor<1x16x1x16xf32>, tensor<1x16x1x16xf32>
+    }
+  }
+}
+
+// -----
+
+plan.program @sums arena 65536 {
+  plan.function @step {
+    %x = plan.buffer at 0 : memref<1x16x1x16xbf16>
+    %l = plan.buffer at 4096 : memref<1x1x16xf32>
+    %y = plan.buffer at 8192 : memref<1x16x1x16xbf16>
+    plan.launch attention ins(%x, %l : memref<1x16x1x16xbf16>, memref<1x1x16xf32>) outs(%y : memref<1x16x1x16xbf16>) {
+    ^bb0(%a: tensor<1x16x1x16xbf16>, %e: tensor<1x1x16xf32>):
+      // expected-error @below {{'hone.attention_bwd' op has other scratch than its sums of narrow gradients}}
+      %q, %k, %v = hone.attention_bwd %a, %a, %a, %a, %a, %e scale 0.25
+          : (tensor<1x16x1x16xbf16>, tensor<1x16x1x16xbf16>, tensor<1x16x1x16xbf16>, tensor<1x16x1x16xbf16>,
+             tensor<1x16x1x16xbf16>, tensor<1x1x16xf32>)
+          -> (tensor<1x16x1x16xbf16>, tensor<1x16x1x16xbf16>, tensor<1x16x1x16xbf16>)
+      plan.yield %q : tensor<1x16x1x16xbf16>
     }
   }
 }

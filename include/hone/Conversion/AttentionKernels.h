@@ -16,9 +16,10 @@ namespace hone {
 /// A work item of the forward kernel is a block of queries of one head, of the
 /// backward kernel one key head with the query heads that share it. Blocks of
 /// scores live on the stack (at most 512 KiB); nothing of size T x S is stored.
-/// Scratch is not used. Fails with an error on the op for element types other
-/// than f32, an innermost stride other than 1, and heads too wide for the
-/// stack.
+/// Everything is computed in fp32; the scratch of the backward kernel holds the
+/// sums of gradients narrower than that. Fails with an error on the op for
+/// element types other than f32, bf16 and f16, an innermost stride other than
+/// 1, and heads too wide for the stack.
 mlir::FailureOr<Kernel> emitAttention(mlir::OpBuilder &builder,
                                       llvm::StringRef name,
                                       plan::LaunchOp launch);

@@ -1,8 +1,8 @@
 //===- AttentionBench.cpp - Rates of the attention kernels ----------------===//
 //
-//   hone-attention-bench [B T H D [dropout [arch]]]
+//   hone-attention-bench [B T H D [dropout [f32|bf16|f16 [arch]]]]
 //
-// Runs on one thread, causal, with packed operands; no arguments: four cases.
+// Runs on one thread, causal, with packed operands; no arguments: eight cases.
 // FLOPs are those of the causal half: 2 products of B H T^2 / 2 x D forward, 5
 // backward. Rates are of the median of repetitions over half a second.
 // Time is processor time.
@@ -40,16 +40,19 @@ static double medianSeconds(const std::function<void()> &run) {
 }
 
 static void measure(int64_t b, int64_t t, int64_t h, int64_t d, double dropout,
-                    const char *arch = "native") {
+                    Element element, const char *arch = "native") {
   Shape shape{b, t, t, h, h, d, d, true};
   shape.dropout = dropout;
   shape.layout = Layout::Packed;
+  shape.element = element;
   double compile = now();
   AttentionCase c(shape, arch);
   compile = now() - compile;
+  c.forward(0, c.forwardItems); // operands and results are in memory now
   double product = 2.0 * b * h * t * t / 2 * d;
-  double forward = medianSeconds([&] { c.forward(0, c.forwardItems); });
-  double backward = medianSeconds([&] { c.backward(0, c.backwardItems); });
+  double forward = medianSeconds([&] { c.forwardInMemory(0, c.forwardItems); });
+  double backward =
+      medianSeconds([&] { c.backwardInMemory(0, c.backwardItems); });
   std::printf("%-40s forward %9.3f ms %6.1f GFLOP/s  backward %9.3f ms %6.1f "
               "GFLOP/s  (set up in %.2f s)\n",
               describe(shape).c_str(), forward * 1e3,
@@ -59,13 +62,17 @@ static void measure(int64_t b, int64_t t, int64_t h, int64_t d, double dropout,
 
 int main(int argc, char **argv) {
   if (argc < 5) {
-    measure(4, 1024, 12, 64, 0);
-    measure(4, 64, 12, 64, 0);
-    measure(4, 1024, 12, 64, 0.1);
-    measure(4, 64, 12, 64, 0.1);
+    for (Element element : {Element::F32, Element::BF16})
+      for (double dropout : {0.0, 0.1})
+        for (int64_t t : {1024, 64})
+          measure(4, t, 12, 64, dropout, element);
     return 0;
   }
+  std::string name = argc > 6 ? argv[6] : "f32";
   measure(std::atoll(argv[1]), std::atoll(argv[2]), std::atoll(argv[3]),
           std::atoll(argv[4]), argc > 5 ? std::atof(argv[5]) : 0,
-          argc > 6 ? argv[6] : "native");
+          name == "bf16"  ? Element::BF16
+          : name == "f16" ? Element::F16
+                          : Element::F32,
+          argc > 7 ? argv[7] : "native");
 }

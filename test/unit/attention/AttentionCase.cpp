@@ -6,6 +6,7 @@
 
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/bit.h"
 
 #include <cmath>
 #include <cstdio>
@@ -23,9 +24,42 @@ using namespace hone::test;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Buffer::Buffer(int64_t count) : count(count) {
+static int64_t byteWidth(Element element) {
+  return element == Element::F32 ? 4 : 2;
+}
+
+static const char *nameOf(Element element) {
+  const char *names[] = {"f32", "bf16", "f16"};
+  return names[int(element)];
+}
+
+/// The bits of a number in a narrow type, and the way back.
+static uint16_t toNarrow(float value, Element element) {
+  if (element == Element::F16)
+    return llvm::bit_cast<uint16_t>(static_cast<_Float16>(value));
+  auto bits = llvm::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return bits >> 16 | 0x40; // the sign stays
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+static float fromNarrow(uint16_t bits, Element element) {
+  if (element == Element::F16)
+    return static_cast<float>(llvm::bit_cast<_Float16>(bits));
+  return llvm::bit_cast<float>(uint32_t(bits) << 16);
+}
+
+float hone::test::rounded(float value, Element element) {
+  if (element == Element::F32)
+    return value;
+  return fromNarrow(toNarrow(value, element), element);
+}
+
+Buffer::Buffer(int64_t count, Element element)
+    : element(element), count(count) {
   size_t page = sysconf(_SC_PAGESIZE);
-  size_t used = (count * sizeof(float) + page - 1) / page * page;
+  size_t wanted = count * byteWidth(element);
+  size_t used = (wanted + page - 1) / page * page;
   bytes = used + 2 * page;
   pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,11 +70,30 @@ Buffer::Buffer(int64_t count) : count(count) {
   char *start = static_cast<char *>(pages);
   mprotect(start, page, PROT_NONE);
   mprotect(start + page + used, page, PROT_NONE);
-  begin = reinterpret_cast<float *>(start + page + used) - count;
-  std::fill(begin, begin + count, std::numeric_limits<float>::quiet_NaN());
+  begin = start + page + used - wanted;
+  if (element != Element::F32)
+    copies.resize(count);
+  std::fill(data(), data() + count, std::numeric_limits<float>::quiet_NaN());
 }
 
 Buffer::~Buffer() { munmap(pages, bytes); }
+
+void Buffer::toMemory() {
+  auto *memory = static_cast<uint16_t *>(begin);
+  for (size_t i = 0; i < copies.size(); ++i)
+    memory[i] = toNarrow(copies[i], element);
+}
+
+void Buffer::fromMemory() {
+  auto *memory = static_cast<uint16_t *>(begin);
+  for (size_t i = 0; i < copies.size(); ++i)
+    copies[i] = fromNarrow(memory[i], element);
+}
+
+void *Tensor::memory() {
+  return static_cast<char *>(buffer->memory()) +
+         offset * byteWidth(buffer->element);
+}
 
 static std::string joined(const int64_t *values, const char *separator) {
   std::ostringstream text;
@@ -52,18 +105,18 @@ static std::string joined(const int64_t *values, const char *separator) {
 std::string Tensor::memrefType() const {
   bool rowMajor = strides[2] == shape[3] && strides[1] == shape[2] * strides[2];
   if (count() > 0 && rowMajor && strides[0] == shape[1] * strides[1])
-    return "memref<" + joined(shape, "x") + "xf32>";
-  return "memref<" + joined(shape, "x") + "xf32, strided<[" +
-         joined(strides, ", ") + "]>>";
+    return "memref<" + joined(shape, "x") + "x" + nameOf(buffer->element) + ">";
+  return "memref<" + joined(shape, "x") + "x" + nameOf(buffer->element) +
+         ", strided<[" + joined(strides, ", ") + "]>>";
 }
 
 std::string Tensor::tensorType() const {
-  return "tensor<" + joined(shape, "x") + "xf32>";
+  return "tensor<" + joined(shape, "x") + "x" + nameOf(buffer->element) + ">";
 }
 
-/// A tensor of its own, with `gap` floats after each row, head and batch.
+/// A tensor of its own, with `gap` elements after each row, head and batch.
 static Tensor makeTensor(int64_t b, int64_t t, int64_t h, int64_t d,
-                         int64_t gap = 0) {
+                         int64_t gap = 0, Element element = Element::F32) {
   Tensor tensor{{b, t, h, d}, {}, nullptr};
   tensor.strides[3] = 1;
   tensor.strides[2] = std::max<int64_t>(d, 1) + gap;
@@ -73,14 +126,14 @@ static Tensor makeTensor(int64_t b, int64_t t, int64_t h, int64_t d,
   int64_t last = 1;
   for (int i = 0; i < 4; ++i)
     last += (tensor.shape[i] - 1) * tensor.strides[i];
-  tensor.buffer = std::make_shared<Buffer>(tensor.count() ? last : 0);
+  tensor.buffer = std::make_shared<Buffer>(tensor.count() ? last : 0, element);
   return tensor;
 }
 
 /// Three tensors that are slices of one [batch, position, 3, head, width].
 static void makePacked(Tensor *tensors[3], int64_t b, int64_t t, int64_t h,
-                       int64_t d) {
-  auto buffer = std::make_shared<Buffer>(b * t * 3 * h * d);
+                       int64_t d, Element element) {
+  auto buffer = std::make_shared<Buffer>(b * t * 3 * h * d, element);
   for (int64_t i = 0; i < 3; ++i)
     *tensors[i] = {
         {b, t, h, d}, {t * 3 * h * d, 3 * h * d, d, 1}, buffer, i * h * d};
@@ -92,7 +145,8 @@ static void fill(Tensor &tensor, std::mt19937 &random) {
     for (int64_t t = 0; t < tensor.shape[1]; ++t)
       for (int64_t h = 0; h < tensor.shape[2]; ++h)
         for (int64_t d = 0; d < tensor.shape[3]; ++d)
-          tensor.at(b, t, h, d) = normal(random);
+          tensor.at(b, t, h, d) =
+              rounded(normal(random), tensor.buffer->element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,6 +162,8 @@ std::string hone::test::describe(const Shape &s) {
   const char *layouts[] = {"", "_padded", "_packed"};
   text << (s.causal ? "_causal" : "") << masks[int(s.mask)]
        << (s.dropout > 0 ? "_dropout" : "") << layouts[int(s.layout)];
+  if (s.element != Element::F32)
+    text << "_" << nameOf(s.element);
   return text.str();
 }
 
@@ -127,6 +183,10 @@ public:
     outputTypes.push_back(memref);
     results.push_back(tensor);
   }
+  void scratch(const std::string &memref) {
+    scratches.push_back("%s" + std::to_string(scratches.size()));
+    scratchTypes.push_back(memref);
+  }
   std::string function(const std::string &name, const std::string &op) const {
     std::ostringstream text;
     text << "plan.function @" << name << " {\n";
@@ -134,11 +194,18 @@ public:
       text << inputs[i] << " = plan.buffer at 0 : " << inputTypes[i] << "\n";
     for (size_t i = 0; i < outputs.size(); ++i)
       text << outputs[i] << " = plan.buffer at 0 : " << outputTypes[i] << "\n";
+    for (size_t i = 0; i < scratches.size(); ++i)
+      text << scratches[i] << " = plan.buffer at 0 : " << scratchTypes[i]
+           << "\n";
     text << "plan.launch attention ins(" << list(inputs) << " : "
          << list(inputTypes) << ") outs(" << list(outputs) << " : "
-         << list(outputTypes) << ") {\n^bb0(" << list(arguments)
-         << "):\n%r:" << results.size() << " = " << op << " : ("
-         << list(tensors) << ") -> (" << list(results) << ")\nplan.yield ";
+         << list(outputTypes) << ")";
+    if (!scratches.empty())
+      text << " scratch(" << list(scratches) << " : " << list(scratchTypes)
+           << ")";
+    text << " {\n^bb0(" << list(arguments) << "):\n%r:" << results.size()
+         << " = " << op << " : (" << list(tensors) << ") -> (" << list(results)
+         << ")\nplan.yield ";
     for (size_t i = 0; i < results.size(); ++i)
       text << (i ? ", " : "") << "%r#" << i;
     text << " : " << list(results) << "\n}\n}\n";
@@ -153,7 +220,7 @@ private:
     return text;
   }
   std::vector<std::string> inputs, inputTypes, outputs, outputTypes, arguments,
-      tensors, results;
+      tensors, results, scratches, scratchTypes;
 };
 } // namespace
 
@@ -177,19 +244,26 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
   if (s.layout == Layout::Packed) {
     Tensor *values[3] = {&query, &keyTensor, &value};
     Tensor *grads[3] = {&queryGrad, &keyGrad, &valueGrad};
-    makePacked(values, s.batch, s.queries, s.heads, s.width);
-    makePacked(grads, s.batch, s.queries, s.heads, s.width);
+    makePacked(values, s.batch, s.queries, s.heads, s.width, s.element);
+    makePacked(grads, s.batch, s.queries, s.heads, s.width, s.element);
   } else {
-    query = makeTensor(s.batch, s.queries, s.heads, s.width, gap);
-    keyTensor = makeTensor(s.batch, s.keys, s.groups, s.width, gap);
-    value = makeTensor(s.batch, s.keys, s.groups, s.valueWidth, gap);
-    queryGrad = makeTensor(s.batch, s.queries, s.heads, s.width, gap);
-    keyGrad = makeTensor(s.batch, s.keys, s.groups, s.width, gap);
-    valueGrad = makeTensor(s.batch, s.keys, s.groups, s.valueWidth, gap);
+    query = makeTensor(s.batch, s.queries, s.heads, s.width, gap, s.element);
+    keyTensor = makeTensor(s.batch, s.keys, s.groups, s.width, gap, s.element);
+    value = makeTensor(s.batch, s.keys, s.groups, s.valueWidth, gap, s.element);
+    queryGrad =
+        makeTensor(s.batch, s.queries, s.heads, s.width, gap, s.element);
+    keyGrad = makeTensor(s.batch, s.keys, s.groups, s.width, gap, s.element);
+    valueGrad =
+        makeTensor(s.batch, s.keys, s.groups, s.valueWidth, gap, s.element);
   }
-  result = makeTensor(s.batch, s.queries, s.heads, s.valueWidth, gap);
-  grad = makeTensor(s.batch, s.queries, s.heads, s.valueWidth, gap);
+  result =
+      makeTensor(s.batch, s.queries, s.heads, s.valueWidth, gap, s.element);
+  grad = makeTensor(s.batch, s.queries, s.heads, s.valueWidth, gap, s.element);
   lse = makeTensor(s.batch, s.heads, s.queries, 1);
+  if (s.element != Element::F32) {
+    keySums = makeTensor(s.batch, s.keys, s.groups, s.width);
+    valueSums = makeTensor(s.batch, s.keys, s.groups, s.valueWidth);
+  }
   std::mt19937 random(1);
   for (Tensor *tensor : {&query, &keyTensor, &value, &grad})
     fill(*tensor, random);
@@ -230,17 +304,17 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
     backwardBuffers.push_back(data);
   };
   backwardText.input(grad.memrefType(), grad.tensorType());
-  backwardBuffers.push_back(grad.data());
+  backwardBuffers.push_back(grad.memory());
   std::string forwardOp = "hone.attention ",
               backwardOp = "hone.attention_bwd %a0, ";
   for (Tensor *tensor : {&query, &keyTensor, &value})
-    both(tensor->memrefType(), tensor->tensorType(), tensor->data());
+    both(tensor->memrefType(), tensor->tensorType(), tensor->memory());
   forwardOp += "%a0, %a1, %a2";
   backwardOp += "%a1, %a2, %a3, %a4, %a5";
   backwardText.input(result.memrefType(), result.tensorType());
-  backwardBuffers.push_back(result.data());
+  backwardBuffers.push_back(result.memory());
   backwardText.input(lseType(lse, "memref"), lseType(lse, "tensor"));
-  backwardBuffers.push_back(lse.data());
+  backwardBuffers.push_back(lse.memory());
   int forwardNext = 3, backwardNext = 6;
   auto optional = [&](const char *keyword, const std::string &memref,
                       const std::string &tensor, void *data) {
@@ -251,16 +325,21 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
         std::string(" ") + keyword + " %a" + std::to_string(backwardNext++);
   };
   if (hasMask)
-    optional("mask", mask.memrefType(), mask.tensorType(), mask.data());
+    optional("mask", mask.memrefType(), mask.tensorType(), mask.memory());
   if (s.dropout > 0)
     optional("rng", "memref<3xi64>", "tensor<3xi64>", key);
   forwardText.output(result.memrefType(), result.tensorType());
   forwardText.output(lseType(lse, "memref"), lseType(lse, "tensor"));
-  forwardBuffers.insert(forwardBuffers.end(), {result.data(), lse.data()});
+  forwardBuffers.insert(forwardBuffers.end(), {result.memory(), lse.memory()});
   for (Tensor *tensor : {&queryGrad, &keyGrad, &valueGrad}) {
     backwardText.output(tensor->memrefType(), tensor->tensorType());
-    backwardBuffers.push_back(tensor->data());
+    backwardBuffers.push_back(tensor->memory());
   }
+  for (Tensor *sums : {&keySums, &valueSums})
+    if (sums->buffer) {
+      backwardText.scratch("memref<" + joined(sums->shape, "x") + "xf32>");
+      backwardBuffers.push_back(sums->memory());
+    }
 
   context = makeContext();
   std::string text =
@@ -290,10 +369,34 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
   jit = std::make_unique<Jit>(*kernels, arch);
 }
 
-void AttentionCase::forward(int64_t lo, int64_t hi) {
+std::vector<Buffer *> AttentionCase::buffers() {
+  std::vector<Buffer *> all;
+  for (Tensor *tensor : {&query, &keyTensor, &value, &result, &grad, &queryGrad,
+                         &keyGrad, &valueGrad})
+    all.push_back(tensor->buffer.get());
+  return all;
+}
+
+void AttentionCase::forwardInMemory(int64_t lo, int64_t hi) {
   jit->call("forward", forwardBuffers, lo, hi);
 }
 
-void AttentionCase::backward(int64_t lo, int64_t hi) {
+void AttentionCase::backwardInMemory(int64_t lo, int64_t hi) {
   jit->call("backward", backwardBuffers, lo, hi);
+}
+
+void AttentionCase::forward(int64_t lo, int64_t hi) {
+  for (Buffer *buffer : buffers())
+    buffer->toMemory();
+  forwardInMemory(lo, hi);
+  for (Buffer *buffer : buffers())
+    buffer->fromMemory();
+}
+
+void AttentionCase::backward(int64_t lo, int64_t hi) {
+  for (Buffer *buffer : buffers())
+    buffer->toMemory();
+  backwardInMemory(lo, hi);
+  for (Buffer *buffer : buffers())
+    buffer->fromMemory();
 }

@@ -7,12 +7,19 @@
 
 #include "hone/Conversion/Kernel.h"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace hone::test {
 
 enum class Mask { None, Shared, PerHead, HidesRow };
 enum class Layout { Rows, Padded, Packed };
+/// What operands, results and gradients are stored in; `lse` and masks are F32.
+enum class Element { F32, BF16, F16 };
+
+/// `value` rounded to nearest even.
+float rounded(float value, Element element);
 
 /// Sizes and attributes of an attention.
 struct Shape {
@@ -21,24 +28,36 @@ struct Shape {
   Mask mask = Mask::None;
   double dropout = 0.0;
   Layout layout = Layout::Rows;
+  Element element = Element::F32;
 };
 
 std::string describe(const Shape &shape);
 
-/// Floats in front of a page that must not be touched; the memory before the
-/// first is not to be touched either.
+/// Numbers in front of a page that must not be touched; the memory before the
+/// first is not to be touched either. A kernel gets `memory`; tests read and
+/// write floats, which are its elements or, where these are narrower, copies.
 class Buffer {
 public:
-  explicit Buffer(int64_t count);
+  explicit Buffer(int64_t count, Element element = Element::F32);
   ~Buffer();
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
-  float *data() { return begin; }
+  void *memory() { return begin; }
+  float *data() {
+    return element == Element::F32 ? static_cast<float *>(begin)
+                                   : copies.data();
+  }
   int64_t size() const { return count; }
+  /// Copies between floats and memory, before and after a kernel runs.
+  void toMemory();
+  void fromMemory();
+
+  const Element element;
 
 private:
-  float *begin;
+  void *begin;
   int64_t count;
+  std::vector<float> copies;
   void *pages;
   size_t bytes;
 };
@@ -51,6 +70,7 @@ struct Tensor {
 
   int64_t count() const { return shape[0] * shape[1] * shape[2] * shape[3]; }
   float *data() { return buffer->data() + offset; }
+  void *memory();
   float &at(int64_t b, int64_t t, int64_t h, int64_t d) {
     return data()[b * strides[0] + t * strides[1] + h * strides[2] +
                   d * strides[3]];
@@ -68,6 +88,9 @@ public:
   /// Run work items [lo, hi) of [0, items).
   void forward(int64_t lo, int64_t hi);
   void backward(int64_t lo, int64_t hi);
+  /// The same without copies between floats and narrower memory.
+  void forwardInMemory(int64_t lo, int64_t hi);
+  void backwardInMemory(int64_t lo, int64_t hi);
   int64_t forwardItems, backwardItems;
 
   Shape shape;
@@ -79,6 +102,9 @@ public:
   Tensor mask; ///< [batch or 1, heads or 1, queries, keys]
 
 private:
+  std::vector<Buffer *> buffers();
+
+  Tensor keySums, valueSums; ///< scratch
   std::vector<void *> forwardBuffers, backwardBuffers;
   std::unique_ptr<mlir::MLIRContext> context;
   std::unique_ptr<Jit> jit;

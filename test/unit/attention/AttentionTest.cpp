@@ -38,7 +38,12 @@ struct Reference {
   std::vector<double> result, lse, queryGrad, keyGrad, valueGrad;
 };
 
-Reference computeReference(AttentionCase &c) {
+/// The definition; or what flash attention in a narrow type makes of it, which
+/// rounds the operands of each product and the results, but nothing else.
+Reference computeReference(AttentionCase &c, Element element = Element::F32) {
+  auto round = [&](double value) -> double {
+    return element == Element::F32 ? value : rounded(value, element);
+  };
   const Shape &s = c.shape;
   const double infinity = std::numeric_limits<double>::infinity();
   Reference r;
@@ -76,8 +81,6 @@ Reference computeReference(AttentionCase &c) {
         }
         for (double &score : p)
           sum += score = std::exp(score - largest);
-        for (double &weight : p)
-          weight /= sum;
         r.lse[(b * s.heads + h) * s.queries + t] =
             std::isinf(largest) ? largest : largest + std::log(sum);
 
@@ -85,17 +88,18 @@ Reference computeReference(AttentionCase &c) {
         for (int64_t e = 0; e < s.valueWidth; ++e) {
           double value = 0, grad = c.grad.at(b, t, h, e);
           for (int64_t u = 0; u < s.keys; ++u) {
-            value += p[u] * z[u] * c.value.at(b, u, g, e);
-            r.valueGrad[at(c.value, b, u, g, e)] += p[u] * z[u] * grad;
+            value += round(p[u] * z[u]) * c.value.at(b, u, g, e) / sum;
+            r.valueGrad[at(c.value, b, u, g, e)] +=
+                round(p[u] / sum * z[u]) * grad;
           }
-          r.result[at(c.result, b, t, h, e)] = value;
+          r.result[at(c.result, b, t, h, e)] = value = round(value);
           delta += grad * value;
         }
         for (int64_t u = 0; u < s.keys; ++u) {
           double dp = 0;
           for (int64_t e = 0; e < s.valueWidth; ++e)
             dp += double(c.grad.at(b, t, h, e)) * c.value.at(b, u, g, e);
-          double ds = p[u] * (dp * z[u] - delta) * c.scale;
+          double ds = round(p[u] / sum * (dp * z[u] - delta)) * c.scale;
           for (int64_t d = 0; d < s.width; ++d) {
             r.queryGrad[at(c.query, b, t, h, d)] +=
                 ds * c.keyTensor.at(b, u, g, d);
@@ -104,6 +108,9 @@ Reference computeReference(AttentionCase &c) {
           }
         }
       }
+  for (auto *grads : {&r.queryGrad, &r.keyGrad, &r.valueGrad})
+    for (double &value : *grads)
+      value = round(value);
   return r;
 }
 
@@ -134,6 +141,13 @@ double largestError(Tensor &actual, const std::vector<double> &expected) {
           error = std::max(error, difference);
         }
   return error / scale;
+}
+
+/// Half a unit in the last place of a number of size 1.
+double roundoff(Element element) {
+  return element == Element::F32    ? 0
+         : element == Element::BF16 ? std::ldexp(1.0, -8)
+                                    : std::ldexp(1.0, -11);
 }
 
 /// Sums of n products of numbers of size 1 in fp32 have errors that grow like
@@ -184,8 +198,11 @@ TEST_P(Attention, EqualsTheDefinitionUnderAnySplit) {
 
   Reference expected = computeReference(c);
   double bound = tolerance(c.shape);
-  EXPECT_LE(largestError(c.result, expected.result), bound);
   EXPECT_LE(largestError(c.lse, expected.lse), bound);
+  // Narrow operands of the products by p, narrow results: a few roundings, of
+  // which those inside of the sums mostly cancel.
+  bound += 4 * roundoff(c.shape.element);
+  EXPECT_LE(largestError(c.result, expected.result), bound);
   EXPECT_LE(largestError(c.queryGrad, expected.queryGrad), bound);
   EXPECT_LE(largestError(c.keyGrad, expected.keyGrad), bound);
   EXPECT_LE(largestError(c.valueGrad, expected.valueGrad), bound);
@@ -258,6 +275,34 @@ const Shape shapes[] = {
     // Heads so wide that blocks of queries shrink.
     {1, 70, 70, 1, 1, 512, 512, true},
     {1, 40, 70, 1, 1, 1100, 900, true},
+    // Narrow types.
+    {2, 64, 64, 2, 2, 64, 64, true, Mask::None, 0, Layout::Packed,
+     Element::BF16},
+    {1, 257, 257, 1, 1, 64, 64, true, Mask::None, 0, Layout::Rows,
+     Element::BF16},
+    {1, 5, 5, 3, 3, 5, 3, true, Mask::None, 0, Layout::Rows, Element::BF16},
+    {1, 17, 17, 1, 1, 17, 33, true, Mask::None, 0, Layout::Rows, Element::BF16},
+    {2, 65, 65, 4, 2, 64, 64, true, Mask::None, 0, Layout::Padded,
+     Element::BF16},
+    {1, 33, 129, 2, 1, 80, 96, false, Mask::None, 0, Layout::Rows,
+     Element::BF16},
+    {1, 70, 30, 2, 2, 16, 16, true, Mask::PerHead, 0, Layout::Rows,
+     Element::BF16},
+    {1, 33, 21, 2, 2, 16, 16, false, Mask::HidesRow, 0, Layout::Rows,
+     Element::BF16},
+    {2, 70, 66, 2, 1, 16, 40, false, Mask::Shared, 0.3, Layout::Padded,
+     Element::BF16},
+    {1, 37, 37, 2, 2, 32, 32, true, Mask::None, 0.2, Layout::Packed,
+     Element::BF16},
+    {2, 64, 64, 2, 2, 64, 64, true, Mask::None, 0.1, Layout::Rows,
+     Element::BF16},
+    {1, 40, 70, 1, 1, 1100, 900, true, Mask::None, 0, Layout::Rows,
+     Element::BF16},
+    {1, 8, 8, 2, 2, 0, 8, false, Mask::None, 0, Layout::Rows, Element::BF16},
+    {1, 100, 100, 2, 2, 36, 36, true, Mask::None, 0.2, Layout::Packed,
+     Element::F16},
+    {1, 129, 33, 2, 1, 96, 80, false, Mask::Shared, 0, Layout::Padded,
+     Element::F16},
     // Nothing to do, or nothing to see.
     {0, 8, 8, 1, 1, 8, 8, true},
     {1, 0, 8, 1, 1, 8, 8, false},
@@ -277,6 +322,43 @@ std::vector<float> allResults(AttentionCase &c) {
   return contents({&c.result, &c.lse, &c.queryGrad, &c.keyGrad, &c.valueGrad});
 }
 
+double rootMeanSquareError(Tensor &actual,
+                           const std::vector<double> &expected) {
+  double sum = 0;
+  for (int64_t i = 0; i < actual.count(); ++i)
+    sum += std::pow(actual.data()[i] - expected[i], 2);
+  return std::sqrt(sum / actual.count());
+}
+
+double rootMeanSquareError(const std::vector<double> &actual,
+                           const std::vector<double> &expected) {
+  double sum = 0;
+  for (size_t i = 0; i < actual.size(); ++i)
+    sum += std::pow(actual[i] - expected[i], 2);
+  return std::sqrt(sum / actual.size());
+}
+
+TEST(AttentionInNarrowTypes, ErrsLikeFlashAttention) {
+  for (Element element : {Element::BF16, Element::F16})
+    for (bool causal : {false, true}) {
+      AttentionCase c({2, 200, 200, 4, 2, 64, 64, causal, Mask::None, 0.0,
+                       Layout::Rows, element});
+      c.forward(0, c.forwardItems);
+      c.backward(0, c.backwardItems);
+      Reference exact = computeReference(c),
+                flash = computeReference(c, element);
+      auto expectSmall = [&](Tensor &tensor, const std::vector<double> &rounded,
+                             const std::vector<double> &exact) {
+        EXPECT_LE(rootMeanSquareError(tensor, exact),
+                  1.2 * rootMeanSquareError(rounded, exact));
+      };
+      expectSmall(c.result, flash.result, exact.result);
+      expectSmall(c.queryGrad, flash.queryGrad, exact.queryGrad);
+      expectSmall(c.keyGrad, flash.keyGrad, exact.keyGrad);
+      expectSmall(c.valueGrad, flash.valueGrad, exact.valueGrad);
+    }
+}
+
 // The order of every sum is written in the kernel, so the width of a machine's
 // vectors does not show.
 TEST(AttentionArchitectures, AreBitwiseEqual) {
@@ -285,6 +367,10 @@ TEST(AttentionArchitectures, AreBitwiseEqual) {
   const Shape shapes[] = {
       {1, 100, 100, 2, 1, 40, 24, true, Mask::PerHead, 0.2},
       {1, 128, 128, 1, 1, 64, 64, true},
+      {1, 100, 100, 2, 1, 40, 24, true, Mask::None, 0.2, Layout::Rows,
+       Element::BF16},
+      {1, 75, 75, 1, 1, 65, 64, false, Mask::PerHead, 0, Layout::Rows,
+       Element::BF16},
   };
   for (const Shape &shape : shapes) {
     AttentionCase native(shape), portable(shape, "x86-64-v3");
@@ -295,8 +381,9 @@ TEST(AttentionArchitectures, AreBitwiseEqual) {
   }
 }
 
-TEST(AttentionThreads, DoNotChangeABit) {
-  AttentionCase c({2, 200, 200, 3, 3, 32, 32, true, Mask::None, 0.1});
+void expectThreadsDoNotMatter(Element element) {
+  AttentionCase c({2, 200, 200, 3, 3, 32, 32, true, Mask::None, 0.1,
+                   Layout::Rows, element});
   std::vector<float> expected = allResults(c);
   auto onTwoThreads = [](int64_t items, auto run) {
     std::thread other([&] { run(items / 3, items); });
@@ -305,14 +392,21 @@ TEST(AttentionThreads, DoNotChangeABit) {
   };
   for (int repetition = 0; repetition < 20; ++repetition) {
     onTwoThreads(c.forwardItems,
-                 [&](int64_t lo, int64_t hi) { c.forward(lo, hi); });
+                 [&](int64_t lo, int64_t hi) { c.forwardInMemory(lo, hi); });
     onTwoThreads(c.backwardItems,
-                 [&](int64_t lo, int64_t hi) { c.backward(lo, hi); });
+                 [&](int64_t lo, int64_t hi) { c.backwardInMemory(lo, hi); });
+    for (Tensor *tensor : {&c.result, &c.queryGrad, &c.keyGrad, &c.valueGrad})
+      tensor->buffer->fromMemory();
     std::vector<float> actual =
         contents({&c.result, &c.lse, &c.queryGrad, &c.keyGrad, &c.valueGrad});
     ASSERT_EQ(0, std::memcmp(expected.data(), actual.data(),
                              expected.size() * sizeof(float)));
   }
+}
+
+TEST(AttentionThreads, DoNotChangeABit) {
+  expectThreadsDoNotMatter(Element::F32);
+  expectThreadsDoNotMatter(Element::BF16);
 }
 
 TEST(AttentionWithoutKeys, IsZero) {

@@ -102,6 +102,7 @@ void Jit::call(const std::string &name, const std::vector<void *> &buffers,
     HONE_CASE(10)
     HONE_CASE(11)
     HONE_CASE(12)
+    HONE_CASE(13)
 #undef HONE_CASE
   default:
     fail("too many buffers");
