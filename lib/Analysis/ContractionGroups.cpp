@@ -11,9 +11,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// Columns of a row kernel whose sums over rows a thread keeps in cache.
-constexpr int64_t maxSummedColumns = 16384;
-
 //===----------------------------------------------------------------------===//
 // Forms
 //===----------------------------------------------------------------------===//
@@ -395,12 +392,12 @@ void EpiloguePlanner::takeResultSums() {
 
 /// Whether a kernel of our own makes `value` and can sum its columns on the
 /// way: free, and in fp32.
-static bool isSummedWhereMade(Value value,
+static bool isSummedWhereMade(Value value, const TargetDescription &target,
                               const llvm::SmallPtrSetImpl<Operation *> &taken) {
   Operation *producer = value.getDefiningOp();
   return producer && !taken.contains(producer) && isRowSpaceOp(producer) &&
          !isa<ReshapeOp>(producer) &&
-         typeOf(value).getShape().back() <= maxSummedColumns;
+         typeOf(value).getShape().back() <= target.rowLimits().summedCols;
 }
 
 /// Whether a later member of the group could depend on `reduce`.
@@ -419,7 +416,7 @@ void EpiloguePlanner::takeOperandSums() {
     for (ReduceOp reduce : sumsOf(operand)) {
       if (taken.contains(reduce) || !isOperandSum(reduce, dot))
         continue;
-      if (isSummedWhereMade(operand, taken)) {
+      if (isSummedWhereMade(operand, target, taken)) {
         refuse(reduce, "the kernel that makes the operand sums it for nothing");
         continue;
       }
