@@ -118,7 +118,7 @@ TABLE = {
     "hone-shadow-parameters": Row(("low step",), rules.same, 0.9, shows='"shadow"'),
     "hone-low-state": Row(("low step",), rules.exact, 0.9, shows=" rng "),
     "hone-sink-reshapes": Row(PLAIN, rules.same, 0.3),
-    "hone-chunk-loss": Row(("model gradient", "model step", "model batches", "step"), rules.near, 0.5,
+    "hone-chunk-loss": Row(("model gradient", "model step", "model batches", "step"), rules.near, 0.4,
                            ("=chunk=1", "=chunk=2", "=chunk=3", "=chunk=5"), shows="hone.cross_entropy "),
     "hone-fuse-groups": Row((*PLAIN, "cuda step", "low step"), rules.same, 0.95),
     "hone-verify-groups": Row(("groups",), rules.unchanged, 0),
