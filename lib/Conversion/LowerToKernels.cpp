@@ -477,27 +477,18 @@ static FailureOr<MatrixProduct> readProduct(LaunchOp launch) {
 
 /// Reads the element types, which must be some that the library multiplies.
 static LogicalResult readTypes(LaunchOp launch, MatrixProduct &product) {
-  auto element = [&](unsigned input) {
-    return getElementTypeOrSelf(launch.getInputs()[input].getType());
-  };
-  product.operand = element(product.lhs);
-  product.result = getElementTypeOrSelf(launch.getOutputs().front().getType());
-  if (!isa<Float32Type, BFloat16Type, Float16Type>(product.operand))
+  Type operand =
+      getElementTypeOrSelf(launch.getInputs()[product.lhs].getType());
+  Type result = getElementTypeOrSelf(launch.getOutputs().front().getType());
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(operand))
+    return launch.emitOpError() << "multiplies elements of type " << operand
+                                << ", expected f32, bf16 or f16";
+  if (result != operand && !result.isF32())
     return launch.emitOpError()
-           << "multiplies elements of type " << product.operand
-           << ", expected f32, bf16 or f16";
-  if (element(product.rhs) != product.operand)
-    return launch.emitOpError()
-           << "multiplies elements of types " << product.operand << " and "
-           << element(product.rhs) << ", expected one type";
-  if (product.result != product.operand && !product.result.isF32())
-    return launch.emitOpError()
-           << "writes elements of type " << product.result << ", expected "
-           << product.operand << " or f32";
-  for (std::optional<unsigned> input : {product.bias, product.addend})
-    if (input && element(*input) != product.result)
-      return launch.emitOpError() << "adds elements of type " << element(*input)
-                                  << " to a product of type " << product.result;
+           << "writes products of type " << operand << " as " << result
+           << ", expected the same or f32";
+  product.operand = operand;
+  product.result = result;
   return success();
 }
 

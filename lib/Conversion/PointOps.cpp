@@ -45,18 +45,6 @@ static Value number(OpBuilder &builder, Location loc, Type type, double value) {
 // Floating-point types
 //===----------------------------------------------------------------------===//
 
-static Value extendBF16(OpBuilder &builder, Location loc, Value value) {
-  Type type = value.getType();
-  Type i32 = withElement(type, builder.getI32Type());
-  Value bits = builder.create<arith::BitcastOp>(
-      loc, withElement(type, builder.getI16Type()), value);
-  bits = builder.create<arith::ExtUIOp>(loc, i32, bits);
-  bits =
-      builder.create<arith::ShLIOp>(loc, bits, number(builder, loc, i32, 16));
-  return builder.create<arith::BitcastOp>(
-      loc, withElement(type, builder.getF32Type()), bits);
-}
-
 /// f64 to f32 such that a second rounding is as good as one: inexact results
 /// get an odd last bit (Boldo and Melquiond, 2008).
 static Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
@@ -92,8 +80,6 @@ Value pointops::convertFloat(OpBuilder &builder, Location loc, Value value,
   }
   if (from.isF64() && isNarrow(to))
     return convertFloat(builder, loc, roundToOdd(builder, loc, value), to);
-  if (from.isBF16())
-    return extendBF16(builder, loc, value);
   Type type = withElement(value.getType(), to);
   if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
     return builder.create<arith::ExtFOp>(loc, type, value);
