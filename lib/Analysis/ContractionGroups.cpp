@@ -400,11 +400,12 @@ static bool isSummedWhereMade(Value value, const TargetDescription &target,
          typeOf(value).getShape().back() <= target.rowLimits().summedCols;
 }
 
-/// Whether a later member of the group could depend on `reduce`.
-static bool isReadBefore(ReduceOp reduce, ArrayRef<Operation *> ops) {
-  return llvm::any_of(reduce->getUsers(), [&](Operation *user) {
-    return llvm::any_of(
-        ops, [&](Operation *member) { return user->isBeforeInBlock(member); });
+/// Whether a member of the group waits for `reduce`.
+static bool isWaitedFor(ReduceOp reduce, ArrayRef<Operation *> ops) {
+  return llvm::any_of(ops, [&](Operation *member) {
+    return llvm::any_of(member->getOperands(), [&](Value operand) {
+      return dependsOn(operand, reduce);
+    });
   });
 }
 
@@ -420,7 +421,7 @@ void EpiloguePlanner::takeOperandSums() {
         refuse(reduce, "the kernel that makes the operand sums it for nothing");
         continue;
       }
-      if (isReadBefore(reduce, group.ops)) {
+      if (isWaitedFor(reduce, group.ops)) {
         refuse(reduce, "the sum is read before the product is complete");
         continue;
       }
@@ -454,4 +455,26 @@ hone::planContractions(Block &block, const TargetDescription &target) {
   for (auto dot : block.getOps<DotGeneralOp>())
     groups.push_back(EpiloguePlanner(dot, target, taken).run());
   return groups;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+bool hone::isVectorSum(Operation *op) {
+  auto add = dyn_cast<AddOp>(op);
+  return add && typeOf(add).getRank() == 1 &&
+         isa<BlockArgument>(add.getLhs()) != isa<BlockArgument>(add.getRhs());
+}
+
+SmallVector<Operation *> hone::planVectorSums(Block &block,
+                                              const TargetDescription &target) {
+  SmallVector<Operation *> sums;
+  for (Operation &op : block)
+    if (isVectorSum(&op) && llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return user == block.getTerminator();
+        }))
+      sums.push_back(&op);
+  bool pays = target.kind == TargetKind::CUDA && sums.size() > 1;
+  return pays ? sums : SmallVector<Operation *>();
 }

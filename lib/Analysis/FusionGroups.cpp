@@ -215,6 +215,11 @@ FusionAnalysis::FusionAnalysis(Block &block, const TargetDescription &target)
     addAnchor(contraction.ops, &contraction);
   for (ArrayRef<Operation *> updates : planUpdates(block))
     addAnchor(updates);
+  if (SmallVector<Operation *> sums = planVectorSums(block, target);
+      !sums.empty()) {
+    addAnchor(sums);
+    plan.back().family = KernelFamily::multi;
+  }
   takeScatters();
   takeOthers();
   assignDepths();

@@ -42,6 +42,17 @@ static void repeatIds(Block &block) {
   }
 }
 
+/// Adds to the gradients of earlier micro-batches as soon as there is something
+/// to add: what the sums are made of dies there.
+static void hoistAccumulations(Block &block) {
+  for (auto add : llvm::make_early_inc_range(block.getOps<AddOp>()))
+    for (auto [gradient, made] : {std::make_pair(add.getLhs(), add.getRhs()),
+                                  std::make_pair(add.getRhs(), add.getLhs())})
+      if (Operation *producer = made.getDefiningOp();
+          producer && isa<BlockArgument>(gradient) && made.hasOneUse())
+        add->moveAfter(producer);
+}
+
 /// Gives each reader of a free value its own copy of it. Readers come before
 /// what they read in this order, so chains of free values follow.
 static void copyFreeValues(Block &block) {
@@ -143,6 +154,7 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
       return signalPassFailure();
     Block &block = getOperation().getBody().front();
     repeatIds(block);
+    hoistAccumulations(block);
     copyFreeValues(block);
     FusionAnalysis analysis(block, *target);
     if (report)

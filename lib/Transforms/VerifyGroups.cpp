@@ -109,6 +109,13 @@ static LogicalResult verifyUpdates(GroupOp group, ArrayRef<Operation *> ops) {
   return success();
 }
 
+/// Whether `op` adds two vectors that the group reads.
+static bool isVectorSumInGroup(Operation *op) {
+  return isa<AddOp>(op) &&
+         cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 1 &&
+         llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>);
+}
+
 static LogicalResult verifyGroup(GroupOp group,
                                  const TargetDescription &target) {
   SmallVector<Operation *> ops;
@@ -127,6 +134,9 @@ static LogicalResult verifyGroup(GroupOp group,
   case KernelFamily::multi: {
     if (isUpdate(ops.front()))
       return verifyUpdates(group, ops);
+    if (group.getFamily() == KernelFamily::multi &&
+        llvm::all_of(ops, isVectorSumInGroup))
+      return success();
     auto own = llvm::count_if(ops, [&](Operation *op) {
       return cast<HoneOpInterface>(op).getKernelFamily() == group.getFamily();
     });

@@ -54,6 +54,15 @@ struct ContractionGroup {
 llvm::SmallVector<ContractionGroup>
 planContractions(mlir::Block &block, const TargetDescription &target);
 
+/// Additions of vectors to gradients of earlier micro-batches: one launch adds
+/// them all, on targets where a launch is no function call. A library writes a
+/// sum of columns, and cannot add to one.
+llvm::SmallVector<mlir::Operation *>
+planVectorSums(mlir::Block &block, const TargetDescription &target);
+
+/// Whether `op` adds a vector to an argument, for the function to return.
+bool isVectorSum(mlir::Operation *op);
+
 } // namespace hone
 
 #endif // HONE_ANALYSIS_CONTRACTIONGROUPS_H
