@@ -5,6 +5,20 @@
 // RUN: hone-run --eval %S/Inputs/state.mlir --args 3 > %t.out
 // RUN: hone-run --eval %t.random.mlir --entry step --args 3 >> %t.out
 // RUN: FileCheck %s --input-file %t.out
+// Without loss scaling too, nothing changes.
+// RUN: hone-opt %s --hone-autodiff --hone-build-step --hone-verify-step -o %t.mlir
+// RUN: sed 's/, hone.init = {dist = "constant", value = 0.000000e+00 : f64}//g' %t.mlir > %t.random.mlir
+// RUN: hone-run --eval %S/Inputs/state.mlir --args 3 > %t.out
+// RUN: hone-run --eval %t.random.mlir --entry step --args 3 >> %t.out
+// RUN: FileCheck %s --input-file %t.out --check-prefix=PLAIN
+
+// PLAIN-LABEL: @state
+// PLAIN-NEXT: result 0: tensor<3xf32> = [[W:\[[-0-9]+.*\]]]{{$}}
+// PLAIN-NEXT: result 1: tensor<3xf32> = [[M:\[[-0-9]+.*\]]]{{$}}
+// PLAIN-NEXT: result 2: tensor<3xf32> = [[V:\[[-0-9]+.*\]]]{{$}}
+// PLAIN: result 0: tensor<3xf32> = [[W]]{{$}}
+// PLAIN-NEXT: result 1: tensor<3xf32> = [[M]]{{$}}
+// PLAIN-NEXT: result 2: tensor<3xf32> = [[V]]{{$}}
 
 // CHECK-LABEL: @state
 // CHECK-NEXT: result 0: tensor<3xf32> = [[W:\[[-0-9]+.*\]]]{{$}}
