@@ -98,12 +98,6 @@ double TargetDescription::misalignment(Type element, int64_t size) const {
   return bytes % 16 == 0 ? 0.02 : 0.4;
 }
 
-int64_t TargetDescription::lossChunkBytes() const {
-  // What stays in a third-level cache of 32 MiB beside its readers; on a GPU
-  // 4,096 rows of a vocabulary of 50,304 in bf16.
-  return kind == TargetKind::CPU ? int64_t(16) << 20 : int64_t(412) << 20;
-}
-
 FailureOr<TargetDescription> hone::getTarget(ModuleOp module) {
   TargetDescription target;
   auto name = module->getAttrOfType<StringAttr>(attr::target);

@@ -63,8 +63,6 @@ struct TargetDescription {
   /// Share by which the three products of a weight in a step take longer because
   /// rows of one of them have `size` elements, no multiple of that.
   double misalignment(mlir::Type element, int64_t size) const;
-  /// Rows of logits that are computed, used and dropped together.
-  int64_t lossChunkBytes() const;
 };
 
 /// The target that `module` names. An unknown one is an error at the module.
