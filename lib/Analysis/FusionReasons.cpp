@@ -42,8 +42,10 @@ std::string FusionAnalysis::explainRows(const FusionGroup &group,
   const RowRegion &region = *origin.region;
   KernelTraffic moved = region.traffic(origin.set);
   int64_t bytes = 0, launches = 0, ops = 0;
-  for (int op : origin.set) {
-    if (isFreeValue(region.ops()[op]) && origin.set.size() > 1)
+  bool isFree = llvm::all_of(
+      origin.set, [&](int op) { return isFreeValue(region.ops()[op]); });
+  for (int op : isFree ? ArrayRef(origin.set.back()) : origin.set) {
+    if (isFreeValue(region.ops()[op]) && !isFree)
       continue;
     SmallVector<int> alone;
     collectAlone(region, op, alone);

@@ -41,6 +41,7 @@ public:
   }
 
   Partition run();
+  int64_t closedSets() const { return llvm::count(closed, true); }
 
 private:
   static SmallVector<int> partsOf(unsigned set) {
@@ -263,6 +264,10 @@ Partition hone::partitionGreedily(const PartitionProblem &problem) {
 }
 
 Partition hone::partition(const PartitionProblem &problem) {
-  return problem.parts <= maxExactParts ? partitionExactly(problem)
-                                        : partitionGreedily(problem);
+  if (problem.parts <= maxExactParts) {
+    ExactSearch search(problem);
+    if (problem.parts <= exactParts || search.closedSets() <= maxClosedSets)
+      return search.run();
+  }
+  return partitionGreedily(problem);
 }

@@ -42,8 +42,11 @@ struct Partition {
   bool isExact = false;
 };
 
-/// Parts up to which the search is exact.
-constexpr int maxExactParts = 13;
+/// Parts up to which the search is exact, and up to which it is where few sets
+/// are closed under predecessors: it asks for the cost of at most 2^13 groups
+/// either way.
+constexpr int exactParts = 13, maxExactParts = 16;
+constexpr int maxClosedSets = 128;
 
 /// The cheapest partition, at most `maxExactParts` parts.
 Partition partitionExactly(const PartitionProblem &problem);

@@ -245,7 +245,7 @@ TEST(Partition, ExactIsTheCheapestOfAll) {
 TEST(Partition, LargeGraphsAreJoinedGreedily) {
   for (unsigned seed = 0; seed != 40; ++seed) {
     SCOPED_TRACE(seed);
-    RandomGraph graph(seed, 14 + seed);
+    RandomGraph graph(seed, maxExactParts + 1 + seed);
     Partition result = partition(graph.problem);
     EXPECT_FALSE(result.isExact);
     expectSound(graph.problem, result);
@@ -254,6 +254,26 @@ TEST(Partition, LargeGraphsAreJoinedGreedily) {
       alone += *graph.costOf({part});
     EXPECT_LT(result.cost, alone);
   }
+}
+
+// A chain has as many closed sets as links.
+TEST(Partition, LongChainsAreExact) {
+  PartitionProblem problem;
+  problem.parts = maxExactParts;
+  problem.successors.resize(problem.parts);
+  problem.neighbours.resize(problem.parts);
+  for (int part = 1; part != problem.parts; ++part) {
+    problem.successors[part - 1] = {part};
+    problem.neighbours[part].push_back(part - 1);
+    problem.neighbours[part - 1].push_back(part);
+  }
+  auto cost = [](ArrayRef<int> set) -> std::optional<double> {
+    return set.size() > 3 ? std::nullopt : std::optional(1.0);
+  };
+  problem.cost = cost;
+  Partition best = partition(problem);
+  EXPECT_TRUE(best.isExact);
+  EXPECT_EQ(best.cost, (maxExactParts + 2) / 3);
 }
 
 // The pair that gains most takes the place of two that gain more together:
