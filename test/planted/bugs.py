@@ -139,7 +139,8 @@ BUGS = [
         "create<math::LogOp>(l)", ATTENTION),
     Bug("attention-gradient-without-delta", "lib/Conversion/AttentionBackward.cpp", "mulf(p, subf(dp, deltas[v]))",
         "mulf(p, dp)", ATTENTION),
-    Bug("attention-gradient-drops-once", "lib/Conversion/AttentionBackward.cpp", "dp = dropout(dp, words[v]);", "", ATTENTION),
+    Bug("attention-gradient-drops-once", "lib/Conversion/AttentionBackward.cpp", "dp = dropout(dp, at.words[v]);", "",
+        ATTENTION),
     # Runtime.
     Bug("matmul-bias-per-part", "runtime/lib/cpu/DirectMatmul.cpp", "problem.bias = false; // the first call adds it", "",
         ("honert-tests",)),

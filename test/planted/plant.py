@@ -21,6 +21,7 @@ from bugs import BUGS, Bug
 
 LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
 UNIT_TESTS = ("hone-unit-tests", "hone-analysis-tests", "hone-kernel-tests", "hone-attention-tests", "honert-tests")
+TOOLS = ["hone-opt", "hone-run"]
 # Cheap folders first; the rest of test/ comes after.
 FOLDERS = ("IR", "Interpreter", "Transforms", "Plan", "Pipelines", "Target", "Conversion", "fuzz", "hone-run", "honec", "e2e")
 
@@ -34,15 +35,22 @@ def run(command: list[str], build: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=build, capture_output=True, text=True, env=environment)
 
 
-def make(build: Path) -> None:
-    done = run(["ninja", "-j1"], build)
+def targets_of(test: str) -> list[str]:
+    if test in UNIT_TESTS:
+        return [test]
+    return TOOLS if test.startswith(("IR", "Interpreter", "Transforms", "Plan", "fuzz")) else [*TOOLS, "honec"]
+
+
+def make(build: Path, targets: list[str]) -> None:
+    done = run(["ninja", "-j1", *targets], build)
     if done.returncode != 0:
         lines = [line for line in done.stdout.splitlines() if "error" in line] or done.stdout.splitlines()[-1:]
         raise NotBuilt(lines[0][:200])
 
 
 def failing_test(build: Path, test: str) -> str:
-    """The name of a test that fails, or nothing."""
+    """The name of a test that fails, or nothing; what it runs is built first."""
+    make(build, targets_of(test))
     if test in UNIT_TESTS:
         done = run([str(build / "bin" / test), "--gtest_brief=1", "--gtest_fail_fast"], build)
         names = re.findall(r"\[  FAILED  \] ([\w./]+)", done.stdout)
@@ -65,7 +73,6 @@ def plant(source: Path, build: Path, bug: Bug) -> str:
     text = path.read_text()
     path.write_text(text.replace(bug.old, bug.new))
     try:
-        make(build)
         name = first_failure(build, bug)
         return f"caught by {name}" if name else "SURVIVED"
     except NotBuilt as error:
@@ -85,7 +92,7 @@ def main() -> int:
     wanted = [bug for bug in BUGS if not options.names or bug.name in options.names]
     wanted = [bug for bug in wanted if not re.search(rf"^{bug.name}: (caught|SURVIVED)", known, re.MULTILINE)]
     try:
-        make(options.build)
+        make(options.build, TOOLS)
     except NotBuilt as error:
         print(f"the copy does not build without a defect: {error}")
         return 1
