@@ -120,6 +120,8 @@ TABLE = {
     "hone-sink-reshapes": Row(PLAIN, rules.same, 0.3),
     "hone-chunk-loss": Row(("model gradient", "model step", "model batches", "step"), rules.near, 0.4,
                            ("=chunk=1", "=chunk=2", "=chunk=3", "=chunk=5"), shows="hone.cross_entropy "),
+    "hone-join-rotations": Row(("model step", "model batches"), rules.same, 0.1),
+    "hone-recompute-maps": Row(("low step", *PLAIN), rules.same, 0.1),
     "hone-fuse-groups": Row((*PLAIN, "cuda step", "low step"), rules.same, 0.95),
     "hone-verify-groups": Row(("groups",), rules.unchanged, 0),
 }
