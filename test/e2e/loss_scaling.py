@@ -5,6 +5,7 @@
 - fp16, bf16 and bf16-sr: a run that was stopped and resumed ends in the bits of one that was not, so scale and counters
   are saved and low copies of weights are made again as they were. The fp16 runs skip steps on both sides of the stop.
 - A scale too small for any use ends the run.
+- Weights saved in bf16 start a run in fp32, where they are the same numbers, and a checkpoint in bf16 does not.
 """
 
 from __future__ import annotations
@@ -100,6 +101,20 @@ def check_underflow(engine: Engine) -> None:
     print("a scale that is lost ends the run")
 
 
+def check_weights(engine: Engine) -> None:
+    weights = engine.work / "weights.safetensors"
+    state = engine.run(["--precision=bf16-sr"], "low", 2, "--save", str(weights))
+    saved = read(weights)
+    check(all(saved[name] == state[name] for name in saved), "saved weights differ from the state")
+    wide = engine.run(["--precision=fp32"], "wide", 0, "--init", str(weights))
+    for name, data in saved.items():
+        low = b"".join(b"\0\0" + data[i : i + 2] for i in range(0, len(data), 2))
+        check(wide[name] == low, f"{name}: not the bf16 value in fp32")
+    result = engine.train(["--precision=fp32"], "low", 3, "--resume")
+    check(result.returncode == 1 and "is BF16, wanted F32" in result.stderr, f"exit {result.returncode}: {result.stderr}")
+    print("weights change precision, checkpoints do not")
+
+
 def main() -> None:
     engine = Engine(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1)
     check_skip(engine)
@@ -107,6 +122,7 @@ def main() -> None:
     check_resume(engine, "bf16")
     check_resume(engine, "bf16-sr")
     check_underflow(engine)
+    check_weights(engine)
 
 
 if __name__ == "__main__":

@@ -46,15 +46,19 @@ static Status findTensor(const SafeTensors &file, const Argument &argument,
 }
 
 static Status checkTensor(const SafeTensors &file, const Argument &argument,
-                          const Part &part, const TensorView &tensor) {
+                          const Part &part, const TensorView &tensor,
+                          bool exact) {
   if (tensor.shape != part.shape)
     return Status::error(format("%s: tensor '%s' has shape %s, wanted %s",
                                 file.path().c_str(), part.name.c_str(),
                                 toString(tensor.shape).c_str(),
                                 toString(part.shape).c_str()));
-  // What trains in bf16 alone starts from weights in fp32, rounded.
-  bool converts = tensor.dtype == DType::f32 && isFloat(argument.dtype);
-  if (tensor.dtype != argument.dtype && !converts)
+  // What trains in bf16 alone starts from weights in fp32, rounded, and the
+  // other way round; a checkpoint is taken up as it is or not at all.
+  bool widens = tensor.dtype == DType::f32 && argument.dtype == DType::f64;
+  bool converts = isFloat(tensor.dtype) && tensor.dtype != DType::f64 &&
+                  isFloat(argument.dtype);
+  if (tensor.dtype != argument.dtype && !widens && (exact || !converts))
     return Status::error(format("%s: tensor '%s' is %s, wanted %s",
                                 file.path().c_str(), part.name.c_str(),
                                 safetensorsName(tensor.dtype),
@@ -153,7 +157,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
             format("%s: tensor '%s' is missing (%s of shape %s)", path.c_str(),
                    part.name.c_str(), safetensorsName(argument.dtype),
                    toString(part.shape).c_str()));
-      HONERT_TRY(checkTensor(file, argument, part, *tensor));
+      HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/false));
       found.push_back({&argument, &part, tensor});
     }
   }
@@ -184,7 +188,7 @@ Status honert::loadState(const std::string &path, const Program &program,
       if (!tensor)
         return Status::error(format("%s: tensor '%s' is missing", path.c_str(),
                                     part.name.c_str()));
-      HONERT_TRY(checkTensor(file, argument, part, *tensor));
+      HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/true));
       found.push_back({&argument, &part, tensor});
     }
   }
@@ -218,7 +222,7 @@ static Status loadFromPackage(const Program &program, Arena &arena,
         HONERT_TRY(findTensor(file, argument, part, tensor));
         if (!tensor)
           continue;
-        HONERT_TRY(checkTensor(file, argument, part, *tensor));
+        HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/false));
         copyTensor({&argument, &part, tensor}, arena.at(argument.offset));
         filled.insert(&part);
       }

@@ -20,8 +20,8 @@ TensorSource sourceOf(const Argument &argument, const Part &part,
                       const Arena &arena);
 
 /// Parameters and buffers from a weights file, under their names or aliases
-/// (both: they must be equal). fp32 is widened for an fp64 program, and
-/// rounded for one whose parameters are narrower. Errors: a
+/// (both: they must be equal). fp32, bf16 and fp16 are widened or rounded to
+/// the program's type. Errors: a
 /// parameter is missing, a tensor is unknown, shape or element type differ.
 /// Buffers may be missing. Values that are not finite are named on stderr.
 Status loadWeights(const std::string &path, const Program &program,
