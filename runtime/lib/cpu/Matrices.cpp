@@ -158,11 +158,32 @@ void honert::copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
   });
 }
 
+static void zeroMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
+                         int64_t cols, const Matrices &to) {
+  if (to.strides.row == 1 && to.strides.col != 1)
+    return zeroMatrices(pool, batch, cols, rows,
+                        {to.data, to.dtype, to.strides.transposed()});
+  int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, cols));
+  auto width = static_cast<size_t>(byteWidth(to.dtype));
+  pool.run(batch * rows, grain, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      char *row = to.from(i / rows, i % rows, 0).data;
+      if (to.strides.col == 1)
+        std::memset(row, 0, static_cast<size_t>(cols) * width);
+      else
+        for (int64_t col = 0; col < cols; ++col)
+          store(to.dtype, row, col * to.strides.col, 0);
+    }
+  });
+}
+
 void honert::startMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
                            int64_t cols, const Start &start,
                            const Matrices &to) {
-  if (start.addend && !start.bias)
-    return copyMatrices(pool, batch, rows, cols, *start.addend, to);
+  if (!start.bias)
+    return start.addend
+               ? copyMatrices(pool, batch, rows, cols, *start.addend, to)
+               : zeroMatrices(pool, batch, rows, cols, to);
   int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, cols));
   pool.run(batch * rows, grain, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
