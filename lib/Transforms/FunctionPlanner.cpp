@@ -1,0 +1,324 @@
+//===- FunctionPlanner.cpp - Where the values of a function lie -----------===//
+//
+// Views share a storage, donated results take their argument's, a launch may
+// write over an operand that dies. The storages are packed by lifetime.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionPlanner.h"
+
+#include "hone/Analysis/Scratch.h"
+#include "hone/Analysis/Strides.h"
+#include "hone/Analysis/Views.h"
+#include "hone/Plan/Plan.h"
+
+using namespace mlir;
+using namespace hone;
+
+int FunctionPlanner::newStorage(Type type, int64_t position) {
+  Storage storage;
+  storage.bytes = byteSize(type);
+  storage.first = storage.last = position;
+  storages.push_back(storage);
+  return storages.size() - 1;
+}
+
+void FunctionPlanner::placeContiguous(Value value, int storage) {
+  places[value] = {storage, 0, rowMajorStrides(typeOf(value).getShape())};
+}
+
+void FunctionPlanner::use(Value value, int64_t position) {
+  Storage &storage = storages[places[value].storage];
+  storage.last = std::max(storage.last, position);
+}
+
+/// Strides of `from` (of type `type`) seen with the shape of `to`: dimensions
+/// of `to` split or merge runs of equal stride.
+bool FunctionPlanner::restride(const Place &from, RankedTensorType type,
+                               RankedTensorType to,
+                               SmallVectorImpl<int64_t> &strides) {
+  ArrayRef<int64_t> shape = type.getShape(), target = to.getShape();
+  if (type.getNumElements() == 0) {
+    strides = rowMajorStrides(target);
+    return true;
+  }
+  strides.assign(target.size(), 0);
+  size_t dim = shape.size(), out = target.size();
+  while (out > 0) {
+    // Take source dimensions until they hold a whole number of target ones.
+    if (target[out - 1] == 1) {
+      strides[--out] = 1;
+      continue;
+    }
+    while (dim > 0 && shape[dim - 1] == 1)
+      --dim;
+    if (dim == 0)
+      return false;
+    int64_t run = shape[dim - 1], stride = from.strides[dim - 1];
+    --dim;
+    int64_t covered = 1;
+    while (covered < run) {
+      if (out == 0)
+        return false;
+      int64_t size = target[out - 1];
+      strides[out - 1] = stride * covered;
+      covered *= size;
+      --out;
+      while (covered > run) { // the target dimension spans more of the source
+        while (dim > 0 && shape[dim - 1] == 1)
+          --dim;
+        if (dim == 0 || from.strides[dim - 1] != stride * run)
+          return false;
+        run *= shape[--dim];
+      }
+    }
+    if (covered != run)
+      return false;
+  }
+  return true;
+}
+
+LogicalResult FunctionPlanner::placeView(Operation *op) {
+  Value result = op->getResult(0);
+  if (places.contains(result))
+    return success(); // a placement, decided before
+  const Place from = places.lookup(op->getOperand(0));
+  Place place = from;
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    int64_t width = elementByteWidth(typeOf(result).getElementType());
+    for (auto [start, stride] : llvm::zip(slice.getStarts(), from.strides))
+      place.byteOffset += start * stride * width;
+    // A run of a contiguous tensor is one, whatever its single indices skip.
+    if (isContiguous(slice) && ArrayRef<int64_t>(from.strides) ==
+                                   ArrayRef<int64_t>(rowMajorStrides(
+                                       typeOf(slice.getOperand()).getShape())))
+      place.strides = rowMajorStrides(typeOf(result).getShape());
+  } else if (isa<ReshapeOp>(op)) {
+    if (!restride(from, typeOf(op->getOperand(0)), typeOf(result),
+                  place.strides))
+      return op->emitOpError("cannot be a view of its strided operand");
+  } else {
+    return op->emitOpError("is no view that the plan knows");
+  }
+  places[result] = place;
+  return success();
+}
+
+/// Concatenations written in place: their operands lie in their storage.
+void FunctionPlanner::planPlacements() {
+  for (auto concat : block.getOps<ConcatOp>()) {
+    int storage = newStorage(concat.getType(), position[concat]);
+    placeContiguous(concat.getResult(), storage);
+    SmallVector<int64_t> strides = places[concat.getResult()].strides;
+    int64_t width = elementByteWidth(typeOf(concat).getElementType());
+    int64_t dim = concat.getDim(), start = 0;
+    for (Value input : concat.getInputs()) {
+      ArrayRef<int64_t> shape = typeOf(input).getShape();
+      Place place = {storage, start * width,
+                     isContiguous(concat) ? rowMajorStrides(shape) : strides};
+      start += shape[dim] * strides[dim];
+      places[input] = place;
+      auto reshape = input.getDefiningOp<ReshapeOp>();
+      Value made = reshape ? reshape.getOperand() : input;
+      if (reshape) {
+        Place inner = place;
+        bool split =
+            restride(place, typeOf(input), typeOf(made), inner.strides);
+        assert(split && "isPlacement accepts only such reshapes");
+        (void)split;
+        places[made] = inner;
+      }
+      storages[storage].first =
+          std::min(storages[storage].first, position[made.getDefiningOp()]);
+    }
+  }
+}
+
+ArrayRef<AliasPair> FunctionPlanner::reusableOperands(GroupOp group) {
+  auto [entry, isNew] = reusable.try_emplace(group);
+  if (isNew)
+    llvm::append_range(entry->second, group.getReusableOperands());
+  return entry->second;
+}
+
+/// Whether the group that makes `result` may write it over `argument`: no
+/// later reader of the argument, and at the group itself only an operand that
+/// the group may overwrite with this result.
+bool FunctionPlanner::mayTakeOver(Value result, BlockArgument argument) {
+  auto group = result.getDefiningOp<GroupOp>();
+  if (!group || result.getType() != argument.getType() ||
+      places.contains(result))
+    return false;
+  int64_t when = position[group];
+  ArrayRef<AliasPair> pairs = reusableOperands(group);
+  SmallVector<Value> aliases = {argument};
+  while (!aliases.empty()) {
+    Value alias = aliases.pop_back_val();
+    for (OpOperand &use : alias.getUses()) {
+      Operation *reader = use.getOwner();
+      if (isa<ReshapeOp, SliceOp, ConcatOp>(reader)) {
+        aliases.push_back(reader->getResult(0));
+        continue;
+      }
+      if (isa<func::ReturnOp>(reader))
+        return false;
+      if (position[reader] < when)
+        continue;
+      bool inPlace =
+          reader == group && llvm::any_of(pairs, [&](AliasPair pair) {
+            return pair.operand == use.getOperandNumber() &&
+                   group.getResult(pair.result) == result;
+          });
+      if (!inPlace)
+        return false;
+    }
+  }
+  return true;
+}
+
+void FunctionPlanner::planDonations() {
+  Operation *ret = block.getTerminator();
+  for (OpOperand &operand : ret->getOpOperands()) {
+    auto index = func.getResultAttrOfType<IntegerAttr>(
+        operand.getOperandNumber(), attr::donates);
+    if (!index)
+      continue;
+    BlockArgument argument = block.getArgument(index.getInt());
+    Value result = operand.get();
+    if (result == argument)
+      continue;
+    if (!takesOver.contains(result) && mayTakeOver(result, argument))
+      takeOver(result, argument);
+    else
+      copies.emplace_back(result, argument);
+  }
+}
+
+/// Writes `result` over `argument`, and with it the values that only the next
+/// one is made from in place: partial sums of an accumulated gradient.
+void FunctionPlanner::takeOver(Value result, BlockArgument argument) {
+  while (result) {
+    takesOver[result] = argument;
+    auto group = result.getDefiningOp<GroupOp>();
+    Value before;
+    for (AliasPair pair : reusableOperands(group)) {
+      Value operand = group.getOperand(pair.operand);
+      if (group.getResult(pair.result) == result && operand.hasOneUse() &&
+          !takesOver.contains(operand) && mayTakeOver(operand, argument))
+        before = operand;
+    }
+    result = before;
+  }
+}
+
+/// The value that `value` is a part of or sees with another shape.
+static Value withoutViews(Value value) {
+  while (isa_and_present<ReshapeOp, SliceOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+void FunctionPlanner::planSaves() {
+  llvm::SmallDenseSet<Value> overwritten;
+  for (auto [result, argument] : copies)
+    overwritten.insert(argument);
+  for (Value result : block.getTerminator()->getOperands())
+    if (overwritten.contains(withoutViews(result)) && !saved.contains(result))
+      saved[result] = newStorage(result.getType(), end);
+}
+
+void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
+  llvm::SmallDenseSet<int> taken;
+  ArrayRef<AliasPair> pairs = reusableOperands(group);
+  for (auto [index, result] : llvm::enumerate(group.getResults())) {
+    if (places.contains(result))
+      continue; // part of a concatenation
+    if (auto found = takesOver.find(result); found != takesOver.end()) {
+      placeContiguous(result, places[found->second].storage);
+      continue;
+    }
+    int storage = -1;
+    for (AliasPair pair : pairs) {
+      if (pair.result != index)
+        continue;
+      const Place &place = places[group.getOperand(pair.operand)];
+      const Storage &candidate = storages[place.storage];
+      bool dies = !candidate.persistent && candidate.last == when &&
+                  candidate.bytes == byteSize(result.getType()) &&
+                  place.byteOffset == 0 && !taken.contains(place.storage);
+      // The same storage under two operands: only one of them may be written.
+      unsigned readers = llvm::count_if(group.getOperands(), [&](Value other) {
+        return places[other].storage == place.storage;
+      });
+      if (dies && readers == 1) {
+        storage = place.storage;
+        break;
+      }
+    }
+    if (storage < 0)
+      storage = newStorage(result.getType(), when);
+    taken.insert(storage);
+    placeContiguous(result, storage);
+  }
+}
+
+LogicalResult FunctionPlanner::plan() {
+  for (Operation &op : block)
+    position[&op] = end++;
+  for (BlockArgument argument : block.getArguments()) {
+    int storage = newStorage(argument.getType(), 0);
+    storages[storage].persistent = true;
+    storages[storage].last = end;
+    unsigned index = argument.getArgNumber();
+    storages[storage].offset = state
+                                   .find({argString(func, index, attr::kind),
+                                          argString(func, index, attr::fqn)})
+                                   ->second.offset;
+    placeContiguous(argument, storage);
+  }
+  planPlacements();
+  planDonations();
+  planSaves();
+
+  // Last reader of each value, through views: in-place decisions need it
+  // before storages are final.
+  DenseMap<Value, int64_t> lastRead;
+  for (Operation &op : llvm::reverse(block)) {
+    bool isView = isa<ReshapeOp, SliceOp, ConcatOp>(op);
+    for (Value operand : op.getOperands()) {
+      int64_t when = isView ? lastRead.lookup(op.getResult(0))
+                            : (isa<func::ReturnOp>(op) ? end : position[&op]);
+      int64_t &last = lastRead[operand];
+      last = std::max(last, when);
+    }
+  }
+  for (Operation &op : block.without_terminator()) {
+    int64_t when = position[&op];
+    if (auto group = dyn_cast<GroupOp>(op)) {
+      placeResults(group, when);
+      SmallVector<int> &own = scratch[&op];
+      for (MemRefType type : scratchTypes(group))
+        own.push_back(newStorage(type, when));
+    } else if (failed(placeView(&op))) {
+      return failure();
+    }
+    for (Value result : op.getResults()) {
+      use(result, when);
+      use(result, lastRead.lookup(result));
+    }
+  }
+  for (auto [result, argument] : copies)
+    use(result, end);
+
+  SmallVector<BufferRequest> requests;
+  for (auto [index, storage] : llvm::enumerate(storages)) {
+    if (storage.persistent)
+      continue;
+    requests.push_back({storage.bytes, storage.first, storage.last});
+    packed.push_back(index);
+  }
+  packing = packBuffers(requests, plan::alignment);
+  for (auto [index, offset] : llvm::zip(packed, packing.offsets))
+    storages[index].offset = offset;
+  return success();
+}

@@ -1,0 +1,107 @@
+//===- FunctionPlanner.h - The storage plan of one function -----*- C++ -*-===//
+//
+// Finds the storage of every value of a function, packs the storages by
+// lifetime and writes the plan (hone-plan-memory).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_TRANSFORMS_FUNCTIONPLANNER_H
+#define HONE_LIB_TRANSFORMS_FUNCTIONPLANNER_H
+
+#include "hone/Analysis/MemoryPlan.h"
+#include "hone/IR/Hone.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace hone {
+
+/// Memory of one or more values of a function.
+struct Storage {
+  int64_t bytes = 0;
+  int64_t first = 0, last = 0; // positions of the launches around its life
+  int64_t offset = -1;         // in the arena, once known
+  bool persistent = false;     // an argument's
+};
+
+/// Where a value lies: part of a storage, with strides in elements.
+struct Place {
+  int storage = -1;
+  int64_t byteOffset = 0;
+  llvm::SmallVector<int64_t> strides;
+};
+
+/// An argument of the program: state of one kind and name.
+struct StateArgument {
+  mlir::RankedTensorType type;
+  int64_t offset;
+  mlir::DictionaryAttr attributes;
+};
+
+using StateKey = std::pair<llvm::StringRef, llvm::StringRef>; // kind, fqn
+using StateMap = llvm::MapVector<StateKey, StateArgument>;
+
+/// The storage plan of one function.
+class FunctionPlanner {
+public:
+  FunctionPlanner(mlir::func::FuncOp func, const StateMap &state)
+      : func(func), state(state), block(func.getBody().front()) {}
+
+  /// Finds storages; packs those that are not persistent from byte 0 on.
+  mlir::LogicalResult plan();
+  /// Bytes of the packed storages.
+  int64_t temporaryBytes() const { return packing.bytes; }
+  /// Writes the function into `program`, temporaries from `base` on.
+  void emit(mlir::OpBuilder &builder, int64_t base);
+
+private:
+  static mlir::RankedTensorType typeOf(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+  int newStorage(mlir::Type type, int64_t position);
+  void placeContiguous(mlir::Value value, int storage);
+  mlir::LogicalResult placeView(mlir::Operation *op);
+  bool restride(const Place &from, mlir::RankedTensorType type,
+                mlir::RankedTensorType to,
+                llvm::SmallVectorImpl<int64_t> &strides);
+  void planPlacements();
+  void planDonations();
+  void planSaves();
+  llvm::ArrayRef<AliasPair> reusableOperands(GroupOp group);
+  bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
+  void takeOver(mlir::Value result, mlir::BlockArgument argument);
+  void placeResults(GroupOp group, int64_t position);
+  void use(mlir::Value value, int64_t position);
+  mlir::Value bufferFor(mlir::OpBuilder &builder, mlir::Value value);
+  mlir::Value createBuffer(mlir::OpBuilder &builder, mlir::Value value);
+  void emitEnd(mlir::OpBuilder &builder);
+  mlir::MemRefType memrefOf(mlir::Value value);
+
+  mlir::func::FuncOp func;
+  const StateMap &state;
+  mlir::Block &block;
+  llvm::DenseMap<mlir::Operation *, int64_t> position;
+  int64_t end = 0;
+  llvm::SmallVector<Storage> storages;
+  llvm::DenseMap<mlir::Value, Place> places;
+  /// What groups may write over, which is asked for every result: some groups
+  /// have thousands.
+  llvm::DenseMap<mlir::Operation *, std::vector<AliasPair>> reusable;
+  /// Result value -> argument that it takes the storage of.
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> takesOver;
+  /// Donated results that need a copy at the end, with their argument.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> copies;
+  /// Results that lie in an argument which one of those copies overwrites, with
+  /// the storage that saves them before.
+  llvm::MapVector<mlir::Value, int> saved;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int>> scratch;
+  Packing packing;
+  llvm::SmallVector<int> packed; // storage of each packed request
+  int64_t temporaryBase = 0;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<int, mlir::Value> roots;
+};
+
+} // namespace hone
+
+#endif // HONE_LIB_TRANSFORMS_FUNCTIONPLANNER_H
