@@ -106,9 +106,9 @@ BUGS = [
         ("hone-analysis-tests", "fuzz/groups.test")),
     Bug("plan-lifetimes-touch", "lib/Analysis/MemoryPlan.cpp", "return a.first <= b.last && b.first <= a.last;",
         "return a.first < b.last && b.first < a.last;", ("hone-analysis-tests", "Transforms/plan")),
-    Bug("plan-over-later-reader", "lib/Transforms/PlanMemory.cpp", "if (position[reader] < when)\n        continue;",
+    Bug("plan-over-later-reader", "lib/Transforms/FunctionPlanner.cpp", "if (position[reader] < when)\n        continue;",
         "if (position[reader] != when)\n        continue;", ("Transforms/plan", *PROGRAMS)),
-    Bug("plan-view-ignores-stride", "lib/Transforms/PlanMemory.cpp", "place.byteOffset += start * stride * width;",
+    Bug("plan-view-ignores-stride", "lib/Transforms/FunctionPlanner.cpp", "place.byteOffset += start * stride * width;",
         "place.byteOffset += start * width;", ("Transforms/plan", *PROGRAMS)),
     # Kernels.
     Bug("kernel-norm-loses-tail", "lib/Conversion/OptimizerKernels.cpp",
