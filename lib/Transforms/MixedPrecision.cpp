@@ -26,7 +26,7 @@ class Narrower {
 public:
   Narrower(func::FuncOp func, FloatType low, bool lowStream)
       : func(func), low(low), lowStream(lowStream), builder(func.getContext()),
-        weighted(findWeighted(func)) {
+        firstOp(&func.front().front()), weighted(findWeighted(func)) {
     findNeutral();
   }
 
@@ -48,6 +48,8 @@ private:
   FloatType low;
   bool lowStream;
   OpBuilder builder;
+  /// The first op that was there.
+  Operation *firstOp;
   /// Values that a parameter influences. All others, tables of positions and
   /// angles, stay as they are.
   DenseSet<Value> weighted;
@@ -122,7 +124,11 @@ bool Narrower::choosesLow(Operation *op, NumericClass numeric,
 }
 
 Value Narrower::castAfter(Value value, Type element) {
-  builder.setInsertionPointAfterValue(value);
+  // Casts of arguments stand in the order of their first readers.
+  if (isa<BlockArgument>(value))
+    builder.setInsertionPoint(firstOp);
+  else
+    builder.setInsertionPointAfterValue(value);
   return builder.create<CastOp>(value.getLoc(), withElement(value, element),
                                 value);
 }

@@ -24,15 +24,15 @@
 // CHECK: %[[FACTOR:.+]] = hone.div %[[CLIPPED]], %[[SCALE]] : tensor<f32>
 // Growth and back-off.
 // CHECK: %[[MORE:.+]] = hone.add %[[GOOD]], %{{.+}} : tensor<i64>
-// CHECK: %[[RUN:.+]] = hone.select %[[FINITE]], %[[MORE]], %{{.+}} : tensor<i1>, tensor<i64>
+// CHECK: %[[STREAK:.+]] = hone.select %[[FINITE]], %[[MORE]], %{{.+}} : tensor<i1>, tensor<i64>
 // CHECK: %[[LIMIT:.+]] = hone.constant dense<2000> : tensor<i64>
-// CHECK: %[[GROWS:.+]] = hone.cmp ge, %[[RUN]], %[[LIMIT]]
+// CHECK: %[[GROWS:.+]] = hone.cmp ge, %[[STREAK]], %[[LIMIT]]
 // CHECK: %[[TWICE:.+]] = hone.mul %[[SCALE]], %{{.+}} : tensor<f32>
 // CHECK: %[[GROWN:.+]] = hone.min %[[TWICE]], %{{.+}} : tensor<f32>
 // CHECK: %[[HALF:.+]] = hone.mul %[[SCALE]], %{{.+}} : tensor<f32>
 // CHECK: %[[KEPT:.+]] = hone.select %[[GROWS]], %[[GROWN]], %[[SCALE]]
 // CHECK: %[[NEXT:.+]] = hone.select %[[FINITE]], %[[KEPT]], %[[HALF]]
-// CHECK: %[[NEXTGOOD:.+]] = hone.select %[[GROWS]], %{{.+}}, %[[RUN]]
+// CHECK: %[[NEXTGOOD:.+]] = hone.select %[[GROWS]], %{{.+}}, %[[STREAK]]
 // CHECK: %[[MADE:.+]] = hone.cast %[[FINITE]] : tensor<i1> -> tensor<i64>
 // CHECK: %[[COUNT:.+]] = hone.add %[[UPDATES]], %[[MADE]]
 // CHECK: hone.adamw {{.*}}, %[[G]], {{.*}} step %[[COUNT]] grad_scale %[[FACTOR]] apply %[[FINITE]]
@@ -50,6 +50,7 @@
 // MICRO: hone.sgd {{.*}} apply
 
 // Kept gradients are those of the loss.
+// KEEP: hone.adamw
 // KEEP: %[[B:.+]] = hone.broadcast %{{.+}} dims [] : tensor<f32> -> tensor<8x4xf32>
 // KEEP: %[[G:.+]] = hone.div %{{.+}}, %[[B]] : tensor<8x4xf32>
 // KEEP: return {{.*}}, %[[G]] :

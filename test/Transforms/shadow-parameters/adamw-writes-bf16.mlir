@@ -21,12 +21,12 @@ module attributes {hone.version = 1 : i64} {
 
 // Evaluation reads the shadows too. The weight that is not trained has one, and the gain, which is read in f32, none.
 // CHECK: func.func @evaluate(%arg0: tensor<8x4xf32>
-// CHECK-SAME: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "shadow"}
 // CHECK-SAME: tensor<4x4xbf16> {hone.fqn = "v", hone.kind = "shadow"}
+// CHECK-SAME: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "shadow"}
 // CHECK-SAME: -> (tensor<f32>
 // CHECK: func.func @accumulate(%arg0: tensor<8x4xf32>
-// CHECK-SAME: %[[W:arg[0-9]+]]: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "shadow"}
 // CHECK-SAME: %[[V:arg[0-9]+]]: tensor<4x4xbf16> {hone.fqn = "v", hone.kind = "shadow"}
+// CHECK-SAME: %[[W:arg[0-9]+]]: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "shadow"}
 // CHECK: hone.embedding %arg0, %{{.+}} : tensor<8x4xf32>
 // CHECK: hone.dot_general %{{.+}}, %[[V]]
 // CHECK: hone.dot_general %{{.+}}, %[[W]]
