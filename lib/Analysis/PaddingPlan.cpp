@@ -13,6 +13,9 @@ using namespace hone;
 // gradients of both operands. A value is written once and read about five times
 // by forward, backward and update.
 static constexpr double productsPerStep = 3, passesPerStep = 6;
+// Of the time of the products; a smaller saving is lost in what the model
+// leaves out.
+static constexpr double leastSaving = 0.005;
 
 static bool isContraction(Operation *op) {
   auto facts = dyn_cast<HoneOpInterface>(op);
@@ -37,6 +40,7 @@ private:
   llvm::SmallSetVector<unsigned, 8> candidates();
   void decide(unsigned id);
   std::string whyNotArguments(unsigned id);
+  double productSeconds(unsigned id);
   double saving(unsigned id, int64_t from, int64_t to);
   int64_t bestSize(unsigned id, int64_t from);
   std::string nameOf(unsigned id);
@@ -101,17 +105,21 @@ std::string Planner::whyNotArguments(unsigned id) {
   return hasParameter ? "" : "it comes from no parameter";
 }
 
-/// Seconds per step that the size `to` saves over `from`.
-double Planner::saving(unsigned id, int64_t from, int64_t to) {
-  double growth = double(to) / double(from), seconds = 0;
-  double before = 1 + target.misalignment(options.element, from);
-  double after = 1 + target.misalignment(options.element, to);
+/// Seconds per step of the products along the class, were they aligned.
+double Planner::productSeconds(unsigned id) {
+  double flops = 0;
   for (Operation *op : classes.users(id))
     if (isContraction(op))
-      seconds += productsPerStep *
-                 double(cast<HoneOpInterface>(op).getCost().flops) /
-                 target.matmulFlopsPerSecond(options.element) *
-                 (before - growth * after);
+      flops += double(cast<HoneOpInterface>(op).getCost().flops);
+  return productsPerStep * flops / target.matmulFlopsPerSecond(options.element);
+}
+
+/// Seconds per step that the size `to` saves over `from`.
+double Planner::saving(unsigned id, int64_t from, int64_t to) {
+  double growth = double(to) / double(from);
+  double before = 1 + target.misalignment(options.element, from);
+  double after = 1 + target.misalignment(options.element, to);
+  double seconds = productSeconds(id) * (before - growth * after);
   double bytes = 0;
   Value last;
   for (const Dimension &member : classes.members(id)) {
@@ -130,7 +138,7 @@ int64_t Planner::bestSize(unsigned id, int64_t from) {
   if (options.multiple > 0)
     return llvm::alignTo(from, options.multiple);
   int64_t best = from;
-  double most = 0;
+  double most = leastSaving * productSeconds(id);
   for (int64_t multiple = target.paddingMultiple(options.element); multiple > 1;
        multiple /= 2) {
     int64_t to = llvm::alignTo(from, multiple);
@@ -160,11 +168,15 @@ void Planner::decide(unsigned id) {
   int64_t to = bestSize(id, from);
   if (to == from) {
     int64_t wanted = llvm::alignTo(from, multiple);
-    return note(forward,
-                start + llvm::formatv("{0} elements would take {1:f1} us more "
-                                      "per step",
-                                      wanted, -1e6 * saving(id, from, wanted))
-                            .str());
+    double saved = saving(id, from, wanted);
+    std::string what =
+        saved < 0 ? llvm::formatv("take {0:f1} us more", -1e6 * saved).str()
+                  : llvm::formatv("save {0:f2} % of its products' time only",
+                                  1e2 * saved / productSeconds(id))
+                        .str();
+    return note(
+        forward,
+        start + llvm::formatv("{0} elements would {1}", wanted, what).str());
   }
   note(forward, llvm::formatv("{0} is padded from {1} to {2}, which saves "
                               "{3:f1} us per step; {4} masks, {5} widths",

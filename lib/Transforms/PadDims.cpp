@@ -130,6 +130,14 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
     return options;
   }
 
+  /// The optimizer leaves zero parameters with zero gradients as they are.
+  bool keepsZeros() {
+    auto optimizer =
+        getOperation()->getAttrOfType<DictionaryAttr>(attr::optimizer);
+    auto eps = optimizer ? optimizer.getAs<FloatAttr>("eps") : FloatAttr();
+    return !eps || !eps.getValue().isZero();
+  }
+
   LogicalResult run() {
     if (multiple == "off")
       return success();
@@ -140,6 +148,13 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
     if (!forward || !forward.getBody().hasOneBlock())
       return getOperation().emitError("has no function @forward of one block");
+    if (!keepsZeros()) {
+      if (report)
+        getOperation().emitRemark(
+            "nothing is padded: AdamW with eps 0 divides zero by zero where a "
+            "gradient is zero");
+      return success();
+    }
     DimensionClasses classes(forward.front());
     PaddingPlan plan = planPadding(forward, classes, *target, *options);
     if (report)

@@ -77,7 +77,7 @@ def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
     - it is the size of an input, or comes from no parameter: rows of tokens are no rows of a contraction's operands;
     - an op needs the dimension as it is: a reshape that splits it into heads, a slice, a concatenation;
     - an op would see padding that no mask hides: dropout numbers elements by their place, a norm over padded rows;
-    - zero has no finite value or derivative: division, logarithm, root.
+    - zero has no finite value or derivative: division, logarithm, root; AdamW with `eps` 0.
 
     `precision` is the policy that the next phase applies: it decides the element type of contractions.
 
