@@ -2,11 +2,13 @@
 
     programs.py WORKDIR [--seeds FROM TO] [--parts N]
 
-Each seed gives a package: a random @forward (graphs.py) of N independent graphs, its arguments and random integers for
-its inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD or AdamW, over one micro-batch or
-two; losses, and the gradients of the first step, agree up to the error of fp32, which is told from hone-run in fp32,
-and the binary gives the same bits with 1 and 2 threads. Prints a line per failure with the seed that repeats it, and a
-summary; exits 1 if there is a failure.
+Each seed gives a package: a random @forward of N independent graphs (grow.py), or a small transformer (models.py), with
+random integers for its inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD or AdamW, over
+one micro-batch or two, the binary with or without padding and chunks of the loss, in fp32 or (transformers) bf16;
+losses, and the gradients of the first step, agree up to the error of that precision, which is told from hone-run in the
+same, and the binary gives the same bits with 1 and 2 threads. A badly conditioned graph is told by moving each weight by
+about an ulp: what that changes in hone-run is allowed too. Prints a line per failure with the seed that repeats it, and
+a summary; exits 1 if there is a failure.
 """
 
 from __future__ import annotations
@@ -18,13 +20,17 @@ import hashlib
 import json
 import math
 import random
+import re
 import struct
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Sequence
 
-from graphs import Argument, count, random_forward
+from graphs import Argument, count
+from grow import random_forward
+from models import random_model
 
 STEPS = 2
 # fp32 has 6e-8; sums and divisions of a graph of some hundred ops, forward and backward, lose two digits more. A graph
@@ -34,6 +40,7 @@ GRADIENT_TOLERANCE = 3e-4
 ORDER_OF_SUMS = 16
 # Gradients this far below the largest, or below 1, are cancellation.
 NEGLIGIBLE = 1e-5
+LOW_SHARE = 0.5  # of transformers that are compiled for bf16
 
 OPTIMIZER = '{name = "sgd", lr = 0.01 : f64, weight_decay = 0.0 : f64, momentum = 0.0 : f64, clip = 1.0 : f64}'
 
@@ -96,43 +103,96 @@ def losses(log: Path) -> list[float]:
     return [entry["loss"] for entry in entries if "loss" in entry]
 
 
+@dataclass(frozen=True)
+class Program:
+    """One random program: its graph, and how it is compiled."""
+
+    seed: int
+    arguments: list[Argument]
+    forward: str
+    step: tuple[str, ...]  # flags of honec and of hone-run
+    passes: tuple[str, ...]  # flags of honec: what must change nothing
+
+    @staticmethod
+    def draw(seed: int, parts: int) -> Program:
+        pick = random.Random(seed)
+        is_model = seed % 2 == 1
+        arguments, forward = random_model(seed) if is_model else random_forward(seed, parts)
+        step = [f"--micro-batches={pick.choice((1, 1, 2))}", f"--optimizer={pick.choice(('adamw', 'sgd'))}"]
+        if is_model and pick.random() < LOW_SHARE:
+            step.append("--precision=bf16")
+        passes = [f"--pad={pick.choice(('auto', 'off', '8'))}", f"--chunk-loss={pick.choice(('auto', 'off', '2', '3'))}"]
+        return Program(seed, arguments, forward, tuple(step), tuple(passes))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    losses: list[float]
+    gradients: dict[str, array.array]
+
+    @staticmethod
+    def of(folder: Path) -> Outcome:
+        return Outcome(losses(folder / "log.jsonl"), read_tensors(folder / "step1.safetensors"))
+
+
+def moved_by_an_ulp(arguments: list[Argument], pick: random.Random) -> list[Argument]:
+    """Arguments whose weights are each about an ulp of fp32 larger or smaller."""
+    def move(init: str) -> str:
+        factor = 1 + pick.choice((-1, 1)) * 2.0**-23
+        return re.sub(r"(mean|std) = ([-0-9.e]+)", lambda match: f"{match[1]} = {float(match[2]) * factor!r}", init)
+    return [replace(argument, init=move(argument.init)) for argument in arguments]
+
+
+def train(what: str, command: list[object], inputs: list[str], seed: int, out: Path) -> Outcome:
+    out.mkdir(exist_ok=True)
+    call(what, *command, *inputs, "--steps", STEPS, "--seed", seed, "--dump", out, "--log", out / "log.jsonl", "--quiet")
+    return Outcome.of(out)
+
+
+def complaint(seen: Outcome, exact: Outcome, others: list[Outcome]) -> str:
+    """What is further from `exact` than `others`, which share its graph and its precision, make likely."""
+    for step, (loss, wanted) in enumerate(zip(seen.losses, exact.losses, strict=True)):
+        unavoidable = max(abs(other.losses[step] - wanted) for other in others)
+        if not abs(loss - wanted) <= LOSS_TOLERANCE * max(1.0, abs(wanted)) + ORDER_OF_SUMS * unavoidable:
+            return f"loss of step {step + 1} is {loss!r}, expected {wanted!r}"
+    if seen.gradients.keys() != exact.gradients.keys():
+        return f"dumps {sorted(seen.gradients)}, expected {sorted(exact.gradients)}"
+    floor = NEGLIGIBLE * max(1.0, *(rms(values) for values in exact.gradients.values()))
+    for name, wanted in exact.gradients.items():
+        error = distance(seen.gradients[name], wanted)
+        unavoidable = max(distance(other.gradients[name], wanted) for other in others)
+        if not error <= GRADIENT_TOLERANCE * max(rms(wanted), floor) + ORDER_OF_SUMS * unavoidable:
+            return f"{name}: error {error:.3g}, rms {rms(wanted):.3g}"
+    return ""
+
+
 def check(seed: int, parts: int, work: Path) -> None:
-    arguments, forward = random_forward(seed, parts)
+    program, pick = Program.draw(seed, parts), random.Random(seed)
     package = work / f"{seed}.hone"
-    write_package(package, arguments, forward)
-    pick = random.Random(seed)
+    write_package(package, program.arguments, program.forward)
     inputs: list[str] = []
-    for argument in arguments:
+    for argument in program.arguments:
         if argument.kind == "input":
             path = work / f"{seed}.{argument.value.name}.npy"
             write_ids(path, argument, pick)
             inputs += ["--input", f"{argument.value.name}={path}"]
     binary = work / f"{seed}.train"
-    step = [f"--micro-batches={pick.choice((1, 1, 2))}", f"--optimizer={pick.choice(('adamw', 'sgd'))}"]
-    call("honec", "honec", package, "-o", binary, "--keep-gradients", *step)
-    runs = {"1 thread": [binary, "--threads", "1"], "2 threads": [binary, "--threads", "2"],
-            "fp32": ["hone-run", package, *step], "fp64": ["hone-run", package, "--f64", *step]}
-    for name, command in runs.items():
-        out = work / f"{seed}.{name.replace(' ', '-')}"
-        out.mkdir(exist_ok=True)
-        call(name, *command, *inputs, "--steps", STEPS, "--seed", seed, "--dump", out, "--log", out / "log.jsonl",
-             "--quiet")
-    compiled, second, rounded, exact = (work / f"{seed}.{name.replace(' ', '-')}" for name in runs)
-    if (compiled / "step1.safetensors").read_bytes() != (second / "step1.safetensors").read_bytes():
+    call("honec", "honec", package, "-o", binary, "--keep-gradients", *program.step, *program.passes)
+
+    def run(what: str, *command: object) -> Outcome:
+        return train(what, list(command), inputs, seed, work / f"{seed}.{what.replace(' ', '-')}")
+
+    one, two = (run(f"{number} threads", binary, "--threads", number) for number in (1, 2))
+    if one.gradients != two.gradients or one.losses != two.losses:
         raise Failure("differs between 1 and 2 threads")
-    logs = (losses(out / "log.jsonl") for out in (compiled, rounded, exact))
-    for step, (seen, interpreted, wanted) in enumerate(zip(*logs, strict=True)):
-        if not abs(seen - wanted) <= LOSS_TOLERANCE * max(1.0, abs(wanted)) + ORDER_OF_SUMS * abs(interpreted - wanted):
-            raise Failure(f"loss of step {step + 1} is {seen!r}, expected {wanted!r}")
-    seen_tensors, rounded_tensors, exact_tensors = (read_tensors(out / "step1.safetensors")
-                                                    for out in (compiled, rounded, exact))
-    if seen_tensors.keys() != exact_tensors.keys():
-        raise Failure(f"dumps {sorted(seen_tensors)}, expected {sorted(exact_tensors)}")
-    floor = NEGLIGIBLE * max(1.0, *(rms(values) for values in exact_tensors.values()))
-    for name, wanted in exact_tensors.items():
-        error, unavoidable = distance(seen_tensors[name], wanted), distance(rounded_tensors[name], wanted)
-        if not error <= GRADIENT_TOLERANCE * max(rms(wanted), floor) + ORDER_OF_SUMS * unavoidable:
-            raise Failure(f"{name}: error {error:.3g}, rms {rms(wanted):.3g}")
+    rounded = run("rounded", "hone-run", package, *program.step)
+    exact = run("exact", "hone-run", package, "--f64", *program.step)
+    if not complaint(one, exact, [rounded]):
+        return
+    moved = work / f"{seed}.moved.hone"
+    write_package(moved, moved_by_an_ulp(program.arguments, pick), program.forward)
+    if problem := complaint(one, exact, [rounded, run("moved", "hone-run", moved, *program.step)]):
+        raise Failure(f"{problem} ({' '.join([*program.step, *program.passes])})")
 
 
 def main() -> int:
