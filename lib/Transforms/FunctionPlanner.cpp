@@ -227,6 +227,48 @@ void FunctionPlanner::planSaves() {
       saved[result] = newStorage(result.getType(), end);
 }
 
+/// Columns [start, limit) of `slice`, if it takes all rows.
+static std::optional<std::pair<int64_t, int64_t>> columnsOf(SliceOp slice) {
+  auto from = cast<RankedTensorType>(slice.getOperand().getType());
+  auto type = cast<RankedTensorType>(slice.getType());
+  if (type.getRank() == 0 ||
+      type.getShape().drop_back() != from.getShape().drop_back() ||
+      slice.getStrides().back() != 1)
+    return std::nullopt;
+  return std::make_pair(slice.getStarts().back(), slice.getLimits().back());
+}
+
+/// An operand that the group may write `result` over although it is only a part
+/// of a value: columns that nothing else reads, beside others that may live.
+Value FunctionPlanner::deadPart(GroupOp group, unsigned result) {
+  for (AliasPair pair : reusableOperands(group)) {
+    if (pair.result != result)
+      continue;
+    Value operand = group.getOperand(pair.operand), part = operand;
+    for (; part.hasOneUse(); part = part.getDefiningOp()->getOperand(0))
+      if (!part.getDefiningOp<ReshapeOp>())
+        break;
+    auto slice = part.getDefiningOp<SliceOp>();
+    if (!slice || !part.hasOneUse() || !columnsOf(slice))
+      continue;
+    Value whole = slice.getOperand();
+    if (!whole.getDefiningOp<GroupOp>() ||
+        storages[places[whole].storage].persistent)
+      continue;
+    auto isApart = [&, own = *columnsOf(slice)](Operation *user) {
+      auto other = dyn_cast<SliceOp>(user);
+      if (other == slice)
+        return true;
+      auto columns = other ? columnsOf(other) : std::nullopt;
+      return columns &&
+             (columns->second <= own.first || own.second <= columns->first);
+    };
+    if (llvm::all_of(whole.getUsers(), isApart))
+      return operand;
+  }
+  return {};
+}
+
 void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
   llvm::SmallDenseSet<int> taken;
   ArrayRef<AliasPair> pairs = reusableOperands(group);
@@ -235,6 +277,12 @@ void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
       continue; // part of a concatenation
     if (auto found = takesOver.find(result); found != takesOver.end()) {
       placeContiguous(result, places[found->second].storage);
+      continue;
+    }
+    if (Value part = deadPart(group, index)) {
+      overParts[result] = part;
+      Place place = places[part];
+      places[result] = place;
       continue;
     }
     int storage = -1;

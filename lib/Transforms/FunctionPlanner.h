@@ -70,6 +70,7 @@ private:
   llvm::ArrayRef<AliasPair> reusableOperands(GroupOp group);
   bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
   void takeOver(mlir::Value result, mlir::BlockArgument argument);
+  mlir::Value deadPart(GroupOp group, unsigned result);
   void placeResults(GroupOp group, int64_t position);
   void use(mlir::Value value, int64_t position);
   mlir::Value bufferFor(mlir::OpBuilder &builder, mlir::Value value);
@@ -89,6 +90,8 @@ private:
   llvm::DenseMap<mlir::Operation *, std::vector<AliasPair>> reusable;
   /// Result value -> argument that it takes the storage of.
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> takesOver;
+  /// Result value -> part of a wider value that it is written over.
+  llvm::DenseMap<mlir::Value, mlir::Value> overParts;
   /// Donated results that need a copy at the end, with their argument.
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> copies;
   /// Results that lie in an argument which one of those copies overwrites, with

@@ -47,6 +47,8 @@ Value FunctionPlanner::bufferFor(OpBuilder &builder, Value value) {
 }
 
 Value FunctionPlanner::createBuffer(OpBuilder &builder, Value value) {
+  if (Value part = overParts.lookup(value))
+    return bufferFor(builder, part);
   const Place place = places.lookup(value);
   const Storage &storage = storages[place.storage];
   MemRefType type = memrefOf(value);

@@ -535,7 +535,8 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
     order; results of the function live to its end. Offsets are chosen by decreasing size, each the lowest that fits.
 
     A result that donates an argument is written over it when nothing reads the argument later; otherwise it is copied at
-    the end. A launch writes over an operand that dies there, where the op allows it (`getReusableOperands`).
+    the end. A launch writes over an operand that dies there, where the op allows it (`getReusableOperands`); also over
+    columns of a wider value that nothing else reads.
   }];
   let dependentDialects = ["::hone::plan::PlanDialect"];
 }
