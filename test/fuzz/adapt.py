@@ -1,9 +1,9 @@
 """A function as a pass made it, behind the arguments and results it had before.
 
-A pass may pad or pack parameters (hone.parts), keep them in another type, or add state that follows from others (shadows).
-The interpreter compares functions of one type: so the new function is wrapped in lines that build its arguments from
-the old ones, by kind and name, and take its results apart. What lies outside all parts must be zero: the square of it is
-added to the result, where it would be seen.
+A pass may pad or pack parameters (hone.parts), keep them in another type, or add state that follows from others
+(shadows). The interpreter compares functions of one type: so the new function is wrapped in lines that build its
+arguments from the old ones, by kind and name, and take its results apart. What lies outside all parts must be zero: the
+square of it is added to the result, where it would be seen.
 """
 
 from __future__ import annotations

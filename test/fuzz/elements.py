@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphs import Graph, Value, count
 
 FLOATS = ("bf16", "f16", "f64")
+INTEGER_OPS = ("add", "sub", "mul", "max", "min", "div", "and", "or", "not", "neg", "abs", "cumsum")
 
 
 class ElementMoves(Graph):
@@ -43,7 +44,7 @@ class ElementMoves(Graph):
         number = self.ids(shape, 9) if self.random.random() < 0.4 else self.counter(last, shape)
         number = self.cast(number, self.random.choice(("i64", "i32", "i8")))
         for _ in range(self.random.randint(1, 3)):
-            op = self.random.choice(("add", "sub", "mul", "max", "min", "div", "and", "or", "not", "neg", "abs", "cumsum"))
+            op = self.random.choice(INTEGER_OPS)
             other = self.emit("constant dense<3>", [], shape, number.type, number.element)
             if op in ("not", "neg", "abs"):
                 number = self.map(op, number)
@@ -53,7 +54,8 @@ class ElementMoves(Graph):
                 number = self.map(op, number, other)
         if self.random.random() < 0.5:
             zero = self.emit("constant dense<0>", [], shape, number.type, number.element)
-            return self.select(self.compare(self.random.choice(("gt", "eq")), number, zero), value, self.map("neg", value))
+            mask = self.compare(self.random.choice(("gt", "eq")), number, zero)
+            return self.select(mask, value, self.map("neg", value))
         return self.map("add", value, self.map("sin", self.cast(number, "f32")))
 
     def move_argmax(self) -> Value | None:

@@ -1,7 +1,7 @@
 """Building blocks of random graphs of the hone dialect: values, arguments and one method per shape of op.
 
-A graph is a list of lines of text. Every value knows its shape and element type, so that an op's types are written, never
-inferred. What to build at random is decided in moves.py, layers.py, elements.py and models.py.
+A graph is a list of lines of text. Every value knows its shape and element type, so that an op's types are written,
+never inferred. What to build at random is decided in moves.py, layers.py, elements.py and models.py.
 """
 
 from __future__ import annotations
@@ -171,7 +171,8 @@ class Graph:
 
     def map(self, op: str, *operands: Value) -> Value:
         first = operands[0]
-        return self.emit(f"{op} {', '.join(map(str, operands))}", list(operands), first.shape, first.type, first.element)
+        text = f"{op} {', '.join(map(str, operands))}"
+        return self.emit(text, list(operands), first.shape, first.type, first.element)
 
     def scale(self, value: Value, factor: float) -> Value:
         return self.map("mul", value, self.constant(value.shape, factor, value.element))

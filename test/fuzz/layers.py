@@ -8,7 +8,7 @@ from graphs import AROUND_ONE, MAX_ELEMENTS, Graph, Shape, Value, count, tensor
 class LayerMoves(Graph):
     """Each move picks values made before and returns a new one, or nothing where it does not fit."""
 
-    def norm(self, op: str, value: Value, scale: Value | None, bias: Value | None, eps: float = 0.0078125) -> list[Value]:
+    def norm(self, op: str, value: Value, scale: Value | None, bias: Value | None) -> list[Value]:
         """The normalised value, then the statistics that the op keeps."""
         rows, name = value.shape[:-1], self.fresh()
         operands, types, text = [value], [value.type], ""
@@ -20,7 +20,7 @@ class LayerMoves(Graph):
         kept = ["mean", "rstd"] if op == "layer_norm" else ["rstd"]
         element = "f32" if value.element in ("bf16", "f16") else value.element
         results = [Value(name, value.shape, value.element)] + [Value(f"{name}_{word}", rows, element) for word in kept]
-        self.lines.append(f"{', '.join(map(str, results))} = hone.{op} {value}{text} eps {eps} : "
+        self.lines.append(f"{', '.join(map(str, results))} = hone.{op} {value}{text} eps 0.0078125 : "
                           f"({', '.join(types)}) -> ({', '.join(result.type for result in results)})")
         self.used.update(operand.name for operand in operands)
         return results
@@ -135,8 +135,9 @@ class LayerMoves(Graph):
         text += " causal" if causal else ""
         lse = tensor((batch, heads, time))
         types = ", ".join(operand.type for operand in operands)
-        self.lines.append(f"%{name}, %{name}_lse = hone.attention {q}, {k}, {v}{text} scale {width ** -0.5:.6f}{tail} : "
-                          f"({types}) -> ({result.type}, {lse})")
+        text += f" scale {width ** -0.5:.6f}{tail}"
+        self.lines.append(f"%{name}, %{name}_lse = hone.attention {q}, {k}, {v}{text} : ({types}) -> "
+                          f"({result.type}, {lse})")
         self.used.update(operand.name for operand in operands)
         return result
 

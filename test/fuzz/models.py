@@ -1,8 +1,8 @@
 """Random small transformers as @forward: what the passes on whole training steps look for, in odd sizes.
 
 Embedding (and positions), blocks of attention and MLP with either norm before or after, tied or own head, cross entropy
-with any of its settings; GELU or a gate; rotations; dropout; packed or separate projections; grouped heads; bias or none.
-`spelled` writes named ops as exporters do, in one of the forms that hone-raise knows.
+with any of its settings; GELU or a gate; rotations; dropout; packed or separate projections; grouped heads; bias or
+none. `spelled` writes named ops as exporters do, in one of the forms that hone-raise knows.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Spelled(LayerMoves):
     def spelled_attention(self, q: Value, k: Value, v: Value, causal: bool, dropout: float) -> Value:
         heads, groups = q.shape[2], k.shape[2]
         if groups != heads:  # repeat_kv
-            k, v = (self.reshape(self.broadcast(value, (0, 1, 2, 4), value.shape[:3] + (heads // groups, value.shape[3])),
+            k, v = (self.reshape(self.broadcast(value, (0, 1, 2, 4),
+                                                value.shape[:3] + (heads // groups, value.shape[3])),
                                  value.shape[:2] + (heads, value.shape[3])) for value in (k, v))
         q, k, v = (self.transpose(value, [0, 2, 1, 3]) for value in (q, k, v))
         scores = self.dot(q, k, ([0, 1], [0, 1]), ([3], [3]))
@@ -183,7 +184,8 @@ class Transformer(Spelled):
         targets = self.reshape(targets, rows)
         if self.spells():
             return self.spelled_loss(logits, targets, ignored)
-        reduction, smoothing = self.random.choice(("mean", "mean", "sum", "none")), self.random.choice((0.0, 0.0, 0.125))
+        reduction = self.random.choice(("mean", "mean", "sum", "none"))
+        smoothing = self.random.choice((0.0, 0.0, 0.125))
         loss = self.cross_entropy(logits, targets, reduction, ignored, smoothing)
         return self.mean(loss, [0]) if reduction == "none" else loss
 

@@ -7,7 +7,7 @@
 Each pass runs alone on graphs of the kinds it accepts, and in random sequences with others. How results may differ is
 the row's: not at all where the order of sums is kept, else by no more than twice the original's own distance from the
 same graph in double (rules.py). A pass must also do something on a stated share of its graphs. Prints a line per
-failure with pass, graph and seed, and a summary per pass; exits 1 if there is a failure. shrink.py makes a failure small.
+failure with pass, graph and seed, and a summary per pass; exits 1 if there is a failure. shrink.py makes one small.
 """
 
 from __future__ import annotations
@@ -107,12 +107,14 @@ TABLE = {
     "hone-normalize-contractions": Row(PLAIN, rules.same, 0.1, shows="hone.transpose "),
     "hone-decompose-rows": Row(PLAIN, rules.near, 0.6),
     "hone-pack-projections": Row(("model",), rules.near, 0.3, then=STEP, shows="hone.part<"),
-    "hone-pad-dims": Row(("model", "forward"), rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"), then=STEP,
-                         shows="hone.part<"),
+    "hone-pad-dims": Row(("model", "forward"), rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"),
+                         then=STEP, shows="hone.part<"),
     "hone-verify-pad": Row(("model", "forward", "padded"), rules.unchanged, 0),
-    "hone-set-target": Row(("forward", "step"), rules.marked, 1, ("=target=cpu arch=znver4", "=target=cuda arch=sm_90")),
+    "hone-set-target": Row(("forward", "step"), rules.marked, 1,
+                           ("=target=cpu arch=znver4", "=target=cuda arch=sm_90")),
     "hone-mixed-precision": Row(("forward", "model"), rules.low, 0.4,
-                                ("=policy=bf16", "=policy=fp16", "=policy=bf16 stream=low", "=policy=tf32"), shows="bf16>"),
+                                ("=policy=bf16", "=policy=fp16", "=policy=bf16 stream=low", "=policy=tf32"),
+                                shows="bf16>"),
     "hone-verify-precision": Row(("low",), rules.unchanged, 0),
     "hone-widen-gradients": Row(("low gradient", "low step"), rules.near, 0.5, shows="hone.cast"),
     "hone-shadow-parameters": Row(("low step",), rules.same, 0.9, shows='"shadow"'),
@@ -184,7 +186,8 @@ def check(work: Path, name: str, row: Row, seeds: range) -> Tally:
             done = after.modules
             if row.then and kept:
                 kept, done = (optimize(work, side, row.then).modules for side in (kept, done))
-                complaints += [f"{graph} is not accepted by {' '.join(row.then)}" for graph in kept.keys() - done.keys()]
+                complaints += [f"{graph} is not accepted by {' '.join(row.then)}"
+                               for graph in kept.keys() - done.keys()]
                 kept = {graph: text for graph, text in kept.items() if graph in done}
             wrong = row.rule(rules.Case(work, kept, done, source.smooth)) if kept else []
             tally.problems += [f"{' '.join(flags)}: {line}" for line in [*complaints, *lost, *wrong]]
@@ -201,7 +204,8 @@ def registered() -> set[str]:
 def complete() -> int:
     known = set(TABLE) | set(COMPILED) | set(PIPELINES)
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
-    problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked" for name in sorted(registered() - known)]
+    problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
+                for name in sorted(registered() - known)]
     problems += [f"{name}: test/fuzz/passes.py has a row, hone-opt no such pass"
                  for name in sorted(known - registered() - {"canonicalize", "cse"})]
     problems += [f"{name}: no test/fuzz/*.test runs it" for name in TABLE if not re.search(rf" {name}\b(?!-)", tests)]

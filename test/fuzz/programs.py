@@ -6,9 +6,9 @@ Each seed gives a package: a random @forward of N independent graphs (grow.py), 
 random integers for its inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD or AdamW, over
 one micro-batch or two, the binary with or without padding and chunks of the loss, in fp32 or (transformers) bf16;
 losses, and the gradients of the first step, agree up to the error of that precision, which is told from hone-run in the
-same, and the binary gives the same bits with 1 and 2 threads. A badly conditioned graph is told by moving each weight by
-about an ulp: what that changes in hone-run is allowed too. Prints a line per failure with the seed that repeats it, and
-a summary; exits 1 if there is a failure.
+same, and the binary gives the same bits with 1 and 2 threads. A badly conditioned graph is told by moving each weight
+by about an ulp: what that changes in hone-run is allowed too. Prints a line per failure with the seed that repeats it,
+and a summary; exits 1 if there is a failure.
 """
 
 from __future__ import annotations
@@ -121,8 +121,9 @@ class Program:
         step = [f"--micro-batches={pick.choice((1, 1, 2))}", f"--optimizer={pick.choice(('adamw', 'sgd'))}"]
         if is_model and pick.random() < LOW_SHARE:
             step.append("--precision=bf16")
-        passes = [f"--pad={pick.choice(('auto', 'off', '8'))}", f"--chunk-loss={pick.choice(('auto', 'off', '2', '3'))}"]
-        return Program(seed, arguments, forward, tuple(step), tuple(passes))
+        passes = (f"--pad={pick.choice(('auto', 'off', '8'))}",
+                  f"--chunk-loss={pick.choice(('auto', 'off', '2', '3'))}")
+        return Program(seed, arguments, forward, tuple(step), passes)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,8 @@ def moved_by_an_ulp(arguments: list[Argument], pick: random.Random) -> list[Argu
 
 def train(what: str, command: list[object], inputs: list[str], seed: int, out: Path) -> Outcome:
     out.mkdir(exist_ok=True)
-    call(what, *command, *inputs, "--steps", STEPS, "--seed", seed, "--dump", out, "--log", out / "log.jsonl", "--quiet")
+    call(what, *command, *inputs, "--steps", STEPS, "--seed", seed, "--dump", out, "--log", out / "log.jsonl",
+         "--quiet")
     return Outcome.of(out)
 
 

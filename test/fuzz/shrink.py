@@ -2,9 +2,9 @@
 
     shrink.py WORKDIR PASS GRAPH [--option TEXT]      GRAPH as passes.py names it, such as rough17 or modelstep4
 
-Three ways are tried until none helps: return fewer values, turn an op's result into an argument (what made it is dropped
-with it), and use smaller sizes everywhere. A change is kept when the pass still fails; whether the result is valid is left
-to hone-opt, which refuses it otherwise.
+Three ways are tried until none helps: return fewer values, turn an op's result into an argument (what made it is
+dropped with it), and use smaller sizes everywhere. A change is kept when the pass still fails; whether the result is
+valid is left to hone-opt, which refuses it otherwise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def names_in(text: str) -> list[str]:
 
 
 def drop_unused(lines: list[str]) -> list[str]:
-    """Without the ops and arguments that nothing reads; the first line is the signature, the last but one the return."""
+    """Without ops and arguments that nothing reads; the first line is the signature, the last but one the return."""
     used: set[str] = set()
     kept = []
     for line in reversed(lines[1:]):

@@ -57,11 +57,15 @@ class Writer:
         return self.emit(f"hone.cast {exact} : {wide} -> {type}")
 
     def spread(self, scalar: str, type: str) -> str:
-        return scalar if type == "tensor<f32>" else self.emit(f"hone.broadcast {scalar} dims [] : tensor<f32> -> {type}")
+        if type == "tensor<f32>":
+            return scalar
+        return self.emit(f"hone.broadcast {scalar} dims [] : tensor<f32> -> {type}")
 
     def total(self, value: str, type: str) -> str:
         rank = type.count("x")
-        return value if rank == 0 else self.emit(f"hone.reduce sum {value} dims {list(range(rank))} : {type} -> tensor<f32>")
+        if rank == 0:
+            return value
+        return self.emit(f"hone.reduce sum {value} dims {list(range(rank))} : {type} -> tensor<f32>")
 
 
 def inline(gradient: str, step: Signature) -> tuple[list[str], list[str]]:
@@ -83,7 +87,8 @@ def settings(module: str) -> dict[str, float]:
     return found | {"nesterov": float("nesterov = true" in head)}
 
 
-def update(w: Writer, step: Signature, gradients: dict[str, str], numbers: dict[str, float]) -> dict[tuple[str, str], str]:
+def update(w: Writer, step: Signature, gradients: dict[str, str],
+           numbers: dict[str, float]) -> dict[tuple[str, str], str]:
     """New values by kind and name."""
     at = {(kind, name): f"%arg{index}" for index, (kind, name, _) in enumerate(step.arguments)}
     types = {name: type for kind, name, type in step.arguments if kind == "param"}
@@ -161,7 +166,8 @@ def reference(before: dict[str, str], after: dict[str, str], module: str) -> dic
         new["scalar", "loss"] = w.op("add", old, part, type=type)
         written["accumulate"] = finish(after["accumulate"], body + w.lines, new)
         signature, w = Signature.of(after["update"]), Writer()
-        gradients = {name: f"%arg{index}" for index, (kind, name, _) in enumerate(signature.arguments) if kind == "grad"}
+        gradients = {name: f"%arg{index}" for index, (kind, name, _) in enumerate(signature.arguments)
+                     if kind == "grad"}
         new = update(w, signature, gradients, numbers)
         written["update"] = finish(after["update"], w.lines, new)
     return written
