@@ -1,5 +1,6 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=4}))' | FileCheck %s
-// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=4},hone-decompose-rows,canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=4},hone-decompose-rows, \
+// RUN:   canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
 // RUN:   | FileCheck %s --check-prefix=PLAN
 
 // The first chunk adds to the gradient so far, and each chunk to the sum before it, all at the argument's place. The

@@ -1,7 +1,9 @@
 // Whole logits are 2 MiB of temporaries, chunks of 64 rows of them 256 KiB.
-// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=off},hone-decompose-rows,canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=off},hone-decompose-rows, \
+// RUN:   canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
 // RUN:   | FileCheck %s --check-prefix=WHOLE
-// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=64},hone-decompose-rows,canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=64},hone-decompose-rows, \
+// RUN:   canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
 // RUN:   | FileCheck %s --check-prefix=CHUNKS
 // WHOLE:  temporaries = 2{{[0-9][0-9][0-9][0-9][0-9][0-9]}} :
 // CHUNKS: temporaries = {{[34][0-9][0-9][0-9][0-9][0-9]}} :

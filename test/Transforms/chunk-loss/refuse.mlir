@@ -95,7 +95,7 @@ func.func @gradient_transposed(%x: tensor<10x3xf32>, %w: tensor<7x3xf32>, %t: te
     -> (tensor<f32>, tensor<3x10xf32>) {
   %logits = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
       : tensor<10x3xf32>, tensor<7x3xf32> -> tensor<10x7xf32>
-  // expected-remark @below {{a contraction of the gradient of the logits neither keeps the rows first nor sums over them}}
+  // expected-remark @below {{the gradient of the logits neither keeps the rows first nor sums over them}}
   %loss, %lse = hone.cross_entropy mean %logits, %t ignore_index -100 label_smoothing 0.0
       : tensor<10x7xf32>, tensor<10xi64> -> tensor<f32>, tensor<10xf32>
   %d = hone.cross_entropy_bwd mean %g, %logits, %t, %lse ignore_index -100 label_smoothing 0.0

@@ -1,8 +1,9 @@
 // How many rows a chunk has, by target, and the option that sets or forbids them.
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{report=1}))' -o %t.cpu 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=CPU
-// RUN: hone-opt %s \
-// RUN:   --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_90},func.func(hone-chunk-loss{report=1}))' -o %t.cuda 2>&1 \
+// RUN: hone-opt %s -o %t.cuda 2>&1 \
+// RUN:   --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_90}, \
+// RUN:   func.func(hone-chunk-loss{report=1}))' \
 // RUN:   | FileCheck %s --check-prefix=CUDA
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=off report=1}))' \
 // RUN:   | FileCheck %s --check-prefix=OFF

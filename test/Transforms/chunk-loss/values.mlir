@@ -10,7 +10,8 @@
 // RUN: hone-run --compare %t.sum %S/accumulate.mlir --args 7 --f64 --rtol 1e-12 --atol 1e-13
 // RUN: hone-opt %S/maps-between.mlir --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=4}))' -o %t.maps
 // RUN: hone-run --compare %t.maps %S/maps-between.mlir --args 8 --f64 --rtol 1e-12 --atol 1e-13
-// RUN: hone-opt %S/ignore-index-count.mlir --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=4}))' -o %t.count
+// RUN: hone-opt %S/ignore-index-count.mlir -o %t.count \
+// RUN:   --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=4}))'
 // RUN: hone-run --compare %t.count %S/ignore-index-count.mlir --args 9 --f64 --rtol 1e-12 --atol 1e-13
 // RUN: hone-run --eval %t --entry all_ignored | FileCheck %s
 // REQUIRES: hone-run
