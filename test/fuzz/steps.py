@@ -84,7 +84,7 @@ def inline(gradient: str, step: Signature) -> tuple[list[str], list[str]]:
 def settings(module: str) -> dict[str, float]:
     head = module.splitlines()[0]
     found = {name: float(value) for name, value in re.findall(r"(\w+) = ([-0-9.e+]+) : f64", head)}
-    return found | {"nesterov": float("nesterov = true" in head)}
+    return found | {"nesterov": float(re.search(r"\bnesterov\b", head) is not None)}
 
 
 def update(w: Writer, step: Signature, gradients: dict[str, str],
