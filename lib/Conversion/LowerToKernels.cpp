@@ -115,6 +115,7 @@ void Lowering::describeProgram() {
                   {writer.string(key), writer.string(value.getValue())});
   };
   text("model", attr::model);
+  text("precision", attr::precision);
   for (StringRef key : {"package", "fingerprint", "target", "compiler"})
     text(key, ("hone." + key).str());
   auto number = [&](StringRef key, double value) {

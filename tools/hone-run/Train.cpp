@@ -172,6 +172,7 @@ void Program::describeFacts(StringRef fingerprint) {
   };
   if (auto model = module->getAttrOfType<StringAttr>(attr::model))
     text("model", model.getValue());
+  text("precision", options.pipeline.precision);
   text("package", options.package);
   text("fingerprint", fingerprint);
   text("target",
