@@ -102,6 +102,16 @@ BUGS = [
     Bug("precision-reduces-in-low", "lib/Transforms/MixedPrecision.cpp", """  if (numeric == NumericClass::accurate)
     return false;
 """, "", ("Transforms/mixed-precision", "fuzz/precision.test", "fuzz/verifiers.test")),
+    # Padding and packing.
+    Bug("pad-width-of-padded-size", "lib/Transforms/PadDims.cpp",
+        'op->setAttr("width", builder.getI64IntegerAttr(padded.from));',
+        'op->setAttr("width", builder.getI64IntegerAttr(padded.to));',
+        ("fuzz/parts.test",)),
+    Bug("pad-masks-missing", "lib/Transforms/PadDims.cpp", "    mask.use->set(masked);\n", "", ("fuzz/parts.test",)),
+    Bug("pack-order-of-parts", "lib/Transforms/PackProjections.cpp", "offset[dim] = shape[dim];", "offset[dim] = 0;",
+        ("fuzz/parts.test", "Transforms/pack-projections")),
+    Bug("step-always-applies", STEP, "CmpPredicate::lt, norm,", "CmpPredicate::ne, norm,",
+        ("Transforms/build-step", "fuzz/step.test")),
     # Grouping and memory.
     Bug("epilogue-bias-of-rows", "lib/Analysis/ContractionGroups.cpp",
         "group.form.bias || !hasColumnLastDim(group.form.dot)",
