@@ -64,7 +64,8 @@ struct NormalizeContractions
     if (lhs == dot.getLhs() && rhs == dot.getRhs())
       return;
     auto replacement = builder.create<DotGeneralOp>(
-        dot.getLoc(), lhs, rhs, lhsBatch, rhsBatch, lhsContract, rhsContract);
+        dot.getLoc(), dot.getType(), lhs, rhs, lhsBatch, rhsBatch, lhsContract,
+        rhsContract);
     dot.replaceAllUsesWith(replacement.getResult());
     dot.erase();
   }

@@ -39,3 +39,12 @@ func.func @both(%x: tensor<2x16x4x8xf32>, %y: tensor<2x16x4x8xf32>) -> tensor<2x
       : tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32> -> tensor<2x4x16x16xf32>
   return %p : tensor<2x4x16x16xf32>
 }
+
+// The result keeps its type, which may differ from the operands'.
+// CHECK-LABEL: func.func @wide_result
+// CHECK: hone.dot_general %{{.*}} : tensor<4x16x8xbf16>, tensor<4x8x32xbf16> -> tensor<4x16x32xf32>
+func.func @wide_result(%x: tensor<16x8x4xbf16>, %y: tensor<4x8x32xbf16>) -> tensor<4x16x32xf32> {
+  %p = hone.dot_general %x, %y batch [2] x [0] contract [1] x [1]
+      : tensor<16x8x4xbf16>, tensor<4x8x32xbf16> -> tensor<4x16x32xf32>
+  return %p : tensor<4x16x32xf32>
+}
