@@ -164,6 +164,8 @@ void FusionAnalysis::formRegions() {
   DenseMap<std::pair<Value, int64_t>, Operation *> readers;
   for (Operation *op : rowOps) {
     connected.insert(op);
+    if (!shares)
+      continue;
     for (Value operand : op->getOperands()) {
       Value root = storageOf(operand);
       Operation *producer = root.getDefiningOp();
@@ -208,8 +210,9 @@ void FusionAnalysis::solve(ArrayRef<Operation *> ops) {
   solved.largest = std::max<int64_t>(solved.largest, best.parts);
 }
 
-FusionAnalysis::FusionAnalysis(Block &block, const TargetDescription &target)
-    : block(block), target(target),
+FusionAnalysis::FusionAnalysis(Block &block, const TargetDescription &target,
+                               bool shares)
+    : block(block), target(target), shares(shares),
       contractions(planContractions(block, target)) {
   for (const ContractionGroup &contraction : contractions)
     addAnchor(contraction.ops, &contraction);

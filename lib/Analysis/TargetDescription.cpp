@@ -74,6 +74,8 @@ static Epilogues cudaEpilogues(StringRef arch, Type operand, Type result) {
 }
 
 Epilogues TargetDescription::epilogues(Type operand, Type result) const {
+  if (!hasEpilogues)
+    return {};
   return kind == TargetKind::CPU ? cpuEpilogues()
                                  : cudaEpilogues(arch, operand, result);
 }

@@ -31,17 +31,17 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
   return phases;
 }
 
-llvm::ArrayRef<llvm::StringLiteral> hone::getDispensablePasses() {
-  static constexpr llvm::StringLiteral passes[] = {
+llvm::ArrayRef<llvm::StringLiteral> hone::getDispensables() {
+  static constexpr llvm::StringLiteral names[] = {
       "hone-pack-projections", "hone-join-rotations", "hone-shadow-parameters",
-      "hone-recompute-maps"};
-  return passes;
+      "hone-recompute-maps",   "epilogues",           "regions"};
+  return names;
 }
 
 /// Adds a pass that may be left out.
 static void addDispensable(OpPassManager &manager, std::unique_ptr<Pass> pass,
                            const PipelineOptions &options) {
-  assert(llvm::is_contained(getDispensablePasses(), pass->getArgument()) &&
+  assert(llvm::is_contained(getDispensables(), pass->getArgument()) &&
          "not in the list");
   if (!llvm::is_contained(options.without, pass->getArgument()))
     manager.addPass(std::move(pass));
@@ -164,7 +164,11 @@ void hone::buildFusePhase(OpPassManager &manager,
   // Backward ops recompute what forward ops have: share it, then group.
   addCleanup(functions);
   addDispensable(functions, createRecomputeMaps(), options);
-  functions.addPass(createFuseGroups({options.report}));
+  auto has = [&](StringRef part) {
+    return !llvm::is_contained(options.without, part);
+  };
+  functions.addPass(
+      createFuseGroups({options.report, has("epilogues"), has("regions")}));
   functions.addPass(createVerifyGroups());
 }
 

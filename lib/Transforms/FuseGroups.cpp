@@ -15,30 +15,67 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// The dimension along which `ids` counts from 0, itself or as the first part
+/// of a longer count, from the last one; or nothing.
+static std::optional<int64_t> countedDim(Value ids) {
+  if (auto slice = ids.getDefiningOp<SliceOp>()) {
+    auto counter = slice.getOperand().getDefiningOp<IotaOp>();
+    if (!counter || slice.getStarts()[counter.getDim()] != 0 ||
+        slice.getStrides()[counter.getDim()] != 1)
+      return std::nullopt;
+    ids = counter;
+  }
+  auto counter = ids.getDefiningOp<IotaOp>();
+  if (!counter)
+    return std::nullopt;
+  return cast<RankedTensorType>(counter.getType()).getRank() - 1 -
+         counter.getDim();
+}
+
 /// Gathers for every row what was gathered for a few and repeated: positions
 /// then run over the same rows as tokens.
 static void repeatIds(Block &block) {
   for (auto broadcast :
        llvm::make_early_inc_range(block.getOps<BroadcastOp>())) {
-    auto gather = broadcast.getOperand().getDefiningOp<EmbeddingOp>();
-    auto ids = gather ? gather.getIds().getDefiningOp<IotaOp>() : IotaOp();
+    Value few = broadcast.getOperand();
+    auto reshape = few.getDefiningOp<ReshapeOp>();
+    if (reshape && reshape->hasOneUse())
+      few = reshape.getOperand();
+    auto gather = few.getDefiningOp<EmbeddingOp>();
+    std::optional<int64_t> counted =
+        gather ? countedDim(gather.getIds()) : std::nullopt;
     auto type = cast<RankedTensorType>(broadcast.getType());
-    int64_t rank = broadcast.getDims().size(), leading = type.getRank() - rank;
-    if (!ids || !gather->hasOneUse() ||
+    auto from = cast<RankedTensorType>(broadcast.getOperand().getType());
+    // The reshape, if any, drops leading ones.
+    ArrayRef<int64_t> gathered;
+    if (gather)
+      gathered = cast<RankedTensorType>(gather.getType()).getShape();
+    if (!counted || !gather->hasOneUse() || *counted + 1 >= from.getRank() ||
+        int64_t(gathered.size()) < from.getRank() ||
+        gathered.take_back(from.getRank()) != from.getShape() ||
         !llvm::equal(broadcast.getDims(),
-                     llvm::seq<int64_t>(leading, type.getRank())))
+                     llvm::seq<int64_t>(type.getRank() - from.getRank(),
+                                        type.getRank())))
       continue;
     OpBuilder builder(broadcast);
-    auto all = RankedTensorType::get(
-        type.getShape().drop_back(),
-        cast<RankedTensorType>(ids.getType()).getElementType());
-    auto repeated =
-        builder.create<IotaOp>(ids.getLoc(), all, ids.getDim() + leading);
-    auto gathered = builder.create<EmbeddingOp>(gather.getLoc(), type,
-                                                gather.getTable(), repeated);
-    broadcast.replaceAllUsesWith(gathered.getResult());
+    auto all =
+        RankedTensorType::get(type.getShape().drop_back(),
+                              getElementTypeOrSelf(gather.getIds().getType()));
+    auto ids = builder.create<IotaOp>(gather.getIds().getLoc(), all,
+                                      all.getRank() - 1 - *counted);
+    auto repeated = builder.create<EmbeddingOp>(gather.getLoc(), type,
+                                                gather.getTable(), ids);
+    broadcast.replaceAllUsesWith(repeated.getResult());
     broadcast.erase();
+    if (reshape)
+      reshape.erase();
+    Value unread = gather.getIds();
     gather.erase();
+    while (unread && unread.use_empty()) { // the slice, then its counter
+      Operation *maker = unread.getDefiningOp();
+      unread = maker->getNumOperands() ? maker->getOperand(0) : Value();
+      maker->erase();
+    }
   }
 }
 
@@ -156,7 +193,8 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     repeatIds(block);
     hoistAccumulations(block);
     copyFreeValues(block);
-    FusionAnalysis analysis(block, *target);
+    target->hasEpilogues = epilogues;
+    FusionAnalysis analysis(block, *target, /*shares=*/regions);
     if (report)
       explain(analysis);
     for (FusionGroup group : analysis.groups()) {

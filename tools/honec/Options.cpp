@@ -139,12 +139,12 @@ static const std::vector<OptionRow> &getRows() {
                     : wrongValue(value, "auto, off or a number of rows");
        }},
       {"--without", "PASS,...",
-       "leave out passes that only save time or memory, to measure them",
+       "leave out what only saves time or memory, to measure it",
        [](StringRef value, Options &options) -> Error {
          for (StringRef pass : llvm::split(value, ',')) {
-           if (!llvm::is_contained(getDispensablePasses(), pass))
-             return wrongValue(
-                 pass, "one of " + llvm::join(getDispensablePasses(), ", "));
+           if (!llvm::is_contained(getDispensables(), pass))
+             return wrongValue(pass,
+                               "one of " + llvm::join(getDispensables(), ", "));
            options.pipeline.without.push_back(pass.str());
          }
          return Error::success();

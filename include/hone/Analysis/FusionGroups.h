@@ -40,7 +40,10 @@ struct FusionCounts {
 
 class FusionAnalysis {
 public:
-  FusionAnalysis(mlir::Block &block, const TargetDescription &target);
+  /// Without `shares`, each row op has a kernel of its own, to measure what
+  /// sharing saves.
+  FusionAnalysis(mlir::Block &block, const TargetDescription &target,
+                 bool shares = true);
 
   /// Groups in any order. Views (reshapes, slices read in
   /// place, concatenations written in place) are in none; a reshape may be in
@@ -78,6 +81,7 @@ private:
 
   mlir::Block &block;
   const TargetDescription target;
+  const bool shares;
   llvm::SmallVector<ContractionGroup> contractions;
   llvm::SmallVector<std::unique_ptr<RowRegion>> regions;
   llvm::SmallVector<mlir::Operation *> rowOps; // ops that regions are made of

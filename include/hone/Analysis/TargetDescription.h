@@ -47,6 +47,7 @@ struct RowLimits {
 
 struct TargetDescription {
   TargetKind kind = TargetKind::CPU;
+  bool hasEpilogues = true; ///< false: the library only multiplies
   std::string arch; ///< "znver4", "sm_90", ...; empty: generic
 
   double matmulFlopsPerSecond(mlir::Type element) const;

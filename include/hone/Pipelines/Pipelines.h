@@ -37,13 +37,13 @@ struct PipelineOptions {
   std::string precision = "fp32";   ///< policy of hone-mixed-precision
   std::string stream = "f32";       ///< its residual stream, "f32" or "low"
   bool report = false;              ///< explain each group in a remark
-  std::vector<std::string> without; ///< passes of getDispensablePasses()
+  std::vector<std::string> without; ///< some of getDispensables()
   StepOptions step;
 };
 
-/// Passes that save time or memory and nothing else, by their arguments: a
-/// measurement may leave them out.
-llvm::ArrayRef<llvm::StringLiteral> getDispensablePasses();
+/// What saves time or memory and nothing else, so that a measurement may leave
+/// it out: passes by their arguments, and the options of hone-fuse-groups.
+llvm::ArrayRef<llvm::StringLiteral> getDispensables();
 
 /// The phases in their order.
 enum class Phase {

@@ -436,12 +436,12 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
   let description = [{
     Where a contraction's result is read by a `cross_entropy` and its gradient alone, and that gradient by contractions
     that keep the rows or sum over them, all of it runs for some rows at a time, so that the logits are never whole in
-    memory. The number of targets that are not ignored is counted once, before the chunks. The gradient of the weight
-    is added up in place, starting from the gradients so far where there are any; the parts of the input's gradient and of the
-    rows' losses lie one after the other in one tensor.
+    memory. The number of targets that are not ignored is counted once, before the chunks. The gradient of the weight is
+    added up in place, starting from the gradients so far where there are any; the parts of the input's gradient and of
+    the rows' losses lie one after the other in one tensor.
 
-    `chunk` is a number of rows, or `auto`: as many as keep the traffic of that adding up a small share of the head's time
-    on the module's target (Analysis/LossChunks.h, docs/rationale/chunked-loss.md).
+    `chunk` is a number of rows, or `auto`: as many as keep the traffic of that adding up a small share of the head's
+    time on the module's target (Analysis/LossChunks.h, docs/rationale/chunked-loss.md).
 
     Elementwise ops and reshapes may lie between: a bias, a mask over the classes, casts. The loss stays whole where the
     logits or their gradient have another reader, the loss is wanted per row, its cotangent depends on it, or one chunk
@@ -453,7 +453,8 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
         : tensor<6x9xf32>, tensor<6xi64> -> tensor<f32>, tensor<6xf32>
     // --hone-chunk-loss="chunk=3"
     %h0 = hone.slice %h [0, 0] to [3, 4] by [1, 1] : tensor<6x4xf32> -> tensor<3x4xf32>
-    %x0 = hone.dot_general %h0, %w batch [] x [] contract [1] x [1] : tensor<3x4xf32>, tensor<9x4xf32> -> tensor<3x9xf32>
+    %x0 = hone.dot_general %h0, %w batch [] x [] contract [1] x [1]
+        : tensor<3x4xf32>, tensor<9x4xf32> -> tensor<3x9xf32>
     %t0 = hone.slice %t [0] to [3] by [1] : tensor<6xi64> -> tensor<3xi64>
     %l0, %lse0 = hone.cross_entropy none %x0, %t0 ignore_index -100 label_smoothing 0.0
         : tensor<3x9xf32>, tensor<3xi64> -> tensor<3xf32>, tensor<3xf32>
@@ -496,7 +497,9 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
     Applies the decision of the fusion analysis (Analysis/FusionGroups.h), which minimises bytes moved and launches on the
     module's target. Values computed from narrow data alone are first copied to each reader, so that none of them is stored.
 
-    - A contraction takes what the target's library computes with it.
+    - A contraction takes what the target's library computes with it, where the traffic saved outweighs what the call loses:
+      a bias, one addend, GELU or its gradient, sums of columns (docs/rationale/epilogues.md). Sums with an argument (a gradient
+      of earlier micro-batches) move to where their operands are ready.
     - The scatter of an embedding gradient takes an addend.
     - Maps, row reductions and column sums over one row space share a kernel, within a region without library call.
     - Every other op is alone. Reshapes, slices read in place, and concatenations written in place become views: they stay
@@ -510,16 +513,22 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
     6144 bytes and 4 of 6 launches; nearest refused: hone.exp (a path leaves the group and returns through hone.sub)
     ```
   }];
-  let options = [Option<"report", "report", "bool", "false", "Explain each group in a remark">];
+  let options = [
+    Option<"report", "report", "bool", "false", "Explain each group in a remark">,
+    Option<"epilogues", "epilogues", "bool", "true", "Let the library compute more than the product">,
+    Option<"regions", "regions", "bool", "true", "Let row ops share a kernel; off, each has its own: a measure of what sharing saves">
+  ];
 }
 
 def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
   let summary = "Checks the contract of the fuse phase";
   let description = [{
-    Every op outside a group is the return or a view: a `hone.reshape`; a `hone.slice` that is one run of memory or that only attention
-    reads; a `hone.concat` of such runs, each made for it by one group, or of what attention made. A group of family `map` or `row` fits one row space, and yields no value that every row would write; of
-    family `contraction`, `attention`, `gather` and `multi`, it holds exactly one op of that family; optimizer updates may be many, if they
-    differ in shapes, scalars and salt alone.
+    Every op outside a group is the return or a view: a `hone.reshape`; a `hone.slice` that is one run of memory, or that
+    only kernels read which step over strides (attention, rotations, maps and rows); a `hone.concat` of such runs, each made
+    for it by one group, or of what those kernels made. A group of family `map` or `row` fits one row space, and yields no
+    value that every row would write. One of family `contraction` is a call that the target's library has. Of `attention`,
+    `gather` and `multi`, it holds exactly one op of that family; optimizer updates may be many, if they differ in shapes,
+    scalars and salt alone, and so may additions of vectors.
   }];
 }
 
