@@ -134,7 +134,12 @@ def main() -> int:
         after = optimize(options.work, before.modules, flags)
         if not after.modules:
             return True
-        found = row.rule(rules.Case(options.work, before.modules, after.modules, source.smooth))
+        sides = (before.modules, after.modules)
+        if row.then:
+            sides = tuple(optimize(options.work, side, row.then).modules for side in sides)
+        if not all(sides):
+            return False
+        found = row.rule(rules.Case(options.work, *sides, source.smooth))
         return any("different" in line or "WRONG" in line for line in found)
 
     functions = {name: body for name, body in functions_of(text).items() if fails(body)}
