@@ -3,10 +3,10 @@
 #include "GradientContract.h"
 #include "LossScaling.h"
 #include "OptimizerSettings.h"
+#include "StepFunction.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hone {
 #define GEN_PASS_DEF_BUILDSTEP
@@ -17,72 +17,6 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// A function under construction: arguments and results with their attributes,
-/// which become its type in the end (one by one would take quadratic time).
-class StepFunction {
-public:
-  StepFunction(MLIRContext *context, Location loc, StringRef name)
-      : builder(loc, context),
-        func(func::FuncOp::create(loc, name, builder.getFunctionType({}, {}))),
-        body(func.addEntryBlock()) {
-    builder.setInsertionPointToStart(body);
-  }
-
-  /// Appends an argument that carries `attrs`.
-  BlockArgument addArgument(Type type, DictionaryAttr attrs, Location loc) {
-    argAttrs.push_back(attrs);
-    return body->addArgument(type, loc);
-  }
-
-  /// Appends an argument of a kind, with a name and no other attribute.
-  BlockArgument addArgument(Type type, StringRef kind, const Twine &name) {
-    return addArgument(type, describe(kind, name), builder.getLoc());
-  }
-
-  void addResult(Value value, DictionaryAttr attrs) {
-    results.push_back(value);
-    resultAttrs.push_back(attrs);
-  }
-
-  /// Appends a result that takes the place of an argument.
-  void addUpdate(Value value, BlockArgument old) {
-    DictionaryAttr whole = argAttrs[old.getArgNumber()];
-    NamedAttrList attrs;
-    for (StringRef name : {attr::kind, attr::fqn, attr::parts})
-      if (Attribute value = whole.get(name))
-        attrs.append(name, value);
-    attrs.append(attr::donates, builder.getI64IntegerAttr(old.getArgNumber()));
-    addResult(value, attrs.getDictionary(builder.getContext()));
-  }
-
-  DictionaryAttr describe(StringRef kind, const Twine &name = "") {
-    NamedAttrList attrs;
-    attrs.append(attr::kind, builder.getStringAttr(kind));
-    if (!name.isTriviallyEmpty())
-      attrs.append(attr::fqn, builder.getStringAttr(name));
-    return attrs.getDictionary(builder.getContext());
-  }
-
-  /// Ends the body with a return of the results.
-  func::FuncOp finish() {
-    builder.create<func::ReturnOp>(results);
-    func.setFunctionType(builder.getFunctionType(
-        body->getArgumentTypes(), ValueRange(results).getTypes()));
-    func.setAllArgAttrs(argAttrs);
-    func.setAllResultAttrs(resultAttrs);
-    return func;
-  }
-
-  ImplicitLocOpBuilder builder;
-
-private:
-  func::FuncOp func;
-  Block *body;
-  SmallVector<DictionaryAttr> argAttrs;
-  SmallVector<Value> results;
-  SmallVector<DictionaryAttr> resultAttrs;
-};
-
 /// A trained parameter: its value, its state and what the step made of them.
 struct Trained {
   BlockArgument param;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What becomes of state in low precision: loss_scaling.py ENGINE PACKAGE.hone WORKDIR, ENGINE honec or hone-run.
 
-- fp16 from a scale that overflows: the first step is skipped, which halves the scale and changes no other bit of the state.
+- fp16 from a scale that overflows: the first step is skipped, which halves the scale and changes no other bit of state.
 - fp16, bf16 and bf16-sr: a run that was stopped and resumed ends in the bits of one that was not, so scale and counters
   are saved and low copies of weights are made again as they were. The fp16 runs skip steps on both sides of the stop.
 - A scale too small for any use ends the run.
@@ -111,7 +111,8 @@ def check_weights(engine: Engine) -> None:
         low = b"".join(b"\0\0" + data[i : i + 2] for i in range(0, len(data), 2))
         check(wide[name] == low, f"{name}: not the bf16 value in fp32")
     result = engine.train(["--precision=fp32"], "low", 3, "--resume")
-    check(result.returncode == 1 and "is BF16, wanted F32" in result.stderr, f"exit {result.returncode}: {result.stderr}")
+    refused = result.returncode == 1 and "is BF16, wanted F32" in result.stderr
+    check(refused, f"exit {result.returncode}: {result.stderr}")
     print("weights change precision, checkpoints do not")
 
 

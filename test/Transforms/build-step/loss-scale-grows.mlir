@@ -1,4 +1,5 @@
-// The random state has three good steps and three updates behind it. Where four good steps are wanted, the scale doubles
+// The random state has three good steps and three updates behind it. Where four good steps are wanted, the
+// scale doubles
 // and the count begins anew; where five are, the scale stays and the step is counted. An update is made either way.
 // RUN: hone-opt %s --hone-autodiff=scale-loss --hone-build-step="growth-interval=4 loss-scale=8.0" --hone-verify-step \
 // RUN:   | hone-run --eval - --entry step --args 3 | FileCheck %s

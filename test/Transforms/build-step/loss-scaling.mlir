@@ -6,7 +6,8 @@
 // RUN:   | FileCheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: func.func @step(
-// CHECK-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {hone.fqn = "loss_scale", hone.init = {dist = "constant", value = 1.024000e+03 : f64}, hone.kind = "opt"}
+// CHECK-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {hone.fqn = "loss_scale",
+// CHECK-SAME: hone.init = {dist = "constant", value = 1.024000e+03 : f64}, hone.kind = "opt"}
 // CHECK-SAME: %[[GOOD:[a-z0-9]+]]: tensor<i64> {hone.fqn = "loss_scale.good_steps",
 // CHECK-SAME: %[[UPDATES:[a-z0-9]+]]: tensor<i64> {hone.fqn = "updates",
 // CHECK-SAME: %[[CLIP:[a-z0-9]+]]: tensor<f32> {hone.fqn = "clip"
@@ -40,7 +41,8 @@
 
 // Sums of micro-batches have one scale: @accumulate reads it, @update changes it.
 // MICRO-LABEL: func.func @accumulate(
-// MICRO-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {hone.fqn = "loss_scale", hone.init = {dist = "constant", value = 6.553600e+04 : f64}
+// MICRO-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {hone.fqn = "loss_scale",
+// MICRO-SAME: hone.init = {dist = "constant", value = 6.553600e+04 : f64}
 // MICRO-SAME: hone.kind = "grad"
 // MICRO: %[[HALF:.+]] = hone.constant dense<5.000000e-01> : tensor<f32>
 // MICRO: hone.mul %[[SCALE]], %[[HALF]]

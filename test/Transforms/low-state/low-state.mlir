@@ -24,18 +24,22 @@ func.func @step(
   // CHECK: %[[WIDE:.+]] = hone.cast %[[ROWS]] : tensor<3x4xbf16> -> tensor<3x4xf32>
   // CHECK: hone.rms_norm %[[WIDE]] scale %[[G]]
   %rows = hone.embedding %w, %ids : tensor<8x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
-  %n, %rstd = hone.rms_norm %rows scale %g eps 1.0e-05 : (tensor<3x4xf32>, tensor<4xf32>) -> (tensor<3x4xf32>, tensor<3xf32>)
+  %n, %rstd = hone.rms_norm %rows scale %g eps 1.0e-05
+      : (tensor<3x4xf32>, tensor<4xf32>) -> (tensor<3x4xf32>, tensor<3xf32>)
   // The cast of the transposed weight folds into the transposed argument.
   // CHECK: %[[T:.+]] = hone.transpose %arg0 [1, 0] : tensor<8x4xbf16> -> tensor<4x8xbf16>
   // CHECK: hone.dot_general %{{.+}}, %[[T]]
   %wt = hone.transpose %w [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
   %wl = hone.cast %wt : tensor<4x8xf32> -> tensor<4x8xbf16>
   %nl = hone.cast %n : tensor<3x4xf32> -> tensor<3x4xbf16>
-  %y = hone.dot_general %nl, %wl batch [] x [] contract [1] x [0] : tensor<3x4xbf16>, tensor<4x8xbf16> -> tensor<3x8xf32>
-  %dw = hone.dot_general %y, %rows batch [] x [] contract [0] x [0] : tensor<3x8xf32>, tensor<3x4xf32> -> tensor<8x4xf32>
+  %y = hone.dot_general %nl, %wl batch [] x [] contract [1] x [0]
+      : tensor<3x4xbf16>, tensor<4x8xbf16> -> tensor<3x8xf32>
+  %dw = hone.dot_general %y, %rows batch [] x [] contract [0] x [0]
+      : tensor<3x8xf32>, tensor<3x4xf32> -> tensor<8x4xf32>
   %dg = hone.reduce sum %dw dims [0] : tensor<8x4xf32> -> tensor<4xf32>
   // CHECK: hone.adamw %arg0, %{{.+}}, %arg2, %arg3 {{.*}} rng %[[KEY]] salt 1073741824 {
-  // CHECK-SAME: (tensor<8x4xbf16>, tensor<8x4xf32>, tensor<8x4xbf16>, tensor<8x4xbf16>, {{.*}} -> (tensor<8x4xbf16>, tensor<8x4xbf16>, tensor<8x4xbf16>)
+  // CHECK-SAME: (tensor<8x4xbf16>, tensor<8x4xf32>, tensor<8x4xbf16>, tensor<8x4xbf16>,
+  // CHECK-SAME: -> (tensor<8x4xbf16>, tensor<8x4xbf16>, tensor<8x4xbf16>)
   %w1, %m1, %v1 = hone.adamw %w, %dw, %m, %v lr %x weight_decay %x step %t grad_scale %x
       {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
       : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>, tensor<i64>,

@@ -26,7 +26,8 @@ func.func @forward(
   // CHECK: hone.cast %arg0 : tensor<4x6xf32> -> tensor<4x6xf64>
   // CHECK: hone.dot_general %arg2, %{{.+}} : tensor<8x4xf64>, tensor<4x6xf64> -> tensor<8x6xf64>
   %w64 = hone.cast %w : tensor<4x6xf32> -> tensor<4x6xf64>
-  %y64 = hone.dot_general %wide, %w64 batch [] x [] contract [1] x [0] : tensor<8x4xf64>, tensor<4x6xf64> -> tensor<8x6xf64>
+  %y64 = hone.dot_general %wide, %w64 batch [] x [] contract [1] x [0]
+      : tensor<8x4xf64>, tensor<4x6xf64> -> tensor<8x6xf64>
   %s64 = hone.reduce sum %y64 dims [0, 1] : tensor<8x6xf64> -> tensor<f64>
   %b = hone.cast %s64 : tensor<f64> -> tensor<f32>
   %loss = hone.add %a, %b : tensor<f32>

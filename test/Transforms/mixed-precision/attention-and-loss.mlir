@@ -39,7 +39,8 @@ func.func @forward(
   %logits = hone.dot_general %flat, %head batch [] x [] contract [1] x [1]
       : tensor<6x8xf32>, tensor<11x8xf32> -> tensor<6x11xf32>
   %targets = hone.reshape %t : tensor<2x3xi64> -> tensor<6xi64>
-  // CHECK: hone.cross_entropy mean %[[LOGITS]], %{{.+}} : tensor<6x11xbf16>, tensor<6xi64> -> tensor<f32>, tensor<6xf32>
+  // CHECK: hone.cross_entropy mean %[[LOGITS]], %{{.+}} : tensor<6x11xbf16>, tensor<6xi64>
+  // CHECK-SAME: -> tensor<f32>, tensor<6xf32>
   %loss, %lse2 = hone.cross_entropy mean %logits, %targets ignore_index -100 label_smoothing 0.0
       : tensor<6x11xf32>, tensor<6xi64> -> tensor<f32>, tensor<6xf32>
   return %loss : tensor<f32>

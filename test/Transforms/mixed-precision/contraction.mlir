@@ -1,6 +1,7 @@
 // A contraction reads and writes the low type, and its sum is still f32 inside. One cast per value, whoever reads it.
 // RUN: hone-opt %s --hone-mixed-precision=policy=bf16 --canonicalize --hone-verify-precision | FileCheck %s
-// RUN: hone-opt %s --hone-mixed-precision=policy=fp16 --canonicalize --hone-verify-precision | FileCheck %s --check-prefix=FP16
+// RUN: hone-opt %s --hone-mixed-precision=policy=fp16 --canonicalize --hone-verify-precision \
+// RUN:   | FileCheck %s --check-prefix=FP16
 // RUN: hone-opt %s --hone-mixed-precision=policy=fp32 | FileCheck %s --check-prefix=FP32
 // RUN: hone-opt %s --hone-mixed-precision=policy=tf32 | FileCheck %s --check-prefix=TF32
 

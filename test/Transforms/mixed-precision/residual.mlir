@@ -18,7 +18,8 @@ func.func @forward(
   // LOW: hone.dot_general {{.*}} -> tensor<2x3x4xbf16>
   // LOW: hone.add %{{.*}} : tensor<2x3x4xbf16>
   // LOW: %[[R:.+]] = hone.add %{{.*}} : tensor<2x3x4xbf16>
-  %y = hone.dot_general %x, %w batch [] x [] contract [2] x [0] : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
+  %y = hone.dot_general %x, %w batch [] x [] contract [2] x [0]
+      : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
   %bb = hone.broadcast %b dims [2] : tensor<4xf32> -> tensor<2x3x4xf32>
   %yb = hone.add %y, %bb : tensor<2x3x4xf32>
   %r = hone.add %x, %yb : tensor<2x3x4xf32>
@@ -31,7 +32,8 @@ func.func @forward(
   %n, %rstd = hone.rms_norm %r scale %g eps 1.0e-05
       : (tensor<2x3x4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
   // CHECK: %[[Z:.+]] = hone.dot_general %[[NL]], %{{.+}} -> tensor<2x3x4xbf16>
-  %z = hone.dot_general %n, %w batch [] x [] contract [2] x [0] : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
+  %z = hone.dot_general %n, %w batch [] x [] contract [2] x [0]
+      : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
   // A pointwise op follows its activations, and a constant or parameter follows with it.
   // CHECK: %[[T:.+]] = hone.tanh %[[Z]] : tensor<2x3x4xbf16>
   %t = hone.tanh %z : tensor<2x3x4xf32>
@@ -40,7 +42,8 @@ func.func @forward(
   %scaled = hone.mul %t, %gb : tensor<2x3x4xf32>
   // The contraction has a second reader: rounded, and widened for the sum.
   // CHECK: %[[U:.+]] = hone.dot_general %{{.+}} -> tensor<2x3x4xbf16>
-  %u = hone.dot_general %scaled, %w batch [] x [] contract [2] x [0] : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
+  %u = hone.dot_general %scaled, %w batch [] x [] contract [2] x [0]
+      : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
   // CHECK: %[[UW:.+]] = hone.cast %[[U]] : tensor<2x3x4xbf16> -> tensor<2x3x4xf32>
   // CHECK-DAG: hone.add %[[R]], %[[UW]] : tensor<2x3x4xf32>
   // CHECK-DAG: hone.abs %[[U]] : tensor<2x3x4xbf16>

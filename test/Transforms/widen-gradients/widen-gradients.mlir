@@ -38,7 +38,8 @@ func.func @sums(%g: tensor<8x3xbf16>, %x: tensor<8x5xbf16>, %y: tensor<3x5xf32>)
 
 // Refused: a low reader beside the cast, a reader that widens by itself, a maximum, a cast that narrows.
 // CHECK-LABEL: @refused
-func.func @refused(%g: tensor<8x3xbf16>, %x: tensor<5x3xbf16>) -> (tensor<8x5xf32>, tensor<8x5xbf16>, tensor<8x5xf32>, tensor<3xf32>, tensor<8x5xbf16>) {
+func.func @refused(%g: tensor<8x3xbf16>, %x: tensor<5x3xbf16>)
+    -> (tensor<8x5xf32>, tensor<8x5xbf16>, tensor<8x5xf32>, tensor<3xf32>, tensor<8x5xbf16>) {
   // CHECK-COUNT-2: hone.dot_general {{.*}} -> tensor<8x5xbf16>
   %d = hone.dot_general %g, %x batch [] x [] contract [1] x [1] : tensor<8x3xbf16>, tensor<5x3xbf16> -> tensor<8x5xbf16>
   %c = hone.cast %d : tensor<8x5xbf16> -> tensor<8x5xf32>

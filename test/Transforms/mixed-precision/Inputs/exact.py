@@ -25,8 +25,8 @@ def main() -> None:
             lower(graph, low, "autodiff", policy)
             if ("bf16" in policy) != ("xbf16>" in low.read_text()):
                 sys.exit(f"{graph}: {policy}: expected bf16 exactly under a bf16 policy")
-            subprocess.run(["hone-run", "--compare", wide, low, "--f64", "--args", "2", "--rtol", "1e-9", "--atol", "1e-12"],
-                           check=True, stdout=subprocess.DEVNULL)
+            compare = ["hone-run", "--compare", wide, low, "--f64", "--args", "2", "--rtol", "1e-9", "--atol", "1e-12"]
+            subprocess.run(compare, check=True, stdout=subprocess.DEVNULL)
     low = work / "gradcheck.mlir"
     lower(fixtures / "llama_tiny.hone" / "graph.mlir", low, "precision", "bf16")
     subprocess.run(["hone-run", "--gradcheck", low, "--entry", "forward", "--directions", "1", "--tolerance", "1e-5"],
