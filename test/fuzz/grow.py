@@ -7,6 +7,7 @@ Sizes come from a small pool per graph, so that shapes meet again; odd sizes, 1 
 from __future__ import annotations
 
 import random
+import re
 
 from elements import ElementMoves
 from graphs import Argument, Value, function
@@ -39,6 +40,15 @@ def random_function(seed: int, smooth: bool, name: str = "forward") -> str:
     return function(name, grower.parameters(), grower.lines, results)
 
 
+def depends_on_parameter(value: Value, arguments: list[Argument], lines: list[str]) -> bool:
+    reached = {argument.value.name for argument in arguments if argument.kind == "param"}
+    for line in lines:
+        made, read = line.split(" = ", 1)
+        if any(name in reached for name in re.findall(r"%(\w+)", read)):
+            reached.update(re.findall(r"%(\w+)", made))
+    return value.name in reached
+
+
 def random_forward(seed: int, parts: int) -> tuple[list[Argument], str]:
     """Arguments and text of a `@forward` whose loss adds up several independent graphs."""
     arguments: list[Argument] = []
@@ -57,6 +67,11 @@ def random_forward(seed: int, parts: int) -> tuple[list[Argument], str]:
             total = grower.map("add", total, share) if total else share
         arguments += grower.arguments
         lines += grower.lines
+        if part == parts - 1 and not depends_on_parameter(total, arguments, lines):
+            written = len(grower.lines)
+            total = grower.map("add", total, grower.mean(grower.argument((3,)), [0]))
+            arguments.append(grower.arguments[-1])
+            lines += grower.lines[written:]
         key = key or grower.key
     assert total is not None
     if key:

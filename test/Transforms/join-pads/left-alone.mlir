@@ -82,3 +82,15 @@ func.func @read_twice(%a: tensor<8x64xf32>, %b: tensor<8x32xf32>) -> (tensor<8x9
   %s = hone.add %p, %q : tensor<8x96xf32>
   return %s, %p : tensor<8x96xf32>, tensor<8x96xf32>
 }
+
+// Columns 24 to 47 are in both and 72 to 95 in none: the sizes alone add up.
+// CHECK-LABEL: func.func @overlap_and_gap
+// CHECK: hone.pad
+// CHECK: hone.pad
+// CHECK: hone.add
+func.func @overlap_and_gap(%a: tensor<8x48xf32>, %b: tensor<8x48xf32>) -> tensor<8x96xf32> {
+  %p = hone.pad %a low [0, 0] high [0, 48] interior [0, 0] : tensor<8x48xf32> -> tensor<8x96xf32>
+  %q = hone.pad %b low [0, 24] high [0, 24] interior [0, 0] : tensor<8x48xf32> -> tensor<8x96xf32>
+  %s = hone.add %p, %q : tensor<8x96xf32>
+  return %s : tensor<8x96xf32>
+}
