@@ -66,9 +66,9 @@ struct Panel {
 /// A key of a panel, inside of a loop's body over a few of them.
 struct KeyStep {
   mlir::Value key;
-  int64_t step;                      ///< of those few
+  int64_t step;                      ///< number among those few
   llvm::ArrayRef<mlir::Value> words; ///< random ones, per vector, or none
-  mlir::Value exists;                ///< null where the key is sure to
+  mlir::Value exists; ///< i1, where the key may lie past the panel's last
 };
 
 class AttentionEmitter : public BlockBuilder {
@@ -97,8 +97,7 @@ protected:
                    const Matrix &block, float factor);
   /// A block of a value per key and query to be summed over keys.
   Matrix weightBlock();
-  /// Writes to such a block at `key` of a panel, for keys in turn from an even
-  /// one on.
+  /// Writes to such a block, keys in turn: pairs wait in `even` for the second.
   void storeWeight(mlir::Value weight, const Matrix &block, const KeyStep &at,
                    mlir::Value column, mlir::Value &even);
 

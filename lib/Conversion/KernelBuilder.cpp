@@ -17,6 +17,10 @@ MemRefType hone::kernelBufferType(MemRefType type) {
   return kernelArgumentType(type);
 }
 
+MemRefType hone::tensorInTurn(Type element, int64_t size) {
+  return MemRefType::get({std::max<int64_t>(size, 1)}, element);
+}
+
 bool hone::isContiguous(Type buffer) {
   auto type = cast<MemRefType>(buffer);
   if (type.getLayout().isIdentity() || type.getNumElements() == 0)

@@ -14,6 +14,10 @@ namespace hone {
 /// A buffer of a launch as its kernel sees it: i1 elements are bytes, 0 or 1.
 mlir::MemRefType kernelBufferType(mlir::MemRefType type);
 
+/// The buffer that a kernel sees when tensors of `element` of up to `size`
+/// elements take turns in it (see TensorTable).
+mlir::MemRefType tensorInTurn(mlir::Type element, int64_t size);
+
 /// Whether elements lie in row-major order without gaps.
 bool isContiguous(mlir::Type buffer);
 
