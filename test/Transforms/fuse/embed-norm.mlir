@@ -45,3 +45,32 @@ func.func @repeated_rows(%wpe: tensor<16x64xf32>, %i: tensor<8xi64>, %x: tensor<
   %a = hone.add %x, %b : tensor<2x8x64xf32>
   return %a : tensor<2x8x64xf32>
 }
+
+// So are those of a longer count, behind a batch of one.
+// CHECK-LABEL: func.func @first_positions
+// CHECK: hone.group map
+// CHECK-NEXT:   hone.iota dim 1 : tensor<2x8xi64>
+// CHECK-NEXT:   hone.embedding
+// CHECK-NEXT:   hone.add
+// CHECK-NOT: hone.group
+func.func @first_positions(%wpe: tensor<16x64xf32>, %x: tensor<2x8x64xf32>) -> tensor<2x8x64xf32> {
+  %i = hone.iota dim 1 : tensor<1x12xi64>
+  %s = hone.slice %i [0, 0] to [1, 8] by [1, 1] : tensor<1x12xi64> -> tensor<1x8xi64>
+  %p = hone.embedding %wpe, %s : tensor<16x64xf32>, tensor<1x8xi64> -> tensor<1x8x64xf32>
+  %r = hone.reshape %p : tensor<1x8x64xf32> -> tensor<8x64xf32>
+  %b = hone.broadcast %r dims [1, 2] : tensor<8x64xf32> -> tensor<2x8x64xf32>
+  %a = hone.add %x, %b : tensor<2x8x64xf32>
+  return %a : tensor<2x8x64xf32>
+}
+
+// Positions that do not begin at 0 are stored.
+// CHECK-LABEL: func.func @later_positions
+// CHECK: hone.group gather
+func.func @later_positions(%wpe: tensor<16x64xf32>, %x: tensor<2x8x64xf32>) -> tensor<2x8x64xf32> {
+  %i = hone.iota dim 0 : tensor<12xi64>
+  %s = hone.slice %i [4] to [12] by [1] : tensor<12xi64> -> tensor<8xi64>
+  %p = hone.embedding %wpe, %s : tensor<16x64xf32>, tensor<8xi64> -> tensor<8x64xf32>
+  %b = hone.broadcast %p dims [1, 2] : tensor<8x64xf32> -> tensor<2x8x64xf32>
+  %a = hone.add %x, %b : tensor<2x8x64xf32>
+  return %a : tensor<2x8x64xf32>
+}
