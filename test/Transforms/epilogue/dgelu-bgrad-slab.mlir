@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s
 
-// Behaviour 25: the call that makes the gradient of a GELU sums its columns. It overwrites the vector, so one launch adds
-// all such vectors to the gradients of earlier micro-batches.
+// Behaviour 25: the call that makes the gradient of a GELU sums its columns. It overwrites the vector, so one launch
+// adds all such vectors to the gradients of earlier micro-batches.
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @accumulate
