@@ -239,12 +239,16 @@ static std::optional<std::pair<int64_t, int64_t>> columnsOf(SliceOp slice) {
 }
 
 /// An operand that the group may write `result` over although it is only a part
-/// of a value: columns that nothing else reads, beside others that may live.
-Value FunctionPlanner::deadPart(GroupOp group, unsigned result) {
+/// of a value: columns that nothing else reads, beside others that may live,
+/// and that no other result (`taken`) is written over.
+Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
+                                const llvm::SmallDenseSet<Value> &taken) {
   for (AliasPair pair : reusableOperands(group)) {
     if (pair.result != result)
       continue;
     Value operand = group.getOperand(pair.operand), part = operand;
+    if (taken.contains(operand))
+      continue;
     for (; part.hasOneUse(); part = part.getDefiningOp()->getOperand(0))
       if (!part.getDefiningOp<ReshapeOp>())
         break;
@@ -271,6 +275,7 @@ Value FunctionPlanner::deadPart(GroupOp group, unsigned result) {
 
 void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
   llvm::SmallDenseSet<int> taken;
+  llvm::SmallDenseSet<Value> takenParts;
   ArrayRef<AliasPair> pairs = reusableOperands(group);
   for (auto [index, result] : llvm::enumerate(group.getResults())) {
     if (places.contains(result))
@@ -279,7 +284,8 @@ void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
       placeContiguous(result, places[found->second].storage);
       continue;
     }
-    if (Value part = deadPart(group, index)) {
+    if (Value part = deadPart(group, index, takenParts)) {
+      takenParts.insert(part);
       overParts[result] = part;
       Place place = places[part];
       places[result] = place;

@@ -70,7 +70,8 @@ private:
   llvm::ArrayRef<AliasPair> reusableOperands(GroupOp group);
   bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
   void takeOver(mlir::Value result, mlir::BlockArgument argument);
-  mlir::Value deadPart(GroupOp group, unsigned result);
+  mlir::Value deadPart(GroupOp group, unsigned result,
+                       const llvm::SmallDenseSet<mlir::Value> &taken);
   void placeResults(GroupOp group, int64_t position);
   void use(mlir::Value value, int64_t position);
   mlir::Value bufferFor(mlir::OpBuilder &builder, mlir::Value value);

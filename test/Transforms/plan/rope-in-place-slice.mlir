@@ -66,3 +66,32 @@ func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"
   }
   return %m : tensor<f32>
 }
+
+// -----
+
+// Two results could be written over the part: one of them is.
+// CHECK: plan.buffer at 0 : memref<2x16x48xf32>
+// CHECK: %[[P:.*]] = plan.buffer at {{.*}} : memref<2x16x48xf32>
+// CHECK: plan.launch map {{.*}} outs(%[[P]] :
+// CHECK: %[[Q:.*]] = plan.view %[[P]] at 0 : memref<2x16x48xf32> to memref<2x16x36xf32, strided<[768, 48, 1]>>
+// CHECK: %[[B:.*]] = plan.buffer at {{.*}} : memref<2x16x36xf32>
+// CHECK: plan.launch map ins(%[[Q]] : {{.*}}) outs(%[[Q]], %[[B]] :
+func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"})
+    -> (tensor<f32> {hone.kind = "loss"}) {
+  %p = hone.group map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
+    %t = hone.tanh %b0 : tensor<2x16x48xf32>
+    hone.yield %t : tensor<2x16x48xf32>
+  }
+  %q = hone.slice %p [0, 0, 0] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x36xf32>
+  %r:2 = hone.group map (%b0 = %q : tensor<2x16x36xf32>) -> (tensor<2x16x36xf32>, tensor<2x16x36xf32>) {
+    %a = hone.tanh %b0 : tensor<2x16x36xf32>
+    %b = hone.exp %b0 : tensor<2x16x36xf32>
+    hone.yield %a, %b : tensor<2x16x36xf32>, tensor<2x16x36xf32>
+  }
+  %l = hone.group row (%b0 = %r#0 : tensor<2x16x36xf32>, %b1 = %r#1 : tensor<2x16x36xf32>) -> tensor<f32> {
+    %m = hone.mul %b0, %b1 : tensor<2x16x36xf32>
+    %s = hone.reduce sum %m dims [0, 1, 2] : tensor<2x16x36xf32> -> tensor<f32>
+    hone.yield %s : tensor<f32>
+  }
+  return %l : tensor<f32>
+}
