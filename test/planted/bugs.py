@@ -129,7 +129,7 @@ BUGS = [
     Bug("plan-view-ignores-stride", "lib/Transforms/FunctionPlanner.cpp", "place.byteOffset += start * stride * width;",
         "place.byteOffset += start * width;", ("Transforms/plan", *PROGRAMS)),
     # Kernels.
-    Bug("kernel-norm-loses-tail", "lib/Conversion/OptimizerKernels.cpp",
+    Bug("kernel-norm-loses-tail", "lib/Conversion/NormKernels.cpp",
         "return sumLanes(b, addSquares(sum, vectors, mask));", "return sumLanes(b, sum);", KERNELS),
     Bug("kernel-adamw-step-off-by-one", "lib/Conversion/OptimizerKernels.cpp",
         "Value correction1 = b.sub(one, b.power(beta1, step));",
