@@ -116,7 +116,7 @@ TABLE = {
                                 ("=policy=bf16", "=policy=fp16", "=policy=bf16 stream=low", "=policy=tf32"),
                                 shows="bf16>"),
     "hone-verify-precision": Row(("low",), rules.unchanged, 0),
-    "hone-widen-gradients": Row(("low gradient", "low step"), rules.near, 0.5, shows="hone.cast"),
+    "hone-widen-gradients": Row(("low gradient", "low step"), rules.widened, 0.5, shows="hone.cast"),
     "hone-shadow-parameters": Row(("low step",), rules.same, 0.9, shows='"shadow"'),
     "hone-low-state": Row(("low step",), rules.exact, 0.9, shows=" rng "),
     "hone-sink-reshapes": Row(PLAIN, rules.same, 0.3),

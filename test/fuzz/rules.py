@@ -67,6 +67,11 @@ def low(case: Case) -> list[str]:
     return run(case, EXACT) + inexact
 
 
+def widened(case: Case) -> list[str]:
+    """The same in double; with some results no longer rounded to bf16, within an ulp of that of the result's size."""
+    return run(case, EXACT) + run(case, ("--rmse", "2", "--floor", "3.9e-3"))
+
+
 def marked(case: Case) -> list[str]:
     """No function changes, the module's attributes do."""
     return [f"{graph}: a function changed" for graph, text in case.before.items()
