@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Measures the GPT-2 training step on this CPU beside PyTorch, and compile times by depth.
+"""Measures training steps on this CPU beside PyTorch, the effect of each pass, and compile times by depth.
 
-  .venv/bin/python tools/benchmark-cpu.py [--pairs 15] [--shapes 4x64,1x1024] [--layers 12,24,48,96] [-o docs/benchmarks/cpu.md]
+  .venv/bin/python tools/benchmark-cpu.py [--rounds 10] [--models gpt2,llama] [--shapes 4x64,4x256,1x1024]
+      [--precisions fp32,bf16] [--passes] [--layers 12,24,48,96] [-o docs/benchmarks/cpu.md]
 
-The three systems (Hone's binary, PyTorch eager, torch.compile) take turns: a round runs a few steps of each, and a ratio
-compares two medians of one round, so that what else the machine does weighs on both. Medians of the rounds' ratios are
-quoted, with their quartiles. All train GPT-2 124M in fp32 with AdamW (PyTorch: fused), clipping at 1, on the same random
-tokens, with as many threads as there are cores. Memory is the peak resident set of the process. A probe of the fp32 peak
-runs with each of Hone's (its log says it); read the ratios, not the milliseconds, on a machine that is shared.
+Systems (Hone's binary, PyTorch eager, torch.compile) take turns: a round runs a few steps of each, and a ratio compares
+two medians of one round, so that what else the machine does weighs on both. Medians of the rounds' ratios are quoted, with
+their quartiles. All train the same model with AdamW and clipping at 1 on the same random tokens, with as many threads as
+there are cores. PyTorch has its best settings: fused AdamW, fused attention, a vocabulary padded to 64, and in bf16
+autocast. A probe multiplies matrices of the model's size in every round, through the library that all three use; the
+achieved share is the model's FLOPs per second over the probe's. Memory is the peak resident set of the process. Read the
+ratios, not the milliseconds, on a machine that is shared.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -24,31 +28,73 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "build" / "bin"
 sys.path[:0] = [str(ROOT / "python_frontend"), str(ROOT / "python_frontend" / "examples")]
 
 STEPS = 2  # timed steps of one system in a round, after one that is not
+VOCAB = {"gpt2": 50257, "llama": 32000}
+PADDED = {"gpt2": 50304, "llama": 32000}
+NAMES = {"gpt2": "GPT-2 124M", "llama": "Llama-style 100M"}
+# honec options that switch one decision off.
+PASSES = {
+    "packed projections": "--without=hone-pack-projections",
+    "padding": "--pad=off",
+    "chunked loss": "--chunk-loss=off",
+    "weights cast in the update": "--without=hone-shadow-parameters",
+    "epilogues": "--without=epilogues",
+    "kernels of more than one op": "--without=regions",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    model: str
+    batch: int
+    sequence: int
+    precision: str
+
+    @property
+    def shape(self) -> str:
+        return f"{self.batch} x {self.sequence}"
+
+    @property
+    def stem(self) -> str:
+        return f"{self.model}_{self.batch}x{self.sequence}"
+
+
+def make_training(case: Case, vocab: int):
+    if case.model == "gpt2":
+        import gpt2
+
+        return gpt2.training(gpt2.Config(vocab=vocab), case.batch, case.sequence)
+    import llama
+
+    return llama.hundred_million(case.batch, case.sequence)
 
 
 # ---- PyTorch ---------------------------------------------------------------------------------------------------------
 
 
-def worker(mode: str, batch: int, sequence: int) -> None:
+def worker(mode: str, case: Case) -> None:
     """Answers each line of standard input with the milliseconds of STEPS steps; at its end, with the peak memory."""
-    import gpt2
     import torch
 
     torch.manual_seed(0)
-    training = gpt2.gpt2(batch, sequence)
+    training = make_training(case, PADDED[case.model])
     model = training.model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    ids = torch.randint(0, 50257, (batch, sequence))
-    targets = torch.randint(0, 50257, (batch, sequence))
-    loss_of = training.loss_fn
+    ids = torch.randint(0, VOCAB[case.model], (case.batch, case.sequence))
+    targets = torch.randint(0, VOCAB[case.model], (case.batch, case.sequence))
+
+    def loss_of(m, *inputs):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=case.precision == "bf16"):
+            return training.loss_fn(m, *inputs)
+
     if mode == "compile":
-        loss_of = torch.compile(lambda m, *inputs: training.loss_fn(m, *inputs))
+        loss_of = torch.compile(loss_of)
 
     def step() -> None:
         loss = loss_of(model, ids, targets)
@@ -71,10 +117,39 @@ def worker(mode: str, batch: int, sequence: int) -> None:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
 
 
+def probe(case: Case) -> None:
+    """Answers each line with GFLOP/s of products of the shapes of a feed-forward block, in three orders."""
+    import torch
+
+    low = torch.bfloat16 if case.precision == "bf16" else torch.float32
+    rows = case.batch * case.sequence
+    x, w, g = torch.randn(rows, 768).to(low), torch.randn(3072, 768).to(low), torch.randn(rows, 3072).to(low)
+
+    def products() -> None:
+        x @ w.t(), g @ w, g.t() @ x
+
+    for _ in range(3):
+        products()
+    print("ready", flush=True)
+    repeats = max(1, 4096 // rows)
+    for _ in sys.stdin:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            for _ in range(repeats):
+                products()
+            times.append((time.perf_counter() - start) / repeats)
+        print(json.dumps([6 * rows * 768 * 3072 / time / 1e9 for time in times]), flush=True)
+    print(0, flush=True)
+
+
 class Worker:
-    def __init__(self, mode: str, batch: int, sequence: int):
-        command = [sys.executable, __file__, "--worker", mode, "--shapes", f"{batch}x{sequence}"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    """Another process of this script, which waits between its turns."""
+
+    def __init__(self, mode: str, case: Case):
+        words = [mode, case.model, str(case.batch), str(case.sequence), case.precision]
+        self.process = subprocess.Popen([sys.executable, __file__, "--worker", *words], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline().strip() != "ready":
             sys.exit(f"error: the {mode} worker ended before its first step")
 
@@ -93,19 +168,20 @@ class Worker:
 
 
 class Binary:
-    def __init__(self, work: pathlib.Path, batch: int, sequence: int):
-        import gpt2
+    def __init__(self, work: pathlib.Path, case: Case, options: tuple[str, ...] = ()):
         import hone
         import numpy
 
-        training = gpt2.gpt2(batch, sequence)
-        package = work / f"gpt2_{batch}x{sequence}.hone"
-        hone.export(training.model, training.loss_fn, training.example_batch, optimizer=training.optimizer,
-                    clip=training.clip, out=str(package))
-        self.path, self.log, self.tokens = work / f"train_{batch}x{sequence}", work / "log.jsonl", work / "tokens.npy"
-        subprocess.run([BIN / "honec", package, "-o", self.path], check=True)
-        numpy.save(self.tokens, numpy.random.default_rng(0).integers(0, 50257, 65536).astype(numpy.int32))
-        self.peak = 0.0
+        training = make_training(case, VOCAB[case.model])
+        package = work / f"{case.stem}.hone"
+        if not package.exists():
+            hone.export(training.model, training.loss_fn, training.example_batch, optimizer=training.optimizer,
+                        clip=training.clip, out=str(package))
+        self.path = work / f"{case.stem}_{case.precision}{''.join(options)}"
+        self.log, self.tokens = work / "log.jsonl", work / f"{case.model}.npy"
+        subprocess.run([BIN / "honec", package, "-o", self.path, f"--precision={case.precision}", *options], check=True)
+        numpy.save(self.tokens, numpy.random.default_rng(0).integers(0, VOCAB[case.model], 65536).astype(numpy.int32))
+        self.peak, self.teraflops = 0.0, []
 
     def round(self) -> float:
         command = [self.path, "--data", self.tokens, "--steps", str(STEPS + 1), "--log", self.log, "--quiet"]
@@ -116,7 +192,9 @@ class Binary:
         self.peak = max(self.peak, usage.ru_maxrss / 1024)
         steps = [json.loads(line) for line in self.log.read_text().splitlines()]
         self.log.unlink()
-        return statistics.median([line["ms"] for line in steps if "ms" in line and "loss" in line][1 : STEPS + 1])
+        steps = [line for line in steps if "ms" in line and "loss" in line][1 : STEPS + 1]
+        self.teraflops.append(statistics.median(line["tflops"] for line in steps))
+        return statistics.median(line["ms"] for line in steps)
 
     def close(self) -> float:
         return self.peak
@@ -126,26 +204,46 @@ class Binary:
 
 
 def quartiles(values: list[float]) -> str:
+    if len(values) < 2:
+        return f"**{values[0]:.2f}**"
     low, _, high = statistics.quantiles(values, n=4)
     return f"**{statistics.median(values):.2f}** ({low:.2f} to {high:.2f})"
 
 
-def measure_steps(work: pathlib.Path, shapes: list[tuple[int, int]], pairs: int) -> list[str]:
-    lines = ["| batch x tokens | Hone, ms | eager, ms | torch.compile, ms | eager / Hone | compile / Hone | "
-             "peak MiB: Hone, eager, compile |", "|---|---|---|---|---|---|---|"]
-    for batch, sequence in shapes:
-        systems = [Binary(work, batch, sequence), Worker("eager", batch, sequence), Worker("compile", batch, sequence)]
-        rounds = []
-        for number in range(pairs):
-            rounds.append([system.round() for system in systems])
-            print(f"{batch}x{sequence} round {number + 1}: " + ", ".join(f"{ms:.0f}" for ms in rounds[-1]), flush=True)
-        medians = [statistics.median(column) for column in zip(*rounds)]
+def run_rounds(label: str, systems: list, rounds: int) -> list[list[float]]:
+    results = []
+    for number in range(rounds):
+        results.append([system.round() for system in systems])
+        print(f"{label} round {number + 1}: " + ", ".join(f"{value:.0f}" for value in results[-1]), flush=True)
+    return results
+
+
+def measure_steps(work: pathlib.Path, cases: list[Case], rounds: int) -> list[str]:
+    lines = ["| model | batch x tokens | precision | Hone, ms | eager, ms | torch.compile, ms | eager / Hone | compile / Hone | "
+             "peak MiB: Hone, eager, compile | share of the probe |", "|---|---|---|---|---|---|---|---|---|---|"]
+    for case in cases:
+        binary = Binary(work, case)
+        systems = [binary, Worker("eager", case), Worker("compile", case), Worker("probe", case)]
+        results = run_rounds(f"{case.stem} {case.precision}", systems, rounds)
+        medians = [statistics.median(column) for column in zip(*results)]
         memory = [system.close() for system in systems]
+        share = statistics.median(1e3 * ours / row[3] for ours, row in zip(binary.teraflops, results))
         lines.append(
-            f"| {batch} x {sequence} | " + " | ".join(f"{ms:.0f}" for ms in medians) + " | "
-            + quartiles([eager / ours for ours, eager, _ in rounds]) + " | "
-            + quartiles([compiled / ours for ours, _, compiled in rounds]) + " | "
-            + ", ".join(f"{mib:.0f}" for mib in memory) + " |")
+            f"| {NAMES[case.model]} | {case.shape} | {case.precision} | " + " | ".join(f"{ms:.0f}" for ms in medians[:3]) + " | "
+            + quartiles([row[1] / row[0] for row in results]) + " | " + quartiles([row[2] / row[0] for row in results]) + " | "
+            + ", ".join(f"{mib:.0f}" for mib in memory[:3]) + f" | {100 * share:.0f} % |")
+    return lines
+
+
+def measure_passes(work: pathlib.Path, cases: list[Case], rounds: int) -> list[str]:
+    lines = ["| model | batch x tokens | precision | without | time without / with | peak MiB without, with |", "|---|---|---|---|---|---|"]
+    for case in cases:
+        whole = Binary(work, case)
+        parts = {name: Binary(work, case, (option,)) for name, option in PASSES.items()}
+        results = run_rounds(f"{case.stem} {case.precision} passes", [whole, *parts.values()], rounds)
+        for index, (name, part) in enumerate(parts.items(), 1):
+            lines.append(f"| {NAMES[case.model]} | {case.shape} | {case.precision} | {name} | "
+                         + quartiles([row[index] / row[0] for row in results]) + f" | {part.peak:.0f}, {whole.peak:.0f} |")
     return lines
 
 
@@ -176,31 +274,47 @@ def cpu_name() -> str:
     return platform.processor()
 
 
+def words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--shapes", default="4x64,1x1024")
-    parser.add_argument("--layers", default="12,24,48,96")
-    parser.add_argument("--worker", choices=["eager", "compile"], help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--models", type=words, default=["gpt2", "llama"])
+    parser.add_argument("--shapes", type=words, default=["4x64", "4x256", "1x1024"])
+    parser.add_argument("--precisions", type=words, default=["fp32", "bf16"])
+    parser.add_argument("--passes", type=words, default=["gpt2_4x256_bf16"], help="cases whose passes are left out one at a time")
+    parser.add_argument("--layers", type=words, default=["12", "24", "48", "96"])
+    parser.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("-o", type=pathlib.Path)
     arguments = parser.parse_args()
-    shapes = [tuple(int(size) for size in shape.split("x")) for shape in arguments.shapes.split(",") if shape]
     if arguments.worker:
-        return worker(arguments.worker, *shapes[0])
+        mode, model, batch, sequence, precision = arguments.worker
+        case = Case(model, int(batch), int(sequence), precision)
+        return probe(case) if mode == "probe" else worker(mode, case)
 
     import torch
 
+    def shaped(model: str, shape: str, precision: str) -> Case:
+        return Case(model, *map(int, shape.split("x")), precision)
+
+    cases = [shaped(*parts) for parts in itertools.product(arguments.models, arguments.shapes, arguments.precisions)]
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(temporary)
-        steps = measure_steps(work, shapes, arguments.pairs)
-        compiles = measure_compiles(work, [int(depth) for depth in arguments.layers.split(",") if depth])
+        steps = measure_steps(work, cases, arguments.rounds)
+        passes = measure_passes(work, [shaped(*name.split("_")) for name in arguments.passes], arguments.rounds)
+        compiles = measure_compiles(work, [int(depth) for depth in arguments.layers])
     text = "\n".join([
         "# CPU: the training step beside PyTorch, and compile times", "",
-        f"Made by `tools/benchmark-cpu.py --pairs {arguments.pairs}` on {datetime.date.today()}: {cpu_name()}, "
-        f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {torch.__version__}. GPT-2 124M, fp32, AdamW, "
-        f"clipping at 1. Medians over {arguments.pairs} interleaved rounds of {STEPS} steps; ratios are medians of the "
-        "rounds' own ratios, with quartiles; above 1, Hone is faster.", "",
-        *steps, "", "Compile time, package to executable, in seconds of processor time (the compiler runs one thread):", "", *compiles, ""])
+        f"Made by `tools/benchmark-cpu.py --rounds {arguments.rounds}` on {datetime.date.today()}: {cpu_name()}, "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {torch.__version__}. AdamW, clipping at 1. "
+        f"Medians over {arguments.rounds} interleaved rounds of {STEPS} steps; ratios are medians of the "
+        "rounds' own ratios, with quartiles; above 1, Hone is faster. PyTorch: fused AdamW, fused attention, vocabulary padded to 64, "
+        "autocast for bf16. The last column is Hone's model FLOPs per second over the rate of the model's feed-forward products alone, "
+        "run by the same library in the same rounds.", "",
+        *steps, "", "What each decision brings (above 1: the step is slower without it):", "", *passes, "",
+        "Compile time, package to executable, in seconds of processor time (the compiler runs one thread):", "", *compiles, ""])
     if arguments.o:
         arguments.o.write_text(text)
     print(text)
