@@ -2,7 +2,7 @@
 //
 // One function per op, or per family of ops that share a formula. Shapes are
 // those the verifiers promise; what depends on values (an index out of range, a
-// division by zero) is an error. Formulas stand in HoneOps.td.
+// division by zero) is an error. Formulas stand in the ops' descriptions.
 //
 //===----------------------------------------------------------------------===//
 

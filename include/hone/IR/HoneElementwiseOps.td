@@ -1,0 +1,172 @@
+//===- HoneElementwiseOps.td - Ops on one element at a time *- tablegen -*-===//
+
+#ifndef HONE_IR_HONEELEMENTWISEOPS_TD
+#define HONE_IR_HONEELEMENTWISEOPS_TD
+
+include "hone/IR/HoneOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+def Hone_ConstantOp : Hone_Op<"constant", "map", "exact", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "A constant";
+  let description = [{
+    `result = value`. Large tensors do not belong here: they are arguments of kind `buffer`.
+
+    (C1) `value` has the type of the result.
+
+    Example:
+
+    ```mlir
+    %c = hone.constant dense<1.0> : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value), [{
+    build($_builder, $_state, value.getType(), value);
+  }]>];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Hone_IotaOp : Hone_Op<"iota", "map", "exact"> {
+  let summary = "Index of each element along one dimension";
+  let description = [{
+    `result[i_0, ..., i_n] = i_dim`.
+
+    (C1) `dim` is a dimension of the result.
+
+    Example:
+
+    ```mlir
+    %i = hone.iota dim 1 : tensor<8x64xi64>
+    ```
+  }];
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Hone_NumberTensor:$result);
+  let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hone_RandomOp : Hone_Op<"random", "map", "exact"> {
+  let summary = "Random elements that depend on a key and their index only";
+  let description = [{
+    Element `i` (row-major index in the result) is made from word `i mod 4` of Philox4x32-10 (Salmon et al., SC'11) with
+    counter `(i div 4, salt, step, micro)` and key `(seed low, seed high)`, where `key = [seed, step, micro]`. All counter
+    entries are taken modulo 2^32. With `w` that word and `u = floor(w / 2^8) * 2^-24`:
+
+    - `uniform`: `u`, in [0, 1);
+    - `normal`: `sqrt(-2 ln(1 - u)) * cos(2 pi u')`, where `u'` is made the same way from the counter with
+      `salt + 2^31`.
+
+    (C1) `key` has shape `[3]`. (C2) The result has fewer than 2^34 elements.
+
+    Example:
+
+    ```mlir
+    %r = hone.random uniform(%key) salt 7 : tensor<3xi64> -> tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Key:$key, Hone_DistributionAttr:$dist, I64Attr:$salt);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = "$dist `(` $key `)` `salt` $salt attr-dict `:` type($key) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+}
+
+//===----------------------------------------------------------------------===//
+// Unary elementwise
+//===----------------------------------------------------------------------===//
+
+def Hone_NegOp : Hone_UnaryOp<"neg", Hone_NumberTensor, "-x[i]"> { let hasFolder = 1; }
+def Hone_AbsOp : Hone_UnaryOp<"abs", Hone_NumberTensor, "|x[i]|">;
+def Hone_ExpOp : Hone_UnaryOp<"exp", Hone_FloatTensor, "e^x[i]", "accurate", "f32", 10>;
+def Hone_LogOp : Hone_UnaryOp<"log", Hone_FloatTensor, "ln x[i]", "accurate", "f32", 14>;
+def Hone_SqrtOp : Hone_UnaryOp<"sqrt", Hone_FloatTensor, "sqrt(x[i])">;
+def Hone_RsqrtOp : Hone_UnaryOp<"rsqrt", Hone_FloatTensor, "1 / sqrt(x[i])", "accurate">;
+def Hone_SinOp : Hone_UnaryOp<"sin", Hone_FloatTensor, "sin x[i]", "accurate", "f32", 24>;
+def Hone_CosOp : Hone_UnaryOp<"cos", Hone_FloatTensor, "cos x[i]", "accurate", "f32", 24>;
+def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]", "pointwise", "f32", 14>;
+def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]", "pointwise", "f32", 16>;
+def Hone_LogisticOp : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])", "pointwise", "f32", 12>;
+def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "exact">;
+def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "exact", "i1">;
+
+def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndResultShape]> {
+  let summary = "Element type conversion";
+  let description = [{
+    `result[i]` is `operand[i]` in the result's element type. Float to narrower float rounds to nearest even; float to
+    integer truncates toward zero; integer and i1 to float are exact where representable; number to i1 is `x != 0`;
+    an integer too wide keeps its low bits. A float that the integer type cannot hold is undefined behaviour of the graph,
+    which the interpreter reports.
+
+    (C1) Operand and result have the same shape.
+
+    Example:
+
+    ```mlir
+    %y = hone.cast %x : tensor<8x64xf32> -> tensor<8x64xbf16>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Binary elementwise, comparison, selection
+//===----------------------------------------------------------------------===//
+
+def Hone_AddOp : Hone_BinaryOp<"add", Hone_NumberTensor, "x[i] + y[i]", [Commutative]> { let hasFolder = 1; }
+def Hone_SubOp : Hone_BinaryOp<"sub", Hone_NumberTensor, "x[i] - y[i]"> { let hasFolder = 1; }
+def Hone_MulOp : Hone_BinaryOp<"mul", Hone_NumberTensor, "x[i] * y[i]", [Commutative]> { let hasFolder = 1; }
+def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero; by zero it is undefined)"> { let hasFolder = 1; }
+def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
+def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
+def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", [], "accurate", "f32", 24> { let hasCanonicalizer = 1; }
+def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", [Commutative], "exact", "i1">;
+def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", [Commutative], "exact", "i1">;
+
+def Hone_CmpOp : Hone_Op<"cmp", "map", "exact", [Elementwise, SameTypeOperands, SameOperandsAndResultShape]> {
+  let summary = "Elementwise comparison";
+  let description = [{
+    `result[i] = lhs[i] predicate rhs[i]`. Comparisons with NaN are false, `ne` is true. Integers are signed; false is
+    less than true.
+
+    (C1) `lhs` and `rhs` have the same type. (C2) The result has their shape.
+
+    Example:
+
+    ```mlir
+    %m = hone.cmp lt, %x, %y : tensor<8x64xf32> -> tensor<8x64xi1>
+    ```
+  }];
+  let arguments = (ins Hone_CmpPredicateAttr:$predicate, Hone_Tensor:$lhs, Hone_Tensor:$rhs);
+  let results = (outs Hone_BoolTensor:$result);
+  let assemblyFormat = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+}
+
+def Hone_SelectOp : Hone_Op<"select", "map", "exact", [Elementwise, AllTypesMatch<["on_true", "on_false", "result"]>]> {
+  let summary = "Elementwise choice";
+  let description = [{
+    `result[i] = pred[i] ? on_true[i] : on_false[i]`.
+
+    (C1) `on_true`, `on_false` and the result have the same type. (C2) `pred` has their shape.
+
+    Example:
+
+    ```mlir
+    %r = hone.select %p, %x, %y : tensor<8x64xi1>, tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_BoolTensor:$pred, Hone_Tensor:$on_true, Hone_Tensor:$on_false);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$pred `,` $on_true `,` $on_false attr-dict `:` type($pred) `,` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // HONE_IR_HONEELEMENTWISEOPS_TD

@@ -1,0 +1,260 @@
+//===- HoneModelOps.td - Named forward ops -----------------*- tablegen -*-===//
+
+#ifndef HONE_IR_HONEMODELOPS_TD
+#define HONE_IR_HONEMODELOPS_TD
+
+include "hone/IR/HoneOpBase.td"
+
+// Of the row ops: how many elements of each row count, the others being padding. 0: all of them.
+defvar Hone_Width = DefaultValuedAttr<I64Attr, "0">;
+
+class Hone_RowOp<string mnemonic, list<Trait> traits = []> : Hone_Op<mnemonic, "row", "accurate", traits> {
+  code rowFacts = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
+    ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::rowMapping(*this); }
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+  }];
+  let extraClassDeclaration = rowFacts;
+}
+
+def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments]> {
+  let summary = "Layer normalisation along the last dimension";
+  let description = [{
+    With `mean` and `var` (biased) over the last dimension, `rstd = 1 / sqrt(var + eps)`:
+    `result = (x - mean) * rstd * scale + bias` (Ba et al., 2016). Computed in fp32 or wider; `mean` and `rstd` are kept
+    for the backward pass.
+
+    With `width` only the first `width` elements of a row count; the result is 0 at the others.
+
+    (C1) `input` has rank at least 1; the result has its type. (C2) `scale` and `bias`, when present, have the shape of
+    a row. (C3) `mean` and `rstd` have the input's shape without the last dimension. (C4) `width` is at most the last
+    dimension.
+
+    Example:
+
+    ```mlir
+    %y, %mean, %rstd = hone.layer_norm %x scale %g bias %b eps 1.0e-05
+        : (tensor<8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$input, Optional<Hone_FloatTensor>:$scale, Optional<Hone_FloatTensor>:$bias,
+                       F64Attr:$eps, Hone_Width:$width);
+  let results = (outs Hone_FloatTensor:$result, Hone_FloatTensor:$mean, Hone_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $input (`scale` $scale^)? (`bias` $bias^)? `eps` $eps (`width` $width^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+  }];
+}
+
+def Hone_RmsNormOp : Hone_RowOp<"rms_norm"> {
+  let summary = "Root-mean-square normalisation along the last dimension";
+  let description = [{
+    `rstd = 1 / sqrt(mean(x^2) + eps)` over the last dimension, `result = x * rstd * scale` (Zhang and Sennrich, 2019).
+    `rstd` is kept for the backward pass. With `width` only the first `width` elements of a row count; the result is 0
+    at the others.
+
+    (C1) `input` has rank at least 1; the result has its type. (C2) `scale`, when present, has the shape of a row.
+    (C3) `rstd` has the input's shape without the last dimension. (C4) `width` is at most the last dimension.
+
+    Example:
+
+    ```mlir
+    %y, %rstd = hone.rms_norm %x scale %g eps 1.0e-05
+        : (tensor<8x64xf32>, tensor<64xf32>) -> (tensor<8x64xf32>, tensor<8xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$input, Optional<Hone_FloatTensor>:$scale, F64Attr:$eps, Hone_Width:$width);
+  let results = (outs Hone_FloatTensor:$result, Hone_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $input (`scale` $scale^)? `eps` $eps (`width` $width^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+  }];
+}
+
+def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType]> {
+  let summary = "Softmax along the last dimension";
+  let description = [{
+    `result[.., i] = exp(x[.., i] - m) / sum_j exp(x[.., j] - m)` with `m` the row maximum. Another dimension is
+    transposed to the last one first. With `width` only the first `width` elements of a row count; the result is 0 at
+    the others.
+
+    (C1) Operand and result have the same type, of rank at least 1. (C2) `width` is at most the last dimension.
+
+    Example:
+
+    ```mlir
+    %p = hone.softmax %x : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$input, Hone_Width:$width);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = "$input (`width` $width^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy"> {
+  let summary = "Cross entropy between logits and target classes";
+  let description = [{
+    For each row of `vocab` logits with log-sum-exp `lse` and target `t`:
+    `loss = (1 - s) * (lse - x[t]) + s * (lse - mean(x))`, with `s = label_smoothing` (no second term for `s = 0`, also
+    where a logit is infinite); 0 where `t == ignore_index`. Any other target outside `[0, vocab)` is undefined behaviour
+    of the graph, which the interpreter reports.
+    `reduction` gives the rows themselves (`none`), their sum, or the sum over the number of rows not ignored (`mean`;
+    NaN if there is none, as in PyTorch). `lse` is kept for the backward pass. With `width` the classes are the first
+    `width` logits of a row (`vocab` is `width`); the others do not count.
+
+    (C1) `logits` has rank at least 1, and `targets` its shape without the last dimension. (C2) `lse` has the shape of
+    `targets`. (C3) `loss` has that shape for `none` and rank 0 otherwise. (C4) `0 <= label_smoothing <= 1`.
+    (C5) `width` is at most the last dimension.
+
+    Example:
+
+    ```mlir
+    %loss, %lse = hone.cross_entropy mean %x, %t ignore_index -100 label_smoothing 0.0
+        : tensor<32x256xf32>, tensor<32xi64> -> tensor<f32>, tensor<32xf32>
+    ```
+  }];
+  let arguments = (ins Hone_LossReductionAttr:$reduction, Hone_FloatTensor:$logits, Hone_IntTensor:$targets,
+                       I64Attr:$ignore_index, F64Attr:$label_smoothing, Hone_Width:$width);
+  let results = (outs Hone_FloatTensor:$loss, Hone_FloatTensor:$lse);
+  let assemblyFormat = [{
+    $reduction $logits `,` $targets `ignore_index` $ignore_index `label_smoothing` $label_smoothing (`width` $width^)?
+    attr-dict `:` type($logits) `,` type($targets) `->` type($loss) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+  }];
+}
+
+def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction", [AttrSizedOperandSegments]> {
+  let summary = "Scaled dot-product attention";
+  let description = [{
+    For each batch `b` and head `h`, with the key head `g = h div (H / G)`:
+    `s[t, u] = scale * sum_d q[b, t, h, d] * k[b, u, g, d] + mask[b, h, t, u]`, `-inf` where `causal` and `u > t`,
+    `p = softmax(s)` over `u`, then dropout on `p` (see `hone.dropout`; the element index is that of
+    `[B, H, T, S]` in row-major order), and `result[b, t, h, :] = sum_u p[t, u] * v[b, u, g, :]`. `lse[b, h, t]` is the
+    log-sum-exp of `s[t, :]`. Nothing of size T x S need be stored. Dimensions are `[batch, position, head, width]`, the
+    layout a packed projection has.
+
+    (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, the result `[B, T, H, E]`, of one
+    element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask`, when present, is `[B or 1, H or 1, T, S]`.
+    (C5) `rng` is present exactly if `dropout > 0`, and has shape `[3]`. (C6) `0 <= dropout < 1`.
+
+    Example:
+
+    ```mlir
+    %o, %lse = hone.attention %q, %k, %v causal scale 0.125
+        : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value,
+                       Optional<Hone_FloatTensor>:$mask, Optional<Hone_Key>:$rng,
+                       UnitAttr:$causal, F64Attr:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout, DefaultValuedAttr<I64Attr, "0">:$salt);
+  let results = (outs Hone_FloatTensor:$result, Hone_FloatTensor:$lse);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^)? (`rng` $rng^)? (`causal` $causal^)? `scale` $scale
+    (`dropout` $dropout^)? (`salt` $salt^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost();
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+  }];
+}
+
+def Hone_RopeOp : Hone_Op<"rope", "map", "pointwise", [AllTypesMatch<["input", "result"]>,
+                                                      AllTypesMatch<["cos", "sin"]>]> {
+  let summary = "Rotary position embedding";
+  let description = [{
+    Rotates pairs of elements of the last dimension by an angle that depends on the position (Su et al., 2021). With
+    `c = cos[t, j]`, `s = sin[t, j]`, `j < D/2`: `a' = a c - b s`, `b' = b c + a s`, where `(a, b)` are elements
+    `(j, j + D/2)` for style `half` and `(2j, 2j + 1)` for `interleaved`. With `inverse`, `s` is negated: the adjoint.
+
+    (C1) `input` is `[B, T, H, D]` with even `D`; the result has its type. (C2) `cos` and `sin` have shape `[T, D/2]`.
+
+    Example:
+
+    ```mlir
+    %y = hone.rope half %x, %cos, %sin : tensor<2x16x4x64xf32>, tensor<16x32xf32>
+    ```
+  }];
+  let arguments = (ins Hone_RopeStyleAttr:$style, Hone_FloatTensor:$input, Hone_FloatTensor:$cos, Hone_FloatTensor:$sin,
+                       UnitAttr:$inverse);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = [{
+    $style (`inverse` $inverse^)? $input `,` $cos `,` $sin attr-dict `:` type($input) `,` type($cos)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 3); }
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+  }];
+}
+
+def Hone_GeluOp : Hone_Op<"gelu", "map", "pointwise", [Elementwise, SameOperandsAndResultType]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    `erf`: `x/2 * (1 + erf(x / sqrt 2))`; `tanh`: `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`
+    (Hendrycks and Gimpel, 2016).
+
+    (C1) Operand and result have the same type.
+
+    Example:
+
+    ```mlir
+    %y = hone.gelu tanh %x : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_GeluApproximationAttr:$approximate, Hone_FloatTensor:$input);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = "$approximate $input attr-dict `:` type($result)";
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 12); }
+  }];
+}
+
+def Hone_DropoutOp : Hone_Op<"dropout", "map", "pointwise", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "Zeroes elements at random and scales the others";
+  let description = [{
+    Element `i` (row-major index) is kept when its Philox word `w` (see `hone.random`) is at least `round(p * 2^32)`, and
+    then multiplied by `1 / (1 - p)`; otherwise the result is 0. The mask depends on key, `salt` and index only, so the
+    backward pass applies the same op to the gradient, and no fusion, tiling or recomputation changes it.
+
+    (C1) Operand and result have the same type. (C2) `rng` has shape `[3]`. (C3) `0 <= p < 1`.
+
+    Example:
+
+    ```mlir
+    %y = hone.dropout %x, %key p 0.1 salt 3 : tensor<8x64xf32>, tensor<3xi64>
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$input, Hone_Key:$rng, F64Attr:$p, I64Attr:$salt);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $rng `p` $p `salt` $salt attr-dict `:` type($input) `,` type($rng)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 16); }
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+  }];
+}
+
+#endif // HONE_IR_HONEMODELOPS_TD

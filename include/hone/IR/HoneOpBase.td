@@ -1,0 +1,69 @@
+//===- HoneOpBase.td - Types and base classes of ops -------*- tablegen -*-===//
+
+#ifndef HONE_IR_HONEOPBASE_TD
+#define HONE_IR_HONEOPBASE_TD
+
+include "hone/IR/HoneAttrs.td"
+include "hone/IR/HoneDialect.td"
+include "hone/IR/HoneEnums.td"
+include "hone/IR/HoneInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Hone_Tensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8, I1]>;
+def Hone_NumberTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8]>;
+def Hone_FloatTensor : StaticShapeTensorOf<[F64, F32, BF16, F16]>;
+def Hone_IntTensor : StaticShapeTensorOf<[I64, I32, I8]>;
+def Hone_BoolTensor : StaticShapeTensorOf<[I1]>;
+def Hone_IntOrBoolTensor : StaticShapeTensorOf<[I64, I32, I8, I1]>;
+def Hone_FloatScalar : 0DTensorOf<[F64, F32]>;
+def Hone_StepScalar : 0DTensorOf<[I64]>;
+def Hone_BoolScalar : 0DTensorOf<[I1]>;
+// Key of a random op: seed, step, micro-step.
+def Hone_Key : StaticShapeTensorOf<[I64]>;
+
+class Hone_Op<string mnemonic, string family, string numericClass, list<Trait> traits = []>
+    : Op<Hone_Dialect, mnemonic, !listconcat([Pure, Hone_OpInterface], traits)> {
+  code facts = [{
+    ::hone::KernelFamily getKernelFamily() { return ::hone::KernelFamily::}] # family # [{; }
+    ::hone::NumericClass getNumericClass() { return ::hone::NumericClass::}] # numericClass # [{; }
+  }];
+  let extraClassDeclaration = facts;
+}
+
+// getCost of an op that is no single instruction per element: about its FLOPs per element, with the integer work of a
+// random number counted alike.
+class Hone_ElementCost<int flops> {
+  code method = !if(!eq(flops, 1), "",
+    "::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, " # flops # "); }");
+}
+
+// Elementwise ops between values of one type.
+class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string numericClass = "pointwise",
+                   string exampleElement = "f32", int flops = 1>
+    : Hone_Op<mnemonic, "map", numericClass, [Elementwise, SameOperandsAndResultType]> {
+  let summary = "Elementwise: " # formula;
+  let description = "`result[i] = " # formula # "`.\n\n"
+    # "(C1) Operand and result have the same type.\n\nExample:\n\n```mlir\n%r = hone." # mnemonic
+    # " %x : tensor<8x64x" # exampleElement # ">\n```";
+  let arguments = (ins tensor:$operand);
+  let results = (outs tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method;
+}
+
+class Hone_BinaryOp<string mnemonic, Type tensor, string formula, list<Trait> traits = [],
+                    string numericClass = "pointwise", string exampleElement = "f32", int flops = 1>
+    : Hone_Op<mnemonic, "map", numericClass, !listconcat([Elementwise, SameOperandsAndResultType], traits)> {
+  let summary = "Elementwise: " # formula;
+  let description = "`result[i] = " # formula # "`. Operands are not broadcast: use `hone.broadcast`.\n\n"
+    # "(C1) Operands and result have the same type.\n\nExample:\n\n```mlir\n%r = hone." # mnemonic
+    # " %x, %y : tensor<8x64x" # exampleElement # ">\n```";
+  let arguments = (ins tensor:$lhs, tensor:$rhs);
+  let results = (outs tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method;
+}
+
+#endif // HONE_IR_HONEOPBASE_TD

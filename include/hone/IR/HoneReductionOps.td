@@ -1,0 +1,190 @@
+//===- HoneReductionOps.td - Reductions, products, indexing *- tablegen -*-===//
+
+#ifndef HONE_IR_HONEREDUCTIONOPS_TD
+#define HONE_IR_HONEREDUCTIONOPS_TD
+
+include "hone/IR/HoneOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+def Hone_ReduceOp : Hone_Op<"reduce", "row", "accurate"> {
+  let summary = "Sum, maximum or minimum over dimensions";
+  let description = [{
+    Combines all elements that differ only in the indices `dims`; those dimensions vanish. Floating-point sums of f32 and
+    narrower types accumulate in fp32, in an order that depends on shapes only. The empty sum is 0, the empty max is
+    -inf, the empty min +inf (the smallest and largest value for integers).
+
+    (C1) `dims` are distinct dimensions of the operand, in increasing order. (C2) The result has the remaining
+    dimensions and the operand's element type.
+
+    A reduction along the last dimension only is of family `row`, any other of family `column`.
+
+    Example:
+
+    ```mlir
+    %s = hone.reduce sum %x dims [1] : tensor<8x64xf32> -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_ReduceKindAttr:$kind, Hone_NumberTensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Hone_NumberTensor:$result);
+  let assemblyFormat = "$kind $operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
+  let builders = [OpBuilder<(ins "::hone::ReduceKind":$kind, "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$dims)>];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    ::hone::KernelFamily getKernelFamily();
+    ::hone::NumericClass getNumericClass() { return ::hone::NumericClass::accurate; }
+    ::hone::OpCost getCost();
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    /// True when the last dimension, and no other, is reduced.
+    bool isRowReduction();
+  }];
+}
+
+def Hone_ArgmaxOp : Hone_Op<"argmax", "row", "exact"> {
+  let summary = "Index of the largest element along a dimension";
+  let description = [{
+    The smallest index at which the maximum along `dim` is found; a NaN counts as larger than any number.
+
+    (C1) `dim` is a dimension of the operand, of size at least 1. (C2) The result has the remaining dimensions.
+
+    Example:
+
+    ```mlir
+    %i = hone.argmax %x dim 1 : tensor<8x64xf32> -> tensor<8xi64>
+    ```
+  }];
+  let arguments = (ins Hone_NumberTensor:$operand, I64Attr:$dim);
+  let results = (outs Hone_IntTensor:$result);
+  let assemblyFormat = "$operand `dim` $dim attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+  }];
+}
+
+def Hone_CumsumOp : Hone_Op<"cumsum", "row", "accurate", [SameOperandsAndResultType]> {
+  let summary = "Running sum along a dimension";
+  let description = [{
+    `result[.., i, ..] = sum over j <= i of operand[.., j, ..]` along `dim`; with `reverse`, over `j >= i`.
+
+    (C1) Operand and result have the same type. (C2) `dim` is a dimension of the operand.
+
+    Example:
+
+    ```mlir
+    %y = hone.cumsum %x dim 1 : tensor<8x64xi64>
+    ```
+  }];
+  let arguments = (ins Hone_NumberTensor:$operand, I64Attr:$dim, UnitAttr:$reverse);
+  let results = (outs Hone_NumberTensor:$result);
+  let assemblyFormat = "$operand `dim` $dim (`reverse` $reverse^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
+  let summary = "Sum of products over contracted dimensions";
+  let description = [{
+    Multiplies `lhs` and `rhs` elementwise over the paired batch dimensions and sums over the paired contracting
+    dimensions. The result's dimensions are the batch dimensions, then the free dimensions of `lhs`, then those of `rhs`,
+    each in operand order. Products of low-precision operands are exact in fp32 and accumulate there; the sum is rounded
+    once, to the result's element type, which may differ from the operands' (a weight gradient is f32 while what it is
+    made of is bf16).
+
+    (C1) Batch and contracting lists of one operand are distinct dimensions of it. (C2) Paired lists have equal lengths
+    and paired dimensions equal sizes. (C3) The result has the shape above. (C4) Operands have one element type.
+
+    Example: `y[b, m, n] = sum_k x[b, m, k] * w[n, k]`
+
+    ```mlir
+    %y = hone.dot_general %x, %w batch [] x [] contract [2] x [1]
+        : tensor<2x16x64xf32>, tensor<192x64xf32> -> tensor<2x16x192xf32>
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$lhs, Hone_FloatTensor:$rhs,
+                       DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
+                       DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `batch` $lhs_batch `x` $rhs_batch `contract` $lhs_contract `x` $rhs_contract attr-dict `:`
+    type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+    "::llvm::ArrayRef<int64_t>":$lhs_batch, "::llvm::ArrayRef<int64_t>":$rhs_batch,
+    "::llvm::ArrayRef<int64_t>":$lhs_contract, "::llvm::ArrayRef<int64_t>":$rhs_contract)>];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost();
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    /// Dimensions of an operand that are neither batch nor contracted, in order.
+    ::llvm::SmallVector<int64_t> getLhsFree();
+    ::llvm::SmallVector<int64_t> getRhsFree();
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Index
+//===----------------------------------------------------------------------===//
+
+def Hone_EmbeddingOp : Hone_Op<"embedding", "gather", "exact"> {
+  let summary = "Rows of a table picked by index";
+  let description = [{
+    `result[i..., :] = table[ids[i...], :]`. An id outside `[0, rows)` is undefined behaviour of the graph; the runtime
+    refuses such token files before they reach it, and the interpreter reports them.
+
+    (C1) `table` has rank 2. (C2) The result has the shape of `ids` followed by the table's width, and its element type.
+
+    Example:
+
+    ```mlir
+    %x = hone.embedding %table, %ids : tensor<256x64xf32>, tensor<2x16xi64> -> tensor<2x16x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$table, Hone_IntTensor:$ids);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost();
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+  }];
+}
+
+def Hone_EmbeddingBwdOp : Hone_Op<"embedding_bwd", "gather", "accurate"> {
+  let summary = "Gradient of an embedding with respect to its table";
+  let description = [{
+    `result[v, :] = sum over i with ids[i] = v of grad[i, :]`, added in increasing order of `i`. Rows without an id are 0.
+
+    (C1) The result has rank 2. (C2) `grad` has the shape of `ids` followed by the result's width, and its element type.
+
+    Example:
+
+    ```mlir
+    %dt = hone.embedding_bwd %dy, %ids : tensor<2x16x64xf32>, tensor<2x16xi64> -> tensor<256x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$grad, Hone_IntTensor:$ids);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = "$grad `,` $ids attr-dict `:` type($grad) `,` type($ids) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+  }];
+}
+
+#endif // HONE_IR_HONEREDUCTIONOPS_TD

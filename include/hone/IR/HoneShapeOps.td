@@ -1,0 +1,155 @@
+//===- HoneShapeOps.td - Ops that move elements ------------*- tablegen -*-===//
+
+#ifndef HONE_IR_HONESHAPEOPS_TD
+#define HONE_IR_HONESHAPEOPS_TD
+
+include "hone/IR/HoneOpBase.td"
+
+def Hone_ReshapeOp : Hone_Op<"reshape", "view", "exact"> {
+  let summary = "The same elements in row-major order under another shape";
+  let description = [{
+    (C1) Operand and result have the same element type and number of elements.
+
+    Example:
+
+    ```mlir
+    %y = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return {}; }
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+  }];
+}
+
+def Hone_TransposeOp : Hone_Op<"transpose", "move", "exact"> {
+  let summary = "Permutation of dimensions";
+  let description = [{
+    Dimension `d` of the result is dimension `permutation[d]` of the operand.
+
+    (C1) `permutation` is a permutation of the operand's dimensions. (C2) The result has the permuted shape and the
+    operand's element type.
+
+    Example:
+
+    ```mlir
+    %y = hone.transpose %x [0, 2, 1] : tensor<2x16x64xf32> -> tensor<2x64x16xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, DenseI64ArrayAttr:$permutation);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$operand $permutation attr-dict `:` type($operand) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$permutation)>];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+}
+
+def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "exact"> {
+  let summary = "Repetition along new dimensions";
+  let description = [{
+    Dimension `d` of the operand becomes dimension `dims[d]` of the result; along every other dimension of the result the
+    operand repeats. Size-1 dimensions are not stretched: reshape them away first.
+
+    (C1) `dims` has one entry per dimension of the operand, strictly increasing, each a dimension of the result.
+    (C2) Matching dimensions have equal sizes. (C3) Element types are equal.
+
+    Example:
+
+    ```mlir
+    %y = hone.broadcast %b dims [1] : tensor<64xf32> -> tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+  }];
+}
+
+def Hone_SliceOp : Hone_Op<"slice", "move", "exact"> {
+  let summary = "A box of the operand";
+  let description = [{
+    `result[i] = operand[starts + i * strides]`, for `starts[d] <= ... < limits[d]` in each dimension.
+
+    (C1) `starts`, `limits`, `strides` have one entry per dimension. (C2) `0 <= starts[d] <= limits[d] <= size[d]` and
+    `strides[d] >= 1`. (C3) The result has `ceil((limits[d] - starts[d]) / strides[d])` elements along `d` and the
+    operand's element type.
+
+    Example:
+
+    ```mlir
+    %y = hone.slice %x [0, 64] to [8, 128] by [1, 1] : tensor<8x192xf32> -> tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
+                       DenseI64ArrayAttr:$strides);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = [{
+    $operand $starts `to` $limits `by` $strides attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+}
+
+def Hone_PadOp : Hone_Op<"pad", "move", "exact"> {
+  let summary = "Zeros around (and between) the operand";
+  let description = [{
+    The operand placed in a tensor of zeros, with `low[d]` zeros before, `high[d]` after, and `interior[d]` between
+    neighbouring elements of dimension `d`. The adjoint of `hone.slice`.
+
+    (C1) `low`, `high`, `interior` have one entry per dimension, none negative. (C2) Size `d` of the result is
+    `low + high + size + max(size - 1, 0) * interior`; element types are equal.
+
+    Example:
+
+    ```mlir
+    %y = hone.pad %x low [0, 64] high [0, 64] interior [0, 0] : tensor<8x64xf32> -> tensor<8x192xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+                       DenseI64ArrayAttr:$interior);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `low` $low `high` $high `interior` $interior attr-dict `:` type($operand) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+}
+
+def Hone_ConcatOp : Hone_Op<"concat", "move", "exact"> {
+  let summary = "Operands one after the other along a dimension";
+  let description = [{
+    (C1) At least one operand; `dim` is a dimension of the result. (C2) Operands agree with the result in element type
+    and in every size but along `dim`. (C3) Sizes along `dim` add up to the result's.
+
+    Example:
+
+    ```mlir
+    %y = hone.concat %a, %b dim 1 : (tensor<8x64xf32>, tensor<8x32xf32>) -> tensor<8x96xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Hone_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$inputs `dim` $dim attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+}
+
+#endif // HONE_IR_HONESHAPEOPS_TD
