@@ -104,7 +104,7 @@ TABLE = {
     "hone-build-step": Row(("gradient", "model gradient"), rules.step, 1, STEP_OPTIONS),
     "hone-verify-step": Row(("step", "model step", "model batches"), rules.unchanged, 0),
     "hone-join-pads": Row(PLAIN, rules.same, 0.15, shows="hone.pad "),
-    "hone-normalize-contractions": Row(PLAIN, rules.same, 0.1, shows="hone.transpose "),
+    "hone-normalize-contractions": Row(PLAIN, rules.same, 0.05, shows="hone.transpose "),
     "hone-decompose-rows": Row(PLAIN, rules.near, 0.6),
     "hone-pack-projections": Row(("model",), rules.near, 0.3, then=STEP, shows="hone.part<"),
     "hone-pad-dims": Row(("model", "forward"), rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"),
