@@ -8,8 +8,8 @@ Systems (Hone's binary, PyTorch eager, torch.compile) take turns: a round runs a
 two medians of one round, so that what else the machine does weighs on both. Medians of the rounds' ratios are quoted, with
 their quartiles. All train the same model with AdamW and clipping at 1 on the same random tokens, with as many threads as
 there are cores. PyTorch has its best settings: fused AdamW, fused attention, a vocabulary padded to 64, and in bf16
-autocast. A probe multiplies matrices of the model's size in every round, through the library that all three use; the
-achieved share is the model's FLOPs per second over the probe's. Memory is the peak resident set of the process. Read the
+autocast. A probe multiplies matrices of a feed-forward block in every round, through oneDNN, which Hone calls too; the
+achieved share is the step's FLOPs per second over the probe's. Memory is the peak resident set of the process. Read the
 ratios, not the milliseconds, on a machine that is shared.
 """
 
@@ -118,28 +118,31 @@ def worker(mode: str, case: Case) -> None:
 
 
 def probe(case: Case) -> None:
-    """Answers each line with GFLOP/s of products of the shapes of a feed-forward block, in three orders."""
+    """Answers each line with GFLOP/s of the two products of a feed-forward block, through oneDNN."""
     import torch
 
-    low = torch.bfloat16 if case.precision == "bf16" else torch.float32
-    rows = case.batch * case.sequence
-    x, w, g = torch.randn(rows, 768).to(low), torch.randn(3072, 768).to(low), torch.randn(rows, 3072).to(low)
+    rows, width, hidden = case.batch * case.sequence, 768, 3072
+    tensors = [torch.randn(rows, width), torch.randn(hidden, width), torch.randn(rows, hidden), torch.randn(width, hidden)]
+    # In fp32 torch asks another library unless the tensors are oneDNN's own.
+    x, up, y, down = (t.bfloat16() if case.precision == "bf16" else t.to_mkldnn() for t in tensors)
 
     def products() -> None:
-        x @ w.t(), g @ w, g.t() @ x
+        torch.nn.functional.linear(x, up)
+        torch.nn.functional.linear(y, down)
 
-    for _ in range(3):
-        products()
-    print("ready", flush=True)
-    repeats = max(1, 4096 // rows)
-    for _ in sys.stdin:
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            for _ in range(repeats):
-                products()
-            times.append((time.perf_counter() - start) / repeats)
-        print(json.dumps([6 * rows * 768 * 3072 / time / 1e9 for time in times]), flush=True)
+    with torch.no_grad():
+        for _ in range(3):
+            products()
+        print("ready", flush=True)
+        repeats = max(1, 4096 // rows)
+        for _ in sys.stdin:
+            times = []
+            for _ in range(5):
+                start = time.perf_counter()
+                for _ in range(repeats):
+                    products()
+                times.append((time.perf_counter() - start) / repeats)
+            print(json.dumps([4 * rows * width * hidden / time / 1e9 for time in times]), flush=True)
     print(0, flush=True)
 
 
@@ -311,8 +314,8 @@ def main() -> None:
         f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {torch.__version__}. AdamW, clipping at 1. "
         f"Medians over {arguments.rounds} interleaved rounds of {STEPS} steps; ratios are medians of the "
         "rounds' own ratios, with quartiles; above 1, Hone is faster. PyTorch: fused AdamW, fused attention, vocabulary padded to 64, "
-        "autocast for bf16. The last column is Hone's model FLOPs per second over the rate of the model's feed-forward products alone, "
-        "run by the same library in the same rounds.", "",
+        "autocast for bf16. The last column is the FLOPs of Hone's step per second over the rate of the products of a feed-forward block "
+        "alone, run by oneDNN in the same rounds.", "",
         *steps, "", "What each decision brings (above 1: the step is slower without it):", "", *passes, "",
         "Compile time, package to executable, in seconds of processor time (the compiler runs one thread):", "", *compiles, ""])
     if arguments.o:
