@@ -70,6 +70,9 @@ static Launch readLaunch(plan::LaunchOp op, StringRef function) {
   llvm::SetVector<StringRef> names;
   op.getBody().walk([&](HoneOpInterface inner) {
     launch.flops += inner.getCost().flops;
+    if (inner.getNumericClass() == NumericClass::contraction)
+      launch.multipliesBf16 |=
+          mlir::getElementTypeOrSelf(inner->getOperand(0)).isBF16();
     names.insert(inner->getName().stripDialect());
   });
   launch.ops = llvm::join(names, ", ");
@@ -136,6 +139,8 @@ MachineModel honec::modelMachine(const CpuTarget &cpu) {
     machine.flopsPerCycle = 2 * 2 * 8;
   else
     machine.flopsPerCycle = 2 * 4;
+  if (features.checkFeatures("+avx512bf16"))
+    machine.bf16Factor = 2;
   // One core draws about 25 GB/s; eight of them saturate a socket.
   machine.bytesPerSecond = 25e9 * std::min<int64_t>(machine.cores, 8);
   return machine;
@@ -143,9 +148,9 @@ MachineModel honec::modelMachine(const CpuTarget &cpu) {
 
 double honec::estimateSeconds(const Launch &launch,
                               const MachineModel &machine) {
-  return std::max(launch.flops /
-                      (machine.efficiency * machine.flopsPerSecond()),
-                  launch.bytes / machine.bytesPerSecond);
+  double rate = machine.efficiency * machine.flopsPerSecond() *
+                (launch.multipliesBf16 ? machine.bf16Factor : 1);
+  return std::max(launch.flops / rate, launch.bytes / machine.bytesPerSecond);
 }
 
 static double estimateStep(const Summary &summary,
@@ -174,10 +179,11 @@ static std::string formatBytes(int64_t bytes) {
 
 static std::string describeModel(const MachineModel &machine) {
   return formatv("{0} cores x {1:F2} GHz x {2} FLOP/cycle = {3:F0} GFLOP/s "
-                 "fp32, of which {4:F0} %, and {5:F0} GB/s",
+                 "fp32 (products of bf16: {6} x), of which {4:F0} %, and "
+                 "{5:F0} GB/s",
                  machine.cores, machine.gigahertz, machine.flopsPerCycle,
                  machine.flopsPerSecond() * 1e-9, machine.efficiency * 100,
-                 machine.bytesPerSecond * 1e-9)
+                 machine.bytesPerSecond * 1e-9, machine.bf16Factor)
       .str();
 }
 

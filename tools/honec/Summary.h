@@ -16,6 +16,7 @@ struct Launch {
   std::string location; ///< FILE:LINE:COL of the user, or ""
   int64_t flops = 0;
   int64_t bytes = 0; ///< each input read once, each output written once
+  bool multipliesBf16 = false; ///< its products are of bf16 values
 };
 
 struct Summary {
@@ -46,6 +47,7 @@ struct MachineModel {
   int64_t cores = 1;
   double gigahertz = 0;
   int64_t flopsPerCycle = 0; ///< per core, fp32, multiply and add
+  int64_t bf16Factor = 1;    ///< products of bf16, against fp32
   double efficiency = 0.8;   ///< of the peak that matrix products reach
   double bytesPerSecond = 0; ///< memory bandwidth of all cores
 
