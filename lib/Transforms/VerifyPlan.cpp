@@ -76,15 +76,41 @@ private:
           return failure();
       for (auto buffers : {launch.getOutputs(), launch.getScratch()})
         for (Value buffer : buffers)
-          forEachRun(cast<MemRefType>(buffer.getType()), arenaOffset(buffer),
-                     [&](int64_t begin, int64_t end) {
-                       claim(begin, {end, rootBuffer(buffer), launch});
-                     });
+          if (failed(write(launch, buffer)))
+            return failure();
       return success();
     }
     if (auto result = dyn_cast<ResultOp>(op))
       return read(result, result.getBuffer());
     return success();
+  }
+
+  LogicalResult write(LaunchOp launch, Value buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    int64_t first = arenaOffset(buffer);
+    bool isTwice = false;
+    forEachRun(type, first, [&](int64_t begin, int64_t end) {
+      isTwice |= hasWritten(launch, begin, end);
+    });
+    if (isTwice)
+      return launch.emitOpError()
+             << "writes bytes " << first << " to " << first + extentBytes(type)
+             << " with two of its results";
+    forEachRun(type, first, [&](int64_t begin, int64_t end) {
+      claim(begin, {end, rootBuffer(buffer), launch});
+    });
+    return success();
+  }
+
+  /// Whether `launch` has written any of the bytes already.
+  bool hasWritten(LaunchOp launch, int64_t begin, int64_t end) const {
+    auto at = owners.upper_bound(begin);
+    if (at != owners.begin())
+      --at;
+    for (; at != owners.end() && at->first < end; ++at)
+      if (at->second.writer == launch && at->second.end > begin)
+        return true;
+    return false;
   }
 
   /// Makes `owner` that of the bytes from `begin` to its end.

@@ -555,7 +555,7 @@ def VerifyPlan : Pass<"hone-verify-plan", "::mlir::ModuleOp"> {
   let description = [{
     There is one `plan.program` and no function besides. Every byte that a launch or a result reads was written by the last launch that wrote
     there as a part of the same buffer, or is state that no launch has written yet; so buffers that are live at the same
-    time do not overlap. The arena ends with the last buffer.
+    time do not overlap. No launch writes a byte with two of its results. The arena ends with the last buffer.
   }];
 }
 

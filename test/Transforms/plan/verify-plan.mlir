@@ -194,3 +194,21 @@ plan.program @p arena 0 {}
 func.func @step() {
   return
 }
+
+// -----
+
+plan.program @two_results_in_one_place arena 512 {
+  plan.argument "w" kind "param" at 0 : tensor<64xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<64xf32>
+    %a = plan.buffer at 256 : memref<64xf32>
+    %b = plan.buffer at 256 : memref<32xf32>
+    // expected-error@+1 {{writes bytes 256 to 384 with two of its results}}
+    plan.launch row ins(%w : memref<64xf32>) outs(%a, %b : memref<64xf32>, memref<32xf32>) {
+    ^bb0(%x: tensor<64xf32>):
+      %r = hone.tanh %x : tensor<64xf32>
+      %s = hone.slice %x [0] to [32] by [1] : tensor<64xf32> -> tensor<32xf32>
+      plan.yield %r, %s : tensor<64xf32>, tensor<32xf32>
+    }
+  }
+}
