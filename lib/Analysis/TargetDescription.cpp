@@ -28,9 +28,10 @@ double TargetDescription::launchSeconds() const {
   return kind == TargetKind::CPU ? 0.5e-6 : 0.9e-6;
 }
 
-// A core adds column sums in its caches, behind hardware prefetchers that follow
-// some 24 streams; a multiprocessor in registers and 227 KiB of shared memory,
-// of which four sums of 16 Ki columns in fp32 leave room for nothing else.
+// A core adds column sums in its caches, behind hardware prefetchers that
+// follow some 24 streams; a multiprocessor in registers and 227 KiB of shared
+// memory, of which four sums of 16 Ki columns in fp32 leave room for nothing
+// else.
 RowLimits TargetDescription::rowLimits() const {
   if (kind == TargetKind::CPU)
     return {/*columnSums=*/8, /*summedCols=*/1 << 18, /*results=*/8,
@@ -87,10 +88,10 @@ int64_t TargetDescription::paddingMultiple(Type element) const {
 }
 
 // CPU: measured (docs/rationale/padding.md): the last vector of a row of the
-// result is masked, 1 % of one product of three. CUDA: rows that are no multiple
-// of 16 bytes cannot be loaded by tensor-core kernels in vectors (40 % in a
-// report of 2020), others than 128 bytes lose whole swizzled tiles; assumptions
-// of the cost model until they are measured.
+// result is masked, 1 % of one product of three. CUDA: rows that are no
+// multiple of 16 bytes cannot be loaded by tensor-core kernels in vectors (40 %
+// in a report of 2020), others than 128 bytes lose whole swizzled tiles;
+// assumptions of the cost model until they are measured.
 double TargetDescription::misalignment(Type element, int64_t size) const {
   int64_t bytes = size * elementByteWidth(element);
   if (kind == TargetKind::CPU)

@@ -534,10 +534,10 @@ FailureOr<Tensors> interp::randomArguments(func::FuncOp func, int64_t seed,
           func.getArgAttrOfType<DictionaryAttr>(index, attr::init)));
     else
       // Scalars count steps, from 1.
-      arguments.push_back(randomInts(
-          spec, key, index,
-          argString(func, index, attr::kind) == kind::scalar ? 1 : 0,
-          vocab ? vocab.getInt() : 4));
+      arguments.push_back(
+          randomInts(spec, key, index,
+                     argString(func, index, attr::kind) == kind::scalar ? 1 : 0,
+                     vocab ? vocab.getInt() : 4));
   }
   return arguments;
 }

@@ -19,7 +19,7 @@ struct Options {
   hone::CpuTarget cpu;
   bool isCuda = false;
   std::string cudaArch; ///< "sm_90"; "": any
-  std::string report; ///< directory, "": none
+  std::string report;   ///< directory, "": none
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;
   bool dryRun = false;

@@ -48,7 +48,7 @@ struct RowLimits {
 struct TargetDescription {
   TargetKind kind = TargetKind::CPU;
   bool hasEpilogues = true; ///< false: the library only multiplies
-  std::string arch; ///< "znver4", "sm_90", ...; empty: generic
+  std::string arch;         ///< "znver4", "sm_90", ...; empty: generic
 
   double matmulFlopsPerSecond(mlir::Type element) const;
   double bytesPerSecond() const;
@@ -61,8 +61,8 @@ struct TargetDescription {
   Epilogues epilogues(mlir::Type operand, mlir::Type result) const;
   /// Elements to whose multiples sizes of products are padded; 1: no need.
   int64_t paddingMultiple(mlir::Type element) const;
-  /// Share by which the three products of a weight in a step take longer because
-  /// rows of one of them have `size` elements, no multiple of that.
+  /// Share by which the three products of a weight in a step take longer
+  /// because rows of one of them have `size` elements, no multiple of that.
   double misalignment(mlir::Type element, int64_t size) const;
 };
 
