@@ -130,7 +130,9 @@ RowRegion::Parts RowRegion::inOrder(Parts parts) const {
   for (int part : llvm::seq<int>(0, parts.sets.size()))
     if (!parts.sets[part].empty())
       numbers.push_back(part);
-  llvm::stable_sort(numbers, [&](int a, int b) { return depth[a] < depth[b]; });
+  llvm::sort(numbers, [&](int a, int b) {
+    return std::tie(depth[a], a) < std::tie(depth[b], b);
+  });
   Parts sorted;
   sorted.of.resize(members.size());
   for (auto [number, part] : llvm::enumerate(numbers)) {
