@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The longer check: GPT-2 124M at batch 4 x 64, ten AdamW steps, compiled against PyTorch. In fp32 losses within 1e-5, gradients
 # of step 1 within 1e-5 of their rms, equal bits with 1 and 2 threads; in bf16 losses within 5e-3 of fp64 and every gradient's error at
-# most twice that of autocast. Takes about 12 minutes, 8 GB of memory and 3 GB in build/fixtures.
+# most twice that of autocast. Needs 3 GB in build/fixtures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh
