@@ -218,7 +218,7 @@ struct MixedPrecision : hone::impl::MixedPrecisionBase<MixedPrecision> {
     FailureOr<FloatType> low = lowTypeOf(policy, &getContext());
     if (failed(low)) {
       module.emitError("policy is '")
-          << policy << "', expected fp32, tf32, bf16, fp16 or bf16-sr";
+          << policy << "', expected " << precisionPolicies;
       return signalPassFailure();
     }
     if (stream != "f32" && stream != "low") {

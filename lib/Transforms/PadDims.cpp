@@ -1,6 +1,7 @@
 //===- PadDims.cpp - Parameters of sizes that the target likes ------------===//
 
 #include "Masks.h"
+#include "Precision.h"
 #include "hone/Analysis/PaddingPlan.h"
 #include "hone/Transforms/Passes.h"
 
@@ -112,16 +113,11 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
   FailureOr<PaddingOptions> readOptions() {
     ModuleOp module = getOperation();
     PaddingOptions options;
-    StringRef policy = precision;
-    Builder builder(&getContext());
-    options.element = builder.getF32Type();
-    if (policy.starts_with("bf16"))
-      options.element = builder.getBF16Type();
-    else if (policy == "fp16")
-      options.element = builder.getF16Type();
-    else if (policy != "fp32" && policy != "tf32")
+    FailureOr<FloatType> low = lowTypeOf(precision, &getContext());
+    if (failed(low))
       return module.emitError("precision is '")
-             << policy << "', expected fp32, tf32, bf16, bf16-sr or fp16";
+             << precision << "', expected " << precisionPolicies;
+    options.element = *low ? *low : FloatType::getF32(&getContext());
     if (multiple != "auto" &&
         (StringRef(multiple).getAsInteger(10, options.multiple) ||
          options.multiple < 1))

@@ -7,6 +7,10 @@
 
 namespace hone {
 
+/// Names of the policies, for messages.
+constexpr llvm::StringLiteral precisionPolicies =
+    "fp32, tf32, bf16, fp16 or bf16-sr";
+
 /// The type of contractions under `policy` (hone.precision), or null where it
 /// is f32. Fails for a name that is no policy.
 mlir::FailureOr<mlir::FloatType> lowTypeOf(llvm::StringRef policy,

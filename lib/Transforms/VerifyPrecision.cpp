@@ -45,8 +45,7 @@ struct VerifyPrecision : hone::impl::VerifyPrecisionBase<VerifyPrecision> {
     FailureOr<FloatType> low = lowTypeOf(getPrecision(module), &getContext());
     if (failed(low))
       return module.emitError("has hone.precision '")
-             << getPrecision(module)
-             << "', expected fp32, tf32, bf16, fp16 or bf16-sr";
+             << getPrecision(module) << "', expected " << precisionPolicies;
     if (!*low)
       return success();
     for (Type type : forward.getResultTypes())

@@ -96,7 +96,7 @@ def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"multiple", "multiple", "std::string", "\"auto\"", "auto, off, or the number to pad to multiples of">,
-    Option<"precision", "precision", "std::string", "\"fp32\"", "fp32, tf32, bf16, bf16-sr or fp16">,
+    Option<"precision", "precision", "std::string", "\"fp32\"", "fp32, tf32, bf16, fp16 or bf16-sr">,
     Option<"report", "report", "bool", "false", "Emit one remark per class that is padded or declined">
   ];
 }

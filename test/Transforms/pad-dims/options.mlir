@@ -4,6 +4,6 @@
 // RUN: not hone-opt %s --hone-pad-dims 2>&1 | FileCheck %s --check-prefix=FORWARD
 // MULTIPLE: multiple of padding is 'some', expected auto, off or a positive number
 // ZERO: multiple of padding is '0', expected auto, off or a positive number
-// PRECISION: precision is 'fp8', expected fp32, tf32, bf16, bf16-sr or fp16
+// PRECISION: precision is 'fp8', expected fp32, tf32, bf16, fp16 or bf16-sr
 // FORWARD: has no function @forward of one block
 module {}
