@@ -1,4 +1,4 @@
-"""A lit test format: every row of the table in cases.py is one test.
+"""A lit test format: every row of the tables in cases.py is one test.
 
 A row says how to make a folder of files, which command to run there, and what must happen: the exit code, the one line
 on stderr, nothing on stdout, and no file in the folder made, changed or removed.

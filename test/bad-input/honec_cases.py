@@ -1,0 +1,206 @@
+"""Bad input of honec but for graphs: command lines, output files, packages, constants."""
+
+from __future__ import annotations
+
+from workshop import (ARGUMENTS, GRAPH, Case, Workshop, graph, honec, manifest, raw_manifest, removed, safetensors,
+                      usage)
+
+COMMAND_LINES = {
+    "option-unknown": usage("--fast: unknown option, see honec --help", "--fast"),
+    "option-short-unknown": usage("-O3: unknown option, see honec --help", "-O3"),
+    "no-package": Case(["honec", "-o", "train"], 2, "no package given, expected a directory NAME.hone"),
+    "no-output": Case(["honec", "p.hone"], 2, "-o: missing, expected a file to write"),
+    "output-without-value": Case(["honec", "p.hone", "-o"], 2, "-o: no value, expected FILE"),
+    "output-empty": Case(["honec", "p.hone", "-o", ""], 2, "-o: is '', expected a file"),
+    "binary-to-stdout": Case(["honec", "p.hone", "-o", "-"], 2, "-o: is '-', expected a file for a binary"),
+    "two-packages": usage("'q.hone': unexpected, expected one package, which is 'p.hone'", "q.hone"),
+    "emit-unknown": usage("--emit: is 'asm', expected mlir, plan, llvm, ptx, obj or exe", "--emit=asm"),
+    "emit-ptx": usage("--emit: 'ptx' is not supported yet, expected mlir, plan, llvm, obj or exe", "--emit=ptx"),
+    "target-unknown": usage("--target: is 'tpu', expected cpu or cuda", "--target=tpu"),
+    "target-cuda": usage("--target: 'cuda' is not supported yet, expected cpu", "--target=cuda"),
+    "arch-unknown": usage(
+        "--arch: is 'z80', expected native, x86-64-v3, x86-64-v4, skylake-avx512, sapphirerapids, znver4 "
+        "or another CPU of LLVM",
+        "--arch=z80",
+    ),
+    "arch-of-a-gpu": usage("--arch: 'sm_90' is not supported yet, expected a CPU", "--arch=sm_90"),
+    "precision-unknown": usage("--precision: is 'fp8', expected fp32, tf32, bf16, fp16 or bf16-sr", "--precision=fp8"),
+    "pad-zero": usage("--pad: is '0', expected auto, off or a multiple", "--pad=0"),
+    "chunk-loss-zero": usage("--chunk-loss: is '0', expected auto, off or a number of rows", "--chunk-loss=0"),
+    "chunk-loss-unknown": usage("--chunk-loss: is 'all', expected auto, off or a number of rows", "--chunk-loss=all"),
+    "pad-unknown": usage("--pad: is 'maybe', expected auto, off or a multiple", "--pad=maybe"),
+    "memory-budget": usage("--memory-budget: not supported yet", "--memory-budget=2GiB"),
+    "mesh": usage("--mesh: not supported yet", "--mesh=dp=2"),
+    "recipe": usage("--recipe: not supported yet", "--recipe=fsdp"),
+    "micro-batches-zero": usage("--micro-batches: is '0', expected an integer from 1 to 1048576", "--micro-batches=0"),
+    "micro-batches-text": usage(
+        "--micro-batches: is 'two', expected an integer from 1 to 1048576", "--micro-batches", "two"
+    ),
+    "optimizer-unknown": usage("--optimizer: is 'rmsprop', expected adamw or sgd", "--optimizer=rmsprop"),
+    "optimizer-lion": usage("--optimizer: 'lion' is not supported yet, expected adamw or sgd", "--optimizer=lion"),
+    "lr-negative": usage("--lr: is '-1', expected a number >= 0", "--lr=-1"),
+    "lr-not-a-number": usage("--lr: is 'nan', expected a number >= 0", "--lr=nan"),
+    "clip-zero": usage("--clip: is '0', expected a number > 0 or inf", "--clip=0"),
+    "flag-with-value": usage("--dry-run: has value 'yes', expected none", "--dry-run=yes"),
+    "given-twice": usage("--lr: given twice, as '1' and '2'", "--lr=1", "--lr=2"),
+    "dry-run-emits": usage("--dry-run: writes nothing, expected no --emit", "--dry-run", "--emit=plan"),
+}
+
+OUTPUTS = {
+    "output-folder-missing": Case(
+        ["honec", "p.hone", "-o", "none/train"], 1, "none/train: cannot be written: No such file or directory"
+    ),
+    "output-is-a-folder": Case(
+        ["honec", "p.hone", "-o", "p.hone"], 1, "p.hone: is a directory, expected a file to write"
+    ),
+    "output-is-the-graph": Case(
+        ["honec", "p.hone", "-o", "p.hone/../p.hone/graph.mlir"],
+        1,
+        "p.hone/../p.hone/graph.mlir: is a file of the package, expected another file to write",
+        Workshop.package,
+    ),
+    "output-full": Case(
+        ["honec", "p.hone", "--emit=mlir", "-o", "/dev/full"],
+        1,
+        "/dev/full: cannot be written: No space left on device",
+    ),
+    "report-over-a-file": Case(
+        honec("--emit=plan", "--report=p.hone/graph.mlir"),
+        1,
+        "p.hone/graph.mlir/index.html: cannot be written: Not a directory",
+    ),
+}
+
+PACKAGES = {
+    "package-missing": Case(
+        ["honec", "q.hone", "-o", "train"], 1, "q.hone: does not exist, expected a package directory"
+    ),
+    "package-is-a-file": Case(
+        ["honec", "p.hone/graph.mlir", "-o", "train"], 1, "p.hone/graph.mlir: is not a directory, expected a package"
+    ),
+    "manifest-missing": Case(
+        honec(), 1, "p.hone/manifest.json: cannot be read: No such file or directory", removed("manifest.json")
+    ),
+    "manifest-truncated": Case(
+        honec(),
+        1,
+        "p.hone/manifest.json: not JSON: [1:12, byte=12]: Expected , or } after object property",
+        raw_manifest('{"schema": 1'),
+    ),
+    "manifest-empty": Case(
+        honec(), 1, "p.hone/manifest.json: not JSON: [1:0, byte=0]: Unexpected EOF", raw_manifest("")
+    ),
+    "manifest-array": Case(honec(), 1, "p.hone/manifest.json: is not a JSON object", raw_manifest("[]")),
+    "schema-missing": Case(
+        honec(), 1, 'p.hone/manifest.json: "schema" is missing, expected an integer', raw_manifest("{}")
+    ),
+    "schema-newer": Case(
+        honec(),
+        1,
+        "p.hone/manifest.json: schema is 2, expected 1: export the model again with this version",
+        manifest(schema=2),
+    ),
+    "fingerprint-number": Case(
+        honec(), 1, 'p.hone/manifest.json: "fingerprint" is something else, expected a string', manifest(fingerprint=7)
+    ),
+    "arguments-object": Case(
+        honec(), 1, 'p.hone/manifest.json: "arguments" is something else, expected an array', manifest(arguments={})
+    ),
+    "argument-without-name": Case(
+        honec(),
+        1,
+        'p.hone/manifest.json: argument 0: "fqn" is missing, expected a string',
+        manifest(arguments=[{"kind": "param"}]),
+    ),
+    "argument-negative-size": Case(
+        honec(),
+        1,
+        'p.hone/manifest.json: argument 0: "shape" is something else, expected an array of sizes',
+        manifest(arguments=[{"fqn": "w", "kind": "param", "dtype": "f32", "shape": [-1]}]),
+    ),
+    "arguments-too-few": Case(
+        honec(), 1, "p.hone/graph.mlir:2:3: has 3 arguments, expected 0 as in manifest.json", manifest(arguments=[])
+    ),
+    "argument-other-name": Case(
+        honec(),
+        1,
+        "p.hone/graph.mlir:2:3: argument 0 has name 'table', expected 'other' as in manifest.json",
+        lambda shop: shop.manifest(lambda content: content["arguments"][0].update(fqn="other")),
+    ),
+    "argument-other-kind": Case(
+        honec(),
+        1,
+        "p.hone/graph.mlir:2:3: argument 0 has kind 'param', expected 'buffer' as in manifest.json",
+        lambda shop: shop.manifest(lambda content: content["arguments"][0].update(kind="buffer")),
+    ),
+    "optimizer-other-rate": Case(
+        honec(),
+        1,
+        "p.hone/manifest.json: optimizer differs from the one in graph.mlir, expected the same (honec has options for other settings)",
+        manifest(optimizer={"name": "sgd", "lr": 0.1}),
+    ),
+    "argument-other-type": Case(
+        honec(),
+        1,
+        "p.hone/graph.mlir:2:3: argument 0 has type 'f32[16x16]', expected 'bf16[16x16]' as in manifest.json",
+        lambda shop: shop.manifest(lambda content: content["arguments"][0].update(dtype="bf16")),
+    ),
+    "graph-missing": Case(
+        honec(), 1, "p.hone/graph.mlir: cannot be read: No such file or directory", removed("graph.mlir")
+    ),
+    "graph-changed": Case(
+        honec(),
+        1,
+        "p.hone/graph.mlir: SHA-256 is fd224b313807..., expected 605a68129e32... of p.hone/manifest.json: the file was changed after export",
+        lambda shop: (shop.package() / "graph.mlir").write_text("module {}"),
+    ),
+}
+
+# The same with a table of constants that comes from a file.
+CONSTANT = {"fqn": "shift", "kind": "buffer", "dtype": "f32", "shape": [16]}
+GRAPH_WITH_CONSTANT = GRAPH.replace(
+    "    %tokens:",
+    '    %shift: tensor<16xf32> {hone.kind = "buffer", hone.fqn = "shift", hone.init = {dist = "file"}},\n    %tokens:',
+)
+SHIFT = {"dtype": "F32", "shape": [16], "data_offsets": [0, 64]}
+
+
+def constants(message: str, data: bytes | None) -> Case:
+    """A package whose file of constants is bad or, None, missing."""
+
+    def prepare(shop: Workshop) -> None:
+        package = shop.package(GRAPH_WITH_CONSTANT, [ARGUMENTS[0], CONSTANT, *ARGUMENTS[1:]])
+        if data is not None:
+            (package / "consts.safetensors").write_bytes(data)
+
+    return Case(honec(), 1, f"p.hone/consts.safetensors: {message}", prepare)
+
+
+CONSTANTS = {
+    "constants-missing": constants("cannot be read: No such file or directory", None),
+    "constants-empty": constants("0 bytes, expected the header's length in 8", b""),
+    "constants-header-longer-than-file": constants(
+        "header of 1152921504606846976 bytes, expected at most the 131 that follow",
+        safetensors({"shift": SHIFT}, b"\0" * 64, length=1 << 60),
+    ),
+    "constants-not-json": constants(
+        "header is not JSON: [1:2, byte=2]: Expected object key", safetensors("{shift", b"\0" * 64)
+    ),
+    "constants-array": constants("header is not a JSON object", safetensors([], b"")),
+    "constants-truncated": constants(
+        "tensor 'shift': bytes 0 to 64, expected inside [0, 60)", safetensors({"shift": SHIFT}, b"\0" * 60)
+    ),
+    "constants-shape": constants(
+        "tensor 'shift': is F32[4, 4], expected F32[16]", safetensors({"shift": {**SHIFT, "shape": [4, 4]}}, b"\0" * 64)
+    ),
+    "constants-dtype": constants(
+        "tensor 'shift': is I32[16], expected F32[16]", safetensors({"shift": {**SHIFT, "dtype": "I32"}}, b"\0" * 64)
+    ),
+    "constants-size-lies": constants(
+        "tensor 'shift': 60 bytes, expected 64", safetensors({"shift": {**SHIFT, "data_offsets": [0, 60]}}, b"\0" * 64)
+    ),
+    "constants-tensor-missing": constants("tensor 'shift': missing", safetensors({}, b"")),
+    "constants-entry-malformed": constants(
+        "tensor 'shift': expected dtype, shape and two data_offsets", safetensors({"shift": 7}, b"")
+    ),
+}

@@ -1,0 +1,297 @@
+"""Bad input of a compiled program: token files, weights, flags."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Sequence
+
+from workshop import Case, Prepare, Workshop, safetensors
+
+
+def training(*arguments: str) -> Sequence[str]:
+    return ("./train", "--data", "tokens.bin", "--steps", "2", "--quiet", *arguments)
+
+
+def good_run(shop: Workshop) -> None:
+    shop.binary()
+    shop.tokens()
+
+
+def tokens(data: bytes, name: str = "tokens.bin") -> Prepare:
+    return lambda shop: (shop.binary(), shop.tokens(name, data))
+
+
+def ids(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}H", *values)
+
+
+def llmc(magic: int, version: int, count: int, data: bytes) -> bytes:
+    """A token file of llm.c: a header of 256 words, then the ids."""
+    return struct.pack("<256i", magic, version, count, *[0] * 253) + data
+
+
+def npy(header: str, data: bytes = b"", version: bytes = b"\x01\x00") -> bytes:
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text + data
+
+
+TABLE = {"dtype": "F32", "shape": [16, 16], "data_offsets": [0, 1024]}
+
+
+def weights(message: str, data: bytes) -> Case:
+    """A run that starts from a bad file of weights."""
+
+    def prepare(shop: Workshop) -> None:
+        good_run(shop)
+        (shop.home / "w.safetensors").write_bytes(data)
+
+    return Case(training("--init", "w.safetensors"), 1, f"w.safetensors: {message}", prepare)
+
+
+def flags(message: str, *arguments: str) -> Case:
+    """A wrong command line of the compiled program."""
+    return Case(training(*arguments), 2, message, good_run)
+
+
+TOKEN_FILES = {
+    "tokens-missing": Case(training(), 1, "tokens.bin: cannot be read: No such file or directory", Workshop.binary),
+    "tokens-are-a-folder": Case(
+        training(),
+        1,
+        "tokens.bin: is not a regular file",
+        lambda shop: (shop.binary(), (shop.home / "tokens.bin").mkdir()),
+    ),
+    "tokens-empty": Case(training(), 1, "tokens.bin: holds no tokens", tokens(b"")),
+    "tokens-odd-size": Case(
+        training(),
+        1,
+        "tokens.bin: has 129 bytes, wanted an even number (uint16 ids)",
+        tokens(ids(*range(16)) * 4 + b"x"),
+    ),
+    "tokens-fewer-than-a-batch": Case(
+        training(),
+        1,
+        "tokens.bin: holds 3 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        tokens(ids(1, 2, 3)),
+    ),
+    "tokens-one-short-of-a-batch": Case(
+        training(),
+        1,
+        "tokens.bin: holds 16 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        tokens(ids(*[1] * 16)),
+    ),
+    "tokens-id-too-large": Case(
+        training(),
+        1,
+        "tokens.bin: token 16 at position 20, wanted ids from 0 to 15 (the vocabulary)",
+        tokens(ids(*[1] * 20, 16, *[1] * 20)),
+    ),
+    "tokens-llmc-truncated": Case(
+        training(),
+        1,
+        "tokens.bin: has 1124 bytes, wanted 1224 (its header says 100 tokens)",
+        tokens(llmc(20240520, 1, 100, ids(*[1] * 50))),
+    ),
+    "tokens-llmc-header-only": Case(training(), 1, "tokens.bin: holds no tokens", tokens(llmc(20240520, 1, 0, b""))),
+    "tokens-llmc-half-header": Case(
+        training(),
+        1,
+        "tokens.bin: has 100 bytes, wanted a header of 1024 (magic 20240520)",
+        tokens(llmc(20240520, 1, 0, b"")[:100]),
+    ),
+    "tokens-llmc-version": Case(
+        training(),
+        1,
+        "tokens.bin: version 9 of magic 20240520, wanted 1",
+        tokens(llmc(20240520, 9, 50, ids(*[1] * 50))),
+    ),
+    "tokens-npy-truncated": Case(
+        ("./train", "--data", "t.npy"),
+        1,
+        "t.npy: .npy shape [64] of uint16, but 64 bytes of elements",
+        tokens(npy("{'descr': '<u2', 'fortran_order': False, 'shape': (64,), }", ids(*[1] * 32)), "t.npy"),
+    ),
+    "tokens-npy-floats": Case(
+        ("./train", "--data", "t.npy"),
+        1,
+        "t.npy: .npy of float32, wanted uint16, uint32, int32 or int64",
+        tokens(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }", b"\0" * 256), "t.npy"),
+    ),
+    "tokens-npy-big-endian": Case(
+        ("./train", "--data", "t.npy"),
+        1,
+        "t.npy: .npy element type '>u2', wanted a little-endian integer, float or bool",
+        tokens(npy("{'descr': '>u2', 'fortran_order': False, 'shape': (64,), }", b"\0" * 128), "t.npy"),
+    ),
+    "tokens-npy-objects": Case(
+        ("./train", "--data", "t.npy"),
+        1,
+        "t.npy: .npy element type '|O', wanted a little-endian integer, float or bool",
+        tokens(npy("{'descr': '|O', 'fortran_order': False, 'shape': (64,), }", b"\0" * 512), "t.npy"),
+    ),
+    "tokens-npy-huge-shape": Case(
+        ("./train", "--data", "t.npy"),
+        1,
+        "t.npy: .npy header is malformed",
+        tokens(
+            npy("{'descr': '<u2', 'fortran_order': False, 'shape': (18446744073709551616,), }", b"\0" * 512), "t.npy"
+        ),
+    ),
+    "tokens-npy-negative": Case(
+        ("./train", "--data", "t.npy"),
+        1,
+        "t.npy: token -1 at position 0, wanted ids from 0 to 15 (the vocabulary)",
+        tokens(
+            npy("{'descr': '<i4', 'fortran_order': False, 'shape': (40,), }", struct.pack("<40i", *[-1] * 40)), "t.npy"
+        ),
+    ),
+    "tokens-npy-no-header": Case(
+        ("./train", "--data", "t.npy"), 1, "t.npy: is no .npy file", tokens(b"\x93NUMPY", "t.npy")
+    ),
+    "tokens-bad-leave-no-output": Case(
+        training("--save", "w.safetensors", "--log", "run.jsonl"),
+        1,
+        "tokens.bin: holds 3 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        tokens(ids(1, 2, 3)),
+    ),
+    "validation-missing": Case(
+        training("--val-data", "v.bin"), 1, "v.bin: cannot be read: No such file or directory", good_run
+    ),
+    "validation-too-short": Case(
+        training("--val-data", "v.bin"),
+        1,
+        "v.bin: holds 1 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        lambda shop: (good_run(shop), shop.tokens("v.bin", ids(1))),
+    ),
+}
+
+WEIGHTS = {
+    "weights-missing": Case(
+        training("--init", "none.safetensors"),
+        1,
+        "none.safetensors: cannot be read: No such file or directory",
+        good_run,
+    ),
+    "weights-empty": weights("has 0 bytes, wanted a safetensors file (8 bytes header length first)", b""),
+    "weights-no-header": weights("has 3 bytes, wanted a safetensors file (8 bytes header length first)", b"\x08\0\0"),
+    "weights-header-longer-than-file": weights(
+        "header of 1099511627776 bytes, wanted at most 100000000 (is it a safetensors file?)",
+        safetensors({"table": TABLE}, b"\0" * 1024, length=1 << 40),
+    ),
+    "weights-header-longest": weights(
+        "header of 18446744073709551615 bytes, wanted at most 100000000 (is it a safetensors file?)",
+        safetensors({"table": TABLE}, b"\0" * 1024, length=(1 << 64) - 1),
+    ),
+    "weights-not-json": weights("header, byte 8: expected '{'", safetensors("table", b"\0" * 1024)),
+    "weights-array": weights("header, byte 8: expected '{'", safetensors([], b"")),
+    "weights-truncated": weights(
+        "tensor 'table' has bytes 0 to 1024, wanted a range within 1000", safetensors({"table": TABLE}, b"\0" * 1000)
+    ),
+    "weights-too-long": weights("4 bytes after the last tensor", safetensors({"table": TABLE}, b"\0" * 1028)),
+    "weights-shape": weights(
+        "tensor 'table' has shape [16, 15], wanted [16, 16]",
+        safetensors({"table": {**TABLE, "shape": [16, 15], "data_offsets": [0, 960]}}, b"\0" * 960),
+    ),
+    "weights-transposed-rank": weights(
+        "tensor 'table' has shape [256], wanted [16, 16]",
+        safetensors({"table": {**TABLE, "shape": [256]}}, b"\0" * 1024),
+    ),
+    "weights-dtype": weights(
+        "tensor 'table' is F64, wanted F32",
+        safetensors({"table": {**TABLE, "dtype": "F64", "data_offsets": [0, 2048]}}, b"\0" * 2048),
+    ),
+    "weights-dtype-unknown": weights(
+        "tensor 'table' has dtype F33, wanted F32, F64, BF16, F16, I64, I32, I8 or BOOL",
+        safetensors({"table": {**TABLE, "dtype": "F33"}}, b"\0" * 1024),
+    ),
+    "weights-size-lies": weights(
+        "tensor 'table' has 1000 bytes, wanted those of F32 of shape [16, 16]",
+        safetensors({"table": {**TABLE, "data_offsets": [0, 1000]}}, b"\0" * 1000),
+    ),
+    "weights-offsets-reversed": weights(
+        "tensor 'table' has bytes 1024 to 0, wanted a range within 1024",
+        safetensors({"table": {**TABLE, "data_offsets": [1024, 0]}}, b"\0" * 1024),
+    ),
+    "weights-offsets-negative": weights(
+        "header, byte 71: expected a whole number >= 0",
+        safetensors({"table": {**TABLE, "data_offsets": [-8, 1016]}}, b"\0" * 1024),
+    ),
+    "weights-size-overflows": weights(
+        "tensor 'table' has 1024 bytes, wanted those of F32 of shape [4611686018427387904, 16]",
+        safetensors({"table": {**TABLE, "shape": [1 << 62, 16]}}, b"\0" * 1024),
+    ),
+    "weights-tensor-missing": weights("tensor 'table' is missing (F32 of shape [16, 16])", safetensors({}, b"")),
+    "weights-tensor-extra": weights(
+        "tensor 'chair' is not in this program",
+        safetensors({"table": TABLE, "chair": {**TABLE, "data_offsets": [1024, 2048]}}, b"\0" * 2048),
+    ),
+    "weights-overlap": weights(
+        "tensor 'chair' starts at byte 512 of the data, wanted 1024 (no holes, no overlaps)",
+        safetensors({"table": TABLE, "chair": {**TABLE, "data_offsets": [512, 1536]}}, b"\0" * 1536),
+    ),
+    "weights-hole": weights(
+        "tensor 'table' starts at byte 8 of the data, wanted 0 (no holes, no overlaps)",
+        safetensors({"table": {**TABLE, "data_offsets": [8, 1032]}}, b"\0" * 1032),
+    ),
+    "weights-twice": weights(
+        "header, byte 89: key 'table' appears twice",
+        safetensors('{"table": %s, "table": %s}' % (json.dumps(TABLE), json.dumps(TABLE)), b"\0" * 1024),
+    ),
+}
+
+FLAGS = {
+    "train-no-data": Case(("./train",), 2, "--data: not given, wanted --data FILE with tokens", good_run),
+    "train-flag-unknown": flags("--fast: unknown, wanted a flag of --help", "--fast"),
+    "train-argument": flags("more.bin: unknown, wanted a flag of --help", "more.bin"),
+    "train-threads-zero": flags("--threads: '0', wanted a whole number from 1 to 1024", "--threads", "0"),
+    "train-steps-text": Case(
+        ("./train", "--data", "tokens.bin", "--steps", "ten"), 2, "--steps: 'ten', wanted a whole number", good_run
+    ),
+    "train-lr-negative": flags("--lr: '-0.1', wanted a number >= 0", "--lr", "-0.1"),
+    "train-lr-text": flags("--lr: 'high', wanted a number >= 0", "--lr", "high"),
+    "train-warmup-beyond-steps": flags("--warmup: 3, wanted at most --steps (2)", "--warmup", "3"),
+    "train-schedule-unknown": flags("--schedule: 'linear', wanted constant or cosine", "--schedule", "linear"),
+    "train-min-lr-alone": flags("--min-lr: given without --schedule cosine", "--min-lr", "1e-5"),
+    "train-min-lr-above-lr": flags(
+        "--min-lr: 0.001, wanted at most --lr (1e-05)", "--schedule", "cosine", "--lr", "1e-5", "--min-lr", "1e-3"
+    ),
+    "train-resume-alone": flags("--resume: given without --checkpoint-dir", "--resume"),
+    "train-checkpoint-every-alone": flags(
+        "--checkpoint-every: given without --checkpoint-dir", "--checkpoint-every", "2"
+    ),
+    "train-val-every-alone": flags("--val-every: given without --val-data", "--val-every", "2"),
+    "train-given-twice": flags("--lr: given twice, wanted once", "--lr", "1", "--lr", "2"),
+    "train-flag-without-value": flags("--lr: no value, wanted X", "--lr"),
+    "train-switch-with-value": flags("--resume: takes no value, 'yes' was given", "--resume=yes"),
+    "train-input-unknown": Case(
+        training("--input", "mask=t.npy"),
+        2,
+        "--input: 'mask', wanted an input of this program (there is none)",
+        good_run,
+    ),
+    "train-save-unwritable": Case(
+        training("--save", "none/w.safetensors"),
+        1,
+        "none/w.safetensors: cannot be written: No such file or directory",
+        good_run,
+    ),
+    "train-save-over-the-program": Case(
+        training("--save", "./train"), 2, "--save: ./train is this program, wanted another file", good_run
+    ),
+    "train-log-over-the-program": Case(
+        training("--log", "train"), 2, "--log: train is this program, wanted another file", good_run
+    ),
+    "train-save-over-a-folder": Case(
+        training("--save", "out"),
+        1,
+        "out: is no regular file, wanted one or none",
+        lambda shop: (good_run(shop), (shop.home / "out").mkdir()),
+    ),
+    "train-log-unwritable": Case(
+        training("--log", "none/run.jsonl"), 1, "none/run.jsonl: cannot be written: No such file or directory", good_run
+    ),
+    "train-checkpoint-over-a-file": Case(
+        training("--checkpoint-dir", "tokens.bin"), 1, "tokens.bin: cannot be made: File exists", good_run
+    ),
+}
