@@ -76,7 +76,10 @@ struct StageGraph {
 
 struct StageOption {
   llvm::SmallVector<int> redone; ///< forward units, increasing
-  llvm::SmallVector<int> saved;  ///< Inner values, increasing
+  /// Those of them that run again for each backward unit that needs them. The
+  /// results of the others are kept until their last reader.
+  llvm::SmallVector<int> redoneEach;
+  llvm::SmallVector<int> saved; ///< Inner values, increasing
   ChainOption cost;
 };
 
@@ -84,6 +87,7 @@ struct StageLimits {
   int kept = 8;        ///< options in the answer
   int searched = 20;   ///< units that branch and bound decides, largest first
   int steps = 1 << 16; ///< nodes that it visits at most
+  bool each = false;   ///< whether a unit may run again more than once
 };
 
 /// Options of which none is better than another in everything: bytes saved,
@@ -112,7 +116,8 @@ llvm::SmallVector<StageOption> planStageHull(const StageGraph &graph);
 /// input, fixed and born values do not count.
 std::optional<StageOption> priceStage(const StageGraph &graph,
                                       llvm::ArrayRef<int> redone,
-                                      std::string &problem);
+                                      std::string &problem,
+                                      llvm::ArrayRef<int> redoneEach = {});
 
 /// The backward visit of an option, unit by unit.
 struct StageStep {
@@ -120,9 +125,10 @@ struct StageStep {
   int unit;
 };
 llvm::SmallVector<StageStep> backwardSteps(const StageGraph &graph,
-                                           llvm::ArrayRef<int> redone);
+                                           llvm::ArrayRef<int> redone,
+                                           llvm::ArrayRef<int> redoneEach = {});
 
-/// The stage as the chain sees it, with these options. `kind` is the caller's.
+/// The stage as the chain sees it, with these options.
 ChainStage chainStage(const StageGraph &graph,
                       llvm::ArrayRef<StageOption> options);
 
