@@ -61,6 +61,18 @@ Status MappedFile::open(const std::string &path) {
   return status;
 }
 
+void MappedFile::release(const char *from, int64_t count) const {
+  if (count <= 0)
+    return;
+  // Whole pages: a neighbour that goes too is read again. (The mapping starts
+  // on one, and ends with the last.)
+  int64_t page = sysconf(_SC_PAGESIZE), offset = from - base;
+  int64_t begin = offset / page * page, end = offset + count;
+  // A wish: what cannot be released stays.
+  (void)madvise(const_cast<char *>(base) + begin,
+                static_cast<size_t>(end - begin), MADV_DONTNEED);
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//

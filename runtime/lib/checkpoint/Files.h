@@ -12,7 +12,11 @@
 
 namespace honert {
 
-/// A whole regular file, mapped for reading.
+/// Most bytes of a file that whoever passes through it keeps in memory.
+constexpr int64_t pieceBytes = 1 << 20;
+
+/// A whole regular file, mapped for reading. What was read stays resident until
+/// it is released.
 class MappedFile {
 public:
   MappedFile() = default;
@@ -25,6 +29,10 @@ public:
   const char *data() const { return base; }
   int64_t size() const { return bytes; }
   std::string_view view() const { return {base, static_cast<size_t>(bytes)}; }
+
+  /// Lets go of the memory of these bytes of the file; read again, they come
+  /// from the file again.
+  void release(const char *from, int64_t count) const;
 
 private:
   const char *base = nullptr;

@@ -194,19 +194,36 @@ static std::string makeHeader(const std::vector<TensorSource> &tensors,
   return text;
 }
 
-/// The elements of `tensor` one after the other: where they are, or gathered
-/// into `packed`.
-static const char *packTensor(const TensorSource &tensor,
-                              std::vector<char> &packed) {
-  if (tensor.storage.empty())
-    return tensor.data;
-  PartLayout layout(tensor.storage, {"", tensor.offset, tensor.shape});
-  int64_t width = byteWidth(tensor.dtype);
-  if (layout.isContiguous())
-    return tensor.data + layout.runBegin(0) * width;
-  packed.resize(static_cast<size_t>(layout.size() * width));
-  gatherPart(layout, tensor.dtype, tensor.data, packed.data());
-  return packed.data();
+/// Writes the elements of `tensor` one after the other: from where they are, or
+/// by pieces where they must be gathered or converted.
+template <typename Write>
+static Status writeTensor(const TensorSource &tensor, Write write) {
+  bool isPart = !tensor.storage.empty();
+  PartLayout layout(
+      isPart ? tensor.storage : tensor.shape,
+      {"", isPart ? tensor.offset : Shape(tensor.shape.size()), tensor.shape});
+  int64_t from = byteWidth(tensor.dtype), to = byteWidth(tensor.storedDtype);
+  bool converts = tensor.dtype != tensor.storedDtype;
+  if (!converts && layout.isContiguous())
+    return write(tensor.data + layout.runBegin(0) * from, layout.size() * from);
+  int64_t length = pieceBytes / std::max(from, to);
+  std::vector<char> packed, converted;
+  for (int64_t lo = 0; lo < layout.size(); lo += length) {
+    int64_t count = std::min(length, layout.size() - lo);
+    packed.resize(static_cast<size_t>(count * from));
+    gatherPart(layout, lo, lo + count, tensor.dtype, tensor.data,
+               packed.data());
+    if (!converts) {
+      HONERT_TRY(write(packed.data(), count * from));
+      continue;
+    }
+    converted.resize(static_cast<size_t>(count * to));
+    for (int64_t i = 0; i < count; ++i)
+      storeElement(tensor.storedDtype, converted.data() + i * to,
+                   loadElement(tensor.dtype, packed.data() + i * from));
+    HONERT_TRY(write(converted.data(), count * to));
+  }
+  return Status();
 }
 
 Status honert::writeSafeTensors(
@@ -223,20 +240,7 @@ Status honert::writeSafeTensors(
   uint64_t length = header.size();
   HONERT_TRY(write(&length, 8));
   HONERT_TRY(write(header.data(), static_cast<int64_t>(header.size())));
-  std::vector<char> packed, converted;
-  for (const TensorSource &tensor : tensors) {
-    int64_t count = *elementCount(tensor.shape);
-    const char *data = packTensor(tensor, packed);
-    if (tensor.dtype == tensor.storedDtype) {
-      HONERT_TRY(write(data, count * byteWidth(tensor.dtype)));
-      continue;
-    }
-    int64_t from = byteWidth(tensor.dtype), to = byteWidth(tensor.storedDtype);
-    converted.resize(static_cast<size_t>(count * to));
-    for (int64_t i = 0; i < count; ++i)
-      storeElement(tensor.storedDtype, converted.data() + i * to,
-                   loadElement(tensor.dtype, data + i * from));
-    HONERT_TRY(write(converted.data(), count * to));
-  }
+  for (const TensorSource &tensor : tensors)
+    HONERT_TRY(writeTensor(tensor, write));
   return file.commit();
 }

@@ -32,6 +32,10 @@ public:
   const std::string &path() const { return name; }
   const std::map<std::string, TensorView> &tensors() const { return entries; }
   const TensorView *find(const std::string &tensor) const;
+  /// Lets go of the memory of these bytes of a tensor.
+  void release(const char *from, int64_t bytes) const {
+    file.release(from, bytes);
+  }
 
 private:
   Status readHeader(std::string_view header);

@@ -4,6 +4,7 @@
 #include "core/Initialize.h"
 #include "core/Parts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -23,6 +24,20 @@ struct Loaded {
 };
 } // namespace
 
+/// Compares tensors of the same file, which pass through memory.
+static bool areEqual(const SafeTensors &file, const TensorView &x,
+                     const TensorView &y) {
+  bool equal = x.bytes == y.bytes;
+  for (int64_t at = 0; equal && at < x.bytes; at += pieceBytes) {
+    int64_t length = std::min(pieceBytes, x.bytes - at);
+    equal =
+        std::memcmp(x.data + at, y.data + at, static_cast<size_t>(length)) == 0;
+    file.release(x.data + at, length);
+    file.release(y.data + at, length);
+  }
+  return equal;
+}
+
 /// The tensor of `file` that `part` answers to, or null. Tied tensors may be
 /// there under several names if they are equal.
 static Status findTensor(const SafeTensors &file, const Argument &argument,
@@ -34,9 +49,7 @@ static Status findTensor(const SafeTensors &file, const Argument &argument,
       found = other;
     if (!other || other == found)
       continue;
-    if (other->bytes != found->bytes ||
-        std::memcmp(other->data, found->data,
-                    static_cast<size_t>(found->bytes)) != 0)
+    if (!areEqual(file, *other, *found))
       return Status::error(format(
           "%s: tensor '%s' differs from '%s', wanted equal ones (tied in this "
           "program)",
@@ -66,23 +79,30 @@ static Status checkTensor(const SafeTensors &file, const Argument &argument,
   return Status();
 }
 
-/// Copies a tensor to its place in the argument's storage.
-static void copyTensor(const Loaded &loaded, char *storage) {
+/// Copies a tensor of `file`, which passes through memory, to its place in the
+/// argument's storage.
+static void copyTensor(const SafeTensors &file, const Loaded &loaded,
+                       char *storage) {
   const TensorView &tensor = *loaded.tensor;
   DType dtype = loaded.argument->dtype;
   PartLayout layout(loaded.argument->dims, *loaded.part);
-  if (tensor.dtype == dtype) {
-    scatterPart(layout, dtype, tensor.data, storage);
-    return;
-  }
   int64_t from = byteWidth(tensor.dtype), to = byteWidth(dtype);
-  layout.forEachRun(
-      0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
-        for (int64_t i = 0; i < length; ++i)
-          storeElement(
-              dtype, storage + (place + i) * to,
-              loadElement(tensor.dtype, tensor.data + (element + i) * from));
-      });
+  int64_t length = pieceBytes / from;
+  for (int64_t lo = 0; lo < layout.size(); lo += length) {
+    int64_t hi = std::min(lo + length, layout.size());
+    const char *source = tensor.data + lo * from;
+    if (tensor.dtype == dtype)
+      scatterPart(layout, lo, hi, dtype, source, storage);
+    else
+      layout.forEachRun(
+          lo, hi, [&](int64_t element, int64_t place, int64_t count) {
+            for (int64_t i = 0; i < count; ++i)
+              storeElement(dtype, storage + (place + i) * to,
+                           loadElement(tensor.dtype,
+                                       source + (element - lo + i) * from));
+          });
+    file.release(source, (hi - lo) * from);
+  }
 }
 
 /// Zeroes the storage of arguments that parts do not cover.
@@ -164,7 +184,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/false));
   for (const Loaded &loaded : found) {
     char *storage = arena.at(loaded.argument->offset);
-    copyTensor(loaded, storage);
+    copyTensor(file, loaded, storage);
     if (!allFinite(*loaded.argument, *loaded.part, storage))
       std::fprintf(
           stderr, "warning: %s: tensor '%s' holds values that are not finite\n",
@@ -194,7 +214,7 @@ Status honert::loadState(const std::string &path, const Program &program,
   }
   clearPadding(program, arena);
   for (const Loaded &loaded : found)
-    copyTensor(loaded, arena.at(loaded.argument->offset));
+    copyTensor(file, loaded, arena.at(loaded.argument->offset));
   return Status();
 }
 
@@ -223,7 +243,7 @@ static Status loadFromPackage(const Program &program, Arena &arena,
         if (!tensor)
           continue;
         HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/false));
-        copyTensor({&argument, &part, tensor}, arena.at(argument.offset));
+        copyTensor(file, {&argument, &part, tensor}, arena.at(argument.offset));
         filled.insert(&part);
       }
     }

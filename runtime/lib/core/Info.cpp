@@ -73,6 +73,23 @@ static std::string sizeLine(const std::string &name, int64_t bytes) {
                 static_cast<long long>(bytes), formatBytes(bytes).c_str());
 }
 
+static std::string liveTable(const std::vector<LiveTensors> &live) {
+  std::string text = format("  %-12s %6s   %-5s %-18s %15s  %s\n", "category",
+                            "count", "type", "shape", "bytes", "made by");
+  for (const LiveTensors &row : live)
+    text += format("  %-12s %6lld x %-5s %-18s %15lld  %s%s%s\n",
+                   row.category.c_str(), static_cast<long long>(row.count),
+                   name(row.dtype), toString(row.dims).c_str(),
+                   static_cast<long long>(row.bytes), row.name.c_str(),
+                   row.location.empty() ? "" : " at ", row.location.c_str());
+  return text;
+}
+
+/// Memory beside arena and workspace, whatever the model: what the libraries
+/// keep, the code they make at start, stacks, the description of the program.
+/// (docs/rationale/resident-memory.md)
+constexpr int64_t otherBytes = 32 << 20;
+
 static std::string functionTable(const Program &program) {
   std::string text;
   for (const Function &function : program.functions)
@@ -92,6 +109,9 @@ std::string honert::infoText(const Program &program, const Executor *executor,
   else
     text += format("  %-24s unknown: %s\n", "library workspace",
                    libraryError.c_str());
+  text += sizeLine("other, at most", otherBytes);
+  if (!program.live.empty())
+    text += "\nlargest tensors at the peak\n" + liveTable(program.live);
   text += "\nfunctions\n" + functionTable(program) + "\nbuild\n";
   for (const auto &[key, value] : program.meta)
     text += format("  %-24s %s\n", key.c_str(), value.c_str());

@@ -75,17 +75,20 @@ struct Flag {
 };
 } // namespace
 
-static std::vector<Flag> makeFlags(Options &o) {
-  constexpr int64_t many = INT64_MAX / 4;
-  auto set = [](bool &target) -> Reader {
-    return [&target](const std::string &) {
-      target = true;
-      return Status();
-    };
+static Reader setFlag(bool &target) {
+  return [&target](const std::string &) {
+    target = true;
+    return Status();
   };
-  const char *count = "a whole number";
-  const char *positive = "a whole number >= 1";
-  const char *real = "a number >= 0";
+}
+
+static constexpr int64_t many = INT64_MAX / 4;
+static const char *const count = "a whole number";
+static const char *const positive = "a whole number >= 1";
+static const char *const real = "a number >= 0";
+
+/// What is trained, on what and how.
+static std::vector<Flag> makeTrainingFlags(Options &o) {
   return {
       {"data", "FILE", "token stream to train on: llm.c, nanoGPT or .npy",
        readText(o.data)},
@@ -135,9 +138,15 @@ static std::vector<Flag> makeFlags(Options &o) {
        }},
       {"shuffle", nullptr,
        "visit the windows of each epoch in a random order, each once",
-       set(o.shuffle)},
+       setFlag(o.shuffle)},
       {"threads", "N", "threads (default: the cores this process may use)",
        readInteger(o.threads, 1, 1024, "a whole number from 1 to 1024")},
+  };
+}
+
+/// What is read and written besides.
+static std::vector<Flag> makeFileFlags(Options &o) {
+  return {
       {"init", "FILE", "start from these weights (safetensors)",
        readText(o.init)},
       {"save", "FILE", "write the weights here at the end (safetensors)",
@@ -150,7 +159,7 @@ static std::vector<Flag> makeFlags(Options &o) {
        readInteger(o.checkpointEvery, 1, many, positive)},
       {"resume", nullptr,
        "go on from the newest good checkpoint, bit for bit, if there is one",
-       set(o.resume)},
+       setFlag(o.resume)},
       {"val-data", "FILE", "token stream to validate on, at the end at least",
        readText(o.validation)},
       {"val-every", "N", "validate every N steps",
@@ -160,7 +169,7 @@ static std::vector<Flag> makeFlags(Options &o) {
        readInteger(o.validationBatches, 1, many, positive)},
       {"log", "FILE", "write every step and validation as a line of JSON",
        readText(o.log)},
-      {"quiet", nullptr, "print the summary only", set(o.quiet)},
+      {"quiet", nullptr, "print the summary only", setFlag(o.quiet)},
       {"dump", "DIR",
        "write gradients, loss and norm of the first step to "
        "DIR/step1.safetensors",
@@ -170,10 +179,17 @@ static std::vector<Flag> makeFlags(Options &o) {
        "their sums",
        readText(o.profile)},
       {"info", nullptr, "print arguments, memory plan and build, and stop",
-       set(o.info)},
-      {"version", nullptr, "print the versions, and stop", set(o.version)},
-      {"help", nullptr, "print this text, and stop", set(o.help)},
+       setFlag(o.info)},
+      {"version", nullptr, "print the versions, and stop", setFlag(o.version)},
+      {"help", nullptr, "print this text, and stop", setFlag(o.help)},
   };
+}
+
+static std::vector<Flag> makeFlags(Options &options) {
+  std::vector<Flag> flags = makeTrainingFlags(options);
+  for (Flag &flag : makeFileFlags(options))
+    flags.push_back(std::move(flag));
+  return flags;
 }
 
 std::string honert::helpText(const char *programName) {

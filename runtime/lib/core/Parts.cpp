@@ -30,22 +30,22 @@ int64_t PartLayout::runBegin(int64_t index) const {
   return begin;
 }
 
-void honert::gatherPart(const PartLayout &layout, DType dtype,
-                        const char *storage, char *packed) {
+void honert::gatherPart(const PartLayout &layout, int64_t lo, int64_t hi,
+                        DType dtype, const char *storage, char *packed) {
   int64_t width = byteWidth(dtype);
   layout.forEachRun(
-      0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
-        std::memcpy(packed + element * width, storage + place * width,
+      lo, hi, [&](int64_t element, int64_t place, int64_t length) {
+        std::memcpy(packed + (element - lo) * width, storage + place * width,
                     static_cast<size_t>(length * width));
       });
 }
 
-void honert::scatterPart(const PartLayout &layout, DType dtype,
-                         const char *packed, char *storage) {
+void honert::scatterPart(const PartLayout &layout, int64_t lo, int64_t hi,
+                         DType dtype, const char *packed, char *storage) {
   int64_t width = byteWidth(dtype);
   layout.forEachRun(
-      0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
-        std::memcpy(storage + place * width, packed + element * width,
+      lo, hi, [&](int64_t element, int64_t place, int64_t length) {
+        std::memcpy(storage + place * width, packed + (element - lo) * width,
                     static_cast<size_t>(length * width));
       });
 }

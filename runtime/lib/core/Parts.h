@@ -46,11 +46,12 @@ private:
   std::vector<std::pair<int64_t, int64_t>> outer;
 };
 
-/// Copies a part between its own order of elements and its storage.
-void gatherPart(const PartLayout &layout, DType dtype, const char *storage,
-                char *packed);
-void scatterPart(const PartLayout &layout, DType dtype, const char *packed,
-                 char *storage);
+/// Copies elements [lo, hi) of a part between its own order, where `packed`
+/// holds just these, and its storage.
+void gatherPart(const PartLayout &layout, int64_t lo, int64_t hi, DType dtype,
+                const char *storage, char *packed);
+void scatterPart(const PartLayout &layout, int64_t lo, int64_t hi, DType dtype,
+                 const char *packed, char *storage);
 
 } // namespace honert
 

@@ -127,6 +127,16 @@ void honert_category(honert_program *program, const char *name, int64_t bytes) {
   program->categories.emplace_back(name, bytes);
 }
 
+void honert_live(honert_program *program, const char *category,
+                 const char *name, const char *location, int64_t dtype,
+                 int64_t rank, const int64_t *dims, int64_t count,
+                 int64_t bytes) {
+  program->live.push_back(
+      {category, name, location,
+       enumerator(program, "element type", dtype, DType::i1),
+       shapeOf(program, rank, dims), count, bytes});
+}
+
 void honert_argument(honert_program *program, int64_t kind, const char *fqn,
                      int64_t dtype, int64_t rank, const int64_t *dims,
                      int64_t offset) {

@@ -123,11 +123,22 @@ struct Function {
   const Result *result(const std::string &name) const;
 };
 
+/// Tensors that are alike and live at the peak.
+struct LiveTensors {
+  std::string category;
+  std::string name;     ///< of the op that makes them, or of state
+  std::string location; ///< FILE:LINE, or ""
+  DType dtype;
+  Shape dims;
+  int64_t count, bytes; ///< how many, and what they take together
+};
+
 struct Program {
   std::map<std::string, std::string> meta;
   std::map<std::string, double> numbers;
   int64_t arenaBytes = 0;
   std::vector<std::pair<std::string, int64_t>> categories;
+  std::vector<LiveTensors> live; ///< at the peak, most bytes first
   std::vector<Argument> arguments;
   std::vector<Function> functions;
   /// The first mistake of the caller while describing; reported by check().

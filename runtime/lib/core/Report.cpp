@@ -113,11 +113,12 @@ std::string Report::mfuFormula() const {
 }
 
 double Report::medianSeconds() const {
-  if (seconds.empty())
+  size_t count = std::min(stepsSeen, seconds.size());
+  if (count == 0)
     return 0;
-  std::vector<double> sorted = seconds;
-  auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+  auto sorted = seconds;
+  auto middle = sorted.begin() + count / 2;
+  std::nth_element(sorted.begin(), middle, sorted.begin() + count);
   return *middle;
 }
 
@@ -177,7 +178,7 @@ static std::string jsonNumber(double value, int digits) {
 }
 
 void Report::step(const StepFacts &facts) {
-  seconds.push_back(facts.seconds);
+  seconds[stepsSeen++ % seconds.size()] = facts.seconds;
   if (!options.quiet) {
     std::string text = stepLine(facts);
     if (isTerminal)

@@ -6,6 +6,7 @@
 #include "core/Options.h"
 #include "core/Program.h"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -49,7 +50,7 @@ public:
   void line(const std::string &text);
   /// Ends the bar; the summary is printed in any case.
   void summary(const std::string &text);
-  /// Median seconds of a step so far; 0 if there was none.
+  /// Median seconds of the latest steps, 1024 at most; 0 if there was none.
   double medianSeconds() const;
   double tokensPerSecond(double seconds) const;
   /// False if a line of the log was lost.
@@ -71,7 +72,8 @@ private:
   bool barShown = false;
   std::string barText;
   int64_t barStep = 0;
-  std::vector<double> seconds;
+  std::array<double, 1024> seconds; // of the latest steps, in a ring
+  size_t stepsSeen = 0;
   std::FILE *log = nullptr;
   bool logFailed = false;
 };

@@ -2,6 +2,7 @@
 
 #include "core/Trainer.h"
 #include "core/Info.h"
+#include "core/ResidentMemory.h"
 #include "core/Shadow.h"
 #include "core/Signals.h"
 #include "cpu/PeakProbe.h"
@@ -418,6 +419,8 @@ Status Trainer::finish() {
     if (double rate = report.tokensPerSecond(median); rate > 0)
       text += format(", %.0f tok/s", rate);
   }
+  if (int64_t resident = peakResidentBytes(); resident > 0)
+    text += format(" | at most %s resident", formatBytes(resident).c_str());
   report.summary(text + saved);
   return Status();
 }

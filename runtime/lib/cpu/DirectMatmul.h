@@ -20,6 +20,8 @@ public:
   /// Chooses the plan and makes its primitives; not for products without terms.
   Status prepare();
   int64_t neededBytes() const override;
+  /// Bytes of operands that are copied: those of a whole one each.
+  int64_t copiedBytes() const { return plan.packedBytes(); }
   void bind(char *arena, char *workspace) override;
   Status run() const override;
 

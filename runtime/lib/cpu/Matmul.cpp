@@ -2,7 +2,7 @@
 
 #include "cpu/Matmul.h"
 #include "cpu/DirectMatmul.h"
-#include "cpu/WidenedMatmul.h"
+#include "cpu/PanelMatmul.h"
 
 #include <algorithm>
 #include <optional>
@@ -203,6 +203,9 @@ bool MatmulLibrary::hasBFloatUnits() const {
   return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
+/// Whole operands are copied up to this size; larger ones by panels.
+constexpr int64_t mostCopiedBytes = 12 << 20;
+
 Status MatmulLibrary::prepare(const std::string &name,
                               const MatmulLaunch &launch,
                               std::unique_ptr<Matmul> &matmul) {
@@ -213,15 +216,19 @@ Status MatmulLibrary::prepare(const std::string &name,
   }
   HONERT_TRY(start());
   operandTypes.insert(launch.operand);
-  if (launch.operand == DType::f32 ||
-      (launch.operand == DType::bf16 && hasBFloatUnits())) {
+  bool isMultiplied = launch.operand == DType::f32 ||
+                      (launch.operand == DType::bf16 && hasBFloatUnits());
+  if (isMultiplied) {
     auto direct = std::make_unique<DirectMatmul>(*this, name, launch);
     HONERT_TRY(direct->prepare());
-    matmul = std::move(direct);
-  } else {
-    auto widened = std::make_unique<WidenedMatmul>(*this, name, launch);
-    HONERT_TRY(widened->prepare());
-    matmul = std::move(widened);
+    if (direct->copiedBytes() <= mostCopiedBytes)
+      matmul = std::move(direct);
+  }
+  if (!matmul) {
+    auto panels = std::make_unique<PanelMatmul>(
+        *this, name, launch, isMultiplied ? launch.operand : DType::f32);
+    HONERT_TRY(panels->prepare());
+    matmul = std::move(panels);
   }
   workspace = std::max(workspace, matmul->neededBytes());
   return Status();

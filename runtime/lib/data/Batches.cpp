@@ -105,19 +105,22 @@ static void storeIds(const int64_t *ids, int64_t n, DType dtype, char *target) {
   }
 }
 
-void Batches::fill(int64_t index, Slot &slot) const {
-  slot.tokens.resize(static_cast<size_t>(tokens->bytes));
-  if (targets)
-    slot.targets.resize(static_cast<size_t>(targets->bytes));
-  std::vector<int64_t> window(static_cast<size_t>(columns) + 1);
+void Batches::fill(int64_t index, char *tokenData, char *targetData) const {
+  constexpr int64_t most = 512;
+  int64_t ids[most + 1];
   for (int64_t row = 0; row < rows; ++row) {
-    file.read(order->windowBegin(index, row), columns + 1, window.data());
-    int64_t begin = row * columns;
-    storeIds(window.data(), columns, tokens->dtype,
-             slot.tokens.data() + begin * byteWidth(tokens->dtype));
-    if (targets)
-      storeIds(window.data() + 1, columns, targets->dtype,
-               slot.targets.data() + begin * byteWidth(targets->dtype));
+    int64_t window = order->windowBegin(index, row);
+    for (int64_t column = 0; column < columns; column += most) {
+      int64_t count = std::min(most, columns - column);
+      file.read(window + column, count + 1, ids);
+      int64_t place = row * columns + column;
+      storeIds(ids, count, tokens->dtype,
+               tokenData + place * byteWidth(tokens->dtype));
+      if (targetData)
+        storeIds(ids + 1, count, targets->dtype,
+                 targetData + place * byteWidth(targets->dtype));
+    }
+    file.release(window, columns + 1);
   }
 }
 
@@ -130,7 +133,8 @@ void Batches::readAhead(int64_t index) {
       if (stop)
         return;
     }
-    fill(index, slot); // the slot is this thread's while its index is < 0
+    // The slot is this thread's while its index is < 0.
+    fill(index, slot.tokens.data(), targets ? slot.targets.data() : nullptr);
     {
       std::lock_guard<std::mutex> lock(mutex);
       slot.index = index;
@@ -140,28 +144,30 @@ void Batches::readAhead(int64_t index) {
 }
 
 void Batches::prefetchFrom(int64_t index) {
+  for (Slot &slot : slots) {
+    slot.tokens.resize(static_cast<size_t>(tokens->bytes));
+    if (targets)
+      slot.targets.resize(static_cast<size_t>(targets->bytes));
+  }
   reader = std::thread([this, index] { readAhead(index); });
 }
 
 void Batches::load(int64_t index, char *arena) {
-  Slot local;
-  Slot *slot = &local;
-  if (reader.joinable()) {
-    slot = &slots[index % 2];
+  char *tokenData = arena + tokens->offset;
+  char *targetData = targets ? arena + targets->offset : nullptr;
+  if (!reader.joinable())
+    return fill(index, tokenData, targetData);
+  Slot &slot = slots[index % 2];
+  {
     std::unique_lock<std::mutex> lock(mutex);
-    changed.wait(lock, [&] { return slot->index == index; });
-  } else {
-    fill(index, local);
+    changed.wait(lock, [&] { return slot.index == index; });
   }
-  std::memcpy(arena + tokens->offset, slot->tokens.data(), slot->tokens.size());
-  if (targets)
-    std::memcpy(arena + targets->offset, slot->targets.data(),
-                slot->targets.size());
-  if (slot != &local) {
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      slot->index = -1;
-    }
-    changed.notify_all();
+  std::memcpy(tokenData, slot.tokens.data(), slot.tokens.size());
+  if (targetData)
+    std::memcpy(targetData, slot.targets.data(), slot.targets.size());
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    slot.index = -1;
   }
+  changed.notify_all();
 }

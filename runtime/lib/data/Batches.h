@@ -78,7 +78,8 @@ private:
     std::vector<char> tokens, targets;
   };
 
-  void fill(int64_t index, Slot &slot) const;
+  /// Writes a batch; `targets` may be null.
+  void fill(int64_t index, char *tokenData, char *targetData) const;
   void readAhead(int64_t index);
 
   TokenFile file;

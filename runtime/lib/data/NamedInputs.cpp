@@ -50,6 +50,7 @@ Status NamedInputs::openOne(const Argument &argument, const std::string &path) {
   input.values = perStep ? array.shape[0] : 1;
   HONERT_TRY(checkIds(argument, path, input.file.data() + array.offset,
                       *elementCount(array.shape)));
+  input.file.release(input.file.data(), input.file.size());
   inputs.push_back(std::move(input));
   return Status();
 }
@@ -102,5 +103,7 @@ void NamedInputs::load(int64_t index, char *arena) const {
       for (int64_t i = 0; i < count; ++i)
         storeElement(argument.dtype, target + i * to,
                      loadElement(input.dtype, source + i * from));
+    if (input.values > 1) // else it is read again
+      input.file.release(source, count * from);
   }
 }

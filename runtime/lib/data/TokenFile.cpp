@@ -123,6 +123,14 @@ void TokenFile::read(int64_t begin, int64_t n, int64_t *ids) const {
   }
 }
 
+int64_t TokenFile::bytesOfId() const {
+  return width == Width::u16 ? 2 : width == Width::i64 ? 8 : 4;
+}
+
+void TokenFile::release(int64_t begin, int64_t n) const {
+  file.release(first + begin * bytesOfId(), n * bytesOfId());
+}
+
 Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool) const {
   uint64_t bound = vocab > 0 ? static_cast<uint64_t>(vocab) : INT64_MAX;
   // Negative ids are huge as unsigned ones: one comparison finds both.
@@ -134,6 +142,7 @@ Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool) const {
     for (int64_t b = lo; b < hi; ++b) {
       int64_t n = std::min(block, count - b * block);
       read(b * block, n, ids.data());
+      release(b * block, n);
       bool bad = false;
       for (int64_t i = 0; i < n; ++i)
         bad |= static_cast<uint64_t>(ids[i]) >= bound;

@@ -28,12 +28,15 @@ public:
   int64_t size() const { return count; }
   /// ids[begin, begin + n), which must lie in the file.
   void read(int64_t begin, int64_t n, int64_t *ids) const;
+  /// Lets go of the memory of these ids: a long stream passes through it.
+  void release(int64_t begin, int64_t n) const;
 
 private:
   enum class Width { u16, u32, i32, i64 };
 
   Status locate();
   Status locateLlmc(uint32_t magic);
+  int64_t bytesOfId() const;
 
   std::string name;
   MappedFile file;

@@ -50,6 +50,34 @@ TEST(SafeTensors, what_is_written_is_read) {
   EXPECT_EQ(again.value(), checksum.value());
 }
 
+/// A box that is gathered and converted, more of it than one piece.
+TEST(SafeTensors, large_parts_are_written_by_pieces) {
+  test::Folder folder;
+  constexpr int64_t rows = 600, columns = 650, width = 700;
+  static_assert(rows * columns * 8 > 2 * pieceBytes);
+  std::vector<double> storage(static_cast<size_t>(width * width));
+  for (size_t i = 0; i < storage.size(); ++i)
+    storage[i] = double(i);
+  TensorSource source = {"a",
+                         DType::f64,
+                         DType::f32,
+                         {rows, columns},
+                         reinterpret_cast<const char *>(storage.data()),
+                         {width, width},
+                         {1, 2}};
+  ASSERT_TRUE(writeSafeTensors(folder / "f", {source}, {}).ok());
+  SafeTensors file;
+  ASSERT_TRUE(file.open(folder / "f").ok());
+  const TensorView *view = file.find("a");
+  ASSERT_TRUE(view);
+  ASSERT_EQ(view->bytes, rows * columns * 4);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      ASSERT_EQ(
+          loadElement(DType::f32, view->data + (row * columns + column) * 4),
+          double((row + 1) * width + column + 2));
+}
+
 TEST(SafeTensors, fp64_is_stored_as_fp32_on_request) {
   test::Folder folder;
   std::vector<double> a = {0.1, -2};
@@ -225,6 +253,32 @@ TEST(Checksum, sees_every_bit_and_every_length) {
   }
   for (size_t length = 0; length < text.size(); ++length)
     EXPECT_TRUE(seen.insert(checksumOf(text.substr(0, length))).second);
+}
+
+//===----------------------------------------------------------------------===//
+// Mapped files
+//===----------------------------------------------------------------------===//
+
+/// Bytes of files that are resident in this process.
+int64_t residentFileBytes() {
+  std::string text = test::readFile("/proc/self/status");
+  return std::stoll(text.substr(text.find("RssFile:") + 8)) * 1024;
+}
+
+TEST(MappedFile, what_is_released_is_not_resident_and_can_be_read_again) {
+  test::Folder folder;
+  std::string text(16 << 20, 'x');
+  for (size_t i = 0; i < text.size(); i += 1000)
+    text[i] = char('a' + i / 1000 % 26);
+  test::writeFile(folder / "f", text);
+  MappedFile file;
+  ASSERT_TRUE(file.open(folder / "f").ok());
+  int64_t before = residentFileBytes();
+  EXPECT_TRUE(file.view() == text);
+  EXPECT_GE(residentFileBytes(), before + (14 << 20));
+  file.release(file.data() + 100, file.size() - 100);
+  EXPECT_LE(residentFileBytes(), before + (2 << 20));
+  EXPECT_TRUE(file.view() == text);
 }
 
 //===----------------------------------------------------------------------===//

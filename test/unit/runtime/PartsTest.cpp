@@ -124,16 +124,26 @@ TEST(Parts, layout_of_a_box) {
   std::vector<float> storage(105), packed(42), again(105);
   for (size_t i = 0; i < storage.size(); ++i)
     storage[i] = float(i);
-  gatherPart(box, DType::f32, reinterpret_cast<char *>(storage.data()),
+  gatherPart(box, 0, 42, DType::f32, reinterpret_cast<char *>(storage.data()),
              reinterpret_cast<char *>(packed.data()));
   EXPECT_EQ(packed[0], 35 + 14);
   EXPECT_EQ(packed[21], 70 + 14);
   EXPECT_EQ(packed[41], 70 + 34);
-  scatterPart(box, DType::f32, reinterpret_cast<char *>(packed.data()),
+  // In two pieces, cut inside a run.
+  scatterPart(box, 0, 10, DType::f32, reinterpret_cast<char *>(packed.data()),
+              reinterpret_cast<char *>(again.data()));
+  EXPECT_EQ(again[35 + 24], 0);
+  scatterPart(box, 10, 42, DType::f32,
+              reinterpret_cast<char *>(packed.data() + 10),
               reinterpret_cast<char *>(again.data()));
   EXPECT_EQ(again[34], 0);
-  EXPECT_EQ(again[35 + 14], 35 + 14);
-  EXPECT_EQ(again[104], 104);
+  for (size_t i : {35 + 14, 35 + 23, 35 + 24, 70 + 14, 70 + 34})
+    EXPECT_EQ(again[i], float(i));
+  std::vector<float> piece(5);
+  gatherPart(box, 19, 24, DType::f32, reinterpret_cast<char *>(storage.data()),
+             reinterpret_cast<char *>(piece.data()));
+  EXPECT_EQ(piece,
+            (std::vector<float>(packed.begin() + 19, packed.begin() + 24)));
   PartLayout scalar({}, {"", {}, {}});
   EXPECT_EQ(scalar.size(), 1);
   PartLayout none({8, 4}, {"", {0, 0}, {0, 3}});

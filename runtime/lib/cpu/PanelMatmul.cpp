@@ -1,22 +1,23 @@
-//===- WidenedMatmul.cpp - Products of narrow types, computed in f32 ------===//
+//===- PanelMatmul.cpp - Products by panels of their operands -------------===//
 
-#include "cpu/WidenedMatmul.h"
+#include "cpu/PanelMatmul.h"
 
 #include <algorithm>
 
 using namespace honert;
 
-/// Rows, columns and terms of a panel. Widening an element once for so many
-/// uses costs some percent of the product; three panels fit the outer cache.
+/// Rows, columns and terms of a panel. Copying an element once for so many uses
+/// costs some percent of the product; three panels fit the outer cache.
 constexpr int64_t panelSize = 1024;
 
-static int64_t panelBytes(int64_t elements) {
-  return (elements * int64_t(sizeof(float)) + 63) / 64 * 64;
+static int64_t panelBytes(int64_t elements, DType dtype) {
+  return (elements * byteWidth(dtype) + 63) / 64 * 64;
 }
 
-WidenedMatmul::WidenedMatmul(MatmulLibrary &library, std::string name,
-                             const MatmulLaunch &launch)
+PanelMatmul::PanelMatmul(MatmulLibrary &library, std::string name,
+                         const MatmulLaunch &launch, DType multiplied)
     : library(library), name(std::move(name)), launch(launch),
+      multiplied(multiplied),
       whole{launch.batch, launch.m, launch.n, launch.k} {
   auto cut = [](int64_t size) { return std::min(size, panelSize); };
   int64_t m = cut(launch.m), n = cut(launch.n), k = cut(launch.k);
@@ -25,12 +26,12 @@ WidenedMatmul::WidenedMatmul(MatmulLibrary &library, std::string name,
   int64_t batch = std::clamp<int64_t>(panelSize * panelSize / most, 1,
                                       std::max<int64_t>(1, launch.batch));
   largest = {batch, m, n, k};
-  lhsBytes = panelBytes(batch * m * k);
-  rhsBytes = panelBytes(batch * k * n);
-  outBytes = panelBytes(batch * m * n);
+  lhsBytes = panelBytes(batch * m * k, multiplied);
+  rhsBytes = panelBytes(batch * k * n, multiplied);
+  outBytes = panelBytes(batch * m * n, DType::f32);
 }
 
-/// A panel keeps the order of the operand it is cut from: elements are widened
+/// A panel keeps the order of the operand it is cut from: elements are copied
 /// along the dimension that is dense.
 static MatrixStrides panelStrides(const MatrixStrides &strides, int64_t rows,
                                   int64_t cols) {
@@ -45,7 +46,7 @@ static MatrixStrides stridesAt(const MatmulLaunch &launch, size_t first) {
 }
 
 /// The product of panels in the workspace, added to the panel of the result.
-MatmulLaunch WidenedMatmul::launchOf(const Box &panel) const {
+MatmulLaunch PanelMatmul::launchOf(const Box &panel) const {
   auto [batch, m, n, k] = panel;
   MatmulLaunch inner{batch, m, n, k, {}, 0, 0, 0, -1, 0};
   const MatrixStrides strides[] = {panelStrides(stridesAt(launch, 0), m, k),
@@ -60,6 +61,7 @@ MatmulLaunch WidenedMatmul::launchOf(const Box &panel) const {
   inner.a = 0;
   inner.b = lhsBytes;
   inner.c = inner.addend = lhsBytes + rhsBytes;
+  inner.operand = multiplied;
   return inner;
 }
 
@@ -79,7 +81,7 @@ static Status forPanels(const std::array<int64_t, 4> &whole,
   return Status();
 }
 
-Status WidenedMatmul::prepare() {
+Status PanelMatmul::prepare() {
   return forPanels(
       whole, largest, 0, 3, {}, {}, [&](const Box &, const Box &panel) {
         auto &product = products[panel];
@@ -91,14 +93,14 @@ Status WidenedMatmul::prepare() {
       });
 }
 
-int64_t WidenedMatmul::neededBytes() const {
+int64_t PanelMatmul::neededBytes() const {
   int64_t inner = 0;
   for (const auto &[panel, product] : products)
     inner = std::max(inner, product->neededBytes());
   return lhsBytes + rhsBytes + outBytes + inner;
 }
 
-void WidenedMatmul::bind(char *arena, char *workspace) {
+void PanelMatmul::bind(char *arena, char *workspace) {
   lhs = {arena + launch.a, launch.operand, stridesAt(launch, 0)};
   rhs = {arena + launch.b, launch.operand, stridesAt(launch, 3)};
   out = {arena + launch.c, launch.result, stridesAt(launch, 6)};
@@ -115,7 +117,7 @@ static Matrices sumsOf(char *data, const Matrices &out, int64_t m, int64_t n) {
   return {data, DType::f32, panelStrides(out.strides, m, n)};
 }
 
-void WidenedMatmul::start(const Box &at, const Box &panel) const {
+void PanelMatmul::start(const Box &at, const Box &panel) const {
   auto [batch, m, n, k] = panel;
   Matrices from = addend.data ? addend.from(at[0], at[1], at[2]) : addend;
   const char *firstBias =
@@ -126,18 +128,18 @@ void WidenedMatmul::start(const Box &at, const Box &panel) const {
                 sumsOf(panels + lhsBytes + rhsBytes, out, m, n));
 }
 
-Status WidenedMatmul::addTerms(const Box &at, const Box &panel) const {
+Status PanelMatmul::addTerms(const Box &at, const Box &panel) const {
   auto [batch, m, n, k] = panel;
-  auto widen = [&](const Matrices &from, int64_t rows, int64_t cols, char *to) {
+  auto copy = [&](const Matrices &from, int64_t rows, int64_t cols, char *to) {
     copyMatrices(library.pool, panel[0], rows, cols, from,
-                 {to, DType::f32, panelStrides(from.strides, rows, cols)});
+                 {to, multiplied, panelStrides(from.strides, rows, cols)});
   };
-  widen(lhs.from(at[0], at[1], at[3]), m, k, panels);
-  widen(rhs.from(at[0], at[3], at[2]), k, n, panels + lhsBytes);
+  copy(lhs.from(at[0], at[1], at[3]), m, k, panels);
+  copy(rhs.from(at[0], at[3], at[2]), k, n, panels + lhsBytes);
   return products.at(panel)->run();
 }
 
-Status WidenedMatmul::run() const {
+Status PanelMatmul::run() const {
   return forPanels(whole, largest, 0, 2, {}, {},
                    [&](const Box &at, const Box &panel) {
                      start(at, panel);

@@ -1,7 +1,7 @@
-//===- WidenedMatmul.h - Products of narrow types, computed in f32 --------===//
+//===- PanelMatmul.h - Products by panels of their operands ---------------===//
 
-#ifndef HONERT_CPU_WIDENEDMATMUL_H
-#define HONERT_CPU_WIDENEDMATMUL_H
+#ifndef HONERT_CPU_PANELMATMUL_H
+#define HONERT_CPU_PANELMATMUL_H
 
 #include "cpu/DirectMatmul.h"
 
@@ -9,13 +9,16 @@
 
 namespace honert {
 
-/// A product whose operand type no unit of the processor multiplies: panels of
-/// the operands are widened to f32, which is exact, multiplied there, and the
-/// sums rounded once to the result's type. The panels depend on the shape only.
-class WidenedMatmul final : public Matmul {
+/// A product whose operands the library cannot read where they are: panels of
+/// them are copied, multiplied, and the sums kept in f32 and rounded once to
+/// the result's type. So the copies are small, however large the product. The
+/// panels depend on the shape only.
+class PanelMatmul final : public Matmul {
 public:
-  WidenedMatmul(MatmulLibrary &library, std::string name,
-                const MatmulLaunch &launch);
+  /// `multiplied`: the type of the copies. f32 where no unit of the processor
+  /// multiplies the operands' type (widening is exact), else that type.
+  PanelMatmul(MatmulLibrary &library, std::string name,
+              const MatmulLaunch &launch, DType multiplied);
 
   Status prepare();
   int64_t neededBytes() const override;
@@ -33,10 +36,11 @@ private:
   MatmulLibrary &library;
   std::string name;
   MatmulLaunch launch;
+  DType multiplied;
   Box whole, largest; ///< the product, the largest panel
   /// One for each size of panel: those at the ends are smaller.
   std::map<Box, std::unique_ptr<DirectMatmul>> products;
-  int64_t lhsBytes, rhsBytes, outBytes; ///< of panels in f32
+  int64_t lhsBytes, rhsBytes, outBytes; ///< of panels
   Matrices lhs, rhs, out, addend;       ///< in the arena
   const char *bias = nullptr;
   char *panels = nullptr;
@@ -44,4 +48,4 @@ private:
 
 } // namespace honert
 
-#endif // HONERT_CPU_WIDENEDMATMUL_H
+#endif // HONERT_CPU_PANELMATMUL_H
