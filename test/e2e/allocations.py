@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Fails if a training program allocates during its steps.
+
+    allocations.py WORKDIR --package PKG [--limit BYTES] [honec options]    compiles a package
+    allocations.py WORKDIR --program FILE [--limit BYTES]                   takes a program with ids from 0 to 31
+
+The arena and the library's workspace are allocated at start; a step allocates small things only (lines of the log, the
+library's handles). The program trains STEPS steps with a library preloaded that stands in front of malloc and its like
+and of mmap (Inputs/allocations.c). No allocation of LIMIT bytes or more may come after the first step, and the address
+space may not grow from there to the last. The limit is 64 KiB, or what the caller says: in a tiny model, 4 KiB are a
+tensor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent / "Inputs" / "allocations.c"
+STEPS = 8
+COMPILERS = ("clang-19", "clang", "gcc", "cc")
+# Address space that libraries may take for themselves late: a thread's stack, a heap of a thread that allocates little.
+GROWTH = 256 * 1024
+
+
+def build_watcher(work: Path) -> Path:
+    """The library to preload."""
+    library = work / "allocations.so"
+    for compiler in COMPILERS:
+        try:
+            subprocess.run([compiler, "-O1", "-shared", "-fPIC", SOURCE, "-o", library], check=True)
+            return library
+        except FileNotFoundError:
+            continue
+    sys.exit(f"error: no C compiler, wanted one of {', '.join(COMPILERS)}")
+
+
+def watch(program: Path, arguments: list[object], work: Path, steps: int, limit: int = 1 << 16) -> Path:
+    """Runs a program under the watcher; returns the stem of the files with what it saw."""
+    stem = work / "watch"
+    environment = os.environ | {"LD_PRELOAD": str(build_watcher(work)), "WATCH_OUT": str(stem),
+                                "WATCH_STEPS": str(steps), "WATCH_BYTES": str(limit)}
+    for old in work.glob("watch.*"):
+        old.unlink()
+    command = [str(word) for word in (program, *arguments)]
+    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    return stem
+
+
+def status(stem: Path, when: str) -> dict[str, int]:
+    """Sizes in /proc/self/status at that time, in bytes."""
+    sizes = {}
+    for line in stem.with_suffix(f".{when}").read_text().splitlines():
+        words = line.split()
+        if len(words) == 3 and words[2] == "kB":
+            sizes.setdefault(words[0].rstrip(":"), int(words[1]) * 1024)
+    return sizes
+
+
+def vocabulary(package: Path) -> int:
+    arguments = json.loads((package / "manifest.json").read_text())["arguments"]
+    return min(entry["vocab"] for entry in arguments if "vocab" in entry)
+
+
+def write_tokens(path: Path, vocab: int, count: int) -> None:
+    path.write_bytes(b"".join((i * 7919 % vocab).to_bytes(2, "little") for i in range(count)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--package", type=Path)
+    parser.add_argument("--program", type=Path)
+    parser.add_argument("--limit", type=int, default=1 << 16)
+    options, compiler_options = parser.parse_known_args()
+    work = options.work
+    work.mkdir(parents=True, exist_ok=True)
+    program, vocab = options.program, 32
+    if options.package:
+        program, vocab = work / "train", vocabulary(options.package)
+        subprocess.run(["honec", options.package, "-o", program, *compiler_options], check=True)
+    write_tokens(work / "tokens.bin", vocab, 20000)
+    log = work / "log.jsonl"
+    arguments = ["--data", work / "tokens.bin", "--steps", STEPS, "--threads", 2, "--log", log, "--quiet"]
+    stem = watch(program, arguments, work, STEPS, options.limit)
+
+    steps = [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line]
+    if len(steps) != STEPS:
+        sys.exit(f"error: {len(steps)} steps in the log, wanted {STEPS}")
+    *events, last = stem.with_suffix(".events").read_text().splitlines()
+    grown = status(stem, "last")["VmSize"] - status(stem, "1")["VmSize"]
+    print(f"{last} bytes between steps, address space +{grown} bytes")
+    for event in events[:20]:
+        step, function, count, *callers = event.split()
+        print(f"step {step}: {function} of {count} bytes by {' < '.join(callers)}")
+    if grown > GROWTH:
+        print(f"the address space grew by {grown} bytes from step 1 to step {STEPS}, wanted at most {GROWTH}")
+    if events or grown > GROWTH:
+        return 1
+    print(f"no allocation of {options.limit} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
