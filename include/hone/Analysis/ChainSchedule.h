@@ -109,13 +109,15 @@ struct ChainLimits {
   /// rounded up.
   int64_t exactSlots = 8192;
   int64_t slots = 4096;
-  /// Bound on the tables; there are fewer slots where the chain would need
-  /// more.
-  int64_t tableBytes = int64_t(1) << 29;
+  /// Bound on a table; there are fewer slots where the chain would need more.
+  int64_t tableBytes = int64_t(1) << 30;
   /// Whether a saved stage may drop its input until a redo brings it back
   /// ("lazy"), and up to how many stages that is tried.
   bool lazy = true;
   int lazyStages = 256;
+  /// Up to how many stages an output that a redo started from may then be
+  /// dropped in the same way.
+  int releaseStages = 32;
   /// Whether equal segments share a table. Off only to test that they may.
   bool collapse = true;
 };
@@ -128,7 +130,8 @@ struct ChainPoint {
 
 class ChainTable;
 
-/// All budgets up to `maxBytes` from one table.
+/// All budgets up to `maxBytes` from one table, whose slots are finer where
+/// `maxBytes` is less than keeping everything needs.
 class ChainPlanner {
 public:
   ChainPlanner(Chain chain, int64_t maxBytes, ChainLimits limits = {});
@@ -143,16 +146,19 @@ public:
   std::optional<int64_t> smallest() const;
   /// From little memory to much, strictly decreasing in seconds.
   llvm::SmallVector<ChainPoint, 0> curve() const;
-  /// No schedule that the planner considers is faster within `bytes`: what the
-  /// table says with sizes rounded down instead. Infinite if there is none.
+  /// What the table would say for `bytes` without rounding is not less: what it
+  /// says with sizes rounded down. Infinite if that has no schedule.
   double lowerBound(int64_t bytes) const;
   /// Whether sizes are counted without rounding.
   bool isExact() const;
 
 private:
+  int64_t slotsIn(int64_t bytes) const;
+
   Chain chain;
-  int64_t maxBytes;
   ChainLimits limits;
+  bool exact;
+  int64_t slots;
   std::unique_ptr<ChainTable> table;
   mutable std::unique_ptr<ChainTable> below; ///< rounded down, on demand
 };

@@ -1,0 +1,227 @@
+//===- ChainPlanner.cpp - Schedules for every budget ----------------------===//
+
+#include "ChainTable.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace hone;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The table counts a value as held for longer than a schedule may need it, and
+/// rounds, so that schedules for more memory than there is may still fit. This
+/// many that do not are tried before giving up.
+static constexpr int patience = 8;
+static constexpr int mostTries = 64;
+
+//===----------------------------------------------------------------------===//
+// From the table to visits
+//===----------------------------------------------------------------------===//
+
+namespace {
+class ScheduleReader {
+public:
+  ScheduleReader(const Chain &chain, const ChainTable &table,
+                 ChainSchedule &schedule)
+      : chain(chain), table(table), schedule(schedule) {}
+
+  void read(ChainPiece piece, int64_t slots) {
+    if (piece.isEmpty())
+      return;
+    ChainStep step = table.best(piece, slots);
+    forward(piece.first, step.stage);
+    if (step.option >= 0) {
+      forward(step.stage, step.stage + 1);
+      schedule.option[step.stage] = step.option;
+    }
+    if (step.arrives)
+      backward(piece.last + 1);
+    ChainPiece right = step.right.piece;
+    read(right, slots - step.right.less);
+    if (right.released &&
+        !chain.stages[right.first].options[right.released - 1].needsInput)
+      backward(right.first);
+    if (step.goesBack)
+      backward(step.stage);
+    read(step.left.piece, slots - step.left.less);
+  }
+
+private:
+  void forward(int first, int end) {
+    for (int stage = first; stage != end; ++stage)
+      schedule.visits.push_back({true, stage});
+  }
+  void backward(int stage) { schedule.visits.push_back({false, stage}); }
+
+  const Chain &chain;
+  const ChainTable &table;
+  ChainSchedule &schedule;
+};
+} // namespace
+
+static ChainSchedule readSchedule(const Chain &chain, const ChainTable &table,
+                                  int64_t slots) {
+  ChainSchedule schedule;
+  schedule.option.assign(chain.stages.size(), 0);
+  ScheduleReader(chain, table, schedule).read(table.whole(), slots);
+  std::string problem;
+  std::optional<ChainRun> run = simulate(chain, schedule, problem);
+  assert(run && "the table holds only sound schedules");
+  schedule.seconds = run->seconds;
+  schedule.bytes = run->peakBytes;
+  return schedule;
+}
+
+/// Slots, from `slots` on, from which schedules get faster; the first is the
+/// least with the speed of `slots`.
+static llvm::SmallVector<int64_t> findBreaks(const ChainRow &row,
+                                             int64_t slots) {
+  llvm::SmallVector<int64_t> breaks;
+  if (row.seconds.empty())
+    return breaks;
+  slots = std::clamp(slots, row.first, row.last());
+  while (slots > row.first && row.at(slots - 1) == row.at(slots))
+    --slots;
+  breaks.push_back(slots);
+  while (++slots <= row.last())
+    if (row.at(slots) < row.at(slots - 1))
+      breaks.push_back(slots);
+  return breaks;
+}
+
+//===----------------------------------------------------------------------===//
+// The unit of memory
+//===----------------------------------------------------------------------===//
+
+/// The largest unit that divides all sizes.
+static int64_t findUnit(const Chain &chain) {
+  int64_t unit = chain.inputGradientBytes;
+  auto add = [&](int64_t bytes) { unit = std::gcd(unit, bytes); };
+  for (const ChainStage &stage : chain.stages) {
+    for (int64_t bytes : {stage.forwardPeak, stage.outputBytes,
+                          stage.gradientBytes, stage.bornBytes})
+      add(bytes);
+    for (const ChainOption &option : stage.options)
+      for (int64_t bytes : {option.saved, option.lastSaved, option.forwardPeak,
+                            option.backwardPeak})
+        add(bytes);
+  }
+  return std::max<int64_t>(unit, 1);
+}
+
+/// Bytes that suffice to save everything in the fastest way, as the table
+/// counts, without a_{-1}.
+static int64_t findAmple(const Chain &chain) {
+  int64_t born = 0, peak = 0, held = 0;
+  for (const ChainStage &stage : chain.stages)
+    born += stage.bornBytes;
+  int64_t before = chain.inputGradientBytes;
+  for (const ChainStage &stage : chain.stages) {
+    const ChainOption *fastest = stage.options.begin();
+    for (const ChainOption &option : stage.options)
+      if (option.forward + option.backward <
+          fastest->forward + fastest->backward)
+        fastest = &option;
+    int64_t backward =
+        before + stage.gradientBytes + fastest->backwardPeak + born;
+    peak = std::max(peak, held + fastest->saved +
+                              std::max(fastest->forwardPeak, backward));
+    held += fastest->saved;
+    born -= stage.bornBytes;
+    before = stage.gradientBytes;
+  }
+  return peak;
+}
+
+//===----------------------------------------------------------------------===//
+// ChainPlanner
+//===----------------------------------------------------------------------===//
+
+ChainPlanner::ChainPlanner(Chain given, int64_t maxBytes, ChainLimits limits)
+    : chain(std::move(given)), limits(limits) {
+  int64_t stages = chain.stages.size();
+  ChainSteps steps;
+  steps.lazy = limits.lazy && stages <= limits.lazyStages;
+  steps.release = steps.lazy && stages <= limits.releaseStages;
+  int64_t bytes = std::max<int64_t>(maxBytes - chain.inputBytes, 0);
+  // Somewhat more, as schedules often need less than the table counts.
+  bytes = std::min(bytes + bytes / 4, findAmple(chain));
+  int64_t unit = findUnit(chain);
+  int64_t affordable = limits.tableBytes / int64_t(sizeof(double)) /
+                       ChainTable::countRows(chain, limits, steps);
+  exact = bytes / unit <= std::min(limits.exactSlots, affordable);
+  slots = bytes / unit;
+  if (!exact) {
+    slots = std::max<int64_t>(std::min(limits.slots, affordable), 16);
+    unit = llvm::divideCeil(bytes, slots);
+    // What rounding up takes away.
+    slots = bytes / unit + stages + 1;
+  }
+  table = std::make_unique<ChainTable>(chain, limits, steps, unit, slots,
+                                       ChainTable::Up);
+}
+
+ChainPlanner::~ChainPlanner() = default;
+
+std::optional<ChainSchedule> ChainPlanner::schedule(int64_t bytes) const {
+  std::optional<ChainSchedule> fastest;
+  int failures = 0, tries = 0;
+  for (int64_t at : findBreaks(table->row(table->whole()), slotsIn(bytes))) {
+    ChainSchedule next = readSchedule(chain, *table, at);
+    if (next.bytes <= bytes) {
+      failures = 0;
+      fastest = std::move(next);
+    } else if (++failures == patience) {
+      break;
+    }
+    if (++tries == mostTries)
+      break;
+  }
+  return fastest;
+}
+
+std::optional<int64_t> ChainPlanner::smallest() const {
+  std::optional<int64_t> least;
+  auto breaks = findBreaks(table->row(table->whole()), 0);
+  for (int64_t at : llvm::ArrayRef(breaks).take_front(patience)) {
+    int64_t bytes = readSchedule(chain, *table, at).bytes;
+    least = std::min(bytes, least.value_or(bytes));
+  }
+  return least;
+}
+
+llvm::SmallVector<ChainPoint, 0> ChainPlanner::curve() const {
+  llvm::SmallVector<ChainPoint, 0> points;
+  const ChainRow &row = table->row(table->whole());
+  for (int64_t at : findBreaks(row, 0)) {
+    // Visits cost a tick in the table, which is no time.
+    double seconds = row.at(at);
+    if (points.empty() || seconds < points.back().seconds * (1 - 1e-9))
+      points.push_back({chain.inputBytes + at * table->unitBytes(), seconds});
+  }
+  return points;
+}
+
+double ChainPlanner::lowerBound(int64_t bytes) const {
+  const ChainTable *rounded = table.get();
+  if (!exact) {
+    if (!below)
+      below = std::make_unique<ChainTable>(chain, limits, table->steps,
+                                           table->unitBytes(), slots,
+                                           ChainTable::Down);
+    rounded = below.get();
+  }
+  int64_t least = slotsIn(bytes);
+  return least < 0 ? infinity
+                   : rounded->row(rounded->whole()).at(least) * (1 - 1e-9);
+}
+
+bool ChainPlanner::isExact() const { return exact; }
+
+int64_t ChainPlanner::slotsIn(int64_t bytes) const {
+  int64_t left = bytes - chain.inputBytes;
+  return left < 0 ? -1 : left / table->unitBytes();
+}
