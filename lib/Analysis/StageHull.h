@@ -1,0 +1,22 @@
+//===- StageHull.h - Best trades of bytes for seconds -----------*- C++ -*-===//
+//
+// Private to the planner of a stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_ANALYSIS_STAGEHULL_H
+#define HONE_LIB_ANALYSIS_STAGEHULL_H
+
+#include "StageModel.h"
+
+namespace hone {
+
+/// The choices at the vertices of the convex hull of (bytes saved, seconds of
+/// redo), most saved first. Without the input: among those whose redone units
+/// do not read it.
+llvm::SmallVector<StageChoice> hullChoices(const StageModel &model,
+                                           bool withInput);
+
+} // namespace hone
+
+#endif // HONE_LIB_ANALYSIS_STAGEHULL_H
