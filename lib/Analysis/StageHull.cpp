@@ -100,7 +100,8 @@ private:
     for (int unit = 0; unit != units; ++unit)
       redone[unit] = !saving[unitNode(unit)];
     Vertex vertex;
-    vertex.choice = model.complete(redone, /*each=*/model.noUnits());
+    vertex.choice = model.complete(redone, /*each=*/model.noUnits(),
+                                   /*later=*/model.noUnits());
     for (int value : vertex.choice.saved.set_bits())
       vertex.bytes += graph.values[value].bytes;
     for (int unit : vertex.choice.redone.set_bits())

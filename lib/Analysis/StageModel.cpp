@@ -59,8 +59,8 @@ BitVector StageModel::outputs() const {
   return result;
 }
 
-StageChoice StageModel::complete(const BitVector &redone,
-                                 const BitVector &each) const {
+StageChoice StageModel::complete(const BitVector &redone, const BitVector &each,
+                                 const BitVector &later) const {
   StageChoice choice = {noUnits(), noUnits(), noValues()};
   BitVector needed = readByBackward;
   for (int number = graph.forward.size() - 1; number >= 0; --number) {
@@ -68,10 +68,9 @@ StageChoice StageModel::complete(const BitVector &redone,
     for (int made : unit.makes) {
       if (!isChosen(made) || !needed[made])
         continue;
-      if (!redone[number]) {
-        choice.saved.set(made);
+      choice.saved[made] = !redone[number] || later[number];
+      if (!redone[number])
         continue;
-      }
       choice.redone.set(number);
       choice.each[number] = each[number];
       for (int read : unit.reads)
@@ -88,18 +87,25 @@ StageChoice StageModel::complete(const BitVector &redone,
 SmallVector<StageStep>
 StageModel::backwardSteps(const StageChoice &choice) const {
   SmallVector<StageStep> steps;
-  BitVector available = noValues();
+  BitVector isRedone = noUnits();
+  BitVector available = choice.saved;
   SmallVector<int> passing; // values that go after the backward unit
   std::function<void(const StageUnit &)> fetchReads =
       [&](const StageUnit &reader) {
         for (int read : reader.reads) {
-          if (!isChosen(read) || available[read] ||
-              !choice.redone[makerOf[read]])
+          const int number = isChosen(read) ? makerOf[read] : -1;
+          if (number < 0 || !choice.redone[number])
             continue;
-          const int number = makerOf[read];
+          if (available[read]) {
+            // Passes at once if it is saved; kept if it was made again.
+            if (choice.saved[read] && !isRedone[number])
+              passing.push_back(read);
+            continue;
+          }
           const StageUnit &unit = graph.forward[number];
           fetchReads(unit);
           steps.push_back({/*isRedo=*/true, number});
+          isRedone.set(number);
           for (int made : unit.makes) {
             available.set(made);
             if (choice.each[number])

@@ -16,9 +16,9 @@
 namespace hone {
 
 /// Units that run again, some for each backward unit that needs them, and
-/// values that are saved. In a choice that is not complete some values are
-/// neither; they weigh nothing, so that its price bounds that of every
-/// completion from below.
+/// values that are saved; those of redone units for their first reader. In a
+/// choice that is not complete some values are neither; they weigh nothing, so
+/// that its price bounds that of every completion from below.
 struct StageChoice {
   llvm::BitVector redone, each; ///< forward units; `each` a part of `redone`
   llvm::BitVector saved;        ///< values
@@ -46,7 +46,8 @@ public:
   /// Leaves out units whose results nobody needs, and saves what is needed and
   /// not made again.
   StageChoice complete(const llvm::BitVector &redone,
-                       const llvm::BitVector &each) const;
+                       const llvm::BitVector &each,
+                       const llvm::BitVector &later) const;
 
   llvm::SmallVector<StageStep> backwardSteps(const StageChoice &choice) const;
   ChainOption price(const StageChoice &choice) const;

@@ -21,8 +21,8 @@ using llvm::SmallVector;
 namespace {
 /// Decides units from the last to the first, so that who needs a result is
 /// known when its unit's turn comes: either all needed results are saved or the
-/// unit runs again. A partial choice is cut off if an option is as good as the
-/// least that it can cost.
+/// unit runs again, or both. A partial choice is cut off if an option is as
+/// good as the least that it can cost.
 class Search {
 public:
   Search(const StageModel &model, const StageLimits &limits, StageFront &front)
@@ -80,11 +80,13 @@ private:
     }
     const int unit = number + 1;
 
-    for (int made : results)
-      choice.saved.set(made);
+    auto save = [&](bool isSaved) {
+      for (int made : results)
+        choice.saved[made] = isSaved;
+    };
+    save(true);
     descend(number);
-    for (int made : results)
-      choice.saved.reset(made);
+    save(false);
     if (!isFree[unit])
       return;
 
@@ -92,13 +94,18 @@ private:
     for (int read : model.graph.forward[unit].reads)
       needed.set(read);
     choice.redone.set(unit);
-    descend(number);
-    if (limits.each) {
+    for (bool isLater : {false, true}) {
+      if (isLater && !limits.perReader)
+        break;
+      save(isLater);
+      if (!isLater || runs(unit) > 0)
+        descend(number);
       choice.each.set(unit);
-      if (runs(unit) > 1)
+      if (limits.perReader && runs(unit) > 1)
         descend(number);
       choice.each.reset(unit);
     }
+    save(false);
     choice.redone.reset(unit);
     needed = neededBefore;
   }
@@ -143,11 +150,16 @@ BitVector unitSet(const StageModel &model, ArrayRef<int> units) {
   return set;
 }
 
-StageOption makeOption(const StageChoice &choice, const ChainOption &cost) {
+StageOption makeOption(const StageModel &model, const StageChoice &choice,
+                       const ChainOption &cost) {
   StageOption option;
   llvm::append_range(option.redone, choice.redone.set_bits());
-  llvm::append_range(option.redoneEach, choice.each.set_bits());
+  llvm::append_range(option.each, choice.each.set_bits());
   llvm::append_range(option.saved, choice.saved.set_bits());
+  for (int unit : option.redone)
+    if (llvm::any_of(model.graph.forward[unit].makes,
+                     [&](int made) { return choice.saved[made]; }))
+      option.later.push_back(unit);
   option.cost = cost;
   return option;
 }
@@ -177,7 +189,7 @@ SmallVector<StageOption> hone::planStage(const StageGraph &graph,
   front.thin(limits.kept);
   SmallVector<StageOption> options;
   for (const StageFront::Point &point : front.sorted())
-    options.push_back(makeOption(point.choice, point.cost));
+    options.push_back(makeOption(model, point.choice, point.cost));
   return options;
 }
 
@@ -185,16 +197,20 @@ SmallVector<StageOption> hone::planStageHull(const StageGraph &graph) {
   const StageModel model(graph);
   SmallVector<StageOption> options;
   for (const StageChoice &choice : hullChoices(model, /*withInput=*/true))
-    options.push_back(makeOption(choice, model.price(choice)));
+    options.push_back(makeOption(model, choice, model.price(choice)));
   return options;
 }
 
+static StageChoice completed(const StageModel &model, const StageRedo &redo) {
+  return model.complete(unitSet(model, redo.redone), unitSet(model, redo.each),
+                        unitSet(model, redo.later));
+}
+
 std::optional<StageOption> hone::priceStage(const StageGraph &graph,
-                                            ArrayRef<int> redone,
-                                            std::string &problem,
-                                            ArrayRef<int> redoneEach) {
+                                            const StageRedo &redo,
+                                            std::string &problem) {
   const int units = graph.forward.size();
-  for (int unit : redone) {
+  for (int unit : redo.redone) {
     if (unit < 0 || unit >= units) {
       problem =
           llvm::formatv("unit {0} is none of the stage's {1}", unit, units);
@@ -205,23 +221,21 @@ std::optional<StageOption> hone::priceStage(const StageGraph &graph,
       return std::nullopt;
     }
   }
-  for (int unit : redoneEach)
-    if (!llvm::is_contained(redone, unit)) {
-      problem = llvm::formatv("unit {0} is not among those redone", unit);
-      return std::nullopt;
-    }
+  for (ArrayRef<int> part : {ArrayRef(redo.each), ArrayRef(redo.later)})
+    for (int unit : part)
+      if (!llvm::is_contained(redo.redone, unit)) {
+        problem = llvm::formatv("unit {0} is not among those redone", unit);
+        return std::nullopt;
+      }
   const StageModel model(graph);
-  const StageChoice choice =
-      model.complete(unitSet(model, redone), unitSet(model, redoneEach));
-  return makeOption(choice, model.price(choice));
+  const StageChoice choice = completed(model, redo);
+  return makeOption(model, choice, model.price(choice));
 }
 
 SmallVector<StageStep> hone::backwardSteps(const StageGraph &graph,
-                                           ArrayRef<int> redone,
-                                           ArrayRef<int> redoneEach) {
+                                           const StageRedo &redo) {
   const StageModel model(graph);
-  return model.backwardSteps(
-      model.complete(unitSet(model, redone), unitSet(model, redoneEach)));
+  return model.backwardSteps(completed(model, redo));
 }
 
 ChainStage hone::chainStage(const StageGraph &graph,

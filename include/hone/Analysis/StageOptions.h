@@ -74,12 +74,19 @@ struct StageGraph {
   llvm::SmallVector<StageUnit> forward, backward;
 };
 
-struct StageOption {
-  llvm::SmallVector<int> redone; ///< forward units, increasing
+/// Forward units that the backward visit runs again, increasing.
+struct StageRedo {
+  llvm::SmallVector<int, 4> redone;
   /// Those of them that run again for each backward unit that needs them. The
   /// results of the others are kept until their last reader.
-  llvm::SmallVector<int> redoneEach;
-  llvm::SmallVector<int> saved; ///< Inner values, increasing
+  llvm::SmallVector<int, 4> each;
+  /// Those of them whose results are saved all the same, for the first backward
+  /// unit that needs them; then they go.
+  llvm::SmallVector<int, 4> later;
+};
+
+struct StageOption : StageRedo {
+  llvm::SmallVector<int, 4> saved; ///< Inner values, increasing
   ChainOption cost;
 };
 
@@ -87,7 +94,7 @@ struct StageLimits {
   int kept = 8;        ///< options in the answer
   int searched = 20;   ///< units that branch and bound decides, largest first
   int steps = 1 << 16; ///< nodes that it visits at most
-  bool each = false;   ///< whether a unit may run again more than once
+  bool perReader = false; ///< whether it tries `each` and `later`
 };
 
 /// Options of which none is better than another in everything: bytes saved,
@@ -101,7 +108,7 @@ llvm::SmallVector<StageOption> planStage(const StageGraph &graph,
 /// planned before the search. Most saved first.
 llvm::SmallVector<StageOption> planStageHull(const StageGraph &graph);
 
-/// What it costs to make these forward units again; those that nobody needs are
+/// What it costs to run these forward units again; those that nobody needs are
 /// left out of the answer. Nothing, and why in `problem`, where a unit may not
 /// be redone. The numbers:
 ///   forward, forwardPeak    runs what the saved values and the output need
@@ -115,9 +122,8 @@ llvm::SmallVector<StageOption> planStageHull(const StageGraph &graph);
 /// from its maker to its last reader; scratch counts while the unit runs; the
 /// input, fixed and born values do not count.
 std::optional<StageOption> priceStage(const StageGraph &graph,
-                                      llvm::ArrayRef<int> redone,
-                                      std::string &problem,
-                                      llvm::ArrayRef<int> redoneEach = {});
+                                      const StageRedo &redo,
+                                      std::string &problem);
 
 /// The backward visit of an option, unit by unit.
 struct StageStep {
@@ -125,8 +131,7 @@ struct StageStep {
   int unit;
 };
 llvm::SmallVector<StageStep> backwardSteps(const StageGraph &graph,
-                                           llvm::ArrayRef<int> redone,
-                                           llvm::ArrayRef<int> redoneEach = {});
+                                           const StageRedo &redo);
 
 /// The stage as the chain sees it, with these options.
 ChainStage chainStage(const StageGraph &graph,

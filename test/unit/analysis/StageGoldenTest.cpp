@@ -136,4 +136,13 @@ TEST(StageGolden, ToyLayerMeetsTheOptimum) {
   EXPECT_LE(leastCost(28, {}), 1.01 * 367.0);
   EXPECT_EQ(leastCost(22, {}), std::numeric_limits<double>::infinity());
 }
+TEST(StageGolden, ToyLayerNeedsSomeUnitsTwice) {
+  StageLimits limits;
+  EXPECT_EQ(leastCost(24, limits), std::numeric_limits<double>::infinity());
+  limits.perReader = true;
+  // 499 with each unit at most once per stage of the program's, 471 is the
+  // least of all.
+  EXPECT_LE(leastCost(24, limits), 1.01 * 499.0);
+  EXPECT_GE(leastCost(24, limits), 471.0);
+}
 } // namespace
