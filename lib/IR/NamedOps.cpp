@@ -1,7 +1,6 @@
 //===- NamedOps.cpp - Verifiers and facts of the named ops ----------------===//
 //
-// Norms, softmax, losses, attention, RoPE, dropout, their backward ops and the
-// optimizers.
+// Norms, softmax, losses, attention, RoPE, dropout and their backward ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,29 +9,11 @@
 using namespace mlir;
 using namespace hone;
 
-static LogicalResult expectType(Operation *op, StringRef what, Value value,
-                                Type wanted) {
-  if (value.getType() == wanted)
-    return success();
-  return op->emitOpError() << what << " has type " << value.getType()
-                           << ", expected " << wanted;
-}
-
 static LogicalResult expectRankAtLeastOne(Operation *op, StringRef what,
                                           Value value) {
   if (!shapeOf(value).empty())
     return success();
   return op->emitOpError() << what << " has rank 0, expected at least 1";
-}
-
-static LogicalResult expectFraction(Operation *op, StringRef what,
-                                    const APFloat &attr, bool openAbove) {
-  double value = attr.convertToDouble();
-  if (value >= 0 && (openAbove ? value < 1 : value <= 1))
-    return success();
-  return op->emitOpError() << what << " is " << value
-                           << ", expected 0 <= " << what
-                           << (openAbove ? " < 1" : " <= 1");
 }
 
 /// `width` elements fit a row of `value`.
@@ -395,121 +376,4 @@ DimensionMapping DropoutOp::getDimensionMapping() {
   DimensionMapping mapping = hone::detail::elementwiseMapping(*this);
   mapping.operands[1] = {-1}; // the key, also where the input has rank 1
   return mapping;
-}
-
-//===----------------------------------------------------------------------===//
-// Norm of many tensors, optimizers
-//===----------------------------------------------------------------------===//
-
-LogicalResult GlobalNormOp::verify() {
-  if (getInputs().empty()) // global_norm_c1
-    return emitOpError("has no operand, expected at least one");
-  return success();
-}
-
-/// C3 and C4 of the optimizers: the shadow is narrower than the parameter, and
-/// stochastic rounding has a key and something to round.
-static LogicalResult verifyLowState(Operation *op, Value param, Value shadow,
-                                    Value rng, ValueRange states) {
-  auto width = [](Value value) {
-    return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
-  };
-  if (failed(expectShape(op, "new_shadow", shadow, shapeOf(param))))
-    return failure();                          // adamw_c1, sgd_c1
-  if (shadow && width(shadow) >= width(param)) // adamw_c3, sgd_c4
-    return op->emitOpError() << "new_shadow has element type "
-                             << getElementTypeOrSelf(shadow.getType())
-                             << ", expected a narrower one than that of param, "
-                             << getElementTypeOrSelf(param.getType());
-  if (failed(expectShape(op, "rng", rng, {3})))
-    return failure(); // adamw_c4, sgd_c5
-  auto isBF16 = [](Value value) {
-    return value && getElementTypeOrSelf(value.getType()).isBF16();
-  };
-  if (rng && !isBF16(param) && llvm::none_of(states, isBF16))
-    return op->emitOpError("has rng, expected param or a state of type bf16");
-  return success(); // adamw_c4, sgd_c5
-}
-
-LogicalResult AdamwOp::verify() {
-  ArrayRef<int64_t> shape = shapeOf(getParam());
-  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
-      failed(expectShape(*this, "exp_avg", getExpAvg(), shape)) ||
-      failed(expectShape(*this, "exp_avg_sq", getExpAvgSq(), shape)) ||
-      failed(expectType(*this, "new_param", getNewParam(),
-                        getParam().getType())) ||
-      failed(expectType(*this, "new_exp_avg", getNewExpAvg(),
-                        getExpAvg().getType())) ||
-      failed(expectType(*this, "new_exp_avg_sq", getNewExpAvgSq(),
-                        getExpAvgSq().getType())))
-    return failure(); // adamw_c1
-  if (failed(expectFraction(*this, "beta1", getBeta1(), true)) ||
-      failed(expectFraction(*this, "beta2", getBeta2(), true)))
-    return failure();        // adamw_c2
-  if (getEps().isNegative()) // adamw_c2
-    return emitOpError() << "eps is " << getEps().convertToDouble()
-                         << ", expected eps >= 0";
-  return verifyLowState(*this, getParam(), getNewShadow(), getRng(),
-                        {getExpAvg(), getExpAvgSq()});
-}
-
-/// Elementwise over the parameter's shape; scalars, by operand number, map to
-/// nothing.
-static DimensionMapping optimizerMapping(Operation *op) {
-  return hone::detail::elementwiseMapping(op);
-}
-
-DimensionMapping AdamwOp::getDimensionMapping() {
-  return optimizerMapping(*this);
-}
-
-LogicalResult SgdOp::verify() {
-  ArrayRef<int64_t> shape = shapeOf(getParam());
-  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
-      failed(expectShape(*this, "buffer", getBuffer(), shape)) ||
-      failed(
-          expectType(*this, "new_param", getNewParam(), getParam().getType())))
-    return failure(); // sgd_c1
-  bool momentum = !getMomentum().isZero();
-  if (size_t most = momentum ? 2 : 1; getOthers().size() > most) // sgd_c2
-    return emitOpError() << "has " << getOthers().size()
-                         << " results after new_param, expected at most "
-                         << most;
-  if (bool(getBuffer()) != momentum || bool(getNewBuffer()) != momentum)
-    return emitOpError() // sgd_c2
-           << "has momentum " << getMomentum().convertToDouble() << " and "
-           << (getBuffer() ? "a" : "no") << " buffer operand and "
-           << (getNewBuffer() ? "a" : "no")
-           << " buffer result, expected buffers exactly with momentum";
-  if (getNewBuffer() && failed(expectType(*this, "new_buffer", getNewBuffer(),
-                                          getBuffer().getType())))
-    return failure();             // sgd_c1
-  if (getNesterov() && !momentum) // sgd_c3
-    return emitOpError("is nesterov without momentum, expected momentum");
-  SmallVector<Value> states;
-  if (getBuffer())
-    states.push_back(getBuffer());
-  return verifyLowState(*this, getParam(), getNewShadow(), getRng(), states);
-}
-
-// Without momentum the only other result is the shadow.
-Value SgdOp::getNewBuffer() {
-  bool present = !getMomentum().isZero() && !getOthers().empty();
-  return present ? getOthers().front() : Value();
-}
-
-Value SgdOp::getNewShadow() {
-  size_t index = getMomentum().isZero() ? 0 : 1;
-  return getOthers().size() > index ? getOthers()[index] : Value();
-}
-
-DimensionMapping SgdOp::getDimensionMapping() {
-  return optimizerMapping(*this);
-}
-
-SmallVector<AliasPair> SgdOp::getReusableOperands() {
-  SmallVector<AliasPair> pairs = {{0, 0}};
-  if (getBuffer())
-    pairs.push_back({5, 1});
-  return pairs;
 }

@@ -5,10 +5,16 @@
 
 #include "hone/IR/Hone.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 namespace hone {
 
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+inline mlir::Type elementOf(mlir::Value value) {
+  return mlir::getElementTypeOrSelf(value.getType());
 }
 
 /// Appends "[2, 16]".
@@ -29,6 +35,69 @@ inline mlir::LogicalResult expectShape(mlir::Operation *op,
   mlir::InFlightDiagnostic diag = op->emitOpError() << what << " has shape ";
   appendShape(diag, shapeOf(value)) << ", expected ";
   return appendShape(diag, wanted);
+}
+
+/// Fails with "<what> has type .., expected .." unless they are equal.
+inline mlir::LogicalResult expectType(mlir::Operation *op, llvm::StringRef what,
+                                      mlir::Value value, mlir::Type wanted) {
+  if (value.getType() == wanted)
+    return mlir::success();
+  return op->emitOpError() << what << " has type " << value.getType()
+                           << ", expected " << wanted;
+}
+
+/// Fails with "<what> has element type .., expected .." unless they are equal.
+inline mlir::LogicalResult expectElement(mlir::Operation *op,
+                                         llvm::StringRef what,
+                                         mlir::Value value, mlir::Type wanted) {
+  if (elementOf(value) == wanted)
+    return mlir::success();
+  return op->emitOpError() << what << " has element type " << elementOf(value)
+                           << ", expected " << wanted;
+}
+
+/// Fails unless `dim` is a dimension of a tensor of rank `rank`.
+inline mlir::LogicalResult expectDim(mlir::Operation *op, int64_t dim,
+                                     size_t rank) {
+  if (dim >= 0 && dim < int64_t(rank))
+    return mlir::success();
+  return op->emitOpError() << "dim is " << dim
+                           << ", expected a dimension of a tensor of rank "
+                           << rank;
+}
+
+/// Fails unless `dims` are distinct dimensions in [0, rank), increasing if
+/// `sorted`.
+inline mlir::LogicalResult expectDims(mlir::Operation *op, llvm::StringRef what,
+                                      llvm::ArrayRef<int64_t> dims, size_t rank,
+                                      bool sorted) {
+  llvm::SmallBitVector seen(rank);
+  int64_t last = -1;
+  for (int64_t dim : dims) {
+    if (dim < 0 || dim >= int64_t(rank) || seen.test(dim) ||
+        (sorted && dim <= last)) {
+      mlir::InFlightDiagnostic diag = op->emitOpError() << what << " is ";
+      appendShape(diag, dims) << ", expected distinct dimensions below " << rank
+                              << (sorted ? " in increasing order" : "");
+      return diag;
+    }
+    seen.set(dim);
+    last = dim;
+  }
+  return mlir::success();
+}
+
+/// Fails unless 0 <= attr <= 1, or < 1.
+inline mlir::LogicalResult expectFraction(mlir::Operation *op,
+                                          llvm::StringRef what,
+                                          const llvm::APFloat &attr,
+                                          bool openAbove) {
+  double value = attr.convertToDouble();
+  if (value >= 0 && (openAbove ? value < 1 : value <= 1))
+    return mlir::success();
+  return op->emitOpError() << what << " is " << value
+                           << ", expected 0 <= " << what
+                           << (openAbove ? " < 1" : " <= 1");
 }
 
 } // namespace hone

@@ -5,6 +5,7 @@
 #include "hone/Conversion/Passes.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
+#include "hone/Transforms/PrecisionPolicy.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -26,9 +27,23 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
       {"import", Phase::Import},     {"raise", Phase::Raise},
       {"pad", Phase::Pad},           {"precision", Phase::Precision},
       {"autodiff", Phase::Autodiff}, {"step", Phase::Step},
-      {"fuse", Phase::Fuse},         {"plan", Phase::Plan},
-      {"lower", Phase::Lower},       {"llvm", Phase::LLVM}};
+      {"fuse", Phase::Fuse},         {"checkpoint", Phase::Checkpoint},
+      {"plan", Phase::Plan},         {"lower", Phase::Lower},
+      {"llvm", Phase::LLVM}};
   return phases;
+}
+
+bool hone::isAutoOffOrCount(StringRef value) {
+  int64_t count = 0;
+  return value == "auto" || value == "off" ||
+         (!value.getAsInteger(10, count) && count > 0);
+}
+
+/// The policy of `options`; one that does nothing for an unknown name, which
+/// the passes report.
+static PrecisionPolicy policyOf(const PipelineOptions &options) {
+  const PrecisionPolicy *policy = findPrecisionPolicy(options.precision);
+  return policy ? *policy : getPrecisionPolicies().front();
 }
 
 llvm::ArrayRef<llvm::StringLiteral> hone::getDispensables() {
@@ -80,11 +95,15 @@ void hone::buildPadPhase(OpPassManager &manager,
                          const PipelineOptions &options) {
   // Both before autodiff: gradients and state follow the parameters. Packing
   // first, so that one padding serves all parts.
-  addDispensable(manager, createPackProjections(), options);
+  addDispensable(
+      manager, createPackProjections({options.step.optimizer, options.report}),
+      options);
   addDispensable(manager.nest<func::FuncOp>(), createJoinRotations(), options);
   PadDimsOptions pad;
   pad.multiple = options.pad;
   pad.precision = options.precision;
+  pad.optimizer = options.step.optimizer;
+  pad.report = options.report;
   manager.addPass(createPadDims(pad));
   // Equal masks of several readers become one.
   addCleanup(manager);
@@ -108,13 +127,12 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
   // number, so the loss is seeded with the quotient.
   AutodiffOptions autodiff;
   autodiff.seed = 1.0 / options.step.microBatches;
-  // Small gradients underflow in fp16.
-  autodiff.scaleLoss = options.precision == "fp16";
+  autodiff.scaleLoss = policyOf(options).scalesLoss;
   manager.addPass(createAutodiff(autodiff));
   // Rules write each gradient from scratch: sums with zero, transposes of
   // transposes and values that two rules recompute alike go here.
   addCleanup(manager);
-  if (options.precision != "fp32" && options.precision != "tf32")
+  if (policyOf(options).low != PrecisionPolicy::Low::None)
     manager.nest<func::FuncOp>().addPass(createWidenGradients());
   manager.addPass(createVerifyGradient());
 }
@@ -125,12 +143,13 @@ void hone::buildStepPhase(OpPassManager &manager,
   step.microBatches = options.step.microBatches;
   step.keepGradients = options.step.keepGradients;
   step.optimizer = options.step.optimizer;
+  step.moments = options.step.moments;
   step.lr = options.step.lr;
   step.weightDecay = options.step.weightDecay;
   step.clip = options.step.clip;
   step.lossScale = options.step.lossScale;
   manager.addPass(createBuildStep(step));
-  if (options.precision == "bf16-sr")
+  if (policyOf(options).hasLowState)
     manager.addPass(createLowState());
   // After the step is whole: a shadow is made by the update.
   addDispensable(manager, createShadowParameters(), options);
@@ -160,6 +179,7 @@ void hone::buildFusePhase(OpPassManager &manager,
   // The loss is one op still, and its contractions are in their last form.
   buildChunkedLoss(functions, options);
   // The analysis knows primitives only.
+  functions.addPass(createDecomposeUpdates());
   functions.addPass(createDecomposeRows());
   // Backward ops recompute what forward ops have: share it, then group.
   addCleanup(functions);
@@ -169,6 +189,16 @@ void hone::buildFusePhase(OpPassManager &manager,
   };
   functions.addPass(
       createFuseGroups({options.report, has("epilogues"), has("regions")}));
+  functions.addPass(createVerifyGroups());
+}
+
+void hone::buildCheckpointPhase(OpPassManager &manager,
+                                const PipelineOptions &options) {
+  // On groups: a value is redone by the kernel that made it, bit for bit.
+  manager.addPass(createPlanCheckpoints(
+      {options.memoryBudget, options.checkpoint, options.report}));
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createApplyCheckpoints());
   functions.addPass(createVerifyGroups());
 }
 
@@ -240,6 +270,8 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
     return buildStepPhase(manager, options);
   case Phase::Fuse:
     return buildFusePhase(manager, options);
+  case Phase::Checkpoint:
+    return buildCheckpointPhase(manager, options);
   case Phase::Plan:
     return buildPlanPhase(manager);
   case Phase::Lower:
@@ -269,12 +301,15 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       llvm::cl::init(false)};
   Option<std::string> optimizer{
       *this, "optimizer",
-      llvm::cl::desc("adamw or sgd; default: that of the package")};
+      llvm::cl::desc("Optimizer; default: that of the package")};
+  Option<std::string> moments{
+      *this, "moments",
+      llvm::cl::desc("Moments in fp32, bf16 or 8bit; default: the package's")};
   Option<std::string> pad{
       *this, "pad", llvm::cl::desc("Padding of parameters: auto, off or N"),
       llvm::cl::init("auto")};
   Option<std::string> precision{
-      *this, "precision", llvm::cl::desc("fp32, tf32, bf16, fp16 or bf16-sr"),
+      *this, "precision", llvm::cl::desc("Policy of hone-mixed-precision"),
       llvm::cl::init("fp32")};
   Option<std::string> stream{
       *this, "stream",
@@ -294,6 +329,14 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       *this, "chunk-loss",
       llvm::cl::desc("Rows of logits at a time, auto (default) or off"),
       llvm::cl::init("auto")};
+  Option<int64_t> memoryBudget{
+      *this, "memory-budget",
+      llvm::cl::desc("Bytes of the arena that checkpoints are chosen for"),
+      llvm::cl::init(0)};
+  Option<std::string> checkpoint{
+      *this, "checkpoint",
+      llvm::cl::desc("What stays for the backward pass: auto, none, full, sqrt"),
+      llvm::cl::init("auto")};
   ListOption<std::string> without{
       *this, "without",
       llvm::cl::desc("Passes to leave out that only save time or memory")};
@@ -303,10 +346,13 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.arch = arch;
     options.chunkLoss = chunkLoss;
     options.report = report;
+    options.memoryBudget = memoryBudget;
+    options.checkpoint = checkpoint;
     options.without.assign(without.begin(), without.end());
     options.step.microBatches = microBatches;
     options.step.keepGradients = keepGradients;
     options.step.optimizer = optimizer;
+    options.step.moments = moments;
     options.step.lossScale = lossScale;
     options.pad = pad;
     options.precision = precision;

@@ -2,7 +2,7 @@
 
 #include "GradientContract.h"
 #include "LossScaling.h"
-#include "OptimizerSettings.h"
+#include "ParameterUpdates.h"
 #include "StepFunction.h"
 #include "hone/Transforms/Passes.h"
 
@@ -17,21 +17,6 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// A trained parameter: its value, its state and what the step made of them.
-struct Trained {
-  BlockArgument param;
-  SmallVector<BlockArgument> state;
-  Value gradient;
-  int64_t group = 0;
-  StringRef name;
-  ArrayAttr parts; // null: the parameter is its own only part
-};
-
-/// Operands of the update that change from step to step, all of rank 0.
-struct Scalars {
-  BlockArgument lr, weightDecay, clip, step;
-};
-
 /// What is made besides the updates of the optimizer.
 struct StepSettings {
   bool keepGradients;
@@ -104,15 +89,28 @@ static void addState(const OptimizerSettings &settings, StepFunction &step,
       b.getDictionaryAttr({b.getNamedAttr("dist", b.getStringAttr("constant")),
                            b.getNamedAttr("value", b.getF64FloatAttr(0.0))});
   for (Trained &t : trained)
-    for (StringRef prefix : settings.stateNames()) {
-      NamedAttrList attrs(step.describe(kind::opt, prefix + "." + t.name));
+    for (const StateTensor &tensor :
+         stateOf(settings, t.name, cast<RankedTensorType>(t.param.getType()),
+                 t.parts)) {
+      NamedAttrList attrs(step.describe(kind::opt, tensor.name));
       attrs.append(attr::init, zero);
-      if (t.parts)
-        attrs.append(attr::parts, prefixParts(t.parts, prefix + "."));
-      t.state.push_back(step.addArgument(t.param.getType(),
-                                         attrs.getDictionary(b.getContext()),
-                                         t.param.getLoc()));
+      if (tensor.parts)
+        attrs.append(attr::parts, tensor.parts);
+      t.state.push_back(step.addArgument(
+          tensor.type, attrs.getDictionary(b.getContext()), t.param.getLoc()));
     }
+}
+
+/// The generator's key, where updates round at random: that of the model, in
+/// `keys`, or an argument of its own.
+static Value addKey(const OptimizerSettings &settings, StepFunction &step,
+                    ArrayRef<BlockArgument> keys) {
+  if (settings.moments != Moments::BF16)
+    return {};
+  if (!keys.empty())
+    return keys.front();
+  auto type = RankedTensorType::get({3}, step.builder.getI64Type());
+  return step.addArgument(type, kind::rng, "rng");
 }
 
 /// Appends state of rank 0 that begins as `value`.
@@ -211,38 +209,11 @@ static Value isFinite(ImplicitLocOpBuilder &b, Value norm) {
       constant(b, type, std::numeric_limits<double>::infinity()));
 }
 
-/// One optimizer op; its results are the new parameter and the new state.
-static Operation *updateParameter(ImplicitLocOpBuilder &b,
-                                  const OptimizerSettings &settings,
-                                  const Trained &t, const Scalars &scalars,
-                                  Value count, Value factor, Value apply) {
-  GroupScales scales = settings.scalesOf(t.group);
-  auto number = [&](double value) { return b.getF64FloatAttr(value); };
-  auto flag = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
-  Type type = t.param.getType();
-  Location loc = NameLoc::get(b.getStringAttr("update"), t.param.getLoc());
-  if (settings.kind == OptimizerKind::AdamW)
-    return b.OpBuilder::create<AdamwOp>(
-        loc, type, type, type, /*new_shadow=*/Type(), t.param, t.gradient,
-        t.state[0], t.state[1], scalars.lr, scalars.weightDecay, count, factor,
-        apply, /*rng=*/Value(), number(settings.beta1), number(settings.beta2),
-        number(settings.eps), number(scales.lr), number(scales.decay),
-        flag(settings.maximize), b.getI64IntegerAttr(0));
-  bool hasMomentum = !t.state.empty();
-  SmallVector<Type> buffer(hasMomentum ? 1 : 0, type);
-  return b.OpBuilder::create<SgdOp>(
-      loc, type, buffer, t.param, t.gradient, scalars.lr, scalars.weightDecay,
-      factor, hasMomentum ? Value(t.state[0]) : Value(), apply,
-      /*rng=*/Value(), number(settings.momentum), number(scales.lr),
-      number(scales.decay), flag(settings.nesterov), flag(settings.maximize),
-      b.getI64IntegerAttr(0));
-}
-
 /// Norm, clipping and the updates, which become the first results: parameters,
 /// then their state. Returns the norm.
 static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
                        ArrayRef<Trained> trained, const Scalars &scalars,
-                       const std::optional<Scaling> &scaling,
+                       Value key, const std::optional<Scaling> &scaling,
                        int64_t growthInterval) {
   ImplicitLocOpBuilder &b = step.builder;
   SmallVector<Value> gradients;
@@ -261,10 +232,8 @@ static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
                    apply, growthInterval);
     count = next.updates;
   }
-  SmallVector<Operation *> updates;
-  for (const Trained &t : trained)
-    updates.push_back(
-        updateParameter(b, settings, t, scalars, count, factor, apply));
+  SmallVector<Operation *> updates = updateParameters(
+      b, settings, {scalars, key, count, factor, apply}, trained);
   for (auto [t, update] : llvm::zip(trained, updates))
     step.addUpdate(update->getResult(0), t.param);
   for (auto [t, update] : llvm::zip(trained, updates))
@@ -291,13 +260,14 @@ static func::FuncOp buildStep(func::FuncOp gradient,
     args[kind::scalar] = {scaling->scale};
   for (StringRef kind : {kind::buffer, kind::input, kind::rng})
     args[kind] = copyArguments(gradient, kind, step);
+  Value key = addKey(settings, step, args[kind::rng]);
   Scalars scalars = addScalars(step);
 
   SmallVector<Value> results = inlineGradient(gradient, step, args);
   for (auto [t, value] : llvm::zip(trained, llvm::drop_begin(results)))
     t.gradient = value;
-  Value norm =
-      updateAll(step, settings, trained, scalars, scaling, more.growthInterval);
+  Value norm = updateAll(step, settings, trained, scalars, key, scaling,
+                         more.growthInterval);
   step.addResult(results.front(), step.describe(kind::loss));
   step.addResult(norm, step.describe(kind::gradNorm));
   for (const Trained &t : trained) {
@@ -360,9 +330,10 @@ static func::FuncOp buildUpdate(func::FuncOp gradient,
   std::optional<Scaling> scaling = addScaling(step, gradient, more);
   for (Trained &t : trained)
     t.gradient = addGradient(step, t);
+  Value key = addKey(settings, step, {});
   Scalars scalars = addScalars(step);
-  Value norm =
-      updateAll(step, settings, trained, scalars, scaling, more.growthInterval);
+  Value norm = updateAll(step, settings, trained, scalars, key, scaling,
+                         more.growthInterval);
   step.addResult(norm, step.describe(kind::gradNorm));
   return step.finish();
 }
@@ -385,8 +356,10 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (microBatches < 1)
       return module.emitError("micro-batches is ")
              << int64_t(microBatches) << ", expected at least 1";
-    OptimizerOptions options{optimizer, lr,  weightDecay, clip,    beta1,
-                             beta2,     eps, momentum,    nesterov};
+    OptimizerOptions options{optimizer,  lr,     weightDecay, clip,
+                             beta1,      beta2,  eps,         momentum,
+                             beta2Decay, eps1,   eps2,        clipThreshold,
+                             nesterov,   moments};
     FailureOr<OptimizerSettings> settings =
         OptimizerSettings::read(module, options);
     if (failed(settings) || failed(verifyArguments(gradient, *settings)))
@@ -440,6 +413,12 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
                << "', expected param, buffer, input or rng";
       if (argString(gradient, index, attr::fqn).empty())
         return gradient.emitError("argument ") << index << " has no name";
+      if (settings.kind == OptimizerKind::Adafactor &&
+          gradient.getArgAttr(index, attr::parts))
+        return gradient.emitError("parameter '")
+               << argString(gradient, index, attr::fqn)
+               << "' is padded or packed, but adafactor takes means over the "
+                  "parameters of files";
       auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
       if (group && group.getInt() >= int64_t(settings.groups.size()) &&
           gradient.getArgAttr(index, attr::requiresGrad))

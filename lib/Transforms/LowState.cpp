@@ -1,5 +1,6 @@
 //===- LowState.cpp - Parameters and moments in bf16 alone ----------------===//
 
+#include "OptimizerSettings.h"
 #include "Precision.h"
 #include "hone/Transforms/Passes.h"
 
@@ -10,9 +11,6 @@ namespace hone {
 
 using namespace mlir;
 using namespace hone;
-
-/// Salts of updates begin here, far from those of the model's random ops.
-static constexpr int64_t firstSalt = int64_t(1) << 30;
 
 static bool isUpdate(Operation *op) {
   auto facts = dyn_cast<HoneOpInterface>(op);
@@ -80,24 +78,21 @@ static Value findKey(func::FuncOp func) {
 }
 
 /// Lets the updates in `func` write bf16, rounded at random.
-static void roundUpdates(func::FuncOp func) {
-  int64_t salt = firstSalt;
-  auto round = [&](auto op) {
-    op.getRngMutable().assign(findKey(func));
-    op.setSalt(salt++);
-    op.getNewParam().setType(op.getParam().getType());
-  };
+static LogicalResult roundUpdates(func::FuncOp func) {
+  int64_t salt = firstUpdateSalt;
   for (Operation &op : func.front()) {
-    if (auto adamw = dyn_cast<AdamwOp>(op)) {
-      round(adamw);
-      adamw.getNewExpAvg().setType(adamw.getExpAvg().getType());
-      adamw.getNewExpAvgSq().setType(adamw.getExpAvgSq().getType());
-    } else if (auto sgd = dyn_cast<SgdOp>(op)) {
-      round(sgd);
-      if (sgd.getBuffer())
-        sgd.getNewBuffer().setType(sgd.getBuffer().getType());
-    }
+    if (!isUpdate(&op))
+      continue;
+    auto update = dyn_cast<StochasticUpdateOpInterface>(op);
+    if (!update)
+      return op.emitOpError("rounds to nearest only, expected an update that "
+                            "can round its state in bf16 at random");
+    update.getRngMutable().assign(findKey(func));
+    update.setSalt(salt++);
+    for (AliasPair pair : cast<HoneOpInterface>(op).getReusableOperands())
+      op.getResult(pair.result).setType(op.getOperand(pair.operand).getType());
   }
+  return success();
 }
 
 /// Parameters and their moments, which are named `<moment>.<parameter>`; other
@@ -121,7 +116,8 @@ struct LowState : hone::impl::LowStateBase<LowState> {
       for (BlockArgument arg : func.getArguments())
         if (isLowState(func, arg))
           narrowArgument(arg);
-      roundUpdates(func);
+      if (failed(roundUpdates(func)))
+        return signalPassFailure();
       func.setFunctionType(
           FunctionType::get(&getContext(), func.front().getArgumentTypes(),
                             func.front().getTerminator()->getOperandTypes()));

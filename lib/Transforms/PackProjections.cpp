@@ -1,5 +1,6 @@
 //===- PackProjections.cpp - One contraction for weights of one input -----===//
 
+#include "OptimizerSettings.h"
 #include "hone/Analysis/Views.h"
 #include "hone/Transforms/Passes.h"
 
@@ -302,6 +303,12 @@ void PackProjections::runOnOperation() {
   auto func = module.lookupSymbol<func::FuncOp>("forward");
   if (!func)
     return;
+  if (takesMeans(module, optimizer)) {
+    if (report)
+      module.emitRemark("nothing is packed: Adafactor takes means over each "
+                        "parameter");
+    return;
+  }
   if (module.lookupSymbol("gradient")) {
     module.emitError("has @gradient already: parameters are packed before "
                      "hone-autodiff");

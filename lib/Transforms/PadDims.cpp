@@ -1,6 +1,7 @@
 //===- PadDims.cpp - Parameters of sizes that the target likes ------------===//
 
 #include "Masks.h"
+#include "OptimizerSettings.h"
 #include "Precision.h"
 #include "hone/Analysis/PaddingPlan.h"
 #include "hone/Transforms/Passes.h"
@@ -70,8 +71,8 @@ void Padder::resize(Value value, unsigned id, int64_t size) {
 
 /// Widths and masks; a value that several ops need masked alike is masked once.
 void Padder::hide(const PaddedClass &padded) {
-  for (Operation *op : padded.effects.widths)
-    op->setAttr("width", builder.getI64IntegerAttr(padded.from));
+  for (WidthOpInterface op : padded.effects.widths)
+    op.setWidth(padded.from);
   DenseMap<std::tuple<Value, unsigned, int64_t>, Value> made;
   for (const PadMask &mask : padded.effects.masks) {
     Value value = mask.use->get();
@@ -116,7 +117,7 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
     FailureOr<FloatType> low = lowTypeOf(precision, &getContext());
     if (failed(low))
       return module.emitError("precision is '")
-             << precision << "', expected " << precisionPolicies;
+             << precision << "', expected " << listPrecisionPolicies();
     options.element = *low ? *low : FloatType::getF32(&getContext());
     if (multiple != "auto" &&
         (StringRef(multiple).getAsInteger(10, options.multiple) ||
@@ -144,6 +145,12 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
     if (!forward || !forward.getBody().hasOneBlock())
       return getOperation().emitError("has no function @forward of one block");
+    if (takesMeans(getOperation(), optimizer)) {
+      if (report)
+        getOperation().emitRemark(
+            "nothing is padded: the means of Adafactor would count padding");
+      return success();
+    }
     if (!keepsZeros()) {
       if (report)
         getOperation().emitRemark(

@@ -2,8 +2,10 @@
 
     {"name": "adamw", "lr", "weight_decay", "beta1", "beta2", "eps", "maximize", "clip", "groups": [...]}
     {"name": "sgd", "lr", "weight_decay", "momentum", "nesterov", "maximize", "clip", "groups": [...]}
+    {"name": "lion", "lr", "weight_decay", "beta1", "beta2", "maximize", "clip", "groups": [...]}
+    {"name": "adafactor", "lr", "weight_decay", "beta2_decay", "eps1", "eps2", "clip_threshold", "maximize", ...}
 
-A group is {"lr_scale", "decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value
+All but adafactor may have "moments": "fp32" (the default), "bf16" or, adamw alone, "8bit". A group is {"lr_scale", "decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value
 is that times its scale. `clip`, the bound of the gradient's global norm, and the flags are there only where set.
 """
 
@@ -22,10 +24,35 @@ OptimizerLike = Union[torch.optim.Optimizer, dict, None]
 _DEFAULTS = {
     "adamw": {"lr": 1e-3, "weight_decay": 1e-2, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False},
     "sgd": {"lr": 1e-3, "weight_decay": 0.0, "momentum": 0.0, "nesterov": False, "maximize": False},
+    "lion": {"lr": 1e-4, "weight_decay": 0.0, "beta1": 0.9, "beta2": 0.99, "maximize": False},
+    "adafactor": {
+        "lr": 1e-2,
+        "weight_decay": 0.0,
+        "beta2_decay": -0.8,
+        "eps1": torch.finfo(torch.float32).eps,
+        "eps2": 1e-3,
+        "clip_threshold": 1.0,
+        "maximize": False,
+    },
 }
 
+# How moments can be kept; the first is the default.
+_MOMENTS = {
+    "adamw": ("fp32", "bf16", "8bit"),
+    "sgd": ("fp32", "bf16"),
+    "lion": ("fp32", "bf16"),
+    "adafactor": ("fp32",),
+}
+
+_KINDS = {torch.optim.AdamW: "adamw", torch.optim.Adam: "adamw", torch.optim.SGD: "sgd"}
+if hasattr(torch.optim, "Adafactor"):
+    _KINDS[torch.optim.Adafactor] = "adafactor"
+
 # What must be the same in every group.
-_SHARED = {"adamw": ("beta1", "beta2", "eps", "maximize"), "sgd": ("momentum", "nesterov", "maximize")}
+_SHARED = {name: tuple(o for o in options if o not in ("lr", "weight_decay")) for name, options in _DEFAULTS.items()}
+
+# Options that may be any number in a range, where it is not [0, inf) or, for what begins with "beta", [0, 1).
+_RANGES = {"beta2_decay": (float("-inf"), 0.0, "<= 0"), "clip_threshold": (1.0, float("inf"), ">= 1")}
 
 # Options that change the update in ways the dialect does not have, and their harmless value.
 _REFUSED = {"amsgrad": False, "dampening": 0, "decoupled_weight_decay": None}
@@ -57,7 +84,10 @@ def read_optimizer(
         name, groups, group_of = _from_torch(optimizer, parameters)
     else:
         raise HoneError(f"optimizer: is a {type(optimizer).__name__}, expected a torch optimizer or a dictionary")
-    return OptimizerSpec(_attribute(name, groups, clip), group_of)
+    attribute = _attribute(name, groups, clip)
+    if isinstance(optimizer, dict) and optimizer.get("moments", "fp32") != "fp32":
+        attribute["moments"] = optimizer["moments"]
+    return OptimizerSpec(attribute, group_of)
 
 
 def _from_dict(spec: dict) -> tuple[str, dict]:
@@ -67,20 +97,26 @@ def _from_dict(spec: dict) -> tuple[str, dict]:
     options = dict(spec)
     if "betas" in options:
         options["beta1"], options["beta2"] = options.pop("betas")
-    unknown = set(options) - set(_DEFAULTS[name]) - {"name", "clip"}
+    if "moments" in options and options["moments"] not in _MOMENTS[name]:
+        raise HoneError(
+            f"optimizer: moments is {options['moments']!r}, expected {' or '.join(_MOMENTS[name])} for {name}"
+        )
+    unknown = set(options) - set(_DEFAULTS[name]) - {"name", "clip", "moments"}
     if unknown:
         raise HoneError(
             f"optimizer: {name} has no option '{sorted(unknown)[0]}', expected {', '.join(_DEFAULTS[name])}"
         )
-    return name, _DEFAULTS[name] | {k: v for k, v in options.items() if k not in ("name", "clip")}
+    return name, _DEFAULTS[name] | {k: v for k, v in options.items() if k in _DEFAULTS[name]}
 
 
 def _from_torch(
     optimizer: torch.optim.Optimizer, parameters: dict[str, torch.nn.Parameter]
 ) -> tuple[str, list[dict], dict[str, int]]:
     kind = type(optimizer)
-    if kind not in (torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD):
-        raise HoneError(f"optimizer: {kind.__name__} is not supported, only AdamW, SGD, and Adam without weight decay")
+    if kind not in _KINDS:
+        raise HoneError(
+            f"optimizer: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, and Adam without weight decay"
+        )
     names = {id(tensor): fqn for fqn, tensor in parameters.items()}
     groups, group_of = [], {}
     for index, group in enumerate(optimizer.param_groups):
@@ -95,7 +131,7 @@ def _from_torch(
             if id(tensor) not in names:
                 raise HoneError(f"{where}: a parameter of shape {list(tensor.shape)} is not one of the model's")
             group_of[names[id(tensor)]] = index
-    return "sgd" if kind is torch.optim.SGD else "adamw", groups, group_of
+    return _KINDS[kind], groups, group_of
 
 
 def _options(kind: type, group: dict) -> dict:
@@ -107,6 +143,15 @@ def _options(kind: type, group: dict) -> dict:
     }
     if kind is torch.optim.SGD:
         return options | {"momentum": group["momentum"], "nesterov": bool(group["nesterov"])}
+    if _KINDS[kind] == "adafactor":
+        eps1, eps2 = group["eps"]
+        eps1 = _DEFAULTS["adafactor"]["eps1"] if eps1 is None else eps1
+        return options | {
+            "beta2_decay": group["beta2_decay"],
+            "eps1": eps1,
+            "eps2": eps2,
+            "clip_threshold": group["d"],
+        }
     beta1, beta2 = map(number, group["betas"])
     return options | {"beta1": beta1, "beta2": beta2, "eps": group["eps"]}
 
@@ -122,10 +167,8 @@ def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
             )
         shared[option] = values.pop()
     for option, number in [*shared.items(), *((k, g[k]) for g in groups for k in ("lr", "weight_decay"))]:
-        if not isinstance(number, bool) and not 0 <= number < (1 if option.startswith("beta") else float("inf")):
-            raise HoneError(
-                f"optimizer: {option} is {number}, expected " + ("[0, 1)" if option.startswith("beta") else ">= 0")
-            )
+        if not isinstance(number, bool):
+            _check_range(option, number)
     base = {option: float(max(group[option] for group in groups)) for option in ("lr", "weight_decay")}
     scale = lambda group, option: float(group[option]) / base[option] if base[option] else 1.0
     result = {"name": name, **base}
@@ -137,20 +180,46 @@ def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
     return result
 
 
+def _check_range(option: str, number: float) -> None:
+    if option in _RANGES:
+        least, most, wanted = _RANGES[option]
+        good = least <= number <= most and abs(number) != float("inf")
+    elif option.startswith("beta"):
+        good, wanted = 0 <= number < 1, "[0, 1)"
+    else:
+        good, wanted = 0 <= number < float("inf"), ">= 0"
+    if not good:
+        raise HoneError(f"optimizer: {option} is {number}, expected {wanted}")
+
+
 def rebuild(
     optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter], copies: dict[str, torch.nn.Parameter]
 ) -> torch.optim.Optimizer:
-    """The user's optimizer, fresh, over copies of the model's parameters (both by canonical name)."""
+    """The user's optimizer, fresh, over copies of the model's parameters (both by canonical name). What PyTorch lacks,
+    Lion and moments in fewer bits, is refused."""
     if isinstance(optimizer, torch.optim.Optimizer):
         name_of = {id(tensor): fqn for fqn, tensor in parameters.items()}
         groups = []
         for group in optimizer.param_groups:
             options = {k: copy.deepcopy(v) for k, v in group.items() if k not in ("params", "decoupled_weight_decay")}
+            if _KINDS[type(optimizer)] == "adafactor":  # what None means for the model, not for wider copies of it
+                options["eps"] = (_options(type(optimizer), group)["eps1"], group["eps"][1])
             groups.append(options | {"params": [copies[name_of[id(p)]] for p in group["params"]]})
         return type(optimizer)(groups)
     name, options = _from_dict(optimizer)
     trained = [copies[fqn] for fqn, p in parameters.items() if p.requires_grad]
     common = {k: options[k] for k in ("lr", "weight_decay", "maximize")}
+    if name == "lion" or optimizer.get("moments", "fp32") != "fp32":
+        what = "lion" if name == "lion" else f"moments in {optimizer['moments']}"
+        raise HoneError(f"golden: PyTorch has no {what}, expected an optimizer that it has")
+    if name == "adafactor":
+        return torch.optim.Adafactor(
+            trained,
+            beta2_decay=options["beta2_decay"],
+            eps=(options["eps1"], options["eps2"]),
+            d=options["clip_threshold"],
+            **common,
+        )
     if name == "sgd":
         return torch.optim.SGD(trained, momentum=options["momentum"], nesterov=options["nesterov"], **common)
     return torch.optim.AdamW(trained, betas=(options["beta1"], options["beta2"]), eps=options["eps"], **common)

@@ -36,8 +36,10 @@ COMMAND_LINES = {
     "micro-batches-text": usage(
         "--micro-batches: is 'two', expected an integer from 1 to 1048576", "--micro-batches", "two"
     ),
-    "optimizer-unknown": usage("--optimizer: is 'rmsprop', expected adamw or sgd", "--optimizer=rmsprop"),
-    "optimizer-lion": usage("--optimizer: 'lion' is not supported yet, expected adamw or sgd", "--optimizer=lion"),
+    "optimizer-unknown": usage(
+        "--optimizer: is 'rmsprop', expected adamw, sgd, lion or adafactor", "--optimizer=rmsprop"
+    ),
+    "moments-unknown": usage("--moments: is 'fp8', expected fp32, bf16 or 8bit", "--moments=fp8"),
     "lr-negative": usage("--lr: is '-1', expected a number >= 0", "--lr=-1"),
     "lr-not-a-number": usage("--lr: is 'nan', expected a number >= 0", "--lr=nan"),
     "clip-zero": usage("--clip: is '0', expected a number > 0 or inf", "--clip=0"),

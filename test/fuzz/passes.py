@@ -59,6 +59,8 @@ SOURCES = {
     "spelled": Source(lambda seed: random_model(seed, spelled=0.7)[1], CLEAN),
     "gradient": Source(forward, step_of(())),
     "model gradient": Source(model, step_of(())),
+    "scaled gradient": Source(model, (*CLEAN, "--hone-mixed-precision=policy=fp16", *CLEAN,
+                                      "--hone-autodiff=scale-loss", *CLEAN)),
     "step": Source(forward, step_of(("--hone-build-step",))),
     "model step": Source(model, step_of(("--hone-build-step",))),
     "model batches": Source(model, step_of(("--hone-build-step=micro-batches=2 optimizer=sgd momentum=0.9",))),
@@ -68,6 +70,7 @@ SOURCES = {
     "low gradient": Source(model, (*LOW, *step_of(()))),
     "low step": Source(model, (*LOW, *step_of(("--hone-build-step",)))),
     "padded": Source(model, ("--hone-pad-dims=multiple=8",)),
+    "adafactor step": Source(forward, step_of(("--hone-build-step=optimizer=adafactor",))),
     "groups": Source(model, step_of(("--hone-build-step", "--hone-decompose-rows", *CLEAN, "--hone-fuse-groups"))),
 }
 STEP = step_of(("--hone-build-step=keep-gradients",))
@@ -91,7 +94,8 @@ class Row:
 
 
 STEP_OPTIONS = ("", "=keep-gradients", "=micro-batches=2", "=optimizer=sgd", "=optimizer=sgd momentum=0.9 nesterov",
-                "=micro-batches=3 beta1=0.5 beta2=0.75 eps=0.01")
+                "=micro-batches=3 beta1=0.5 beta2=0.75 eps=0.01", "=optimizer=lion", "=growth-interval=3",
+                "=growth-interval=2 micro-batches=2")
 
 TABLE = {
     "canonicalize": Row(PLAIN, rules.same, 0.3),
@@ -101,11 +105,12 @@ TABLE = {
     "hone-verify-raise": Row(("forward", "model"), rules.unchanged, 0),
     "hone-autodiff": Row(("forward", "model"), rules.gradient, 1, ("", "=seed=0.5")),
     "hone-verify-gradient": Row(("gradient", "model gradient"), rules.unchanged, 0),
-    "hone-build-step": Row(("gradient", "model gradient"), rules.step, 1, STEP_OPTIONS),
+    "hone-build-step": Row(("gradient", "model gradient", "scaled gradient"), rules.step, 1, STEP_OPTIONS),
     "hone-verify-step": Row(("step", "model step", "model batches"), rules.unchanged, 0),
     "hone-join-pads": Row(PLAIN, rules.same, 0.15, shows="hone.pad "),
     "hone-normalize-contractions": Row(PLAIN, rules.same, 0.05, shows="hone.transpose "),
     "hone-decompose-rows": Row(PLAIN, rules.near, 0.6),
+    "hone-decompose-updates": Row(("adafactor step",), rules.near, 0.95, shows="hone.adafactor "),
     "hone-pack-projections": Row(("model",), rules.near, 0.3, then=STEP, shows="hone.part<"),
     "hone-pad-dims": Row(("model", "forward"), rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"),
                          then=STEP, shows="hone.part<"),
@@ -189,7 +194,7 @@ def check(work: Path, name: str, row: Row, seeds: range) -> Tally:
                 complaints += [f"{graph} is not accepted by {' '.join(row.then)}"
                                for graph in kept.keys() - done.keys()]
                 kept = {graph: text for graph, text in kept.items() if graph in done}
-            wrong = row.rule(rules.Case(work, kept, done, source.smooth)) if kept else []
+            wrong = row.rule(rules.Case(work, kept, done, source.smooth, " ".join(flags))) if kept else []
             tally.problems += [f"{' '.join(flags)}: {line}" for line in [*complaints, *lost, *wrong]]
     if seeds and tally.fired < row.fires * tally.graphs:
         tally.problems.append(f"{name} changed {tally.fired} of {tally.graphs} graphs, expected {row.fires:.0%}")

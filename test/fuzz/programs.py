@@ -3,7 +3,7 @@
     programs.py WORKDIR [--seeds FROM TO] [--parts N]
 
 Each seed gives a package: a random @forward of N independent graphs (grow.py), or a small transformer (models.py), with
-random integers for its inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of SGD or AdamW, over
+random integers for its inputs. The compiled binary and `hone-run --f64` train it for STEPS steps of an optimizer, over
 one micro-batch or two, the binary with or without padding and chunks of the loss, in fp32 or (transformers) bf16;
 losses, and the gradients of the first step, agree up to the error of that precision, which is told from hone-run in the
 same, and the binary gives the same bits with 1 and 2 threads. A badly conditioned graph is told by moving each weight
@@ -42,6 +42,7 @@ ORDER_OF_SUMS = 16
 NEGLIGIBLE = 1e-5
 LOW_SHARE = 0.5  # of transformers that are compiled for bf16
 
+OPTIMIZERS = ("adamw", "sgd", "lion", "adafactor")
 OPTIMIZER = '{name = "sgd", lr = 0.01 : f64, weight_decay = 0.0 : f64, momentum = 0.0 : f64, clip = 1.0 : f64}'
 
 
@@ -118,7 +119,7 @@ class Program:
         pick = random.Random(seed)
         is_model = seed % 2 == 1
         arguments, forward = random_model(seed) if is_model else random_forward(seed, parts)
-        step = [f"--micro-batches={pick.choice((1, 1, 2))}", f"--optimizer={pick.choice(('adamw', 'sgd'))}"]
+        step = [f"--micro-batches={pick.choice((1, 1, 2))}", f"--optimizer={pick.choice(OPTIMIZERS)}"]
         if is_model and pick.random() < LOW_SHARE:
             step.append("--precision=bf16")
         passes = (f"--pad={pick.choice(('auto', 'off', '8'))}",

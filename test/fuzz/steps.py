@@ -1,8 +1,9 @@
 """The training step written by hand around a printed @gradient: what hone-build-step must agree with.
 
 The update is spelled in elementwise ops after the formulas of the optimizers' papers, the norm as sums of squares, so
-neither the pass nor the ops hone.adamw, hone.sgd and hone.global_norm are on this side of the comparison. Arguments and
-results are those of the step that the pass built, matched by kind and name.
+neither the pass nor the ops hone.adamw, hone.sgd, hone.lion and hone.global_norm are on this side of the comparison. Arguments and
+results are those of the step that the pass built, matched by kind and name. Where @gradient takes the cotangent of the
+loss, the step scales it by PyTorch's GradScaler: gradients are unscaled one by one here, which the pass never does.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ def inline(gradient: str, step: Signature) -> tuple[list[str], list[str]]:
     place = {(kind, name): index for index, (kind, name, _) in enumerate(step.arguments)}
     *body, last = gradient.splitlines()[1:-1]
     text = "\n".join(body)
+    if ("opt", "loss_scale") in place:
+        place["scalar", "loss_cotangent"] = place["opt", "loss_scale"]
     names = {f"%arg{index}": f"%arg{place[kind, name]}"
              for index, (kind, name, _) in enumerate(Signature.of(gradient).arguments)}
     def rename(line: str) -> str:
@@ -87,12 +90,39 @@ def settings(module: str) -> dict[str, float]:
     return found | {"nesterov": float(re.search(r"\bnesterov\b", head) is not None)}
 
 
-def update(w: Writer, step: Signature, gradients: dict[str, str],
-           numbers: dict[str, float]) -> dict[tuple[str, str], str]:
+def scaled(w: Writer, at: dict[tuple[str, str], str], finite: str, interval: int) -> dict[tuple[str, str], str]:
+    """Scale, good steps in a row and updates made, after a step that was finite or is skipped."""
+    one, count, flag = "tensor<f32>", "tensor<i64>", "tensor<i1>"
+    def whole(value: int) -> str:
+        return w.emit(f"hone.constant dense<{value}> : {count}")
+    def choose(pred: str, x: str, y: str, type: str) -> str:
+        return w.emit(f"hone.select {pred}, {x}, {y} : {flag}, {type}")
+    scale, good, updates = (at["opt", name] for name in ("loss_scale", "loss_scale.good_steps", "updates"))
+    streak = w.op("add", good, whole(1), type=count)
+    grows = w.emit(f"hone.cmp ge, {streak}, {whole(interval)} : {count} -> {flag}")
+    # 2^64 bounds it.
+    twice = w.op("min", w.op("add", scale, scale, type=one), w.number(2.0**64, one), type=one)
+    half = w.op("div", scale, w.number(2.0, one), type=one)
+    return {("opt", "loss_scale"): choose(finite, choose(grows, twice, scale, one), half, one),
+            ("opt", "loss_scale.good_steps"): choose(finite, choose(grows, whole(0), streak, count), whole(0), count),
+            ("opt", "updates"): choose(finite, w.op("add", updates, whole(1), type=count), updates, count)}
+
+
+def unscale(w: Writer, at: dict[tuple[str, str], str], gradients: dict[str, str],
+            types: dict[str, str]) -> dict[str, str]:
+    if ("opt", "loss_scale") not in at:
+        return gradients
+    return {name: w.op("div", g, w.spread(at["opt", "loss_scale"], types[name]), type=types[name])
+            for name, g in gradients.items()}
+
+
+def update(w: Writer, step: Signature, gradients: dict[str, str], numbers: dict[str, float],
+           interval: int) -> dict[tuple[str, str], str]:
     """New values by kind and name."""
     at = {(kind, name): f"%arg{index}" for index, (kind, name, _) in enumerate(step.arguments)}
     types = {name: type for kind, name, type in step.arguments if kind == "param"}
     one = "tensor<f32>"
+    gradients = unscale(w, at, gradients, types)
     squares = [w.total(w.op("mul", g, g, type=types[name]), types[name]) for name, g in gradients.items()]
     total = squares[0]
     for square in squares[1:]:
@@ -101,12 +131,25 @@ def update(w: Writer, step: Signature, gradients: dict[str, str],
     bound = w.op("div", at["scalar", "clip"], w.op("add", norm, w.number(1e-6, one), type=one), type=one)
     factor = w.op("min", bound, w.number(1.0, one), type=one)
     lr, decay = at["scalar", "lr"], at["scalar", "weight_decay"]
-    count = w.emit(f"hone.cast {at['scalar', 'step']} : tensor<i64> -> tensor<f32>")
     new: dict[tuple[str, str], str] = {("grad_norm", ""): norm}
+    made = at["scalar", "step"]
+    if ("opt", "loss_scale") in at:
+        rest = w.op("sub", norm, norm, type=one)  # NaN for what is not finite
+        finite = w.emit(f"hone.cmp eq, {rest}, {w.number(0.0, one)} : {one} -> tensor<i1>")
+        new |= scaled(w, at, finite, interval)
+        made = new["opt", "updates"]
+    count = w.emit(f"hone.cast {made} : tensor<i64> -> tensor<f32>")
     for name, raw in gradients.items():
         t, p = types[name], at["param", name]
         g = w.op("mul", raw, w.spread(factor, t), type=t)
-        if ("opt", f"exp_avg.{name}") in at:
+        if ("opt", f"exp_avg.{name}") in at and ("opt", f"exp_avg_sq.{name}") not in at:  # Lion
+            old = at["opt", f"exp_avg.{name}"]
+            blend = lambda beta: w.op("add", w.op("mul", w.number(beta, t), old, type=t),
+                                      w.op("mul", w.number(1 - beta, t), g, type=t), type=t)
+            new["opt", f"exp_avg.{name}"] = blend(numbers["beta2"])
+            shrunk = w.op("mul", p, w.spread(w.op("mul", lr, decay, type=one), t), type=t)
+            p, move = w.op("sub", p, shrunk, type=t), w.op("sign", blend(numbers["beta1"]), type=t)
+        elif ("opt", f"exp_avg.{name}") in at:
             moments = []
             for key, beta, sample in (("exp_avg", numbers["beta1"], g),
                                       ("exp_avg_sq", numbers["beta2"], w.op("mul", g, g, type=t))):
@@ -138,8 +181,11 @@ def finish(function: str, lines: list[str], new: dict[tuple[str, str], str]) -> 
     return "\n".join([signature.text, *lines, f"    return {values} : {types}", "  }"]) + "\n"
 
 
-def reference(before: dict[str, str], after: dict[str, str], module: str) -> dict[str, str]:
-    """@step, or @accumulate and @update, written by hand; `before` holds @gradient, `after` what the pass made."""
+def reference(before: dict[str, str], after: dict[str, str], module: str, interval: int) -> dict[str, str]:
+    """@step, or @accumulate and @update, written by hand; `before` holds @gradient, `after` what the pass made.
+
+    The loss scale grows after `interval` good steps.
+    """
     numbers, gradient = settings(module), before["gradient"]
     names = [name for kind, name, _ in Signature.of(gradient).results if kind == "grad"]
     written = {}
@@ -147,8 +193,10 @@ def reference(before: dict[str, str], after: dict[str, str], module: str) -> dic
         signature, w = Signature.of(after["step"]), Writer()
         body, (loss, *grads) = inline(gradient, signature)
         gradients = dict(zip(names, grads))
-        new = update(w, signature, gradients, numbers) | {("loss", ""): loss}
-        new |= {("grad", name): value for name, value in gradients.items()}
+        new = update(w, signature, gradients, numbers, interval) | {("loss", ""): loss}
+        at = {(kind, name): f"%arg{index}" for index, (kind, name, _) in enumerate(signature.arguments)}
+        types = {name: type for kind, name, type in signature.arguments if kind == "param"}
+        new |= {("grad", name): value for name, value in unscale(w, at, gradients, types).items()}
         written["step"] = finish(after["step"], body + w.lines, new)
     if "accumulate" in after:
         signature, w = Signature.of(after["accumulate"]), Writer()
@@ -168,6 +216,6 @@ def reference(before: dict[str, str], after: dict[str, str], module: str) -> dic
         signature, w = Signature.of(after["update"]), Writer()
         gradients = {name: f"%arg{index}" for index, (kind, name, _) in enumerate(signature.arguments)
                      if kind == "grad"}
-        new = update(w, signature, gradients, numbers)
+        new = update(w, signature, gradients, numbers, interval)
         written["update"] = finish(after["update"], w.lines, new)
     return written

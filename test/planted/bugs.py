@@ -25,7 +25,8 @@ class Bug:
     tests: tuple[str, ...]
 
 
-VJP, DECOMPOSE, STEP = "lib/Transforms/VjpRules.cpp", "lib/Transforms/DecomposeRows.cpp", "lib/Transforms/BuildStep.cpp"
+VJP, VJP_NAMED = "lib/Transforms/VjpRules.cpp", "lib/Transforms/VjpNamedRules.cpp"
+DECOMPOSE, STEP = "lib/Transforms/DecomposeRows.cpp", "lib/Transforms/BuildStep.cpp"
 GRADIENTS = ("Transforms/autodiff", "fuzz/autodiff.test")
 ROWS = ("fuzz/decompose.test", "Transforms/decompose-rows-values.mlir")
 PROGRAMS = ("Conversion/random-programs.test",)
@@ -40,10 +41,10 @@ BUGS = [
     Bug("vjp-transpose-not-inverted", VJP, "inverse[from] = to;", "inverse[to] = from;", GRADIENTS),
     Bug("vjp-quotient-not-squared", VJP, "v.neg(v.mul(v.g, v.div(op.getResult(), op.getRhs())))",
         "v.neg(v.mul(v.g, op.getResult()))", GRADIENTS),
-    Bug("vjp-norm-scale-not-centred", VJP, "Value centred = v.sub(v.castTo(x, type), v.alongRows(mean, shape));",
+    Bug("vjp-norm-scale-not-centred", VJP_NAMED, "Value centred = v.sub(v.castTo(x, type), v.alongRows(mean, shape));",
         "Value centred = v.castTo(x, type);", GRADIENTS),
-    Bug("vjp-rope-forward-again", VJP, "op.getSin(), !op.getInverse())", "op.getSin(), op.getInverse())", GRADIENTS),
-    Bug("vjp-dropout-other-mask", VJP, "op.getP(), op.getSalt()));", "op.getP(), op.getSalt() + 1));", GRADIENTS),
+    Bug("vjp-rope-forward-again", VJP_NAMED, "op.getSin(), !op.getInverse())", "op.getSin(), op.getInverse())", GRADIENTS),
+    Bug("vjp-dropout-other-mask", VJP_NAMED, "op.getP(), op.getSalt()));", "op.getP(), op.getSalt() + 1));", GRADIENTS),
     Bug("vjp-ties-counted-twice", VJP, "v.mul(v.g, 0.5), v.g)", "v.g, v.g)", GRADIENTS),
     Bug("vjp-product-batch-order", VJP,
         "return mine.batch[a] < mine.batch[b];", "return other.batch[a] < other.batch[b];",
@@ -68,7 +69,7 @@ BUGS = [
     # Row ops.
     Bug("softmax-without-maximum", DECOMPOSE, "Value e = r.exp(r.sub(x, max));",
         "Value e = r.exp(x); max = e;", ROWS),
-    Bug("loss-counts-ignored-rows", DECOMPOSE, "    loss = zeroUnlessValid(r, valid, loss);\n", "", ROWS),
+    Bug("loss-counts-ignored-rows", DECOMPOSE, "  loss = zeroUnlessValid(r, valid, loss);\n", "", ROWS),
     Bug("loss-gradient-over-all-rows", DECOMPOSE, "weight = r.div(weight, countValid(r, valid));",
         "weight = r.div(weight, countValid(r, {}));", ROWS),
     Bug("rms-norm-without-eps", DECOMPOSE, "r.add(r.meanRow(r.mul(x, x)), eps)", "r.meanRow(r.mul(x, x))", ROWS),
@@ -104,8 +105,7 @@ BUGS = [
 """, "", ("Transforms/mixed-precision", "fuzz/precision.test", "fuzz/verifiers.test")),
     # Padding and packing.
     Bug("pad-width-of-padded-size", "lib/Transforms/PadDims.cpp",
-        'op->setAttr("width", builder.getI64IntegerAttr(padded.from));',
-        'op->setAttr("width", builder.getI64IntegerAttr(padded.to));',
+        "op.setWidth(padded.from);", "op.setWidth(padded.to);",
         ("fuzz/parts.test",)),
     Bug("pad-masks-missing", "lib/Transforms/PadDims.cpp", "    mask.use->set(masked);\n", "", ("fuzz/parts.test",)),
     Bug("pack-order-of-parts", "lib/Transforms/PackProjections.cpp", "offset[dim] = shape[dim];", "offset[dim] = 0;",
@@ -121,8 +121,9 @@ BUGS = [
     Bug("groups-in-a-cycle-exactly", "lib/Analysis/Partition.cpp",
         "if (!closed[set | group] || best[set] >= best[set | group])", "if (best[set] >= best[set | group])",
         ("hone-analysis-tests", "fuzz/groups.test")),
-    Bug("plan-lifetimes-touch", "lib/Analysis/MemoryPlan.cpp", "return a.first <= b.last && b.first <= a.last;",
-        "return a.first < b.last && b.first < a.last;", ("hone-analysis-tests", "Transforms/plan")),
+    Bug("plan-lifetimes-touch", "lib/Analysis/GreedyPacking.cpp",
+        "return buffer.begin < end && begin < buffer.end;",
+        "return buffer.begin + 1 < end && begin + 1 < buffer.end;", ("hone-analysis-tests", "Transforms/plan")),
     Bug("plan-over-later-reader", "lib/Transforms/FunctionPlanner.cpp",
         "if (position[reader] < when)\n        continue;",
         "if (position[reader] != when)\n        continue;", ("Transforms/plan", *PROGRAMS)),
@@ -131,11 +132,19 @@ BUGS = [
     # Kernels.
     Bug("kernel-norm-loses-tail", "lib/Conversion/NormKernels.cpp",
         "return sumLanes(b, addSquares(sum, vectors, mask));", "return sumLanes(b, sum);", KERNELS),
-    Bug("kernel-adamw-step-off-by-one", "lib/Conversion/OptimizerKernels.cpp",
+    Bug("kernel-adamw-step-off-by-one", "lib/Conversion/UpdateEmitter.cpp",
         "Value correction1 = b.sub(one, b.power(beta1, step));",
         "Value correction1 = b.sub(one, b.mul(b.f64(beta1), b.power(beta1, step)));", KERNELS),
-    Bug("kernel-adamw-eps-inside-root", "lib/Conversion/OptimizerKernels.cpp",
-        "b.div(m, b.fma(root, rootScale, eps))", "b.div(m, b.mul(root, rootScale))", KERNELS),
+    Bug("kernel-adamw-eps-inside-root", "lib/Conversion/UpdateEmitter.cpp",
+        "b.div(m, b.fma(root, rootScale, b.splat(eps)))", "b.div(m, b.mul(root, rootScale))", KERNELS),
+    Bug("kernel-codes-not-rounded", "lib/Conversion/CodedUpdates.cpp",
+        "b.fma(levels, b.splat(8.0 / 9.0), shift)", "b.fma(levels, b.splat(8.0 / 9.0), b.add(shift, b.splat(-0.5)))",
+        ("hone-kernel-tests",)),
+    Bug("kernel-codes-lose-small-moments", "lib/Conversion/CodedUpdates.cpp",
+        "b.create<arith::MaxSIOp>(found, one)", "found", ("hone-kernel-tests",)),
+    Bug("adafactor-decays-before-its-norm", "lib/Transforms/DecomposeUpdates.cpp",
+        "rootMeanSquare(param));", "rootMeanSquare(mul(param, every(sub(number(1.0), decay), param))));",
+        ("Transforms/decompose-updates-values.mlir", "fuzz/decompose-updates.test")),
     Bug("kernel-philox-key-not-bumped", "lib/Conversion/Philox.cpp", "constant64(b, weyl[j])", "constant64(b, weyl[0])",
         ("hone-attention-tests",)),
     Bug("kernel-dropout-threshold", "lib/Conversion/Philox.cpp", "std::llround(p * 0x1p32)", "std::llround(p * 0x1p31)",

@@ -64,6 +64,44 @@ def test_dictionary() -> None:
     assert spec.group_of == {"w": 0, "b": 0}
 
 
+def test_adafactor() -> None:
+    p = parameters()
+    optimizer = torch.optim.Adafactor([p["w"], p["b"]], lr=0.02, d=1.5, weight_decay=0.1)
+    assert read_optimizer(optimizer, p, None).attribute == {
+        "name": "adafactor",
+        "lr": 0.02,
+        "weight_decay": 0.1,
+        "beta2_decay": -0.8,
+        "eps1": 2.0**-23,
+        "eps2": 1e-3,
+        "clip_threshold": 1.5,
+        "groups": [{"lr_scale": 1.0, "decay_scale": 1.0}],
+    }
+
+
+def test_lion_and_moments() -> None:
+    p = parameters()
+    spec = read_optimizer({"name": "lion", "betas": (0.95, 0.98), "moments": "bf16"}, p, None)
+    assert spec.attribute == {
+        "name": "lion",
+        "lr": 1e-4,
+        "weight_decay": 0.0,
+        "beta1": 0.95,
+        "beta2": 0.98,
+        "moments": "bf16",
+        "groups": [{"lr_scale": 1.0, "decay_scale": 1.0}],
+    }
+    assert read_optimizer({"name": "adamw", "moments": "8bit"}, p, None).attribute["moments"] == "8bit"
+    assert "moments" not in read_optimizer({"name": "adamw", "moments": "fp32"}, p, None).attribute
+
+
+@pytest.mark.parametrize("spec", [{"name": "lion"}, {"name": "adamw", "moments": "8bit"}])
+def test_golden_steps_need_an_optimizer_of_pytorch(spec: dict) -> None:
+    p = parameters()
+    with pytest.raises(HoneError, match="golden: PyTorch has no (lion|moments in 8bit), expected"):
+        rebuild(spec, p, p)
+
+
 def test_none() -> None:
     assert read_optimizer(None, parameters(), None) is None
 
@@ -88,7 +126,16 @@ REFUSED = {
     r"a parameter of shape \[4\] is not one of the model's": lambda p: torch.optim.AdamW(
         [torch.nn.Parameter(torch.zeros(4))]
     ),
-    "name is 'lion', expected one of adamw, sgd": lambda p: {"name": "lion"},
+    "name is 'rmsprop', expected one of adamw, sgd, lion, adafactor": lambda p: {"name": "rmsprop"},
+    "RMSprop is not supported, only AdamW, SGD, Adafactor": lambda p: torch.optim.RMSprop([p["w"]]),
+    "moments is '8bit', expected fp32 or bf16 for lion": lambda p: {"name": "lion", "moments": "8bit"},
+    "moments is 'bf16', expected fp32 for adafactor": lambda p: {"name": "adafactor", "moments": "bf16"},
+    "moments is 'int4', expected fp32 or bf16 or 8bit for adamw": lambda p: {"name": "adamw", "moments": "int4"},
+    "beta2_decay is 0.5, expected <= 0": lambda p: {"name": "adafactor", "beta2_decay": 0.5},
+    "clip_threshold is 0.5, expected >= 1": lambda p: {"name": "adafactor", "clip_threshold": 0.5},
+    "groups differ in clip_threshold": lambda p: torch.optim.Adafactor(
+        [{"params": [p["w"]]}, {"params": [p["b"]], "d": 2.0}]
+    ),
     "sgd has no option 'eps'": lambda p: {"name": "sgd", "eps": 1e-8},
     "is a str, expected a torch optimizer or a dictionary": lambda p: "adamw",
     "lr is -1.0, expected >= 0": lambda p: {"name": "sgd", "lr": -1.0},
@@ -116,6 +163,7 @@ def test_clip_must_be_positive(clip: float) -> None:
         lambda p: torch.optim.AdamW([{"params": [p["w"]], "weight_decay": 0.3}, {"params": [p["b"]]}], lr=0.02),
         lambda p: torch.optim.Adam([p["w"], p["b"]], lr=0.02),
         lambda p: torch.optim.SGD([p["w"], p["b"]], lr=0.1, momentum=0.9, nesterov=True),
+        lambda p: torch.optim.Adafactor([p["w"], p["b"]], lr=0.1, d=1.25),
     ],
 )
 def test_rebuilt_optimizer_takes_the_same_steps(make) -> None:
@@ -136,6 +184,7 @@ def test_rebuilt_optimizer_takes_the_same_steps(make) -> None:
     [
         ({"name": "adamw", "lr": 0.02, "beta2": 0.9}, lambda p: torch.optim.AdamW(p, lr=0.02, betas=(0.9, 0.9))),
         ({"name": "sgd", "lr": 0.1, "momentum": 0.5}, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.5)),
+        ({"name": "adafactor", "lr": 0.1, "eps2": 0.01}, lambda p: torch.optim.Adafactor(p, lr=0.1, eps=(None, 0.01))),
     ],
 )
 def test_dictionary_means_the_torch_optimizer(spec: dict, make) -> None:

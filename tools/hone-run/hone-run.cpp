@@ -4,8 +4,8 @@
 #include "Train.h"
 
 #include "hone/Support/ParseFile.h"
-
-#include "llvm/ADT/StringExtras.h"
+#include "hone/Transforms/OptimizerNames.h"
+#include "hone/Transforms/PrecisionPolicy.h"
 
 using namespace mlir;
 using namespace hone;
@@ -17,8 +17,9 @@ static constexpr llvm::StringLiteral usage =
                                   program (PACKAGE.hone --help) and:
       --f64                       all floats in double, nothing rounded
       --micro-batches K           batches whose gradients one step adds (default 1)
-      --optimizer NAME            adamw or sgd (default: the package's)
-      --precision NAME            fp32 (default), tf32, bf16, fp16 or bf16-sr, as honec has them
+      --optimizer NAME            adamw, sgd, lion or adafactor (default: the package's)
+      --moments fp32|bf16|8bit    how the optimizer keeps its moments (default fp32)
+      --precision NAME            policy of contractions, as honec has them (default fp32)
       --stream f32|low, --loss-scale X    those of honec
       --pad auto|off|N            padding of parameters, as honec has it (default off)
       --chunk-loss auto|off|N     rows of logits at a time (default off)
@@ -185,37 +186,37 @@ static bool readTrainLine(Words &words, char **argv,
         words.fail(name + ": '" + count + "', expected an integer >= 1");
     } else if (name == "--chunk-loss") {
       StringRef rows = takeValue();
-      int64_t count;
       options.pipeline.chunkLoss = rows.str();
-      if (words.good && rows != "auto" && rows != "off" &&
-          (rows.getAsInteger(10, count) || count < 1))
+      if (words.good && !isAutoOffOrCount(rows))
         words.fail(name + ": '" + rows +
                    "', expected auto, off or a number of rows");
     } else if (name == "--pad") {
       StringRef multiple = takeValue();
-      int64_t count;
       options.pipeline.pad = multiple.str();
-      if (words.good && multiple != "auto" && multiple != "off" &&
-          (multiple.getAsInteger(10, count) || count < 1))
+      if (words.good && !isAutoOffOrCount(multiple))
         words.fail(name + ": '" + multiple +
                    "', expected auto, off or a multiple");
     } else if (name == "--optimizer") {
       options.pipeline.step.optimizer = takeValue().str();
-      if (words.good && options.pipeline.step.optimizer != "adamw" &&
-          options.pipeline.step.optimizer != "sgd")
+      if (words.good && !isOptimizer(options.pipeline.step.optimizer))
         words.fail(name + ": '" + options.pipeline.step.optimizer +
-                   "', expected adamw or sgd");
-    } else if (name == "--precision" || name == "--stream") {
-      bool isPolicy = name == "--precision";
-      std::string &value =
-          isPolicy ? options.pipeline.precision : options.pipeline.stream;
-      value = takeValue().str();
-      SmallVector<StringRef> wanted;
-      StringRef(isPolicy ? "fp32|tf32|bf16|fp16|bf16-sr" : "f32|low")
-          .split(wanted, '|');
-      if (words.good && !llvm::is_contained(wanted, value))
-        words.fail(name + ": '" + value + "', expected one of " +
-                   llvm::join(wanted, ", "));
+                   "', expected " + listOptimizers());
+    } else if (name == "--moments") {
+      options.pipeline.step.moments = takeValue().str();
+      if (words.good && !isMomentFormat(options.pipeline.step.moments))
+        words.fail(name + ": '" + options.pipeline.step.moments +
+                   "', expected " + listMomentFormats());
+    } else if (name == "--precision") {
+      StringRef policy = takeValue();
+      options.pipeline.precision = policy.str();
+      if (words.good && !findPrecisionPolicy(policy))
+        words.fail(name + ": '" + policy + "', expected " +
+                   listPrecisionPolicies());
+    } else if (name == "--stream") {
+      StringRef type = takeValue();
+      options.pipeline.stream = type.str();
+      if (words.good && type != "f32" && type != "low")
+        words.fail(name + ": '" + type + "', expected f32 or low");
     } else if (name == "--loss-scale") {
       StringRef value = takeValue();
       double &scale = options.pipeline.step.lossScale;

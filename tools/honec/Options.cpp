@@ -3,6 +3,8 @@
 #include "Options.h"
 
 #include "hone/Support/ParseFile.h"
+#include "hone/Transforms/OptimizerNames.h"
+#include "hone/Transforms/PrecisionPolicy.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -11,7 +13,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
-#include <vector>
 
 using namespace hone;
 using namespace honec;
@@ -55,6 +56,150 @@ static bool isNonNegative(double value) {
 }
 
 //===----------------------------------------------------------------------===//
+// Options, one function each
+//===----------------------------------------------------------------------===//
+
+static Error setOutput(StringRef value, Options &options) {
+  options.output = value.str();
+  return value.empty() ? wrongValue(value, "a file") : Error::success();
+}
+
+static Error setTarget(StringRef value, Options &options) {
+  options.isCuda = value == "cuda";
+  return value == "cpu" || options.isCuda ? Error::success()
+                                          : wrongValue(value, "cpu or cuda");
+}
+
+static Error setArch(StringRef value, Options &options) {
+  if (value.starts_with("sm_")) {
+    options.cudaArch = value.str();
+    return Error::success();
+  }
+  llvm::Expected<CpuTarget> cpu = selectCpu(value);
+  if (cpu)
+    options.cpu = std::move(*cpu);
+  return cpu.takeError();
+}
+
+static Error setPrecision(StringRef value, Options &options) {
+  options.pipeline.precision = value.str();
+  return findPrecisionPolicy(value)
+             ? Error::success()
+             : wrongValue(value, listPrecisionPolicies());
+}
+
+static Error setStream(StringRef value, Options &options) {
+  options.pipeline.stream = value.str();
+  return value == "f32" || value == "low" ? Error::success()
+                                          : wrongValue(value, "f32 or low");
+}
+
+static Error setLossScale(StringRef value, Options &options) {
+  std::string text;
+  if (Error error = readNumber(
+          value, "a number > 0",
+          [](double x) { return x > 0 && std::isfinite(x); }, text))
+    return error;
+  value.getAsDouble(options.pipeline.step.lossScale);
+  return Error::success();
+}
+
+static Error setPad(StringRef value, Options &options) {
+  options.pipeline.pad = value.str();
+  return isAutoOffOrCount(value) ? Error::success()
+                                 : wrongValue(value, "auto, off or a multiple");
+}
+
+static Error setChunkLoss(StringRef value, Options &options) {
+  options.pipeline.chunkLoss = value.str();
+  return isAutoOffOrCount(value)
+             ? Error::success()
+             : wrongValue(value, "auto, off or a number of rows");
+}
+
+static Error setWithout(StringRef value, Options &options) {
+  for (StringRef pass : llvm::split(value, ',')) {
+    if (!llvm::is_contained(getDispensables(), pass))
+      return wrongValue(pass, "one of " + llvm::join(getDispensables(), ", "));
+    options.pipeline.without.push_back(pass.str());
+  }
+  return Error::success();
+}
+
+/// For options that no phase serves yet.
+static Error refuse(StringRef, Options &) {
+  return makeError("not supported yet");
+}
+
+static Error setMicroBatches(StringRef value, Options &options) {
+  return readInteger(value, 1, 1 << 20, options.pipeline.step.microBatches);
+}
+
+static Error setOptimizer(StringRef value, Options &options) {
+  options.pipeline.step.optimizer = value.str();
+  return isOptimizer(value) ? Error::success()
+                            : wrongValue(value, listOptimizers());
+}
+
+static Error setMoments(StringRef value, Options &options) {
+  options.pipeline.step.moments = value.str();
+  return isMomentFormat(value) ? Error::success()
+                               : wrongValue(value, listMomentFormats());
+}
+
+static Error setLearningRate(StringRef value, Options &options) {
+  return readNumber(value, "a number >= 0", isNonNegative,
+                    options.pipeline.step.lr);
+}
+
+static Error setWeightDecay(StringRef value, Options &options) {
+  return readNumber(value, "a number >= 0", isNonNegative,
+                    options.pipeline.step.weightDecay);
+}
+
+static Error setClip(StringRef value, Options &options) {
+  return readNumber(
+      value, "a number > 0 or inf", [](double x) { return x > 0; },
+      options.pipeline.step.clip);
+}
+
+static Error setKeepGradients(StringRef, Options &options) {
+  options.pipeline.step.keepGradients = true;
+  return Error::success();
+}
+
+static Error setEmit(StringRef value, Options &options) {
+  if (value == "ptx")
+    return unsupported(value, "mlir, plan, llvm, obj or exe");
+  auto emit = llvm::StringSwitch<std::optional<Emit>>(value)
+                  .Case("mlir", Emit::MLIR)
+                  .Case("plan", Emit::Plan)
+                  .Case("llvm", Emit::LLVM)
+                  .Case("obj", Emit::Object)
+                  .Case("exe", Emit::Executable)
+                  .Default(std::nullopt);
+  if (!emit)
+    return wrongValue(value, "mlir, plan, llvm, ptx, obj or exe");
+  options.emit = *emit;
+  return Error::success();
+}
+
+static Error setReport(StringRef value, Options &options) {
+  options.report = value.str();
+  return value.empty() ? wrongValue(value, "a directory") : Error::success();
+}
+
+static Error setDryRun(StringRef, Options &options) {
+  options.dryRun = true;
+  return Error::success();
+}
+
+static Error setTimePhases(StringRef, Options &options) {
+  options.timePhases = true;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -67,171 +212,50 @@ struct OptionRow {
 };
 } // namespace
 
-static const std::vector<OptionRow> &getRows() {
-  static const std::vector<OptionRow> rows = {
-      {"-o", "FILE", "what to write; - is standard output, for text",
-       [](StringRef value, Options &options) -> Error {
-         options.output = value.str();
-         return value.empty() ? wrongValue(value, "a file") : Error::success();
-       }},
-      {"--target", "cpu", "machine to compile for",
-       [](StringRef value, Options &options) -> Error {
-         options.isCuda = value == "cuda";
-         return value == "cpu" || options.isCuda
-                    ? Error::success()
-                    : wrongValue(value, "cpu or cuda");
-       }},
-      {"--arch", "CPU", "native (default), x86-64-v3, x86-64-v4, znver4, ...",
-       [](StringRef value, Options &options) -> Error {
-         if (value.starts_with("sm_")) {
-           options.cudaArch = value.str();
-           return Error::success();
-         }
-         llvm::Expected<CpuTarget> cpu = selectCpu(value);
-         if (cpu)
-           options.cpu = std::move(*cpu);
-         return cpu.takeError();
-       }},
-      {"--precision", "NAME",
-       "of contractions: fp32 (default), tf32, bf16, fp16, or bf16-sr",
-       [](StringRef value, Options &options) -> Error {
-         options.pipeline.precision = value.str();
-         bool known = value == "fp32" || value == "tf32" || value == "bf16" ||
-                      value == "fp16" || value == "bf16-sr";
-         return known ? Error::success()
-                      : wrongValue(value, "fp32, tf32, bf16, fp16 or bf16-sr");
-       }},
-      {"--stream", "f32|low", "type of the residual stream in low precision",
-       [](StringRef value, Options &options) -> Error {
-         options.pipeline.stream = value.str();
-         return value == "f32" || value == "low"
-                    ? Error::success()
-                    : wrongValue(value, "f32 or low");
-       }},
-      {"--loss-scale", "X", "first loss scale of fp16 (65536)",
-       [](StringRef value, Options &options) -> Error {
-         std::string text;
-         if (Error error = readNumber(
-                 value, "a number > 0",
-                 [](double x) { return x > 0 && std::isfinite(x); }, text))
-           return error;
-         value.getAsDouble(options.pipeline.step.lossScale);
-         return Error::success();
-       }},
-      {"--pad", "auto|off|N",
-       "pad sizes of parameters where it pays, never, or to multiples of N",
-       [](StringRef value, Options &options) -> Error {
-         int64_t multiple;
-         options.pipeline.pad = value.str();
-         bool isMultiple = !value.getAsInteger(10, multiple) && multiple > 0;
-         return value == "auto" || value == "off" || isMultiple
-                    ? Error::success()
-                    : wrongValue(value, "auto, off or a multiple");
-       }},
-      {"--chunk-loss", "auto|off|N",
-       "rows of logits that are in memory at a time",
-       [](StringRef value, Options &options) -> Error {
-         int64_t rows;
-         options.pipeline.chunkLoss = value.str();
-         return value == "auto" || value == "off" ||
-                        (!value.getAsInteger(10, rows) && rows > 0)
-                    ? Error::success()
-                    : wrongValue(value, "auto, off or a number of rows");
-       }},
-      {"--without", "PASS,...",
-       "leave out what only saves time or memory, to measure it",
-       [](StringRef value, Options &options) -> Error {
-         for (StringRef pass : llvm::split(value, ',')) {
-           if (!llvm::is_contained(getDispensables(), pass))
-             return wrongValue(pass,
-                               "one of " + llvm::join(getDispensables(), ", "));
-           options.pipeline.without.push_back(pass.str());
-         }
-         return Error::success();
-       }},
-      {"--memory-budget", "SIZE", "not supported yet",
-       [](StringRef, Options &) -> Error {
-         return makeError("not supported yet");
-       }},
-      {"--micro-batches", "K", "batches whose gradients one step adds",
-       [](StringRef value, Options &options) -> Error {
-         return readInteger(value, 1, 1 << 20,
-                            options.pipeline.step.microBatches);
-       }},
-      {"--optimizer", "NAME", "adamw or sgd; default: the package's",
-       [](StringRef value, Options &options) -> Error {
-         options.pipeline.step.optimizer = value.str();
-         if (value == "lion" || value == "adafactor" || value == "adam8bit")
-           return unsupported(value, "adamw or sgd");
-         return value == "adamw" || value == "sgd"
-                    ? Error::success()
-                    : wrongValue(value, "adamw or sgd");
-       }},
-      {"--lr", "X", "default learning rate of the binary",
-       [](StringRef value, Options &options) -> Error {
-         return readNumber(value, "a number >= 0", isNonNegative,
-                           options.pipeline.step.lr);
-       }},
-      {"--weight-decay", "X", "default weight decay of the binary",
-       [](StringRef value, Options &options) -> Error {
-         return readNumber(value, "a number >= 0", isNonNegative,
-                           options.pipeline.step.weightDecay);
-       }},
-      {"--clip", "X", "default bound of the gradient norm; inf: none",
-       [](StringRef value, Options &options) -> Error {
-         return readNumber(
-             value, "a number > 0 or inf", [](double x) { return x > 0; },
-             options.pipeline.step.clip);
-       }},
-      {"--keep-gradients", "", "let the binary dump the gradients",
-       [](StringRef, Options &options) -> Error {
-         options.pipeline.step.keepGradients = true;
-         return Error::success();
-       }},
-      {"--mesh", "AXES", "not supported yet",
-       [](StringRef, Options &) -> Error {
-         return makeError("not supported yet");
-       }},
-      {"--recipe", "NAME", "not supported yet",
-       [](StringRef, Options &) -> Error {
-         return makeError("not supported yet");
-       }},
-      {"--emit", "WHAT",
-       "exe (default), obj, llvm, plan, or mlir: the step before planning",
-       [](StringRef value, Options &options) -> Error {
-         if (value == "ptx")
-           return unsupported(value, "mlir, plan, llvm, obj or exe");
-         auto emit = llvm::StringSwitch<std::optional<Emit>>(value)
-                         .Case("mlir", Emit::MLIR)
-                         .Case("plan", Emit::Plan)
-                         .Case("llvm", Emit::LLVM)
-                         .Case("obj", Emit::Object)
-                         .Case("exe", Emit::Executable)
-                         .Default(std::nullopt);
-         if (!emit)
-           return wrongValue(value, "mlir, plan, llvm, ptx, obj or exe");
-         options.emit = *emit;
-         return Error::success();
-       }},
-      {"--report", "DIR", "write the list of launches there, as a page",
-       [](StringRef value, Options &options) -> Error {
-         options.report = value.str();
-         return value.empty() ? wrongValue(value, "a directory")
-                              : Error::success();
-       }},
-      {"--dry-run", "", "say what it needs and how fast it may be; no output",
-       [](StringRef, Options &options) -> Error {
-         options.dryRun = true;
-         return Error::success();
-       }},
-      {"--time-phases", "", "print the milliseconds of each phase",
-       [](StringRef, Options &options) -> Error {
-         options.timePhases = true;
-         return Error::success();
-       }},
-  };
-  return rows;
-}
+static const std::string precisionHelp =
+    "of contractions: " + listPrecisionPolicies();
+
+static const OptionRow rows[] = {
+    {"-o", "FILE", "what to write; - is standard output, for text", setOutput},
+    {"--target", "cpu", "machine to compile for", setTarget},
+    {"--arch", "CPU", "native (default), x86-64-v3, x86-64-v4, znver4, ...",
+     setArch},
+    {"--precision", "NAME", precisionHelp, setPrecision},
+    {"--stream", "f32|low", "type of the residual stream in low precision",
+     setStream},
+    {"--loss-scale", "X", "first loss scale of fp16 (65536)", setLossScale},
+    {"--pad", "auto|off|N",
+     "pad sizes of parameters where it pays, never, or to multiples of N",
+     setPad},
+    {"--chunk-loss", "auto|off|N",
+     "rows of logits that are in memory at a time", setChunkLoss},
+    {"--without", "PASS,...",
+     "leave out what only saves time or memory, to measure it", setWithout},
+    {"--memory-budget", "SIZE", "not supported yet", refuse},
+    {"--micro-batches", "K", "batches whose gradients one step adds",
+     setMicroBatches},
+    {"--optimizer", "NAME",
+     "adamw, sgd, lion or adafactor; default: the package's", setOptimizer},
+    {"--moments", "fp32|bf16|8bit", "how the optimizer keeps its moments",
+     setMoments},
+    {"--lr", "X", "default learning rate of the binary", setLearningRate},
+    {"--weight-decay", "X", "default weight decay of the binary",
+     setWeightDecay},
+    {"--clip", "X", "default bound of the gradient norm; inf: none", setClip},
+    {"--keep-gradients", "", "let the binary dump the gradients",
+     setKeepGradients},
+    {"--mesh", "AXES", "not supported yet", refuse},
+    {"--recipe", "NAME", "not supported yet", refuse},
+    {"--emit", "WHAT",
+     "exe (default), obj, llvm, plan, or mlir: the step before planning",
+     setEmit},
+    {"--report", "DIR", "write the list of launches there, as a page",
+     setReport},
+    {"--dry-run", "", "say what it needs and how fast it may be; no output",
+     setDryRun},
+    {"--time-phases", "", "print the milliseconds of each phase",
+     setTimePhases},
+};
 
 //===----------------------------------------------------------------------===//
 // The command line
@@ -241,7 +265,7 @@ static void printHelp() {
   llvm::raw_ostream &out = llvm::outs();
   out << "usage: honec PACKAGE.hone -o FILE [options]\n\n"
          "Compiles an exported model into one executable that trains it.\n\n";
-  for (const OptionRow &row : getRows()) {
+  for (const OptionRow &row : rows) {
     std::string left = row.name.str();
     if (!row.value.empty())
       left += (row.name == "-o" ? " " : "=") + row.value.str();
@@ -258,10 +282,40 @@ static int usageError(const Twine &message) {
 }
 
 static const OptionRow *findRow(StringRef name) {
-  for (const OptionRow &row : getRows())
+  for (const OptionRow &row : rows)
     if (row.name == name)
       return &row;
   return nullptr;
+}
+
+/// What options say together: 2 after one line if they contradict each other.
+static std::optional<int>
+completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
+  bool isText =
+      options.emit != Emit::Object && options.emit != Emit::Executable;
+  if (options.package.empty())
+    return usageError("no package given, expected a directory NAME.hone");
+  if (options.dryRun && given.count("--emit"))
+    return usageError("--dry-run: writes nothing, expected no --emit");
+  if (options.output.empty() && !options.dryRun && !isText)
+    return usageError("-o: missing, expected a file to write");
+  if (options.output == "-" && !isText)
+    return usageError("-o: is '-', expected a file for a binary");
+  if (options.output.empty())
+    options.output = "-";
+  // A GPU's graph can be printed; nothing runs it yet.
+  bool isGraph = options.emit == Emit::MLIR && !options.dryRun;
+  if (options.isCuda && (!isGraph || !options.report.empty()))
+    return usageError("--target: 'cuda' is not supported yet, expected cpu");
+  if (!options.isCuda && !options.cudaArch.empty())
+    return usageError("--arch: '" + options.cudaArch +
+                      "' is not supported yet, expected a CPU");
+  if (options.isCuda && given.count("--arch") && options.cudaArch.empty())
+    return usageError("--arch: is '" + given.lookup("--arch") +
+                      "', expected sm_80, sm_90 or newer for cuda");
+  if (!given.count("--arch") || options.isCuda)
+    options.cpu = llvm::cantFail(selectCpu("native"));
+  return std::nullopt;
 }
 
 std::optional<int> honec::parseOptions(int argc, char **argv,
@@ -303,30 +357,5 @@ std::optional<int> honec::parseOptions(int argc, char **argv,
     if (Error error = row->set(value, options))
       return usageError(name + ": " + llvm::toString(std::move(error)));
   }
-
-  bool isText =
-      options.emit != Emit::Object && options.emit != Emit::Executable;
-  if (options.package.empty())
-    return usageError("no package given, expected a directory NAME.hone");
-  if (options.dryRun && given.count("--emit"))
-    return usageError("--dry-run: writes nothing, expected no --emit");
-  if (options.output.empty() && !options.dryRun && !isText)
-    return usageError("-o: missing, expected a file to write");
-  if (options.output == "-" && !isText)
-    return usageError("-o: is '-', expected a file for a binary");
-  if (options.output.empty())
-    options.output = "-";
-  // A GPU's graph can be printed; nothing runs it yet.
-  bool isGraph = options.emit == Emit::MLIR && !options.dryRun;
-  if (options.isCuda && (!isGraph || !options.report.empty()))
-    return usageError("--target: 'cuda' is not supported yet, expected cpu");
-  if (!options.isCuda && !options.cudaArch.empty())
-    return usageError("--arch: '" + options.cudaArch +
-                      "' is not supported yet, expected a CPU");
-  if (options.isCuda && given.count("--arch") && options.cudaArch.empty())
-    return usageError("--arch: is '" + given.lookup("--arch") +
-                      "', expected sm_80, sm_90 or newer for cuda");
-  if (!given.count("--arch") || options.isCuda)
-    options.cpu = llvm::cantFail(selectCpu("native"));
-  return std::nullopt;
+  return completeOptions(given, options);
 }

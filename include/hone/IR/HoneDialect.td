@@ -28,8 +28,10 @@ def Hone_Dialect : Dialect {
     | `hone.parts` | param, buffer, opt, grad arguments and results | the tensors of files that a padded or packed argument holds, an array of `#hone.part`; absent: the argument is its own only part |
 
     The module carries `hone.version` (i64), `hone.model` (string) and, where known,
-    `hone.optimizer = {name, lr, weight_decay, clip, beta1, beta2, eps or momentum, nesterov, groups}`, where `groups` is an
-    array of `{lr_scale, decay_scale}`.
+    `hone.optimizer = {name, lr, weight_decay, clip, groups, maximize}` with the optimizer's own settings: `beta1, beta2, eps`
+    (adamw), `momentum, nesterov` (sgd), `beta1, beta2` (lion), `beta2_decay, eps1, eps2, clip_threshold` (adafactor), and
+    `moments`, `"bf16"` or `"8bit"` where they are not as wide as the parameters. `groups` is an array of
+    `{lr_scale, decay_scale}`.
 
     `hone.precision` is the policy of mixed precision that the functions follow, `"fp32"` (also when absent), `"tf32"`, `"bf16"`,
     `"fp16"` or `"bf16-sr"`; of `"tf32"` it is all there is: contractions of f32 values may round their operands to 10 bits.

@@ -30,7 +30,44 @@ def Hone_OpInterface : OpInterface<"HoneOpInterface"> {
         The default allows it for `map` ops between values of equal shape and element width.
       }], "::llvm::SmallVector<::hone::AliasPair>", "getReusableOperands", (ins), [{}], [{
         return ::hone::detail::elementwiseAliases($_op);
-      }]>
+      }]>,
+    InterfaceMethod<[{
+        What is known of an element of result 0 from what is known of the elements, one per operand, that it is made of,
+        not all of them copies. Nothing, the default: its elements are made otherwise. Padding reads it.
+      }], "::std::optional<::hone::ElementState>", "inferElementState",
+      (ins "::llvm::ArrayRef<::hone::ElementState>":$operands), [{}], [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+        Whether operand `index` keeps its element type whatever that of the results is: an attention mask, a table of
+        angles, logits that the op widens by itself. The default: no. Mixed precision reads it.
+      }], "bool", "hasOwnElementType", (ins "unsigned":$index), [{}], [{ return false; }]>
+  ];
+}
+
+def Hone_WidthInterface : OpInterface<"WidthOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    A forward op along rows (the last dimension of operand 0) of which the first `width` elements count, the others being
+    padding; 0: all of them.
+  }];
+  let methods = [
+    InterfaceMethod<"The elements of a row that count, or 0.", "uint64_t", "getWidth">,
+    InterfaceMethod<"Lets the first `width` elements of a row count.", "void", "setWidth", (ins "uint64_t":$width)>,
+    InterfaceMethod<[{
+        Whether rows that are padding give finite results, and a finite derivative, and count in no result of the others.
+      }], "bool", "acceptsPaddedRows", (ins), [{}], [{ return false; }]>
+  ];
+}
+
+def Hone_StochasticUpdateOpInterface : OpInterface<"StochasticUpdateOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An optimizer's update that can round what it writes in bf16 at random (`rng` of `hone.adamw`). Its parameter and
+    state are its reusable operands.
+  }];
+  let methods = [
+    InterfaceMethod<"The key, if there is one.", "::mlir::MutableOperandRange", "getRngMutable">,
+    InterfaceMethod<"What tells its random numbers from those of other ops with the key.", "uint64_t", "getSalt">,
+    InterfaceMethod<"Sets the salt.", "void", "setSalt", (ins "uint64_t":$salt)>
   ];
 }
 

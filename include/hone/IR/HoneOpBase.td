@@ -20,6 +20,9 @@ def Hone_IntOrBoolTensor : StaticShapeTensorOf<[I64, I32, I8, I1]>;
 def Hone_FloatScalar : 0DTensorOf<[F64, F32]>;
 def Hone_StepScalar : 0DTensorOf<[I64]>;
 def Hone_BoolScalar : 0DTensorOf<[I1]>;
+// Codes of 8 bits and the scales of their blocks.
+def Hone_CodeTensor : StaticShapeTensorOf<[I8]>;
+def Hone_ScaleTensor : StaticShapeTensorOf<[F32]>;
 // Key of a random op: seed, step, micro-step.
 def Hone_Key : StaticShapeTensorOf<[I64]>;
 
@@ -39,8 +42,17 @@ class Hone_ElementCost<int flops> {
     "::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, " # flops # "); }");
 }
 
+// inferElementState of an op, by one of the rules of OpFacts.h.
+class Hone_ElementRule<string rule> {
+  code method = [{
+    ::std::optional<::hone::ElementState> inferElementState(::llvm::ArrayRef<::hone::ElementState> operands) {
+      return ::hone::detail::}] # rule # [{(operands);
+    }
+  }];
+}
+
 // Elementwise ops between values of one type.
-class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string numericClass = "pointwise",
+class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string rule, string numericClass = "pointwise",
                    string exampleElement = "f32", int flops = 1>
     : Hone_Op<mnemonic, "map", numericClass, [Elementwise, SameOperandsAndResultType]> {
   let summary = "Elementwise: " # formula;
@@ -50,10 +62,10 @@ class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string numericC
   let arguments = (ins tensor:$operand);
   let results = (outs tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
-  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method;
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method # Hone_ElementRule<rule>.method;
 }
 
-class Hone_BinaryOp<string mnemonic, Type tensor, string formula, list<Trait> traits = [],
+class Hone_BinaryOp<string mnemonic, Type tensor, string formula, string rule, list<Trait> traits = [],
                     string numericClass = "pointwise", string exampleElement = "f32", int flops = 1>
     : Hone_Op<mnemonic, "map", numericClass, !listconcat([Elementwise, SameOperandsAndResultType], traits)> {
   let summary = "Elementwise: " # formula;
@@ -63,7 +75,7 @@ class Hone_BinaryOp<string mnemonic, Type tensor, string formula, list<Trait> tr
   let arguments = (ins tensor:$lhs, tensor:$rhs);
   let results = (outs tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
-  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method;
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method # Hone_ElementRule<rule>.method;
 }
 
 #endif // HONE_IR_HONEOPBASE_TD

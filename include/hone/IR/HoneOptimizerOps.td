@@ -30,7 +30,8 @@ def Hone_GlobalNormOp : Hone_Op<"global_norm", "multi", "accurate"> {
   }];
 }
 
-def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state", [AttrSizedOperandSegments]> {
+def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
+                              [AttrSizedOperandSegments, Hone_StochasticUpdateOpInterface]> {
   let summary = "One AdamW update of a parameter";
   let description = [{
     Decoupled weight decay (Loshchilov and Hutter, 2019), in PyTorch's order. With `g = grad * grad_scale` (negated when
@@ -93,7 +94,62 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state", [AttrSizedOperandSegments]
   }];
 }
 
-def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments]> {
+def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multi", "state"> {
+  let summary = "One AdamW update with moments in 8 bits";
+  let description = [{
+    `hone.adamw`, whose moments are codes of 8 bits and, per block of 256 elements of a row (the last block of a row may
+    be shorter), the magnitude of the block's largest element (Dettmers et al., 2022): an element is its code's value
+    times its block's scale. The moments are computed as `hone.adamw` says from the values of the old codes, and the
+    parameter from them before they become codes.
+
+    Values are those of dynamic tree quantization. For decades `e = 0, ..., 6` and `k = 0, ..., n - 1`, the value
+    `10^(e - 6) * (0.1 + 0.9 * (k + 1/2) / n)`, where `n = 2^e` for `exp_avg` and `2^(e + 1)` for `exp_avg_sq`, which
+    has no sign. Counted upwards from 1 these are the codes 1 to 127, with -1 to -127 for their negatives, and, as
+    unsigned numbers, 1 to 254; code 0 is 0, and 1 is -128 and 255. A new moment, divided by its block's new scale,
+    takes the code of the nearest value, but a second moment that is not 0 none below 1: a root of zero would divide the
+    first moment by `eps` alone. A block whose largest magnitude is below 2^-126 has scale and codes 0.
+
+    `apply` and `new_shadow` mean what they mean for `hone.adamw`.
+
+    (C1) `param`, `grad`, `exp_avg`, `exp_avg_sq` and the results that follow them have one shape, of rank 1 or more,
+    and `param` has its result's type. (C2) Scales have the parameter's shape but for the last size, which is divided by
+    256 and rounded up. (C3) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C4) `new_shadow`, when present, has a narrower
+    element type than `param`. (C5) `param` is no f64.
+
+    Example:
+
+    ```mlir
+    %p1, %m1, %ms1, %v1, %vs1 = hone.adamw_8bit %p, %g, %m scale %ms, %v scale %vs lr %lr weight_decay %wd step %t
+        grad_scale %c {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
+        : (tensor<8x600xf32>, tensor<8x600xf32>, tensor<8x600xi8>, tensor<8x3xf32>, tensor<8x600xi8>, tensor<8x3xf32>,
+           tensor<f32>, tensor<f32>, tensor<i64>, tensor<f32>)
+        -> (tensor<8x600xf32>, tensor<8x600xi8>, tensor<8x3xf32>, tensor<8x600xi8>, tensor<8x3xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_CodeTensor:$exp_avg,
+                       Hone_ScaleTensor:$exp_avg_scale, Hone_CodeTensor:$exp_avg_sq, Hone_ScaleTensor:$exp_avg_sq_scale,
+                       Hone_FloatScalar:$lr, Hone_FloatScalar:$weight_decay, Hone_StepScalar:$step,
+                       Hone_FloatScalar:$grad_scale, Optional<Hone_BoolScalar>:$apply,
+                       F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps,
+                       DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
+                       UnitAttr:$maximize);
+  let results = (outs Hone_FloatTensor:$new_param, Hone_CodeTensor:$new_exp_avg, Hone_ScaleTensor:$new_exp_avg_scale,
+                      Hone_CodeTensor:$new_exp_avg_sq, Hone_ScaleTensor:$new_exp_avg_sq_scale,
+                      Optional<Hone_FloatTensor>:$new_shadow);
+  let assemblyFormat = [{
+    $param `,` $grad `,` $exp_avg `scale` $exp_avg_scale `,` $exp_avg_sq `scale` $exp_avg_sq_scale `lr` $lr
+    `weight_decay` $weight_decay `step` $step `grad_scale` $grad_scale (`apply` $apply^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 60); }
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}, {2, 1}, {3, 2}, {4, 3}, {5, 4}}; }
+    ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
+  }];
+}
+
+def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments, Hone_StochasticUpdateOpInterface]> {
   let summary = "One update by stochastic gradient descent";
   let description = [{
     PyTorch's SGD without dampening. With `g = grad * grad_scale` (negated when `maximize`)
@@ -135,6 +191,107 @@ def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments]> {
     ::mlir::Value getNewShadow();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands();
     ::hone::DimensionMapping getDimensionMapping();
+  }];
+}
+
+def Hone_LionOp : Hone_Op<"lion", "multi", "state", [AttrSizedOperandSegments, Hone_StochasticUpdateOpInterface]> {
+  let summary = "One Lion update of a parameter";
+  let description = [{
+    The sign of an interpolated momentum (Chen et al., 2023). With `g = grad * grad_scale` (negated when `maximize`) and
+    `a = lr * lr_scale`:
+
+    - `p' = param * (1 - a * weight_decay * decay_scale) - a * sign(beta1 * m + (1 - beta1) * g)`, where `sign(0) = 0`
+    - `m' = beta2 * m + (1 - beta2) * g`
+
+    `apply`, `new_shadow` and `rng` mean what they mean for `hone.adamw`; `r` is `w div 2^16` for `new_param` and
+    `w mod 2^16` for `new_exp_avg`.
+
+    (C1) `param`, `grad`, `exp_avg` and the results have one shape, and the first and the third state their result's
+    type. (C2) `0 <= beta1, beta2 < 1`. (C3) `new_shadow`, when present, has a narrower element type than `param`. (C4)
+    `rng`, when present, has shape `[3]`, and `param` or `exp_avg` is of type bf16.
+
+    Example:
+
+    ```mlir
+    %p1, %m1 = hone.lion %p, %g, %m lr %lr weight_decay %wd grad_scale %c {beta1 = 0.9, beta2 = 0.99}
+        : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>, tensor<f32>)
+        -> (tensor<8x64xf32>, tensor<8x64xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_FloatTensor:$exp_avg,
+                       Hone_FloatScalar:$lr, Hone_FloatScalar:$weight_decay, Hone_FloatScalar:$grad_scale,
+                       Optional<Hone_BoolScalar>:$apply, Optional<Hone_Key>:$rng, F64Attr:$beta1, F64Attr:$beta2,
+                       DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
+                       UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt);
+  let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_exp_avg,
+                      Optional<Hone_FloatTensor>:$new_shadow);
+  let assemblyFormat = [{
+    $param `,` $grad `,` $exp_avg `lr` $lr `weight_decay` $weight_decay `grad_scale` $grad_scale (`apply` $apply^)?
+    (`rng` $rng^)? (`salt` $salt^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 5); }
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}, {2, 1}}; }
+    ::hone::DimensionMapping getDimensionMapping();
+  }];
+}
+
+def Hone_AdafactorOp : Hone_Op<"adafactor", "multi", "state", [AttrSizedOperandSegments]> {
+  let summary = "One Adafactor update of a parameter";
+  let description = [{
+    PyTorch's form of Adafactor (Shazeer and Stern, 2018): second moments of a matrix are kept as means of its rows and
+    columns, and there are no first moments. With `g = grad * grad_scale` (negated when `maximize`),
+    `a = lr * lr_scale`, `t = step` (1 for the first update), `b = t^beta2_decay` and `rms(x) = sqrt(mean(x^2))` over a
+    whole tensor:
+
+    - rank 2 and more: `r' = r + b * (mean of g^2 over the last dimension - r)`,
+      `c' = c + b * (mean of g^2 over the one before it - c)` and
+      `v[.., i, j] = r'[.., i] * c'[.., j] / max(mean of r'[.., :], eps1)`
+    - rank 0 and 1: `v = v' = v + b * (g^2 - v)`
+    - `u = g / sqrt(max(v, eps1^2))`
+    - `p' = param * (1 - a * weight_decay * decay_scale) - s * u` with
+      `s = max(eps2, rms(param)) * min(a, 1 / sqrt(t)) / max(1, rms(u) / clip_threshold)`
+
+    computed in fp32 or wider whatever the element types, with `r'`, `c'` and `v'` before they are rounded.
+
+    The results after `new_param` are the new means and then the shadow, when wanted; shadow and `apply` mean what they
+    mean for `hone.adamw`. Means are over all elements of a dimension, so a parameter has neither padding nor parts. The
+    op has no kernel: `hone-decompose-updates` writes it in primitives.
+
+    (C1) `param` and `grad` have one shape, and `param`, the means and the shadow the shapes of their results; `param`
+    and the means have their result's type. (C2) `variances` are the rows' means, of the shape without the last size,
+    and the columns', of that without the size before it; for rank 0 and 1 one of the parameter's shape. (C3)
+    `beta2_decay <= 0`, `eps1 >= 0`, `eps2 >= 0` and `clip_threshold >= 1`. (C4) A shadow has a narrower element type
+    than `param`.
+
+    Example:
+
+    ```mlir
+    %p1, %r1, %c1 = hone.adafactor %p, %g variances (%r, %c) lr %lr weight_decay %wd step %t grad_scale %s
+        {beta2_decay = -0.8, eps1 = 1.1920928955078125e-07, eps2 = 1.0e-03, clip_threshold = 1.0}
+        : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<64xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
+           tensor<f32>) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<64xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Variadic<Hone_FloatTensor>:$variances,
+                       Hone_FloatScalar:$lr, Hone_FloatScalar:$weight_decay, Hone_StepScalar:$step,
+                       Hone_FloatScalar:$grad_scale, Optional<Hone_BoolScalar>:$apply, F64Attr:$beta2_decay,
+                       F64Attr:$eps1, F64Attr:$eps2, F64Attr:$clip_threshold,
+                       DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
+                       UnitAttr:$maximize);
+  let results = (outs Hone_FloatTensor:$new_param, Variadic<Hone_FloatTensor>:$others);
+  let assemblyFormat = [{
+    $param `,` $grad `variances` `(` $variances `)` `lr` $lr `weight_decay` $weight_decay `step` $step
+    `grad_scale` $grad_scale (`apply` $apply^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 12); }
+    ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    /// The last of the results after `new_param`, or null.
+    ::mlir::Value getNewShadow();
   }];
 }
 

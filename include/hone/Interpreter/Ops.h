@@ -188,6 +188,16 @@ Tensors adamw(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
               const Tensor &grad, const Tensor &expAvg, const Tensor &expAvgSq,
               const AdamwOptions &options);
 
+/// A moment in codes, and the scales of its blocks.
+struct CodedMoment {
+  const Tensor &codes, &scales;
+};
+/// The results are the parameter, codes and scales of either moment and, where
+/// `results` has a sixth, the shadow. `options.update.rng` is null.
+Tensors adamw8bit(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
+                  const Tensor &grad, CodedMoment expAvg, CodedMoment expAvgSq,
+                  const AdamwOptions &options);
+
 struct SgdOptions {
   double lr, weightDecay, gradScale; // operands
   double momentum, lrScale, decayScale;
@@ -199,6 +209,31 @@ struct SgdOptions {
 Tensors sgd(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
             const Tensor &grad, const Tensor *buffer,
             const SgdOptions &options);
+
+struct LionOptions {
+  double lr, weightDecay, gradScale; // operands
+  double beta1, beta2, lrScale, decayScale;
+  bool maximize;
+  UpdateOptions update;
+};
+/// The results are the parameter, the momentum and, where `results` has a
+/// third, the shadow.
+Tensors lion(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
+             const Tensor &grad, const Tensor &expAvg,
+             const LionOptions &options);
+
+struct AdafactorOptions {
+  double lr, weightDecay, gradScale; // operands
+  int64_t step;                      // operand
+  double beta2Decay, eps1, eps2, clipThreshold, lrScale, decayScale;
+  bool maximize;
+  bool apply;
+};
+/// The results are the parameter, the means and, where `results` has one more,
+/// the shadow.
+Tensors adafactor(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
+                  const Tensor &grad, llvm::ArrayRef<Tensor> variances,
+                  const AdafactorOptions &options);
 
 } // namespace hone::interp
 

@@ -20,7 +20,8 @@ namespace hone {
 struct StepOptions {
   int64_t microBatches = 1;   ///< gradients summed into one optimizer step
   bool keepGradients = false; ///< gradients are results that can be dumped
-  std::string optimizer;      ///< "adamw" or "sgd"
+  std::string optimizer;      ///< one of listOptimizers()
+  std::string moments;        ///< one of listMomentFormats()
   std::string lr;
   std::string weightDecay;
   std::string clip;         ///< "inf": no clipping
@@ -37,9 +38,15 @@ struct PipelineOptions {
   std::string precision = "fp32";   ///< policy of hone-mixed-precision
   std::string stream = "f32";       ///< its residual stream, "f32" or "low"
   bool report = false;              ///< explain each group in a remark
+  int64_t memoryBudget = 0;         ///< bytes of the arena; 0: no bound
+  std::string checkpoint = "auto";  ///< auto, none, full or sqrt
   std::vector<std::string> without; ///< some of getDispensables()
   StepOptions step;
 };
+
+/// Whether `value` is auto, off or a positive number: what `pad` and
+/// `chunkLoss` take.
+bool isAutoOffOrCount(llvm::StringRef value);
 
 /// What saves time or memory and nothing else, so that a measurement may leave
 /// it out: passes by their arguments, and the options of hone-fuse-groups.
@@ -54,6 +61,7 @@ enum class Phase {
   Autodiff,
   Step,
   Fuse,
+  Checkpoint,
   Plan,
   Lower,
   LLVM
@@ -79,6 +87,8 @@ void buildChunkedLoss(mlir::OpPassManager &functions,
                       const PipelineOptions &options);
 void buildFusePhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
+void buildCheckpointPhase(mlir::OpPassManager &manager,
+                          const PipelineOptions &options);
 void buildPlanPhase(mlir::OpPassManager &manager);
 void buildLowerPhase(mlir::OpPassManager &manager);
 void buildLLVMPhase(mlir::OpPassManager &manager);

@@ -77,7 +77,8 @@ def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
     - it is the size of an input, or comes from no parameter: rows of tokens are no rows of a contraction's operands;
     - an op needs the dimension as it is: a reshape that splits it into heads, a slice, a concatenation;
     - an op would see padding that no mask hides: dropout numbers elements by their place, a norm over padded rows;
-    - zero has no finite value or derivative: division, logarithm, root; AdamW with `eps` 0.
+    - zero has no finite value or derivative: division, logarithm, root; AdamW with `eps` 0;
+    - the optimizer is Adafactor, whose means would count the padding.
 
     `precision` is the policy that the next phase applies: it decides the element type of contractions.
 
@@ -97,6 +98,7 @@ def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
   let options = [
     Option<"multiple", "multiple", "std::string", "\"auto\"", "auto, off, or the number to pad to multiples of">,
     Option<"precision", "precision", "std::string", "\"fp32\"", "fp32, tf32, bf16, fp16 or bf16-sr">,
+    Option<"optimizer", "optimizer", "std::string", "", "That of the step; default: that of the module">,
     Option<"report", "report", "bool", "false", "Emit one remark per class that is padded or declined">
   ];
 }
@@ -120,7 +122,8 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
 
     Declined, with a remark under `report`, where the weights or biases are no parameters, are read elsewhere or tied,
     differ in element type, contracted dimension, optimizer group, initialisation or `hone.requires_grad`, where only one has a
-    bias, and where readers that cannot read a slice in place would copy more than packing saves.
+    bias, and where readers that cannot read a slice in place would copy more than packing saves. With Adafactor nothing is
+    packed: it takes means over each parameter.
 
     ```mlir
     func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
@@ -138,6 +141,7 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
+    Option<"optimizer", "optimizer", "std::string", "", "That of the step; default: that of the module">,
     Option<"report", "report", "bool", "false", "Emit one remark per packed and per declined contraction">
   ];
 }
@@ -302,6 +306,12 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
     arguments, and `@update` does the rest. docs/design.md lists arguments and results. `@gradient` and `@forward` go,
     `@evaluate` stays.
 
+    State of kind `opt` is, by optimizer, `exp_avg.<fqn>` and `exp_avg_sq.<fqn>` (AdamW), `momentum.<fqn>` (SGD with momentum),
+    `exp_avg.<fqn>` (Lion), or `row_var.<fqn>` and `col_var.<fqn>`, for vectors `variance.<fqn>` (Adafactor). With `moments`
+    = bf16 all but Adafactor keep it in bf16, rounded at random as `hone-low-state` does. With 8bit, AdamW's are codes, with
+    scales `exp_avg_scale.<fqn>` and `exp_avg_sq_scale.<fqn>` (`hone.adamw_8bit`), except where a parameter, or a part of it,
+    has fewer than 4096 elements or a part begins inside a block: those keep fp32.
+
     The settings come from the options, else the module's `hone.optimizer`, else PyTorch's defaults of AdamW; an option that names
     another optimizer than the attribute starts from the defaults of the one named. The settings used are written back
     to `hone.optimizer`: the runtime takes `lr`, `weight_decay` and `clip`, which are operands of the step, from there unless told otherwise.
@@ -316,15 +326,21 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
     of steps.
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "", "adamw or sgd; default: that of the module">,
+    Option<"optimizer", "optimizer", "std::string", "",
+           "adamw, sgd, lion or adafactor; default: that of the module">,
+    Option<"moments", "moments", "std::string", "", "Moments in fp32, bf16 or 8bit; default: as the module says">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "Micro-batches whose gradients one step adds">,
     Option<"keepGradients", "keep-gradients", "bool", "false", "Return the gradients from @step, before clipping">,
     StepNumber<"lr", "lr", "Learning rate">,
     StepNumber<"weightDecay", "weight-decay", "Weight decay">,
     StepNumber<"clip", "clip", "Bound of the global gradient norm; inf: none">,
-    StepNumber<"beta1", "beta1", "AdamW: decay of the first moment">,
-    StepNumber<"beta2", "beta2", "AdamW: decay of the second moment">,
+    StepNumber<"beta1", "beta1", "AdamW, Lion: decay of the first moment, for the step">,
+    StepNumber<"beta2", "beta2", "AdamW: decay of the second moment; Lion: of the first">,
     StepNumber<"eps", "eps", "AdamW: added to the root of the second moment">,
+    StepNumber<"beta2Decay", "beta2-decay", "Adafactor: exponent of the step in the share of new means">,
+    StepNumber<"eps1", "eps1", "Adafactor: least root of a second moment, and least mean">,
+    StepNumber<"eps2", "eps2", "Adafactor: least root mean square of a parameter">,
+    StepNumber<"clipThreshold", "clip-threshold", "Adafactor: bound of the update's root mean square">,
     StepNumber<"momentum", "momentum", "SGD: momentum">,
     Option<"nesterov", "nesterov", "bool", "false", "SGD: Nesterov's momentum">,
     Option<"lossScale", "loss-scale", "double", "65536.0", "First loss scale">,
@@ -356,6 +372,7 @@ def LowState : Pass<"hone-low-state", "::mlir::ModuleOp"> {
   let description = [{
     f32 parameters and their moments become bf16 arguments of every function, with no f32 master. Updates compute in fp32 as
     before and round at random (`rng` of `hone.adamw`), each with its own salt from 2^30 on; a function without generator key gets one.
+    An update that cannot (Adafactor, codes of 8 bits) is an error.
     Casts of a parameter to bf16 fold away; other readers widen it, behind the moves and embeddings that pick from it.
     Gradients and their sums stay f32.
 
@@ -376,6 +393,27 @@ def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
     Every result of kind `param`, `opt`, `shadow` or `scalar`, and of kind `grad` where the function takes gradients, donates an argument of its
     type, kind and name, and no argument is donated twice. Every parameter with `hone.requires_grad` is updated by
     `@step` or `@update`, which return the gradient norm; `@step` and `@accumulate` give the loss. Scalars have rank 0.
+  }];
+}
+
+def DecomposeUpdates : Pass<"hone-decompose-updates", "::mlir::func::FuncOp"> {
+  let summary = "Rewrites updates that take means over a parameter into primitives";
+  let description = [{
+    Replaces `hone.adafactor` by reductions, broadcasts and elementwise ops, right before `hone-decompose-rows`: its sums over
+    rows, columns and all elements are kernels that fusion makes. Computed in fp32 or wider and cast to the types of the
+    results. Where `apply` is false a select keeps the operand. Nothing is declined; updates that go element by element have
+    kernels of their own and stay.
+
+    ```mlir
+    %p1, %v1 = hone.adafactor %p, %g variances (%v) lr %lr weight_decay %wd step %t grad_scale %s {...}
+        : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, ...) -> (tensor<64xf32>, tensor<64xf32>)
+    // becomes
+    %squares = hone.mul %scaled, %scaled : tensor<64xf32>
+    %d = hone.sub %squares, %v : tensor<64xf32>
+    %m = hone.mul %share, %d : tensor<64xf32>
+    %v1 = hone.add %v, %m : tensor<64xf32>
+    ...
+    ```
   }];
 }
 
@@ -533,6 +571,73 @@ def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Checkpoint
+//===----------------------------------------------------------------------===//
+
+def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
+  let summary = "Chooses which values stay for the backward pass and which are made again";
+  let description = [{
+    The forward part of `@step` or `@accumulate` is cut into stages, layers of the model, where one value alone leads from
+    one to the next; each kernel of the backward part belongs to the stage whose values it reads (Analysis/StepStages.h).
+    For each kind of stage a minimum cut and a search find the sets of values worth keeping (Analysis/StageOptions.h); over
+    the chain of stages a dynamic program finds the visits of least time (Analysis/ChainSchedule.h,
+    docs/rationale/checkpointing.md). Proposals are applied to a copy and their arena planned, so that `budget` is a bound
+    on what the program takes, not on a model of it.
+
+    The choice is written down, for hone-apply-checkpoints, and may be edited before that:
+
+    - on the function `hone.schedule`, visits of stages in order: `"f0:3 b3 f1:2 b2:0"` runs stages 0 to 3 forward, 3
+      backward, 1 and 2 forward again, and 2 to 0 backward;
+    - on forward kernels `hone.forward`, the stage of each result;
+    - on backward kernels `hone.backward`, their stage;
+    - on forward kernels `hone.redo`, the results that backward kernels do not find but have made again.
+
+    Nothing is recorded where everything fits. With `budget`, in bytes of the whole arena, a budget that no schedule keeps
+    is an error that names the smallest that works. Policies other than `auto` are for comparison: `none`; `full`, which
+    keeps what leads from stage to stage alone and runs each stage again right before its backward visit; `sqrt`, which keeps
+    every sqrt(n)-th of those (Chen et al. 2016).
+
+    With `report`, a remark per stage says what it keeps and makes again, and the module gets `hone.memory_curve`: pairs of
+    arena bytes and estimated seconds per step that other budgets would give.
+  }];
+  let options = [
+    Option<"budget", "budget", "int64_t", "0", "Bytes of the arena; 0: no bound">,
+    Option<"policy", "policy", "std::string", "\"auto\"", "auto, none, full or sqrt">,
+    Option<"report", "report", "bool", "false", "Explain each stage in a remark, and write the curve">
+  ];
+}
+
+def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
+  let summary = "Orders and clones kernels as the schedule of checkpoints says";
+  let description = [{
+    Applies the attributes that hone-plan-checkpoints describes, and takes them away; without `hone.schedule` nothing happens.
+
+    Kernels run in the order of the visits. The first forward visit of a stage is the original, later ones are clones. Each
+    reads the latest version of what it reads; a result in `hone.redo` is made again right before the first backward kernel
+    that reads it, with what that takes. Of a kernel over rows only the part is cloned that makes what is wanted; a library
+    call is cloned whole. What no kernel reads is dropped: a stage that runs forward for its backward visit alone does not
+    make its output. Ops of no stage run first, or last where they wait for a stage.
+
+    A clone computes what its original computed, in the same kernel from the same bits (random ops draw by key and salt), so
+    results do not change. It carries `hone.clone` with a number of its own: equal clones are not merged.
+
+    Refused: text that is no schedule; visits out of order; stages that the schedule does not visit; an order in which a
+    kernel would run before what it reads.
+
+    ```mlir
+    func.func @step(...) attributes {hone.schedule = "f0:1 b1 f0 b0"} {
+      %a = hone.group map (%x) ... {hone.forward = array<i64: 0>, hone.redo = array<i64: 0>}
+      %b = hone.group contraction (%a, %w) ... {hone.forward = array<i64: 0>}
+      ...
+      %g = hone.group contraction (%a, %d) ... {hone.backward = 0}
+    // becomes, before %g
+      %a2 = hone.group map (%x) ... {hone.clone = 0}
+      %g = hone.group contraction (%a2, %d) ...
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Plan
 //===----------------------------------------------------------------------===//
 
@@ -546,6 +651,9 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
     A result that donates an argument is written over it when nothing reads the argument later; otherwise it is copied at
     the end. A launch writes over an operand that dies there, where the op allows it (`getReusableOperands`); also over
     columns of a wider value that nothing else reads.
+
+    Every buffer that is no state says what it is for, and the program how its arena is used where it is fullest; bytes
+    that nothing needs there are `gaps`.
   }];
   let dependentDialects = ["::hone::plan::PlanDialect"];
 }
@@ -555,7 +663,8 @@ def VerifyPlan : Pass<"hone-verify-plan", "::mlir::ModuleOp"> {
   let description = [{
     There is one `plan.program` and no function besides. Every byte that a launch or a result reads was written by the last launch that wrote
     there as a part of the same buffer, or is state that no launch has written yet; so buffers that are live at the same
-    time do not overlap. No launch writes a byte with two of its results. The arena ends with the last buffer.
+    time do not overlap. No launch writes a byte with two of its results. The arena ends with the last buffer, and
+    its categories add up to it.
   }];
 }
 

@@ -26,7 +26,7 @@ namespace {
 /// Several updates of one kind as a function. Arguments are the tensors of each
 /// update in turn, then the scalars, which all share.
 struct Updates {
-  enum Rule { adamw, sgd, momentum } rule = adamw;
+  enum Rule { adamw, sgd, momentum, lion } rule = adamw;
   std::vector<int64_t> sizes = {100};
   std::string param = "f32", grad = "f32", state = "f32", shadow = "";
   std::string attrs = "beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08";
@@ -39,7 +39,7 @@ struct Updates {
   std::optional<double> gradValue = {};
   std::optional<double> paramValue = {};
 
-  unsigned states() const { return rule == adamw ? 2 : rule == momentum; }
+  unsigned states() const { return rule == adamw ? 2 : rule != sgd; }
   unsigned tensors() const { return 2 + states(); }
   unsigned results() const { return 1 + states() + !shadow.empty(); }
   unsigned firstScalar() const { return tensors() * sizes.size(); }
@@ -102,7 +102,7 @@ std::string Updates::text() const {
       arguments.push_back("%" + name + ": " + s);
       out.push_back("%n" + name);
       outTypes.push_back(s);
-      if (rule == adamw) {
+      if (rule == adamw || rule == lion) {
         operands.push_back("%" + name);
         types.push_back(s);
       }
@@ -118,7 +118,10 @@ std::string Updates::text() const {
     std::string salt =
         random ? " salt " + std::to_string(1000003 * (i + 1)) : "";
     body += "  " + join(out) + " = hone." +
-            (rule == adamw ? "adamw " : "sgd ") + join(operands) + words +
+            (rule == adamw  ? "adamw "
+             : rule == lion ? "lion "
+                            : "sgd ") +
+            join(operands) + words +
             (rule == momentum ? " buffer %s0_" + n : "") + optional + salt +
             " {" + attrs + "} : (" + join(types) + ") -> (" + join(outTypes) +
             ")\n";
@@ -410,6 +413,74 @@ TEST(Sgd, AllForms) {
       updates.check();
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Lion
+//===----------------------------------------------------------------------===//
+
+static Updates lionUpdates() {
+  Updates updates;
+  updates.rule = Updates::lion;
+  updates.attrs = "beta1 = 0.9, beta2 = 0.99";
+  updates.sizes = manySizes;
+  return updates;
+}
+
+TEST(Lion, AllForms) {
+  for (bool inPlace : {false, true}) {
+    Updates updates = lionUpdates();
+    updates.inPlace = inPlace;
+    updates.check();
+    updates.attrs += ", lr_scale = 0.25, decay_scale = 0.0, maximize";
+    updates.apply = true;
+    updates.check();
+  }
+  Updates updates = lionUpdates();
+  updates.param = updates.grad = updates.state = "f64";
+  updates.tolerance = 1e-15;
+  updates.check();
+}
+
+TEST(Lion, NoGradientIsNoSign) {
+  // With no momentum either, all that happens is decay.
+  Updates updates = lionUpdates();
+  updates.attrs = "beta1 = 0.0, beta2 = 0.99";
+  updates.gradValue = 0;
+  updates.paramValue = 2;
+  updates.lr = 0.25;
+  updates.decay = 0.5;
+  updates.tolerance = 0;
+  updates.sizes = {1, 100};
+  Tensors out = updates.run();
+  for (size_t i = 0; i < updates.sizes.size(); ++i)
+    for (double value : out[2 * i].floats())
+      EXPECT_EQ(value, 1.75);
+}
+
+TEST(Lion, SkippedLeavesEveryBit) {
+  for (bool inPlace : {false, true}) {
+    Updates updates = lionUpdates();
+    updates.apply = false;
+    updates.inPlace = inPlace;
+    updates.gradValue = NAN;
+    updates.tolerance = 0;
+    updates.shadow = "bf16";
+    updates.check();
+  }
+}
+
+TEST(Lion, RoundsMomentumAtRandom) {
+  // Exact in f32, so that the random bits alone decide.
+  Updates updates = lionUpdates();
+  updates.attrs = "beta1 = 0.5, beta2 = 0.5";
+  updates.state = updates.grad = "bf16";
+  updates.random = true;
+  updates.lr = 0.25;
+  updates.decay = 0;
+  updates.gradScale = 0.5;
+  updates.tolerance = 0;
+  updates.check();
 }
 
 //===----------------------------------------------------------------------===//

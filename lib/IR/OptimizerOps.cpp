@@ -1,0 +1,242 @@
+//===- OptimizerOps.cpp - Verifiers and facts of the optimizers -----------===//
+
+#include "ShapeChecks.h"
+#include "hone/IR/StateCode.h"
+
+using namespace mlir;
+using namespace hone;
+
+LogicalResult GlobalNormOp::verify() {
+  if (getInputs().empty()) // global_norm_c1
+    return emitOpError("has no operand, expected at least one");
+  return success();
+}
+
+/// The shadow, if any, is a narrower copy of the parameter.
+static LogicalResult verifyShadow(Operation *op, Value param, Value shadow) {
+  auto width = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+  };
+  if (failed(expectShape(op, "new_shadow", shadow, shapeOf(param))))
+    return failure(); // adamw_c1, adamw_8bit_c1, sgd_c1, lion_c1, adafactor_c1
+  if (!shadow || width(shadow) < width(param))
+    return success();
+  // adamw_c3, adamw_8bit_c4, sgd_c4, lion_c3, adafactor_c4
+  return op->emitOpError() << "new_shadow has element type "
+                           << getElementTypeOrSelf(shadow.getType())
+                           << ", expected a narrower one than that of param, "
+                           << getElementTypeOrSelf(param.getType());
+}
+
+/// Besides, stochastic rounding has a key and something to round.
+static LogicalResult verifyLowState(Operation *op, Value param, Value shadow,
+                                    Value rng, ValueRange states) {
+  if (failed(verifyShadow(op, param, shadow)) ||
+      failed(expectShape(op, "rng", rng, {3})))
+    return failure(); // adamw_c4, sgd_c5, lion_c4
+  auto isBF16 = [](Value value) {
+    return value && getElementTypeOrSelf(value.getType()).isBF16();
+  };
+  if (rng && !isBF16(param) && llvm::none_of(states, isBF16))
+    return op->emitOpError("has rng, expected param or a state of type bf16");
+  return success(); // adamw_c4, sgd_c5, lion_c4
+}
+
+/// The two decays of an average.
+template <typename OpTy> static LogicalResult verifyBetas(OpTy op) {
+  return success(succeeded(expectFraction(op, "beta1", op.getBeta1(), true)) &&
+                 succeeded(expectFraction(op, "beta2", op.getBeta2(), true)));
+}
+
+/// A number is at least `least`.
+static LogicalResult expectAtLeast(Operation *op, StringRef what,
+                                   const APFloat &attr, double least) {
+  double value = attr.convertToDouble();
+  if (value >= least)
+    return success();
+  return op->emitOpError() << what << " is " << value << ", expected " << what
+                           << " >= " << int64_t(least);
+}
+
+//===----------------------------------------------------------------------===//
+// AdamW
+//===----------------------------------------------------------------------===//
+
+LogicalResult AdamwOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(expectShape(*this, "exp_avg", getExpAvg(), shape)) ||
+      failed(expectShape(*this, "exp_avg_sq", getExpAvgSq(), shape)) ||
+      failed(expectType(*this, "new_param", getNewParam(),
+                        getParam().getType())) ||
+      failed(expectType(*this, "new_exp_avg", getNewExpAvg(),
+                        getExpAvg().getType())) ||
+      failed(expectType(*this, "new_exp_avg_sq", getNewExpAvgSq(),
+                        getExpAvgSq().getType())))
+    return failure(); // adamw_c1
+  if (failed(verifyBetas(*this)) ||
+      failed(expectAtLeast(*this, "eps", getEps(), 0)))
+    return failure(); // adamw_c2
+  return verifyLowState(*this, getParam(), getNewShadow(), getRng(),
+                        {getExpAvg(), getExpAvgSq()});
+}
+
+/// Elementwise over the parameter's shape; scalars, by operand number, map to
+/// nothing.
+static DimensionMapping optimizerMapping(Operation *op) {
+  return hone::detail::elementwiseMapping(op);
+}
+
+DimensionMapping AdamwOp::getDimensionMapping() {
+  return optimizerMapping(*this);
+}
+
+LogicalResult Adamw8bitOp::verify() {
+  if (getElementTypeOrSelf(getParam().getType()).isF64()) // adamw_8bit_c5
+    return emitOpError("param has element type 'f64', expected f32 or less");
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  if (shape.empty()) // adamw_8bit_c1
+    return emitOpError("param has rank 0, expected at least 1");
+  SmallVector<int64_t> scales = stateScaleShape(shape);
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(expectShape(*this, "exp_avg", getExpAvg(), shape)) ||
+      failed(expectShape(*this, "exp_avg_sq", getExpAvgSq(), shape)) ||
+      failed(expectType(*this, "new_param", getNewParam(),
+                        getParam().getType())) ||
+      failed(expectShape(*this, "new_exp_avg", getNewExpAvg(), shape)) ||
+      failed(expectShape(*this, "new_exp_avg_sq", getNewExpAvgSq(), shape)))
+    return failure(); // adamw_8bit_c1
+  for (auto [what, value] :
+       {std::pair<StringRef, Value>{"exp_avg_scale", getExpAvgScale()},
+        {"exp_avg_sq_scale", getExpAvgSqScale()},
+        {"new_exp_avg_scale", getNewExpAvgScale()},
+        {"new_exp_avg_sq_scale", getNewExpAvgSqScale()}})
+    if (failed(expectShape(*this, what, value, scales)))
+      return failure(); // adamw_8bit_c2
+  if (failed(verifyBetas(*this)) ||
+      failed(expectAtLeast(*this, "eps", getEps(), 0)))
+    return failure(); // adamw_8bit_c3
+  return verifyShadow(*this, getParam(), getNewShadow());
+}
+
+//===----------------------------------------------------------------------===//
+// SGD
+//===----------------------------------------------------------------------===//
+
+LogicalResult SgdOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(expectShape(*this, "buffer", getBuffer(), shape)) ||
+      failed(
+          expectType(*this, "new_param", getNewParam(), getParam().getType())))
+    return failure(); // sgd_c1
+  bool momentum = !getMomentum().isZero();
+  if (size_t most = momentum ? 2 : 1; getOthers().size() > most) // sgd_c2
+    return emitOpError() << "has " << getOthers().size()
+                         << " results after new_param, expected at most "
+                         << most;
+  if (bool(getBuffer()) != momentum || bool(getNewBuffer()) != momentum)
+    return emitOpError() // sgd_c2
+           << "has momentum " << getMomentum().convertToDouble() << " and "
+           << (getBuffer() ? "a" : "no") << " buffer operand and "
+           << (getNewBuffer() ? "a" : "no")
+           << " buffer result, expected buffers exactly with momentum";
+  if (getNewBuffer() && failed(expectType(*this, "new_buffer", getNewBuffer(),
+                                          getBuffer().getType())))
+    return failure();             // sgd_c1
+  if (getNesterov() && !momentum) // sgd_c3
+    return emitOpError("is nesterov without momentum, expected momentum");
+  SmallVector<Value> states;
+  if (getBuffer())
+    states.push_back(getBuffer());
+  return verifyLowState(*this, getParam(), getNewShadow(), getRng(), states);
+}
+
+// Without momentum the only other result is the shadow.
+Value SgdOp::getNewBuffer() {
+  bool present = !getMomentum().isZero() && !getOthers().empty();
+  return present ? getOthers().front() : Value();
+}
+
+Value SgdOp::getNewShadow() {
+  size_t index = getMomentum().isZero() ? 0 : 1;
+  return getOthers().size() > index ? getOthers()[index] : Value();
+}
+
+DimensionMapping SgdOp::getDimensionMapping() {
+  return optimizerMapping(*this);
+}
+
+SmallVector<AliasPair> SgdOp::getReusableOperands() {
+  SmallVector<AliasPair> pairs = {{0, 0}};
+  if (getBuffer())
+    pairs.push_back({5, 1});
+  return pairs;
+}
+
+//===----------------------------------------------------------------------===//
+// Lion and Adafactor
+//===----------------------------------------------------------------------===//
+
+LogicalResult LionOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(expectShape(*this, "exp_avg", getExpAvg(), shape)) ||
+      failed(expectType(*this, "new_param", getNewParam(),
+                        getParam().getType())) ||
+      failed(expectType(*this, "new_exp_avg", getNewExpAvg(),
+                        getExpAvg().getType())))
+    return failure(); // lion_c1
+  if (failed(verifyBetas(*this)))
+    return failure(); // lion_c2
+  return verifyLowState(*this, getParam(), getNewShadow(), getRng(),
+                        getExpAvg());
+}
+
+DimensionMapping LionOp::getDimensionMapping() {
+  return optimizerMapping(*this);
+}
+
+LogicalResult AdafactorOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  size_t means = shape.size() < 2 ? 1 : 2;
+  if (getVariances().size() != means) // adafactor_c2
+    return emitOpError() << "has " << getVariances().size()
+                         << " variances, expected " << means << " for rank "
+                         << shape.size();
+  if (getOthers().size() != means && getOthers().size() != means + 1)
+    return emitOpError() << "has " << getOthers().size() // adafactor_c1
+                         << " results after new_param, expected " << means
+                         << ", and one more for a shadow";
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(
+          expectType(*this, "new_param", getNewParam(), getParam().getType())))
+    return failure(); // adafactor_c1
+  SmallVector<SmallVector<int64_t>> wanted(means, SmallVector<int64_t>(shape));
+  if (means == 2) {
+    wanted[0].pop_back();
+    wanted[1].erase(wanted[1].end() - 2);
+  }
+  for (auto [index, old, shape] : llvm::enumerate(getVariances(), wanted)) {
+    if (failed(expectShape(*this, "variance " + std::to_string(index), old,
+                           shape))) // adafactor_c2
+      return failure();
+    if (failed(expectType(*this, "new variance " + std::to_string(index),
+                          getOthers()[index], old.getType())))
+      return failure(); // adafactor_c1
+  }
+  if (!(getBeta2Decay().convertToDouble() <= 0)) // adafactor_c3
+    return emitOpError() << "beta2_decay is "
+                         << getBeta2Decay().convertToDouble()
+                         << ", expected beta2_decay <= 0";
+  if (failed(expectAtLeast(*this, "eps1", getEps1(), 0)) ||
+      failed(expectAtLeast(*this, "eps2", getEps2(), 0)) ||
+      failed(expectAtLeast(*this, "clip_threshold", getClipThreshold(), 1)))
+    return failure(); // adafactor_c3
+  return verifyShadow(*this, getParam(), getNewShadow());
+}
+
+Value AdafactorOp::getNewShadow() {
+  size_t means = getVariances().size();
+  return getOthers().size() > means ? getOthers()[means] : Value();
+}

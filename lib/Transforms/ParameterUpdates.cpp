@@ -1,0 +1,131 @@
+//===- ParameterUpdates.cpp - The optimizer ops of a step -----------------===//
+
+#include "ParameterUpdates.h"
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+/// Makes the optimizer ops, whose results are the new parameter and the new
+/// state.
+class Updater {
+public:
+  Updater(ImplicitLocOpBuilder &b, const OptimizerSettings &settings,
+          const SharedOperands &shared)
+      : b(b), settings(settings), shared(shared) {}
+
+  Operation *update(const Trained &t);
+
+private:
+  Operation *updateByAdamw(const Trained &t);
+  Operation *updateBySgd(const Trained &t);
+  Operation *updateByLion(const Trained &t);
+  Operation *updateByAdafactor(const Trained &t);
+
+  FloatAttr number(double value) { return b.getF64FloatAttr(value); }
+  UnitAttr flag(bool set) { return set ? b.getUnitAttr() : UnitAttr(); }
+  FloatAttr lrScale(const Trained &t) {
+    return number(settings.scalesOf(t.group).lr);
+  }
+  FloatAttr decayScale(const Trained &t) {
+    return number(settings.scalesOf(t.group).decay);
+  }
+  static SmallVector<Value> stateOf(const Trained &t) {
+    return SmallVector<Value>(t.state.begin(), t.state.end());
+  }
+  IntegerAttr salt() {
+    return b.getI64IntegerAttr(shared.key ? nextSalt++ : 0);
+  }
+
+  ImplicitLocOpBuilder &b;
+  const OptimizerSettings &settings;
+  const SharedOperands &shared;
+  int64_t nextSalt = firstUpdateSalt;
+};
+} // namespace
+
+Operation *Updater::updateByAdamw(const Trained &t) {
+  Type type = t.param.getType();
+  const Scalars &scalars = shared.scalars;
+  if (t.state.size() == 2)
+    return b.create<AdamwOp>(
+        type, t.state[0].getType(), t.state[1].getType(),
+        /*new_shadow=*/Type(), t.param, t.gradient, t.state[0], t.state[1],
+        scalars.lr, scalars.weightDecay, shared.count, shared.factor,
+        shared.apply, shared.key, number(settings.beta1),
+        number(settings.beta2), number(settings.eps), lrScale(t), decayScale(t),
+        flag(settings.maximize), salt());
+  return b.create<Adamw8bitOp>(
+      type, t.state[0].getType(), t.state[1].getType(), t.state[2].getType(),
+      t.state[3].getType(), /*new_shadow=*/Type(), t.param, t.gradient,
+      t.state[0], t.state[1], t.state[2], t.state[3], scalars.lr,
+      scalars.weightDecay, shared.count, shared.factor, shared.apply,
+      number(settings.beta1), number(settings.beta2), number(settings.eps),
+      lrScale(t), decayScale(t), flag(settings.maximize));
+}
+
+Operation *Updater::updateBySgd(const Trained &t) {
+  bool hasMomentum = !t.state.empty();
+  SmallVector<Type> buffer;
+  if (hasMomentum)
+    buffer.push_back(t.state[0].getType());
+  // Without momentum there is nothing in bf16 to round.
+  return b.create<SgdOp>(
+      t.param.getType(), buffer, t.param, t.gradient, shared.scalars.lr,
+      shared.scalars.weightDecay, shared.factor,
+      hasMomentum ? Value(t.state[0]) : Value(), shared.apply,
+      hasMomentum ? shared.key : Value(), number(settings.momentum), lrScale(t),
+      decayScale(t), flag(settings.nesterov), flag(settings.maximize), salt());
+}
+
+Operation *Updater::updateByLion(const Trained &t) {
+  return b.create<LionOp>(
+      t.param.getType(), t.state[0].getType(), /*new_shadow=*/Type(), t.param,
+      t.gradient, t.state[0], shared.scalars.lr, shared.scalars.weightDecay,
+      shared.factor, shared.apply, shared.key, number(settings.beta1),
+      number(settings.beta2), lrScale(t), decayScale(t),
+      flag(settings.maximize), salt());
+}
+
+Operation *Updater::updateByAdafactor(const Trained &t) {
+  SmallVector<Value> state = stateOf(t);
+  SmallVector<Type> types(ValueRange(state).getTypes());
+  return b.create<AdafactorOp>(
+      t.param.getType(), types, t.param, t.gradient, state, shared.scalars.lr,
+      shared.scalars.weightDecay, shared.count, shared.factor, shared.apply,
+      number(settings.beta2Decay), number(settings.eps1), number(settings.eps2),
+      number(settings.clipThreshold), lrScale(t), decayScale(t),
+      flag(settings.maximize));
+}
+
+Operation *Updater::update(const Trained &t) {
+  Location loc = NameLoc::get(b.getStringAttr("update"), t.param.getLoc());
+  Location before = b.getLoc();
+  b.setLoc(loc);
+  auto make = [&] {
+    switch (settings.kind) {
+    case OptimizerKind::AdamW:
+      return updateByAdamw(t);
+    case OptimizerKind::Sgd:
+      return updateBySgd(t);
+    case OptimizerKind::Lion:
+      return updateByLion(t);
+    case OptimizerKind::Adafactor:
+      return updateByAdafactor(t);
+    }
+    llvm_unreachable("unknown optimizer");
+  };
+  Operation *op = make();
+  b.setLoc(before);
+  return op;
+}
+
+SmallVector<Operation *> hone::updateParameters(
+    ImplicitLocOpBuilder &builder, const OptimizerSettings &settings,
+    const SharedOperands &shared, ArrayRef<Trained> trained) {
+  Updater updater(builder, settings, shared);
+  SmallVector<Operation *> updates;
+  for (const Trained &t : trained)
+    updates.push_back(updater.update(t));
+  return updates;
+}
