@@ -166,30 +166,36 @@ ChainPlanner::ChainPlanner(Chain given, int64_t maxBytes, ChainLimits limits)
 
 ChainPlanner::~ChainPlanner() = default;
 
+int64_t ChainPlanner::peakAt(int64_t slots) const {
+  auto [found, isNew] = peaks.try_emplace(slots, 0);
+  if (isNew)
+    found->second = readSchedule(chain, *table, slots).bytes;
+  return found->second;
+}
+
 std::optional<ChainSchedule> ChainPlanner::schedule(int64_t bytes) const {
-  std::optional<ChainSchedule> fastest;
+  std::optional<int64_t> fastest;
   int failures = 0, tries = 0;
   for (int64_t at : findBreaks(table->row(table->whole()), slotsIn(bytes))) {
-    ChainSchedule next = readSchedule(chain, *table, at);
-    if (next.bytes <= bytes) {
+    if (peakAt(at) <= bytes) {
       failures = 0;
-      fastest = std::move(next);
+      fastest = at;
     } else if (++failures == patience) {
       break;
     }
     if (++tries == mostTries)
       break;
   }
-  return fastest;
+  if (!fastest)
+    return std::nullopt;
+  return readSchedule(chain, *table, *fastest);
 }
 
 std::optional<int64_t> ChainPlanner::smallest() const {
   std::optional<int64_t> least;
   auto breaks = findBreaks(table->row(table->whole()), 0);
-  for (int64_t at : llvm::ArrayRef(breaks).take_front(patience)) {
-    int64_t bytes = readSchedule(chain, *table, at).bytes;
-    least = std::min(bytes, least.value_or(bytes));
-  }
+  for (int64_t at : llvm::ArrayRef(breaks).take_front(patience))
+    least = std::min(peakAt(at), least.value_or(peakAt(at)));
   return least;
 }
 

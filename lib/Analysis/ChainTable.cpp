@@ -256,6 +256,8 @@ void ChainTable::forEachLazy(ChainPiece piece, const ChainStep &walk,
 }
 
 void ChainTable::forEachWalk(ChainPiece piece, StepFn visit) const {
+  if (piece.released && !steps.release)
+    return;
   int64_t held = // while the piece's own input has readers
       piece.released ? chain.stages[piece.first - 1].outputBytes : 0;
   int64_t peak = 0;
@@ -293,12 +295,6 @@ void ChainTable::forEachWalk(ChainPiece piece, StepFn visit) const {
   visit(walk);
 }
 
-void ChainTable::forEachStep(ChainPiece piece, StepFn visit) const {
-  forEachSave(piece, visit);
-  if (!piece.released || steps.release)
-    forEachWalk(piece, visit);
-}
-
 double ChainTable::evaluate(const ChainStep &step, int64_t slots) const {
   if (slots < step.needs)
     return infinity;
@@ -309,13 +305,20 @@ double ChainTable::evaluate(const ChainStep &step, int64_t slots) const {
 ChainStep ChainTable::best(ChainPiece piece, int64_t slots) const {
   ChainStep result;
   double least = infinity;
-  forEachStep(piece, [&](const ChainStep &step) {
+  // What the table found, but for rounding in another order of the sum.
+  double enough = row(piece).at(slots) * (1 + 1e-15);
+  auto consider = [&](const ChainStep &step) {
+    if (least <= enough)
+      return;
     double seconds = evaluate(step, slots);
     if (seconds >= least)
       return;
     least = seconds;
     result = step;
-  });
+  };
+  forEachSave(piece, consider);
+  if (least > enough)
+    forEachWalk(piece, consider);
   assert(least != infinity && "too little memory");
   return result;
 }
@@ -398,14 +401,16 @@ void ChainTable::fill(ChainPiece piece) {
   scratch.assign(std::min(slots, result.ample) + 1, infinity);
   reached = scratch;
   // Few steps take most; what they reach spares the others most of the work.
-  int64_t steps = 0, next = 4;
-  forEachStep(piece, [&](const ChainStep &step) {
+  int64_t count = 0, next = 4;
+  auto take = [&](const ChainStep &step) {
     minimize(step);
-    if (++steps < next)
+    if (++count < next)
       return;
     settle();
-    next = 2 * steps;
-  });
+    next = 2 * count;
+  };
+  forEachSave(piece, take);
+  forEachWalk(piece, take);
   settle();
   auto begin = llvm::find_if(scratch, [](double s) { return s < infinity; });
   if (begin != scratch.end()) {

@@ -6,9 +6,9 @@
 // function of the memory left to it. Memory of a piece excludes a_{s-1}, which
 // whoever opened the piece holds, and the born bytes of stages beyond it.
 //
-// The ways to begin a piece (Step) are written down once, in forEachStep(): the
-// table takes the least of them, and a schedule is read off by asking again
-// which one it was.
+// The ways to begin a piece (ChainStep) are written down once, in forEachSave()
+// and forEachWalk(): the table takes the least of them, and a schedule is read
+// off by asking again which one it was.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,7 +107,6 @@ private:
   using StepFn = llvm::function_ref<void(const ChainStep &)>;
   void forEachSave(ChainPiece piece, StepFn visit) const;
   void forEachWalk(ChainPiece piece, StepFn visit) const;
-  void forEachStep(ChainPiece piece, StepFn visit) const;
   void forEachRelease(ChainPiece piece, const ChainStep &walk, int64_t held,
                       StepFn visit) const;
   void forEachLazy(ChainPiece piece, const ChainStep &walk, int64_t held,

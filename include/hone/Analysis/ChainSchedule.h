@@ -21,6 +21,7 @@
 #ifndef HONE_ANALYSIS_CHAINSCHEDULE_H
 #define HONE_ANALYSIS_CHAINSCHEDULE_H
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
@@ -154,13 +155,16 @@ public:
 
 private:
   int64_t slotsIn(int64_t bytes) const;
+  int64_t peakAt(int64_t slots) const;
 
   Chain chain;
   ChainLimits limits;
   bool exact;
   int64_t slots;
   std::unique_ptr<ChainTable> table;
-  mutable std::unique_ptr<ChainTable> below; ///< rounded down, on demand
+  // Made on demand.
+  mutable std::unique_ptr<ChainTable> below;      ///< rounded down
+  mutable llvm::DenseMap<int64_t, int64_t> peaks; ///< of schedules, by slots
 };
 
 } // namespace hone
