@@ -2,64 +2,126 @@
 
 #include "hone/Analysis/MemoryPlan.h"
 
+#include "Packing.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <map>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <vector>
 
 using namespace hone;
+using packing::Buffer;
+using packing::Component;
+using packing::Layout;
 
-static bool overlap(const BufferRequest &a, const BufferRequest &b) {
-  return a.first <= b.last && b.first <= a.last;
+static constexpr int64_t tooLarge = std::numeric_limits<int64_t>::max();
+
+/// The bytes of a request rounded up; at most `tooLarge`.
+static int64_t alignedBytes(const BufferRequest &request, int64_t alignment) {
+  if (request.bytes > tooLarge - alignment)
+    return tooLarge;
+  return llvm::alignTo(request.bytes, alignment);
 }
 
-Packing hone::packBuffers(llvm::ArrayRef<BufferRequest> requests,
-                          int64_t alignment) {
-  llvm::SmallVector<size_t> order =
-      llvm::to_vector(llvm::seq<size_t>(0, requests.size()));
-  llvm::sort(order, [&](size_t a, size_t b) {
-    if (requests[a].bytes != requests[b].bytes)
-      return requests[a].bytes > requests[b].bytes;
-    return a < b;
-  });
-  Packing packing;
-  packing.offsets.assign(requests.size(), 0);
-  llvm::SmallVector<size_t> placed; // by increasing offset
-  for (size_t index : order) {
-    int64_t bytes = llvm::alignTo(requests[index].bytes, alignment);
-    int64_t offset = 0;
-    for (size_t other : placed) {
-      if (!overlap(requests[index], requests[other]))
-        continue;
-      if (offset + bytes <= packing.offsets[other])
-        break; // the gap below this neighbour is wide enough
-      offset = std::max(
-          offset, packing.offsets[other] +
-                      int64_t(llvm::alignTo(requests[other].bytes, alignment)));
-    }
-    packing.offsets[index] = offset;
-    packing.bytes = std::max(packing.bytes, offset + bytes);
-    auto position =
-        llvm::upper_bound(placed, offset, [&](int64_t at, size_t b) {
-          return at < packing.offsets[b];
-        });
-    placed.insert(position, index);
+namespace {
+/// A buffer begins or ends to be live.
+struct Event {
+  int64_t position;
+  bool ends; // after what begins at the position: lifetimes are closed
+  size_t index;
+
+  bool operator<(const Event &other) const {
+    return std::tie(position, ends, index) <
+           std::tie(other.position, other.ends, other.index);
   }
-  return packing;
+};
+} // namespace
+
+/// The parts of the requests that share no position, empty buffers left out.
+/// Nothing if some position has too many live bytes.
+static std::optional<std::vector<Component>>
+findComponents(llvm::ArrayRef<BufferRequest> requests, int64_t alignment) {
+  std::vector<Event> events;
+  for (auto [index, request] : llvm::enumerate(requests)) {
+    assert(request.first <= request.last && request.bytes >= 0);
+    if (request.bytes == 0)
+      continue;
+    events.push_back({request.first, false, index});
+    events.push_back({request.last, true, index});
+  }
+  llvm::sort(events);
+  std::vector<Component> components;
+  std::vector<int32_t> numberOf(requests.size());
+  int64_t live = 0, open = 0;
+  bool grew = false; // since the last section
+  for (const Event &event : events) {
+    int64_t bytes = alignedBytes(requests[event.index], alignment);
+    if (open == 0)
+      components.emplace_back();
+    Component &component = components.back();
+    if (event.ends) {
+      component.sections += grew;
+      grew = false;
+      component.buffers[numberOf[event.index]].end = component.sections;
+      live -= bytes;
+      --open;
+      continue;
+    }
+    if (llvm::AddOverflow(live, bytes, live) || live == tooLarge)
+      return std::nullopt;
+    numberOf[event.index] = component.buffers.size();
+    component.buffers.push_back({bytes, component.sections, 0});
+    component.indices.push_back(event.index);
+    component.peak = std::max(component.peak, live);
+    grew = true;
+    ++open;
+  }
+  return components;
 }
 
 int64_t hone::peakLiveBytes(llvm::ArrayRef<BufferRequest> requests,
                             int64_t alignment) {
-  std::map<int64_t, int64_t> changes; // position -> change of live bytes
-  for (const BufferRequest &request : requests) {
-    int64_t bytes = llvm::alignTo(request.bytes, alignment);
-    changes[request.first] += bytes;
-    changes[request.last + 1] -= bytes;
-  }
-  int64_t live = 0, peak = 0;
-  for (auto [position, change] : changes) {
-    live += change;
-    peak = std::max(peak, live);
-  }
+  std::optional<std::vector<Component>> components =
+      findComponents(requests, alignment);
+  if (!components)
+    return tooLarge;
+  int64_t peak = 0;
+  for (const Component &component : *components)
+    peak = std::max(peak, component.peak);
   return peak;
+}
+
+Packing hone::packBuffers(llvm::ArrayRef<BufferRequest> requests,
+                          int64_t alignment, const PackingLimits &limits) {
+  Packing packing;
+  packing.offsets.assign(requests.size(), 0);
+  std::optional<std::vector<Component>> components =
+      findComponents(requests, alignment);
+  if (!components) {
+    packing.bytes = packing.lowerBound = tooLarge;
+    return packing;
+  }
+  // The fullest first: no other needs to be packed tighter than that one.
+  llvm::sort(*components, [](const Component &a, const Component &b) {
+    return a.peak != b.peak ? a.peak > b.peak : a.indices[0] < b.indices[0];
+  });
+  for (const Component &component : *components) {
+    packing.lowerBound = std::max(packing.lowerBound, component.peak);
+    int64_t target =
+        std::max({limits.target, packing.lowerBound, packing.bytes});
+    Layout layout = packing::packGreedily(component, target);
+    if (layout.bytes > target && packing.nodes < limits.maxNodes) {
+      packing::SearchResult result = packing::improveBySearch(
+          component, target, limits.maxNodes - packing.nodes, layout);
+      packing.lowerBound = std::max(packing.lowerBound, result.lowerBound);
+      packing.nodes += result.nodes;
+    }
+    packing.bytes = std::max(packing.bytes, layout.bytes);
+    for (auto [index, offset] : llvm::zip(component.indices, layout.offsets))
+      packing.offsets[index] = offset;
+  }
+  return packing;
 }

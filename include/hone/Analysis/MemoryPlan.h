@@ -2,7 +2,8 @@
 //
 // The packing problem behind hone-plan-memory, on plain data: give every
 // buffer an offset so that buffers which live at the same time do not overlap,
-// in as few bytes as the heuristic finds (dynamic storage allocation).
+// in as few bytes as can be found (dynamic storage allocation). Why it is done
+// as it is: docs/rationale/memory-plan.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +23,32 @@ struct BufferRequest {
   int64_t first, last;
 };
 
-struct Packing {
-  llvm::SmallVector<int64_t> offsets; ///< one per request, aligned
-  int64_t bytes = 0;                  ///< end of the highest buffer
+/// How far to go. Work is counted, never timed, so that the same requests have
+/// the same plan on every machine.
+struct PackingLimits {
+  /// Bytes that are good enough; nothing is gained below the lower bound.
+  int64_t target = 0;
+  /// Decisions of the search that follows when no greedy order reaches the
+  /// target, one that looks at thousands of buffers counted as several; 0: no
+  /// search. 100,000 take a fraction of a second.
+  int64_t maxNodes = 100'000;
 };
 
-/// Places buffers by decreasing size, each at the lowest aligned offset where
-/// it meets no live neighbour. Deterministic.
-Packing packBuffers(llvm::ArrayRef<BufferRequest> requests, int64_t alignment);
+struct Packing {
+  llvm::SmallVector<int64_t> offsets; ///< one per request, aligned
+  /// End of the highest buffer. INT64_MAX: the buffers do not fit into 63 bits,
+  /// and the offsets mean nothing.
+  int64_t bytes = 0;
+  int64_t lowerBound = 0; ///< proved: no packing has fewer bytes
+  int64_t nodes = 0;      ///< decisions that the search tried
+};
+
+/// Packs the requests, sizes rounded up to `alignment`. Deterministic.
+Packing packBuffers(llvm::ArrayRef<BufferRequest> requests, int64_t alignment,
+                    const PackingLimits &limits = {});
 
 /// The most bytes that are live at any one position: no packing needs less.
+/// INT64_MAX if there are more.
 int64_t peakLiveBytes(llvm::ArrayRef<BufferRequest> requests,
                       int64_t alignment);
 
