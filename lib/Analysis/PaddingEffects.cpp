@@ -2,7 +2,6 @@
 
 #include "hone/Analysis/PaddingEffects.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -11,16 +10,10 @@
 using namespace mlir;
 using namespace hone;
 
-/// The value of a splat constant.
+/// What every element of a constant is.
 static std::optional<double> splatOf(Value value) {
-  DenseElementsAttr dense;
-  if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
-    return std::nullopt;
-  if (isa<FloatType>(dense.getElementType()))
-    return dense.getSplatValue<APFloat>().convertToDouble();
-  if (dense.getElementType().isInteger(1))
-    return dense.getSplatValue<bool>();
-  return double(dense.getSplatValue<APInt>().getSExtValue());
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant ? hone::splatOf(constant.getValue()) : std::nullopt;
 }
 
 /// `value` is select(index along `dim` < size, .., fill), for a splat `fill`;
@@ -52,14 +45,16 @@ private:
     return classes.dimsIn(value, id);
   }
   bool touches(Value value) const { return !dimsIn(value).empty(); }
-  /// A value without the class is read beside the padding as it is elsewhere.
-  PadValue stateOf(Value value) const {
+  /// A value without the class is at the padding what it is elsewhere.
+  ElementState stateOf(Value value) const {
     auto it = states.find(value);
-    return it == states.end() ? PadValue::Nonzero : it->second;
+    return it == states.end() ? ElementState::Copy : it->second;
   }
-  bool isZero(Value value) const { return stateOf(value) == PadValue::Zero; }
+  bool isZero(Value value) const {
+    return stateOf(value) == ElementState::Zero;
+  }
 
-  void set(Value value, PadValue state) {
+  void set(Value value, ElementState state) {
     if (touches(value))
       states[value] = state;
   }
@@ -74,12 +69,9 @@ private:
 
   void visit(Operation *op);
   void visitSource(Operation *op);
-  bool visitMap(Operation *op);
-  bool visitDivision(Operation *op);
-  bool visitMove(Operation *op);
-  bool visitRow(Operation *op);
-  void visitBroadcast(BroadcastOp op);
-  void visitSelect(SelectOp op);
+  bool visitElements(Operation *op);
+  ElementState stateAtPadding(Operation *op, ElementState state);
+  void visitRow(WidthOpInterface op);
   void visitReduce(ReduceOp op);
   void visitDot(DotGeneralOp op);
   void visitAttention(AttentionOp op);
@@ -88,14 +80,10 @@ private:
   const DimensionClasses &classes;
   unsigned id;
   int64_t size;
-  DenseMap<Value, PadValue> states;
+  DenseMap<Value, ElementState> states;
   PaddingEffects effects;
 };
 } // namespace
-
-static PadValue join(PadValue a, PadValue b) {
-  return a == b ? a : PadValue::Finite;
-}
 
 void Effects::needs(OpOperand &use, unsigned dim, double fill) {
   if (maskFill(use.get(), dim, size) != fill)
@@ -112,7 +100,7 @@ void Effects::needsZero(OpOperand &use, ArrayRef<int64_t> dims) {
 }
 
 //===----------------------------------------------------------------------===//
-// Ops that make or move elements
+// Ops without operands
 //===----------------------------------------------------------------------===//
 
 void Effects::visitSource(Operation *op) {
@@ -124,111 +112,62 @@ void Effects::visitSource(Operation *op) {
     if (!std::isfinite(*splat) &&
         !llvm::all_of(op->getUsers(), llvm::IsaPred<SelectOp>))
       return refuse(op, "a constant that is not finite");
-    return set(constant, *splat == 0.0 ? PadValue::Zero : PadValue::Nonzero);
+    return set(constant,
+               *splat == 0.0 ? ElementState::Zero : ElementState::Nonzero);
   }
   if (isa<IotaOp>(op))
-    return set(op->getResult(0), PadValue::Finite);
+    return set(op->getResult(0), ElementState::Finite);
   refuse(op, "an op that has no rule for padding");
 }
 
-void Effects::visitBroadcast(BroadcastOp op) {
-  SmallVector<unsigned> dims = dimsIn(op.getResult());
-  bool isNew = llvm::any_of(dims, [&](unsigned dim) {
-    return !llvm::is_contained(op.getDims(), int64_t(dim));
-  });
-  PadValue state = stateOf(op.getOperand());
-  if (isNew && touches(op.getOperand()))
-    state = join(state, PadValue::Nonzero);
-  set(op.getResult(), state);
-}
-
-/// Elements that change place; the dimensions of the class stay whole.
-bool Effects::visitMove(Operation *op) {
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    visitBroadcast(broadcast);
-    return true;
-  }
-  if (!isa<ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatOp>(op))
-    return false;
-  PadValue state = stateOf(op->getOperand(0));
-  for (Value operand : op->getOperands())
-    state = join(state, stateOf(operand));
-  set(op->getResult(0), state);
-  return true;
-}
-
 //===----------------------------------------------------------------------===//
-// Elementwise ops
+// Ops that make each element of one per operand
 //===----------------------------------------------------------------------===//
 
-void Effects::visitSelect(SelectOp op) {
-  SmallVector<unsigned> dims = dimsIn(op.getResult());
-  PadValue state = join(stateOf(op.getOnTrue()), stateOf(op.getOnFalse()));
-  bool isMask = llvm::all_of(dims, [&](unsigned dim) {
-    return maskFill(op.getResult(), dim, size).has_value();
-  });
-  set(op.getResult(), isMask ? stateOf(op.getOnFalse()) : state);
-}
-
-/// Ops that have no finite value or derivative at 0.
-bool Effects::visitDivision(Operation *op) {
-  if (!isa<DivOp, LogOp, RsqrtOp, SqrtOp, PowOp>(op))
-    return false;
-  // The operand that may not be 0: the divisor, or the only one.
-  Value operand = op->getOperands().back();
-  if (isa<PowOp>(op) || stateOf(operand) != PadValue::Nonzero)
-    refuse(op, "an op that is not differentiable at the padding");
-  PadValue state = stateOf(op->getOperand(0));
-  set(op->getResult(0), isa<LogOp>(op) ? PadValue::Finite : state);
-  return true;
-}
-
-bool Effects::visitMap(Operation *op) {
+/// What the op makes of `state`, at the padding, of each element.
+ElementState Effects::stateAtPadding(Operation *op, ElementState state) {
+  Value result = op->getResult(0);
+  SmallVector<unsigned> dims = dimsIn(result);
+  // A mask chooses the value that it fills with.
   if (auto select = dyn_cast<SelectOp>(op)) {
-    visitSelect(select);
-    return true;
+    bool isMask = llvm::all_of(dims, [&](unsigned dim) {
+      return maskFill(result, dim, size).has_value();
+    });
+    return isMask ? stateOf(select.getOnFalse()) : state;
   }
-  if (visitDivision(op))
-    return true;
-  auto first = [&] { return stateOf(op->getOperand(0)); };
-  auto second = [&] { return stateOf(op->getOperand(1)); };
-  auto zeroOrFinite = [&] {
-    return isZero(op->getOperand(0)) ? PadValue::Zero : PadValue::Finite;
+  // Along a new dimension of the class, padding repeats other elements too.
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    bool isNew = llvm::any_of(dims, [&](unsigned dim) {
+      return !llvm::is_contained(broadcast.getDims(), int64_t(dim));
+    });
+    if (isNew && touches(broadcast.getOperand()))
+      return join(state, ElementState::Copy);
+  }
+  return state;
+}
+
+/// Whether the op is of this kind.
+bool Effects::visitElements(Operation *op) {
+  SmallVector<ElementState> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(stateOf(operand));
+  auto facts = dyn_cast<HoneOpInterface>(op);
+  std::optional<ElementState> state =
+      facts ? facts.inferElementState(operands) : std::nullopt;
+  if (!state)
+    return false;
+  // What is made of copies, and constants, is a copy.
+  auto isCopy = [&](Value operand) {
+    return stateOf(operand) == ElementState::Copy ||
+           operand.getDefiningOp<ConstantOp>();
   };
-  using State = std::optional<PadValue>;
-  State state =
-      llvm::TypeSwitch<Operation *, State>(op)
-          .Case<NegOp, AbsOp, SignOp, StopGradientOp>(
-              [&](auto) { return first(); })
-          .Case<CastOp>([&](CastOp cast) {
-            bool isFloat = isa<FloatType>(getElementTypeOrSelf(cast.getType()));
-            return isFloat ? first() : zeroOrFinite();
-          })
-          .Case<ExpOp, CosOp, LogisticOp>(
-              [&](auto) { return PadValue::Nonzero; })
-          .Case<SinOp, TanhOp, ErfOp, GeluOp>(
-              [&](auto) { return zeroOrFinite(); })
-          .Case<AddOp, SubOp>([&](auto) {
-            if (first() == PadValue::Zero)
-              return second();
-            return second() == PadValue::Zero ? first() : PadValue::Finite;
-          })
-          .Case<MulOp>([&](auto) {
-            bool isZero =
-                first() == PadValue::Zero || second() == PadValue::Zero;
-            return isZero ? PadValue::Zero : join(first(), second());
-          })
-          .Case<MaxOp, MinOp>([&](auto) {
-            bool areZero =
-                first() == PadValue::Zero && second() == PadValue::Zero;
-            return areZero ? PadValue::Zero : PadValue::Finite;
-          })
-          .Case<CmpOp, AndOp, OrOp, NotOp>(
-              [&](auto) { return PadValue::Finite; })
-          .Default([](auto) { return State(); });
-  if (state)
-    set(op->getResult(0), *state);
-  return state.has_value();
+  if (llvm::is_contained(operands, ElementState::Copy) &&
+      llvm::all_of(op->getOperands(), isCopy))
+    state = ElementState::Copy;
+  if (state == ElementState::Singular)
+    refuse(op, "an op that is not differentiable at the padding");
+  set(op->getResult(0), stateAtPadding(op, *state));
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,26 +176,22 @@ bool Effects::visitMap(Operation *op) {
 
 /// Norms, softmax, cross entropy: padding at the end of rows is hidden by a
 /// width. What else they do with padded rows depends on the op.
-bool Effects::visitRow(Operation *op) {
-  if (!isa<LayerNormOp, RmsNormOp, SoftmaxOp, CrossEntropyOp>(op))
-    return false;
+void Effects::visitRow(WidthOpInterface op) {
   Value input = op->getOperand(0);
   unsigned last = cast<RankedTensorType>(input.getType()).getRank() - 1;
   SmallVector<unsigned> dims = dimsIn(input);
   bool isLeading =
       llvm::any_of(dims, [&](unsigned dim) { return dim != last; });
-  if (isLeading && !isa<SoftmaxOp>(op))
+  if (isLeading && !op.acceptsPaddedRows())
     refuse(op, "an op that would see rows of padding");
   if (llvm::is_contained(dims, last)) {
-    auto width = op->getAttrOfType<IntegerAttr>("width");
-    if (!width || width.getInt() == 0)
+    if (op.getWidth() == 0)
       effects.widths.push_back(op);
-    else if (width.getInt() > size)
+    else if (int64_t(op.getWidth()) > size)
       refuse(op, "an op whose width reaches into the padding");
   }
   for (Value result : op->getResults())
-    set(result, isLeading ? PadValue::Finite : PadValue::Zero);
-  return true;
+    set(result, isLeading ? ElementState::Finite : ElementState::Zero);
 }
 
 /// What a maximum, or else a minimum, of this type does not see.
@@ -279,7 +214,7 @@ void Effects::visitReduce(ReduceOp op) {
     if (llvm::is_contained(op.getDims(), int64_t(dim)))
       needs(use, dim, fill);
   bool keeps = isZero(operand) || !isSum;
-  set(op.getResult(), keeps ? stateOf(operand) : PadValue::Finite);
+  set(op.getResult(), keeps ? stateOf(operand) : ElementState::Finite);
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,7 +234,7 @@ void Effects::visitDot(DotGeneralOp op) {
   bool areZero =
       (!isFree(op.getLhs(), op.getLhsContract()) || isZero(op.getLhs())) &&
       (!isFree(op.getRhs(), op.getRhsContract()) || isZero(op.getRhs()));
-  set(op.getResult(), areZero ? PadValue::Zero : PadValue::Finite);
+  set(op.getResult(), areZero ? ElementState::Zero : ElementState::Finite);
 }
 
 /// The widths of heads are contracted, or carried to the result.
@@ -316,7 +251,7 @@ void Effects::visitAttention(AttentionOp op) {
   needsZero(op.getQueryMutable(), {width});
   needsZero(op.getKeyMutable(), {width});
   set(op.getResult(),
-      isZero(op.getValue()) ? PadValue::Zero : PadValue::Finite);
+      isZero(op.getValue()) ? ElementState::Zero : ElementState::Finite);
 }
 
 /// Rows of padding are never picked: ids count the rows of files.
@@ -331,7 +266,9 @@ void Effects::visit(Operation *op) {
     return visitSource(op);
   if (op->hasTrait<OpTrait::IsTerminator>())
     return refuse(op, "a result of the function");
-  if (visitMove(op) || visitMap(op) || visitRow(op))
+  if (auto row = dyn_cast<WidthOpInterface>(op))
+    return visitRow(row);
+  if (visitElements(op))
     return;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ReduceOp op) { visitReduce(op); })
@@ -343,7 +280,7 @@ void Effects::visit(Operation *op) {
         double fill = neutralOf(getElementTypeOrSelf(use.get()), true);
         if (llvm::is_contained(dimsIn(use.get()), unsigned(op.getDim())))
           needs(use, op.getDim(), fill);
-        set(op.getResult(), PadValue::Finite);
+        set(op.getResult(), ElementState::Finite);
       })
       .Case([&](DropoutOp op) {
         refuse(op, "dropout, which numbers elements by their place");
@@ -357,7 +294,7 @@ PaddingEffects Effects::run() {
   // Arguments are parameters and buffers, zero at the padding.
   for (const Dimension &member : classes.members(id))
     if (isa<BlockArgument>(member.value))
-      set(member.value, PadValue::Zero);
+      set(member.value, ElementState::Zero);
   if (Operation *op = classes.whole(id))
     refuse(op, "an op that needs the dimension as it is");
   for (Operation *op : classes.users(id)) {

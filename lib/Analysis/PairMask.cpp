@@ -84,18 +84,13 @@ static std::optional<PairValue> evaluateAlong(Value value, PairDims dims,
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0)
     return std::nullopt;
-  DenseElementsAttr dense;
-  if (matchPattern(value, m_Constant(&dense))) {
-    if (!dense.isSplat())
+  Attribute attribute;
+  if (matchPattern(value, m_Constant(&attribute))) {
+    std::optional<double> number = splatOf(attribute);
+    if (!number)
       return std::nullopt;
     PairValue constant;
-    Type type = dense.getElementType();
-    if (isa<FloatType>(type))
-      constant.offset = dense.getSplatValue<APFloat>().convertToDouble();
-    else if (type.isInteger(1))
-      constant.offset = dense.getSplatValue<bool>();
-    else
-      constant.offset = dense.getSplatValue<APInt>().getSExtValue();
+    constant.offset = *number;
     return constant;
   }
   auto operand = [&](unsigned index) {

@@ -13,18 +13,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// The splat value of a constant operand, if it is one.
-static std::optional<double> splatOf(Attribute attribute) {
-  auto dense = dyn_cast_if_present<DenseElementsAttr>(attribute);
-  if (!dense || !dense.isSplat())
-    return std::nullopt;
-  if (isa<FloatType>(dense.getElementType()))
-    return dense.getSplatValue<APFloat>().convertToDouble();
-  if (dense.getElementType().isInteger(1))
-    return dense.getSplatValue<bool>();
-  return double(dense.getSplatValue<APInt>().getSExtValue());
-}
-
 static bool isSplat(Attribute attribute, double value) {
   std::optional<double> splat = splatOf(attribute);
   return splat && *splat == value &&

@@ -14,6 +14,23 @@ int64_t hone::byteSize(Type type) {
   return shaped.getNumElements() * elementByteWidth(shaped.getElementType());
 }
 
+std::optional<double> hone::splatOf(Attribute constant) {
+  auto dense = dyn_cast_if_present<DenseElementsAttr>(constant);
+  if (!dense || !dense.isSplat())
+    return std::nullopt;
+  if (isa<FloatType>(dense.getElementType()))
+    return dense.getSplatValue<APFloat>().convertToDouble();
+  if (dense.getElementType().isInteger(1))
+    return dense.getSplatValue<bool>();
+  return double(dense.getSplatValue<APInt>().getSExtValue());
+}
+
+ElementState hone::join(ElementState a, ElementState b) {
+  if (a == ElementState::Singular || b == ElementState::Singular)
+    return ElementState::Singular;
+  return a == b ? a : ElementState::Finite;
+}
+
 OpCost hone::detail::elementwiseCost(Operation *op, int64_t flopsPerElement) {
   OpCost cost;
   int64_t elements = 0;
@@ -115,4 +132,74 @@ SmallVector<AliasPair> hone::detail::elementwiseAliases(Operation *op) {
     }
   }
   return pairs;
+}
+
+//===----------------------------------------------------------------------===//
+// Element states
+//===----------------------------------------------------------------------===//
+
+static bool areAll(ArrayRef<ElementState> operands, ElementState state) {
+  return llvm::all_of(operands,
+                      [&](ElementState other) { return other == state; });
+}
+
+ElementState hone::detail::keepState(ArrayRef<ElementState> operands) {
+  ElementState state = operands.front();
+  for (ElementState other : operands)
+    state = join(state, other);
+  return state;
+}
+
+ElementState hone::detail::anyNumber(ArrayRef<ElementState> operands) {
+  bool isSingular = llvm::is_contained(operands, ElementState::Singular);
+  return isSingular ? ElementState::Singular : ElementState::Finite;
+}
+
+ElementState hone::detail::keepZero(ArrayRef<ElementState> operands) {
+  bool areZero = areAll(operands, ElementState::Zero);
+  return areZero ? ElementState::Zero : anyNumber(operands);
+}
+
+ElementState hone::detail::leaveZero(ArrayRef<ElementState> operands) {
+  bool areZero = areAll(operands, ElementState::Zero);
+  return areZero ? ElementState::Nonzero : anyNumber(operands);
+}
+
+ElementState hone::detail::sumState(ArrayRef<ElementState> operands) {
+  ElementState lhs = operands[0], rhs = operands[1];
+  if (lhs == ElementState::Zero && rhs != ElementState::Copy)
+    return rhs;
+  if (rhs == ElementState::Zero && lhs != ElementState::Copy)
+    return lhs;
+  return anyNumber(operands);
+}
+
+ElementState hone::detail::productState(ArrayRef<ElementState> operands) {
+  if (areAll(operands, ElementState::Nonzero))
+    return ElementState::Nonzero;
+  ElementState state = anyNumber(operands);
+  bool hasZero = llvm::is_contained(operands, ElementState::Zero);
+  return hasZero && state == ElementState::Finite ? ElementState::Zero : state;
+}
+
+/// Whether an op without a finite value or derivative at 0 has both here.
+static bool isDefinedAt(ElementState state) {
+  return state == ElementState::Nonzero || state == ElementState::Copy;
+}
+
+ElementState hone::detail::quotientState(ArrayRef<ElementState> operands) {
+  if (!isDefinedAt(operands.back()))
+    return ElementState::Singular;
+  // What is made of a copy and another element is no copy.
+  ElementState state = operands.front();
+  return state == ElementState::Copy ? ElementState::Finite : state;
+}
+
+ElementState hone::detail::logState(ArrayRef<ElementState> operands) {
+  return isDefinedAt(operands.back()) ? ElementState::Finite
+                                      : ElementState::Singular;
+}
+
+ElementState hone::detail::powerState(ArrayRef<ElementState>) {
+  return ElementState::Singular;
 }

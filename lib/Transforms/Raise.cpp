@@ -26,11 +26,11 @@ std::optional<double> hone::constantOf(Value value) {
       break;
     value = op->getOperand(0);
   }
-  DenseElementsAttr dense;
-  if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat() ||
-      !isa<FloatType>(dense.getElementType()))
+  Attribute constant;
+  if (!isa<FloatType>(getElementTypeOrSelf(value.getType())) ||
+      !matchPattern(value, m_Constant(&constant)))
     return std::nullopt;
-  return dense.getSplatValue<APFloat>().convertToDouble();
+  return splatOf(constant);
 }
 
 bool hone::isNear(double number, double wanted) {

@@ -20,13 +20,6 @@
 
 namespace hone {
 
-/// What elements of a value at the padding are.
-enum class PadValue {
-  Zero,    ///< 0 of either sign
-  Nonzero, ///< no zero, or a copy of an element that is no padding
-  Finite   ///< any number
-};
-
 /// An operand that must hold `fill` at the padding of one of its dimensions.
 struct PadMask {
   mlir::OpOperand *use;
@@ -38,7 +31,7 @@ struct PadMask {
 struct PaddingEffects {
   llvm::SmallVector<PadMask> masks;
   /// Row ops that must take the size as their `width`.
-  llvm::SmallVector<mlir::Operation *> widths;
+  llvm::SmallVector<WidthOpInterface> widths;
   /// Why the class cannot be padded, and where; empty: it can.
   std::string refusal;
   mlir::Operation *refuser = nullptr;

@@ -81,19 +81,19 @@ def Hone_RandomOp : Hone_Op<"random", "map", "exact"> {
 // Unary elementwise
 //===----------------------------------------------------------------------===//
 
-def Hone_NegOp : Hone_UnaryOp<"neg", Hone_NumberTensor, "-x[i]"> { let hasFolder = 1; }
-def Hone_AbsOp : Hone_UnaryOp<"abs", Hone_NumberTensor, "|x[i]|">;
-def Hone_ExpOp : Hone_UnaryOp<"exp", Hone_FloatTensor, "e^x[i]", "accurate", "f32", 10>;
-def Hone_LogOp : Hone_UnaryOp<"log", Hone_FloatTensor, "ln x[i]", "accurate", "f32", 14>;
-def Hone_SqrtOp : Hone_UnaryOp<"sqrt", Hone_FloatTensor, "sqrt(x[i])">;
-def Hone_RsqrtOp : Hone_UnaryOp<"rsqrt", Hone_FloatTensor, "1 / sqrt(x[i])", "accurate">;
-def Hone_SinOp : Hone_UnaryOp<"sin", Hone_FloatTensor, "sin x[i]", "accurate", "f32", 24>;
-def Hone_CosOp : Hone_UnaryOp<"cos", Hone_FloatTensor, "cos x[i]", "accurate", "f32", 24>;
-def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]", "pointwise", "f32", 14>;
-def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]", "pointwise", "f32", 16>;
-def Hone_LogisticOp : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])", "pointwise", "f32", 12>;
-def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "exact">;
-def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "exact", "i1">;
+def Hone_NegOp : Hone_UnaryOp<"neg", Hone_NumberTensor, "-x[i]", "keepState"> { let hasFolder = 1; }
+def Hone_AbsOp : Hone_UnaryOp<"abs", Hone_NumberTensor, "|x[i]|", "keepState">;
+def Hone_ExpOp : Hone_UnaryOp<"exp", Hone_FloatTensor, "e^x[i]", "leaveZero", "accurate", "f32", 10>;
+def Hone_LogOp : Hone_UnaryOp<"log", Hone_FloatTensor, "ln x[i]", "logState", "accurate", "f32", 14>;
+def Hone_SqrtOp : Hone_UnaryOp<"sqrt", Hone_FloatTensor, "sqrt(x[i])", "quotientState">;
+def Hone_RsqrtOp : Hone_UnaryOp<"rsqrt", Hone_FloatTensor, "1 / sqrt(x[i])", "quotientState", "accurate">;
+def Hone_SinOp : Hone_UnaryOp<"sin", Hone_FloatTensor, "sin x[i]", "keepZero", "accurate", "f32", 24>;
+def Hone_CosOp : Hone_UnaryOp<"cos", Hone_FloatTensor, "cos x[i]", "leaveZero", "accurate", "f32", 24>;
+def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]", "keepZero", "pointwise", "f32", 14>;
+def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]", "keepZero", "pointwise", "f32", 16>;
+def Hone_LogisticOp : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])", "leaveZero", "pointwise", "f32", 12>;
+def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "keepState", "exact">;
+def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "anyNumber", "exact", "i1">;
 
 def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndResultShape]> {
   let summary = "Element type conversion";
@@ -115,21 +115,29 @@ def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndR
   let results = (outs Hone_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
+  let extraClassDeclaration = facts # [{
+    ::std::optional<::hone::ElementState> inferElementState(::llvm::ArrayRef<::hone::ElementState> operands) {
+      // Truncation makes zeros.
+      bool truncates = !::llvm::isa<::mlir::FloatType>(getType().getElementType());
+      return truncates ? ::hone::detail::keepZero(operands) : ::hone::detail::keepState(operands);
+    }
+    bool hasOwnElementType(unsigned) { return true; }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
 // Binary elementwise, comparison, selection
 //===----------------------------------------------------------------------===//
 
-def Hone_AddOp : Hone_BinaryOp<"add", Hone_NumberTensor, "x[i] + y[i]", [Commutative]> { let hasFolder = 1; }
-def Hone_SubOp : Hone_BinaryOp<"sub", Hone_NumberTensor, "x[i] - y[i]"> { let hasFolder = 1; }
-def Hone_MulOp : Hone_BinaryOp<"mul", Hone_NumberTensor, "x[i] * y[i]", [Commutative]> { let hasFolder = 1; }
-def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero; by zero it is undefined)"> { let hasFolder = 1; }
-def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
-def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", [Commutative], "exact">;
-def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", [], "accurate", "f32", 24> { let hasCanonicalizer = 1; }
-def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", [Commutative], "exact", "i1">;
-def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", [Commutative], "exact", "i1">;
+def Hone_AddOp : Hone_BinaryOp<"add", Hone_NumberTensor, "x[i] + y[i]", "sumState", [Commutative]> { let hasFolder = 1; }
+def Hone_SubOp : Hone_BinaryOp<"sub", Hone_NumberTensor, "x[i] - y[i]", "sumState"> { let hasFolder = 1; }
+def Hone_MulOp : Hone_BinaryOp<"mul", Hone_NumberTensor, "x[i] * y[i]", "productState", [Commutative]> { let hasFolder = 1; }
+def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero; by zero it is undefined)", "quotientState"> { let hasFolder = 1; }
+def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "exact">;
+def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "exact">;
+def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", "powerState", [], "accurate", "f32", 24> { let hasCanonicalizer = 1; }
+def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", "anyNumber", [Commutative], "exact", "i1">;
+def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", "anyNumber", [Commutative], "exact", "i1">;
 
 def Hone_CmpOp : Hone_Op<"cmp", "map", "exact", [Elementwise, SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "Elementwise comparison";
@@ -148,6 +156,7 @@ def Hone_CmpOp : Hone_Op<"cmp", "map", "exact", [Elementwise, SameTypeOperands, 
   let arguments = (ins Hone_CmpPredicateAttr:$predicate, Hone_Tensor:$lhs, Hone_Tensor:$rhs);
   let results = (outs Hone_BoolTensor:$result);
   let assemblyFormat = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let extraClassDeclaration = facts # Hone_ElementRule<"anyNumber">.method;
 }
 
 def Hone_SelectOp : Hone_Op<"select", "map", "exact", [Elementwise, AllTypesMatch<["on_true", "on_false", "result"]>]> {
@@ -167,6 +176,11 @@ def Hone_SelectOp : Hone_Op<"select", "map", "exact", [Elementwise, AllTypesMatc
   let results = (outs Hone_Tensor:$result);
   let assemblyFormat = "$pred `,` $on_true `,` $on_false attr-dict `:` type($pred) `,` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::std::optional<::hone::ElementState> inferElementState(::llvm::ArrayRef<::hone::ElementState> operands) {
+      return ::hone::join(operands[1], operands[2]);
+    }
+  }];
 }
 
 #endif // HONE_IR_HONEELEMENTWISEOPS_TD

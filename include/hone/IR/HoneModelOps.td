@@ -17,7 +17,7 @@ class Hone_RowOp<string mnemonic, list<Trait> traits = []> : Hone_Op<mnemonic, "
   let extraClassDeclaration = rowFacts;
 }
 
-def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments]> {
+def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments, Hone_WidthInterface]> {
   let summary = "Layer normalisation along the last dimension";
   let description = [{
     With `mean` and `var` (biased) over the last dimension, `rstd = 1 / sqrt(var + eps)`:
@@ -52,7 +52,7 @@ def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Hone_RmsNormOp : Hone_RowOp<"rms_norm"> {
+def Hone_RmsNormOp : Hone_RowOp<"rms_norm", [Hone_WidthInterface]> {
   let summary = "Root-mean-square normalisation along the last dimension";
   let description = [{
     `rstd = 1 / sqrt(mean(x^2) + eps)` over the last dimension, `result = x * rstd * scale` (Zhang and Sennrich, 2019).
@@ -82,7 +82,7 @@ def Hone_RmsNormOp : Hone_RowOp<"rms_norm"> {
   }];
 }
 
-def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType]> {
+def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType, Hone_WidthInterface]> {
   let summary = "Softmax along the last dimension";
   let description = [{
     `result[.., i] = exp(x[.., i] - m) / sum_j exp(x[.., j] - m)` with `m` the row maximum. Another dimension is
@@ -101,9 +101,10 @@ def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType]> {
   let results = (outs Hone_FloatTensor:$result);
   let assemblyFormat = "$input (`width` $width^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = rowFacts # [{ bool acceptsPaddedRows() { return true; } }];
 }
 
-def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy"> {
+def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy", [Hone_WidthInterface]> {
   let summary = "Cross entropy between logits and target classes";
   let description = [{
     For each row of `vocab` logits with log-sum-exp `lse` and target `t`:
@@ -137,6 +138,7 @@ def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy"> {
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 8); }
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    bool hasOwnElementType(unsigned) { return true; }
   }];
 }
 
@@ -175,6 +177,7 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction", [AttrSiz
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    bool hasOwnElementType(unsigned index) { return index >= 3; } // mask, rng
   }];
 }
 
@@ -205,6 +208,7 @@ def Hone_RopeOp : Hone_Op<"rope", "map", "pointwise", [AllTypesMatch<["input", "
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 3); }
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+    bool hasOwnElementType(unsigned index) { return index != 0; }
   }];
 }
 
@@ -227,7 +231,7 @@ def Hone_GeluOp : Hone_Op<"gelu", "map", "pointwise", [Elementwise, SameOperands
   let assemblyFormat = "$approximate $input attr-dict `:` type($result)";
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 12); }
-  }];
+  }] # Hone_ElementRule<"keepZero">.method;
 }
 
 def Hone_DropoutOp : Hone_Op<"dropout", "map", "pointwise", [AllTypesMatch<["input", "result"]>]> {

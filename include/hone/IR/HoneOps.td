@@ -38,7 +38,7 @@ def Hone_StopGradientOp : Hone_Op<"stop_gradient", "view", "exact", [SameOperand
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost() { return {}; }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
-  }];
+  }] # Hone_ElementRule<"keepState">.method;
 }
 
 def Hone_GroupOp : Op<Hone_Dialect, "group", [Pure, IsolatedFromAbove, SingleBlock, Hone_OpInterface]> {

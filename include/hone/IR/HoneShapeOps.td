@@ -26,7 +26,7 @@ def Hone_ReshapeOp : Hone_Op<"reshape", "view", "exact"> {
     ::hone::OpCost getCost() { return {}; }
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
-  }];
+  }] # Hone_ElementRule<"keepState">.method;
 }
 
 def Hone_TransposeOp : Hone_Op<"transpose", "move", "exact"> {
@@ -50,7 +50,9 @@ def Hone_TransposeOp : Hone_Op<"transpose", "move", "exact"> {
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizer = 1;
-  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+  }] # Hone_ElementRule<"keepState">.method;
 }
 
 def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "exact"> {
@@ -77,7 +79,7 @@ def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "exact"> {
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
-  }];
+  }] # Hone_ElementRule<"keepState">.method;
 }
 
 def Hone_SliceOp : Hone_Op<"slice", "move", "exact"> {
@@ -103,7 +105,9 @@ def Hone_SliceOp : Hone_Op<"slice", "move", "exact"> {
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
-  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+  }] # Hone_ElementRule<"keepState">.method;
 }
 
 def Hone_PadOp : Hone_Op<"pad", "move", "exact"> {
@@ -129,7 +133,9 @@ def Hone_PadOp : Hone_Op<"pad", "move", "exact"> {
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
-  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+  }] # Hone_ElementRule<"keepState">.method;
 }
 
 def Hone_ConcatOp : Hone_Op<"concat", "move", "exact"> {
@@ -149,7 +155,9 @@ def Hone_ConcatOp : Hone_Op<"concat", "move", "exact"> {
   let assemblyFormat = "$inputs `dim` $dim attr-dict `:` functional-type($inputs, $result)";
   let hasVerifier = 1;
   let hasFolder = 1;
-  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+  }] # Hone_ElementRule<"keepState">.method;
 }
 
 #endif // HONE_IR_HONESHAPEOPS_TD

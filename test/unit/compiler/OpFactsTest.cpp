@@ -367,3 +367,95 @@ TEST_F(OpFactsTest, GroupOverwritesOnlyWhatItReadsInPlace) {
       })")),
       (Pairs{{0, 0}}));
 }
+
+//===----------------------------------------------------------------------===//
+// Element states
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr ElementState zero = ElementState::Zero,
+                       nonzero = ElementState::Nonzero,
+                       copied = ElementState::Copy,
+                       number = ElementState::Finite,
+                       singular = ElementState::Singular;
+
+class ElementStates : public OpFactsTest {
+protected:
+  /// What `hone.<op>` makes of elements of these states.
+  std::optional<ElementState> infer(StringRef op,
+                                    ArrayRef<ElementState> operands) {
+    StringRef values = operands.size() == 1 ? "%x" : "%x, %y";
+    std::string body =
+        ("%r = hone." + op + " " + values + " : tensor<8xf32>").str();
+    return parse("%x: tensor<8xf32>, %y: tensor<8xf32>", body)
+        .inferElementState(operands);
+  }
+};
+} // namespace
+
+TEST_F(ElementStates, ZerosStayZerosWhereTheFormulaKeepsThem) {
+  for (StringRef op : {"neg", "abs", "sign", "sin", "tanh", "erf", "gelu tanh"})
+    EXPECT_EQ(infer(op, {zero}), zero) << op.str();
+  for (StringRef op : {"exp", "cos", "logistic"})
+    EXPECT_EQ(infer(op, {zero}), nonzero) << op.str();
+  for (StringRef op : {"add", "sub", "mul", "max", "min"})
+    EXPECT_EQ(infer(op, {zero, zero}), zero) << op.str();
+}
+
+TEST_F(ElementStates, OnlySignsKeepANumberFromZero) {
+  EXPECT_EQ(infer("neg", {nonzero}), nonzero);
+  EXPECT_EQ(infer("sin", {nonzero}), number);
+  EXPECT_EQ(infer("exp", {number}), number); // underflows
+  EXPECT_EQ(infer("add", {nonzero, nonzero}), number);
+  EXPECT_EQ(infer("mul", {nonzero, nonzero}), nonzero);
+  EXPECT_EQ(infer("mul", {number, zero}), zero);
+}
+
+TEST_F(ElementStates, ASumWithZeroIsTheOtherNumberButNoCopy) {
+  EXPECT_EQ(infer("add", {zero, nonzero}), nonzero);
+  EXPECT_EQ(infer("sub", {nonzero, zero}), nonzero);
+  EXPECT_EQ(infer("add", {zero, copied}), number);
+}
+
+TEST_F(ElementStates, DivisionsAreDefinedWhereTheDivisorIs) {
+  EXPECT_EQ(infer("div", {zero, nonzero}), zero);
+  EXPECT_EQ(infer("div", {zero, copied}), zero);
+  EXPECT_EQ(infer("div", {copied, nonzero}), number);
+  for (ElementState state : {zero, number})
+    for (StringRef op : {"log", "sqrt", "rsqrt"})
+      EXPECT_EQ(infer(op, {state}), singular) << op.str();
+  EXPECT_EQ(infer("div", {nonzero, zero}), singular);
+  EXPECT_EQ(infer("rsqrt", {nonzero}), nonzero);
+  EXPECT_EQ(infer("log", {nonzero}), number);
+  EXPECT_EQ(infer("pow", {nonzero, nonzero}), singular);
+  EXPECT_EQ(infer("mul", {zero, singular}), singular);
+}
+
+TEST_F(ElementStates, OpsAcrossElementsSayNothing) {
+  auto sum = parse("%x: tensor<8xf32>",
+                   "%r = hone.reduce sum %x dims [0] : tensor<8xf32> -> "
+                   "tensor<f32>");
+  EXPECT_FALSE(sum.inferElementState({zero}).has_value());
+}
+
+TEST_F(ElementStates, TruncationMakesZeros) {
+  auto cast = parse("%x: tensor<8xf32>",
+                    "%r = hone.cast %x : tensor<8xf32> -> tensor<8xi64>");
+  EXPECT_EQ(cast.inferElementState({nonzero}), number);
+}
+
+TEST_F(OpFactsTest, MasksAndTablesKeepTheirElementType) {
+  StringRef attention =
+      "%o, %l = hone.attention %q, %q, %q mask %m scale 1.0 : "
+      "(tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, "
+      "tensor<1x1x16x16xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)";
+  HoneOpInterface op =
+      parse("%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf32>", attention);
+  EXPECT_FALSE(op.hasOwnElementType(2));
+  EXPECT_TRUE(op.hasOwnElementType(3));
+  op = parse("%x: tensor<2x16x4x64xf32>, %c: tensor<16x32xf32>",
+             "%y = hone.rope half %x, %c, %c : tensor<2x16x4x64xf32>, "
+             "tensor<16x32xf32>");
+  EXPECT_FALSE(op.hasOwnElementType(0));
+  EXPECT_TRUE(op.hasOwnElementType(1));
+}
