@@ -218,7 +218,7 @@ struct MixedPrecision : hone::impl::MixedPrecisionBase<MixedPrecision> {
     FailureOr<FloatType> low = lowTypeOf(policy, &getContext());
     if (failed(low)) {
       module.emitError("policy is '")
-          << policy << "', expected " << precisionPolicies;
+          << policy << "', expected " << listPrecisionPolicies();
       return signalPassFailure();
     }
     if (stream != "f32" && stream != "low") {

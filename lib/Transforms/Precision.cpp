@@ -2,22 +2,54 @@
 
 #include "Precision.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace mlir;
 using namespace hone;
 
-FailureOr<FloatType> hone::lowTypeOf(StringRef policy, MLIRContext *context) {
-  return llvm::StringSwitch<FailureOr<FloatType>>(policy)
-      .Cases("fp32", "tf32", FloatType())
-      .Cases("bf16", "bf16-sr", FloatType::getBF16(context))
-      .Case("fp16", FloatType::getF16(context))
-      .Default(failure());
+ArrayRef<PrecisionPolicy> hone::getPrecisionPolicies() {
+  using Low = PrecisionPolicy::Low;
+  static constexpr PrecisionPolicy policies[] = {
+      {"fp32"},
+      {"tf32"},
+      {"bf16", Low::BF16},
+      {"fp16", Low::F16, /*scalesLoss=*/true},
+      {"bf16-sr", Low::BF16, /*scalesLoss=*/false, /*hasLowState=*/true}};
+  return policies;
+}
+
+const PrecisionPolicy *hone::findPrecisionPolicy(StringRef name) {
+  for (const PrecisionPolicy &policy : getPrecisionPolicies())
+    if (policy.name == name)
+      return &policy;
+  return nullptr;
+}
+
+std::string hone::listPrecisionPolicies() {
+  std::string names;
+  ArrayRef<PrecisionPolicy> policies = getPrecisionPolicies();
+  for (const PrecisionPolicy &policy : policies.drop_back())
+    names += (names.empty() ? "" : ", ") + policy.name.str();
+  return names + " or " + policies.back().name.str();
+}
+
+FailureOr<FloatType> hone::lowTypeOf(StringRef name, MLIRContext *context) {
+  const PrecisionPolicy *policy = findPrecisionPolicy(name);
+  if (!policy)
+    return failure();
+  switch (policy->low) {
+  case PrecisionPolicy::Low::None:
+    return FloatType();
+  case PrecisionPolicy::Low::BF16:
+    return FloatType::getBF16(context);
+  case PrecisionPolicy::Low::F16:
+    return FloatType::getF16(context);
+  }
+  llvm_unreachable("unknown type");
 }
 
 StringRef hone::getPrecision(ModuleOp module) {
   auto policy = module->getAttrOfType<StringAttr>(attr::precision);
-  return policy ? policy.getValue() : StringRef("fp32");
+  return policy ? policy.getValue()
+                : StringRef(getPrecisionPolicies().front().name);
 }
 
 static bool isFloat(Value value) {
@@ -40,18 +72,10 @@ bool hone::isMover(Operation *op) {
 
 SmallVector<OpOperand *> hone::findTiedOperands(Operation *op) {
   SmallVector<OpOperand *> tied;
-  if (isa<CastOp, CrossEntropyOp>(op))
-    return tied;
-  Value mask, cos, sin;
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    mask = attention.getMask();
-  if (auto rope = dyn_cast<RopeOp>(op)) {
-    cos = rope.getCos();
-    sin = rope.getSin();
-  }
+  auto facts = dyn_cast<HoneOpInterface>(op);
   for (OpOperand &operand : op->getOpOperands())
-    if (isFloat(operand.get()) && operand.get() != mask &&
-        operand.get() != cos && operand.get() != sin)
+    if (facts && isFloat(operand.get()) &&
+        !facts.hasOwnElementType(operand.getOperandNumber()))
       tied.push_back(&operand);
   return tied;
 }

@@ -4,12 +4,9 @@
 #define HONE_LIB_TRANSFORMS_PRECISION_H
 
 #include "hone/IR/Hone.h"
+#include "hone/Transforms/PrecisionPolicy.h"
 
 namespace hone {
-
-/// Names of the policies, for messages.
-constexpr llvm::StringLiteral precisionPolicies =
-    "fp32, tf32, bf16, fp16 or bf16-sr";
 
 /// The type of contractions under `policy` (hone.precision), or null where it
 /// is f32. Fails for a name that is no policy.
@@ -23,9 +20,8 @@ llvm::StringRef getPrecision(mlir::ModuleOp module);
 /// rounds nothing: it may change places with a cast.
 bool isMover(mlir::Operation *op);
 
-/// Operands whose element type decides that of the op's result. The others
-/// keep theirs whatever the policy: an attention mask, tables of angles, and
-/// logits, which cross entropy widens by itself.
+/// Floating-point operands whose element type decides that of the op's result;
+/// the others keep theirs whatever the policy (hasOwnElementType).
 llvm::SmallVector<mlir::OpOperand *> findTiedOperands(mlir::Operation *op);
 
 /// Values that some argument of kind param influences.

@@ -45,7 +45,8 @@ struct VerifyPrecision : hone::impl::VerifyPrecisionBase<VerifyPrecision> {
     FailureOr<FloatType> low = lowTypeOf(getPrecision(module), &getContext());
     if (failed(low))
       return module.emitError("has hone.precision '")
-             << getPrecision(module) << "', expected " << precisionPolicies;
+             << getPrecision(module) << "', expected "
+             << listPrecisionPolicies();
     if (!*low)
       return success();
     for (Type type : forward.getResultTypes())
