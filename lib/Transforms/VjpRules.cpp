@@ -1,7 +1,6 @@
 //===- VjpRules.cpp - The derivative of each op ---------------------------===//
 
-#include "VjpRules.h"
-#include "Masks.h"
+#include "Vjp.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,133 +16,6 @@ void Cotangents::add(OpBuilder &builder, Location loc, Value value,
   Value &sum = sums[value];
   sum = sum ? builder.create<AddOp>(loc, sum, cotangent) : cotangent;
 }
-
-//===----------------------------------------------------------------------===//
-// Vocabulary of the rules
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What a rule sees of the walk: the op's location, the cotangent of its first
-/// result, and short names for the ops that rules are made of. All arithmetic
-/// is elementwise on equal types.
-struct Vjp {
-  Operation *op;
-  OpBuilder &builder;
-  Cotangents &cotangents;
-  Location loc;
-  /// Cotangent of the first result.
-  Value g;
-  /// Set by a rule that cannot give a derivative it was asked for.
-  bool failed = false;
-
-  template <typename OpT, typename... Args> Value make(Args &&...args) {
-    return builder.create<OpT>(loc, std::forward<Args>(args)...);
-  }
-
-  bool needs(Value operand) const {
-    return operand && cotangents.isActive(operand);
-  }
-  void add(Value operand, Value cotangent) {
-    cotangents.add(builder, loc, operand, cotangent);
-  }
-
-  static RankedTensorType typeOf(Value x) {
-    return cast<RankedTensorType>(x.getType());
-  }
-  static ArrayRef<int64_t> shapeOf(Value x) { return typeOf(x).getShape(); }
-
-  Value splat(RankedTensorType type, double number) {
-    APFloat value(number);
-    bool lost;
-    value.convert(cast<FloatType>(type.getElementType()).getFloatSemantics(),
-                  APFloat::rmNearestTiesToEven, &lost);
-    return make<ConstantOp>(DenseElementsAttr::get(type, value));
-  }
-  /// `number` in every element of a tensor of the type of `x`.
-  Value like(Value x, double number) { return splat(typeOf(x), number); }
-
-  Value sub(Value x, Value y) { return make<SubOp>(x, y); }
-  Value mul(Value x, Value y) { return make<MulOp>(x, y); }
-  Value mul(Value x, double number) { return mul(x, like(x, number)); }
-  Value div(Value x, Value y) { return make<DivOp>(x, y); }
-  Value neg(Value x) { return make<NegOp>(x); }
-  Value cmp(CmpPredicate predicate, Value x, Value y) {
-    Type type = typeOf(x).clone(builder.getI1Type());
-    return make<CmpOp>(type, predicate, x, y);
-  }
-  Value select(Value pred, Value x, Value y) {
-    return make<SelectOp>(x.getType(), pred, x, y);
-  }
-  Value castTo(Value x, Type elementType) {
-    if (typeOf(x).getElementType() == elementType)
-      return x;
-    return make<CastOp>(typeOf(x).clone(elementType), x);
-  }
-  /// `x` repeated along the dimensions of `shape` that are not in `dims`.
-  Value broadcast(Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
-    if (shapeOf(x) == shape)
-      return x;
-    return make<BroadcastOp>(typeOf(x).clone(shape), x,
-                             builder.getDenseI64ArrayAttr(dims));
-  }
-  /// A value per row, repeated along the last dimension.
-  Value alongRows(Value x, ArrayRef<int64_t> shape) {
-    return broadcast(
-        x, shape,
-        llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)));
-  }
-  Value sum(Value x, ArrayRef<int64_t> dims) {
-    return dims.empty() ? x : make<ReduceOp>(ReduceKind::sum, x, dims);
-  }
-  /// Sum over all dimensions but the last, in the wider type of `x` and `like`,
-  /// as the type of `like`.
-  Value sumRows(Value x, Value like) {
-    Type type = typeOf(like).getElementType();
-    if (type.getIntOrFloatBitWidth() >
-        typeOf(x).getElementType().getIntOrFloatBitWidth())
-      x = castTo(x, type);
-    int64_t leading = typeOf(x).getRank() - 1;
-    return castTo(sum(x, llvm::to_vector(llvm::seq<int64_t>(0, leading))),
-                  type);
-  }
-
-  /// `x` with zeros after the first `width` elements of each row; 0: all count.
-  Value keepFirst(Value x, int64_t width) {
-    if (width == 0)
-      return x;
-    return hone::keepFirst(builder, loc, x, typeOf(x).getRank() - 1, width,
-                           0.0);
-  }
-
-  /// Refuses a derivative with respect to `operand`, if one is wanted.
-  void refuse(Value operand, StringRef name) {
-    if (!needs(operand))
-      return;
-    op->emitOpError() << "has no gradient with respect to its " << name
-                      << ", which depends on a parameter that requires one";
-    failed = true;
-  }
-};
-
-using VjpRule = std::function<void(Operation *, Vjp &)>;
-
-/// Rules by the type of op.
-class RuleTable {
-public:
-  template <typename OpT> void add(void (*rule)(OpT, Vjp &)) {
-    rules[TypeID::get<OpT>()] = [rule](Operation *op, Vjp &v) {
-      rule(cast<OpT>(op), v);
-    };
-  }
-  const VjpRule *find(Operation *op) const {
-    auto it = rules.find(op->getName().getTypeID());
-    return it == rules.end() ? nullptr : &it->second;
-  }
-
-private:
-  llvm::DenseMap<TypeID, VjpRule> rules;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Rules of more than a line
@@ -166,15 +38,13 @@ static void extremum(OpT op, Vjp &v, CmpPredicate loses) {
 static void powRule(PowOp op, Vjp &v) {
   Value x = op.getLhs(), y = op.getRhs();
   if (v.needs(x)) {
-    DenseElementsAttr exponent;
-    bool isConstant =
-        matchPattern(y, m_Constant(&exponent)) && exponent.isSplat();
-    double number =
-        isConstant ? exponent.getSplatValue<APFloat>().convertToDouble() : 0.0;
-    Value less =
-        isConstant ? v.like(y, number - 1.0) : v.sub(y, v.like(y, 1.0));
+    Attribute constant;
+    std::optional<double> number;
+    if (matchPattern(y, m_Constant(&constant)))
+      number = splatOf(constant);
+    Value less = number ? v.like(y, *number - 1.0) : v.sub(y, v.like(y, 1.0));
     Value dx = v.mul(v.g, v.mul(y, v.make<PowOp>(x, less)));
-    if (number == 0.0)
+    if (number.value_or(0.0) == 0.0)
       dx = v.select(v.cmp(CmpPredicate::eq, y, v.like(y, 0.0)), v.like(x, 0.0),
                     dx);
     v.add(x, dx);
@@ -340,78 +210,12 @@ static void dotGeneralRule(DotGeneralOp op, Vjp &v) {
 }
 
 //===----------------------------------------------------------------------===//
-// Named ops
-//===----------------------------------------------------------------------===//
-
-static void layerNormRule(LayerNormOp op, Vjp &v) {
-  Value x = op.getInput(), mean = op.getMean(), rstd = op.getRstd();
-  if (v.needs(x))
-    v.add(x, v.make<LayerNormBwdOp>(x.getType(), v.g, x, mean, rstd,
-                                    op.getScale(), op.getWidth()));
-  v.g = v.keepFirst(v.g, op.getWidth());
-  if (v.needs(op.getScale())) {
-    Type type = Vjp::typeOf(mean).getElementType();
-    ArrayRef<int64_t> shape = Vjp::shapeOf(x);
-    Value centred = v.sub(v.castTo(x, type), v.alongRows(mean, shape));
-    Value normal = v.mul(centred, v.alongRows(rstd, shape));
-    v.add(op.getScale(),
-          v.sumRows(v.mul(v.castTo(v.g, type), normal), op.getScale()));
-  }
-  if (v.needs(op.getBias()))
-    v.add(op.getBias(), v.sumRows(v.g, op.getBias()));
-}
-
-static void rmsNormRule(RmsNormOp op, Vjp &v) {
-  Value x = op.getInput(), rstd = op.getRstd();
-  if (v.needs(x))
-    v.add(x, v.make<RmsNormBwdOp>(x.getType(), v.g, x, rstd, op.getScale(),
-                                  op.getWidth()));
-  v.g = v.keepFirst(v.g, op.getWidth());
-  if (v.needs(op.getScale())) {
-    Type type = Vjp::typeOf(rstd).getElementType();
-    Value normal = v.mul(v.castTo(x, type), v.alongRows(rstd, Vjp::shapeOf(x)));
-    v.add(op.getScale(),
-          v.sumRows(v.mul(v.castTo(v.g, type), normal), op.getScale()));
-  }
-}
-
-static void crossEntropyRule(CrossEntropyOp op, Vjp &v) {
-  v.add(op.getLogits(),
-        v.make<CrossEntropyBwdOp>(op.getLogits().getType(), op.getReduction(),
-                                  v.g, op.getLogits(), op.getTargets(),
-                                  op.getLse(), op.getIgnoreIndex(),
-                                  op.getLabelSmoothing(), op.getWidth()));
-}
-
-static void attentionRule(AttentionOp op, Vjp &v) {
-  v.refuse(op.getMask(), "mask");
-  Value q = op.getQuery(), k = op.getKey(), x = op.getValue();
-  auto bwd = v.builder.create<AttentionBwdOp>(
-      v.loc, TypeRange{q.getType(), k.getType(), x.getType()}, v.g, q, k, x,
-      op.getResult(), op.getLse(), op.getMask(), op.getRng(),
-      op.getCausalAttr(), op.getScaleAttr(), op.getDropoutAttr(),
-      op.getSaltAttr());
-  v.add(q, bwd.getQueryGrad());
-  v.add(k, bwd.getKeyGrad());
-  v.add(x, bwd.getValueGrad());
-}
-
-static void ropeRule(RopeOp op, Vjp &v) {
-  v.refuse(op.getCos(), "cos table");
-  v.refuse(op.getSin(), "sin table");
-  v.add(op.getInput(),
-        v.make<RopeOp>(v.g.getType(), op.getStyle(), v.g, op.getCos(),
-                       op.getSin(), !op.getInverse()));
-}
-
-//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
-/// `v.g` is the cotangent of the result, `op` the forward op.
-static RuleTable makeRules() {
-  RuleTable t;
-  // Unary.
+// `v.g` is the cotangent of the result, `op` the forward op.
+
+static void addUnaryRules(RuleTable &t) {
   t.add<NegOp>([](NegOp op, Vjp &v) { v.add(op.getOperand(), v.neg(v.g)); });
   t.add<AbsOp>([](AbsOp op, Vjp &v) {
     v.add(op.getOperand(), v.mul(v.g, v.make<SignOp>(op.getOperand())));
@@ -455,8 +259,9 @@ static RuleTable makeRules() {
     v.add(op.getOperand(),
           v.castTo(v.g, Vjp::typeOf(op.getOperand()).getElementType()));
   });
+}
 
-  // Binary and selection.
+static void addBinaryRules(RuleTable &t) {
   t.add<AddOp>([](AddOp op, Vjp &v) {
     v.add(op.getLhs(), v.g);
     v.add(op.getRhs(), v.g);
@@ -488,8 +293,10 @@ static RuleTable makeRules() {
     if (v.needs(op.getOnFalse()))
       v.add(op.getOnFalse(), v.select(op.getPred(), zero, v.g));
   });
+}
 
-  // Shape: the adjoint moves elements back.
+/// The adjoint moves elements back.
+static void addShapeRules(RuleTable &t) {
   t.add<ReshapeOp>([](ReshapeOp op, Vjp &v) {
     v.add(op.getOperand(), v.make<ReshapeOp>(op.getOperand().getType(), v.g));
   });
@@ -498,8 +305,9 @@ static RuleTable makeRules() {
   t.add<SliceOp>(sliceRule);
   t.add<PadOp>(padRule);
   t.add<ConcatOp>(concatRule);
+}
 
-  // Reductions, contraction, index.
+static void addReductionRules(RuleTable &t) {
   t.add<ReduceOp>(reduceRule);
   t.add<CumsumOp>([](CumsumOp op, Vjp &v) {
     v.add(op.getOperand(),
@@ -510,26 +318,16 @@ static RuleTable makeRules() {
     v.add(op.getTable(),
           v.make<EmbeddingBwdOp>(op.getTable().getType(), v.g, op.getIds()));
   });
+}
 
-  // Named ops.
-  t.add<LayerNormOp>(layerNormRule);
-  t.add<RmsNormOp>(rmsNormRule);
-  t.add<SoftmaxOp>([](SoftmaxOp op, Vjp &v) {
-    v.add(op.getInput(), v.make<SoftmaxBwdOp>(v.g.getType(), v.g,
-                                              op.getResult(), op.getWidth()));
-  });
-  t.add<CrossEntropyOp>(crossEntropyRule);
-  t.add<AttentionOp>(attentionRule);
-  t.add<RopeOp>(ropeRule);
-  t.add<GeluOp>([](GeluOp op, Vjp &v) {
-    v.add(op.getInput(), v.make<GeluBwdOp>(v.g.getType(), op.getApproximate(),
-                                           v.g, op.getInput()));
-  });
-  t.add<DropoutOp>([](DropoutOp op, Vjp &v) {
-    v.add(op.getInput(), v.make<DropoutOp>(v.g.getType(), v.g, op.getRng(),
-                                           op.getP(), op.getSalt()));
-  });
-  return t;
+static RuleTable makeRules() {
+  RuleTable table;
+  addUnaryRules(table);
+  addBinaryRules(table);
+  addShapeRules(table);
+  addReductionRules(table);
+  addNamedRules(table);
+  return table;
 }
 
 static const RuleTable &rules() {
