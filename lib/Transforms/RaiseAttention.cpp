@@ -6,164 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionScores.h"
 #include "RaisePatterns.h"
-#include "hone/Analysis/PairMask.h"
 
-#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace hone;
 
-/// A score so low that its weight is exactly 0 beside any that is not masked.
-constexpr double lowScore = -1e4;
-
-/// True when `mask` is 0 where s <= t and lowest where s > t.
-static bool isCausalMask(Value mask) {
-  std::optional<PairValue> pairs = evaluatePairs(mask);
-  return pairs && pairs->isSplit && pairs->upTo == 0.0 &&
-         pairs->after <= lowScore;
-}
-
 //===----------------------------------------------------------------------===//
-// Scores
+// Masks
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// scale * dot + mask, where s <= t if causal.
-struct Scores {
-  DotGeneralOp dot;
-  double scale = 1.0;
-  bool causal = false;
-  /// Added to the scores: of their shape, or a broadcast to it; may be null.
-  Value mask;
-  /// Chooses the scores, or else -inf; may be null.
-  Value keep;
-  bool keepWhenTrue = true;
-  /// [B, H, T, S], if the scores have this shape anywhere.
-  ArrayRef<int64_t> apart;
-};
-} // namespace
-
-/// If `value` is another arrangement of the leading dimensions of [.., T, S]:
-/// what it was made from.
-static Value peelLeading(Value value) {
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  if (!reshape || !reshape->hasOneUse())
-    return {};
-  ArrayRef<int64_t> to = shapeOf(value), from = shapeOf(reshape.getOperand());
-  bool same = to.size() >= 3 && from.size() >= 3 &&
-              to.take_back(2) == from.take_back(2);
-  return same ? reshape.getOperand() : Value();
-}
-
-/// Walks from the input of the softmax to q k^T. On failure says why.
-static FailureOr<Scores> matchScores(Value value, StringRef &reason) {
-  Scores scores;
-  while (true) {
-    Operation *op = value.getDefiningOp();
-    if (shapeOf(value).size() == 4)
-      scores.apart = shapeOf(value);
-    if (!op) {
-      reason = "scores are no product";
-      return failure();
-    }
-    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-      scores.dot = dot;
-      return scores;
-    }
-    if (Value inner = peelLeading(value)) {
-      value = inner;
-      continue;
-    }
-    if (isa<MulOp, DivOp>(op)) {
-      std::optional<double> number = constantOf(op->getOperand(1));
-      value = op->getOperand(0);
-      if (!number && isa<MulOp>(op)) {
-        number = constantOf(op->getOperand(0));
-        value = op->getOperand(1);
-      }
-      if (!number) {
-        reason = "scores are scaled by something else than a number";
-        return failure();
-      }
-      scores.scale *= isa<MulOp>(op) ? *number : 1.0 / *number;
-      continue;
-    }
-    if (auto select = dyn_cast<SelectOp>(op)) {
-      bool keepWhenTrue = constantOf(select.getOnFalse()).has_value();
-      Value kept = keepWhenTrue ? select.getOnTrue() : select.getOnFalse();
-      std::optional<double> fill =
-          constantOf(keepWhenTrue ? select.getOnFalse() : select.getOnTrue());
-      std::optional<PairValue> pairs = evaluatePairs(select.getPred());
-      bool causal = pairs && pairs->isSplit &&
-                    (pairs->upTo != 0.0) == keepWhenTrue &&
-                    (pairs->after != 0.0) != keepWhenTrue;
-      if (!fill || *fill > lowScore) {
-        reason = "masked scores are not lowest";
-        return failure();
-      }
-      bool isScaled = scores.scale != 1.0;
-      if (isScaled && (!std::isinf(*fill) || scores.scale < 0.0)) {
-        reason = "the mask is scaled, too";
-        return failure();
-      }
-      if (causal) {
-        scores.causal = true;
-      } else if (std::isinf(*fill) && !scores.keep) {
-        scores.keep = select.getPred();
-        scores.keepWhenTrue = keepWhenTrue;
-      } else {
-        // A row masked everywhere is uniform for a finite number, and NaN for
-        // -inf.
-        reason = "masked scores are not -inf";
-        return failure();
-      }
-      value = kept;
-      continue;
-    }
-    if (auto add = dyn_cast<AddOp>(op)) {
-      if (scores.scale != 1.0) {
-        reason = "the mask is scaled, too";
-        return failure();
-      }
-      // The mask is the operand that does not lead to a product of scores.
-      auto leadsToDot = [](Value start) {
-        Operation *next = start.getDefiningOp();
-        while (
-            isa_and_present<MulOp, DivOp, AddOp, SelectOp, ReshapeOp>(next)) {
-          Value through = next->getOperand(isa<SelectOp>(next) ? 1 : 0);
-          if (constantOf(through))
-            through = next->getOperand(isa<SelectOp>(next) ? 2 : 1);
-          next = through.getDefiningOp();
-        }
-        return isa_and_present<DotGeneralOp>(next);
-      };
-      bool lhsIsScores = leadsToDot(add.getLhs());
-      if (!lhsIsScores && !leadsToDot(add.getRhs())) {
-        reason = "scores are no product";
-        return failure();
-      }
-      Value mask = lhsIsScores ? add.getRhs() : add.getLhs();
-      value = lhsIsScores ? add.getLhs() : add.getRhs();
-      if (isCausalMask(mask)) {
-        scores.causal = true;
-        continue;
-      }
-      if (dependsOnTrained(mask)) {
-        reason = "mask depends on a parameter that requires a gradient";
-        return failure();
-      }
-      if (scores.mask) {
-        reason = "scores have two masks";
-        return failure();
-      }
-      scores.mask = mask;
-      continue;
-    }
-    reason = "scores come from another op";
-    return failure();
-  }
-}
 
 namespace {
 /// Batch and head of the scores [batch, head, T, S], which may be joined to one
@@ -253,7 +106,7 @@ static Value additiveMask(Value keep, bool keepWhenTrue, Type elementType,
 }
 
 /// All that is added to the scores, as the op's mask; null if nothing is.
-static Value buildMask(const Scores &scores, const Heads &heads,
+static Value buildMask(const AttentionScores &scores, const Heads &heads,
                        Type elementType, PatternRewriter &rewriter) {
   Value mask;
   if (scores.mask)
@@ -353,7 +206,7 @@ static Value arrange(Value operand, ArrayRef<int64_t> batch, int64_t position,
 
 /// Batch and head, from what was joined to the scores' first dimension; one
 /// head each when nothing tells them apart.
-static Heads findHeads(const Scores &scores) {
+static Heads findHeads(const AttentionScores &scores) {
   if (!scores.apart.empty())
     return {scores.apart[0], scores.apart[1]};
   DotGeneralOp dot = scores.dot;
@@ -399,7 +252,8 @@ AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
         op, "product does not sum over the keys of each batch and head");
 
   StringRef reason;
-  FailureOr<Scores> scores = matchScores(softmax.getInput(), reason);
+  FailureOr<AttentionScores> scores =
+      matchAttentionScores(softmax.getInput(), reason);
   if (failed(scores))
     return rewriter.notifyMatchFailure(
         op, [&](Diagnostic &diagnostic) { diagnostic << reason; });

@@ -49,6 +49,43 @@ static Value asMatrix(Value table, int64_t rows, PatternRewriter &rewriter) {
       table.getLoc(), type.clone({rows, type.getShape().back()}), table);
 }
 
+/// If `reshape` joins [.., D/2, 2], which repeats each element of [.., D/2]:
+/// that. Else null.
+static Value repeatedPairs(ReshapeOp reshape) {
+  auto pairs = reshape.getOperand().getDefiningOp<BroadcastOp>();
+  if (!pairs)
+    return {};
+  ArrayRef<int64_t> paired = shapeOf(pairs);
+  int64_t pair = paired.size() - 1;
+  bool repeats = pair >= 1 && paired[pair] == 2 &&
+                 2 * paired[pair - 1] == shapeOf(reshape.getResult()).back() &&
+                 !llvm::is_contained(pairs.getDims(), pair) &&
+                 shapeOf(pairs.getOperand()).size() == size_t(pair);
+  return repeats ? pairs.getOperand() : Value();
+}
+
+static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter);
+
+/// halfOf for the result of an elementwise op: the op on halves.
+static Value halfOfMap(Value value, RankedTensorType halfType, RopeStyle style,
+                       PatternRewriter *rewriter) {
+  Operation *op = value.getDefiningOp();
+  if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
+    return {};
+  SmallVector<Value> halves;
+  for (Value operand : op->getOperands()) {
+    halves.push_back(halfOf(operand, style, rewriter));
+    if (!halves.back())
+      return {};
+  }
+  if (!rewriter)
+    return value;
+  OperationState state(op->getLoc(), op->getName(), halves, halfType,
+                       op->getDiscardableAttrDictionary().getValue());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return rewriter->create(state)->getResult(0);
+}
+
 /// One element of each pair of `value` along its last dimension, when both are
 /// known to be equal; else null. With no rewriter, only whether they are: then
 /// the result is `value` itself.
@@ -61,6 +98,7 @@ static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter) {
   SmallVector<int64_t> shape(type.getShape());
   shape[last] /= 2;
   RankedTensorType halfType = type.clone(shape);
+  bool isInterleaved = style == RopeStyle::interleaved;
   auto isLast = [&](Value operand) {
     return !shapeOf(operand).empty() &&
            shapeOf(operand).back() == type.getShape().back();
@@ -82,18 +120,10 @@ static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter) {
                     : value;
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    // [.., D/2] repeated to [.., D/2, 2], and joined
-    auto pairs = reshape.getOperand().getDefiningOp<BroadcastOp>();
-    if (style == RopeStyle::interleaved && pairs) {
-      ArrayRef<int64_t> paired = shapeOf(pairs);
-      int64_t pair = paired.size() - 1;
-      if (pair >= 1 && paired[pair] == 2 && paired[pair - 1] == shape[last] &&
-          !llvm::is_contained(pairs.getDims(), pair) &&
-          shapeOf(pairs.getOperand()).size() == size_t(pair))
-        return rewriter ? rewriter->create<ReshapeOp>(op->getLoc(), halfType,
-                                                      pairs.getOperand())
-                        : value;
-    }
+    if (Value pairs = repeatedPairs(reshape); pairs && isInterleaved)
+      return rewriter
+                 ? rewriter->create<ReshapeOp>(op->getLoc(), halfType, pairs)
+                 : value;
     if (!isLast(reshape.getOperand()))
       return {};
     Value half = halfOf(reshape.getOperand(), style, rewriter);
@@ -122,20 +152,7 @@ static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter) {
                                      slice.getStarts(), limits,
                                      slice.getStrides());
   }
-  if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
-    return {};
-  SmallVector<Value> halves;
-  for (Value operand : op->getOperands()) {
-    halves.push_back(halfOf(operand, style, rewriter));
-    if (!halves.back())
-      return {};
-  }
-  if (!rewriter)
-    return value;
-  OperationState state(op->getLoc(), op->getName(), halves, halfType,
-                       op->getDiscardableAttrDictionary().getValue());
-  state.propertiesAttr = op->getPropertiesAsAttribute();
-  return rewriter->create(state)->getResult(0);
+  return halfOfMap(value, halfType, style, rewriter);
 }
 
 //===----------------------------------------------------------------------===//
