@@ -69,6 +69,7 @@ private:
   LogicalResult findGradient();
   LogicalResult findReaders(Value value);
   LogicalResult addContraction(DotGeneralOp dot, Value value);
+  LogicalResult checkContractions();
   LogicalResult checkReaders();
   LogicalResult checkOperands();
 
@@ -197,6 +198,24 @@ LogicalResult HeadFinder::findReaders(Value value) {
   return success();
 }
 
+/// No contraction has two operands that would be made in parts.
+LogicalResult HeadFinder::checkContractions() {
+  llvm::SmallPtrSet<Operation *, 16> parted(head.maps.begin(), head.maps.end());
+  parted.insert(head.product);
+  if (head.gradient)
+    parted.insert(head.gradient);
+  auto isParted = [&](Value value) {
+    return parted.contains(value.getDefiningOp());
+  };
+  for (ArrayRef<DotGeneralOp> dots : {ArrayRef<DotGeneralOp>(head.rowProducts),
+                                      ArrayRef<DotGeneralOp>(head.weightSums)})
+    for (DotGeneralOp dot : dots)
+      if (isParted(dot.getLhs()) && isParted(dot.getRhs()))
+        return refuse("a contraction multiplies two values that have a row of "
+                      "classes per row");
+  return success();
+}
+
 /// Nothing else reads what would be made in parts.
 LogicalResult HeadFinder::checkReaders() {
   SmallVector<Operation *> all = head.ops();
@@ -248,7 +267,8 @@ FailureOr<LossHead> HeadFinder::run() {
   head.maps = maps.takeVector();
   llvm::sort(head.maps,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  if (failed(checkReaders()) || failed(checkOperands()))
+  if (failed(checkContractions()) || failed(checkReaders()) ||
+      failed(checkOperands()))
     return failure();
   return head;
 }

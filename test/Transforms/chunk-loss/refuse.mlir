@@ -104,3 +104,18 @@ func.func @gradient_transposed(%x: tensor<10x3xf32>, %w: tensor<7x3xf32>, %t: te
       : tensor<7x3xf32>, tensor<10x7xf32> -> tensor<3x10xf32>
   return %loss, %dx : tensor<f32>, tensor<3x10xf32>
 }
+
+// Both operands would be made in parts, whose products with each other's are no parts of the whole.
+func.func @gradient_times_logits(%x: tensor<10x3xf32>, %w: tensor<7x3xf32>, %t: tensor<10xi64>, %g: tensor<f32>)
+    -> (tensor<f32>, tensor<10x10xf32>) {
+  %logits = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
+      : tensor<10x3xf32>, tensor<7x3xf32> -> tensor<10x7xf32>
+  // expected-remark @below {{the loss stays whole: a contraction multiplies two values that have a row of classes per row}}
+  %loss, %lse = hone.cross_entropy mean %logits, %t ignore_index -100 label_smoothing 0.0
+      : tensor<10x7xf32>, tensor<10xi64> -> tensor<f32>, tensor<10xf32>
+  %d = hone.cross_entropy_bwd mean %g, %logits, %t, %lse ignore_index -100 label_smoothing 0.0
+      : (tensor<f32>, tensor<10x7xf32>, tensor<10xi64>, tensor<10xf32>) -> tensor<10x7xf32>
+  %p = hone.dot_general %d, %logits batch [] x [] contract [1] x [1]
+      : tensor<10x7xf32>, tensor<10x7xf32> -> tensor<10x10xf32>
+  return %loss, %p : tensor<f32>, tensor<10x10xf32>
+}
