@@ -68,29 +68,6 @@ static std::vector<int64_t> parameterSizes(int layers) {
   return sizes;
 }
 
-namespace {
-/// The kernels of one setting, compiled, with memory for all its tensors.
-struct Step {
-  Step(const std::vector<int64_t> &sizes, bool shadow);
-  void update(int threads) {
-    onThreads(threads, updateItems, [&](int64_t lo, int64_t hi) {
-      jit->callEntry("update", buffers, lo, hi);
-    });
-  }
-  void norm(int threads) {
-    onThreads(threads, normItems, [&](int64_t lo, int64_t hi) {
-      jit->callEntry("squares", normBuffers, lo, hi);
-    });
-  }
-
-  std::vector<std::vector<float>> memory;
-  std::vector<void *> buffers, normBuffers;
-  int64_t updateItems, normItems;
-  std::unique_ptr<mlir::MLIRContext> context;
-  std::unique_ptr<Jit> jit;
-};
-} // namespace
-
 static std::string joined(const std::vector<std::string> &parts) {
   std::string text;
   for (const std::string &part : parts)
@@ -98,105 +75,171 @@ static std::string joined(const std::vector<std::string> &parts) {
   return text;
 }
 
-Step::Step(const std::vector<int64_t> &sizes, bool shadow) {
-  std::vector<std::string> names, types, arguments, outs, outTypes, gradTypes,
-      grads, gradNames, yields, results;
+namespace {
+/// The program of a step as text, with memory for its buffers.
+class StepText {
+public:
+  StepText(const std::vector<int64_t> &sizes, bool shadow);
+  std::string text() const;
+
+  std::vector<std::vector<float>> memory;   // of each buffer
+  std::vector<void *> buffers, normBuffers; // operands of the two launches
+
+private:
+  void buffer(const std::string &name, const std::string &type, int64_t floats);
+  void input(const std::string &name, const std::string &type, int64_t floats);
+  void result(const std::string &name, const std::string &type,
+              const std::string &value);
+  void addUpdate(int64_t number, int64_t size, bool shadow);
+  void addNorm(const std::vector<int64_t> &sizes);
+
+  int64_t at = 0; // end of the arena so far
   std::string declared, body;
-  int64_t at = 0;
-  auto buffer = [&](const std::string &name, const std::string &type,
-                    int64_t floats) {
-    declared += "%" + name + " = plan.buffer at " + std::to_string(at) +
-                " : memref<" + type + ">\n";
-    at += (floats * 4 + 63) / 64 * 64;
-    memory.emplace_back(floats, 1e-3f);
-  };
-  auto input = [&](const std::string &name, const std::string &type,
-                   int64_t floats) {
-    buffer(name, type, floats);
-    names.push_back("%" + name);
-    types.push_back("memref<" + type + ">");
-    arguments.push_back("%a" + name + ": tensor<" + type + ">");
-    buffers.push_back(memory.back().data());
-  };
+  // The update: operands, arguments and results.
+  std::vector<std::string> names, types, arguments, outs, outTypes, yields,
+      results;
+  // The norm: operands, arguments and their types.
+  std::vector<std::string> gradNames, gradTypes, grads, gradArguments, tensors;
+  std::string scratch;
+  std::vector<void *> shadows;
+};
+} // namespace
+
+void StepText::buffer(const std::string &name, const std::string &type,
+                      int64_t floats) {
+  declared += "%" + name + " = plan.buffer at " + std::to_string(at) +
+              " : memref<" + type + ">\n";
+  at += (floats * 4 + 63) / 64 * 64;
+  memory.emplace_back(floats, 1e-3f);
+}
+
+void StepText::input(const std::string &name, const std::string &type,
+                     int64_t floats) {
+  buffer(name, type, floats);
+  names.push_back("%" + name);
+  types.push_back("memref<" + type + ">");
+  arguments.push_back("%a" + name + ": tensor<" + type + ">");
+  buffers.push_back(memory.back().data());
+}
+
+/// `value` of the body is written to the buffer `name`.
+void StepText::result(const std::string &name, const std::string &type,
+                      const std::string &value) {
+  outs.push_back("%" + name);
+  outTypes.push_back("memref<" + type + ">");
+  yields.push_back(value);
+  results.push_back("tensor<" + type + ">");
+}
+
+/// AdamW of one tensor, in place, with a bf16 shadow if asked for.
+void StepText::addUpdate(int64_t number, int64_t size, bool shadow) {
+  std::string n = std::to_string(number), type = std::to_string(size) + "xf32",
+              low = std::to_string(size) + "xbf16",
+              tensor = "tensor<" + type + ">";
+  for (const char *name : {"p", "g", "m", "v"})
+    input(name + n, type, size);
+  normBuffers.push_back(buffers[buffers.size() - 3]);
+  gradNames.push_back("%g" + n);
+  gradTypes.push_back("memref<" + type + ">");
+  body += "%x" + n + ":" + (shadow ? "4" : "3") + " = hone.adamw %ap" + n +
+          ", %ag" + n + ", %am" + n + ", %av" + n +
+          " lr %alr weight_decay %awd step %at grad_scale %ac {beta1 = 0.9, "
+          "beta2 = 0.999, eps = 1.0e-8} : (" +
+          joined({tensor, tensor, tensor, tensor}) +
+          ", tensor<f32>, tensor<f32>, tensor<i64>, tensor<f32>) -> (" +
+          joined({tensor, tensor, tensor}) +
+          (shadow ? ", tensor<" + low + ">" : "") + ")\n";
+  int index = 0;
+  for (const char *name : {"p", "m", "v"})
+    result(name + n, type, "%x" + n + "#" + std::to_string(index++));
+  if (shadow) {
+    buffer("s" + n, low, (size + 1) / 2);
+    result("s" + n, low, "%x" + n + "#3");
+    shadows.push_back(memory.back().data());
+  }
+}
+
+/// The norm of all gradients.
+void StepText::addNorm(const std::vector<int64_t> &sizes) {
+  int64_t partials = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    partials += llvm::divideCeil(sizes[i], normChunk);
+    std::string name = "%b" + std::to_string(i),
+                tensor = "tensor<" + std::to_string(sizes[i]) + "xf32>";
+    grads.push_back(name);
+    tensors.push_back(tensor);
+    gradArguments.push_back(name + ": " + tensor);
+  }
+  buffer("norm", "f32", 1);
+  normBuffers.push_back(memory.back().data());
+  scratch = std::to_string(partials) + "xf32";
+  buffer("sums", scratch, partials);
+  normBuffers.push_back(memory.back().data());
+}
+
+StepText::StepText(const std::vector<int64_t> &sizes, bool shadow) {
   for (const char *scalar : {"lr", "wd", "c"})
     input(scalar, "f32", 1);
   input("t", "i64", 2);
   *static_cast<int64_t *>(buffers.back()) = 3;
-  std::vector<void *> shadows;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    std::string n = std::to_string(i), type = std::to_string(sizes[i]) + "xf32",
-                low = std::to_string(sizes[i]) + "xbf16",
-                tensor = "tensor<" + type + ">";
-    for (const char *name : {"p", "g", "m", "v"})
-      input(name + n, type, sizes[i]);
-    normBuffers.push_back(buffers[buffers.size() - 3]);
-    gradNames.push_back("%g" + n);
-    gradTypes.push_back("memref<" + type + ">");
-    body += "%x" + n + ":" + (shadow ? "4" : "3") + " = hone.adamw %ap" + n +
-            ", %ag" + n + ", %am" + n + ", %av" + n +
-            " lr %alr weight_decay %awd step %at grad_scale %ac {beta1 = 0.9, "
-            "beta2 = 0.999, eps = 1.0e-8} : (" +
-            joined({tensor, tensor, tensor, tensor}) +
-            ", tensor<f32>, tensor<f32>, tensor<i64>, tensor<f32>) -> (" +
-            joined({tensor, tensor, tensor}) +
-            (shadow ? ", tensor<" + low + ">" : "") + ")\n";
-    int number = 0;
-    for (const char *name : {"p", "m", "v"}) {
-      outs.push_back("%" + (name + n));
-      outTypes.push_back("memref<" + type + ">");
-      yields.push_back("%x" + n + "#" + std::to_string(number++));
-      results.push_back(tensor);
-    }
-    if (shadow) {
-      buffer("s" + n, low, (sizes[i] + 1) / 2);
-      outs.push_back("%s" + n);
-      outTypes.push_back("memref<" + low + ">");
-      yields.push_back("%x" + n + "#3");
-      results.push_back("tensor<" + low + ">");
-      shadows.push_back(memory.back().data());
-    }
-  }
+  for (size_t i = 0; i < sizes.size(); ++i)
+    addUpdate(i, sizes[i], shadow);
   for (size_t i = 0; i < sizes.size(); ++i) {
     for (size_t j : {0, 2, 3})
       buffers.push_back(buffers[4 + 4 * i + j]);
     if (shadow)
       buffers.push_back(shadows[i]);
   }
-  int64_t partials = 0;
-  std::string normArguments, normTensors;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    partials += llvm::divideCeil(sizes[i], normChunk);
-    std::string tensor = "tensor<" + std::to_string(sizes[i]) + "xf32>";
-    normArguments += (i ? ", %b" : "%b") + std::to_string(i) + ": " + tensor;
-    normTensors += (i ? ", " : "") + tensor;
-    grads.push_back("%b" + std::to_string(i));
-  }
-  buffer("norm", "f32", 1);
-  normBuffers.push_back(memory.back().data());
-  std::string scratch = std::to_string(partials) + "xf32";
-  buffer("sums", scratch, partials);
-  normBuffers.push_back(memory.back().data());
+  addNorm(sizes);
+}
 
-  std::string text =
-      "plan.program @p arena 1099511627776 {\nplan.function @step {\n" +
-      declared + "plan.launch multi ins(" + joined(names) + " : " +
-      joined(types) + ") outs(" + joined(outs) + " : " + joined(outTypes) +
-      ") {\n^bb0(" + joined(arguments) + "):\n" + body + "plan.yield " +
-      joined(yields) + " : " + joined(results) + "\n}\nplan.launch multi ins(" +
-      joined(gradNames) + " : " + joined(gradTypes) +
-      ") outs(%norm : memref<f32>) scratch(%sums : memref<" + scratch +
-      ">) {\n^bb0(" + normArguments + "):\n%n = hone.global_norm " +
-      joined(grads) + " : (" + normTensors +
-      ") -> tensor<f32>\nplan.yield %n : tensor<f32>\n}\n}\n}\n";
-  context = makeContext();
-  auto program = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-  if (!program)
+std::string StepText::text() const {
+  return "plan.program @p arena 1099511627776 {\nplan.function @step {\n" +
+         declared + "plan.launch multi ins(" + joined(names) + " : " +
+         joined(types) + ") outs(" + joined(outs) + " : " + joined(outTypes) +
+         ") {\n^bb0(" + joined(arguments) + "):\n" + body + "plan.yield " +
+         joined(yields) + " : " + joined(results) +
+         "\n}\nplan.launch multi ins(" + joined(gradNames) + " : " +
+         joined(gradTypes) +
+         ") outs(%norm : memref<f32>) scratch(%sums : memref<" + scratch +
+         ">) {\n^bb0(" + joined(gradArguments) + "):\n%n = hone.global_norm " +
+         joined(grads) + " : (" + joined(tensors) +
+         ") -> tensor<f32>\nplan.yield %n : tensor<f32>\n}\n}\n}\n";
+}
+
+namespace {
+/// The kernels of one setting, compiled, with memory for all its tensors.
+struct Step {
+  Step(const std::vector<int64_t> &sizes, bool shadow);
+  void update(int threads) {
+    onThreads(threads, updateItems, [&](int64_t lo, int64_t hi) {
+      jit->callEntry("update", program.buffers, lo, hi);
+    });
+  }
+  void norm(int threads) {
+    onThreads(threads, normItems, [&](int64_t lo, int64_t hi) {
+      jit->callEntry("squares", program.normBuffers, lo, hi);
+    });
+  }
+
+  StepText program;
+  int64_t updateItems, normItems;
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<Jit> jit;
+};
+} // namespace
+
+Step::Step(const std::vector<int64_t> &sizes, bool shadow)
+    : program(sizes, shadow), context(makeContext()) {
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>(program.text(), context.get());
+  if (!module)
     std::exit(1);
   mlir::OpBuilder builder(context.get());
   auto kernels = mlir::OwningOpRef<mlir::ModuleOp>(
       mlir::ModuleOp::create(builder.getUnknownLoc()));
   builder.setInsertionPointToEnd(kernels->getBody());
-  program->walk([&](plan::LaunchOp launch) {
+  module->walk([&](plan::LaunchOp launch) {
     bool isNorm = !launch.getScratch().empty();
     mlir::FailureOr<Kernel> kernel =
         isNorm
