@@ -145,4 +145,38 @@ TEST(StageGolden, ToyLayerNeedsSomeUnitsTwice) {
   EXPECT_LE(leastCost(24, limits), 1.01 * 499.0);
   EXPECT_GE(leastCost(24, limits), 471.0);
 }
+/// Both levels: the least cost of a chain of toy layers.
+double leastCost(int layers, int64_t bytes) {
+  Chain chain;
+  for (int layer = 0; layer != layers; ++layer) {
+    const StageGraph graph = toyLayer(layer == 0, layer == layers - 1);
+    chain.stages.push_back(chainStage(graph, planStage(graph)));
+  }
+  chain.inputGradientBytes = 2;
+  const auto schedule = ChainPlanner(chain, bytes).schedule(bytes);
+  if (!schedule)
+    return std::numeric_limits<double>::infinity();
+  EXPECT_LE(schedule->bytes, bytes);
+  return schedule->seconds;
+}
+
+TEST(StageGolden, ToyChainsComeWithinAPercentOfTheOptimum) {
+  struct {
+    int layers;
+    int64_t bytes;
+    double optimum; // of the program: no op twice in one of its stages
+  } const table[] = {{1, 28, 367},  {2, 50, 701},  {2, 40, 737},
+                     {2, 32, 767},  {3, 70, 1041}, {3, 45, 1137},
+                     {4, 90, 1382}, {4, 60, 1493}};
+  for (auto [layers, bytes, optimum] : table)
+    EXPECT_LE(leastCost(layers, bytes), 1.01 * optimum)
+        << layers << " layers, " << bytes << " bytes";
+}
+
+TEST(StageGolden, ToyChainsRedoNothingWhereMemoryIsAmple) {
+  EXPECT_EQ(leastCost(1, 1000), 333);
+  EXPECT_EQ(leastCost(2, 1000), 664);
+  EXPECT_EQ(leastCost(3, 1000), 995);
+  EXPECT_EQ(leastCost(4, 1000), 1326);
+}
 } // namespace
