@@ -32,6 +32,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -39,7 +40,7 @@ import time
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HONEC = ROOT / "build" / "bin" / "honec"
+HONEC = pathlib.Path(os.environ.get("HONEC", ROOT / "build" / "bin" / "honec"))
 sys.path[:0] = [str(ROOT / folder) for folder in ("python_frontend", "python_frontend/examples", "test/e2e")]
 
 import plans  # noqa: E402
@@ -146,7 +147,7 @@ def export(case: Case, out: str) -> None:
                 clip=training.clip, out=out, init=init)
 
 
-# This process stays small: a child inherits the peak of the one that started it.
+# This process stays small: children inherit the peak of the one that starts them.
 def worker(*arguments: object) -> str:
     command = [sys.executable, __file__, "--worker", *map(str, arguments)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -166,7 +167,7 @@ class Peer:
 
 
 def run(command: list) -> int:
-    """Runs a command; returns its peak memory in bytes."""
+    """Runs a command; returns its peak memory in bytes, or this process' where that is more."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
@@ -185,7 +186,8 @@ class Binary:
         subprocess.run([HONEC, package, "-o", self.path, *options], check=True)
         self.tokens = work / "tokens.bin"
         self.tokens.write_bytes(b"".join((i * 7919 % VOCAB).to_bytes(2, "little") for i in range(100000)))
-        self.idle = run([self.path, "--info"])
+        info = subprocess.run([self.path, "--info"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.idle = int(re.search(r"resident while idle +(\d+) bytes", info)[1])
         self.facts = {"system": "hone", "point": point, "plan": plan.peak, "estimate": 1e3 * plan.seconds}
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 #include "core/Info.h"
 #include "core/Json.h"
+#include "core/ResidentMemory.h"
 
 #include <algorithm>
 
@@ -88,7 +89,7 @@ static std::string liveTable(const std::vector<LiveTensors> &live) {
 /// Memory beside arena and workspace, whatever the model: what the libraries
 /// keep, the code they make at start, stacks, the description of the program.
 /// (docs/rationale/resident-memory.md)
-constexpr int64_t otherBytes = 32 << 20;
+constexpr int64_t otherBytes = 16 << 20;
 
 static std::string functionTable(const Program &program) {
   std::string text;
@@ -110,6 +111,7 @@ std::string honert::infoText(const Program &program, const Executor *executor,
     text += format("  %-24s unknown: %s\n", "library workspace",
                    libraryError.c_str());
   text += sizeLine("other, at most", otherBytes);
+  text += sizeLine("resident while idle", peakResidentBytes());
   if (!program.live.empty())
     text += "\nlargest tensors at the peak\n" + liveTable(program.live);
   text += "\nfunctions\n" + functionTable(program) + "\nbuild\n";

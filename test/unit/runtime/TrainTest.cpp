@@ -224,7 +224,7 @@ TEST_F(Train, info_needs_no_data) {
        {"param   table", "also head.weight", "tokens, ids < 32",
         "normal mean 0 std 0.5", "in the executable", "memory plan",
         "parameters", "arena (peak)", "library workspace", "other, at most",
-        "fingerprint", "adamw"})
+        "resident while idle", "fingerprint", "adamw"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
 }
 
