@@ -140,25 +140,41 @@ static int64_t findAmple(const Chain &chain) {
 // ChainPlanner
 //===----------------------------------------------------------------------===//
 
+/// The most steps that the bounds allow with that many slots.
+static ChainSteps chooseSteps(const Chain &chain, const ChainLimits &limits,
+                              int64_t slots) {
+  ChainSteps steps{limits.lazy, limits.lazy};
+  auto fits = [&] {
+    ChainTable::Size size = ChainTable::measure(chain, limits, steps);
+    return size.sums <= limits.work / slots &&
+           size.rows <= limits.tableBytes / int64_t(sizeof(double)) / slots;
+  };
+  if (steps.release)
+    steps.release = fits();
+  if (steps.lazy)
+    steps.lazy = steps.release || fits();
+  return steps;
+}
+
 ChainPlanner::ChainPlanner(Chain given, int64_t maxBytes, ChainLimits limits)
     : chain(std::move(given)), limits(limits) {
-  int64_t stages = chain.stages.size();
-  ChainSteps steps;
-  steps.lazy = limits.lazy && stages <= limits.lazyStages;
-  steps.release = steps.lazy && stages <= limits.releaseStages;
   int64_t bytes = std::max<int64_t>(maxBytes - chain.inputBytes, 0);
   // Somewhat more, as schedules often need less than the table counts.
   bytes = std::min(bytes + bytes / 4, findAmple(chain));
   int64_t unit = findUnit(chain);
-  int64_t affordable = limits.tableBytes / int64_t(sizeof(double)) /
-                       ChainTable::countRows(chain, limits, steps);
-  exact = bytes / unit <= std::min(limits.exactSlots, affordable);
   slots = bytes / unit;
+  exact = slots <= limits.exactSlots;
+  if (!exact)
+    slots = limits.slots;
+  ChainSteps steps = chooseSteps(chain, limits, slots + 1);
+  int64_t affordable = limits.tableBytes / int64_t(sizeof(double)) /
+                       ChainTable::measure(chain, limits, steps).rows;
+  exact &= slots < affordable;
   if (!exact) {
     slots = std::max<int64_t>(std::min(limits.slots, affordable), 16);
-    unit = llvm::divideCeil(bytes, slots);
+    unit = std::max<int64_t>(llvm::divideCeil(bytes, slots), 1);
     // What rounding up takes away.
-    slots = bytes / unit + stages + 1;
+    slots = bytes / unit + int64_t(chain.stages.size()) + 1;
   }
   table = std::make_unique<ChainTable>(chain, limits, steps, unit, slots,
                                        ChainTable::Up);

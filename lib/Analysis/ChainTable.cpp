@@ -53,15 +53,24 @@ static void forEachPiece(const Chain &chain, int first, int last,
   }
 }
 
-int64_t ChainTable::countRows(const Chain &chain, const ChainLimits &limits,
-                              ChainSteps steps) {
-  int64_t count = 0;
+ChainTable::Size ChainTable::measure(const Chain &chain,
+                                     const ChainLimits &limits,
+                                     ChainSteps steps) {
+  std::vector<int64_t> sumsUpTo = {0}; // of walks to stages before
+  for (const ChainStage &stage : chain.stages)
+    sumsUpTo.push_back(sumsUpTo.back() + 1 +
+                       (steps.lazy ? stage.options.size() : 0));
+  Size size;
   forEachSegment(chain, ChainSegments(chain, steps.lazy, limits.collapse),
                  [&](int, int first, int last) {
-                   forEachPiece(chain, first, last, steps,
-                                [&](ChainPiece) { ++count; });
+                   auto add = [&](ChainPiece piece) {
+                     ++size.rows;
+                     if (!piece.released || steps.release)
+                       size.sums += sumsUpTo[last + 1] - sumsUpTo[first];
+                   };
+                   forEachPiece(chain, first, last, steps, add);
                  });
-  return count;
+  return size;
 }
 
 ChainTable::ChainTable(const Chain &chain, const ChainLimits &limits,

@@ -99,9 +99,12 @@ public:
 
   const ChainSteps steps;
 
-  /// How many rows a table of all slots has.
-  static int64_t countRows(const Chain &chain, const ChainLimits &limits,
-                           ChainSteps steps);
+  struct Size {
+    int64_t rows = 0;
+    int64_t sums = 0; ///< per slot, if none were left out
+  };
+  static Size measure(const Chain &chain, const ChainLimits &limits,
+                      ChainSteps steps);
 
 private:
   using StepFn = llvm::function_ref<void(const ChainStep &)>;

@@ -110,15 +110,14 @@ struct ChainLimits {
   /// rounded up.
   int64_t exactSlots = 8192;
   int64_t slots = 4096;
-  /// Bound on a table; there are fewer slots where the chain would need more.
-  int64_t tableBytes = int64_t(1) << 30;
-  /// Whether a saved stage may drop its input until a redo brings it back
-  /// ("lazy"), and up to how many stages that is tried.
+  /// Whether a saved stage may drop its input until a redo brings it back, also
+  /// when a redo has started from that input before.
   bool lazy = true;
-  int lazyStages = 256;
-  /// Up to how many stages an output that a redo started from may then be
-  /// dropped in the same way.
-  int releaseStages = 32;
+  /// Bounds on a table: sums that are compared, and bytes. A chain that needs
+  /// more goes without the second part of `lazy`, then without the first, then
+  /// with fewer slots.
+  int64_t work = 10'000'000'000;
+  int64_t tableBytes = int64_t(1) << 29;
   /// Whether equal segments share a table. Off only to test that they may.
   bool collapse = true;
 };
