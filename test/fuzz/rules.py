@@ -24,6 +24,7 @@ class Case:
     before: Modules
     after: Modules
     smooth: bool
+    flags: str = ""  # of the pass under test
 
 
 Rule = Callable[[Case], list[str]]
@@ -106,11 +107,13 @@ def gradient(case: Case) -> list[str]:
 def step(case: Case) -> list[str]:
     """The step against one written by hand around the same @gradient (steps.py)."""
     complaints = []
+    given = re.search(r"growth-interval=(\d+)", case.flags)
+    interval = int(given[1]) if given else 2000
     written: Modules = {}
     names: dict[str, dict[str, str]] = {}
     for graph, text in case.after.items():
         after = functions_of(text)
-        functions = reference(functions_of(case.before[graph]), after, text)
+        functions = reference(functions_of(case.before[graph]), after, text, interval)
         if not functions:
             complaints.append(f"{graph}: no step was built")
             continue
