@@ -12,6 +12,7 @@
 
 #include "hone/Plan/AbiNumbers.h"
 
+#include "DescribeMemory.h"
 #include "ProgramWriter.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -156,13 +157,7 @@ void Lowering::describeProgram() {
   number("flops_per_step", flops);
   if (tokens > 0)
     number("model_flops_per_token", double(flops) / tokens);
-  writer.call("honert_arena", {writer.integer(program.getArena())});
-  if (auto categories = program.getCategories())
-    for (NamedAttribute entry : *categories)
-      writer.call(
-          "honert_category",
-          {writer.string(entry.getName()),
-           writer.integer(cast<IntegerAttr>(entry.getValue()).getInt())});
+  describeMemory(program, writer);
 }
 
 void Lowering::describeArgument(ArgumentOp argument) {

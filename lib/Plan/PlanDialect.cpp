@@ -10,6 +10,7 @@ using namespace hone;
 using namespace hone::plan;
 
 #include "hone/Plan/PlanDialect.cpp.inc"
+#include "hone/Plan/PlanEnums.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "hone/Plan/PlanOps.cpp.inc"

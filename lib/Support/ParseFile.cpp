@@ -196,24 +196,6 @@ OwningOpRef<ModuleOp> hone::parseGraphFile(StringRef path,
 // Diagnostics of one line
 //===----------------------------------------------------------------------===//
 
-std::string hone::describeLocation(Location location) {
-  std::string place;
-  location->walk([&](Location inner) {
-    if (auto name = dyn_cast<NameLoc>(inner); name && place.empty())
-      place = name.getName().str();
-    auto file = dyn_cast<FileLineColLoc>(inner);
-    if (!file)
-      return WalkResult::advance();
-    place = file.getFilename().str();
-    if (file.getLine() != 0) // 0: unknown, as in bytecode
-      place += llvm::formatv(":{0}", file.getLine());
-    if (file.getColumn() != 0) // 0: unknown, as in source lines of Python
-      place += llvm::formatv(":{0}", file.getColumn());
-    return WalkResult::interrupt();
-  });
-  return place;
-}
-
 OneLineDiagnostics::OneLineDiagnostics(MLIRContext *context, StringRef fallback)
     : fallback(fallback), handler(context, [this](Diagnostic &diagnostic) {
         print(diagnostic);

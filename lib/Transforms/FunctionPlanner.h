@@ -8,8 +8,9 @@
 #ifndef HONE_LIB_TRANSFORMS_FUNCTIONPLANNER_H
 #define HONE_LIB_TRANSFORMS_FUNCTIONPLANNER_H
 
+#include "hone/Analysis/BufferPurpose.h"
 #include "hone/Analysis/MemoryPlan.h"
-#include "hone/IR/Hone.h"
+#include "hone/Plan/Plan.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/MapVector.h"
@@ -45,7 +46,8 @@ using StateMap = llvm::MapVector<StateKey, StateArgument>;
 class FunctionPlanner {
 public:
   FunctionPlanner(mlir::func::FuncOp func, const StateMap &state)
-      : func(func), state(state), block(func.getBody().front()) {}
+      : func(func), state(state), block(func.getBody().front()),
+        purposes(func) {}
 
   /// Finds storages; packs those that are not persistent from byte 0 on.
   mlir::LogicalResult plan();
@@ -76,12 +78,16 @@ private:
   void use(mlir::Value value, int64_t position);
   mlir::Value bufferFor(mlir::OpBuilder &builder, mlir::Value value);
   mlir::Value createBuffer(mlir::OpBuilder &builder, mlir::Value value);
+  plan::BufferOp createRoot(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::MemRefType type, const Storage &storage,
+                            plan::Purpose purpose);
   void emitEnd(mlir::OpBuilder &builder);
   mlir::MemRefType memrefOf(mlir::Value value);
 
   mlir::func::FuncOp func;
   const StateMap &state;
   mlir::Block &block;
+  BufferPurposes purposes;
   llvm::DenseMap<mlir::Operation *, int64_t> position;
   int64_t end = 0;
   llvm::SmallVector<Storage> storages;

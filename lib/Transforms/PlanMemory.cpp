@@ -7,12 +7,12 @@
 
 #include "FunctionPlanner.h"
 
+#include "hone/Analysis/MemoryTimeline.h"
 #include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/Strides.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace hone {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -32,6 +32,20 @@ MemRefType FunctionPlanner::memrefOf(Value value) {
   return MemRefType::get(
       type.getShape(), type.getElementType(),
       StridedLayoutAttr::get(value.getContext(), 0, place.strides));
+}
+
+/// The buffer of a whole storage, seen as `type`. State has no purpose.
+plan::BufferOp FunctionPlanner::createRoot(OpBuilder &builder, Location loc,
+                                           MemRefType type,
+                                           const Storage &storage,
+                                           plan::Purpose purpose) {
+  if (storage.persistent)
+    return builder.create<plan::BufferOp>(
+        loc, type, builder.getI64IntegerAttr(storage.offset),
+        plan::PurposeAttr());
+  return builder.create<plan::BufferOp>(
+      loc, type, builder.getI64IntegerAttr(storage.offset + temporaryBase),
+      plan::PurposeAttr::get(builder.getContext(), purpose));
 }
 
 /// The plan's buffer for a value: a root for the first value of a storage at a
@@ -61,19 +75,18 @@ Value FunctionPlanner::createBuffer(OpBuilder &builder, Value value) {
     return builder.create<plan::ViewOp>(loc, type, base,
                                         place.byteOffset - baseOffset);
   }
-  int64_t offset = storage.offset + (storage.persistent ? 0 : temporaryBase);
+  plan::Purpose purpose = purposes.of(value);
   bool whole = byteSize(value.getType()) == storage.bytes;
   if (whole)
-    return builder.create<plan::BufferOp>(loc, type, offset);
+    return createRoot(builder, loc, type, storage, purpose);
   // A part of a concatenation: a view of the whole.
   Value &root = roots[place.storage];
   if (!root)
-    root = builder.create<plan::BufferOp>(
-        loc,
-        MemRefType::get(
-            {storage.bytes / elementByteWidth(type.getElementType())},
-            type.getElementType()),
-        offset);
+    root = createRoot(builder, loc,
+                      MemRefType::get({storage.bytes /
+                                       elementByteWidth(type.getElementType())},
+                                      type.getElementType()),
+                      storage, purpose);
   return builder.create<plan::ViewOp>(loc, type, root, place.byteOffset);
 }
 
@@ -94,9 +107,9 @@ void FunctionPlanner::emitEnd(OpBuilder &builder) {
   DenseMap<Value, Value> savedBuffers;
   for (auto [result, storage] : saved) {
     RankedTensorType type = typeOf(result);
-    Value buffer = builder.create<plan::BufferOp>(
-        loc, MemRefType::get(type.getShape(), type.getElementType()),
-        storages[storage].offset + temporaryBase);
+    Value buffer = createRoot(
+        builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+        storages[storage], plan::Purpose::temporaries);
     emitCopy(builder, loc, bufferFor(builder, result), buffer, type);
     savedBuffers[result] = buffer;
   }
@@ -144,8 +157,8 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
       outputs.push_back(bufferFor(builder, output));
     SmallVector<MemRefType> types = scratchTypes(group);
     for (auto [storage, type] : llvm::zip(scratch[&op], types))
-      own.push_back(builder.create<plan::BufferOp>(
-          op.getLoc(), type, storages[storage].offset + base));
+      own.push_back(createRoot(builder, op.getLoc(), type, storages[storage],
+                               plan::Purpose::workspaces));
     auto launch = builder.create<plan::LaunchOp>(op.getLoc(), group.getFamily(),
                                                  inputs, outputs, own);
     flops += group.getCost().flops;
@@ -201,17 +214,22 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       attributes.getAs<ArrayAttr>(attr::parts));
 }
 
-/// The category that the report counts state of `kind` in.
-static StringRef categoryOf(StringRef kind) {
-  if (kind == kind::param)
-    return "parameters";
-  if (kind == kind::shadow)
-    return "shadows";
-  if (kind == kind::opt)
-    return "optimizer";
-  if (kind == kind::grad)
-    return "gradients";
-  return "inputs";
+/// Bytes of the arena by category at the fullest point of the program.
+static DictionaryAttr categoriesOf(plan::ProgramOp program) {
+  MemoryTimeline timeline(program);
+  Builder builder(program.getContext());
+  SmallVector<NamedAttribute> named;
+  auto add = [&](StringRef name, int64_t bytes) {
+    if (bytes != 0)
+      named.push_back(
+          builder.getNamedAttr(name, builder.getI64IntegerAttr(bytes)));
+  };
+  for (size_t index = 0; index != memoryCategories; ++index) {
+    auto category = static_cast<MemoryCategory>(index);
+    add(categoryName(category), timeline.peakBytes()[category]);
+  }
+  add("gaps", timeline.gapBytes());
+  return builder.getDictionaryAttr(named);
 }
 
 namespace {
@@ -244,24 +262,15 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
 
     OpBuilder builder(module.getContext());
     builder.setInsertionPointToEnd(module.getBody());
-    llvm::MapVector<StringRef, int64_t> categories;
-    for (auto &[key, argument] : state)
-      categories[categoryOf(key.first)] +=
-          llvm::alignTo(byteSize(argument.type), plan::alignment);
-    categories["temporaries"] = temporary;
-    SmallVector<NamedAttribute> named;
-    for (auto [name, bytes] : categories)
-      named.push_back(
-          builder.getNamedAttr(name, builder.getI64IntegerAttr(bytes)));
     auto program = builder.create<plan::ProgramOp>(
         module.getLoc(), builder.getStringAttr("program"),
-        builder.getI64IntegerAttr(persistent + temporary),
-        builder.getDictionaryAttr(named));
+        builder.getI64IntegerAttr(persistent + temporary), DictionaryAttr());
     builder.createBlock(&program.getBody());
     for (auto &[key, argument] : state)
       emitArgument(builder, module.getLoc(), key, argument);
     for (FunctionPlanner &planner : planners)
       planner.emit(builder, persistent);
+    program.setCategoriesAttr(categoriesOf(program));
     for (func::FuncOp func : funcs)
       func.erase();
   }

@@ -169,6 +169,22 @@ private:
       owners; // by first byte; what is missing is unwritten
 };
 
+/// What is said of the arena's fullest point accounts for every byte.
+static LogicalResult verifyCategories(ProgramOp program) {
+  auto categories = program.getCategories();
+  if (!categories)
+    return success();
+  int64_t sum = 0;
+  for (NamedAttribute entry : *categories)
+    if (auto bytes = dyn_cast<IntegerAttr>(entry.getValue()))
+      sum += bytes.getInt();
+  if (sum == int64_t(program.getArena()))
+    return success();
+  return program.emitOpError()
+         << "has categories of " << sum << " bytes together, expected "
+         << program.getArena() << " as the arena has";
+}
+
 /// The arena ends with the last argument or buffer.
 static LogicalResult verifyArena(ProgramOp program) {
   int64_t end = 0;
@@ -203,7 +219,8 @@ struct VerifyPlan : hone::impl::VerifyPlanBase<VerifyPlan> {
     for (auto function : (*programs.begin()).getOps<FunctionOp>())
       if (failed(PlanChecker(function).run()))
         return signalPassFailure();
-    if (failed(verifyArena(*programs.begin())))
+    if (failed(verifyArena(*programs.begin())) ||
+        failed(verifyCategories(*programs.begin())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

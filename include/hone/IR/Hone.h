@@ -56,6 +56,10 @@ constexpr llvm::StringLiteral precision = "hone.precision";
 constexpr llvm::StringLiteral microBatches = "hone.micro_batches";
 /// On an op: it computes again what an op without this attribute computed.
 constexpr llvm::StringLiteral clone = "hone.clone";
+/// On the module: pairs of bytes of the arena and estimated seconds per step
+/// that checkpoints allow, and the budget that they were chosen for.
+constexpr llvm::StringLiteral memoryCurve = "hone.memory_curve";
+constexpr llvm::StringLiteral memoryBudget = "hone.memory_budget";
 /// On @gradient: the cotangent of the loss.
 constexpr llvm::StringLiteral seed = "hone.seed";
 } // namespace attr

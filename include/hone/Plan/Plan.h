@@ -8,6 +8,7 @@
 #include "mlir/IR/SymbolTable.h"
 
 #include "hone/Plan/PlanDialect.h.inc"
+#include "hone/Plan/PlanEnums.h.inc"
 
 #define GET_OP_CLASSES
 #include "hone/Plan/PlanOps.h.inc"

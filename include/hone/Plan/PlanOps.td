@@ -4,6 +4,7 @@
 #define HONE_PLAN_PLANOPS_TD
 
 include "hone/IR/HoneEnums.td"
+include "hone/Plan/PlanEnums.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/BuiltinTypes.td"
 include "mlir/IR/OpBase.td"
@@ -30,7 +31,8 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
   let description = [{
     (C1) `arena` is a non-negative multiple of 64.
 
-    `categories` maps names of kinds of memory to bytes of the arena at its fullest point.
+    `categories` maps names of kinds of memory to bytes of the arena at its fullest point; `gaps` are those that no buffer
+    needs then. They add up to the arena.
 
     Example:
 
@@ -39,7 +41,7 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
       plan.argument "w" kind "param" at 0 : tensor<8x64xf32>
       plan.function @step {
         %w = plan.buffer at 0 : memref<8x64xf32>
-        %y = plan.buffer at 2048 : memref<8x64xf32>
+        %y = plan.buffer at 2048 : memref<8x64xf32> for temporaries
         plan.launch map ins(%w : memref<8x64xf32>) outs(%y : memref<8x64xf32>) {
         ^bb0(%a: tensor<8x64xf32>):
           %s = hone.neg %a : tensor<8x64xf32>
@@ -83,13 +85,15 @@ def Plan_FunctionOp : Plan_Op<"function", [Symbol, HasParent<"ProgramOp">, NoTer
 def Plan_BufferOp : Plan_Op<"buffer", [Pure, HasParent<"FunctionOp">]> {
   let summary = "A part of the arena seen as a tensor in memory";
   let description = [{
-    Strides are in elements, row-major unless the type says otherwise.
+    Strides are in elements, row-major unless the type says otherwise. `purpose` is for reports: `activations` are made on
+    the way to the loss and read after it, `gradients` of parameters last until the update or the end, `workspaces` are
+    scratch of one launch, `temporaries` all else. State has none.
 
     (C1) The strides are static and the buffer lies inside the arena.
   }];
-  let arguments = (ins I64Attr:$offset);
+  let arguments = (ins I64Attr:$offset, OptionalAttr<Plan_PurposeAttr>:$purpose);
   let results = (outs AnyStaticShapeMemRef:$result);
-  let assemblyFormat = "`at` $offset attr-dict `:` type($result)";
+  let assemblyFormat = "`at` $offset attr-dict `:` type($result) (`for` $purpose^)?";
   let hasVerifier = 1;
 }
 

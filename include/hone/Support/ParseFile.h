@@ -8,6 +8,8 @@
 #ifndef HONE_SUPPORT_PARSEFILE_H
 #define HONE_SUPPORT_PARSEFILE_H
 
+#include "hone/IR/Locations.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -53,9 +55,6 @@ private:
   bool hasFailed = false;
   mlir::ScopedDiagnosticHandler handler;
 };
-
-/// "FILE:LINE:COL" of the innermost file location in `location`, or "".
-std::string describeLocation(mlir::Location location);
 
 /// Prints "error: MESSAGE" as one line to stderr.
 void printError(const llvm::Twine &message);

@@ -2,7 +2,7 @@
 
 // The gradient lies in one place for both functions.
 
-// CHECK: plan.program @program arena 6144 categories {gradients = 2048 : i64, inputs = 2048 : i64, parameters = 2048 : i64, temporaries = 0 : i64}
+// CHECK: plan.program @program arena 6144 categories {gradients = 2048 : i64, inputs = 2048 : i64, parameters = 2048 : i64}
 // CHECK: plan.argument "w" kind "param" at 0
 // CHECK: plan.argument "x" kind "input" at 2048
 // CHECK: plan.argument "w" kind "grad" at 4096

@@ -212,3 +212,10 @@ plan.program @two_results_in_one_place arena 512 {
     }
   }
 }
+
+// -----
+
+// expected-error@+1 {{has categories of 192 bytes together, expected 256 as the arena has}}
+plan.program @categories_do_not_add_up arena 256 categories {gaps = 64 : i64, parameters = 128 : i64} {
+  plan.argument "w" kind "param" at 0 : tensor<64xf32>
+}

@@ -1,0 +1,17 @@
+//===- PlanEnums.td - Enumerations of the plan dialect ---------*- tablegen -*-===//
+
+#ifndef HONE_PLAN_PLANENUMS_TD
+#define HONE_PLAN_PLANENUMS_TD
+
+include "mlir/IR/EnumAttr.td"
+
+// Which line of the memory report counts a buffer that is not state.
+def Plan_PurposeAttr : I32EnumAttr<"Purpose", "what a buffer is for", [
+  I32EnumAttrCase<"activations", 0>,    // made on the way to the loss, read after it
+  I32EnumAttrCase<"gradients", 1>,      // of parameters, until the update or the end
+  I32EnumAttrCase<"workspaces", 2>,     // scratch of one launch
+  I32EnumAttrCase<"temporaries", 3>]> { // the rest
+  let cppNamespace = "::hone::plan";
+}
+
+#endif // HONE_PLAN_PLANENUMS_TD
