@@ -2,8 +2,9 @@
 
 #include "Compile.h"
 
+#include "DryRun.h"
 #include "OutputFile.h"
-#include "Summary.h"
+#include "Report.h"
 #include "hone/Support/Package.h"
 #include "hone/Support/ParseFile.h"
 #include "hone/Target/Cpu.h"
@@ -79,7 +80,7 @@ private:
   PhaseTimer timer;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<Explanation> groups; // remarks of the fuse phase
+  std::vector<Explanation> explanations; // remarks of the phases
 };
 } // namespace
 
@@ -117,12 +118,14 @@ Error Compilation::runPhases(Phase first, Phase last) {
     if (phase < first || phase > last)
       continue;
     OneLineDiagnostics diagnostics(&context, options.package);
+    std::string phaseName = name.str();
     // Remarks are for the report.
     mlir::ScopedDiagnosticHandler remarks(&context, [&](auto &diagnostic) {
       if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
         return mlir::failure();
-      groups.push_back(
-          {describeLocation(diagnostic.getLocation()), diagnostic.str()});
+      explanations.push_back({phaseName,
+                              describeLocation(diagnostic.getLocation()),
+                              diagnostic.str()});
       return mlir::success();
     });
     mlir::PassManager manager(&context);
@@ -237,7 +240,7 @@ Error Compilation::plan() {
     printDryRun(summary, machine);
   return options.report.empty()
              ? Error::success()
-             : writeReport(options.report, summary, machine, groups);
+             : writeReport(options.report, summary, machine, explanations);
 }
 
 /// Runs the phases that `options.emit` needs and writes what they leave.

@@ -1,0 +1,82 @@
+//===- Machine.cpp - How long a planned program may take ------------------===//
+
+#include "Machine.h"
+
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Threading.h"
+
+using namespace hone;
+using namespace honec;
+using llvm::formatv;
+using llvm::StringRef;
+
+/// The highest clock that the kernel reports for core 0, in GHz; 3 if unknown.
+static double readClock() {
+  auto limit = llvm::MemoryBuffer::getFile(
+      "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+  double kilohertz = 0;
+  if (limit && !(*limit)->getBuffer().trim().getAsDouble(kilohertz))
+    return kilohertz * 1e-6;
+  double gigahertz = 0;
+  if (auto info = llvm::MemoryBuffer::getFileAsStream("/proc/cpuinfo")) {
+    llvm::SmallVector<StringRef> lines;
+    (*info)->getBuffer().split(lines, '\n');
+    for (StringRef line : lines) {
+      double megahertz = 0;
+      if (line.starts_with("cpu MHz") &&
+          !line.split(':').second.trim().getAsDouble(megahertz))
+        gigahertz = std::max(gigahertz, megahertz * 1e-3);
+    }
+  }
+  return gigahertz > 0 ? gigahertz : 3;
+}
+
+MachineModel honec::modelMachine(const CpuTarget &cpu) {
+  MachineModel machine;
+  machine.cores = llvm::get_physical_cores();
+  if (machine.cores < 1)
+    machine.cores = llvm::hardware_concurrency().compute_thread_count();
+  machine.gigahertz = readClock();
+  std::unique_ptr<llvm::TargetMachine> target = createMachine(cpu);
+  const llvm::MCSubtargetInfo &features = *target->getMCSubtargetInfo();
+  // Two vector units of multiply and add; 16, 8 or 4 floats wide.
+  if (features.checkFeatures("+avx512f"))
+    machine.flopsPerCycle = 2 * 2 * 16;
+  else if (features.checkFeatures("+avx2"))
+    machine.flopsPerCycle = 2 * 2 * 8;
+  else
+    machine.flopsPerCycle = 2 * 4;
+  if (features.checkFeatures("+avx512bf16"))
+    machine.bf16Factor = 2;
+  // One core draws about 25 GB/s; eight of them saturate a socket.
+  machine.bytesPerSecond = 25e9 * std::min<int64_t>(machine.cores, 8);
+  return machine;
+}
+
+double honec::estimateSeconds(const Launch &launch,
+                              const MachineModel &machine) {
+  double rate = machine.efficiency * machine.flopsPerSecond() *
+                (launch.multipliesBf16 ? machine.bf16Factor : 1);
+  return std::max(launch.flops / rate, launch.bytes / machine.bytesPerSecond);
+}
+
+double honec::estimateStep(const Summary &summary,
+                           const MachineModel &machine) {
+  double seconds = 0;
+  for (const Launch &launch : summary.launches)
+    seconds += estimateSeconds(launch, machine) *
+               summary.timesPerStep(launch.function);
+  return seconds;
+}
+
+std::string honec::describeMachine(const MachineModel &machine) {
+  return formatv("{0} cores x {1:F2} GHz x {2} FLOP/cycle = {3:F0} GFLOP/s "
+                 "fp32 (products of bf16: {6} x), of which {4:F0} %, and "
+                 "{5:F0} GB/s",
+                 machine.cores, machine.gigahertz, machine.flopsPerCycle,
+                 machine.flopsPerSecond() * 1e-9, machine.efficiency * 100,
+                 machine.bytesPerSecond * 1e-9, machine.bf16Factor)
+      .str();
+}

@@ -1,0 +1,30 @@
+//===- Report.h - Pages about a compiled program --------------*- C++ -*-===//
+
+#ifndef HONEC_REPORT_H
+#define HONEC_REPORT_H
+
+#include "Machine.h"
+
+#include "llvm/Support/Error.h"
+
+namespace honec {
+
+/// What a pass says about a choice: why the ops of a group share a kernel, what
+/// a stage keeps.
+struct Explanation {
+  std::string phase;    ///< "fuse", "checkpoint", ...
+  std::string location; ///< FILE:LINE:COL of the user, or ""
+  std::string text;
+};
+
+/// Writes into `directory`: index.html, which lists all launches; memory.html
+/// and memory.txt, what the arena holds; as lines, padding.txt, how the pad
+/// phase sized parameters, and fusion.txt, what other phases than `checkpoint`
+/// explain. The error names the file.
+llvm::Error writeReport(llvm::StringRef directory, const Summary &summary,
+                        const MachineModel &machine,
+                        llvm::ArrayRef<Explanation> explanations);
+
+} // namespace honec
+
+#endif // HONEC_REPORT_H
