@@ -176,8 +176,8 @@ BUGS = [
         "for (; from == 0 || from + length < plan.k; from += length) {", ("honert-tests",)),
     Bug("matmul-addend-transposed", "runtime/lib/cpu/DirectMatmul.cpp", "MatrixStrides steps = {s[9], s[10], s[11]};",
         "MatrixStrides steps = {s[9], s[11], s[10]};", ("honert-tests", *PROGRAMS)),
-    Bug("data-targets-not-shifted", "runtime/lib/data/Batches.cpp", "storeIds(window.data() + 1, columns",
-        "storeIds(window.data(), columns", ("honert-tests",)),
+    Bug("data-targets-not-shifted", "runtime/lib/data/Batches.cpp", "storeIds(ids + 1, count",
+        "storeIds(ids, count", ("honert-tests",)),
     Bug("data-same-order-every-epoch", "runtime/lib/data/Batches.cpp",
         "scramble(seed) + scramble(~epoch)", "scramble(seed)",
         ("honert-tests",)),
@@ -187,8 +187,9 @@ BUGS = [
     Bug("step-same-dropout-in-micro-batches", "runtime/lib/core/Trainer.cpp", "key[2] = micro;", "key[2] = 0;",
         ("honert-tests", "e2e/interpreter-dropout-micro-batches.test")),
     Bug("resume-forgets-optimizer", "runtime/lib/checkpoint/State.cpp",
-        "    copyTensor(loaded, arena.at(loaded.argument->offset));\n  return Status();",
-        "    if (loaded.argument->kind != Kind::opt)\n      copyTensor(loaded, arena.at(loaded.argument->offset));\n  return Status();",
+        "    copyTensor(file, loaded, arena.at(loaded.argument->offset));\n  return Status();",
+        "    if (loaded.argument->kind != Kind::opt)\n"
+        "      copyTensor(file, loaded, arena.at(loaded.argument->offset));\n  return Status();",
         ("honert-tests",)),
 ]
 
