@@ -28,6 +28,26 @@ static bool hasUnitSteps(SliceOp slice) {
 static bool isUnit(int64_t size) { return size == 1; }
 
 //===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+bool hone::isStorageView(Operation *op) {
+  return isa<ReshapeOp, SliceOp, ConcatOp>(op);
+}
+
+Value hone::viewedValue(Value value) {
+  Operation *producer = value.getDefiningOp();
+  return isa_and_present<ReshapeOp, SliceOp>(producer) ? producer->getOperand(0)
+                                                       : Value();
+}
+
+Value hone::withoutViews(Value value) {
+  while (Value viewed = viewedValue(value))
+    value = viewed;
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
 // Slices
 //===----------------------------------------------------------------------===//
 
@@ -103,8 +123,7 @@ bool hone::isPlacement(ConcatOp concat) {
     }
     // A view has no kernel that could write it elsewhere.
     Operation *producer = made.getDefiningOp();
-    if (!producer ||
-        isa<ReshapeOp, SliceOp, ConcatOp, StopGradientOp>(producer))
+    if (!producer || isStorageView(producer) || isa<StopGradientOp>(producer))
       return false;
     return contiguous || isHeadOp(producer) ||
            (isRowOp(producer) && made == input);

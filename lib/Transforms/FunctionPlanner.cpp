@@ -104,6 +104,52 @@ LogicalResult FunctionPlanner::placeView(Operation *op) {
   return success();
 }
 
+/// The slice of a value like `concat` that lies where `input` lies in it, from
+/// `start` on, and that the group may write `input` over.
+SliceOp FunctionPlanner::partUnder(ConcatOp concat, Value input,
+                                   int64_t start) {
+  auto group = input.getDefiningOp<GroupOp>();
+  for (AliasPair pair : reusableOperands(group)) {
+    auto slice = group.getOperand(pair.operand).getDefiningOp<SliceOp>();
+    if (!slice || group.getResult(pair.result) != input ||
+        slice.getOperand().getType() != concat.getType())
+      continue;
+    bool isThere = llvm::all_of(slice.getStrides(),
+                                [](int64_t stride) { return stride == 1; });
+    for (auto [dim, from] : llvm::enumerate(slice.getStarts()))
+      isThere &= from == (dim == concat.getDim() ? start : 0);
+    if (isThere)
+      return slice;
+  }
+  return {};
+}
+
+/// The value that `concat` may be written over: one group makes all parts of
+/// the concatenation, reads parts of that value, each where it writes, and the
+/// value dies there. So the gradients of the factors of SwiGLU lie over them.
+Value FunctionPlanner::valueUnder(ConcatOp concat) {
+  auto group = concat.getInputs().front().getDefiningOp<GroupOp>();
+  llvm::SmallDenseSet<Value> parts;
+  Value whole;
+  int64_t start = 0;
+  for (Value input : concat.getInputs()) {
+    if (!group || input.getDefiningOp<GroupOp>() != group)
+      return {};
+    SliceOp part = partUnder(concat, input, start);
+    if (!part || (whole && part.getOperand() != whole))
+      return {};
+    whole = part.getOperand();
+    parts.insert(part.getResult());
+    start += typeOf(input).getDimSize(concat.getDim());
+  }
+  if (!whole.getDefiningOp<GroupOp>() || places.contains(whole) ||
+      !diesAt(whole, group,
+              [&](OpOperand &use) { return parts.contains(use.get()); }))
+    return {};
+  underParts.insert(parts.begin(), parts.end());
+  return whole;
+}
+
 /// Concatenations written in place: their operands lie in their storage.
 void FunctionPlanner::planPlacements() {
   for (auto concat : block.getOps<ConcatOp>()) {
@@ -131,6 +177,10 @@ void FunctionPlanner::planPlacements() {
       storages[storage].first =
           std::min(storages[storage].first, position[made.getDefiningOp()]);
     }
+    if (Value under = valueUnder(concat)) {
+      places[under] = places.lookup(concat.getResult());
+      storages[storage].first = position[under.getDefiningOp()];
+    }
   }
 }
 
@@ -141,22 +191,17 @@ ArrayRef<AliasPair> FunctionPlanner::reusableOperands(GroupOp group) {
   return entry->second;
 }
 
-/// Whether the group that makes `result` may write it over `argument`: no
-/// later reader of the argument, and at the group itself only an operand that
-/// the group may overwrite with this result.
-bool FunctionPlanner::mayTakeOver(Value result, BlockArgument argument) {
-  auto group = result.getDefiningOp<GroupOp>();
-  if (!group || result.getType() != argument.getType() ||
-      places.contains(result))
-    return false;
+/// Whether nothing after `group` reads `value`, also through views, and the
+/// group itself only by operands for which `mayOverwrite` holds.
+bool FunctionPlanner::diesAt(Value value, GroupOp group,
+                             function_ref<bool(OpOperand &)> mayOverwrite) {
   int64_t when = position[group];
-  ArrayRef<AliasPair> pairs = reusableOperands(group);
-  SmallVector<Value> aliases = {argument};
+  SmallVector<Value> aliases = {value};
   while (!aliases.empty()) {
     Value alias = aliases.pop_back_val();
     for (OpOperand &use : alias.getUses()) {
       Operation *reader = use.getOwner();
-      if (isa<ReshapeOp, SliceOp, ConcatOp>(reader)) {
+      if (isStorageView(reader)) {
         aliases.push_back(reader->getResult(0));
         continue;
       }
@@ -164,16 +209,27 @@ bool FunctionPlanner::mayTakeOver(Value result, BlockArgument argument) {
         return false;
       if (position[reader] < when)
         continue;
-      bool inPlace =
-          reader == group && llvm::any_of(pairs, [&](AliasPair pair) {
-            return pair.operand == use.getOperandNumber() &&
-                   group.getResult(pair.result) == result;
-          });
-      if (!inPlace)
+      if (reader != group || !mayOverwrite(use))
         return false;
     }
   }
   return true;
+}
+
+/// Whether the group that makes `result` may write it over `argument`, which
+/// dies there.
+bool FunctionPlanner::mayTakeOver(Value result, BlockArgument argument) {
+  auto group = result.getDefiningOp<GroupOp>();
+  if (!group || result.getType() != argument.getType() ||
+      places.contains(result))
+    return false;
+  ArrayRef<AliasPair> pairs = reusableOperands(group);
+  return diesAt(argument, group, [&](OpOperand &use) {
+    return llvm::any_of(pairs, [&](AliasPair pair) {
+      return pair.operand == use.getOperandNumber() &&
+             group.getResult(pair.result) == result;
+    });
+  });
 }
 
 void FunctionPlanner::planDonations() {
@@ -211,13 +267,6 @@ void FunctionPlanner::takeOver(Value result, BlockArgument argument) {
   }
 }
 
-/// The value that `value` is a part of or sees with another shape.
-static Value withoutViews(Value value) {
-  while (isa_and_present<ReshapeOp, SliceOp>(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
-}
-
 void FunctionPlanner::planSaves() {
   llvm::SmallDenseSet<Value> overwritten;
   for (auto [result, argument] : copies)
@@ -247,7 +296,7 @@ Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
     if (pair.result != result)
       continue;
     Value operand = group.getOperand(pair.operand), part = operand;
-    if (taken.contains(operand))
+    if (taken.contains(operand) || underParts.contains(operand))
       continue;
     for (; part.hasOneUse(); part = part.getDefiningOp()->getOperand(0))
       if (!part.getDefiningOp<ReshapeOp>())
@@ -338,10 +387,10 @@ LogicalResult FunctionPlanner::plan() {
   // before storages are final.
   DenseMap<Value, int64_t> lastRead;
   for (Operation &op : llvm::reverse(block)) {
-    bool isView = isa<ReshapeOp, SliceOp, ConcatOp>(op);
     for (Value operand : op.getOperands()) {
-      int64_t when = isView ? lastRead.lookup(op.getResult(0))
-                            : (isa<func::ReturnOp>(op) ? end : position[&op]);
+      int64_t when = isStorageView(&op)
+                         ? lastRead.lookup(op.getResult(0))
+                         : (isa<func::ReturnOp>(op) ? end : position[&op]);
       int64_t &last = lastRead[operand];
       last = std::max(last, when);
     }

@@ -42,6 +42,11 @@ struct StateArgument {
 using StateKey = std::pair<llvm::StringRef, llvm::StringRef>; // kind, fqn
 using StateMap = llvm::MapVector<StateKey, StateArgument>;
 
+/// Collects the arguments of a function into `state`, those that are new at
+/// offsets from `bytes` on. One with another type than before is an error.
+mlir::LogicalResult collectState(mlir::func::FuncOp func, StateMap &state,
+                                 int64_t &bytes);
+
 /// The storage plan of one function.
 class FunctionPlanner {
 public:
@@ -66,10 +71,14 @@ private:
   bool restride(const Place &from, mlir::RankedTensorType type,
                 mlir::RankedTensorType to,
                 llvm::SmallVectorImpl<int64_t> &strides);
+  SliceOp partUnder(ConcatOp concat, mlir::Value input, int64_t start);
+  mlir::Value valueUnder(ConcatOp concat);
   void planPlacements();
   void planDonations();
   void planSaves();
   llvm::ArrayRef<AliasPair> reusableOperands(GroupOp group);
+  bool diesAt(mlir::Value value, GroupOp group,
+              llvm::function_ref<bool(mlir::OpOperand &)> mayOverwrite);
   bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
   void takeOver(mlir::Value result, mlir::BlockArgument argument);
   mlir::Value deadPart(GroupOp group, unsigned result,
@@ -99,6 +108,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> takesOver;
   /// Result value -> part of a wider value that it is written over.
   llvm::DenseMap<mlir::Value, mlir::Value> overParts;
+  /// Slices that the parts of a concatenation are written over.
+  llvm::DenseSet<mlir::Value> underParts;
   /// Donated results that need a copy at the end, with their argument.
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> copies;
   /// Results that lie in an argument which one of those copies overwrites, with

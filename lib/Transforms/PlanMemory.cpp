@@ -10,6 +10,7 @@
 #include "hone/Analysis/MemoryTimeline.h"
 #include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/Strides.h"
+#include "hone/Analysis/Views.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -66,12 +67,11 @@ Value FunctionPlanner::createBuffer(OpBuilder &builder, Value value) {
   const Place place = places.lookup(value);
   const Storage &storage = storages[place.storage];
   MemRefType type = memrefOf(value);
-  Operation *producer = value.getDefiningOp();
-  bool isView = producer && isa<ReshapeOp, SliceOp>(producer);
+  Value viewed = viewedValue(value);
   Location loc = value.getLoc();
-  if (isView && !isa<ConcatOp>(*value.user_begin())) {
-    Value base = bufferFor(builder, producer->getOperand(0));
-    int64_t baseOffset = places.lookup(producer->getOperand(0)).byteOffset;
+  if (viewed && !isa<ConcatOp>(*value.user_begin())) {
+    Value base = bufferFor(builder, viewed);
+    int64_t baseOffset = places.lookup(viewed).byteOffset;
     return builder.create<plan::ViewOp>(loc, type, base,
                                         place.byteOffset - baseOffset);
   }
@@ -178,9 +178,8 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
 // The program
 //===----------------------------------------------------------------------===//
 
-/// Collects the arguments of a function into `state`, at offsets from `bytes`.
-static LogicalResult collectState(func::FuncOp func, StateMap &state,
-                                  int64_t &bytes) {
+LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
+                                 int64_t &bytes) {
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
     StateKey key = {argString(func, index, attr::kind),

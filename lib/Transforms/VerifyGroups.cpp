@@ -169,7 +169,7 @@ struct VerifyGroups : hone::impl::VerifyGroupsBase<VerifyGroups> {
           return signalPassFailure();
         continue;
       }
-      if (!isa<ReshapeOp, SliceOp, ConcatOp, func::ReturnOp>(op)) {
+      if (!isStorageView(&op) && !isa<func::ReturnOp>(op)) {
         op.emitOpError("is in no group, expected a view or the return here");
         return signalPassFailure();
       }

@@ -18,6 +18,17 @@
 
 namespace hone {
 
+/// An op that the fuse phase leaves in no group: its result has no storage of
+/// its own, but is its operand's (another shape, a part), or holds its
+/// operands' (a concatenation).
+bool isStorageView(mlir::Operation *op);
+
+/// What `value` sees with another shape or is a part of; null: nothing.
+mlir::Value viewedValue(mlir::Value value);
+
+/// `value`, or what it sees through all such views.
+mlir::Value withoutViews(mlir::Value value);
+
 /// A slice whose elements are one run of its operand's memory.
 bool isContiguous(SliceOp slice);
 
