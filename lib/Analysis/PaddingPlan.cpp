@@ -178,10 +178,15 @@ void Planner::decide(unsigned id) {
         forward,
         start + llvm::formatv("{0} elements would {1}", wanted, what).str());
   }
-  note(forward, llvm::formatv("{0} is padded from {1} to {2}, which saves "
-                              "{3:f1} us per step; {4} masks, {5} widths",
-                              name, from, to, 1e6 * saving(id, from, to),
-                              effects.masks.size(), effects.widths.size())
+  std::string why = options.multiple > 0
+                        ? llvm::formatv("a multiple of {0}", multiple).str()
+                        : llvm::formatv("which saves {0:f1} us per step",
+                                        1e6 * saving(id, from, to))
+                              .str();
+  note(forward, llvm::formatv("{0} is padded from {1} to {2}, {3}; {4} masks, "
+                              "{5} widths",
+                              name, from, to, why, effects.masks.size(),
+                              effects.widths.size())
                     .str());
   plan.classes.push_back({id, from, to, std::move(effects)});
 }
