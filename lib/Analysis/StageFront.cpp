@@ -44,79 +44,96 @@ void StageFront::add(const StageChoice &choice, const ChainOption &cost) {
   points.push_back({choice, cost, numbers});
 }
 
-/// The points that are least in one number, of equals the fastest.
+static double higherTop(const StageNumbers &numbers) {
+  using N = StageNumbers;
+  return std::max(numbers.values[N::ForwardTop],
+                  numbers.values[N::BackwardTop]);
+}
+
+/// The points of least bytes saved, seconds and peak, of equals the fastest.
 BitVector StageFront::extremes() const {
+  using N = StageNumbers;
   BitVector result(points.size());
-  for (int number = 0; number != StageNumbers::count; ++number) {
-    auto better = [&](const Point &left, const Point &right) {
-      using N = StageNumbers;
-      auto key = [&](const Point &point) {
-        const auto &values = point.numbers.values;
-        return std::array<double, 3>{values[number], values[N::Seconds],
-                                     values[N::Saved]};
-      };
-      return key(left) < key(right);
+  auto keepLeast = [&](auto numberOf) {
+    auto key = [&](const Point &point) {
+      return std::array<double, 3>{numberOf(point.numbers),
+                                   point.numbers.values[N::Seconds],
+                                   point.numbers.values[N::Saved]};
     };
-    result.set(std::min_element(points.begin(), points.end(), better) -
-               points.begin());
-  }
+    auto least = std::min_element(points.begin(), points.end(),
+                                  [&](const Point &left, const Point &right) {
+                                    return key(left) < key(right);
+                                  });
+    result.set(least - points.begin());
+  };
+  keepLeast([](const N &numbers) { return numbers.values[N::Saved]; });
+  keepLeast([](const N &numbers) { return numbers.values[N::Seconds]; });
+  keepLeast(higherTop);
   return result;
+}
+
+/// Prices that a chain may put on an option: so many seconds per byte that
+/// stays, and a part of that per byte of the higher peak, which a chain pays
+/// once and not per stage.
+SmallVector<SmallVector<double>> StageFront::prices() const {
+  using N = StageNumbers;
+  auto bytesOf = [](const Point &point, double peakPart) {
+    return point.numbers.values[N::Saved] + peakPart * higherTop(point.numbers);
+  };
+  auto rangeOf = [&](auto numberOf) {
+    double least = numberOf(points.front()), most = least;
+    for (const Point &point : points) {
+      least = std::min(least, numberOf(point));
+      most = std::max(most, numberOf(point));
+    }
+    return std::max(most - least, 1e-300);
+  };
+  auto secondsOf = [](const Point &point) {
+    return point.numbers.values[N::Seconds];
+  };
+  const double secondsRange = rangeOf(secondsOf);
+  SmallVector<SmallVector<double>> scenarios;
+  for (double peakPart : {0.0, 0.1, 1.0}) {
+    const double bytesRange =
+        rangeOf([&](const Point &point) { return bytesOf(point, peakPart); });
+    for (double weight = 1.0 / 64; weight <= 64.0; weight *= 2.0) {
+      SmallVector<double> &price = scenarios.emplace_back();
+      for (const Point &point : points)
+        price.push_back((secondsOf(point) / secondsRange +
+                         weight * bytesOf(point, peakPart) / bytesRange) /
+                        (1.0 + weight));
+    }
+  }
+  return scenarios;
 }
 
 void StageFront::thin(int count) {
   const int size = points.size();
   if (size <= count)
     return;
-  // What a user of one point loses by taking another, in parts of the range of
-  // each number.
-  std::array<double, StageNumbers::count> range = {};
-  for (int number = 0; number != StageNumbers::count; ++number) {
-    auto [least, most] = std::minmax_element(
-        points.begin(), points.end(), [&](const Point &a, const Point &b) {
-          return a.numbers.values[number] < b.numbers.values[number];
-        });
-    range[number] =
-        most->numbers.values[number] - least->numbers.values[number];
-  }
-  auto loss = [&](int from, int to) {
-    double sum = 0.0;
-    for (int number = 0; number != StageNumbers::count; ++number)
-      if (range[number] > 0.0)
-        sum += std::max(0.0, points[to].numbers.values[number] -
-                                 points[from].numbers.values[number]) /
-               range[number];
-    return sum;
-  };
-
   const BitVector stays = extremes();
+  const SmallVector<SmallVector<double>> scenarios = prices();
   BitVector kept(size, true);
-  auto replacementOf = [&](int from) {
-    int best = -1;
-    double least = std::numeric_limits<double>::infinity();
-    for (int to : kept.set_bits())
-      if (to != from && loss(from, to) < least) {
-        least = loss(from, to);
-        best = to;
-      }
-    return std::pair(least, best);
-  };
-  SmallVector<std::pair<double, int>> replacement;
-  for (int point = 0; point != size; ++point)
-    replacement.push_back(replacementOf(point));
   for (int left = size; left > count; --left) {
+    // A point is missed where it has the best price, by what the next has more.
+    SmallVector<double> loss(size, 0.0);
+    for (const SmallVector<double> &price : scenarios) {
+      int best = -1, next = -1;
+      for (int point : kept.set_bits())
+        if (best < 0 || price[point] < price[best]) {
+          next = best;
+          best = point;
+        } else if (next < 0 || price[point] < price[next]) {
+          next = point;
+        }
+      loss[best] += price[next] - price[best];
+    }
     int dropped = -1;
-    auto isBetterDrop = [&](int point) {
-      return dropped < 0 ||
-             std::pair(stays[point], replacement[point].first) <
-                 std::pair(stays[dropped], replacement[dropped].first);
-    };
     for (int point : kept.set_bits())
-      if (isBetterDrop(point))
+      if (dropped < 0 || std::pair(stays[point], loss[point]) <
+                             std::pair(stays[dropped], loss[dropped]))
         dropped = point;
     kept.reset(dropped);
-    for (int point : kept.set_bits())
-      if (replacement[point].second == dropped)
-        replacement[point] = replacementOf(point);
   }
   SmallVector<Point, 0> left;
   for (int point : kept.set_bits())

@@ -46,14 +46,16 @@ public:
   bool beats(const StageNumbers &numbers) const;
   /// Adds an option, unless it is beaten, and drops what it beats.
   void add(const StageChoice &choice, const ChainOption &cost);
-  /// Drops options down to `count`, each time the one that another replaces
-  /// with the least loss. The least of each number stays if `count` allows.
+  /// Drops options down to `count`, each time the one that a chain would miss
+  /// least. Those of least bytes saved, seconds and peak stay if `count`
+  /// allows.
   void thin(int count);
   /// Most saved first.
   llvm::ArrayRef<Point> sorted();
 
 private:
   llvm::BitVector extremes() const;
+  llvm::SmallVector<llvm::SmallVector<double>> prices() const;
 
   llvm::SmallVector<Point, 0> points;
 };

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
 
 using namespace hone;
 using llvm::ArrayRef;
@@ -84,37 +83,35 @@ StageChoice StageModel::complete(const BitVector &redone, const BitVector &each,
 // Order of the backward visit
 //===----------------------------------------------------------------------===//
 
-SmallVector<StageStep>
-StageModel::backwardSteps(const StageChoice &choice) const {
-  SmallVector<StageStep> steps;
+StageModel::Steps StageModel::backwardSteps(const StageChoice &choice) const {
+  Steps steps;
   BitVector isRedone = noUnits();
   BitVector available = choice.saved;
   SmallVector<int> passing; // values that go after the backward unit
-  std::function<void(const StageUnit &)> fetchReads =
-      [&](const StageUnit &reader) {
-        for (int read : reader.reads) {
-          const int number = isChosen(read) ? makerOf[read] : -1;
-          if (number < 0 || !choice.redone[number])
-            continue;
-          if (available[read]) {
-            // Passes at once if it is saved; kept if it was made again.
-            if (choice.saved[read] && !isRedone[number])
-              passing.push_back(read);
-            continue;
-          }
-          const StageUnit &unit = graph.forward[number];
-          fetchReads(unit);
-          steps.push_back({/*isRedo=*/true, number});
-          isRedone.set(number);
-          for (int made : unit.makes) {
-            available.set(made);
-            if (choice.each[number])
-              passing.push_back(made);
-          }
-        }
-      };
+  auto fetchReads = [&](const StageUnit &reader, auto &fetchReads) -> void {
+    for (int read : reader.reads) {
+      const int number = isChosen(read) ? makerOf[read] : -1;
+      if (number < 0 || !choice.redone[number])
+        continue;
+      if (available[read]) {
+        // Passes at once if it is saved; kept if it was made again.
+        if (choice.saved[read] && !isRedone[number])
+          passing.push_back(read);
+        continue;
+      }
+      const StageUnit &unit = graph.forward[number];
+      fetchReads(unit, fetchReads);
+      steps.push_back({/*isRedo=*/true, number});
+      isRedone.set(number);
+      for (int made : unit.makes) {
+        available.set(made);
+        if (choice.each[number])
+          passing.push_back(made);
+      }
+    }
+  };
   for (auto [number, unit] : llvm::enumerate(graph.backward)) {
-    fetchReads(unit);
+    fetchReads(unit, fetchReads);
     steps.push_back({/*isRedo=*/false, static_cast<int>(number)});
     for (int value : passing)
       available.reset(value);
@@ -137,13 +134,15 @@ int64_t StageModel::peakLiveBytes(ArrayRef<Step> steps, BitVector needed,
       return llvm::is_contained(unit->makes, value);
     });
   };
-  SmallVector<SmallVector<int, 4>> dying(steps.size());
+  // What dies in each step, the last step first.
+  SmallVector<int, 128> dying;
+  SmallVector<int, 64> diesUntil(steps.size());
   for (int number = steps.size() - 1; number >= 0; --number) {
     const Step &step = steps[number];
     for (const StageUnit *unit : step.units)
       for (int made : unit->makes) {
         if (makesCopy(step, made) || !needed[made])
-          dying[number].push_back(made);
+          dying.push_back(made);
         if (!makesCopy(step, made))
           needed.reset(made);
       }
@@ -151,14 +150,18 @@ int64_t StageModel::peakLiveBytes(ArrayRef<Step> steps, BitVector needed,
       for (int read : unit->reads)
         if (!needed[read] && (!isMadeIn(step, read) || makesCopy(step, read))) {
           needed.set(read);
-          dying[number].push_back(read);
+          dying.push_back(read);
         }
+    diesUntil[number] = dying.size();
   }
 
   int64_t live = 0, peak = 0;
   for (int value : needed.set_bits())
     live += weights[value];
-  for (auto [step, dead] : llvm::zip(steps, dying)) {
+  for (auto [number, step] : llvm::enumerate(steps)) {
+    const int diesFrom = number + 1 == steps.size() ? 0 : diesUntil[number + 1];
+    const ArrayRef<int> dead =
+        ArrayRef<int>(dying).slice(diesFrom, diesUntil[number] - diesFrom);
     int64_t made = 0, shared = 0, scratch = 0;
     SmallVector<int> overwritten;
     for (const StageUnit *unit : step.units) {
@@ -207,7 +210,7 @@ StageModel::Visit StageModel::forwardVisit(BitVector kept,
       wanted.set(read);
   }
 
-  SmallVector<Step> steps;
+  SmallVector<Step, 64> steps;
   double seconds = 0.0;
   auto units = runs.set_bits();
   for (auto next = units.begin(); next != units.end();) {
@@ -231,7 +234,7 @@ StageModel::Visit StageModel::forwardVisit(BitVector kept,
     seconds += isWhole ? whole.seconds : std::min(whole.seconds, apart);
   }
 
-  SmallVector<int64_t> weights;
+  SmallVector<int64_t, 128> weights;
   for (const StageValue &value : graph.values)
     weights.push_back(value.kind == Kind::Inner || value.kind == Kind::Output
                           ? value.bytes
@@ -241,7 +244,7 @@ StageModel::Visit StageModel::forwardVisit(BitVector kept,
 
 StageModel::Visit StageModel::backwardVisit(const StageChoice &choice,
                                             ArrayRef<StageStep> order) const {
-  SmallVector<Step> steps;
+  SmallVector<Step, 64> steps;
   double seconds = 0.0;
   for (StageStep step : order) {
     const StageUnit &unit =
@@ -251,7 +254,7 @@ StageModel::Visit StageModel::backwardVisit(const StageChoice &choice,
   }
 
   BitVector kept = noValues();
-  SmallVector<int64_t> weights;
+  SmallVector<int64_t, 128> weights;
   for (auto [number, value] : llvm::enumerate(graph.values)) {
     const bool isThere = !isChosen(number) || choice.saved[number] ||
                          choice.redone[makerOf[number]];
@@ -265,7 +268,7 @@ StageModel::Visit StageModel::backwardVisit(const StageChoice &choice,
 }
 
 ChainOption StageModel::price(const StageChoice &choice) const {
-  const SmallVector<StageStep> steps = backwardSteps(choice);
+  const Steps steps = backwardSteps(choice);
   BitVector read = readByBackward;
   for (int number : choice.redone.set_bits())
     for (int value : graph.forward[number].reads)

@@ -49,7 +49,8 @@ public:
                        const llvm::BitVector &each,
                        const llvm::BitVector &later) const;
 
-  llvm::SmallVector<StageStep> backwardSteps(const StageChoice &choice) const;
+  using Steps = llvm::SmallVector<StageStep, 64>;
+  Steps backwardSteps(const StageChoice &choice) const;
   ChainOption price(const StageChoice &choice) const;
 
   struct Visit {

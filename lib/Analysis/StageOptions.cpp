@@ -235,7 +235,7 @@ std::optional<StageOption> hone::priceStage(const StageGraph &graph,
 SmallVector<StageStep> hone::backwardSteps(const StageGraph &graph,
                                            const StageRedo &redo) {
   const StageModel model(graph);
-  return model.backwardSteps(completed(model, redo));
+  return SmallVector<StageStep>(model.backwardSteps(completed(model, redo)));
 }
 
 ChainStage hone::chainStage(const StageGraph &graph,

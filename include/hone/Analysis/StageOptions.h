@@ -93,14 +93,14 @@ struct StageOption : StageRedo {
 struct StageLimits {
   int kept = 8;        ///< options in the answer
   int searched = 20;   ///< units that branch and bound decides, largest first
-  int steps = 1 << 16; ///< nodes that it visits at most
+  int steps = 1 << 15; ///< nodes that it visits at most
   bool perReader = false; ///< whether it tries `each` and `later`
 };
 
 /// Options of which none is better than another in everything: bytes saved,
 /// seconds, peak of either visit (with what is saved), need of the input. Most
-/// saved first. Where there are more than `kept`, those go first that another
-/// option replaces with the least loss; the least in each number stay.
+/// saved first. Where there are more than `kept`, those go first that a chain
+/// would miss least; those of least bytes saved, seconds and peak stay.
 llvm::SmallVector<StageOption> planStage(const StageGraph &graph,
                                          const StageLimits &limits = {});
 
