@@ -16,6 +16,15 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
   return narrow ? 794.5e12 : 50e12;
 }
 
+// CPU: docs/rationale/attention.md; CUDA: an assumption, two thirds of a
+// product's rate as published for fused attention on this architecture.
+double TargetDescription::attentionFlopsPerSecond(Type element) const {
+  bool isBf16 = element.isBF16();
+  if (kind == TargetKind::CPU)
+    return isBf16 ? 300e9 : 180e9;
+  return matmulFlopsPerSecond(element) * 2 / 3;
+}
+
 double TargetDescription::bytesPerSecond() const {
   return kind == TargetKind::CPU ? 50e9 : 3.8e12;
 }

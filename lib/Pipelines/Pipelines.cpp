@@ -335,7 +335,8 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       llvm::cl::init(0)};
   Option<std::string> checkpoint{
       *this, "checkpoint",
-      llvm::cl::desc("What stays for the backward pass: auto, none, full, sqrt"),
+      llvm::cl::desc(
+          "What stays for the backward pass: auto, none, full, sqrt"),
       llvm::cl::init("auto")};
   ListOption<std::string> without{
       *this, "without",

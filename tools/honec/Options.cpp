@@ -3,6 +3,7 @@
 #include "Options.h"
 
 #include "hone/Support/ParseFile.h"
+#include "hone/Support/Sizes.h"
 #include "hone/Transforms/OptimizerNames.h"
 #include "hone/Transforms/PrecisionPolicy.h"
 
@@ -126,6 +127,22 @@ static Error setWithout(StringRef value, Options &options) {
   return Error::success();
 }
 
+static Error setMemoryBudget(StringRef value, Options &options) {
+  std::optional<int64_t> bytes = parseBytes(value);
+  if (!bytes)
+    return wrongValue(value, "a size as 800MB, 1.5GiB or a number of bytes");
+  options.pipeline.memoryBudget = *bytes;
+  return Error::success();
+}
+
+static Error setCheckpoint(StringRef value, Options &options) {
+  options.pipeline.checkpoint = value.str();
+  return value == "auto" || value == "none" || value == "full" ||
+                 value == "sqrt"
+             ? Error::success()
+             : wrongValue(value, "auto, none, full or sqrt");
+}
+
 /// For options that no phase serves yet.
 static Error refuse(StringRef, Options &) {
   return makeError("not supported yet");
@@ -231,7 +248,12 @@ static const OptionRow rows[] = {
      "rows of logits that are in memory at a time", setChunkLoss},
     {"--without", "PASS,...",
      "leave out what only saves time or memory, to measure it", setWithout},
-    {"--memory-budget", "SIZE", "not supported yet", refuse},
+    {"--memory-budget", "SIZE",
+     "bound on the arena, as 1.5GiB: what does not fit is made again",
+     setMemoryBudget},
+    {"--checkpoint", "WHAT",
+     "auto (default), none, full or sqrt: kept for the backward pass",
+     setCheckpoint},
     {"--micro-batches", "K", "batches whose gradients one step adds",
      setMicroBatches},
     {"--optimizer", "NAME",

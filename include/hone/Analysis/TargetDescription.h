@@ -51,6 +51,8 @@ struct TargetDescription {
   std::string arch;         ///< "znver4", "sm_90", ...; empty: generic
 
   double matmulFlopsPerSecond(mlir::Type element) const;
+  /// Of fused attention, forward and backward.
+  double attentionFlopsPerSecond(mlir::Type element) const;
   double bytesPerSecond() const;
   /// Operations on elements, as `getCost` counts them.
   double mapFlopsPerSecond() const;

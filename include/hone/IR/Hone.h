@@ -56,6 +56,11 @@ constexpr llvm::StringLiteral precision = "hone.precision";
 constexpr llvm::StringLiteral microBatches = "hone.micro_batches";
 /// On an op: it computes again what an op without this attribute computed.
 constexpr llvm::StringLiteral clone = "hone.clone";
+// The choice of checkpoints (Passes.td, hone-apply-checkpoints).
+constexpr llvm::StringLiteral forward = "hone.forward";
+constexpr llvm::StringLiteral backward = "hone.backward";
+constexpr llvm::StringLiteral redo = "hone.redo";
+constexpr llvm::StringLiteral schedule = "hone.schedule";
 /// On the module: pairs of bytes of the arena and estimated seconds per step
 /// that checkpoints allow, and the budget that they were chosen for.
 constexpr llvm::StringLiteral memoryCurve = "hone.memory_curve";

@@ -1,0 +1,29 @@
+//===- StageMerge.h - Which cuts of a chain to keep -------------*- C++ -*-===//
+//
+// Layers of a transformer have two cuts each, one per residual sum. Planning is
+// fastest, and loses nothing, where a stage is a whole layer: what a layer
+// keeps is chosen together anyway (StageOptions.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_ANALYSIS_STAGEMERGE_H
+#define HONE_ANALYSIS_STAGEMERGE_H
+
+#include "hone/Analysis/StageOptions.h"
+
+namespace hone {
+
+/// Stages that a chain has at most; longer ones are made of several periods.
+constexpr int maxStages = 256;
+
+/// A number per graph, equal for graphs that plan alike: of the same values,
+/// kernels and costs.
+llvm::SmallVector<int> findKinds(llvm::ArrayRef<StageGraph> graphs);
+
+/// The numbers of the stages after which a cut is worth keeping: in the longest
+/// run of stages whose kinds repeat, one per period.
+llvm::SmallVector<int> chooseCuts(llvm::ArrayRef<StageGraph> graphs);
+
+} // namespace hone
+
+#endif // HONE_ANALYSIS_STAGEMERGE_H

@@ -1,0 +1,437 @@
+//===- PlanCheckpoints.cpp - Chooses what is kept and what is made again --===//
+//
+// The chain planner works on a model: lifetimes of storages in a chain of
+// stages. What counts is the arena, so each schedule that is considered is
+// applied to a copy and its memory planned; the model only proposes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Checkpoints.h"
+#include "FunctionPlanner.h"
+
+#include "hone/Analysis/ForwardPart.h"
+#include "hone/Analysis/KernelCost.h"
+#include "hone/Analysis/StageMerge.h"
+#include "hone/Analysis/StepStages.h"
+#include "hone/Support/Sizes.h"
+#include "hone/Transforms/Passes.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace hone {
+#define GEN_PASS_DEF_PLANCHECKPOINTS
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+/// Schedules that are measured in search of one that fits.
+constexpr int maxTrials = 10;
+/// Points of the curve that are measured for the report.
+constexpr int maxCurvePoints = 32;
+
+//===----------------------------------------------------------------------===//
+// The chain of a function
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A step function as a chain, schedules of it, and what they cost.
+class StepChain {
+public:
+  StepChain(func::FuncOp func, const TargetDescription &target,
+            const StateMap &state);
+
+  const Chain &get() const { return chain; }
+  const StepStages &stages() const { return cut; }
+  ArrayRef<StageOption> options(int stage) const {
+    return kindOptions[kinds[stage]];
+  }
+  /// Writes a schedule to the function, in place of another.
+  void record(const ChainSchedule &schedule);
+  /// Takes it away.
+  void forget();
+  /// Bytes of the function's temporaries under a schedule.
+  int64_t measure(const ChainSchedule &schedule);
+  /// The same without one.
+  int64_t measure() const;
+
+private:
+  func::FuncOp func;
+  const StateMap &state;
+  StepStages cut;
+  Chain chain;
+  SmallVector<int> kinds;
+  SmallVector<SmallVector<StageOption>, 0> kindOptions;
+};
+} // namespace
+
+StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
+                     const StateMap &state)
+    : func(func), state(state), cut(func, target) {
+  SmallVector<StageGraph, 0> graphs;
+  for (size_t stage = 0; stage != cut.stages().size(); ++stage)
+    graphs.push_back(cut.graph(stage));
+  kinds = findKinds(graphs);
+  for (auto [kind, graph] : llvm::zip_equal(kinds, graphs)) {
+    if (kind == int(kindOptions.size()))
+      kindOptions.push_back(planStage(graph));
+    chain.stages.push_back(chainStage(graph, kindOptions[kind]));
+  }
+}
+
+void StepChain::record(const ChainSchedule &schedule) {
+  Builder builder(func.getContext());
+  DenseMap<Operation *, SmallVector<int64_t>> redone;
+  for (auto [stage, links] : llvm::enumerate(cut.stages())) {
+    for (Operation *op : links.backward)
+      op->setAttr(attr::backward, builder.getI64IntegerAttr(stage));
+    for (int index : links.units)
+      redone[cut.units()[index].op];
+    for (int unit : options(stage)[schedule.option[stage]].redone) {
+      const ForwardUnit &again = cut.units()[links.units[unit]];
+      llvm::append_range(redone[again.op], again.results);
+    }
+  }
+  for (auto &[op, results] : redone) {
+    SmallVector<int64_t> stages;
+    for (unsigned result = 0; result != op->getNumResults(); ++result)
+      stages.push_back(cut.stageOf(op, result));
+    op->setAttr(attr::forward, builder.getDenseI64ArrayAttr(stages));
+    llvm::sort(results);
+    if (results.empty())
+      op->removeAttr(attr::redo);
+    else
+      op->setAttr(attr::redo, builder.getDenseI64ArrayAttr(results));
+  }
+  func->setAttr(attr::schedule,
+                builder.getStringAttr(printVisits(schedule.visits)));
+}
+
+void StepChain::forget() {
+  for (Operation &op : func.getBody().front())
+    for (StringRef name : {attr::forward, attr::backward, attr::redo})
+      op.removeAttr(name);
+  func->removeAttr(attr::schedule);
+}
+
+int64_t StepChain::measure() const {
+  FunctionPlanner planner(func, state);
+  return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
+}
+
+int64_t StepChain::measure(const ChainSchedule &schedule) {
+  record(schedule);
+  OwningOpRef<func::FuncOp> trial = func.clone();
+  if (failed(applyCheckpoints(*trial)))
+    return -1;
+  FunctionPlanner planner(*trial, state);
+  return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A schedule and the bytes of temporaries that it takes.
+struct Measured {
+  ChainSchedule schedule;
+  int64_t bytes;
+};
+
+/// Looks for the fastest schedule whose temporaries fit into `limit` bytes.
+class Search {
+public:
+  Search(StepChain &chain, int64_t limit);
+
+  /// The fastest that fits, of those that were measured.
+  std::optional<Measured> run();
+  /// The least temporaries that any of the schedules takes which `run` falls
+  /// back to.
+  int64_t smallest() const { return least; }
+  const ChainPlanner &planner() const { return table; }
+
+private:
+  std::optional<Measured> fallBack();
+
+  StepChain &chain;
+  int64_t limit;
+  int64_t kept;    ///< temporaries where everything is kept
+  int64_t outside; ///< of those, what the chain does not see
+  ChainPlanner table;
+  int64_t least = 0;
+};
+} // namespace
+
+Search::Search(StepChain &chain, int64_t limit)
+    : chain(chain), limit(limit), kept(chain.measure()),
+      outside(kept - keepAll(chain.get()).bytes),
+      table(chain.get(), keepAll(chain.get()).bytes) {}
+
+/// The schedules of least memory; of several, since the arena of one may be
+/// smaller than the model says of another.
+std::optional<Measured> Search::fallBack() {
+  constexpr int tried = 6;
+  std::optional<Measured> best;
+  least = kept;
+  auto curve = table.curve();
+  for (ChainPoint point : llvm::ArrayRef(curve).take_front(tried)) {
+    std::optional<ChainSchedule> schedule = table.schedule(point.bytes);
+    int64_t bytes = schedule ? chain.measure(*schedule) : -1;
+    if (bytes < 0)
+      continue;
+    least = std::min(least, bytes);
+    if (bytes <= limit && (!best || schedule->seconds < best->schedule.seconds))
+      best = {*schedule, bytes};
+  }
+  return best;
+}
+
+std::optional<Measured> Search::run() {
+  std::optional<Measured> best;
+  // The model is off by what packing loses: ask for less until it fits, then
+  // for as much as still does.
+  int64_t asked = std::max<int64_t>(limit - outside, 0);
+  int64_t fits = -1, exceeds = std::numeric_limits<int64_t>::max();
+  for (int trial = 0; trial != maxTrials; ++trial) {
+    std::optional<ChainSchedule> schedule = table.schedule(asked);
+    if (!schedule)
+      break;
+    int64_t bytes = chain.measure(*schedule);
+    if (bytes < 0)
+      return std::nullopt;
+    int64_t slack = limit - bytes;
+    if (slack >= 0) {
+      if (!best || schedule->seconds < best->schedule.seconds)
+        best = {*schedule, bytes};
+      fits = asked;
+      asked += std::max<int64_t>(slack, plan::alignment);
+    } else {
+      exceeds = std::min(asked, schedule->bytes);
+      asked = std::min(asked, schedule->bytes) + slack;
+    }
+    if (fits >= 0 && (asked <= fits || asked >= exceeds)) {
+      asked = fits + (exceeds - fits) / 2;
+      if (asked <= fits || exceeds - fits < limit / 256)
+        break;
+    }
+  }
+  return best ? best : fallBack();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The functions of the module and what they take whatever is chosen.
+struct Program {
+  StateMap state;
+  int64_t persistent = 0;
+  int64_t others = 0; ///< temporaries of functions without a backward part
+  func::FuncOp step;  ///< the one with a backward part, or null
+};
+
+struct PlanCheckpoints : hone::impl::PlanCheckpointsBase<PlanCheckpoints> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult read(Program &program);
+  LogicalResult choose(Program &program, const TargetDescription &target);
+  LogicalResult chooseWithin(Program &program, StepChain &chain);
+  LogicalResult tooSmall(const Program &program, int64_t least);
+  void writeCurve(const Program &program, StepChain &chain,
+                  const ChainPlanner &table);
+  void explain(const StepChain &chain, const ChainSchedule &schedule);
+};
+} // namespace
+
+LogicalResult PlanCheckpoints::read(Program &program) {
+  for (StringRef name : {"step", "accumulate", "update", "evaluate"}) {
+    auto func = getOperation().lookupSymbol<func::FuncOp>(name);
+    if (!func)
+      continue;
+    if (failed(collectState(func, program.state, program.persistent)))
+      return failure();
+    if (name == "step" || name == "accumulate")
+      program.step = func;
+  }
+  for (auto func : getOperation().getOps<func::FuncOp>()) {
+    if (func == program.step)
+      continue;
+    FunctionPlanner planner(func, program.state);
+    if (failed(planner.plan()))
+      return failure();
+    program.others = std::max(program.others, planner.temporaryBytes());
+  }
+  return success();
+}
+
+LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
+  int64_t needed = program.persistent + std::max(least, program.others);
+  return getOperation().emitError()
+         << "memory budget of " << formatBytes(budget) << " ("
+         << int64_t(budget)
+         << " bytes) is too small: the smallest that works is " << needed
+         << " bytes (" << formatBytes(needed) << ")";
+}
+
+/// Seconds of the kernels of `func`.
+static double secondsOf(func::FuncOp func, const TargetDescription &target) {
+  double seconds = 0;
+  for (auto group : func.getOps<GroupOp>()) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : group.getBodyBlock().without_terminator())
+      ops.push_back(&op);
+    seconds +=
+        kernelSeconds(ops, group.getInputs(), group.getOutputs(), target);
+  }
+  return seconds;
+}
+
+/// Puts the trade of memory for time on the module: bytes of the arena and
+/// seconds of one step, from the least memory to the most.
+void PlanCheckpoints::writeCurve(const Program &program, StepChain &chain,
+                                 const ChainPlanner &table) {
+  TargetDescription target = *getTarget(getOperation());
+  auto count = getOperation()->getAttrOfType<IntegerAttr>(attr::microBatches);
+  double times = count ? double(count.getInt()) : 1;
+  // What no schedule changes: the rest of the step function, and the update.
+  double rest =
+      times * (secondsOf(program.step, target) - keepAll(chain.get()).seconds);
+  if (auto update = getOperation().lookupSymbol<func::FuncOp>("update"))
+    rest += secondsOf(update, target);
+
+  SmallVector<std::pair<int64_t, double>> points;
+  auto add = [&](int64_t temporaries, double seconds) {
+    if (temporaries >= 0)
+      points.push_back(
+          {program.persistent + std::max(temporaries, program.others),
+           rest + times * seconds});
+  };
+  auto curve = table.curve();
+  size_t step = std::max<size_t>(1, curve.size() / maxCurvePoints);
+  for (size_t index = 0; index < curve.size(); index += step)
+    if (auto schedule = table.schedule(curve[index].bytes))
+      add(chain.measure(*schedule), schedule->seconds);
+  add(chain.measure(), keepAll(chain.get()).seconds);
+  // By memory; what takes more of it and no less time is no choice.
+  llvm::sort(points);
+  SmallVector<double> values;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (auto [bytes, seconds] : points)
+    if (seconds < fastest) {
+      values.append({double(bytes), seconds});
+      fastest = seconds;
+    }
+  getOperation()->setAttr(attr::memoryCurve,
+                          Builder(&getContext()).getF64ArrayAttr(values));
+}
+
+/// "row 4x1024x768xf32 (12.0 MiB)".
+static std::string describe(Value value) {
+  auto group = value.getDefiningOp<GroupOp>();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << (group ? stringifyKernelFamily(group.getFamily()) : "concat") << ' ';
+  auto type = cast<RankedTensorType>(value.getType());
+  for (int64_t size : type.getShape())
+    out << size << 'x';
+  out << type.getElementType() << " (" << formatBytes(byteSize(type)) << ')';
+  return text;
+}
+
+void PlanCheckpoints::explain(const StepChain &chain,
+                              const ChainSchedule &schedule) {
+  SmallVector<int> runs(chain.get().stages.size(), 0);
+  for (ChainVisit visit : schedule.visits)
+    runs[visit.stage] += visit.isForward;
+  for (auto [stage, links] : llvm::enumerate(chain.stages().stages())) {
+    if (links.units.empty())
+      continue;
+    const StageOption &option = chain.options(stage)[schedule.option[stage]];
+    SmallVector<std::string> again;
+    for (int unit : option.redone) {
+      const ForwardUnit &made = chain.stages().units()[links.units[unit]];
+      for (unsigned result : made.results)
+        again.push_back(describe(made.op->getResult(result)));
+    }
+    emitRemark(chain.stages().units()[links.units.front()].op->getLoc())
+        << "stage " << stage << ": keeps " << formatBytes(option.cost.saved)
+        << " for its backward pass, runs forward " << runs[stage]
+        << (runs[stage] == 1 ? " time" : " times") << ", makes again "
+        << (again.empty() ? "nothing" : llvm::join(again, ", "));
+  }
+}
+
+LogicalResult PlanCheckpoints::chooseWithin(Program &program,
+                                            StepChain &chain) {
+  int64_t limit = budget ? budget - program.persistent
+                         : std::numeric_limits<int64_t>::max();
+  if (!report && chain.measure() <= limit && program.others <= limit)
+    return success(); // everything can be kept
+  Search search(chain, std::max<int64_t>(limit, 0));
+  std::optional<Measured> found;
+  if (chain.measure() > limit || program.others > limit) {
+    found = search.run();
+    if (!found || program.others > limit)
+      return tooSmall(program, search.smallest());
+  }
+  if (report) {
+    writeCurve(program, chain, search.planner());
+    explain(chain, found ? found->schedule : keepAll(chain.get()));
+  }
+  if (found)
+    chain.record(found->schedule);
+  else
+    chain.forget();
+  return success();
+}
+
+LogicalResult PlanCheckpoints::choose(Program &program,
+                                      const TargetDescription &target) {
+  StepChain chain(program.step, target, program.state);
+  if (policy == "auto")
+    return chooseWithin(program, chain);
+  ChainSchedule schedule = policy == "full"   ? recomputeAll(chain.get())
+                           : policy == "sqrt" ? squareRoot(chain.get())
+                                              : keepAll(chain.get());
+  int64_t bytes = policy == "none" ? chain.measure() : chain.measure(schedule);
+  if (bytes < 0)
+    return failure();
+  int64_t most = std::max(bytes, program.others);
+  if (budget && program.persistent + most > budget)
+    return tooSmall(program, most);
+  if (report)
+    explain(chain, schedule);
+  return success();
+}
+
+void PlanCheckpoints::runOnOperation() {
+  if (!llvm::is_contained({"auto", "none", "full", "sqrt"}, policy)) {
+    getOperation().emitError()
+        << "policy is '" << policy << "', expected auto, none, full or sqrt";
+    return signalPassFailure();
+  }
+  bool keepsAll = policy == "none" || (policy == "auto" && !report);
+  if (!budget && keepsAll)
+    return;
+  FailureOr<TargetDescription> target = getTarget(getOperation());
+  Program program;
+  if (failed(target) || failed(read(program)))
+    return signalPassFailure();
+  if (budget)
+    getOperation()->setAttr(attr::memoryBudget,
+                            Builder(&getContext()).getI64IntegerAttr(budget));
+  bool fits = program.persistent + program.others <= budget;
+  LogicalResult done = success();
+  if (program.step && !ForwardPart(program.step).empty())
+    done = choose(program, *target);
+  else if (budget && !fits)
+    done = tooSmall(program, 0);
+  if (failed(done))
+    signalPassFailure();
+}
