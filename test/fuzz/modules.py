@@ -41,6 +41,7 @@ def functions_of(text: str) -> dict[str, str]:
     for line in text.splitlines():
         if match := re.match(r"  func\.func @(\w+)\(", line):
             name, lines = match[1], []
+            line = re.sub(r" attributes \{[^{}]*\} \{$", " {", line)  # of the function
         if name:
             lines.append(line)
             if line == "  }":

@@ -51,6 +51,7 @@ def model(seed: int) -> str:
     return random_model(seed)[1]
 
 
+GROUPS = ("--hone-decompose-rows", *CLEAN, "--hone-fuse-groups")
 SOURCES = {
     "rough": Source(lambda seed: random_function(seed, smooth=False), smooth=False),
     "smooth": Source(lambda seed: random_function(seed, smooth=True)),
@@ -71,8 +72,11 @@ SOURCES = {
     "low step": Source(model, (*LOW, *step_of(("--hone-build-step",)))),
     "padded": Source(model, ("--hone-pad-dims=multiple=8",)),
     "adafactor step": Source(forward, step_of(("--hone-build-step=optimizer=adafactor",))),
-    "groups": Source(model, step_of(("--hone-build-step", "--hone-decompose-rows", *CLEAN, "--hone-fuse-groups"))),
+    "groups": Source(model, step_of(("--hone-build-step", *GROUPS))),
 }
+for policy in ("full", "sqrt"):
+    SOURCES[policy] = Source(model, step_of(("--hone-build-step=micro-batches=2", *GROUPS,
+                                             f"--hone-plan-checkpoints=policy={policy}")))
 STEP = step_of(("--hone-build-step=keep-gradients",))
 PLAIN = ("rough", "smooth", "step", "model step", "model batches")
 
@@ -131,6 +135,9 @@ TABLE = {
     "hone-recompute-maps": Row(("low step", *PLAIN), rules.same, 0.1),
     "hone-fuse-groups": Row((*PLAIN, "cuda step", "low step"), rules.same, 0.95),
     "hone-verify-groups": Row(("groups",), rules.unchanged, 0),
+    "hone-plan-checkpoints": Row(("groups",), rules.same, 0.95, ("=policy=full", "=policy=sqrt", "=report policy=full"),
+                                 then=("--hone-apply-checkpoints", *CLEAN, "--hone-verify-groups")),
+    "hone-apply-checkpoints": Row(("full", "sqrt"), rules.same, 0.3, then=("--hone-verify-groups",), shows="hone.clone ="),
 }
 
 # Passes whose result the interpreter does not run: random programs are compiled (programs.py), and each border between

@@ -121,6 +121,17 @@ BUGS = [
     Bug("groups-in-a-cycle-exactly", "lib/Analysis/Partition.cpp",
         "if (!closed[set | group] || best[set] >= best[set | group])", "if (best[set] >= best[set | group])",
         ("hone-analysis-tests", "fuzz/groups.test")),
+    # Checkpoints.
+    Bug("redo-reads-original", "lib/Transforms/ApplyCheckpoints.cpp", "redo(storageRoot(operand), stage);", ";",
+        ("Transforms/apply-checkpoints",)),
+    Bug("clone-not-pinned", "lib/Transforms/ApplyCheckpoints.cpp",
+        "clone->setAttr(attr::clone, builder.getI64IntegerAttr(clones.size()));", "",
+        ("Transforms/apply-checkpoints",)),
+    Bug("budget-exceeded", "lib/Transforms/PlanCheckpoints.cpp", "int64_t slack = limit - bytes;",
+        "int64_t slack = limit - bytes + bytes / 16;", ("Transforms/plan-checkpoints",)),
+    Bug("slice-takes-wanted-as-given", "lib/Analysis/GroupSlices.cpp",
+        "if (!llvm::is_contained(slice.wanted, result) && isGiven(result))", "if (isGiven(result))",
+        ("Transforms/apply-checkpoints", "fuzz/checkpoints.test")),
     Bug("plan-lifetimes-touch", "lib/Analysis/GreedyPacking.cpp",
         "return buffer.begin < end && begin < buffer.end;",
         "return buffer.begin + 1 < end && begin + 1 < buffer.end;", ("hone-analysis-tests", "Transforms/plan")),
@@ -191,6 +202,13 @@ BUGS = [
         "    if (loaded.argument->kind != Kind::opt)\n"
         "      copyTensor(file, loaded, arena.at(loaded.argument->offset));\n  return Status();",
         ("honert-tests",)),
+    # Memory of a run.
+    Bug("runtime-batch-in-new-memory", "runtime/lib/data/Batches.cpp", "int64_t ids[most + 1];",
+        "std::vector<int64_t> held(8 * most); int64_t *ids = held.data();", ("e2e/allocations.test",)),
+    Bug("runtime-files-stay-resident", "runtime/lib/checkpoint/Files.cpp", "MADV_DONTNEED", "MADV_NORMAL",
+        ("honert-tests",)),
+    Bug("runtime-operands-copied-whole", "runtime/lib/cpu/Matmul.cpp",
+        "if (direct->copiedBytes() <= mostCopiedBytes)", "if (mostCopiedBytes > 0)", ("honert-tests",)),
 ]
 
 
