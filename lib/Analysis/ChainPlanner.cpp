@@ -3,8 +3,11 @@
 #include "ChainTable.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+#include <map>
 #include <numeric>
 
 using namespace hone;
@@ -82,13 +85,19 @@ static llvm::SmallVector<int64_t> findBreaks(const ChainRow &row,
   llvm::SmallVector<int64_t> breaks;
   if (row.seconds.empty())
     return breaks;
+  // Less than a tick; sums in another order differ by less.
+  auto isFaster = [](double a, double b) { return a < b * (1 - 1e-14); };
   slots = std::clamp(slots, row.first, row.last());
-  while (slots > row.first && row.at(slots - 1) == row.at(slots))
+  double seconds = row.at(slots);
+  while (slots > row.first && !isFaster(seconds, row.at(slots - 1)))
     --slots;
   breaks.push_back(slots);
-  while (++slots <= row.last())
-    if (row.at(slots) < row.at(slots - 1))
-      breaks.push_back(slots);
+  while (++slots <= row.last()) {
+    if (!isFaster(row.at(slots), seconds))
+      continue;
+    seconds = row.at(slots);
+    breaks.push_back(slots);
+  }
   return breaks;
 }
 
@@ -110,6 +119,14 @@ static int64_t findUnit(const Chain &chain) {
         add(bytes);
   }
   return std::max<int64_t>(unit, 1);
+}
+
+/// The size that most outputs have.
+static int64_t findCommonOutput(const Chain &chain) {
+  std::map<int64_t, int> counts;
+  for (const ChainStage &stage : chain.stages)
+    ++counts[stage.outputBytes];
+  return llvm::max_element(counts, llvm::less_second())->first;
 }
 
 /// Bytes that suffice to save everything in the fastest way, as the table
@@ -167,12 +184,20 @@ ChainPlanner::ChainPlanner(Chain given, int64_t maxBytes, ChainLimits limits)
   if (!exact)
     slots = limits.slots;
   ChainSteps steps = chooseSteps(chain, limits, slots + 1);
-  int64_t affordable = limits.tableBytes / int64_t(sizeof(double)) /
-                       ChainTable::measure(chain, limits, steps).rows;
+  ChainTable::Size size = ChainTable::measure(chain, limits, steps);
+  int64_t affordable = limits.tableBytes / int64_t(sizeof(double)) / size.rows;
   exact &= slots < affordable;
   if (!exact) {
     slots = std::max<int64_t>(std::min(limits.slots, affordable), 16);
     unit = std::max<int64_t>(llvm::divideCeil(bytes, slots), 1);
+    // Outputs are what is kept most often: whole units, if that is not much
+    // more work.
+    if (int64_t output = findCommonOutput(chain); output > 0) {
+      int64_t units = std::max<int64_t>((output + unit / 2) / unit, 1);
+      int64_t whole = llvm::divideCeil(output, units);
+      if (bytes / whole <= std::min(affordable, 5 * limits.work / size.sums))
+        unit = whole;
+    }
     // What rounding up takes away.
     slots = bytes / unit + int64_t(chain.stages.size()) + 1;
   }

@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace hone;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();

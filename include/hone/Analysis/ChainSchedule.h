@@ -106,7 +106,7 @@ ChainSchedule squareRoot(const Chain &chain);
 
 struct ChainLimits {
   /// Bytes are counted in the largest unit that divides all sizes if at most
-  /// `exactSlots` of it make the budget, else in 1/`slots` of the budget,
+  /// `exactSlots` of it make `maxBytes`, else in about 1/`slots` of that,
   /// rounded up.
   int64_t exactSlots = 8192;
   int64_t slots = 4096;
@@ -115,7 +115,8 @@ struct ChainLimits {
   bool lazy = true;
   /// Bounds on a table: sums that are compared, and bytes. A chain that needs
   /// more goes without the second part of `lazy`, then without the first, then
-  /// with fewer slots.
+  /// with fewer slots. (A unit that divides outputs may take five times
+  /// `work`.)
   int64_t work = 10'000'000'000;
   int64_t tableBytes = int64_t(1) << 29;
   /// Whether equal segments share a table. Off only to test that they may.

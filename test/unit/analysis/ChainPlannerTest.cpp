@@ -403,6 +403,22 @@ TEST(ChainPlanner, TablesKeepToTheirBound) {
   EXPECT_LE(schedule->bytes, budget);
 }
 
+// Of many stages an output is less than a slot. It must not count as one.
+TEST(ChainPlanner, SmallOutputsAreNotRoundedUp) {
+  Chain chain = layeredChain(300, 2, 4096);
+  ChainLimits coarse = persistent();
+  coarse.exactSlots = 0;
+  coarse.slots = 1024;
+  ChainPlanner planner = planFor(chain, coarse);
+  ChainSchedule all = keepAll(chain), full = recomputeAll(chain);
+  for (int64_t budget : {full.bytes, all.bytes / 3, all.bytes}) {
+    auto schedule = planner.schedule(budget);
+    ASSERT_TRUE(schedule);
+    EXPECT_LE(schedule->bytes, budget);
+    EXPECT_LE(schedule->seconds, full.seconds);
+  }
+}
+
 TEST(ChainPlanner, BeatsTheClassicSchedulesAtTheirMemory) {
   Chain chain = layeredChain(24, 6, 4096);
   ChainPlanner planner = planFor(chain);
