@@ -39,7 +39,9 @@ def run(command: list[str], build: Path) -> subprocess.CompletedProcess[str]:
 def targets_of(test: str) -> list[str]:
     if test in UNIT_TESTS:
         return [test]
-    return TOOLS if test.startswith(("IR", "Interpreter", "Transforms", "Plan", "fuzz")) else [*TOOLS, "honec"]
+    if test.startswith(("IR", "Interpreter", "Transforms", "Plan", "fuzz")):
+        return TOOLS
+    return [*TOOLS, "honec", "honert-tiny"]
 
 
 def make(build: Path, targets: list[str]) -> None:
