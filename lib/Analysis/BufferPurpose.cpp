@@ -33,6 +33,13 @@ void BufferPurposes::addGradient(Value value) {
   if (isa<ReshapeOp, SliceOp, ConcatOp>(op))
     for (Value operand : op->getOperands())
       addGradient(operand);
+  // A sum in parts: each is written over the one before it.
+  if (auto group = dyn_cast<GroupOp>(op))
+    for (AliasPair pair : group.getReusableOperands())
+      if (Value operand = group.getOperand(pair.operand);
+          group.getResult(pair.result) == value &&
+          operand.getType() == value.getType() && operand.hasOneUse())
+        addGradient(operand);
 }
 
 plan::Purpose BufferPurposes::of(Value value) const {

@@ -11,6 +11,14 @@ using namespace honec;
 using llvm::formatv;
 using llvm::StringRef;
 
+TimeUnit honec::timeUnitFor(double seconds) {
+  if (seconds >= 10)
+    return {1, "s"};
+  if (seconds >= 1e-3)
+    return {1e3, "ms"};
+  return {1e6, "µs"};
+}
+
 std::string honec::pixel(double position) {
   return formatv("{0:F1}", position).str();
 }

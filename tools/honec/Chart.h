@@ -31,6 +31,15 @@ struct Axis {
   llvm::SmallVector<Tick> bytes(unsigned wanted) const;
 };
 
+/// What times are shown in.
+struct TimeUnit {
+  double perSecond;
+  llvm::StringLiteral name;
+};
+
+/// The unit that suits `seconds`: from microseconds to seconds.
+TimeUnit timeUnitFor(double seconds);
+
 /// A pixel position, to a tenth.
 std::string pixel(double position);
 

@@ -52,8 +52,8 @@ struct Column {
 /// The launches of one function.
 struct Span {
   std::string function;
-  double from, to;            // pixels
-  std::optional<double> loss; // where the forward part ends
+  double from, to;                   // pixels
+  std::optional<double> forwardsEnd; // after the last activation
 };
 
 class Timeline {
@@ -82,6 +82,7 @@ private:
   std::vector<Column> columns;
   std::vector<Span> spans;
   std::vector<MemoryCategory> used;
+  TimeUnit unit = {1, "s"};
   Axis x = {0, 1, 84, 764}, y = {0, 1, 372, 34};
 };
 } // namespace
@@ -101,15 +102,16 @@ Timeline::Timeline(llvm::raw_ostream &out, const Summary &summary,
       seconds += estimateSeconds(launch, machine);
   }
   starts.push_back(seconds);
-  x.high = seconds > 0 ? seconds * 1e3 : 1;
+  unit = timeUnitFor(seconds);
+  x.high = seconds > 0 ? seconds * unit.perSecond : 1;
   double top = memory.arena;
   if (memory.budget && *memory.budget < 1.5 * top)
     top = std::max<double>(top, *memory.budget);
   y.high = std::max(1.0, top * 1.08);
   for (size_t index = 0; index != summary.launches.size(); ++index)
     if (starts[index] < starts[index + 1])
-      addLaunch(index, x.at(starts[index] * 1e3),
-                x.at(starts[index + 1] * 1e3));
+      addLaunch(index, x.at(starts[index] * unit.perSecond),
+                x.at(starts[index + 1] * unit.perSecond));
   for (size_t index = 0; index != memoryCategories; ++index) {
     auto category = static_cast<MemoryCategory>(index);
     if (llvm::any_of(columns, [&](const Column &column) {
@@ -125,8 +127,8 @@ void Timeline::addLaunch(size_t index, double from, double to) {
   if (isFirst)
     spans.push_back({launch.function, from, to, {}});
   spans.back().to = to;
-  if (launch.makesLoss)
-    spans.back().loss = to;
+  if (launch.endsForward)
+    spans.back().forwardsEnd = to;
   if (isFirst || to - columns.back().from >= 0.5) {
     columns.push_back({from, to, index});
     return;
@@ -145,7 +147,8 @@ void Timeline::draw() {
       << escapeMarkup(summary.model) << "</title>\n";
   drawStack();
   drawAxes(out, x, y, x.numbers(8), y.bytes(6),
-           "launches in order, by estimated time in ms", "bytes alive");
+           ("launches in order, by estimated time in " + unit.name).str(),
+           "bytes alive");
   drawLines();
   drawSpans();
   drawLegend();
@@ -216,11 +219,13 @@ void Timeline::drawSpans() {
                    escapeMarkup(label));
     if (&span != &spans.front())
       divide(span.from);
-    if (!span.loss)
+    if (!span.forwardsEnd)
       continue;
-    divide(*span.loss);
-    out << formatv("<text x=\"{0}\" y=\"{1}\">loss</text>\n",
-                   pixel(*span.loss + 4), pixel(y.to + 8));
+    divide(*span.forwardsEnd);
+    out << formatv("<text class=\"left\" x=\"{0}\" y=\"{1}\">forward</text>\n"
+                   "<text x=\"{2}\" y=\"{1}\">backward</text>\n",
+                   pixel(*span.forwardsEnd - 5), pixel(y.to + 8),
+                   pixel(*span.forwardsEnd + 5));
   }
 }
 
@@ -288,7 +293,7 @@ size_t honec::chosenPoint(const MemorySummary &memory) {
 
 /// An axis over the values and a tenth more on both sides.
 static Axis axisOver(double low, double high, double from, double to) {
-  double margin = high > low ? (high - low) / 10 : std::max(1.0, high) / 10;
+  double margin = (high > low ? high - low : std::max(high, 1e-9)) / 10;
   return {std::max(0.0, low - margin), high + margin, from, to};
 }
 
@@ -300,12 +305,14 @@ void honec::drawCurve(llvm::raw_ostream &out, const MemorySummary &memory) {
       std::minmax_element(memory.curve.begin(), memory.curve.end(), slower);
   Axis x =
       axisOver(memory.curve.front().first, memory.curve.back().first, 84, 764);
-  Axis y = axisOver(fastest->second * 1e3, slowest->second * 1e3, 292, 20);
+  TimeUnit unit = timeUnitFor(slowest->second);
+  Axis y = axisOver(fastest->second * unit.perSecond,
+                    slowest->second * unit.perSecond, 292, 20);
   out << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1000 344\" "
          "role=\"img\">\n<title>Estimated time of a step against the size of "
          "the arena</title>\n";
   drawAxes(out, x, y, x.bytes(7), y.numbers(5), "bytes of the arena",
-           "estimated ms per step");
+           ("estimated " + unit.name + " per step").str());
   if (memory.budget && *memory.budget >= x.low && *memory.budget <= x.high)
     out << formatv("<line class=\"budget\" x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" "
                    "y2=\"{2}\"/>\n",
@@ -313,9 +320,10 @@ void honec::drawCurve(llvm::raw_ostream &out, const MemorySummary &memory) {
   // Between two points nothing better than the smaller one is known.
   out << formatv("<path class=\"curve\" d=\"M{0} {1}",
                  pixel(x.at(memory.curve.front().first)),
-                 pixel(y.at(memory.curve.front().second * 1e3)));
+                 pixel(y.at(memory.curve.front().second * unit.perSecond)));
   for (auto [bytes, seconds] : llvm::drop_begin(memory.curve))
-    out << 'H' << pixel(x.at(bytes)) << 'V' << pixel(y.at(seconds * 1e3));
+    out << 'H' << pixel(x.at(bytes)) << 'V'
+        << pixel(y.at(seconds * unit.perSecond));
   out << 'H' << pixel(x.to) << "\"/>\n";
   size_t chosen = chosenPoint(memory);
   for (const auto &[index, point] : llvm::enumerate(memory.curve))
@@ -323,7 +331,7 @@ void honec::drawCurve(llvm::raw_ostream &out, const MemorySummary &memory) {
         "<circle class=\"{0}\" cx=\"{1}\" cy=\"{2}\" r=\"{3}\"><title>{4}, "
         "{5:F3} ms</title></circle>\n",
         index == chosen ? "chosen" : "dot", pixel(x.at(point.first)),
-        pixel(y.at(point.second * 1e3)), index == chosen ? 6 : 3,
+        pixel(y.at(point.second * unit.perSecond)), index == chosen ? 6 : 3,
         formatBytes(point.first), point.second * 1e3);
   out << "<g transform=\"translate(792 38)\"><circle class=\"chosen\" "
          "cx=\"8\" cy=\"-4\" r=\"6\"/><text x=\"24\">this program</text>"

@@ -199,9 +199,9 @@ static void writeTradeOff(llvm::raw_ostream &out, const MemorySummary &memory) {
   out << "<h2>Time against memory</h2>\n<figure>\n";
   drawCurve(out, memory);
   out << formatv("<figcaption>What keeping less would cost: each point is an "
-                 "arena that a choice of what to keep allows. This program is "
-                 "planned at {0} and {1:F3} ms per step.</figcaption>\n"
-                 "</figure>\n",
+                 "arena that a choice of what to keep allows, with the time "
+                 "that the choice was made by. This program is planned at {0} "
+                 "and {1:F3} ms per step.</figcaption>\n</figure>\n",
                  formatBytes(bytes), seconds * 1e3);
 }
 

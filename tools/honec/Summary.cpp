@@ -86,26 +86,15 @@ static Launch readLaunch(plan::LaunchOp op, StringRef function) {
   return launch;
 }
 
-/// The launch of `function` that writes the loss, or null: into the buffer that
-/// the runtime reads, or into the sum over micro-batches.
-static plan::LaunchOp findLossLaunch(plan::FunctionOp function) {
-  plan::BufferOp result;
-  for (auto op : function.getBody().getOps<plan::ResultOp>())
-    if (op.getName() == kind::loss)
-      result = plan::rootBuffer(op.getBuffer());
-  std::optional<int64_t> sum;
-  auto program = function->getParentOfType<plan::ProgramOp>();
-  for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
-    if (argument.getKind() == kind::scalar && argument.getFqn() == kind::loss)
-      sum = argument.getOffset();
+/// The last launch of `function` that writes an activation, or null: what comes
+/// then are gradients.
+static plan::LaunchOp findForwardEnd(plan::FunctionOp function) {
+  plan::LaunchOp end;
   for (auto launch : function.getBody().getOps<plan::LaunchOp>())
-    for (mlir::Value output : launch.getOutputs()) {
-      plan::BufferOp buffer = plan::rootBuffer(output);
-      if (result ? buffer == result
-                 : sum && *sum == int64_t(buffer.getOffset()))
-        return launch;
-    }
-  return {};
+    for (mlir::Value output : launch.getOutputs())
+      if (plan::rootBuffer(output).getPurpose() == plan::Purpose::activations)
+        end = launch;
+  return end;
 }
 
 /// Bytes and seconds in turn.
@@ -145,13 +134,13 @@ Summary honec::summarize(plan::ProgramOp program, int64_t microBatches) {
   summary.microBatches = microBatches;
   MemoryTimeline timeline(program);
   summary.memory = readMemory(module, timeline);
-  llvm::DenseSet<mlir::Operation *> makeLoss;
+  llvm::DenseSet<mlir::Operation *> forwardEnds;
   for (auto function : program.getBody().getOps<plan::FunctionOp>())
-    if (plan::LaunchOp launch = findLossLaunch(function))
-      makeLoss.insert(launch);
+    if (plan::LaunchOp launch = findForwardEnd(function))
+      forwardEnds.insert(launch);
   for (MemoryPoint point : timeline.points()) {
     Launch launch = readLaunch(point.launch, point.function.getSymName());
-    launch.makesLoss = makeLoss.contains(point.launch);
+    launch.endsForward = forwardEnds.contains(point.launch);
     launch.live = point.live;
     if (!summary.launches.empty() &&
         summary.launches.back().function == launch.function)

@@ -18,7 +18,7 @@ struct Launch {
   int64_t flops = 0;
   int64_t bytes = 0; ///< each input read once, each output written once
   bool multipliesBf16 = false; ///< its products are of bf16 values
-  bool makesLoss = false;      ///< the forward part ends with it
+  bool endsForward = false;    ///< later ones make no activation
   hone::MemoryBytes live;      ///< during it
 };
 

@@ -10,7 +10,8 @@ namespace hone {
 
 /// Sorts the values that a grouped function makes by what their memory is for.
 /// Gradients are what the norm of gradients and updates read and what is
-/// returned as such, also before a change of shape, or as a part of it.
+/// returned as such, also before a change of shape, as a part of it, or as a
+/// sum that it is added onto.
 class BufferPurposes {
 public:
   explicit BufferPurposes(mlir::func::FuncOp func);
