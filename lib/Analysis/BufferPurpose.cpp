@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/BufferPurpose.h"
 
+#include "hone/Analysis/Views.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -30,7 +32,7 @@ void BufferPurposes::addGradient(Value value) {
   if (isa<BlockArgument>(value) || !gradients.insert(value).second)
     return;
   Operation *op = value.getDefiningOp();
-  if (isa<ReshapeOp, SliceOp, ConcatOp>(op))
+  if (isStorageView(op))
     for (Value operand : op->getOperands())
       addGradient(operand);
   // A sum in parts: each is written over the one before it.

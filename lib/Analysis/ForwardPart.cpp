@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/ForwardPart.h"
 
+#include "hone/Analysis/Views.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -39,7 +41,6 @@ bool ForwardPart::isReadAfter(Value value) const {
       return false;
     if (!contains(user))
       return true;
-    return isa<ReshapeOp, SliceOp, ConcatOp>(user) &&
-           isReadAfter(user->getResult(0));
+    return isStorageView(user) && isReadAfter(user->getResult(0));
   });
 }

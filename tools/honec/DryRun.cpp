@@ -3,11 +3,12 @@
 #include "DryRun.h"
 
 #include "MemoryReport.h"
-#include "Text.h"
+#include "hone/Support/Sizes.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+using namespace hone;
 using namespace honec;
 using llvm::formatv;
 
@@ -22,7 +23,7 @@ static void printMemory(llvm::raw_ostream &out, const Summary &summary) {
   if (memory.at)
     out << formatv("fullest at       {0}\n", describeFullest(summary));
   out << "largest tensors there\n";
-  for (const hone::LiveTensors &row : largestTensors(memory))
+  for (const LiveTensors &row : largestTensors(memory))
     out << formatv("  {0,11}  {1}\n", formatBytes(row.bytes),
                    describeTensors(row));
 }

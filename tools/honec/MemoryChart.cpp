@@ -3,7 +3,8 @@
 #include "MemoryChart.h"
 
 #include "Chart.h"
-#include "Text.h"
+#include "Markup.h"
+#include "hone/Support/Sizes.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -3,8 +3,9 @@
 #include "MemoryReport.h"
 
 #include "Chart.h"
+#include "Markup.h"
 #include "MemoryChart.h"
-#include "Text.h"
+#include "hone/Support/Sizes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -2,9 +2,10 @@
 
 #include "Report.h"
 
+#include "Markup.h"
 #include "MemoryReport.h"
-#include "Text.h"
 #include "hone/Support/ParseFile.h"
+#include "hone/Support/Sizes.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"

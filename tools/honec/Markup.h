@@ -1,0 +1,17 @@
+//===- Markup.h - Text in HTML and XML ------------------------*- C++ -*-===//
+
+#ifndef HONEC_MARKUP_H
+#define HONEC_MARKUP_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace honec {
+
+/// `text` as it stands in HTML and XML.
+std::string escapeMarkup(llvm::StringRef text);
+
+} // namespace honec
+
+#endif // HONEC_MARKUP_H
