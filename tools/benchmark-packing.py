@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures the allocation planner: heights, decisions of the search and times of hone-pack.
 
-  tools/benchmark-packing.py [--instances DIR] [--plans NAME=PLAN.mlir,...] [--layers 12,100,1000] [--nodes 20000,2000000]
-      [-o docs/benchmarks/packing.md]
+  tools/benchmark-packing.py [--instances DIR] [--plans NAME=PLAN.mlir,...] [--layers 12,100,1000]
+      [--nodes 160000,...] [-o docs/benchmarks/packing.md]
 
-Instances are files NAME.CAPACITY.csv. Without --instances, those of MiniMalloc (ASPLOS 2023) are fetched from its public
-repository into a temporary folder, and nothing stays; without network that part is left out, with a line that says so.
+Instances are files NAME.CAPACITY.csv. Without --instances, those of MiniMalloc (ASPLOS 2023) are fetched from its
+public repository into a temporary folder, and nothing stays; without network that part is left out, with a line that
+says so.
 A plan is what honec --emit=plan writes: the buffers of its temporaries are packed anew from their sizes and lifetimes.
 --layers makes up training steps of that depth, 30 buffers per layer. Exit 1 if an instance does not fit.
 Standard library only.
@@ -20,10 +21,10 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from typing import Iterator
 
@@ -49,9 +50,10 @@ def pack(tool: str, file: pathlib.Path, nodes: int, capacity: int = 0, alignment
     command = [tool, str(file), "--nodes", str(nodes), "--alignment", str(alignment)]
     if capacity:
         command += ["--capacity", str(capacity)]
-    start = time.perf_counter()
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True)
-    seconds = time.perf_counter() - start
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = end.ru_utime - start.ru_utime + end.ru_stime - start.ru_stime
     values = {key: int(value) for key, value in re.findall(r"^([a-z ]+) (\d+)$", done.stdout, re.MULTILINE)}
     if done.returncode != 0 and (not values or values["height"] <= capacity):
         sys.exit(done.stderr.strip() or f"error: hone-pack ended with {done.returncode}")
@@ -66,7 +68,8 @@ def fetch(folder: pathlib.Path) -> pathlib.Path | None:
     command = ["git", "clone", "--quiet", "--depth", "1", REPOSITORY, str(folder / "repository")]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
     if done.returncode != 0:
-        print(f"left out: {REPOSITORY}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        lines = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
+        print(f"left out: {REPOSITORY}: {lines[-1]}", file=sys.stderr)
         return None
     return folder / "repository" / FOLDER
 
@@ -144,14 +147,15 @@ def read_plan(file: pathlib.Path) -> dict[str, list[Buffer]]:
 
 
 def measure_plans(tool: str, plans: list[str], limits: list[int], folder: pathlib.Path) -> list[str]:
-    heads = " | ".join(f"{limit:,} nodes | nodes | s" for limit in limits)
+    heads = " | ".join(f"with the search, {limit:,} nodes | nodes | s" for limit in limits)
     lines = [f"| plan | buffers | live at once | greedy | {heads} |", "|---" * (4 + 3 * len(limits)) + "|"]
     for word in plans:
         label, _, path = word.rpartition("=")
         for function, buffers in read_plan(pathlib.Path(path)).items():
             file = write(folder / "plan.csv", buffers)
             greedy = pack(tool, file, 0, alignment=64)
-            cells = [f"{label} @{function}", f"{greedy.buffers}", f"{greedy.bound:,}", excess(greedy.height, greedy.bound)]
+            height = excess(greedy.height, greedy.bound)
+            cells = [f"{label} @{function}", f"{greedy.buffers}", f"{greedy.bound:,}", height]
             for limit in limits:
                 result = pack(tool, file, limit, alignment=64)
                 cells += [excess(result.height, result.bound), f"{result.nodes:,}", f"{result.seconds:.2f}"]
@@ -180,10 +184,10 @@ def training_step(layers: int) -> Iterator[Buffer]:
             yield backward + index, backward + index + 2 + index % 3, size * kib + layer % 3 * 64
 
 
-def measure_depths(tool: str, depths: list[int], folder: pathlib.Path) -> list[str]:
+def measure_depths(tool: str, depths: list[int], nodes: int, folder: pathlib.Path) -> list[str]:
     lines = ["| layers | buffers | live at once | height | nodes | s |", "|---" * 6 + "|"]
     for layers in depths:
-        result = pack(tool, write(folder / "deep.csv", list(training_step(layers))), 20000, alignment=64)
+        result = pack(tool, write(folder / "deep.csv", list(training_step(layers))), nodes, alignment=64)
         lines.append(f"| {layers} | {result.buffers:,} | {result.bound:,} | {excess(result.height, result.bound)} "
                      f"| {result.nodes:,} | {result.seconds:.2f} |")
     return lines
@@ -200,27 +204,33 @@ def main() -> int:
     parser.add_argument("--instances", type=pathlib.Path)
     parser.add_argument("--plans", default="")
     parser.add_argument("--layers", default="12,100,1000")
-    parser.add_argument("--nodes", default="20000,2000000")
+    parser.add_argument("--nodes", default="160000")
     parser.add_argument("--tool", default=str(ROOT / "build" / "bin" / "hone-pack"))
     parser.add_argument("-o", "--output", type=pathlib.Path)
     options = parser.parse_args()
     limits = [int(limit) for limit in options.nodes.split(",")]
     fits = True
+    today = datetime.date.today()
     page = ["# Packing: the allocation planner on published instances and on training steps", "",
-            f"Made by `tools/benchmark-packing.py` on {datetime.date.today()}, {platform.machine()}, one thread; seconds are of the "
-            "whole process. Every result was checked by `hone-pack` apart from the planner. Heights and nodes are the same on every machine.", ""]
+            f"Made by `tools/benchmark-packing.py` on {today}, {platform.machine()}, one thread; seconds are processor",
+            "seconds of the whole tool. Every result was checked by `hone-pack`, apart from the planner. Heights and nodes are",
+            "the same on every machine. What is done: [memory-plan](../rationale/memory-plan.md).", ""]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
+        page += ["## MiniMalloc's challenging instances", ""]
         if instances := options.instances or fetch(folder):
-            page += ["## MiniMalloc's challenging instances", ""]
             lines, fits = measure_instances(options.tool, instances, limits)
             page += lines + [""]
+        else:
+            page += ["Left out: they could not be fetched.", ""]
         if options.plans:
             page += ["## Temporaries of compiled steps", ""]
-            page += measure_plans(options.tool, options.plans.split(","), limits[:1], folder) + [""]
+            page += ["Everything but state, from the plans of `honec --emit=plan`.", ""]
+            page += measure_plans(options.tool, options.plans.split(","), limits[-1:], folder) + [""]
         if options.layers:
-            page += ["## Depth", ""]
-            page += measure_depths(options.tool, [int(layers) for layers in options.layers.split(",")], folder) + [""]
+            page += ["## Depth", "", "Made-up training steps, 30 buffers per layer, 12 of them saved for backward.", ""]
+            depths = [int(layers) for layers in options.layers.split(",")]
+            page += measure_depths(options.tool, depths, limits[-1], folder) + [""]
     text = "\n".join(page)
     if options.output:
         options.output.write_text(text, encoding="utf-8")

@@ -59,6 +59,8 @@ std::vector<int32_t> packing::sortBuffers(const Component &component,
     uint64_t bytes = buffer.bytes, lifetime = buffer.end - buffer.begin;
     switch (order) {
     case Order::Size:
+      return {bytes, 0};
+    case Order::SizeThenLifetime:
       return {bytes, lifetime};
     case Order::Area:
       return {llvm::SaturatingMultiply(bytes, lifetime), bytes};
@@ -80,7 +82,8 @@ std::vector<int32_t> packing::sortBuffers(const Component &component,
     sorted.push_back(index);
   }
   llvm::sort(sorted, [&](int32_t a, int32_t b) {
-    return keys[a] != keys[b] ? keys[a] > keys[b] : a < b;
+    return keys[a] != keys[b] ? keys[a] > keys[b]
+                              : component.indices[a] < component.indices[b];
   });
   return sorted;
 }
@@ -192,8 +195,9 @@ Layout packing::packGreedily(const Component &component, int64_t target) {
   Layout best;
   best.bytes = noBytes;
   int64_t scanned = 0;
-  for (Order order : {Order::Size, Order::Area, Order::Lifetime,
-                      Order::Pressure, Order::Last, Order::First}) {
+  for (Order order :
+       {Order::Size, Order::SizeThenLifetime, Order::Area, Order::Lifetime,
+        Order::Pressure, Order::Last, Order::First}) {
     Layout layout =
         placeInOrder(component, sortBuffers(component, order), scanned);
     if (layout.bytes < best.bytes || best.offsets.empty())

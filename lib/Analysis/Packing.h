@@ -39,9 +39,17 @@ struct Layout {
 };
 
 /// The orders in which buffers are placed, or preferred by the search.
-enum class Order { Size, Area, Lifetime, Pressure, First, Last };
+enum class Order {
+  Size,
+  SizeThenLifetime,
+  Area,
+  Lifetime,
+  Pressure, ///< by the fullest section that the buffer is live in
+  First,
+  Last
+};
 
-/// Buffers in the order, the first to place first; ties by index.
+/// Buffers in the order, the first to place first; ties by request.
 std::vector<int32_t> sortBuffers(const Component &component, Order order);
 
 /// Places buffers one after the other in several orders, each buffer as low as

@@ -46,7 +46,9 @@ public:
   Layout layout() const;
 
   /// Decisions so far; one that looks at many buffers counts as several.
-  int64_t nodes() const { return decisions + state.visits() / visitsPerNode; }
+  int64_t nodes() const {
+    return decisions + (visits + state.visits()) / visitsPerNode;
+  }
 
   int64_t granule = 0; ///< divides all sizes
 
@@ -69,6 +71,7 @@ private:
   Focus focus = Focus::Lowest;
   std::vector<int32_t> rank; // in the strategy's order
   int64_t decisions = 0, decisionLimit = 0, nodeLimit = 0;
+  int64_t visits = 0; ///< to find the next decision; further ones in `state`
   static constexpr int64_t visitsPerNode = 4096;
   /// Hashes of what was found not to fit: what is left, and where it may lie.
   std::vector<uint64_t> failed;
@@ -160,11 +163,13 @@ uint64_t Search::hashOf(int32_t begin, int32_t end) const {
 
 /// Places what is left between two sections that nothing left crosses.
 Outcome Search::solve(int32_t begin, int32_t end) {
+  visits += firstOf[end] - firstOf[begin];
   uint64_t hash = hashOf(begin, end);
   uint64_t &slot = failed[hash % numFailed];
   if (slot == hash)
     return Outcome::None;
   while (true) {
+    visits += firstOf[end] - firstOf[begin];
     int32_t index = select(begin, end);
     if (index < 0)
       return Outcome::Found;

@@ -30,7 +30,7 @@ static constexpr StringRef usage =
   hone-pack FILE.csv [options]    packs the buffers of FILE and checks that none overlap
       --capacity N                bytes that are enough; exit 1 if the buffers need more
       --alignment N               offsets are multiples of N (default 1)
-      --nodes N                   decisions of the search at most (default 100000; 0: greedy alone)
+      --nodes N                   decisions of the search at most (default 160000; 0: greedy alone)
       -o OUT.csv                  FILE with the offsets (- for standard output)
 
 FILE has the columns id, lower, upper and size: a buffer lives from position lower up to upper, exclusive.
