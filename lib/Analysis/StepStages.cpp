@@ -7,6 +7,7 @@
 #include "hone/Analysis/KernelCost.h"
 #include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/StageMerge.h"
+#include "hone/Analysis/Views.h"
 #include "hone/Plan/Plan.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -16,31 +17,28 @@ using namespace hone;
 
 using Kind = StageValue::Kind;
 
-Value hone::storageRoot(Value value) {
-  while (isa_and_present<ReshapeOp, SliceOp>(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
-}
-
 /// Views have no kernel; the return is none either.
 static bool isKernel(Operation *op) { return isa<GroupOp, ConcatOp>(op); }
 
 static SmallVector<Value> storagesOf(ValueRange values) {
   llvm::SetVector<Value> roots;
   for (Value value : values)
-    roots.insert(storageRoot(value));
+    roots.insert(withoutViews(value));
   return roots.takeVector();
 }
 
 /// Calls `body` for every kernel and the return that read `value` or a view.
 static void forEachKernel(Value value, function_ref<void(Operation *)> body) {
   for (Operation *user : value.getUsers()) {
-    if (isa<ReshapeOp, SliceOp>(user))
+    if (seesOperand(user))
       forEachKernel(user->getResult(0), body);
     else
       body(user);
   }
 }
+
+/// Units of a layer, at most: what is read further on is wide.
+constexpr int maxLinkLength = 24;
 
 //===----------------------------------------------------------------------===//
 // Forward units
@@ -110,13 +108,28 @@ void StepStages::addUnits(Operation *op) {
     unit.seconds *= std::min(1.0, together / apart);
 }
 
+/// A value that units all over the forward part read is no link of the chain:
+/// it is kept (the encoder's output in a decoder, an embedding that all layers
+/// add).
+void StepStages::keepWide(DenseMap<Value, SmallVector<int>> &readers) {
+  int wide = std::max<int>(maxLinkLength, forward.size() / 4);
+  for (auto &[value, numbers] : readers) {
+    int maker = unitOf.lookup(value);
+    if (numbers.size() < 3 || numbers.back() - maker < wide)
+      continue;
+    kept.insert(value);
+    forward[maker].canRedo = false;
+  }
+}
+
 /// Ends a stage after each unit where one storage alone is read later on.
 void StepStages::cut() {
-  DenseMap<Value, int> lastReader;
+  DenseMap<Value, SmallVector<int>> readers;
   for (auto [index, unit] : llvm::enumerate(forward))
     for (Value read : unit.reads)
       if (unitOf.contains(read))
-        lastReader[read] = index;
+        readers[read].push_back(index);
+  keepWide(readers);
   unitStage.clear();
   llvm::SmallSetVector<Value, 4> crossing;
   chain.emplace_back();
@@ -125,10 +138,11 @@ void StepStages::cut() {
     chain.back().units.push_back(index);
     unitStage.push_back(chain.size() - 1);
     for (unsigned result : unit.results)
-      if (lastReader.contains(unit.op->getResult(result)))
-        crossing.insert(unit.op->getResult(result));
+      if (Value made = unit.op->getResult(result);
+          readers.contains(made) && !kept.contains(made))
+        crossing.insert(made);
     crossing.remove_if([&, here = int(index)](Value value) {
-      return lastReader.lookup(value) <= here;
+      return readers[value].back() <= here;
     });
     if (crossing.size() != 1 || crossing[0] == before)
       continue;
@@ -148,6 +162,8 @@ int StepStages::earliestStage(Operation *op) const {
   int earliest = chain.size() - 1;
   for (Value read : storagesOf(op->getOperands())) {
     int stage = earliest;
+    if (kept.contains(read))
+      continue;
     if (auto unit = unitOf.find(read); unit != unitOf.end()) {
       stage = unitStage[unit->second];
       stage += chain[stage].output == read; // the input of the next one
@@ -344,7 +360,7 @@ public:
                                         elementByteWidth(type.getElementType()),
                                     plan::alignment);
     for (AliasPair pair : group.getReusableOperands()) {
-      Value operand = storageRoot(group.getOperand(pair.operand));
+      Value operand = withoutViews(group.getOperand(pair.operand));
       Value result = group.getResult(pair.result);
       if (llvm::is_contained(reads, operand) &&
           llvm::is_contained(makes, result) &&

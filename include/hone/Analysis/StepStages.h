@@ -21,9 +21,6 @@
 
 namespace hone {
 
-/// The value whose bytes `value` shows: what lies behind reshapes and slices.
-mlir::Value storageRoot(mlir::Value value);
-
 /// A kernel, or a part of one, of the forward part of a step.
 struct ForwardUnit {
   mlir::Operation *op;                  ///< a group, or a concatenation
@@ -59,6 +56,7 @@ public:
 
 private:
   void addUnits(mlir::Operation *op);
+  void keepWide(llvm::DenseMap<mlir::Value, llvm::SmallVector<int>> &readers);
   void cut();
   void assignBackward();
   int earliestStage(mlir::Operation *op) const;
@@ -71,6 +69,7 @@ private:
   mlir::func::FuncOp func;
   const TargetDescription &target;
   llvm::SmallVector<ForwardUnit, 0> forward;
+  llvm::DenseSet<mlir::Value> kept; ///< storages that all layers may read
   llvm::DenseMap<mlir::Value, int> unitOf; ///< by storage
   llvm::SmallVector<StepStage, 0> chain;
   llvm::SmallVector<int> unitStage;
