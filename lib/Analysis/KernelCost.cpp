@@ -19,16 +19,22 @@ static double arithmeticSeconds(HoneOpInterface op,
   return flops / target.mapFlopsPerSecond();
 }
 
-double hone::kernelSeconds(ArrayRef<Operation *> ops, ValueRange reads,
-                           ValueRange writes, const TargetDescription &target) {
-  double computing = 0;
+KernelTime hone::kernelTime(ArrayRef<Operation *> ops, int64_t bytes,
+                            const TargetDescription &target) {
+  KernelTime time;
   for (Operation *op : ops)
     if (auto hone = dyn_cast<HoneOpInterface>(op))
-      computing += arithmeticSeconds(hone, target);
+      time.computing += arithmeticSeconds(hone, target);
+  time.moving = double(bytes) / target.bytesPerSecond();
+  time.launching = target.launchSeconds();
+  return time;
+}
+
+double hone::kernelSeconds(ArrayRef<Operation *> ops, ValueRange reads,
+                           ValueRange writes, const TargetDescription &target) {
   int64_t bytes = 0;
   for (auto values : {reads, writes})
     for (Value value : values)
       bytes += byteSize(value.getType());
-  return std::max(computing, double(bytes) / target.bytesPerSecond()) +
-         target.launchSeconds();
+  return kernelTime(ops, bytes, target).seconds();
 }

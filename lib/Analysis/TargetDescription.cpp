@@ -10,7 +10,7 @@ using namespace hone;
 // bf16, 3.8 TB/s in memory-bound kernels, 0.9 us per node of a graph.
 
 double TargetDescription::matmulFlopsPerSecond(Type element) const {
-  bool narrow = element.isBF16() || element.isF16();
+  bool narrow = hasNarrowUnits && (element.isBF16() || element.isF16());
   if (kind == TargetKind::CPU)
     return narrow ? 450e9 : 240e9;
   return narrow ? 794.5e12 : 50e12;
@@ -19,7 +19,7 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
 // CPU: docs/rationale/attention.md; CUDA: an assumption, two thirds of a
 // product's rate as published for fused attention on this architecture.
 double TargetDescription::attentionFlopsPerSecond(Type element) const {
-  bool isBf16 = element.isBF16();
+  bool isBf16 = hasNarrowUnits && element.isBF16();
   if (kind == TargetKind::CPU)
     return isBf16 ? 300e9 : 180e9;
   return matmulFlopsPerSecond(element) * 2 / 3;

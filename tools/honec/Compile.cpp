@@ -234,8 +234,13 @@ Error Compilation::plan() {
     return program.takeError();
   if (!options.dryRun && options.report.empty())
     return Error::success();
-  Summary summary = summarize(*program, options.pipeline.step.microBatches);
   MachineModel machine = modelMachine(options.cpu);
+  TargetDescription target = *getTarget(*module);
+  target.hasNarrowUnits = machine.bf16Factor > 1;
+  Summary summary =
+      summarize(*program, options.pipeline.step.microBatches, target);
+  for (auto &[bytes, seconds] : summary.memory.curve)
+    seconds /= machine.computingSpeed;
   if (options.dryRun)
     printDryRun(summary, machine);
   return options.report.empty()
@@ -276,7 +281,7 @@ Error Compilation::run() {
   }
   if (Error error = readModule())
     return error;
-  if (Error error = runPhases(Phase::Import, Phase::Fuse))
+  if (Error error = runPhases(Phase::Import, Phase::Checkpoint))
     return error;
   return options.dryRun ? plan() : emit(*output);
 }

@@ -41,8 +41,9 @@ MachineModel honec::modelMachine(const CpuTarget &cpu) {
   machine.gigahertz = readClock();
   std::unique_ptr<llvm::TargetMachine> target = createMachine(cpu);
   const llvm::MCSubtargetInfo &features = *target->getMCSubtargetInfo();
-  // Two vector units of multiply and add; 16, 8 or 4 floats wide.
-  if (features.checkFeatures("+avx512f"))
+  // Two vector units of multiply and add; 16, 8 or 4 floats wide. Zen 4 has
+  // instructions of 16, and units of 8.
+  if (features.checkFeatures("+avx512f") && target->getTargetCPU() != "znver4")
     machine.flopsPerCycle = 2 * 2 * 16;
   else if (features.checkFeatures("+avx2"))
     machine.flopsPerCycle = 2 * 2 * 8;
@@ -52,14 +53,20 @@ MachineModel honec::modelMachine(const CpuTarget &cpu) {
     machine.bf16Factor = 2;
   // One core draws about 25 GB/s; eight of them saturate a socket.
   machine.bytesPerSecond = 25e9 * std::min<int64_t>(machine.cores, 8);
+  TargetDescription known;
+  known.hasNarrowUnits = false;
+  machine.computingSpeed = machine.efficiency * machine.flopsPerSecond() /
+                           known.matmulFlopsPerSecond(mlir::Type());
+  machine.movingSpeed = machine.bytesPerSecond / known.bytesPerSecond();
   return machine;
 }
 
 double honec::estimateSeconds(const Launch &launch,
                               const MachineModel &machine) {
-  double rate = machine.efficiency * machine.flopsPerSecond() *
-                (launch.multipliesBf16 ? machine.bf16Factor : 1);
-  return std::max(launch.flops / rate, launch.bytes / machine.bytesPerSecond);
+  KernelTime time = launch.time;
+  time.computing /= machine.computingSpeed;
+  time.moving /= machine.movingSpeed;
+  return time.seconds();
 }
 
 double honec::estimateStep(const Summary &summary,

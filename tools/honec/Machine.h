@@ -16,6 +16,8 @@ struct MachineModel {
   int64_t bf16Factor = 1;    ///< products of bf16, against fp32
   double efficiency = 0.8;   ///< of the peak that matrix products reach
   double bytesPerSecond = 0; ///< memory bandwidth of all cores
+  /// Against the machine of TargetDescription.
+  double computingSpeed = 1, movingSpeed = 1;
 
   double flopsPerSecond() const {
     return cores * gigahertz * 1e9 * flopsPerCycle;
@@ -28,7 +30,8 @@ MachineModel modelMachine(const hone::CpuTarget &cpu);
 /// The rates of `machine` in a line.
 std::string describeMachine(const MachineModel &machine);
 
-/// Seconds of one launch: the longer of computing and of moving bytes.
+/// Seconds of one launch: the longer of computing and of moving bytes, at the
+/// rates by which the compiler decides, scaled to this machine.
 double estimateSeconds(const Launch &launch, const MachineModel &machine);
 
 /// Seconds of one step, all micro-batches.

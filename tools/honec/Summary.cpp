@@ -68,21 +68,22 @@ static int64_t bufferBytes(mlir::ValueRange buffers) {
   return bytes;
 }
 
-static Launch readLaunch(plan::LaunchOp op, StringRef function) {
+static Launch readLaunch(plan::LaunchOp op, StringRef function,
+                         const TargetDescription &target) {
   Launch launch;
   launch.function = function.str();
   launch.family = stringifyKernelFamily(op.getFamily()).str();
   launch.location = describeLocation(op.getLoc());
   launch.bytes = bufferBytes(op.getInputs()) + bufferBytes(op.getOutputs());
   llvm::SetVector<StringRef> names;
+  llvm::SmallVector<mlir::Operation *> ops;
   op.getBody().walk([&](HoneOpInterface inner) {
     launch.flops += inner.getCost().flops;
-    if (inner.getNumericClass() == NumericClass::contraction)
-      launch.multipliesBf16 |=
-          mlir::getElementTypeOrSelf(inner->getOperand(0)).isBF16();
+    ops.push_back(inner);
     names.insert(inner->getName().stripDialect());
   });
   launch.ops = llvm::join(names, ", ");
+  launch.time = kernelTime(ops, launch.bytes, target);
   return launch;
 }
 
@@ -126,7 +127,8 @@ static MemorySummary readMemory(mlir::ModuleOp module,
   return memory;
 }
 
-Summary honec::summarize(plan::ProgramOp program, int64_t microBatches) {
+Summary honec::summarize(plan::ProgramOp program, int64_t microBatches,
+                         const TargetDescription &target) {
   Summary summary;
   auto module = program->getParentOfType<mlir::ModuleOp>();
   auto model = module->getAttrOfType<mlir::StringAttr>(attr::model);
@@ -139,7 +141,8 @@ Summary honec::summarize(plan::ProgramOp program, int64_t microBatches) {
     if (plan::LaunchOp launch = findForwardEnd(function))
       forwardEnds.insert(launch);
   for (MemoryPoint point : timeline.points()) {
-    Launch launch = readLaunch(point.launch, point.function.getSymName());
+    Launch launch =
+        readLaunch(point.launch, point.function.getSymName(), target);
     launch.endsForward = forwardEnds.contains(point.launch);
     launch.live = point.live;
     if (!summary.launches.empty() &&

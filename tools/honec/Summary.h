@@ -3,6 +3,7 @@
 #ifndef HONEC_SUMMARY_H
 #define HONEC_SUMMARY_H
 
+#include "hone/Analysis/KernelCost.h"
 #include "hone/Analysis/MemoryTimeline.h"
 #include "hone/Plan/Plan.h"
 
@@ -16,10 +17,10 @@ struct Launch {
   std::string ops;      ///< "add, layer_norm"
   std::string location; ///< FILE:LINE:COL of the user, or ""
   int64_t flops = 0;
-  int64_t bytes = 0; ///< each input read once, each output written once
-  bool multipliesBf16 = false; ///< its products are of bf16 values
-  bool endsForward = false;    ///< later ones make no activation
-  hone::MemoryBytes live;      ///< during it
+  int64_t bytes = 0;        ///< each input read once, each output written once
+  hone::KernelTime time;    ///< on the machine of TargetDescription
+  bool endsForward = false; ///< later ones make no activation
+  hone::MemoryBytes live;   ///< during it
 };
 
 /// What the arena holds, and what other sizes of it would have cost.
@@ -52,7 +53,8 @@ struct Summary {
 };
 
 /// Reads the plan in `program`. `microBatches` as it was compiled with.
-Summary summarize(hone::plan::ProgramOp program, int64_t microBatches);
+Summary summarize(hone::plan::ProgramOp program, int64_t microBatches,
+                  const hone::TargetDescription &target);
 
 } // namespace honec
 

@@ -13,6 +13,17 @@
 
 namespace hone {
 
+/// What a kernel needs, in seconds.
+struct KernelTime {
+  double computing = 0, moving = 0, launching = 0;
+
+  double seconds() const { return std::max(computing, moving) + launching; }
+};
+
+/// A kernel that computes `ops` and moves `bytes`.
+KernelTime kernelTime(llvm::ArrayRef<mlir::Operation *> ops, int64_t bytes,
+                      const TargetDescription &target);
+
 /// Seconds of one kernel that computes `ops`, reads `reads` and writes
 /// `writes`, each once.
 double kernelSeconds(llvm::ArrayRef<mlir::Operation *> ops,

@@ -48,6 +48,7 @@ struct RowLimits {
 struct TargetDescription {
   TargetKind kind = TargetKind::CPU;
   bool hasEpilogues = true; ///< false: the library only multiplies
+  bool hasNarrowUnits = true; ///< products of 16-bit types are faster
   std::string arch;         ///< "znver4", "sm_90", ...; empty: generic
 
   double matmulFlopsPerSecond(mlir::Type element) const;
