@@ -19,7 +19,7 @@ public:
   explicit Decomposer(AdafactorOp op)
       : op(op), b(op.getLoc(), op), full(type(op.getParam())) {}
 
-  /// The new parameter and the new means, in the types of the results.
+  /// All results.
   SmallVector<Value> decompose();
 
 private:
@@ -80,6 +80,8 @@ private:
   Value blend(Value old, Value seen) {
     return add(old, mul(every(share, old), sub(seen, old)));
   }
+  /// The new parameter and the new means, in the compute type.
+  SmallVector<Value> update();
   /// Second moments of all elements, from the new means in `means`.
   Value blendMeans(Value gradient, SmallVector<Value> &means);
 
@@ -123,7 +125,7 @@ Value Decomposer::blendMeans(Value gradient, SmallVector<Value> &means) {
              repeat(columns, shape, columnDims));
 }
 
-SmallVector<Value> Decomposer::decompose() {
+SmallVector<Value> Decomposer::update() {
   Value param = widen(op.getParam()), count = widen(op.getStep());
   Value factor = widen(op.getGradScale());
   if (op.getMaximize())
@@ -147,12 +149,18 @@ SmallVector<Value> Decomposer::decompose() {
   size = div(size, max(number(1.0), excess));
   Value kept = mul(param, every(sub(number(1.0), decay), param));
   means.insert(means.begin(), sub(kept, mul(every(size, update), update)));
+  return means;
+}
 
+SmallVector<Value> Decomposer::decompose() {
   SmallVector<Value> olds = {op.getParam()};
   llvm::append_range(olds, op.getVariances());
+  // There is no mean of no element.
+  bool isEmpty = full.getNumElements() == 0;
+  SmallVector<Value> means = isEmpty ? olds : update();
   for (auto [made, old] : llvm::zip_equal(means, olds)) {
     made = castTo(made, typeOf(old).getElementType());
-    if (!op.getApply())
+    if (!op.getApply() || isEmpty)
       continue;
     Value pred = every(op.getApply(), old);
     made = b.create<SelectOp>(old.getType(), pred, made, old);

@@ -54,6 +54,21 @@ COMMAND_LINES = {
     "dry-run-emits": usage("--dry-run: writes nothing, expected no --emit", "--dry-run", "--emit=plan"),
 }
 
+OPTIMIZERS = {
+    "moments-of-adafactor": Case(
+        ["honec", "p.hone", "-o", "train", "--optimizer=adafactor", "--moments=bf16"],
+        1,
+        "p.hone/graph.mlir:1:1: hone.optimizer: moments is 'bf16', but adafactor keeps means, in fp32 only",
+        Workshop.package,
+    ),
+    "codes-of-lion": Case(
+        ["honec", "p.hone", "-o", "train", "--optimizer=lion", "--moments=8bit"],
+        1,
+        "p.hone/graph.mlir:1:1: hone.optimizer: moments is '8bit', but lion has them in fp32 or bf16 only",
+        Workshop.package,
+    ),
+}
+
 OUTPUTS = {
     "output-folder-missing": Case(
         ["honec", "p.hone", "-o", "none/train"], 1, "none/train: cannot be written: No such file or directory"

@@ -198,7 +198,8 @@ Case::Case(const std::string &text, const CaseOptions &options) {
       at = end;
       end += int64_t(1) << 30;
     }
-    return b.create<plan::BufferOp>(loc, type, *at);
+    return b.create<plan::BufferOp>(loc, type, b.getI64IntegerAttr(*at),
+                                    plan::PurposeAttr());
   };
   SmallVector<Value> inputs, outputs;
   for (auto [index, type] : llvm::enumerate(func.getArgumentTypes())) {
