@@ -35,10 +35,13 @@ bool hone::isStorageView(Operation *op) {
   return isa<ReshapeOp, SliceOp, ConcatOp>(op);
 }
 
+bool hone::seesOperand(Operation *op) {
+  return isa_and_present<ReshapeOp, SliceOp>(op);
+}
+
 Value hone::viewedValue(Value value) {
   Operation *producer = value.getDefiningOp();
-  return isa_and_present<ReshapeOp, SliceOp>(producer) ? producer->getOperand(0)
-                                                       : Value();
+  return seesOperand(producer) ? producer->getOperand(0) : Value();
 }
 
 Value hone::withoutViews(Value value) {

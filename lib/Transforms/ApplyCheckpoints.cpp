@@ -4,6 +4,7 @@
 
 #include "hone/Analysis/GroupSlices.h"
 #include "hone/Analysis/StepStages.h"
+#include "hone/Analysis/Views.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -120,10 +121,6 @@ private:
 };
 } // namespace
 
-static bool isView(Operation *op) {
-  return isa_and_present<ReshapeOp, SliceOp>(op);
-}
-
 LogicalResult Application::readAttributes() {
   std::string problem;
   auto text = func->getAttrOfType<StringAttr>(attr::schedule);
@@ -219,7 +216,7 @@ void Application::sortLoose() {
                  });
     if (waits)
       late.insert(&op);
-    if (!isStaged && !isView(&op))
+    if (!isStaged && !seesOperand(&op))
       (waits ? after : before).push_back(&op);
   }
 }
@@ -227,7 +224,7 @@ void Application::sortLoose() {
 /// Moves the views between a value of the original and its storage.
 void Application::moveViews(Value original) {
   Operation *view = original.getDefiningOp();
-  if (!isView(view) || !moved.insert(view).second)
+  if (!seesOperand(view) || !moved.insert(view).second)
     return;
   moveViews(view->getOperand(0));
   view->moveBefore(block.getTerminator());
@@ -235,14 +232,14 @@ void Application::moveViews(Value original) {
 
 /// What holds the value of `original` now.
 Value Application::valueNow(Value original) {
-  Value root = storageRoot(original);
+  Value root = withoutViews(original);
   Value now = latest.lookup(root);
   Operation *view = original.getDefiningOp();
   if (!now) {
     moveViews(original);
     return original;
   }
-  if (!isView(view))
+  if (!seesOperand(view))
     return now;
   Value known = views.lookup({original, now});
   if (known)
@@ -260,7 +257,7 @@ Value Application::valueNow(Value original) {
 LogicalResult Application::moveHere(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     operand.set(valueNow(operand.get()));
-    Operation *maker = storageRoot(operand.get()).getDefiningOp();
+    Operation *maker = withoutViews(operand.get()).getDefiningOp();
     if (!maker || moved.contains(maker))
       continue;
     InFlightDiagnostic diag =
@@ -351,7 +348,7 @@ void Application::redo(Value root, int stage) {
   auto slice = sliceGroup(group, redoneWith(group, result, stage), isThere);
   GroupSlice made = slice ? *slice : wholeGroup(group);
   for (unsigned input : made.inputs)
-    redo(storageRoot(group.getOperand(input)), stage);
+    redo(withoutViews(group.getOperand(input)), stage);
   for (unsigned wanted : made.wanted)
     madeAgain.insert(group.getResult(wanted));
   build(made);
@@ -360,7 +357,7 @@ void Application::redo(Value root, int stage) {
 LogicalResult Application::visitBackward(int stage) {
   for (Operation *op : backward[stage]) {
     for (Value operand : op->getOperands())
-      redo(storageRoot(operand), stage);
+      redo(withoutViews(operand), stage);
     if (failed(moveHere(op)))
       return failure();
   }
@@ -377,7 +374,7 @@ void Application::dropUnread() {
       clone->erase();
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isView(&op) && op.use_empty())
+    if (seesOperand(&op) && op.use_empty())
       op.erase();
 }
 

@@ -122,7 +122,7 @@ BUGS = [
         "if (!closed[set | group] || best[set] >= best[set | group])", "if (best[set] >= best[set | group])",
         ("hone-analysis-tests", "fuzz/groups.test")),
     # Checkpoints.
-    Bug("redo-reads-original", "lib/Transforms/ApplyCheckpoints.cpp", "redo(storageRoot(operand), stage);", ";",
+    Bug("redo-reads-original", "lib/Transforms/ApplyCheckpoints.cpp", "redo(withoutViews(operand), stage);", ";",
         ("Transforms/apply-checkpoints",)),
     Bug("clone-not-pinned", "lib/Transforms/ApplyCheckpoints.cpp",
         "clone->setAttr(attr::clone, builder.getI64IntegerAttr(clones.size()));", "",

@@ -23,6 +23,10 @@ namespace hone {
 /// operands' (a concatenation).
 bool isStorageView(mlir::Operation *op);
 
+/// Such an op on one operand, and no null: the result is the operand with
+/// another shape or a part of it.
+bool seesOperand(mlir::Operation *op);
+
 /// What `value` sees with another shape or is a part of; null: nothing.
 mlir::Value viewedValue(mlir::Value value);
 
