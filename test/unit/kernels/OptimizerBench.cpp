@@ -301,6 +301,7 @@ int main(int argc, char **argv) {
                });
              }));
       static volatile float kept;
+      (void)kept;
       report("sum of one array", threads, 4, leastSeconds([&] {
                onThreads(threads, count, [&](int64_t lo, int64_t hi) {
                  kept = sum(&g[lo], hi - lo);
