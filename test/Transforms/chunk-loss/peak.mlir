@@ -1,12 +1,12 @@
-// Whole logits are 2 MiB of temporaries, chunks of 64 rows of them 256 KiB.
+// Whole logits are 2 MiB of the arena, chunks of 64 rows of them 256 KiB.
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=off},hone-decompose-rows, \
 // RUN:   canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
 // RUN:   | FileCheck %s --check-prefix=WHOLE
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-chunk-loss{chunk=64},hone-decompose-rows, \
 // RUN:   canonicalize,cse,hone-fuse-groups,hone-verify-groups),hone-plan-memory,hone-verify-plan)' \
 // RUN:   | FileCheck %s --check-prefix=CHUNKS
-// WHOLE:  temporaries = 2{{[0-9][0-9][0-9][0-9][0-9][0-9]}} :
-// CHUNKS: temporaries = {{[34][0-9][0-9][0-9][0-9][0-9]}} :
+// WHOLE:  plan.program @program arena 2{{[0-9][0-9][0-9][0-9][0-9][0-9]}} 
+// CHUNKS: plan.program @program arena {{[34][0-9][0-9][0-9][0-9][0-9]}} 
 
 func.func @step(%x: tensor<512x8xf32> {hone.kind = "input", hone.fqn = "x"},
     %w: tensor<1024x8xf32> {hone.kind = "param", hone.fqn = "w"},
