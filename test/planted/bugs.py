@@ -146,6 +146,10 @@ BUGS = [
         "if (position[reader] != when)\n        continue;", ("Transforms/plan", *PROGRAMS)),
     Bug("plan-view-ignores-stride", "lib/Transforms/FunctionPlanner.cpp", "place.byteOffset += start * stride * width;",
         "place.byteOffset += start * width;", ("Transforms/plan", *PROGRAMS)),
+    Bug("timeline-counts-twice", "lib/Analysis/MemoryTimeline.cpp",
+        "live[lives[old.life].category] -= old.end - oldBegin;", "", ("hone-analysis-tests",)),
+    Bug("purpose-misses-gradient-behind-view", "lib/Analysis/BufferPurpose.cpp",
+        "if (isStorageView(op))", "if (isa<ConcatOp>(op))", ("Transforms/plan",)),
     # Kernels.
     Bug("kernel-norm-loses-tail", "lib/Conversion/NormKernels.cpp",
         "return sumLanes(b, addSquares(sum, vectors, mask));", "return sumLanes(b, sum);", KERNELS),
