@@ -219,6 +219,8 @@ BUGS = [
         ("honert-tests",)),
     Bug("runtime-operands-copied-whole", "runtime/lib/cpu/Matmul.cpp",
         "if (direct->copiedBytes() <= mostCopiedBytes)", "if (mostCopiedBytes > 0)", ("honert-tests",)),
+    Bug("runtime-gaps-in-place", "runtime/lib/cpu/DirectMatmul.cpp", "HONERT_TRY(tryPacking(Packing::gaps, whole));",
+        "HONERT_TRY(tryPacking(Packing::needed, whole));", ("honert-tests",)),
 ]
 
 

@@ -28,19 +28,30 @@ DirectMatmul::Problem DirectMatmul::wholeProblem() const {
           /*oneThread=*/false};
 }
 
-/// Layouts the fast kernels decline are copied into ones they take. Kernels
-/// whose sums depend on the thread count run on one thread each.
+/// Copies operands where the library has a better kernel for the copies.
+Status DirectMatmul::tryPacking(Packing packing,
+                                const MatmulLibrary::Primitive *&whole) {
+  const MatmulLibrary::Primitive *packed;
+  MatmulPlan inPlace = std::exchange(plan, planMatmul(launch, packing));
+  HONERT_TRY(library.lookUp(name, wholeProblem(), packed));
+  if ((packed->isThreadInvariant() && !whole->isThreadInvariant()) ||
+      (whole->isReference() && !packed->isReference()))
+    whole = packed;
+  else
+    plan = inPlace;
+  return Status();
+}
+
+/// Layouts the fast kernels decline are copied into ones they take: also so
+/// that sums do not depend on how a value happens to lie. Kernels whose sums
+/// depend on the thread count run on one thread each.
 Status DirectMatmul::prepare() {
-  const MatmulLibrary::Primitive *whole, *packed;
+  const MatmulLibrary::Primitive *whole;
   HONERT_TRY(library.lookUp(name, wholeProblem(), whole));
-  if (whole->isReference()) {
-    MatmulPlan inPlace = std::exchange(plan, planMatmul(launch, true));
-    HONERT_TRY(library.lookUp(name, wholeProblem(), packed));
-    if (packed->isReference())
-      plan = inPlace;
-    else
-      whole = packed;
-  }
+  if (!whole->isThreadInvariant())
+    HONERT_TRY(tryPacking(Packing::gaps, whole));
+  if (whole->isReference())
+    HONERT_TRY(tryPacking(Packing::all, whole));
   if (plan.isSmall()) {
     mode = Mode::alone;
     Problem problem = wholeProblem();
@@ -92,6 +103,23 @@ Status DirectMatmul::cutOutput() {
                               b * out.batch + row * out.row + col * out.col}));
       }
   return Status();
+}
+
+int64_t DirectMatmul::rowsWithin(int64_t bytes) const {
+  constexpr int64_t fewest = 64;
+  if (plan.swapped)
+    return 0; // its rows are columns
+  int64_t perRow = 0;
+  // Some columns of a matrix are a matrix with gaps, which is copied.
+  if (plan.packLhs || (plan.packOut && plan.lhs.col != 1))
+    perRow += plan.k * byteWidth(plan.operand);
+  if (plan.packOut)
+    perRow += plan.n * byteWidth(plan.libraryResult());
+  if (perRow == 0)
+    return 0;
+  int64_t left = bytes - plan.packedRhsBytes() / plan.batch - 3 * 64;
+  int64_t rows = std::max<int64_t>(0, left) / perRow / fewest * fewest;
+  return std::min(rows, launch.m);
 }
 
 int64_t DirectMatmul::neededBytes() const {

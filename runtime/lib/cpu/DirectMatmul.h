@@ -22,6 +22,9 @@ public:
   int64_t neededBytes() const override;
   /// Bytes of operands that are copied: those of a whole one each.
   int64_t copiedBytes() const { return plan.packedBytes(); }
+  /// How many rows of one result can be made with copies of so many bytes; 0:
+  /// too few.
+  int64_t rowsWithin(int64_t bytes) const;
   void bind(char *arena, char *workspace) override;
   Status run() const override;
 
@@ -41,6 +44,7 @@ private:
     alone       ///< one call on the calling thread: too small to share
   };
 
+  Status tryPacking(Packing packing, const MatmulLibrary::Primitive *&whole);
   Status cutSum();
   Status cutOutput();
   Status addPart(const Problem &problem, const Part &place);

@@ -3,6 +3,7 @@
 #include "cpu/Matmul.h"
 #include "cpu/DirectMatmul.h"
 #include "cpu/PanelMatmul.h"
+#include "cpu/RowsMatmul.h"
 
 #include <algorithm>
 #include <optional>
@@ -203,7 +204,7 @@ bool MatmulLibrary::hasBFloatUnits() const {
   return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
-/// Whole operands are copied up to this size; larger ones by panels.
+/// Whole operands are copied up to this size; larger ones by rows or panels.
 constexpr int64_t mostCopiedBytes = 12 << 20;
 
 Status MatmulLibrary::prepare(const std::string &name,
@@ -221,8 +222,13 @@ Status MatmulLibrary::prepare(const std::string &name,
   if (isMultiplied) {
     auto direct = std::make_unique<DirectMatmul>(*this, name, launch);
     HONERT_TRY(direct->prepare());
-    if (direct->copiedBytes() <= mostCopiedBytes)
+    if (direct->copiedBytes() <= mostCopiedBytes) {
       matmul = std::move(direct);
+    } else if (int64_t rows = direct->rowsWithin(mostCopiedBytes)) {
+      auto parts = std::make_unique<RowsMatmul>(*this, name, launch, rows);
+      HONERT_TRY(parts->prepare());
+      matmul = std::move(parts);
+    }
   }
   if (!matmul) {
     auto panels = std::make_unique<PanelMatmul>(

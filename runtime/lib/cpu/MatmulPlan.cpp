@@ -48,6 +48,19 @@ static bool needsPacking(const MatrixStrides &strides, int64_t batch,
          !isBatchApart(strides, batch, rows, cols);
 }
 
+static bool hasGaps(const MatrixStrides &strides, int64_t batch, int64_t rows,
+                    int64_t cols) {
+  return std::max(strides.row * rows, strides.col * cols) != rows * cols ||
+         (batch > 1 && strides.batch != 0 && strides.batch != rows * cols);
+}
+
+MatrixStrides MatmulPlan::packedStrides(const MatrixStrides &strides,
+                                        int64_t rows, int64_t cols) const {
+  if (keepsOrder && strides.row == 1 && strides.col != 1)
+    return {rows * cols, 1, rows};
+  return denseStrides(rows, cols);
+}
+
 static int64_t packedBytesOf(bool isPacked, int64_t elements, DType dtype) {
   return isPacked ? (elements * byteWidth(dtype) + 63) / 64 * 64 : 0;
 }
@@ -88,7 +101,7 @@ bool MatmulPlan::isSmall() const {
          0x1p20;
 }
 
-MatmulPlan honert::planMatmul(const MatmulLaunch &launch, bool packAll) {
+MatmulPlan honert::planMatmul(const MatmulLaunch &launch, Packing packing) {
   const auto &s = launch.strides;
   MatrixStrides a{s[0], s[1], s[2]}, b{s[3], s[4], s[5]}, c{s[6], s[7], s[8]};
   MatrixStrides addend{s[9], s[10], s[11]};
@@ -120,16 +133,23 @@ MatmulPlan honert::planMatmul(const MatmulLaunch &launch, bool packAll) {
   plan.rhs = plan.swapped ? a.transposed() : b;
   plan.out = plan.swapped ? c.transposed() : c;
 
-  plan.packLhs = packAll || needsPacking(plan.lhs, batch, plan.m, k);
-  plan.packRhs = packAll || needsPacking(plan.rhs, batch, k, plan.n);
+  auto isPacked = [&](const MatrixStrides &strides, int64_t rows,
+                      int64_t cols) {
+    return packing == Packing::all ||
+           needsPacking(strides, batch, rows, cols) ||
+           (packing == Packing::gaps && hasGaps(strides, batch, rows, cols));
+  };
+  plan.keepsOrder = packing == Packing::gaps;
+  plan.packLhs = isPacked(plan.lhs, plan.m, k);
+  plan.packRhs = isPacked(plan.rhs, k, plan.n);
   plan.biasInLibrary = hasBias && !plan.swapped && k > 0;
   bool biasFirst = hasBias && !plan.biasInLibrary;
   plan.operand = launch.operand;
   plan.result = launch.result;
   plan.wideOut = launch.result != DType::f32 && k > 0 &&
                  (biasFirst || plan.sumLength() < k);
-  plan.packOut = packAll || plan.wideOut || plan.out.col != 1 ||
-                 needsPacking(plan.out, batch, plan.m, plan.n);
+  plan.packOut =
+      plan.wideOut || plan.out.col != 1 || isPacked(plan.out, plan.m, plan.n);
 
   bool addendInPlace = hasAddend && launch.addend == launch.c && addend == c;
   bool addendHeld = addendInPlace && !plan.packOut;

@@ -21,6 +21,8 @@ struct MatmulPlan {
   MatrixStrides lhs, rhs, out;
   /// Copied into the workspace without gaps before (after) the library runs.
   bool packLhs, packRhs, packOut;
+  /// The copies of operands are column-major where these are.
+  bool keepsOrder;
   /// bias[n] enters inside the library; else, if there is one, it is written
   /// to the output first.
   bool biasInLibrary;
@@ -36,10 +38,10 @@ struct MatmulPlan {
 
   /// Strides the library sees.
   MatrixStrides libraryLhs() const {
-    return packLhs ? denseStrides(m, k) : lhs;
+    return packLhs ? packedStrides(lhs, m, k) : lhs;
   }
   MatrixStrides libraryRhs() const {
-    return packRhs ? denseStrides(k, n) : rhs;
+    return packRhs ? packedStrides(rhs, k, n) : rhs;
   }
   MatrixStrides libraryOut() const {
     return packOut ? denseStrides(m, n) : out;
@@ -60,10 +62,20 @@ struct MatmulPlan {
   int64_t packedBytes() const {
     return packedLhsBytes() + packedRhsBytes() + packedOutBytes();
   }
+
+private:
+  MatrixStrides packedStrides(const MatrixStrides &strides, int64_t rows,
+                              int64_t cols) const;
 };
 
-/// `packAll` copies every operand: the form any library handles well.
-MatmulPlan planMatmul(const MatmulLaunch &launch, bool packAll = false);
+/// Which operands are copied.
+enum class Packing {
+  needed, ///< those whose layout no library knows
+  gaps,   ///< those with gaps between rows too, in their order
+  all     ///< every one, row-major: the form any library handles well
+};
+MatmulPlan planMatmul(const MatmulLaunch &launch,
+                      Packing packing = Packing::needed);
 
 } // namespace honert
 

@@ -220,6 +220,41 @@ public:
 
   const Executor &engine() const { return executor; }
 
+  /// Gives all operands the values that `other` has, wherever they lie.
+  void takeOperands(const Product &other) {
+    auto take = [&](int64_t to, const Placed &target, int64_t from,
+                    const Placed &source, DType dtype, int64_t rows,
+                    int64_t cols) {
+      for (int64_t i = 0; i < c.batch * rows * cols; ++i) {
+        int64_t batch = i / (rows * cols), row = i / cols % rows,
+                col = i % cols;
+        std::memcpy(
+            executor.arena().at(placeOf(to, target, dtype, batch, row, col)),
+            &other.before[placeOf(from, source, dtype, batch, row, col)],
+            static_cast<size_t>(byteWidth(dtype)));
+      }
+    };
+    take(atA, a, other.atA, other.a, c.operand, c.m, c.k);
+    take(atB, b, other.atB, other.b, c.operand, c.k, c.n);
+    take(atOut, out, other.atOut, other.out, c.result, c.m, c.n);
+    if (c.addend == Addend::other)
+      take(atAddend, addend, other.atAddend, other.addend, c.result, c.m, c.n);
+    if (c.bias)
+      std::memcpy(executor.arena().at(atBias), &other.before[other.atBias],
+                  static_cast<size_t>(c.n * byteWidth(c.result)));
+  }
+  /// The result, element by element.
+  std::string bits() {
+    std::string bits;
+    auto width = static_cast<size_t>(byteWidth(c.result));
+    for (int64_t i = 0; i < c.batch * c.m * c.n; ++i)
+      bits.append(
+          executor.arena().at(placeOf(atOut, out, c.result, i / (c.m * c.n),
+                                      i / c.n % c.m, i % c.n)),
+          width);
+    return bits;
+  }
+
   /// a is `column` in its first column, b is 1 in its first element: 0 else.
   void setOperands(const std::vector<double> &column) {
     for (int64_t i = 0; i < a.elements; ++i)
@@ -405,6 +440,35 @@ const std::vector<Case> shapes = {
 INSTANTIATE_TEST_SUITE_P(Shapes, MatmulThreads, testing::ValuesIn(shapes));
 INSTANTIATE_TEST_SUITE_P(NarrowShapes, MatmulThreads,
                          testing::ValuesIn(narrowed(shapes)));
+
+/// A value that is made again may lie elsewhere: as a view of a larger one. The
+/// first operand here, and with `c` the result, have gaps between their rows.
+class MatmulGaps : public testing::TestWithParam<Case> {};
+
+TEST_P(MatmulGaps, do_not_change_the_bits) {
+  if (std::getenv("ONEDNN_MAX_CPU_ISA"))
+    GTEST_SKIP() << "narrower processors have no such kernels";
+  Case dense = GetParam();
+  dense.a = dense.c = R;
+  Product one(dense), other(GetParam());
+  other.takeOperands(one);
+  one.run();
+  other.run();
+  EXPECT_TRUE(one.bits() == other.bits());
+  EXPECT_LE(other.engine().workspaceBytes(), 16 << 20);
+}
+
+const std::vector<Case> gaps = {
+    Case{1, 256, 768, 768, G, C, R, true},
+    Case{1, 512, 96, 3000, G, R, R, false, Addend::self},
+    Case{6, 64, 96, 1100, G, R, R},
+    Case{1, 300, 200, 500, R, C, G, true, Addend::other},
+    // Copies of more than 12 MiB, in fp32 and in bf16.
+    Case{1, 1300, 96, 3000, G, C, G, true, Addend::other},
+    Case{1, 2500, 96, 3000, G, R, R, false, Addend::self}};
+INSTANTIATE_TEST_SUITE_P(Shapes, MatmulGaps, testing::ValuesIn(gaps));
+INSTANTIATE_TEST_SUITE_P(NarrowShapes, MatmulGaps,
+                         testing::ValuesIn(narrowed(gaps)));
 
 /// Where bias, addend or one part of the sum after another reach the output,
 /// nothing is rounded before the end. (1024 + 255 + 255 has no bf16.)
