@@ -5,10 +5,10 @@
     allocations.py WORKDIR --program FILE [--limit BYTES]                   takes a program with ids from 0 to 31
 
 The arena and the library's workspace are allocated at start; a step allocates small things only (lines of the log, the
-library's handles). The program trains STEPS steps with a library preloaded that stands in front of malloc and its like
-and of mmap (Inputs/allocations.c). No allocation of LIMIT bytes or more may come after the first step, and the address
-space may not grow from there to the last. The limit is 64 KiB, or what the caller says: in a tiny model, 4 KiB are a
-tensor.
+library's handles). The program trains STEPS steps, validating after every second, with a library preloaded that stands
+in front of malloc and its like and of mmap (Inputs/allocations.c). No allocation of LIMIT bytes or more may come after
+the first step, and the address space may not grow from the first step to the last line of the log. The limit is
+64 KiB, or what the caller says: in a tiny model, 4 KiB are a tensor.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent / "Inputs" / "allocations.c"
 STEPS = 8
+LINES = STEPS + STEPS // 2  # of the log
 COMPILERS = ("clang-19", "clang", "gcc", "cc")
 # Address space that libraries may take for themselves late: a thread's stack, a heap of a thread that allocates little.
 GROWTH = 256 * 1024
@@ -85,20 +86,21 @@ def main() -> int:
         subprocess.run(["honec", options.package, "-o", program, *compiler_options], check=True)
     write_tokens(work / "tokens.bin", vocab, 20000)
     log = work / "log.jsonl"
-    arguments = ["--data", work / "tokens.bin", "--steps", STEPS, "--threads", 2, "--log", log, "--quiet"]
-    stem = watch(program, arguments, work, STEPS, options.limit)
+    tokens = work / "tokens.bin"
+    arguments = ["--data", tokens, "--val-data", tokens, "--val-every", 2, "--val-batches", 2, "--steps", STEPS,
+                 "--threads", 2, "--log", log, "--quiet"]
+    stem = watch(program, arguments, work, LINES, options.limit)
 
-    steps = [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line]
-    if len(steps) != STEPS:
-        sys.exit(f"error: {len(steps)} steps in the log, wanted {STEPS}")
+    if (lines := len(log.read_text().splitlines())) != LINES:
+        sys.exit(f"error: {lines} lines in the log, wanted {LINES}")
     *events, last = stem.with_suffix(".events").read_text().splitlines()
     grown = status(stem, "last")["VmSize"] - status(stem, "1")["VmSize"]
     print(f"{last} bytes between steps, address space +{grown} bytes")
     for event in events[:20]:
-        step, function, count, *callers = event.split()
-        print(f"step {step}: {function} of {count} bytes by {' < '.join(callers)}")
+        line, function, count, *callers = event.split()
+        print(f"before line {line} of the log: {function} of {count} bytes by {' < '.join(callers)}")
     if grown > GROWTH:
-        print(f"the address space grew by {grown} bytes from step 1 to step {STEPS}, wanted at most {GROWTH}")
+        print(f"the address space grew by {grown} bytes from the first step to the last, wanted at most {GROWTH}")
     if events or grown > GROWTH:
         return 1
     print(f"no allocation of {options.limit} bytes")

@@ -1,5 +1,5 @@
 /* Watches what a training program allocates between its steps. Preloaded, it stands in front of libc's allocating
- * functions; a step has ended when the program flushes a line of its log. Written at the end of the process, to
+ * functions; a step (or validation) has ended when the program flushes a line of its log. Written at the end, to
  * $WATCH_OUT.events: a line "STEP FUNCTION BYTES CALLERS" for each allocation of at least $WATCH_BYTES after the first
  * step and before the end of the last, number $WATCH_STEPS; then a line "largest BYTES". At the end of steps 1 and
  * $WATCH_STEPS, $WATCH_OUT.1 and $WATCH_OUT.last get copies of /proc/self/status and /proc/self/smaps; at the end of
