@@ -11,9 +11,9 @@
 
 #include "hone/Analysis/ForwardPart.h"
 #include "hone/Analysis/KernelCost.h"
+#include "hone/Analysis/Sizes.h"
 #include "hone/Analysis/StageMerge.h"
 #include "hone/Analysis/StepStages.h"
-#include "hone/Support/Sizes.h"
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/Support/FormatVariadic.h"

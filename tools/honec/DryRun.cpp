@@ -3,7 +3,7 @@
 #include "DryRun.h"
 
 #include "MemoryReport.h"
-#include "hone/Support/Sizes.h"
+#include "hone/Analysis/Sizes.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"

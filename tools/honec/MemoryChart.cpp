@@ -4,7 +4,7 @@
 
 #include "Chart.h"
 #include "Markup.h"
-#include "hone/Support/Sizes.h"
+#include "hone/Analysis/Sizes.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

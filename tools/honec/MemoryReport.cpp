@@ -5,7 +5,7 @@
 #include "Chart.h"
 #include "Markup.h"
 #include "MemoryChart.h"
-#include "hone/Support/Sizes.h"
+#include "hone/Analysis/Sizes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

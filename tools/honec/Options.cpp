@@ -2,8 +2,8 @@
 
 #include "Options.h"
 
+#include "hone/Analysis/Sizes.h"
 #include "hone/Support/ParseFile.h"
-#include "hone/Support/Sizes.h"
 #include "hone/Transforms/OptimizerNames.h"
 #include "hone/Transforms/PrecisionPolicy.h"
 

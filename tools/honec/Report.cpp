@@ -4,8 +4,8 @@
 
 #include "Markup.h"
 #include "MemoryReport.h"
+#include "hone/Analysis/Sizes.h"
 #include "hone/Support/ParseFile.h"
-#include "hone/Support/Sizes.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,6 +1,6 @@
 //===- Sizes.cpp - Bytes as text ------------------------------------------===//
 
-#include "hone/Support/Sizes.h"
+#include "hone/Analysis/Sizes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,7 +1,7 @@
 //===- Sizes.h - Bytes as text ----------------------------------*- C++ -*-===//
 
-#ifndef HONE_SUPPORT_SIZES_H
-#define HONE_SUPPORT_SIZES_H
+#ifndef HONE_ANALYSIS_SIZES_H
+#define HONE_ANALYSIS_SIZES_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -21,4 +21,4 @@ std::optional<int64_t> parseBytes(llvm::StringRef text);
 
 } // namespace hone
 
-#endif // HONE_SUPPORT_SIZES_H
+#endif // HONE_ANALYSIS_SIZES_H
