@@ -153,14 +153,20 @@ def train(what: str, command: list[object], inputs: list[str], seed: int, out: P
 
 
 def complaint(seen: Outcome, exact: Outcome, others: list[Outcome]) -> str:
-    """What is further from `exact` than `others`, which share its graph and its precision, make likely."""
+    """What is further from `exact` than `others`, which share its graph and its precision, make likely.
+
+    What a step changes the loss by is known no better than the gradients.
+    """
+    floor = NEGLIGIBLE * max(1.0, *(rms(values) for values in exact.gradients.values()))
+    doubt = max(distance(other.gradients[name], wanted) / max(rms(wanted), floor)
+                for other in others for name, wanted in exact.gradients.items())
     for step, (loss, wanted) in enumerate(zip(seen.losses, exact.losses, strict=True)):
         unavoidable = max(abs(other.losses[step] - wanted) for other in others)
+        unavoidable = max(unavoidable, doubt * abs(wanted - exact.losses[0]))
         if not abs(loss - wanted) <= LOSS_TOLERANCE * max(1.0, abs(wanted)) + ORDER_OF_SUMS * unavoidable:
             return f"loss of step {step + 1} is {loss!r}, expected {wanted!r}"
     if seen.gradients.keys() != exact.gradients.keys():
         return f"dumps {sorted(seen.gradients)}, expected {sorted(exact.gradients)}"
-    floor = NEGLIGIBLE * max(1.0, *(rms(values) for values in exact.gradients.values()))
     for name, wanted in exact.gradients.items():
         error = distance(seen.gradients[name], wanted)
         unavoidable = max(distance(other.gradients[name], wanted) for other in others)
