@@ -19,7 +19,7 @@ round only within one run. `--rounds 0` makes the tables alone.
 All train the same model with AdamW and clipping at 1 on random tokens, with as many threads as there are cores. PyTorch
 has its best settings, as in benchmark-cpu.py. Memory is the peak resident set of the process, less that of the idle
 process (Hone: the binary's --info; PyTorch: after its import, and only from the first timed step on, so that compiling
-does not count). A Hone point is set against the fastest of PyTorch's points whose peak is at most its own.
+does not count, though what a compiler leaves behind does). A Hone point is set against the fastest of PyTorch's points whose peak is at most its own.
 """
 
 from __future__ import annotations
