@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.metadata
 import itertools
 import json
 import os
@@ -63,6 +64,14 @@ class Case:
     @property
     def stem(self) -> str:
         return f"{self.model}_{self.batch}x{self.sequence}"
+
+
+def words_of(case: Case) -> list[str]:
+    return [case.model, str(case.batch), str(case.sequence), case.precision]
+
+
+def case_of(model: str, batch: str, sequence: str, precision: str) -> Case:
+    return Case(model, int(batch), int(sequence), precision)
 
 
 def make_training(case: Case, vocab: int):
@@ -150,8 +159,7 @@ class Worker:
     """Another process of this script, which waits between its turns."""
 
     def __init__(self, mode: str, case: Case):
-        words = [mode, case.model, str(case.batch), str(case.sequence), case.precision]
-        self.process = subprocess.Popen([sys.executable, __file__, "--worker", *words], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, __file__, "--worker", mode, *words_of(case)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline().strip() != "ready":
             sys.exit(f"error: the {mode} worker ended before its first step")
@@ -170,20 +178,24 @@ class Worker:
 # ---- Hone ------------------------------------------------------------------------------------------------------------
 
 
+def export(package: str, tokens: str, case: Case) -> None:
+    import hone
+    import numpy
+
+    training = make_training(case, VOCAB[case.model])
+    hone.export(training.model, training.loss_fn, training.example_batch, optimizer=training.optimizer,
+                clip=training.clip, out=package)
+    numpy.save(tokens, numpy.random.default_rng(0).integers(0, VOCAB[case.model], 65536).astype(numpy.int32))
+
+
 class Binary:
     def __init__(self, work: pathlib.Path, case: Case, options: tuple[str, ...] = ()):
-        import hone
-        import numpy
-
-        training = make_training(case, VOCAB[case.model])
-        package = work / f"{case.stem}.hone"
+        package, self.tokens = work / f"{case.stem}.hone", work / f"{case.model}.npy"
         if not package.exists():
-            hone.export(training.model, training.loss_fn, training.example_batch, optimizer=training.optimizer,
-                        clip=training.clip, out=str(package))
-        self.path = work / f"{case.stem}_{case.precision}{''.join(options)}"
-        self.log, self.tokens = work / "log.jsonl", work / f"{case.model}.npy"
+            # In a process of its own: the peak memory of what this one starts is at least its own.
+            subprocess.run([sys.executable, __file__, "--export", package, self.tokens, *words_of(case)], check=True)
+        self.path, self.log = work / f"{case.stem}_{case.precision}{''.join(options)}", work / "log.jsonl"
         subprocess.run([BIN / "honec", package, "-o", self.path, f"--precision={case.precision}", *options], check=True)
-        numpy.save(self.tokens, numpy.random.default_rng(0).integers(0, VOCAB[case.model], 65536).astype(numpy.int32))
         self.peak, self.teraflops = 0.0, []
 
     def round(self) -> float:
@@ -290,14 +302,15 @@ def main() -> None:
     parser.add_argument("--passes", type=words, default=["gpt2_4x256_bf16"], help="cases whose passes are left out one at a time")
     parser.add_argument("--layers", type=words, default=["12", "24", "48", "96"])
     parser.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--export", nargs=6, help=argparse.SUPPRESS)
     parser.add_argument("-o", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.worker:
-        mode, model, batch, sequence, precision = arguments.worker
-        case = Case(model, int(batch), int(sequence), precision)
+        mode, case = arguments.worker[0], case_of(*arguments.worker[1:])
         return probe(case) if mode == "probe" else worker(mode, case)
-
-    import torch
+    if arguments.export:
+        package, tokens, *case = arguments.export
+        return export(package, tokens, case_of(*case))
 
     def shaped(model: str, shape: str, precision: str) -> Case:
         return Case(model, *map(int, shape.split("x")), precision)
@@ -311,7 +324,7 @@ def main() -> None:
     text = "\n".join([
         "# CPU: the training step beside PyTorch, and compile times", "",
         f"Made by `tools/benchmark-cpu.py --rounds {arguments.rounds}` on {datetime.date.today()}: {cpu_name()}, "
-        f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {torch.__version__}. AdamW, clipping at 1. "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {importlib.metadata.version('torch')}. AdamW, clipping at 1. "
         f"Medians over {arguments.rounds} interleaved rounds of {STEPS} steps; ratios are medians of the "
         "rounds' own ratios, with quartiles; above 1, Hone is faster. PyTorch: fused AdamW, fused attention, vocabulary padded to 64, "
         "autocast for bf16. The last column is the FLOPs of Hone's step per second over the rate of the products of a feed-forward block "
