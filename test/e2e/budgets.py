@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains a small model under many memory budgets: budgets.py WORKDIR [honec options].
+"""Trains a small model under many memory budgets: budgets.py gpt2|llama WORKDIR [honec options].
 
-A GPT-2 with dropout, six layers, four micro-batches. For ten budgets from the smallest that works to one that keeps
+Six layers, four micro-batches, GPT-2 with dropout. For ten budgets from the smallest that works to one that keeps
 everything, and for the classic policies: the arena is at most the budget, gradients of the first step and weights after
 three are those of the run without a budget, bit for bit, with one thread and with two. Less memory never is estimated to
 be faster. A byte less than the smallest budget is refused.
@@ -22,6 +22,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("test/e2e", "python_frontend",
 
 import gpt2  # noqa: E402
 import hone  # noqa: E402
+import llama  # noqa: E402
 from golden import read_safetensors  # noqa: E402
 from plans import DoesNotFit, dry_run, spread_budgets  # noqa: E402
 
@@ -29,10 +30,12 @@ BUDGETS = 10
 MICRO_BATCHES = 4
 
 
-def export(package: Path) -> None:
+def export(model: str, package: Path) -> None:
     torch.manual_seed(1)
-    config = gpt2.Config(vocab=61, context=32, layers=6, heads=4, width=32, dropout=0.1)
-    training = gpt2.training(config, 2, 32, lr=1e-3)
+    if model == "gpt2":
+        training = gpt2.training(gpt2.Config(vocab=61, context=32, layers=6, heads=4, width=32, dropout=0.1), 2, 32, lr=1e-3)
+    else:
+        training = llama.training(llama.Config(vocab=61, layers=6, heads=4, key_heads=2, width=32, hidden=80), 2, 32, lr=1e-3)
     hone.export(training.model, training.loss_fn, training.example_batch, optimizer=training.optimizer,
                 clip=training.clip, out=str(package))
 
@@ -54,10 +57,10 @@ def differing(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> list[
 
 
 def main(argv: list[str]) -> int:
-    work, given = Path(argv[1]), argv[2:]
+    work, given = Path(argv[2]), argv[3:]
     work.mkdir(parents=True, exist_ok=True)
     package = work / "model.hone"
-    export(package)
+    export(argv[1], package)
     np.save(work / "tokens.npy", np.random.default_rng(0).integers(0, 61, 4096).astype(np.int32))
     options = [f"--micro-batches={MICRO_BATCHES}", "--keep-gradients", *given]
     expected = train(package, work, given, 1)
