@@ -29,7 +29,8 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %r:2 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>, %b3 = %n : tensor<f32>)
+  %r:2 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+      %b3 = %n : tensor<f32>)
       -> (tensor<8x16xf32>, tensor<8x16xf32>) {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
@@ -77,7 +78,8 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %r:3 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>, %b3 = %n : tensor<f32>)
+  %r:3 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+      %b3 = %n : tensor<f32>)
       -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>) {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
@@ -125,14 +127,16 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %dg = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>, %b3 = %n : tensor<f32>)
+  %dg = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+      %b3 = %n : tensor<f32>)
       -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %e = hone.mul %b2, %b1 : tensor<8x16xf32>
     %r = hone.mul %e, %l : tensor<8x16xf32>
     hone.yield %r : tensor<8x16xf32>
   }
-  %du = hone.group map (%b0 = %g : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>, %b3 = %n : tensor<f32>) -> tensor<8x16xf32> {
+  %du = hone.group map (%b0 = %g : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+      %b3 = %n : tensor<f32>) -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
     %r = hone.mul %b2, %i : tensor<8x16xf32>
@@ -172,7 +176,8 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %r:2 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>, %b3 = %n : tensor<f32>)
+  %r:2 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+      %b3 = %n : tensor<f32>)
       -> (tensor<8x16xf32>, tensor<8x16xf32>) {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
