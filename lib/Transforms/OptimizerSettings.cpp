@@ -120,7 +120,8 @@ LogicalResult Reader::readName(StringRef name) {
   const auto *found = llvm::find_if(
       optimizers, [&](const Optimizer &o) { return o.name == name; });
   if (found == std::end(optimizers))
-    return error("name") << "is '" << name << "', expected " << listOptimizers();
+    return error("name") << "is '" << name << "', expected "
+                         << listOptimizers();
   settings.kind = found->kind;
   settings.lr = found->lr;
   settings.weightDecay = found->weightDecay;
@@ -182,8 +183,8 @@ LogicalResult Reader::readAttribute(DictionaryAttr dict) {
     } else if (key == "moments") {
       auto name = dyn_cast<StringAttr>(value);
       if (!name)
-        return error(key) << "is " << value
-                          << ", expected " << listMomentFormats();
+        return error(key) << "is " << value << ", expected "
+                          << listMomentFormats();
       if (failed(readMoments(name.getValue())))
         return failure();
     } else if (key != "name") {

@@ -47,9 +47,9 @@ struct RowLimits {
 
 struct TargetDescription {
   TargetKind kind = TargetKind::CPU;
-  bool hasEpilogues = true; ///< false: the library only multiplies
+  bool hasEpilogues = true;   ///< false: the library only multiplies
   bool hasNarrowUnits = true; ///< products of 16-bit types are faster
-  std::string arch;         ///< "znver4", "sm_90", ...; empty: generic
+  std::string arch;           ///< "znver4", "sm_90", ...; empty: generic
 
   double matmulFlopsPerSecond(mlir::Type element) const;
   /// Of fused attention, forward and backward.

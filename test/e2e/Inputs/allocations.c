@@ -1,9 +1,12 @@
-/* Watches what a training program allocates between its steps. Preloaded, it stands in front of libc's allocating
- * functions; a step (or validation) has ended when the program flushes a line of its log. Written at the end, to
- * $WATCH_OUT.events: a line "STEP FUNCTION BYTES CALLERS" for each allocation of at least $WATCH_BYTES after the first
- * step and before the end of the last, number $WATCH_STEPS; then a line "largest BYTES". At the end of steps 1 and
- * $WATCH_STEPS, $WATCH_OUT.1 and $WATCH_OUT.last get copies of /proc/self/status and /proc/self/smaps; at the end of
- * the process $WATCH_OUT.end gets the first of these.
+/* Watches what a training program allocates between its steps. Preloaded, it
+ * stands in front of libc's allocating functions; a step (or validation) has
+ * ended when the program flushes a line of its log. Written at the end, to
+ * $WATCH_OUT.events: a line "STEP FUNCTION BYTES CALLERS" for each allocation
+ * of at least $WATCH_BYTES after the first step and before the end of the last,
+ * number $WATCH_STEPS; then a line "largest BYTES". At the end of steps 1 and
+ * $WATCH_STEPS, $WATCH_OUT.1 and $WATCH_OUT.last get copies of
+ * /proc/self/status and /proc/self/smaps; at the end of the process
+ * $WATCH_OUT.end gets the first of these.
  */
 
 #define _GNU_SOURCE
@@ -93,12 +96,15 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   return *memory || bytes == 0 ? 0 : ENOMEM;
 }
 
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) {
+void *mmap(void *address, size_t bytes, int protection, int flags, int file,
+           off_t offset) {
   watch("mmap", bytes);
-  return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
+  return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file,
+                         offset);
 }
 
-void *mmap64(void *address, size_t bytes, int protection, int flags, int file, off_t offset) {
+void *mmap64(void *address, size_t bytes, int protection, int flags, int file,
+             off_t offset) {
   return mmap(address, bytes, protection, flags, file, offset);
 }
 
@@ -111,7 +117,8 @@ static int create(const char *suffix) {
 static void copy(const char *path, int to) {
   char buffer[4096];
   int from = open(path, O_RDONLY | O_CLOEXEC);
-  for (ssize_t bytes; from >= 0 && (bytes = read(from, buffer, sizeof buffer)) > 0;)
+  for (ssize_t bytes;
+       from >= 0 && (bytes = read(from, buffer, sizeof buffer)) > 0;)
     if (write(to, buffer, bytes) != bytes)
       abort();
   close(from);
@@ -158,11 +165,14 @@ __attribute__((destructor)) static void end(void) {
   int kept = count < mostEvents ? count : mostEvents;
   for (int i = 0; i < kept; ++i) {
     char **names = backtrace_symbols(events[i].caller, events[i].callers);
-    dprintf(to, "%d %s %zu", events[i].step, events[i].function, events[i].bytes);
-    for (int j = 2; j < events[i].callers; ++j) { /* without watch() and the function */
+    dprintf(to, "%d %s %zu", events[i].step, events[i].function,
+            events[i].bytes);
+    for (int j = 2; j < events[i].callers;
+         ++j) { /* without watch() and the function */
       const char *slash = strrchr(names[j], '/');
       const char *name = slash ? slash + 1 : names[j];
-      dprintf(to, " %.*s", (int)strcspn(name, " "), name); /* without the address */
+      dprintf(to, " %.*s", (int)strcspn(name, " "),
+              name); /* without the address */
     }
     dprintf(to, "\n");
     free(names);
