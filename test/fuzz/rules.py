@@ -121,6 +121,6 @@ def step(case: Case) -> list[str]:
         written[graph] = "module {\n" + "".join(functions.values()) + "}\n"
         names[graph] = {name: name for name in functions}
     before, after = merge(written, names), merge(case.after, names)
-    # The share of one of three micro-batches is a constant in fp32.
-    different = compare(case.work, before, after, ("--f64", "--rtol", "1e-7", "--atol", "1e-7"))
+    # The share of one of three micro-batches is a constant in fp32, off by 3e-8 of what is summed, which may cancel.
+    different = compare(case.work, before, after, ("--f64", "--rtol", "1e-7", "--atol", "1e-6"))
     return complaints + [f"{graph}: {line}" for graph, line in different.items()]
