@@ -6,7 +6,7 @@ Commands run in a fresh folder; `prepare` puts files into it. Exit code 2 is a w
 from __future__ import annotations
 
 from graph_cases import GRAPHS
-from honec_cases import COMMAND_LINES, CONSTANTS, OPTIMIZERS, OUTPUTS, PACKAGES
+from honec_cases import BUDGETS, COMMAND_LINES, CONSTANTS, OPTIMIZERS, OUTPUTS, PACKAGES
 from program_cases import FLAGS, TOKEN_FILES, WEIGHTS
 from workshop import GRAPH, Case, Workshop, graph, honec, removed
 
@@ -50,6 +50,7 @@ KEPT = {
 CASES: dict[str, Case] = {
     **COMMAND_LINES,
     **OPTIMIZERS,
+    **BUDGETS,
     **OUTPUTS,
     **PACKAGES,
     **GRAPHS,

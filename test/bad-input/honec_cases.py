@@ -69,6 +69,21 @@ OPTIMIZERS = {
     ),
 }
 
+BUDGETS = {
+    "budget-too-small": Case(
+        honec("--memory-budget=100"),
+        1,
+        "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5760 bytes (5.62 KiB)",
+        Workshop.package,
+    ),
+    "budget-of-a-policy": Case(
+        honec("--memory-budget=100B", "--checkpoint=none"),
+        1,
+        "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5760 bytes (5.62 KiB)",
+        Workshop.package,
+    ),
+}
+
 OUTPUTS = {
     "output-folder-missing": Case(
         ["honec", "p.hone", "-o", "none/train"], 1, "none/train: cannot be written: No such file or directory"
