@@ -365,7 +365,7 @@ void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
   }
 }
 
-LogicalResult FunctionPlanner::plan() {
+LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
   for (Operation &op : block)
     position[&op] = end++;
   for (BlockArgument argument : block.getArguments()) {
@@ -420,7 +420,7 @@ LogicalResult FunctionPlanner::plan() {
     requests.push_back({storage.bytes, storage.first, storage.last});
     packed.push_back(index);
   }
-  packing = packBuffers(requests, plan::alignment);
+  packing = packBuffers(requests, plan::alignment, limits);
   for (auto [index, offset] : llvm::zip(packed, packing.offsets))
     storages[index].offset = offset;
   return success();

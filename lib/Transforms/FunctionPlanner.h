@@ -55,9 +55,10 @@ public:
         purposes(func) {}
 
   /// Finds storages; packs those that are not persistent from byte 0 on.
-  mlir::LogicalResult plan();
-  /// Bytes of the packed storages.
+  mlir::LogicalResult plan(const PackingLimits &limits = {});
+  /// Bytes of the packed storages, and what no packing can be below.
   int64_t temporaryBytes() const { return packing.bytes; }
+  int64_t lowerBound() const { return packing.lowerBound; }
   /// Writes the function into `program`, temporaries from `base` on.
   void emit(mlir::OpBuilder &builder, int64_t base);
 

@@ -51,12 +51,17 @@ public:
   void record(const ChainSchedule &schedule);
   /// Takes it away.
   void forget();
-  /// Bytes of the function's temporaries under a schedule.
-  int64_t measure(const ChainSchedule &schedule);
+  /// Bytes of the function's temporaries under a schedule; -1 after an error.
+  /// They are searched for as far as it takes to say whether they fit `limit`.
+  int64_t measure(const ChainSchedule &schedule, int64_t limit);
+  /// The same, as hone-plan-memory finds them.
+  int64_t measureFully(const ChainSchedule &schedule);
   /// The same without one.
   int64_t measure() const;
 
 private:
+  OwningOpRef<func::FuncOp> apply(const ChainSchedule &schedule);
+
   func::FuncOp func;
   const StateMap &state;
   StepStages cut;
@@ -120,10 +125,31 @@ int64_t StepChain::measure() const {
   return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
 }
 
-int64_t StepChain::measure(const ChainSchedule &schedule) {
+/// A copy of the function that runs the schedule; null after an error.
+OwningOpRef<func::FuncOp> StepChain::apply(const ChainSchedule &schedule) {
   record(schedule);
   OwningOpRef<func::FuncOp> trial = func.clone();
   if (failed(applyCheckpoints(*trial)))
+    return nullptr;
+  return trial;
+}
+
+int64_t StepChain::measure(const ChainSchedule &schedule, int64_t limit) {
+  OwningOpRef<func::FuncOp> trial = apply(schedule);
+  if (!trial)
+    return -1;
+  FunctionPlanner quick(*trial, state);
+  if (failed(quick.plan({limit, /*maxNodes=*/0})))
+    return -1;
+  if (quick.temporaryBytes() <= limit || quick.lowerBound() > limit)
+    return quick.temporaryBytes();
+  FunctionPlanner planner(*trial, state);
+  return succeeded(planner.plan({limit})) ? planner.temporaryBytes() : -1;
+}
+
+int64_t StepChain::measureFully(const ChainSchedule &schedule) {
+  OwningOpRef<func::FuncOp> trial = apply(schedule);
+  if (!trial)
     return -1;
   FunctionPlanner planner(*trial, state);
   return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
@@ -164,28 +190,41 @@ private:
 };
 } // namespace
 
+/// Half a second at most goes into the table.
+static ChainLimits tableLimits() {
+  ChainLimits limits;
+  limits.work /= 2;
+  return limits;
+}
+
 Search::Search(StepChain &chain, int64_t limit)
     : chain(chain), limit(limit), kept(chain.measure()),
       outside(kept - keepAll(chain.get()).bytes),
-      table(chain.get(), keepAll(chain.get()).bytes) {}
+      table(chain.get(), keepAll(chain.get()).bytes, tableLimits()) {}
 
 /// The schedules of least memory; of several, since the arena of one may be
 /// smaller than the model says of another.
 std::optional<Measured> Search::fallBack() {
   constexpr int tried = 6;
-  std::optional<Measured> best;
-  least = kept;
+  std::optional<Measured> best, smallest;
   auto curve = table.curve();
   for (ChainPoint point : llvm::ArrayRef(curve).take_front(tried)) {
     std::optional<ChainSchedule> schedule = table.schedule(point.bytes);
-    int64_t bytes = schedule ? chain.measure(*schedule) : -1;
+    int64_t bytes = schedule ? chain.measure(*schedule, limit) : -1;
     if (bytes < 0)
       continue;
-    least = std::min(least, bytes);
     if (bytes <= limit && (!best || schedule->seconds < best->schedule.seconds))
       best = {*schedule, bytes};
+    if (!smallest || bytes < smallest->bytes)
+      smallest = {*schedule, bytes};
   }
-  return best;
+  least = kept;
+  if (best || !smallest)
+    return best;
+  least = std::min(kept, chain.measureFully(smallest->schedule));
+  if (least > limit)
+    return std::nullopt;
+  return Measured{smallest->schedule, least};
 }
 
 std::optional<Measured> Search::run() {
@@ -198,7 +237,7 @@ std::optional<Measured> Search::run() {
     std::optional<ChainSchedule> schedule = table.schedule(asked);
     if (!schedule)
       break;
-    int64_t bytes = chain.measure(*schedule);
+    int64_t bytes = chain.measure(*schedule, limit);
     if (bytes < 0)
       return std::nullopt;
     int64_t slack = limit - bytes;
@@ -316,7 +355,7 @@ void PlanCheckpoints::writeCurve(const Program &program, StepChain &chain,
   size_t step = std::max<size_t>(1, curve.size() / maxCurvePoints);
   for (size_t index = 0; index < curve.size(); index += step)
     if (auto schedule = table.schedule(curve[index].bytes))
-      add(chain.measure(*schedule), schedule->seconds);
+      add(chain.measure(*schedule, /*limit=*/0), schedule->seconds);
   add(chain.measure(), keepAll(chain.get()).seconds);
   // By memory; what takes more of it and no less time is no choice.
   llvm::sort(points);
@@ -399,7 +438,8 @@ LogicalResult PlanCheckpoints::choose(Program &program,
   ChainSchedule schedule = policy == "full"   ? recomputeAll(chain.get())
                            : policy == "sqrt" ? squareRoot(chain.get())
                                               : keepAll(chain.get());
-  int64_t bytes = policy == "none" ? chain.measure() : chain.measure(schedule);
+  int64_t bytes =
+      policy == "none" ? chain.measure() : chain.measureFully(schedule);
   if (bytes < 0)
     return failure();
   int64_t most = std::max(bytes, program.others);
