@@ -109,10 +109,10 @@ LogicalResult FunctionPlanner::placeView(Operation *op) {
 SliceOp FunctionPlanner::partUnder(ConcatOp concat, Value input,
                                    int64_t start) {
   auto group = input.getDefiningOp<GroupOp>();
-  for (AliasPair pair : reusableOperands(group)) {
-    auto slice = group.getOperand(pair.operand).getDefiningOp<SliceOp>();
-    if (!slice || group.getResult(pair.result) != input ||
-        slice.getOperand().getType() != concat.getType())
+  unsigned result = cast<OpResult>(input).getResultNumber();
+  for (unsigned operand : reusableOperands(group, result)) {
+    auto slice = group.getOperand(operand).getDefiningOp<SliceOp>();
+    if (!slice || slice.getOperand().getType() != concat.getType())
       continue;
     bool isThere = llvm::all_of(slice.getStrides(),
                                 [](int64_t stride) { return stride == 1; });
@@ -184,11 +184,15 @@ void FunctionPlanner::planPlacements() {
   }
 }
 
-ArrayRef<AliasPair> FunctionPlanner::reusableOperands(GroupOp group) {
+ArrayRef<unsigned> FunctionPlanner::reusableOperands(GroupOp group,
+                                                     unsigned result) {
   auto [entry, isNew] = reusable.try_emplace(group);
-  if (isNew)
-    llvm::append_range(entry->second, group.getReusableOperands());
-  return entry->second;
+  if (isNew) {
+    entry->second.resize(group.getNumResults());
+    for (AliasPair pair : group.getReusableOperands())
+      entry->second[pair.result].push_back(pair.operand);
+  }
+  return entry->second[result];
 }
 
 /// Whether nothing after `group` reads `value`, also through views, and the
@@ -223,12 +227,10 @@ bool FunctionPlanner::mayTakeOver(Value result, BlockArgument argument) {
   if (!group || result.getType() != argument.getType() ||
       places.contains(result))
     return false;
-  ArrayRef<AliasPair> pairs = reusableOperands(group);
+  ArrayRef<unsigned> operands =
+      reusableOperands(group, cast<OpResult>(result).getResultNumber());
   return diesAt(argument, group, [&](OpOperand &use) {
-    return llvm::any_of(pairs, [&](AliasPair pair) {
-      return pair.operand == use.getOperandNumber() &&
-             group.getResult(pair.result) == result;
-    });
+    return llvm::is_contained(operands, use.getOperandNumber());
   });
 }
 
@@ -257,10 +259,11 @@ void FunctionPlanner::takeOver(Value result, BlockArgument argument) {
     takesOver[result] = argument;
     auto group = result.getDefiningOp<GroupOp>();
     Value before;
-    for (AliasPair pair : reusableOperands(group)) {
-      Value operand = group.getOperand(pair.operand);
-      if (group.getResult(pair.result) == result && operand.hasOneUse() &&
-          !takesOver.contains(operand) && mayTakeOver(operand, argument))
+    unsigned number = cast<OpResult>(result).getResultNumber();
+    for (unsigned index : reusableOperands(group, number)) {
+      Value operand = group.getOperand(index);
+      if (operand.hasOneUse() && !takesOver.contains(operand) &&
+          mayTakeOver(operand, argument))
         before = operand;
     }
     result = before;
@@ -292,10 +295,8 @@ static std::optional<std::pair<int64_t, int64_t>> columnsOf(SliceOp slice) {
 /// and that no other result (`taken`) is written over.
 Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
                                 const llvm::SmallDenseSet<Value> &taken) {
-  for (AliasPair pair : reusableOperands(group)) {
-    if (pair.result != result)
-      continue;
-    Value operand = group.getOperand(pair.operand), part = operand;
+  for (unsigned index : reusableOperands(group, result)) {
+    Value operand = group.getOperand(index), part = operand;
     if (taken.contains(operand) || underParts.contains(operand))
       continue;
     for (; part.hasOneUse(); part = part.getDefiningOp()->getOperand(0))
@@ -325,7 +326,6 @@ Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
 void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
   llvm::SmallDenseSet<int> taken;
   llvm::SmallDenseSet<Value> takenParts;
-  ArrayRef<AliasPair> pairs = reusableOperands(group);
   for (auto [index, result] : llvm::enumerate(group.getResults())) {
     if (places.contains(result))
       continue; // part of a concatenation
@@ -341,10 +341,8 @@ void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
       continue;
     }
     int storage = -1;
-    for (AliasPair pair : pairs) {
-      if (pair.result != index)
-        continue;
-      const Place &place = places[group.getOperand(pair.operand)];
+    for (unsigned operand : reusableOperands(group, index)) {
+      const Place &place = places[group.getOperand(operand)];
       const Storage &candidate = storages[place.storage];
       bool dies = !candidate.persistent && candidate.last == when &&
                   candidate.bytes == byteSize(result.getType()) &&

@@ -77,7 +77,8 @@ private:
   void planPlacements();
   void planDonations();
   void planSaves();
-  llvm::ArrayRef<AliasPair> reusableOperands(GroupOp group);
+  /// Operands of the group that it may write this result over.
+  llvm::ArrayRef<unsigned> reusableOperands(GroupOp group, unsigned result);
   bool diesAt(mlir::Value value, GroupOp group,
               llvm::function_ref<bool(mlir::OpOperand &)> mayOverwrite);
   bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
@@ -104,7 +105,8 @@ private:
   llvm::DenseMap<mlir::Value, Place> places;
   /// What groups may write over, which is asked for every result: some groups
   /// have thousands.
-  llvm::DenseMap<mlir::Operation *, std::vector<AliasPair>> reusable;
+  llvm::DenseMap<mlir::Operation *, std::vector<llvm::SmallVector<unsigned, 2>>>
+      reusable;
   /// Result value -> argument that it takes the storage of.
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> takesOver;
   /// Result value -> part of a wider value that it is written over.
