@@ -276,9 +276,8 @@ void EpiloguePlanner::takeAdditions() {
     if (taken.contains(add) || add.getLhs() == add.getRhs())
       return;
     Value other = otherOperand(add, value);
-    BroadcastOp bias = group.form.bias || !hasColumnLastDim(group.form.dot)
-                           ? BroadcastOp()
-                           : biasOf(other, typeOf(value));
+    BroadcastOp bias =
+        group.form.bias ? BroadcastOp() : biasOf(other, typeOf(value));
     if (!value.hasOneUse()) {
       refuse(add, dependsOn(other, group.form.dot)
                       ? "the addend depends on the product"

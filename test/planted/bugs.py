@@ -114,8 +114,7 @@ BUGS = [
         ("Transforms/build-step", "fuzz/step.test")),
     # Grouping and memory.
     Bug("epilogue-bias-of-rows", "lib/Analysis/ContractionGroups.cpp",
-        "group.form.bias || !hasColumnLastDim(group.form.dot)",
-        "group.form.bias", ("Transforms/epilogue", "Transforms/fuse", *PROGRAMS)),
+        "if (bias && !hasColumnLastDim(product))", "if (bias && product->getNumOperands() == 0)", ("Transforms/epilogue", "Transforms/fuse", *PROGRAMS)),
     Bug("groups-in-a-cycle", "lib/Analysis/Partition.cpp", "if (isOwn && !isStart)\n          return true;",
         "if (isOwn && !isStart)\n          continue;", ("hone-analysis-tests", "fuzz/groups.test")),
     Bug("groups-in-a-cycle-exactly", "lib/Analysis/Partition.cpp",
