@@ -38,3 +38,10 @@ double hone::kernelSeconds(ArrayRef<Operation *> ops, ValueRange reads,
       bytes += byteSize(value.getType());
   return kernelTime(ops, bytes, target).seconds();
 }
+
+double hone::kernelSeconds(GroupOp group, const TargetDescription &target) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : group.getBodyBlock().without_terminator())
+    ops.push_back(&op);
+  return kernelSeconds(ops, group.getInputs(), group.getOutputs(), target);
+}

@@ -102,8 +102,7 @@ void StepStages::addUnits(Operation *op) {
          group.getFamily() != KernelFamily::multi});
   }
   // One kernel makes them all the first time.
-  double together = kernelSeconds(wholeGroup(group).ops, group.getInputs(),
-                                  group.getOutputs(), target);
+  double together = kernelSeconds(group, target);
   for (ForwardUnit &unit : llvm::drop_begin(forward, first))
     unit.seconds *= std::min(1.0, together / apart);
 }
@@ -437,8 +436,7 @@ StageGraph StepStages::graph(int stage) const {
     SmallVector<Value> made(op->getResults());
     StageUnit &node = graph.backward.emplace_back();
     if (auto group = dyn_cast<GroupOp>(op))
-      node.seconds =
-          kernelSeconds(wholeGroup(group).ops, group.getInputs(), made, target);
+      node.seconds = kernelSeconds(group, target);
     builder.fill(node, storagesOf(op->getOperands()), made, op);
   }
   return graph;

@@ -68,6 +68,13 @@ bool hone::hasSchedule(func::FuncOp func) {
   return func->hasAttr(attr::schedule);
 }
 
+void hone::dropSchedule(func::FuncOp func) {
+  for (Operation &op : func.getBody().front())
+    for (StringRef name : {attr::forward, attr::backward, attr::redo})
+      op.removeAttr(name);
+  func->removeAttr(attr::schedule);
+}
+
 //===----------------------------------------------------------------------===//
 // Application
 //===----------------------------------------------------------------------===//
@@ -400,10 +407,7 @@ LogicalResult Application::run() {
   for (Value operand : block.getTerminator()->getOperands())
     moveViews(operand); // the return reads the first version
   dropUnread();
-  for (Operation &op : block)
-    for (StringRef name : {attr::forward, attr::backward, attr::redo})
-      op.removeAttr(name);
-  func->removeAttr(attr::schedule);
+  dropSchedule(func);
   return success();
 }
 

@@ -26,6 +26,9 @@ parseVisits(llvm::StringRef text, std::string &problem);
 /// Whether the text is on the function.
 bool hasSchedule(mlir::func::FuncOp func);
 
+/// Takes the attributes of a schedule away.
+void dropSchedule(mlir::func::FuncOp func);
+
 /// Orders and clones the kernels of `func` as its attributes say, and takes
 /// them away. Errors are reported.
 mlir::LogicalResult applyCheckpoints(mlir::func::FuncOp func);

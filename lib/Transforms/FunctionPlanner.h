@@ -42,6 +42,9 @@ struct StateArgument {
 using StateKey = std::pair<llvm::StringRef, llvm::StringRef>; // kind, fqn
 using StateMap = llvm::MapVector<StateKey, StateArgument>;
 
+/// The functions of `module` that a program has, in the order of its state.
+llvm::SmallVector<mlir::func::FuncOp> programFunctions(mlir::ModuleOp module);
+
 /// Collects the arguments of a function into `state`, those that are new at
 /// offsets from `bytes` on. One with another type than before is an error.
 mlir::LogicalResult collectState(mlir::func::FuncOp func, StateMap &state,

@@ -14,9 +14,10 @@
 #include "hone/Analysis/Sizes.h"
 #include "hone/Analysis/StageMerge.h"
 #include "hone/Analysis/StepStages.h"
+#include "hone/Transforms/CheckpointPolicy.h"
 #include "hone/Transforms/Passes.h"
 
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace hone {
 #define GEN_PASS_DEF_PLANCHECKPOINTS
@@ -49,15 +50,13 @@ public:
   }
   /// Writes a schedule to the function, in place of another.
   void record(const ChainSchedule &schedule);
-  /// Takes it away.
-  void forget();
   /// Bytes of the function's temporaries under a schedule; -1 after an error.
   /// They are searched for as far as it takes to say whether they fit `limit`.
   int64_t measure(const ChainSchedule &schedule, int64_t limit);
   /// The same, as hone-plan-memory finds them.
   int64_t measureFully(const ChainSchedule &schedule);
-  /// The same without one.
-  int64_t measure() const;
+  /// The same without one, where everything is kept; -1 after an error.
+  int64_t keptBytes() const { return kept; }
 
 private:
   OwningOpRef<func::FuncOp> apply(const ChainSchedule &schedule);
@@ -68,6 +67,7 @@ private:
   Chain chain;
   SmallVector<int> kinds;
   SmallVector<SmallVector<StageOption>, 0> kindOptions;
+  int64_t kept = 0;
 };
 } // namespace
 
@@ -83,6 +83,8 @@ StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
       kindOptions.push_back(planStage(graph));
     chain.stages.push_back(chainStage(graph, kindOptions[kind]));
   }
+  FunctionPlanner planner(func, state);
+  kept = succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
 }
 
 void StepChain::record(const ChainSchedule &schedule) {
@@ -111,18 +113,6 @@ void StepChain::record(const ChainSchedule &schedule) {
   }
   func->setAttr(attr::schedule,
                 builder.getStringAttr(printVisits(schedule.visits)));
-}
-
-void StepChain::forget() {
-  for (Operation &op : func.getBody().front())
-    for (StringRef name : {attr::forward, attr::backward, attr::redo})
-      op.removeAttr(name);
-  func->removeAttr(attr::schedule);
-}
-
-int64_t StepChain::measure() const {
-  FunctionPlanner planner(func, state);
-  return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
 }
 
 /// A copy of the function that runs the schedule; null after an error.
@@ -171,20 +161,20 @@ class Search {
 public:
   Search(StepChain &chain, int64_t limit);
 
-  /// The fastest that fits, of those that were measured.
-  std::optional<Measured> run();
+  /// The fastest that fits, of those that were measured; none where no plan
+  /// fits. A plan that cannot be made is a reported error.
+  FailureOr<std::optional<Measured>> run();
   /// The least temporaries that any of the schedules takes which `run` falls
   /// back to.
   int64_t smallest() const { return least; }
   const ChainPlanner &planner() const { return table; }
 
 private:
-  std::optional<Measured> fallBack();
+  FailureOr<std::optional<Measured>> fallBack();
 
   StepChain &chain;
   int64_t limit;
-  int64_t kept;    ///< temporaries where everything is kept
-  int64_t outside; ///< of those, what the chain does not see
+  int64_t outside; ///< temporaries that the chain does not see
   ChainPlanner table;
   int64_t least = 0;
 };
@@ -198,36 +188,41 @@ static ChainLimits tableLimits() {
 }
 
 Search::Search(StepChain &chain, int64_t limit)
-    : chain(chain), limit(limit), kept(chain.measure()),
-      outside(kept - keepAll(chain.get()).bytes),
+    : chain(chain), limit(limit),
+      outside(chain.keptBytes() - keepAll(chain.get()).bytes),
       table(chain.get(), keepAll(chain.get()).bytes, tableLimits()) {}
 
 /// The schedules of least memory; of several, since the arena of one may be
 /// smaller than the model says of another.
-std::optional<Measured> Search::fallBack() {
+FailureOr<std::optional<Measured>> Search::fallBack() {
   constexpr int tried = 6;
   std::optional<Measured> best, smallest;
   auto curve = table.curve();
   for (ChainPoint point : llvm::ArrayRef(curve).take_front(tried)) {
     std::optional<ChainSchedule> schedule = table.schedule(point.bytes);
-    int64_t bytes = schedule ? chain.measure(*schedule, limit) : -1;
-    if (bytes < 0)
+    if (!schedule)
       continue;
+    int64_t bytes = chain.measure(*schedule, limit);
+    if (bytes < 0)
+      return failure();
     if (bytes <= limit && (!best || schedule->seconds < best->schedule.seconds))
       best = {*schedule, bytes};
     if (!smallest || bytes < smallest->bytes)
       smallest = {*schedule, bytes};
   }
-  least = kept;
+  least = chain.keptBytes();
   if (best || !smallest)
     return best;
-  least = std::min(kept, chain.measureFully(smallest->schedule));
-  if (least > limit)
-    return std::nullopt;
-  return Measured{smallest->schedule, least};
+  int64_t bytes = chain.measureFully(smallest->schedule);
+  if (bytes < 0)
+    return failure();
+  least = std::min(least, bytes);
+  if (bytes > limit)
+    return best;
+  return std::optional(Measured{smallest->schedule, bytes});
 }
 
-std::optional<Measured> Search::run() {
+FailureOr<std::optional<Measured>> Search::run() {
   std::optional<Measured> best;
   // The model is off by what packing loses: ask for less until it fits, then
   // for as much as still does.
@@ -239,7 +234,7 @@ std::optional<Measured> Search::run() {
       break;
     int64_t bytes = chain.measure(*schedule, limit);
     if (bytes < 0)
-      return std::nullopt;
+      return failure();
     int64_t slack = limit - bytes;
     if (slack >= 0) {
       if (!best || schedule->seconds < best->schedule.seconds)
@@ -256,7 +251,9 @@ std::optional<Measured> Search::run() {
         break;
     }
   }
-  return best ? best : fallBack();
+  if (best)
+    return best;
+  return fallBack();
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,16 +286,14 @@ private:
 } // namespace
 
 LogicalResult PlanCheckpoints::read(Program &program) {
-  for (StringRef name : {"step", "accumulate", "update", "evaluate"}) {
-    auto func = getOperation().lookupSymbol<func::FuncOp>(name);
-    if (!func)
-      continue;
+  SmallVector<func::FuncOp> funcs = programFunctions(getOperation());
+  for (func::FuncOp func : funcs) {
     if (failed(collectState(func, program.state, program.persistent)))
       return failure();
-    if (name == "step" || name == "accumulate")
+    if (!ForwardPart(func).empty() && func.getName() != "evaluate")
       program.step = func;
   }
-  for (auto func : getOperation().getOps<func::FuncOp>()) {
+  for (func::FuncOp func : funcs) {
     if (func == program.step)
       continue;
     FunctionPlanner planner(func, program.state);
@@ -321,13 +316,8 @@ LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
 /// Seconds of the kernels of `func`.
 static double secondsOf(func::FuncOp func, const TargetDescription &target) {
   double seconds = 0;
-  for (auto group : func.getOps<GroupOp>()) {
-    SmallVector<Operation *> ops;
-    for (Operation &op : group.getBodyBlock().without_terminator())
-      ops.push_back(&op);
-    seconds +=
-        kernelSeconds(ops, group.getInputs(), group.getOutputs(), target);
-  }
+  for (auto group : func.getOps<GroupOp>())
+    seconds += kernelSeconds(group, target);
   return seconds;
 }
 
@@ -356,7 +346,7 @@ void PlanCheckpoints::writeCurve(const Program &program, StepChain &chain,
   for (size_t index = 0; index < curve.size(); index += step)
     if (auto schedule = table.schedule(curve[index].bytes))
       add(chain.measure(*schedule, /*limit=*/0), schedule->seconds);
-  add(chain.measure(), keepAll(chain.get()).seconds);
+  add(chain.keptBytes(), keepAll(chain.get()).seconds);
   // By memory; what takes more of it and no less time is no choice.
   llvm::sort(points);
   SmallVector<double> values;
@@ -410,12 +400,16 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
                                             StepChain &chain) {
   int64_t limit = budget ? budget - program.persistent
                          : std::numeric_limits<int64_t>::max();
-  if (!report && chain.measure() <= limit && program.others <= limit)
+  bool fits = std::max(chain.keptBytes(), program.others) <= limit;
+  if (fits && !report)
     return success(); // everything can be kept
   Search search(chain, std::max<int64_t>(limit, 0));
   std::optional<Measured> found;
-  if (chain.measure() > limit || program.others > limit) {
-    found = search.run();
+  if (!fits) {
+    FailureOr<std::optional<Measured>> searched = search.run();
+    if (failed(searched))
+      return failure();
+    found = *searched;
     if (!found || program.others > limit)
       return tooSmall(program, search.smallest());
   }
@@ -426,20 +420,22 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
   if (found)
     chain.record(found->schedule);
   else
-    chain.forget();
+    dropSchedule(program.step);
   return success();
 }
 
 LogicalResult PlanCheckpoints::choose(Program &program,
                                       const TargetDescription &target) {
   StepChain chain(program.step, target, program.state);
+  if (chain.keptBytes() < 0)
+    return failure();
   if (policy == "auto")
     return chooseWithin(program, chain);
   ChainSchedule schedule = policy == "full"   ? recomputeAll(chain.get())
                            : policy == "sqrt" ? squareRoot(chain.get())
                                               : keepAll(chain.get());
   int64_t bytes =
-      policy == "none" ? chain.measure() : chain.measureFully(schedule);
+      policy == "none" ? chain.keptBytes() : chain.measureFully(schedule);
   if (bytes < 0)
     return failure();
   int64_t most = std::max(bytes, program.others);
@@ -451,9 +447,9 @@ LogicalResult PlanCheckpoints::choose(Program &program,
 }
 
 void PlanCheckpoints::runOnOperation() {
-  if (!llvm::is_contained({"auto", "none", "full", "sqrt"}, policy)) {
+  if (!isCheckpointPolicy(policy)) {
     getOperation().emitError()
-        << "policy is '" << policy << "', expected auto, none, full or sqrt";
+        << "policy is '" << policy << "', expected " << checkpointPolicyList;
     return signalPassFailure();
   }
   bool keepsAll = policy == "none" || (policy == "auto" && !report);
@@ -468,7 +464,7 @@ void PlanCheckpoints::runOnOperation() {
                             Builder(&getContext()).getI64IntegerAttr(budget));
   bool fits = program.persistent + program.others <= budget;
   LogicalResult done = success();
-  if (program.step && !ForwardPart(program.step).empty())
+  if (program.step)
     done = choose(program, *target);
   else if (budget && !fits)
     done = tooSmall(program, 0);

@@ -178,6 +178,14 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
 // The program
 //===----------------------------------------------------------------------===//
 
+SmallVector<func::FuncOp> hone::programFunctions(ModuleOp module) {
+  SmallVector<func::FuncOp> funcs;
+  for (StringRef name : {"step", "accumulate", "update", "evaluate"})
+    if (auto func = module.lookupSymbol<func::FuncOp>(name))
+      funcs.push_back(func);
+  return funcs;
+}
+
 LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
                                  int64_t &bytes) {
   for (BlockArgument argument : func.getArguments()) {
@@ -235,10 +243,7 @@ namespace {
 struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<func::FuncOp> funcs;
-    for (StringRef name : {"step", "accumulate", "update", "evaluate"})
-      if (auto func = module.lookupSymbol<func::FuncOp>(name))
-        funcs.push_back(func);
+    SmallVector<func::FuncOp> funcs = programFunctions(module);
     if (funcs.empty()) {
       module.emitError("has none of the functions @step, @accumulate, @update "
                        "and @evaluate");

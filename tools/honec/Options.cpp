@@ -4,6 +4,7 @@
 
 #include "hone/Analysis/Sizes.h"
 #include "hone/Support/ParseFile.h"
+#include "hone/Transforms/CheckpointPolicy.h"
 #include "hone/Transforms/OptimizerNames.h"
 #include "hone/Transforms/PrecisionPolicy.h"
 
@@ -137,10 +138,8 @@ static Error setMemoryBudget(StringRef value, Options &options) {
 
 static Error setCheckpoint(StringRef value, Options &options) {
   options.pipeline.checkpoint = value.str();
-  return value == "auto" || value == "none" || value == "full" ||
-                 value == "sqrt"
-             ? Error::success()
-             : wrongValue(value, "auto, none, full or sqrt");
+  return isCheckpointPolicy(value) ? Error::success()
+                                   : wrongValue(value, checkpointPolicyList);
 }
 
 /// For options that no phase serves yet.

@@ -24,6 +24,9 @@ struct KernelTime {
 KernelTime kernelTime(llvm::ArrayRef<mlir::Operation *> ops, int64_t bytes,
                       const TargetDescription &target);
 
+/// Seconds of a group, by its operands and results.
+double kernelSeconds(GroupOp group, const TargetDescription &target);
+
 /// Seconds of one kernel that computes `ops`, reads `reads` and writes
 /// `writes`, each once.
 double kernelSeconds(llvm::ArrayRef<mlir::Operation *> ops,
