@@ -111,6 +111,41 @@ static int64_t extentBytes(const int64_t *strides, int64_t batch, int64_t rows,
   return last > INT64_MAX / width - 1 ? -1 : (last + 1) * width;
 }
 
+/// What honert_matmul_epilogue demands.
+static Status checkEpilogue(const std::string &name, const MatmulLaunch &matmul,
+                            const Bounds &bounds) {
+  auto fails = [&](const char *what) {
+    return broken(format("matmul %s %s", name.c_str(), what));
+  };
+  bool isBwd = matmul.activation == Activation::geluBwd;
+  bool hasAux = isBwd || matmul.activation == Activation::geluAux;
+  if (matmul.batch != 1 || matmul.isEmpty())
+    return fails("has an epilogue and a batch or no elements");
+  if (matmul.activation != Activation::none &&
+      (matmul.addend != -1 || (isBwd && matmul.bias != -1)))
+    return fails("has an activation of a sum that no library computes");
+  if (hasAux != (matmul.aux != -1))
+    return fails(hasAux ? "has no place for the argument of its activation"
+                        : "has a place for an argument it does not store");
+  if ((matmul.summed != Sums::none) != (matmul.sums != -1))
+    return fails("has sums without a place, or a place without sums");
+  int64_t strides[] = {0, matmul.auxStride, 1};
+  if (hasAux && (matmul.aux % 16 != 0 || matmul.auxStride % 8 != 0 ||
+                 matmul.n % 8 != 0 || matmul.auxStride < matmul.n))
+    return fails("has rows of aux that are no multiple of 8 elements, overlap "
+                 "or do not begin at a multiple of 16 bytes");
+  if (hasAux &&
+      !bounds.contains(matmul.aux, extentBytes(strides, 1, matmul.m, matmul.n,
+                                               matmul.result)))
+    return fails("has an aux outside the arena");
+  int64_t count = matmul.summed == Sums::ofA ? matmul.m : matmul.n;
+  if (matmul.sums != -1 &&
+      (matmul.sums % 4 != 0 ||
+       !bounds.contains(matmul.sums, count * byteWidth(DType::f32))))
+    return fails("has sums outside the arena, or not at a multiple of 4");
+  return Status();
+}
+
 static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
                           const Bounds &bounds) {
   const int64_t *s = matmul.strides.data();
@@ -144,6 +179,24 @@ static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
                bounds.contains(matmul.bias, matmul.n * byteWidth(result)));
   if (!fits)
     return broken(format("matmul %s reaches outside the arena", name.c_str()));
+  return matmul.hasEpilogue() ? checkEpilogue(name, matmul, bounds) : Status();
+}
+
+/// A grid that the driver takes, over buffers that vectors can be read from.
+static Status checkDeviceLaunch(const char *name, const DeviceLaunch &launch,
+                                const Bounds &bounds) {
+  if (launch.kernel.empty() || launch.blocks < 1 || launch.blocks > INT32_MAX ||
+      launch.threads < 1 || launch.threads > 1024)
+    return broken(format("launch %s: kernel '%s', %lld blocks, %lld threads "
+                         "(wanted a name, 1 to 2^31 - 1 and 1 to 1024)",
+                         name, launch.kernel.c_str(),
+                         static_cast<long long>(launch.blocks),
+                         static_cast<long long>(launch.threads)));
+  for (int64_t offset : launch.offsets)
+    if (!bounds.contains(offset, 0) || offset % 16 != 0)
+      return broken(format("launch %s has a buffer at %lld: outside the arena "
+                           "or not a multiple of 16",
+                           name, static_cast<long long>(offset)));
   return Status();
 }
 
@@ -164,6 +217,8 @@ static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
     for (int64_t offset : kernel->offsets)
       if (!bounds.contains(offset, 0))
         return broken(format("launch %s has a buffer outside the arena", name));
+  } else if (auto *device = std::get_if<DeviceLaunch>(&launch.action)) {
+    return checkDeviceLaunch(name, *device, bounds);
   } else if (auto *call = std::get_if<CallbackLaunch>(&launch.action)) {
     if (!call->callback)
       return broken(format("function %s has a null callback", name));
@@ -183,6 +238,46 @@ static Status checkFunction(const Function &function, const Bounds &bounds) {
     if (isScalar && (!isFloat(result.dtype) || *elementCount(result.dims) != 1))
       return broken(format("result '%s' of %s is not one float",
                            result.name.c_str(), function.name.c_str()));
+  }
+  return Status();
+}
+
+/// What runs on the host and what runs on a GPU are not mixed.
+static Status checkPlace(const Program &program, const Function &function) {
+  bool isForCuda = program.isForCuda();
+  for (const Launch &launch : function.launches) {
+    auto *matmul = std::get_if<MatmulLaunch>(&launch.action);
+    bool isOfDevice = std::holds_alternative<DeviceLaunch>(launch.action) ||
+                      (matmul && matmul->hasEpilogue());
+    bool isOfHost = std::holds_alternative<KernelLaunch>(launch.action) ||
+                    std::holds_alternative<CallbackLaunch>(launch.action);
+    if (isForCuda ? isOfHost : isOfDevice)
+      return broken(format("launch %s of %s runs on the %s, but the target is "
+                           "'%s'",
+                           launch.name.c_str(), function.name.c_str(),
+                           isForCuda ? "host" : "GPU",
+                           program.text("target").c_str()));
+    if (std::holds_alternative<DeviceLaunch>(launch.action) &&
+        program.deviceCode.empty())
+      return broken(format("launch %s of %s has no device code",
+                           launch.name.c_str(), function.name.c_str()));
+  }
+  return Status();
+}
+
+static Status checkDeviceCode(const Program &program) {
+  std::set<std::pair<CodeKind, int64_t>> seen;
+  if (!program.isForCuda() && !program.deviceCode.empty())
+    return broken(format("has device code, but the target is '%s'",
+                         program.text("target").c_str()));
+  for (const DeviceCode &code : program.deviceCode) {
+    auto arch = static_cast<long long>(code.arch);
+    if (!code.data || code.bytes < 1 || code.arch < 10 || code.arch > 999)
+      return broken(format("device code of %lld bytes for sm_%lld (wanted some "
+                           "bytes and an architecture)",
+                           static_cast<long long>(code.bytes), arch));
+    if (!seen.insert({code.kind, code.arch}).second)
+      return broken(format("device code of one kind twice for sm_%lld", arch));
   }
   return Status();
 }
@@ -258,7 +353,10 @@ Status Program::check() const {
   for (const Argument &argument : arguments)
     HONERT_TRY(checkArgument(argument, bounds));
   HONERT_TRY(checkNames(*this));
-  for (const Function &function : functions)
+  HONERT_TRY(checkDeviceCode(*this));
+  for (const Function &function : functions) {
     HONERT_TRY(checkFunction(function, bounds));
+    HONERT_TRY(checkPlace(*this, function));
+  }
   return checkEntryPoints(*this);
 }

@@ -52,6 +52,8 @@ std::string Program::text(const std::string &key, const char *fallback) const {
   return found == meta.end() ? fallback : found->second;
 }
 
+bool Program::isForCuda() const { return text("target").rfind("cuda", 0) == 0; }
+
 int64_t Program::microBatches() const {
   if (function("step"))
     return 1;
@@ -100,6 +102,25 @@ static Function *latestFunction(honert_program *program, const char *caller) {
     return &program->functions.back();
   blame(program, format("%s before any function", caller));
   return nullptr;
+}
+
+/// Sets the activation or the sums of a product, once each.
+static void addEpilogue(honert_program *program, MatmulLaunch &matmul,
+                        Epilogue epilogue) {
+  static const std::pair<Activation, Sums> effects[] = {
+      {Activation::gelu, Sums::none},    {Activation::geluAux, Sums::none},
+      {Activation::geluBwd, Sums::none}, {Activation::geluBwd, Sums::ofResult},
+      {Activation::none, Sums::ofA},     {Activation::none, Sums::ofB}};
+  auto [activation, sums] = effects[static_cast<int64_t>(epilogue)];
+  bool twice = (activation != Activation::none &&
+                matmul.activation != Activation::none) ||
+               (sums != Sums::none && matmul.summed != Sums::none);
+  if (twice)
+    return blame(program, "a matmul has two epilogues of one kind");
+  if (activation != Activation::none)
+    matmul.activation = activation;
+  if (sums != Sums::none)
+    matmul.summed = sums;
 }
 
 extern "C" {
@@ -199,6 +220,13 @@ void honert_argument_role(honert_program *program, int64_t role,
   argument->vocab = vocab;
 }
 
+void honert_device_code(honert_program *program, int64_t kind, int64_t arch,
+                        const char *data, int64_t bytes) {
+  program->deviceCode.push_back(
+      {enumerator(program, "code kind", kind, CodeKind::machine), arch, data,
+       bytes});
+}
+
 void honert_function(honert_program *program, const char *name) {
   program->functions.push_back({name, {}, {}});
 }
@@ -228,6 +256,38 @@ void honert_matmul(honert_program *program, const char *name,
       enumerator(program, "element type of a matmul", result, DType::i1);
   std::copy(strides, strides + 12, matmul.strides.begin());
   function->launches.push_back({name, location ? location : "", matmul});
+}
+
+void honert_device_launch(honert_program *program, const char *name,
+                          const char *location, const char *kernel,
+                          int64_t blocks, int64_t threads, int64_t count,
+                          const int64_t *offsets) {
+  if (Function *function = latestFunction(program, "honert_device_launch"))
+    function->launches.push_back(
+        {name, location ? location : "",
+         DeviceLaunch{kernel ? kernel : "", blocks, threads,
+                      std::vector<int64_t>(offsets, offsets + count)}});
+}
+
+void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
+                            int64_t aux, int64_t auxStride, int64_t sums) {
+  Function *function = latestFunction(program, "honert_matmul_epilogue");
+  if (!function)
+    return;
+  MatmulLaunch *matmul =
+      function->launches.empty()
+          ? nullptr
+          : std::get_if<MatmulLaunch>(&function->launches.back().action);
+  if (!matmul)
+    return blame(program, "honert_matmul_epilogue follows no honert_matmul");
+  addEpilogue(program, *matmul,
+              enumerator(program, "epilogue", epilogue, Epilogue::sumsB));
+  if (aux != -1) {
+    matmul->aux = aux;
+    matmul->auxStride = auxStride;
+  }
+  if (sums != -1)
+    matmul->sums = sums;
 }
 
 void honert_zero(honert_program *program, int64_t offset, int64_t bytes) {

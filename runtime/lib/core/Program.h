@@ -33,6 +33,15 @@ enum class Kind : int64_t {
 };
 enum class InitKind : int64_t { none, constant, normal, uniform, file };
 enum class Role : int64_t { none, tokens, targets };
+enum class CodeKind : int64_t { ptx, machine };
+enum class Epilogue : int64_t {
+  gelu,
+  geluAux,
+  geluBwd,
+  geluBwdSums,
+  sumsA,
+  sumsB
+};
 
 /// "param", "buffer", ...
 const char *name(Kind kind);
@@ -78,6 +87,18 @@ struct KernelLaunch {
   std::vector<int64_t> offsets;
 };
 
+/// A kernel of the program's device code.
+struct DeviceLaunch {
+  std::string kernel;
+  int64_t blocks, threads;
+  std::vector<int64_t> offsets; ///< of its parameters in the arena
+};
+
+/// What is done to a product on its way to memory, and what is summed beside
+/// it: honert_matmul_epilogue.
+enum class Activation { none, gelu, geluAux, geluBwd };
+enum class Sums { none, ofResult, ofA, ofB };
+
 /// c[b,m,n] = sum_k a[b,m,k] * b[b,k,n] (+ bias[n]) (+ addend[b,m,n]).
 struct MatmulLaunch {
   int64_t batch, m, n, k;
@@ -88,7 +109,14 @@ struct MatmulLaunch {
   int64_t a, b, c, bias, addend;
   /// Of a and b; of c, bias and addend.
   DType operand = DType::f32, result = DType::f32;
+  Activation activation = Activation::none;
+  Sums summed = Sums::none;
+  /// Byte offsets; -1: absent. Elements between rows of aux.
+  int64_t aux = -1, auxStride = 0, sums = -1;
 
+  bool hasEpilogue() const {
+    return activation != Activation::none || summed != Sums::none;
+  }
   /// Without terms or elements.
   bool isEmpty() const { return batch == 0 || m == 0 || n == 0 || k == 0; }
 };
@@ -105,7 +133,17 @@ struct CallbackLaunch {
 struct Launch {
   std::string name;
   std::string location;
-  std::variant<KernelLaunch, MatmulLaunch, ZeroLaunch, CallbackLaunch> action;
+  std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, ZeroLaunch,
+               CallbackLaunch>
+      action;
+};
+
+/// Code of all device kernels, in the executable.
+struct DeviceCode {
+  CodeKind kind;
+  int64_t arch; ///< 80 for sm_80
+  const char *data;
+  int64_t bytes;
 };
 
 struct Result {
@@ -140,6 +178,7 @@ struct Program {
   std::vector<std::pair<std::string, int64_t>> categories;
   std::vector<LiveTensors> live; ///< at the peak, most bytes first
   std::vector<Argument> arguments;
+  std::vector<DeviceCode> deviceCode;
   std::vector<Function> functions;
   /// The first mistake of the caller while describing; reported by check().
   std::string mistake;
@@ -150,6 +189,8 @@ struct Program {
   const Argument *input(Role role) const;
   double number(const std::string &key, double fallback) const;
   std::string text(const std::string &key, const char *fallback = "") const;
+  /// Whether the program runs on a GPU.
+  bool isForCuda() const;
   /// Micro-batches per step (1 if the program has `step`).
   int64_t microBatches() const;
 
