@@ -10,13 +10,17 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -262,6 +266,24 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
     return buildRaisePhase(manager);
   case Phase::Pad:
     return buildPadPhase(manager, options);
+void hone::buildDevicePhase(OpPassManager &manager) {
+  OpPassManager &code = manager.nest<gpu::GPUModuleOp>();
+  // As on the CPU: functions first, while vectors are whole.
+  code.addPass(createApproximateDeviceMath());
+  addCleanup(code);
+  code.addPass(createConvertVectorToSCFPass());
+  code.addPass(createLowerAffinePass());
+  code.addPass(createConvertSCFToCFPass());
+  code.addPass(memref::createExpandStridedMetadataPass());
+  code.addPass(createLowerAffinePass());
+  // One conversion for the rest: memory spaces are known to it alone.
+  code.addPass(createLowerDeviceCode());
+  // Casts between buffers and their parts, of emitters that have the latter.
+  code.addPass(createReconcileUnrealizedCastsPass());
+  addCleanup(code);
+  code.addPass(createVerifyDeviceCode());
+}
+
   case Phase::Precision:
     return buildPrecisionPhase(manager, options);
   case Phase::Autodiff:
@@ -376,11 +398,11 @@ void hone::registerHonePipelines() {
 }
 
 void hone::registerAllDialects(DialectRegistry &registry) {
-  registry
-      .insert<HoneDialect, plan::PlanDialect, affine::AffineDialect,
-              arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-              index::IndexDialect, LLVM::LLVMDialect, math::MathDialect,
-              memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<HoneDialect, plan::PlanDialect, affine::AffineDialect,
+                  arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, gpu::GPUDialect, index::IndexDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                  NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -394,3 +416,8 @@ void hone::registerAllPasses() {
   memref::registerExpandStridedMetadata();
   registerHonePipelines();
 }
+  PassPipelineRegistration<>("hone-lower-to-nvvm",
+                             "From kernels of a GPU to the nvvm dialect",
+                             buildDevicePhase);
+  registerGPUDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);

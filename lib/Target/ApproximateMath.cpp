@@ -1,5 +1,7 @@
 //===- ApproximateMath.cpp - Polynomials for transcendental functions -----===//
 
+#include "ApproximateMath.h"
+
 #include "hone/Target/Passes.h"
 
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -12,14 +14,18 @@ namespace hone {
 
 using namespace mlir;
 
+void hone::populateApproximateMath(RewritePatternSet &patterns) {
+  MathPolynomialApproximationOptions options;
+  // The AVX2 forms (rsqrt by estimate) differ between CPUs.
+  options.enableAvx2 = false;
+  populateMathPolynomialApproximationPatterns(patterns, options);
+}
+
 namespace {
 struct ApproximateMath : hone::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    MathPolynomialApproximationOptions options;
-    // The AVX2 forms (rsqrt by estimate) differ between CPUs.
-    options.enableAvx2 = false;
-    populateMathPolynomialApproximationPatterns(patterns, options);
+    hone::populateApproximateMath(patterns);
     if (failed(
             applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -145,7 +145,9 @@ TABLE = {
 # phases has its verifier, which runs there too.
 COMPILED = ("hone-plan-memory", "hone-verify-plan", "hone-lower-to-kernels", "hone-verify-lower",
             "hone-approximate-math", "hone-bind-kernels", "hone-verify-llvm")
-PIPELINES = ("hone-pipeline", "hone-lower-to-llvm")
+# Device code: test/Target/device and test/unit/device, where the emulator runs it.
+EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
+PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Function passes that commute with each other as far as meaning goes; groups come last, then only folding.
 SEQUENCE = ("canonicalize", "cse", "hone-join-pads", "hone-normalize-contractions", "hone-decompose-rows")
@@ -215,7 +217,7 @@ def registered() -> set[str]:
 
 
 def complete() -> int:
-    known = set(TABLE) | set(COMPILED) | set(PIPELINES)
+    known = set(TABLE) | set(COMPILED) | set(EMULATED) | set(PIPELINES)
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]
@@ -244,6 +246,7 @@ def main() -> int:
         print(f"compiled (programs.py): {', '.join(COMPILED)}")
         return 0
     failures = 0
+        print(f"emulated (test/unit/device): {', '.join(EMULATED)}")
     for name in options.passes or table:
         work = options.work / name
         work.mkdir(parents=True, exist_ok=True)

@@ -97,10 +97,14 @@ void buildLLVMPhase(mlir::OpPassManager &manager);
 void buildPhase(Phase phase, mlir::OpPassManager &manager,
                 const PipelineOptions &options);
 
-/// Makes `--hone-pipeline="upto=step micro-batches=2"` and
-/// `--hone-lower-to-llvm` (the last phase alone) known to opt tools.
+/// Makes `--hone-pipeline="upto=step micro-batches=2"`, `--hone-lower-to-llvm`
+/// (the last phase alone) and `--hone-lower-to-nvvm` (of a GPU) known to opt
+/// tools.
 void registerHonePipelines();
 
+/// On modules that hold a gpu.module: its kernels, to the llvm and nvvm
+/// dialects.
+void buildDevicePhase(mlir::OpPassManager &manager);
 /// Registers every dialect that the phases read, and the translations to LLVM.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
