@@ -25,7 +25,7 @@ path = [build_bin, config.llvm_tools_dir, os.path.dirname(python), config.enviro
 config.environment["PATH"] = os.pathsep.join(path)
 
 # A test that needs a tool or a module this build or machine lacks says `REQUIRES:` and is reported as unsupported.
-for tool in ("hone-opt", "hone-run", "honec", "hone-lsp-server", "plan-chain"):
+for tool in ("device-code", "hone-opt", "hone-run", "honec", "hone-lsp-server", "plan-chain"):
     if shutil.which(tool, path=build_bin):
         config.available_features.add(tool)
 if shutil.which("cbc"):
