@@ -26,6 +26,21 @@ Status Arena::allocate(int64_t bytes, const char *what) {
     return Status::error(format("%s needs %s; this machine has %s of memory",
                                 what, formatBytes(bytes).c_str(),
                                 formatBytes(physical).c_str()));
+  HONERT_TRY(map(bytes, what));
+  // A wish: without huge pages everything works, more slowly.
+  (void)madvise(base, static_cast<size_t>(mappedBytes - hugePage),
+                MADV_HUGEPAGE);
+  return Status();
+}
+
+Status Arena::reserve(int64_t bytes, const char *what) {
+  if (bytes > INT64_MAX - 2 * hugePage)
+    return Status::error(format("%s needs %s, more than an address space holds",
+                                what, formatBytes(bytes).c_str()));
+  return map(bytes, what);
+}
+
+Status Arena::map(int64_t bytes, const char *what) {
   mappedBytes = (bytes + hugePage - 1) / hugePage * hugePage + hugePage;
   void *memory =
       mmap(nullptr, static_cast<size_t>(mappedBytes), PROT_READ | PROT_WRITE,
@@ -39,8 +54,14 @@ Status Arena::allocate(int64_t bytes, const char *what) {
   uintptr_t aligned = (address + hugePage - 1) / hugePage * hugePage;
   base = static_cast<char *>(memory) + (aligned - address);
   size = bytes;
-  // A wish: without huge pages everything works, more slowly.
-  (void)madvise(base, static_cast<size_t>(mappedBytes - hugePage),
-                MADV_HUGEPAGE);
   return Status();
+}
+
+void Arena::release(int64_t offset, int64_t bytes) {
+  auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  int64_t begin = (offset + page - 1) / page * page;
+  int64_t end = (offset + bytes) / page * page;
+  if (begin < end)
+    (void)madvise(base + begin, static_cast<size_t>(end - begin),
+                  MADV_DONTNEED);
 }

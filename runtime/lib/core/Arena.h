@@ -21,10 +21,19 @@ public:
   /// more than the machine has. To be called once.
   Status allocate(int64_t bytes, const char *what);
 
+  /// As allocate(), for a view of memory that lies elsewhere: only the pages
+  /// that are touched cost memory, so it may be larger than the machine's.
+  Status reserve(int64_t bytes, const char *what);
+  /// Lets go of the pages that lie in these bytes only; read again, they are
+  /// zero.
+  void release(int64_t offset, int64_t bytes);
+
   char *at(int64_t offset) const { return base + offset; }
   int64_t bytes() const { return size; }
 
 private:
+  Status map(int64_t bytes, const char *what);
+
   char *base = nullptr;
   int64_t size = 0;
   void *mapping = nullptr;

@@ -1,107 +1,16 @@
 //===- Executor.cpp - Runs the functions of a program ---------------------===//
 
 #include "core/Executor.h"
-
-#include <algorithm>
-#include <atomic>
+#include "cpu/CpuExecutor.h"
 
 using namespace honert;
 
-struct Executor::Bound {
-  const Launch *launch;
-  std::vector<void *> buffers;   // of a kernel
-  int trials = 0;                // runs of a kernel that were measured
-  int64_t leastTime = INT64_MAX; // of these, in ns
-  bool runsAlone = false;
-  std::unique_ptr<Matmul> matmul; // of a matrix product
-};
-
-Executor::Executor(const Program &program, const ThreadPool &pool)
-    : program(program), pool(pool), matmuls(pool) {}
-
 Executor::~Executor() = default;
 
-Status Executor::bind(const Launch &launch, Bound &bound) {
-  bound.launch = &launch;
-  if (auto *kernel = std::get_if<KernelLaunch>(&launch.action))
-    for (int64_t offset : kernel->offsets)
-      bound.buffers.push_back(memory.at(offset));
-  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
-    return matmuls.prepare(launch.name, *matmul, bound.matmul);
-  return Status();
-}
-
-Status Executor::start() {
-  HONERT_TRY(memory.allocate(program.arenaBytes, "the arena"));
-  for (const Function &function : program.functions) {
-    std::vector<Bound> &bounds = functions[&function];
-    bounds.resize(function.launches.size());
-    for (size_t i = 0; i < bounds.size(); ++i)
-      HONERT_TRY(bind(function.launches[i], bounds[i]));
-  }
-  HONERT_TRY(
-      workspace.allocate(matmuls.workspaceBytes(), "the library workspace"));
-  for (auto &[function, bounds] : functions)
-    for (Bound &bound : bounds)
-      if (bound.matmul)
-        bound.matmul->bind(memory.at(0), workspace.at(0));
-  return Status();
-}
-
-/// Sharing a kernel of a few microseconds costs more than it saves, and much
-/// more when another process holds a core. So the first runs measure the time
-/// spent inside the kernel, all threads together, and a short one goes on
-/// alone; what it computes does not depend on the threads.
-void Executor::runKernel(const KernelLaunch &kernel, Bound &bound) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int trials = 4;
-  constexpr int64_t shortTime = 6000; // ns
-  if (bound.runsAlone)
-    return kernel.kernel(bound.buffers.data(), 0, kernel.items);
-  if (bound.trials == trials) {
-    pool.run(kernel.items, kernel.grain, [&](int64_t lo, int64_t hi) {
-      kernel.kernel(bound.buffers.data(), lo, hi);
-    });
-    return;
-  }
-  std::atomic<int64_t> spent{0};
-  pool.run(kernel.items, kernel.grain, [&](int64_t lo, int64_t hi) {
-    Clock::time_point begin = Clock::now();
-    kernel.kernel(bound.buffers.data(), lo, hi);
-    spent += std::chrono::nanoseconds(Clock::now() - begin).count();
-  });
-  bound.leastTime = std::min<int64_t>(bound.leastTime, spent);
-  if (++bound.trials == trials)
-    bound.runsAlone = bound.leastTime < shortTime;
-}
-
-Status Executor::runLaunch(const Function &function, Bound &bound) {
-  if (bound.matmul)
-    return bound.matmul->run();
-  const auto &action = bound.launch->action;
-  if (auto *kernel = std::get_if<KernelLaunch>(&action)) {
-    if (kernel->items > 0)
-      runKernel(*kernel, bound);
-  } else if (auto *zero = std::get_if<ZeroLaunch>(&action)) {
-    pool.zero(memory.at(zero->offset), zero->bytes);
-  } else if (auto *call = std::get_if<CallbackLaunch>(&action)) {
-    DefaultFloatMode mode;
-    if (call->callback(call->user, function.name.c_str(), memory.at(0)) != 0)
-      return Status::reported();
-  }
-  return Status();
-}
-
-Status Executor::run(const Function &function) {
-  using Clock = std::chrono::steady_clock;
-  for (Bound &bound : functions.at(&function)) {
-    if (!recording) {
-      HONERT_TRY(runLaunch(function, bound));
-      continue;
-    }
-    Clock::time_point begin = Clock::now();
-    HONERT_TRY(runLaunch(function, bound));
-    recording->push_back({bound.launch, begin, Clock::now()});
-  }
-  return Status();
+std::unique_ptr<Executor> honert::makeExecutor(const Program &program,
+                                               const ThreadPool &pool,
+                                               bool deterministic) {
+  if (program.isForCuda())
+    return makeCudaExecutor(program, deterministic);
+  return std::make_unique<CpuExecutor>(program, pool);
 }

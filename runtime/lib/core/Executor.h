@@ -1,11 +1,17 @@
 //===- Executor.h - Runs the functions of a program -----------------------===//
+//
+// What the training loop sees of the machine that a program runs on: a view of
+// the arena, and a way to run a function over it. On a CPU the view is the
+// arena itself. On a GPU the arena lies on the device, and the transfers below
+// keep up the part of the view that the loop reads and writes.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HONERT_CORE_EXECUTOR_H
 #define HONERT_CORE_EXECUTOR_H
 
 #include "core/Arena.h"
 #include "core/Program.h"
-#include "cpu/Matmul.h"
 #include "cpu/Parallel.h"
 
 #include <chrono>
@@ -19,42 +25,77 @@ struct LaunchTime {
   std::chrono::steady_clock::time_point begin, end;
 };
 
+/// What a machine can do at most: FLOP/s of products of a type ("fp32"). Zero:
+/// unknown.
+struct PeakRate {
+  double flops = 0;
+  const char *products = "";
+};
+
 /// The launches of every function, bound to an arena: pointers resolved,
 /// library calls prepared, workspace allocated.
 class Executor {
 public:
-  Executor(const Program &program, const ThreadPool &pool);
-  ~Executor();
+  explicit Executor(const Program &program) : program(program) {}
+  virtual ~Executor();
+  Executor(const Executor &) = delete;
+  Executor &operator=(const Executor &) = delete;
 
   /// Allocates arena and workspace and prepares every launch.
-  Status start();
+  virtual Status start() = 0;
+  /// As far as --info needs it; no error keeps the other facts from being told.
+  virtual Status startForInfo() { return start(); }
 
-  /// Runs a function of the program from its first launch to its last.
-  Status run(const Function &function);
+  /// Runs a function of the program from its first launch to its last, on the
+  /// inputs, random key and scalars of the view. It may still run when this
+  /// returns; functions run in the order of the calls.
+  virtual Status run(const Function &function) = 0;
+  /// Everything that was run is done, and the view holds the scalars that came
+  /// out: loss, gradient norm, loss scale.
+  virtual Status wait() { return Status(); }
 
+  /// The view of the arena.
   Arena &arena() { return memory; }
-  int64_t workspaceBytes() const { return matmuls.workspaceBytes(); }
-  std::string libraryVersion() const { return matmuls.versionText(); }
-  bool multipliesNarrow() const { return matmuls.multipliesNarrow(); }
-  bool usesBFloatUnits() const { return matmuls.usesBFloatUnits(); }
+  /// These bytes of the view, written by the host, are the program's from now
+  /// on; what the view holds of them afterwards is not defined.
+  virtual Status publish(int64_t offset, int64_t bytes) { return Status(); }
+  /// The view holds the program's values of these bytes.
+  virtual Status fetch(int64_t offset, int64_t bytes) { return Status(); }
+  /// The view's bytes, fetched before, are no longer needed.
+  virtual void forget(int64_t offset, int64_t bytes) {}
+  /// Sets the program's bytes to zero, the view's too where both are one.
+  virtual Status zero(int64_t offset, int64_t bytes) = 0;
+
+  /// Bytes of the library's workspace; nothing before start() where its size
+  /// is the library's to tell.
+  virtual std::optional<int64_t> workspaceBytes() const = 0;
+  /// What the program runs on: "2 threads", or the name of a GPU.
+  virtual std::string machineText() const = 0;
+  /// The library of matrix products and how it computes them; empty without.
+  virtual std::string libraryVersion() const = 0;
+  /// The same where a run should say so at its start, or empty.
+  virtual std::string libraryNote() const { return libraryVersion(); }
+  /// The peak that MFU is a fraction of. May take a moment.
+  virtual PeakRate peakRate() const { return {}; }
 
   /// While set, run() appends the time of each launch.
   void record(std::vector<LaunchTime> *times) { recording = times; }
 
-private:
-  struct Bound;
-
-  Status bind(const Launch &launch, Bound &bound);
-  Status runLaunch(const Function &function, Bound &bound);
-  void runKernel(const KernelLaunch &kernel, Bound &bound);
-
+protected:
   const Program &program;
-  const ThreadPool &pool;
-  Arena memory, workspace;
-  MatmulLibrary matmuls;
-  std::map<const Function *, std::vector<Bound>> functions;
+  Arena memory;
   std::vector<LaunchTime> *recording = nullptr;
 };
+
+/// The executor of the program's target. With `deterministic`, equal runs on
+/// equal machines give equal bits.
+std::unique_ptr<Executor> makeExecutor(const Program &program,
+                                       const ThreadPool &pool,
+                                       bool deterministic = false);
+
+/// That of programs for CUDA (lib/cuda).
+std::unique_ptr<Executor> makeCudaExecutor(const Program &program,
+                                           bool deterministic);
 
 } // namespace honert
 

@@ -99,29 +99,49 @@ static std::string functionTable(const Program &program) {
   return text;
 }
 
-std::string honert::infoText(const Program &program, const Executor *executor,
-                             const std::string &libraryError) {
+static std::string factLine(const char *name, const std::string &value) {
+  return format("  %-24s %s\n", name, value.c_str());
+}
+
+/// Device code, and the GPU that it would run on here.
+static std::string deviceTable(const Program &program, const Executor &executor,
+                               const std::string &error) {
+  std::string text;
+  for (const DeviceCode &code : program.deviceCode)
+    text += factLine("device code",
+                     format("%s for sm_%lld%s, %s",
+                            code.kind == CodeKind::ptx ? "PTX" : "machine code",
+                            static_cast<long long>(code.arch),
+                            code.kind == CodeKind::ptx ? " or later" : "",
+                            formatBytes(code.bytes).c_str()));
+  return text + factLine("GPU", error.empty() ? executor.machineText()
+                                              : "unknown: " + error);
+}
+
+std::string honert::infoText(const Program &program, const Executor &executor,
+                             const std::string &error) {
   std::string text = argumentTable(program) + "\nmemory plan\n";
   for (const auto &[name, bytes] : program.categories)
     text += sizeLine(name, bytes);
   text += sizeLine("arena (peak)", program.arenaBytes);
-  if (executor)
-    text += sizeLine("library workspace", executor->workspaceBytes());
+  if (std::optional<int64_t> bytes = executor.workspaceBytes())
+    text += sizeLine("library workspace", *bytes);
   else
-    text += format("  %-24s unknown: %s\n", "library workspace",
-                   libraryError.c_str());
-  text += sizeLine("other, at most", otherBytes);
+    text += factLine("library workspace", "unknown: " + error);
+  if (!program.isForCuda())
+    text += sizeLine("other, at most", otherBytes);
   text += sizeLine("resident while idle", peakResidentBytes());
   if (!program.live.empty())
     text += "\nlargest tensors at the peak\n" + liveTable(program.live);
   text += "\nfunctions\n" + functionTable(program) + "\nbuild\n";
   for (const auto &[key, value] : program.meta)
-    text += format("  %-24s %s\n", key.c_str(), value.c_str());
+    text += factLine(key.c_str(), value);
   for (const auto &[key, value] : program.numbers)
     text += format("  %-24s %.10g\n", key.c_str(), value);
-  if (executor && !executor->libraryVersion().empty())
-    text += format("  %-24s %s\n", "matrix products",
-                   executor->libraryVersion().c_str());
+  if (program.isForCuda())
+    text += deviceTable(program, executor, error);
+  if (error.empty() && !executor.libraryVersion().empty())
+    text += factLine("matrix products", executor.libraryVersion());
   return text;
 }
 

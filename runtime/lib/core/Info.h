@@ -7,10 +7,10 @@
 
 namespace honert {
 
-/// The text of --info: arguments, memory plan, build. `executor` is started;
-/// null: the library could not be opened, as `libraryError` says.
-std::string infoText(const Program &program, const Executor *executor,
-                     const std::string &libraryError);
+/// The text of --info: arguments, memory plan, build. `error` says why the
+/// executor could not be started, if so.
+std::string infoText(const Program &program, const Executor &executor,
+                     const std::string &error);
 
 /// The text of --version.
 std::string versionText(const Program &program);

@@ -17,12 +17,11 @@ static int report(const Status &status) {
   return status.exitCode();
 }
 
-/// --info works on a machine that lacks the library.
+/// --info works on a machine that lacks the library, or the GPU.
 static Status printInfo(const Program &program, const ThreadPool &pool) {
-  Executor executor(program, pool);
-  Status started = executor.start();
-  std::string text =
-      infoText(program, started.ok() ? &executor : nullptr, started.message());
+  std::unique_ptr<Executor> executor = makeExecutor(program, pool);
+  Status started = executor->startForInfo();
+  std::string text = infoText(program, *executor, started.message());
   std::fputs(text.c_str(), stdout);
   return Status();
 }

@@ -141,6 +141,10 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        setFlag(o.shuffle)},
       {"threads", "N", "threads (default: the cores this process may use)",
        readInteger(o.threads, 1, 1024, "a whole number from 1 to 1024")},
+      {"deterministic", nullptr,
+       "equal runs give equal bits on a GPU too, at some speed (on a CPU they "
+       "always do)",
+       setFlag(o.deterministic)},
   };
 }
 

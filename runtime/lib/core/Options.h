@@ -21,7 +21,7 @@ struct Options {
   bool seedGiven = false;
   double learningRate = 0, minLearningRate = 0, weightDecay = 0, clip = 0;
   ScheduleKind schedule = ScheduleKind::constant;
-  bool shuffle = false, resume = false, quiet = false;
+  bool shuffle = false, resume = false, quiet = false, deterministic = false;
   bool info = false, help = false, version = false;
 };
 

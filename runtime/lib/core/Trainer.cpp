@@ -5,7 +5,6 @@
 #include "core/ResidentMemory.h"
 #include "core/Shadow.h"
 #include "core/Signals.h"
-#include "cpu/PeakProbe.h"
 
 #include <cmath>
 #include <cstdio>
@@ -18,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 Trainer::Trainer(const Program &program, const Options &options,
                  const ThreadPool &pool)
-    : program(program), options(options), pool(pool), executor(program, pool),
+    : program(program), options(options), pool(pool),
+      executor(makeExecutor(program, pool, options.deterministic)),
       report(program, options), seed(options.seed) {}
 
 //===----------------------------------------------------------------------===//
@@ -87,15 +87,16 @@ Status Trainer::openInputs() {
 Status Trainer::startOrResume() {
   std::optional<RunPosition> position;
   if (options.resume) {
-    HONERT_TRY(checkpoints->restore(executor.arena(), position));
+    HONERT_TRY(checkpoints->restore(executor->arena(), position));
     if (!position)
       report.line(format("resume: no checkpoint in %s, starting fresh",
                          options.checkpoints.c_str()));
   }
   if (!position) {
-    HONERT_TRY(startState(options.init, program, seed, pool, executor.arena()));
-    fillShadows(program, pool, executor.arena());
-    return Status();
+    HONERT_TRY(
+        startState(options.init, program, seed, pool, executor->arena()));
+    fillShadows(program, pool, executor->arena());
+    return publishState();
   }
   const char *folder = options.checkpoints.c_str();
   if (options.seedGiven && options.seed != position->seed)
@@ -107,7 +108,8 @@ Status Trainer::startOrResume() {
     return Status::error(format("--shuffle: the run in %s was started %s it",
                                 folder,
                                 position->shuffle ? "with" : "without"));
-  fillShadows(program, pool, executor.arena());
+  fillShadows(program, pool, executor->arena());
+  HONERT_TRY(publishState());
   seed = position->seed;
   doneSteps = savedStep = position->step;
   report.line(format("resume: after step %lld from %s",
@@ -115,25 +117,48 @@ Status Trainer::startOrResume() {
   return Status();
 }
 
+/// What the host has written once, before the first step.
+Status Trainer::publishState() {
+  for (const Argument &argument : program.arguments)
+    if (argument.isState() || argument.kind == Kind::shadow)
+      HONERT_TRY(executor->publish(argument.offset, argument.bytes));
+  return Status();
+}
+
+/// What files hold.
+Status Trainer::fetchState() {
+  for (const Argument &argument : program.arguments)
+    if (argument.isState())
+      HONERT_TRY(executor->fetch(argument.offset, argument.bytes));
+  return Status();
+}
+
+void Trainer::forgetState() {
+  for (const Argument &argument : program.arguments)
+    if (argument.isState())
+      executor->forget(argument.offset, argument.bytes);
+}
+
 void Trainer::printHeader() {
   const Argument *tokens = program.input(Role::tokens);
   int64_t perBatch = tokens ? *elementCount(tokens->dims) : 0;
   bool knowsFlops = program.number("flops_per_step", 0) > 0 ||
                     program.number("model_flops_per_token", 0) > 0;
-  bool bfloat = executor.usesBFloatUnits();
-  if (knowsFlops && options.steps > 0)
-    report.setPeak(probePeakFlops(pool, bfloat), bfloat ? "bf16" : "fp32");
+  if (knowsFlops && options.steps > 0) {
+    PeakRate peak = executor->peakRate();
+    report.setPeak(peak.flops, peak.products);
+  }
   report.setTokens(perBatch * program.microBatches());
   std::string text = "hone: " + program.text("model", "program");
   if (double count = program.number("parameters", 0); count > 0)
     text += format(", %.4g M parameters", count * 1e-6);
-  text += format(", arena %s, library workspace %s, %d thread%s",
-                 formatBytes(executor.arena().bytes()).c_str(),
-                 formatBytes(executor.workspaceBytes()).c_str(), pool.size(),
-                 pool.size() == 1 ? "" : "s");
+  text += format(", arena %s, library workspace %s, %s",
+                 formatBytes(executor->arena().bytes()).c_str(),
+                 formatBytes(executor->workspaceBytes().value_or(0)).c_str(),
+                 executor->machineText().c_str());
   report.line(text);
-  if (executor.multipliesNarrow())
-    report.line("matrix products: " + executor.libraryVersion());
+  if (std::string note = executor->libraryNote(); !note.empty())
+    report.line("matrix products: " + note);
   if (!options.data.empty())
     report.line(format(
         "data: %s, %lld tokens, %lld batches of %s per epoch, %lld per step",
@@ -159,7 +184,7 @@ void Trainer::writeScalars(int64_t step) {
       {"step", static_cast<double>(step)}};
   for (auto [fqn, value] : values)
     if (const Argument *scalar = program.argument(Kind::scalar, fqn))
-      storeElement(scalar->dtype, executor.arena().at(scalar->offset), value);
+      storeElement(scalar->dtype, executor->arena().at(scalar->offset), value);
 }
 
 void Trainer::writeKey(int64_t step, int64_t micro) {
@@ -167,7 +192,7 @@ void Trainer::writeKey(int64_t step, int64_t micro) {
     if (argument.kind != Kind::rng)
       continue;
     auto *key =
-        reinterpret_cast<int64_t *>(executor.arena().at(argument.offset));
+        reinterpret_cast<int64_t *>(executor->arena().at(argument.offset));
     key[0] = static_cast<int64_t>(seed);
     key[1] = step;
     key[2] = micro;
@@ -176,8 +201,8 @@ void Trainer::writeKey(int64_t step, int64_t micro) {
 
 Status Trainer::loadInputs(int64_t microStep) {
   if (!options.data.empty())
-    batches.load(microStep, executor.arena().at(0));
-  named.load(microStep, executor.arena().at(0));
+    batches.load(microStep, executor->arena().at(0));
+  named.load(microStep, executor->arena().at(0));
   return Status();
 }
 
@@ -185,7 +210,8 @@ Status Trainer::runStep(int64_t step, StepFacts &facts) {
   const Function *function = program.function("step");
   writeKey(step, 0);
   HONERT_TRY(loadInputs(step - 1));
-  HONERT_TRY(executor.run(*function));
+  HONERT_TRY(executor->run(*function));
+  HONERT_TRY(executor->wait());
   const Result *loss = function->result("loss");
   facts.loss = readScalar(loss->dtype, loss->offset);
   if (const Result *norm = function->result("grad_norm"))
@@ -197,20 +223,21 @@ Status Trainer::runAccumulated(int64_t step, StepFacts &facts) {
   const Function *accumulate = program.function("accumulate");
   const Function *update = program.function("update");
   const Argument *loss = program.argument(Kind::scalar, "loss");
-  Arena &arena = executor.arena();
   for (const Argument &argument : program.arguments)
     if (argument.kind == Kind::grad || &argument == loss)
-      pool.zero(arena.at(argument.offset), argument.bytes);
+      HONERT_TRY(executor->zero(argument.offset, argument.bytes));
   int64_t count = program.microBatches();
   for (int64_t micro = 0; micro < count; ++micro) {
     writeKey(step, micro);
     HONERT_TRY(loadInputs((step - 1) * count + micro));
-    HONERT_TRY(executor.run(*accumulate));
+    HONERT_TRY(executor->run(*accumulate));
   }
+  HONERT_TRY(executor->wait());
   facts.loss = readScalar(loss->dtype, loss->offset);
   if (!program.argument(Kind::opt, "loss_scale"))
     HONERT_TRY(checkFinite(facts));
-  HONERT_TRY(executor.run(*update));
+  HONERT_TRY(executor->run(*update));
+  HONERT_TRY(executor->wait());
   if (const Result *norm = update->result("grad_norm"))
     facts.gradNorm = readScalar(norm->dtype, norm->offset);
   return checkStep(facts);
@@ -258,7 +285,7 @@ Status Trainer::train() {
     int64_t step = doneSteps + 1;
     if (!options.profile.empty()) {
       times.clear();
-      executor.record(&times);
+      executor->record(&times);
     }
     StepFacts facts;
     facts.step = step;
@@ -268,7 +295,7 @@ Status Trainer::train() {
     writeScalars(step);
     HONERT_TRY(isFused ? runStep(step, facts) : runAccumulated(step, facts));
     facts.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    executor.record(nullptr);
+    executor->record(nullptr);
     doneSteps = step;
     lastLoss = facts.loss;
     report.step(facts);
@@ -301,9 +328,10 @@ Status Trainer::validate(int64_t step) {
   for (int64_t i = 0; i < count; ++i) {
     if (stopSignal())
       return Status(); // saving comes first
-    named.load(i, executor.arena().at(0));
-    validationBatches.load(i, executor.arena().at(0));
-    HONERT_TRY(executor.run(*evaluate));
+    named.load(i, executor->arena().at(0));
+    validationBatches.load(i, executor->arena().at(0));
+    HONERT_TRY(executor->run(*evaluate));
+    HONERT_TRY(executor->wait());
     sum += readScalar(loss->dtype, loss->offset);
   }
   lastValidation = sum / static_cast<double>(count);
@@ -319,7 +347,10 @@ Status Trainer::checkpoint(int64_t step) {
   position.seed = seed;
   position.shuffle = options.shuffle;
   position.dataTokens = options.data.empty() ? 0 : batches.stream().size();
-  HONERT_TRY(checkpoints->save(position, executor.arena()));
+  HONERT_TRY(fetchState());
+  Status saved = checkpoints->save(position, executor->arena());
+  forgetState();
+  HONERT_TRY(saved);
   savedStep = step;
   return Status();
 }
@@ -331,7 +362,7 @@ Status Trainer::dump(int64_t step) {
                  int64_t offset) {
     if (names.insert(name).second)
       tensors.push_back(
-          {name, dtype, dtype, dims, executor.arena().at(offset)});
+          {name, dtype, dtype, dims, executor->arena().at(offset)});
   };
   // The gradient at `offset` of the parameter `like`, part by part.
   auto addGradient = [&](const Argument &like, DType dtype, int64_t offset) {
@@ -367,6 +398,11 @@ Status Trainer::dump(int64_t step) {
       else if (argument.kind == Kind::scalar && argument.fqn == "loss")
         add("loss", argument.dtype, argument.dims, argument.offset);
     }
+  for (const TensorSource &tensor : tensors) {
+    const Shape &whole = tensor.storage.empty() ? tensor.shape : tensor.storage;
+    HONERT_TRY(executor->fetch(tensor.data - executor->arena().at(0),
+                               *byteCount(tensor.dtype, whole)));
+  }
   return writeSafeTensors(format("%s/step%lld.safetensors",
                                  options.dump.c_str(),
                                  static_cast<long long>(step)),
@@ -390,7 +426,8 @@ Status Trainer::finish() {
     HONERT_TRY(validate(doneSteps));
   std::string saved;
   if (!options.save.empty()) {
-    HONERT_TRY(saveWeights(options.save, program, executor.arena(),
+    HONERT_TRY(fetchState());
+    HONERT_TRY(saveWeights(options.save, program, executor->arena(),
                            {{"step", std::to_string(doneSteps)},
                             {"seed", std::to_string(seed)},
                             {"fingerprint", program.text("fingerprint")}}));
@@ -428,7 +465,7 @@ Status Trainer::finish() {
 Status Trainer::run() {
   begin = Clock::now();
   HONERT_TRY(checkOutputs());
-  HONERT_TRY(executor.start());
+  HONERT_TRY(executor->start());
   HONERT_TRY(startOrResume());
   HONERT_TRY(openInputs());
   firstStep = doneSteps + 1;

@@ -26,6 +26,9 @@ private:
   Status checkOutputs();
   Status openInputs();
   Status startOrResume();
+  Status publishState();
+  Status fetchState();
+  void forgetState();
   void printHeader();
 
   // One step.
@@ -46,13 +49,13 @@ private:
   Status finish();
 
   double readScalar(DType dtype, int64_t offset) {
-    return loadElement(dtype, executor.arena().at(offset));
+    return loadElement(dtype, executor->arena().at(offset));
   }
 
   const Program &program;
   const Options &options;
   const ThreadPool &pool;
-  Executor executor;
+  std::unique_ptr<Executor> executor;
   Report report;
   Batches batches, validationBatches;
   NamedInputs named;

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Describe.h"
-#include "core/Executor.h"
+#include "cpu/CpuExecutor.h"
 #include "cpu/PeakProbe.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ static double secondsOf(const Problem &problem, DType operand, DType result,
   honert_matmul(program.get(), problem.name, "", int64_t(operand),
                 int64_t(result), 1, problem.m, problem.n, problem.k, strides, a,
                 b, c, -1, problem.accumulates ? c : -1);
-  Executor executor(*program, pool);
+  CpuExecutor executor(*program, pool);
   if (Status status = executor.start(); !status.ok()) {
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
     std::exit(1);

@@ -57,6 +57,7 @@ struct Case {
   Addend addend = Addend::none;
   bool sharedB = false; // one b for the whole batch
   DType operand = DType::f32, result = DType::f32;
+  bool cuda = false; // for the GPU that the fake shows
 };
 
 inline std::ostream &operator<<(std::ostream &out, const Case &c) {
@@ -101,7 +102,7 @@ public:
         addend(c.addend == Addend::self
                    ? out
                    : place(Order::gaps, c.batch, c.m, c.n)),
-        pool(threads), executor(*program, pool) {
+        pool(threads) {
     int64_t in = byteWidth(c.operand), to = byteWidth(c.result);
     test::Layout layout;
     atA = layout.take(a.elements * in);
@@ -114,6 +115,8 @@ public:
       atAddend =
           c.addend == Addend::self ? atOut : layout.take(addend.elements * to);
     honert_program *p = program.get();
+    if (c.cuda)
+      honert_meta(p, "target", "cuda sm_80");
     honert_arena(p, layout.bytes());
     honert_function(p, "step");
     std::array<int64_t, 12> strides;
@@ -126,13 +129,14 @@ public:
     honert_result(p, "loss", 0, 0, nullptr, 0);
     if (Status status = p->check(); !status.ok())
       ADD_FAILURE() << status.message();
-    if (Status status = executor.start(); !status.ok())
+    executor = makeExecutor(*p, pool);
+    if (Status status = executor->start(); !status.ok())
       ADD_FAILURE() << status.message();
     uint32_t state = 7;
     auto fill = [&](int64_t from, int64_t elements, DType dtype) {
       for (int64_t i = 0; i < elements; ++i) {
         state = state * 1664525 + 1013904223;
-        storeElement(dtype, executor.arena().at(from + i * byteWidth(dtype)),
+        storeElement(dtype, executor->arena().at(from + i * byteWidth(dtype)),
                      draw(state));
       }
     };
@@ -143,12 +147,14 @@ public:
       fill(atBias, c.n, c.result);
     if (c.addend == Addend::other)
       fill(atAddend, addend.elements, c.result);
-    before = memory();
+    before = view();
+    EXPECT_TRUE(executor->publish(0, p->arenaBytes).ok());
   }
 
   void run() {
-    Status status = executor.run(program->functions[0]);
+    Status status = executor->run(program->functions[0]);
     ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_TRUE(executor->wait().ok());
   }
 
   /// The result of plain loops in fp64, and the sum of magnitudes that bounds
@@ -215,11 +221,11 @@ public:
   }
 
   std::vector<char> memory() {
-    const char *begin = executor.arena().at(0);
-    return {begin, begin + program->arenaBytes};
+    EXPECT_TRUE(executor->fetch(0, program->arenaBytes).ok());
+    return view();
   }
 
-  const Executor &engine() const { return executor; }
+  const Executor &engine() const { return *executor; }
 
   /// Gives all operands the values that `other` has, wherever they lie.
   void takeOperands(const Product &other) {
@@ -230,7 +236,7 @@ public:
         int64_t batch = i / (rows * cols), row = i / cols % rows,
                 col = i % cols;
         std::memcpy(
-            executor.arena().at(placeOf(to, target, dtype, batch, row, col)),
+            executor->arena().at(placeOf(to, target, dtype, batch, row, col)),
             &other.before[placeOf(from, source, dtype, batch, row, col)],
             static_cast<size_t>(byteWidth(dtype)));
       }
@@ -241,7 +247,7 @@ public:
     if (c.addend == Addend::other)
       take(atAddend, addend, other.atAddend, other.addend, c.result, c.m, c.n);
     if (c.bias)
-      std::memcpy(executor.arena().at(atBias), &other.before[other.atBias],
+      std::memcpy(executor->arena().at(atBias), &other.before[other.atBias],
                   static_cast<size_t>(c.n * byteWidth(c.result)));
   }
   /// The result, element by element.
@@ -250,8 +256,8 @@ public:
     auto width = static_cast<size_t>(byteWidth(c.result));
     for (int64_t i = 0; i < c.batch * c.m * c.n; ++i)
       bits.append(
-          executor.arena().at(placeOf(atOut, out, c.result, i / (c.m * c.n),
-                                      i / c.n % c.m, i % c.n)),
+          executor->arena().at(placeOf(atOut, out, c.result, i / (c.m * c.n),
+                                       i / c.n % c.m, i % c.n)),
           width);
     return bits;
   }
@@ -269,13 +275,17 @@ public:
     for (int64_t row = 0; row < c.m; ++row)
       column.push_back(loadElement(
           c.result,
-          executor.arena().at(placeOf(atOut, out, c.result, 0, row, 0))));
+          executor->arena().at(placeOf(atOut, out, c.result, 0, row, 0))));
     return column;
   }
 
 private:
+  std::vector<char> view() {
+    const char *begin = executor->arena().at(0);
+    return {begin, begin + program->arenaBytes};
+  }
   void set(int64_t place, double value) {
-    storeElement(c.operand, executor.arena().at(place), value);
+    storeElement(c.operand, executor->arena().at(place), value);
   }
   static int64_t placeOf(int64_t at, const Placed &placed, DType dtype,
                          int64_t batch, int64_t row, int64_t col) {
@@ -293,7 +303,7 @@ private:
   Placed a, b, out, addend;
   test::ProgramPtr program = test::makeProgram();
   ThreadPool pool;
-  Executor executor;
+  std::unique_ptr<Executor> executor;
   int64_t atA, atB, atOut, atBias, atAddend;
   std::vector<char> before;
 };

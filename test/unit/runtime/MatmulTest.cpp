@@ -1,6 +1,7 @@
 //===- MatmulTest.cpp - Matrix products against plain loops ---------------===//
 
 #include "MatmulCase.h"
+#include "cpu/CpuExecutor.h"
 
 #include <cstdlib>
 #include <unistd.h>
@@ -98,7 +99,7 @@ TEST(Matmul, heads_side_by_side) {
   honert_result(program.get(), "loss", 0, 0, nullptr, 0);
   ASSERT_TRUE(program->check().ok());
   ThreadPool pool(2);
-  Executor executor(*program, pool);
+  CpuExecutor executor(*program, pool);
   ASSERT_TRUE(executor.start().ok());
   auto *memory = reinterpret_cast<float *>(executor.arena().at(0));
   for (int64_t i = 0; i < 2 * tokens * model; ++i)

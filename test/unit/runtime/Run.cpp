@@ -12,10 +12,7 @@
 
 using namespace test;
 
-Outcome test::train(const TinyModel &model,
-                    std::vector<std::string> arguments) {
-  ProgramPtr program(honert_program_new(), honert_program_free);
-  describe(model, program.get());
+Outcome test::run(honert_program *program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "./train");
   std::vector<char *> argv;
   for (std::string &argument : arguments)
@@ -23,10 +20,17 @@ Outcome test::train(const TinyModel &model,
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Outcome outcome;
-  outcome.code = honert_main(program.get(), int(argv.size()), argv.data());
+  outcome.code = honert_main(program, int(argv.size()), argv.data());
   outcome.out = testing::internal::GetCapturedStdout();
   outcome.err = testing::internal::GetCapturedStderr();
   return outcome;
+}
+
+Outcome test::train(const TinyModel &model,
+                    std::vector<std::string> arguments) {
+  ProgramPtr program(honert_program_new(), honert_program_free);
+  describe(model, program.get());
+  return run(program.get(), std::move(arguments));
 }
 
 static std::string makeFolder() {

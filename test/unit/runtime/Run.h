@@ -16,7 +16,9 @@ struct Outcome {
   std::string out, err;
 };
 
-/// honert_main over `model` with the arguments given.
+/// honert_main over `program` with the arguments given.
+Outcome run(honert_program *program, std::vector<std::string> arguments);
+/// The same over `model` with the arguments given.
 Outcome train(const TinyModel &model, std::vector<std::string> arguments);
 
 /// A folder that is removed at the end of the test.

@@ -235,6 +235,8 @@ private:
   }
 
   void forwardTo(int64_t sum) {
+    if (!model.hasMask) // read all the same
+      honert_zero(program, mask, V * 4);
     launch("forward", forward, positions, 1,
            {sizes, table, bias, scale, mask, tokens, targets, probs, losses});
     launch("loss", addLoss, 1, 1, {sizes, losses, sum});

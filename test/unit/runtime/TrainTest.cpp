@@ -245,7 +245,7 @@ TEST_F(Train, profile_counts_the_launches_of_a_step) {
   size_t events = 0;
   for (size_t at = 0; (at = trace.find("\"ph\":\"X\"", at)) != trace.npos; ++at)
     ++events;
-  EXPECT_EQ(events, 9u);
+  EXPECT_EQ(events, 10u);
 }
 
 //===----------------------------------------------------------------------===//

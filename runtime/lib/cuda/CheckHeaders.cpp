@@ -1,0 +1,33 @@
+//===- CheckHeaders.cpp - Our declarations against NVIDIA's ---------------===//
+//
+// Compiled where cuda.h is found, cublasLt.h too where it lies beside it. No
+// code: a wrong value or signature in the lists does not compile.
+//
+//===----------------------------------------------------------------------===//
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#define CUDA_CONSTANT(name, value)                                             \
+  static_assert(static_cast<int>(::name) == (value), #name);
+#define CUDA_FUNCTION(name, parameters)                                        \
+  static_assert(std::is_same_v<decltype(&::name), CUresult(*) parameters>,     \
+                #name);
+#include "cuda/Driver.def"
+
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+
+#define CUBLAS_CONSTANT(name, value)                                           \
+  static_assert(static_cast<int>(::name) == (value), #name);
+#define CUBLAS_FUNCTION(result, name, parameters)                              \
+  static_assert(std::is_same_v<decltype(&::name), result(*) parameters>, #name);
+#include "cuda/Cublas.def"
+
+static_assert(sizeof(cublasLtMatmulAlgo_t) == 64);
+static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 96);
+static_assert(offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize) == 64);
+static_assert(offsetof(cublasLtMatmulHeuristicResult_t, state) == 72);
+#endif

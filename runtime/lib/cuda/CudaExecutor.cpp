@@ -1,0 +1,249 @@
+//===- CudaExecutor.cpp - Runs the functions of a program on a GPU --------===//
+
+#include "cuda/CudaExecutor.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+using namespace honert;
+
+struct CudaExecutor::Bound {
+  const Launch *launch;
+  CUfunction kernel = nullptr;
+  std::vector<CUdeviceptr> addresses; // of a kernel's buffers
+  std::vector<void *> parameters;     // of the kernel: addresses of these
+  std::vector<std::unique_ptr<MatmulDescriptors>> calls; // of a product
+
+  /// "launch gelu at model.py:3"
+  std::string text() const {
+    std::string text = "launch " + launch->name;
+    return launch->location.empty() ? text : text + " at " + launch->location;
+  }
+};
+
+struct CudaExecutor::BoundFunction {
+  const Function *function = nullptr;
+  std::vector<Bound> launches;
+  bool wasRun = false;
+  CUgraphExec graph = nullptr;
+};
+
+std::unique_ptr<Executor> honert::makeCudaExecutor(const Program &program,
+                                                   bool deterministic) {
+  return std::make_unique<CudaExecutor>(program, deterministic);
+}
+
+static bool isSet(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && *value && std::strcmp(value, "0") != 0;
+}
+
+CudaExecutor::CudaExecutor(const Program &program, bool deterministic)
+    : Executor(program),
+      matmuls(device, {program.text("precision") == "tf32", deterministic}),
+      staging(device, program), checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
+  for (const Function &function : program.functions)
+    for (const Launch &launch : function.launches)
+      if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+        workspace.add(*matmul);
+}
+
+CudaExecutor::~CudaExecutor() {
+  if (device.stream()) // nothing may run on while memory is freed
+    (void)device.functions().cuStreamSynchronize(device.stream());
+  for (auto &[function, bound] : functions)
+    if (bound.graph)
+      (void)device.functions().cuGraphExecDestroy(bound.graph);
+}
+
+//===----------------------------------------------------------------------===//
+// Start
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::bind(const Launch &launch, Bound &bound) {
+  bound.launch = &launch;
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+    return matmuls.prepare(launch.name, *matmul, deviceArena, bound.calls);
+  if (auto *kernel = std::get_if<DeviceLaunch>(&launch.action)) {
+    for (int64_t offset : kernel->offsets)
+      bound.addresses.push_back(deviceArena.at(offset));
+    for (CUdeviceptr &address : bound.addresses)
+      bound.parameters.push_back(&address);
+    return image.find(kernel->kernel, bound.kernel);
+  }
+  return Status();
+}
+
+Status CudaExecutor::start() {
+  HONERT_TRY(device.open());
+  HONERT_TRY(device.start());
+  HONERT_TRY(memory.reserve(program.arenaBytes, "the view of the arena"));
+  HONERT_TRY(deviceArena.allocate(device, program.arenaBytes, "the arena"));
+  if (!program.deviceCode.empty())
+    HONERT_TRY(image.load(device, program.deviceCode));
+  HONERT_TRY(matmuls.start(workspace));
+  HONERT_TRY(staging.start());
+  for (const Function &function : program.functions) {
+    BoundFunction &bound = functions[&function];
+    bound.function = &function;
+    bound.launches.resize(function.launches.size());
+    for (size_t i = 0; i != bound.launches.size(); ++i)
+      HONERT_TRY(bind(function.launches[i], bound.launches[i]));
+  }
+  matmuls.finish();
+  return device.synchronize("the GPU has failed at start");
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::enqueue(const Bound &bound) {
+  const DriverFunctions &driver = device.functions();
+  if (auto *zero = std::get_if<ZeroLaunch>(&bound.launch->action))
+    return this->zero(zero->offset, zero->bytes);
+  if (auto *kernel = std::get_if<DeviceLaunch>(&bound.launch->action))
+    return device.check(
+        driver.cuLaunchKernel(
+            bound.kernel, static_cast<unsigned>(kernel->blocks), 1, 1,
+            static_cast<unsigned>(kernel->threads), 1, 1, 0, device.stream(),
+            const_cast<void **>(bound.parameters.data()), nullptr),
+        bound.text());
+  for (const auto &call : bound.calls)
+    HONERT_TRY(matmuls.enqueue(*call));
+  return Status();
+}
+
+Status CudaExecutor::enqueueAll(const BoundFunction &function) {
+  for (const Bound &bound : function.launches)
+    HONERT_TRY(enqueue(bound));
+  return Status();
+}
+
+Status CudaExecutor::runChecked(const BoundFunction &function) {
+  for (const Bound &bound : function.launches) {
+    HONERT_TRY(enqueue(bound));
+    HONERT_TRY(device.synchronize(bound.text()));
+  }
+  return Status();
+}
+
+/// As runChecked(), with the time of each launch: events lie between them, so
+/// that waiting does not count.
+Status CudaExecutor::runRecorded(const BoundFunction &function) {
+  using Clock = std::chrono::steady_clock;
+  size_t count = function.launches.size();
+  std::vector<DeviceEvent> events(count + 1);
+  for (DeviceEvent &event : events)
+    HONERT_TRY(event.create(device, /*timed=*/true));
+  Clock::time_point start = Clock::now();
+  HONERT_TRY(events[0].record());
+  for (size_t i = 0; i != count; ++i) {
+    HONERT_TRY(enqueue(function.launches[i]));
+    HONERT_TRY(events[i + 1].record());
+  }
+  HONERT_TRY(events[count].wait());
+  auto momentOf = [&](size_t i, Clock::time_point &moment) {
+    double seconds = 0;
+    HONERT_TRY(events[0].secondsTo(events[i], seconds));
+    moment = start + std::chrono::nanoseconds(std::llround(seconds * 1e9));
+    return Status();
+  };
+  for (size_t i = 0; i != count; ++i) {
+    LaunchTime time = {function.launches[i].launch, {}, {}};
+    HONERT_TRY(momentOf(i, time.begin));
+    HONERT_TRY(momentOf(i + 1, time.end));
+    recording->push_back(time);
+  }
+  return Status();
+}
+
+Status CudaExecutor::capture(BoundFunction &bound) {
+  const DriverFunctions &driver = device.functions();
+  std::string what =
+      format("function '%s' cannot be recorded", bound.function->name.c_str());
+  HONERT_TRY(
+      device.check(driver.cuStreamBeginCapture_v2(
+                       device.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                   what));
+  Status enqueued = enqueueAll(bound);
+  CUgraph graph = nullptr;
+  CUresult ended = driver.cuStreamEndCapture(device.stream(), &graph);
+  CUresult made = CUDA_SUCCESS;
+  if (enqueued.ok() && ended == CUDA_SUCCESS)
+    made = driver.cuGraphInstantiateWithFlags(&bound.graph, graph, 0);
+  if (graph)
+    (void)driver.cuGraphDestroy(graph);
+  if (made != CUDA_SUCCESS)
+    bound.graph = nullptr;
+  HONERT_TRY(enqueued);
+  HONERT_TRY(device.check(ended, what));
+  return device.check(made, what);
+}
+
+Status CudaExecutor::run(const Function &function) {
+  BoundFunction &bound = functions.at(&function);
+  latest = function.name;
+  HONERT_TRY(staging.upload(memory, deviceArena));
+  if (recording) {
+    HONERT_TRY(runRecorded(bound));
+  } else if (!bound.wasRun || checksLaunches) {
+    HONERT_TRY(runChecked(bound));
+    bound.wasRun = true;
+  } else {
+    if (!bound.graph)
+      HONERT_TRY(capture(bound));
+    HONERT_TRY(device.check(
+        device.functions().cuGraphLaunch(bound.graph, device.stream()),
+        format("function '%s'", function.name.c_str())));
+  }
+  return staging.download(function, deviceArena);
+}
+
+Status CudaExecutor::wait() {
+  HONERT_TRY(device.synchronize(
+      format("function '%s' on GPU %s (HONE_CHECK_LAUNCHES=1 names the launch)",
+             latest.c_str(), device.name().c_str())));
+  staging.deliver(memory);
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::publish(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  HONERT_TRY(device.check(device.functions().cuMemcpyHtoDAsync_v2(
+                              deviceArena.at(offset), memory.at(offset),
+                              static_cast<size_t>(bytes), device.stream()),
+                          "state cannot be copied to the GPU"));
+  HONERT_TRY(device.synchronize("state cannot be copied to the GPU"));
+  forget(offset, bytes);
+  return Status();
+}
+
+Status CudaExecutor::fetch(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  HONERT_TRY(device.check(device.functions().cuMemcpyDtoHAsync_v2(
+                              memory.at(offset), deviceArena.at(offset),
+                              static_cast<size_t>(bytes), device.stream()),
+                          "state cannot be copied from the GPU"));
+  return device.synchronize("state cannot be copied from the GPU");
+}
+
+void CudaExecutor::forget(int64_t offset, int64_t bytes) {
+  memory.release(offset, bytes);
+}
+
+Status CudaExecutor::zero(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  return device.check(device.functions().cuMemsetD8Async(
+                          deviceArena.at(offset), 0, static_cast<size_t>(bytes),
+                          device.stream()),
+                      "memory of the GPU cannot be set to zero");
+}

@@ -1,0 +1,69 @@
+//===- CudaExecutor.h - Runs the functions of a program on a GPU ----------===//
+
+#ifndef HONERT_CUDA_CUDAEXECUTOR_H
+#define HONERT_CUDA_CUDAEXECUTOR_H
+
+#include "core/Executor.h"
+#include "cuda/DeviceImage.h"
+#include "cuda/DeviceMatmul.h"
+#include "cuda/Staging.h"
+
+#include <memory>
+
+namespace honert {
+
+/// The program on the first GPU: one arena in its memory, all launches in order
+/// on one stream.
+///
+/// The first run of a function is made launch by launch, each waited for: the
+/// driver loads what it loads late, and a launch that fails is named. The
+/// second records the launches as a graph; from then on a run is one call. An
+/// error on the way of a graph names the function only; with
+/// HONE_CHECK_LAUNCHES set to anything but 0, every run is made like the first.
+class CudaExecutor : public Executor {
+public:
+  CudaExecutor(const Program &program, bool deterministic);
+  ~CudaExecutor() override;
+
+  Status start() override;
+  /// Looks for a GPU and touches nothing of it.
+  Status startForInfo() override { return device.open(); }
+  Status run(const Function &function) override;
+  Status wait() override;
+
+  Status publish(int64_t offset, int64_t bytes) override;
+  Status fetch(int64_t offset, int64_t bytes) override;
+  void forget(int64_t offset, int64_t bytes) override;
+  Status zero(int64_t offset, int64_t bytes) override;
+
+  std::optional<int64_t> workspaceBytes() const override {
+    return workspace.bytes();
+  }
+  std::string machineText() const override { return device.text(); }
+  std::string libraryVersion() const override { return matmuls.versionText(); }
+
+private:
+  struct Bound;
+  struct BoundFunction;
+
+  Status bind(const Launch &launch, Bound &bound);
+  Status enqueue(const Bound &bound);
+  Status enqueueAll(const BoundFunction &function);
+  Status runChecked(const BoundFunction &function);
+  Status runRecorded(const BoundFunction &function);
+  Status capture(BoundFunction &function);
+
+  Device device; // first: what follows lives on it
+  DeviceMemory deviceArena;
+  MatmulWorkspace workspace;
+  DeviceImage image;
+  DeviceMatmuls matmuls;
+  Staging staging;
+  std::map<const Function *, BoundFunction> functions;
+  std::string latest; ///< function that was run
+  bool checksLaunches;
+};
+
+} // namespace honert
+
+#endif // HONERT_CUDA_CUDAEXECUTOR_H

@@ -1,0 +1,148 @@
+//===- Device.cpp - One GPU, its memory and its stream --------------------===//
+
+#include "cuda/Device.h"
+#include "core/Types.h"
+
+using namespace honert;
+
+//===----------------------------------------------------------------------===//
+// Device
+//===----------------------------------------------------------------------===//
+
+Device::~Device() {
+  if (mainStream)
+    (void)driver.cuStreamDestroy_v2(mainStream);
+  if (context)
+    (void)driver.cuDevicePrimaryCtxRelease_v2(device);
+}
+
+Status Device::open() {
+  HONERT_TRY(driver.open());
+  int count = 0;
+  HONERT_TRY(check(driver.cuDeviceGetCount(&count), "the number of GPUs"));
+  if (count == 0)
+    return Status::error("libcuda.so.1: the driver sees no GPU, wanted one (is "
+                         "CUDA_VISIBLE_DEVICES set?)");
+  HONERT_TRY(check(driver.cuDeviceGet(&device, 0), "the first GPU"));
+  char text[256] = "";
+  HONERT_TRY(check(driver.cuDeviceGetName(text, sizeof text, device),
+                   "the name of the GPU"));
+  deviceName = text;
+  int major = 0, minor = 0;
+  HONERT_TRY(
+      check(driver.cuDeviceGetAttribute(
+                &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+            "the architecture of the GPU"));
+  HONERT_TRY(
+      check(driver.cuDeviceGetAttribute(
+                &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+            "the architecture of the GPU"));
+  architecture = 10 * major + minor;
+  return check(driver.cuDriverGetVersion(&driverVersion),
+               "the driver's version");
+}
+
+Status Device::start() {
+  CUcontext retained = nullptr;
+  HONERT_TRY(check(driver.cuDevicePrimaryCtxRetain(&retained, device),
+                   format("GPU %s cannot be used", deviceName.c_str())));
+  context = retained;
+  HONERT_TRY(check(driver.cuCtxSetCurrent(context),
+                   format("GPU %s cannot be used", deviceName.c_str())));
+  return check(driver.cuStreamCreate(&mainStream, CU_STREAM_NON_BLOCKING),
+               "a stream cannot be made");
+}
+
+std::string Device::text() const {
+  return format("%s (sm_%d), driver for CUDA %d.%d", deviceName.c_str(),
+                architecture, driverVersion / 1000, driverVersion % 1000 / 10);
+}
+
+Status Device::synchronize(const std::string &what) const {
+  return check(driver.cuStreamSynchronize(mainStream), what);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+DeviceMemory::~DeviceMemory() {
+  if (owner)
+    (void)owner->functions().cuMemFree_v2(base);
+}
+
+Status DeviceMemory::allocate(const Device &device, int64_t bytes,
+                              const char *what) {
+  if (bytes == 0)
+    return Status();
+  const DriverFunctions &driver = device.functions();
+  CUresult result = driver.cuMemAlloc_v2(&base, static_cast<size_t>(bytes));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+    size_t free = 0, total = 0;
+    HONERT_TRY(device.check(driver.cuMemGetInfo_v2(&free, &total),
+                            "the memory of the GPU"));
+    return Status::error(
+        format("%s needs %s; GPU %s has %s free of %s", what,
+               formatBytes(bytes).c_str(), device.name().c_str(),
+               formatBytes(static_cast<int64_t>(free)).c_str(),
+               formatBytes(static_cast<int64_t>(total)).c_str()));
+  }
+  HONERT_TRY(device.check(result, std::string(what) + " cannot be allocated"));
+  owner = &device;
+  size = bytes;
+  return Status();
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (owner)
+    (void)owner->functions().cuMemFreeHost(base);
+}
+
+Status PinnedMemory::allocate(const Device &device, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  void *memory = nullptr;
+  HONERT_TRY(device.check(
+      device.functions().cuMemAllocHost_v2(&memory, static_cast<size_t>(bytes)),
+      format("pinned memory of %s cannot be allocated",
+             formatBytes(bytes).c_str())));
+  owner = &device;
+  base = static_cast<char *>(memory);
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+DeviceEvent::~DeviceEvent() {
+  if (owner)
+    (void)owner->functions().cuEventDestroy_v2(event);
+}
+
+Status DeviceEvent::create(const Device &device, bool timed) {
+  unsigned flags = timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
+  HONERT_TRY(device.check(device.functions().cuEventCreate(&event, flags),
+                          "an event cannot be made"));
+  owner = &device;
+  return Status();
+}
+
+Status DeviceEvent::record() const {
+  return owner->check(owner->functions().cuEventRecord(event, owner->stream()),
+                      "an event cannot be recorded");
+}
+
+Status DeviceEvent::wait() const {
+  return owner->check(owner->functions().cuEventSynchronize(event),
+                      "the GPU has failed");
+}
+
+Status DeviceEvent::secondsTo(const DeviceEvent &end, double &seconds) const {
+  float milliseconds = 0;
+  HONERT_TRY(owner->check(
+      owner->functions().cuEventElapsedTime(&milliseconds, event, end.event),
+      "the time of a launch cannot be read"));
+  seconds = static_cast<double>(milliseconds) * 1e-3;
+  return Status();
+}

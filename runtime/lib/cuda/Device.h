@@ -1,0 +1,109 @@
+//===- Device.h - One GPU, its memory and its stream ----------------------===//
+
+#ifndef HONERT_CUDA_DEVICE_H
+#define HONERT_CUDA_DEVICE_H
+
+#include "cuda/Driver.h"
+
+#include <string>
+#include <utility>
+
+namespace honert {
+
+/// The first GPU that the driver shows, in its primary context, which becomes
+/// that of the calling thread. Everything runs in order on one stream.
+class Device {
+public:
+  Device() = default;
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  /// Opens the driver and looks at the GPU. To be called once.
+  Status open();
+  /// Takes the context and makes the stream.
+  Status start();
+
+  const DriverFunctions &functions() const { return driver; }
+  Status check(CUresult result, const std::string &what) const {
+    return driver.check(result, what);
+  }
+  CUstream stream() const { return mainStream; }
+  const std::string &name() const { return deviceName; }
+  /// 90 for sm_90.
+  int arch() const { return architecture; }
+  /// "NVIDIA H200 (sm_90), driver for CUDA 13.0"
+  std::string text() const;
+  /// Everything that was put on the stream is done.
+  Status synchronize(const std::string &what) const;
+
+private:
+  DriverFunctions driver;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUstream mainStream = nullptr;
+  std::string deviceName;
+  int architecture = 0, driverVersion = 0;
+};
+
+/// Memory on the device, 256-byte aligned at least. What it holds at first is
+/// not defined.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory &) = delete;
+  DeviceMemory &operator=(const DeviceMemory &) = delete;
+
+  /// `what` names it in the error for want of memory ("the arena").
+  Status allocate(const Device &device, int64_t bytes, const char *what);
+  CUdeviceptr at(int64_t offset) const {
+    return base + static_cast<CUdeviceptr>(offset);
+  }
+  int64_t bytes() const { return size; }
+
+private:
+  const Device *owner = nullptr;
+  CUdeviceptr base = 0;
+  int64_t size = 0;
+};
+
+/// Memory of the host that the device copies from and to by itself.
+class PinnedMemory {
+public:
+  PinnedMemory() = default;
+  ~PinnedMemory();
+  PinnedMemory(const PinnedMemory &) = delete;
+  PinnedMemory &operator=(const PinnedMemory &) = delete;
+
+  Status allocate(const Device &device, int64_t bytes);
+  char *at(int64_t offset) const { return base + offset; }
+
+private:
+  const Device *owner = nullptr;
+  char *base = nullptr;
+};
+
+/// A moment on the stream.
+class DeviceEvent {
+public:
+  DeviceEvent() = default;
+  DeviceEvent(DeviceEvent &&other) noexcept
+      : owner(std::exchange(other.owner, nullptr)), event(other.event) {}
+  ~DeviceEvent();
+
+  /// `timed`: secondsTo() may be asked.
+  Status create(const Device &device, bool timed);
+  Status record() const;
+  Status wait() const;
+  /// From this moment, which has passed, to `end`, which has too.
+  Status secondsTo(const DeviceEvent &end, double &seconds) const;
+
+private:
+  const Device *owner = nullptr;
+  CUevent event = nullptr;
+};
+
+} // namespace honert
+
+#endif // HONERT_CUDA_DEVICE_H

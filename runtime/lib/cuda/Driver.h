@@ -1,0 +1,56 @@
+//===- Driver.h - The CUDA driver, opened when a program needs it ---------===//
+//
+// Types and values are declared here, so that the runtime builds without
+// NVIDIA's headers; where these are found, CheckHeaders.cpp compares.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_CUDA_DRIVER_H
+#define HONERT_CUDA_DRIVER_H
+
+#include "core/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace honert {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUdevice_attribute = int;
+using CUjit_option = int;
+using CUstreamCaptureMode = int;
+using CUcontext = struct CudaContext *;
+using CUmodule = struct CudaModule *;
+using CUfunction = struct CudaFunction *;
+using CUstream = struct CudaStream *;
+using CUevent = struct CudaEvent *;
+using CUgraph = struct CudaGraph *;
+using CUgraphExec = struct CudaGraphExec *;
+
+enum : int {
+#define CUDA_CONSTANT(name, value) name = value,
+#include "cuda/Driver.def"
+#undef CUDA_CONSTANT
+};
+
+/// The oldest driver that has everything, as cuDriverGetVersion counts: 12.0.
+constexpr int oldestDriver = 12000;
+
+/// The functions of libcuda.so.1.
+struct DriverFunctions {
+#define CUDA_FUNCTION(name, parameters) CUresult(*name) parameters = nullptr;
+#include "cuda/Driver.def"
+#undef CUDA_FUNCTION
+
+  /// Opens the driver and initialises it. Errors: there is none, it is too
+  /// old, it does not start.
+  Status open();
+  /// Success, or "what: CUDA_ERROR_X (its text)".
+  Status check(CUresult result, const std::string &what) const;
+};
+
+} // namespace honert
+
+#endif // HONERT_CUDA_DRIVER_H

@@ -1,0 +1,25 @@
+//===- Libraries.h - Where vendor functions come from ---------------------===//
+
+#ifndef HONERT_CUDA_LIBRARIES_H
+#define HONERT_CUDA_LIBRARIES_H
+
+namespace honert {
+
+/// A shared library, or what the executable emulates it with: one that defines
+/// `void *honert_emulated_library(const char *library, const char *symbol)`
+/// is asked for every symbol, and no library is opened (lib/fake).
+class VendorLibrary {
+public:
+  /// Opens it; stays open until the process ends.
+  bool open(const char *name);
+  /// The address of a function, or null.
+  void *find(const char *symbol) const;
+
+private:
+  const char *name = nullptr;
+  void *handle = nullptr;
+};
+
+} // namespace honert
+
+#endif // HONERT_CUDA_LIBRARIES_H

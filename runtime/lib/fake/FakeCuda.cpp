@@ -1,0 +1,91 @@
+//===- FakeCuda.cpp - What the fake knows, and who finds it ---------------===//
+
+#include "fake/FakeCuda.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace honert;
+using namespace honert::fake;
+
+State &fake::state() {
+  static State state;
+  return state;
+}
+
+void State::reset() { *this = State(); }
+
+void State::failCall(const std::string &function, int number, int code) {
+  failures[function] = {number, code};
+}
+
+void State::died(const char *kind) {
+  if (--live[kind] == 0)
+    live.erase(kind);
+}
+
+CUresult State::mistake(CUresult code, const std::string &what) {
+  mistakes.push_back(what);
+  text = what;
+  return code;
+}
+
+CUresult State::enter(const char *function, bool needsContext,
+                      bool mayCapture) {
+  ++calls[function];
+  if (auto failure = failures.find(function); failure != failures.end())
+    if (--failure->second.first == 0)
+      return failure->second.second;
+  if (sticky != CUDA_SUCCESS)
+    return sticky;
+  std::string name = function;
+  if (needsContext && !isCurrent)
+    return mistake(CUDA_ERROR_INVALID_CONTEXT, name + " without a context");
+  if (isCapturing && !mayCapture)
+    return mistake(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                   name + " during a capture");
+  return CUDA_SUCCESS;
+}
+
+static bool lies(const std::map<const char *, int64_t> &ranges,
+                 const void *from, int64_t bytes) {
+  auto *begin = static_cast<const char *>(from);
+  auto after = ranges.upper_bound(begin);
+  if (after == ranges.begin() || bytes < 0)
+    return false;
+  auto [start, size] = *std::prev(after);
+  return begin + bytes <= start + size;
+}
+
+bool State::isOnDevice(const void *from, int64_t bytes) const {
+  return lies(deviceMemory, from, bytes);
+}
+
+bool State::isPinned(const void *from, int64_t bytes) const {
+  return lies(pinnedMemory, from, bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+static void *find(const char *symbol) {
+#define CUDA_FUNCTION(name, parameters)                                        \
+  if (std::strcmp(symbol, #name) == 0)                                         \
+    return reinterpret_cast<void *>(&fake::name);
+#include "cuda/Driver.def"
+#undef CUDA_FUNCTION
+#define CUBLAS_FUNCTION(result, name, parameters)                              \
+  if (std::strcmp(symbol, #name) == 0)                                         \
+    return reinterpret_cast<void *>(&fake::name);
+#include "cuda/Cublas.def"
+#undef CUBLAS_FUNCTION
+  return nullptr;
+}
+
+void *honert_emulated_library(const char *library, const char *symbol) {
+  const std::set<std::string> &missing = state().settings.missing;
+  if (missing.count(library) || missing.count(symbol))
+    return nullptr;
+  return *symbol ? find(symbol) : &state();
+}

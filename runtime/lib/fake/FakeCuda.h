@@ -1,0 +1,123 @@
+//===- FakeCuda.h - A GPU's driver and cuBLASLt without a GPU -------------===//
+//
+// honert_fake_cuda stands behind the tables of functions that lib/cuda opens:
+// an executable that links it (with honert_emulated_library as a symbol to be
+// found) runs CUDA programs on the host, through the runtime that meets GPUs.
+//
+// Device memory is host memory between guard pages, filled with 0xFF at first.
+// Work put on a stream is done when somebody waits for it, so that a result
+// read, or an input overwritten, too early shows. Kernels run by honemu_launch
+// where the emulator is linked, or by host functions that a test gives.
+// Products are plain loops. What a driver would forbid is a mistake here: it
+// is listed, and the call fails with it as its text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_FAKE_FAKECUDA_H
+#define HONERT_FAKE_FAKECUDA_H
+
+#include "cuda/Cublas.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace honert::fake {
+
+/// A kernel given as a function of the host, which does the whole grid.
+struct HostKernel {
+  size_t parameters;
+  std::function<void(void *const *buffers, int64_t blocks, int64_t threads)>
+      run;
+};
+
+/// What the fake shows, for tests to change before a program starts.
+struct Settings {
+  int driverVersion = 13000;
+  int devices = 1;
+  /// Above all others: PTX of any architecture is for it, no machine code is.
+  int arch = 999;
+  std::string name = "emulated GPU";
+  size_t memoryBytes = size_t(64) << 30;
+  size_t cublasVersion = 130000;
+  /// Libraries and functions that are not there.
+  std::set<std::string> missing;
+  /// Algorithms of every product, and the milliseconds that each takes.
+  std::vector<double> algorithmTimes = {3, 1, 2};
+  /// Epilogues that no algorithm has.
+  std::set<int> missingEpilogues;
+  std::map<std::string, HostKernel> kernels;
+};
+
+/// The state of the fake: one per process, as of a driver.
+struct State {
+  Settings settings;
+  std::map<std::string, int> calls; ///< by function
+  std::map<std::string, int> live;  ///< objects by kind, while there are any
+  std::vector<std::string> mistakes;
+  /// Makes the `number`-th call of a function from now on fail.
+  void failCall(const std::string &function, int number, int code);
+  /// As at the start of the process; what is alive is forgotten.
+  void reset();
+
+  // The rest is for the fake itself.
+  using Work = std::function<CUresult()>;
+
+  /// Counts a call; returns what it has to fail with, or success. Without
+  /// `anytime` it needs a context and may not be made during a capture.
+  CUresult enter(const char *function, bool needsContext = true,
+                 bool mayCapture = false);
+  CUresult mistake(CUresult code, const std::string &text);
+  void born(const char *kind) { ++live[kind]; }
+  void died(const char *kind);
+  /// Whether the bytes lie in one allocation of the device.
+  bool isOnDevice(const void *from, int64_t bytes) const;
+  bool isPinned(const void *from, int64_t bytes) const;
+
+  std::map<std::string, std::pair<int, int>> failures; ///< calls left, code
+  std::string text; ///< of the latest mistake
+  CUresult sticky = CUDA_SUCCESS;
+  bool isInitialised = false, isRetained = false, isCurrent = false;
+  bool isCapturing = false;
+  double milliseconds = 0; ///< time of the device
+  std::map<const char *, int64_t> deviceMemory, pinnedMemory;
+};
+
+State &state();
+
+} // namespace honert::fake
+
+/// Work in order, done when waited for; during a capture it becomes a graph.
+struct honert::CudaStream {
+  std::vector<honert::fake::State::Work> queue;
+};
+struct honert::CudaGraph {
+  std::vector<honert::fake::State::Work> work;
+};
+
+namespace honert::fake {
+
+/// Puts work on a stream, or into the graph that is being captured.
+CUresult enqueue(CUstream stream, State::Work work);
+/// Does all work of a stream; the first error stays.
+CUresult drain(CUstream stream);
+
+// Every function of the tables.
+#define CUDA_FUNCTION(name, parameters) CUresult name parameters;
+#include "cuda/Driver.def"
+#undef CUDA_FUNCTION
+#define CUBLAS_FUNCTION(result, name, parameters) result name parameters;
+#include "cuda/Cublas.def"
+#undef CUBLAS_FUNCTION
+
+} // namespace honert::fake
+
+/// What lib/cuda asks instead of opening libraries; with an empty symbol:
+/// whether there is such a library.
+extern "C" void *honert_emulated_library(const char *library,
+                                         const char *symbol);
+
+#endif // HONERT_FAKE_FAKECUDA_H

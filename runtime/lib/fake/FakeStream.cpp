@@ -1,0 +1,284 @@
+//===- FakeStream.cpp - A driver's kernels, streams, graphs and events ----===//
+
+#include "fake/FakeCuda.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+using namespace honert;
+using namespace honert::fake;
+
+#define FAKE_ENTER(...)                                                        \
+  if (CUresult failed = state().enter(__VA_ARGS__))                            \
+  return failed
+
+// The emulator's, where it is linked.
+extern "C" __attribute__((weak)) int
+honemu_launch(const char *kernel, int64_t blocks, int64_t threads, void **args,
+              char *message, int64_t message_bytes);
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+/// The graph that is being captured.
+static CUgraph captured = nullptr;
+
+CUresult fake::enqueue(CUstream stream, State::Work work) {
+  if (!stream)
+    return state().mistake(CUDA_ERROR_INVALID_HANDLE, "work on no stream");
+  (state().isCapturing ? captured->work : stream->queue)
+      .push_back(std::move(work));
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::drain(CUstream stream) {
+  std::vector<State::Work> queue;
+  queue.swap(stream->queue);
+  for (const State::Work &work : queue)
+    if (state().sticky == CUDA_SUCCESS)
+      if (CUresult failed = work())
+        state().sticky = failed;
+  return state().sticky;
+}
+
+CUresult fake::cuStreamCreate(CUstream *stream, unsigned) {
+  FAKE_ENTER("cuStreamCreate");
+  *stream = new CudaStream;
+  state().born("stream");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuStreamDestroy_v2(CUstream stream) {
+  delete stream;
+  state().died("stream");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuStreamSynchronize(CUstream stream) {
+  FAKE_ENTER("cuStreamSynchronize");
+  return drain(stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+struct honert::CudaGraphExec {
+  std::vector<State::Work> work;
+};
+
+CUresult fake::cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  FAKE_ENTER("cuStreamBeginCapture_v2");
+  if (!stream)
+    return state().mistake(CUDA_ERROR_INVALID_HANDLE, "capture of no stream");
+  captured = new CudaGraph;
+  state().born("graph");
+  state().isCapturing = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuStreamEndCapture(CUstream, CUgraph *graph) {
+  *graph = nullptr;
+  if (!state().isCapturing)
+    return state().mistake(CUDA_ERROR_INVALID_VALUE, "no capture to end");
+  state().isCapturing = false;
+  *graph = captured;
+  FAKE_ENTER("cuStreamEndCapture");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuGraphInstantiateWithFlags(CUgraphExec *executable,
+                                           CUgraph graph, unsigned long long) {
+  FAKE_ENTER("cuGraphInstantiateWithFlags");
+  *executable = new CudaGraphExec{graph->work};
+  state().born("executable graph");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  FAKE_ENTER("cuGraphLaunch");
+  for (const State::Work &work : executable->work)
+    if (CUresult failed = enqueue(stream, work))
+      return failed;
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  state().died("graph");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuGraphExecDestroy(CUgraphExec executable) {
+  delete executable;
+  state().died("executable graph");
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+struct honert::CudaEvent {
+  bool isTimed;
+  CUstream stream = nullptr;
+  bool hasPassed = false;
+  double milliseconds = 0;
+};
+
+CUresult fake::cuEventCreate(CUevent *event, unsigned flags) {
+  FAKE_ENTER("cuEventCreate");
+  *event = new CudaEvent{flags != CU_EVENT_DISABLE_TIMING};
+  state().born("event");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuEventDestroy_v2(CUevent event) {
+  if (event->stream && !event->hasPassed && state().isCurrent)
+    (void)drain(
+        event->stream); // as the driver, which keeps what it still needs
+  delete event;
+  state().died("event");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuEventRecord(CUevent event, CUstream stream) {
+  FAKE_ENTER("cuEventRecord");
+  event->stream = stream;
+  event->hasPassed = false;
+  return enqueue(stream, [=] {
+    event->hasPassed = true;
+    event->milliseconds = state().milliseconds;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult fake::cuEventSynchronize(CUevent event) {
+  FAKE_ENTER("cuEventSynchronize");
+  return event->hasPassed || !event->stream ? CUDA_SUCCESS
+                                            : drain(event->stream);
+}
+
+CUresult fake::cuEventElapsedTime(float *milliseconds, CUevent start,
+                                  CUevent end) {
+  FAKE_ENTER("cuEventElapsedTime");
+  if (!start->isTimed || !end->isTimed || !start->hasPassed || !end->hasPassed)
+    return state().mistake(CUDA_ERROR_INVALID_HANDLE,
+                           "the time of an event that has none");
+  *milliseconds = static_cast<float>(end->milliseconds - start->milliseconds);
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+struct honert::CudaFunction {
+  std::string name;
+};
+
+/// An image: PTX, or "\x7f" "ELF" and then, in this fake, such text too.
+struct honert::CudaModule {
+  std::string text;
+  std::map<std::string, CudaFunction> functions;
+};
+
+/// The number after `sm_` in ".target sm_90"; 0: none.
+static int targetOf(const std::string &text) {
+  size_t at = text.find(".target sm_");
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 11);
+}
+
+CUresult fake::cuModuleLoadDataEx(CUmodule *module, const void *image,
+                                  unsigned options, CUjit_option *names,
+                                  void **values) {
+  FAKE_ENTER("cuModuleLoadDataEx");
+  std::string text = static_cast<const char *>(image);
+  int target = targetOf(text), arch = state().settings.arch;
+  bool isMachineCode = text.rfind("\x7f"
+                                  "ELF",
+                                  0) == 0;
+  if (isMachineCode ? target != arch : target > arch)
+    return isMachineCode ? CUDA_ERROR_NO_BINARY_FOR_GPU
+                         : CUDA_ERROR_INVALID_PTX;
+  if (target == 0) {
+    for (unsigned i = 0; i != options; ++i)
+      if (names[i] == CU_JIT_ERROR_LOG_BUFFER)
+        std::strcpy(static_cast<char *>(values[i]),
+                    "ptxas fatal : no .target\nptxas fatal : aborted");
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  *module = new CudaModule{std::move(text), {}};
+  state().born("module");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuModuleUnload(CUmodule module) {
+  delete module;
+  state().died("module");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuModuleGetFunction(CUfunction *function, CUmodule module,
+                                   const char *name) {
+  FAKE_ENTER("cuModuleGetFunction");
+  std::string entry = std::string(".entry ") + name;
+  size_t at = module->text.find(entry);
+  while (at != std::string::npos && at + entry.size() < module->text.size() &&
+         (std::isalnum(
+              static_cast<unsigned char>(module->text[at + entry.size()])) ||
+          module->text[at + entry.size()] == '_'))
+    at = module->text.find(entry, at + 1);
+  if (at == std::string::npos) {
+    state().text = "named symbol not found";
+    return CUDA_ERROR_NOT_FOUND;
+  }
+  module->functions[name].name = name;
+  *function = &module->functions[name];
+  return CUDA_SUCCESS;
+}
+
+/// Runs a kernel by a function of the host, or by the emulator.
+static CUresult runKernel(const std::string &name, int64_t blocks,
+                          int64_t threads, void **parameters) {
+  state().milliseconds += 0.01;
+  auto host = state().settings.kernels.find(name);
+  if (host != state().settings.kernels.end()) {
+    std::vector<void *> buffers;
+    for (size_t i = 0; i != host->second.parameters; ++i) {
+      buffers.push_back(*static_cast<void **>(parameters[i]));
+      if (!state().isOnDevice(buffers.back(), 1))
+        return state().mistake(
+            CUDA_ERROR_ILLEGAL_ADDRESS,
+            format("parameter %zu of %s is no device memory", i, name.c_str()));
+    }
+    host->second.run(buffers.data(), blocks, threads);
+    return CUDA_SUCCESS;
+  }
+  if (!honemu_launch)
+    return state().mistake(CUDA_ERROR_LAUNCH_FAILED,
+                           "no emulator is linked that runs " + name);
+  char message[1024] = "";
+  if (honemu_launch(name.c_str(), blocks, threads, parameters, message,
+                    sizeof message) == 0)
+    return CUDA_SUCCESS;
+  return state().mistake(CUDA_ERROR_LAUNCH_FAILED, message);
+}
+
+CUresult fake::cuLaunchKernel(CUfunction function, unsigned gridX,
+                              unsigned gridY, unsigned gridZ, unsigned blockX,
+                              unsigned blockY, unsigned blockZ, unsigned,
+                              CUstream stream, void **parameters,
+                              void **extra) {
+  FAKE_ENTER("cuLaunchKernel", true, /*mayCapture=*/true);
+  bool isOneDimensional = gridY == 1 && gridZ == 1 && blockY == 1 &&
+                          blockZ == 1 && gridX > 0 && blockX > 0;
+  if (!function || !isOneDimensional || blockX > 1024 || extra)
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "a launch that is no row of blocks");
+  return enqueue(stream, [=, name = function->name] {
+    return runKernel(name, gridX, blockX, parameters);
+  });
+}

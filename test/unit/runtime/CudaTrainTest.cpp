@@ -1,0 +1,179 @@
+//===- CudaTrainTest.cpp - Whole runs on a GPU that is none ---------------===//
+
+#include "CudaFixture.h"
+
+#include <cstdlib>
+
+using namespace honert;
+using test::CudaProgram;
+using test::Outcome;
+using test::TinyModel;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// Runs one program on the host and, with the same kernels, on the fake GPU.
+class CudaTrain : public test::Cuda {
+protected:
+  CudaTrain() { test::writeTokens(data, 400); }
+
+  Outcome good(Arguments arguments) {
+    CudaProgram program(model);
+    launches = program.launches();
+    arguments.insert(arguments.begin(), {"--data", data});
+    Outcome outcome = program.run(arguments);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.err, "");
+    return outcome;
+  }
+
+  /// Both write every kind of file; their bytes are the same.
+  void expectEqualRuns() {
+    for (const char *place : {"host", "gpu"}) {
+      Arguments arguments = {"--steps",
+                             "7",
+                             "--save",
+                             path(place, "weights"),
+                             "--dump",
+                             path(place, "dump"),
+                             "--val-data",
+                             data,
+                             "--val-every",
+                             "3",
+                             "--checkpoint-dir",
+                             path(place, "checkpoints"),
+                             "--checkpoint-every",
+                             "5"};
+      if (std::string(place) == "gpu") {
+        good(arguments);
+        continue;
+      }
+      arguments.insert(arguments.begin(), {"--data", data});
+      EXPECT_EQ(test::train(model, arguments).code, 0);
+    }
+    for (const char *file : {"weights", "dump/step1.safetensors",
+                             "checkpoints/step-00000005/state.safetensors",
+                             "checkpoints/step-00000007/state.safetensors"}) {
+      std::string expected = test::readFile(path("host", file));
+      EXPECT_NE(expected, "") << file;
+      EXPECT_TRUE(test::readFile(path("gpu", file)) == expected) << file;
+    }
+  }
+  std::string path(const std::string &place, const std::string &file) {
+    return folder / (place + "-" + file);
+  }
+
+  std::string data = folder / "tokens.bin";
+  TinyModel model;
+  size_t launches = 0;
+};
+
+TEST_F(CudaTrain, equals_the_host) {
+  model.noise = 0.1; // the random key arrives
+  expectEqualRuns();
+}
+
+TEST_F(CudaTrain, micro_batches_equal_the_host) {
+  model.noise = 0.1;
+  model.microBatches = 3;
+  expectEqualRuns();
+}
+
+TEST_F(CudaTrain, a_resumed_run_equals_one_without_a_break) {
+  good({"--steps", "6", "--save", folder / "whole"});
+  good({"--steps", "4", "--checkpoint-dir", folder / "c"});
+  good({"--steps", "6", "--checkpoint-dir", folder / "c", "--resume", "--save",
+        folder / "parts"});
+  EXPECT_EQ(test::readFile(folder / "whole"), test::readFile(folder / "parts"));
+}
+
+/// The first run goes launch by launch, the second is recorded, from then on
+/// the record is replayed.
+TEST_F(CudaTrain, a_function_is_recorded_once) {
+  good({"--steps", "6"});
+  // `evaluate` never runs; kernels of `step` do, once by themselves and once
+  // while they are recorded.
+  EXPECT_EQ(calls("cuStreamBeginCapture_v2"), 1);
+  EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 1);
+  EXPECT_EQ(calls("cuGraphLaunch"), 5);
+  int before = calls("cuLaunchKernel");
+  fake().calls.clear();
+  good({"--steps", "60"});
+  EXPECT_EQ(calls("cuLaunchKernel"), before);
+  EXPECT_EQ(calls("cuGraphLaunch"), 59);
+}
+
+TEST_F(CudaTrain, kernels_are_looked_up_once) {
+  good({"--steps", "5"});
+  EXPECT_EQ(calls("cuModuleLoadDataEx"), 1);
+  EXPECT_EQ(calls("cuModuleGetFunction"), static_cast<int>(launches));
+  EXPECT_EQ(calls("cuMemAlloc_v2"), 1); // the arena: there is no product
+}
+
+TEST_F(CudaTrain, checked_runs_record_nothing) {
+  setenv("HONE_CHECK_LAUNCHES", "1", 1);
+  good({"--steps", "4"});
+  EXPECT_EQ(calls("cuStreamBeginCapture_v2"), 0);
+}
+
+TEST_F(CudaTrain, profile_times_every_launch) {
+  Outcome outcome = good({"--steps", "3", "--profile", folder / "p.json"});
+  EXPECT_EQ(calls("cuGraphLaunch"), 0);
+  // The fake's kernels take 0.01 ms each, its other work none.
+  EXPECT_NE(outcome.out.find("     0.010   16.7%       1  forward\n"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("     0.020   33.3%       2  adamw\n"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(test::readFile(folder / "p.json").find("\"dur\":10.000"),
+            std::string::npos);
+}
+
+TEST_F(CudaTrain, header_names_the_gpu) {
+  Outcome outcome = good({"--steps", "1"});
+  EXPECT_NE(outcome.out.find("emulated GPU (sm_999), driver for CUDA 13.0"),
+            std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(CudaTrain, info_shows_code_and_gpu) {
+  Outcome outcome = good({"--info"});
+  EXPECT_NE(outcome.out.find("device code              PTX for sm_80 or later"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("GPU                      emulated GPU (sm_999)"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_EQ(calls("cuMemAlloc_v2"), 0);
+}
+
+TEST_F(CudaTrain, info_works_without_a_driver) {
+  fake().settings.missing = {"libcuda.so.1"};
+  Outcome outcome = good({"--info"});
+  EXPECT_NE(outcome.out.find(
+                "GPU                      unknown: libcuda.so.1: cannot be "
+                "opened"),
+            std::string::npos)
+      << outcome.out;
+}
+
+/// The host's view of the arena is no second arena: state leaves it when the
+/// device has it.
+TEST_F(CudaTrain, published_state_leaves_the_host) {
+  constexpr int64_t bytes = 64 << 20;
+  test::ProgramPtr program = test::makeProgram();
+  honert_meta(program.get(), "target", "cuda sm_80");
+  honert_arena(program.get(), bytes);
+  ThreadPool pool(1);
+  std::unique_ptr<Executor> executor = makeExecutor(*program, pool);
+  ASSERT_TRUE(executor->start().ok());
+  std::fill_n(executor->arena().at(0), bytes, 'x');
+  ASSERT_TRUE(executor->publish(0, bytes).ok());
+  EXPECT_EQ(*executor->arena().at(bytes / 2), '\0');
+  ASSERT_TRUE(executor->fetch(bytes / 2, 1).ok());
+  EXPECT_EQ(*executor->arena().at(bytes / 2), 'x');
+}
+
+} // namespace
