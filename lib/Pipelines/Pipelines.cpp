@@ -253,19 +253,6 @@ void hone::buildLLVMPhase(OpPassManager &manager) {
   manager.addPass(createVerifyLLVM());
 }
 
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void hone::buildPhase(Phase phase, OpPassManager &manager,
-                      const PipelineOptions &options) {
-  switch (phase) {
-  case Phase::Import:
-    return buildImportPhase(manager, options);
-  case Phase::Raise:
-    return buildRaisePhase(manager);
-  case Phase::Pad:
-    return buildPadPhase(manager, options);
 void hone::buildDevicePhase(OpPassManager &manager) {
   OpPassManager &code = manager.nest<gpu::GPUModuleOp>();
   // As on the CPU: functions first, while vectors are whole.
@@ -284,6 +271,19 @@ void hone::buildDevicePhase(OpPassManager &manager) {
   code.addPass(createVerifyDeviceCode());
 }
 
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void hone::buildPhase(Phase phase, OpPassManager &manager,
+                      const PipelineOptions &options) {
+  switch (phase) {
+  case Phase::Import:
+    return buildImportPhase(manager, options);
+  case Phase::Raise:
+    return buildRaisePhase(manager);
+  case Phase::Pad:
+    return buildPadPhase(manager, options);
   case Phase::Precision:
     return buildPrecisionPhase(manager, options);
   case Phase::Autodiff:
@@ -395,6 +395,9 @@ void hone::registerHonePipelines() {
       });
   PassPipelineRegistration<>(
       "hone-lower-to-llvm", "From kernels to the llvm dialect", buildLLVMPhase);
+  PassPipelineRegistration<>("hone-lower-to-nvvm",
+                             "From kernels of a GPU to the nvvm dialect",
+                             buildDevicePhase);
 }
 
 void hone::registerAllDialects(DialectRegistry &registry) {
@@ -404,7 +407,9 @@ void hone::registerAllDialects(DialectRegistry &registry) {
                   LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
                   NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
 }
 
 void hone::registerAllPasses() {
@@ -416,8 +421,3 @@ void hone::registerAllPasses() {
   memref::registerExpandStridedMetadata();
   registerHonePipelines();
 }
-  PassPipelineRegistration<>("hone-lower-to-nvvm",
-                             "From kernels of a GPU to the nvvm dialect",
-                             buildDevicePhase);
-  registerGPUDialectTranslation(registry);
-  registerNVVMDialectTranslation(registry);

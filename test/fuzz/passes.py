@@ -244,9 +244,9 @@ def main() -> int:
         for name, row in table.items():
             print(f"{name}: {row.rule.__name__} on {', '.join(row.sources)}")
         print(f"compiled (programs.py): {', '.join(COMPILED)}")
+        print(f"emulated (test/unit/device): {', '.join(EMULATED)}")
         return 0
     failures = 0
-        print(f"emulated (test/unit/device): {', '.join(EMULATED)}")
     for name in options.passes or table:
         work = options.work / name
         work.mkdir(parents=True, exist_ok=True)

@@ -92,6 +92,9 @@ void buildCheckpointPhase(mlir::OpPassManager &manager,
 void buildPlanPhase(mlir::OpPassManager &manager);
 void buildLowerPhase(mlir::OpPassManager &manager);
 void buildLLVMPhase(mlir::OpPassManager &manager);
+/// On modules that hold a gpu.module: its kernels, to the llvm and nvvm
+/// dialects.
+void buildDevicePhase(mlir::OpPassManager &manager);
 
 /// Adds the passes of one phase.
 void buildPhase(Phase phase, mlir::OpPassManager &manager,
@@ -102,9 +105,6 @@ void buildPhase(Phase phase, mlir::OpPassManager &manager,
 /// tools.
 void registerHonePipelines();
 
-/// On modules that hold a gpu.module: its kernels, to the llvm and nvvm
-/// dialects.
-void buildDevicePhase(mlir::OpPassManager &manager);
 /// Registers every dialect that the phases read, and the translations to LLVM.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
