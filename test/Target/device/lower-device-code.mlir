@@ -89,6 +89,23 @@ gpu.module @device {
 // -----
 
 gpu.module @device {
+  // Masks of constant bounds are constants.
+  // CHECK-LABEL: llvm.func @masked
+  // CHECK: llvm.mlir.constant(dense<[true, true, true, false]>
+  // CHECK: llvm.intr.masked.load
+  gpu.func @masked(%x: memref<4xf32>, %y: memref<1xvector<4xf32>>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : vector<4xf32>
+    %mask = vector.constant_mask [3] : vector<4xi1>
+    %v = vector.maskedload %x[%c0], %mask, %zero : memref<4xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+    memref.store %v, %y[%c0] : memref<1xvector<4xf32>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @device {
   // What other passes put on a kernel stays.
   // CHECK: llvm.func @marked
   // CHECK-SAME: hone.vectorised
