@@ -3,6 +3,7 @@
 #include "emulator/Emulator.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
 
@@ -191,21 +192,24 @@ static std::string describeMembers(uint32_t members) {
 /// shuffle.
 bool Emulator::checkMembers(size_t first, size_t end, size_t thread) {
   const Shuffle &own = threads[thread].shuffle;
-  std::string what = "shuffle of members " + describeMembers(own.members);
+  auto complain = [&](const char *what, size_t lane, const char *where) {
+    return fail(thread, "shuffle of members " + describeMembers(own.members) +
+                            what + std::to_string(lane) + where);
+  };
   if (!(own.members >> (thread - first) & 1))
-    return fail(thread, what + " leaves out its own lane " +
-                            std::to_string(thread - first));
+    return complain(" leaves out its own lane ", thread - first, "");
   for (size_t other = first; other < end; ++other) {
     if (!(own.members >> (other - first) & 1))
       continue;
     const Thread &member = threads[other];
-    std::string who = " waits for lane " + std::to_string(other - first);
     if (member.state == State::AtBarrier)
-      return fail(thread, what + who + ", which waits at a barrier");
+      return complain(" waits for lane ", other - first,
+                      ", which waits at a barrier");
     if (member.state == State::AtShuffle &&
         (member.shuffle.members != own.members ||
          member.shuffle.kind != own.kind))
-      return fail(thread, what + who + ", which waits in another shuffle");
+      return complain(" waits for lane ", other - first,
+                      ", which waits in another shuffle");
   }
   return true;
 }
@@ -240,14 +244,16 @@ bool Emulator::readLane(size_t first, size_t end, size_t thread) {
   if (!isWithin)
     source = lane;
   size_t other = first + static_cast<size_t>(source);
-  std::string what = "shuffle reads lane " + std::to_string(source);
+  auto complain = [&](const std::string &why) {
+    return fail(thread, "shuffle reads lane " + std::to_string(source) + why);
+  };
   if (!(own.members >> source & 1))
-    return fail(thread, what + ", which is not of its members " +
-                            describeMembers(own.members));
+    return complain(", which is not of its members " +
+                    describeMembers(own.members));
   if (other >= end)
-    return fail(thread, what + ", which the block does not have");
+    return complain(", which the block does not have");
   if (threads[other].state != State::AtShuffle)
-    return fail(thread, what + ", which has ended");
+    return complain(", which has ended");
   threads[thread].result = threads[other].shuffle.value;
   return true;
 }
@@ -257,11 +263,19 @@ bool Emulator::answerShuffles(size_t first, size_t end, bool &answered) {
   auto isWaiting = [&](size_t thread) {
     return threads[thread].state == State::AtShuffle;
   };
+  const Shuffle *checked = nullptr; // and so for all of its members
   for (size_t thread = first; thread < end; ++thread) {
     if (!isWaiting(thread))
       continue;
     answered = true;
-    if (!checkMembers(first, end, thread) || !readLane(first, end, thread))
+    const Shuffle &own = threads[thread].shuffle;
+    bool isChecked = checked && checked->members == own.members &&
+                     checked->kind == own.kind &&
+                     (own.members >> (thread - first) & 1);
+    if (!isChecked && !checkMembers(first, end, thread))
+      return false;
+    checked = &own;
+    if (!readLane(first, end, thread))
       return false;
   }
   for (size_t thread = first; thread < end; ++thread)
