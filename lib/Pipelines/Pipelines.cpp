@@ -37,6 +37,15 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
   return phases;
 }
 
+llvm::ArrayRef<std::pair<llvm::StringLiteral, AttentionKernels>>
+hone::getAttentionKernels() {
+  static constexpr std::pair<llvm::StringLiteral, AttentionKernels> names[] = {
+      {"auto", AttentionKernels::Auto},
+      {"fused", AttentionKernels::Fused},
+      {"unfused", AttentionKernels::Unfused}};
+  return names;
+}
+
 bool hone::isAutoOffOrCount(StringRef value) {
   int64_t count = 0;
   return value == "auto" || value == "off" ||
@@ -176,6 +185,10 @@ void hone::buildFusePhase(OpPassManager &manager,
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
   functions.addPass(createJoinPads());
+  // Its transposes, too, may meet others, and its products take the same form.
+  if (options.attention != AttentionKernels::Fused)
+    functions.addPass(createDecomposeAttention(
+        {/*keepFused=*/options.attention == AttentionKernels::Auto}));
   // While norms and softmax are one op each: a transpose that it adds may fold
   // with one around them.
   functions.addPass(createNormalizeContractions());
@@ -309,6 +322,8 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
   CommandLine() {
     for (auto [name, phase] : getPhases())
       upto.getParser().addLiteralOption(name, phase, "");
+    for (auto [name, kernels] : getAttentionKernels())
+      attention.getParser().addLiteralOption(name, kernels, "");
   }
 
   Option<Phase> upto{*this, "upto", llvm::cl::desc("Last phase to run"),
@@ -351,6 +366,11 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       *this, "chunk-loss",
       llvm::cl::desc("Rows of logits at a time, auto (default) or off"),
       llvm::cl::init("auto")};
+  Option<AttentionKernels> attention{
+      *this, "attention",
+      llvm::cl::desc("Attention: auto (fused where the target has it), fused "
+                     "or unfused"),
+      llvm::cl::init(AttentionKernels::Auto)};
   Option<int64_t> memoryBudget{
       *this, "memory-budget",
       llvm::cl::desc("Bytes of the arena that checkpoints are chosen for"),
@@ -368,6 +388,7 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.target = target;
     options.arch = arch;
     options.chunkLoss = chunkLoss;
+    options.attention = attention;
     options.report = report;
     options.memoryBudget = memoryBudget;
     options.checkpoint = checkpoint;

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Masks.h"
+#include "RowBuilder.h"
 #include "hone/Transforms/Passes.h"
 
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -19,107 +18,6 @@ namespace hone {
 
 using namespace mlir;
 using namespace hone;
-
-/// What a maximum and a sum of exponentials do not see.
-static constexpr double minusInfinity =
-    -std::numeric_limits<double>::infinity();
-
-namespace {
-/// Builds primitives over a tensor `full` = [rows..., width], in fp32 or wider.
-class RowBuilder {
-public:
-  /// The first `width` elements of a row of `like` count; 0: all.
-  RowBuilder(Operation *op, Value like, uint64_t width,
-             PatternRewriter &rewriter)
-      : b(op->getLoc(), rewriter) {
-    auto type = cast<RankedTensorType>(like.getType());
-    compute = type.getElementType().isF64() ? Type(b.getF64Type())
-                                            : Type(b.getF32Type());
-    full = type.clone(compute);
-    rows = RankedTensorType::get(type.getShape().drop_back(), compute);
-    counted = width ? int64_t(width) : full.getShape().back();
-  }
-
-  /// Elements of a row that count.
-  int64_t width() { return counted; }
-  /// `value`, a full tensor, with `fill` at the elements that do not count.
-  Value masked(Value value, double fill = 0.0) {
-    if (counted == full.getShape().back())
-      return value;
-    return keepFirst(b, b.getLoc(), value, full.getRank() - 1, counted, fill);
-  }
-
-  /// `value` in the compute type, or in that of `like`.
-  Value widen(Value value) { return castTo(value, compute); }
-  Value narrow(Value value, Value like) {
-    return castTo(value, getElementTypeOrSelf(like));
-  }
-  Value castTo(Value value, Type element) {
-    auto type = cast<RankedTensorType>(value.getType());
-    if (type.getElementType() == element)
-      return value;
-    return b.create<CastOp>(type.clone(element), value);
-  }
-
-  Value splat(RankedTensorType type, double value) {
-    auto element = cast<FloatType>(type.getElementType());
-    return b.create<ConstantOp>(DenseElementsAttr::get(
-        type, b.getFloatAttr(element, value).getValue()));
-  }
-
-  Value add(Value x, Value y) { return b.create<AddOp>(x, y); }
-  Value sub(Value x, Value y) { return b.create<SubOp>(x, y); }
-  Value mul(Value x, Value y) { return b.create<MulOp>(x, y); }
-  Value div(Value x, Value y) { return b.create<DivOp>(x, y); }
-  Value exp(Value x) { return b.create<ExpOp>(x); }
-  Value scale(Value x, double factor) {
-    return mul(x, splat(cast<RankedTensorType>(x.getType()), factor));
-  }
-
-  /// Repeats one element per row along the row.
-  Value perRow(Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    return b.create<BroadcastOp>(full.clone(type.getElementType()), value,
-                                 b.getDenseI64ArrayAttr(dims));
-  }
-  /// Repeats one row of [width] for every row.
-  Value perColumn(Value value) {
-    return b.create<BroadcastOp>(full, widen(value),
-                                 b.getDenseI64ArrayAttr(full.getRank() - 1));
-  }
-  /// Repeats a scalar for every row.
-  Value everyRow(Value value) {
-    if (rows.getRank() == 0)
-      return value;
-    return b.create<BroadcastOp>(rows, value, b.getDenseI64ArrayAttr({}));
-  }
-
-  Value reduceRow(ReduceKind kind, Value value) {
-    return b.create<ReduceOp>(kind, value, full.getRank() - 1);
-  }
-  Value sumRow(Value value) { return reduceRow(ReduceKind::sum, value); }
-  Value meanRow(Value value) {
-    // A division per row: the reciprocal of the width would not be exact.
-    Value sum = sumRow(value);
-    return div(sum, splat(cast<RankedTensorType>(sum.getType()), width()));
-  }
-  /// Sum of one element per row over all rows.
-  Value sumRows(Value value) {
-    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, rows.getRank()));
-    return dims.empty() ? value
-                        : b.create<ReduceOp>(ReduceKind::sum, value, dims);
-  }
-
-  ImplicitLocOpBuilder b;
-  FloatType computeType() { return cast<FloatType>(compute); }
-  RankedTensorType full, rows;
-
-private:
-  Type compute;
-  int64_t counted;
-};
-} // namespace
 
 /// What replaces the results of an op.
 using Results = SmallVector<Value>;

@@ -115,6 +115,8 @@ TABLE = {
     "hone-join-pads": Row(PLAIN, rules.same, 0.15, shows="hone.pad "),
     "hone-normalize-contractions": Row(PLAIN, rules.same, 0.05, shows="hone.transpose "),
     "hone-decompose-rows": Row(PLAIN, rules.near, 0.6),
+    "hone-decompose-attention": Row(("model", "model gradient", "model step", "smooth"), rules.composed, 0.7,
+                                    shows="hone.attention"),
     "hone-decompose-updates": Row(("adafactor step",), rules.near, 0.95, shows="hone.adafactor "),
     "hone-pack-projections": Row(("model",), rules.near, 0.3, then=STEP, shows="hone.part<"),
     "hone-pad-dims": Row(("model", "forward"), rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"),

@@ -123,7 +123,8 @@ class Program:
         if is_model and pick.random() < LOW_SHARE:
             step.append("--precision=bf16")
         passes = (f"--pad={pick.choice(('auto', 'off', '8'))}",
-                  f"--chunk-loss={pick.choice(('auto', 'off', '2', '3'))}")
+                  f"--chunk-loss={pick.choice(('auto', 'off', '2', '3'))}",
+                  f"--attention={pick.choice(('auto', 'unfused'))}")
         return Program(seed, arguments, forward, tuple(step), passes)
 
 

@@ -119,6 +119,15 @@ static Error setChunkLoss(StringRef value, Options &options) {
              : wrongValue(value, "auto, off or a number of rows");
 }
 
+static Error setAttention(StringRef value, Options &options) {
+  for (auto [name, kernels] : getAttentionKernels())
+    if (name == value) {
+      options.pipeline.attention = kernels;
+      return Error::success();
+    }
+  return wrongValue(value, "auto, fused or unfused");
+}
+
 static Error setWithout(StringRef value, Options &options) {
   for (StringRef pass : llvm::split(value, ',')) {
     if (!llvm::is_contained(getDispensables(), pass))
@@ -245,6 +254,9 @@ static const OptionRow rows[] = {
      setPad},
     {"--chunk-loss", "auto|off|N",
      "rows of logits that are in memory at a time", setChunkLoss},
+    {"--attention", "HOW",
+     "fused, unfused (products and a softmax), or auto: by the target",
+     setAttention},
     {"--without", "PASS,...",
      "leave out what only saves time or memory, to measure it", setWithout},
     {"--memory-budget", "SIZE",

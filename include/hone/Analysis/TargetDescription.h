@@ -51,6 +51,8 @@ struct TargetDescription {
   bool hasNarrowUnits = true; ///< products of 16-bit types are faster
   std::string arch;           ///< "znver4", "sm_90", ...; empty: generic
 
+  /// Whether its code generator has hone.attention as one kernel or call.
+  bool hasFusedAttention() const;
   double matmulFlopsPerSecond(mlir::Type element) const;
   /// Of fused attention, forward and backward.
   double attentionFlopsPerSecond(mlir::Type element) const;

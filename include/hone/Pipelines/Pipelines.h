@@ -28,13 +28,22 @@ struct StepOptions {
   double lossScale = 65536; ///< the first one, of precision fp16
 };
 
+/// What computes attention: the fused kernel where the target's code generator
+/// has one, that kernel in any case, or products and a softmax.
+enum class AttentionKernels { Auto, Fused, Unfused };
+
+/// All of them with the names that `attention=` takes.
+llvm::ArrayRef<std::pair<llvm::StringLiteral, AttentionKernels>>
+getAttentionKernels();
+
 /// What the phases are told. The target is the module's (`hone.target`), unless
 /// it is named here.
 struct PipelineOptions {
-  std::string target;               ///< "cpu" or "cuda"; "": the module's
-  std::string arch;                 ///< with `target`: "sm_90", ...
-  std::string chunkLoss = "auto";   ///< rows of logits at a time, auto or off
-  std::string pad = "auto";         ///< padding: auto, off or a multiple
+  std::string target;             ///< "cpu" or "cuda"; "": the module's
+  std::string arch;               ///< with `target`: "sm_90", ...
+  std::string chunkLoss = "auto"; ///< rows of logits at a time, auto or off
+  std::string pad = "auto";       ///< padding: auto, off or a multiple
+  AttentionKernels attention = AttentionKernels::Auto;
   std::string precision = "fp32";   ///< policy of hone-mixed-precision
   std::string stream = "f32";       ///< its residual stream, "f32" or "low"
   bool report = false;              ///< explain each group in a remark

@@ -443,6 +443,39 @@ def DecomposeRows : Pass<"hone-decompose-rows", "::mlir::func::FuncOp"> {
 // Fuse
 //===----------------------------------------------------------------------===//
 
+def DecomposeAttention : Pass<"hone-decompose-attention", "::mlir::func::FuncOp"> {
+  let summary = "Rewrites attention into products and a softmax in primitives";
+  let description = [{
+    For targets without a fused kernel, and as its reference (docs/rationale/attention.md). Forward: scores, a masked softmax
+    with its log-sum-exp, the product with the values. Backward: scores and weights again from the log-sum-exp, then
+    `dv = (p z)^T grad`, `dp = (grad v^T) z`, `ds = scale p (dp - delta)`, `dq = ds k`, `dk = ds^T q`, with `z` the dropout factor
+    and `delta` the sums of `grad * output` along the width. Whole matrices of scores are stored.
+
+    Products read the operands' type and add up in fp32; weights and `ds` are rounded to that type before the product that
+    reads them, everything else is fp32 (f64 for f64). Query heads that share a key head are rows of one product: keys and
+    values are not repeated. Dropout draws the bits that the fused kernels draw. What the backward pass makes again is marked
+    `hone.clone`: merged with the forward pass it would be stored in between.
+
+    Nothing is declined; with `keep-fused` all of it stays as it is where the module's target has a fused kernel.
+
+    ```mlir
+    %o, %lse = hone.attention %q, %k, %v scale 1.0
+        : (tensor<2x16x4x8xf32>, tensor<2x16x2x8xf32>, tensor<2x16x2x8xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
+    // becomes, with the transposes and reshapes left out
+    %s = hone.dot_general %q, %k batch [0, 1] x [0, 1] contract [3] x [3]
+        : tensor<2x2x32x8xf32>, tensor<2x2x16x8xf32> -> tensor<2x2x32x16xf32>
+    %m = hone.reduce max %s dims [3] : tensor<2x4x16x16xf32> -> tensor<2x4x16xf32>
+    ...
+    %p = hone.div %e, %sums : tensor<2x4x16x16xf32>
+    %o = hone.dot_general %p, %v batch [0, 1] x [0, 1] contract [3] x [2]
+        : tensor<2x2x32x16xf32>, tensor<2x2x16x8xf32> -> tensor<2x2x32x8xf32>
+    ```
+  }];
+  let options = [
+    Option<"keepFused", "keep-fused", "bool", "false", "Leave attention alone where the target has a fused kernel">
+  ];
+}
+
 def JoinPads : Pass<"hone-join-pads", "::mlir::func::FuncOp"> {
   let summary = "Turns sums of disjoint padded tensors into a concatenation";
   let description = [{
