@@ -68,6 +68,31 @@ INSTANTIATE_TEST_SUITE_P(Batches, CudaMatmul, testing::ValuesIn(batches));
 INSTANTIATE_TEST_SUITE_P(NarrowBatches, CudaMatmul,
                          testing::ValuesIn(narrowed(batches)));
 
+/// Products of f32 are in f32, unless the program says that they may be TF32.
+TEST_F(Cuda, products_in_tf32_are_asked_for) {
+  for (const char *precision : {"fp32", "tf32"}) {
+    ProgramPtr program = makeProgram();
+    honert_meta(program.get(), "target", "cuda sm_80");
+    honert_meta(program.get(), "precision", precision);
+    honert_arena(program.get(), 256);
+    honert_function(program.get(), "step");
+    const int64_t ones[12] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    honert_matmul(program.get(), "p", "", 0, 0, 1, 1, 1, 1, ones, 0, 64, 128,
+                  -1, -1);
+    ThreadPool pool(1);
+    std::unique_ptr<Executor> executor = makeExecutor(*program, pool);
+    ASSERT_TRUE(executor->start().ok());
+    // TF32 has ten bits after the leading one.
+    storeElement(DType::f32, executor->arena().at(0), 1 + 0x1p-12);
+    storeElement(DType::f32, executor->arena().at(64), 1);
+    ASSERT_TRUE(executor->publish(0, 128).ok());
+    ASSERT_TRUE(executor->run(program->functions[0]).ok());
+    ASSERT_TRUE(executor->fetch(128, 4).ok());
+    EXPECT_EQ(loadElement(DType::f32, executor->arena().at(128)),
+              std::string(precision) == "tf32" ? 1 : 1 + 0x1p-12);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // What cannot be expressed
 //===----------------------------------------------------------------------===//

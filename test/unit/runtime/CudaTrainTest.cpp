@@ -3,6 +3,7 @@
 #include "CudaFixture.h"
 
 #include <cstdlib>
+#include <sstream>
 
 using namespace honert;
 using test::CudaProgram;
@@ -31,20 +32,10 @@ protected:
   /// Both write every kind of file; their bytes are the same.
   void expectEqualRuns() {
     for (const char *place : {"host", "gpu"}) {
-      Arguments arguments = {"--steps",
-                             "7",
-                             "--save",
-                             path(place, "weights"),
-                             "--dump",
-                             path(place, "dump"),
-                             "--val-data",
-                             data,
-                             "--val-every",
-                             "3",
-                             "--checkpoint-dir",
-                             path(place, "checkpoints"),
-                             "--checkpoint-every",
-                             "5"};
+      Arguments arguments = {"--steps",     "7", "--val-data",         data,
+                             "--val-every", "3", "--checkpoint-every", "5"};
+      for (const char *flag : {"save", "dump", "checkpoint-dir", "log"})
+        arguments.push_back(std::string("--") + flag + "=" + path(place, flag));
       if (std::string(place) == "gpu") {
         good(arguments);
         continue;
@@ -52,13 +43,24 @@ protected:
       arguments.insert(arguments.begin(), {"--data", data});
       EXPECT_EQ(test::train(model, arguments).code, 0);
     }
-    for (const char *file : {"weights", "dump/step1.safetensors",
-                             "checkpoints/step-00000005/state.safetensors",
-                             "checkpoints/step-00000007/state.safetensors"}) {
+    EXPECT_EQ(numbersOf(path("gpu", "log")), numbersOf(path("host", "log")));
+    for (const char *file :
+         {"save", "dump/step1.safetensors",
+          "checkpoint-dir/step-00000005/state.safetensors",
+          "checkpoint-dir/step-00000007/state.safetensors"}) {
       std::string expected = test::readFile(path("host", file));
       EXPECT_NE(expected, "") << file;
       EXPECT_TRUE(test::readFile(path("gpu", file)) == expected) << file;
     }
+  }
+  /// A log without its times.
+  static std::string numbersOf(const std::string &log) {
+    std::istringstream lines(test::readFile(log));
+    std::string text, line;
+    while (std::getline(lines, line))
+      text += line.substr(0, line.find(",\"ms\"")) + "\n";
+    EXPECT_NE(text.find("val_loss"), std::string::npos) << text;
+    return text;
   }
   std::string path(const std::string &place, const std::string &file) {
     return folder / (place + "-" + file);
@@ -157,6 +159,34 @@ TEST_F(CudaTrain, info_works_without_a_driver) {
                 "opened"),
             std::string::npos)
       << outcome.out;
+}
+
+/// Low-precision copies of parameters are made on the host, once.
+TEST_F(CudaTrain, low_copies_of_parameters_arrive) {
+  test::ProgramPtr program = test::makeProgram();
+  honert_program *p = program.get();
+  std::string code = test::ptx(80, {"widen"});
+  const int64_t dims[] = {4}, offsets[] = {64, 128};
+  honert_meta(p, "target", "cuda sm_80");
+  honert_arena(p, 192);
+  honert_argument(p, 0, "w", 0, 1, dims, 0);
+  honert_argument_init(p, 1, 1.5, 0, "");
+  honert_argument(p, 7, "w", 2, 1, dims, 64);
+  honert_device_code(p, 0, 80, code.data(), int64_t(code.size()));
+  honert_function(p, "step");
+  honert_device_launch(p, "widen", "", "widen", 1, 1, 2, offsets);
+  honert_result(p, "loss", 0, 0, nullptr, 128);
+  fake().settings.kernels["widen"] = {
+      2, [](void *const *buffers, int64_t, int64_t) {
+        storeElement(DType::f32, buffers[1],
+                     loadElement(DType::bf16, buffers[0]));
+      }};
+  Outcome outcome =
+      test::run(p, {"--steps", "1", "--log", folder / "log", "--quiet"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(test::readFile(folder / "log").find("\"loss\":1.5"),
+            std::string::npos)
+      << test::readFile(folder / "log");
 }
 
 /// The host's view of the arena is no second arena: state leaves it when the
