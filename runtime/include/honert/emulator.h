@@ -78,7 +78,8 @@ int honemu_run(honemu_emulator *emulator, const char *kernel, int64_t blocks,
                char *message, int64_t message_bytes);
 
 /* The same for an executable into which one image was linked under the name
-   `honemu_linked_image`, without looking for races in global memory. */
+   `honemu_linked_image`. The options come from the environment: HONEMU_SEED and
+   HONEMU_GLOBAL_RACES, 0 unless set. */
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,
                   void **args, char *message, int64_t message_bytes);
 void honemu_allocation(void *address, int64_t bytes);

@@ -3,6 +3,7 @@
 #include "emulator/Emulator.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 using namespace honert::emulator;
 
@@ -52,9 +53,19 @@ static honemu_emulator *linkedEmulator() {
   return emulator;
 }
 
+/// What the environment asks for.
+static honemu_options linkedOptions() {
+  auto number = [](const char *name) -> uint64_t {
+    const char *text = std::getenv(name);
+    return text ? std::strtoull(text, nullptr, 10) : 0;
+  };
+  return {number("HONEMU_SEED"),
+          static_cast<int64_t>(number("HONEMU_GLOBAL_RACES"))};
+}
+
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,
                   void **args, char *message, int64_t message_bytes) {
-  honemu_options options = {};
+  static const honemu_options options = linkedOptions();
   return honemu_run(linkedEmulator(), kernel, blocks, threads, args, &options,
                     message, message_bytes);
 }
