@@ -171,6 +171,26 @@ std::string ContractionForm::whyNot(const TargetDescription &target,
   return table.geluBwdSums ? "" : "the library sums no result of this type";
 }
 
+double ContractionForm::slowdown(const TargetDescription &target) const {
+  DotGeneralOp product = dot;
+  Epilogues table =
+      target.epilogues(getElementTypeOrSelf(product.getLhs().getType()),
+                       getElementTypeOrSelf(product.getType()));
+  double share = 0;
+  auto take = [&](bool has, Epilogues::Slowdown slowdown) {
+    share += has ? slowdown.value_or(0) : 0;
+  };
+  GeluOp activation = gelu;
+  bool keepsInput = activation && !activation.getInput().hasOneUse();
+  bool sumsResult = sums && !sumsOperand;
+  take(bool(bias), table.bias);
+  take(bool(addend), table.addend);
+  take(bool(gelu), keepsInput ? table.geluAux : table.gelu);
+  take(bool(geluBwd), sumsResult ? table.geluBwdSums : table.geluBwd);
+  take(sumsOperand, table.operandSums);
+  return share;
+}
+
 //===----------------------------------------------------------------------===//
 // Choices
 //===----------------------------------------------------------------------===//

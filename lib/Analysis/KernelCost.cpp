@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/KernelCost.h"
 
+#include "hone/Analysis/ContractionGroups.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -12,19 +14,37 @@ static double arithmeticSeconds(HoneOpInterface op,
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (op->getNumOperands() > 0)
     element = getElementTypeOrSelf(op->getOperand(0).getType());
-  if (op.getKernelFamily() == KernelFamily::attention)
-    return flops / target.attentionFlopsPerSecond(element);
+  if (op.getKernelFamily() == KernelFamily::attention) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    return flops / target.attentionFlopsPerSecond(element,
+                                                  type.getShape().back(),
+                                                  isa<AttentionBwdOp>(op));
+  }
   if (op.getNumericClass() == NumericClass::contraction)
     return flops / target.matmulFlopsPerSecond(element);
   return flops / target.mapFlopsPerSecond();
 }
 
+/// Seconds that the arithmetic of a kernel or call takes.
+static double allArithmeticSeconds(ArrayRef<Operation *> ops,
+                                   const TargetDescription &target) {
+  // A GPU multiplies matrices in units of their own, beside which the maps of
+  // an epilogue run: what they cost is the call's slow-down.
+  if (target.kind == TargetKind::CUDA)
+    if (std::optional<ContractionForm> call = ContractionForm::read(ops))
+      return arithmeticSeconds(call->dot, target) *
+             (1 + call->slowdown(target));
+  double seconds = 0;
+  for (Operation *op : ops)
+    if (auto hone = dyn_cast<HoneOpInterface>(op))
+      seconds += arithmeticSeconds(hone, target);
+  return seconds;
+}
+
 KernelTime hone::kernelTime(ArrayRef<Operation *> ops, int64_t bytes,
                             const TargetDescription &target) {
   KernelTime time;
-  for (Operation *op : ops)
-    if (auto hone = dyn_cast<HoneOpInterface>(op))
-      time.computing += arithmeticSeconds(hone, target);
+  time.computing = allArithmeticSeconds(ops, target);
   time.moving = double(bytes) / target.bytesPerSecond();
   time.launching = target.launchSeconds();
   return time;

@@ -5,9 +5,31 @@
 using namespace mlir;
 using namespace hone;
 
-// CPU figures are those of two cores with AVX-512 (docs/benchmarks/cpu.md);
-// CUDA figures those published for one H200: matrix products 794.5 Tflop/s in
-// bf16, 3.8 TB/s in memory-bound kernels, 0.9 us per node of a graph.
+// CPU figures are those of two cores with AVX-512 (docs/benchmarks/cpu.md).
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+// Peaks are from NVIDIA's data sheets. What libraries reach in products: the
+// best published rates for A100 and H100 (the H200 has the same cores); in
+// memory-bound kernels: cuDNN's published rates on H200 (3.8 TB/s), and for the
+// A100 an assumption. B200: the shares of the H200. f32 products: three
+// quarters of the vector units' peak, an assumption.
+static constexpr DeviceFigures devices[] = {
+    {"sm_80", "A100 SXM 80 GB", 312e12, 271e12, 14.6e12, 9e12, 2.0e12, 1.7e12},
+    {"sm_90", "H200 SXM", 989e12, 794.5e12, 50e12, 30e12, 4.8e12, 3.8e12},
+    {"sm_100", "B200 SXM", 2250e12, 1800e12, 60e12, 36e12, 8.0e12, 6.3e12},
+};
+
+static const DeviceFigures &hopper() { return devices[1]; }
+
+const DeviceFigures &TargetDescription::device() const {
+  for (const DeviceFigures &figures : devices)
+    if (figures.arch == arch)
+      return figures;
+  return hopper();
+}
 
 // CUDA: the library call is not there yet (docs/rationale/attention.md).
 bool TargetDescription::hasFusedAttention() const {
@@ -18,29 +40,38 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
   bool narrow = hasNarrowUnits && (element.isBF16() || element.isF16());
   if (kind == TargetKind::CPU)
     return narrow ? 450e9 : 240e9;
-  return narrow ? 794.5e12 : 50e12;
+  return narrow ? device().narrow : device().wide;
 }
 
-// CPU: docs/rationale/attention.md; CUDA: an assumption, two thirds of a
-// product's rate as published for fused attention on this architecture.
-double TargetDescription::attentionFlopsPerSecond(Type element) const {
+// CPU: docs/rationale/attention.md. CUDA: cuDNN's published rates on H200,
+// causal, at T = 2048 for heads of 64 and at T = 8192 for wider ones; on other
+// devices the same shares of a product's rate, an assumption.
+double TargetDescription::attentionFlopsPerSecond(Type element, int64_t width,
+                                                  bool isBackward) const {
   bool isBf16 = hasNarrowUnits && element.isBF16();
   if (kind == TargetKind::CPU)
     return isBf16 ? 300e9 : 180e9;
-  return matmulFlopsPerSecond(element) * 2 / 3;
+  double onHopper = width <= 64 ? (isBackward ? 264e12 : 310e12)
+                                : (isBackward ? 541e12 : 644e12);
+  return matmulFlopsPerSecond(element) * onHopper / hopper().narrow;
 }
 
 double TargetDescription::bytesPerSecond() const {
-  return kind == TargetKind::CPU ? 50e9 : 3.8e12;
+  return kind == TargetKind::CPU ? 50e9 : device().bytes;
 }
 
 double TargetDescription::mapFlopsPerSecond() const {
-  return kind == TargetKind::CPU ? 100e9 : 30e12;
+  return kind == TargetKind::CPU ? 100e9 : device().maps;
 }
 
+// CUDA: published for a node of a graph.
 double TargetDescription::launchSeconds() const {
   return kind == TargetKind::CPU ? 0.5e-6 : 0.9e-6;
 }
+
+//===----------------------------------------------------------------------===//
+// Limits and libraries
+//===----------------------------------------------------------------------===//
 
 // A core adds column sums in its caches, behind hardware prefetchers that
 // follow some 24 streams; a multiprocessor in registers and 227 KiB of shared

@@ -34,6 +34,8 @@ struct ContractionForm {
   /// Why the target's library does not have this form, or nothing. `keepsInput`
   /// says whether the argument of `gelu` is stored too.
   std::string whyNot(const TargetDescription &target, bool keepsInput) const;
+  /// Share by which the call takes longer than its product alone.
+  double slowdown(const TargetDescription &target) const;
 };
 
 /// An op that a call could have computed, and why it does not.

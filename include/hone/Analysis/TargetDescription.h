@@ -45,6 +45,16 @@ struct RowLimits {
   int64_t rowBytes;   ///< of its operands' rows that stay on chip
 };
 
+/// What one GPU can do and what libraries reach on it, as published: nothing of
+/// it was measured by this project. FLOP and bytes are per second.
+struct DeviceFigures {
+  llvm::StringLiteral arch, name;
+  double narrowPeak, narrow; ///< products of 16-bit types, FLOP
+  double wide;               ///< products of f32 without its low bits dropped
+  double maps;               ///< operations on elements
+  double bytesPeak, bytes;   ///< memory
+};
+
 struct TargetDescription {
   TargetKind kind = TargetKind::CPU;
   bool hasEpilogues = true;   ///< false: the library only multiplies
@@ -54,14 +64,18 @@ struct TargetDescription {
   /// Whether its code generator has hone.attention as one kernel or call.
   bool hasFusedAttention() const;
   double matmulFlopsPerSecond(mlir::Type element) const;
-  /// Of fused attention, forward and backward.
-  double attentionFlopsPerSecond(mlir::Type element) const;
+  /// Of fused attention over heads of `width` elements.
+  double attentionFlopsPerSecond(mlir::Type element, int64_t width,
+                                 bool isBackward) const;
   double bytesPerSecond() const;
   /// Operations on elements, as `getCost` counts them.
   double mapFlopsPerSecond() const;
   /// Seconds that a kernel or call costs besides its work.
   double launchSeconds() const;
   RowLimits rowLimits() const;
+  /// CUDA: the device of `arch`, or the one of sm_90 for an architecture that
+  /// the table lacks.
+  const DeviceFigures &device() const;
   /// Library epilogues of products of `operand`s whose result is of `result`s.
   Epilogues epilogues(mlir::Type operand, mlir::Type result) const;
   /// Elements to whose multiples sizes of products are padded; 1: no need.
