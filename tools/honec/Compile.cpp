@@ -81,6 +81,7 @@ private:
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Explanation> explanations; // remarks of the phases
+  std::optional<LibraryLimit> limit;     // of a GPU's step, for a dry run
 };
 } // namespace
 
@@ -234,11 +235,13 @@ Error Compilation::plan() {
     return program.takeError();
   if (!options.dryRun && options.report.empty())
     return Error::success();
-  MachineModel machine = modelMachine(options.cpu);
   TargetDescription target = *getTarget(*module);
-  target.hasNarrowUnits = machine.bf16Factor > 1;
+  MachineModel machine =
+      options.isCuda ? modelDevice(target) : modelMachine(options.cpu);
+  target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
   Summary summary =
       summarize(*program, options.pipeline.step.microBatches, target);
+  summary.limit = limit;
   for (auto &[bytes, seconds] : summary.memory.curve)
     seconds /= machine.computingSpeed;
   if (options.dryRun)
@@ -281,7 +284,12 @@ Error Compilation::run() {
   }
   if (Error error = readModule())
     return error;
-  if (Error error = runPhases(Phase::Import, Phase::Checkpoint))
+  if (Error error = runPhases(Phase::Import, Phase::Step))
+    return error;
+  if (options.isCuda && options.dryRun)
+    limit = findLibraryLimit(*module, options.pipeline.step.microBatches,
+                             *getTarget(*module));
+  if (Error error = runPhases(Phase::Fuse, Phase::Checkpoint))
     return error;
   return options.dryRun ? plan() : emit(*output);
 }

@@ -5,6 +5,8 @@
 #include "MemoryReport.h"
 #include "hone/Analysis/Sizes.h"
 
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,6 +30,55 @@ static void printMemory(llvm::raw_ostream &out, const Summary &summary) {
                    describeTensors(row));
 }
 
+//===----------------------------------------------------------------------===//
+// Against the limit
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What the launches of one family take in a step.
+struct FamilyTotal {
+  int64_t launches = 0, bytes = 0;
+  double flops = 0, seconds = 0;
+};
+} // namespace
+
+/// A row per kernel family, those that take most first.
+static void printFamilies(llvm::raw_ostream &out, const Summary &summary,
+                          const MachineModel &machine) {
+  llvm::MapVector<llvm::StringRef, FamilyTotal> totals;
+  for (const Launch &launch : summary.launches) {
+    int64_t times = summary.timesPerStep(launch.function);
+    if (times == 0)
+      continue;
+    FamilyTotal &total = totals[launch.family];
+    total.launches += times;
+    total.bytes += times * launch.bytes;
+    total.flops += double(times) * double(launch.flops);
+    total.seconds += double(times) * estimateSeconds(launch, machine);
+  }
+  auto rows = totals.takeVector();
+  llvm::stable_sort(rows, [](const auto &a, const auto &b) {
+    return a.second.seconds > b.second.seconds;
+  });
+  double step = estimateStep(summary, machine);
+  out << formatv("  {0,-12}{1,9}{2,12}{3,12}{4,12}{5,9}\n", "kernels",
+                 "launches", "FLOPs", "bytes", "ms", "share");
+  for (const auto &[family, total] : rows)
+    out << formatv("  {0,-12}{1,9}{2,12:E2}{3,12}{4,12:F3}{5,8:F1}%\n", family,
+                   total.launches, total.flops, formatBytes(total.bytes),
+                   total.seconds * 1e3, total.seconds / step * 100);
+}
+
+/// How near the plan comes to a step made of the best libraries.
+static void printLimit(llvm::raw_ostream &out, const LibraryLimit &limit,
+                       double step) {
+  out << formatv("library limit    {0:F3} ms: products {1:F3}, attention "
+                 "{2:F3}, rows {3:F3}, updates {4:F3}\n",
+                 limit.seconds() * 1e3, limit.products * 1e3,
+                 limit.attention * 1e3, limit.rows * 1e3, limit.updates * 1e3);
+  out << formatv("of the limit     {0:F1} %\n", limit.seconds() / step * 100);
+}
+
 void honec::printDryRun(const Summary &summary, const MachineModel &machine) {
   llvm::raw_ostream &out = llvm::outs();
   out << formatv("model            {0}\n", summary.model);
@@ -39,5 +90,9 @@ void honec::printDryRun(const Summary &summary, const MachineModel &machine) {
   out << formatv("bytes per step   {0}\n", formatBytes(summary.bytesPerStep()));
   out << formatv("estimated step   {0:F2} ms\n",
                  estimateStep(summary, machine) * 1e3);
+  if (summary.limit) {
+    printFamilies(out, summary, machine);
+    printLimit(out, *summary.limit, estimateStep(summary, machine));
+  }
   out << "assumed machine  " << describeMachine(machine) << '\n';
 }

@@ -61,6 +61,12 @@ MachineModel honec::modelMachine(const CpuTarget &cpu) {
   return machine;
 }
 
+MachineModel honec::modelDevice(const TargetDescription &target) {
+  MachineModel machine;
+  machine.device = &target.device();
+  return machine;
+}
+
 double honec::estimateSeconds(const Launch &launch,
                               const MachineModel &machine) {
   KernelTime time = launch.time;
@@ -78,7 +84,19 @@ double honec::estimateStep(const Summary &summary,
   return seconds;
 }
 
+static std::string describeDevice(const DeviceFigures &device) {
+  return formatv("{0} ({1}): products of 16-bit types {2:F1} TFLOP/s of {3:F1} "
+                 "at peak, of f32 {4:F1}; memory {5:F1} TB/s of {6:F1}; "
+                 "published rates, not measured",
+                 device.name, device.arch, device.narrow * 1e-12,
+                 device.narrowPeak * 1e-12, device.wide * 1e-12,
+                 device.bytes * 1e-12, device.bytesPeak * 1e-12)
+      .str();
+}
+
 std::string honec::describeMachine(const MachineModel &machine) {
+  if (machine.device)
+    return describeDevice(*machine.device);
   return formatv("{0} cores x {1:F2} GHz x {2} FLOP/cycle = {3:F0} GFLOP/s "
                  "fp32 (products of bf16: {6} x), of which {4:F0} %, and "
                  "{5:F0} GB/s",

@@ -10,6 +10,8 @@ namespace honec {
 
 /// The assumed machine: what an estimate divides by.
 struct MachineModel {
+  /// A GPU, at whose rates the compiler decides: then the rest is not set.
+  const hone::DeviceFigures *device = nullptr;
   int64_t cores = 1;
   double gigahertz = 0;
   int64_t flopsPerCycle = 0; ///< per core, fp32, multiply and add
@@ -26,6 +28,9 @@ struct MachineModel {
 
 /// This machine's cores and clock, with the vector unit of `cpu`.
 MachineModel modelMachine(const hone::CpuTarget &cpu);
+
+/// The GPU that `target` describes.
+MachineModel modelDevice(const hone::TargetDescription &target);
 
 /// The rates of `machine` in a line.
 std::string describeMachine(const MachineModel &machine);

@@ -336,8 +336,8 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("-o: is '-', expected a file for a binary");
   if (options.output.empty())
     options.output = "-";
-  // A GPU's graph can be printed; nothing runs it yet.
-  bool isGraph = options.emit == Emit::MLIR && !options.dryRun;
+  // A GPU's graph can be printed and its step estimated; nothing runs it yet.
+  bool isGraph = options.emit == Emit::MLIR || options.dryRun;
   if (options.isCuda && (!isGraph || !options.report.empty()))
     return usageError("--target: 'cuda' is not supported yet, expected cpu");
   if (!options.isCuda && !options.cudaArch.empty())

@@ -4,6 +4,7 @@
 #define HONEC_SUMMARY_H
 
 #include "hone/Analysis/KernelCost.h"
+#include "hone/Analysis/LibraryLimit.h"
 #include "hone/Analysis/MemoryTimeline.h"
 #include "hone/Plan/Plan.h"
 
@@ -44,6 +45,7 @@ struct Summary {
   int64_t microBatches = 1;
   MemorySummary memory;
   std::vector<Launch> launches;
+  std::optional<hone::LibraryLimit> limit; ///< of a step on a GPU
 
   /// How often one optimizer step runs `function`.
   int64_t timesPerStep(llvm::StringRef function) const;
