@@ -315,7 +315,8 @@ void Product::finishColumn(int64_t col, std::vector<float> &sums,
       value += beta * load(c, cData, batch, row, col);
     if (desc.epilogue & 4)
       value += loadElement(d.dtype, desc.vector + row * width);
-    char *aux = desc.aux + (col * desc.auxStride + row) * width;
+    char *aux =
+        desc.aux ? desc.aux + (col * desc.auxStride + row) * width : nullptr;
     if (forward && (desc.epilogue & 128))
       storeElement(d.dtype, aux, value);
     if (forward)
