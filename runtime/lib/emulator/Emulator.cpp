@@ -270,7 +270,6 @@ bool Emulator::answerShuffles(size_t first, size_t end, bool &answered) {
     answered = true;
     const Shuffle &own = threads[thread].shuffle;
     bool isChecked = checked && checked->members == own.members &&
-                     checked->kind == own.kind &&
                      (own.members >> (thread - first) & 1);
     if (!isChecked && !checkMembers(first, end, thread))
       return false;

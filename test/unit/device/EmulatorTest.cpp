@@ -105,6 +105,34 @@ TEST(Shuffles, ReadNoLaneThatIsMissing) {
             "ended");
 }
 
+TEST(Shuffles, WaitForNobodyElsewhere) {
+  auto atBarrier = [](void **) {
+    if (tid() == 9)
+      honemu_barrier0();
+    honemu_shfl_sync_bfly_i32(-1, 1, 1, 31);
+  };
+  EXPECT_EQ(
+      run(atBarrier, 1, 32, nullptr),
+      "kernel 'k', block 0, thread 0: shuffle of members 0xffffffff waits "
+      "for lane 9, which waits at a barrier");
+  auto ofAnotherKind = [](void **) {
+    if (tid() < 16)
+      honemu_shfl_sync_bfly_i32(-1, 1, 1, 31);
+    else
+      honemu_shfl_sync_down_i32(-1, 1, 1, 31);
+  };
+  EXPECT_EQ(
+      run(ofAnotherKind, 1, 32, nullptr),
+      "kernel 'k', block 0, thread 0: shuffle of members 0xffffffff waits "
+      "for lane 16, which waits in another shuffle");
+  auto withoutItself = [](void **) {
+    honemu_shfl_sync_bfly_i32(0xffff, 1, 1, 31);
+  };
+  EXPECT_EQ(run(withoutItself, 1, 32, nullptr),
+            "kernel 'k', block 0, thread 16: shuffle of members 0x0000ffff "
+            "leaves out its own lane 16");
+}
+
 TEST(Shuffles, OfHalvesAreApart) {
   std::vector<int> out(32);
   auto kernel = [](void **args) {
@@ -224,6 +252,14 @@ TEST(SharedMemory, RacesByKind) {
   EXPECT_EQ(say(writeAfterRead),
             "kernel 'k', block 0, thread 63: writes 4 bytes at byte 32 of "
             "shared memory, a race with another thread at byte 32");
+  auto readerWrites = [](void **) { // which is not the only reader
+    honemu_access(shared.values, 4, 4, kind);
+    if (tid() == 1)
+      honemu_access(shared.values, 4, 4, kind | honemu_writes);
+  };
+  EXPECT_EQ(say(readerWrites),
+            "kernel 'k', block 0, thread 1: writes 4 bytes at byte 0 of shared "
+            "memory, a race with another thread at byte 0");
   auto atomic = [](void **) {
     honemu_access(shared.values, 4, 4, kind | honemu_writes | honemu_is_atomic);
   };
@@ -260,6 +296,53 @@ TEST(GlobalMemory, BlocksAreNeverApart) {
   EXPECT_EQ(say(lateWrite, 4),
             "kernel 'k', block 3, thread 5: writes 4 bytes at byte 20 of "
             "global memory, a race with another thread at byte 20");
+}
+
+TEST(GlobalMemory, WhatAnEarlierBlockReadStaysRead) {
+  static float memory[64];
+  auto kernel = [](void **) {
+    if (tid() != 5)
+      return;
+    honemu_access(memory, 4, 4, 0);
+    if (honemu_read_ptx_sreg_ctaid_x() == 1)
+      honemu_access(memory, 4, 4, honemu_writes);
+  };
+  EXPECT_EQ(run(kernel, 2, 64, nullptr, 0, {}, {{memory, sizeof memory, 1}}),
+            "kernel 'k', block 1, thread 5: writes 4 bytes at byte 0 of global "
+            "memory, a race with another thread at byte 0");
+}
+
+TEST(GlobalMemory, IsReadAndWrittenAsItIs) {
+  alignas(16) static float memory[64];
+  static float table[4];
+  auto say = [&](Kernel kernel) {
+    honemu_segment globals[] = {{table, sizeof table, 0}};
+    honemu_kernel row = {"k", kernel, 0, 0, nullptr};
+    honemu_image image = {1, &row, 1, globals};
+    honemu_emulator *emulator = honemu_create(&image);
+    honemu_add_memory(emulator, memory, sizeof memory);
+    honemu_options options = {};
+    char message[256] = "";
+    honemu_run(emulator, "k", 1, 1, nullptr, &options, message, sizeof message);
+    honemu_destroy(emulator);
+    return std::string(message);
+  };
+  EXPECT_EQ(say([](void **) { honemu_access(memory + 4, 16, 16, 0); }), "");
+  EXPECT_EQ(say([](void **) { honemu_access(memory + 6, 16, 16, 0); }),
+            "kernel 'k', block 0, thread 0: reads 16 bytes at byte 24 of "
+            "global memory, expected an address aligned to 16");
+  EXPECT_EQ(say([](void **) { honemu_access(memory + 63, 8, 4, 0); }),
+            "kernel 'k', block 0, thread 0: reads 8 bytes at byte 252 of 256 "
+            "bytes of global memory");
+  EXPECT_EQ(say([](void **) { honemu_access(table, 16, 4, 0); }), "");
+  EXPECT_EQ(say([](void **) { honemu_access(table, 4, 4, honemu_writes); }),
+            "kernel 'k', block 0, thread 0: writes 4 bytes at byte 0 of global "
+            "memory, which is constant");
+  EXPECT_EQ(say([](void **) { honemu_access(memory, 4, 4, honemu_is_shared); }),
+            "kernel 'k', block 0, thread 0: reads 4 bytes at byte 0 of global "
+            "memory as shared memory");
+  // A copy of nothing touches nothing.
+  EXPECT_EQ(say([](void **) { honemu_access(nullptr, 0, 1, 0); }), "");
 }
 
 //===----------------------------------------------------------------------===//
