@@ -25,11 +25,11 @@ struct LaunchTime {
   std::chrono::steady_clock::time_point begin, end;
 };
 
-/// What a machine can do at most: FLOP/s of products of a type ("fp32"). Zero:
-/// unknown.
+/// What a machine can do at most: FLOP/s, and of what they are and who says so
+/// ("fp32 multiply-adds, measured at start"). Zero: unknown.
 struct PeakRate {
   double flops = 0;
-  const char *products = "";
+  const char *origin = "";
 };
 
 /// The launches of every function, bound to an arena: pointers resolved,

@@ -91,9 +91,9 @@ void Report::writeLog(const std::string &json) {
 // Speed
 //===----------------------------------------------------------------------===//
 
-void Report::setPeak(double flops, const char *products) {
+void Report::setPeak(double flops, const char *origin) {
   peakFlops = flops;
-  peakProducts = products;
+  peakOrigin = origin;
 }
 
 double Report::tokensPerSecond(double time) const {
@@ -107,9 +107,8 @@ std::string Report::mfuFormula() const {
       modelFlopsPerToken > 0
           ? format("%.4g model FLOP/token * tok/s", modelFlopsPerToken)
           : format("%.4g FLOP/step / step time", flopsPerStep);
-  return format("MFU = %s / peak; peak %.1f GFLOP/s (%s multiply-adds, "
-                "measured at start)",
-                work.c_str(), peakFlops * 1e-9, peakProducts);
+  return format("MFU = %s / peak; peak %.1f GFLOP/s (%s)", work.c_str(),
+                peakFlops * 1e-9, peakOrigin);
 }
 
 double Report::medianSeconds() const {

@@ -39,8 +39,8 @@ public:
 
   /// What speeds are computed from. Zero: unknown, the figure is left out.
   void setTokens(int64_t perStep) { tokensPerStep = perStep; }
-  /// FLOP/s of `products` ("fp32").
-  void setPeak(double flops, const char *products);
+  /// FLOP/s; `origin` says of what, and who knows.
+  void setPeak(double flops, const char *origin);
   /// The line that explains MFU; empty if it is not shown.
   std::string mfuFormula() const;
 
@@ -66,7 +66,7 @@ private:
   const Options &options;
   int64_t tokensPerStep = 0;
   double flopsPerStep, modelFlopsPerToken, peakFlops = 0;
-  const char *peakProducts = "";
+  const char *peakOrigin = "";
   int lossDigits; // significant ones that name a loss exactly
   bool isTerminal;
   bool barShown = false;

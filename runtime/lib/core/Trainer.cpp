@@ -146,7 +146,7 @@ void Trainer::printHeader() {
                     program.number("model_flops_per_token", 0) > 0;
   if (knowsFlops && options.steps > 0) {
     PeakRate peak = executor->peakRate();
-    report.setPeak(peak.flops, peak.products);
+    report.setPeak(peak.flops, peak.origin);
   }
   report.setTokens(perBatch * program.microBatches());
   std::string text = "hone: " + program.text("model", "program");

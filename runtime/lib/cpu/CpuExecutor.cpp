@@ -129,5 +129,7 @@ std::string CpuExecutor::libraryNote() const {
 
 PeakRate CpuExecutor::peakRate() const {
   bool bfloat = matmuls.usesBFloatUnits();
-  return {probePeakFlops(pool, bfloat), bfloat ? "bf16" : "fp32"};
+  return {probePeakFlops(pool, bfloat),
+          bfloat ? "bf16 multiply-adds, measured at start"
+                 : "fp32 multiply-adds, measured at start"};
 }

@@ -1,6 +1,7 @@
 //===- CudaExecutor.cpp - Runs the functions of a program on a GPU --------===//
 
 #include "cuda/CudaExecutor.h"
+#include "cuda/DataSheet.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -207,6 +208,23 @@ Status CudaExecutor::wait() {
              latest.c_str(), device.name().c_str())));
   staging.deliver(memory);
   return Status();
+}
+
+/// Of the narrowest type that the program multiplies.
+PeakRate CudaExecutor::peakRate() const {
+  bool multipliesNarrow = false;
+  for (const Function &function : program.functions)
+    for (const Launch &launch : function.launches)
+      if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+        multipliesNarrow |= matmul->operand != DType::f32;
+  if (multipliesNarrow)
+    return {dataSheetFlops(device.name(), Multiplied::narrow),
+            "16-bit products, by the GPU's data sheet"};
+  if (program.text("precision") == "tf32")
+    return {dataSheetFlops(device.name(), Multiplied::tf32),
+            "TF32 products, by the GPU's data sheet"};
+  return {dataSheetFlops(device.name(), Multiplied::f32),
+          "fp32 multiply-adds, by the GPU's data sheet"};
 }
 
 //===----------------------------------------------------------------------===//

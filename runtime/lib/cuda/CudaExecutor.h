@@ -41,6 +41,7 @@ public:
   }
   std::string machineText() const override { return device.text(); }
   std::string libraryVersion() const override { return matmuls.versionText(); }
+  PeakRate peakRate() const override;
 
 private:
   struct Bound;

@@ -66,8 +66,9 @@ struct State {
   // The rest is for the fake itself.
   using Work = std::function<CUresult()>;
 
-  /// Counts a call; returns what it has to fail with, or success. Without
-  /// `anytime` it needs a context and may not be made during a capture.
+  /// Counts a call; returns what it has to fail with, or success: it was told
+  /// to, something failed before, there is no context, or a capture in which
+  /// it may not be made.
   CUresult enter(const char *function, bool needsContext = true,
                  bool mayCapture = false);
   CUresult mistake(CUresult code, const std::string &text);

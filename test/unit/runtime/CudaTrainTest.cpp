@@ -140,6 +140,18 @@ TEST_F(CudaTrain, header_names_the_gpu) {
       << outcome.out;
 }
 
+/// A GPU's peak is that of its data sheet; one that is not known has no MFU.
+TEST_F(CudaTrain, mfu_is_a_fraction_of_the_data_sheet) {
+  Outcome outcome = good({"--steps", "1"});
+  EXPECT_EQ(outcome.out.find("MFU"), std::string::npos) << outcome.out;
+  fake().settings.name = "NVIDIA H100 PCIe";
+  outcome = good({"--steps", "1"});
+  EXPECT_NE(outcome.out.find("peak 51000.0 GFLOP/s (fp32 multiply-adds, by the "
+                             "GPU's data sheet)"),
+            std::string::npos)
+      << outcome.out;
+}
+
 TEST_F(CudaTrain, info_shows_code_and_gpu) {
   Outcome outcome = good({"--info"});
   EXPECT_NE(outcome.out.find("device code              PTX for sm_80 or later"),
