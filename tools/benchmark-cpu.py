@@ -22,7 +22,6 @@ import itertools
 import json
 import os
 import pathlib
-import platform
 import resource
 import statistics
 import subprocess
@@ -30,6 +29,8 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+
+import peers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "build" / "bin"
@@ -89,30 +90,8 @@ def make_training(case: Case, vocab: int):
 
 def worker(mode: str, case: Case) -> None:
     """Answers each line of standard input with the milliseconds of STEPS steps; at its end, with the peak memory."""
-    import torch
-
-    torch.manual_seed(0)
-    training = make_training(case, PADDED[case.model])
-    model = training.model.train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    ids = torch.randint(0, VOCAB[case.model], (case.batch, case.sequence))
-    targets = torch.randint(0, VOCAB[case.model], (case.batch, case.sequence))
-
-    def loss_of(m, *inputs):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=case.precision == "bf16"):
-            return training.loss_fn(m, *inputs)
-
-    if mode == "compile":
-        loss_of = torch.compile(loss_of)
-
-    def step() -> None:
-        loss = loss_of(model, ids, targets)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        loss.item()
-
+    step = peers.torch_step(make_training(case, PADDED[case.model]), VOCAB[case.model], case.batch, case.sequence,
+                            case.precision, compiles=mode == "compile")
     for _ in range(2):
         step()
     print("ready", flush=True)
@@ -218,13 +197,6 @@ class Binary:
 # ---- Tables ----------------------------------------------------------------------------------------------------------
 
 
-def quartiles(values: list[float]) -> str:
-    if len(values) < 2:
-        return f"**{values[0]:.2f}**"
-    low, _, high = statistics.quantiles(values, n=4)
-    return f"**{statistics.median(values):.2f}** ({low:.2f} to {high:.2f})"
-
-
 def run_rounds(label: str, systems: list, rounds: int) -> list[list[float]]:
     results = []
     for number in range(rounds):
@@ -245,7 +217,7 @@ def measure_steps(work: pathlib.Path, cases: list[Case], rounds: int) -> list[st
         share = statistics.median(1e3 * ours / row[3] for ours, row in zip(binary.teraflops, results))
         lines.append(
             f"| {NAMES[case.model]} | {case.shape} | {case.precision} | " + " | ".join(f"{ms:.0f}" for ms in medians[:3]) + " | "
-            + quartiles([row[1] / row[0] for row in results]) + " | " + quartiles([row[2] / row[0] for row in results]) + " | "
+            + peers.quartiles([row[1] / row[0] for row in results]) + " | " + peers.quartiles([row[2] / row[0] for row in results]) + " | "
             + ", ".join(f"{mib:.0f}" for mib in memory[:3]) + f" | {100 * share:.0f} % |")
     return lines
 
@@ -258,7 +230,7 @@ def measure_passes(work: pathlib.Path, cases: list[Case], rounds: int) -> list[s
         results = run_rounds(f"{case.stem} {case.precision} passes", [whole, *parts.values()], rounds)
         for index, (name, part) in enumerate(parts.items(), 1):
             lines.append(f"| {NAMES[case.model]} | {case.shape} | {case.precision} | {name} | "
-                         + quartiles([row[index] / row[0] for row in results]) + f" | {part.peak:.0f}, {whole.peak:.0f} |")
+                         + peers.quartiles([row[index] / row[0] for row in results]) + f" | {part.peak:.0f}, {whole.peak:.0f} |")
     return lines
 
 
@@ -280,13 +252,6 @@ def measure_compiles(work: pathlib.Path, depths: list[int]) -> list[str]:
         lines.append(f"| {depth} | {seconds:.2f} | {seconds / before:.2f} |" if before else f"| {depth} | {seconds:.2f} | |")
         before = seconds
     return lines
-
-
-def cpu_name() -> str:
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
 
 
 def words(text: str) -> list[str]:
@@ -323,7 +288,7 @@ def main() -> None:
         compiles = measure_compiles(work, [int(depth) for depth in arguments.layers])
     text = "\n".join([
         "# CPU: the training step beside PyTorch, and compile times", "",
-        f"Made by `tools/benchmark-cpu.py --rounds {arguments.rounds}` on {datetime.date.today()}: {cpu_name()}, "
+        f"Made by `tools/benchmark-cpu.py --rounds {arguments.rounds}` on {datetime.date.today()}: {peers.cpu_name()}, "
         f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {importlib.metadata.version('torch')}. AdamW, clipping at 1. "
         f"Medians over {arguments.rounds} interleaved rounds of {STEPS} steps; ratios are medians of the "
         "rounds' own ratios, with quartiles; above 1, Hone is faster. PyTorch: fused AdamW, fused attention, vocabulary padded to 64, "

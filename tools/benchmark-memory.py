@@ -31,13 +31,14 @@ import importlib.metadata
 import json
 import os
 import pathlib
-import platform
 import re
 import statistics
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+
+import peers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HONEC = pathlib.Path(os.environ.get("HONEC", ROOT / "build" / "bin" / "honec"))
@@ -93,37 +94,19 @@ def torch_turn(system: str, case: Case) -> None:
     torch.ones(2, 2) @ torch.ones(2, 2)
     idle = memory("VmRSS")
     kind, _, budget = system.partition(":")
-    torch.manual_seed(0)
-    training = make_training(case, PADDED)
-    model = training.model.train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    ids = torch.randint(0, VOCAB, (case.batch, case.sequence))
-    targets = torch.randint(0, VOCAB, (case.batch, case.sequence))
-    if kind.endswith("-block"):
+
+    def prepare(model) -> None:
         from torch.utils.checkpoint import checkpoint
 
-        for block in model.blocks:
+        for block in model.blocks if kind.endswith("-block") else []:
             block.forward = functools.partial(checkpoint, block.forward, use_reentrant=False, preserve_rng_state=False)
+
     if budget:
         import torch._functorch.config
 
         torch._functorch.config.activation_memory_budget = float(budget)
-
-    def loss_of(m, *inputs):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=case.precision == "bf16"):
-            return training.loss_fn(m, *inputs)
-
-    if kind.startswith("compile"):
-        loss_of = torch.compile(loss_of)
-
-    def step() -> None:
-        loss = loss_of(model, ids, targets)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        loss.item()
-
+    step = peers.torch_step(make_training(case, PADDED), VOCAB, case.batch, case.sequence, case.precision,
+                            compiles=kind.startswith("compile"), prepare=prepare)
     for _ in range(2):
         step()
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
@@ -285,20 +268,13 @@ def read_points(results: pathlib.Path, case: Case) -> tuple[list[Point], list[Po
         point.facts = facts
         point.turns[facts["round"]] = facts
     ours = [point for point in points.values() if point.facts["system"] == "hone"]
-    peers = [point for point in points.values() if point.facts["system"] != "hone"]
-    return sorted(ours, key=lambda point: -point.facts["plan"]), sorted(peers, key=lambda point: -point.above)
-
-
-def quartiles(values: list[float]) -> str:
-    if len(values) < 2:
-        return f"{values[0]:.2f}"
-    low, _, high = statistics.quantiles(values, n=4)
-    return f"**{statistics.median(values):.2f}** ({low:.2f} to {high:.2f})"
+    others = [point for point in points.values() if point.facts["system"] != "hone"]
+    return sorted(ours, key=lambda point: -point.facts["plan"]), sorted(others, key=lambda point: -point.above)
 
 
 def tables(results: pathlib.Path, case: Case) -> list[str]:
-    ours, peers = read_points(results, case)
-    if not ours and not peers:
+    ours, others = read_points(results, case)
+    if not ours and not others:
         return []
     lines = [f"## {NAMES[case.model]}, {case.batch} x {case.sequence}, {case.precision}", ""]
     if ours:
@@ -306,35 +282,28 @@ def tables(results: pathlib.Path, case: Case) -> list[str]:
         lines += ["| budget | plan, MiB | resident, MiB | step, ms | measured / none | predicted / none | "
                   "fastest of PyTorch in as little | its MiB | its ms | it / Hone |", "|" + "---|" * 10]
         for point in ours:
-            fitting = [peer for peer in peers if peer.above <= point.above]
+            fitting = [peer for peer in others if peer.above <= point.above]
             best = min(fitting, key=lambda peer: peer.ms, default=None)
             theirs = "none fits | | |"
             if best:
-                theirs = f"{best.name} | {mib(best.above)} | {best.ms:.0f} | {quartiles(best.over(point))}"
+                theirs = f"{best.name} | {mib(best.above)} | {best.ms:.0f} | {peers.quartiles(best.over(point))}"
             measured = statistics.median(point.over(whole))
             predicted = point.facts["estimate"] / whole.facts["estimate"]
             lines.append(f"| {point.facts['point']} | {mib(point.facts['plan'])} | {mib(point.above)} | "
                          f"{point.ms:.0f} | {measured:.3f} | {predicted:.3f} | {theirs} |")
         lines.append("")
-    if peers:
+    if others:
         lines += ["| PyTorch | resident, MiB | step, ms |", "|---|---|---|"]
-        lines += [f"| {peer.name} | {mib(peer.above)} | {peer.ms:.0f} |" for peer in peers]
+        lines += [f"| {peer.name} | {mib(peer.above)} | {peer.ms:.0f} |" for peer in others]
         lines.append("")
     return lines
-
-
-def cpu_name() -> str:
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
 
 
 def page(cases: list[Case], results: pathlib.Path) -> str:
     turns = sum(1 for _ in results.open())
     version = importlib.metadata.version("torch")
     lines = ["# Memory: what a step costs under a budget", "",
-             f"Made by `tools/benchmark-memory.py` on {datetime.date.today()}: {cpu_name()}, {os.cpu_count()} cores, "
+             f"Made by `tools/benchmark-memory.py` on {datetime.date.today()}: {peers.cpu_name()}, {os.cpu_count()} cores, "
              f"PyTorch {version}, {turns} turns of {STEPS} steps. AdamW, clipping at 1. The budget is a fraction of the "
              "way from the smallest that works (0) to the plan without one (`none`), or a policy of `--checkpoint`. "
              "Resident: the peak of the process less that of the idle one. Times are medians; the last column is the "
