@@ -27,11 +27,13 @@ class Bug:
 
 VJP, VJP_NAMED = "lib/Transforms/VjpRules.cpp", "lib/Transforms/VjpNamedRules.cpp"
 DECOMPOSE, STEP = "lib/Transforms/DecomposeRows.cpp", "lib/Transforms/BuildStep.cpp"
+UNFUSED = "lib/Transforms/DecomposeAttention.cpp"
 GRADIENTS = ("Transforms/autodiff", "fuzz/autodiff.test")
 ROWS = ("fuzz/decompose.test", "Transforms/decompose-rows-values.mlir")
 PROGRAMS = ("Conversion/random-programs.test",)
 KERNELS = ("hone-kernel-tests", *PROGRAMS)
 ATTENTION = ("hone-attention-tests", *PROGRAMS)
+UNFUSED_TESTS = ("Transforms/decompose-attention", "fuzz/decompose-attention.test")
 
 BUGS = [
     # Gradients.
@@ -78,6 +80,25 @@ BUGS = [
     Bug("smoothing-lost-in-gradient", DECOMPOSE,
         "Value one = r.splat(r.full, 1.0 - s)", "Value one = r.splat(r.full, 1.0)",
         ROWS),
+    # Attention as products and row ops.
+    Bug("unfused-causal-hides-diagonal", UNFUSED, "CmpPredicate::le", "CmpPredicate::lt", UNFUSED_TESTS),
+    Bug("unfused-mask-scaled", UNFUSED, """  Value s = scaled(byHead(dots));
+  if (mask)
+    s = r.add(s, everyScore(mask));
+""", """  Value s = byHead(dots);
+  if (mask)
+    s = r.add(s, everyScore(mask));
+  s = scaled(s);
+""", UNFUSED_TESTS),
+    Bug("unfused-lse-without-maximum", UNFUSED, "r.add(top, b.create<LogOp>(sum))", "b.create<LogOp>(sum)",
+        UNFUSED_TESTS),
+    Bug("unfused-hidden-row", UNFUSED, "  lse = b.create<SelectOp>(isHidden, top, lse);\n", "", UNFUSED_TESTS),
+    Bug("unfused-gradient-unscaled", UNFUSED, "operandOf(scaled(ds))", "operandOf(ds)", UNFUSED_TESTS),
+    Bug("unfused-gradient-not-centred", UNFUSED, "r.mul(p, r.sub(dp, r.perRow(delta(op))))", "r.mul(p, dp)",
+        UNFUSED_TESTS),
+    Bug("unfused-gradient-not-dropped", UNFUSED, "Value dp = drop(byHead(", "Value dp = (byHead(", UNFUSED_TESTS),
+    Bug("unfused-weights-kept", UNFUSED, "      op.setAttr(attr::clone, b.getI64IntegerAttr(number));\n",
+        "      (void)op;\n", UNFUSED_TESTS),
     # Folding and rewriting.
     Bug("fold-transposes-in-wrong-order", "lib/IR/HoneFolds.cpp", """    for (int64_t dim : op.getPermutation())
       permutation.push_back(inner.getPermutation()[dim]);""", """    for (int64_t dim : inner.getPermutation())
