@@ -262,7 +262,7 @@ Status DeviceMatmuls::choose(MatmulDescriptors &call, bool &isKnown) {
     if (!isKnown)
       return Status();
     call.algorithm = results.front().algo;
-    if (!options.deterministic) {
+    if (!options.deterministic && results.size() > 1) {
       HONERT_TRY(timeAll(call, results));
       cache.add(key, call.algorithm);
     }

@@ -46,7 +46,7 @@ struct Settings {
   /// Libraries and functions that are not there.
   std::set<std::string> missing;
   /// Algorithms of every product, and the milliseconds that each takes.
-  std::vector<double> algorithmTimes = {3, 1, 2};
+  std::vector<double> algorithmTimes = {1};
   /// Epilogues that no algorithm has.
   std::set<int> missingEpilogues;
   std::map<std::string, HostKernel> kernels;

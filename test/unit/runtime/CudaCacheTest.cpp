@@ -13,6 +13,7 @@ namespace {
 class CudaCache : public Cuda {
 protected:
   CudaCache() {
+    fake().settings.algorithmTimes = {3, 1, 2};
     honert_program *p = program.get();
     honert_meta(p, "target", "cuda sm_90");
     honert_arena(p, 1 << 16);
@@ -117,6 +118,13 @@ TEST_F(CudaCache, keeps_what_other_runs_add_meanwhile) {
   EXPECT_EQ(both.find("a")->data[7], 8u);
   EXPECT_EQ(both.find("b")->data[0], 9u);
   EXPECT_FALSE(both.find("c"));
+}
+
+TEST_F(CudaCache, a_single_candidate_is_neither_timed_nor_kept) {
+  fake().settings.algorithmTimes = {1};
+  start();
+  EXPECT_EQ(calls("cublasLtMatmul"), 3);
+  EXPECT_FALSE(exists(cacheFile()));
 }
 
 TEST_F(CudaCache, deterministic_runs_take_the_first_and_time_nothing) {
