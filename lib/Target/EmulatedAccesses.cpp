@@ -10,8 +10,20 @@
 using namespace hone;
 
 // As in honert/emulator.h.
-enum AccessKind { writes = 1, isAtomic = 2, isShared = 4 };
+enum AccessKind { writes = 1, isAtomic = 2, isShared = 4, isConstant = 8 };
 constexpr unsigned sharedSpace = 3, localSpace = 5;
+
+/// Whether PTX reads by way of the cache for constants (ld.global.nc): from
+/// parameters that are promised to be so.
+static bool readsConstant(const llvm::LoadInst &load) {
+  llvm::SmallVector<const llvm::Value *> objects;
+  llvm::getUnderlyingObjects(load.getPointerOperand(), objects);
+  return llvm::all_of(objects, [](const llvm::Value *object) {
+    auto *parameter = llvm::dyn_cast<llvm::Argument>(object);
+    return parameter && parameter->hasNoAliasAttr() &&
+           parameter->onlyReadsMemory();
+  });
+}
 
 namespace {
 /// Puts checks into one function.
@@ -68,7 +80,8 @@ void AccessChecker::add(llvm::Instruction &before, llvm::Value *address,
 void AccessChecker::visit(llvm::Instruction &instruction) {
   if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     add(*load, load->getPointerOperand(), load->getType(), load->getAlign(),
-        load->isAtomic() ? isAtomic : 0);
+        (load->isAtomic() ? isAtomic : 0) |
+            (readsConstant(*load) ? isConstant : 0));
   } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
     add(*store, store->getPointerOperand(), store->getValueOperand()->getType(),
         store->getAlign(), writes | (store->isAtomic() ? isAtomic : 0));

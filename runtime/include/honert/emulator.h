@@ -12,9 +12,11 @@
  *     address that is not a multiple of the alignment that the code declares
  *   - two threads at one byte without a barrier between them, unless both read
  *     or both are atomic
+ *   - a write to what the same launch reads as constant memory, by a path that
+ *     may hold old values
  *
- * Shared memory holds NaNs (bytes 0xFF) when a block starts. The last two of
- * the list need code that the compiler instrumented.
+ * Shared memory holds NaNs (bytes 0xFF) when a block starts. The last three
+ * of the list need code that the compiler instrumented.
  *
  *===----------------------------------------------------------------------===*/
 
@@ -56,8 +58,8 @@ typedef struct honemu_options {
   /* Blocks, warps and lanes take turns in an order drawn from it; 0: in their
      own. */
   uint64_t seed;
-  /* Whether races in global memory are looked for, also between blocks. Takes
-     16 bytes per byte that kernels touch. */
+  /* Whether races in global memory are looked for, also between blocks, and
+     writes to constants. Takes 20 bytes per byte that kernels touch. */
   int64_t global_races;
 } honemu_options;
 
@@ -90,7 +92,12 @@ void honemu_allocation(void *address, int64_t bytes);
 #undef HONEMU_INTRINSIC
 
 /* Kinds of accesses, to be added. */
-enum { honemu_writes = 1, honemu_is_atomic = 2, honemu_is_shared = 4 };
+enum {
+  honemu_writes = 1,
+  honemu_is_atomic = 2,
+  honemu_is_shared = 4,
+  honemu_is_constant = 8 /* ld.global.nc */
+};
 /* Comes before each access of instrumented code. */
 void honemu_access(void *address, int64_t bytes, int64_t alignment,
                    int64_t kind);

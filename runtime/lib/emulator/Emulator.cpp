@@ -308,7 +308,7 @@ void Emulator::access(uintptr_t address, size_t bytes, size_t alignment,
   std::string wrong = memory.check(
       {address, bytes, alignment, (kind & honemu_writes) != 0,
        (kind & honemu_is_atomic) != 0, (kind & honemu_is_shared) != 0,
-       static_cast<uint32_t>(current)});
+       (kind & honemu_is_constant) != 0, static_cast<uint32_t>(current)});
   if (wrong.empty())
     return;
   fail(current, wrong);

@@ -55,24 +55,33 @@ bool Memory::conflicts(const Region &region, uint32_t epoch, uint32_t agent,
   return epoch == now && agent != self;
 }
 
-bool Memory::note(const Region &region, Cell &cell, const Access &access) {
+const char *Memory::note(const Region &region, Cell &cell,
+                         const Access &access) {
+  static const char *const race = ", a race with another thread at byte ";
   uint32_t self = access.thread + 1;
   bool isAtomicTwice = access.isAtomic && cell.writer == atomics;
   if (!isAtomicTwice && conflicts(region, cell.written, cell.writer, self))
-    return false;
+    return race;
   if (access.writes) {
     if (conflicts(region, cell.read, cell.reader, self))
-      return false;
+      return race;
+    if (cell.readAsConstant >= launchStart)
+      return ", what the launch read as constant, at byte ";
     cell.written = now;
     cell.writer = access.isAtomic ? atomics : self;
-    return true;
+    return nullptr;
+  }
+  if (access.isConstant) {
+    if (cell.written >= launchStart)
+      return ", as constant what the launch wrote, at byte ";
+    cell.readAsConstant = now;
   }
   // A reader in an earlier block conflicts with any later writer: it stays.
   if (isEarlierBlock(region, cell.read))
-    return true;
+    return nullptr;
   cell.reader = cell.read == now && cell.reader != self ? several : self;
   cell.read = now;
-  return true;
+  return nullptr;
 }
 
 static std::string describe(const Access &access) {
@@ -117,8 +126,8 @@ std::string Memory::check(const Access &access) {
       return complain(", and there is no memory to look for races with");
   }
   for (size_t i = 0; i < access.bytes; ++i)
-    if (!note(*region, region->cells.get()[offset + i], access))
-      return complain(", a race with another thread at byte " +
-                      std::to_string(offset + i));
+    if (const char *wrong =
+            note(*region, region->cells.get()[offset + i], access))
+      return complain(wrong + std::to_string(offset + i));
   return "";
 }

@@ -20,6 +20,7 @@ struct Access {
   bool writes;
   bool isAtomic;
   bool isShared;   ///< by an instruction for shared memory
+  bool isConstant; ///< by one for what nobody writes during the launch
   uint32_t thread; ///< in its block
 };
 
@@ -44,7 +45,7 @@ public:
 private:
   /// Of one byte: epochs (0: never) and threads, plus one.
   struct Cell {
-    uint32_t written, read;
+    uint32_t written, read, readAsConstant;
     uint32_t writer, reader;
   };
   struct Free {
@@ -62,8 +63,8 @@ private:
   bool conflicts(const Region &region, uint32_t epoch, uint32_t agent,
                  uint32_t self) const;
   bool isEarlierBlock(const Region &region, uint32_t epoch) const;
-  /// Notes the access at one byte; false: it is a race.
-  bool note(const Region &region, Cell &cell, const Access &access);
+  /// Notes the access at one byte; returns what is wrong with it, or null.
+  const char *note(const Region &region, Cell &cell, const Access &access);
   std::string describeMiss(const Access &access);
 
   std::map<uintptr_t, Region> regions; // by begin

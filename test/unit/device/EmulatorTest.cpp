@@ -312,6 +312,35 @@ TEST(GlobalMemory, WhatAnEarlierBlockReadStaysRead) {
             "memory, a race with another thread at byte 0");
 }
 
+TEST(GlobalMemory, IsNotWrittenWhileItIsConstant) {
+  static float memory[64];
+  auto say = [&](Kernel kernel) {
+    return run(kernel, 1, 64, nullptr, 0, {}, {{memory, sizeof memory, 1}});
+  };
+  auto inPlace = [](void **) {
+    honemu_access(memory + tid(), 4, 4, honemu_is_constant);
+    honemu_access(memory + tid(), 4, 4, honemu_writes);
+  };
+  EXPECT_EQ(say(inPlace),
+            "kernel 'k', block 0, thread 0: writes 4 bytes at byte 0 of global "
+            "memory, what the launch read as constant, at byte 0");
+  auto afterwards = [](void **) {
+    honemu_access(memory + tid(), 4, 4, honemu_writes);
+    honemu_barrier0();
+    honemu_access(memory + 63 - tid(), 4, 4, honemu_is_constant);
+  };
+  EXPECT_EQ(
+      say(afterwards),
+      "kernel 'k', block 0, thread 0: reads 4 bytes at byte 252 of global "
+      "memory, as constant what the launch wrote, at byte 252");
+  auto apart = [](void **) {
+    honemu_access(memory + tid() / 2, 4, 4, honemu_is_constant);
+    if (tid() < 32)
+      honemu_access(memory + 32 + tid(), 4, 4, honemu_writes);
+  };
+  EXPECT_EQ(say(apart), "");
+}
+
 TEST(GlobalMemory, IsReadAndWrittenAsItIs) {
   alignas(16) static float memory[64];
   static float table[4];

@@ -259,6 +259,24 @@ TEST(DeviceDefects, BlocksWriteTheSameElement) {
              "memory, a race with another thread");
 }
 
+TEST(DeviceDefects, PromiseOfConstantMemoryIsBroken) {
+  DeviceCase device(R"(
+gpu.func @twice(%x: memref<64xf32> {llvm.noalias, llvm.readonly},
+                %y: memref<64xf32> {llvm.noalias}) kernel
+    attributes {nvvm.maxntid = array<i32: 64>} {
+  %t = gpu.thread_id x
+  %v = memref.load %x[%t] : memref<64xf32>
+  %w = arith.addf %v, %v : f32
+  memref.store %w, %y[%t] : memref<64xf32>
+  gpu.return
+})");
+  expectSays(device.jit.getPtx(), "ld.global.nc.f32");
+  std::vector<float> x(64), y(64);
+  device.jit.launch("twice", 1, 64, {bufferOf(x), bufferOf(y)});
+  expectSays(device.jit.run("twice", 1, 64, {bufferOf(x), bufferOf(x)}),
+             "what the launch read as constant");
+}
+
 TEST(DeviceDefects, AddressNotAlignedAsDeclared) {
   DeviceCase device(R"(
 gpu.func @copy(%x: memref<32xvector<4xf32>>, %y: memref<32xvector<4xf32>>)
