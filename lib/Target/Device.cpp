@@ -3,6 +3,7 @@
 #include "hone/Target/Device.h"
 
 #include "DevicePtx.h"
+#include "DeviceVariables.h"
 #include "hone/Target/Cpu.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -127,6 +128,24 @@ static llvm::Error checkFunctions(const llvm::Module &module) {
   return llvm::Error::success();
 }
 
+/// Checks what a driver would refuse when it launches a kernel.
+static llvm::Error checkResources(const llvm::Module &module) {
+  constexpr int64_t maxThreads = 1024;
+  for (const DeviceKernel &kernel : getKernels(module)) {
+    llvm::StringRef name = kernel.function->getName();
+    uint64_t bytes = countSharedBytes(*kernel.function);
+    if (bytes > maxSharedBytes)
+      return refuse("kernel '{0}' has {1} bytes of shared memory, expected at "
+                    "most {2}",
+                    name, bytes, maxSharedBytes);
+    if (kernel.maxThreads > maxThreads)
+      return refuse("kernel '{0}' has {1} threads in a block, expected at most "
+                    "{2}",
+                    name, kernel.maxThreads, maxThreads);
+  }
+  return llvm::Error::success();
+}
+
 /// Leaves kernels as the only way into the module, and marks those whose memory
 /// accesses emitPtx checks.
 static void prepareFunctions(mlir::gpu::GPUModuleOp source,
@@ -188,6 +207,8 @@ hone::translateDevice(mlir::gpu::GPUModuleOp source, const DeviceTarget &device,
   optimize(*module, *machine);
   // By now masks that are always set are known to be.
   expandMaskedAccesses(*module, *machine);
+  if (llvm::Error error = checkResources(*module))
+    return std::move(error);
   return module;
 }
 

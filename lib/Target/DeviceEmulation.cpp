@@ -2,6 +2,7 @@
 
 #include "hone/Target/DeviceEmulation.h"
 
+#include "DeviceVariables.h"
 #include "EmulatedAccesses.h"
 #include "EmulatedFloats.h"
 #include "NarrowFloats.h"
@@ -65,18 +66,7 @@ static llvm::Error replaceInstructions(llvm::Module &module) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-constexpr unsigned sharedSpace = 3;
 constexpr uint64_t guardBytes = 64; // of nobody, behind each shared variable
-
-/// Adds the functions that hold a use of `value`.
-static void collectUsers(llvm::Value *value,
-                         llvm::SmallPtrSetImpl<llvm::Function *> &functions) {
-  for (llvm::User *user : value->users())
-    if (auto *instruction = llvm::dyn_cast<llvm::Instruction>(user))
-      functions.insert(instruction->getFunction());
-    else
-      collectUsers(user, functions);
-}
 
 namespace {
 /// A variable of device code.

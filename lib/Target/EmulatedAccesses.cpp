@@ -2,6 +2,8 @@
 
 #include "EmulatedAccesses.h"
 
+#include "DeviceVariables.h"
+
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -11,7 +13,7 @@ using namespace hone;
 
 // As in honert/emulator.h.
 enum AccessKind { writes = 1, isAtomic = 2, isShared = 4, isConstant = 8 };
-constexpr unsigned sharedSpace = 3, localSpace = 5;
+constexpr unsigned localSpace = 5;
 
 /// Whether PTX reads by way of the cache for constants (ld.global.nc): from
 /// parameters that are promised to be so.

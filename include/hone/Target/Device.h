@@ -38,7 +38,8 @@ createDeviceMachine(const DeviceTarget &device);
 
 /// LLVM IR of a lowered module (hone-lower-device-code), optimised: what PTX is
 /// made from, and the emulation. Kernels keep their names; an error if one is
-/// no name in PTX, or if a function is called that is not there.
+/// no name in PTX, if one has more than 48 KiB of shared memory or 1024 threads
+/// in a block, or if a function is called that is not there.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateDevice(mlir::gpu::GPUModuleOp module, const DeviceTarget &device,
                 llvm::LLVMContext &context);
