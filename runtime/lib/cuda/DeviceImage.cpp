@@ -4,18 +4,21 @@
 
 using namespace honert;
 
-const DeviceCode *honert::chooseImage(const std::vector<DeviceCode> &images,
-                                      int arch) {
-  const DeviceCode *best = nullptr;
+std::vector<const DeviceCode *>
+honert::chooseImages(const std::vector<DeviceCode> &images, int arch) {
+  const DeviceCode *machine = nullptr, *ptx = nullptr;
   for (const DeviceCode &image : images) {
-    if (image.kind == CodeKind::machine) {
-      if (image.arch == arch)
-        return &image;
-    } else if (image.arch <= arch && (!best || image.arch > best->arch)) {
-      best = &image;
-    }
+    if (image.kind == CodeKind::machine && image.arch == arch)
+      machine = &image;
+    if (image.kind == CodeKind::ptx && image.arch <= arch &&
+        (!ptx || image.arch > ptx->arch))
+      ptx = &image;
   }
-  return best;
+  std::vector<const DeviceCode *> chosen;
+  for (const DeviceCode *image : {machine, ptx})
+    if (image)
+      chosen.push_back(image);
+  return chosen;
 }
 
 /// "PTX of sm_80, machine code of sm_90"
@@ -49,17 +52,22 @@ Status DeviceImage::refused(CUresult result, const DeviceCode &image,
 Status DeviceImage::load(const Device &device,
                          const std::vector<DeviceCode> &images) {
   owner = &device;
-  const DeviceCode *image = chooseImage(images, device.arch());
-  if (!image)
-    return Status::error(format("GPU %s is sm_%d; the program has %s: compile "
-                                "it for this architecture",
-                                device.name().c_str(), device.arch(),
-                                listOf(images).c_str()));
+  Status loaded = Status::error(
+      format("GPU %s is sm_%d; the program has %s: compile it for this "
+             "architecture",
+             device.name().c_str(), device.arch(), listOf(images).c_str()));
+  for (const DeviceCode *image : chooseImages(images, device.arch()))
+    if (loaded = loadImage(*image); loaded.ok())
+      break;
+  return loaded;
+}
+
+Status DeviceImage::loadImage(const DeviceCode &image) {
   // The driver reads PTX up to a zero.
   std::string text;
-  const char *data = image->data;
-  if (image->kind == CodeKind::ptx) {
-    text.assign(image->data, static_cast<size_t>(image->bytes));
+  const char *data = image.data;
+  if (image.kind == CodeKind::ptx) {
+    text.assign(image.data, static_cast<size_t>(image.bytes));
     data = text.c_str();
   }
   char log[4096] = "";
@@ -67,12 +75,12 @@ Status DeviceImage::load(const Device &device,
                           CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
   CUresult result =
-      device.functions().cuModuleLoadDataEx(&module, data, 2, names, values);
+      owner->functions().cuModuleLoadDataEx(&module, data, 2, names, values);
   if (result == CUDA_SUCCESS)
     return Status();
   module = nullptr;
   log[sizeof log - 1] = '\0';
-  return refused(result, *image, log);
+  return refused(result, image, log);
 }
 
 Status DeviceImage::find(const std::string &kernel, CUfunction &function) {

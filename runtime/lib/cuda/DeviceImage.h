@@ -8,9 +8,11 @@
 
 namespace honert {
 
-/// Which of a program's images an architecture runs: machine code of the very
-/// architecture, else the PTX of the latest one that is not later; null: none.
-const DeviceCode *chooseImage(const std::vector<DeviceCode> &images, int arch);
+/// Which of a program's images an architecture runs, the best first: machine
+/// code of the very architecture, then the PTX of the latest one that is not
+/// later.
+std::vector<const DeviceCode *>
+chooseImages(const std::vector<DeviceCode> &images, int arch);
 
 /// The program's device code, loaded, and its kernels by name.
 class DeviceImage {
@@ -20,14 +22,16 @@ public:
   DeviceImage(const DeviceImage &) = delete;
   DeviceImage &operator=(const DeviceImage &) = delete;
 
-  /// Loads the image for `device`. PTX is translated by the driver, which may
-  /// take seconds the first time; it keeps the result. Errors: no image for
-  /// this GPU; the driver refuses it.
+  /// Loads an image for `device`. Machine code may be too new for a driver that
+  /// still reads the PTX; that it translates, which may take seconds the first
+  /// time, and keeps the result. Errors: no image for this GPU; the driver
+  /// refuses the last.
   Status load(const Device &device, const std::vector<DeviceCode> &images);
   /// Looks a kernel up, once per name.
   Status find(const std::string &kernel, CUfunction &function);
 
 private:
+  Status loadImage(const DeviceCode &image);
   Status refused(CUresult result, const DeviceCode &image, const char *log);
 
   const Device *owner = nullptr;

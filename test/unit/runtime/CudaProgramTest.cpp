@@ -168,40 +168,59 @@ TEST(CudaImage, machine_code_of_the_very_architecture_comes_first) {
                                     {CodeKind::machine, 90, "", 1},
                                     {CodeKind::machine, 80, "", 1},
                                     {CodeKind::ptx, 90, "", 1}};
-  EXPECT_EQ(chooseImage(images, 80), &images[2]);
-  EXPECT_EQ(chooseImage(images, 86), &images[0]);
-  EXPECT_EQ(chooseImage(images, 90), &images[1]);
-  EXPECT_EQ(chooseImage(images, 100), &images[3]);
-  EXPECT_EQ(chooseImage(images, 75), nullptr);
+  using Chosen = std::vector<const DeviceCode *>;
+  EXPECT_EQ(chooseImages(images, 80), (Chosen{&images[2], &images[0]}));
+  EXPECT_EQ(chooseImages(images, 86), (Chosen{&images[0]}));
+  EXPECT_EQ(chooseImages(images, 90), (Chosen{&images[1], &images[3]}));
+  EXPECT_EQ(chooseImages(images, 100), (Chosen{&images[3]}));
+  EXPECT_EQ(chooseImages(images, 75), Chosen());
 }
 
 TEST(CudaImage, machine_code_of_another_architecture_is_none) {
   std::vector<DeviceCode> images = {{CodeKind::machine, 90, "", 1}};
-  EXPECT_EQ(chooseImage(images, 100), nullptr);
+  EXPECT_TRUE(chooseImages(images, 100).empty());
 }
 
-/// The image that is taken is the one that is loaded.
-TEST_F(Cuda, machine_code_is_loaded_on_its_gpu) {
-  fake().settings.arch = 90;
+/// A program of one kernel, with PTX of sm_80 and machine code of sm_90.
+class CudaImages : public Cuda {
+protected:
+  CudaImages() {
+    fake().settings.arch = 90;
+    honert_program *p = program.get();
+    honert_meta(p, "target", "cuda sm_90");
+    honert_arena(p, 64);
+    honert_device_code(p, 0, 80, text.data(), int64_t(text.size()));
+    honert_device_code(p, 1, 90, machine.data(), int64_t(machine.size()));
+    honert_function(p, "step");
+    honert_device_launch(p, "a", "", "k", 1, 1, 0, nullptr);
+    fake().settings.kernels["k"] = {
+        0, [&](void *const *, int64_t, int64_t) { hasRun = true; }};
+  }
+  Status run() {
+    ThreadPool pool(1);
+    std::unique_ptr<Executor> executor = makeExecutor(*program, pool);
+    HONERT_TRY(executor->start());
+    return executor->run(program->functions[0]);
+  }
+
   ProgramPtr program = makeProgram();
   std::string text = ptx(80, {"k"}), machine = "\x7f"
                                                "ELF" +
                                                ptx(90, {"k"});
-  honert_meta(program.get(), "target", "cuda sm_90");
-  honert_arena(program.get(), 64);
-  honert_device_code(program.get(), 0, 80, text.data(), int64_t(text.size()));
-  honert_device_code(program.get(), 1, 90, machine.data(),
-                     int64_t(machine.size()));
-  honert_function(program.get(), "step");
-  honert_device_launch(program.get(), "a", "", "k", 1, 1, 0, nullptr);
   bool hasRun = false;
-  fake().settings.kernels["k"] = {
-      0, [&](void *const *, int64_t, int64_t) { hasRun = true; }};
-  ThreadPool pool(1);
-  std::unique_ptr<Executor> executor = makeExecutor(*program, pool);
-  ASSERT_TRUE(executor->start().ok());
-  ASSERT_TRUE(executor->run(program->functions[0]).ok());
+};
+
+TEST_F(CudaImages, machine_code_is_loaded_on_its_gpu) {
+  EXPECT_EQ(run().message(), "");
   EXPECT_TRUE(hasRun);
+  EXPECT_EQ(calls("cuModuleLoadDataEx"), 1);
+}
+
+TEST_F(CudaImages, ptx_is_for_a_driver_that_refuses_machine_code) {
+  fake().failCall("cuModuleLoadDataEx", 1, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(run().message(), "");
+  EXPECT_TRUE(hasRun);
+  EXPECT_EQ(calls("cuModuleLoadDataEx"), 2);
 }
 
 TEST_F(Cuda, what_the_translator_says_is_told) {
