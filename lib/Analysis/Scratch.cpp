@@ -21,7 +21,8 @@ SmallVector<MemRefType> hone::gradientSumTypes(AttentionBwdOp op) {
   return types;
 }
 
-SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
+SmallVector<MemRefType> hone::scratchTypes(GroupOp group,
+                                           const TargetDescription &target) {
   SmallVector<MemRefType> types;
   Type f32 = Float32Type::get(group.getContext());
   Block &body = group.getBodyBlock();
@@ -29,7 +30,7 @@ SmallVector<MemRefType> hone::scratchTypes(GroupOp group) {
     std::optional<RowSpace> space = RowSpace::of(body);
     assert(space && "hone-verify-groups accepts only groups with a row space");
     for (Value yielded : body.getTerminator()->getOperands()) {
-      int64_t chunks = numChunks(space->rows());
+      int64_t chunks = numChunks(space->rows(), target.partialChunks());
       if (space->role(yielded) == Role::ColumnSum)
         types.push_back(MemRefType::get({chunks, space->cols()}, f32));
       else if (space->role(yielded) == Role::TotalSum)

@@ -335,8 +335,9 @@ namespace {
 /// Numbers storages as they appear.
 class GraphBuilder {
 public:
-  GraphBuilder(StageGraph &graph, function_ref<StageValue(Value)> describe)
-      : graph(graph), describe(describe) {}
+  GraphBuilder(StageGraph &graph, const TargetDescription &target,
+               function_ref<StageValue(Value)> describe)
+      : graph(graph), target(target), describe(describe) {}
 
   int number(Value root) {
     auto [entry, isNew] = numbers.try_emplace(root, graph.values.size());
@@ -354,7 +355,7 @@ public:
     auto group = dyn_cast<GroupOp>(op);
     if (!group)
       return;
-    for (MemRefType type : scratchTypes(group))
+    for (MemRefType type : scratchTypes(group, target))
       unit.scratch += llvm::alignTo(type.getNumElements() *
                                         elementByteWidth(type.getElementType()),
                                     plan::alignment);
@@ -370,6 +371,7 @@ public:
 
 private:
   StageGraph &graph;
+  const TargetDescription &target;
   function_ref<StageValue(Value)> describe;
   DenseMap<Value, int> numbers;
 };
@@ -415,7 +417,7 @@ StageGraph StepStages::graph(int stage) const {
     return value;
   };
   StageGraph graph;
-  GraphBuilder builder(graph, describe);
+  GraphBuilder builder(graph, target, describe);
   Operation *launch = nullptr;
   int launches = -1;
   for (int index : chain[stage].units) {

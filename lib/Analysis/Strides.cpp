@@ -31,3 +31,15 @@ std::optional<CollapsedDims> hone::collapseDims(llvm::ArrayRef<int64_t> shape,
   }
   return result;
 }
+
+std::optional<RowLayout> hone::rowLayout(mlir::MemRefType type) {
+  if (type.getLayout().isIdentity() || type.getNumElements() == 0)
+    return std::nullopt;
+  llvm::SmallVector<int64_t> strides = mlir::getStridesAndOffset(type).first;
+  llvm::ArrayRef<int64_t> shape = type.getShape();
+  llvm::SmallVector<int64_t> leading =
+      llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
+  std::optional<CollapsedDims> rows = collapseDims(shape, strides, leading);
+  assert(rows && strides.back() == 1 && "no part along the last dimension");
+  return RowLayout{shape.back(), rows->stride};
+}

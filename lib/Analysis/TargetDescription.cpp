@@ -85,6 +85,11 @@ RowLimits TargetDescription::rowLimits() const {
           /*streams=*/24, /*rowBytes=*/227 << 10};
 }
 
+// CUDA: two blocks for each of 132 multiprocessors.
+int64_t TargetDescription::partialChunks() const {
+  return kind == TargetKind::CPU ? 64 : 264;
+}
+
 // oneDNN has GELU post-ops too, but cannot store their argument, which training
 // reads: they are left out.
 static Epilogues cpuEpilogues() {

@@ -4,6 +4,7 @@
 
 #include "KernelBuilder.h"
 #include "PointOps.h"
+#include "ScatterForm.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -190,32 +191,47 @@ static BlockArgument addendOf(AddOp add, EmbeddingBwdOp op) {
   return {};
 }
 
-FailureOr<Kernel> hone::emitGather(OpBuilder &builder, StringRef name,
-                                   plan::LaunchOp launch) {
-  Block &body = launch.getBodyBlock();
-  Operation *op = &body.front(), *end = body.getTerminator();
-  auto yields = [&](Operation *last) {
-    return last->getNextNode() == end &&
-           llvm::equal(end->getOperands(), last->getResults());
-  };
-  bool readsInputs =
-      llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) &&
-      llvm::all_of(launch->getOperandTypes(), isContiguous);
-  if (!readsInputs)
-    return launch.emitOpError("gathers from computed or strided values, "
-                              "expected contiguous inputs");
-  if (auto gather = dyn_cast<EmbeddingOp>(op))
-    if (yields(op))
-      return GatherEmitter(builder, name, launch).gather(gather);
-  if (auto scatter = dyn_cast<EmbeddingBwdOp>(op)) {
-    if (yields(op))
-      return GatherEmitter(builder, name, launch).scatter(scatter, {});
+/// Whether the launch ends with the results of `last`.
+static bool yields(plan::LaunchOp launch, Operation *last) {
+  Operation *end = launch.getBodyBlock().getTerminator();
+  return last->getNextNode() == end &&
+         llvm::equal(end->getOperands(), last->getResults());
+}
+
+LogicalResult hone::checkGather(plan::LaunchOp launch) {
+  Operation &op = launch.getBodyBlock().front();
+  if (llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>) &&
+      llvm::all_of(launch->getOperandTypes(), isContiguous))
+    return success();
+  return launch.emitOpError("gathers from computed or strided values, "
+                            "expected contiguous inputs");
+}
+
+FailureOr<ScatterForm> ScatterForm::read(plan::LaunchOp launch) {
+  if (failed(checkGather(launch)))
+    return failure();
+  if (auto op = dyn_cast<EmbeddingBwdOp>(launch.getBodyBlock().front())) {
+    if (yields(launch, op))
+      return ScatterForm{op, {}};
     auto add = dyn_cast<AddOp>(op->getNextNode());
-    BlockArgument addend = add ? addendOf(add, scatter) : BlockArgument();
-    if (addend && yields(add))
-      return GatherEmitter(builder, name, launch).scatter(scatter, addend);
+    BlockArgument addend = add ? addendOf(add, op) : BlockArgument();
+    if (addend && yields(launch, add))
+      return ScatterForm{op, addend};
   }
   return launch.emitOpError(
       "of family gather holds other ops than one embedding, or one "
       "embedding_bwd and an add of an input");
+}
+
+FailureOr<Kernel> hone::emitGather(OpBuilder &builder, StringRef name,
+                                   plan::LaunchOp launch) {
+  if (failed(checkGather(launch)))
+    return failure();
+  auto gather = dyn_cast<EmbeddingOp>(launch.getBodyBlock().front());
+  if (gather && yields(launch, gather))
+    return GatherEmitter(builder, name, launch).gather(gather);
+  FailureOr<ScatterForm> form = ScatterForm::read(launch);
+  if (failed(form))
+    return failure();
+  return GatherEmitter(builder, name, launch).scatter(form->op, form->addend);
 }

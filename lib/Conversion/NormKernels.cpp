@@ -58,27 +58,36 @@ static Value emitSquareSum(KernelBuilder &b, Value from, Value start,
   return sumLanes(b, addSquares(sum, vectors, mask));
 }
 
-FailureOr<Kernel> hone::emitSquareSums(OpBuilder &builder, StringRef name,
-                                       plan::LaunchOp launch,
-                                       FloatType element) {
+FailureOr<TensorTable> hone::squareTable(plan::LaunchOp launch,
+                                         FloatType element) {
   auto norm = dyn_cast<GlobalNormOp>(launch.getBodyBlock().front());
   if (!norm || launch.getScratch().size() != 1 ||
       !llvm::all_of(norm.getInputs(), llvm::IsaPred<BlockArgument>) ||
       !llvm::all_of(launch->getOperandTypes(), isContiguous))
     return launch.emitOpError("is no norm of contiguous inputs with a scratch");
   int32_t scratch = launch.getInputs().size() + launch.getOutputs().size();
-  TensorTable table{normChunk, {}};
-  int64_t partials = 0, largest = 0;
+  TensorTable table{normChunk, {}, normChunk};
+  int64_t partials = 0;
   for (Value input : norm.getInputs()) { // one may come twice
     auto type = cast<ShapedType>(input.getType());
     int32_t number = cast<BlockArgument>(input).getArgNumber();
-    if (type.getElementType() == element) {
-      largest = std::max(largest, type.getNumElements());
+    if (type.getElementType() == element)
       table.tensors.push_back(
           {type.getNumElements(), partials, {number, scratch}});
-    }
     partials += normPartials(type);
   }
+  return table;
+}
+
+FailureOr<Kernel> hone::emitSquareSums(OpBuilder &builder, StringRef name,
+                                       plan::LaunchOp launch,
+                                       FloatType element) {
+  FailureOr<TensorTable> table = squareTable(launch, element);
+  if (failed(table))
+    return failure();
+  int64_t largest = 0;
+  for (const TensorTable::Tensor &tensor : table->tensors)
+    largest = std::max(largest, tensor.size);
   KernelBuilder b(builder, launch.getLoc(), name,
                   {tensorInTurn(element, largest),
                    launch.getScratch().front().getType(),
@@ -94,7 +103,7 @@ FailureOr<Kernel> hone::emitSquareSums(OpBuilder &builder, StringRef name,
         b.convertFloat(sum, b.getF32Type()), sums,
         ValueRange(b.create<arith::AddIOp>(first, chunk)));
   });
-  return Kernel{b.func, table.items(), 4, table};
+  return Kernel{b.func, table->items(), 4, *table};
 }
 
 FailureOr<Kernel> hone::emitNormFinish(OpBuilder &builder, StringRef name,
@@ -122,5 +131,5 @@ FailureOr<Kernel> hone::emitNormFinish(OpBuilder &builder, StringRef name,
   });
   // Of all buffers it sees two only.
   int32_t output = launch.getInputs().size();
-  return Kernel{b.func, 1, 1, {1, {{1, 0, {output + 1, output}}}}};
+  return Kernel{b.func, 1, 1, {1, {{1, 0, {output + 1, output}}}, 1}};
 }

@@ -91,18 +91,39 @@ Value hone::emitPhiloxWord(OpBuilder &builder, Location loc, Value index,
   return word;
 }
 
+/// counter, counter + 1, ... for `counter : i64`.
+static Value counterVector(ImplicitLocOpBuilder &b, Value counter,
+                           int64_t lanes) {
+  auto type = VectorType::get({lanes}, b.getI64Type());
+  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+  return b.create<arith::AddIOp>(
+      b.create<vector::BroadcastOp>(type, counter),
+      b.create<arith::ConstantOp>(
+          DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
+}
+
+Value hone::emitPhiloxGroups(OpBuilder &builder, Location loc, Value first,
+                             int64_t groups, Value salt, Value key) {
+  ImplicitLocOpBuilder b(loc, builder);
+  Value number = b.create<arith::IndexCastOp>(b.getI64Type(), first);
+  Value counter = b.create<arith::ShRUIOp>(number, constant64(b, 2));
+  std::array<Value, 4> words =
+      emitPhiloxWords(b, loc, counterVector(b, counter, groups), salt, key);
+  auto type = VectorType::get({4 * groups}, b.getI32Type());
+  Value result = b.create<arith::ConstantOp>(b.getZeroAttr(type));
+  for (int64_t group = 0; group < groups; ++group)
+    for (int64_t word = 0; word < 4; ++word)
+      result = b.create<vector::InsertOp>(
+          b.create<vector::ExtractOp>(words[word], group), result,
+          4 * group + word);
+  return result;
+}
+
 std::array<Value, 4> hone::emitPhiloxRun(OpBuilder &builder, Location loc,
                                          Value first, Value salt, Value key) {
   ImplicitLocOpBuilder b(loc, builder);
-  auto type = VectorType::get({kernelLanes}, b.getI64Type());
-  SmallVector<int64_t> lanes(kernelLanes);
-  for (auto [lane, value] : llvm::enumerate(lanes))
-    value = lane;
-  Value counter = b.create<arith::AddIOp>(
-      b.create<vector::BroadcastOp>(
-          type, b.create<arith::ShRUIOp>(first, constant64(b, 2))),
-      b.create<arith::ConstantOp>(
-          DenseElementsAttr::get(type, ArrayRef<int64_t>(lanes))));
+  Value counter = counterVector(
+      b, b.create<arith::ShRUIOp>(first, constant64(b, 2)), kernelLanes);
   std::array<Value, 4> words = emitPhiloxWords(b, loc, counter, salt, key);
 
   // Lane l of word j is element 4 l + j: a 4 x 4 transpose within each group

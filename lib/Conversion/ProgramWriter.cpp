@@ -68,14 +68,14 @@ LLVM::LLVMFuncOp ProgramWriter::startFunction(StringRef name,
   return started;
 }
 
-ProgramWriter::ProgramWriter(ModuleOp module)
+ProgramWriter::ProgramWriter(ModuleOp module, StringRef name)
     : module(module), builder(module.getContext()), loc(module.getLoc()),
-      entry(startFunction("hone_program", LLVM::Linkage::External)) {
+      entry(startFunction(name, LLVM::Linkage::External)) {
   startPart();
 }
 
 void ProgramWriter::startPart() {
-  std::string name = "hone_program_part_" + std::to_string(parts++);
+  std::string name = (entry.getSymName() + "_part_" + Twine(parts++)).str();
   part = startFunction(name, LLVM::Linkage::Internal);
   builder.setInsertionPointToEnd(&entry.getBody().front());
   builder.create<LLVM::CallOp>(loc, part, ValueRange(entry.getArgument(0)));
@@ -120,7 +120,8 @@ Value ProgramWriter::address(StringRef symbol) {
 Value ProgramWriter::global(StringRef prefix, Type type, Attribute value) {
   std::string &name = globals[value];
   if (name.empty()) {
-    name = (prefix + std::to_string(globals.size())).str();
+    // Unique among the writers of the module.
+    name = (entry.getSymName() + "_" + prefix + Twine(globals.size())).str();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(module.getBody());
     builder.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/true,
@@ -150,22 +151,34 @@ Value ProgramWriter::array(ArrayRef<int64_t> values) {
 
 Value ProgramWriter::kernel(StringRef name) { return address(name); }
 
-void ProgramWriter::call(StringRef name, ArrayRef<Value> operands) {
-  LLVM::LLVMFunctionType &type = declared[name];
-  if (!type) {
-    type = abiType(name, builder.getContext());
-    assert(type && "not a function of abi.def");
+LLVM::LLVMFuncOp ProgramWriter::declare(StringRef name,
+                                        LLVM::LLVMFunctionType type) {
+  LLVM::LLVMFuncOp &function = declared[name];
+  if (!function)
+    function = module.lookupSymbol<LLVM::LLVMFuncOp>(name); // another writer's
+  if (!function) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(module.getBody());
-    builder.create<LLVM::LLVMFuncOp>(loc, name, type);
+    function = builder.create<LLVM::LLVMFuncOp>(loc, name, type);
   }
+  return function;
+}
+
+void ProgramWriter::call(StringRef name, ArrayRef<Value> operands) {
+  LLVM::LLVMFunctionType type = abiType(name, builder.getContext());
+  assert(type && "not a function of abi.def");
   SmallVector<Value> all = {part.getArgument(0)};
   llvm::append_range(all, operands);
-  builder.create<LLVM::CallOp>(loc, type, name, all);
+  builder.create<LLVM::CallOp>(loc, declare(name, type), all);
   // Register allocation is quadratic in the calls of one function.
   constexpr unsigned callsPerPart = 256;
   if (++calls % callsPerPart != 0)
     return;
   finishPart();
   startPart();
+}
+
+void ProgramWriter::callPart(StringRef name) {
+  builder.create<LLVM::CallOp>(loc, declare(name, entry.getFunctionType()),
+                               ValueRange(part.getArgument(0)));
 }

@@ -1,7 +1,8 @@
 //===- ProgramWriter.h - Code that describes a program ----------*- C++ -*-===//
 //
-// Builds the body of @hone_program, a function in the llvm dialect that calls
-// the functions of abi.def. Their signatures are read from that file.
+// Builds the body of @hone_program, or of a part of it: a function in the llvm
+// dialect that calls the functions of abi.def. Their signatures are read from
+// that file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,9 @@ namespace hone {
 
 class ProgramWriter {
 public:
-  /// Starts `@hone_program(program)` at the end of `module`.
-  explicit ProgramWriter(mlir::ModuleOp module);
+  /// Starts the function `name(program)` at the end of `module`.
+  explicit ProgramWriter(mlir::ModuleOp module,
+                         llvm::StringRef name = "hone_program");
   /// Ends it.
   void finish();
 
@@ -35,10 +37,14 @@ public:
 
   /// Calls a function of abi.def; the program itself is the first operand.
   void call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands);
+  /// Calls `name(program)`, a function of the module that another writer makes.
+  void callPart(llvm::StringRef name);
 
 private:
   mlir::LLVM::LLVMFuncOp startFunction(llvm::StringRef name,
                                        mlir::LLVM::Linkage linkage);
+  mlir::LLVM::LLVMFuncOp declare(llvm::StringRef name,
+                                 mlir::LLVM::LLVMFunctionType type);
   void startPart();
   void finishPart();
   mlir::Value constant(mlir::TypedAttr value);
@@ -49,7 +55,7 @@ private:
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   mlir::Location loc;
-  mlir::LLVM::LLVMFuncOp entry; ///< @hone_program, which calls the parts
+  mlir::LLVM::LLVMFuncOp entry; ///< which calls the parts
   mlir::LLVM::LLVMFuncOp part;  ///< the one that calls go to
   unsigned parts = 0;
   unsigned calls = 0;
@@ -58,7 +64,7 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> globals;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   llvm::StringMap<mlir::Value> addresses;
-  llvm::StringMap<mlir::LLVM::LLVMFunctionType> declared;
+  llvm::StringMap<mlir::LLVM::LLVMFuncOp> declared;
 };
 
 } // namespace hone

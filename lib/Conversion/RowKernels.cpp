@@ -5,8 +5,6 @@
 #include "RowKernelEmitter.h"
 
 #include "PointOps.h"
-#include "hone/Analysis/Strides.h"
-#include "hone/Conversion/Philox.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,69 +12,30 @@
 using namespace mlir;
 using namespace hone;
 
-/// The layout of a part along the last dimension, or none of a whole buffer.
-/// The memory plan makes no other parts.
-std::optional<RowKernelEmitter::RowLayout>
-RowKernelEmitter::layoutOf(MemRefType type) {
-  if (type.getLayout().isIdentity() || type.getNumElements() == 0)
-    return std::nullopt;
-  SmallVector<int64_t> strides = getStridesAndOffset(type).first;
-  ArrayRef<int64_t> shape = type.getShape();
-  SmallVector<int64_t> leading =
-      llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
-  std::optional<CollapsedDims> rows = collapseDims(shape, strides, leading);
-  assert(rows && strides.back() == 1 && "no part along the last dimension");
-  return RowLayout{shape.back(), rows->stride};
-}
-
 LogicalResult RowKernelEmitter::prepare(StringRef name) {
-  Block &body = launch.getBodyBlock();
-  space = RowSpace::of(body);
-  if (!space)
-    return launch.emitOpError("fits no row space");
-
   // One-dimensional memrefs of all elements; bools are bytes.
   SmallVector<Type> types;
-  SmallVector<std::optional<RowLayout>> layouts;
   for (Value buffer : launch.getOperands()) {
     auto type = cast<MemRefType>(buffer.getType());
     Type element = type.getElementType();
     if (element.isInteger(1))
       element = builder.getI8Type();
-    layouts.push_back(layoutOf(type));
     int64_t elements = type.getNumElements();
-    if (layouts.back())
-      elements = elements / layouts.back()->width * layouts.back()->stride;
+    if (auto layout = rowLayout(type))
+      elements = elements / layout->width * layout->stride;
     types.push_back(MemRefType::get({elements}, element));
   }
-  types.push_back(builder.getIndexType());
-  types.push_back(builder.getIndexType());
+  types.append(2, builder.getIndexType());
   func = builder.create<func::FuncOp>(loc, name,
                                       builder.getFunctionType(types, {}));
   Block *entry = func.addEntryBlock();
-  for (auto [index, layout] : llvm::enumerate(layouts))
-    if (layout)
-      strided[entry->getArgument(index)] = *layout;
-  unsigned next = 0;
-  for (BlockArgument argument : body.getArguments())
-    buffers[argument] = entry->getArgument(next++);
-  unsigned scratch = launch.getInputs().size() + launch.getOutputs().size();
-  for (Value yielded : body.getTerminator()->getOperands()) {
-    Value memref = entry->getArgument(next++);
-    Role yieldedRole = role(yielded);
-    if (yieldedRole == Role::ColumnSum || yieldedRole == Role::TotalSum) {
-      Sum sum = {yielded.getDefiningOp<ReduceOp>(), memref,
-                 entry->getArgument(scratch++)};
-      (yieldedRole == Role::ColumnSum ? columnSums : totalSums).push_back(sum);
-      continue;
-    }
-    hasScalarOutput |= yieldedRole == Role::Scalar;
-    outputs.emplace_back(yielded, memref);
-  }
   lo = entry->getArgument(types.size() - 2);
   hi = entry->getArgument(types.size() - 1);
   builder.setInsertionPointToStart(entry);
-  return success();
+  if (succeeded(bind(entry->getArguments().drop_back(2))))
+    return success();
+  func.erase();
+  return failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,7 +104,8 @@ Kernel RowKernelEmitter::emitRows() {
 
 Kernel RowKernelEmitter::emitChunks() {
   planRowCache();
-  int64_t rows = space->rows(), perChunk = rowsPerChunk(rows);
+  int64_t rows = space->rows(), chunks = chunkCount();
+  int64_t perChunk = llvm::divideCeil(rows, std::max<int64_t>(chunks, 1));
   builder.create<scf::ForOp>(
       loc, lo, hi, index(1), ValueRange(),
       [&](OpBuilder &, Location, Value chunk, ValueRange) {
@@ -156,7 +116,7 @@ Kernel RowKernelEmitter::emitChunks() {
               {},
               [&](Point &at, ValueRange, int64_t) {
                 Value offset = flatIndex(chunk, at.col);
-                for (Sum &sum : columnSums)
+                for (RowSum &sum : columnSums)
                   storeVector(broadcast(identity(sum.op)), sum.scratch, offset,
                               at.mask);
                 return SmallVector<Value>();
@@ -168,7 +128,7 @@ Kernel RowKernelEmitter::emitChunks() {
         Value last = builder.create<arith::MinUIOp>(loc, add(first, perChunk),
                                                     index(rows));
         SmallVector<Value> inits;
-        for (Sum &sum : totalSums)
+        for (RowSum &sum : totalSums)
           inits.push_back(identity(sum.op));
         auto loop = builder.create<scf::ForOp>(
             loc, first, last, index(1), inits,
@@ -182,34 +142,21 @@ Kernel RowKernelEmitter::emitChunks() {
         builder.create<scf::YieldOp>(loc);
       });
   builder.create<func::ReturnOp>(loc);
-  return {func, numChunks(rows), grainFor(perChunk * space->cols())};
+  return {func, chunks, grainFor(perChunk * space->cols())};
 }
 
 Kernel RowKernelEmitter::emitMain() {
   Block &body = launch.getBodyBlock();
-  for (auto dropout : body.getOps<DropoutOp>()) {
-    Value &key = keys[dropout.getRng()];
-    if (!key)
-      key = emitPhiloxKey(builder, loc, bufferOf(dropout.getRng()));
-  }
-  // Scalars are made once, before any loop; who gets the first item stores
-  // those that are results.
-  for (Operation &op : body.without_terminator())
-    for (Value result : op.getResults())
-      if (!isSplat(result) && role(result) == Role::Scalar)
-        rowValue(result, Value());
-  for (Value argument : body.getArguments())
-    if (role(argument) == Role::Scalar)
-      rowValue(argument, Value());
-  if (hasScalarOutput)
+  // Who gets the first item stores the scalars that are results.
+  makeScalars();
+  auto isScalarOutput = [&](auto pair) { return isMadeScalar(pair.first); };
+  if (llvm::any_of(outputs, isScalarOutput))
     emitWhere(lo, 0, [&] {
       for (auto [value, buffer] : outputs)
-        if (!isSplat(value) && role(value) == Role::Scalar)
+        if (isMadeScalar(value))
           storeScalar(rowValue(value, Value()), buffer, index(0));
     });
-  llvm::erase_if(outputs, [&](auto pair) {
-    return !isSplat(pair.first) && role(pair.first) == Role::Scalar;
-  });
+  llvm::erase_if(outputs, isScalarOutput);
   if (space->hasPartialSums())
     return emitChunks();
   bool flat = strided.empty() && !space->hasReduction() &&
@@ -227,12 +174,11 @@ Kernel RowKernelEmitter::emitMain() {
 
 /// Adds the chunks' rows of each column sum at the columns from `col` on.
 void RowKernelEmitter::sumColumns(Value col, Value mask) {
-  for (Sum &sum : columnSums) {
+  for (RowSum &sum : columnSums) {
     Point at;
     at.mask = mask;
-    buffers[sum.op.getResult()] = sum.scratch;
     auto loop = builder.create<scf::ForOp>(
-        loc, index(0), index(numChunks(space->rows())), index(1),
+        loc, index(0), index(chunkCount()), index(1),
         ValueRange(broadcast(identity(sum.op))),
         [&](OpBuilder &, Location, Value chunk, ValueRange carried) {
           Value partial =
@@ -247,10 +193,9 @@ void RowKernelEmitter::sumColumns(Value col, Value mask) {
 
 /// Adds the chunks' numbers of each total.
 void RowKernelEmitter::sumTotals() {
-  for (Sum &sum : totalSums) {
-    buffers[sum.op.getResult()] = sum.scratch;
+  for (RowSum &sum : totalSums) {
     auto loop = builder.create<scf::ForOp>(
-        loc, index(0), index(numChunks(space->rows())), index(1),
+        loc, index(0), index(chunkCount()), index(1),
         ValueRange(identity(sum.op)),
         [&](OpBuilder &, Location, Value chunk, ValueRange carried) {
           Value next =
@@ -296,7 +241,7 @@ Kernel RowKernelEmitter::emitSums() {
   if (!totalSums.empty())
     emitWhere(lo, 0, [&] { sumTotals(); });
   builder.create<func::ReturnOp>(loc);
-  return {func, items, grainFor(numChunks(space->rows()) * lanes)};
+  return {func, items, grainFor(chunkCount() * lanes)};
 }
 
 FailureOr<Kernel> hone::emitRowKernel(OpBuilder &builder, StringRef name,

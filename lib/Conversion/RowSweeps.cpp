@@ -1,5 +1,4 @@
-//===- RowSweeps.cpp - Sweeps over one row
-//----------------------------------===//
+//===- RowSweeps.cpp - Sweeps over one row --------------------------------===//
 
 #include "RowKernelEmitter.h"
 
@@ -11,25 +10,13 @@
 using namespace mlir;
 using namespace hone;
 
-/// Number of sweeps that must have ended before `value` can be made.
-int64_t RowKernelEmitter::level(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return 0;
-  auto found = levels.find(value);
-  if (found != levels.end())
-    return found->second;
-  int64_t result = 0;
-  for (Value operand : op->getOperands())
-    result = std::max(result, level(operand));
-  if (auto reduce = dyn_cast<ReduceOp>(op); reduce && role(value) == Role::Row)
-    ++result;
-  levels[value] = result;
-  return result;
-}
-
-Value RowKernelEmitter::identity(ReduceOp op) {
-  return pointops::identity(builder, loc, op.getKind(), elementOf(op));
+/// The mask of the first `count` lanes.
+Value RowKernelEmitter::maskOfFirst(int64_t count) {
+  SmallVector<bool> bits(lanes, false);
+  std::fill(bits.begin(), bits.begin() + count, true);
+  return builder.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(vectorOf(builder.getI1Type()),
+                                  ArrayRef<bool>(bits)));
 }
 
 /// Runs `body(point, accumulators, slot)` over the columns of a row: blocks of
@@ -70,19 +57,6 @@ void RowKernelEmitter::emitColumns(
     carried = body(at, carried, 0);
   }
   results.assign(carried.begin(), carried.end());
-}
-
-/// Makes every value per row that `sweep` may use, before its loops: what is
-/// made inside a loop is not visible after it.
-void RowKernelEmitter::makeRowValues(Value row, int64_t sweep) {
-  Block &body = launch.getBodyBlock();
-  auto make = [&](Value value) {
-    if (!isSplat(value) && role(value) == Role::Row && level(value) <= sweep)
-      rowValue(value, row);
-  };
-  llvm::for_each(body.getArguments(), make);
-  for (Operation &op : body.without_terminator())
-    llvm::for_each(op.getResults(), make);
 }
 
 /// Whether making a value again costs more than reading it from the stack.
@@ -165,22 +139,14 @@ void RowKernelEmitter::prefetchNextRow(Point &at) {
     if (!isRead(argument))
       continue;
     Value buffer = bufferOf(argument);
-    Value next = add(offsetIn(buffer, at.row, at.col), rowStride(buffer));
+    auto part = strided.find(buffer);
+    int64_t stride =
+        part == strided.end() ? space->cols() : part->second.stride;
+    Value next = add(offsetIn(buffer, at.row, at.col), stride);
     builder.create<memref::PrefetchOp>(loc, buffer, next, /*isWrite=*/false,
                                        /*localityHint=*/3,
                                        /*isDataCache=*/true);
   }
-}
-
-/// Adds the element of `op` at a point to one of its accumulators. Lanes
-/// outside of the row add nothing.
-void RowKernelEmitter::accumulate(ReduceOp op, Point &at, Value &accumulator) {
-  Value term = vectorAt(op.getOperand(), at);
-  if (at.mask)
-    term = builder.create<arith::SelectOp>(loc, at.mask, term,
-                                           broadcast(identity(op)));
-  accumulator =
-      pointops::combine(builder, loc, op.getKind(), accumulator, term);
 }
 
 /// The accumulators of all slots as one number: a tree of slots, then of lanes.
@@ -218,9 +184,8 @@ void RowKernelEmitter::emitReductions(ArrayRef<ReduceOp> reductions,
 
 /// Adds the row's elements at a point to the chunk's row of each column sum.
 void RowKernelEmitter::addToColumnSums(Point &at, Value chunk) {
-  for (Sum &sum : columnSums) {
+  for (RowSum &sum : columnSums) {
     Value partial = flatIndex(chunk, at.col);
-    buffers[sum.op.getResult()] = sum.scratch;
     Value before = loadVector(sum.op.getResult(), at, partial);
     Value after = builder.create<arith::AddFOp>(
         loc, before, vectorAt(sum.op.getOperand(), at));
@@ -246,7 +211,7 @@ void RowKernelEmitter::emitLastSweep(ArrayRef<std::pair<Value, Value>> full,
         SmallVector<Value> data;
         for (auto [value, buffer] : full)
           data.push_back(vectorAt(value, at));
-        for (Sum &sum : columnSums)
+        for (RowSum &sum : columnSums)
           vectorAt(sum.op.getOperand(), at);
         for (auto [number, position] : llvm::enumerate(wideTotals))
           accumulate(totalSums[position].op, at, next[number * unroll + slot]);
@@ -296,23 +261,13 @@ void RowKernelEmitter::emitRow(Value row, Value chunk,
   rowCache.clear();
   for (auto &entry : cachedRows)
     entry.second.made = entry.second.filled = false;
-  int64_t last = 0;
-  SmallVector<SmallVector<ReduceOp>> sweeps;
-  for (auto reduce : launch.getBodyBlock().getOps<ReduceOp>()) {
-    if (role(reduce.getResult()) != Role::Row)
-      continue;
-    int64_t sweep = level(reduce.getOperand());
-    if (int64_t(sweeps.size()) <= sweep)
-      sweeps.resize(sweep + 1);
-    sweeps[sweep].push_back(reduce);
-    last = std::max(last, sweep + 1);
-  }
+  SmallVector<SmallVector<ReduceOp>> sweeps = reductionsBySweep();
   for (auto [sweep, reductions] : llvm::enumerate(sweeps)) {
     makeRowValues(row, sweep);
     if (!reductions.empty())
       emitReductions(reductions, row);
     endSweep();
   }
-  makeRowValues(row, last);
+  makeRowValues(row, sweeps.size());
   emitOutputs(row, chunk, totals);
 }

@@ -1,76 +1,70 @@
 //===- RowValues.cpp - Values of a row kernel at a point ------------------===//
 
-#include "RowKernelEmitter.h"
+#include "RowValues.h"
 
 #include "PointOps.h"
 #include "hone/Conversion/Philox.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace hone;
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-Value RowKernelEmitter::loadVector(Value value, Point &at, Value offset) {
-  Value buffer = bufferOf(value);
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  VectorType type = vectorOf(element);
-  Value loaded;
-  if (at.mask) {
-    Value zero =
-        builder.create<arith::ConstantOp>(loc, builder.getZeroAttr(type));
-    loaded = builder.create<vector::MaskedLoadOp>(loc, type, buffer, offset,
-                                                  at.mask, zero);
-  } else {
-    loaded = builder.create<vector::LoadOp>(loc, type, buffer, offset);
+LogicalResult RowValues::bind(ValueRange arguments) {
+  Block &body = launch.getBodyBlock();
+  space = RowSpace::of(body);
+  if (!space)
+    return launch.emitOpError("fits no row space");
+  for (auto [argument, buffer] : llvm::zip(arguments, launch->getOperands()))
+    if (auto layout = rowLayout(cast<MemRefType>(buffer.getType())))
+      strided[argument] = *layout;
+  unsigned next = 0;
+  for (BlockArgument argument : body.getArguments())
+    buffers[argument] = arguments[next++];
+  unsigned scratch = launch.getInputs().size() + launch.getOutputs().size();
+  for (Value yielded : body.getTerminator()->getOperands()) {
+    Value buffer = arguments[next++];
+    Role own = role(yielded);
+    if (own != Role::ColumnSum && own != Role::TotalSum) {
+      outputs.emplace_back(yielded, buffer);
+      continue;
+    }
+    Value partial = arguments[scratch++];
+    buffers[yielded] = partial;
+    (own == Role::ColumnSum ? columnSums : totalSums)
+        .push_back({yielded.getDefiningOp<ReduceOp>(), buffer, partial});
   }
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
+  return success();
 }
 
-Value RowKernelEmitter::loadScalar(Value value, Value offset) {
-  Value loaded = builder.create<memref::LoadOp>(loc, bufferOf(value), offset);
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
+bool RowValues::isSplat(Value value) {
+  return value.getDefiningOp<ConstantOp>() != nullptr;
 }
 
-void RowKernelEmitter::storeVector(Value data, Value buffer, Value offset,
-                                   Value mask) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  data = pointops::toMemory(builder, loc, data, element);
-  if (mask)
-    builder.create<vector::MaskedStoreOp>(loc, buffer, offset, mask, data);
-  else
-    builder.create<vector::StoreOp>(loc, data, buffer, offset);
+Value RowValues::splatScalar(Value value) {
+  auto dense =
+      cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue());
+  return pointops::constant(builder, loc,
+                            cast<TypedAttr>(dense.getSplatValue<Attribute>()));
 }
 
-void RowKernelEmitter::storeScalar(Value data, Value buffer, Value offset) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  data = pointops::toMemory(builder, loc, data, element);
-  builder.create<memref::StoreOp>(loc, data, buffer, offset);
-}
-
-Value RowKernelEmitter::flatIndex(Value row, Value col) {
+Value RowValues::flatIndex(Value row, Value col) {
   if (!row)
     return col;
   Value start = builder.create<arith::MulIOp>(loc, row, index(space->cols()));
   return builder.create<arith::AddIOp>(loc, start, col);
 }
 
-/// The element of `buffer` at a point: of a value with one per point.
-Value RowKernelEmitter::offsetIn(Value buffer, Value row, Value col) {
-  if (!row || !strided.contains(buffer))
+Value RowValues::offsetIn(Value buffer, Value row, Value col) {
+  auto found = strided.find(buffer);
+  if (!row || found == strided.end())
     return flatIndex(row, col);
   Value start =
-      builder.create<arith::MulIOp>(loc, row, index(rowStride(buffer)));
+      builder.create<arith::MulIOp>(loc, row, index(found->second.stride));
   return builder.create<arith::AddIOp>(loc, start, col);
 }
 
-/// The element of `buffer` at a row: of a value with one per row, whose own
-/// last dimension may be strided.
-Value RowKernelEmitter::rowOffsetIn(Value buffer, Value row) {
+Value RowValues::rowOffsetIn(Value buffer, Value row) {
   auto found = strided.find(buffer);
   if (found == strided.end())
     return row;
@@ -82,29 +76,33 @@ Value RowKernelEmitter::rowOffsetIn(Value buffer, Value row) {
       loc, start, builder.create<arith::RemUIOp>(loc, row, width));
 }
 
+/// The element of an argument with one per point, column or repeated row.
+Value RowValues::offsetAt(Value argument, Point &at) {
+  Value row = at.row;
+  if (role(argument) == Role::Col)
+    return at.col;
+  if (role(argument) == Role::Cyclic)
+    row = builder.create<arith::RemUIOp>(loc, row,
+                                         index(space->period(argument)));
+  return offsetIn(bufferOf(argument), row, at.col);
+}
+
+Value RowValues::laneCounter(Value first) {
+  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
+  Value step = builder.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(vectorOf(builder.getI64Type()),
+                                  ArrayRef<int64_t>(steps)));
+  first = builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), first);
+  return builder.create<arith::AddIOp>(loc, broadcast(first), step);
+}
+
 //===----------------------------------------------------------------------===//
-// Values
+// Vectors
 //===----------------------------------------------------------------------===//
-
-bool RowKernelEmitter::isSplat(Value value) {
-  return value.getDefiningOp<ConstantOp>() != nullptr;
-}
-
-Value RowKernelEmitter::splatScalar(Value value) {
-  auto dense =
-      cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue());
-  return pointops::constant(builder, loc,
-                            cast<TypedAttr>(dense.getSplatValue<Attribute>()));
-}
-
-Value RowKernelEmitter::splatVector(Value value) {
-  return broadcast(splatScalar(value));
-}
 
 /// Index along dimension `dim` of a tensor whose rows are its leading
 /// dimensions.
-Value RowKernelEmitter::dimIndex(RankedTensorType type, int64_t dim,
-                                 Value row) {
+Value RowValues::dimIndex(RankedTensorType type, int64_t dim, Value row) {
   int64_t inner = 1;
   for (int64_t size : type.getShape().slice(dim + 1).drop_back())
     inner *= size;
@@ -122,26 +120,7 @@ static Value indexToElement(OpBuilder &builder, Location loc, Value value,
   return pointops::cast(builder, loc, integer, element);
 }
 
-/// first, first + 1, ... as i64.
-Value RowKernelEmitter::laneCounter(Value first) {
-  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
-  Value step = builder.create<arith::ConstantOp>(
-      loc, DenseElementsAttr::get(vectorOf(builder.getI64Type()),
-                                  ArrayRef<int64_t>(steps)));
-  first = builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), first);
-  return builder.create<arith::AddIOp>(loc, broadcast(first), step);
-}
-
-/// The mask of the first `count` lanes.
-Value RowKernelEmitter::maskOfFirst(int64_t count) {
-  SmallVector<bool> bits(lanes, false);
-  std::fill(bits.begin(), bits.begin() + count, true);
-  return builder.create<arith::ConstantOp>(
-      loc, DenseElementsAttr::get(vectorOf(builder.getI1Type()),
-                                  ArrayRef<bool>(bits)));
-}
-
-Value RowKernelEmitter::iotaVector(IotaOp op, Point &at) {
+Value RowValues::iotaVector(IotaOp op, Point &at) {
   auto type = cast<RankedTensorType>(op.getType());
   Type element = type.getElementType();
   bool last = int64_t(op.getDim()) == type.getRank() - 1;
@@ -152,41 +131,32 @@ Value RowKernelEmitter::iotaVector(IotaOp op, Point &at) {
   return pointops::cast(builder, loc, counter, element);
 }
 
-Value RowKernelEmitter::vectorAt(Value value, Point &at) {
+Value RowValues::loadWords(Value first, Value salt, Value key) {
+  return emitPhiloxWord(builder, loc, laneCounter(first), salt, key);
+}
+
+Value RowValues::dropoutVector(DropoutOp op, Point &at) {
+  Value salt = builder.create<arith::ConstantOp>(
+      loc, builder.getI64IntegerAttr(op.getSalt()));
+  Value words =
+      loadWords(flatIndex(at.row, at.col), salt, keys.lookup(op.getRng()));
+  return emitDropout(builder, loc, vectorAt(op.getInput(), at), words,
+                     op.getP().convertToDouble());
+}
+
+Value RowValues::vectorAt(Value value, Point &at) {
   if (isSplat(value))
-    return splatVector(value);
+    return broadcast(splatScalar(value));
   if (Value known = at.cache.lookup(value))
     return known;
   Value result;
   Role own = role(value);
-  auto cached = cachedRows.find(value);
-  if (cached != cachedRows.end() && cached->second.filled)
-    return at.cache[value] = builder.create<vector::LoadOp>(
-               loc, vectorOf(pointops::computeType(elementOf(value))),
-               cached->second.memory, at.col);
-  if (own == Role::Row || own == Role::Scalar) {
+  if (own == Role::Row || own == Role::Scalar)
     result = broadcast(rowValue(value, at.row));
-  } else if (isa<BlockArgument>(value)) {
-    Value offset;
-    if (own == Role::Full) {
-      offset = offsetIn(bufferOf(value), at.row, at.col);
-    } else if (own == Role::Col) {
-      offset = at.col;
-    } else { // Cyclic
-      Value row = builder.create<arith::RemUIOp>(loc, at.row,
-                                                 index(space->period(value)));
-      offset = offsetIn(bufferOf(value), row, at.col);
-    }
-    result = loadVector(value, at, offset);
-  } else {
+  else if (isa<BlockArgument>(value))
+    result = loadVector(value, at, offsetAt(value, at));
+  else
     result = computeVector(value.getDefiningOp(), at);
-  }
-  // Looked up again: making the value may have entered others.
-  cached = cachedRows.find(value);
-  if (cached != cachedRows.end()) {
-    cached->second.made = true;
-    builder.create<vector::StoreOp>(loc, result, cached->second.memory, at.col);
-  }
   at.cache[value] = result;
   return result;
 }
@@ -202,7 +172,7 @@ static MulOp productOf(Value value) {
              : MulOp();
 }
 
-Value RowKernelEmitter::computeVector(Operation *op, Point &at) {
+Value RowValues::computeVector(Operation *op, Point &at) {
   if (auto iota = dyn_cast<IotaOp>(op))
     return iotaVector(iota, at);
   if (isa<BroadcastOp, ReshapeOp>(op))
@@ -212,15 +182,8 @@ Value RowKernelEmitter::computeVector(Operation *op, Point &at) {
         loc, builder.getIndexType(), rowValue(gather.getIds(), at.row));
     return loadVector(gather.getTable(), at, flatIndex(id, at.col));
   }
-  if (auto dropout = dyn_cast<DropoutOp>(op)) {
-    Value element = laneCounter(flatIndex(at.row, at.col));
-    Value salt = builder.create<arith::ConstantOp>(
-        loc, builder.getI64IntegerAttr(dropout.getSalt()));
-    Value word = emitPhiloxWord(builder, loc, element, salt,
-                                keys.lookup(dropout.getRng()));
-    return emitDropout(builder, loc, vectorAt(dropout.getInput(), at), word,
-                       dropout.getP().convertToDouble());
-  }
+  if (auto dropout = dyn_cast<DropoutOp>(op))
+    return dropoutVector(dropout, at);
   if (auto sum = dyn_cast<AddOp>(op)) {
     for (auto [factor, addend] : {std::make_pair(sum.getLhs(), sum.getRhs()),
                                   std::make_pair(sum.getRhs(), sum.getLhs())})
@@ -238,7 +201,11 @@ Value RowKernelEmitter::computeVector(Operation *op, Point &at) {
   return pointops::compute(builder, loc, op, operands);
 }
 
-Value RowKernelEmitter::iotaScalar(IotaOp op, Value row) {
+//===----------------------------------------------------------------------===//
+// One element per row
+//===----------------------------------------------------------------------===//
+
+Value RowValues::iotaScalar(IotaOp op, Value row) {
   // A value per row has the rows as its dimensions.
   auto type = cast<RankedTensorType>(op.getType());
   int64_t inner = 1;
@@ -252,8 +219,7 @@ Value RowKernelEmitter::iotaScalar(IotaOp op, Value row) {
   return indexToElement(builder, loc, value, type.getElementType());
 }
 
-/// A value of role Row (at `row`) or Scalar.
-Value RowKernelEmitter::rowValue(Value value, Value row) {
+Value RowValues::rowValue(Value value, Value row) {
   if (isSplat(value))
     return splatScalar(value);
   bool single = role(value) == Role::Scalar;
@@ -270,7 +236,7 @@ Value RowKernelEmitter::rowValue(Value value, Value row) {
   return result;
 }
 
-Value RowKernelEmitter::computeScalar(Operation *op, Value row) {
+Value RowValues::computeScalar(Operation *op, Value row) {
   if (auto iota = dyn_cast<IotaOp>(op))
     return iotaScalar(iota, row);
   if (isa<BroadcastOp, ReshapeOp>(op))
@@ -280,4 +246,77 @@ Value RowKernelEmitter::computeScalar(Operation *op, Value row) {
   for (Value operand : op->getOperands())
     operands.push_back(rowValue(operand, row));
   return pointops::compute(builder, loc, op, operands);
+}
+
+void RowValues::makeScalars() {
+  Block &body = launch.getBodyBlock();
+  for (auto dropout : body.getOps<DropoutOp>()) {
+    Value &key = keys[dropout.getRng()];
+    if (!key)
+      key = loadKey(dropout.getRng());
+  }
+  auto make = [&](Value value) {
+    if (isMadeScalar(value))
+      rowValue(value, Value());
+  };
+  for (Operation &op : body.without_terminator())
+    llvm::for_each(op.getResults(), make);
+  llvm::for_each(body.getArguments(), make);
+}
+
+//===----------------------------------------------------------------------===//
+// Sweeps
+//===----------------------------------------------------------------------===//
+
+int64_t RowValues::level(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 0;
+  auto found = levels.find(value);
+  if (found != levels.end())
+    return found->second;
+  int64_t result = 0;
+  for (Value operand : op->getOperands())
+    result = std::max(result, level(operand));
+  if (auto reduce = dyn_cast<ReduceOp>(op); reduce && role(value) == Role::Row)
+    ++result;
+  levels[value] = result;
+  return result;
+}
+
+SmallVector<SmallVector<ReduceOp>> RowValues::reductionsBySweep() {
+  SmallVector<SmallVector<ReduceOp>> sweeps;
+  for (auto reduce : launch.getBodyBlock().getOps<ReduceOp>()) {
+    if (role(reduce.getResult()) != Role::Row)
+      continue;
+    size_t sweep = level(reduce.getOperand());
+    if (sweeps.size() <= sweep)
+      sweeps.resize(sweep + 1);
+    sweeps[sweep].push_back(reduce);
+  }
+  return sweeps;
+}
+
+void RowValues::makeRowValues(Value row, int64_t sweep) {
+  Block &body = launch.getBodyBlock();
+  auto make = [&](Value value) {
+    if (!isSplat(value) && role(value) == Role::Row && level(value) <= sweep)
+      rowValue(value, row);
+  };
+  llvm::for_each(body.getArguments(), make);
+  for (Operation &op : body.without_terminator())
+    llvm::for_each(op.getResults(), make);
+}
+
+Value RowValues::identity(ReduceOp op) {
+  return pointops::identity(builder, loc, op.getKind(), elementOf(op));
+}
+
+void RowValues::accumulate(ReduceOp op, Point &at, Value &accumulator) {
+  Value term = vectorAt(op.getOperand(), at);
+  if (at.mask)
+    term = builder.create<arith::SelectOp>(loc, at.mask, term,
+                                           broadcast(identity(op)));
+  accumulator =
+      pointops::combine(builder, loc, op.getKind(), accumulator, term);
 }

@@ -72,8 +72,9 @@ FailureOr<UpdateTable> UpdateTable::of(plan::LaunchOp launch) {
         "is no group of equal updates of contiguous inputs");
   UpdateTable table;
   table.op = ops->front();
-  table.tensors.chunk =
-      isa<Adamw8bitOp>(table.op) ? updateChunk / stateBlock : updateChunk;
+  bool isCoded = isa<Adamw8bitOp>(table.op); // elements are blocks of codes
+  table.tensors.chunk = isCoded ? updateChunk / stateBlock : updateChunk;
+  table.tensors.slice = isCoded ? 1 : blockElements;
   DenseMap<Value, int32_t> outputs;
   Operation *yield = launch.getBodyBlock().getTerminator();
   for (OpOperand &yielded : yield->getOpOperands())

@@ -28,6 +28,29 @@ static llvm::Value *roundToBFloat(llvm::IRBuilder<> &builder,
   return builder.CreateBitCast(rounded, type);
 }
 
+/// f64 to f32 such that a second rounding is as good as one: inexact results
+/// get an odd last bit (Boldo and Melquiond, 2008).
+static llvm::Value *roundToOdd(llvm::IRBuilder<> &builder, llvm::Value *value,
+                               llvm::Type *single) {
+  llvm::Type *i32 = single->getWithNewType(builder.getInt32Ty());
+  llvm::Value *nearest = builder.CreateFPTrunc(value, single);
+  llvm::Value *back = builder.CreateFPExt(nearest, value->getType());
+  auto magnitude = [&](llvm::Value *x) {
+    return builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  };
+  // Toward zero first: one step back where rounding went away from it.
+  llvm::Value *isAway =
+      builder.CreateFCmpOGT(magnitude(back), magnitude(value));
+  llvm::Value *bits = builder.CreateBitCast(nearest, i32);
+  llvm::Value *one = llvm::ConstantInt::get(i32, 1);
+  llvm::Value *truncated =
+      builder.CreateSelect(isAway, builder.CreateSub(bits, one), bits);
+  llvm::Value *isInexact = builder.CreateFCmpONE(back, value);
+  llvm::Value *odd =
+      builder.CreateSelect(isInexact, builder.CreateOr(truncated, one), bits);
+  return builder.CreateBitCast(odd, single);
+}
+
 static bool isBFloat(llvm::Type *type) {
   return type->getScalarType()->isBFloatTy();
 }
@@ -63,6 +86,13 @@ static llvm::Value *rewrite(llvm::Instruction &instruction) {
     if (instruction.getOperand(0)->getType() != wide)
       return nullptr;
     result = instruction.getOperand(0);
+  } else if (llvm::isa<llvm::SIToFPInst, llvm::UIToFPInst>(instruction)) {
+    // Of more than 53 bits, which no tensor of this size counts, an f64 rounds.
+    auto &conversion = llvm::cast<llvm::CastInst>(instruction);
+    llvm::Type *f64 = type->getWithNewType(builder.getDoubleTy());
+    llvm::Value *number = builder.CreateCast(conversion.getOpcode(),
+                                             conversion.getOperand(0), f64);
+    result = roundToOdd(builder, number, wide);
   } else if (auto *binary =
                  llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) {
     // 24 bits are enough for one rounding to 8 to be right.

@@ -109,8 +109,17 @@ buildArguments(const LinkJob &job) {
   if (llvm::Error error = addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
     return std::move(error);
   arguments.push_back(job.object);
-  if (llvm::Error error =
-          addResources({"libhonert_main.a", "libhonert.a", "libstdc++.a"}))
+  if (llvm::Error error = addResource("libhonert_main.a"))
+    return std::move(error);
+  if (job.emulates) {
+    // The runtime asks for both weakly, which takes nothing out of an archive.
+    for (StringRef symbol : {"honert_emulated_library", "honemu_launch"})
+      arguments.push_back(("--undefined=" + symbol).str());
+    if (llvm::Error error =
+            addResources({"libhonert_fake_cuda.a", "libhonert_emulator.a"}))
+      return std::move(error);
+  }
+  if (llvm::Error error = addResources({"libhonert.a", "libstdc++.a"}))
     return std::move(error);
   for (StringRef name : {"libgomp.so.1", "libm.so.6", "libc.so.6"})
     if (llvm::Error error = addLibrary(name))

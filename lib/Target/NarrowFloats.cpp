@@ -97,13 +97,15 @@ static llvm::Value *dotPairs(llvm::IRBuilder<> &builder,
   return sum;
 }
 
-/// The f32 with the upper half of the bits: exact.
+/// The f32 with the upper half of the bits, or that as f64: exact.
 static llvm::Value *widenBFloat(llvm::IRBuilder<> &builder, llvm::Value *value,
                                 llvm::Type *type) {
   llvm::Value *bits =
       builder.CreateBitCast(value, type->getWithNewType(builder.getInt16Ty()));
   bits = builder.CreateZExt(bits, type->getWithNewType(builder.getInt32Ty()));
-  return builder.CreateBitCast(builder.CreateShl(bits, 16), type);
+  llvm::Value *single = builder.CreateBitCast(
+      builder.CreateShl(bits, 16), type->getWithNewType(builder.getFloatTy()));
+  return type == single->getType() ? single : builder.CreateFPExt(single, type);
 }
 
 namespace {

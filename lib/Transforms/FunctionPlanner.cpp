@@ -398,7 +398,7 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
     if (auto group = dyn_cast<GroupOp>(op)) {
       placeResults(group, when);
       SmallVector<int> &own = scratch[&op];
-      for (MemRefType type : scratchTypes(group))
+      for (MemRefType type : scratchTypes(group, target))
         own.push_back(newStorage(type, when));
     } else if (failed(placeView(&op))) {
       return failure();

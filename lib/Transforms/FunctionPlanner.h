@@ -10,6 +10,7 @@
 
 #include "hone/Analysis/BufferPurpose.h"
 #include "hone/Analysis/MemoryPlan.h"
+#include "hone/Analysis/TargetDescription.h"
 #include "hone/Plan/Plan.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -53,8 +54,10 @@ mlir::LogicalResult collectState(mlir::func::FuncOp func, StateMap &state,
 /// The storage plan of one function.
 class FunctionPlanner {
 public:
-  FunctionPlanner(mlir::func::FuncOp func, const StateMap &state)
-      : func(func), state(state), block(func.getBody().front()),
+  /// `state` must outlive the planner.
+  FunctionPlanner(mlir::func::FuncOp func, const StateMap &state,
+                  const TargetDescription &target)
+      : func(func), state(state), target(target), block(func.getBody().front()),
         purposes(func) {}
 
   /// Finds storages; packs those that are not persistent from byte 0 on.
@@ -100,6 +103,7 @@ private:
 
   mlir::func::FuncOp func;
   const StateMap &state;
+  const TargetDescription target;
   mlir::Block &block;
   BufferPurposes purposes;
   llvm::DenseMap<mlir::Operation *, int64_t> position;

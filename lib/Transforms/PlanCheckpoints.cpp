@@ -63,6 +63,7 @@ private:
 
   func::FuncOp func;
   const StateMap &state;
+  const TargetDescription &target;
   StepStages cut;
   Chain chain;
   SmallVector<int> kinds;
@@ -73,7 +74,7 @@ private:
 
 StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
                      const StateMap &state)
-    : func(func), state(state), cut(func, target) {
+    : func(func), state(state), target(target), cut(func, target) {
   SmallVector<StageGraph, 0> graphs;
   for (size_t stage = 0; stage != cut.stages().size(); ++stage)
     graphs.push_back(cut.graph(stage));
@@ -83,7 +84,7 @@ StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
       kindOptions.push_back(planStage(graph));
     chain.stages.push_back(chainStage(graph, kindOptions[kind]));
   }
-  FunctionPlanner planner(func, state);
+  FunctionPlanner planner(func, state, target);
   kept = succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
 }
 
@@ -128,12 +129,12 @@ int64_t StepChain::measure(const ChainSchedule &schedule, int64_t limit) {
   OwningOpRef<func::FuncOp> trial = apply(schedule);
   if (!trial)
     return -1;
-  FunctionPlanner quick(*trial, state);
+  FunctionPlanner quick(*trial, state, target);
   if (failed(quick.plan({limit, /*maxNodes=*/0})))
     return -1;
   if (quick.temporaryBytes() <= limit || quick.lowerBound() > limit)
     return quick.temporaryBytes();
-  FunctionPlanner planner(*trial, state);
+  FunctionPlanner planner(*trial, state, target);
   return succeeded(planner.plan({limit})) ? planner.temporaryBytes() : -1;
 }
 
@@ -141,7 +142,7 @@ int64_t StepChain::measureFully(const ChainSchedule &schedule) {
   OwningOpRef<func::FuncOp> trial = apply(schedule);
   if (!trial)
     return -1;
-  FunctionPlanner planner(*trial, state);
+  FunctionPlanner planner(*trial, state, target);
   return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
 }
 
@@ -170,7 +171,9 @@ public:
   const ChainPlanner &planner() const { return table; }
 
 private:
-  FailureOr<std::optional<Measured>> fallBack();
+  using Found = FailureOr<std::optional<Measured>>;
+  Found searchTable(const ChainPlanner &planner);
+  Found fallBack(ArrayRef<ChainSchedule> schedules);
 
   StepChain &chain;
   int64_t limit;
@@ -180,11 +183,23 @@ private:
 };
 } // namespace
 
-/// Half a second at most goes into the table.
+/// Half a second at most goes into a table.
 static ChainLimits tableLimits() {
   ChainLimits limits;
   limits.work /= 2;
   return limits;
+}
+
+/// The chain with stages that are saved whole, or not at all.
+static Chain withoutOptions(Chain chain) {
+  for (ChainStage &stage : chain.stages)
+    stage.options.truncate(1);
+  return chain;
+}
+
+static bool isFaster(const ChainSchedule &schedule,
+                     const std::optional<Measured> &than) {
+  return !than || schedule.seconds < than->schedule.seconds;
 }
 
 Search::Search(StepChain &chain, int64_t limit)
@@ -192,23 +207,17 @@ Search::Search(StepChain &chain, int64_t limit)
       outside(chain.keptBytes() - keepAll(chain.get()).bytes),
       table(chain.get(), keepAll(chain.get()).bytes, tableLimits()) {}
 
-/// The schedules of least memory; of several, since the arena of one may be
-/// smaller than the model says of another.
-FailureOr<std::optional<Measured>> Search::fallBack() {
-  constexpr int tried = 6;
+/// The fastest of `schedules` that fits; else the least memory is searched for.
+Search::Found Search::fallBack(ArrayRef<ChainSchedule> schedules) {
   std::optional<Measured> best, smallest;
-  auto curve = table.curve();
-  for (ChainPoint point : llvm::ArrayRef(curve).take_front(tried)) {
-    std::optional<ChainSchedule> schedule = table.schedule(point.bytes);
-    if (!schedule)
-      continue;
-    int64_t bytes = chain.measure(*schedule, limit);
+  for (const ChainSchedule &schedule : schedules) {
+    int64_t bytes = chain.measure(schedule, limit);
     if (bytes < 0)
       return failure();
-    if (bytes <= limit && (!best || schedule->seconds < best->schedule.seconds))
-      best = {*schedule, bytes};
+    if (bytes <= limit && isFaster(schedule, best))
+      best = {schedule, bytes};
     if (!smallest || bytes < smallest->bytes)
-      smallest = {*schedule, bytes};
+      smallest = {schedule, bytes};
   }
   least = chain.keptBytes();
   if (best || !smallest)
@@ -222,14 +231,14 @@ FailureOr<std::optional<Measured>> Search::fallBack() {
   return std::optional(Measured{smallest->schedule, bytes});
 }
 
-FailureOr<std::optional<Measured>> Search::run() {
+/// The model is off by what packing loses: asks for less until it fits, then
+/// for as much as still does.
+Search::Found Search::searchTable(const ChainPlanner &planner) {
   std::optional<Measured> best;
-  // The model is off by what packing loses: ask for less until it fits, then
-  // for as much as still does.
   int64_t asked = std::max<int64_t>(limit - outside, 0);
   int64_t fits = -1, exceeds = std::numeric_limits<int64_t>::max();
   for (int trial = 0; trial != maxTrials; ++trial) {
-    std::optional<ChainSchedule> schedule = table.schedule(asked);
+    std::optional<ChainSchedule> schedule = planner.schedule(asked);
     if (!schedule)
       break;
     int64_t bytes = chain.measure(*schedule, limit);
@@ -237,7 +246,7 @@ FailureOr<std::optional<Measured>> Search::run() {
       return failure();
     int64_t slack = limit - bytes;
     if (slack >= 0) {
-      if (!best || schedule->seconds < best->schedule.seconds)
+      if (isFaster(*schedule, best))
         best = {*schedule, bytes};
       fits = asked;
       asked += std::max<int64_t>(slack, plan::alignment);
@@ -251,9 +260,44 @@ FailureOr<std::optional<Measured>> Search::run() {
         break;
     }
   }
-  if (best)
-    return best;
-  return fallBack();
+  return best;
+}
+
+/// Schedules of least memory by the model; the arena of one may be smaller than
+/// the model says of another.
+static void addSmallest(const ChainPlanner &planner,
+                        SmallVectorImpl<ChainSchedule> &schedules) {
+  constexpr int tried = 6;
+  auto curve = planner.curve();
+  for (ChainPoint point : llvm::ArrayRef(curve).take_front(tried))
+    if (std::optional<ChainSchedule> schedule = planner.schedule(point.bytes))
+      schedules.push_back(*schedule);
+}
+
+Search::Found Search::run() {
+  Found found = searchTable(table);
+  if (failed(found))
+    return failure();
+  // What a backward visit makes again lies between what it reads; stages that
+  // are run again whole pack more tightly.
+  ChainPlanner whole(withoutOptions(chain.get()), keepAll(chain.get()).bytes,
+                     tableLimits());
+  std::optional<ChainSchedule> promised =
+      whole.schedule(std::max<int64_t>(limit - outside, 0));
+  if (!*found || (promised && isFaster(*promised, *found))) {
+    Found other = searchTable(whole);
+    if (failed(other))
+      return failure();
+    if (*other && isFaster((*other)->schedule, *found))
+      found = other;
+  }
+  if (*found)
+    return found;
+  SmallVector<ChainSchedule> schedules = {recomputeAll(chain.get()),
+                                          squareRoot(chain.get())};
+  addSmallest(table, schedules);
+  addSmallest(whole, schedules);
+  return fallBack(schedules);
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,7 +319,7 @@ struct PlanCheckpoints : hone::impl::PlanCheckpointsBase<PlanCheckpoints> {
   void runOnOperation() override;
 
 private:
-  LogicalResult read(Program &program);
+  LogicalResult read(Program &program, const TargetDescription &target);
   LogicalResult choose(Program &program, const TargetDescription &target);
   LogicalResult chooseWithin(Program &program, StepChain &chain);
   LogicalResult tooSmall(const Program &program, int64_t least);
@@ -285,7 +329,8 @@ private:
 };
 } // namespace
 
-LogicalResult PlanCheckpoints::read(Program &program) {
+LogicalResult PlanCheckpoints::read(Program &program,
+                                    const TargetDescription &target) {
   SmallVector<func::FuncOp> funcs = programFunctions(getOperation());
   for (func::FuncOp func : funcs) {
     if (failed(collectState(func, program.state, program.persistent)))
@@ -296,7 +341,7 @@ LogicalResult PlanCheckpoints::read(Program &program) {
   for (func::FuncOp func : funcs) {
     if (func == program.step)
       continue;
-    FunctionPlanner planner(func, program.state);
+    FunctionPlanner planner(func, program.state, target);
     if (failed(planner.plan()))
       return failure();
     program.others = std::max(program.others, planner.temporaryBytes());
@@ -457,7 +502,7 @@ void PlanCheckpoints::runOnOperation() {
     return;
   FailureOr<TargetDescription> target = getTarget(getOperation());
   Program program;
-  if (failed(target) || failed(read(program)))
+  if (failed(target) || failed(read(program, *target)))
     return signalPassFailure();
   if (budget)
     getOperation()->setAttr(attr::memoryBudget,

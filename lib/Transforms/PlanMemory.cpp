@@ -155,7 +155,7 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
       inputs.push_back(bufferFor(builder, input));
     for (Value output : group.getOutputs())
       outputs.push_back(bufferFor(builder, output));
-    SmallVector<MemRefType> types = scratchTypes(group);
+    SmallVector<MemRefType> types = scratchTypes(group, target);
     for (auto [storage, type] : llvm::zip(scratch[&op], types))
       own.push_back(createRoot(builder, op.getLoc(), type, storages[storage],
                                plan::Purpose::workspaces));
@@ -249,6 +249,9 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
                        "and @evaluate");
       return signalPassFailure();
     }
+    FailureOr<TargetDescription> target = getTarget(module);
+    if (failed(target))
+      return signalPassFailure();
     StateMap state;
     int64_t persistent = 0;
     for (func::FuncOp func : funcs)
@@ -258,7 +261,7 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
     std::vector<FunctionPlanner> planners;
     int64_t temporary = 0;
     for (func::FuncOp func : funcs) {
-      planners.emplace_back(func, state);
+      planners.emplace_back(func, state, *target);
       if (failed(planners.back().plan()))
         return signalPassFailure();
       temporary = std::max(temporary, planners.back().temporaryBytes());

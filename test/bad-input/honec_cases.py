@@ -15,15 +15,15 @@ COMMAND_LINES = {
     "binary-to-stdout": Case(["honec", "p.hone", "-o", "-"], 2, "-o: is '-', expected a file for a binary"),
     "two-packages": usage("'q.hone': unexpected, expected one package, which is 'p.hone'", "q.hone"),
     "emit-unknown": usage("--emit: is 'asm', expected mlir, plan, llvm, ptx, obj or exe", "--emit=asm"),
-    "emit-ptx": usage("--emit: 'ptx' is not supported yet, expected mlir, plan, llvm, obj or exe", "--emit=ptx"),
+    "emit-ptx": usage("--emit: is 'ptx', expected --target=cuda with it", "--emit=ptx"),
     "target-unknown": usage("--target: is 'tpu', expected cpu or cuda", "--target=tpu"),
-    "target-cuda": usage("--target: 'cuda' is not supported yet, expected cpu", "--target=cuda"),
+    "emulate-cpu": usage("--emulate: expected --target=cuda with it", "--emulate"),
     "arch-unknown": usage(
         "--arch: is 'z80', expected native, x86-64-v3, x86-64-v4, skylake-avx512, sapphirerapids, znver4 "
         "or another CPU of LLVM",
         "--arch=z80",
     ),
-    "arch-of-a-gpu": usage("--arch: 'sm_90' is not supported yet, expected a CPU", "--arch=sm_90"),
+    "arch-of-a-gpu": usage("--arch: is 'sm_90', expected a CPU, or --target=cuda with it", "--arch=sm_90"),
     "precision-unknown": usage("--precision: is 'fp8', expected fp32, tf32, bf16, fp16 or bf16-sr", "--precision=fp8"),
     "pad-zero": usage("--pad: is '0', expected auto, off or a multiple", "--pad=0"),
     "chunk-loss-zero": usage("--chunk-loss: is '0', expected auto, off or a number of rows", "--chunk-loss=0"),

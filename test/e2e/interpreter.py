@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Compares a compiled training run with the interpreter's: interpreter.py PACKAGE WORKDIR STEPS [options of both].
+"""Compares a compiled training run with the interpreter's: interpreter.py PACKAGE WORKDIR STEPS [options].
+
+Options are those of honec; hone-run gets all but those that say where the compiled program runs.
 
 Both start from the package's weights with the same seed and tokens, so dropout masks are the same too. Losses, gradient
 norms and validation losses must agree within 2e-5 of themselves: fp32 on one side, fp64 on the other. With --precision
@@ -18,6 +20,7 @@ from pathlib import Path
 TOLERANCE = 2e-5
 LOW_TOLERANCE = 2e-3
 TOKENS = 2000
+PLACES = ("--target", "--arch", "--emulate")  # options that the interpreter does not have
 
 
 def vocabulary(package: Path) -> int:
@@ -61,7 +64,8 @@ def main(argv: list[str]) -> int:
     compiled = run([work / "train"], work / "compiled.jsonl", package, tokens, steps)
     low = any(option.startswith("--precision=") for option in options)
     mode = [] if low else ["--f64"]
-    expected = run(["hone-run", package, *mode, *options], work / "interpreted.jsonl", package, tokens, steps)
+    shared = [option for option in options if not option.startswith(PLACES)]
+    expected = run(["hone-run", package, *mode, *shared], work / "interpreted.jsonl", package, tokens, steps)
     worst, compared = 0.0, 0
     for ours, theirs in zip(compiled, expected, strict=True):
         for key in ("loss", "grad_norm", "val_loss"):

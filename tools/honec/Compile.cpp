@@ -2,6 +2,7 @@
 
 #include "Compile.h"
 
+#include "DeviceCode.h"
 #include "DryRun.h"
 #include "OutputFile.h"
 #include "Report.h"
@@ -12,6 +13,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -70,6 +72,7 @@ private:
   Error runPhases(Phase first, Phase last);
   Error plan();
   Error emit(OutputFile &output);
+  Error lowerDevice();
   Error writeBinary(OutputFile &output);
   Error link(StringRef object, OutputFile &output);
   llvm::Expected<plan::ProgramOp> getProgram();
@@ -79,7 +82,10 @@ private:
   StringRef tool;
   PhaseTimer timer;
   mlir::MLIRContext context;
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::TargetMachine> machine; // of the host
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  DeviceCode device;                     // where the target is a GPU
   std::vector<Explanation> explanations; // remarks of the phases
   std::optional<LibraryLimit> limit;     // of a GPU's step, for a dry run
 };
@@ -175,16 +181,39 @@ Error Compilation::link(StringRef object, OutputFile &output) {
   llvm::sys::path::append(resources, "..", "lib", "honec");
   Error error =
       linkExecutable({tool.str(), std::string(resources), std::string(path),
-                      output.temporaryPath().str()});
+                      output.temporaryPath().str(), options.emulates});
   if (!error)
     return error;
   return makeError(options.output + ": " + llvm::toString(std::move(error)));
 }
 
+/// Compiles the kernels of a GPU and leaves the host's part of the program.
+Error Compilation::lowerDevice() {
+  OneLineDiagnostics diagnostics(&context, options.package);
+  mlir::PassManager manager(&context);
+  buildDevicePhase(manager);
+  if (failed(manager.run(*module)))
+    return diagnostics.failed()
+               ? alreadyPrinted()
+               : makeError(options.package + ": phase device failed");
+  timer.lap("device");
+  // What every GPU of today runs, unless one is named.
+  llvm::Expected<DeviceTarget> target =
+      selectDevice(options.cudaArch.empty() ? "sm_80" : options.cudaArch);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<DeviceCode> compiled = compileDevice(
+      *module, *target, options.emulates, options.cpu, *machine, llvmContext);
+  if (!compiled)
+    return makeError(options.package + ": " +
+                     llvm::toString(compiled.takeError()));
+  device = std::move(*compiled);
+  timer.lap("ptx");
+  return Error::success();
+}
+
 /// Translates to LLVM IR and writes what comes of it.
 Error Compilation::writeBinary(OutputFile &output) {
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options.cpu);
   std::unique_ptr<llvm::Module> code;
   {
     OneLineDiagnostics diagnostics(&context, options.package);
@@ -195,6 +224,10 @@ Error Compilation::writeBinary(OutputFile &output) {
                  : makeError(options.package + ": no LLVM IR was made");
   }
   optimize(*code, *machine);
+  // The emulation must stay as it is.
+  if (device.emulated &&
+      llvm::Linker::linkModules(*code, std::move(device.emulated)))
+    return makeError(options.package + ": the emulation cannot be linked");
   timer.lap("optimize");
   if (options.emit == Emit::LLVM) {
     std::string text;
@@ -264,7 +297,18 @@ Error Compilation::emit(OutputFile &output) {
     if (Error error = output.write(printModule()))
       return error;
   if (isBinary) {
-    if (Error error = runPhases(Phase::Lower, Phase::LLVM))
+    machine = createMachine(options.cpu);
+    if (Error error = runPhases(Phase::Lower, Phase::Lower))
+      return error;
+    if (options.isCuda)
+      if (Error error = lowerDevice())
+        return error;
+    if (options.emit == Emit::PTX) {
+      if (Error error = output.write(device.ptx))
+        return error;
+      return output.commit();
+    }
+    if (Error error = runPhases(Phase::LLVM, Phase::LLVM))
       return error;
     if (Error error = writeBinary(output))
       return error;

@@ -31,10 +31,6 @@ static Error wrongValue(StringRef seen, const Twine &wanted) {
   return makeError("is '" + seen + "', expected " + wanted);
 }
 
-static Error unsupported(StringRef seen, const Twine &wanted) {
-  return makeError("'" + seen + "' is not supported yet, expected " + wanted);
-}
-
 static Error readInteger(StringRef text, int64_t low, int64_t high,
                          int64_t &value) {
   if (!text.getAsInteger(10, value) && value >= low && value <= high)
@@ -194,18 +190,22 @@ static Error setKeepGradients(StringRef, Options &options) {
 }
 
 static Error setEmit(StringRef value, Options &options) {
-  if (value == "ptx")
-    return unsupported(value, "mlir, plan, llvm, obj or exe");
   auto emit = llvm::StringSwitch<std::optional<Emit>>(value)
                   .Case("mlir", Emit::MLIR)
                   .Case("plan", Emit::Plan)
                   .Case("llvm", Emit::LLVM)
+                  .Case("ptx", Emit::PTX)
                   .Case("obj", Emit::Object)
                   .Case("exe", Emit::Executable)
                   .Default(std::nullopt);
   if (!emit)
     return wrongValue(value, "mlir, plan, llvm, ptx, obj or exe");
   options.emit = *emit;
+  return Error::success();
+}
+
+static Error setEmulate(StringRef, Options &options) {
+  options.emulates = true;
   return Error::success();
 }
 
@@ -280,8 +280,12 @@ static const OptionRow rows[] = {
     {"--mesh", "AXES", "not supported yet", refuse},
     {"--recipe", "NAME", "not supported yet", refuse},
     {"--emit", "WHAT",
-     "exe (default), obj, llvm, plan, or mlir: the step before planning",
+     "exe (default), obj, ptx, llvm, plan, or mlir: the step before planning",
      setEmit},
+    {"--emulate", "",
+     "with --target=cuda: the binary brings a GPU, one thread at a time, for "
+     "tests",
+     setEmulate},
     {"--report", "DIR", "write the list of launches there, as a page",
      setReport},
     {"--dry-run", "", "say what it needs and how fast it may be; no output",
@@ -336,13 +340,13 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("-o: is '-', expected a file for a binary");
   if (options.output.empty())
     options.output = "-";
-  // A GPU's graph can be printed and its step estimated; nothing runs it yet.
-  bool isGraph = options.emit == Emit::MLIR || options.dryRun;
-  if (options.isCuda && (!isGraph || !options.report.empty()))
-    return usageError("--target: 'cuda' is not supported yet, expected cpu");
+  if (!options.isCuda && options.emit == Emit::PTX)
+    return usageError("--emit: is 'ptx', expected --target=cuda with it");
+  if (!options.isCuda && options.emulates)
+    return usageError("--emulate: expected --target=cuda with it");
   if (!options.isCuda && !options.cudaArch.empty())
-    return usageError("--arch: '" + options.cudaArch +
-                      "' is not supported yet, expected a CPU");
+    return usageError("--arch: is '" + options.cudaArch +
+                      "', expected a CPU, or --target=cuda with it");
   if (options.isCuda && given.count("--arch") && options.cudaArch.empty())
     return usageError("--arch: is '" + given.lookup("--arch") +
                       "', expected sm_80, sm_90 or newer for cuda");

@@ -11,15 +11,16 @@
 namespace honec {
 
 /// What to write.
-enum class Emit { MLIR, Plan, LLVM, Object, Executable };
+enum class Emit { MLIR, Plan, LLVM, PTX, Object, Executable };
 
 struct Options {
   std::string package;
   std::string output; ///< "-": standard output, for text
   hone::CpuTarget cpu;
   bool isCuda = false;
-  std::string cudaArch; ///< "sm_90"; "": any
-  std::string report;   ///< directory, "": none
+  std::string cudaArch;  ///< "sm_90"; "": any
+  bool emulates = false; ///< the executable brings an emulated GPU
+  std::string report;    ///< directory, "": none
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;
   bool dryRun = false;

@@ -79,14 +79,14 @@ private:
 /// row reduction, a gather of rows, or a reshape).
 bool isRowSpaceOp(mlir::Operation *op);
 
-/// Rows per chunk of partial sums; the number of chunks depends on the shape
-/// only, so results do not depend on the number of threads.
-constexpr int64_t maxPartialChunks = 64;
-inline int64_t rowsPerChunk(int64_t rows) {
-  return std::max<int64_t>(1, (rows + maxPartialChunks - 1) / maxPartialChunks);
+/// Rows per chunk of partial sums, of which there are at most `limit`: a fact
+/// of the target. The number of chunks depends on nothing else, so that results
+/// do not depend on the number of threads.
+inline int64_t rowsPerChunk(int64_t rows, int64_t limit) {
+  return std::max<int64_t>(1, (rows + limit - 1) / limit);
 }
-inline int64_t numChunks(int64_t rows) {
-  int64_t perChunk = rowsPerChunk(rows);
+inline int64_t numChunks(int64_t rows, int64_t limit) {
+  int64_t perChunk = rowsPerChunk(rows, limit);
   return (rows + perChunk - 1) / perChunk;
 }
 

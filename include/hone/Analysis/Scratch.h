@@ -3,7 +3,7 @@
 #ifndef HONE_ANALYSIS_SCRATCH_H
 #define HONE_ANALYSIS_SCRATCH_H
 
-#include "hone/IR/Hone.h"
+#include "hone/Analysis/TargetDescription.h"
 
 namespace hone {
 
@@ -23,7 +23,8 @@ llvm::SmallVector<mlir::MemRefType> gradientSumTypes(AttentionBwdOp op);
 ///   (or [chunks] for a sum over everything);
 /// - attention backward: its gradientSumTypes;
 /// - a global norm: all partial sums of squares.
-llvm::SmallVector<mlir::MemRefType> scratchTypes(GroupOp group);
+llvm::SmallVector<mlir::MemRefType>
+scratchTypes(GroupOp group, const TargetDescription &target);
 
 } // namespace hone
 

@@ -3,7 +3,7 @@
 #ifndef HONE_ANALYSIS_STRIDES_H
 #define HONE_ANALYSIS_STRIDES_H
 
-#include "mlir/Support/LLVM.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -25,6 +25,16 @@ llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 std::optional<CollapsedDims> collapseDims(llvm::ArrayRef<int64_t> shape,
                                           llvm::ArrayRef<int64_t> strides,
                                           llvm::ArrayRef<int64_t> dims);
+
+/// Rows of `width` elements that lie `stride` elements apart: a part of a wider
+/// buffer along its last dimension.
+struct RowLayout {
+  int64_t width, stride;
+};
+
+/// The layout of a part along the last dimension, or none of a whole buffer.
+/// The memory plan makes no other parts.
+std::optional<RowLayout> rowLayout(mlir::MemRefType type);
 
 } // namespace hone
 

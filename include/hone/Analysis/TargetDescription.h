@@ -73,6 +73,8 @@ struct TargetDescription {
   /// Seconds that a kernel or call costs besides its work.
   double launchSeconds() const;
   RowLimits rowLimits() const;
+  /// Chunks of rows whose sums are partial, at most: what keeps all cores busy.
+  int64_t partialChunks() const;
   /// CUDA: the device of `arch`, or the one of sm_90 for an architecture that
   /// the table lacks.
   const DeviceFigures &device() const;

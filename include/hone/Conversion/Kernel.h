@@ -25,6 +25,9 @@ struct TensorTable {
   };
   int64_t chunk = 0;
   llvm::SmallVector<Tensor> tensors;
+  /// Ranges of elements may begin at multiples of this, which divides a chunk,
+  /// and give the same results.
+  int64_t slice = 0;
 
   /// Chunks of all tensors.
   int64_t items() const;
@@ -35,7 +38,7 @@ struct TensorTable {
 /// split. `grain` is the least number of items worth a thread.
 ///
 /// With a table of tensors it is `(buffers of one tensor..., tag, lo, hi)`
-/// instead, for the elements [lo, hi) of that tensor, where lo begins a chunk:
+/// instead, for the elements [lo, hi) of that tensor, where lo begins a slice:
 /// the entry finds out which tensors the items belong to.
 struct Kernel {
   mlir::func::FuncOp func;

@@ -9,6 +9,12 @@
 
 namespace hone {
 
+/// The inputs of a launch of one `hone.global_norm` whose elements have the
+/// type `element`, as a table of chunks: buffers are the input and the scratch,
+/// the tag is the number of its first sum. Another launch is an error at it.
+mlir::FailureOr<TensorTable> squareTable(plan::LaunchOp launch,
+                                         mlir::FloatType element);
+
 /// The two kernels of a launch of one `hone.global_norm`, which has a scratch
 /// `memref<partials x f32>` with a sum per chunk of each input, in the order of
 /// its operands: sums depend on shapes only.

@@ -8,14 +8,19 @@ include "mlir/Pass/PassBase.td"
 def LowerToKernels : Pass<"hone-lower-to-kernels", "::mlir::ModuleOp"> {
   let summary = "Turns the plan into kernels and a description of the program";
   let description = [{
-    Every `plan.launch` becomes a kernel function on `scf`, `vector`, `arith`, `math` and `memref`, or a library call; equal launches share
+    Every `plan.launch` becomes a kernel on `scf`, `vector`, `arith`, `math` and `memref`, or a library call; equal launches share
     one kernel. The function `@hone_program` (llvm dialect) describes arena, arguments, functions, launches and results to
-    the runtime through the functions of abi.def, in order; the program itself is data. `hone-bind-kernels` gives each
-    kernel the entry that the runtime calls.
+    the runtime through the functions of abi.def, in order; the program itself is data.
 
-    Declined with an error: contractions of other types than f32, and ops without an emitter.
+    For a CPU, kernels are functions, and `hone-bind-kernels` gives each the entry that the runtime calls. For a GPU (the
+    target that the module names), they are `gpu.func`s of the `gpu.module @hone_device`, and `@hone_program` calls
+    `@hone_device_images`, which is defined when their code exists.
+
+    Declined with an error: contractions of other types than f32, bf16 and f16, and ops without an emitter, on a GPU
+    `hone.attention` among them.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }

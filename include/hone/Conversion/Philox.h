@@ -36,6 +36,12 @@ std::array<mlir::Value, 4> emitPhiloxWords(mlir::OpBuilder &builder,
                                            mlir::Value counter,
                                            mlir::Value salt, mlir::Value key);
 
+/// Words of the `4 * groups` elements from number `first` on, an index that is
+/// a multiple of 4, as `vector<4*groups x i32>`: one counter per four elements.
+mlir::Value emitPhiloxGroups(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value first, int64_t groups,
+                             mlir::Value salt, mlir::Value key);
+
 /// Words of the 64 elements from `first : i64` on, a multiple of 4, in order,
 /// as four `vector<16xi32>`.
 std::array<mlir::Value, 4> emitPhiloxRun(mlir::OpBuilder &builder,

@@ -21,6 +21,19 @@ int64_t kind(llvm::StringRef kind);
 /// Value of `hone.role`, or "".
 int64_t role(llvm::StringRef role);
 
+/// What honert_matmul_epilogue does to a product.
+enum class Epilogue : int64_t {
+  gelu,
+  geluAux,
+  geluBwd,
+  geluBwdSums,
+  sumsA,
+  sumsB
+};
+
+/// What honert_device_code holds.
+enum class CodeKind : int64_t { ptx, machine };
+
 struct Init {
   int64_t kind;
   double a, b;

@@ -23,6 +23,9 @@ struct LinkJob {
   std::string resources; ///< directory of start-up objects and the runtime
   std::string object;    ///< compiled training program
   std::string output;    ///< executable to write
+  /// Whether the program brings a GPU that is emulated: the runtime's stand-ins
+  /// for driver and libraries are linked too.
+  bool emulates = false;
 };
 
 /// Links; the error says why not, or what the linker complained of first.

@@ -117,14 +117,19 @@ TEST(RowSpace, ASpaceWithoutPointsMakesNoNumber) {
 }
 
 TEST(RowSpace, ChunksDependOnRowsAlone) {
-  EXPECT_EQ(numChunks(0), 0);
-  EXPECT_EQ(numChunks(1), 1);
-  EXPECT_EQ(numChunks(64), 64);
-  EXPECT_EQ(numChunks(65), 33); // two rows each, the last chunk one
-  for (int64_t rows = 1; rows != 1000; ++rows) {
-    EXPECT_LE(numChunks(rows), maxPartialChunks);
-    EXPECT_GE(numChunks(rows) * rowsPerChunk(rows), rows);
-    EXPECT_LT((numChunks(rows) - 1) * rowsPerChunk(rows), rows);
-  }
+  EXPECT_EQ(numChunks(0, 64), 0);
+  EXPECT_EQ(numChunks(1, 64), 1);
+  EXPECT_EQ(numChunks(64, 64), 64);
+  EXPECT_EQ(numChunks(65, 64), 33); // two rows each, the last chunk one
+  for (int64_t limit : {64, 264})
+    for (int64_t rows = 1; rows != 1000; ++rows) {
+      int64_t chunks = numChunks(rows, limit);
+      int64_t perChunk = rowsPerChunk(rows, limit);
+      EXPECT_LE(chunks, limit);
+      EXPECT_GE(chunks * perChunk, rows);
+      EXPECT_LT((chunks - 1) * perChunk, rows);
+      // Kernels read the rows of a chunk off the number of chunks.
+      EXPECT_EQ(perChunk, (rows + chunks - 1) / chunks);
+    }
 }
 } // namespace

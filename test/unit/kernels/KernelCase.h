@@ -4,7 +4,7 @@
 // makes its kernel, and the kernel runs on buffers with canaries around them;
 // the interpreter, which shares no code with the emitters, says what the
 // outputs must be. Every case also runs in pieces, which must give the same
-// bits.
+// bits, and as code of a GPU in the emulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,9 @@ struct CaseOptions {
   std::vector<Emitter> laterStages = {};
   /// Elements of the launch's scratch of f32; 0: it has none.
   int64_t scratch = 0;
+  /// Chunks of partial sums at most; 0: there are none. The launch then has the
+  /// scratch of a row group.
+  int64_t chunks = 0;
 };
 
 /// Runs the case `func.func @f(...)` and reports differences to gtest.

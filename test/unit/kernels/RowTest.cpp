@@ -265,6 +265,66 @@ TEST(Row, SoftmaxInPlace) {
              {{"M", "tensor<5x" + std::to_string(cols) + "xf32>"}}),
         {KernelFamily::row, 5e-6, {{0, 0}}});
 }
+//===----------------------------------------------------------------------===//
+// Sums over rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Rows, columns and totals of one matrix at once, and a value per row.
+std::string sums(int64_t rows, int64_t cols) {
+  return with("func.func @f(%x: M) -> (M, tensor<Cxf32>, tensor<f32>, "
+              "tensor<f32>) {\n"
+              "  %m = hone.reduce max %x dims [1] : M -> V\n"
+              "  %b = hone.broadcast %m dims [0] : V -> M\n"
+              "  %y = hone.sub %x, %b : M\n"
+              "  %c = hone.reduce sum %y dims [0] : M -> tensor<Cxf32>\n"
+              "  %t = hone.reduce sum %y dims [0, 1] : M -> tensor<f32>\n"
+              "  %u = hone.reduce sum %m dims [0] : V -> tensor<f32>\n"
+              "  return %y, %c, %t, %u : M, tensor<Cxf32>, tensor<f32>, "
+              "tensor<f32>\n}",
+              {{"M", "tensor<RxCxf32>"},
+               {"V", "tensor<Rxf32>"},
+               {"R", std::to_string(rows)},
+               {"C", std::to_string(cols)}});
+}
+
+std::string columnSum(int64_t rows, int64_t cols, const std::string &type) {
+  return with(
+      "func.func @f(%x: tensor<RxCxT>) -> tensor<Cxf32> {\n"
+      "  %y = hone.cast %x : tensor<RxCxT> -> tensor<RxCxf32>\n"
+      "  %c = hone.reduce sum %y dims [0] : tensor<RxCxf32> -> "
+      "tensor<Cxf32>\n  return %c : tensor<Cxf32>\n}",
+      {{"R", std::to_string(rows)}, {"C", std::to_string(cols)}, {"T", type}});
+}
+
+CaseOptions sumOptions(int64_t chunks) {
+  CaseOptions options{KernelFamily::row, 2e-5};
+  options.laterStages = {emitPartialSums};
+  options.chunks = chunks;
+  return options;
+}
+} // namespace
+
+TEST(Row, SumsOverRows) {
+  for (int64_t rows : {2, 3, 70, 201})
+    for (int64_t cols : {5, 16, 67, 300})
+      expectLikeInterpreter(emitRowKernel, sums(rows, cols), sumOptions(64));
+  expectLikeInterpreter(emitRowKernel, sums(300, 40), sumOptions(264));
+}
+
+TEST(Row, SumsOverRowsAlone) {
+  for (const char *type : {"f32", "bf16"})
+    for (int64_t cols : {2, 33, 512, 5000})
+      expectLikeInterpreter(emitRowKernel, columnSum(70, cols, type),
+                            sumOptions(64));
+}
+
+// Too long for a GPU to hold a row in registers.
+TEST(Row, SumsOverLongRows) {
+  expectLikeInterpreter(emitRowKernel, sums(5, 20000), sumOptions(64));
+  expectLikeInterpreter(emitRowKernel, sums(3, 12289), sumOptions(64));
+}
+
 // Positions of a sequence are angles of a rotation table.
 TEST(Row, AnglesOfPositions) {
   expectLikeInterpreter(emitRowKernel, unary("cos", "tensor<12xf32>"),

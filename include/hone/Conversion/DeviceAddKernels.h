@@ -1,0 +1,22 @@
+//===- DeviceAddKernels.h - Additions of many tensors on a GPU --*- C++ -*-===//
+
+#ifndef HONE_CONVERSION_DEVICEADDKERNELS_H
+#define HONE_CONVERSION_DEVICEADDKERNELS_H
+
+#include "hone/Conversion/GridKernel.h"
+#include "hone/Plan/Plan.h"
+
+namespace hone {
+
+/// The kernel of those of a launch's `hone.add` ops whose elements have the
+/// type `element`: sums of contiguous inputs, which they may lie on. A thread
+/// makes an element. The argument is the address of the arena. A launch of
+/// other ops is an error at it.
+mlir::FailureOr<GridKernel> emitDeviceAdds(mlir::OpBuilder &builder,
+                                           llvm::StringRef name,
+                                           plan::LaunchOp launch,
+                                           mlir::Type element);
+
+} // namespace hone
+
+#endif // HONE_CONVERSION_DEVICEADDKERNELS_H

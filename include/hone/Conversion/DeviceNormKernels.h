@@ -1,0 +1,27 @@
+//===- DeviceNormKernels.h - The global norm on a GPU -----------*- C++ -*-===//
+
+#ifndef HONE_CONVERSION_DEVICENORMKERNELS_H
+#define HONE_CONVERSION_DEVICENORMKERNELS_H
+
+#include "hone/Conversion/GridKernel.h"
+#include "hone/Plan/Plan.h"
+
+namespace hone {
+
+/// The kernels of a launch of one `hone.global_norm` (OptimizerKernels.h says
+/// of which scratch). First, once per element type: a block sums the squares of
+/// a chunk of an input, in f32 (f64 for f64). The argument is the address of
+/// the arena.
+mlir::FailureOr<GridKernel> emitDeviceSquareSums(mlir::OpBuilder &builder,
+                                                 llvm::StringRef name,
+                                                 plan::LaunchOp launch,
+                                                 mlir::FloatType element);
+/// Then: one block adds the chunks in f64 and takes the root. Arguments are the
+/// launch's buffers.
+mlir::FailureOr<GridKernel> emitDeviceNormFinish(mlir::OpBuilder &builder,
+                                                 llvm::StringRef name,
+                                                 plan::LaunchOp launch);
+
+} // namespace hone
+
+#endif // HONE_CONVERSION_DEVICENORMKERNELS_H

@@ -1,0 +1,31 @@
+//===- GridKernel.h - What an emitter of device code returns -----*- C++
+//-*-===//
+
+#ifndef HONE_CONVERSION_GRIDKERNEL_H
+#define HONE_CONVERSION_GRIDKERNEL_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace hone {
+
+/// Lanes of a warp.
+constexpr int64_t warpSize = 32;
+
+/// A kernel of a `gpu.module`, which takes the addresses of the launch's
+/// inputs, outputs and scratch (docs/rationale/cuda-target.md), and the grid of
+/// one dimension that it is launched with. Without blocks there is nothing to
+/// do.
+struct GridKernel {
+  mlir::gpu::GPUFuncOp func;
+  int64_t blocks;
+  int64_t threads; ///< of a block, a multiple of warpSize
+};
+
+namespace attr {
+/// On a kernel: buffers are read and written in accesses of 16 bytes.
+constexpr llvm::StringLiteral vectorised = "hone.vectorised";
+} // namespace attr
+
+} // namespace hone
+
+#endif // HONE_CONVERSION_GRIDKERNEL_H

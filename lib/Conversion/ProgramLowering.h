@@ -1,0 +1,68 @@
+//===- ProgramLowering.h - Describes a planned program ----------*- C++ -*-===//
+//
+// What every target does with a plan: @hone_program tells the runtime the
+// arena, the arguments, and the launches and results of each function through
+// abi.def. A target says what the kernels of a launch are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_CONVERSION_PROGRAMLOWERING_H
+#define HONE_LIB_CONVERSION_PROGRAMLOWERING_H
+
+#include "ProgramWriter.h"
+#include "hone/Plan/Plan.h"
+
+namespace hone {
+
+class ProgramLowering {
+public:
+  ProgramLowering(mlir::ModuleOp module, plan::ProgramOp program)
+      : module(module), program(program), builder(module.getContext()),
+        writer(module) {}
+  virtual ~ProgramLowering() = default;
+
+  /// Replaces the program by its description. Errors are reported.
+  mlir::LogicalResult run();
+
+protected:
+  virtual mlir::LogicalResult describeLaunch(plan::LaunchOp launch) = 0;
+  /// What the program needs besides its functions.
+  virtual mlir::LogicalResult finish() { return mlir::success(); }
+
+  /// A library's product, with its epilogue.
+  mlir::LogicalResult describeProduct(plan::LaunchOp launch);
+  /// The name and the user's source line, as the first operands of a call.
+  llvm::SmallVector<mlir::Value> nameOperands(plan::LaunchOp launch);
+  /// Offsets of the launch's buffers in the arena, as the last two.
+  llvm::SmallVector<mlir::Value> offsetOperands(plan::LaunchOp launch);
+  /// A text that is equal for launches whose kernels are: stage, body, types,
+  /// aliasing.
+  static std::string keyOf(plan::LaunchOp launch, llvm::StringRef stage);
+  /// A name for one kernel more.
+  std::string kernelName(plan::LaunchOp launch);
+
+  mlir::ModuleOp module;
+  plan::ProgramOp program;
+  mlir::OpBuilder builder;
+  ProgramWriter writer;
+
+private:
+  void describeProgram();
+  void describeArgument(plan::ArgumentOp argument);
+  mlir::LogicalResult describeFunction(plan::FunctionOp function);
+  void describeResult(plan::ResultOp result);
+
+  unsigned kernelCount = 0;
+};
+
+/// The op that gives a launch of a library or single-op family its name; the
+/// yield of one that copies.
+mlir::Operation *mainOp(plan::LaunchOp launch);
+
+/// Which buffers of a launch share memory with one that it writes: two
+/// launches can share a kernel only where these agree.
+llvm::SmallVector<bool> aliasedBuffers(plan::LaunchOp launch);
+
+} // namespace hone
+
+#endif // HONE_LIB_CONVERSION_PROGRAMLOWERING_H

@@ -1,0 +1,20 @@
+//===- DeviceRun.h - Kernels of a GPU against the interpreter ---*- C++ -*-===//
+
+#ifndef HONE_TEST_KERNELS_DEVICERUN_H
+#define HONE_TEST_KERNELS_DEVICERUN_H
+
+#include "KernelCase.h"
+
+namespace hone::test {
+
+/// Checks what the kernels that a GPU runs in place of `emit`'s (for row
+/// kernels their own emitter, else a thread per item) make of the case, in the
+/// emulator with all its checks, in two orders of threads, which must give the
+/// same bits.
+void expectOnDevice(Emitter emit, const std::string &text,
+                    const CaseOptions &options,
+                    const interp::Tensors &expected);
+
+} // namespace hone::test
+
+#endif // HONE_TEST_KERNELS_DEVICERUN_H

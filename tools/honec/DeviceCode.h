@@ -1,0 +1,31 @@
+//===- DeviceCode.h - The part of a program that runs on a GPU --*- C++ -*-===//
+
+#ifndef HONE_TOOLS_HONEC_DEVICECODE_H
+#define HONE_TOOLS_HONEC_DEVICECODE_H
+
+#include "hone/Target/Cpu.h"
+#include "hone/Target/Device.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace honec {
+
+/// Code of a program's kernels.
+struct DeviceCode {
+  std::string ptx;
+  /// The kernels for this machine, behind the emulator; null if not asked for.
+  std::unique_ptr<llvm::Module> emulated;
+};
+
+/// Compiles the `gpu.module` of a program whose kernels are in the nvvm
+/// dialect, takes it out of `module`, and defines there what tells the runtime
+/// of the code: PTX and, where an assembler is installed, machine code.
+/// `emulates` asks for the emulation too, by `machine`, in `context`.
+llvm::Expected<DeviceCode>
+compileDevice(mlir::ModuleOp module, const hone::DeviceTarget &device,
+              bool emulates, const hone::CpuTarget &cpu,
+              llvm::TargetMachine &machine, llvm::LLVMContext &context);
+
+} // namespace honec
+
+#endif // HONE_TOOLS_HONEC_DEVICECODE_H
