@@ -61,6 +61,9 @@ typedef struct honemu_options {
   /* Whether races in global memory are looked for, also between blocks, and
      writes to constants. Takes 20 bytes per byte that kernels touch. */
   int64_t global_races;
+  /* Whether approximate instructions err, by up to what the PTX manual allows
+     and as the bits of their result decide; else they are exact. */
+  int64_t inexact;
 } honemu_options;
 
 typedef struct honemu_emulator honemu_emulator;
@@ -80,8 +83,8 @@ int honemu_run(honemu_emulator *emulator, const char *kernel, int64_t blocks,
                char *message, int64_t message_bytes);
 
 /* The same for an executable into which one image was linked under the name
-   `honemu_linked_image`. The options come from the environment: HONEMU_SEED and
-   HONEMU_GLOBAL_RACES, 0 unless set. */
+   `honemu_linked_image`. The options come from the environment: HONEMU_SEED,
+   HONEMU_GLOBAL_RACES and HONEMU_INEXACT, 0 unless set. */
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,
                   void **args, char *message, int64_t message_bytes);
 void honemu_allocation(void *address, int64_t bytes);

@@ -13,6 +13,8 @@ static thread_local Emulator *running = nullptr;
 
 Emulator &Emulator::active() { return *running; }
 
+bool Emulator::isInexact() { return running && running->errs; }
+
 Emulator::Emulator(const honemu_image &image) : image(image) {
   for (int64_t i = 0; i < image.global_count; ++i) {
     const honemu_segment &global = image.globals[i];
@@ -62,6 +64,7 @@ std::string Emulator::run(const char *name, int64_t blocks, int64_t count,
     return who + refusal;
   args = arguments;
   isMixed = options.seed != 0;
+  errs = options.inexact != 0;
   random.seed(options.seed);
   mistake.clear();
   for (int64_t i = 0; i < kernel->segments; ++i)

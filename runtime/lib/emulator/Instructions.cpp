@@ -79,32 +79,52 @@ static float flush(float x) {
   return std::fabs(x) < FLT_MIN ? std::copysign(0.0f, x) : x;
 }
 
-// Approximate instructions by way of f64, whose error vanishes in the rounding.
+/// `x`, or a number that is up to `units` in the last place off: which, its
+/// bits decide, so that equal operands give equal results.
+static float approximate(float x, int units) {
+  if (!Emulator::isInexact() || !std::isnormal(x))
+    return x;
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  uint32_t hash = (bits ^ bits >> 15) * 0x9E3779B1u >> 16;
+  auto distance = static_cast<int>(hash % (2u * units + 1)) - units;
+  bits += static_cast<uint32_t>(distance);
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// Exact results by way of f64, whose error vanishes in the rounding. The errors
+// allowed are those of the PTX manual, relative ones as units in the last
+// place.
 static float nearestExp2(float x) {
-  return static_cast<float>(std::exp2(static_cast<double>(x)));
+  return approximate(static_cast<float>(std::exp2(static_cast<double>(x))), 2);
 }
 static float nearestLog2(float x) {
-  return static_cast<float>(std::log2(static_cast<double>(x)));
+  return approximate(static_cast<float>(std::log2(static_cast<double>(x))), 2);
 }
 static float reciprocalRoot(float x) {
-  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x)));
+  double root = std::sqrt(static_cast<double>(x));
+  return approximate(static_cast<float>(1.0 / root), 2);
 }
+static float reciprocal(float x) { return approximate(1.0f / x, 1); }
+static float root(float x) { return approximate(std::sqrt(x), 1); }
+static float quotient(float x, float y) { return approximate(x / y, 2); }
 
 float honemu_ex2_approx_f(float x) { return nearestExp2(x); }
 float honemu_ex2_approx_ftz_f(float x) { return flush(nearestExp2(flush(x))); }
 float honemu_lg2_approx_f(float x) { return nearestLog2(x); }
 float honemu_lg2_approx_ftz_f(float x) { return flush(nearestLog2(flush(x))); }
-float honemu_rcp_approx_ftz_f(float x) { return flush(1.0f / flush(x)); }
+float honemu_rcp_approx_ftz_f(float x) { return flush(reciprocal(flush(x))); }
 float honemu_rcp_rn_f(float x) { return 1.0f / x; }
 float honemu_rsqrt_approx_f(float x) { return reciprocalRoot(x); }
 float honemu_rsqrt_approx_ftz_f(float x) { return reciprocalRoot(flush(x)); }
-float honemu_sqrt_approx_f(float x) { return std::sqrt(x); }
-float honemu_sqrt_approx_ftz_f(float x) { return std::sqrt(flush(x)); }
+float honemu_sqrt_approx_f(float x) { return root(x); }
+float honemu_sqrt_approx_ftz_f(float x) { return root(flush(x)); }
 float honemu_sqrt_rn_f(float x) { return std::sqrt(x); }
 double honemu_sqrt_rn_d(double x) { return std::sqrt(x); }
-float honemu_div_approx_f(float x, float y) { return x / y; }
+float honemu_div_approx_f(float x, float y) { return quotient(x, y); }
 float honemu_div_approx_ftz_f(float x, float y) {
-  return flush(flush(x) / flush(y));
+  return flush(quotient(flush(x), flush(y)));
 }
 float honemu_div_rn_f(float x, float y) { return x / y; }
 float honemu_fma_rn_f(float x, float y, float z) { return std::fma(x, y, z); }

@@ -60,7 +60,8 @@ static honemu_options linkedOptions() {
     return text ? std::strtoull(text, nullptr, 10) : 0;
   };
   return {number("HONEMU_SEED"),
-          static_cast<int64_t>(number("HONEMU_GLOBAL_RACES"))};
+          static_cast<int64_t>(number("HONEMU_GLOBAL_RACES")),
+          static_cast<int64_t>(number("HONEMU_INEXACT"))};
 }
 
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,

@@ -27,7 +27,7 @@ std::string run(Kernel kernel, int64_t blocks, int64_t threads, void *parameter,
   for (const honemu_segment &segment : memory)
     honemu_add_memory(emulator, segment.address, segment.bytes);
   void *args[] = {&parameter};
-  honemu_options options = {seed, /*global_races=*/1};
+  honemu_options options = {seed, /*global_races=*/1, /*inexact=*/0};
   char message[256] = "";
   int code = honemu_run(emulator, "k", blocks, threads, args, &options, message,
                         sizeof message);
@@ -391,6 +391,36 @@ TEST(Arithmetic, SubnormalsAndNaN) {
   EXPECT_TRUE(std::signbit(honemu_fmin_f(0.0f, -0.0f)));
   EXPECT_FALSE(std::signbit(honemu_fmax_f(-0.0f, 0.0f)));
   EXPECT_EQ(honemu_fma_rn_ftz_f(tiny, 1.0f, 2.0f), 2.0f);
+}
+
+/// 2^x and 1/sqrt(x) of 64 threads, by an emulator that errs or does not.
+static std::vector<float> approximations(int64_t inexact) {
+  auto kernel = [](void **args) {
+    float x = 1.0f + 0.01f * tid();
+    parameterOf<float>(args)[tid()] = honemu_ex2_approx_ftz_f(x);
+    parameterOf<float>(args)[64 + tid()] = honemu_rsqrt_approx_f(x);
+  };
+  honemu_kernel row = {"k", kernel, 0, 0, nullptr};
+  honemu_image image = {1, &row, 0, nullptr};
+  honemu_emulator *emulator = honemu_create(&image);
+  std::vector<float> out(128);
+  void *parameter = out.data(), *args[] = {&parameter};
+  honemu_options options = {0, 0, inexact};
+  char message[16] = "";
+  EXPECT_EQ(honemu_run(emulator, "k", 1, 64, args, &options, message, 16), 0);
+  honemu_destroy(emulator);
+  return out;
+}
+
+TEST(Arithmetic, ErrsByUpToTwoUnitsWhereItIsAsked) {
+  std::vector<float> exact = approximations(0), other = approximations(1);
+  EXPECT_EQ(other, approximations(1));
+  std::set<int> distances;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    float unit = std::ldexp(1.0f, std::ilogb(exact[i]) - 23);
+    distances.insert(int(std::lround((other[i] - exact[i]) / unit)));
+  }
+  EXPECT_EQ(distances, (std::set<int>{-2, -1, 0, 1, 2}));
 }
 
 TEST(Arithmetic, UpperHalvesOfProducts) {
