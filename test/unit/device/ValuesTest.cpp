@@ -221,6 +221,22 @@ TEST(DeviceBFloat, RoundsAsPtxDoes) {
     ASSERT_EQ(y[i], nearestBFloat(x[i])) << std::hex << bitsOf(x[i]);
 }
 
+// One rounding, not one to f32 and another: 2^24 + 2^16 + 1 is above the
+// middle.
+TEST(DeviceBFloat, OfIntegersIsRoundedOnce) {
+  std::vector<int32_t> x = {0, 1, -1, 257, 258, 259, 0x1010001, -0x1010001};
+  std::mt19937 random(17);
+  while (x.size() < 65536)
+    x.push_back(static_cast<int32_t>(random()) >> random() % 24);
+  std::vector<uint16_t> y = map<uint16_t>(
+      mapOf("  %w = arith.sitofp %v : i32 to bf16", "i32", "bf16"), x);
+  for (size_t i = 0; i < x.size(); ++i) {
+    double unit = x[i] == 0 ? 1 : std::ldexp(1.0, std::ilogb(x[i]) - 7);
+    auto want = static_cast<float>(std::nearbyint(x[i] / unit) * unit);
+    ASSERT_EQ(y[i], bitsOf(want) >> 16) << x[i];
+  }
+}
+
 TEST(DeviceBFloat, WidensExactly) {
   std::vector<uint16_t> x;
   for (int i = 0; i < 65536; ++i)
