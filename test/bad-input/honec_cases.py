@@ -23,7 +23,7 @@ COMMAND_LINES = {
         "or another CPU of LLVM",
         "--arch=z80",
     ),
-    "arch-of-a-gpu": usage("--arch: is 'sm_90', expected a CPU, or --target=cuda with it", "--arch=sm_90"),
+    "arch-of-a-gpu": usage("--arch: is 'sm_90', expected a CPU with --target=cpu", "--target=cpu", "--arch=sm_90"),
     "precision-unknown": usage("--precision: is 'fp8', expected fp32, tf32, bf16, fp16 or bf16-sr", "--precision=fp8"),
     "pad-zero": usage("--pad: is '0', expected auto, off or a multiple", "--pad=0"),
     "chunk-loss-zero": usage("--chunk-loss: is '0', expected auto, off or a number of rows", "--chunk-loss=0"),

@@ -32,6 +32,7 @@ GRADIENTS = ("Transforms/autodiff", "fuzz/autodiff.test")
 ROWS = ("fuzz/decompose.test", "Transforms/decompose-rows-values.mlir")
 PROGRAMS = ("Conversion/random-programs.test",)
 KERNELS = ("hone-kernel-tests", *PROGRAMS)
+DEVICE = ("hone-kernel-tests",)
 ATTENTION = ("hone-attention-tests", *PROGRAMS)
 UNFUSED_TESTS = ("Transforms/decompose-attention", "fuzz/decompose-attention.test")
 
@@ -198,6 +199,20 @@ BUGS = [
     Bug("kernel-rope-sign", "lib/Conversion/RopeKernels.cpp", "if (op.getInverse())", "if (!op.getInverse())", KERNELS),
     Bug("kernel-scatter-forgets-addend", "lib/Conversion/GatherKernels.cpp",
         "startRows(addend ? input(addend) : Value(), width);", "startRows(Value(), width);", KERNELS),
+    Bug("device-join-without-barrier", "lib/Conversion/DeviceThreads.cpp",
+        "  barrier();\n  // Each group of as many lanes", "  // Each group of as many lanes", DEVICE),
+    Bug("device-shuffle-half-a-warp", "lib/Conversion/DeviceThreads.cpp", "for (int64_t offset = lanes / 2;",
+        "for (int64_t offset = lanes / 4;", DEVICE),
+    Bug("device-row-end-not-masked", "lib/Conversion/DeviceRowKernels.cpp", "(tile + 1) * width <= shape.vectors;",
+        "tile * width <= shape.vectors;", DEVICE),
+    Bug("device-next-row-without-barrier", "lib/Conversion/DeviceRowSums.cpp",
+        "if (shape.rowWarps() > 1 && !reductionsBySweep().empty())\n    threads.barrier();", "", DEVICE),
+    Bug("device-last-chunk-lost", "lib/Conversion/DeviceRowSums.cpp", "loc, first, index(chunkCount()), index(step),",
+        "loc, first, index(chunkCount() - (chunkCount() > 1)), index(step),", DEVICE),
+    Bug("device-tensor-before", "lib/Conversion/DeviceItems.cpp", "arith::CmpIPredicate::ule, element(firstArray, bounded)",
+        "arith::CmpIPredicate::ult, element(firstArray, bounded)", DEVICE),
+    Bug("device-scatter-every-id", "lib/Conversion/DeviceGatherKernels.cpp", "b.sum(b.threads.threadNumber(), number, blockThreads,",
+        "b.sum(b.threads.threadNumber(), b.index(0), blockThreads,", DEVICE),
     Bug("attention-causal-off-by-one", "lib/Conversion/AttentionEmitter.cpp", "arith::CmpIPredicate::sle,",
         "arith::CmpIPredicate::slt,", ATTENTION),
     Bug("attention-lse-without-maximum", "lib/Conversion/AttentionForward.cpp", "addf(m, create<math::LogOp>(l))",

@@ -340,13 +340,15 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("-o: is '-', expected a file for a binary");
   if (options.output.empty())
     options.output = "-";
+  if (!given.count("--target") && !options.cudaArch.empty())
+    options.isCuda = true; // only a GPU is called so
   if (!options.isCuda && options.emit == Emit::PTX)
     return usageError("--emit: is 'ptx', expected --target=cuda with it");
   if (!options.isCuda && options.emulates)
     return usageError("--emulate: expected --target=cuda with it");
   if (!options.isCuda && !options.cudaArch.empty())
     return usageError("--arch: is '" + options.cudaArch +
-                      "', expected a CPU, or --target=cuda with it");
+                      "', expected a CPU with --target=cpu");
   if (options.isCuda && given.count("--arch") && options.cudaArch.empty())
     return usageError("--arch: is '" + given.lookup("--arch") +
                       "', expected sm_80, sm_90 or newer for cuda");

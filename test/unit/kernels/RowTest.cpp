@@ -265,6 +265,30 @@ TEST(Row, SoftmaxInPlace) {
              {{"M", "tensor<5x" + std::to_string(cols) + "xf32>"}}),
         {KernelFamily::row, 5e-6, {{0, 0}}});
 }
+// The loss over a vocabulary, forward and backward: rows of the widths that
+// models have, odd ones too, which a GPU does not hold in registers.
+TEST(Row, Vocabularies) {
+  for (const char *type : {"f32", "bf16", "f16"})
+    for (int64_t cols : {12288, 50257, 50304, 128256})
+      expectLikeInterpreter(
+          emitRowKernel,
+          with("func.func @f(%x: tensor<2xCxT>) -> (tensor<2xCxT>, "
+               "tensor<2xf32>) {\n"
+               "  %w = hone.cast %x : tensor<2xCxT> -> M\n"
+               "  %m = hone.reduce max %w dims [1] : M -> tensor<2xf32>\n"
+               "  %b = hone.broadcast %m dims [0] : tensor<2xf32> -> M\n"
+               "  %s = hone.sub %w, %b : M\n  %e = hone.exp %s : M\n"
+               "  %z = hone.reduce sum %e dims [1] : M -> tensor<2xf32>\n"
+               "  %d = hone.broadcast %z dims [0] : tensor<2xf32> -> M\n"
+               "  %p = hone.div %e, %d : M\n"
+               "  %r = hone.cast %p : M -> tensor<2xCxT>\n"
+               "  return %r, %z : tensor<2xCxT>, tensor<2xf32>\n}",
+               {{"M", "tensor<2xCxf32>"},
+                {"C", std::to_string(cols)},
+                {"T", type}}),
+          {KernelFamily::row, 2e-5});
+}
+
 //===----------------------------------------------------------------------===//
 // Sums over rows
 //===----------------------------------------------------------------------===//
