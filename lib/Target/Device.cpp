@@ -151,8 +151,8 @@ static llvm::Error checkResources(const llvm::Module &module) {
 static void prepareFunctions(mlir::gpu::GPUModuleOp source,
                              llvm::Module &module) {
   for (auto func : source.getOps<mlir::LLVM::LLVMFuncOp>())
-    if (func->hasAttr(vectorisedAttribute))
-      module.getFunction(func.getName())->addFnAttr(vectorisedAttribute);
+    if (func->hasAttr(attr::vectorised))
+      module.getFunction(func.getName())->addFnAttr(attr::vectorised);
   llvm::SmallPtrSet<llvm::Function *, 16> kernels;
   for (const DeviceKernel &kernel : getKernels(module))
     kernels.insert(kernel.function);
@@ -232,7 +232,7 @@ llvm::Expected<std::string> hone::emitPtx(llvm::Module &module,
     return refuse("device code calls '{0}', which it does not hold", name);
   for (const DeviceKernel &kernel : getKernels(module)) {
     llvm::StringRef name = kernel.function->getName();
-    if (kernel.function->hasFnAttribute(vectorisedAttribute) &&
+    if (kernel.function->hasFnAttribute(attr::vectorised) &&
         countWideAccesses(ptx, name) == 0)
       return refuse("kernel '{0}' has no access to global memory of 16 bytes, "
                     "expected some",

@@ -57,8 +57,10 @@ static void printFamilies(llvm::raw_ostream &out, const Summary &summary,
     total.seconds += double(times) * estimateSeconds(launch, machine);
   }
   auto rows = totals.takeVector();
-  llvm::stable_sort(rows, [](const auto &a, const auto &b) {
-    return a.second.seconds > b.second.seconds;
+  // By name where they take the same.
+  llvm::sort(rows, [](const auto &a, const auto &b) {
+    return std::make_tuple(-a.second.seconds, a.first) <
+           std::make_tuple(-b.second.seconds, b.first);
   });
   double step = estimateStep(summary, machine);
   out << formatv("  {0,-12}{1,9}{2,12}{3,12}{4,12}{5,9}\n", "kernels",

@@ -4,6 +4,8 @@
 #ifndef HONE_CONVERSION_GRIDKERNEL_H
 #define HONE_CONVERSION_GRIDKERNEL_H
 
+#include "hone/IR/DeviceAttributes.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace hone {
@@ -20,11 +22,6 @@ struct GridKernel {
   int64_t blocks;
   int64_t threads; ///< of a block, a multiple of warpSize
 };
-
-namespace attr {
-/// On a kernel: buffers are read and written in accesses of 16 bytes.
-constexpr llvm::StringLiteral vectorised = "hone.vectorised";
-} // namespace attr
 
 } // namespace hone
 

@@ -8,6 +8,8 @@
 #ifndef HONE_TARGET_DEVICE_H
 #define HONE_TARGET_DEVICE_H
 
+#include "hone/IR/DeviceAttributes.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
@@ -22,10 +24,6 @@ struct DeviceTarget {
   std::string chip;     ///< of the PTX, as LLVM names it: "sm_80", "sm_90"
   std::string features; ///< version of PTX: "+ptx78"
 };
-
-/// On a kernel: it reads and writes global memory by 16 bytes, as emitPtx
-/// checks.
-constexpr llvm::StringLiteral vectorisedAttribute = "hone.vectorised";
 
 /// The GPU of architecture `arch`, "sm_80" to "sm_121"; an unknown one is an
 /// error that lists those which are accepted.
@@ -54,7 +52,7 @@ struct DeviceKernel {
 llvm::SmallVector<DeviceKernel> getKernels(const llvm::Module &module);
 
 /// PTX of a translated module, which stays as it is. An error if it calls
-/// anything that is not in it, or if a kernel with `vectorisedAttribute` has no
+/// anything that is not in it, or if a kernel with `attr::vectorised` has no
 /// access to global memory of 16 bytes.
 llvm::Expected<std::string> emitPtx(llvm::Module &module,
                                     const DeviceTarget &device);
