@@ -55,6 +55,9 @@ CASES = {
     "gpt2-tiny-dropout": Case("gpt2", TINY | {"dropout": 0.1}, 2, 64, "fp32", "check", options=("--micro-batches=2",)),
     "llama-tiny-bf16": Case("llama", {"vocab": 257, "layers": 2, "heads": 4, "key_heads": 2, "width": 64, "hidden": 160},
                             2, 64, "bf16", "check"),
+    # Rows that no vector of 16 bytes divides, parts of buffers that begin anywhere.
+    "llama-odd-fp32": Case("llama", {"vocab": 61, "layers": 2, "heads": 3, "key_heads": 1, "width": 18, "hidden": 31},
+                           2, 16, "fp32", "check"),
     "gpt2-124m-fp32": Case("gpt2", FULL, 2, 64, "fp32", "check"),
     "gpt2-124m-bf16": Case("gpt2", FULL, 2, 64, "bf16", "check"),
     "gpt2-124m": Case("gpt2", FULL, 16, 1024, "bf16", "rate", 20),

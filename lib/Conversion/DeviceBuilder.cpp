@@ -29,9 +29,13 @@ Value DeviceBuilder::globalThread(int64_t blockThreads) {
   return add(mul(threads.blockNumber(), blockThreads), threads.threadNumber());
 }
 
-int64_t DeviceBuilder::lanesOf(Type element, int64_t size) {
-  int64_t lanes = accessBytes / elementByteWidth(element);
-  while (size % lanes != 0)
+int64_t DeviceBuilder::lanesOf(Type element, int64_t size,
+                               ArrayRef<int64_t> offsets) {
+  int64_t width = elementByteWidth(element), lanes = accessBytes / width;
+  auto isAligned = [&](int64_t offset) {
+    return offset % (lanes * width) == 0;
+  };
+  while (size % lanes != 0 || !llvm::all_of(offsets, isAligned))
     lanes /= 2;
   return lanes;
 }

@@ -40,8 +40,10 @@ struct DeviceBuilder : mlir::ImplicitLocOpBuilder {
   mlir::Value lane();
   mlir::Value globalThread(int64_t blockThreads);
 
-  /// Elements of the widest vector of 16 bytes or less that divides `size`.
-  static int64_t lanesOf(mlir::Type element, int64_t size);
+  /// Elements of the widest vector of 16 bytes or less that divides `size`, and
+  /// is aligned at these offsets in the arena.
+  static int64_t lanesOf(mlir::Type element, int64_t size,
+                         llvm::ArrayRef<int64_t> offsets);
   /// A scalar or vector in memory, aligned to its size.
   mlir::Value load(mlir::Value address, mlir::Type type, mlir::Value offset);
   /// The same where `condition` holds, else zeros.

@@ -24,9 +24,8 @@ static void finish(DeviceBuilder &b, Value sum, function_ref<void(Value)> use) {
 /// This thread's sum of squares of the `length` elements from `start` on:
 /// vectors, then what is left of them.
 static Value sumSquares(DeviceBuilder &b, Value input, Type element,
-                        Value start, Value length) {
+                        int64_t lanes, Value start, Value length) {
   Type compute = pointops::computeType(element);
-  int64_t lanes = DeviceBuilder::lanesOf(element, normChunk);
   auto memoryType = VectorType::get({lanes}, element);
   auto vectorType = VectorType::get({lanes}, compute);
   Value thread = b.threads.threadNumber();
@@ -70,15 +69,20 @@ FailureOr<GridKernel> hone::emitDeviceSquareSums(OpBuilder &builder,
   Value start = b.mul(chunk, normChunk);
   Value length = b.create<arith::MinUIOp>(
       b.create<arith::SubIOp>(table.size(tensor), start), b.index(normChunk));
-  Value sum =
-      sumSquares(b, table.address(arena, tensor, 0), element, start, length);
+  SmallVector<int64_t> starts; // of the inputs
+  for (const TensorTable::Tensor &entry : tensors->tensors)
+    starts.push_back(offsets[entry.buffers.front()]);
+  int64_t lanes = DeviceBuilder::lanesOf(element, normChunk, starts);
+  Value sum = sumSquares(b, table.address(arena, tensor, 0), element, lanes,
+                         start, length);
   finish(b, sum, [&](Value total) {
     Value rounded =
         pointops::convertFloat(b, b.getLoc(), total, b.getF32Type());
     b.store(rounded, table.address(arena, tensor, 1),
             b.add(table.tag(tensor), chunk));
   });
-  func->setAttr(attr::vectorised, b.getUnitAttr());
+  if (lanes == DeviceBuilder::lanesOf(element, normChunk, {}))
+    func->setAttr(attr::vectorised, b.getUnitAttr());
   return GridKernel{func, table.blocks(), normThreads};
 }
 

@@ -22,6 +22,7 @@ namespace {
 struct ColumnBuffer {
   Value value;
   MemRefType type;
+  int64_t offset; ///< of its first byte in the arena
 };
 } // namespace
 
@@ -42,7 +43,8 @@ static SmallVector<ColumnBuffer> columnBuffers(plan::LaunchOp launch,
   llvm::append_range(values, body.getTerminator()->getOperands());
   for (auto [value, buffer] : llvm::zip(values, launch->getOperands()))
     if (isSplat(value) || hasColumns(space.role(value)))
-      found.push_back({value, cast<MemRefType>(buffer.getType())});
+      found.push_back({value, cast<MemRefType>(buffer.getType()),
+                       plan::arenaOffset(buffer)});
   return found;
 }
 
@@ -65,8 +67,9 @@ static bool isFlat(plan::LaunchOp launch, const RowSpace &space) {
   });
 }
 
-/// Elements of the widest vector that divides rows of `cols` elements, whatever
-/// buffer they lie in.
+/// Elements of the widest vector that divides rows of `cols` elements and is
+/// aligned, whatever buffer they lie in: parts of wider rows may begin
+/// anywhere.
 static int64_t vectorLanes(ArrayRef<ColumnBuffer> buffers, int64_t cols) {
   int64_t narrowest = accessBytes;
   for (const ColumnBuffer &buffer : buffers)
@@ -77,7 +80,10 @@ static int64_t vectorLanes(ArrayRef<ColumnBuffer> buffers, int64_t cols) {
     return cols % lanes == 0 &&
            llvm::all_of(buffers, [&](const ColumnBuffer &buffer) {
              auto layout = rowLayout(buffer.type);
-             return !layout || layout->stride % lanes == 0;
+             int64_t bytes =
+                 lanes * elementByteWidth(buffer.type.getElementType());
+             return (!layout || layout->stride % lanes == 0) &&
+                    buffer.offset % std::min(bytes, accessBytes) == 0;
            });
   };
   while (!divides(lanes))

@@ -56,6 +56,15 @@ DeviceLowering::DeviceLowering(ModuleOp module, ProgramOp program)
                   builder.getUnitAttr());
 }
 
+/// A text that is equal for launches whose buffers are aligned alike, as far as
+/// accesses of 16 bytes go.
+static std::string alignmentsOf(LaunchOp launch) {
+  std::string text;
+  for (Value buffer : launch->getOperands())
+    text += "," + std::to_string(arenaOffset(buffer) % 16);
+  return text;
+}
+
 /// Where buffers share no memory with one that is written, the compiler may
 /// reorder accesses and read through the texture path.
 void DeviceLowering::promise(gpu::GPUFuncOp func, LaunchOp launch) {
@@ -72,7 +81,7 @@ void DeviceLowering::promise(gpu::GPUFuncOp func, LaunchOp launch) {
 
 LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
                                              bool takesArena, Emitter emitter) {
-  std::string key = keyOf(launch, stage);
+  std::string key = keyOf(launch, stage) + alignmentsOf(launch);
   auto found = kernels.find(key);
   if (found == kernels.end()) {
     builder.setInsertionPoint(device.getBody(), --device.getBody()->end());

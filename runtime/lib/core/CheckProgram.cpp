@@ -193,9 +193,8 @@ static Status checkDeviceLaunch(const char *name, const DeviceLaunch &launch,
                          static_cast<long long>(launch.blocks),
                          static_cast<long long>(launch.threads)));
   for (int64_t offset : launch.offsets)
-    if (!bounds.contains(offset, 0) || offset % 16 != 0)
-      return broken(format("launch %s has a buffer at %lld: outside the arena "
-                           "or not a multiple of 16",
+    if (!bounds.contains(offset, 0))
+      return broken(format("launch %s has a buffer at %lld, outside the arena",
                            name, static_cast<long long>(offset)));
   return Status();
 }

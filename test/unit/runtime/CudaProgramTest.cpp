@@ -106,12 +106,6 @@ TEST_F(CudaDescription, a_block_has_1024_threads_at_most) {
   EXPECT_NE(mistake().find("1025 threads"), std::string::npos);
 }
 
-TEST_F(CudaDescription, buffers_lie_in_the_arena_at_multiples_of_16) {
-  code(), step(), launch("k", 1, 128, 8);
-  EXPECT_EQ(mistake(), "program: launch gelu has a buffer at 8: outside the "
-                       "arena or not a multiple of 16");
-}
-
 TEST_F(CudaDescription, buffers_lie_in_the_arena) {
   code(), step(), launch("k", 1, 128, 8192);
   EXPECT_NE(mistake().find("at 8192"), std::string::npos);
