@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Exports, compiles and trains models that no fixture holds: new_models.py WORKDIR [--all | NAME...].
+"""Exports, compiles and trains models that no fixture holds: new_models.py WORKDIR [--all | NAME...] [--OPTION=...].
 
-Without a name, the quick ones of model_table.py. For each, with one batch per step and with two:
+Without a name, the quick ones of model_table.py. Options are honec's: for another target. For each, with one batch per step and with two:
 
 - losses, gradient norms and the validation loss agree with PyTorch's within 1e-5 (relative to max(1, value)), from the
   same weights over the same tokens, unless the model draws random numbers;
@@ -138,10 +138,10 @@ def compare(what: str, ours: list[dict], theirs: list[dict]) -> float:
     return worst
 
 
-def check_training(case: Case, data: Data, package: Path, work: Path, micro_batches: int) -> str:
+def check_training(case: Case, data: Data, package: Path, work: Path, micro_batches: int, options: list[str]) -> str:
     work.mkdir()
     option = f"--micro-batches={micro_batches}"
-    command("honec", package, "-o", work / "train", option)
+    command("honec", package, "-o", work / "train", option, *options)
     start = [*data.flags, "--init", package / "model.safetensors", "--seed", 3, "--quiet"]
 
     def train(name: str, steps: int, threads: int, *flags: object) -> bytes:
@@ -168,7 +168,7 @@ def check_training(case: Case, data: Data, package: Path, work: Path, micro_batc
     return ", ".join(worst)
 
 
-def check(name: str, work: Path) -> str:
+def check(name: str, work: Path, options: list[str]) -> str:
     torch.manual_seed(11)
     case = MODELS[name].make()
     case.model.train()
@@ -176,20 +176,19 @@ def check(name: str, work: Path) -> str:
     data = Data(case, work)
     package = work / "model.hone"
     hone.export(case.model, case.loss, case.batch, case.optimizer, str(package), clip=case.clip, weights=True)
-    return "; ".join(f"K={k} {check_training(case, data, package, work / f'k{k}', k)}" for k in (1, 2))
+    return "; ".join(f"K={k} {check_training(case, data, package, work / f'k{k}', k, options)}" for k in (1, 2))
 
 
 def main(argv: list[str]) -> int:
-    work, names = Path(argv[1]), argv[2:]
-    if names == ["--all"]:
-        names = list(MODELS)
+    work, options = Path(argv[1]), [word for word in argv[2:] if word.startswith("--") and word != "--all"]
+    names = list(MODELS) if "--all" in argv else [word for word in argv[2:] if not word.startswith("--")]
     names = names or [name for name, spec in MODELS.items() if spec.is_quick]
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     failed = 0
     for name in names:
         try:
-            print(f"{name:24s}{check(name, work / name)}", flush=True)
+            print(f"{name:24s}{check(name, work / name, options)}", flush=True)
         except (Failure, hone.HoneError) as error:
             failed += 1
             print(f"{name:24s}FAILED: {error}", flush=True)
