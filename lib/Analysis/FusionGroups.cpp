@@ -139,17 +139,21 @@ void FusionAnalysis::assignDepths() {
     }
   }
   // A free value belongs where row ops read it, a clone where anything does.
+  // One that is read through a reshape may have anchors for readers besides,
+  // which it must not come after.
   for (Operation *op : llvm::reverse(rowOps)) {
-    bool isClone = op->hasAttr(attr::clone);
-    if (!isClone && !isFreeValue(op))
+    bool isTaken = op->hasAttr(attr::clone);
+    if (!isTaken && !isFreeValue(op))
       continue;
     std::optional<int64_t> depth;
     for (Value result : op->getResults())
       forEachReader(result, [&](Operation *reader) {
-        if ((isClone || !isAnchor(reader)) && reader != block.getTerminator())
-          depth = std::min(depth.value_or(depths[reader]), depths[reader]);
+        if (reader == block.getTerminator())
+          return;
+        isTaken |= !isAnchor(reader);
+        depth = std::min(depth.value_or(depths[reader]), depths[reader]);
       });
-    if (depth)
+    if (isTaken && depth)
       depths[op] = *depth;
   }
 }
