@@ -23,6 +23,8 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 
+import peers
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 SOURCES = ("python_frontend/examples/gpt2.py", "python_frontend/examples/llama.py", "python_frontend/hone")
@@ -203,21 +205,8 @@ def peer(text: str) -> int:
     padded = (case.vocab + 63) // 64 * 64
     torch.set_float32_matmul_precision("high")
     training = make_training(Case(**fields | {"settings": case.settings | {"vocab": padded}}))
-    model = training.model.cuda().train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    ids, targets = (torch.randint(0, case.vocab, (case.batch, case.sequence), device="cuda") for _ in range(2))
-
-    @torch.compile(mode="max-autotune-no-cudagraphs")
-    def loss_of():
-        with torch.autocast("cuda", dtype=torch.bfloat16):
-            return training.loss_fn(model, ids, targets)
-
-    def step() -> None:
-        loss_of().backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-
+    step = peers.torch_step(training, case.vocab, case.batch, case.sequence, case.precision, compiles=True, device="cuda",
+                            mode="max-autotune-no-cudagraphs")
     for _ in range(4):
         step()
     times = []

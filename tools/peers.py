@@ -9,24 +9,24 @@ from collections.abc import Callable
 
 
 def torch_step(training, vocab: int, batch: int, sequence: int, precision: str, *, compiles: bool,
-               prepare: Callable = lambda model: None) -> Callable[[], None]:
+               device: str = "cpu", mode: str = "default", prepare: Callable = lambda model: None) -> Callable[[], None]:
     """One step of AdamW with clipping at 1 on random tokens below `vocab`: fused optimizer, autocast for bf16,
-    torch.compile if asked for. `prepare` may change the model before. `training` is that of the package's examples."""
+    torch.compile in `mode` if asked for. `prepare` may change the model before. A GPU may still work when it returns.
+    `training` is that of the package's examples."""
     import torch
 
     torch.manual_seed(0)
-    model = training.model.train()
+    model = training.model.to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    ids = torch.randint(0, vocab, (batch, sequence))
-    targets = torch.randint(0, vocab, (batch, sequence))
+    ids, targets = (torch.randint(0, vocab, (batch, sequence), device=device) for _ in range(2))
     prepare(model)
 
     def loss_of(m, *inputs):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16"):
             return training.loss_fn(m, *inputs)
 
     if compiles:
-        loss_of = torch.compile(loss_of)
+        loss_of = torch.compile(loss_of, mode=mode)
 
     def step() -> None:
         loss = loss_of(model, ids, targets)
@@ -34,7 +34,6 @@ def torch_step(training, vocab: int, batch: int, sequence: int, precision: str, 
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        loss.item()
 
     return step
 

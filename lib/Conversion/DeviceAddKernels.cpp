@@ -46,9 +46,7 @@ FailureOr<GridKernel> hone::emitDeviceAdds(OpBuilder &builder, StringRef name,
   FailureOr<TensorTable> tensors = addTable(launch, element);
   if (failed(tensors))
     return failure();
-  SmallVector<int64_t> offsets;
-  for (Value buffer : launch->getOperands())
-    offsets.push_back(plan::arenaOffset(buffer));
+  SmallVector<int64_t> offsets = arenaOffsets(launch);
   OpBuilder::InsertionGuard guard(builder);
   DeviceBuilder b(builder, launch.getLoc());
   gpu::GPUFuncOp func = b.begin(name, /*addresses=*/1, addThreads);

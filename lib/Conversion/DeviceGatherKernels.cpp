@@ -5,6 +5,7 @@
 #include "DeviceBuilder.h"
 #include "PointOps.h"
 #include "ScatterForm.h"
+#include "hone/Conversion/DeviceItems.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -15,10 +16,6 @@ static constexpr int64_t startThreads = 256, mostThreads = 256;
 
 static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static SmallVector<int64_t> offsetsOf(plan::LaunchOp launch) {
-  return llvm::map_to_vector(launch->getOperands(), plan::arenaOffset);
 }
 
 FailureOr<GridKernel> hone::emitDeviceScatterStart(OpBuilder &builder,
@@ -33,7 +30,7 @@ FailureOr<GridKernel> hone::emitDeviceScatterStart(OpBuilder &builder,
   Value output = func.getArgument(launch.getInputs().size());
   Type element = getElementTypeOrSelf(form->op.getType());
   int64_t size = ShapedType::getNumElements(shapeOf(form->op));
-  int64_t lanes = b.lanesOf(element, size, offsetsOf(launch)),
+  int64_t lanes = b.lanesOf(element, size, arenaOffsets(launch)),
           vectors = size / lanes;
   auto type = VectorType::get({lanes}, element);
   Value item = b.globalThread(startThreads);
@@ -176,7 +173,7 @@ FailureOr<GridKernel> hone::emitDeviceScatter(OpBuilder &builder,
   Type element = getElementTypeOrSelf(op.getType());
   int64_t rows = shapeOf(op)[0], width = shapeOf(op)[1];
   int64_t count = ShapedType::getNumElements(shapeOf(op.getIds()));
-  int64_t lanes = b.lanesOf(element, width, offsetsOf(launch));
+  int64_t lanes = b.lanesOf(element, width, arenaOffsets(launch));
   int64_t warps =
       llvm::divideCeil(std::max<int64_t>(width / lanes, 1), warpSize);
   int64_t blockThreads = std::min(warps * warpSize, mostThreads);

@@ -151,6 +151,10 @@ Value DeviceTable::address(Value arena, Value tensor, int64_t argument) {
                                      arena, ArrayRef<LLVM::GEPArg>{offset});
 }
 
+SmallVector<int64_t> hone::arenaOffsets(plan::LaunchOp launch) {
+  return llvm::map_to_vector(launch->getOperands(), plan::arenaOffset);
+}
+
 /// A memref in the form that it has in the llvm dialect: the cast goes away
 /// when everything is in that dialect.
 Value hone::bufferAt(OpBuilder &builder, Location loc, Value address,

@@ -119,10 +119,7 @@ LogicalResult DeviceLowering::describeItems(LaunchOp launch,
           return failure();
         if (!hasTable)
           return emitItems(b, *kernel);
-        SmallVector<int64_t> offsets;
-        for (Value buffer : launch->getOperands())
-          offsets.push_back(arenaOffset(buffer));
-        return emitTableItems(b, *kernel, offsets);
+        return emitTableItems(b, *kernel, arenaOffsets(launch));
       });
 }
 

@@ -11,6 +11,7 @@
 
 #include "hone/Conversion/GridKernel.h"
 #include "hone/Conversion/Kernel.h"
+#include "hone/Plan/Plan.h"
 
 namespace hone {
 
@@ -55,6 +56,9 @@ private:
   llvm::SmallVector<int64_t> firsts;
   mlir::Value firstArray, sizeArray, tagArray, offsetArray;
 };
+
+/// Where the buffers of a launch lie in the arena, in order.
+llvm::SmallVector<int64_t> arenaOffsets(plan::LaunchOp launch);
 
 /// The memory at `address` as a buffer of static shape.
 mlir::Value bufferAt(mlir::OpBuilder &builder, mlir::Location loc,
