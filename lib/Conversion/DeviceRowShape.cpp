@@ -2,6 +2,8 @@
 
 #include "DeviceRowShape.h"
 
+#include "RowValues.h"
+
 #include "hone/Analysis/Strides.h"
 #include "hone/Conversion/GridKernel.h"
 
@@ -46,25 +48,6 @@ static SmallVector<ColumnBuffer> columnBuffers(plan::LaunchOp launch,
       found.push_back({value, cast<MemRefType>(buffer.getType()),
                        plan::arenaOffset(buffer)});
   return found;
-}
-
-/// Whether every value has one element per point, or one for all.
-static bool isFlat(plan::LaunchOp launch, const RowSpace &space) {
-  Block &body = launch.getBodyBlock();
-  if (space.hasReduction() || !body.getOps<IotaOp>().empty() ||
-      llvm::any_of(launch->getOperandTypes(), [](Type type) {
-        return rowLayout(cast<MemRefType>(type)).has_value();
-      }))
-    return false;
-  auto fits = [&](Value value) {
-    Role role = space.role(value);
-    return isSplat(value) || role == Role::Full || role == Role::Scalar ||
-           role == Role::Key;
-  };
-  return llvm::all_of(body.without_terminator(), [&](Operation &op) {
-    return llvm::all_of(op.getOperands(), fits) &&
-           llvm::all_of(op.getResults(), fits);
-  });
 }
 
 /// Elements of the widest vector that divides rows of `cols` elements and is
@@ -161,7 +144,7 @@ DeviceRowShape DeviceRowShape::of(plan::LaunchOp launch,
   DeviceRowShape shape;
   SmallVector<ColumnBuffer> buffers = columnBuffers(launch, space);
   int64_t rows = space.rows(), cols = space.cols();
-  bool flat = isFlat(launch, space);
+  bool flat = isFlatMap(launch, space);
   if (flat) {
     cols *= rows;
     rows = 1;

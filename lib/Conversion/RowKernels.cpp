@@ -146,7 +146,6 @@ Kernel RowKernelEmitter::emitChunks() {
 }
 
 Kernel RowKernelEmitter::emitMain() {
-  Block &body = launch.getBodyBlock();
   // Who gets the first item stores the scalars that are results.
   makeScalars();
   auto isScalarOutput = [&](auto pair) { return isMadeScalar(pair.first); };
@@ -159,17 +158,7 @@ Kernel RowKernelEmitter::emitMain() {
   llvm::erase_if(outputs, isScalarOutput);
   if (space->hasPartialSums())
     return emitChunks();
-  bool flat = strided.empty() && !space->hasReduction() &&
-              body.getOps<IotaOp>().empty();
-  auto isFlat = [&](Value value) {
-    Role own = role(value);
-    return isSplat(value) || own == Role::Full || own == Role::Scalar ||
-           own == Role::Key;
-  };
-  for (Operation &op : body.without_terminator())
-    flat &= llvm::all_of(op.getOperands(), isFlat) &&
-            llvm::all_of(op.getResults(), isFlat);
-  return flat ? emitFlat() : emitRows();
+  return isFlatMap(launch, *space) ? emitFlat() : emitRows();
 }
 
 /// Adds the chunks' rows of each column sum at the columns from `col` on.

@@ -10,6 +10,29 @@
 using namespace mlir;
 using namespace hone;
 
+/// A constant whose elements are equal: row spaces hold no other.
+static bool isSplat(Value value) {
+  return value.getDefiningOp<ConstantOp>() != nullptr;
+}
+
+bool hone::isFlatMap(plan::LaunchOp launch, const RowSpace &space) {
+  Block &body = launch.getBodyBlock();
+  if (space.hasReduction() || !body.getOps<IotaOp>().empty() ||
+      llvm::any_of(launch->getOperandTypes(), [](Type type) {
+        return rowLayout(cast<MemRefType>(type)).has_value();
+      }))
+    return false;
+  auto fits = [&](Value value) {
+    Role role = space.role(value);
+    return isSplat(value) || role == Role::Full || role == Role::Scalar ||
+           role == Role::Key;
+  };
+  return llvm::all_of(body.without_terminator(), [&](Operation &op) {
+    return llvm::all_of(op.getOperands(), fits) &&
+           llvm::all_of(op.getResults(), fits);
+  });
+}
+
 LogicalResult RowValues::bind(ValueRange arguments) {
   Block &body = launch.getBodyBlock();
   space = RowSpace::of(body);
@@ -37,9 +60,7 @@ LogicalResult RowValues::bind(ValueRange arguments) {
   return success();
 }
 
-bool RowValues::isSplat(Value value) {
-  return value.getDefiningOp<ConstantOp>() != nullptr;
-}
+bool RowValues::isSplat(Value value) { return ::isSplat(value); }
 
 Value RowValues::splatScalar(Value value) {
   auto dense =

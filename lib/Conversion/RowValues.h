@@ -33,6 +33,10 @@ struct RowSum {
   mlir::Value output, scratch; // buffers
 };
 
+/// Whether the launch is a map in which every value has one element per point
+/// of whole buffers, or one for all: rows and columns do not matter.
+bool isFlatMap(plan::LaunchOp launch, const RowSpace &space);
+
 class RowValues {
 protected:
   RowValues(mlir::OpBuilder &builder, plan::LaunchOp launch, int64_t lanes)
