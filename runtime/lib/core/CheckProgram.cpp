@@ -199,10 +199,40 @@ static Status checkDeviceLaunch(const char *name, const DeviceLaunch &launch,
   return Status();
 }
 
+/// What honert_attention demands of memory; its problem was read already.
+static Status checkAttention(const char *name, const AttentionLaunch &launch,
+                             const Bounds &bounds) {
+  std::vector<AttentionOperand> operands = launch.problem.operands();
+  if (launch.offsets.size() != operands.size())
+    return broken(format("attention %s has %zu offsets, wanted %zu", name,
+                         launch.offsets.size(), operands.size()));
+  for (size_t i = 0; i != operands.size(); ++i) {
+    AttentionTensor tensor = launch.problem.tensor(operands[i]);
+    if (launch.offsets[i] % 16 != 0 ||
+        !bounds.contains(launch.offsets[i], tensor.extentBytes()))
+      return broken(format("attention %s has its %s at %lld, outside the arena "
+                           "or not a multiple of 16",
+                           name, tensor.name,
+                           static_cast<long long>(launch.offsets[i])));
+  }
+  if (!bounds.contains(launch.workspace, launch.workspaceBytes))
+    return broken(
+        format("attention %s has its workspace outside the arena", name));
+  std::set<int64_t> archs;
+  for (const AttentionPlanCode &plan : launch.plans)
+    if (!plan.json || plan.bytes < 1 || !archs.insert(plan.arch).second)
+      return broken(format("attention %s has a plan for sm_%lld that is empty "
+                           "or the second",
+                           name, static_cast<long long>(plan.arch)));
+  return Status();
+}
+
 static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
   const char *name = launch.name.c_str();
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
     return checkMatmul(launch.name, *matmul, bounds);
+  if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))
+    return checkAttention(name, *attention, bounds);
   if (auto *zero = std::get_if<ZeroLaunch>(&launch.action)) {
     if (!bounds.contains(zero->offset, zero->bytes))
       return broken("a zeroed range is outside the arena");
@@ -247,6 +277,7 @@ static Status checkPlace(const Program &program, const Function &function) {
   for (const Launch &launch : function.launches) {
     auto *matmul = std::get_if<MatmulLaunch>(&launch.action);
     bool isOfDevice = std::holds_alternative<DeviceLaunch>(launch.action) ||
+                      std::holds_alternative<AttentionLaunch>(launch.action) ||
                       (matmul && matmul->hasEpilogue());
     bool isOfHost = std::holds_alternative<KernelLaunch>(launch.action) ||
                     std::holds_alternative<CallbackLaunch>(launch.action);

@@ -104,6 +104,21 @@ static Function *latestFunction(honert_program *program, const char *caller) {
   return nullptr;
 }
 
+/// The latest launch if it is of the kind that `caller` adds to.
+template <typename Kind>
+static Kind *latestLaunch(honert_program *program, const char *caller,
+                          const char *wanted) {
+  Function *function = latestFunction(program, caller);
+  if (!function)
+    return nullptr;
+  Kind *launch = function->launches.empty()
+                     ? nullptr
+                     : std::get_if<Kind>(&function->launches.back().action);
+  if (!launch)
+    blame(program, format("%s follows no %s", caller, wanted));
+  return launch;
+}
+
 /// Sets the activation or the sums of a product, once each.
 static void addEpilogue(honert_program *program, MatmulLaunch &matmul,
                         Epilogue epilogue) {
@@ -271,15 +286,10 @@ void honert_device_launch(honert_program *program, const char *name,
 
 void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
                             int64_t aux, int64_t auxStride, int64_t sums) {
-  Function *function = latestFunction(program, "honert_matmul_epilogue");
-  if (!function)
-    return;
-  MatmulLaunch *matmul =
-      function->launches.empty()
-          ? nullptr
-          : std::get_if<MatmulLaunch>(&function->launches.back().action);
+  auto *matmul = latestLaunch<MatmulLaunch>(program, "honert_matmul_epilogue",
+                                            "honert_matmul");
   if (!matmul)
-    return blame(program, "honert_matmul_epilogue follows no honert_matmul");
+    return;
   addEpilogue(program, *matmul,
               enumerator(program, "epilogue", epilogue, Epilogue::sumsB));
   if (aux != -1) {
@@ -288,6 +298,31 @@ void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
   }
   if (sums != -1)
     matmul->sums = sums;
+}
+
+void honert_attention(honert_program *program, const char *name,
+                      const char *location, const char *problem, int64_t count,
+                      const int64_t *offsets, int64_t workspace,
+                      int64_t workspaceBytes) {
+  Function *function = latestFunction(program, "honert_attention");
+  if (!function)
+    return;
+  AttentionLaunch launch;
+  if (Status read = AttentionProblem::parse(problem, launch.problem);
+      !read.ok())
+    return blame(program, format("%s: %s", name, read.message().c_str()));
+  launch.offsets.assign(offsets, offsets + count);
+  launch.workspace = workspace;
+  launch.workspaceBytes = workspaceBytes;
+  function->launches.push_back(
+      {name, location ? location : "", std::move(launch)});
+}
+
+void honert_attention_plan(honert_program *program, int64_t arch,
+                           const char *json, int64_t bytes) {
+  if (auto *attention = latestLaunch<AttentionLaunch>(
+          program, "honert_attention_plan", "honert_attention"))
+    attention->plans.push_back({arch, json, bytes});
 }
 
 void honert_zero(honert_program *program, int64_t offset, int64_t bytes) {

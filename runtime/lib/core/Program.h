@@ -8,6 +8,7 @@
 #ifndef HONERT_CORE_PROGRAM_H
 #define HONERT_CORE_PROGRAM_H
 
+#include "core/AttentionProblem.h"
 #include "core/Status.h"
 #include "core/Types.h"
 #include "honert/honert.h"
@@ -121,6 +122,21 @@ struct MatmulLaunch {
   bool isEmpty() const { return batch == 0 || m == 0 || n == 0 || k == 0; }
 };
 
+/// A plan of cuDNN for one architecture, in the executable.
+struct AttentionPlanCode {
+  int64_t arch; ///< 80 for sm_80
+  const char *json;
+  int64_t bytes;
+};
+
+/// Fused attention by cuDNN.
+struct AttentionLaunch {
+  AttentionProblem problem;
+  std::vector<int64_t> offsets; ///< of problem.operands()
+  int64_t workspace, workspaceBytes;
+  std::vector<AttentionPlanCode> plans;
+};
+
 struct ZeroLaunch {
   int64_t offset, bytes;
 };
@@ -133,8 +149,8 @@ struct CallbackLaunch {
 struct Launch {
   std::string name;
   std::string location;
-  std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, ZeroLaunch,
-               CallbackLaunch>
+  std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, AttentionLaunch,
+               ZeroLaunch, CallbackLaunch>
       action;
 };
 
