@@ -229,6 +229,8 @@ static Status checkAttention(const char *name, const AttentionLaunch &launch,
 
 static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
   const char *name = launch.name.c_str();
+  if (launch.cost.bytes < 0 || launch.cost.flops < 0)
+    return broken(format("launch %s costs less than nothing", name));
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
     return checkMatmul(launch.name, *matmul, bounds);
   if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))

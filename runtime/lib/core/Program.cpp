@@ -330,6 +330,20 @@ void honert_zero(honert_program *program, int64_t offset, int64_t bytes) {
     function->launches.push_back({"zero", "", ZeroLaunch{offset, bytes}});
 }
 
+void honert_launch_cost(honert_program *program, const char *family,
+                        int64_t bytes, int64_t flops) {
+  Function *function = latestFunction(program, "honert_launch_cost");
+  if (!function)
+    return;
+  std::vector<Launch> &launches = function->launches;
+  size_t first = launches.size();
+  while (first > 0 && launches[first - 1].cost.family.empty())
+    --first;
+  size_t parts = launches.size() - first;
+  for (size_t i = 0; i != parts; ++i)
+    launches[first + i].cost = {family, bytes, flops, i, parts};
+}
+
 void honert_callback(honert_program *program, honert_callback_fn callback,
                      void *user) {
   if (Function *function = latestFunction(program, "honert_callback"))

@@ -146,12 +146,20 @@ struct CallbackLaunch {
   void *user;
 };
 
+/// What a group of ops costs, which one launch or several in turn compute.
+struct LaunchCost {
+  std::string family; ///< empty: nothing is known
+  int64_t bytes = 0, flops = 0;
+  size_t part = 0, parts = 1; ///< of the group's launches
+};
+
 struct Launch {
   std::string name;
   std::string location;
   std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, AttentionLaunch,
                ZeroLaunch, CallbackLaunch>
       action;
+  LaunchCost cost = {};
 };
 
 /// Code of all device kernels, in the executable.

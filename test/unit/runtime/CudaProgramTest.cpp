@@ -118,6 +118,31 @@ TEST_F(CudaDescription, an_epilogue_follows_a_product) {
             "program: honert_matmul_epilogue follows no honert_matmul");
 }
 
+/// A cost is that of the launches since the one before.
+TEST_F(CudaDescription, a_cost_is_of_the_launches_before_it) {
+  code(), step(), launch(), launch();
+  honert_launch_cost(p, "row", 4096, 12);
+  product();
+  honert_launch_cost(p, "contraction", 100, 200);
+  honert_launch_cost(p, "map", 7, 7); // of none
+  launch();
+  EXPECT_EQ(mistake(), "");
+  std::string seen;
+  for (const Launch &each : p->functions[0].launches)
+    seen += format("%s %lld %lld %zu/%zu, ", each.cost.family.c_str(),
+                   static_cast<long long>(each.cost.bytes),
+                   static_cast<long long>(each.cost.flops), each.cost.part,
+                   each.cost.parts);
+  EXPECT_EQ(seen, "row 4096 12 0/2, row 4096 12 1/2, contraction 100 200 0/1, "
+                  " 0 0 0/1, ");
+}
+
+TEST_F(CudaDescription, a_cost_is_not_negative) {
+  code(), step(), launch();
+  honert_launch_cost(p, "row", -1, 0);
+  EXPECT_EQ(mistake(), "program: launch gelu costs less than nothing");
+}
+
 TEST_F(CudaDescription, a_product_has_one_activation) {
   step(), product();
   honert_matmul_epilogue(p, 0, -1, 0, -1);
