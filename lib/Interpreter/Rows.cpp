@@ -54,10 +54,11 @@ Tensors interp::layerNorm(ArrayRef<ResultSpec> results, const Tensor &input,
                           int64_t width) {
   std::vector<double> values, means, rstds;
   forEachRow(input, width, [&](int64_t index, ArrayRef<double> row) {
-    double mean = sumOf(row) / row.size(), variance = 0;
+    double mean = results[1].used(sumOf(row) / row.size(), index);
+    double variance = 0;
     for (double value : row)
       variance += (value - mean) * (value - mean) / row.size();
-    double rstd = 1 / std::sqrt(variance + eps);
+    double rstd = results[2].used(1 / std::sqrt(variance + eps), index);
     for (auto [column, value] : llvm::enumerate(row))
       values.push_back((value - mean) * rstd *
                            (scale ? scale->floats()[column] : 1) +
@@ -116,7 +117,7 @@ Tensors interp::rmsNorm(ArrayRef<ResultSpec> results, const Tensor &input,
     double square = 0;
     for (double value : row)
       square += value * value / row.size();
-    double rstd = 1 / std::sqrt(square + eps);
+    double rstd = results[1].used(1 / std::sqrt(square + eps), index);
     for (auto [column, value] : llvm::enumerate(row))
       values.push_back(value * rstd * (scale ? scale->floats()[column] : 1));
     endRow(values, index, input);

@@ -46,21 +46,9 @@ int64_t hone::interp::byteWidth(Element element) {
   return widths[size_t(element)];
 }
 
-/// The number above or below a rounded one; which of them, its bits say.
-static double moveToNeighbour(Element element, double value) {
-  uint64_t mixed = llvm::bit_cast<uint64_t>(value) * 0x9e3779b97f4a7c15u;
-  double step = element == Element::F32    ? 0x1p-23
-                : element == Element::BF16 ? 0x1p-7
-                                           : 0x1p-10;
-  return roundTo(element, value * (mixed >> 63 ? 1 + step : 1 - step),
-                 Mode::Typed);
-}
-
 double hone::interp::roundTo(Element element, double value, Mode mode) {
   if (mode == Mode::F64 || element == Element::F64)
     return value;
-  if (mode == Mode::Moved)
-    return moveToNeighbour(element, roundTo(element, value, Mode::Typed));
   if (element == Element::F32)
     return float(value);
   if (std::isnan(value))
@@ -71,6 +59,19 @@ double hone::interp::roundTo(Element element, double value, Mode mode) {
                                            : APFloat::IEEEhalf(),
                   APFloat::rmNearestTiesToEven, &lost);
   return rounded.convertToDouble();
+}
+
+double hone::interp::moved(Element element, double value, int64_t place) {
+  double rounded = roundTo(element, value, Mode::Typed);
+  if (element == Element::F64)
+    return rounded;
+  uint64_t mixed = (llvm::bit_cast<uint64_t>(rounded) ^ uint64_t(place) << 1) *
+                   0x9e3779b97f4a7c15u;
+  double step = element == Element::F32    ? 0x1p-23
+                : element == Element::BF16 ? 0x1p-7
+                                           : 0x1p-10;
+  return roundTo(element, rounded * (mixed >> 63 ? 1 + step : 1 - step),
+                 Mode::Typed);
 }
 
 int64_t hone::interp::wrapTo(Element element, int64_t value) {
@@ -110,8 +111,9 @@ Tensor Tensor::floats(Element element, ArrayRef<int64_t> shape,
   assert(interp::isFloat(element) &&
          int64_t(values.size()) == elementCount(shape));
   if (mode != Mode::F64 && element != Element::F64)
-    for (double &value : values)
-      value = roundTo(element, value, mode);
+    for (auto [place, value] : llvm::enumerate(values))
+      value = mode == Mode::Moved ? moved(element, value, place)
+                                  : roundTo(element, value, mode);
   Tensor tensor;
   tensor.elementType = element;
   tensor.dims.assign(shape.begin(), shape.end());

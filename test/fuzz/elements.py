@@ -63,6 +63,9 @@ class ElementMoves(Graph):
         if not value:
             return None
         dim = self.random.randrange(len(value.shape))
+        # Among equal elements, what rounds their sums another way would choose.
+        ramp = self.map("mul", self.counter(dim, value.shape, "f32"), self.constant(value.shape, 0.0078125))
+        value = self.map("add", value, ramp)
         shape = value.shape[:dim] + value.shape[dim + 1:]
         types = f"{value.type} -> {Value('', shape, 'i64').type}"
         index = self.emit(f"argmax {value} dim {dim}", [value], shape, types, "i64")

@@ -114,7 +114,7 @@ TABLE = {
     "hone-verify-step": Row(("step", "model step", "model batches"), rules.unchanged, 0),
     "hone-join-pads": Row(PLAIN, rules.same, 0.15, shows="hone.pad "),
     "hone-normalize-contractions": Row(PLAIN, rules.same, 0.05, shows="hone.transpose "),
-    "hone-decompose-rows": Row(PLAIN, rules.near, 0.6),
+    "hone-decompose-rows": Row(PLAIN, rules.composed, 0.6),
     "hone-decompose-attention": Row(("model", "model gradient", "model step", "smooth"), rules.composed, 0.7,
                                     shows="hone.attention"),
     "hone-decompose-updates": Row(("adafactor step",), rules.near, 0.95, shows="hone.adafactor "),

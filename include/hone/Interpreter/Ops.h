@@ -29,6 +29,12 @@ struct ResultSpec {
   Tensor ints(std::vector<int64_t> values) const {
     return Tensor::ints(element, shape, std::move(values));
   }
+  /// What the other results of the op are made with, where this one, element
+  /// `place` of it `value`, is used beside them: in Mode::Moved the rounded and
+  /// moved number, for an ulp in a statistic changes all of its row.
+  double used(double value, int64_t place) const {
+    return mode == Mode::Moved ? moved(element, value, place) : value;
+  }
 };
 
 //===-- Creation ----------------------------------------------------------===//

@@ -46,6 +46,9 @@ int64_t byteWidth(Element element);
 /// `value` rounded to nearest even in `element`, or `value` itself in
 /// Mode::F64.
 double roundTo(Element element, double value, Mode mode);
+/// The number above or below the rounded one. Which of them, its bits and its
+/// place in a tensor say: equal numbers that cancel must not move alike.
+double moved(Element element, double value, int64_t place);
 /// The two's complement number of `element`'s width that `value` is congruent
 /// to. For i1, the lowest bit.
 int64_t wrapTo(Element element, int64_t value);

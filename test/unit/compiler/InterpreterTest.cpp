@@ -119,6 +119,19 @@ TEST(RoundingTest, RoundsOnceToNearestEven) {
             std::numeric_limits<double>::infinity());
 }
 
+TEST(RoundingTest, EqualNumbersMoveBothWays) {
+  std::vector<double> ones(64, 1.0);
+  Tensor row = Tensor::floats(Element::F32, {64}, ones, Mode::Moved);
+  int64_t up = 0;
+  for (double value : row.floats()) {
+    EXPECT_EQ(std::abs(value - 1.0), 0x1p-23);
+    up += value > 1;
+  }
+  EXPECT_GT(up, 16);
+  EXPECT_LT(up, 48);
+  EXPECT_EQ(moved(Element::F32, 0.0, 7), 0.0); // stays, as it is exact
+}
+
 TEST(RoundingTest, IntegersWrap) {
   EXPECT_EQ(wrapTo(Element::I8, 128), -128);
   EXPECT_EQ(wrapTo(Element::I32, (int64_t(1) << 32) + 5), 5);
