@@ -241,7 +241,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.complete:
         return complete()
-    table = TABLE | {ANY_ORDER: Row(PLAIN, rules.near, 0.5)}
+    table = TABLE | {ANY_ORDER: Row(PLAIN, rules.composed, 0.5)}
     if options.list or not options.work:
         for name, row in table.items():
             print(f"{name}: {row.rule.__name__} on {', '.join(row.sources)}")
