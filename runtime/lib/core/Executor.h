@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 namespace honert {
 
@@ -30,6 +31,17 @@ struct LaunchTime {
 struct PeakRate {
   double flops = 0;
   const char *origin = "";
+};
+
+/// What a launch can do at most, by the machine's data sheet, and the units
+/// that it runs on. Zero, or nothing: unknown.
+struct LaunchLimits {
+  double flops = 0;          ///< FLOP/s
+  double bytesPerSecond = 0; ///< of memory
+  std::optional<bool> usesTensorCores;
+  /// Bytes that addresses and rows of a product's operands are multiples of, 16
+  /// at most: with fewer a library has no fast kernels.
+  std::optional<int64_t> alignment;
 };
 
 /// The launches of every function, bound to an arena: pointers resolved,
@@ -50,9 +62,19 @@ public:
   /// inputs, random key and scalars of the view. It may still run when this
   /// returns; functions run in the order of the calls.
   virtual Status run(const Function &function) = 0;
-  /// Everything that was run is done, and the view holds the scalars that came
-  /// out: loss, gradient norm, loss scale.
-  virtual Status wait() { return Status(); }
+  /// What was run since the last call is one step: one collect() brings the
+  /// scalars that it leaves.
+  virtual Status endStep() { return Status(); }
+  /// How many ended steps may be left uncollected while another one runs.
+  virtual int stepsInFlight() const { return 0; }
+  /// The oldest step that has ended is done, and the view holds the scalars
+  /// that came out of it: loss, gradient norm, loss scale.
+  virtual Status collect() { return Status(); }
+  /// Ends a step and collects it, while no other is in flight.
+  Status wait() {
+    HONERT_TRY(endStep());
+    return collect();
+  }
 
   /// The view of the arena.
   Arena &arena() { return memory; }
@@ -77,6 +99,9 @@ public:
   virtual std::string libraryNote() const { return libraryVersion(); }
   /// The peak that MFU is a fraction of. May take a moment.
   virtual PeakRate peakRate() const { return {}; }
+
+  /// That of one launch.
+  virtual LaunchLimits limitsOf(const Launch &launch) const { return {}; }
 
   /// While set, run() appends the time of each launch.
   void record(std::vector<LaunchTime> *times) { recording = times; }

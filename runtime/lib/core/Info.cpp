@@ -1,7 +1,6 @@
 //===- Info.cpp - Facts about a program and its last step -----------------===//
 
 #include "core/Info.h"
-#include "core/Json.h"
 #include "core/ResidentMemory.h"
 
 #include <algorithm>
@@ -151,59 +150,4 @@ std::string honert::versionText(const Program &program) {
     if (std::string value = program.text(key); !value.empty())
       text += format("%s: %s\n", key, value.c_str());
   return text;
-}
-
-//===----------------------------------------------------------------------===//
-// The last step
-//===----------------------------------------------------------------------===//
-
-static double microseconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double, std::micro>(duration).count();
-}
-
-std::string honert::chromeTrace(const std::vector<LaunchTime> &times) {
-  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-  for (size_t i = 0; i < times.size(); ++i) {
-    const LaunchTime &time = times[i];
-    text +=
-        format("{\"name\":%s,\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":1,"
-               "\"tid\":1,\"args\":{\"location\":%s}}%s\n",
-               quoteJson(time.launch->name).c_str(),
-               microseconds(time.begin - times.front().begin),
-               microseconds(time.end - time.begin),
-               quoteJson(time.launch->location).c_str(),
-               i + 1 < times.size() ? "," : "");
-  }
-  return text + "]}\n";
-}
-
-std::string honert::profileTable(const std::vector<LaunchTime> &times) {
-  struct Sum {
-    std::string name;
-    double time = 0;
-    int64_t calls = 0;
-  };
-  std::map<std::string, Sum> byName;
-  double total = 0;
-  for (const LaunchTime &time : times) {
-    Sum &sum = byName[time.launch->name];
-    double duration = microseconds(time.end - time.begin);
-    sum.name = time.launch->name;
-    sum.time += duration;
-    ++sum.calls;
-    total += duration;
-  }
-  std::vector<Sum> sums;
-  for (const auto &entry : byName)
-    sums.push_back(entry.second);
-  std::sort(sums.begin(), sums.end(), [](const Sum &x, const Sum &y) {
-    return x.time != y.time ? x.time > y.time : x.name < y.name;
-  });
-  std::string text = format("%10s %7s %7s  %s\n", "ms", "%", "calls", "launch");
-  for (const Sum &sum : sums)
-    text += format("%10.3f %6.1f%% %7lld  %s\n", sum.time * 1e-3,
-                   total > 0 ? 100 * sum.time / total : 0,
-                   static_cast<long long>(sum.calls), sum.name.c_str());
-  return text + format("%10.3f %6.1f%% %7zu  all launches of the last step\n",
-                       total * 1e-3, 100.0, times.size());
 }

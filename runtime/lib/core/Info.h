@@ -1,4 +1,4 @@
-//===- Info.h - Facts about a program and its last step -------------------===//
+//===- Info.h - Facts about a program -------------------------------------===//
 
 #ifndef HONERT_CORE_INFO_H
 #define HONERT_CORE_INFO_H
@@ -14,12 +14,6 @@ std::string infoText(const Program &program, const Executor &executor,
 
 /// The text of --version.
 std::string versionText(const Program &program);
-
-/// Launches as a Chrome trace (chrome://tracing, Perfetto).
-std::string chromeTrace(const std::vector<LaunchTime> &times);
-
-/// Time by launch name, the longest first.
-std::string profileTable(const std::vector<LaunchTime> &times);
 
 } // namespace honert
 

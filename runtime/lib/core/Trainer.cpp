@@ -1,14 +1,11 @@
 //===- Trainer.cpp - The training loop ------------------------------------===//
 
 #include "core/Trainer.h"
-#include "core/Info.h"
-#include "core/ResidentMemory.h"
 #include "core/Shadow.h"
 #include "core/Signals.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <iterator>
 #include <limits>
 
 using namespace honert;
@@ -174,6 +171,11 @@ void Trainer::printHeader() {
 // One step
 //===----------------------------------------------------------------------===//
 
+/// The loss that micro-batches add to.
+static bool isLossSum(const Argument &argument) {
+  return argument.kind == Kind::scalar && argument.fqn == "loss";
+}
+
 void Trainer::writeScalars(int64_t step) {
   double clip =
       options.clip > 0 ? options.clip : std::numeric_limits<double>::infinity();
@@ -206,41 +208,41 @@ Status Trainer::loadInputs(int64_t microStep) {
   return Status();
 }
 
-Status Trainer::runStep(int64_t step, StepFacts &facts) {
-  const Function *function = program.function("step");
-  writeKey(step, 0);
-  HONERT_TRY(loadInputs(step - 1));
-  HONERT_TRY(executor->run(*function));
-  HONERT_TRY(executor->wait());
-  const Result *loss = function->result("loss");
-  facts.loss = readScalar(loss->dtype, loss->offset);
-  if (const Result *norm = function->result("grad_norm"))
-    facts.gradNorm = readScalar(norm->dtype, norm->offset);
-  return checkStep(facts);
-}
-
-Status Trainer::runAccumulated(int64_t step, StepFacts &facts) {
-  const Function *accumulate = program.function("accumulate");
-  const Function *update = program.function("update");
-  const Argument *loss = program.argument(Kind::scalar, "loss");
+/// Puts a step on its way.
+Status Trainer::launchStep(int64_t step) {
+  writeScalars(step);
+  if (const Function *function = program.function("step")) {
+    writeKey(step, 0);
+    HONERT_TRY(loadInputs(step - 1));
+    HONERT_TRY(executor->run(*function));
+    return executor->endStep();
+  }
   for (const Argument &argument : program.arguments)
-    if (argument.kind == Kind::grad || &argument == loss)
+    if (argument.kind == Kind::grad || isLossSum(argument))
       HONERT_TRY(executor->zero(argument.offset, argument.bytes));
   int64_t count = program.microBatches();
   for (int64_t micro = 0; micro < count; ++micro) {
     writeKey(step, micro);
     HONERT_TRY(loadInputs((step - 1) * count + micro));
-    HONERT_TRY(executor->run(*accumulate));
+    HONERT_TRY(executor->run(*program.function("accumulate")));
   }
-  HONERT_TRY(executor->wait());
-  facts.loss = readScalar(loss->dtype, loss->offset);
-  if (!program.argument(Kind::opt, "loss_scale"))
-    HONERT_TRY(checkFinite(facts));
-  HONERT_TRY(executor->run(*update));
-  HONERT_TRY(executor->wait());
-  if (const Result *norm = update->result("grad_norm"))
+  HONERT_TRY(executor->run(*program.function("update")));
+  return executor->endStep();
+}
+
+/// What the latest step that was collected has left.
+void Trainer::readFacts(StepFacts &facts) {
+  const Function *last = program.function("step");
+  if (last) {
+    const Result *loss = last->result("loss");
+    facts.loss = readScalar(loss->dtype, loss->offset);
+  } else {
+    last = program.function("update");
+    const Argument *loss = program.argument(Kind::scalar, "loss");
+    facts.loss = readScalar(loss->dtype, loss->offset);
+  }
+  if (const Result *norm = last->result("grad_norm"))
     facts.gradNorm = readScalar(norm->dtype, norm->offset);
-  return checkStep(facts);
 }
 
 /// What a step that was made must satisfy. With a loss scale, one whose
@@ -278,188 +280,59 @@ Status Trainer::checkFinite(const StepFacts &facts) const {
       savedStep < 0 ? "" : ", earlier checkpoints stand"));
 }
 
+/// Waits for the oldest step on its way, and tells what it showed.
+Status Trainer::finishStep() {
+  auto [step, start] = inFlight.front();
+  inFlight.pop_front();
+  HONERT_TRY(executor->collect());
+  // A step that overlaps the one before lasts from that one's end.
+  Clock::time_point now = Clock::now();
+  StepFacts facts;
+  facts.step = step;
+  facts.seconds =
+      std::chrono::duration<double>(now - std::max(start, lastEnd)).count();
+  lastEnd = now;
+  if (program.argument(Kind::scalar, "lr"))
+    facts.learningRate = learningRateAt(options, step);
+  readFacts(facts);
+  HONERT_TRY(checkStep(facts));
+  doneSteps = step;
+  lastLoss = facts.loss;
+  report.step(facts);
+  return Status();
+}
+
+/// Finishes steps until no more than `left` are on their way.
+Status Trainer::finishSteps(size_t left) {
+  while (inFlight.size() > left)
+    HONERT_TRY(finishStep());
+  return Status();
+}
+
+/// Whether something happens after `step` that needs its state, or a quiet
+/// machine.
+bool Trainer::pausesAfter(int64_t step) const {
+  auto isDue = [&](int64_t every) { return every > 0 && step % every == 0; };
+  return (step == firstStep && !options.dump.empty()) ||
+         isDue(options.validateEvery) || isDue(options.checkpointEvery);
+}
+
 Status Trainer::train() {
-  bool isFused = program.function("step") != nullptr;
-  const Argument *rate = program.argument(Kind::scalar, "lr");
-  while (doneSteps < options.steps && !stopSignal()) {
-    int64_t step = doneSteps + 1;
+  auto ahead = static_cast<size_t>(executor->stepsInFlight());
+  for (int64_t step = firstStep; step <= options.steps && !stopSignal();
+       ++step) {
     if (!options.profile.empty()) {
       times.clear();
       executor->record(&times);
     }
-    StepFacts facts;
-    facts.step = step;
-    if (rate)
-      facts.learningRate = learningRateAt(options, step);
-    Clock::time_point start = Clock::now();
-    writeScalars(step);
-    HONERT_TRY(isFused ? runStep(step, facts) : runAccumulated(step, facts));
-    facts.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    inFlight.push_back({step, Clock::now()});
+    HONERT_TRY(launchStep(step));
     executor->record(nullptr);
-    doneSteps = step;
-    lastLoss = facts.loss;
-    report.step(facts);
-    if (step == firstStep && !options.dump.empty())
-      HONERT_TRY(dump(step));
-    if (options.validateEvery > 0 && step % options.validateEvery == 0)
-      HONERT_TRY(validate(step));
-    if (options.checkpointEvery > 0 && step % options.checkpointEvery == 0)
-      if (Status status = checkpoint(step); !status.ok()) {
-        // Training is worth more than this checkpoint; the one before stands.
-        report.line("");
-        std::fprintf(stderr, "warning: %s; the run goes on\n",
-                     status.message().c_str());
-        hadTrouble = true;
-      }
+    HONERT_TRY(finishSteps(pausesAfter(step) ? 0 : ahead));
+    if (pausesAfter(step))
+      HONERT_TRY(pause(step));
   }
-  return Status();
-}
-
-//===----------------------------------------------------------------------===//
-// Beside steps
-//===----------------------------------------------------------------------===//
-
-Status Trainer::validate(int64_t step) {
-  const Function *evaluate = program.function("evaluate");
-  const Result *loss = evaluate->result("loss");
-  int64_t count =
-      std::min(options.validationBatches, validationBatches.batchesPerEpoch());
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (stopSignal())
-      return Status(); // saving comes first
-    named.load(i, executor->arena().at(0));
-    validationBatches.load(i, executor->arena().at(0));
-    HONERT_TRY(executor->run(*evaluate));
-    HONERT_TRY(executor->wait());
-    sum += readScalar(loss->dtype, loss->offset);
-  }
-  lastValidation = sum / static_cast<double>(count);
-  validatedStep = step;
-  report.validation(step, *lastValidation);
-  return Status();
-}
-
-Status Trainer::checkpoint(int64_t step) {
-  RunPosition position;
-  position.step = step;
-  position.microStep = step * program.microBatches();
-  position.seed = seed;
-  position.shuffle = options.shuffle;
-  position.dataTokens = options.data.empty() ? 0 : batches.stream().size();
-  HONERT_TRY(fetchState());
-  Status saved = checkpoints->save(position, executor->arena());
-  forgetState();
-  HONERT_TRY(saved);
-  savedStep = step;
-  return Status();
-}
-
-Status Trainer::dump(int64_t step) {
-  std::vector<TensorSource> tensors;
-  std::set<std::string> names;
-  auto add = [&](const std::string &name, DType dtype, const Shape &dims,
-                 int64_t offset) {
-    if (names.insert(name).second)
-      tensors.push_back(
-          {name, dtype, dtype, dims, executor->arena().at(offset)});
-  };
-  // The gradient at `offset` of the parameter `like`, part by part.
-  auto addGradient = [&](const Argument &like, DType dtype, int64_t offset) {
-    for (const Part &part : like.parts) {
-      size_t before = tensors.size();
-      add("grad." + part.name, dtype, part.shape, offset);
-      if (tensors.size() != before && !like.isWhole) {
-        tensors.back().storage = like.dims;
-        tensors.back().offset = part.offset;
-      }
-    }
-  };
-  for (const char *name : {"step", "update"}) {
-    const Function *function = program.function(name);
-    for (size_t i = 0; function && i < function->results.size(); ++i) {
-      const Result &result = function->results[i];
-      if (result.name.rfind("grad.", 0) == 0) {
-        const Argument *param =
-            program.argument(Kind::param, result.name.substr(5));
-        if (param && param->dims == result.dims)
-          addGradient(*param, result.dtype, result.offset);
-        else
-          add(result.name, result.dtype, result.dims, result.offset);
-      } else if (result.name == "loss" || result.name == "grad_norm") {
-        add(result.name, result.dtype, result.dims, result.offset);
-      }
-    }
-  }
-  if (!program.function("step"))
-    for (const Argument &argument : program.arguments) {
-      if (argument.kind == Kind::grad)
-        addGradient(argument, argument.dtype, argument.offset);
-      else if (argument.kind == Kind::scalar && argument.fqn == "loss")
-        add("loss", argument.dtype, argument.dims, argument.offset);
-    }
-  for (const TensorSource &tensor : tensors) {
-    const Shape &whole = tensor.storage.empty() ? tensor.shape : tensor.storage;
-    HONERT_TRY(executor->fetch(tensor.data - executor->arena().at(0),
-                               *byteCount(tensor.dtype, whole)));
-  }
-  return writeSafeTensors(format("%s/step%lld.safetensors",
-                                 options.dump.c_str(),
-                                 static_cast<long long>(step)),
-                          tensors, {{"format", "pt"}});
-}
-
-Status Trainer::writeProfile() {
-  std::string trace = chromeTrace(times);
-  AtomicFile file;
-  HONERT_TRY(file.create(options.profile));
-  HONERT_TRY(file.write(trace.data(), static_cast<int64_t>(trace.size())));
-  HONERT_TRY(file.commit());
-  std::string table = profileTable(times);
-  table.pop_back(); // summary() ends the line
-  report.summary(table);
-  return Status();
-}
-
-Status Trainer::finish() {
-  if (!options.validation.empty() && validatedStep != doneSteps)
-    HONERT_TRY(validate(doneSteps));
-  std::string saved;
-  if (!options.save.empty()) {
-    HONERT_TRY(fetchState());
-    HONERT_TRY(saveWeights(options.save, program, executor->arena(),
-                           {{"step", std::to_string(doneSteps)},
-                            {"seed", std::to_string(seed)},
-                            {"fingerprint", program.text("fingerprint")}}));
-    saved = " | saved " + options.save;
-  }
-  if (checkpoints && savedStep != doneSteps) {
-    HONERT_TRY(checkpoint(doneSteps));
-    saved += " | checkpoint in " + options.checkpoints;
-  }
-  if (!options.profile.empty() && !times.empty())
-    HONERT_TRY(writeProfile());
-  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  int64_t made = doneSteps - firstStep + 1;
-  std::string text;
-  if (int signal = stopSignal())
-    text = format("stopped by %s after step %lld: ", signalName(signal),
-                  static_cast<long long>(doneSteps));
-  text += format("%lld step%s in %.1f s", static_cast<long long>(made),
-                 made == 1 ? "" : "s", seconds);
-  if (lastLoss)
-    text += format(" | loss %.4f", *lastLoss);
-  if (lastValidation)
-    text += format(" | val %.4f", *lastValidation);
-  if (double median = report.medianSeconds(); median > 0) {
-    text += format(" | median %.1f ms", median * 1e3);
-    if (double rate = report.tokensPerSecond(median); rate > 0)
-      text += format(", %.0f tok/s", rate);
-  }
-  if (int64_t resident = peakResidentBytes(); resident > 0)
-    text += format(" | at most %s resident", formatBytes(resident).c_str());
-  report.summary(text + saved);
-  return Status();
+  return finishSteps(0);
 }
 
 Status Trainer::run() {

@@ -10,6 +10,8 @@
 #include "data/Batches.h"
 #include "data/NamedInputs.h"
 
+#include <deque>
+
 namespace honert {
 
 /// One run of a program: start or resume, steps, validation, saving.
@@ -31,17 +33,21 @@ private:
   void forgetState();
   void printHeader();
 
-  // One step.
+  // Steps. On a GPU one runs while the next is on its way: `inFlight`.
   void writeScalars(int64_t step);
   void writeKey(int64_t step, int64_t micro);
   Status loadInputs(int64_t microStep);
-  Status runStep(int64_t step, StepFacts &facts);
-  Status runAccumulated(int64_t step, StepFacts &facts);
+  Status launchStep(int64_t step);
+  void readFacts(StepFacts &facts);
+  Status finishStep();
+  Status finishSteps(size_t left);
+  bool pausesAfter(int64_t step) const;
   Status checkStep(StepFacts &facts);
   Status checkFinite(const StepFacts &facts) const;
   Status train();
 
-  // Beside steps.
+  // Between steps, and at the end (TrainerOutputs.cpp).
+  Status pause(int64_t step);
   Status validate(int64_t step);
   Status checkpoint(int64_t step);
   Status dump(int64_t step);
@@ -61,8 +67,15 @@ private:
   NamedInputs named;
   std::optional<CheckpointFolder> checkpoints;
 
+  struct StepInFlight {
+    int64_t step;
+    std::chrono::steady_clock::time_point start;
+  };
+
   uint64_t seed;
-  int64_t doneSteps = 0;      // the last step that was made
+  std::deque<StepInFlight> inFlight;
+  std::chrono::steady_clock::time_point lastEnd; // of a step
+  int64_t doneSteps = 0;      // the last step that was finished
   int64_t firstStep = 1;      // of this process
   int64_t savedStep = -1;     // of the newest checkpoint
   int64_t validatedStep = -1; // of the last validation

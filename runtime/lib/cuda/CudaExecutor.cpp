@@ -1,8 +1,8 @@
 //===- CudaExecutor.cpp - Runs the functions of a program on a GPU --------===//
 
 #include "cuda/CudaExecutor.h"
-#include "cuda/DataSheet.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -51,8 +51,9 @@ CudaExecutor::CudaExecutor(const Program &program, bool deterministic)
 }
 
 CudaExecutor::~CudaExecutor() {
-  if (device.stream()) // nothing may run on while memory is freed
-    (void)device.functions().cuStreamSynchronize(device.stream());
+  for (CUstream stream : {device.copyStream(), device.stream()})
+    if (stream) // nothing may run on while memory is freed
+      (void)device.functions().cuStreamSynchronize(stream);
   for (auto &[function, bound] : functions)
     if (bound.graph)
       (void)device.functions().cuGraphExecDestroy(bound.graph);
@@ -183,9 +184,8 @@ Status CudaExecutor::capture(BoundFunction &bound) {
   return device.check(made, what);
 }
 
-Status CudaExecutor::run(const Function &function) {
+Status CudaExecutor::runOnDevice(const Function &function) {
   BoundFunction &bound = functions.at(&function);
-  latest = function.name;
   HONERT_TRY(staging.upload(memory, deviceArena));
   if (recording) {
     HONERT_TRY(runRecorded(bound));
@@ -202,29 +202,72 @@ Status CudaExecutor::run(const Function &function) {
   return staging.download(function, deviceArena);
 }
 
-Status CudaExecutor::wait() {
-  HONERT_TRY(device.synchronize(
-      format("function '%s' on GPU %s (HONE_CHECK_LAUNCHES=1 names the launch)",
-             latest.c_str(), device.name().c_str())));
-  staging.deliver(memory);
-  return Status();
+Status CudaExecutor::run(const Function &function) {
+  std::string name = "'" + function.name + "'";
+  if (running.find(name) == std::string::npos)
+    running += (running.empty() ? "" : ", ") + name;
+  Status status = runOnDevice(function);
+  if (!status.ok() && !ended.empty())
+    HONERT_TRY(collect()); // what failed there shows in any later call
+  return status;
+}
+
+Status CudaExecutor::endStep() {
+  ended.push_back(std::move(running));
+  running.clear();
+  return staging.endStep();
+}
+
+Status CudaExecutor::collect() {
+  std::string names = std::move(ended.front());
+  ended.pop_front();
+  return staging.collect(
+      memory,
+      format("function %s on GPU %s (HONE_CHECK_LAUNCHES=1 names the launch)",
+             names.c_str(), device.name().c_str()));
+}
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+/// What a launch multiplies; of one that is no product, f32.
+Multiplied CudaExecutor::multipliedBy(const Launch &launch) const {
+  if (std::holds_alternative<AttentionLaunch>(launch.action))
+    return Multiplied::narrow;
+  auto *matmul = std::get_if<MatmulLaunch>(&launch.action);
+  if (!matmul)
+    return Multiplied::f32;
+  if (matmul->operand != DType::f32)
+    return Multiplied::narrow;
+  return matmuls.roundsToTf32() ? Multiplied::tf32 : Multiplied::f32;
 }
 
 /// Of the narrowest type that the program multiplies.
 PeakRate CudaExecutor::peakRate() const {
-  bool multipliesNarrow = false;
+  Multiplied narrowest = Multiplied::f32;
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)
-      if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
-        multipliesNarrow |= matmul->operand != DType::f32;
-  if (multipliesNarrow)
-    return {dataSheetFlops(device.name(), Multiplied::narrow),
-            "16-bit products, by the GPU's data sheet"};
-  if (program.text("precision") == "tf32")
-    return {dataSheetFlops(device.name(), Multiplied::tf32),
-            "TF32 products, by the GPU's data sheet"};
-  return {dataSheetFlops(device.name(), Multiplied::f32),
-          "fp32 multiply-adds, by the GPU's data sheet"};
+      narrowest = std::min(narrowest, multipliedBy(launch));
+  const char *origin = narrowest == Multiplied::narrow
+                           ? "16-bit products, by the GPU's data sheet"
+                       : narrowest == Multiplied::tf32
+                           ? "TF32 products, by the GPU's data sheet"
+                           : "fp32 multiply-adds, by the GPU's data sheet";
+  return {dataSheetFlops(device.name(), narrowest), origin};
+}
+
+/// Tensor cores multiply 16-bit types and TF32, whatever the alignment; f32 is
+/// multiplied beside them, as everything that generated kernels compute.
+LaunchLimits CudaExecutor::limitsOf(const Launch &launch) const {
+  LaunchLimits limits;
+  Multiplied multiplied = multipliedBy(launch);
+  limits.flops = dataSheetFlops(device.name(), multiplied);
+  limits.bytesPerSecond = dataSheetBandwidth(device.name());
+  limits.usesTensorCores = multiplied != Multiplied::f32;
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+    limits.alignment = operandAlignment(*matmul);
+  return limits;
 }
 
 //===----------------------------------------------------------------------===//

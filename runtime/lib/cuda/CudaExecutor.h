@@ -4,16 +4,18 @@
 #define HONERT_CUDA_CUDAEXECUTOR_H
 
 #include "core/Executor.h"
+#include "cuda/DataSheet.h"
 #include "cuda/DeviceImage.h"
 #include "cuda/DeviceMatmul.h"
 #include "cuda/Staging.h"
 
+#include <deque>
 #include <memory>
 
 namespace honert {
 
 /// The program on the first GPU: one arena in its memory, all launches in order
-/// on one stream.
+/// on one stream. The host may be a step ahead.
 ///
 /// The first run of a function is made launch by launch, each waited for: the
 /// driver loads what it loads late, and a launch that fails is named. The
@@ -29,7 +31,9 @@ public:
   /// Looks for a GPU and touches nothing of it.
   Status startForInfo() override { return device.open(); }
   Status run(const Function &function) override;
-  Status wait() override;
+  Status endStep() override;
+  int stepsInFlight() const override { return 1; }
+  Status collect() override;
 
   Status publish(int64_t offset, int64_t bytes) override;
   Status fetch(int64_t offset, int64_t bytes) override;
@@ -42,6 +46,7 @@ public:
   std::string machineText() const override { return device.text(); }
   std::string libraryVersion() const override { return matmuls.versionText(); }
   PeakRate peakRate() const override;
+  LaunchLimits limitsOf(const Launch &launch) const override;
 
 private:
   struct Bound;
@@ -53,6 +58,8 @@ private:
   Status runChecked(const BoundFunction &function);
   Status runRecorded(const BoundFunction &function);
   Status capture(BoundFunction &function);
+  Multiplied multipliedBy(const Launch &launch) const;
+  Status runOnDevice(const Function &function);
 
   Device device; // first: what follows lives on it
   DeviceMemory deviceArena;
@@ -61,7 +68,8 @@ private:
   DeviceMatmuls matmuls;
   Staging staging;
   std::map<const Function *, BoundFunction> functions;
-  std::string latest; ///< function that was run
+  std::string running;           ///< functions of the step, "'step'"
+  std::deque<std::string> ended; ///< the same of steps to collect
   bool checksLaunches;
 };
 

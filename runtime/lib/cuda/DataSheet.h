@@ -14,6 +14,9 @@ enum class Multiplied { narrow, tf32, f32 };
 /// the driver calls `name`; 0: not in the table.
 double dataSheetFlops(const std::string &name, Multiplied multiplied);
 
+/// Bytes per second of its memory, likewise.
+double dataSheetBandwidth(const std::string &name);
+
 } // namespace honert
 
 #endif // HONERT_CUDA_DATASHEET_H

@@ -1,4 +1,4 @@
-//===- Device.cpp - One GPU, its memory and its stream --------------------===//
+//===- Device.cpp - One GPU, its memory and its streams -------------------===//
 
 #include "cuda/Device.h"
 #include "core/Types.h"
@@ -10,8 +10,9 @@ using namespace honert;
 //===----------------------------------------------------------------------===//
 
 Device::~Device() {
-  if (mainStream)
-    (void)driver.cuStreamDestroy_v2(mainStream);
+  for (CUstream stream : {secondStream, mainStream})
+    if (stream)
+      (void)driver.cuStreamDestroy_v2(stream);
   if (context)
     (void)driver.cuDevicePrimaryCtxRelease_v2(device);
 }
@@ -49,8 +50,10 @@ Status Device::start() {
   context = retained;
   HONERT_TRY(check(driver.cuCtxSetCurrent(context),
                    format("GPU %s cannot be used", deviceName.c_str())));
-  return check(driver.cuStreamCreate(&mainStream, CU_STREAM_NON_BLOCKING),
-               "a stream cannot be made");
+  for (CUstream *stream : {&mainStream, &secondStream})
+    HONERT_TRY(check(driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING),
+                     "a stream cannot be made"));
+  return Status();
 }
 
 std::string Device::text() const {
@@ -128,14 +131,18 @@ Status DeviceEvent::create(const Device &device, bool timed) {
   return Status();
 }
 
-Status DeviceEvent::record() const {
-  return owner->check(owner->functions().cuEventRecord(event, owner->stream()),
+Status DeviceEvent::record(CUstream stream) const {
+  return owner->check(owner->functions().cuEventRecord(event, stream),
                       "an event cannot be recorded");
 }
 
-Status DeviceEvent::wait() const {
-  return owner->check(owner->functions().cuEventSynchronize(event),
-                      "the GPU has failed");
+Status DeviceEvent::wait(const std::string &what) const {
+  return owner->check(owner->functions().cuEventSynchronize(event), what);
+}
+
+Status DeviceEvent::holdBack(CUstream stream) const {
+  return owner->check(owner->functions().cuStreamWaitEvent(stream, event, 0),
+                      "a stream cannot wait for another");
 }
 
 Status DeviceEvent::secondsTo(const DeviceEvent &end, double &seconds) const {

@@ -1,4 +1,4 @@
-//===- Device.h - One GPU, its memory and its stream ----------------------===//
+//===- Device.h - One GPU, its memory and its streams ---------------------===//
 
 #ifndef HONERT_CUDA_DEVICE_H
 #define HONERT_CUDA_DEVICE_H
@@ -11,7 +11,8 @@
 namespace honert {
 
 /// The first GPU that the driver shows, in its primary context, which becomes
-/// that of the calling thread. Everything runs in order on one stream.
+/// that of the calling thread. Everything runs in order on one stream; copies
+/// of what comes next have another.
 class Device {
 public:
   Device() = default;
@@ -21,7 +22,7 @@ public:
 
   /// Opens the driver and looks at the GPU. To be called once.
   Status open();
-  /// Takes the context and makes the stream.
+  /// Takes the context and makes the streams.
   Status start();
 
   const DriverFunctions &functions() const { return driver; }
@@ -29,19 +30,20 @@ public:
     return driver.check(result, what);
   }
   CUstream stream() const { return mainStream; }
+  CUstream copyStream() const { return secondStream; }
   const std::string &name() const { return deviceName; }
   /// 90 for sm_90.
   int arch() const { return architecture; }
   /// "NVIDIA H200 (sm_90), driver for CUDA 13.0"
   std::string text() const;
-  /// Everything that was put on the stream is done.
+  /// Everything that was put on the main stream is done.
   Status synchronize(const std::string &what) const;
 
 private:
   DriverFunctions driver;
   CUdevice device = 0;
   CUcontext context = nullptr;
-  CUstream mainStream = nullptr;
+  CUstream mainStream = nullptr, secondStream = nullptr;
   std::string deviceName;
   int architecture = 0, driverVersion = 0;
 };
@@ -84,7 +86,7 @@ private:
   char *base = nullptr;
 };
 
-/// A moment on the stream.
+/// A moment on a stream.
 class DeviceEvent {
 public:
   DeviceEvent() = default;
@@ -94,8 +96,13 @@ public:
 
   /// `timed`: secondsTo() may be asked.
   Status create(const Device &device, bool timed);
-  Status record() const;
-  Status wait() const;
+  /// After what was put on `stream`, or on the main one.
+  Status record(CUstream stream) const;
+  Status record() const { return record(owner->stream()); }
+  /// The host waits for it. `what` begins the error of what failed before.
+  Status wait(const std::string &what = "the GPU has failed") const;
+  /// What is put on `stream` from now on waits for it.
+  Status holdBack(CUstream stream) const;
   /// From this moment, which has passed, to `end`, which has too.
   Status secondsTo(const DeviceEvent &end, double &seconds) const;
 

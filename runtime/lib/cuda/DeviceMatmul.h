@@ -59,6 +59,7 @@ public:
   void finish() { cache.save(); }
 
   std::string versionText() const;
+  bool roundsToTf32() const { return options.tf32; }
 
 private:
   friend class MatmulDescriptors;

@@ -40,6 +40,27 @@ static std::optional<LibraryMatrix> operand(const Strided &matrix) {
   return rows;
 }
 
+int64_t honert::operandAlignment(const MatmulLaunch &launch) {
+  const int64_t sizes[] = {
+      launch.batch, launch.m, launch.k, launch.batch, launch.k, launch.n,
+      launch.batch, launch.m, launch.n, launch.batch, launch.m, launch.n};
+  const int64_t offsets[] = {launch.a, launch.b, launch.c, launch.addend};
+  int64_t alignment = 16;
+  auto divide = [&](int64_t bytes) {
+    while (bytes % alignment != 0)
+      alignment /= 2;
+  };
+  for (size_t i = 0; i != 12; ++i) {
+    if (i >= 9 && launch.addend == -1)
+      continue;
+    int64_t width = byteWidth(i < 6 ? launch.operand : launch.result);
+    divide(offsets[i / 3]);
+    if (sizes[i] > 1 && launch.strides[i] > 1)
+      divide(launch.strides[i] * width);
+  }
+  return alignment;
+}
+
 bool honert::hasSumsEpilogue(const MatmulLaunch &launch) {
   if (launch.summed == Sums::none || launch.result != DType::f32)
     return false;

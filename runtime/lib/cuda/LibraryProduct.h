@@ -42,6 +42,10 @@ struct LibraryProduct {
   std::string text() const;
 };
 
+/// The largest power of two, 16 at most, that divides the addresses and the
+/// distances of rows and matrices of operands, addend and result, in bytes.
+int64_t operandAlignment(const MatmulLaunch &launch);
+
 /// Whether the library has an epilogue that sums what `launch` wants summed: it
 /// gives sums the result's type, and has none for operands beside a bias or an
 /// activation.

@@ -49,48 +49,81 @@ Staging::Staging(const Device &device, const Program &program)
 }
 
 Status Staging::start() {
-  HONERT_TRY(pinned.allocate(device, 2 * inputBytes + outputBytes));
-  for (DeviceEvent &event : uploaded)
-    HONERT_TRY(event.create(device, /*timed=*/false));
+  HONERT_TRY(pinned.allocate(device, 2 * (inputBytes + outputBytes)));
+  HONERT_TRY(
+      onDevice.allocate(device, 2 * inputBytes, "the copy of the inputs"));
+  for (InputSlot &slot : inputSlots)
+    for (DeviceEvent *event : {&slot.uploaded, &slot.consumed})
+      HONERT_TRY(event->create(device, /*timed=*/false));
+  for (OutputSlot &slot : outputSlots)
+    HONERT_TRY(slot.downloaded.create(device, /*timed=*/false));
   return Status();
 }
 
 Status Staging::upload(const Arena &view, const DeviceMemory &arena) {
-  slot = 1 - slot;
-  if (isInFlight[slot])
-    HONERT_TRY(uploaded[slot].wait());
-  char *base = pinned.at(slot * inputBytes);
-  for (const Piece &piece : inputs) {
-    std::memcpy(base + piece.place, view.at(piece.offset),
-                static_cast<size_t>(piece.bytes));
-    HONERT_TRY(
-        device.check(device.functions().cuMemcpyHtoDAsync_v2(
-                         arena.at(piece.offset), base + piece.place,
-                         static_cast<size_t>(piece.bytes), device.stream()),
-                     "the inputs cannot be copied to the GPU"));
+  if (inputBytes == 0)
+    return Status();
+  const char *what = "the inputs cannot be copied to the GPU";
+  const DriverFunctions &driver = device.functions();
+  inputSlot = 1 - inputSlot;
+  InputSlot &slot = inputSlots[inputSlot];
+  if (slot.wasUsed) {
+    HONERT_TRY(slot.uploaded.wait(what));
+    HONERT_TRY(slot.consumed.holdBack(device.copyStream()));
   }
-  isInFlight[slot] = true;
-  return uploaded[slot].record();
+  char *host = pinnedInputs(inputSlot);
+  CUdeviceptr copy = onDevice.at(inputSlot * inputBytes);
+  for (const Piece &piece : inputs)
+    std::memcpy(host + piece.place, view.at(piece.offset),
+                static_cast<size_t>(piece.bytes));
+  HONERT_TRY(device.check(
+      driver.cuMemcpyHtoDAsync_v2(copy, host, static_cast<size_t>(inputBytes),
+                                  device.copyStream()),
+      what));
+  HONERT_TRY(slot.uploaded.record(device.copyStream()));
+  slot.wasUsed = true;
+  HONERT_TRY(slot.uploaded.holdBack(device.stream()));
+  for (const Piece &piece : inputs)
+    HONERT_TRY(
+        device.check(driver.cuMemcpyDtoDAsync_v2(
+                         arena.at(piece.offset),
+                         copy + static_cast<CUdeviceptr>(piece.place),
+                         static_cast<size_t>(piece.bytes), device.stream()),
+                     what));
+  return slot.consumed.record();
 }
 
 Status Staging::download(const Function &function, const DeviceMemory &arena) {
+  OutputSlot &slot = outputSlots[outputSlot];
   for (size_t index : outputsOf[function.name]) {
     const Piece &piece = outputs[index];
     HONERT_TRY(device.check(
         device.functions().cuMemcpyDtoHAsync_v2(
-            pinned.at(2 * inputBytes + piece.place), arena.at(piece.offset),
+            pinnedOutputs(outputSlot) + piece.place, arena.at(piece.offset),
             static_cast<size_t>(piece.bytes), device.stream()),
         "the results cannot be copied from the GPU"));
-    pending.push_back(index);
+    slot.pieces.push_back(index);
   }
   return Status();
 }
 
-void Staging::deliver(Arena &view) {
-  for (size_t index : pending) {
-    const Piece &piece = outputs[index];
-    std::memcpy(view.at(piece.offset), pinned.at(2 * inputBytes + piece.place),
+Status Staging::endStep() {
+  HONERT_TRY(outputSlots[outputSlot].downloaded.record());
+  ended.push_back(outputSlot);
+  outputSlot = 1 - outputSlot;
+  return Status();
+}
+
+Status Staging::collect(Arena &view, const std::string &what) {
+  int index = ended.front();
+  OutputSlot &slot = outputSlots[index];
+  HONERT_TRY(slot.downloaded.wait(what));
+  ended.pop_front();
+  for (size_t output : slot.pieces) {
+    const Piece &piece = outputs[output];
+    std::memcpy(view.at(piece.offset), pinnedOutputs(index) + piece.place,
                 static_cast<size_t>(piece.bytes));
   }
-  pending.clear();
+  slot.pieces.clear();
+  return Status();
 }

@@ -33,6 +33,8 @@ CUresult State::mistake(CUresult code, const std::string &what) {
 CUresult State::enter(const char *function, bool needsContext,
                       bool mayCapture) {
   ++calls[function];
+  if (settings.keepsOrder)
+    order.push_back(function);
   if (auto failure = failures.find(function); failure != failures.end())
     if (--failure->second.first == 0)
       return failure->second.second;

@@ -6,10 +6,11 @@
 //
 // Device memory is host memory between guard pages, filled with 0xFF at first.
 // Work put on a stream is done when somebody waits for it, so that a result
-// read, or an input overwritten, too early shows. Kernels run by honemu_launch
-// where the emulator is linked, or by host functions that a test gives.
-// Products are plain loops. What a driver would forbid is a mistake here: it
-// is listed, and the call fails with it as its text.
+// read, or an input overwritten, too early shows; with `copiesRunAhead` that of
+// every stream but the first as soon as events let it. Kernels run by
+// honemu_launch where the emulator is linked, or by host functions that a test
+// gives. Products are plain loops. What a driver would forbid is a mistake
+// here: it is listed, and the call fails with it as its text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,10 @@
 #include "cuda/Cublas.h"
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -50,12 +53,16 @@ struct Settings {
   /// Epilogues that no algorithm has.
   std::set<int> missingEpilogues;
   std::map<std::string, HostKernel> kernels;
+  /// Work of streams after the first is done as soon as it may, not as late.
+  bool copiesRunAhead = false;
+  bool keepsOrder = false; ///< State::order
 };
 
 /// The state of the fake: one per process, as of a driver.
 struct State {
   Settings settings;
   std::map<std::string, int> calls; ///< by function
+  std::vector<std::string> order;   ///< functions as called, if kept
   std::map<std::string, int> live;  ///< objects by kind, while there are any
   std::vector<std::string> mistakes;
   /// Makes the `number`-th call of a function from now on fail.
@@ -65,6 +72,7 @@ struct State {
 
   // The rest is for the fake itself.
   using Work = std::function<CUresult()>;
+  CUstream firstStream = nullptr;
 
   /// Counts a call; returns what it has to fail with, or success: it was told
   /// to, something failed before, there is no context, or a capture in which
@@ -91,9 +99,26 @@ State &state();
 
 } // namespace honert::fake
 
-/// Work in order, done when waited for; during a capture it becomes a graph.
+namespace honert::fake {
+
+/// A record of an event: whether it has passed, and when.
+struct Moment {
+  bool hasPassed = false;
+  double milliseconds = 0;
+};
+
+/// What a stream does next: work, or waiting for a moment of another stream.
+struct Task {
+  State::Work work;
+  std::shared_ptr<Moment> awaited;
+  CUstream awaitedOn = nullptr;
+};
+
+} // namespace honert::fake
+
+/// Tasks in order, done when waited for; during a capture they become a graph.
 struct honert::CudaStream {
-  std::vector<honert::fake::State::Work> queue;
+  std::deque<honert::fake::Task> queue;
 };
 struct honert::CudaGraph {
   std::vector<honert::fake::State::Work> work;
@@ -103,7 +128,7 @@ namespace honert::fake {
 
 /// Puts work on a stream, or into the graph that is being captured.
 CUresult enqueue(CUstream stream, State::Work work);
-/// Does all work of a stream; the first error stays.
+/// Does all work of a stream, and what that waits for; the first error stays.
 CUresult drain(CUstream stream);
 
 // Every function of the tables.

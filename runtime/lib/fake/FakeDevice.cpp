@@ -238,6 +238,21 @@ CUresult fake::cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
   });
 }
 
+CUresult fake::cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from,
+                                    size_t bytes, CUstream stream) {
+  FAKE_ENTER("cuMemcpyDtoDAsync_v2");
+  auto *target = reinterpret_cast<void *>(to);
+  auto *source = reinterpret_cast<const void *>(from);
+  for (const void *side : {static_cast<const void *>(target), source})
+    if (!state().isOnDevice(side, static_cast<int64_t>(bytes)))
+      return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                             "a copy outside the memory of the device");
+  return enqueue(stream, [=] {
+    std::memcpy(target, source, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
 /// Sets `count` elements.
 template <typename T>
 static CUresult fill(const char *name, CUdeviceptr at, T value, size_t count,

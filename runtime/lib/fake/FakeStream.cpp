@@ -25,32 +25,63 @@ honemu_launch(const char *kernel, int64_t blocks, int64_t threads, void **args,
 /// The graph that is being captured.
 static CUgraph captured = nullptr;
 
+/// Does what a stream does next.
+static void advance(CUstream stream) {
+  Task task = std::move(stream->queue.front());
+  stream->queue.pop_front();
+  // The moment was recorded before the wait: it is in the queue, or has passed.
+  while (task.awaited && !task.awaited->hasPassed &&
+         state().sticky == CUDA_SUCCESS)
+    advance(task.awaitedOn);
+  if (task.work && state().sticky == CUDA_SUCCESS)
+    if (CUresult failed = task.work())
+      state().sticky = failed;
+}
+
+/// Whether a stream has something to do that waits for nobody.
+static bool isReady(CUstream stream) {
+  if (stream->queue.empty())
+    return false;
+  const Task &next = stream->queue.front();
+  return !next.awaited || next.awaited->hasPassed;
+}
+
+/// Puts a task at the end of a stream.
+static void add(CUstream stream, Task task) {
+  stream->queue.push_back(std::move(task));
+  if (state().settings.copiesRunAhead && stream != state().firstStream)
+    while (isReady(stream))
+      advance(stream);
+}
+
 CUresult fake::enqueue(CUstream stream, State::Work work) {
   if (!stream)
     return state().mistake(CUDA_ERROR_INVALID_HANDLE, "work on no stream");
-  (state().isCapturing ? captured->work : stream->queue)
-      .push_back(std::move(work));
+  if (state().isCapturing)
+    captured->work.push_back(std::move(work));
+  else
+    add(stream, {std::move(work), nullptr, nullptr});
   return CUDA_SUCCESS;
 }
 
 CUresult fake::drain(CUstream stream) {
-  std::vector<State::Work> queue;
-  queue.swap(stream->queue);
-  for (const State::Work &work : queue)
-    if (state().sticky == CUDA_SUCCESS)
-      if (CUresult failed = work())
-        state().sticky = failed;
+  while (!stream->queue.empty())
+    advance(stream);
   return state().sticky;
 }
 
 CUresult fake::cuStreamCreate(CUstream *stream, unsigned) {
   FAKE_ENTER("cuStreamCreate");
   *stream = new CudaStream;
+  if (!state().firstStream)
+    state().firstStream = *stream;
   state().born("stream");
   return CUDA_SUCCESS;
 }
 
 CUresult fake::cuStreamDestroy_v2(CUstream stream) {
+  if (stream == state().firstStream)
+    state().firstStream = nullptr;
   delete stream;
   state().died("stream");
   return CUDA_SUCCESS;
@@ -123,23 +154,19 @@ CUresult fake::cuGraphExecDestroy(CUgraphExec executable) {
 
 struct honert::CudaEvent {
   bool isTimed;
-  CUstream stream = nullptr;
-  bool hasPassed = false;
-  double milliseconds = 0;
+  CUstream stream = nullptr;    ///< of the latest record
+  std::shared_ptr<Moment> last; ///< the latest record, or null
 };
 
 CUresult fake::cuEventCreate(CUevent *event, unsigned flags) {
   FAKE_ENTER("cuEventCreate");
-  *event = new CudaEvent{flags != CU_EVENT_DISABLE_TIMING};
+  *event = new CudaEvent{flags != CU_EVENT_DISABLE_TIMING, nullptr, nullptr};
   state().born("event");
   return CUDA_SUCCESS;
 }
 
 CUresult fake::cuEventDestroy_v2(CUevent event) {
-  if (event->stream && !event->hasPassed && state().isCurrent)
-    (void)drain(
-        event->stream); // as the driver, which keeps what it still needs
-  delete event;
+  delete event; // what still waits for a moment of it keeps that
   state().died("event");
   return CUDA_SUCCESS;
 }
@@ -147,27 +174,40 @@ CUresult fake::cuEventDestroy_v2(CUevent event) {
 CUresult fake::cuEventRecord(CUevent event, CUstream stream) {
   FAKE_ENTER("cuEventRecord");
   event->stream = stream;
-  event->hasPassed = false;
-  return enqueue(stream, [=] {
-    event->hasPassed = true;
-    event->milliseconds = state().milliseconds;
+  event->last = std::make_shared<Moment>();
+  return enqueue(stream, [moment = event->last] {
+    moment->hasPassed = true;
+    moment->milliseconds = state().milliseconds;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult fake::cuEventSynchronize(CUevent event) {
   FAKE_ENTER("cuEventSynchronize");
-  return event->hasPassed || !event->stream ? CUDA_SUCCESS
-                                            : drain(event->stream);
+  while (event->last && !event->last->hasPassed &&
+         state().sticky == CUDA_SUCCESS)
+    advance(event->stream);
+  return state().sticky;
+}
+
+CUresult fake::cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  FAKE_ENTER("cuStreamWaitEvent");
+  if (event->last) // one that was never recorded has passed
+    add(stream, {nullptr, event->last, event->stream});
+  return CUDA_SUCCESS;
 }
 
 CUresult fake::cuEventElapsedTime(float *milliseconds, CUevent start,
                                   CUevent end) {
   FAKE_ENTER("cuEventElapsedTime");
-  if (!start->isTimed || !end->isTimed || !start->hasPassed || !end->hasPassed)
+  auto hasTime = [](CUevent event) {
+    return event->isTimed && event->last && event->last->hasPassed;
+  };
+  if (!hasTime(start) || !hasTime(end))
     return state().mistake(CUDA_ERROR_INVALID_HANDLE,
                            "the time of an event that has none");
-  *milliseconds = static_cast<float>(end->milliseconds - start->milliseconds);
+  *milliseconds =
+      static_cast<float>(end->last->milliseconds - start->last->milliseconds);
   return CUDA_SUCCESS;
 }
 

@@ -89,8 +89,14 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"stream", failing("cuStreamCreate", 1, 2),
                 "a stream cannot be made: CUDA_ERROR_OUT_OF_MEMORY (as told to "
                 "fail)"},
+        Mistake{"copy_stream", failing("cuStreamCreate", 2, 2),
+                "a stream cannot be made: CUDA_ERROR_OUT_OF_MEMORY (as told to "
+                "fail)"},
+        Mistake{"slots_of_inputs", failing("cuMemAlloc_v2", 2, 2),
+                "the copy of the inputs needs 1.12 KiB; GPU emulated GPU has "
+                "64.00 GiB free of 64.00 GiB"},
         Mistake{"pinned_memory", failing("cuMemAllocHost_v2", 1, 2),
-                "pinned memory of 1.31 KiB cannot be allocated: "
+                "pinned memory of 1.50 KiB cannot be allocated: "
                 "CUDA_ERROR_OUT_OF_MEMORY (as told to fail)"},
         Mistake{"image", failing("cuModuleLoadDataEx", 1, 222),
                 "device code (PTX of sm_80) on GPU emulated GPU (sm_999), "
@@ -106,6 +112,12 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Running, CudaErrors,
     testing::Values(
+        Mistake{"inputs", failing("cuMemcpyDtoDAsync_v2", 1, 1),
+                "the inputs cannot be copied to the GPU: "
+                "CUDA_ERROR_INVALID_VALUE (as told to fail)"},
+        Mistake{"waiting_stream", failing("cuStreamWaitEvent", 4, 400),
+                "a stream cannot wait for another: CUDA_ERROR_INVALID_HANDLE "
+                "(as told to fail)"},
         Mistake{"launch", failing("cuLaunchKernel", 2, 1),
                 "launch loss at model.py:1: CUDA_ERROR_INVALID_VALUE (as told "
                 "to fail)"},
@@ -129,6 +141,67 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"replay", failing("cuGraphLaunch", 2, 719),
                 "function 'step': CUDA_ERROR_LAUNCH_FAILED (as told to fail)"}),
     [](const auto &info) { return info.param.name; });
+
+//===----------------------------------------------------------------------===//
+// cuBLASLt
+//===----------------------------------------------------------------------===//
+
+class CudaLibrary : public test::Cuda {
+protected:
+  /// A step of one product.
+  Outcome multiply() {
+    test::ProgramPtr program = test::makeProgram();
+    honert_program *p = program.get();
+    const int64_t strides[12] = {0, 16, 1, 0, 8, 1, 0, 8, 1, 0, 8, 1};
+    honert_meta(p, "target", "cuda sm_80");
+    honert_arena(p, 4096);
+    honert_function(p, "step");
+    honert_zero(p, 0, 1024);
+    honert_matmul(p, "fc", "", 2, 0, 1, 4, 8, 16, strides, 0, 512, 1024, -1,
+                  -1);
+    honert_result(p, "loss", 0, 0, nullptr, 1024);
+    return test::run(p, {"--steps", "1"});
+  }
+  void expectLine(const std::string &line) {
+    Outcome outcome = multiply();
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err, "error: " + line + "\n");
+  }
+};
+
+TEST_F(CudaLibrary, is_missing) {
+  fake().settings.missing = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  expectLine("libcublasLt.so.13: cannot be opened (no such library; no such "
+             "library); matrix products need cuBLAS 12 or 13 (is its folder in "
+             "LD_LIBRARY_PATH?)");
+}
+
+TEST_F(CudaLibrary, may_be_the_one_before) {
+  fake().settings.missing = {"libcublasLt.so.13"};
+  Outcome outcome = multiply();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(CudaLibrary, is_too_old) {
+  fake().settings.cublasVersion = 110000;
+  expectLine("libcublasLt.so.13: is cuBLASLt 11.0.0, wanted 12.0 or later");
+}
+
+TEST_F(CudaLibrary, lacks_a_function) {
+  fake().settings.missing = {"cublasLtMatmulAlgoCheck"};
+  expectLine("libcublasLt.so.13: has no cublasLtMatmulAlgoCheck; wanted cuBLAS "
+             "12 or 13");
+}
+
+TEST_F(CudaLibrary, has_no_memory_for_its_workspace) {
+  fake().settings.memoryBytes = 5000;
+  expectLine("the library workspace needs 32.00 MiB; GPU emulated GPU has 904 "
+             "B free of 4.88 KiB");
+}
+
+//===----------------------------------------------------------------------===//
+// Failures while a program runs
+//===----------------------------------------------------------------------===//
 
 class CudaFailure : public test::Cuda {};
 

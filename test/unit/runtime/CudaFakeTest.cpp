@@ -95,6 +95,35 @@ TEST_F(CudaFake, inputs_overwritten_too_early) {
   EXPECT_EQ(fake::cuMemFreeHost(pinned), CUDA_SUCCESS);
 }
 
+/// A stream that waits for an event sees what was done before it, one that
+/// does not sees what happens to be there.
+TEST_F(CudaFake, streams_that_wait_for_each_other) {
+  CUstream second;
+  CUevent event;
+  ASSERT_EQ(fake::cuStreamCreate(&second, CU_STREAM_NON_BLOCKING),
+            CUDA_SUCCESS);
+  ASSERT_EQ(fake::cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  for (bool waits : {false, true}) {
+    unsigned char value = waits ? 2 : 1;
+    ASSERT_EQ(fake::cuMemsetD8Async(memory, value, 64, second), CUDA_SUCCESS);
+    ASSERT_EQ(fake::cuEventRecord(event, second), CUDA_SUCCESS);
+    if (waits)
+      ASSERT_EQ(fake::cuStreamWaitEvent(stream, event, 0), CUDA_SUCCESS);
+    ASSERT_EQ(fake::cuMemcpyDtoHAsync_v2(host, memory, 1, stream),
+              CUDA_SUCCESS);
+    ASSERT_EQ(fake::cuStreamSynchronize(stream), CUDA_SUCCESS);
+    EXPECT_EQ(host[0], waits ? 2 : char(0xff));
+  }
+  Cuda::fake().settings.copiesRunAhead = true;
+  ASSERT_EQ(fake::cuMemsetD8Async(memory, 3, 64, second), CUDA_SUCCESS);
+  EXPECT_EQ(*reinterpret_cast<const char *>(memory), 3);
+  ASSERT_EQ(fake::cuMemsetD8Async(memory, 4, 64, stream), CUDA_SUCCESS);
+  EXPECT_EQ(*reinterpret_cast<const char *>(memory), 3);
+  EXPECT_EQ(fake::cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_EQ(fake::cuEventDestroy_v2(event), CUDA_SUCCESS);
+  EXPECT_EQ(fake::cuStreamDestroy_v2(second), CUDA_SUCCESS);
+}
+
 TEST_F(CudaFake, a_time_that_has_not_passed) {
   CUevent begin, end;
   ASSERT_EQ(fake::cuEventCreate(&begin, CU_EVENT_DEFAULT), CUDA_SUCCESS);

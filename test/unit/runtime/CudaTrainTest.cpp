@@ -110,7 +110,8 @@ TEST_F(CudaTrain, kernels_are_looked_up_once) {
   good({"--steps", "5"});
   EXPECT_EQ(calls("cuModuleLoadDataEx"), 1);
   EXPECT_EQ(calls("cuModuleGetFunction"), static_cast<int>(launches));
-  EXPECT_EQ(calls("cuMemAlloc_v2"), 1); // the arena: there is no product
+  // The arena and slots of inputs: there is no product.
+  EXPECT_EQ(calls("cuMemAlloc_v2"), 2);
 }
 
 TEST_F(CudaTrain, checked_runs_record_nothing) {
@@ -123,14 +124,60 @@ TEST_F(CudaTrain, profile_times_every_launch) {
   Outcome outcome = good({"--steps", "3", "--profile", folder / "p.json"});
   EXPECT_EQ(calls("cuGraphLaunch"), 0);
   // The fake's kernels take 0.01 ms each, its other work none.
-  EXPECT_NE(outcome.out.find("     0.010   16.7%       1  forward\n"),
+  EXPECT_NE(outcome.out.find(
+                "     0.010   16.7%       1       -        -  forward\n"),
             std::string::npos)
       << outcome.out;
-  EXPECT_NE(outcome.out.find("     0.020   33.3%       2  adamw\n"),
-            std::string::npos)
+  EXPECT_NE(
+      outcome.out.find("     0.020   33.3%       2       -        -  adamw\n"),
+      std::string::npos)
       << outcome.out;
   EXPECT_NE(test::readFile(folder / "p.json").find("\"dur\":10.000"),
             std::string::npos);
+}
+
+/// Rates are those of all launches of a group; peaks are the data sheet's.
+TEST_F(CudaTrain, profile_says_what_a_launch_reaches) {
+  fake().settings.name = "NVIDIA H200";
+  test::ProgramPtr program = test::makeProgram();
+  honert_program *p = program.get();
+  std::string code = test::ptx(80, {"k0_row", "k1_row"});
+  const int64_t offset = 0, strides[12] = {0, 16, 1, 0, 8, 1, 0, 8, 1};
+  honert_meta(p, "target", "cuda sm_80");
+  honert_meta(p, "model", "tiny");
+  honert_arena(p, 4096);
+  honert_device_code(p, 0, 80, code.data(), int64_t(code.size()));
+  honert_function(p, "step");
+  honert_device_launch(p, "norm", "m.py:3", "k0_row", 4, 128, 1, &offset);
+  honert_device_launch(p, "norm", "m.py:3", "k1_row", 2, 64, 1, &offset);
+  honert_launch_cost(p, "row", 48000000, 2000000);
+  honert_matmul(p, "fc", "m.py:4", 2, 0, 1, 4, 8, 16, strides, 0, 512, 1024, -1,
+                -1);
+  honert_launch_cost(p, "contraction", 960, 1024);
+  honert_result(p, "loss", 0, 0, nullptr, 0);
+  for (const char *name : {"k0_row", "k1_row"})
+    fake().settings.kernels[name] = {
+        1, [](void *const *buffers, int64_t, int64_t) {
+          *static_cast<float *>(buffers[0]) = 1;
+        }};
+  Outcome outcome = test::run(p, {"--steps", "1", "--profile", folder / "p"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::string trace = test::readFile(folder / "p");
+  // 48 MB in twice 0.01 ms are 2400 GB/s, half of an H200's 4.8 TB/s.
+  for (const char *text :
+       {"\"model\":\"tiny\",\"machine\":\"NVIDIA H200 (sm_999)",
+        "\"name\":\"norm\",\"cat\":\"row\"",
+        "\"location\":\"m.py:3\",\"kernel\":\"k1_row\",\"blocks\":2,"
+        "\"threads\":64,\"bytes\":48000000,\"flops\":2000000,\"launches\":2,"
+        "\"gb_per_s\":2400,\"tflops\":0.1,\"of_peak_bandwidth\":0.5,",
+        "\"tensor_cores\":false}", "\"cat\":\"contraction\"",
+        "\"tensor_cores\":true,"
+        "\"operand_alignment\":16}"})
+    EXPECT_NE(trace.find(text), std::string::npos) << text << "\n" << trace;
+  EXPECT_NE(
+      outcome.out.find("     0.020    2.0%       2    2400     0.10  norm\n"),
+      std::string::npos)
+      << outcome.out;
 }
 
 TEST_F(CudaTrain, header_names_the_gpu) {
