@@ -1,13 +1,10 @@
 //===- DeviceAssembler.cpp - From PTX to machine code ---------------------===//
 
 #include "hone/Target/DeviceAssembler.h"
+#include "hone/Support/ParseFile.h"
+#include "hone/Support/RunTool.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
 
@@ -67,58 +64,26 @@ std::vector<KernelResources> hone::parseResources(llvm::StringRef text) {
   return kernels;
 }
 
-namespace {
-/// A file for as long as its object lives.
-struct TemporaryFile {
-  explicit TemporaryFile(llvm::StringRef suffix) {
-    error = llvm::sys::fs::createTemporaryFile("hone-device", suffix, path);
-    if (!error)
-      remover.setFile(path);
-  }
-  llvm::SmallString<128> path;
-  std::error_code error;
-  llvm::FileRemover remover;
-};
-} // namespace
-
-static std::string contentOf(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : "";
-}
-
 llvm::Expected<DeviceBinary> hone::assemble(llvm::StringRef ptx,
                                             const DeviceTarget &device,
                                             llvm::StringRef assembler) {
-  auto refuse = [&](const llvm::Twine &what) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   assembler + ": " + what);
-  };
-  TemporaryFile source("ptx"), binary("cubin"), log("txt");
-  for (const TemporaryFile *file : {&source, &binary, &log})
-    if (file->error)
-      return refuse("no temporary file: " + file->error.message());
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(source.path, error);
-    stream << ptx;
-    stream.close();
-    if (error || stream.has_error()) {
-      stream.clear_error();
-      return refuse("cannot write " + source.path);
-    }
-  }
+  llvm::Expected<TemporaryFolder> folder = TemporaryFolder::create();
+  if (!folder)
+    return folder.takeError();
+  if (llvm::Error error = folder->write("kernels.ptx", ptx))
+    return std::move(error);
+  std::string source = folder->file("kernels.ptx");
+  std::string binary = folder->file("kernels.cubin");
   std::string arch = "-arch=sm_" + std::to_string(device.arch);
-  llvm::StringRef arguments[] = {assembler, "-v",        "-O3",      arch,
-                                 "-o",      binary.path, source.path};
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""),
-                                                log.path.str(), log.path.str()};
-  std::string message;
-  int code = llvm::sys::ExecuteAndWait(assembler, arguments, std::nullopt,
-                                       redirects, 0, 0, &message);
-  std::string text = contentOf(log.path);
-  if (code != 0)
-    return refuse(message.empty() ? llvm::StringRef(text).split('\n').first
-                                  : llvm::StringRef(message));
-  return DeviceBinary{device.arch, contentOf(binary.path),
-                      parseResources(text)};
+  llvm::Expected<ToolRun> run =
+      runTool(assembler, {"-v", "-O3", arch, "-o", binary, source});
+  if (!run)
+    return run.takeError();
+  if (run->code != 0)
+    return makeError(assembler + ": " + run->complaint());
+  llvm::Expected<std::string> image = TemporaryFolder::read(binary);
+  if (!image)
+    return image.takeError();
+  return DeviceBinary{device.arch, std::move(*image),
+                      parseResources(run->output + run->errors)};
 }
