@@ -31,9 +31,8 @@ const DeviceFigures &TargetDescription::device() const {
   return hopper();
 }
 
-// CUDA: the library call is not there yet (docs/rationale/attention.md).
-bool TargetDescription::hasFusedAttention() const {
-  return kind == TargetKind::CPU;
+bool TargetDescription::hasFusedAttention(Operation *op) const {
+  return kind == TargetKind::CPU || op->hasAttr(attr::workspace);
 }
 
 double TargetDescription::matmulFlopsPerSecond(Type element) const {

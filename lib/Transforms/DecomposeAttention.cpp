@@ -260,13 +260,16 @@ struct DecomposeAttention
         getTarget(getOperation()->getParentOfType<ModuleOp>());
     if (failed(target))
       return signalPassFailure();
-    if (keepFused && target->hasFusedAttention())
-      return markAllAnalysesPreserved();
+    auto stays = [&](Operation *op) {
+      return keepFused && target->hasFusedAttention(op);
+    };
     Block &body = getOperation().getBody().front();
     for (auto op : llvm::make_early_inc_range(body.getOps<AttentionOp>()))
-      replace(op, [&](Decomposer &by) { return by.forward(op); });
+      if (!stays(op))
+        replace(op, [&](Decomposer &by) { return by.forward(op); });
     for (auto op : llvm::make_early_inc_range(body.getOps<AttentionBwdOp>()))
-      replace(op, [&](Decomposer &by) { return by.backward(op); });
+      if (!stays(op))
+        replace(op, [&](Decomposer &by) { return by.backward(op); });
   }
 
   template <typename AttentionLike>

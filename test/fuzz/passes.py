@@ -147,6 +147,8 @@ TABLE = {
 # phases has its verifier, which runs there too.
 COMPILED = ("hone-plan-memory", "hone-verify-plan", "hone-lower-to-kernels", "hone-verify-lower",
             "hone-approximate-math", "hone-bind-kernels", "hone-verify-llvm")
+# What an attribute says to later phases alone: test/Transforms/plan-attention.
+MARKING = ("hone-plan-attention",)
 # Device code: test/Target/device and test/unit/device, where the emulator runs it.
 EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
@@ -219,7 +221,7 @@ def registered() -> set[str]:
 
 
 def complete() -> int:
-    known = set(TABLE) | set(COMPILED) | set(EMULATED) | set(PIPELINES)
+    known = set(TABLE) | set(COMPILED) | set(MARKING) | set(EMULATED) | set(PIPELINES)
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]
@@ -246,6 +248,7 @@ def main() -> int:
         for name, row in table.items():
             print(f"{name}: {row.rule.__name__} on {', '.join(row.sources)}")
         print(f"compiled (programs.py): {', '.join(COMPILED)}")
+        print(f"marking (test/Transforms): {', '.join(MARKING)}")
         print(f"emulated (test/unit/device): {', '.join(EMULATED)}")
         return 0
     failures = 0

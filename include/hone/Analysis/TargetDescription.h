@@ -21,6 +21,10 @@ namespace hone {
 
 enum class TargetKind { CPU, CUDA };
 
+/// The architecture that device code is written for where none is named: every
+/// GPU since runs it.
+constexpr llvm::StringLiteral oldestDevice = "sm_80";
+
 /// What the target's matrix library computes in the call of the product itself.
 /// A value is the share by which the call takes longer; none: the library does
 /// not have it.
@@ -61,8 +65,9 @@ struct TargetDescription {
   bool hasNarrowUnits = true; ///< products of 16-bit types are faster
   std::string arch;           ///< "znver4", "sm_90", ...; empty: generic
 
-  /// Whether its code generator has hone.attention as one kernel or call.
-  bool hasFusedAttention() const;
+  /// Whether it computes the attention op `op` as one kernel or call: a CPU
+  /// any, a GPU what hone-plan-attention marked.
+  bool hasFusedAttention(mlir::Operation *op) const;
   double matmulFlopsPerSecond(mlir::Type element) const;
   /// Of fused attention over heads of `width` elements.
   double attentionFlopsPerSecond(mlir::Type element, int64_t width,

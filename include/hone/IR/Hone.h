@@ -54,6 +54,10 @@ constexpr llvm::StringLiteral target = "hone.target";
 constexpr llvm::StringLiteral precision = "hone.precision";
 /// On the module, after the step phase: micro-batches per optimizer step.
 constexpr llvm::StringLiteral microBatches = "hone.micro_batches";
+/// On an attention op: a library computes it, with so many bytes besides
+/// operands and results, and with the same bits whenever it does.
+constexpr llvm::StringLiteral workspace = "hone.workspace";
+constexpr llvm::StringLiteral deterministic = "hone.deterministic";
 /// On an op: it computes again what an op without this attribute computed.
 constexpr llvm::StringLiteral clone = "hone.clone";
 // The choice of checkpoints (Passes.td, hone-apply-checkpoints).

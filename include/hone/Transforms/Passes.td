@@ -443,6 +443,37 @@ def DecomposeRows : Pass<"hone-decompose-rows", "::mlir::func::FuncOp"> {
 // Fuse
 //===----------------------------------------------------------------------===//
 
+def PlanAttention : Pass<"hone-plan-attention", "::mlir::ModuleOp"> {
+  let summary = "Asks cuDNN which attention it computes, and with how much memory";
+  let description = [{
+    On a GPU (the target that the module names) cuDNN computes attention in one call, of the kinds that it has kernels for.
+    The runtime's tool hone-plan-attention knows which, without a GPU (Support/AttentionPlanner.h). It is asked once per
+    distinct problem, for dense operands and for operands that are parts of one packed projection, since what they become
+    is decided later. An op that the library takes either way gets `hone.workspace`, the larger of the bytes that the two
+    need besides operands, and with `deterministic` `hone.deterministic`. Every other op is left as it is, for
+    `hone-decompose-attention`.
+
+    Declined, with a remark under `report`, and with an error under `required`: operands other than bf16 and f16, a mask,
+    dropout, and what the library refuses. Where tool or library are missing nothing is marked, which is a warning, and
+    under `required` an error. Modules for other targets are left alone.
+
+    ```mlir
+    %o, %lse = hone.attention %q, %k, %v causal scale 0.125
+        : (tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>) -> (tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
+    // becomes
+    %o, %lse = hone.attention %q, %k, %v causal scale 0.125 {hone.workspace = 0 : i64}
+        : (tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>) -> (tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
+    ```
+  }];
+  let options = [
+    Option<"tool", "tool", "std::string", "\"hone-plan-attention\"", "The tool, by path or by name on PATH">,
+    Option<"emulate", "emulate", "bool", "false", "Ask for the emulated library">,
+    Option<"deterministic", "deterministic", "bool", "false", "Equal calls give equal bits">,
+    Option<"required", "required", "bool", "false", "What cannot be one call is an error">,
+    Option<"report", "report", "bool", "false", "Say with a remark what is declined and why">
+  ];
+}
+
 def DecomposeAttention : Pass<"hone-decompose-attention", "::mlir::func::FuncOp"> {
   let summary = "Rewrites attention into products and a softmax in primitives";
   let description = [{
@@ -456,7 +487,8 @@ def DecomposeAttention : Pass<"hone-decompose-attention", "::mlir::func::FuncOp"
     values are not repeated. Dropout draws the bits that the fused kernels draw. What the backward pass makes again is marked
     `hone.clone`: merged with the forward pass it would be stored in between.
 
-    Nothing is declined; with `keep-fused` all of it stays as it is where the module's target has a fused kernel.
+    Nothing is declined; with `keep-fused` what the module's target has a fused kernel for stays as it is: all of it on a CPU,
+    on a GPU what `hone-plan-attention` marked.
 
     ```mlir
     %o, %lse = hone.attention %q, %k, %v scale 1.0

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Answers as hone-plan-attention does, for a library that takes widths of multiples of 8 and whose workspace is as many
+# bytes as elements lie between two positions of a query. PLANNER names another way to end; PROBLEMS a file for the input.
+for argument; do
+  case $argument in --out=*) out=${argument#--out=} ;; esac
+done
+case $PLANNER in
+  lost) echo "error: libcudnn_graph.so.9: cannot be opened" >&2; exit 1 ;;
+  crash) kill -SEGV $$ ;;
+  silent) exit 3 ;;
+  unnamed) ;;
+  *) echo "cudnn 9.19.0" ;;
+esac
+while read -r line; do
+  if [ -n "$PROBLEMS" ]; then echo "$line" >> "$PROBLEMS"; fi
+  query=${line#* query } query=${query%% *} bytes=${query#*,} bytes=${bytes%,*}
+  width=${line#* width } width=${width%% *}
+  case $PLANNER in
+    short) exit 0 ;;
+    odd) echo "perhaps $bytes"; continue ;;
+    nofile) echo "plan $bytes missing.json"; continue ;;
+  esac
+  if [ $((width % 8)) -ne 0 ] && [ "$PLANNER" != any ]; then
+    echo "refused width $width, expected a multiple of 8"
+  else
+    echo "{\"problem\": \"$line\"}" > "$out/$bytes.json"
+    echo "plan $bytes $bytes.json"
+  fi
+done
