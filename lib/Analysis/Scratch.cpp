@@ -2,7 +2,9 @@
 
 #include "hone/Analysis/Scratch.h"
 
+#include "hone/Analysis/AttentionProblem.h"
 #include "hone/Analysis/RowSpace.h"
+#include "hone/Plan/Plan.h"
 
 using namespace mlir;
 using namespace hone;
@@ -18,6 +20,52 @@ SmallVector<MemRefType> hone::gradientSumTypes(AttentionBwdOp op) {
       types.push_back(
           MemRefType::get(cast<ShapedType>(operand.getType()).getShape(),
                           Float32Type::get(op.getContext())));
+  return types;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention of a library
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t workspaceAlignment = 256;
+
+int64_t hone::alignedWorkspace(int64_t offset) {
+  return llvm::alignTo(offset, workspaceAlignment);
+}
+
+/// The marked attention op of `body`, or null.
+static Operation *findLibraryAttention(Block &body) {
+  for (Operation &op : body)
+    if (op.hasAttr(attr::workspace))
+      return &op;
+  return nullptr;
+}
+
+LibraryScratch LibraryScratch::of(Block &body) {
+  LibraryScratch scratch;
+  Operation *op = findLibraryAttention(body);
+  Builder builder(op->getContext());
+  int64_t bytes = op->getAttrOfType<IntegerAttr>(attr::workspace).getInt();
+  if (bytes > 0)
+    scratch.workspace = MemRefType::get(
+        {bytes + workspaceAlignment - plan::alignment}, builder.getI8Type());
+  if (readAttention(op)->dropout > 0)
+    scratch.seed = MemRefType::get({2}, builder.getI64Type());
+  for (Value result : op->getResults())
+    if (result.use_empty())
+      scratch.unread.push_back(
+          {result,
+           MemRefType::get(cast<ShapedType>(result.getType()).getShape(),
+                           getElementTypeOrSelf(result))});
+  return scratch;
+}
+
+SmallVector<MemRefType> LibraryScratch::types() const {
+  SmallVector<MemRefType> types;
+  for (MemRefType type : {workspace, seed})
+    if (type)
+      types.push_back(type);
+  llvm::append_range(types, llvm::make_second_range(unread));
   return types;
 }
 
@@ -37,6 +85,8 @@ SmallVector<MemRefType> hone::scratchTypes(GroupOp group,
         types.push_back(MemRefType::get({chunks}, f32));
     }
   }
+  if (findLibraryAttention(body))
+    return LibraryScratch::of(body).types();
   for (auto attention : body.getOps<AttentionBwdOp>())
     llvm::append_range(types, gradientSumTypes(attention));
   for (auto norm : body.getOps<GlobalNormOp>()) {
