@@ -2,7 +2,10 @@
 
 #include "LowerToDevice.h"
 
+#include "DeviceAttention.h"
 #include "ProgramLowering.h"
+#include "hone/Analysis/AttentionProblem.h"
+#include "hone/Conversion/AttentionPlans.h"
 #include "hone/Conversion/DeviceAddKernels.h"
 #include "hone/Conversion/DeviceGatherKernels.h"
 #include "hone/Conversion/DeviceImages.h"
@@ -36,6 +39,7 @@ private:
   LogicalResult describeAdds(LaunchOp launch);
   LogicalResult describeScatter(LaunchOp launch);
   LogicalResult describeRow(LaunchOp launch);
+  LogicalResult describeAttention(LaunchOp launch);
   LogicalResult describeItems(LaunchOp launch, ItemEmitter emitter);
   /// Describes the launch of a kernel that takes the launch's buffers, or the
   /// arena alone.
@@ -189,14 +193,34 @@ LogicalResult DeviceLowering::describeAdds(LaunchOp launch) {
   return success();
 }
 
+LogicalResult DeviceLowering::describeAttention(LaunchOp launch) {
+  FailureOr<AttentionCall> call = describeAttentionCall(launch);
+  if (failed(call))
+    return failure();
+  if (readAttention(&launch.getBodyBlock().front())->dropout > 0 &&
+      failed(describeKernel(launch, "seed", /*takesArena=*/false,
+                            [&](OpBuilder &b, StringRef name) {
+                              return emitAttentionSeed(b, name, launch);
+                            })))
+    return failure();
+  SmallVector<Value> operands = nameOperands(launch);
+  operands.append({writer.string(call->problem),
+                   writer.integer(call->offsets.size()),
+                   writer.array(call->offsets), writer.integer(call->workspace),
+                   writer.integer(call->workspaceBytes)});
+  writer.call("honert_attention", operands);
+  writer.callPart(requestAttentionPlan(
+      module, {call->problem, call->workspaceBytes, launch.getLoc()}));
+  return success();
+}
+
 LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
   Operation *main = mainOp(launch);
   switch (launch.getFamily()) {
   case KernelFamily::contraction:
     return describeProduct(launch);
   case KernelFamily::attention:
-    return launch.emitOpError("is attention, for which there is no device "
-                              "code: expected hone-decompose-attention before");
+    return describeAttention(launch);
   case KernelFamily::map:
     if (isa<RopeOp>(main))
       return describeItems(launch, emitRope);

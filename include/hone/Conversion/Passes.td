@@ -14,10 +14,12 @@ def LowerToKernels : Pass<"hone-lower-to-kernels", "::mlir::ModuleOp"> {
 
     For a CPU, kernels are functions, and `hone-bind-kernels` gives each the entry that the runtime calls. For a GPU (the
     target that the module names), they are `gpu.func`s of the `gpu.module @hone_device`, and `@hone_program` calls
-    `@hone_device_images`, which is defined when their code exists.
+    `@hone_device_images`, which is defined when their code exists. Attention that `hone-plan-attention` marked is a library
+    call, which is followed by one of `@hone_attention_plan_N`; `hone.attention_plans` on the module says for which problems
+    those are to be defined (Conversion/AttentionPlans.h).
 
     Declined with an error: contractions of other types than f32, bf16 and f16, and ops without an emitter, on a GPU
-    `hone.attention` among them.
+    attention without that mark among them.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::math::MathDialect",
