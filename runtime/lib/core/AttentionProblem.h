@@ -16,6 +16,9 @@
 
 namespace honert {
 
+/// Divides the offset of a workspace, and that of each part of it.
+constexpr int64_t attentionAlignment = 256;
+
 /// In the order of honert_attention's offsets: those up to lse forward, those
 /// up to valueGrad backward, then the seed if there is dropout.
 enum class AttentionOperand {

@@ -215,9 +215,11 @@ static Status checkAttention(const char *name, const AttentionLaunch &launch,
                            name, tensor.name,
                            static_cast<long long>(launch.offsets[i])));
   }
-  if (!bounds.contains(launch.workspace, launch.workspaceBytes))
-    return broken(
-        format("attention %s has its workspace outside the arena", name));
+  if (launch.workspace % attentionAlignment != 0 ||
+      !bounds.contains(launch.workspace, launch.workspaceBytes))
+    return broken(format("attention %s has its workspace at %lld, outside the "
+                         "arena or not a multiple of 256",
+                         name, static_cast<long long>(launch.workspace)));
   std::set<int64_t> archs;
   for (const AttentionPlanCode &plan : launch.plans)
     if (!plan.json || plan.bytes < 1 || !archs.insert(plan.arch).second)

@@ -1,7 +1,7 @@
 //===- CheckHeaders.cpp - Our declarations against NVIDIA's ---------------===//
 //
-// Compiled where cuda.h is found, cublasLt.h too where it lies beside it. No
-// code: a wrong value or signature in the lists does not compile.
+// Compiled where cuda.h is found, with cublasLt.h and cudnn_graph.h where these
+// are. No code: a wrong value or signature in the lists does not compile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,4 +30,14 @@ static_assert(sizeof(cublasLtMatmulAlgo_t) == 64);
 static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 96);
 static_assert(offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize) == 64);
 static_assert(offsetof(cublasLtMatmulHeuristicResult_t, state) == 72);
+#endif
+
+#if __has_include(<cudnn_graph.h>)
+#include <cudnn_graph.h>
+
+#define CUDNN_CONSTANT(name, value)                                            \
+  static_assert(static_cast<int>(::name) == (value), #name);
+#define CUDNN_FUNCTION(result, name, parameters)                               \
+  static_assert(std::is_same_v<decltype(&::name), result(*) parameters>, #name);
+#include "cudnn/Cudnn.def"
 #endif

@@ -22,8 +22,7 @@ void *VendorLibrary::find(const char *symbol) const {
   return handle ? dlsym(handle, symbol) : honert_emulated_library(name, symbol);
 }
 
-/// Why the latest open() failed.
-static std::string reason() {
+std::string honert::libraryError() {
   const char *text = honert_emulated_library ? nullptr : dlerror();
   return text ? text : "no such library";
 }
@@ -42,7 +41,7 @@ Status DriverFunctions::open() {
   if (!driver.open(library))
     return Status::error(format("%s: cannot be opened (%s); this program runs "
                                 "on an NVIDIA GPU and needs its driver",
-                                library, reason().c_str()));
+                                library, libraryError().c_str()));
 #define CUDA_FUNCTION(function, parameters)                                    \
   function = reinterpret_cast<CUresult(*) parameters>(driver.find(#function)); \
   if (!function)                                                               \
@@ -92,7 +91,7 @@ Status CublasFunctions::open() {
       name = each;
       break;
     }
-    why += (why.empty() ? "" : "; ") + reason();
+    why += (why.empty() ? "" : "; ") + libraryError();
   }
   if (name.empty())
     return Status::error(format("libcublasLt.so.13: cannot be opened (%s); "

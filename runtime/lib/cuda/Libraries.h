@@ -3,6 +3,8 @@
 #ifndef HONERT_CUDA_LIBRARIES_H
 #define HONERT_CUDA_LIBRARIES_H
 
+#include <string>
+
 namespace honert {
 
 /// A shared library, or what the executable emulates it with: one that defines
@@ -19,6 +21,9 @@ private:
   const char *name = nullptr;
   void *handle = nullptr;
 };
+
+/// Why the latest open() failed.
+std::string libraryError();
 
 } // namespace honert
 

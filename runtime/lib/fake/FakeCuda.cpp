@@ -66,28 +66,3 @@ bool State::isOnDevice(const void *from, int64_t bytes) const {
 bool State::isPinned(const void *from, int64_t bytes) const {
   return lies(pinnedMemory, from, bytes);
 }
-
-//===----------------------------------------------------------------------===//
-// Libraries
-//===----------------------------------------------------------------------===//
-
-static void *find(const char *symbol) {
-#define CUDA_FUNCTION(name, parameters)                                        \
-  if (std::strcmp(symbol, #name) == 0)                                         \
-    return reinterpret_cast<void *>(&fake::name);
-#include "cuda/Driver.def"
-#undef CUDA_FUNCTION
-#define CUBLAS_FUNCTION(result, name, parameters)                              \
-  if (std::strcmp(symbol, #name) == 0)                                         \
-    return reinterpret_cast<void *>(&fake::name);
-#include "cuda/Cublas.def"
-#undef CUBLAS_FUNCTION
-  return nullptr;
-}
-
-void *honert_emulated_library(const char *library, const char *symbol) {
-  const std::set<std::string> &missing = state().settings.missing;
-  if (missing.count(library) || missing.count(symbol))
-    return nullptr;
-  return *symbol ? find(symbol) : &state();
-}

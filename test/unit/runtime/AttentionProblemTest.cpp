@@ -136,8 +136,15 @@ TEST_F(AttentionLaunches, have_all_offsets) {
 }
 
 TEST_F(AttentionLaunches, have_their_workspace_in_the_arena) {
-  add({0, 0, 0, 0, 0}, (1 << 20) - 255);
-  expect("attention a has its workspace outside the arena");
+  add({0, 0, 0, 0, 0}, 1 << 20);
+  expect("attention a has its workspace at 1048576, outside the arena or not a "
+         "multiple of 256");
+}
+
+TEST_F(AttentionLaunches, have_their_workspace_aligned) {
+  add({0, 0, 0, 0, 0}, 64);
+  expect("attention a has its workspace at 64, outside the arena or not a "
+         "multiple of 256");
 }
 
 TEST_F(AttentionLaunches, have_one_plan_per_architecture) {

@@ -1,0 +1,34 @@
+//===- FakeLibraries.cpp - Who finds the fake's functions -----------------===//
+//
+// An executable with this file opens no library of NVIDIA's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fake/FakeCuda.h"
+#include "fake/FakeCudnn.h"
+
+#include <cstring>
+
+using namespace honert;
+using namespace honert::fake;
+
+static void *find(const char *symbol) {
+#define CUDA_FUNCTION(name, parameters)                                        \
+  if (std::strcmp(symbol, #name) == 0)                                         \
+    return reinterpret_cast<void *>(&fake::name);
+#include "cuda/Driver.def"
+#undef CUDA_FUNCTION
+#define CUBLAS_FUNCTION(result, name, parameters)                              \
+  if (std::strcmp(symbol, #name) == 0)                                         \
+    return reinterpret_cast<void *>(&fake::name);
+#include "cuda/Cublas.def"
+#undef CUBLAS_FUNCTION
+  return fake::findCudnn(symbol);
+}
+
+void *honert_emulated_library(const char *library, const char *symbol) {
+  const std::set<std::string> &missing = state().settings.missing;
+  if (missing.count(library) || missing.count(symbol))
+    return nullptr;
+  return *symbol ? find(symbol) : &state();
+}
