@@ -15,6 +15,7 @@ struct CudaExecutor::Bound {
   std::vector<CUdeviceptr> addresses; // of a kernel's buffers
   std::vector<void *> parameters;     // of the kernel: addresses of these
   std::vector<std::unique_ptr<MatmulDescriptors>> calls; // of a product
+  AttentionCall attention;
 
   /// "launch gelu at model.py:3"
   std::string text() const {
@@ -43,7 +44,8 @@ static bool isSet(const char *variable) {
 CudaExecutor::CudaExecutor(const Program &program, bool deterministic)
     : Executor(program),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),
-      staging(device, program), checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
+      attentions(device), staging(device, program),
+      checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)
       if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
@@ -67,6 +69,8 @@ Status CudaExecutor::bind(const Launch &launch, Bound &bound) {
   bound.launch = &launch;
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
     return matmuls.prepare(launch.name, *matmul, deviceArena, bound.calls);
+  if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))
+    return attentions.prepare(launch, *attention, deviceArena, bound.attention);
   if (auto *kernel = std::get_if<DeviceLaunch>(&launch.action)) {
     for (int64_t offset : kernel->offsets)
       bound.addresses.push_back(deviceArena.at(offset));
@@ -112,6 +116,8 @@ Status CudaExecutor::enqueue(const Bound &bound) {
             static_cast<unsigned>(kernel->threads), 1, 1, 0, device.stream(),
             const_cast<void **>(bound.parameters.data()), nullptr),
         bound.text());
+  if (std::holds_alternative<AttentionLaunch>(bound.launch->action))
+    return attentions.enqueue(bound.attention);
   for (const auto &call : bound.calls)
     HONERT_TRY(matmuls.enqueue(*call));
   return Status();

@@ -5,6 +5,7 @@
 
 #include "core/Executor.h"
 #include "cuda/DataSheet.h"
+#include "cuda/DeviceAttention.h"
 #include "cuda/DeviceImage.h"
 #include "cuda/DeviceMatmul.h"
 #include "cuda/Staging.h"
@@ -66,6 +67,7 @@ private:
   MatmulWorkspace workspace;
   DeviceImage image;
   DeviceMatmuls matmuls;
+  DeviceAttentions attentions;
   Staging staging;
   std::map<const Function *, BoundFunction> functions;
   std::string running;           ///< functions of the step, "'step'"
