@@ -2,6 +2,7 @@
 # Installs what building and testing Hone needs and this machine lacks: Debian packages (as root) and a Python virtual
 # environment in .venv. A second run finds everything in place and returns at once.
 #   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
+#   HONE_NO_CUDNN=1    leave cuDNN out of it (0.5 GB; without it attention on GPUs is compiled unfused)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,6 +33,13 @@ if ! cmp -s python_frontend/requirements.txt "$stamp"; then
   python3 -m venv .venv
   .venv/bin/python -m pip install -q -r python_frontend/requirements.txt
   cp python_frontend/requirements.txt "$stamp"
+fi
+# Only its libraries, to ask them about plans: what else these packages want belongs to a GPU.
+stamp=.venv/hone-requirements-cudnn.txt
+if [ "${HONE_NO_CUDNN:-0}" != 1 ] && ! cmp -s python_frontend/requirements-cudnn.txt "$stamp"; then
+  echo "setup: installing cuDNN in .venv"
+  .venv/bin/python -m pip install -q --no-deps -r python_frontend/requirements-cudnn.txt
+  cp python_frontend/requirements-cudnn.txt "$stamp"
 fi
 # `import hone` and `python -m hone` work in that environment.
 for packages in .venv/lib/python3.*/site-packages; do
