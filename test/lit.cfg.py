@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -25,9 +26,12 @@ path = [build_bin, config.llvm_tools_dir, os.path.dirname(python), config.enviro
 config.environment["PATH"] = os.pathsep.join(path)
 
 # A test that needs a tool or a module this build or machine lacks says `REQUIRES:` and is reported as unsupported.
-for tool in ("device-code", "hone-opt", "hone-run", "honec", "hone-lsp-server", "plan-chain"):
+for tool in ("device-code", "hone-opt", "hone-plan-attention", "hone-run", "honec", "hone-lsp-server", "plan-chain"):
     if shutil.which(tool, path=build_bin):
         config.available_features.add(tool)
+planner = shutil.which("hone-plan-attention", path=build_bin)
+if planner and subprocess.run([planner, "--version"], capture_output=True).returncode == 0:
+    config.available_features.add("cudnn")
 if shutil.which("cbc"):
     config.available_features.add("cbc")
 if python == venv_python:
