@@ -41,6 +41,32 @@ static double allArithmeticSeconds(ArrayRef<Operation *> ops,
   return seconds;
 }
 
+/// Bytes of an input of a launch that its ops read.
+static int64_t readBytes(BlockArgument input) {
+  int64_t whole = byteSize(input.getType()), parts = 0;
+  for (Operation *user : input.getUsers()) {
+    auto op = dyn_cast<HoneOpInterface>(user);
+    int64_t part = op ? op.getCost().bytesRead : 0;
+    if (part == 0) // it is copied, or seen with another shape
+      return whole;
+    parts += part;
+  }
+  return std::min(whole, parts);
+}
+
+OpCost hone::launchCost(plan::LaunchOp launch) {
+  OpCost cost;
+  Block &body = launch.getBodyBlock();
+  for (Operation &op : body.without_terminator())
+    if (auto hone = dyn_cast<HoneOpInterface>(op))
+      cost.flops += hone.getCost().flops;
+  for (BlockArgument input : body.getArguments())
+    cost.bytesRead += readBytes(input);
+  for (Value made : body.getTerminator()->getOperands())
+    cost.bytesWritten += byteSize(made.getType());
+  return cost;
+}
+
 KernelTime hone::kernelTime(ArrayRef<Operation *> ops, int64_t bytes,
                             const TargetDescription &target) {
   KernelTime time;

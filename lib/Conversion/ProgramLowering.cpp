@@ -3,6 +3,7 @@
 #include "ProgramLowering.h"
 
 #include "DescribeMemory.h"
+#include "hone/Analysis/KernelCost.h"
 #include "hone/Plan/AbiNumbers.h"
 
 using namespace mlir;
@@ -139,12 +140,21 @@ void ProgramLowering::describeResult(ResultOp result) {
                writer.integer(arenaOffset(result.getBuffer()))});
 }
 
+void ProgramLowering::describeCost(LaunchOp launch) {
+  OpCost cost = launchCost(launch);
+  writer.call("honert_launch_cost",
+              {writer.string(stringifyKernelFamily(launch.getFamily())),
+               writer.integer(cost.bytesRead + cost.bytesWritten),
+               writer.integer(cost.flops)});
+}
+
 LogicalResult ProgramLowering::describeFunction(FunctionOp function) {
   writer.call("honert_function", {writer.string(function.getSymName())});
   for (Operation &op : function.getBody().front()) {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       if (failed(describeLaunch(launch)))
         return failure();
+      describeCost(launch);
     } else if (auto result = dyn_cast<ResultOp>(op)) {
       describeResult(result);
     }

@@ -51,6 +51,7 @@ private:
   void describeArgument(plan::ArgumentOp argument);
   mlir::LogicalResult describeFunction(plan::FunctionOp function);
   void describeResult(plan::ResultOp result);
+  void describeCost(plan::LaunchOp launch);
 
   unsigned kernelCount = 0;
 };

@@ -59,26 +59,18 @@ std::vector<std::pair<std::string, int64_t>> MemorySummary::categories() const {
 // Reading the plan
 //===----------------------------------------------------------------------===//
 
-static int64_t bufferBytes(mlir::ValueRange buffers) {
-  int64_t bytes = 0;
-  for (mlir::Value buffer : buffers) {
-    auto type = mlir::cast<mlir::MemRefType>(buffer.getType());
-    bytes += type.getNumElements() * elementByteWidth(type.getElementType());
-  }
-  return bytes;
-}
-
 static Launch readLaunch(plan::LaunchOp op, StringRef function,
                          const TargetDescription &target) {
   Launch launch;
   launch.function = function.str();
   launch.family = stringifyKernelFamily(op.getFamily()).str();
   launch.location = describeLocation(op.getLoc());
-  launch.bytes = bufferBytes(op.getInputs()) + bufferBytes(op.getOutputs());
+  OpCost cost = launchCost(op);
+  launch.flops = cost.flops;
+  launch.bytes = cost.bytesRead + cost.bytesWritten;
   llvm::SetVector<StringRef> names;
   llvm::SmallVector<mlir::Operation *> ops;
   op.getBody().walk([&](HoneOpInterface inner) {
-    launch.flops += inner.getCost().flops;
     ops.push_back(inner);
     names.insert(inner->getName().stripDialect());
   });

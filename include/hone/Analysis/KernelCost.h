@@ -10,6 +10,7 @@
 #define HONE_ANALYSIS_KERNELCOST_H
 
 #include "hone/Analysis/TargetDescription.h"
+#include "hone/Plan/Plan.h"
 
 namespace hone {
 
@@ -19,6 +20,10 @@ struct KernelTime {
 
   double seconds() const { return std::max(computing, moving) + launching; }
 };
+
+/// What a launch costs: each buffer is read or written once, of one that its
+/// ops say they read in part (a table of embeddings) that part.
+OpCost launchCost(plan::LaunchOp launch);
 
 /// A kernel that computes `ops` and moves `bytes`.
 KernelTime kernelTime(llvm::ArrayRef<mlir::Operation *> ops, int64_t bytes,

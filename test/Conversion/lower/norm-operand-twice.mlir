@@ -5,8 +5,8 @@
 // sees sums and norm only.
 
 // CHECK: llvm.func @hone_program
-// CHECK-COUNT-2: call @honert_launch
-// CHECK-NOT: call @honert_launch
+// CHECK-COUNT-2: call @honert_launch(
+// CHECK-NOT: call @honert_launch(
 // CHECK: func.func private @k0_multi(%{{.*}}: memref<64xf32>, %{{.*}}: memref<3xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index)
 // CHECK: llvm.func @k0_multi_entry(!llvm.ptr, i64, i64)
 // CHECK-SAME: hone.tensors = {buffers = array<i32: 0, 3, 1, 3, 0, 3>, chunk = 16384 : i64,

@@ -3,8 +3,8 @@
 // Two updates are one launch of one kernel, whose buffers are those of the largest tensor.
 
 // CHECK: llvm.func @hone_program
-// CHECK-COUNT-1: call @honert_launch
-// CHECK-NOT: call @honert_launch
+// CHECK-COUNT-1: call @honert_launch(
+// CHECK-NOT: call @honert_launch(
 // CHECK: func.func private @k0_multi(%{{[^:]*}}: memref<21xf32>, %{{[^:]*}}: memref<21xbf16>, %{{[^:]*}}: memref<f32>,
 // CHECK-SAME: %{{[^:]*}}: memref<f32>, %{{[^:]*}}: memref<f32>, %{{[^:]*}}: memref<21xf32>, %{{[^:]*}}: index,
 // CHECK-SAME: %{{[^:]*}}: index, %{{[^:]*}}: index)
