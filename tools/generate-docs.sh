@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes docs/generated/*.md from the TableGen files.
-#   generate-docs.sh [DIR]   writes to DIR instead (the check compares it with what is checked in)
+# Writes docs/generated/*.md from the TableGen files, and the page of results on GPUs beside these.
+#   generate-docs.sh [DIR]   writes to DIR instead (the check compares it with what is checked in), and compares the page itself
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-docs/generated}
@@ -19,3 +19,4 @@ generate HoneOpInterface -gen-op-interface-docs IR/HoneInterfaces.td
 generate TransformsPasses -gen-pass-doc Transforms/Passes.td
 generate ConversionPasses -gen-pass-doc Conversion/Passes.td
 generate TargetPasses -gen-pass-doc Target/Passes.td
+tools/gpu_page.py docs/benchmarks/gpu ${1:+--check}

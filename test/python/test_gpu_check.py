@@ -1,0 +1,206 @@
+"""What tools/gpu_run.py makes of results, and tools/gpu_page.py of those: with results that are made up."""
+
+import json
+import pathlib
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+import gpu_cases  # noqa: E402
+import gpu_page  # noqa: E402
+import gpu_run  # noqa: E402
+
+
+# ---- Processes -------------------------------------------------------------------------------------------------------
+
+
+def test_a_process_ends_with_all_it_started():
+    start = time.monotonic()
+    with pytest.raises(gpu_run.Failure, match="took more than 1 s"):
+        gpu_run.execute(["sh", "-c", "sleep 60 & sleep 60"], 1)
+    assert time.monotonic() - start < 20
+
+
+def test_the_last_line_says_why_a_process_failed():
+    with pytest.raises(gpu_run.Failure, match="^exit code 3: error: no GPU$"):
+        gpu_run.execute(["sh", "-c", "echo warning >&2; echo error: no GPU >&2; exit 3"], 20)
+
+
+# ---- Kernels ---------------------------------------------------------------------------------------------------------
+
+
+def event(name, family, ms, **arguments):
+    return {"name": name, "cat": family, "dur": 1e3 * ms, "args": arguments}
+
+
+def test_kernels_are_summed_by_family_op_and_place():
+    trace = {"traceEvents": [
+        event("reduce blocks/0", "row", 1.0, bytes=3_000_000, flops=100, tensor_cores=False),
+        # A group of two launches: its bytes count once.
+        event("reduce blocks/1", "row", 0.5, bytes=3_000_000, flops=100, launches=2, tensor_cores=False),
+        event("reduce blocks/1", "row", 0.5, bytes=3_000_000, flops=100, launches=2, tensor_cores=False),
+        event("dot_general head", "contraction", 4.0, bytes=8_000, flops=4_000_000_000, tensor_cores=True),
+        event("zero", "", 0.1),
+    ]}
+    product, norm, zero = gpu_run.sum_kernels(trace)
+    assert (product["kind"], norm["kind"], zero["kind"]) == ("contraction: dot_general head", "row: reduce blocks/*", "other: zero")
+    assert norm["launches"] == 3 and norm["gb_per_s"] == pytest.approx(3.0)
+    assert product["tflops"] == pytest.approx(1.0) and product["tensor_cores"] is True
+    assert zero["gb_per_s"] == 0
+
+
+def test_bytes_are_read_from_info():
+    info = "memory plan\n  parameters      1000 bytes  1000 B\n  arena (peak)             4096 bytes  4.00 KiB\n"
+    assert gpu_run.bytes_in(info, "arena (peak)") == 4096
+    assert gpu_run.bytes_in(info, "library workspace") == 0
+
+
+# ---- Runs ------------------------------------------------------------------------------------------------------------
+
+
+def facts_of(name):
+    from dataclasses import asdict
+
+    return {"name": name, **asdict(gpu_cases.CASES[name]), "arch": "sm_90", "emulated": False, "losses": [5.0]}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A packed folder whose tasks are functions of this test, on a host with both peers."""
+    for name in ("gpt2-tiny-fp32", "gpt2-124m", "gpt2-1.5b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "case.json").write_text(json.dumps(facts_of(name)))
+    monkeypatch.setattr(gpu_run, "HERE", tmp_path)
+    monkeypatch.setattr(gpu_run, "WORK", tmp_path / "work")
+    host = {"date": "2000-01-01 00:00", "host": "x", "gpu": "Made-up GPU", "driver": "1.0", "memory": "1 MiB", "torch": "2", "jax": "1"}
+    monkeypatch.setattr(gpu_run, "describe_host", lambda: dict(host))
+    monkeypatch.setattr(gpu_run, "measure_copy", lambda: {"bytes": 8, "gb_per_s": 4000.0})
+    calls = []
+    kernels = [{"kind": "row: reduce ln_f", "ms": 2.0, "launches": 4, "bytes": 6e6, "flops": 1.0, "tensor_cores": False,
+                "gb_per_s": 3000.0, "tflops": None}]
+    answers = {
+        "losses": {"worst": 1e-6, "bound": 1e-4, "repeats": True, "ok": True, "losses": [5.0]},
+        "rate": {"ms": 50.0, "tokens_per_second": 600_000.0, "mfu": 0.5, "peak_bytes": 2**34, "libraries": ["cuBLASLt 13.0.0"], "losses": [5.0]},
+        "kernels": {"kernels": kernels},
+        "torch.compile": {"ms": 60.0, "tokens_per_second": 500_000.0, "version": "2", "peak_bytes": 2**35},
+        "jax": {"ms": 75.0, "tokens_per_second": 400_000.0, "version": "1", "peak_bytes": 0},
+        "torch losses": {"worst": 1e-5, "bound": 1e-4, "ok": True, "losses": [5.0]},
+    }
+
+    def task(name):
+        def work(place, facts, seconds):
+            calls.append((place.name, name))
+            return dict(answers[name])
+
+        return work
+
+    monkeypatch.setattr(gpu_run, "TASKS", {name: task(name) for name in answers})
+    return tmp_path, calls
+
+
+def test_what_tells_most_runs_first(folder):
+    place, calls = folder
+    assert gpu_run.run(place / "result.json", 8, None) == 0
+    assert calls[:6] == [("gpt2-tiny-fp32", "losses"), ("gpt2-124m", "rate"), ("gpt2-124m", "kernels"),
+                         ("gpt2-124m", "torch.compile"), ("gpt2-124m", "jax"), ("gpt2-tiny-fp32", "torch losses")]
+    assert len(calls) == len(set(calls)) == 12
+
+
+def test_a_run_goes_on_where_one_ended(folder):
+    place, calls = folder
+    result = place / "result.json"
+    assert gpu_run.run(result, 8, ["gpt2-124m"]) == 0
+    first = len(calls)
+    gpu_run.TASKS["rate"] = lambda *_: pytest.fail("was done before")
+    gpu_run.run(result, 8, ["gpt2-124m", "gpt2-tiny-fp32"])
+    assert calls[first:] == [("gpt2-tiny-fp32", "losses"), ("gpt2-tiny-fp32", "torch losses")]
+    assert set(json.loads(result.read_text())["cases"]) == {"gpt2-124m", "gpt2-tiny-fp32"}
+
+
+def test_results_of_another_gpu_are_not_gone_on_with(folder, monkeypatch):
+    place, calls = folder
+    gpu_run.run(place / "result.json", 8, ["gpt2-tiny-fp32"])
+    other = gpu_run.describe_host() | {"gpu": "Another GPU"}
+    monkeypatch.setattr(gpu_run, "describe_host", lambda: other)
+    gpu_run.run(place / "result.json", 8, ["gpt2-tiny-fp32"])
+    assert len(calls) == 4
+
+
+def test_minutes_that_are_over_skip_and_say_so(folder):
+    place, calls = folder
+    assert gpu_run.run(place / "result.json", 0, None) == 0
+    case = json.loads((place / "result.json").read_text())["cases"]["gpt2-124m"]
+    assert case["rate"]["skipped"] == "no time left" and not calls
+
+
+def test_a_failed_task_leaves_the_others(folder):
+    place, calls = folder
+
+    def fails(*_):
+        raise gpu_run.Failure("took more than 90 s")
+
+    gpu_run.TASKS["rate"] = fails
+    assert gpu_run.run(place / "result.json", 8, None) == 1
+    cases = json.loads((place / "result.json").read_text())["cases"]
+    assert cases["gpt2-124m"]["rate"]["error"] == "took more than 90 s"
+    assert cases["gpt2-124m"]["jax"]["ms"] == 75.0
+
+
+def test_losses_too_far_are_not_as_expected(folder):
+    place, _ = folder
+    gpu_run.TASKS["losses"] = lambda *_: {"worst": 1.0, "bound": 1e-4, "repeats": True, "ok": False, "losses": []}
+    assert gpu_run.run(place / "result.json", 8, None) == 1
+
+
+# ---- The page --------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_without_results_says_so(tmp_path):
+    text = gpu_page.page(tmp_path)
+    assert "**Nothing has run on a GPU yet**" in text
+    assert all(f"| {name} |" in text for name in gpu_cases.CASES)
+
+
+def test_a_page_quotes_results(folder):
+    place, _ = folder
+    results = place / "results"
+    results.mkdir()
+    gpu_run.TASKS["jax"] = lambda *_: {"skipped": "no time left"}
+    gpu_run.run(results / "made-up.json", 8, ["gpt2-tiny-fp32", "gpt2-124m"])
+    text = gpu_page.page(results)
+    assert "Nothing has run" not in text
+    assert "## Made-up GPU, 2000-01-01 00:00" in text and "cuBLASLt 13.0.0" in text
+    assert "| gpt2-tiny-fp32 | fp32 | the CPU target | 1.0e-06 | 1e-04 | yes |" in text
+    assert "| gpt2-124m | 32 x 1024 | bf16 | 600,000 | 50.0 | 50.0 % | 16.0 | 500,000 (**1.20**) | 32.0 | no time left | - |" in text
+    assert "| row: reduce ln_f | 4 | 2.00 | 100.0 % | 3000 | 75 % | - | no |" in text
+    left = text.split("## What has not run on hardware")[1]
+    assert "| gpt2-1.5b |" in left and "| gpt2-124m |" not in left
+
+
+def test_an_emulated_result_is_none(folder):
+    place, _ = folder
+    results = place / "results"
+    results.mkdir()
+    case = facts_of("gpt2-tiny-fp32") | {"emulated": True}
+    (place / "gpt2-tiny-fp32" / "case.json").write_text(json.dumps(case))
+    gpu_run.run(results / "made-up.json", 8, None)
+    with pytest.raises(ValueError, match="made-up.json: was made without a GPU, wanted results of hardware"):
+        gpu_page.page(results)
+
+
+# ---- JAX -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gpt2-tiny-fp32", "gpt2-tiny-bf16", "llama-tiny-bf16"])
+def test_the_jax_peer_learns(name):
+    pytest.importorskip("jax")
+    import jax_peer
+
+    case = gpu_cases.CASES[name]
+    step = jax_peer.jax_step(case.padded, case.vocab)
+    losses = [float(step()) for _ in range(5)]
+    assert losses[0] == pytest.approx(5.77, abs=0.1)  # log of the vocabulary, of untrained weights
+    assert losses == sorted(losses, reverse=True)

@@ -1,0 +1,84 @@
+"""What gpu_check.py shows on a GPU, case by case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Case:
+    """A training step: `check` cases are trained on the CPU too, whose losses the GPU's must be; `rate` cases are timed."""
+
+    model: str  # "gpt2" or "llama"
+    settings: dict  # of its Config
+    batch: int
+    sequence: int
+    precision: str
+    kind: str  # "check" or "rate"
+    steps: int = 10
+    options: tuple[str, ...] = field(default=())
+
+    @property
+    def vocab(self) -> int:
+        return self.settings.get("vocab", {"gpt2": 50257, "llama": 32000}[self.model])
+
+    @property
+    def padded(self) -> "Case":
+        """The same with a vocabulary that suits tensor cores, for peers; ids stay below that of the case."""
+        settings = self.settings | {"vocab": (self.vocab + 63) // 64 * 64}
+        return Case(self.model, settings, self.batch, self.sequence, self.precision, self.kind, self.steps, self.options)
+
+
+def from_facts(facts: dict) -> Case:
+    """The case that a case.json describes."""
+    names = ("model", "settings", "batch", "sequence", "precision", "kind", "steps")
+    return Case(**{name: facts[name] for name in names}, options=tuple(facts["options"]))
+
+
+def _gpt2(layers: int, heads: int, width: int, batch: int, steps: int) -> Case:
+    settings = {"gelu": "tanh", "layers": layers, "heads": heads, "width": width}
+    return Case("gpt2", settings, batch, 1024, "bf16", "rate", steps)
+
+
+_FULL = {"gelu": "tanh"}  # as GPT-2 was trained
+_TINY = _FULL | {"vocab": 257, "context": 64, "layers": 2, "heads": 4, "width": 64}
+_LLAMA_TINY = {"vocab": 257, "layers": 2, "heads": 4, "key_heads": 2, "width": 64, "hidden": 160}
+
+# Within a kind, what tells most comes first: a run ends when its minutes do.
+CASES = {
+    "gpt2-tiny-fp32": Case("gpt2", _TINY, 2, 64, "fp32", "check"),
+    "gpt2-tiny-bf16": Case("gpt2", _TINY, 2, 64, "bf16", "check"),
+    "gpt2-tiny-fp16": Case("gpt2", _TINY, 2, 64, "fp16", "check"),
+    "gpt2-tiny-dropout": Case("gpt2", _TINY | {"dropout": 0.1}, 2, 64, "fp32", "check", options=("--micro-batches=2",)),
+    "llama-tiny-bf16": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check"),
+    # Rows that no vector of 16 bytes divides, parts of buffers that begin anywhere.
+    "llama-odd-fp32": Case("llama", {"vocab": 61, "layers": 2, "heads": 3, "key_heads": 1, "width": 18, "hidden": 31},
+                           2, 16, "fp32", "check"),
+    "gpt2-124m-fp32": Case("gpt2", _FULL, 2, 64, "fp32", "check"),
+    "gpt2-124m-bf16": Case("gpt2", _FULL, 2, 64, "bf16", "check"),
+    "gpt2-124m": _gpt2(12, 12, 768, 32, 24),
+    "gpt2-1.5b": _gpt2(48, 25, 1600, 8, 10),
+    # Heads of 64, a vocabulary of 128 k: the shape of Llama 3.2 1B, with a head of its own.
+    "llama-1b": Case("llama", {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8, "width": 2048,
+                               "hidden": 8192, "theta": 5e5}, 4, 2048, "bf16", "rate", 10),
+    # As many layers of Llama 3 8B as leave room for peers that keep more.
+    "llama-8b-layers": Case("llama", {"vocab": 128256, "context": 4096, "layers": 8, "heads": 32, "key_heads": 8,
+                                      "width": 4096, "hidden": 14336, "theta": 5e5}, 2, 4096, "bf16", "rate", 8),
+    "gpt2-350m": _gpt2(24, 16, 1024, 16, 12),
+    "gpt2-774m": _gpt2(36, 20, 1280, 8, 10),
+}
+
+# Of losses, relative to max(1, loss): fp32 sums in another order; bf16 and fp16 round otherwise, which ten steps amplify. (The CPU
+# target and PyTorch on a CPU differ by 2e-7 and 4e-5 in the tiny cases.)
+TOLERANCES = {"fp32": 1e-4, "bf16": 5e-3, "fp16": 5e-3}
+
+
+def worst_of(ours: list[float], theirs: list[float]) -> float:
+    """The largest difference of losses, as the tolerances count it."""
+    return max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(ours, theirs, strict=True))
+
+
+def make_training(case: Case):
+    """The hone.Training of the example model that the case names."""
+    module = __import__(case.model)
+    return module.training(module.Config(**case.settings), case.batch, case.sequence)

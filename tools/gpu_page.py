@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Writes README.md of a folder of GPU results: what has run on hardware, what it showed, and what has not.
+
+    gpu_page.py docs/benchmarks/gpu            from the *.json there, results of gpu-check.sh
+    gpu_page.py docs/benchmarks/gpu --check    compares instead; exit code 1 where the page is not theirs
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import sys
+
+import gpu_cases
+import gpu_run
+
+HEAD = """# GPU: what has run on hardware
+
+Made by `tools/gpu_page.py` from the results in this folder. `tools/gpu-check.sh pack FOLDER` packs what is to be shown, on any host;
+`FOLDER/gpu-check.sh run` shows it on a host with a GPU within 8 minutes (further runs go on where one ended), and writes one JSON.
+"""
+
+NOTHING = """
+**Nothing has run on a GPU yet**: none was at hand. What was tested without one says docs/rationale/cuda-target.md; the figures of
+`honec --dry-run --arch` are estimates from published rates (docs/rationale/device-estimate.md).
+"""
+
+RATES = """
+Tokens per second of whole training steps (AdamW, clipping at 1), in brackets Hone's over the peer's: above 1, Hone is faster. Peak
+memory is what a program allocated: of Hone arena and workspaces, of PyTorch and JAX their allocator's peak. torch.compile: max-autotune
+with CUDA graphs, fused attention and AdamW, padded vocabulary, bf16 autocast; JAX: one jitted step, cuDNN attention, donated state.
+"""
+
+KERNELS = """
+Kernels by family, op and place in the model, of `--profile`. Bytes are those that a group of ops must move at least; a copy on the device is what
+memory gives at most.
+"""
+
+
+def gib(count: int | None) -> str:
+    return f"{count / 2**30:.1f}" if count else "-"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(cells) + " |" for cells in [head, *rows]]
+    lines.insert(1, "|" + "---|" * len(head))
+    return "\n".join(lines) + "\n"
+
+
+def why_not(outcome: dict | None) -> str:
+    """Why a task has no figures."""
+    if outcome is None:
+        return "not run"
+    return "failed: " + outcome["error"].replace("|", "/") if "error" in outcome else outcome["skipped"]
+
+
+def loss_rows(cases: dict[str, dict]) -> list[list[str]]:
+    rows = []
+    for name, case in cases.items():
+        for task, against in (("losses", "the CPU target"), ("torch losses", "PyTorch")):
+            outcome = case.get(task)
+            if not gpu_run.is_done(outcome):
+                if task == "losses" and case["kind"] == "check" or outcome is not None:
+                    rows.append([name, case["precision"], against, why_not(outcome), "", ""])
+                continue
+            repeats = {True: "yes", False: "**no**", None: ""}[outcome.get("repeats")]
+            rows.append([name, case["precision"], against, f"{outcome['worst']:.1e}" + ("" if outcome["ok"] else " **too far**"),
+                         f"{outcome['bound']:.0e}", repeats])
+    return rows
+
+
+def peer_cell(ours: dict, peer: dict | None) -> list[str]:
+    """Rate with ratio, and memory."""
+    if not gpu_run.is_done(peer):
+        return [why_not(peer), "-"]
+    rate = peer["tokens_per_second"]
+    return [f"{rate:,.0f} (**{ours['tokens_per_second'] / rate:.2f}**)", gib(peer.get("peak_bytes"))]
+
+
+def rate_rows(cases: dict[str, dict]) -> list[list[str]]:
+    rows = []
+    for name, case in cases.items():
+        if case["kind"] != "rate":
+            continue
+        row = [name, f"{case['batch']} x {case['sequence']}", case["precision"]]
+        ours = case.get("rate")
+        if not gpu_run.is_done(ours):
+            rows.append(row + [why_not(ours)] + [""] * 7)
+            continue
+        mfu = f"{100 * ours['mfu']:.1f} %" if ours.get("mfu") else "-"
+        row += [f"{ours['tokens_per_second']:,.0f}", f"{ours['ms']:.1f}", mfu, gib(ours["peak_bytes"])]
+        rows.append(row + peer_cell(ours, case.get("torch.compile")) + peer_cell(ours, case.get("jax")))
+    return rows
+
+
+def kernel_rows(profile: dict, copy: float | None) -> list[list[str]]:
+    total = sum(row["ms"] for row in profile["kernels"])
+    rows = []
+    for row in profile["kernels"]:
+        gb, tflops = row["gb_per_s"], row["tflops"]
+        rows.append([row["kind"], str(row["launches"]), f"{row['ms']:.2f}", f"{100 * row['ms'] / total:.1f} %" if total else "-",
+                     f"{gb:.0f}" if gb else "-", f"{100 * gb / copy:.0f} %" if gb and copy else "-",
+                     f"{tflops:.1f}" if tflops else "-", {True: "yes", False: "no", None: "-"}[row["tensor_cores"]]])
+    return rows
+
+
+def hardware_section(name: str, report: dict) -> str:
+    host, cases = report["host"], report["cases"]
+    text = f"\n## {host['gpu']}, {host['date']}\n\n"
+    facts = [f"driver {host['driver']}", host["memory"], f"power limit {host.get('power limit') or 'unknown'}"]
+    facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "jax")]
+    libraries = sorted({line for case in cases.values() for line in case.get("rate", {}).get("libraries", [])})
+    text += f"`{name}`: " + ", ".join(facts + libraries) + ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n\n"
+    text += table(["case", "precision", "against", "largest difference", "bound", "repeats"], loss_rows(cases))
+    if rows := rate_rows(cases):
+        text += RATES + "\n" + table(["case", "batch", "precision", "Hone", "ms", "MFU", "GiB", "torch.compile", "GiB", "JAX", "GiB"], rows)
+    copy = report.get("copy", {}).get("gb_per_s")
+    if any(gpu_run.is_done(case.get("kernels")) for case in cases.values()):
+        text += KERNELS
+    for case_name, case in cases.items():
+        if gpu_run.is_done(case.get("kernels")):
+            text += f"\n{case_name}; a copy reaches {f'{copy:.0f} GB/s' if copy else 'an unknown rate'}:\n\n"
+            text += table(["kernels", "launches", "ms", "of the step", "GB/s", "of a copy", "TFLOP/s", "tensor cores"],
+                          kernel_rows(case["kernels"], copy))
+    return text
+
+
+def not_run(reports: dict[str, dict]) -> str:
+    """Cases whose first task no result on hardware has."""
+    done = set()
+    for report in reports.values():
+        for name, case in report["cases"].items():
+            if gpu_run.is_done(case.get("losses" if case["kind"] == "check" else "rate")):
+                done.add(name)
+    left = [name for name in gpu_cases.CASES if name not in done]
+    if not left:
+        return ""
+    lines = []
+    for name in left:
+        case = gpu_cases.CASES[name]
+        shows = "losses against the CPU target" if case.kind == "check" else "rate, memory, kernels, beside torch.compile and JAX"
+        lines.append([name, f"{case.batch} x {case.sequence}", case.precision, shows])
+    return "\n## What has not run on hardware\n\n" + table(["case", "batch", "precision", "what it is to show"], lines)
+
+
+def page(folder: pathlib.Path) -> str:
+    """The text. Emulated results are no results on hardware: a page of them is an error."""
+    reports = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    for name, report in reports.items():
+        if not report["host"]["gpu"] or any(case["emulated"] for case in report["cases"].values()):
+            raise ValueError(f"{folder / name}: was made without a GPU, wanted results of hardware")
+    text = HEAD + ("" if reports else NOTHING)
+    for name, report in reports.items():
+        text += hardware_section(name, report)
+    return text + not_run(reports)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    target = arguments.folder / "README.md"
+    try:
+        text = page(arguments.folder)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if not arguments.check:
+        target.write_text(text)
+    elif not target.exists() or target.read_text() != text:
+        print(f"error: {target}: is not that of the results beside it, wanted the output of tools/gpu_page.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

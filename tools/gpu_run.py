@@ -1,0 +1,288 @@
+"""What gpu_check.py does on the host with the GPU: tasks, the most telling first, until the minutes are over.
+
+Every task is a process with a time limit, and the result file is written after each one; a second run goes on where the first
+ended. Nothing but Python's own library is needed here; PyTorch and JAX only where they are compared with.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import gpu_cases
+
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = HERE / "work"
+# Seconds that a task may take, and that must be left for it to begin.
+BOUNDS = {"losses": (60, 5), "rate": (90, 15), "kernels": (60, 15), "torch.compile": (240, 45), "jax": (180, 45),
+          "torch losses": (90, 20)}
+
+
+class Failure(Exception):
+    """Why a task has no answer, in one line."""
+
+
+def execute(command: list, seconds: float) -> str:
+    """Standard output of a process, which is ended with all that it started when its time is over."""
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(WORK / "inductor"), "PYTHONDONTWRITEBYTECODE": "1",
+                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env=environment)
+    try:
+        out, err = process.communicate(timeout=max(1.0, seconds))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise Failure(f"took more than {seconds:.0f} s") from None
+    if process.returncode != 0:
+        lines = err.strip().splitlines() or ["no message"]
+        raise Failure(f"exit code {process.returncode}: {lines[-1][-300:]}")
+    return out
+
+
+# ---- Tasks -----------------------------------------------------------------------------------------------------------
+
+
+def train(place: pathlib.Path, steps: int, seconds: float, *more: str) -> list[dict]:
+    """The lines of the log of a run."""
+    log = WORK / "log.jsonl"
+    log.unlink(missing_ok=True)
+    execute([place / "train", "--data", place / "tokens.bin", "--steps", steps, "--seed", 1, "--log", log, "--quiet", *more],
+            seconds)
+    return [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line]
+
+
+def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    """Losses against the CPU's, and against a second run."""
+    runs = [[line["loss"] for line in train(place, facts["steps"], seconds / 2)] for _ in range(2)]
+    worst, bound = gpu_cases.worst_of(runs[0], facts["losses"]), gpu_cases.TOLERANCES[facts["precision"]]
+    repeats = runs[0] == runs[1]
+    return {"worst": worst, "bound": bound, "repeats": repeats, "ok": worst <= bound and repeats, "losses": runs[0]}
+
+
+def bytes_in(info: str, name: str) -> int:
+    """The bytes that a line of --info gives for `name`; 0 without such a line."""
+    for line in info.splitlines():
+        if line.strip().startswith(name + " ") and " bytes " in line:
+            return int(line.split(" bytes ")[0].split()[-1])
+    return 0
+
+
+def measure_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    lines = train(place, facts["steps"], seconds)
+    ms = statistics.median(line["ms"] for line in lines[len(lines) // 3 :])
+    info = execute([place / "train", "--info"], 20)
+    return {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms, "mfu": lines[-1].get("mfu"),
+            "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"),
+            "libraries": [line.split(None, 2)[-1] for line in info.splitlines() if line.strip().startswith("matrix products")],
+            "losses": [line["loss"] for line in lines]}
+
+
+def kind_of(event: dict) -> str:
+    """The family of kernels, the op that names it, and its place in the model with a star for layers."""
+    return re.sub(r"\d+", "*", f"{event['cat'] or 'other'}: {event['name']}")
+
+
+def sum_kernels(trace: dict) -> list[dict]:
+    """Time and rates of a step by kind of kernel, the longest first. A group of several launches counts its cost once."""
+    sums: dict[str, dict] = {}
+    for event in trace["traceEvents"]:
+        facts = event["args"]
+        row = sums.setdefault(kind_of(event), {"kind": kind_of(event), "ms": 0.0, "launches": 0, "bytes": 0.0, "flops": 0.0,
+                                               "tensor_cores": facts.get("tensor_cores")})
+        row["ms"] += event["dur"] / 1e3
+        row["launches"] += 1
+        for name in ("bytes", "flops"):
+            row[name] += facts.get(name, 0) / facts.get("launches", 1)
+    rows = sorted(sums.values(), key=lambda row: -row["ms"])
+    for row in rows:
+        seconds = row["ms"] / 1e3
+        row["gb_per_s"] = row["bytes"] / seconds / 1e9 if seconds else None
+        row["tflops"] = row["flops"] / seconds / 1e12 if seconds else None
+    return rows
+
+
+def profile_kernels(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    trace = WORK / "trace.json"
+    train(place, 4, seconds, "--profile", str(trace))
+    return {"kernels": sum_kernels(json.loads(trace.read_text()))}
+
+
+def ask_peer(name: str, place: pathlib.Path, seconds: float, *more: str) -> dict:
+    out = execute([sys.executable, HERE / "gpu_peers.py", name, place / "case.json", *more], seconds)
+    return json.loads(out.splitlines()[-1])
+
+
+def torch_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    """Ours, which were checked before, against PyTorch's from the same weights and tokens."""
+    ends = time.monotonic() + seconds
+    weights = place / "weights.safetensors"
+    try:
+        train(place, 0, seconds, "--save", str(weights))
+        ours = [line["loss"] for line in train(place, facts["steps"], ends - time.monotonic())]
+        answer = ask_peer("torch-losses", place, ends - time.monotonic(), str(weights))
+    finally:
+        weights.unlink(missing_ok=True)
+    worst, bound = gpu_cases.worst_of(ours, answer["losses"]), gpu_cases.TOLERANCES[facts["precision"]]
+    return {"worst": worst, "bound": bound, "ok": worst <= bound, **answer}
+
+
+TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
+    "losses": check_losses,
+    "rate": measure_rate,
+    "kernels": profile_kernels,
+    "torch.compile": lambda place, facts, seconds: ask_peer("torch-rate", place, seconds),
+    "jax": lambda place, facts, seconds: ask_peer("jax-rate", place, seconds),
+    "torch losses": torch_losses,
+}
+
+
+def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
+    """Tasks (case, task) in the order of what they tell: is it right, how fast is it, which kernel is slow, what are peers."""
+    checks = [name for name, facts in cases.items() if facts["kind"] == "check"]
+    rates = [name for name, facts in cases.items() if facts["kind"] == "rate"]
+    tasks = [(name, "losses") for name in checks]
+    tasks += [(name, task) for name in rates[:1] for task in ("rate", "kernels", "torch.compile", "jax")]
+    tasks += [(name, "torch losses") for name in checks if not cases[name]["settings"].get("dropout")]
+    tasks += [(name, task) for task in ("rate", "kernels") for name in rates[1:]]
+    tasks += [(name, task) for name in rates[1:] for task in ("torch.compile", "jax")]
+    return tasks + [(name, "torch losses") for name in rates]
+
+
+# ---- Host ------------------------------------------------------------------------------------------------------------
+
+
+def describe_host() -> dict:
+    """The GPU, its driver, and the versions of what is beside it."""
+    facts = {"date": f"{datetime.datetime.now():%Y-%m-%d %H:%M}", "host": platform.processor() or platform.machine(),
+             "gpu": None, "torch": None, "jax": None}
+    try:
+        query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,power.limit", "--format=csv,noheader"],
+                               capture_output=True, text=True, check=True)
+        names = ("gpu", "driver", "memory", "power limit")
+        facts |= dict(zip(names, query.stdout.splitlines()[0].split(", "), strict=True))
+    except (OSError, subprocess.CalledProcessError, ValueError, IndexError):
+        pass
+    for module in ("torch", "jax"):
+        found = subprocess.run([sys.executable, "-c", f"import {module}; print({module}.__version__)"], capture_output=True, text=True)
+        if found.returncode == 0:
+            facts[module] = found.stdout.split()[-1]
+    return facts
+
+
+class Driver:
+    """The few calls of libcuda.so.1 that a copy on the device takes."""
+
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL("libcuda.so.1")
+        context, device = ctypes.c_void_p(), ctypes.c_int()
+        self.call("cuInit", 0)
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+
+    def call(self, name: str, *arguments) -> None:
+        if code := getattr(self.library, name)(*arguments):
+            raise Failure(f"{name}: CUDA error {code}")
+
+    def memory(self, size: int) -> ctypes.c_uint64:
+        address = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
+        return address
+
+    def event(self) -> ctypes.c_void_p:
+        event = ctypes.c_void_p()
+        self.call("cuEventCreate", ctypes.byref(event), 0)
+        return event
+
+
+def measure_copy(size: int = 2**30, times: int = 20) -> dict:
+    """GB/s, read and written together, of copies of `size` bytes from device memory to device memory."""
+    try:
+        driver = Driver()
+        source, target, begin, end = driver.memory(size), driver.memory(size), driver.event(), driver.event()
+        milliseconds = []
+        for _ in range(times):
+            driver.call("cuEventRecord", begin, None)
+            driver.call("cuMemcpyDtoDAsync_v2", target, source, ctypes.c_size_t(size), None)
+            driver.call("cuEventRecord", end, None)
+            driver.call("cuEventSynchronize", end)
+            passed = ctypes.c_float()
+            driver.call("cuEventElapsedTime", ctypes.byref(passed), begin, end)
+            milliseconds.append(passed.value)
+        for address in (source, target):
+            driver.call("cuMemFree_v2", address)
+    except (OSError, Failure) as error:
+        return {"error": str(error)}
+    return {"bytes": 2 * size, "gb_per_s": 2 * size / statistics.median(milliseconds[2:]) / 1e6}
+
+
+# ---- The run ---------------------------------------------------------------------------------------------------------
+
+
+def needs(task: str) -> str | None:
+    """The module that a task compares with."""
+    return {"torch.compile": "torch", "torch losses": "torch", "jax": "jax"}.get(task)
+
+
+def perform(task: str, place: pathlib.Path, facts: dict, deadline: float) -> dict:
+    bound, least = BOUNDS[task]
+    left = deadline - time.monotonic()
+    if left < least:
+        return {"skipped": "no time left"}
+    try:
+        return TASKS[task](place, facts, min(bound, left))
+    except (Failure, OSError, ValueError, KeyError) as error:
+        return {"error": f"{type(error).__name__}: {error}" if not isinstance(error, Failure) else str(error)}
+
+
+def start_result(path: pathlib.Path) -> dict:
+    """What an earlier run on the same GPU and driver found, or nothing yet."""
+    host = describe_host()
+    if path.exists():
+        earlier = json.loads(path.read_text())
+        if all(earlier["host"].get(key) == host.get(key) for key in ("gpu", "driver")):
+            return earlier | {"host": earlier["host"] | {key: host[key] for key in ("torch", "jax")}}
+    return {"host": host, "copy": measure_copy(), "cases": {}}
+
+
+def is_done(outcome: dict | None) -> bool:
+    return outcome is not None and "error" not in outcome and "skipped" not in outcome
+
+
+def run(result: pathlib.Path, minutes: float, only: list[str] | None) -> int:
+    deadline = time.monotonic() + 60 * minutes
+    WORK.mkdir(exist_ok=True)
+    found = {place.parent.name: json.loads(place.read_text()) for place in HERE.glob("*/case.json")}
+    cases = {name: found[name] for name in gpu_cases.CASES if name in found and name in (only or found)}
+    report = start_result(result)
+    for name, facts in cases.items():
+        shown = ("model", "batch", "sequence", "precision", "kind", "options", "arch", "emulated")
+        report["cases"].setdefault(name, {key: facts[key] for key in shown})
+    for name, task in plan(cases):
+        case = report["cases"][name]
+        if is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):
+            continue
+        start = time.monotonic()
+        case[task] = perform(task, HERE / name, cases[name], deadline)
+        case[task]["seconds"] = round(time.monotonic() - start, 1)
+        shown = {key: value for key, value in case[task].items() if key not in ("losses", "kernels", "libraries")}
+        print(f"{name} {task}: {json.dumps(shown)}", flush=True)
+        draft = result.with_suffix(".tmp")
+        draft.write_text(json.dumps(report, indent=1) + "\n")
+        draft.replace(result)
+    outcomes = [case.get(task, {}) for case in report["cases"].values() for task in ("losses", "rate", "torch losses")]
+    good = bool(cases) and all(outcome.get("ok", True) and "error" not in outcome for outcome in outcomes)
+    print("all as expected" if good else "not as expected")
+    return 0 if good else 1
