@@ -181,6 +181,14 @@ void hone::buildChunkedLoss(OpPassManager &functions,
 
 void hone::buildFusePhase(OpPassManager &manager,
                           const PipelineOptions &options) {
+  if (options.attention != AttentionKernels::Unfused &&
+      !options.library.tool.empty())
+    manager.addPass(createPlanAttention(
+        {options.library.tool, options.library.emulates,
+         options.library.isDeterministic,
+         /*required=*/options.attention == AttentionKernels::Fused,
+         options.report},
+        options.library.answers));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
@@ -371,6 +379,16 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       llvm::cl::desc("Attention: auto (fused where the target has it), fused "
                      "or unfused"),
       llvm::cl::init(AttentionKernels::Auto)};
+  Option<std::string> attentionTool{
+      *this, "attention-tool",
+      llvm::cl::desc("With target=cuda: whom hone-plan-attention asks")};
+  Option<bool> emulate{*this, "emulate",
+                       llvm::cl::desc("Ask it for the emulated library"),
+                       llvm::cl::init(false)};
+  Option<bool> deterministicAttention{
+      *this, "deterministic-attention",
+      llvm::cl::desc("Ask it for kernels that give equal bits"),
+      llvm::cl::init(false)};
   Option<int64_t> memoryBudget{
       *this, "memory-budget",
       llvm::cl::desc("Bytes of the arena that checkpoints are chosen for"),
@@ -389,6 +407,9 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.arch = arch;
     options.chunkLoss = chunkLoss;
     options.attention = attention;
+    options.library.tool = attentionTool;
+    options.library.emulates = emulate;
+    options.library.isDeterministic = deterministicAttention;
     options.report = report;
     options.memoryBudget = memoryBudget;
     options.checkpoint = checkpoint;

@@ -18,6 +18,8 @@ COMMAND_LINES = {
     "emit-ptx": usage("--emit: is 'ptx', expected --target=cuda with it", "--emit=ptx"),
     "target-unknown": usage("--target: is 'tpu', expected cpu or cuda", "--target=tpu"),
     "emulate-cpu": usage("--emulate: expected --target=cuda with it", "--emulate"),
+    "deterministic-attention-cpu": usage("--deterministic-attention: expected --target=cuda with it",
+                                         "--deterministic-attention"),
     "arch-unknown": usage(
         "--arch: is 'z80', expected native, x86-64-v3, x86-64-v4, skylake-avx512, sapphirerapids, znver4 "
         "or another CPU of LLVM",

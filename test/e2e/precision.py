@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares low-precision training with PyTorch's autocast: precision.py MODEL WORKDIR bf16|fp16 [honec options].
 
-MODEL is a name of test/fixtures/make.py. Both train from the same weights on the same tokens, with fp32 master weights.
+MODEL is a name of test/fixtures/make.py, its package that of $HONE_FIXTURES or test/fixtures. Both train from the same weights on the same tokens, with fp32 master weights.
 
 - Losses of 10 steps: within 5e-3 of the same run in fp64 (relative to max(1, loss)).
 - Gradients of WINDOWS batches at the first weights, against fp64: for every parameter the root mean square error, over
@@ -42,7 +42,7 @@ class Reference:
 
     def __init__(self, name: str, package: Path) -> None:
         torch.manual_seed(sum(map(ord, name)))
-        self.training = (make.SMALL | {"gpt2_124m": make.gpt2_124m})[name]()
+        self.training = make.MODELS[name]()
         hone_weights = {key: torch.from_numpy(np.array(value))
                         for key, value in read_safetensors(package / "model.safetensors").items()}
         for fqn, parameter in self.training.model.named_parameters():

@@ -138,6 +138,8 @@ Error Compilation::runPhases(Phase first, Phase last) {
     mlir::PassManager manager(&context);
     PipelineOptions pipeline = options.pipeline;
     pipeline.report = !options.report.empty();
+    pipeline.library.tool = findAttentionPlanner(tool);
+    pipeline.library.emulates = options.emulates;
     buildPhase(phase, manager, pipeline);
     if (failed(manager.run(*module)))
       return diagnostics.failed()
@@ -198,10 +200,15 @@ Error Compilation::lowerDevice() {
                : makeError(options.package + ": phase device failed");
   timer.lap("device");
   // What every GPU of today runs, unless one is named.
-  llvm::Expected<DeviceTarget> target =
-      selectDevice(options.cudaArch.empty() ? "sm_80" : options.cudaArch);
+  llvm::Expected<DeviceTarget> target = selectDevice(
+      options.cudaArch.empty() ? oldestDevice.str() : options.cudaArch);
   if (!target)
     return target.takeError();
+  if (Error error = planAttentionCalls(
+          *module, *target,
+          {findAttentionPlanner(tool), /*arch=*/"", options.emulates},
+          *options.pipeline.library.answers))
+    return makeError(options.package + ": " + llvm::toString(std::move(error)));
   llvm::Expected<DeviceCode> compiled = compileDevice(
       *module, *target, options.emulates, options.cpu, *machine, llvmContext);
   if (!compiled)

@@ -2,7 +2,10 @@
 
 #include "DeviceCode.h"
 
+#include "hone/Conversion/AttentionPlans.h"
 #include "hone/Conversion/DeviceImages.h"
+#include "hone/IR/Locations.h"
+#include "hone/Support/ParseFile.h"
 #include "hone/Target/DeviceAssembler.h"
 #include "hone/Target/DeviceEmulation.h"
 
@@ -51,4 +54,44 @@ honec::compileDevice(mlir::ModuleOp module, const DeviceTarget &device,
   module->removeAttr(mlir::gpu::GPUDialect::getContainerModuleAttrName());
   defineDeviceImages(module, images);
   return code;
+}
+
+/// Whether the program can do with what the library says to `request`.
+static llvm::Error check(const AttentionPlanRequest &request,
+                         const AttentionAnswer &answer) {
+  std::string place = describeLocation(request.loc);
+  auto fail = [&](const llvm::Twine &what) {
+    return makeError((place.empty() ? "" : place + ": ") + "attention " + what +
+                     "; expected --attention=unfused with it");
+  };
+  if (!answer.refused.empty())
+    return fail("is refused by cuDNN where its operands lie: " +
+                answer.refused);
+  if (answer.workspace > request.workspace)
+    return fail("needs a workspace of " + llvm::Twine(answer.workspace) +
+                " bytes, of which " + llvm::Twine(request.workspace) +
+                " are planned");
+  return llvm::Error::success();
+}
+
+llvm::Error honec::planAttentionCalls(mlir::ModuleOp module,
+                                      const DeviceTarget &device,
+                                      AttentionPlanner planner,
+                                      AttentionAnswers &answers) {
+  llvm::SmallVector<AttentionPlanRequest> requests =
+      attentionPlanRequests(module);
+  planner.arch = "sm_" + std::to_string(device.arch);
+  std::vector<std::string> problems, plans;
+  for (const AttentionPlanRequest &request : requests)
+    problems.push_back(request.problem);
+  if (llvm::Error error = planAttention(planner, problems, answers))
+    return error;
+  for (const AttentionPlanRequest &request : requests) {
+    const AttentionAnswer &answer = answers.at(request.problem);
+    if (llvm::Error error = check(request, answer))
+      return error;
+    plans.push_back(answer.plan);
+  }
+  defineAttentionPlans(module, device.arch, plans);
+  return llvm::Error::success();
 }

@@ -3,6 +3,7 @@
 #ifndef HONE_TOOLS_HONEC_DEVICECODE_H
 #define HONE_TOOLS_HONEC_DEVICECODE_H
 
+#include "hone/Support/AttentionPlanner.h"
 #include "hone/Target/Cpu.h"
 #include "hone/Target/Device.h"
 
@@ -25,6 +26,15 @@ llvm::Expected<DeviceCode>
 compileDevice(mlir::ModuleOp module, const hone::DeviceTarget &device,
               bool emulates, const hone::CpuTarget &cpu,
               llvm::TargetMachine &machine, llvm::LLVMContext &context);
+
+/// Defines in `module`, as hone-lower-to-kernels leaves it, what tells the
+/// runtime of the library's plans for its attention on `device`. The error
+/// names the place of an attention whose operands lie so that the library
+/// refuses it, or needs more memory than is planned.
+llvm::Error planAttentionCalls(mlir::ModuleOp module,
+                               const hone::DeviceTarget &device,
+                               hone::AttentionPlanner planner,
+                               hone::AttentionAnswers &answers);
 
 } // namespace honec
 

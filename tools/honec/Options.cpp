@@ -124,6 +124,11 @@ static Error setAttention(StringRef value, Options &options) {
   return wrongValue(value, "auto, fused or unfused");
 }
 
+static Error setDeterministicAttention(StringRef, Options &options) {
+  options.pipeline.library.isDeterministic = true;
+  return Error::success();
+}
+
 static Error setWithout(StringRef value, Options &options) {
   for (StringRef pass : llvm::split(value, ',')) {
     if (!llvm::is_contained(getDispensables(), pass))
@@ -257,6 +262,9 @@ static const OptionRow rows[] = {
     {"--attention", "HOW",
      "fused, unfused (products and a softmax), or auto: by the target",
      setAttention},
+    {"--deterministic-attention", "",
+     "of a GPU's library; backward it takes memory for every score",
+     setDeterministicAttention},
     {"--without", "PASS,...",
      "leave out what only saves time or memory, to measure it", setWithout},
     {"--memory-budget", "SIZE",
@@ -346,6 +354,9 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("--emit: is 'ptx', expected --target=cuda with it");
   if (!options.isCuda && options.emulates)
     return usageError("--emulate: expected --target=cuda with it");
+  if (!options.isCuda && options.pipeline.library.isDeterministic)
+    return usageError("--deterministic-attention: expected --target=cuda with "
+                      "it");
   if (!options.isCuda && !options.cudaArch.empty())
     return usageError("--arch: is '" + options.cudaArch +
                       "', expected a CPU with --target=cpu");

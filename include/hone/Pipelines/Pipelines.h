@@ -9,6 +9,8 @@
 #ifndef HONE_PIPELINES_PIPELINES_H
 #define HONE_PIPELINES_PIPELINES_H
 
+#include "hone/Support/AttentionPlanner.h"
+
 #include "mlir/Pass/PassManager.h"
 
 #include <string>
@@ -28,13 +30,23 @@ struct StepOptions {
   double lossScale = 65536; ///< the first one, of precision fp16
 };
 
-/// What computes attention: the fused kernel where the target's code generator
-/// has one, that kernel in any case, or products and a softmax.
+/// What computes attention: the fused kernel or call where the target has one,
+/// that in any case, or products and a softmax.
 enum class AttentionKernels { Auto, Fused, Unfused };
 
 /// All of them with the names that `attention=` takes.
 llvm::ArrayRef<std::pair<llvm::StringLiteral, AttentionKernels>>
 getAttentionKernels();
+
+/// How to ask the library of a GPU for fused attention (hone-plan-attention).
+struct AttentionLibrary {
+  std::string tool;      ///< "": nobody is asked, and fused kernels stay ops
+  bool emulates = false; ///< ask for the emulated library
+  bool isDeterministic = false; ///< equal calls give equal bits
+  /// What it has said.
+  std::shared_ptr<AttentionAnswers> answers =
+      std::make_shared<AttentionAnswers>();
+};
 
 /// What the phases are told. The target is the module's (`hone.target`), unless
 /// it is named here.
@@ -44,6 +56,7 @@ struct PipelineOptions {
   std::string chunkLoss = "auto"; ///< rows of logits at a time, auto or off
   std::string pad = "auto";       ///< padding: auto, off or a multiple
   AttentionKernels attention = AttentionKernels::Auto;
+  AttentionLibrary library;
   std::string precision = "fp32";   ///< policy of hone-mixed-precision
   std::string stream = "f32";       ///< its residual stream, "f32" or "low"
   bool report = false;              ///< explain each group in a remark
