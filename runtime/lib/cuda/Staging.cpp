@@ -33,10 +33,9 @@ Staging::Staging(const Device &device, const Program &program)
     outputsOf[function.name].push_back(index);
   };
   for (const Argument &argument : program.arguments)
-    if (isInput(argument) && argument.bytes > 0) {
-      inputs.push_back({argument.offset, argument.bytes, inputBytes});
-      inputBytes += aligned(argument.bytes);
-    }
+    if (isInput(argument) && argument.bytes > 0)
+      inputs.push_back({argument.offset, argument.bytes, 0});
+  placeInputs();
   for (const Function &function : program.functions) {
     for (const char *name : {"loss", "grad_norm"})
       if (const Result *result = function.result(name))
@@ -45,6 +44,24 @@ Staging::Staging(const Device &device, const Program &program)
       if (isRunningLoss(argument) ||
           (argument.kind == Kind::opt && argument.fqn == "loss_scale"))
         addOutput(function, argument.offset, argument.bytes);
+  }
+}
+
+/// In a slot inputs lie as in the arena, so that those side by side there move
+/// together; what is between them, up to a multiple of 64 bytes, is nobody's.
+void Staging::placeInputs() {
+  std::sort(inputs.begin(), inputs.end(),
+            [](const Piece &a, const Piece &b) { return a.offset < b.offset; });
+  for (Piece &piece : inputs) {
+    piece.place = inputBytes;
+    inputBytes += aligned(piece.bytes);
+    bool follows =
+        !moves.empty() &&
+        moves.back().offset + aligned(moves.back().bytes) == piece.offset;
+    if (follows)
+      moves.back().bytes = piece.offset + piece.bytes - moves.back().offset;
+    else
+      moves.push_back(piece);
   }
 }
 
@@ -83,7 +100,7 @@ Status Staging::upload(const Arena &view, const DeviceMemory &arena) {
   HONERT_TRY(slot.uploaded.record(device.copyStream()));
   slot.wasUsed = true;
   HONERT_TRY(slot.uploaded.holdBack(device.stream()));
-  for (const Piece &piece : inputs)
+  for (const Piece &piece : moves)
     HONERT_TRY(
         device.check(driver.cuMemcpyDtoDAsync_v2(
                          arena.at(piece.offset),

@@ -57,8 +57,11 @@ private:
     return pinned.at(2 * inputBytes + slot * outputBytes);
   }
 
+  void placeInputs();
+
   const Device &device;
-  std::vector<Piece> inputs;
+  std::vector<Piece> inputs;  ///< by offset
+  std::vector<Piece> moves;   ///< the same, those side by side as one
   int64_t inputBytes = 0;     ///< of a slot
   std::vector<Piece> outputs; ///< by offset, each once
   std::map<std::string, std::vector<size_t>> outputsOf; ///< by function

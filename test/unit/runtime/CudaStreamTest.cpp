@@ -69,10 +69,11 @@ TEST_F(CudaStreams, a_step_synchronises_no_stream) {
 }
 
 /// One copy brings all inputs of a step, on the stream that is not the main
-/// one, which waits for it.
+/// one, which waits for it and moves those that lie side by side at once.
 TEST_F(CudaStreams, inputs_come_in_one_copy) {
   EXPECT_EQ(train(3).code, 0);
   int few = calls("cuMemcpyHtoDAsync_v2"), waits = calls("cuStreamWaitEvent");
+  EXPECT_EQ(calls("cuMemcpyDtoDAsync_v2"), 3);
   fake().calls.clear();
   EXPECT_EQ(train(13).code, 0);
   EXPECT_EQ(calls("cuMemcpyHtoDAsync_v2") - few, 10);
