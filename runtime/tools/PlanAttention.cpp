@@ -164,11 +164,12 @@ static Status planOne(const CudnnFunctions &cudnn,
                       const AttentionProblem &problem, const Options &options,
                       const std::string &path, int64_t &bytes) {
   HONERT_TRY(checkSupport(problem, options.arch));
-  AttentionPlan plan(cudnn, problem);
+  AttentionPlan plan(cudnn, problem), again(cudnn, problem);
   std::string text;
   HONERT_TRY(plan.build(options.arch));
   HONERT_TRY(plan.text(text));
-  bytes = plan.workspaceBytes();
+  HONERT_TRY(again.load(text, options.arch)); // as the executable will
+  bytes = again.workspaceBytes();
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();

@@ -48,8 +48,9 @@ Status DeviceAttentions::plan(const AttentionLaunch &attention,
   std::string why = format("it has none for sm_%d", device.arch());
   if (const AttentionPlanCode *code = planFor(attention, device.arch())) {
     made = std::make_unique<AttentionPlan>(cudnn, attention.problem);
-    Status loaded = made->load(
-        std::string(code->json, static_cast<size_t>(code->bytes)), handle);
+    Status loaded =
+        made->load(std::string(code->json, static_cast<size_t>(code->bytes)),
+                   device.arch(), handle);
     if (loaded.ok())
       return Status();
     why = versionText() + " " + loaded.message();

@@ -112,6 +112,18 @@ Status AttentionPlan::chooseDeterministic(Handle described, Handle properties,
   return Status();
 }
 
+/// For the GPU of the handle, or the one that is described.
+Status AttentionPlan::createPlan(Handle properties, cudnnHandle_t handle,
+                                 const char *what) {
+  HONERT_TRY(
+      descriptors.create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, what, plan));
+  if (handle)
+    return descriptors.set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
+                           CUDNN_TYPE_HANDLE, 1, &handle, what);
+  return descriptors.set(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
+                         CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &properties, what);
+}
+
 /// The first configuration that the library makes a plan of; the error is that
 /// of the first.
 Status AttentionPlan::finalizeFirst(const std::vector<Handle> &configurations,
@@ -119,18 +131,10 @@ Status AttentionPlan::finalizeFirst(const std::vector<Handle> &configurations,
   constexpr const char *what = "make a plan";
   Status first = Status::error("cuDNN lists no way to compute it");
   for (size_t i = 0; i != configurations.size(); ++i) {
-    HONERT_TRY(descriptors.create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, what,
-                                  plan));
+    HONERT_TRY(createPlan(properties, handle, what));
     HONERT_TRY(descriptors.set(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
                                CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                                &configurations[i], what));
-    if (properties)
-      HONERT_TRY(descriptors.set(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
-                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &properties,
-                                 what));
-    if (handle)
-      HONERT_TRY(descriptors.set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
-                                 CUDNN_TYPE_HANDLE, 1, &handle, what));
     Status made = descriptors.finalize(plan, what);
     if (made.ok())
       return readWorkspace();
@@ -149,21 +153,24 @@ Status AttentionPlan::readWorkspace() {
                      "tell its workspace");
 }
 
+Status AttentionPlan::describeDevice(int arch, Handle &properties) {
+  constexpr const char *what = "take the description of a GPU";
+  std::string json = deviceProperties(arch);
+  if (json.empty())
+    return Status::error(format("sm_%d is not known", arch));
+  HONERT_TRY(descriptors.create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, what,
+                                properties));
+  HONERT_TRY(descriptors.set(
+      properties, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+      static_cast<int64_t>(json.size()), json.data(), what));
+  return descriptors.finalize(properties, what);
+}
+
 Status AttentionPlan::build(int arch, cudnnHandle_t handle) {
   HONERT_TRY(checkSupport(problem, arch));
   Handle properties = nullptr, described = nullptr;
-  if (!handle) {
-    constexpr const char *what = "take the description of a GPU";
-    std::string json = deviceProperties(arch);
-    if (json.empty())
-      return Status::error(format("sm_%d is not known", arch));
-    HONERT_TRY(descriptors.create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, what,
-                                  properties));
-    HONERT_TRY(descriptors.set(
-        properties, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-        static_cast<int64_t>(json.size()), json.data(), what));
-    HONERT_TRY(descriptors.finalize(properties, what));
-  }
+  if (!handle)
+    HONERT_TRY(describeDevice(arch, properties));
   HONERT_TRY(descriptors.describe(graph.graph, handle, described));
   std::vector<Handle> configurations;
   if (problem.isBackward && problem.deterministic && arch / 10 == 10)
@@ -177,12 +184,13 @@ Status AttentionPlan::build(int arch, cudnnHandle_t handle) {
 // Text
 //===----------------------------------------------------------------------===//
 
-Status AttentionPlan::load(const std::string &text, cudnnHandle_t handle) {
+Status AttentionPlan::load(const std::string &text, int arch,
+                           cudnnHandle_t handle) {
   constexpr const char *what = "read a plan";
-  HONERT_TRY(
-      descriptors.create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, what, plan));
-  HONERT_TRY(descriptors.set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
-                             CUDNN_TYPE_HANDLE, 1, &handle, what));
+  Handle properties = nullptr;
+  if (!handle)
+    HONERT_TRY(describeDevice(arch, properties));
+  HONERT_TRY(createPlan(properties, handle, what));
   HONERT_TRY(descriptors.set(
       plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
       static_cast<int64_t>(text.size()), text.data(), what));

@@ -18,8 +18,10 @@ public:
   /// Makes a plan for `arch` (90 for sm_90): without a GPU from a description
   /// of one where `handle` is null. Errors: why there is none.
   Status build(int arch, cudnnHandle_t handle = nullptr);
-  /// Takes a plan that text() of the same version of the library gave.
-  Status load(const std::string &text, cudnnHandle_t handle);
+  /// Takes a plan that text() of the same version of the library gave, for
+  /// `arch` as build().
+  Status load(const std::string &text, int arch,
+              cudnnHandle_t handle = nullptr);
   Status text(std::string &text) const;
 
   int64_t workspaceBytes() const;
@@ -30,6 +32,9 @@ public:
                  CUdeviceptr workspace);
 
 private:
+  Status describeDevice(int arch, Descriptors::Handle &properties);
+  Status createPlan(Descriptors::Handle properties, cudnnHandle_t handle,
+                    const char *what);
   Status readWorkspace();
   Status listConfigurations(Descriptors::Handle graph,
                             Descriptors::Handle properties,

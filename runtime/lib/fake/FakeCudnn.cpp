@@ -236,8 +236,9 @@ static cudnnStatus_t finalizePlan(CudnnDescriptor &plan) {
   std::vector<char> text =
       plan.all<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
   if (!text.empty()) {
-    if (!plan.one<cudnnHandle_t>(CUDNN_ATTR_EXECUTION_PLAN_HANDLE))
-      return mistake("a plan that is read without a handle");
+    if (!plan.one<cudnnHandle_t>(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) &&
+        !plan.one<void *>(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP))
+      return mistake("a plan that is read for no device");
     return CudnnPlan::parse(std::string(text.begin(), text.end()))
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_NOT_SUPPORTED;
