@@ -110,7 +110,7 @@ def hardware_section(name: str, report: dict) -> str:
     text = f"\n## {host['gpu']}, {host['date']}\n\n"
     facts = [f"driver {host['driver']}", host["memory"], f"power limit {host.get('power limit') or 'unknown'}"]
     facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "jax")]
-    libraries = sorted({line for case in cases.values() for line in case.get("rate", {}).get("libraries", [])})
+    libraries = sorted({case["kernels"]["libraries"] for case in cases.values() if gpu_run.is_done(case.get("kernels"))})
     text += f"`{name}`: " + ", ".join(facts + libraries) + ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n\n"
     text += table(["case", "precision", "against", "largest difference", "bound", "repeats"], loss_rows(cases))
     if rows := rate_rows(cases):

@@ -29,6 +29,13 @@ def test_the_last_line_says_why_a_process_failed():
         gpu_run.execute(["sh", "-c", "echo warning >&2; echo error: no GPU >&2; exit 3"], 20)
 
 
+def test_libraries_of_python_packages_are_found(tmp_path, monkeypatch):
+    (tmp_path / "nvidia" / "cudnn" / "lib").mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/first")
+    assert gpu_run.execute(["sh", "-c", "echo $LD_LIBRARY_PATH"], 20).startswith(f"/first:{tmp_path}/nvidia/cudnn/lib")
+
+
 # ---- Kernels ---------------------------------------------------------------------------------------------------------
 
 
@@ -50,6 +57,35 @@ def test_kernels_are_summed_by_family_op_and_place():
     assert norm["launches"] == 3 and norm["gb_per_s"] == pytest.approx(3.0)
     assert product["tflops"] == pytest.approx(1.0) and product["tensor_cores"] is True
     assert zero["gb_per_s"] == 0
+
+
+class MadeUpDriver:
+    """libcuda.so.1 as far as a copy needs it: each takes half a millisecond."""
+
+    def __init__(self, failing=None):
+        self.calls, self.failing = [], failing
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            self.calls.append(name)
+            if name == "cuEventElapsedTime":
+                arguments[0]._obj.value = 0.5
+            return 2 if name == self.failing else 0
+
+        return call
+
+
+def test_a_copy_counts_reads_and_writes(monkeypatch):
+    library = MadeUpDriver()
+    monkeypatch.setattr(gpu_run.ctypes, "CDLL", lambda _: library)
+    copy = gpu_run.measure_copy(size=10**9, times=5)
+    assert copy["bytes"] == 2 * 10**9 and copy["gb_per_s"] == pytest.approx(4000)
+    assert library.calls.count("cuMemFree_v2") == 2 and library.calls[-1] == "cuDevicePrimaryCtxRelease_v2"
+
+
+def test_a_copy_that_fails_says_why(monkeypatch):
+    monkeypatch.setattr(gpu_run.ctypes, "CDLL", lambda _: MadeUpDriver("cuMemAlloc_v2"))
+    assert gpu_run.measure_copy() == {"error": "cuMemAlloc_v2: CUDA error 2"}
 
 
 def test_bytes_are_read_from_info():
@@ -83,8 +119,8 @@ def folder(tmp_path, monkeypatch):
                 "gb_per_s": 3000.0, "tflops": None}]
     answers = {
         "losses": {"worst": 1e-6, "bound": 1e-4, "repeats": True, "ok": True, "losses": [5.0]},
-        "rate": {"ms": 50.0, "tokens_per_second": 600_000.0, "mfu": 0.5, "peak_bytes": 2**34, "libraries": ["cuBLASLt 13.0.0"], "losses": [5.0]},
-        "kernels": {"kernels": kernels},
+        "rate": {"ms": 50.0, "tokens_per_second": 600_000.0, "mfu": 0.5, "peak_bytes": 2**34, "losses": [5.0]},
+        "kernels": {"libraries": "cuBLASLt 13.0.0", "kernels": kernels},
         "torch.compile": {"ms": 60.0, "tokens_per_second": 500_000.0, "version": "2", "peak_bytes": 2**35},
         "jax": {"ms": 75.0, "tokens_per_second": 400_000.0, "version": "1", "peak_bytes": 0},
         "torch losses": {"worst": 1e-5, "bound": 1e-4, "ok": True, "losses": [5.0]},
@@ -104,8 +140,9 @@ def folder(tmp_path, monkeypatch):
 def test_what_tells_most_runs_first(folder):
     place, calls = folder
     assert gpu_run.run(place / "result.json", 8, None) == 0
-    assert calls[:6] == [("gpt2-tiny-fp32", "losses"), ("gpt2-124m", "rate"), ("gpt2-124m", "kernels"),
-                         ("gpt2-124m", "torch.compile"), ("gpt2-124m", "jax"), ("gpt2-tiny-fp32", "torch losses")]
+    assert calls[:8] == [("gpt2-tiny-fp32", "losses"), ("gpt2-124m", "rate"), ("gpt2-124m", "kernels"),
+                         ("gpt2-124m", "torch.compile"), ("gpt2-1.5b", "rate"), ("gpt2-1.5b", "kernels"), ("gpt2-124m", "jax"),
+                         ("gpt2-tiny-fp32", "torch losses")]
     assert len(calls) == len(set(calls)) == 12
 
 
