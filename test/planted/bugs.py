@@ -34,6 +34,7 @@ PROGRAMS = ("Conversion/random-programs.test",)
 KERNELS = ("hone-kernel-tests", *PROGRAMS)
 DEVICE = ("hone-kernel-tests",)
 ATTENTION = ("hone-attention-tests", *PROGRAMS)
+CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/cudnn/AttentionGraph.cpp"
 UNFUSED_TESTS = ("Transforms/decompose-attention", "fuzz/decompose-attention.test")
 
 BUGS = [
@@ -244,6 +245,19 @@ BUGS = [
         "    if (loaded.argument->kind != Kind::opt)\n"
         "      copyTensor(file, loaded, arena.at(loaded.argument->offset));\n  return Status();",
         ("honert-tests",)),
+    # Attention by cuDNN.
+    Bug("cudnn-earlier-keys-hidden", CUDNN_GRAPH, "CUDNN_POINTWISE_CMP_GE, {query, key},",
+        "CUDNN_POINTWISE_CMP_GE, {key, query},", CUDNN),
+    Bug("cudnn-lse-without-maximum", CUDNN_GRAPH, "point(CUDNN_POINTWISE_ADD, {max, log}, lse);",
+        "point(CUDNN_POINTWISE_IDENTITY, {log}, lse);", CUDNN),
+    Bug("cudnn-gradient-not-scaled", CUDNN_GRAPH, "  ds = point(CUDNN_POINTWISE_MUL, {ds, scale}, score());\n", "", CUDNN),
+    Bug("cudnn-gradient-drops-once", CUDNN_GRAPH, "gradientOfKeys(dropped, grad", "gradientOfKeys(p, grad", CUDNN),
+    Bug("cudnn-weights-not-transposed", CUDNN_GRAPH, "swapped(rowMajor(scores)), io)", "rowMajor(dims), io)", CUDNN),
+    Bug("cudnn-keys-dense", CUDNN_GRAPH, "intermediate(key.dims, key.strides, io)",
+        "intermediate(key.dims, rowMajor(key.dims), io)", CUDNN),
+    Bug("cudnn-workspace-over-scratch", "runtime/lib/cudnn/AttentionPlan.cpp",
+        "pointer(workspace + static_cast<CUdeviceptr>(scratchBytes))", "pointer(workspace)", CUDNN),
+    Bug("cudnn-same-offset", "runtime/lib/cudnn/AttentionPlan.cpp", "operands[i] + sizeof(int64_t)", "operands[i]", CUDNN),
     # Memory of a run.
     Bug("runtime-batch-in-new-memory", "runtime/lib/data/Batches.cpp", "int64_t ids[most + 1];",
         "std::vector<int64_t> held(8 * most); int64_t *ids = held.data();", ("e2e/allocations.test",)),

@@ -381,11 +381,8 @@ cudnnStatus_t fake::cudnnBackendExecute(cudnnHandle_t handle,
   CUresult enqueued = enqueue(handle->stream, [=]() mutable {
     for (auto &[id, value] : call.values)
       call.memory[id] = value.data();
-    if (what.workspaceBytes > 0)
-      std::memset(call.workspace, 0xa5,
-                  static_cast<size_t>(what.workspaceBytes));
     state().milliseconds += 0.01;
-    std::string wrong = evaluate(what.graph, call.memory);
+    std::string wrong = evaluate(what, call.memory, call.workspace);
     return wrong.empty() ? CUDA_SUCCESS
                          : state().mistake(CUDA_ERROR_LAUNCH_FAILED, wrong);
   });

@@ -64,10 +64,11 @@ DType dtypeOf(int cudnnType);
 /// Elements from a tensor's first to the end of its last.
 int64_t extentOf(const GraphTensor &tensor);
 
-/// Evaluates the graph; `memory` has the address of every tensor that is not
-/// virtual, by id. Returns what is wrong with the graph, or "".
-std::string evaluate(const OperationGraph &graph,
-                     const std::map<int64_t, void *> &memory);
+/// Evaluates the graph of `plan` and writes over `workspace` after each node;
+/// `memory` has the address of every tensor that is not virtual, by id. Returns
+/// what is wrong with the graph, or "".
+std::string evaluate(const CudnnPlan &plan,
+                     const std::map<int64_t, void *> &memory, void *workspace);
 
 #define CUDNN_FUNCTION(result, name, parameters) result name parameters;
 #include "cudnn/Cudnn.def"

@@ -266,11 +266,15 @@ std::string Evaluator::run(const GraphNode &node) {
   return "";
 }
 
-std::string fake::evaluate(const OperationGraph &graph,
-                           const std::map<int64_t, void *> &memory) {
-  Evaluator evaluator(graph, memory);
-  for (const GraphNode &node : graph.nodes)
+std::string fake::evaluate(const CudnnPlan &plan,
+                           const std::map<int64_t, void *> &memory,
+                           void *workspace) {
+  Evaluator evaluator(plan.graph, memory);
+  for (const GraphNode &node : plan.graph.nodes) {
     if (std::string wrong = evaluator.run(node); !wrong.empty())
       return wrong;
+    if (plan.workspaceBytes > 0)
+      std::memset(workspace, 0xa5, static_cast<size_t>(plan.workspaceBytes));
+  }
   return "";
 }
