@@ -32,7 +32,8 @@ FENCED = {
     r"hone/": ("include/", "lib/", "tools/", "test/unit/"),
     r"honert/": ("runtime/", "tools/hone-run/", "test/unit/device/", "test/unit/runtime/"),
     r"(oneapi/)?dnnl": ("runtime/lib/cpu/", "test/unit/runtime/"),
-    r"(cuda|cublas|cudnn|nvrtc)": ("runtime/lib/cuda/", "runtime/lib/fake/", "test/unit/runtime/"),
+    r"(cuda|cublas|cudnn|nvrtc)": ("runtime/lib/cuda/", "runtime/lib/cudnn/", "runtime/lib/fake/", "runtime/tools/",
+                                   "test/unit/runtime/"),
     r"(nccl|mpi)\b": ("runtime/lib/comm/",),
 }
 EXCEPTIONS = {"honert/abi.def", "honert/emulator.def"}
