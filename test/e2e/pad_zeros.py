@@ -80,4 +80,5 @@ def main() -> None:
     print(f"{padding} elements of padding in {len(states['wide'])} tensors are zero after {steps} steps")
 
 
-main()
+if __name__ == "__main__":
+    main()

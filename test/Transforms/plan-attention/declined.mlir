@@ -42,18 +42,6 @@ module attributes {hone.target = "cuda sm_90"} {
 // -----
 
 module attributes {hone.target = "cuda sm_90"} {
-  func.func @dropout(%q: tensor<2x24x4x16xbf16>, %rng: tensor<3xi64>) -> tensor<2x24x4x16xbf16> {
-    // expected-remark@below {{attention in parts: it has dropout 0.1, expected none}}
-    %o, %l = hone.attention %q, %q, %q rng %rng scale 1.0 dropout 0.1 salt 3
-        : (tensor<2x24x4x16xbf16>, tensor<2x24x4x16xbf16>, tensor<2x24x4x16xbf16>, tensor<3xi64>)
-        -> (tensor<2x24x4x16xbf16>, tensor<2x4x24xf32>)
-    return %o : tensor<2x24x4x16xbf16>
-  }
-}
-
-// -----
-
-module attributes {hone.target = "cuda sm_90"} {
   func.func @width(%q: tensor<2x24x4x12xbf16>) -> tensor<2x24x4x12xbf16> {
     // expected-remark@below {{attention in parts: it is refused by cuDNN: width 12, expected a multiple of 8}}
     %o, %l = hone.attention %q, %q, %q scale 1.0
