@@ -91,9 +91,16 @@ FailureOr<GridKernel> hone::emitDeviceNormFinish(OpBuilder &builder,
     return launch.emitOpError("has no scratch for its partial sums");
   OpBuilder::InsertionGuard guard(builder);
   DeviceBuilder b(builder, launch.getLoc());
-  gpu::GPUFuncOp func = b.begin(name, launch->getNumOperands(), normThreads);
-  unsigned output = launch.getInputs().size();
-  Value result = func.getArgument(output), parts = func.getArgument(output + 1);
+  gpu::GPUFuncOp func = b.begin(name, /*addresses=*/1, normThreads);
+  Value arena = func.getArgument(0);
+  auto addressOf = [&](Value buffer) -> Value {
+    Value offset =
+        b.create<arith::ConstantIntOp>(plan::arenaOffset(buffer), 64);
+    return b.create<LLVM::GEPOp>(arena.getType(), b.getI8Type(), arena,
+                                 ArrayRef<LLVM::GEPArg>{offset});
+  };
+  Value result = addressOf(launch.getOutputs().front());
+  Value parts = addressOf(launch.getScratch().front());
   int64_t count =
       cast<ShapedType>(launch.getScratch().front().getType()).getNumElements();
   Type f32 = b.getF32Type(), f64 = b.getF64Type();

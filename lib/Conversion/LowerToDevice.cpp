@@ -171,7 +171,7 @@ LogicalResult DeviceLowering::describeNorm(LaunchOp launch) {
     if (failed(describeKernel(launch, stage, /*takesArena=*/true, emit)))
       return failure();
   }
-  return describeKernel(launch, "root", /*takesArena=*/false,
+  return describeKernel(launch, "root", /*takesArena=*/true,
                         [&](OpBuilder &b, StringRef name) {
                           return emitDeviceNormFinish(b, name, launch);
                         });

@@ -16,8 +16,9 @@ mlir::FailureOr<GridKernel> emitDeviceSquareSums(mlir::OpBuilder &builder,
                                                  llvm::StringRef name,
                                                  plan::LaunchOp launch,
                                                  mlir::FloatType element);
-/// Then: one block adds the chunks in f64 and takes the root. Arguments are the
-/// launch's buffers.
+/// Then: one block adds the chunks in f64 and takes the root. The argument is
+/// the address of the arena: a kernel may not have as many parameters as a deep
+/// model has gradients.
 mlir::FailureOr<GridKernel> emitDeviceNormFinish(mlir::OpBuilder &builder,
                                                  llvm::StringRef name,
                                                  plan::LaunchOp launch);

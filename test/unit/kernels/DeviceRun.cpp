@@ -71,7 +71,7 @@ void DeviceRunner::emitNorm(OpBuilder &b, gpu::GPUModuleOp device,
   b.setInsertionPoint(device.getBody(), --device.getBody()->end());
   auto kernel = emitDeviceNormFinish(b, "root", launch);
   ASSERT_TRUE(succeeded(kernel));
-  add(*kernel, /*takesArena=*/false);
+  add(*kernel, /*takesArena=*/true);
 }
 
 void DeviceRunner::emitScatter(OpBuilder &b, gpu::GPUModuleOp device) {
