@@ -454,8 +454,8 @@ def PlanAttention : Pass<"hone-plan-attention", "::mlir::ModuleOp"> {
     `hone-decompose-attention`.
 
     Declined, with a remark under `report`, and with an error under `required`: operands other than bf16 and f16, a mask,
-    and what the library refuses; with dropout also what shares its mask with one of those. Where tool or library are missing nothing is marked, which is a warning, and
-    under `required` an error. Modules for other targets are left alone.
+    and what the library refuses; with dropout also what shares its mask with one of those. Where tool or library are
+    missing nothing is marked, which is a warning, and under `required` an error. Modules for other targets are left alone.
 
     ```mlir
     %o, %lse = hone.attention %q, %k, %v causal scale 0.125
