@@ -6,9 +6,6 @@
 
 using namespace honert;
 
-/// The emulated GPU's (lib/fake): plans of every architecture are for it.
-constexpr int emulatedArch = 999;
-
 DeviceAttentions::~DeviceAttentions() {
   plans.clear();
   if (handle)

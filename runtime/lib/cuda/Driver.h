@@ -38,6 +38,10 @@ enum : int {
 /// The oldest driver that has everything, as cuDriverGetVersion counts: 12.0.
 constexpr int oldestDriver = 12000;
 
+/// The architecture of the emulated GPU (lib/fake), above all others: PTX and
+/// plans of any architecture are for it, no machine code is.
+constexpr int emulatedArch = 999;
+
 /// The functions of libcuda.so.1.
 struct DriverFunctions {
 #define CUDA_FUNCTION(name, parameters) CUresult(*name) parameters = nullptr;

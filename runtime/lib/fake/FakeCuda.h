@@ -41,8 +41,7 @@ struct HostKernel {
 struct Settings {
   int driverVersion = 13000;
   int devices = 1;
-  /// Above all others: PTX of any architecture is for it, no machine code is.
-  int arch = 999;
+  int arch = emulatedArch;
   std::string name = "emulated GPU";
   size_t memoryBytes = size_t(64) << 30;
   size_t cublasVersion = 130000;

@@ -97,6 +97,24 @@ TEST_F(AttentionErrors, plans_of_another_architecture_are_not_used) {
   EXPECT_EQ(message, "");
 }
 
+/// There the kernel is named by its number; that of the emulated library is the
+/// only one it has.
+TEST_F(AttentionErrors, deterministic_plans_of_sm_100_ask_for_no_list) {
+  AttentionCase same = c;
+  same.deterministic = true;
+  AttentionProgram program(same, /*arch=*/0);
+  fake().settings.arch = 100;
+  int lists = calls("list of engines");
+  std::string message;
+  runTwice(program, message);
+  EXPECT_EQ(message, "");
+  EXPECT_EQ(calls("list of engines") - lists, 1); // of the forward pass
+  EXPECT_LT(relativeError(program.read(Operand::queryGrad),
+                          PlainAttention(same, randomInputs(same))
+                              .backward()[Operand::queryGrad]),
+            0x1p-7);
+}
+
 TEST_F(AttentionErrors, a_new_plan_may_need_too_much_workspace) {
   AttentionProgram program(c, /*arch=*/0);
   fake::cudnnSettings().workspaceBytes = 4096;
