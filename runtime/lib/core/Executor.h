@@ -93,9 +93,10 @@ public:
   virtual std::optional<int64_t> workspaceBytes() const = 0;
   /// What the program runs on: "2 threads", or the name of a GPU.
   virtual std::string machineText() const = 0;
-  /// The library of matrix products and how it computes them; empty without.
+  /// The library of matrix products and how it computes them, and that of
+  /// attention; empty without.
   virtual std::string libraryVersion() const = 0;
-  /// The same where a run should say so at its start, or empty.
+  /// The library of products where a run should say so at its start, or empty.
   virtual std::string libraryNote() const { return libraryVersion(); }
   /// The peak that MFU is a fraction of. May take a moment.
   virtual PeakRate peakRate() const { return {}; }

@@ -233,6 +233,13 @@ Status CudaExecutor::collect() {
              names.c_str(), device.name().c_str()));
 }
 
+std::string CudaExecutor::libraryVersion() const {
+  std::string products = matmuls.versionText(),
+              attention = attentions.versionText();
+  return products + (products.empty() || attention.empty() ? "" : ", ") +
+         attention;
+}
+
 //===----------------------------------------------------------------------===//
 // Limits
 //===----------------------------------------------------------------------===//

@@ -45,7 +45,9 @@ public:
     return workspace.bytes();
   }
   std::string machineText() const override { return device.text(); }
-  std::string libraryVersion() const override { return matmuls.versionText(); }
+  /// "cuBLASLt 13.1.0, cuDNN 9.19.0"; what is not used is not named.
+  std::string libraryVersion() const override;
+  std::string libraryNote() const override { return matmuls.versionText(); }
   PeakRate peakRate() const override;
   LaunchLimits limitsOf(const Launch &launch) const override;
 

@@ -166,7 +166,7 @@ TEST_F(CudaTrain, profile_says_what_a_launch_reaches) {
   // 48 MB in twice 0.01 ms are 2400 GB/s, half of an H200's 4.8 TB/s.
   for (const char *text :
        {"\"model\":\"tiny\",\"machine\":\"NVIDIA H200 (sm_999)",
-        "\"name\":\"norm\",\"cat\":\"row\"",
+        "\"library\":\"cuBLASLt 13.0.0\"", "\"name\":\"norm\",\"cat\":\"row\"",
         "\"location\":\"m.py:3\",\"kernel\":\"k1_row\",\"blocks\":2,"
         "\"threads\":64,\"bytes\":48000000,\"flops\":2000000,\"launches\":2,"
         "\"gb_per_s\":2400,\"tflops\":0.1,\"of_peak_bandwidth\":0.5,",
