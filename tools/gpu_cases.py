@@ -56,16 +56,16 @@ CASES = {
                            2, 16, "fp32", "check"),
     "gpt2-124m-fp32": Case("gpt2", _FULL, 2, 64, "fp32", "check"),
     "gpt2-124m-bf16": Case("gpt2", _FULL, 2, 64, "bf16", "check"),
-    "gpt2-124m": _gpt2(12, 12, 768, 32, 24),
-    "gpt2-1.5b": _gpt2(48, 25, 1600, 8, 10),
+    "gpt2-124m": _gpt2(12, 12, 768, 64, 24),
+    "gpt2-1.5b": _gpt2(48, 25, 1600, 16, 10),
     # Heads of 64, a vocabulary of 128 k: the shape of Llama 3.2 1B, with a head of its own.
     "llama-1b": Case("llama", {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8, "width": 2048,
-                               "hidden": 8192, "theta": 5e5}, 4, 2048, "bf16", "rate", 10),
-    # As many layers of Llama 3 8B as leave room for peers that keep more.
-    "llama-8b-layers": Case("llama", {"vocab": 128256, "context": 4096, "layers": 8, "heads": 32, "key_heads": 8,
+                               "hidden": 8192, "theta": 5e5}, 8, 2048, "bf16", "rate", 10),
+    # As many layers of Llama 3 8B as leave room in 139 GiB for peers that keep more.
+    "llama-8b-layers": Case("llama", {"vocab": 128256, "context": 4096, "layers": 12, "heads": 32, "key_heads": 8,
                                       "width": 4096, "hidden": 14336, "theta": 5e5}, 2, 4096, "bf16", "rate", 8),
-    "gpt2-350m": _gpt2(24, 16, 1024, 16, 12),
-    "gpt2-774m": _gpt2(36, 20, 1280, 8, 10),
+    "gpt2-350m": _gpt2(24, 16, 1024, 32, 12),
+    "gpt2-774m": _gpt2(36, 20, 1280, 16, 10),
 }
 
 # Of losses, relative to max(1, loss): fp32 sums in another order; bf16 and fp16 round otherwise, which ten steps amplify. (The CPU

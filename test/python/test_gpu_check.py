@@ -211,7 +211,7 @@ def test_a_page_quotes_results(folder):
     assert "Nothing has run" not in text
     assert "## Made-up GPU, 2000-01-01 00:00" in text and "cuBLASLt 13.0.0" in text
     assert "| gpt2-tiny-fp32 | fp32 | the CPU target | 1.0e-06 | 1e-04 | yes |" in text
-    assert "| gpt2-124m | 32 x 1024 | bf16 | 600,000 | 50.0 | 50.0 % | 16.0 | 500,000 (**1.20**) | 32.0 | no time left | - |" in text
+    assert "| gpt2-124m | 64 x 1024 | bf16 | 600,000 | 50.0 | 50.0 % | 16.0 | 500,000 (**1.20**) | 32.0 | no time left | - |" in text
     assert "| row: reduce ln_f | 4 | 2.00 | 100.0 % | 3000 | 75 % | - | no |" in text
     left = text.split("## What has not run on hardware")[1]
     assert "| gpt2-1.5b |" in left and "| gpt2-124m |" not in left
