@@ -151,8 +151,12 @@ static llvm::Error checkResources(const llvm::Module &module) {
 static void prepareFunctions(mlir::gpu::GPUModuleOp source,
                              llvm::Module &module) {
   for (auto func : source.getOps<mlir::LLVM::LLVMFuncOp>())
-    if (func->hasAttr(attr::vectorised))
-      module.getFunction(func.getName())->addFnAttr(attr::vectorised);
+    if (mlir::Attribute value = func->getAttr(attr::vectorised)) {
+      auto number = mlir::dyn_cast<mlir::IntegerAttr>(value);
+      module.getFunction(func.getName())
+          ->addFnAttr(attr::vectorised,
+                      std::to_string(number ? number.getInt() : 1));
+    }
   llvm::SmallPtrSet<llvm::Function *, 16> kernels;
   for (const DeviceKernel &kernel : getKernels(module))
     kernels.insert(kernel.function);
@@ -232,11 +236,13 @@ llvm::Expected<std::string> hone::emitPtx(llvm::Module &module,
     return refuse("device code calls '{0}', which it does not hold", name);
   for (const DeviceKernel &kernel : getKernels(module)) {
     llvm::StringRef name = kernel.function->getName();
-    if (kernel.function->hasFnAttribute(attr::vectorised) &&
-        countWideAccesses(ptx, name) == 0)
-      return refuse("kernel '{0}' has no access to global memory of 16 bytes, "
-                    "expected some",
-                    name);
+    llvm::Attribute stated = kernel.function->getFnAttribute(attr::vectorised);
+    int64_t wanted = 0, found = countWideAccesses(ptx, name);
+    stated.getValueAsString().getAsInteger(10, wanted);
+    if (found < wanted)
+      return refuse("kernel '{0}' has {1} accesses to global memory of 16 "
+                    "bytes, expected at least {2}",
+                    name, found, wanted);
   }
   return ptx.str().str();
 }

@@ -7,8 +7,8 @@
 
 namespace hone::attr {
 
-/// On a kernel: it reads and writes global memory in accesses of 16 bytes,
-/// which emitPtx checks.
+/// On a kernel: it has at least so many instructions (an integer; without a
+/// value 1) that access 16 bytes of global memory, which emitPtx checks.
 constexpr llvm::StringLiteral vectorised = "hone.vectorised";
 
 } // namespace hone::attr

@@ -52,8 +52,8 @@ struct DeviceKernel {
 llvm::SmallVector<DeviceKernel> getKernels(const llvm::Module &module);
 
 /// PTX of a translated module, which stays as it is. An error if it calls
-/// anything that is not in it, or if a kernel with `attr::vectorised` has no
-/// access to global memory of 16 bytes.
+/// anything that is not in it, or if a kernel has fewer accesses of 16 bytes to
+/// global memory than its `attr::vectorised` says.
 llvm::Expected<std::string> emitPtx(llvm::Module &module,
                                     const DeviceTarget &device);
 
