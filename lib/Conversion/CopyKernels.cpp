@@ -1,13 +1,14 @@
 //===- CopyKernels.cpp - Kernels that only move elements ------------------===//
 //
-// Every move is a set of runs: elements that are neighbours both before and
-// after. Where there is none, but one dimension of the source is contiguous,
-// tiles of 16 x 16 are transposed in registers.
+// Runs of elements (Moves.h) are copied. Where there are none, but one
+// dimension of the source is contiguous, tiles of 16 x 16 are transposed in
+// registers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CopyKernels.h"
 #include "KernelBuilder.h"
+#include "Moves.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -44,12 +45,6 @@ static SmallVector<Type> integerBuffers(TypeRange buffers) {
 }
 
 namespace {
-/// A dimension of the result (row-major, dense) and the distance of neighbours
-/// along it in the source.
-struct Dim {
-  int64_t size, stride;
-};
-
 struct CopyEmitter : KernelBuilder {
   CopyEmitter(OpBuilder &builder, StringRef name, plan::LaunchOp launch)
       : KernelBuilder(builder, launch.getLoc(), name,
@@ -112,8 +107,8 @@ struct CopyEmitter : KernelBuilder {
     });
   }
 
-  Kernel copyRuns(ArrayRef<Dim> dims, int64_t base);
-  Kernel copyTransposed(ArrayRef<Dim> dims, int64_t base, unsigned inner);
+  Kernel copyRuns(const StridedMove &move);
+  Kernel copyTransposed(const StridedMove &move, unsigned inner);
   void transposeTile(Value from, Value fromStart, int64_t fromStride, Value to,
                      Value toStart, int64_t toStride, Value rows, Value cols);
   Kernel padRows(PadOp op);
@@ -125,48 +120,24 @@ struct CopyEmitter : KernelBuilder {
 // Transpose and slice
 //===----------------------------------------------------------------------===//
 
-/// Without dimensions of size 1, and with neighbours merged where one stride
-/// walks both.
-static SmallVector<Dim> coalesce(ArrayRef<Dim> dims) {
-  SmallVector<Dim> merged;
-  for (Dim dim : dims) {
-    if (dim.size == 1)
-      continue;
-    if (!merged.empty() && merged.back().stride == dim.size * dim.stride)
-      merged.back() = {merged.back().size * dim.size, dim.stride};
-    else
-      merged.push_back(dim);
-  }
-  if (merged.empty())
-    merged.push_back({1, 1});
-  return merged;
-}
-
-static SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
-    strides[dim] = strides[dim + 1] * shape[dim + 1];
-  return strides;
-}
-
 static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 /// The last dimension is contiguous: rows of it, in parts where they are long.
-Kernel CopyEmitter::copyRuns(ArrayRef<Dim> dims, int64_t base) {
+Kernel CopyEmitter::copyRuns(const StridedMove &move) {
+  ArrayRef<MoveDim> dims = move.dims;
   Value from = flat(buffer(0)), to = flat(buffer(1));
   int64_t width = dims.back().size;
   int64_t parts = ceilDiv(width, runElements);
-  SmallVector<int64_t> shape;
-  for (Dim dim : dims.drop_back())
-    shape.push_back(dim.size);
+  SmallVector<int64_t> shape = move.sizes();
+  shape.pop_back();
   int64_t rows = ShapedType::getNumElements(shape);
   shape.push_back(parts);
   loop(lo(), hi(), 1, [&](Value item) {
     SmallVector<Value> at = delinearize(item, shape);
     Value row = parts == 1 ? item : create<arith::DivUIOp>(item, index(parts));
-    Value fromStart = index(base);
+    Value fromStart = index(move.base);
     for (auto [position, dim] : llvm::zip(at, dims.drop_back()))
       fromStart = add(fromStart, mul(position, dim.stride));
     Value toStart = mul(row, width);
@@ -218,14 +189,11 @@ void CopyEmitter::transposeTile(Value from, Value fromStart, int64_t fromStride,
 
 /// Dimension `inner` of the result is the contiguous one of the source: an item
 /// is a tile of it and the last dimension.
-Kernel CopyEmitter::copyTransposed(ArrayRef<Dim> dims, int64_t base,
-                                   unsigned inner) {
+Kernel CopyEmitter::copyTransposed(const StridedMove &move, unsigned inner) {
+  ArrayRef<MoveDim> dims = move.dims;
   Value from = flat(buffer(0)), to = flat(buffer(1));
-  SmallVector<int64_t> sizes, tiles;
-  for (Dim dim : dims)
-    sizes.push_back(dim.size);
-  SmallVector<int64_t> toStrides = stridesOf(sizes);
-  tiles = sizes;
+  SmallVector<int64_t> sizes = move.sizes(), tiles = sizes;
+  SmallVector<int64_t> toStrides = denseStrides(sizes);
   unsigned last = dims.size() - 1;
   for (unsigned dim : {inner, last})
     tiles[dim] = ceilDiv(sizes[dim], kernelLanes);
@@ -238,7 +206,7 @@ Kernel CopyEmitter::copyTransposed(ArrayRef<Dim> dims, int64_t base,
                  index(kernelLanes));
     };
     Value cols = left(inner), rows = left(last);
-    Value fromStart = index(base), toStart = index(0);
+    Value fromStart = index(move.base), toStart = index(0);
     for (auto [position, dim, toStride] : llvm::zip(at, dims, toStrides)) {
       fromStart = add(fromStart, mul(position, dim.stride));
       toStart = add(toStart, mul(position, toStride));
@@ -271,7 +239,7 @@ Kernel CopyEmitter::copyTransposed(ArrayRef<Dim> dims, int64_t base,
 Kernel CopyEmitter::padRows(PadOp op) {
   Value from = flat(buffer(0)), to = flat(buffer(1));
   ArrayRef<int64_t> shape = shapeOf(op), inside = shapeOf(op.getOperand());
-  SmallVector<int64_t> strides = stridesOf(inside);
+  SmallVector<int64_t> strides = denseStrides(inside);
   int64_t last = int64_t(shape.size()) - 1, width = shape[last];
   int64_t before = op.getLow()[last];
   ArrayRef<int64_t> outer = shape.drop_back();
@@ -357,40 +325,11 @@ Kernel CopyEmitter::concatRows(ConcatOp op) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Strides of the source along the dimensions of the result.
-static SmallVector<Dim> dimsOf(Operation *op, int64_t &base) {
-  SmallVector<int64_t> strides = stridesOf(shapeOf(op->getOperand(0)));
-  SmallVector<Dim> dims;
-  base = 0;
-  if (auto transpose = dyn_cast<TransposeOp>(op))
-    for (auto [size, from] :
-         llvm::zip(shapeOf(op->getResult(0)), transpose.getPermutation()))
-      dims.push_back({size, strides[from]});
-  if (auto slice = dyn_cast<SliceOp>(op))
-    for (auto [size, stride, start, step] : llvm::zip(
-             shapeOf(slice), strides, slice.getStarts(), slice.getStrides())) {
-      dims.push_back({size, stride * step});
-      base += start * stride;
-    }
-  return dims;
-}
-
 std::optional<Kernel> hone::emitCopy(OpBuilder &builder, StringRef name,
                                      plan::LaunchOp launch) {
-  Block &body = launch.getBodyBlock();
-  Operation *op = &body.front();
-  if (!isa<TransposeOp, SliceOp, PadOp, ConcatOp>(op) ||
-      op->getNextNode() != body.getTerminator() ||
-      !llvm::equal(body.getTerminator()->getOperands(), op->getResults()) ||
-      !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) ||
-      !llvm::all_of(launch->getOperandTypes(), isContiguous) ||
-      !launch.getScratch().empty())
+  Operation *op = movedBy(launch);
+  if (!op)
     return std::nullopt;
-  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  bool isEmpty = ShapedType::getNumElements(shape) == 0;
-  if (isEmpty || shape.empty())
-    return std::nullopt;
-
   if (auto concat = dyn_cast<ConcatOp>(op))
     return CopyEmitter(builder, name, launch).concatRows(concat);
   if (launch.getInputs().size() != 1)
@@ -402,13 +341,10 @@ std::optional<Kernel> hone::emitCopy(OpBuilder &builder, StringRef name,
       return std::nullopt;
     return CopyEmitter(builder, name, launch).padRows(pad);
   }
-  int64_t base;
-  SmallVector<Dim> dims = coalesce(dimsOf(op, base));
-  if (dims.back().stride == 1)
-    return CopyEmitter(builder, name, launch).copyRuns(dims, base);
-  for (auto [position, dim] : llvm::enumerate(dims))
-    if (dim.stride == 1)
-      return CopyEmitter(builder, name, launch)
-          .copyTransposed(dims, base, position);
+  StridedMove move = stridedMove(op);
+  if (move.dims.back().stride == 1)
+    return CopyEmitter(builder, name, launch).copyRuns(move);
+  if (std::optional<unsigned> inner = move.innerDim())
+    return CopyEmitter(builder, name, launch).copyTransposed(move, *inner);
   return std::nullopt;
 }

@@ -10,11 +10,12 @@
 using namespace mlir;
 using namespace hone;
 
-static constexpr int64_t addThreads = 256;
+/// Threads of a block, and vectors of each.
+static constexpr int64_t addThreads = 128, threadVectors = 8;
 
 /// Operands and result of each addition of `element`s.
 static FailureOr<TensorTable> addTable(plan::LaunchOp launch, Type element) {
-  TensorTable table{addThreads, {}, /*slice=*/1};
+  TensorTable table;
   Operation *yield = launch.getBodyBlock().getTerminator();
   for (Operation &op : launch.getBodyBlock().without_terminator()) {
     auto add = dyn_cast<AddOp>(op);
@@ -46,28 +47,45 @@ FailureOr<GridKernel> hone::emitDeviceAdds(OpBuilder &builder, StringRef name,
   FailureOr<TensorTable> tensors = addTable(launch, element);
   if (failed(tensors))
     return failure();
-  SmallVector<int64_t> offsets = arenaOffsets(launch);
+  SmallVector<int64_t> offsets = arenaOffsets(launch), starts;
+  for (const TensorTable::Tensor &tensor : tensors->tensors)
+    for (int32_t buffer : tensor.buffers)
+      starts.push_back(offsets[buffer]);
+  int64_t lanes = DeviceBuilder::lanesOf(element, /*size=*/0, starts);
+  int64_t chunk = addThreads * lanes * threadVectors;
   OpBuilder::InsertionGuard guard(builder);
   DeviceBuilder b(builder, launch.getLoc());
   gpu::GPUFuncOp func = b.begin(name, /*addresses=*/1, addThreads);
-  DeviceTable table(b, func, *tensors, addThreads, offsets);
+  DeviceTable table(b, func, *tensors, chunk, offsets);
   Value arena = func.getArgument(0), block = b.threads.blockNumber();
-  Value tensor = table.findTensor(block);
-  Value at = b.add(b.mul(table.blockOfTensor(block, tensor), addThreads),
-                   b.threads.threadNumber());
-  Value exists = b.create<arith::CmpIOp>(arith::CmpIPredicate::ult, at,
-                                         table.size(tensor));
-  b.emitIf(exists, [&] {
+  Value tensor = table.findTensor(block), thread = b.threads.threadNumber();
+  SmallVector<Value> addresses;
+  for (int64_t argument : {0, 1, 2})
+    addresses.push_back(table.address(arena, tensor, argument));
+  auto addAt = [&](Value at, Type type) {
     SmallVector<Value> terms;
-    for (int64_t argument : {0, 1})
-      terms.push_back(pointops::fromMemory(
-          b, b.getLoc(),
-          b.load(table.address(arena, tensor, argument), element, at),
-          element));
+    for (Value address : ArrayRef(addresses).drop_back())
+      terms.push_back(pointops::fromMemory(b, b.getLoc(),
+                                           b.load(address, type, at), element));
     Value sum =
         pointops::combine(b, b.getLoc(), ReduceKind::sum, terms[0], terms[1]);
-    b.store(pointops::toMemory(b, b.getLoc(), sum, element),
-            table.address(arena, tensor, 2), at);
-  });
+    b.store(pointops::toMemory(b, b.getLoc(), sum, element), addresses[2], at);
+  };
+  Value lo = b.mul(table.blockOfTensor(block, tensor), chunk);
+  Value hi = b.create<arith::MinUIOp>(b.add(lo, chunk), table.size(tensor));
+  Value count = b.create<arith::SubIOp>(hi, lo);
+  Value rest = b.create<arith::RemUIOp>(count, b.index(lanes));
+  Value whole = b.create<arith::SubIOp>(hi, rest);
+  b.loop(b.add(lo, b.mul(thread, lanes)), whole, addThreads * lanes,
+         [&](Value at) { addAt(at, VectorType::get({lanes}, element)); });
+  // Fewer elements than a vector has.
+  if (llvm::any_of(tensors->tensors, [&](const TensorTable::Tensor &entry) {
+        return entry.size % lanes != 0;
+      }))
+    b.loop(b.add(whole, thread), hi, addThreads,
+           [&](Value at) { addAt(at, element); });
+  if (lanes * elementByteWidth(element) == accessBytes &&
+      tensors->largest() >= lanes)
+    markVectorised(func, /*accesses=*/3);
   return GridKernel{func, table.blocks(), addThreads};
 }

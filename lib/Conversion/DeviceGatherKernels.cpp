@@ -2,7 +2,7 @@
 
 #include "hone/Conversion/DeviceGatherKernels.h"
 
-#include "DeviceBuilder.h"
+#include "DeviceCopies.h"
 #include "PointOps.h"
 #include "ScatterForm.h"
 #include "hone/Conversion/DeviceItems.h"
@@ -16,6 +16,41 @@ static constexpr int64_t startThreads = 256, mostThreads = 256;
 
 static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+FailureOr<GridKernel> hone::emitDeviceGather(OpBuilder &builder, StringRef name,
+                                             plan::LaunchOp launch) {
+  if (failed(checkGather(launch)))
+    return failure();
+  Block &body = launch.getBodyBlock();
+  auto op = dyn_cast<EmbeddingOp>(body.front());
+  if (!op || op->getNextNode() != body.getTerminator())
+    return launch.emitOpError("of family gather holds other ops than one "
+                              "embedding");
+  OpBuilder::InsertionGuard guard(builder);
+  DeviceBuilder b(builder, launch.getLoc());
+  auto number = [](Value value) {
+    return cast<BlockArgument>(value).getArgNumber();
+  };
+  auto ids = cast<ShapedType>(op.getIds().getType());
+  int64_t width = shapeOf(op.getTable())[1], rows = ids.getNumElements();
+  CopyUnit unit =
+      CopyUnit::widest(elementByteWidth(getElementTypeOrSelf(op.getType())),
+                       {width}, arenaOffsets(launch));
+  int64_t largest = std::max(rows, shapeOf(op.getTable())[0]) * width;
+  return emitUnitCopies(
+      b, name, launch, unit, largest,
+      [&](gpu::GPUFuncOp func, Value item) -> CopySource {
+        SmallVector<Value> at = b.delinearize(item, {rows, width / unit.lanes});
+        // Threads beyond the last row read the last id.
+        Value row = b.create<arith::MinUIOp>(at[0], b.number(at[0], rows - 1));
+        Value id = b.create<arith::IndexCastOp>(
+            b.getIndexType(), b.load(func.getArgument(number(op.getIds())),
+                                     ids.getElementType(), row));
+        Value column = b.create<arith::IndexCastUIOp>(b.getIndexType(), at[1]);
+        return {func.getArgument(number(op.getTable())),
+                b.linearize({id, column}, {width, unit.lanes})};
+      });
 }
 
 FailureOr<GridKernel> hone::emitDeviceScatterStart(OpBuilder &builder,
@@ -43,6 +78,8 @@ FailureOr<GridKernel> hone::emitDeviceScatterStart(OpBuilder &builder,
           b.load(func.getArgument(form->addend.getArgNumber()), type, offset);
     b.store(data, output, offset);
   });
+  if (lanes * elementByteWidth(element) == accessBytes && blocks > 0)
+    markVectorised(func, form->addend ? 2 : 1);
   return GridKernel{func, blocks, startThreads};
 }
 
@@ -201,5 +238,7 @@ FailureOr<GridKernel> hone::emitDeviceScatter(OpBuilder &builder,
     for (int64_t tile = 0; tile < tiles; ++tile)
       block.addTile(number, id, b.index(tile));
   });
+  if (lanes * elementByteWidth(element) == accessBytes && count * width > 0)
+    markVectorised(func, /*accesses=*/3);
   return GridKernel{func, count, blockThreads};
 }

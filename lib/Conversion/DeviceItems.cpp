@@ -187,42 +187,71 @@ Value hone::bufferAt(OpBuilder &builder, Location loc, Value address,
       .getResult(0);
 }
 
-GridKernel hone::emitTableItems(OpBuilder &builder, Kernel kernel,
-                                ArrayRef<int64_t> offsets) {
+/// A kernel whose blocks have chunks of `perBlock` elements. `rangeOf` gives
+/// the first and the end of those that a thread computes, given the chunk's
+/// first.
+static GridKernel emitTable(
+    OpBuilder &builder, const Kernel &kernel, ArrayRef<int64_t> offsets,
+    int64_t blockThreads, int64_t perBlock,
+    function_ref<std::pair<Value, Value>(DeviceThreads &, Value)> rangeOf) {
   OpBuilder::InsertionGuard guard(builder);
   func::FuncOp from = kernel.func;
   Location loc = from.getLoc();
   builder.setInsertionPoint(from);
   DeviceThreads threads(builder, loc);
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  gpu::GPUFuncOp func = threads.begin(from.getName(), pointer, itemThreads);
-  int64_t slice = kernel.table.slice;
-  DeviceTable table(builder, func, kernel.table, itemThreads * slice, offsets);
+  gpu::GPUFuncOp func = threads.begin(from.getName(), pointer, blockThreads);
+  DeviceTable table(builder, func, kernel.table, perBlock, offsets);
   Value block = threads.blockNumber(), tensor = table.findTensor(block);
   Value first =
       builder.create<arith::MulIOp>(loc, table.blockOfTensor(block, tensor),
-                                    indexConstant(builder, loc, itemThreads));
-  Value number =
-      builder.create<arith::AddIOp>(loc, first, threads.threadNumber());
-  Value length = indexConstant(builder, loc, slice);
-  Value lo = builder.create<arith::MulIOp>(loc, number, length);
+                                    indexConstant(builder, loc, perBlock));
+  auto [lo, end] = rangeOf(threads, first);
   Value size = table.size(tensor);
-  Value hi = builder.create<arith::MinUIOp>(
-      loc, builder.create<arith::AddIOp>(loc, lo, length), size);
+  Value hi = builder.create<arith::MinUIOp>(loc, end, size);
   Value exists =
       builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, lo, size);
-  Value arena = func.getArgument(0);
+  Value arena = func.getArgument(0), begin = lo;
   builder.create<scf::IfOp>(loc, exists, [&](OpBuilder &, Location) {
     SmallVector<Value> arguments;
     for (auto [index, type] :
-         llvm::enumerate(from.getArgumentTypes().drop_back(3)))
-      arguments.push_back(bufferAt(builder, loc,
-                                   table.address(arena, tensor, index),
-                                   cast<MemRefType>(type)));
-    arguments.append({table.tag(tensor), lo, hi});
+         llvm::enumerate(from.getArgumentTypes().drop_back(3))) {
+      Value address = table.address(arena, tensor, index);
+      auto buffer = dyn_cast<MemRefType>(type);
+      arguments.push_back(buffer ? bufferAt(builder, loc, address, buffer)
+                                 : address);
+    }
+    arguments.append({table.tag(tensor), begin, hi});
     inlineBody(builder, from, arguments);
     builder.create<scf::YieldOp>(loc);
   });
   from.erase();
-  return {func, table.blocks(), itemThreads};
+  return {func, table.blocks(), blockThreads};
+}
+
+GridKernel hone::emitTableItems(OpBuilder &builder, Kernel kernel,
+                                ArrayRef<int64_t> offsets) {
+  Location loc = kernel.func.getLoc();
+  int64_t slice = kernel.table.slice;
+  return emitTable(
+      builder, kernel, offsets, itemThreads, itemThreads * slice,
+      [&](DeviceThreads &threads, Value first) -> std::pair<Value, Value> {
+        Value length = indexConstant(builder, loc, slice);
+        Value lo = builder.create<arith::AddIOp>(
+            loc, first,
+            builder.create<arith::MulIOp>(loc, threads.threadNumber(), length));
+        return {lo, builder.create<arith::AddIOp>(loc, lo, length)};
+      });
+}
+
+GridKernel hone::emitTableBlocks(OpBuilder &builder, Kernel kernel,
+                                 ArrayRef<int64_t> offsets, int64_t threads) {
+  Location loc = kernel.func.getLoc();
+  int64_t chunk = kernel.table.chunk;
+  return emitTable(
+      builder, kernel, offsets, threads, chunk,
+      [&](DeviceThreads &, Value first) -> std::pair<Value, Value> {
+        Value length = indexConstant(builder, loc, chunk);
+        return {first, builder.create<arith::AddIOp>(loc, first, length)};
+      });
 }

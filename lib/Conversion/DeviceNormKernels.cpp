@@ -79,8 +79,9 @@ FailureOr<GridKernel> hone::emitDeviceSquareSums(OpBuilder &builder,
     b.store(rounded, table.address(arena, tensor, 1),
             b.add(table.tag(tensor), chunk));
   });
-  if (lanes == DeviceBuilder::lanesOf(element, normChunk, {}))
-    func->setAttr(attr::vectorised, b.getUnitAttr());
+  if (lanes == DeviceBuilder::lanesOf(element, normChunk, {}) &&
+      tensors->largest() >= lanes)
+    markVectorised(func, /*accesses=*/1);
   return GridKernel{func, table.blocks(), normThreads};
 }
 

@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace hone;
 
-static constexpr int64_t accessBytes = 16;
 static constexpr int64_t maxLanes = 8;
 /// Threads of a block of a map, and the most that share a row.
 static constexpr int64_t mapThreads = 256, wideThreads = 512;

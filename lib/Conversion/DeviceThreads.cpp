@@ -20,6 +20,12 @@ gpu::GPUFuncOp DeviceThreads::begin(StringRef name, TypeRange arguments,
                 builder.getUnitAttr());
   func->setAttr("nvvm.maxntid",
                 builder.getDenseI32ArrayAttr({int32_t(blockThreads)}));
+  // Large blocks: two on a multiprocessor are enough. For a third, ptxas would
+  // keep values of long rows in memory.
+  constexpr int64_t largeBlock = 512;
+  if (blockThreads >= largeBlock)
+    func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(std::max<int64_t>(
+                                       1, 1024 / blockThreads)));
   builder.setInsertionPointToEnd(&func.getBody().front());
   auto end = builder.create<gpu::ReturnOp>(loc);
   builder.setInsertionPoint(end);

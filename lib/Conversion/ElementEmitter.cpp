@@ -416,7 +416,7 @@ Value ElementEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
 /// accumulator of its own, which keeps the rounding error of long sums small.
 Value ElementEmitter::reduceDims(ReduceOp op, Indices &indices,
                                  ArrayRef<int64_t> dims) {
-  constexpr int64_t block = 256;
+  constexpr int64_t block = reduceBlock;
   if (dims.empty())
     return emit(op.getOperand(), indices);
   int64_t dim = dims.front(), size = shapeOf(op.getOperand())[dim];

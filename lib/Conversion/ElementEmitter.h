@@ -16,6 +16,10 @@
 
 namespace hone {
 
+/// Elements of a reduction that share an accumulator: part of the meaning of a
+/// sum, as in Kernel.h.
+constexpr int64_t reduceBlock = 256;
+
 using Indices = llvm::SmallVector<mlir::Value>;
 
 /// Emits single elements of the values of a launch's body. Elements and index

@@ -15,6 +15,13 @@ MemRefType hone::kernelArgumentType(MemRefType type) {
       StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides));
 }
 
+int64_t hone::TensorTable::largest() const {
+  int64_t largest = 0;
+  for (const Tensor &tensor : tensors)
+    largest = std::max(largest, tensor.size);
+  return largest;
+}
+
 int64_t hone::TensorTable::items() const {
   int64_t items = 0;
   for (const Tensor &tensor : tensors)

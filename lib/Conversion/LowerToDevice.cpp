@@ -9,13 +9,11 @@
 #include "hone/Conversion/DeviceAddKernels.h"
 #include "hone/Conversion/DeviceGatherKernels.h"
 #include "hone/Conversion/DeviceImages.h"
-#include "hone/Conversion/DeviceItems.h"
+#include "hone/Conversion/DeviceMoveKernels.h"
 #include "hone/Conversion/DeviceNormKernels.h"
+#include "hone/Conversion/DeviceRopeKernels.h"
 #include "hone/Conversion/DeviceRowKernels.h"
-#include "hone/Conversion/GatherKernels.h"
-#include "hone/Conversion/OptimizerKernels.h"
-#include "hone/Conversion/PointKernels.h"
-#include "hone/Conversion/RopeKernels.h"
+#include "hone/Conversion/DeviceUpdateKernels.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -31,7 +29,8 @@ public:
 
 private:
   using Emitter = function_ref<FailureOr<GridKernel>(OpBuilder &, StringRef)>;
-  using ItemEmitter = FailureOr<Kernel> (*)(OpBuilder &, StringRef, LaunchOp);
+  using LaunchEmitter = FailureOr<GridKernel> (*)(OpBuilder &, StringRef,
+                                                  LaunchOp);
 
   LogicalResult describeLaunch(LaunchOp launch) override;
   LogicalResult finish() override;
@@ -40,7 +39,7 @@ private:
   LogicalResult describeScatter(LaunchOp launch);
   LogicalResult describeRow(LaunchOp launch);
   LogicalResult describeAttention(LaunchOp launch);
-  LogicalResult describeItems(LaunchOp launch, ItemEmitter emitter);
+  LogicalResult describeAlone(LaunchOp launch, LaunchEmitter emitter);
   /// Describes the launch of a kernel that takes the launch's buffers, or the
   /// arena alone.
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
@@ -111,20 +110,13 @@ LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
   return success();
 }
 
-/// A kernel that a CPU runs too: a thread per item.
-LogicalResult DeviceLowering::describeItems(LaunchOp launch,
-                                            ItemEmitter emitter) {
+/// A launch of one kernel.
+LogicalResult DeviceLowering::describeAlone(LaunchOp launch,
+                                            LaunchEmitter emitter) {
   bool hasTable = launch.getFamily() == KernelFamily::multi;
   return describeKernel(
       launch, "", hasTable,
-      [&](OpBuilder &b, StringRef name) -> FailureOr<GridKernel> {
-        FailureOr<Kernel> kernel = emitter(b, name, launch);
-        if (failed(kernel))
-          return failure();
-        if (!hasTable)
-          return emitItems(b, *kernel);
-        return emitTableItems(b, *kernel, arenaOffsets(launch));
-      });
+      [&](OpBuilder &b, StringRef name) { return emitter(b, name, launch); });
 }
 
 LogicalResult DeviceLowering::describeRow(LaunchOp launch) {
@@ -223,24 +215,24 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
     return describeAttention(launch);
   case KernelFamily::map:
     if (isa<RopeOp>(main))
-      return describeItems(launch, emitRope);
+      return describeAlone(launch, emitDeviceRope);
     return describeRow(launch);
   case KernelFamily::row:
     return describeRow(launch);
   case KernelFamily::gather:
     if (isa<EmbeddingBwdOp>(main))
       return describeScatter(launch);
-    return describeItems(launch, emitGather);
+    return describeAlone(launch, emitDeviceGather);
   case KernelFamily::multi:
     if (isa<GlobalNormOp>(main))
       return describeNorm(launch);
     if (isa<AddOp>(main))
       return describeAdds(launch);
-    return describeItems(launch, emitUpdates);
+    return describeAlone(launch, emitDeviceUpdates);
   case KernelFamily::move:
   case KernelFamily::column:
   case KernelFamily::view:
-    return describeItems(launch, emitPoint);
+    return describeAlone(launch, emitDevicePoint);
   }
   llvm_unreachable("unknown family");
 }

@@ -78,20 +78,23 @@ static void emitLion(UpdateEmitter &b, LionOp op) {
   b.emit(body, op.getApply(), op.getRng());
 }
 
+bool hone::emitUpdate(UpdateEmitter &b) {
+  return llvm::TypeSwitch<Operation *, bool>(b.op)
+      .Case([&](AdamwOp op) { return emitAdamw(b, op), true; })
+      .Case([&](SgdOp op) { return emitSgd(b, op), true; })
+      .Case([&](LionOp op) { return emitLion(b, op), true; })
+      .Default(false);
+}
+
 FailureOr<Kernel> hone::emitUpdates(OpBuilder &builder, StringRef name,
                                     plan::LaunchOp launch) {
   FailureOr<UpdateTable> table = UpdateTable::of(launch);
   if (failed(table))
     return failure();
   UpdateEmitter b(builder, name, launch, *table);
-  bool known =
-      llvm::TypeSwitch<Operation *, bool>(table->op)
-          .Case([&](AdamwOp op) { return emitAdamw(b, op), true; })
-          .Case([&](Adamw8bitOp op) { return emitCodedAdamw(b, op), true; })
-          .Case([&](SgdOp op) { return emitSgd(b, op), true; })
-          .Case([&](LionOp op) { return emitLion(b, op), true; })
-          .Default(false);
-  if (!known)
+  if (auto coded = dyn_cast<Adamw8bitOp>(table->op))
+    emitCodedAdamw(b, coded);
+  else if (!emitUpdate(b))
     return launch.emitOpError("holds an update that has no kernel, ")
            << table->op->getName()
            << ": expected hone-decompose-updates before";

@@ -4,6 +4,7 @@
 
 #include "KernelBuilder.h"
 #include "PointOps.h"
+#include "RopePair.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -11,6 +12,16 @@
 
 using namespace mlir;
 using namespace hone;
+
+std::pair<Value, Value> hone::turnPair(OpBuilder &builder, RopeOp op, Value x,
+                                       Value y, Value c, Value s) {
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  if (op.getInverse())
+    s = b.create<arith::NegFOp>(s);
+  Value ys = b.create<arith::NegFOp>(b.create<arith::MulFOp>(y, s));
+  Value xs = b.create<arith::MulFOp>(x, s);
+  return {b.create<math::FmaOp>(x, c, ys), b.create<math::FmaOp>(y, c, xs)};
+}
 
 namespace {
 struct RopeEmitter : KernelBuilder {
@@ -30,13 +41,8 @@ struct RopeEmitter : KernelBuilder {
   }
   Value twice(Value value) { return create<arith::AddIOp>(value, value); }
 
-  /// The pair (a, b) turned by the angle of cosine c and sine s.
   std::pair<Value, Value> rotate(Value x, Value y, Value c, Value s) {
-    if (op.getInverse())
-      s = create<arith::NegFOp>(s);
-    Value ys = create<arith::NegFOp>(create<arith::MulFOp>(y, s));
-    Value xs = create<arith::MulFOp>(x, s);
-    return {create<math::FmaOp>(x, c, ys), create<math::FmaOp>(y, c, xs)};
+    return turnPair(*this, op, x, y, c, s);
   }
 
   void rotateVectors(SmallVector<Value> at, Value position, int64_t half);
@@ -128,8 +134,7 @@ static bool hasContiguousRows(Type type) {
   return strides.empty() || strides.back() == 1;
 }
 
-FailureOr<Kernel> hone::emitRope(OpBuilder &builder, StringRef name,
-                                 plan::LaunchOp launch) {
+FailureOr<RopeOp> hone::readRope(plan::LaunchOp launch) {
   Block &body = launch.getBodyBlock();
   auto op = dyn_cast<RopeOp>(body.front());
   bool isAlone =
@@ -138,5 +143,13 @@ FailureOr<Kernel> hone::emitRope(OpBuilder &builder, StringRef name,
       llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>);
   if (!isAlone || !llvm::all_of(launch->getOperandTypes(), hasContiguousRows))
     return launch.emitOpError("is no rope of inputs with contiguous rows");
-  return RopeEmitter(builder, launch, name, op).emit();
+  return op;
+}
+
+FailureOr<Kernel> hone::emitRope(OpBuilder &builder, StringRef name,
+                                 plan::LaunchOp launch) {
+  FailureOr<RopeOp> op = readRope(launch);
+  if (failed(op))
+    return failure();
+  return RopeEmitter(builder, launch, name, *op).emit();
 }

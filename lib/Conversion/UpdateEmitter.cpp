@@ -108,6 +108,8 @@ FailureOr<UpdateTable> UpdateTable::of(plan::LaunchOp launch) {
     bool isScalar = index < table.op->getNumOperands() &&
                     !llvm::is_contained(tensors, index);
     auto shaped = cast<ShapedType>(type);
+    if (!isScalar)
+      table.perElement.push_back(index);
     type = isScalar
                ? MemRefType::get(shaped.getShape(), shaped.getElementType())
                : tensorInTurn(shaped.getElementType(), largest);
@@ -132,7 +134,10 @@ FailureOr<UpdateTable> UpdateTable::of(plan::LaunchOp launch) {
 /// base^exponent in f64 by repeated squaring, for an exponent of at least 0.
 Value UpdateEmitter::power(double base, Value exponent) {
   Type i64 = getI64Type();
-  return loop(index(0), index(63), 1, {f64(1.0), f64(base)},
+  Value zeros = create<math::CountLeadingZerosOp>(exponent);
+  Value bits = create<arith::SubIOp>(
+      index(64), create<arith::IndexCastOp>(getIndexType(), zeros));
+  return loop(index(0), bits, 1, {f64(1.0), f64(base)},
               [&](Value bit, ValueRange carried) -> SmallVector<Value> {
                 Value shift = create<arith::IndexCastOp>(i64, bit);
                 Value set = create<arith::TruncIOp>(
@@ -143,20 +148,49 @@ Value UpdateEmitter::power(double base, Value exponent) {
               })[0];
 }
 
-/// Calls `body(first, masks)` for blocks of four vectors from element lo to hi;
-/// masks are null but for the last, partial block.
-void UpdateEmitter::forBlocks(function_ref<void(Value, ArrayRef<Value>)> body) {
+Value UpdateEmitter::loadElements(unsigned argument, Value at, Value mask) {
+  Value from = buffer(argument);
+  return loadVector(from, at, getElementTypeOrSelf(from.getType()), mask);
+}
+
+void UpdateEmitter::storeElements(Value value, unsigned argument, Value at,
+                                  Value mask) {
+  storeVector(value, buffer(argument), at, mask);
+}
+
+Value UpdateEmitter::loadScalar(unsigned argument) {
+  return create<memref::LoadOp>(buffer(argument), ValueRange());
+}
+
+Value UpdateEmitter::loadKey(unsigned argument) {
+  return emitPhiloxKey(*this, getLoc(), buffer(argument));
+}
+
+/// Blocks of four vectors from element lo to hi; masks are null but for the
+/// last, partial block.
+void UpdateEmitter::forVectors(Value salt, Value key, VectorBody body) {
+  auto emitBlock = [&](Value first, ArrayRef<Value> masks) {
+    std::array<Value, unroll> words = {};
+    if (key)
+      words = emitPhiloxRun(*this, getLoc(),
+                            create<arith::IndexCastOp>(getI64Type(), first),
+                            salt, key);
+    for (auto [part, mask] : llvm::enumerate(masks)) {
+      Value at = create<arith::AddIOp>(first, index(part * kernelLanes));
+      body(at, mask, words[part]);
+    }
+  };
   Value count = create<arith::SubIOp>(hi(), lo());
   Value rest = create<arith::RemUIOp>(count, index(blockElements));
   Value end = create<arith::SubIOp>(hi(), rest);
   loop(lo(), end, blockElements,
-       [&](Value at) { body(at, SmallVector<Value>(unroll)); });
+       [&](Value at) { emitBlock(at, SmallVector<Value>(unroll)); });
   loop(end, hi(), blockElements, [&](Value at) {
     SmallVector<Value> masks;
     for (int64_t part = 0; part < unroll; ++part) // a negative number masks all
       masks.push_back(maskOfFirst(
           Value(create<arith::SubIOp>(rest, index(part * kernelLanes)))));
-    body(at, masks);
+    emitBlock(at, masks);
   });
 }
 
@@ -196,7 +230,7 @@ void UpdateEmitter::store(OpResult result, Value value, Value at, Value mask,
     return;
   if (word && getElementTypeOrSelf(result.getType()).isBF16())
     value = roundStochastically(value, word, shiftOf(result));
-  storeVector(value, buffer(*argument), at, mask);
+  storeElements(value, *argument, at, mask);
 }
 
 /// Copies what an update that is not applied leaves as it is, but for results
@@ -214,15 +248,9 @@ void UpdateEmitter::keepAll() {
       copies.emplace_back(0, *to);
   if (copies.empty())
     return;
-  forBlocks([&](Value first, ArrayRef<Value> masks) {
-    for (auto [part, mask] : llvm::enumerate(masks))
-      for (auto [from, to] : copies) {
-        Value at = create<arith::AddIOp>(first, index(part * kernelLanes));
-        // Between buffers of one type, the very bits.
-        Type element = getElementTypeOrSelf(buffer(from).getType());
-        storeVector(loadVector(buffer(from), at, element, mask), buffer(to), at,
-                    mask);
-      }
+  forVectors({}, {}, [&](Value at, Value mask, Value) {
+    for (auto [from, to] : copies) // between buffers of one type, the very bits
+      storeElements(loadElements(from, at, mask), to, at, mask);
   });
 }
 
@@ -230,7 +258,7 @@ void UpdateEmitter::emitIf(Value applyOperand, function_ref<void()> update,
                            function_ref<void()> keep) {
   if (!applyOperand)
     return update();
-  Value flag = create<memref::LoadOp>(memory(applyOperand));
+  Value flag = loadScalar(argumentOf(applyOperand));
   Value isApplied = create<arith::CmpIOp>(arith::CmpIPredicate::ne, flag,
                                           integer(flag.getType(), 0));
   auto inRegion = [&](function_ref<void()> emitBody) {
@@ -247,27 +275,19 @@ void UpdateEmitter::emitIf(Value applyOperand, function_ref<void()> update,
 void UpdateEmitter::emit(Body body, Value applyOperand, Value keyOperand) {
   Value key, salt;
   if (keyOperand) {
-    key = emitPhiloxKey(*this, getLoc(), memory(keyOperand));
+    key = loadKey(argumentOf(keyOperand));
     Value tag = buffer(table.types.size());
     salt = create<arith::IndexCastOp>(getI64Type(), tag);
   }
   auto updateAll = [&] {
-    forBlocks([&](Value first, ArrayRef<Value> masks) {
-      std::array<Value, unroll> words = {};
-      if (key)
-        words = emitPhiloxRun(*this, getLoc(),
-                              create<arith::IndexCastOp>(getI64Type(), first),
-                              salt, key);
-      for (auto [part, mask] : llvm::enumerate(masks)) {
-        Value at = create<arith::AddIOp>(first, index(part * kernelLanes));
-        SmallVector<Value> values = body(at, mask);
-        if (values.size() < op->getNumResults()) { // the shadow
-          Type param = getElementTypeOrSelf(op->getResult(0).getType());
-          values.push_back(convertFloat(values.front(), param));
-        }
-        for (auto [result, value] : llvm::zip(op->getResults(), values))
-          store(result, value, at, mask, words[part]);
+    forVectors(salt, key, [&](Value at, Value mask, Value word) {
+      SmallVector<Value> values = body(at, mask);
+      if (values.size() < op->getNumResults()) { // the shadow
+        Type param = getElementTypeOrSelf(op->getResult(0).getType());
+        values.push_back(convertFloat(values.front(), param));
       }
+      for (auto [result, value] : llvm::zip(op->getResults(), values))
+        store(result, value, at, mask, word);
     });
   };
   emitIf(applyOperand, updateAll, [&] { keepAll(); });

@@ -27,34 +27,31 @@ struct UpdateTable {
   mlir::Operation *op; ///< the first, which stands for all
   TensorTable tensors;
   llvm::SmallVector<mlir::Type> types; ///< of the kernel's arguments
+  /// Arguments with an element per element of the parameter; or, of state in
+  /// codes, per block.
+  llvm::SmallVector<unsigned> perElement;
   llvm::SmallVector<std::optional<unsigned>> results;
   /// Numbers of the results that lie, in every update, where their operand
   /// does.
   llvm::SmallVector<unsigned> inPlace;
 };
 
-/// Builds the kernel of a table of updates.
+/// Builds the kernel of a table of updates. Here it is one for a CPU; another
+/// machine has its own memory accesses and its own way through the elements.
 struct UpdateEmitter : KernelBuilder {
   UpdateEmitter(mlir::OpBuilder &builder, llvm::StringRef name,
                 plan::LaunchOp launch, const UpdateTable &table)
-      : KernelBuilder(builder, launch.getLoc(), name, argumentTypes(table)),
-        table(table), op(table.op),
-        compute(pointops::computeType(
-            getElementTypeOrSelf(op->getOperand(0).getType()))),
-        vectorType(mlir::VectorType::get({kernelLanes}, compute)) {}
+      : UpdateEmitter(builder, name, launch, table, table.types, kernelLanes) {}
+  virtual ~UpdateEmitter() = default;
 
-  static llvm::SmallVector<mlir::Type> argumentTypes(const UpdateTable &table) {
-    llvm::SmallVector<mlir::Type> types(table.types);
-    types.push_back(mlir::IndexType::get(table.op->getContext())); // the tag
-    return types;
-  }
   /// The buffer of an operand of the op.
   mlir::Value memory(mlir::OpOperand &operand) {
     return buffer(table.argumentOf(operand.getOperandNumber()));
   }
   mlir::Value input(mlir::OpOperand &operand, mlir::Value at,
                     mlir::Value mask) {
-    return loadVector(memory(operand), at, compute, mask);
+    unsigned argument = table.argumentOf(operand.getOperandNumber());
+    return convertFloat(loadElements(argument, at, mask), compute);
   }
 
   mlir::Value add(mlir::Value x, mlir::Value y) {
@@ -78,7 +75,7 @@ struct UpdateEmitter : KernelBuilder {
   /// A scalar operand in f64; an integer as it is.
   mlir::Value scalar(mlir::OpOperand &operand) {
     mlir::Value value =
-        create<mlir::memref::LoadOp>(memory(operand), mlir::ValueRange());
+        loadScalar(table.argumentOf(operand.getOperandNumber()));
     return mlir::isa<mlir::FloatType>(value.getType())
                ? convertFloat(value, getF64Type())
                : value;
@@ -90,18 +87,17 @@ struct UpdateEmitter : KernelBuilder {
   }
   mlir::Value splat(double value) { return constant(vectorType, value); }
   mlir::Value power(double base, mlir::Value exponent);
-  /// The buffer of an operand that is a scalar or key, given as a value.
-  mlir::Value memory(mlir::Value operand) {
-    return buffer(llvm::find(op->getOperands(), operand) -
-                  op->getOperands().begin());
+  /// The argument of an operand that is a scalar or key, given as a value.
+  unsigned argumentOf(mlir::Value operand) {
+    return llvm::find(op->getOperands(), operand) - op->getOperands().begin();
   }
 
   /// `update()`, or `keep()` where the operand, unless it is null, is false.
   void emitIf(mlir::Value applyOperand, llvm::function_ref<void()> update,
               llvm::function_ref<void()> keep);
 
-  /// The new values of `results` at the 16 elements from `at` on, before they
-  /// are rounded; a shadow has none.
+  /// The new values of `results` at the vector of elements from `at` on, before
+  /// they are rounded; a shadow has none.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value at, mlir::Value mask)>;
   void emit(Body body, mlir::Value applyOperand, mlir::Value keyOperand);
@@ -109,11 +105,44 @@ struct UpdateEmitter : KernelBuilder {
   const UpdateTable &table;
   mlir::Operation *op;
   mlir::Type compute;
-  mlir::VectorType vectorType;
+  mlir::VectorType vectorType; ///< of elements that are computed at once
+
+protected:
+  /// With `buffers` in place of the table's types.
+  UpdateEmitter(mlir::OpBuilder &builder, llvm::StringRef name,
+                plan::LaunchOp launch, const UpdateTable &table,
+                llvm::ArrayRef<mlir::Type> buffers, int64_t lanes)
+      : KernelBuilder(builder, launch.getLoc(), name,
+                      withTag(table.op->getContext(), buffers)),
+        table(table), op(table.op),
+        compute(pointops::computeType(
+            getElementTypeOrSelf(op->getOperand(0).getType()))),
+        vectorType(mlir::VectorType::get({lanes}, compute)) {}
+
+  // Memory. Values are of the type that lies there; what is stored is rounded
+  // to it. Lanes outside of `mask` (null: none) are not touched.
+  virtual mlir::Value loadElements(unsigned argument, mlir::Value at,
+                                   mlir::Value mask);
+  virtual void storeElements(mlir::Value value, unsigned argument,
+                             mlir::Value at, mlir::Value mask);
+  virtual mlir::Value loadScalar(unsigned argument);
+  /// vector<3xi64>
+  virtual mlir::Value loadKey(unsigned argument);
+
+  /// Receives the first element of a vector, its mask, and random words of its
+  /// elements.
+  using VectorBody = llvm::function_ref<void(mlir::Value at, mlir::Value mask,
+                                             mlir::Value word)>;
+  /// Runs `body` on all vectors; words are null where the key is.
+  virtual void forVectors(mlir::Value salt, mlir::Value key, VectorBody body);
 
 private:
-  void forBlocks(
-      llvm::function_ref<void(mlir::Value, llvm::ArrayRef<mlir::Value>)> body);
+  static llvm::SmallVector<mlir::Type>
+  withTag(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Type> buffers) {
+    llvm::SmallVector<mlir::Type> types(buffers);
+    types.push_back(mlir::IndexType::get(context));
+    return types;
+  }
   void store(mlir::OpResult result, mlir::Value value, mlir::Value at,
              mlir::Value mask, mlir::Value word);
   void keepAll();
@@ -154,6 +183,10 @@ private:
   double beta1, beta2, eps;
   mlir::Value keep, stepSize, rootScale, scale;
 };
+
+/// Emits the update of any op that is made of elements alone: AdamW, SGD and
+/// Lion. False for other ops.
+bool emitUpdate(UpdateEmitter &b);
 
 /// Kernel of `hone.adamw_8bit` (see emitUpdates).
 void emitCodedAdamw(UpdateEmitter &b, Adamw8bitOp op);

@@ -8,6 +8,12 @@
 
 namespace hone {
 
+/// The kernel of a launch of one `hone.embedding` of contiguous buffers: a
+/// thread copies 16 bytes of a row, or as many as divide it. Ids are in bounds.
+mlir::FailureOr<GridKernel> emitDeviceGather(mlir::OpBuilder &builder,
+                                             llvm::StringRef name,
+                                             plan::LaunchOp launch);
+
 /// The kernels of a launch of one `hone.embedding_bwd`, or of that and a
 /// `hone.add` of an input, on contiguous buffers. First, unless the output is
 /// that input: all rows become the input's, or 0.

@@ -24,6 +24,11 @@ GridKernel emitItems(mlir::OpBuilder &builder, Kernel kernel);
 GridKernel emitTableItems(mlir::OpBuilder &builder, Kernel kernel,
                           llvm::ArrayRef<int64_t> offsets);
 
+/// The same for a kernel whose [lo, hi) the `threads` of a block compute
+/// together, and whose buffers are addresses: a block has a chunk of a tensor.
+GridKernel emitTableBlocks(mlir::OpBuilder &builder, Kernel kernel,
+                           llvm::ArrayRef<int64_t> offsets, int64_t threads);
+
 /// Where the blocks of a kernel find the tensor that they serve.
 class DeviceTable {
 public:

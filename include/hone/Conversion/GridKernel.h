@@ -1,5 +1,4 @@
-//===- GridKernel.h - What an emitter of device code returns -----*- C++
-//-*-===//
+//===- GridKernel.h - What an emitter of device code returns ----*- C++ -*-===//
 
 #ifndef HONE_CONVERSION_GRIDKERNEL_H
 #define HONE_CONVERSION_GRIDKERNEL_H
@@ -12,6 +11,8 @@ namespace hone {
 
 /// Lanes of a warp.
 constexpr int64_t warpSize = 32;
+/// Bytes of a thread's widest access of memory.
+constexpr int64_t accessBytes = 16;
 
 /// A kernel of a `gpu.module`, which takes the addresses of the launch's
 /// inputs, outputs and scratch (docs/rationale/cuda-target.md), and the grid of

@@ -31,6 +31,8 @@ struct TensorTable {
 
   /// Chunks of all tensors.
   int64_t items() const;
+  /// Elements of the largest tensor.
+  int64_t largest() const;
 };
 
 /// A function `(inputs..., outputs..., scratch..., lo, hi)` that computes work

@@ -4,10 +4,18 @@
 
 #include "DeviceJit.h"
 #include "LaunchCase.h"
+#include "hone/Conversion/DeviceAddKernels.h"
 #include "hone/Conversion/DeviceGatherKernels.h"
 #include "hone/Conversion/DeviceItems.h"
+#include "hone/Conversion/DeviceMoveKernels.h"
 #include "hone/Conversion/DeviceNormKernels.h"
+#include "hone/Conversion/DeviceRopeKernels.h"
 #include "hone/Conversion/DeviceRowKernels.h"
+#include "hone/Conversion/DeviceUpdateKernels.h"
+#include "hone/Conversion/GatherKernels.h"
+#include "hone/Conversion/OptimizerKernels.h"
+#include "hone/Conversion/PointKernels.h"
+#include "hone/Conversion/RopeKernels.h"
 #include "hone/Conversion/RowKernels.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -25,6 +33,13 @@ struct Stage {
   bool takesArena;
 };
 
+/// What a GPU has in place of a CPU's emitter.
+struct Counterpart {
+  Emitter cpu;
+  FailureOr<GridKernel> (*gpu)(OpBuilder &, StringRef, plan::LaunchOp);
+  bool takesArena = false;
+};
+
 /// The kernels of a case as code of a GPU.
 class DeviceRunner {
 public:
@@ -37,6 +52,7 @@ private:
   void emitAll(Emitter emit);
   void emitScatter(OpBuilder &b, gpu::GPUModuleOp device);
   void emitNorm(OpBuilder &b, gpu::GPUModuleOp device, GlobalNormOp norm);
+  void emitAdds(OpBuilder &b, gpu::GPUModuleOp device);
   void add(const GridKernel &kernel, bool takesArena);
 
   LaunchCase launchCase;
@@ -88,6 +104,28 @@ void DeviceRunner::emitScatter(OpBuilder &b, gpu::GPUModuleOp device) {
   add(*kernel, /*takesArena=*/false);
 }
 
+void DeviceRunner::emitAdds(OpBuilder &b, gpu::GPUModuleOp device) {
+  plan::LaunchOp launch = launchCase.launch;
+  llvm::SmallSetVector<Type, 2> elements;
+  for (Value output : launch.getOutputs())
+    elements.insert(getElementTypeOrSelf(output.getType()));
+  for (auto [index, element] : llvm::enumerate(elements)) {
+    b.setInsertionPoint(device.getBody(), --device.getBody()->end());
+    auto kernel =
+        emitDeviceAdds(b, "adds" + std::to_string(index), launch, element);
+    ASSERT_TRUE(succeeded(kernel));
+    add(*kernel, /*takesArena=*/true);
+  }
+}
+
+static const Counterpart counterparts[] = {
+    {emitRowKernel, emitDeviceRowKernel},
+    {emitPartialSums, emitDevicePartialSums},
+    {emitPoint, emitDevicePoint},
+    {emitRope, emitDeviceRope},
+    {emitGather, emitDeviceGather},
+    {emitUpdates, emitDeviceUpdates, /*takesArena=*/true}};
+
 void DeviceRunner::emitAll(Emitter emit) {
   ModuleOp module = *launchCase.module;
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
@@ -97,24 +135,25 @@ void DeviceRunner::emitAll(Emitter emit) {
     return emitNorm(b, device, norm);
   if (isa<EmbeddingBwdOp>(launch.getBodyBlock().front()))
     return emitScatter(b, device);
+  if (launch.getFamily() == KernelFamily::multi &&
+      isa<AddOp>(launch.getBodyBlock().front()))
+    return emitAdds(b, device);
   std::vector<Emitter> emitters = options.laterStages;
   emitters.insert(emitters.begin(), emit);
-  for (auto [index, emitter] : llvm::enumerate(emitters)) {
-    std::string name = "kernel" + std::to_string(index);
+  for (Emitter emitter : emitters) {
+    std::string name = "kernel" + std::to_string(stages.size());
     b.setInsertionPoint(device.getBody(), --device.getBody()->end());
-    bool isRow = emitter == emitRowKernel, isSums = emitter == emitPartialSums;
-    if (isRow || isSums) {
-      auto kernel = isRow ? emitDeviceRowKernel(b, name, launch)
-                          : emitDevicePartialSums(b, name, launch);
+    const auto *counterpart = llvm::find_if(
+        counterparts, [&](const Counterpart &c) { return c.cpu == emitter; });
+    if (counterpart != std::end(counterparts)) {
+      auto kernel = counterpart->gpu(b, name, launch);
       ASSERT_TRUE(succeeded(kernel));
-      add(*kernel, /*takesArena=*/false);
+      add(*kernel, counterpart->takesArena);
       continue;
     }
     FailureOr<Kernel> kernel = emitter(b, name, launch);
     ASSERT_TRUE(succeeded(kernel));
-    bool hasTable = !kernel->table.tensors.empty();
-    add(hasTable ? emitTableItems(b, *kernel, offsets) : emitItems(b, *kernel),
-        hasTable);
+    add(emitItems(b, *kernel), /*takesArena=*/false);
   }
 }
 
@@ -183,12 +222,13 @@ static bool hasDeviceCode(plan::LaunchOp launch) {
   });
 }
 
-void hone::test::expectOnDevice(Emitter emit, const std::string &text,
-                                const CaseOptions &options,
-                                const interp::Tensors &expected) {
+std::vector<std::vector<char>>
+hone::test::expectOnDevice(Emitter emit, const std::string &text,
+                           const CaseOptions &options,
+                           const interp::Tensors &expected) {
   LaunchCase reference(text, options);
   if (!hasDeviceCode(reference.launch))
-    return;
+    return {};
   DeviceRunner runner(emit, text, options);
   std::vector<std::vector<char>> results = runner.run(/*seed=*/0);
   for (auto [index, bytes] : llvm::enumerate(results)) {
@@ -198,4 +238,5 @@ void hone::test::expectOnDevice(Emitter emit, const std::string &text,
                "on a GPU, output " + std::to_string(index));
   }
   EXPECT_TRUE(runner.run(/*seed=*/1) == results) << "orders of threads differ";
+  return results;
 }

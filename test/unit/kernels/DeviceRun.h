@@ -7,13 +7,14 @@
 
 namespace hone::test {
 
-/// Checks what the kernels that a GPU runs in place of `emit`'s (for row
-/// kernels their own emitter, else a thread per item) make of the case, in the
-/// emulator with all its checks, in two orders of threads, which must give the
-/// same bits.
-void expectOnDevice(Emitter emit, const std::string &text,
-                    const CaseOptions &options,
-                    const interp::Tensors &expected);
+/// Checks what the kernels that a GPU runs in place of `emit`'s (those of its
+/// own emitter, else a thread per item) make of the case, in the emulator with
+/// all its checks, in two orders of threads, which must give the same bits.
+/// Returns those; none where a GPU has no code for the case.
+std::vector<std::vector<char>> expectOnDevice(Emitter emit,
+                                              const std::string &text,
+                                              const CaseOptions &options,
+                                              const interp::Tensors &expected);
 
 } // namespace hone::test
 

@@ -57,6 +57,17 @@ TEST(Gather, Embedding) {
                               options(0));
 }
 
+TEST(Gather, EmbeddingOfWideRows) {
+  for (const char *element : {"f32", "bf16"})
+    for (int64_t width : {768, 1601, 12288})
+      for (int64_t shift : {0, 1, 4}) {
+        CaseOptions moved = options(0);
+        moved.shift = shift;
+        expectLikeInterpreter(emitGather, embedding(element, "i64", width),
+                              moved);
+      }
+}
+
 TEST(Gather, EmbeddingBwd) {
   for (int64_t width : {1, 16, 33, 80}) {
     // Added in the order of ids: the same bits as the reference in f64; in

@@ -160,13 +160,17 @@ void hone::test::expectLikeInterpreter(Emitter emit, const std::string &text,
       interp::interpret(reference.func, argumentsOf(reference.func, options));
   ASSERT_TRUE(succeeded(expected));
 
-  expectOnDevice(emit, text, options, *expected);
+  std::vector<std::vector<char>> onDevice =
+      expectOnDevice(emit, text, options, *expected);
   Runner runner(emit, text, options);
   int64_t items = runner.items;
   std::vector<std::vector<char>> whole = runner.run({0, items});
   for (auto [index, bytes] : llvm::enumerate(whole))
     expectNear(tensorFrom(bytes, runner.results[index]), (*expected)[index],
                options.tolerance, "output " + std::to_string(index));
+
+  if (options.equalOnDevice && !onDevice.empty())
+    EXPECT_TRUE(onDevice == whole) << "bits of a GPU differ";
 
   // In two pieces and in many, the same bits.
   std::mt19937 random(items);

@@ -44,6 +44,10 @@ struct CaseOptions {
   /// Chunks of partial sums at most; 0: there are none. The launch then has the
   /// scratch of a row group.
   int64_t chunks = 0;
+  /// Elements by which a GPU's buffers begin beside an aligned place.
+  int64_t shift = 0;
+  /// Whether a GPU makes the very bits that the CPU makes.
+  bool equalOnDevice = false;
 };
 
 /// Runs the case `func.func @f(...)` and reports differences to gtest.

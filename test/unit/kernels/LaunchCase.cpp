@@ -205,7 +205,7 @@ LaunchCase::LaunchCase(const std::string &text, const CaseOptions &options)
   b.createBlock(&function.getBody());
   auto buffer = [&](MemRefType type, std::optional<int64_t> at) -> Value {
     if (!at) {
-      at = arenaBytes;
+      at = arenaBytes + options.shift * elementByteWidth(type.getElementType());
       arenaBytes += llvm::alignTo(memoryBytes(type), 64) + gap;
     }
     return b.create<plan::BufferOp>(loc, type, b.getI64IntegerAttr(*at),

@@ -34,6 +34,7 @@ struct Updates {
   std::optional<bool> apply = {};
   bool random = false;
   bool inPlace = true;
+  int64_t shift = 0; ///< of buffers, in elements
   double tolerance = 3e-7;
   /// Gradient of every element, in place of random ones.
   std::optional<double> gradValue = {};
@@ -136,6 +137,9 @@ std::string Updates::text() const {
 
 CaseOptions Updates::options() const {
   CaseOptions options{KernelFamily::multi, tolerance};
+  options.shift = shift;
+  // But for the bits of NaNs.
+  options.equalOnDevice = !gradValue || std::isfinite(*gradValue);
   for (size_t i = 0; i < sizes.size(); ++i) {
     unsigned first = tensors() * i, firstResult = results() * i;
     if (rule == adamw) { // second moments are no negative numbers
@@ -199,6 +203,29 @@ TEST(Adamw, ManyTensors) {
   updates.shadow = "bf16";
   updates.tolerance = std::ldexp(1, -8);
   updates.check();
+}
+
+TEST(Adamw, SizesAroundABlockOfAGpu) {
+  // 8192 elements in vectors of four.
+  Updates updates;
+  updates.sizes = {8191, 8192, 8193, 12288, 3 * 8192 + 6};
+  updates.check();
+  updates.shadow = "bf16";
+  updates.tolerance = std::ldexp(1, -8);
+  updates.check();
+}
+
+TEST(Adamw, BuffersOfAGpuBeginAnywhere) {
+  for (int64_t shift : {1, 2, 3, 4}) {
+    Updates updates;
+    updates.sizes = {1, 7, 64, 1001};
+    updates.shift = shift;
+    updates.check();
+    updates.param = updates.grad = updates.state = "bf16";
+    updates.random = true;
+    updates.tolerance = std::ldexp(1, -7);
+    updates.check();
+  }
 }
 
 TEST(Adamw, Types) {

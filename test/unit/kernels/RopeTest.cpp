@@ -31,6 +31,7 @@ TEST(Rope, BothStylesAndTheirInverse) {
     for (int64_t width : {2, 6, 32, 64, 96})
       for (bool inPlace : {false, true}) {
         CaseOptions options{KernelFamily::map, 1e-6};
+        options.equalOnDevice = true;
         if (inPlace)
           options.inPlace = {{0, 0}};
         expectLikeInterpreter(emitRope, rope(style, "f32", width), options);
@@ -49,6 +50,19 @@ TEST(Rope, ReadsAPartOfWiderRows) {
   for (const char *style : {"half", "interleaved"})
     for (int64_t width : {6, 64})
       expectLikeInterpreter(emitRope, rope(style, "f32", width), options);
+}
+
+TEST(Rope, BuffersOfAGpuBeginAnywhere) {
+  for (const char *style : {"half", "interleaved"})
+    for (int64_t shift : {1, 2, 4})
+      for (int64_t width : {6, 64, 128}) {
+        CaseOptions options{KernelFamily::map, 1e-6};
+        options.shift = shift;
+        options.equalOnDevice = true;
+        expectLikeInterpreter(emitRope, rope(style, "f32", width), options);
+        options.tolerance = 0x1p-8;
+        expectLikeInterpreter(emitRope, rope(style, "bf16", width), options);
+      }
 }
 
 TEST(Rope, RefusesOtherBodies) {
