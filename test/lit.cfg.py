@@ -29,6 +29,10 @@ config.environment["PATH"] = os.pathsep.join(path)
 for tool in ("device-code", "hone-opt", "hone-plan-attention", "hone-run", "honec", "hone-lsp-server", "plan-chain"):
     if shutil.which(tool, path=build_bin):
         config.available_features.add(tool)
+ptxas = shutil.which(os.environ.get("HONE_PTXAS", "ptxas")) or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 planner = shutil.which("hone-plan-attention", path=build_bin)
 if planner and subprocess.run([planner, "--version"], capture_output=True).returncode == 0:
     config.available_features.add("cudnn")
