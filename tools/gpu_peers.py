@@ -59,9 +59,10 @@ def torch_losses(facts: dict, weights: str) -> dict:
 
     case = gpu_cases.from_facts(facts)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    training = gpu_cases.make_training(case)
+    with torch.device(device):
+        training = gpu_cases.make_training(case)
     hone.load(training.model, weights)
-    model = training.model.to(device).train()
+    model = training.model.train()
     if case.settings.get("dropout"):
         raise RuntimeError("a model with dropout draws other numbers in PyTorch")
     # Those of the package: `training` may group parameters.
