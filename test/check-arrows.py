@@ -3,7 +3,8 @@
 
 The rules are those of docs/design.md: IR <- Plan <- Analysis <- Transforms <- Pipelines <- tools, and
 Analysis <- Conversion <- Pipelines; Support (files, other programs) stands beside Analysis; Transforms and Conversion
-never meet; the runtime knows no compiler, the compiler nothing of the runtime but its .def files; vendor headers stay in their own folder of the runtime.
+never meet; the runtime knows no compiler, the compiler nothing of the runtime but its .def files; vendor headers
+stay in their own folder of the runtime.
 """
 
 from __future__ import annotations
