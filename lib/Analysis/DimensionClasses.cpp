@@ -47,19 +47,27 @@ void DimensionClasses::number(Value value) {
     dimensions.push_back({value, dim});
 }
 
-/// One class per factor of the op; dimensions of no factor stay whole.
+/// One class per factor of the op. Dimensions of no factor stay whole, and so
+/// do those of factors that are merged or cut somewhere: their elements would
+/// move apart if they grew.
 void DimensionClasses::join(HoneOpInterface op) {
   DimensionMapping mapping = op.getDimensionMapping();
+  llvm::SmallDenseSet<int> fixed;
+  for (const auto &tensors : {mapping.operands, mapping.results})
+    for (const TensorFactors &dims : tensors)
+      for (const DimensionFactors &factors : dims)
+        if (factors.size() > 1 || factors.offset())
+          fixed.insert(factors.begin(), factors.end());
   SmallVector<int64_t> leader(mapping.factors.size(), -1);
-  auto visit = [&](Value value, ArrayRef<int> factors) {
-    for (auto [dim, factor] : llvm::enumerate(factors)) {
+  auto visit = [&](Value value, const TensorFactors &dims) {
+    for (auto [dim, factors] : llvm::enumerate(dims)) {
       unsigned index = first.lookup(value) + dim;
-      if (factor < 0)
+      if (factors.size() != 1 || fixed.contains(factors[0]))
         wholes.emplace_back(index, op);
-      else if (leader[factor] < 0)
-        leader[factor] = index;
+      else if (leader[factors[0]] < 0)
+        leader[factors[0]] = index;
       else
-        classes.join(leader[factor], index);
+        classes.join(leader[factors[0]], index);
     }
   };
   for (auto [operand, factors] : llvm::zip(op->getOperands(), mapping.operands))

@@ -149,14 +149,22 @@ LogicalResult CrossEntropyOp::verify() {
   return expectWidth(*this, getWidth(), getLogits()); // cross_entropy_c5
 }
 
-DimensionMapping CrossEntropyOp::getDimensionMapping() {
-  DimensionMapping mapping = hone::detail::rowMapping(*this);
-  if (getReduction() != LossReduction::none) {
-    for (Factor &factor : mapping.factors)
-      if (factor.kind == FactorKind::Parallel)
-        factor.kind = FactorKind::Reduce;
-  }
+/// Rows are independent; the classes of a row meet in its log-sum-exp and in
+/// the logit of its target. A mean is a sum over a number that takes all
+/// targets to count.
+template <typename LossOp>
+static DimensionMapping lossMapping(LossOp op, FactorKind rows) {
+  DimensionMapping mapping = hone::detail::rowMapping(op);
+  for (Factor &factor : mapping.factors)
+    factor.kind = rows;
+  mapping.factors.back().kind = FactorKind::Exchange;
   return mapping;
+}
+
+DimensionMapping CrossEntropyOp::getDimensionMapping() {
+  return lossMapping(*this, getReduction() == LossReduction::none
+                                ? FactorKind::Parallel
+                                : FactorKind::Reduce);
 }
 
 LogicalResult CrossEntropyBwdOp::verify() {
@@ -177,7 +185,7 @@ LogicalResult CrossEntropyBwdOp::verify() {
 }
 
 DimensionMapping CrossEntropyBwdOp::getDimensionMapping() {
-  return hone::detail::rowMapping(*this);
+  return lossMapping(*this, FactorKind::Parallel);
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,20 +289,31 @@ namespace {
 enum AttentionFactor { Batch, QueryPos, Head, KeyPos, Width, ValueWidth };
 } // namespace
 
+/// Random numbers belong to elements of the whole tensor.
+static void keepWhole(DimensionMapping &mapping) {
+  for (Factor &factor : mapping.factors)
+    factor.kind = FactorKind::Replicate;
+}
+
 template <typename AttentionLike>
 static DimensionMapping attentionFactors(AttentionLike op) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  // A causal mask counts positions from the first query.
+  FactorKind positions =
+      op.getCausal() ? FactorKind::Replicate : FactorKind::Parallel;
   DimensionMapping mapping;
   mapping.factors = {{query[0], FactorKind::Parallel},
-                     {query[1], FactorKind::Parallel},
+                     {query[1], positions},
                      {query[2], FactorKind::Parallel},
                      {shapeOf(op.getKey())[1], FactorKind::Replicate},
                      {query[3], FactorKind::Replicate},
                      {shapeOf(op.getValue())[3], FactorKind::Replicate}};
+  if (op.getRng())
+    keepWhole(mapping);
   return mapping;
 }
 
-static SmallVector<int> maskDims(Value mask) {
+static TensorFactors maskDims(Value mask) {
   ArrayRef<int64_t> shape = shapeOf(mask);
   return {shape[0] == 1 ? -1 : Batch, shape[1] == 1 ? -1 : Head, QueryPos,
           KeyPos};
@@ -316,10 +335,10 @@ DimensionMapping AttentionOp::getDimensionMapping() {
 
 DimensionMapping AttentionBwdOp::getDimensionMapping() {
   DimensionMapping mapping = attentionFactors(*this);
-  SmallVector<int> output = {Batch, QueryPos, Head, ValueWidth};
-  SmallVector<int> query = {Batch, QueryPos, Head, Width};
-  SmallVector<int> key = {Batch, KeyPos, Head, Width};
-  SmallVector<int> value = {Batch, KeyPos, Head, ValueWidth};
+  TensorFactors output = {Batch, QueryPos, Head, ValueWidth};
+  TensorFactors query = {Batch, QueryPos, Head, Width};
+  TensorFactors key = {Batch, KeyPos, Head, Width};
+  TensorFactors value = {Batch, KeyPos, Head, ValueWidth};
   // Key and value gradients sum over query positions.
   mapping.factors[QueryPos].kind = FactorKind::Replicate;
   mapping.operands = {output, query,  key,
@@ -375,5 +394,6 @@ LogicalResult DropoutOp::verify() {
 DimensionMapping DropoutOp::getDimensionMapping() {
   DimensionMapping mapping = hone::detail::elementwiseMapping(*this);
   mapping.operands[1] = {-1}; // the key, also where the input has rank 1
+  keepWhole(mapping);
   return mapping;
 }

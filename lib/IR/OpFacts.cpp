@@ -71,7 +71,7 @@ DimensionMapping hone::detail::elementwiseMapping(Operation *op) {
   // Scalars (rank 0) correspond to nothing; all else has the full shape.
   auto dims = [&](Value value) {
     size_t rank = cast<RankedTensorType>(value.getType()).getRank();
-    SmallVector<int> all;
+    TensorFactors all;
     for (size_t dim = 0; dim != rank; ++dim)
       all.push_back(rank == shape.size() ? int(dim) : -1);
     return all;
@@ -90,12 +90,13 @@ DimensionMapping hone::detail::rowMapping(Operation *op, ValueRange vectors) {
   for (auto [dim, size] : llvm::enumerate(shape))
     mapping.factors.push_back({size, int(dim) == last ? FactorKind::Replicate
                                                       : FactorKind::Parallel});
-  auto dims = [&](Value value) -> SmallVector<int> {
+  auto dims = [&](Value value) -> TensorFactors {
     if (llvm::is_contained(vectors, value))
       return {last};
     // The full shape, or the rows: all dimensions but the last.
-    return llvm::to_vector(
-        llvm::seq<int>(0, cast<RankedTensorType>(value.getType()).getRank()));
+    auto all =
+        llvm::seq<int>(0, cast<RankedTensorType>(value.getType()).getRank());
+    return {all.begin(), all.end()};
   };
   for (Value operand : op->getOperands())
     mapping.operands.push_back(dims(operand));
@@ -107,8 +108,7 @@ DimensionMapping hone::detail::rowMapping(Operation *op, ValueRange vectors) {
 DimensionMapping hone::detail::opaqueMapping(Operation *op) {
   DimensionMapping mapping;
   auto whole = [](Value value) {
-    return SmallVector<int>(cast<RankedTensorType>(value.getType()).getRank(),
-                            -1);
+    return TensorFactors(cast<RankedTensorType>(value.getType()).getRank(), -1);
   };
   for (Value operand : op->getOperands())
     mapping.operands.push_back(whole(operand));

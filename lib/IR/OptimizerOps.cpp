@@ -81,10 +81,13 @@ LogicalResult AdamwOp::verify() {
                         {getExpAvg(), getExpAvgSq()});
 }
 
-/// Elementwise over the parameter's shape; scalars, by operand number, map to
-/// nothing.
-static DimensionMapping optimizerMapping(Operation *op) {
-  return hone::detail::elementwiseMapping(op);
+/// Elementwise over the parameter's shape; scalars, and the key also where the
+/// parameter has its rank, map to nothing.
+template <typename Update> static DimensionMapping optimizerMapping(Update op) {
+  DimensionMapping mapping = hone::detail::elementwiseMapping(op);
+  for (OpOperand &key : MutableOperandRange(op.getRngMutable()))
+    mapping.operands[key.getOperandNumber()] = {-1};
+  return mapping;
 }
 
 DimensionMapping AdamwOp::getDimensionMapping() {

@@ -57,7 +57,7 @@ OpCost ReduceOp::getCost() {
 static DimensionMapping reductionMapping(Operation *op, ArrayRef<int64_t> dims,
                                          FactorKind kind, bool keep) {
   DimensionMapping mapping;
-  SmallVector<int> operand, result;
+  TensorFactors operand, result;
   for (auto [dim, size] : llvm::enumerate(shapeOf(op->getOperand(0)))) {
     bool reduced = llvm::is_contained(dims, int64_t(dim));
     mapping.factors.push_back({size, reduced ? kind : FactorKind::Parallel});
@@ -71,7 +71,10 @@ static DimensionMapping reductionMapping(Operation *op, ArrayRef<int64_t> dims,
 }
 
 DimensionMapping ReduceOp::getDimensionMapping() {
-  return reductionMapping(*this, getDims(), FactorKind::Reduce, false);
+  DimensionMapping mapping =
+      reductionMapping(*this, getDims(), FactorKind::Reduce, false);
+  mapping.combiner = getKind();
+  return mapping;
 }
 
 LogicalResult ArgmaxOp::verify() {
@@ -195,7 +198,7 @@ OpCost DotGeneralOp::getCost() {
 DimensionMapping DotGeneralOp::getDimensionMapping() {
   DimensionMapping mapping;
   ArrayRef<int64_t> lhs = shapeOf(getLhs()), rhs = shapeOf(getRhs());
-  SmallVector<int> left(lhs.size(), -1), right(rhs.size(), -1), result;
+  TensorFactors left(lhs.size(), -1), right(rhs.size(), -1), result;
   auto add = [&](int64_t size, FactorKind kind) {
     mapping.factors.push_back({size, kind});
     return int(mapping.factors.size()) - 1;
@@ -252,7 +255,7 @@ OpCost EmbeddingOp::getCost() {
 static DimensionMapping tableMapping(Value table, Value ids,
                                      bool tableIsResult) {
   DimensionMapping mapping;
-  SmallVector<int> idDims;
+  TensorFactors idDims;
   for (int64_t size : shapeOf(ids)) {
     idDims.push_back(mapping.factors.size());
     mapping.factors.push_back(
@@ -261,7 +264,7 @@ static DimensionMapping tableMapping(Value table, Value ids,
   int rows = mapping.factors.size();
   mapping.factors.push_back({shapeOf(table)[0], FactorKind::Gather});
   mapping.factors.push_back({shapeOf(table)[1], FactorKind::Parallel});
-  SmallVector<int> tableDims = {rows, rows + 1}, valueDims = idDims;
+  TensorFactors tableDims = {rows, rows + 1}, valueDims = idDims;
   valueDims.push_back(rows + 1);
   if (tableIsResult) {
     mapping.operands = {valueDims, idDims};

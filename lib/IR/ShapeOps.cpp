@@ -15,34 +15,67 @@ LogicalResult ReshapeOp::verify() {
   return expectElement(*this, "operand", getOperand(), elementOf(getResult()));
 }
 
+/// The strides at which dimensions of `shape` begin and end, in a shape of that
+/// many elements: its suffix products.
+static SmallVector<int64_t> boundaries(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> products = {1};
+  for (int64_t size : llvm::reverse(shape))
+    products.push_back(products.back() * size);
+  return products;
+}
+
+/// Gives the dimensions of `from` and `to`, which hold the same elements, the
+/// factors that lie between two neighbouring boundaries of either, where every
+/// boundary divides the next; else nothing corresponds.
+static void mapRun(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                   MutableArrayRef<DimensionFactors> operand,
+                   MutableArrayRef<DimensionFactors> result,
+                   SmallVectorImpl<Factor> &factors) {
+  SmallVector<int64_t> cuts = boundaries(from);
+  llvm::append_range(cuts, boundaries(to));
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+  for (size_t cut = 1; cut < cuts.size(); ++cut)
+    if (cuts[cut] % cuts[cut - 1] != 0)
+      return;
+  int first = factors.size(); // the slowest
+  for (size_t cut = cuts.size() - 1; cut != 0; --cut)
+    factors.push_back({cuts[cut] / cuts[cut - 1], FactorKind::Parallel});
+  auto assign = [&](ArrayRef<int64_t> shape,
+                    MutableArrayRef<DimensionFactors> dims) {
+    int next = first;
+    for (auto [size, dim] : llvm::zip(shape, dims)) {
+      SmallVector<int> own;
+      for (int64_t left = size; left > 1; left /= factors[next++].size)
+        own.push_back(next);
+      dim = DimensionFactors(own);
+    }
+  };
+  assign(from, operand);
+  assign(to, result);
+}
+
 DimensionMapping ReshapeOp::getDimensionMapping() {
-  // In row-major order a dimension keeps its meaning where as many elements lie
-  // before it in both shapes and its size is the same; others merge or split.
   ArrayRef<int64_t> from = shapeOf(getOperand()), to = shapeOf(getResult());
   DimensionMapping mapping;
   mapping.operands.emplace_back(from.size(), -1);
   mapping.results.emplace_back(to.size(), -1);
-  int64_t before = 1, beforeTo = 1; // products of the sizes passed
-  for (size_t i = 0, j = 0; i != from.size() && j != to.size();) {
-    if (before < beforeTo) {
-      before *= from[i++];
-    } else if (beforeTo < before) {
-      beforeTo *= to[j++];
-    } else if (from[i] == to[j]) {
-      mapping.operands[0][i] = mapping.results[0][j] = mapping.factors.size();
-      mapping.factors.push_back({from[i], FactorKind::Parallel});
-      before *= from[i++];
-      beforeTo *= to[j++];
-    } else if (from[i] == 1) {
-      ++i;
-    } else if (to[j] == 1) {
-      ++j;
-    } else {
-      before *= from[i++];
-      beforeTo *= to[j++];
-    }
+  MutableArrayRef<DimensionFactors> operand = mapping.operands[0],
+                                    result = mapping.results[0];
+  if (llvm::is_contained(from, 0))
+    return mapping;
+  // Shortest runs of dimensions that hold the same elements.
+  size_t i = 0, j = 0;
+  while (i != from.size() && j != to.size()) {
+    size_t first = i, firstTo = j;
+    int64_t count = from[i++], countTo = to[j++];
+    while (count != countTo)
+      count < countTo ? count *= from[i++] : countTo *= to[j++];
+    mapRun(from.slice(first, i - first), to.slice(firstTo, j - firstTo),
+           operand.slice(first, i - first), result.slice(firstTo, j - firstTo),
+           mapping.factors);
   }
-  return mapping;
+  return mapping; // what is left has size 1
 }
 
 void TransposeOp::build(OpBuilder &builder, OperationState &state,
@@ -75,8 +108,8 @@ DimensionMapping TransposeOp::getDimensionMapping() {
   DimensionMapping mapping;
   for (int64_t size : shapeOf(getOperand()))
     mapping.factors.push_back({size, FactorKind::Parallel});
-  mapping.operands.push_back(
-      llvm::to_vector(llvm::seq<int>(0, mapping.factors.size())));
+  auto all = llvm::seq<int>(0, mapping.factors.size());
+  mapping.operands.emplace_back(all.begin(), all.end());
   mapping.results.emplace_back(getPermutation().begin(),
                                getPermutation().end());
   return mapping;
@@ -101,8 +134,8 @@ DimensionMapping BroadcastOp::getDimensionMapping() {
   DimensionMapping mapping;
   for (int64_t size : shapeOf(getResult()))
     mapping.factors.push_back({size, FactorKind::Parallel});
-  mapping.results.push_back(
-      llvm::to_vector(llvm::seq<int>(0, mapping.factors.size())));
+  auto all = llvm::seq<int>(0, mapping.factors.size());
+  mapping.results.emplace_back(all.begin(), all.end());
   mapping.operands.emplace_back(getDims().begin(), getDims().end());
   return mapping;
 }
@@ -132,24 +165,38 @@ LogicalResult SliceOp::verify() {
   return expectElement(*this, "result", getResult(), elementOf(getOperand()));
 }
 
-/// Dimensions of equal size in operand 0 and the result correspond; the others
-/// must stay whole.
-static DimensionMapping boxMapping(Operation *op) {
+/// The dimensions of `whole` are factors. Those of `part` have them too where
+/// both sizes are equal, or a piece of them from `offsets` on; an offset of -1
+/// leaves the dimension without a factor.
+static DimensionMapping boxMapping(Value whole, Value part,
+                                   ArrayRef<int64_t> offsets,
+                                   bool wholeIsResult) {
   DimensionMapping mapping;
-  ArrayRef<int64_t> from = shapeOf(op->getOperand(0)),
-                    to = shapeOf(op->getResult(0));
-  mapping.operands.emplace_back(from.size(), -1);
-  mapping.results.emplace_back(to.size(), -1);
-  for (size_t dim = 0; dim != from.size(); ++dim) {
-    if (from[dim] != to[dim])
+  ArrayRef<int64_t> from = shapeOf(whole), to = shapeOf(part);
+  TensorFactors wholeDims(from.size(), -1), partDims(to.size(), -1);
+  for (auto [dim, offset] : llvm::enumerate(offsets)) {
+    if (offset < 0)
       continue;
-    mapping.operands[0][dim] = mapping.results[0][dim] = mapping.factors.size();
+    int factor = mapping.factors.size();
     mapping.factors.push_back({from[dim], FactorKind::Parallel});
+    wholeDims[dim] = factor;
+    partDims[dim] = from[dim] == to[dim]
+                        ? DimensionFactors(factor)
+                        : DimensionFactors::piece(factor, offset);
   }
+  mapping.operands = {wholeIsResult ? partDims : wholeDims};
+  mapping.results = {wholeIsResult ? wholeDims : partDims};
   return mapping;
 }
 
-DimensionMapping SliceOp::getDimensionMapping() { return boxMapping(*this); }
+DimensionMapping SliceOp::getDimensionMapping() {
+  SmallVector<int64_t> offsets(getStarts());
+  for (auto [offset, stride] : llvm::zip(offsets, getStrides()))
+    if (stride != 1)
+      offset = -1;
+  return boxMapping(getOperand(), getResult(), offsets,
+                    /*wholeIsResult=*/false);
+}
 
 LogicalResult PadOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getOperand());
@@ -176,7 +223,14 @@ LogicalResult PadOp::verify() {
   return expectElement(*this, "result", getResult(), elementOf(getOperand()));
 }
 
-DimensionMapping PadOp::getDimensionMapping() { return boxMapping(*this); }
+DimensionMapping PadOp::getDimensionMapping() {
+  SmallVector<int64_t> offsets(getLow());
+  for (auto [offset, interior] : llvm::zip(offsets, getInterior()))
+    if (interior != 0)
+      offset = -1;
+  return boxMapping(getResult(), getOperand(), offsets,
+                    /*wholeIsResult=*/true);
+}
 
 LogicalResult ConcatOp::verify() {
   if (getInputs().empty()) // concat_c1
@@ -204,15 +258,17 @@ LogicalResult ConcatOp::verify() {
 
 DimensionMapping ConcatOp::getDimensionMapping() {
   DimensionMapping mapping;
-  ArrayRef<int64_t> to = shapeOf(getResult());
-  SmallVector<int> dims;
-  for (auto [dim, size] : llvm::enumerate(to)) {
-    bool whole = dim == getDim();
-    dims.push_back(whole ? -1 : int(mapping.factors.size()));
-    if (!whole)
-      mapping.factors.push_back({size, FactorKind::Parallel});
-  }
-  mapping.operands.assign(getInputs().size(), dims);
+  for (int64_t size : shapeOf(getResult()))
+    mapping.factors.push_back({size, FactorKind::Parallel});
+  auto all = llvm::seq<int>(0, mapping.factors.size());
+  TensorFactors dims(all.begin(), all.end());
   mapping.results.push_back(dims);
+  int64_t offset = 0;
+  for (Value input : getInputs()) {
+    if (getInputs().size() > 1)
+      dims[getDim()] = DimensionFactors::piece(getDim(), offset);
+    mapping.operands.push_back(dims);
+    offset += shapeOf(input)[getDim()];
+  }
   return mapping;
 }

@@ -16,6 +16,8 @@
 
 namespace hone {
 
+enum class ReduceKind : uint32_t; // HoneEnums.td
+
 /// What an op costs when each operand is read and each result written once.
 struct OpCost {
   int64_t flops = 0;
@@ -26,9 +28,12 @@ struct OpCost {
 /// How the iterations along a factor relate to each other.
 enum class FactorKind {
   Parallel,  ///< independent; the factor appears in operands and results
-  Reduce,    ///< summed (or max/min) away: in operands only
+  Reduce,    ///< combined: results without the factor are partial where it is
+             ///< split, those with it are parts
   Replicate, ///< every result needs the whole extent
-  Gather     ///< indexed by data: rows of a table
+  Gather,    ///< indexed by data: rows of a table; otherwise as Reduce
+  Exchange   ///< results need the whole extent, but by a few numbers per row
+             ///< that the parts can exchange: classes of a loss
 };
 
 struct Factor {
@@ -36,12 +41,52 @@ struct Factor {
   FactorKind kind;
 };
 
-/// One factor index per dimension of each operand and result; -1 marks a
-/// dimension that no factor describes (it must stay whole).
+/// The factors that a dimension runs along, the slowest first: one as a rule,
+/// several where a reshape merges them, none (-1) where the dimension must stay
+/// whole. It may be a piece of its one factor: what a slice takes of it.
+class DimensionFactors {
+public:
+  /// The elements of `factor` from `offset` on, as many as the dimension has.
+  static DimensionFactors piece(int factor, int64_t offset) {
+    DimensionFactors factors(factor);
+    factors.start = offset;
+    return factors;
+  }
+  DimensionFactors(int factor) {
+    if (factor >= 0)
+      indices.push_back(factor);
+  }
+  DimensionFactors(llvm::ArrayRef<int> factors)
+      : indices(factors.begin(), factors.end()) {}
+
+  bool empty() const { return indices.empty(); }
+  size_t size() const { return indices.size(); }
+  auto begin() const { return indices.begin(); }
+  auto end() const { return indices.end(); }
+  int operator[](size_t index) const { return indices[index]; }
+  /// Where a piece begins; none if it is no piece.
+  std::optional<int64_t> offset() const { return start; }
+  bool operator==(const DimensionFactors &other) const {
+    return indices == other.indices && start == other.start;
+  }
+
+private:
+  llvm::SmallVector<int, 2> indices;
+  std::optional<int64_t> start;
+};
+
+/// Factors of each dimension of a tensor.
+using TensorFactors = llvm::SmallVector<DimensionFactors>;
+
+/// The factors of an op, and where each operand and result has them. A factor
+/// may have fewer elements in one tensor than in another (key heads): a split
+/// is one of all of them.
 struct DimensionMapping {
   llvm::SmallVector<Factor> factors;
-  llvm::SmallVector<llvm::SmallVector<int>> operands;
-  llvm::SmallVector<llvm::SmallVector<int>> results;
+  llvm::SmallVector<TensorFactors> operands;
+  llvm::SmallVector<TensorFactors> results;
+  /// How parts along Reduce factors combine.
+  ReduceKind combiner{}; // sum
 };
 
 /// What is known of an element.

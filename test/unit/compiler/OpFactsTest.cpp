@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-using Dims = SmallVector<int>;
+using Dims = TensorFactors;
 using Pairs = std::vector<std::pair<unsigned, unsigned>>;
 
 class OpFactsTest : public testing::Test {
@@ -50,6 +50,10 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
 };
+
+DimensionFactors both(int slow, int fast) {
+  return llvm::ArrayRef<int>({slow, fast});
+}
 
 constexpr FactorKind parallel = FactorKind::Parallel,
                      reduced = FactorKind::Reduce,
@@ -167,35 +171,52 @@ TEST_F(OpFactsTest, BroadcastLeavesNewDimensionsToTheResult) {
   EXPECT_EQ(mapping.results[0], (Dims{0, 1}));
 }
 
-TEST_F(OpFactsTest, ReshapeKeepsSharedLeadingDimensions) {
+TEST_F(OpFactsTest, ReshapeSplitsDimensionsIntoFactors) {
   DimensionMapping mapping =
       parse("%x: tensor<2x16x64xf32>",
             "%y = hone.reshape %x : tensor<2x16x64xf32> -> "
             "tensor<2x16x4x16xf32>")
           .getDimensionMapping();
-  EXPECT_EQ(mapping.operands[0], (Dims{0, 1, -1}));
-  EXPECT_EQ(mapping.results[0], (Dims{0, 1, -1, -1}));
+  EXPECT_EQ(sizes(mapping), (std::vector<int64_t>{2, 16, 4, 16}));
+  EXPECT_EQ(mapping.operands[0], (Dims{0, 1, both(2, 3)}));
+  EXPECT_EQ(mapping.results[0], (Dims{0, 1, 2, 3}));
 }
 
-TEST_F(OpFactsTest, ReshapeKeepsDimensionsAfterMergedOnes) {
+TEST_F(OpFactsTest, ReshapeMergesFactors) {
   DimensionMapping merged =
       parse("%x: tensor<2x16x64xf32>",
             "%y = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>")
           .getDimensionMapping();
-  EXPECT_EQ(merged.operands[0], (Dims{-1, -1, 0}));
-  EXPECT_EQ(merged.results[0], (Dims{-1, 0}));
+  EXPECT_EQ(merged.operands[0], (Dims{0, 1, 2}));
+  EXPECT_EQ(merged.results[0], (Dims{both(0, 1), 2}));
   DimensionMapping ones =
       parse("%x: tensor<6x1x8xf32>",
             "%y = hone.reshape %x : tensor<6x1x8xf32> -> tensor<6x8x1xf32>")
           .getDimensionMapping();
   EXPECT_EQ(ones.operands[0], (Dims{0, -1, 1}));
   EXPECT_EQ(ones.results[0], (Dims{0, 1, -1}));
-  // As many elements, but others.
+  // Both shapes are cut where 4 elements lie behind: 12 = 3 x 4, 8 = 2 x 4.
+  DimensionMapping shared =
+      parse("%x: tensor<2x12xf32>",
+            "%y = hone.reshape %x : tensor<2x12xf32> -> tensor<6x4xf32>")
+          .getDimensionMapping();
+  EXPECT_EQ(shared.operands[0], (Dims{0, both(1, 2)}));
+  EXPECT_EQ(shared.results[0], (Dims{both(0, 1), 2}));
+}
+
+TEST_F(OpFactsTest, ReshapeOfOtherElementsHasNoFactors) {
+  // 4 and 6: a boundary of one shape lies inside a factor of the other.
   DimensionMapping crossed =
       parse("%x: tensor<4x6x2xf32>",
             "%y = hone.reshape %x : tensor<4x6x2xf32> -> tensor<6x4x2xf32>")
           .getDimensionMapping();
   EXPECT_EQ(crossed.operands[0], (Dims{-1, -1, 0}));
+  EXPECT_EQ(crossed.results[0], (Dims{-1, -1, 0}));
+  DimensionMapping empty =
+      parse("%x: tensor<0x6xf32>",
+            "%y = hone.reshape %x : tensor<0x6xf32> -> tensor<0x2x3xf32>")
+          .getDimensionMapping();
+  EXPECT_EQ(empty.operands[0], (Dims{-1, -1}));
 }
 
 TEST_F(OpFactsTest, ReductionDropsItsFactor) {
@@ -254,7 +275,8 @@ TEST_F(OpFactsTest, EmbeddingGathersRows) {
             "%x = hone.embedding %t, %i : tensor<256x64xf32>, "
             "tensor<2x16xi64> -> tensor<2x16x64xf32>")
           .getDimensionMapping();
-  EXPECT_EQ(mapping.factors[mapping.operands[0][0]].kind, FactorKind::Gather);
+  EXPECT_EQ(mapping.factors[mapping.operands[0][0][0]].kind,
+            FactorKind::Gather);
   EXPECT_EQ(mapping.operands[1], (Dims{0, 1}));
   EXPECT_EQ(mapping.results[0], (Dims{0, 1, 3}));
 }
@@ -269,7 +291,7 @@ TEST_F(OpFactsTest, AttentionSplitsByBatchPositionAndHead) {
           .getDimensionMapping();
   for (int factor : {0, 1, 2})
     EXPECT_EQ(mapping.factors[factor].kind, parallel);
-  EXPECT_EQ(mapping.factors[mapping.operands[1][1]].kind, whole);
+  EXPECT_EQ(mapping.factors[mapping.operands[1][1][0]].kind, whole);
   EXPECT_EQ(mapping.results[1], (Dims{0, 2, 1}));
 }
 
@@ -280,6 +302,18 @@ TEST_F(OpFactsTest, DropoutKeyMapsToNothing) {
             "tensor<3xi64>")
           .getDimensionMapping();
   EXPECT_EQ(mapping.operands[1], (Dims{-1}));
+}
+
+TEST_F(OpFactsTest, RowsOfALossAddUpAndItsClassesMeet) {
+  DimensionMapping mapping =
+      parse("%x: tensor<8x64xf32>, %t: tensor<8xi64>",
+            "%l, %s = hone.cross_entropy mean %x, %t ignore_index -100 "
+            "label_smoothing 0.0 : tensor<8x64xf32>, tensor<8xi64> -> "
+            "tensor<f32>, tensor<8xf32>")
+          .getDimensionMapping();
+  EXPECT_EQ(kinds(mapping),
+            (std::vector<FactorKind>{reduced, FactorKind::Exchange}));
+  EXPECT_EQ(mapping.results[1], (Dims{0}));
 }
 
 TEST_F(OpFactsTest, OptimizerScalarsMapToNothing) {
