@@ -112,9 +112,10 @@ static bool isInside(PartAttr part, RankedTensorType type) {
   return true;
 }
 
-/// Checks `hone.parts` of an argument or result of `type`.
-static LogicalResult verifyParts(Operation *op, Attribute attribute,
-                                 Type type) {
+/// Checks `hone.parts` of an argument or result of `type`, of which a rank has
+/// all, or perhaps only its share: boxes are of the whole then.
+static LogicalResult verifyParts(Operation *op, Attribute attribute, Type type,
+                                 bool isWhole) {
   auto array = dyn_cast<ArrayAttr>(attribute);
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!array || array.empty() || !llvm::all_of(array, llvm::IsaPred<PartAttr>))
@@ -123,7 +124,7 @@ static LogicalResult verifyParts(Operation *op, Attribute attribute,
                            << ", expected a non-empty array of #hone.part";
   SmallVector<PartAttr> parts(array.getAsRange<PartAttr>());
   for (auto [index, part] : llvm::enumerate(parts)) {
-    if (!tensor || !isInside(part, tensor))
+    if (!tensor || (isWhole && !isInside(part, tensor)))
       return op->emitError() << "part '" << part.getName().getValue()
                              << "' lies outside its argument of type " << type;
     for (PartAttr before : ArrayRef(parts).take_front(index)) {
@@ -150,7 +151,7 @@ static bool mayHaveParts(Attribute kind) {
 /// Checks `hone.parts` together with the attributes beside it.
 static LogicalResult verifyPartsOwner(Operation *op, DictionaryAttr owner,
                                       Attribute parts, Type type) {
-  if (failed(verifyParts(op, parts, type)))
+  if (failed(verifyParts(op, parts, type, !owner.get(attr::sharding))))
     return failure();
   if (!mayHaveParts(owner.get(attr::kind)))
     return op->emitError() << "attribute '" << attr::parts

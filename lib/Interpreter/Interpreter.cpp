@@ -2,6 +2,8 @@
 
 #include "hone/Interpreter/Interpreter.h"
 
+#include "hone/Dist/Dist.h"
+
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
@@ -207,6 +209,9 @@ void HandlerTable::addElementwise() {
 void HandlerTable::addShape() {
   on<ReshapeOp>([](ReshapeOp op, const Frame &frame) {
     return frame[op.getOperand()].reshaped(frame.spec(op).shape);
+  });
+  on<dist::ConstrainOp>([](dist::ConstrainOp op, const Frame &frame) {
+    return frame[op.getOperand()];
   });
   on<StopGradientOp>([](StopGradientOp op, const Frame &frame) {
     return frame[op.getOperand()];
@@ -467,23 +472,41 @@ static FailureOr<Tensors> runOp(Operation *op, const Frame &frame,
   return std::move(*results);
 }
 
-static FailureOr<Tensors> runBlock(Block &block, Frame &frame,
-                                   const Options &options) {
+/// Runs each op of `block` by `run`, which sets its results in the frames of
+/// all ranks.
+static LogicalResult
+walkBlock(Block &block, MutableArrayRef<Frame> ranks,
+          llvm::function_ref<LogicalResult(Operation *)> run) {
   auto deaths = lastUses(block);
+  auto erase = [&](Value value) {
+    for (Frame &frame : ranks)
+      frame.erase(value);
+  };
   for (BlockArgument argument : block.getArguments())
     if (argument.use_empty())
-      frame.erase(argument);
+      erase(argument);
   for (Operation &op : block.without_terminator()) {
-    FailureOr<Tensors> results = runOp(&op, frame, options);
+    if (failed(run(&op)))
+      return failure();
+    llvm::for_each(deaths[&op], erase);
+  }
+  return success();
+}
+
+static FailureOr<Tensors> runBlock(Block &block, Frame &frame,
+                                   const Options &options) {
+  auto run = [&](Operation *op) -> LogicalResult {
+    FailureOr<Tensors> results = runOp(op, frame, options);
     if (failed(results))
       return failure();
     if (options.hook)
-      options.hook(&op, *results);
-    for (auto [result, tensor] : llvm::zip_equal(op.getResults(), *results))
+      options.hook(op, *results);
+    for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *results))
       frame.set(result, std::move(tensor));
-    for (Value value : deaths[&op])
-      frame.erase(value);
-  }
+    return success();
+  };
+  if (failed(walkBlock(block, frame, run)))
+    return failure();
   return frame.all(block.getTerminator()->getOperands());
 }
 
@@ -493,14 +516,14 @@ static std::string describe(Type type) {
   return text;
 }
 
-FailureOr<Tensors> interp::interpret(func::FuncOp func, Tensors arguments,
-                                     const Options &options) {
+/// Gives the arguments of `func` their tensors.
+static LogicalResult bindArguments(func::FuncOp func, Tensors &arguments,
+                                   Frame &frame) {
   if (func.isExternal() || !func.getBody().hasOneBlock())
     return func.emitError("has no body of one block, expected one to run");
   if (arguments.size() != func.getNumArguments())
     return func.emitError() << "takes " << func.getNumArguments()
                             << " arguments, got " << arguments.size();
-  Frame frame(options.mode);
   for (auto [index, argument] : llvm::enumerate(func.getArguments())) {
     Tensor &tensor = arguments[index];
     auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -511,7 +534,54 @@ FailureOr<Tensors> interp::interpret(func::FuncOp func, Tensors arguments,
     frame.set(argument, std::move(tensor));
   }
   arguments.clear();
+  return success();
+}
+
+FailureOr<Tensors> interp::interpret(func::FuncOp func, Tensors arguments,
+                                     const Options &options) {
+  Frame frame(options.mode);
+  if (failed(bindArguments(func, arguments, frame)))
+    return failure();
   return runBlock(func.getBody().front(), frame, options);
+}
+
+FailureOr<std::vector<Tensors>>
+interp::interpretRanks(func::FuncOp func, std::vector<Tensors> arguments,
+                       Mode mode, const Exchange &exchange) {
+  std::vector<Frame> ranks(arguments.size(), Frame(mode));
+  for (auto [frame, tensors] : llvm::zip(ranks, arguments))
+    if (failed(bindArguments(func, tensors, frame)))
+      return failure();
+  auto exchangeAll = [&](Operation *op) -> LogicalResult {
+    std::vector<Tensors> operands;
+    for (Frame &frame : ranks)
+      operands.push_back(frame.all(op->getOperands()));
+    FailureOr<std::vector<Tensor>> results = exchange(op, operands);
+    if (failed(results))
+      return failure();
+    for (auto [frame, tensor] : llvm::zip_equal(ranks, *results))
+      frame.set(op->getResult(0), std::move(tensor));
+    return success();
+  };
+  auto run = [&](Operation *op) -> LogicalResult {
+    if (isa<dist::DistDialect>(op->getDialect()))
+      return exchangeAll(op);
+    for (Frame &frame : ranks) {
+      FailureOr<Tensors> results = runOp(op, frame, {mode, nullptr});
+      if (failed(results))
+        return failure();
+      for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *results))
+        frame.set(result, std::move(tensor));
+    }
+    return success();
+  };
+  Block &block = func.getBody().front();
+  if (failed(walkBlock(block, ranks, run)))
+    return failure();
+  std::vector<Tensors> results;
+  for (Frame &frame : ranks)
+    results.push_back(frame.all(block.getTerminator()->getOperands()));
+  return results;
 }
 
 bool interp::isInterpreted(OperationName name) {

@@ -3,6 +3,7 @@
 #include "hone/Pipelines/Pipelines.h"
 
 #include "hone/Conversion/Passes.h"
+#include "hone/Dist/Passes.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
 #include "hone/Transforms/PrecisionPolicy.h"
@@ -443,11 +444,12 @@ void hone::registerHonePipelines() {
 }
 
 void hone::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<HoneDialect, plan::PlanDialect, affine::AffineDialect,
-                  arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, gpu::GPUDialect, index::IndexDialect,
-                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                  NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<HoneDialect, dist::DistDialect, plan::PlanDialect,
+                  affine::AffineDialect, arith::ArithDialect,
+                  cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect,
+                  index::IndexDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -456,6 +458,7 @@ void hone::registerAllDialects(DialectRegistry &registry) {
 
 void hone::registerAllPasses() {
   registerHonePasses();
+  registerHoneDistPasses();
   registerHoneConversionPasses();
   registerHoneTargetPasses();
   registerTransformsPasses();

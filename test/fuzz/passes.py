@@ -151,6 +151,8 @@ COMPILED = ("hone-plan-memory", "hone-verify-plan", "hone-lower-to-kernels", "ho
 MARKING = ("hone-plan-attention",)
 # Device code: test/Target/device and test/unit/device, where the emulator runs it.
 EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
+# Whose results several ranks run: sharded.py.
+SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Function passes that commute with each other as far as meaning goes; groups come last, then only folding.
@@ -217,11 +219,11 @@ def check(work: Path, name: str, row: Row, seeds: range) -> Tally:
 
 def registered() -> set[str]:
     """Passes and pipelines of hone-opt that are Hone's own."""
-    return set(re.findall(r"^ +--(hone-[\w-]+)", call("hone-opt", "--help").stdout, re.MULTILINE))
+    return set(re.findall(r"^ +--((?:hone|dist)-[\w-]+)", call("hone-opt", "--help").stdout, re.MULTILINE))
 
 
 def complete() -> int:
-    known = set(TABLE) | set(COMPILED) | set(MARKING) | set(EMULATED) | set(PIPELINES)
+    known = set(TABLE) | set(COMPILED) | set(MARKING) | set(EMULATED) | set(SHARDED) | set(PIPELINES)
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]

@@ -37,9 +37,12 @@ struct CompareOptions {
   /// from the exact one, which may be this many times the first file's, plus
   /// `floor` times the exact result's own root mean square.
   double rmse = 0, floor = 1e-7;
+  /// Functions of the second file are what each rank of its mesh runs.
+  bool ranks = false;
 };
 /// Evaluates functions of two files on the same arguments; fails where results
-/// differ by more than `atol + rtol * |second|`.
+/// differ by more than `atol + rtol * |second|`, and where ranks' copies of one
+/// element differ in a bit.
 int compare(mlir::MLIRContext &context, llvm::StringRef first,
             llvm::StringRef second, const CompareOptions &options);
 

@@ -38,6 +38,8 @@ static constexpr llvm::StringLiteral usage =
       --rmse FACTOR --floor X         instead: if its RMSE against the same in double exceeds
                                       FACTOR times A's, or what arguments moved by an ulp make
                                       of it, plus X (1e-7) times its root mean square
+      --ranks                         B is what each rank of its mesh runs: all of them in
+                                      one process, their parts put together
 
   hone-run --gradcheck FILE.mlir  hone-autodiff against finite differences in double
       --entry NAME --seed S       for every argument with hone.requires_grad, or every
@@ -127,6 +129,8 @@ static bool readOption(Words &words, StringRef word, CommandLine &line) {
     line.compare.rmse = words.numberOf(word);
   } else if (word == "--floor" && compares) {
     line.compare.floor = words.numberOf(word);
+  } else if (word == "--ranks" && compares) {
+    line.compare.ranks = true;
   } else if (word == "--seed" && checks) {
     line.gradcheck.seed = words.integerOf(word, 0);
   } else if (word == "--tolerance" && checks) {

@@ -45,6 +45,8 @@ constexpr llvm::StringLiteral role = "hone.role";
 constexpr llvm::StringLiteral vocab = "hone.vocab";
 constexpr llvm::StringLiteral donates = "hone.donates";
 constexpr llvm::StringLiteral parts = "hone.parts";
+/// Of dialect `dist`: which share of an argument or result a rank has.
+constexpr llvm::StringLiteral sharding = "dist.sharding";
 constexpr llvm::StringLiteral version = "hone.version";
 constexpr llvm::StringLiteral model = "hone.model";
 constexpr llvm::StringLiteral optimizer = "hone.optimizer";

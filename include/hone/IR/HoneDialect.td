@@ -25,7 +25,7 @@ def Hone_Dialect : Dialect {
     | `hone.role` | input arguments | `tokens` or `targets` (filled from a token stream), absent: a named input |
     | `hone.vocab` | input arguments | ids must be below this number |
     | `hone.donates` | results | index of the argument whose storage this result replaces |
-    | `hone.parts` | param, buffer, opt, grad arguments and results | the tensors of files that a padded or packed argument holds, an array of `#hone.part`; absent: the argument is its own only part |
+    | `hone.parts` | param, buffer, opt, grad arguments and results | the tensors of files that a padded or packed argument holds, an array of `#hone.part`; absent: the argument is its own only part. Beside a `dist.sharding` the boxes are of the whole tensor |
 
     The module carries `hone.version` (i64), `hone.model` (string) and, where known,
     `hone.optimizer = {name, lr, weight_decay, clip, groups, maximize}` with the optimizer's own settings: `beta1, beta2, eps`

@@ -1,0 +1,28 @@
+//===- Dist.h - The dist dialect: meshes, shardings, collectives *- C++ -*-===//
+
+#ifndef HONE_DIST_DIST_H
+#define HONE_DIST_DIST_H
+
+#include "hone/IR/Hone.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+#include "hone/Dist/DistDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "hone/Dist/DistAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "hone/Dist/DistOps.h.inc"
+
+namespace hone::dist {
+
+/// Name of the `#dist.sharding` of arguments and results of functions.
+constexpr llvm::StringLiteral shardingAttr = attr::sharding;
+/// Name of the array of `#dist.sharding`, one per result, that dist-propagate
+/// leaves on each op.
+constexpr llvm::StringLiteral shardingsAttr = "dist.shardings";
+
+} // namespace hone::dist
+
+#endif // HONE_DIST_DIST_H

@@ -1,0 +1,98 @@
+//===- Passes.td - Passes on shardings -------------------------*- tablegen -*-===//
+
+#ifndef HONE_DIST_PASSES_TD
+#define HONE_DIST_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
+  let summary = "Writes the mesh and the shardings of a recipe";
+  let description = [{
+    Adds `dist.mesh` and a `dist.sharding` for every argument that has none, and for every result that replaces one. After the step
+    phase, before `dist-propagate`; what it writes can be edited.
+
+    `mesh` names the axes, the slowest first, `rep=2,fs=4@nvlink` with the kind of link behind `@`:
+
+    | axis | divides |
+    |---|---|
+    | `rep`, `dp` | the batch (dimension 0 of inputs); parameters and their state are copies |
+    | `fs` | the batch, and as `fsdp` says: `zero1` the optimizer's state, `zero2` summed gradients too, `zero3` parameters too |
+
+    | `tp` | features between weights, heads, the vocabulary: a dimension of every weight that no op needs whole, found by what the ops do with it and not by its name; with `sequence` the positions in between too, so that sums are scattered |
+
+    Of a parameter and what belongs to it `fs` divides the largest dimension that it divides evenly, the first of equals, `tp`'s not
+    among them; without one they are copies. A batch that is not divisible is an error that names input and axes; so is any other axis.
+
+    ```mlir
+    func.func @step(%w: tensor<64x256xf32> {hone.kind = "param", hone.fqn = "w"}, %t: tensor<8x16xi64> {hone.kind = "input"})
+    // hone-opt --dist-annotate="mesh=dp=2,fs=4"
+    dist.mesh @mesh [<"dp" = 2>, <"fs" = 4>]
+    func.func @step(%w: tensor<64x256xf32> {dist.sharding = #dist.sharding<{}, {"fs"} p3>, hone.kind = "param", hone.fqn = "w"},
+                    %t: tensor<8x16xi64> {dist.sharding = #dist.sharding<{"dp", "fs"}, {}>, hone.kind = "input"})
+    ```
+  }];
+  let dependentDialects = ["::hone::dist::DistDialect"];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"", "axes and sizes: rep=2,fs=4@nvlink">,
+    Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "what axis fs divides: zero1, zero2 or zero3">,
+    Option<"sequence", "sequence", "bool", "false", "axis tp divides positions where it divides no features">
+  ];
+}
+
+def DistPropagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
+  let summary = "Spreads annotated shardings over all values";
+  let description = [{
+    Every op of a global function gets `dist.shardings`, every argument and result that has none a `dist.sharding`: what
+    `Propagation` makes of the annotations of arguments, of results and of `dist.constrain` (docs/rationale/sharding.md).
+    An op without a rule, an uneven part and an unknown axis are errors.
+
+    ```mlir
+    dist.mesh @mesh [<"dp" = 2>]
+    func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}) -> tensor<8x4xf32> {
+      %y = hone.neg %x : tensor<8x4xf32>
+      return %y : tensor<8x4xf32>
+    }
+    // hone-opt --dist-propagate
+      %y = hone.neg %x {dist.shardings = [#dist.sharding<{"dp"}, {}>]} : tensor<8x4xf32>
+    ```
+  }];
+}
+
+def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
+  let summary = "Rewrites global functions into what one rank runs";
+  let description = [{
+    Runs after `dist-propagate`. Each op is divided along its factors: of all ways to give axes to factors that its tensors
+    are divided by, the one that respects most priorities, then the fastest (collectives by latency and bandwidth of their
+    links, then the op's own share). Operands are brought there by the cheapest collectives, once per value and sharding; a
+    partial result is summed at once, scattered where it is divided next. Arguments and results become parts. An operand of at least
+    `warn-bytes` that is gathered over an axis which then divides nothing of the op, so that all ranks compute the same, is a warning.
+
+    ```mlir
+    dist.mesh @mesh [<"tp" = 2>]
+    func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>},
+                 %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>})
+        -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}) {
+      %y = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+      return %y : tensor<8x6xf32>
+    }
+    // hone-opt --dist-propagate --dist-partition
+      %0 = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x2xf32>, tensor<2x6xf32> -> tensor<8x6xf32>
+      %1 = dist.all_reduce sum %0 over ["tp"] : tensor<8x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"warnBytes", "warn-bytes", "int64_t", "1 << 20", "Bytes of a gathered operand that are worth a warning">
+  ];
+}
+
+def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
+  let summary = "Checks that ranks agree where they must";
+  let description = [{
+    Runs after `dist-partition`. Follows, from the shardings of the arguments on, along which axes the ranks may hold
+    different numbers: an op's results differ along what its operands differ along, a sum or gather over an axis ends it.
+    A result of a function that differs along an axis which its sharding does not divide it by is an error that names the
+    axis and the op where ranks began to differ: a sum over that axis is missing.
+  }];
+}
+
+#endif // HONE_DIST_PASSES_TD

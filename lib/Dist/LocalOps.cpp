@@ -1,0 +1,214 @@
+//===- LocalOps.cpp - Ops as a rank runs them -----------------------------===//
+//
+// Most ops run on parts as they are. The others are here, a rule each: those
+// whose attributes are positions, those that find their data by index, and
+// those whose ranks exchange numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LocalOps.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::dist;
+
+using Values = SmallVector<Value>;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// The op on parts, with results of the sizes of their parts.
+static Operation *cloneLocal(ImplicitLocOpBuilder &b, const SplitOp &split,
+                             ValueRange operands) {
+  Operation *local = b.clone(*split.op);
+  local->removeAttr(shardingsAttr);
+  local->setOperands(operands);
+  for (auto [index, result] : llvm::enumerate(local->getResults())) {
+    unsigned tensor = split.rule.numOperands() + index;
+    result.setType(localType(
+        typeOf(result),
+        *split.rule.shardingOf(tensor, split.factors, split.mesh), split.mesh));
+  }
+  return local;
+}
+
+/// `positions` of the dimensions of a tensor, each a cut of it: where they lie
+/// in a part.
+static SmallVector<int64_t> localPositions(const SplitOp &split,
+                                           unsigned tensor,
+                                           ArrayRef<int64_t> positions) {
+  SmallVector<int64_t> local;
+  for (auto [dim, position] : llvm::enumerate(positions))
+    local.push_back(position / split.parts(tensor, dim));
+  return local;
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                              SliceOp op, ValueRange operands) {
+  auto local = cast<SliceOp>(cloneLocal(b, split, operands));
+  local.setStarts(localPositions(split, 0, op.getStarts()));
+  local.setLimits(localPositions(split, 0, op.getLimits()));
+  return Values(local->getResults());
+}
+
+static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                              PadOp op, ValueRange operands) {
+  auto local = cast<PadOp>(cloneLocal(b, split, operands));
+  local.setLow(localPositions(split, 1, op.getLow()));
+  local.setHigh(localPositions(split, 1, op.getHigh()));
+  return Values(local->getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+Value dist::splat(ImplicitLocOpBuilder &b, RankedTensorType type,
+                  double number) {
+  Type element = type.getElementType();
+  Attribute value = isa<FloatType>(element)
+                        ? Attribute(b.getFloatAttr(element, number))
+                        : b.getIntegerAttr(element, int64_t(number));
+  return b.create<ConstantOp>(DenseElementsAttr::get(type, value));
+}
+
+Value dist::firstPosition(ImplicitLocOpBuilder &b, RankedTensorType type,
+                          int64_t size, ArrayRef<unsigned> axes,
+                          const Mesh &mesh) {
+  auto scalar = RankedTensorType::get({}, b.getI64Type());
+  Value part =
+      b.create<CoordinateOp>(scalar, namesOf(axes, mesh, b.getContext()));
+  Value first = b.create<MulOp>(part, splat(b, scalar, double(size)));
+  if (!type.getElementType().isInteger(64))
+    first = b.create<CastOp>(RankedTensorType::get({}, type.getElementType()),
+                             first);
+  if (type.getRank() == 0)
+    return first;
+  return b.create<BroadcastOp>(type, first, ArrayRef<int64_t>());
+}
+
+LocalIds dist::findIds(ImplicitLocOpBuilder &b, Value ids, int64_t size,
+                       ArrayRef<unsigned> axes, const Mesh &mesh) {
+  RankedTensorType type = typeOf(ids);
+  Value shifted =
+      b.create<SubOp>(ids, firstPosition(b, type, size, axes, mesh));
+  auto flags = type.clone(b.getI1Type());
+  Value zero = splat(b, type, 0);
+  Value isOwn =
+      b.create<AndOp>(b.create<CmpOp>(flags, CmpPredicate::ge, shifted, zero),
+                      b.create<CmpOp>(flags, CmpPredicate::lt, shifted,
+                                      splat(b, type, double(size))));
+  return {b.create<SelectOp>(isOwn, shifted, zero), isOwn};
+}
+
+/// `rows` where `isOwn`, else zeros.
+static Value keepOwn(ImplicitLocOpBuilder &b, Value isOwn, Value rows) {
+  RankedTensorType type = typeOf(rows);
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank() - 1));
+  Value everywhere =
+      b.create<BroadcastOp>(type.clone(b.getI1Type()), isOwn, dims);
+  return b.create<SelectOp>(everywhere, rows, splat(b, type, 0));
+}
+
+/// The axes along which the rows of a table are divided.
+static Axes rowAxes(const SplitOp &split, unsigned table) {
+  return split.rule.dimDivided(table, 0, split.factors, split.mesh)->axes;
+}
+
+/// Of rows that other ranks have: zeros, so that the terms add up.
+static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                              EmbeddingOp op, ValueRange operands) {
+  Axes axes = rowAxes(split, 0);
+  if (axes.empty())
+    return Values(cloneLocal(b, split, operands)->getResults());
+  LocalIds ids = findIds(b, operands[1], typeOf(operands[0]).getDimSize(0),
+                         axes, split.mesh);
+  Operation *local = cloneLocal(b, split, {operands[0], ids.ids});
+  return Values{keepOwn(b, ids.isOwn, local->getResult(0))};
+}
+
+/// Gradients of rows that other ranks have count nothing.
+static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                              EmbeddingBwdOp op, ValueRange operands) {
+  unsigned table = split.rule.numOperands(); // the result
+  Axes axes = rowAxes(split, table);
+  if (axes.empty())
+    return Values(cloneLocal(b, split, operands)->getResults());
+  int64_t rows = typeOf(op.getResult()).getDimSize(0) / split.mesh.count(axes);
+  LocalIds ids = findIds(b, operands[1], rows, axes, split.mesh);
+  Value grad = keepOwn(b, ids.isOwn, operands[0]);
+  return Values(cloneLocal(b, split, {grad, ids.ids})->getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+/// Undivided rows and classes, or rows that need not be counted, are as they
+/// are.
+template <typename LossOp>
+static FailureOr<Values> emitAnyLoss(ImplicitLocOpBuilder &b,
+                                     const SplitOp &split, LossOp op,
+                                     ValueRange operands) {
+  bool isCounted = op.getReduction() == LossReduction::mean;
+  if (split.isSplit() && (isCounted || !split.factors.back().isWhole()))
+    return emitLoss(b, split, op, operands);
+  return Values(cloneLocal(b, split, operands)->getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Norms of many tensors
+//===----------------------------------------------------------------------===//
+
+bool dist::takesAnySharding(Operation *op) { return isa<GlobalNormOp>(op); }
+
+SmallVector<Value> dist::emitAnySharding(ImplicitLocOpBuilder &b, Operation *op,
+                                         ValueRange operands,
+                                         ArrayRef<Sharding> shardings,
+                                         const Mesh &mesh) {
+  // Tensors that are divided along the same axes have one norm.
+  llvm::MapVector<Axes, Values, std::map<Axes, unsigned>> groups;
+  for (auto [operand, sharding] : llvm::zip_equal(operands, shardings)) {
+    Axes axes;
+    for (const DimShards &dim : sharding.dims)
+      llvm::append_range(axes, dim.axes);
+    llvm::sort(axes);
+    groups[axes].push_back(operand);
+  }
+  Type scalar = op->getResult(0).getType();
+  if (groups.size() == 1 && groups.front().first.empty())
+    return {b.create<GlobalNormOp>(scalar, operands)};
+  Value sum;
+  for (auto &[axes, tensors] : groups) {
+    Value norm = b.create<GlobalNormOp>(scalar, tensors);
+    Value square = b.create<MulOp>(norm, norm);
+    if (!axes.empty())
+      square = b.create<AllReduceOp>(scalar, ReduceKind::sum, square,
+                                     namesOf(axes, mesh, b.getContext()));
+    sum = sum ? b.create<AddOp>(sum, square).getResult() : square;
+  }
+  return {b.create<SqrtOp>(sum)};
+}
+
+FailureOr<SmallVector<Value>> dist::emitLocal(ImplicitLocOpBuilder &b,
+                                              const SplitOp &split,
+                                              ValueRange operands) {
+  return llvm::TypeSwitch<Operation *, FailureOr<Values>>(split.op)
+      .Case<SliceOp, PadOp, EmbeddingOp, EmbeddingBwdOp>(
+          [&](auto op) { return emit(b, split, op, operands); })
+      .Case<CrossEntropyOp, CrossEntropyBwdOp>(
+          [&](auto op) { return emitAnyLoss(b, split, op, operands); })
+      .Default([&](Operation *) {
+        return Values(cloneLocal(b, split, operands)->getResults());
+      });
+}

@@ -1,0 +1,251 @@
+//===- Reshard.cpp - From one sharding to another -------------------------===//
+
+#include "hone/Dist/Reshard.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::dist;
+
+namespace {
+class Planner {
+public:
+  Planner(const Sharding &from, const Sharding &to, const Mesh &mesh)
+      : current(from), to(to), mesh(mesh) {}
+
+  SmallVector<ReshardStep> plan() {
+    reduce();
+    for (unsigned dim = 0; dim != to.dims.size(); ++dim)
+      collect(dim);
+    for (unsigned dim = 0; dim != to.dims.size(); ++dim)
+      divide(dim);
+    return std::move(steps);
+  }
+
+private:
+  /// Whether the next axis that `dim` needs is `axis`, and parts can be made
+  /// of the parts that are there.
+  bool isNext(unsigned dim, unsigned axis) const {
+    const DimShards &now = current.dims[dim], &wanted = to.dims[dim];
+    size_t have = now.axes.size();
+    return have < wanted.axes.size() && wanted.axes[have] == axis &&
+           ArrayRef(wanted.axes).take_front(have) == ArrayRef(now.axes) &&
+           (have == 0 || now.cuts == wanted.cuts);
+  }
+
+  std::optional<unsigned> dimWaitingFor(unsigned axis) const {
+    for (unsigned dim = 0; dim != to.dims.size(); ++dim)
+      if (isNext(dim, axis))
+        return dim;
+    return std::nullopt;
+  }
+
+  /// The cuts of the dimension that is whole but for the first `taken` axes.
+  SmallVector<int64_t> cutsOf(const DimShards &shards, size_t taken) const {
+    return scaledCuts(shards.cuts,
+                      mesh.count(ArrayRef(shards.axes).take_front(taken)));
+  }
+
+  void append(unsigned dim, unsigned axis) {
+    current.dims[dim].axes.push_back(axis);
+    current.dims[dim].cuts = to.dims[dim].cuts;
+  }
+
+  /// Discharges partial axes.
+  void reduce() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (unsigned axis : current.partial)
+        if (std::optional<unsigned> dim = dimWaitingFor(axis)) {
+          steps.push_back(
+              {StepKind::ReduceScatter,
+               {axis},
+               *dim,
+               0,
+               cutsOf(to.dims[*dim], current.dims[*dim].axes.size()),
+               {}});
+          append(*dim, axis);
+          llvm::erase(current.partial, axis);
+          changed = true;
+          break;
+        }
+    }
+    if (!current.partial.empty())
+      steps.push_back({StepKind::AllReduce, current.partial, 0, 0, {}, {}});
+    current.partial.clear();
+  }
+
+  /// How many axes of `dim` may stay.
+  size_t axesKept(unsigned dim) const {
+    const DimShards &now = current.dims[dim], &wanted = to.dims[dim];
+    if (now.cuts != wanted.cuts)
+      return 0;
+    size_t kept = 0;
+    while (kept < now.axes.size() && kept < wanted.axes.size() &&
+           now.axes[kept] == wanted.axes[kept])
+      ++kept;
+    return kept;
+  }
+
+  /// Takes away the axes of `dim` that it does not keep.
+  void collect(unsigned dim) {
+    DimShards &now = current.dims[dim];
+    size_t kept = axesKept(dim);
+    while (now.axes.size() > kept) {
+      unsigned axis = now.axes.back();
+      DimShards before = now;
+      now.axes.pop_back();
+      std::optional<unsigned> target = dimWaitingFor(axis);
+      if (target && *target != dim) {
+        steps.push_back(
+            {StepKind::AllToAll,
+             {axis},
+             dim,
+             *target,
+             cutsOf(before, now.axes.size()),
+             cutsOf(to.dims[*target], current.dims[*target].axes.size())});
+        append(*target, axis);
+        continue;
+      }
+      // All that follow up to the next that can move elsewhere.
+      Axes gathered = {axis};
+      while (now.axes.size() > kept && !dimWaitingFor(now.axes.back()))
+        gathered.insert(gathered.begin(), now.axes.pop_back_val());
+      steps.push_back({StepKind::AllGather,
+                       gathered,
+                       dim,
+                       0,
+                       cutsOf(before, now.axes.size()),
+                       {}});
+    }
+    if (now.axes.empty())
+      now.cuts.clear();
+  }
+
+  /// Adds the axes of `dim` that are missing.
+  void divide(unsigned dim) {
+    const DimShards &wanted = to.dims[dim];
+    size_t have = current.dims[dim].axes.size();
+    if (have == wanted.axes.size())
+      return;
+    steps.push_back({StepKind::Shard,
+                     Axes(ArrayRef(wanted.axes).drop_front(have)),
+                     dim,
+                     0,
+                     cutsOf(wanted, have),
+                     {}});
+    current.dims[dim] = wanted;
+  }
+
+  Sharding current;
+  const Sharding &to;
+  const Mesh &mesh;
+  SmallVector<ReshardStep> steps;
+};
+} // namespace
+
+SmallVector<ReshardStep>
+dist::planReshard(const Sharding &from, const Sharding &to, const Mesh &mesh) {
+  assert(to.partial.empty() && "terms are made by ops alone");
+  return Planner(from, to, mesh).plan();
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Seconds per step of a ring, bytes per second of a rank.
+struct Link {
+  double latency, bandwidth;
+};
+} // namespace
+
+/// NVLink and InfiniBand as in NCCL's tuner and in PTD-P's measurements
+/// (docs/rationale/sharding.md); of an unnamed link, shared memory of a host.
+static Link linkOf(StringRef name) {
+  if (name == "nvlink")
+    return {3.4e-6, 230e9};
+  if (name == "net")
+    return {14e-6, 22e9};
+  return {5e-6, 10e9};
+}
+
+ReshardCost dist::costOf(ArrayRef<ReshardStep> steps, double bytes,
+                         const Mesh &mesh) {
+  ReshardCost cost;
+  for (const ReshardStep &step : steps) {
+    double n = double(mesh.count(step.axes)), sent = 0, rounds = n - 1;
+    Link link = {0, std::numeric_limits<double>::infinity()};
+    for (unsigned axis : step.axes) {
+      Link own = linkOf(mesh[axis].link);
+      link = {std::max(link.latency, own.latency),
+              std::min(link.bandwidth, own.bandwidth)};
+    }
+    switch (step.kind) {
+    case StepKind::AllReduce:
+      sent = 2 * (n - 1) / n * bytes;
+      rounds *= 2;
+      break;
+    case StepKind::ReduceScatter:
+      sent = (n - 1) / n * bytes;
+      bytes /= n;
+      break;
+    case StepKind::AllGather:
+      sent = (n - 1) * bytes;
+      bytes *= n;
+      break;
+    case StepKind::AllToAll:
+      sent = (n - 1) / n * bytes;
+      break;
+    case StepKind::Shard:
+      bytes /= n;
+      continue;
+    }
+    cost.bytes += sent;
+    cost.seconds += rounds * link.latency + sent / link.bandwidth;
+  }
+  return cost;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static Value emitStep(OpBuilder &builder, Location loc, Value value,
+                      const ReshardStep &step, ReduceKind kind,
+                      const Mesh &mesh) {
+  auto type = cast<RankedTensorType>(value.getType());
+  ArrayAttr axes = namesOf(step.axes, mesh, builder.getContext());
+  int64_t parts = mesh.count(step.axes);
+  SmallVector<int64_t> shape(type.getShape());
+  switch (step.kind) {
+  case StepKind::AllReduce:
+    return builder.create<AllReduceOp>(loc, type, kind, value, axes);
+  case StepKind::ReduceScatter:
+    shape[step.dim] /= parts;
+    return builder.create<ReduceScatterOp>(loc, type.clone(shape), kind, value,
+                                           step.dim, axes, step.cuts);
+  case StepKind::AllGather:
+    shape[step.dim] *= parts;
+    return builder.create<AllGatherOp>(loc, type.clone(shape), value, step.dim,
+                                       axes, step.cuts);
+  case StepKind::AllToAll:
+    shape[step.dim] *= parts;
+    shape[step.to] /= parts;
+    return builder.create<AllToAllOp>(loc, type.clone(shape), value, step.dim,
+                                      step.to, axes, step.cuts, step.toCuts);
+  case StepKind::Shard:
+    shape[step.dim] /= parts;
+    return builder.create<ShardOp>(loc, type.clone(shape), value, step.dim,
+                                   axes, step.cuts);
+  }
+  llvm_unreachable("unknown step");
+}
+
+Value dist::emitReshard(OpBuilder &builder, Location loc, Value value,
+                        ArrayRef<ReshardStep> steps, ReduceKind kind,
+                        const Mesh &mesh) {
+  for (const ReshardStep &step : steps)
+    value = emitStep(builder, loc, value, step, kind, mesh);
+  return value;
+}

@@ -1,0 +1,54 @@
+//===- SplitChoice.h - Which axes divide which factors of an op -*- C++ -*-===//
+
+#ifndef HONE_LIB_DIST_SPLITCHOICE_H
+#define HONE_LIB_DIST_SPLITCHOICE_H
+
+#include "hone/Dist/Reshard.h"
+#include "hone/Dist/ShardingRule.h"
+
+namespace hone::dist {
+
+/// The shardings that dist-propagate left on a function.
+class RecordedShardings {
+public:
+  /// Reports values without one.
+  static mlir::FailureOr<RecordedShardings> read(mlir::func::FuncOp func,
+                                                 const Mesh &mesh);
+
+  const Sharding &of(mlir::Value value) const {
+    return records.find(value)->second.sharding;
+  }
+  /// The priority at which a dimension got its axes; 0 the first.
+  int64_t priorityOf(mlir::Value value, unsigned dim) const {
+    return records.find(value)->second.attr.getDims()[dim].getPriority();
+  }
+
+private:
+  struct Record {
+    ShardingAttr attr;
+    Sharding sharding;
+  };
+  llvm::DenseMap<mlir::Value, Record> records;
+};
+
+/// One way to divide an op among ranks.
+struct Split {
+  FactorShards factors;
+  /// Of operands, then of results as the op makes them: perhaps partial.
+  llvm::SmallVector<Sharding> tensors;
+};
+
+/// Whether the parts of an operand under a sharding are there already.
+using IsThere = llvm::function_ref<bool(unsigned, const Sharding &)>;
+
+/// The best way to divide `op`, whose operands and results are sharded as
+/// `shardings` says: an axis goes to a factor that some tensor has it on, or to
+/// none. Fewest axes against their priority first, then least seconds, then the
+/// first in order of the mesh.
+Split chooseSplit(mlir::Operation *op, const ShardingRule &rule,
+                  const RecordedShardings &shardings, const Mesh &mesh,
+                  IsThere isThere);
+
+} // namespace hone::dist
+
+#endif // HONE_LIB_DIST_SPLITCHOICE_H

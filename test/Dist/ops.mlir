@@ -1,0 +1,74 @@
+// RUN: hone-opt %s --split-input-file | FileCheck %s
+// RUN: hone-opt %s --split-input-file --mlir-print-op-generic | hone-opt --split-input-file | FileCheck %s
+
+// CHECK: dist.mesh @mesh [<"dp" = 2 over "net">, <"tp" = 4 over "nvlink">]
+dist.mesh @mesh [<"dp" = 2 over "net">, <"tp" = 4 over "nvlink">]
+
+// CHECK-LABEL: @constrain
+// CHECK-SAME: %{{.+}}: tensor<8x1024x768xf32> {dist.sharding = #dist.sharding<{"dp"}, {}, {"tp" cuts [256]}>}
+func.func @constrain(%x: tensor<8x1024x768xf32> {dist.sharding = #dist.sharding<{"dp"}, {}, {"tp" cuts [256]}>}) {
+  // CHECK: dist.constrain %{{.+}} to <{"dp"}, {"tp"} p2, {}> : tensor<8x1024x768xf32>
+  %y = dist.constrain %x to <{"dp"}, {"tp"} p2, {}> : tensor<8x1024x768xf32>
+  // CHECK: <{?}, {"dp", ?}, {"tp", ? cuts [64, 128]} p1>
+  %z = dist.constrain %x to <{?}, {"dp", ?}, {"tp", ? cuts [64, 128]} p1> : tensor<8x1024x768xf32>
+  return
+}
+
+// CHECK-LABEL: @shardings
+func.func @shardings(%x: tensor<8x4xf32>, %s: tensor<f32> {dist.sharding = #dist.sharding<>}) {
+  // CHECK: {dist.shardings = [#dist.sharding<{"dp"}, {} partial sum ["tp"]>]}
+  %y = hone.neg %x {dist.shardings = [#dist.sharding<{"dp"}, {} partial sum ["tp"]>]} : tensor<8x4xf32>
+  // CHECK: {dist.shardings = [#dist.sharding<partial max ["tp"]>]}
+  %z = hone.neg %s {dist.shardings = [#dist.sharding<partial max ["tp"]>]} : tensor<f32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>, <"fs" = 8>, <"tp" = 4>, <"cp" = 4>]
+
+// CHECK-LABEL: @coordinate
+func.func @coordinate() {
+  // CHECK: dist.coordinate ["fs", "tp"] : tensor<i64>
+  %i = dist.coordinate ["fs", "tp"] : tensor<i64>
+  return
+}
+
+// CHECK-LABEL: @all_reduce
+func.func @all_reduce(%x: tensor<768x768xf32>) {
+  // CHECK: dist.all_reduce sum %{{.+}} over ["dp"] : tensor<768x768xf32>
+  %y = dist.all_reduce sum %x over ["dp"] : tensor<768x768xf32>
+  return
+}
+
+// CHECK-LABEL: @all_gather
+func.func @all_gather(%part: tensor<96x768xbf16>) {
+  // CHECK: dist.all_gather %{{.+}} dim 0 over ["fs"] : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  %w = dist.all_gather %part dim 0 over ["fs"] : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  // CHECK: dist.all_gather %{{.+}} dim 0 over ["fs"] cuts [256, 512] : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  %v = dist.all_gather %part dim 0 over ["fs"] cuts [256, 512] : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  return
+}
+
+// CHECK-LABEL: @reduce_scatter
+func.func @reduce_scatter(%dw: tensor<768x768xf32>) {
+  // CHECK: dist.reduce_scatter sum %{{.+}} dim 0 over ["fs"] : tensor<768x768xf32> -> tensor<96x768xf32>
+  %g = dist.reduce_scatter sum %dw dim 0 over ["fs"] : tensor<768x768xf32> -> tensor<96x768xf32>
+  return
+}
+
+// CHECK-LABEL: @all_to_all
+func.func @all_to_all(%x: tensor<2x256x16x64xbf16>) {
+  // CHECK: dist.all_to_all %{{.+}} from 1 to 2 over ["cp"] : tensor<2x256x16x64xbf16> -> tensor<2x1024x4x64xbf16>
+  %y = dist.all_to_all %x from 1 to 2 over ["cp"] : tensor<2x256x16x64xbf16> -> tensor<2x1024x4x64xbf16>
+  // CHECK: from 1 cuts [512] to 2 cuts [8] over ["cp"]
+  %z = dist.all_to_all %x from 1 cuts [512] to 2 cuts [8] over ["cp"] : tensor<2x256x16x64xbf16> -> tensor<2x1024x4x64xbf16>
+  return
+}
+
+// CHECK-LABEL: @shard
+func.func @shard(%whole: tensor<8x1024xf32>) {
+  // CHECK: dist.shard %{{.+}} dim 1 over ["tp"] : tensor<8x1024xf32> -> tensor<8x256xf32>
+  %x = dist.shard %whole dim 1 over ["tp"] : tensor<8x1024xf32> -> tensor<8x256xf32>
+  return
+}

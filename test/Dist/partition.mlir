@@ -1,0 +1,114 @@
+// RUN: hone-opt %s --split-input-file --dist-propagate | FileCheck %s --check-prefix=SPREAD
+// RUN: hone-opt %s --split-input-file --dist-propagate --dist-partition --dist-verify | FileCheck %s
+
+dist.mesh @mesh [<"dp" = 2>]
+// SPREAD-LABEL: @elementwise
+// CHECK-LABEL: @elementwise(%arg0: tensor<4x4xf32>
+func.func @elementwise(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}) -> tensor<8x4xf32> {
+  // SPREAD: hone.neg %{{.+}} {dist.shardings = [#dist.sharding<{"dp"}, {}>]} : tensor<8x4xf32>
+  // CHECK: hone.neg %{{.+}} : tensor<4x4xf32>
+  %y = hone.neg %x : tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// A contraction whose summed dimension is divided gives terms.
+dist.mesh @mesh [<"tp" = 2>]
+// CHECK-LABEL: @contraction
+func.func @contraction(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>},
+                       %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>})
+    -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}) {
+  // CHECK: %[[Y:.+]] = hone.dot_general {{.+}} : tensor<8x2xf32>, tensor<2x6xf32> -> tensor<8x6xf32>
+  // CHECK: %[[S:.+]] = dist.all_reduce sum %[[Y]] over ["tp"] : tensor<8x6xf32>
+  // CHECK: return %[[S]]
+  %y = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  return %y : tensor<8x6xf32>
+}
+
+// -----
+
+// Queries, keys and values in one projection: cut where the slices cut, each divided by heads.
+dist.mesh @mesh [<"tp" = 4>]
+// SPREAD-LABEL: @packed
+// SPREAD: hone.dot_general {{.+}} {dist.shardings = [#dist.sharding<{}, {"tp" cuts [32, 64]}>]}
+// CHECK-LABEL: @packed
+func.func @packed(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.sharding = #dist.sharding<{}, {"tp" cuts [32, 64]}>})
+    -> (tensor<8x8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}, {}>}) {
+  // CHECK: hone.dot_general {{.+}} -> tensor<8x24xf32>
+  // CHECK: hone.slice %{{.+}} [0, 8] to [8, 16] by [1, 1] : tensor<8x24xf32> -> tensor<8x8xf32>
+  // CHECK: hone.reshape %{{.+}} : tensor<8x8xf32> -> tensor<8x2x4xf32>
+  // CHECK-NOT: dist.
+  // CHECK: return
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x32xf32>, tensor<32x96xf32> -> tensor<8x96xf32>
+  %k = hone.slice %p [0, 32] to [8, 64] by [1, 1] : tensor<8x96xf32> -> tensor<8x32xf32>
+  %h = hone.reshape %k : tensor<8x32xf32> -> tensor<8x8x4xf32>
+  return %h : tensor<8x8x4xf32>
+}
+
+// -----
+
+// The loss of a divided vocabulary: three numbers per row, never the logits.
+dist.mesh @mesh [<"tp" = 4>]
+// CHECK-LABEL: @vocabulary
+// CHECK-DAG: dist.all_reduce max %{{.+}} over ["tp"] : tensor<8xf32>
+// CHECK-DAG: dist.all_reduce sum %{{.+}} over ["tp"] : tensor<8xf32>
+// CHECK-DAG: dist.all_reduce sum %{{.+}} over ["tp"] : tensor<8xf32>
+// CHECK-NOT: dist.all_gather
+func.func @vocabulary(%x: tensor<8x64xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>}, %t: tensor<8xi64>)
+    -> (tensor<f32> {dist.sharding = #dist.sharding<>}) {
+  %l, %s = hone.cross_entropy mean %x, %t ignore_index -100 label_smoothing 0.0
+      : tensor<8x64xf32>, tensor<8xi64> -> tensor<f32>, tensor<8xf32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// A mean over rows that ranks share counts the targets of all.
+dist.mesh @mesh [<"dp" = 4>]
+// CHECK-LABEL: @mean
+// CHECK: hone.cross_entropy sum
+// CHECK: dist.all_reduce sum %{{.+}} over ["dp"] : tensor<f32>
+// CHECK: hone.div
+// CHECK: dist.all_reduce sum %{{.+}} over ["dp"] : tensor<f32>
+func.func @mean(%x: tensor<8x64xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>},
+                %t: tensor<8xi64> {dist.sharding = #dist.sharding<{"dp"}>})
+    -> (tensor<f32> {dist.sharding = #dist.sharding<>}) {
+  %l, %s = hone.cross_entropy mean %x, %t ignore_index -100 label_smoothing 0.0
+      : tensor<8x64xf32>, tensor<8xi64> -> tensor<f32>, tensor<8xf32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// Tensors that are divided alike have one norm, the others another.
+dist.mesh @mesh [<"fs" = 2>, <"tp" = 2>]
+// CHECK-LABEL: @norm
+// CHECK: hone.global_norm %arg0, %arg2
+// CHECK: dist.all_reduce sum %{{.+}} over ["fs"]
+// CHECK: hone.global_norm %arg1
+// CHECK-NOT: dist.
+// CHECK: hone.sqrt
+func.func @norm(%a: tensor<8xf32> {dist.sharding = #dist.sharding<{"fs"}>},
+                %b: tensor<8xf32> {dist.sharding = #dist.sharding<{}>},
+                %c: tensor<4x8xf32> {dist.sharding = #dist.sharding<{}, {"fs"}>})
+    -> (tensor<f32> {dist.sharding = #dist.sharding<>}) {
+  %n = hone.global_norm %a, %b, %c : (tensor<8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<f32>
+  return %n : tensor<f32>
+}
+
+// -----
+
+// A gathered value is gathered once.
+dist.mesh @mesh [<"fs" = 2>]
+// CHECK-LABEL: @once
+// CHECK: dist.all_gather
+// CHECK-NOT: dist.all_gather
+func.func @once(%w: tensor<8x4xf32> {dist.sharding = #dist.sharding<{"fs"} p1, {}>},
+                %x: tensor<6x8xf32> {dist.sharding = #dist.sharding<{"fs"}, {}>})
+    -> (tensor<6x4xf32> {dist.sharding = #dist.sharding<{"fs"}, {}>}, tensor<6x4xf32> {dist.sharding = #dist.sharding<{"fs"}, {}>}) {
+  %y = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<6x8xf32>, tensor<8x4xf32> -> tensor<6x4xf32>
+  %t = hone.tanh %x : tensor<6x8xf32>
+  %z = hone.dot_general %t, %w batch [] x [] contract [1] x [0] : tensor<6x8xf32>, tensor<8x4xf32> -> tensor<6x4xf32>
+  return %y, %z : tensor<6x4xf32>, tensor<6x4xf32>
+}

@@ -1,0 +1,186 @@
+"""Random graphs under random shardings: what ranks compute together against the graph itself.
+
+    sharded.py WORKDIR [--graphs N] [--first SEED]     (in the check: 120 graphs; a long run: 1000)
+
+A graph of the kinds of passes.py gets a mesh of one to three axes, shardings of some of its arguments and results, and
+constraints of some of its values, all at random: even, with a cut or a priority now and then, open or closed. After
+dist-propagate, dist-partition and dist-verify, hone-run runs all ranks in double and puts their parts together; copies
+of one element must agree in every bit, results with the graph's own up to the error of sums in another order. Prints a
+line per failure with the seed that repeats it, and a summary; exits 1 if there is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Iterator
+
+from modules import Modules, call, functions_of, module, optimize
+from passes import SOURCES
+
+# Sums in another order, of graphs of some hundred ops; constants are of fp32.
+EXACT = ("--f64", "--rtol", "1e-7", "--atol", "1e-7")
+KINDS = ("smooth", "forward", "gradient", "model", "model gradient", "model step", "model batches")
+MESHES = ((("a", 2),), (("a", 2), ("b", 2)), (("a", 4), ("b", 2)), (("a", 2), ("b", 3)), (("a", 2), ("b", 2), ("c", 2)))
+PASSES = ("--dist-propagate", "--dist-partition", "--dist-verify")
+BATCH = 20  # graphs that go through the tools at once, on one mesh
+
+Mesh = tuple[tuple[str, int], ...]
+
+
+@dataclass
+class Annotator:
+    """Writes random shardings into the text of a function."""
+
+    mesh: Mesh
+    pick: random.Random
+    returned: set[str] = field(default_factory=set)  # values with annotations of their own
+
+    def dim(self, size: int, axes: list[tuple[str, int]]) -> str:
+        text = ", ".join(f'"{name}"' for name, _ in axes)
+        parts = prod(size for _, size in axes)
+        cuts = ""
+        if axes and size >= 2 * parts and self.pick.random() < 0.2:
+            cuts = f" cuts [{self.pick.randrange(1, size // parts) * parts}]"
+        if self.pick.random() < 0.3:
+            text += ", ?" if text else "?"
+        return "{" + text + cuts + "}" + (f" p{self.pick.randrange(1, 3)}" if self.pick.random() < 0.2 else "")
+
+    def sharding(self, shape: list[int]) -> str:
+        """Each axis on a dimension that it divides, or on none."""
+        axes: list[list[tuple[str, int]]] = [[] for _ in shape]
+        for name, size in self.mesh:
+            fits = [dim for dim, own in enumerate(axes)
+                    if shape[dim] and shape[dim] % (prod(n for _, n in own) * size) == 0]
+            if fits and self.pick.random() < 0.7:
+                axes[self.pick.choice(fits)].append((name, size))
+        return f"<{', '.join(map(self.dim, shape, axes))}>"
+
+    def tensor(self, text: str, share: float) -> str:
+        """`tensor<...> {attributes}` with a sharding among its attributes, or as it was."""
+        match = re.match(r"(.*tensor<((?:\d+x)*)\w+>)(.*)$", text, re.DOTALL)
+        if not match or self.pick.random() >= share:
+            return text
+        shape = [int(size) for size in match[2].split("x") if size]
+        attribute = f"dist.sharding = #dist.sharding{self.sharding(shape)}"
+        rest = match[3].strip()
+        return f"{match[1]} {{{attribute}{', ' + rest[1:] if rest else '}'}"
+
+    def header(self, line: str) -> str:
+        name, rest = re.match(r"(\s*func\.func @\w+)(\(.*) \{$", line).groups()
+        end = closing(rest)
+        taken = ", ".join(self.tensor(part, 0.6) for part in split(rest[1:end]))
+        results = rest[end + 1:].removeprefix(" -> ")
+        inner = results[1:-1] if results.startswith("(") else results
+        given = ", ".join(self.tensor(part, 0.4) for part in split(inner))
+        return f"{name}({taken}) -> ({given}) {{"
+
+    def body(self, line: str) -> str:
+        """A constraint behind an op with one result now and then."""
+        match = re.match(r"\s+(%\w+) = hone\..*?(tensor<((?:\d+x)*)\w+>)$", line)
+        # The type behind it is the result's, where there is an arrow or one type alone.
+        known = match and (" -> " in line or line.count("tensor<") == 1)
+        if not known or match[1] in self.returned or self.pick.random() >= 0.05:
+            return line
+        shape = [int(size) for size in match[3].split("x") if size]
+        free = f"%free_{match[1][1:]}"
+        kept = line.replace(f"{match[1]} =", f"{free} =", 1)
+        return f"{kept}\n    {match[1]} = dist.constrain {free} to {self.sharding(shape)} : {match[2]}"
+
+    def function(self, text: str) -> str:
+        head, *lines = text.splitlines()
+        self.returned = set(re.findall(r"%[\w#]+", lines[-2].split(" : ")[0]))
+        return "\n".join([self.header(head), *map(self.body, lines)]) + "\n"
+
+
+def closing(text: str) -> int:
+    """Where the bracket closes that `text` begins with."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return place
+    raise ValueError(f"no bracket closes in {text}")
+
+
+def split(text: str) -> Iterator[str]:
+    """The parts of `a, b {c, d}, e` between commas that no bracket holds."""
+    depth, part = 0, ""
+    for letter in text:
+        depth += (letter in "{[(<") - (letter in "}])>")
+        if letter == "," and depth == 0:
+            yield part.strip()
+            part = ""
+        else:
+            part += letter
+    if part.strip():
+        yield part.strip()
+
+
+def mesh_line(mesh: Mesh) -> str:
+    return "dist.mesh @mesh [" + ", ".join(f'<"{name}" = {size}>' for name, size in mesh) + "]\n"
+
+
+def renamed(modules: Modules, mesh: Mesh) -> str:
+    """One module of all functions of all graphs, named after both."""
+    parts = [text.replace(f"func.func @{name}(", f"func.func @{graph}_{name}(", 1)
+             for graph, whole in modules.items() for name, text in functions_of(whole).items()]
+    return "module {\n" + mesh_line(mesh) + "".join(parts) + "}\n"
+
+
+def check(work: Path, kind: str, mesh: Mesh, seeds: list[int]) -> tuple[list[str], int]:
+    """Complaints, and how many graphs have ranks that exchange something."""
+    source = SOURCES[kind]
+    label = kind.replace(" ", "")
+    raw = {f"{label}{seed}": module(f"{label}{seed}", source.make(seed)) for seed in seeds}
+    plain = optimize(work, raw, source.prepare).modules
+    complaints = [f"{graph}: is not prepared" for graph in raw if graph not in plain]
+    sharded = {}
+    for graph, text in plain.items():
+        annotator = Annotator(mesh, random.Random(f"{graph} {mesh}"))
+        functions = "".join(map(annotator.function, functions_of(text).values()))
+        sharded[graph] = module(graph, mesh_line(mesh) + functions)
+    done = optimize(work, sharded, PASSES)
+    complaints += [f"{graph}: {done.errors}" for graph in sharded if graph not in done.modules]
+    first, second = work / "before.mlir", work / "after.mlir"
+    kept = {graph: text for graph, text in plain.items() if graph in done.modules}
+    first.write_text(renamed(kept, mesh))
+    second.write_text(renamed(done.modules, mesh))
+    ran = call("hone-run", "--compare", first, second, "--ranks", "--args", "1", *EXACT)
+    wrong = [line for line in ran.stdout.splitlines() if ": different" in line]
+    if ran.returncode != 0 and not wrong:
+        wrong = (ran.stderr.splitlines() or [f"hone-run exits with {ran.returncode}"])[:1]
+    exchange = sum("dist.all_" in text or "dist.reduce_scatter" in text for text in done.modules.values())
+    return complaints + wrong, exchange
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--graphs", type=int, default=120)
+    parser.add_argument("--first", type=int, default=0)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    problems: list[str] = []
+    exchanging = 0
+    seeds = range(options.first, options.first + options.graphs)
+    for start in range(seeds.start, seeds.stop, BATCH):
+        batch = list(range(start, min(start + BATCH, seeds.stop)))
+        mesh = MESHES[start // BATCH % len(MESHES)]
+        kind = KINDS[start // BATCH % len(KINDS)]
+        complaints, exchange = check(options.work, kind, mesh, batch)
+        problems += complaints
+        exchanging += exchange
+    if exchanging < options.graphs / 2:
+        problems.append(f"ranks exchange something in {exchanging} graphs, expected half of them")
+    print("\n".join([*problems, f"{options.graphs} graphs, {exchanging} with collectives, {len(problems)} failures"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

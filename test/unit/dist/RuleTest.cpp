@@ -1,0 +1,232 @@
+//===- RuleTest.cpp - Each op's rule against the undivided op -------------===//
+//
+// Functions of one op under random shardings of arguments and results: the
+// ranks' results make what the op computes alone. Sums are taken in double, in
+// another order: 1e-12 of the result's size.
+//
+//===----------------------------------------------------------------------===//
+
+#include "gtest/gtest.h"
+
+#include "DistCase.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::dist;
+
+namespace {
+struct OpText {
+  std::string name;
+  std::vector<std::string> arguments, results;
+  std::string op; ///< `%r:2 = ...` or `%r = ...`
+  double tolerance = 1e-12;
+};
+
+void PrintTo(const OpText &op, std::ostream *os) { *os << op.name; }
+
+class Rule : public testing::TestWithParam<OpText> {};
+} // namespace
+
+static SmallVector<int64_t> shapeOf(const std::string &type) {
+  SmallVector<int64_t> shape;
+  StringRef rest = StringRef(type).drop_front(strlen("tensor<"));
+  int64_t size;
+  while (!rest.consumeInteger(10, size)) {
+    shape.push_back(size);
+    rest.consume_front("x");
+  }
+  return shape;
+}
+
+TEST_P(Rule, EqualsTheOpUnderAnySharding) {
+  const OpText &op = GetParam();
+  const Mesh axes({{"a", 2, ""}, {"b", 2, ""}, {"c", 3, ""}});
+  std::minstd_rand draw(7);
+  int exchanged = 0;
+  for (int i = 0; i != 60; ++i) {
+    DistText text{R"([<"a" = 2>, <"b" = 2>, <"c" = 3>])",
+                  op.arguments,
+                  op.results,
+                  {},
+                  {},
+                  op.op};
+    for (const std::string &type : op.arguments)
+      text.argumentShardings.push_back(
+          randomSharding(shapeOf(type), axes, draw));
+    for (const std::string &type : op.results)
+      text.resultShardings.push_back(randomSharding(shapeOf(type), axes, draw));
+    std::string names;
+    for (size_t result = 0; result != op.results.size(); ++result)
+      names += (result ? ", %r" : " %r") + (op.results.size() > 1
+                                                ? "#" + std::to_string(result)
+                                                : std::string());
+    text.body += "\nreturn" + names + " : " + llvm::join(op.results, ", ");
+    DistCase test(text);
+    ASSERT_TRUE(test.partition()) << test.errors << text.str();
+    EXPECT_TRUE(test.ranksAgree(op.tolerance)) << text.str();
+    exchanged += !test.collectives().empty();
+  }
+  EXPECT_GT(exchanged, 0);
+}
+
+static std::vector<OpText> ops() {
+  const std::string x = "tensor<12x6x24xf32>", v = "tensor<24xf32>",
+                    rows = "tensor<12x6xf32>", ids = "tensor<12x6xi64>",
+                    s = "tensor<f32>";
+  auto unary = [&](const char *name) {
+    return OpText{
+        name, {x}, {x}, "%r = hone." + std::string(name) + " %0 : " + x};
+  };
+  auto norm = [&](const char *name, std::string text,
+                  std::vector<std::string> arguments,
+                  std::vector<std::string> results) {
+    return OpText{name, arguments, results,
+                  text + " : (" + llvm::join(arguments, ", ") + ") -> (" +
+                      llvm::join(results, ", ") + ")"};
+  };
+  auto loss = [&](const std::string &reduction, const std::string &type,
+                  const std::string &width, const std::string &smoothing) {
+    return OpText{reduction + "_loss",
+                  {x, ids},
+                  {type, rows},
+                  "%r:2 = hone.cross_entropy " + reduction +
+                      " %0, %1 ignore_index 3 label_smoothing " + smoothing +
+                      width + " : " + x + ", " + ids + " -> " + type + ", " +
+                      rows};
+  };
+  auto lossBwd = [&](const std::string &reduction, const std::string &type,
+                     const std::string &width) {
+    return OpText{reduction + "_loss_bwd",
+                  {type, x, ids, rows},
+                  {x},
+                  "%r = hone.cross_entropy_bwd " + reduction +
+                      " %0, %1, %2, %3 ignore_index 3 label_smoothing 0.125" +
+                      width + " : (" + type + ", " + x + ", " + ids + ", " +
+                      rows + ") -> " + x,
+                  1e-8}; // the share of a class is a constant of fp32
+  };
+  return {
+      unary("tanh"),
+      {"add", {x, x}, {x}, "%r = hone.add %0, %1 : " + x},
+      {"transpose",
+       {x},
+       {"tensor<24x12x6xf32>"},
+       "%r = hone.transpose %0 [2, 0, 1] : " + x + " -> tensor<24x12x6xf32>"},
+      {"broadcast",
+       {v},
+       {x},
+       "%r = hone.broadcast %0 dims [2] : " + v + " -> " + x},
+      {"reshape_merge",
+       {x},
+       {"tensor<72x24xf32>"},
+       "%r = hone.reshape %0 : " + x + " -> tensor<72x24xf32>"},
+      {"reshape_split",
+       {x},
+       {"tensor<12x6x4x6xf32>"},
+       "%r = hone.reshape %0 : " + x + " -> tensor<12x6x4x6xf32>"},
+      {"reshape_both",
+       {x},
+       {"tensor<6x12x24xf32>"},
+       "%r = hone.reshape %0 : " + x + " -> tensor<6x12x24xf32>"},
+      {"slice",
+       {x},
+       {"tensor<12x6x12xf32>"},
+       "%r = hone.slice %0 [0, 0, 12] to [12, 6, 24] by [1, 1, 1] : " + x +
+           " -> tensor<12x6x12xf32>"},
+      {"slice_steps",
+       {x},
+       {"tensor<6x6x24xf32>"},
+       "%r = hone.slice %0 [0, 0, 0] to [12, 6, 24] by [2, 1, 1] : " + x +
+           " -> tensor<6x6x24xf32>"},
+      {"pad",
+       {x},
+       {"tensor<12x6x48xf32>"},
+       "%r = hone.pad %0 low [0, 0, 12] high [0, 0, 12] interior [0, 0, 0] : " +
+           x + " -> tensor<12x6x48xf32>"},
+      {"concat",
+       {x, x},
+       {"tensor<12x6x48xf32>"},
+       "%r = hone.concat %0, %1 dim 2 : (" + x + ", " + x +
+           ") -> tensor<12x6x48xf32>"},
+      {"reduce_sum",
+       {x},
+       {"tensor<12x24xf32>"},
+       "%r = hone.reduce sum %0 dims [1] : " + x + " -> tensor<12x24xf32>"},
+      {"reduce_max",
+       {x},
+       {rows},
+       "%r = hone.reduce max %0 dims [2] : " + x + " -> " + rows},
+      {"argmax", {x}, {ids}, "%r = hone.argmax %0 dim 2 : " + x + " -> " + ids},
+      {"cumsum", {x}, {x}, "%r = hone.cumsum %0 dim 1 : " + x},
+      {"dot_general",
+       {x, "tensor<12x36x24xf32>"},
+       {"tensor<12x6x36xf32>"},
+       "%r = hone.dot_general %0, %1 batch [0] x [0] contract [2] x [2] : " +
+           x + ", tensor<12x36x24xf32> -> tensor<12x6x36xf32>"},
+      {"embedding",
+       {"tensor<24x36xf32>", ids},
+       {"tensor<12x6x36xf32>"},
+       "%r = hone.embedding %0, %1 : tensor<24x36xf32>, " + ids +
+           " -> tensor<12x6x36xf32>"},
+      {"embedding_bwd",
+       {"tensor<12x6x36xf32>", ids},
+       {"tensor<24x36xf32>"},
+       "%r = hone.embedding_bwd %0, %1 : tensor<12x6x36xf32>, " + ids +
+           " -> tensor<24x36xf32>"},
+      norm("layer_norm",
+           "%r:3 = hone.layer_norm %0 scale %1 bias %2 eps 1.0e-05", {x, v, v},
+           {x, rows, rows}),
+      norm("rms_norm", "%r:2 = hone.rms_norm %0 scale %1 eps 1.0e-05", {x, v},
+           {x, rows}),
+      {"softmax", {x}, {x}, "%r = hone.softmax %0 : " + x},
+      norm("attention", "%r:2 = hone.attention %0, %1, %2 causal scale 0.5",
+           {"tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>",
+            "tensor<6x4x6x4xf32>"},
+           {"tensor<6x4x12x4xf32>", "tensor<6x12x4xf32>"}),
+      {"constant",
+       {x},
+       {x},
+       "%c = hone.constant dense<2.0> : " + x +
+           "\n%r = hone.mul %0, %c : " + x},
+      {"iota",
+       {x},
+       {x},
+       "%c = hone.iota dim 2 : " + x + "\n%r = hone.mul %0, %c : " + x},
+      {"dropout",
+       {x, "tensor<3xi64>"},
+       {x},
+       "%r = hone.dropout %0, %1 p 0.25 salt 3 : " + x + ", tensor<3xi64>"},
+      {"global_norm",
+       {x, v, x, rows},
+       {s},
+       "%r = hone.global_norm %0, %1, %2, %3 : (" + x + ", " + v + ", " + x +
+           ", " + rows + ") -> " + s},
+      {"adamw",
+       {x, x, x, x, s, "tensor<i64>"},
+       {x, x, x},
+       "%r:3 = hone.adamw %0, %1, %2, %3 lr %4 weight_decay %4 step %5 "
+       "grad_scale %4 {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-8} : (" +
+           x + ", " + x + ", " + x + ", " + x + ", " + s + ", " + s +
+           ", tensor<i64>, " + s + ") -> (" + x + ", " + x + ", " + x + ")"},
+      norm("attention_bwd",
+           "%r:3 = hone.attention_bwd %0, %1, %2, %3, %4, %5 "
+           "causal scale 0.5",
+           {"tensor<6x4x12x4xf32>", "tensor<6x4x12x4xf32>",
+            "tensor<6x4x6x4xf32>", "tensor<6x4x6x4xf32>",
+            "tensor<6x4x12x4xf32>", "tensor<6x12x4xf32>"},
+           {"tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>",
+            "tensor<6x4x6x4xf32>"}),
+      norm("layer_norm_bwd", "%r = hone.layer_norm_bwd %0, %1, %2, %3 scale %4",
+           {x, x, rows, rows, v}, {x}),
+      loss("sum", s, "", "0.125"),
+      loss("mean", s, "", "0.0"),
+      loss("none", rows, " width 21", "0.125"),
+      lossBwd("sum", s, ""),
+      lossBwd("mean", s, " width 21"),
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Rule, testing::ValuesIn(ops()),
+                         [](const auto &info) { return info.param.name; });
