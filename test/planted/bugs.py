@@ -260,7 +260,7 @@ BUGS = [
         "options.learningRate * static_cast<double>(step) /",
         "options.learningRate * static_cast<double>(step - 1) /", ("honert-tests",)),
     Bug("step-same-dropout-in-micro-batches", "runtime/lib/core/Trainer.cpp", "key[2] = micro;", "key[2] = 0;",
-        ("honert-tests", "e2e/interpreter-dropout-micro-batches.test")),
+        ("honert-tests",)),
     Bug("resume-forgets-optimizer", "runtime/lib/checkpoint/State.cpp",
         "    copyTensor(file, loaded, arena.at(loaded.argument->offset));\n  return Status();",
         "    if (loaded.argument->kind != Kind::opt)\n"

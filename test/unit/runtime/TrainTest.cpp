@@ -4,6 +4,7 @@
 #include "Run.h"
 #include "checkpoint/SafeTensors.h"
 #include "core/Json.h"
+#include "core/Philox.h"
 
 #include <cmath>
 #include <cstring>
@@ -126,6 +127,29 @@ TEST_F(Train, micro_batches_add_up_to_one_batch) {
       ASSERT_NEAR(loadElement(a->dtype, a->data + i),
                   loadElement(b->dtype, b->data + i), 1e-6)
           << name << " " << i;
+  }
+}
+
+/// Each micro-batch has its own key: what noise adds to a gradient is drawn
+/// once for each.
+TEST_F(Train, random_key_follows_the_micro_batch) {
+  model.microBatches = 2;
+  good({"--steps", "1", "--seed", "3", "--dump", folder / "quiet"});
+  model.noise = 1;
+  good({"--steps", "1", "--seed", "3", "--dump", folder / "noisy"});
+  SafeTensors quiet, noisy;
+  ASSERT_TRUE(quiet.open(folder / "quiet/step1.safetensors").ok());
+  ASSERT_TRUE(noisy.open(folder / "noisy/step1.safetensors").ok());
+  const TensorView *a = quiet.find("grad.bias"), *b = noisy.find("grad.bias");
+  ASSERT_TRUE(a && b);
+  auto drawn = [](uint32_t element, uint32_t micro) {
+    PhiloxCounter words = philox({element, 0, 1, micro}, philoxKey(3));
+    return (words[0] >> 8) * 0x1p-24 - 0.5;
+  };
+  for (uint32_t v = 0; v != a->bytes / 4; ++v) {
+    double added = loadElement(b->dtype, b->data + 4 * v) -
+                   loadElement(a->dtype, a->data + 4 * v);
+    EXPECT_NEAR(added, drawn(v, 0) + drawn(v, 1), 1e-6) << v;
   }
 }
 
