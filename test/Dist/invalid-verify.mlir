@@ -41,3 +41,16 @@ func.func @summed(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}
   %s = dist.all_reduce sum %g over ["dp"] : tensor<6xf32>
   return %s : tensor<6xf32>
 }
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// A part, though of the sum.
+// expected-error@+2 {{result 0 differs between ranks along axis "dp"}}
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @scattered(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<3xf32> {dist.sharding = #dist.sharding<{}>}) {
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  %s = dist.reduce_scatter sum %g dim 0 over ["dp"] : tensor<6xf32> -> tensor<3xf32>
+  return %s : tensor<3xf32>
+}

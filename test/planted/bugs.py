@@ -288,6 +288,19 @@ BUGS = [
         "if (direct->copiedBytes() <= mostCopiedBytes)", "if (mostCopiedBytes > 0)", ("honert-tests",)),
     Bug("runtime-gaps-in-place", "runtime/lib/cpu/DirectMatmul.cpp", "HONERT_TRY(tryPacking(Packing::gaps, whole));",
         "HONERT_TRY(tryPacking(Packing::needed, whole));", ("honert-tests",)),
+    # Shardings.
+    Bug("dist-terms-taken-for-sums", "lib/Dist/ShardingRule.cpp",
+        "llvm::append_range(sharding.partial, factors[index].axes);", "(void)factors[index];", ("hone-dist-tests",)),
+    Bug("dist-parts-interleaved", "lib/Dist/Sharding.cpp", "positions.push_back(begin + part * length + i);",
+        "positions.push_back(begin + i * parts + part);", ("hone-dist-tests",)),
+    Bug("dist-slice-keeps-global-bounds", "lib/Dist/LocalOps.cpp",
+        "local.push_back(position / split.parts(tensor, dim));", "local.push_back(position);", ("hone-dist-tests",)),
+    Bug("dist-gradients-of-rows-of-others", "lib/Dist/LocalOps.cpp", "Value grad = keepOwn(b, ids.isOwn, operands[0]);",
+        "Value grad = operands[0];", ("hone-dist-tests",)),
+    Bug("dist-loss-within-part-alone", "lib/Dist/LocalLoss.cpp", "Value beyond = b.create<SubOp>(lse, part.getLse());",
+        "Value beyond = b.create<SubOp>(lse, lse);", ("hone-dist-tests",)),
+    Bug("dist-verify-trusts-scatters", "lib/Dist/VerifyRanks.cpp", ".Case<AllReduceOp, AllGatherOp>(",
+        ".Case<AllReduceOp, AllGatherOp, ReduceScatterOp>(", ("Dist/invalid-verify.mlir",)),
 ]
 
 
