@@ -53,16 +53,16 @@ static SmallVector<int64_t> localPositions(const SplitOp &split,
 // Positions
 //===----------------------------------------------------------------------===//
 
-static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
-                              SliceOp op, ValueRange operands) {
+static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split, SliceOp op,
+                   ValueRange operands) {
   auto local = cast<SliceOp>(cloneLocal(b, split, operands));
   local.setStarts(localPositions(split, 0, op.getStarts()));
   local.setLimits(localPositions(split, 0, op.getLimits()));
   return Values(local->getResults());
 }
 
-static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
-                              PadOp op, ValueRange operands) {
+static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split, PadOp op,
+                   ValueRange operands) {
   auto local = cast<PadOp>(cloneLocal(b, split, operands));
   local.setLow(localPositions(split, 1, op.getLow()));
   local.setHigh(localPositions(split, 1, op.getHigh()));
@@ -126,8 +126,8 @@ static Axes rowAxes(const SplitOp &split, unsigned table) {
 }
 
 /// Of rows that other ranks have: zeros, so that the terms add up.
-static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
-                              EmbeddingOp op, ValueRange operands) {
+static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                   EmbeddingOp op, ValueRange operands) {
   Axes axes = rowAxes(split, 0);
   if (axes.empty())
     return Values(cloneLocal(b, split, operands)->getResults());
@@ -138,8 +138,8 @@ static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
 }
 
 /// Gradients of rows that other ranks have count nothing.
-static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
-                              EmbeddingBwdOp op, ValueRange operands) {
+static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                   EmbeddingBwdOp op, ValueRange operands) {
   unsigned table = split.rule.numOperands(); // the result
   Axes axes = rowAxes(split, table);
   if (axes.empty())
@@ -157,9 +157,8 @@ static FailureOr<Values> emit(ImplicitLocOpBuilder &b, const SplitOp &split,
 /// Undivided rows and classes, or rows that need not be counted, are as they
 /// are.
 template <typename LossOp>
-static FailureOr<Values> emitAnyLoss(ImplicitLocOpBuilder &b,
-                                     const SplitOp &split, LossOp op,
-                                     ValueRange operands) {
+static Values emitAnyLoss(ImplicitLocOpBuilder &b, const SplitOp &split,
+                          LossOp op, ValueRange operands) {
   bool isCounted = op.getReduction() == LossReduction::mean;
   if (split.isSplit() && (isCounted || !split.factors.back().isWhole()))
     return emitLoss(b, split, op, operands);
@@ -200,10 +199,9 @@ SmallVector<Value> dist::emitAnySharding(ImplicitLocOpBuilder &b, Operation *op,
   return {b.create<SqrtOp>(sum)};
 }
 
-FailureOr<SmallVector<Value>> dist::emitLocal(ImplicitLocOpBuilder &b,
-                                              const SplitOp &split,
-                                              ValueRange operands) {
-  return llvm::TypeSwitch<Operation *, FailureOr<Values>>(split.op)
+SmallVector<Value> dist::emitLocal(ImplicitLocOpBuilder &b,
+                                   const SplitOp &split, ValueRange operands) {
+  return llvm::TypeSwitch<Operation *, Values>(split.op)
       .Case<SliceOp, PadOp, EmbeddingOp, EmbeddingBwdOp>(
           [&](auto op) { return emit(b, split, op, operands); })
       .Case<CrossEntropyOp, CrossEntropyBwdOp>(

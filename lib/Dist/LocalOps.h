@@ -54,11 +54,10 @@ llvm::SmallVector<mlir::Value> emitLoss(mlir::ImplicitLocOpBuilder &b,
                                         mlir::ValueRange operands);
 
 /// What a rank runs of the op, on its parts `operands`: its parts of the
-/// results, or its terms of those that are partial. Reports ops that cannot be
-/// divided so.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-emitLocal(mlir::ImplicitLocOpBuilder &b, const SplitOp &split,
-          mlir::ValueRange operands);
+/// results, or its terms of those that are partial.
+llvm::SmallVector<mlir::Value> emitLocal(mlir::ImplicitLocOpBuilder &b,
+                                         const SplitOp &split,
+                                         mlir::ValueRange operands);
 
 /// Whether an op takes each operand as it is divided, whatever the others are,
 /// and gives whole results: a norm of many tensors.

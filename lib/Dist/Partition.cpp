@@ -168,13 +168,10 @@ LogicalResult Partitioner::place(Operation *op) {
   SmallVector<Value> operands;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     operands.push_back(parts(operand, split.tensors[index]));
-  FailureOr<SmallVector<Value>> results =
+  SmallVector<Value> results =
       emitLocal(b, {op, *rule, split.factors, mesh}, operands);
-  if (failed(results))
-    return failure();
   for (auto [index, result] : llvm::enumerate(op->getResults()))
-    settle(result, split.tensors[rule->numOperands() + index],
-           (*results)[index]);
+    settle(result, split.tensors[rule->numOperands() + index], results[index]);
   return success();
 }
 

@@ -57,9 +57,8 @@ DimShards ShardingRule::closed(unsigned factor, DimShards shards) const {
 /// dimension divide it: its segments repeat in each of the `repeats` runs of
 /// the slower factors, and all cuts are of whole `stride`s.
 static std::optional<DimShards> takeFactor(const DimShards &shards,
-                                           int64_t dimSize, int64_t repeats,
-                                           int64_t size, int64_t stride,
-                                           const Mesh &mesh) {
+                                           int64_t repeats, int64_t size,
+                                           int64_t stride, const Mesh &mesh) {
   int64_t run = size * stride;
   DimShards own = {shards.axes, {}};
   for (int64_t cut : shards.cuts)
@@ -82,7 +81,6 @@ std::optional<std::pair<unsigned, DimShards>>
 ShardingRule::factorDivided(unsigned tensor, unsigned dim,
                             const DimShards &shards, const Mesh &mesh) const {
   const DimensionFactors &factors = factorsOf(tensor)[dim];
-  int64_t dimSize = shapes[tensor][dim];
   if (factors.empty() || shards.isWhole())
     return std::nullopt;
   if (factors.offset()) {
@@ -94,12 +92,12 @@ ShardingRule::factorDivided(unsigned tensor, unsigned dim,
   }
   if (factors.size() == 1)
     return std::make_pair(unsigned(factors[0]), closed(factors[0], shards));
-  int64_t repeats = 1, left = dimSize;
+  int64_t repeats = 1, left = shapes[tensor][dim];
   for (int factor : factors) {
     int64_t size = mapping.factors[factor].size;
     left /= size;
     if (std::optional<DimShards> own =
-            takeFactor(shards, dimSize, repeats, size, left, mesh))
+            takeFactor(shards, repeats, size, left, mesh))
       return std::make_pair(unsigned(factor), closed(factor, *own));
     repeats *= size;
   }
