@@ -41,7 +41,8 @@ def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belong
   I32EnumAttrCase<"gather", 5>,      // rows picked or added by index
   I32EnumAttrCase<"contraction", 6>, // a library matrix product
   I32EnumAttrCase<"attention", 7>,   // fused attention, forward or backward
-  I32EnumAttrCase<"multi", 8>]>;     // one pass over many tensors: norm, optimizer
+  I32EnumAttrCase<"multi", 8>,       // one pass over many tensors: norm, optimizer
+  I32EnumAttrCase<"collective", 9>]>; // what ranks do together
 
 // What mixed precision may do with an op (the policy itself is a pass).
 def Hone_NumericClass : Hone_Enum<"NumericClass", "numeric class of an op", [

@@ -27,19 +27,19 @@ static Status broken(const std::string &what) {
   return Status::error("program: " + what);
 }
 
-/// The part lies in its argument, apart from those before it.
+/// The part lies in its argument's whole, apart from those before it.
 static Status checkPart(const Argument &argument, size_t index) {
   const Part &part = argument.parts[index];
   auto fails = [&](const char *what) {
     return broken(format("part '%s' %s of '%s'", part.name.c_str(), what,
                          argument.fqn.c_str()));
   };
-  if (part.name.empty() || part.shape.size() != argument.dims.size())
+  if (part.name.empty() || part.shape.size() != argument.whole.size())
     return fails("has no name or another rank than the shape");
   for (size_t dim = 0; dim != part.shape.size(); ++dim)
     if (part.offset[dim] < 0 || part.shape[dim] < 0 ||
-        part.offset[dim] > argument.dims[dim] ||
-        part.shape[dim] > argument.dims[dim] - part.offset[dim])
+        part.offset[dim] > argument.whole[dim] ||
+        part.shape[dim] > argument.whole[dim] - part.offset[dim])
       return fails("reaches outside the storage");
   for (size_t i = 0; i != index; ++i) {
     const Part &other = argument.parts[i];

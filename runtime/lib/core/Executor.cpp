@@ -9,8 +9,9 @@ Executor::~Executor() = default;
 
 std::unique_ptr<Executor> honert::makeExecutor(const Program &program,
                                                const ThreadPool &pool,
-                                               bool deterministic) {
+                                               bool deterministic,
+                                               World *world) {
   if (program.isForCuda())
-    return makeCudaExecutor(program, deterministic);
+    return makeCudaExecutor(program, deterministic, world);
   return std::make_unique<CpuExecutor>(program, pool);
 }

@@ -10,6 +10,7 @@
 #ifndef HONERT_CORE_EXECUTOR_H
 #define HONERT_CORE_EXECUTOR_H
 
+#include "comm/World.h"
 #include "core/Arena.h"
 #include "core/Program.h"
 #include "cpu/Parallel.h"
@@ -114,14 +115,16 @@ protected:
 };
 
 /// The executor of the program's target. With `deterministic`, equal runs on
-/// equal machines give equal bits.
+/// equal machines give equal bits. `world` has a process for each rank of the
+/// program and outlives the executor; null: this process alone.
 std::unique_ptr<Executor> makeExecutor(const Program &program,
                                        const ThreadPool &pool,
-                                       bool deterministic = false);
+                                       bool deterministic = false,
+                                       World *world = nullptr);
 
 /// That of programs for CUDA (lib/cuda).
 std::unique_ptr<Executor> makeCudaExecutor(const Program &program,
-                                           bool deterministic);
+                                           bool deterministic, World *world);
 
 } // namespace honert
 

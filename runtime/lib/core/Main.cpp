@@ -42,7 +42,8 @@ static Status runMain(const Program &program, int argc, char **argv) {
                                       : availableCores());
   if (options.info)
     return printInfo(program, pool);
-  return Trainer(program, options, pool).run();
+  std::unique_ptr<World> world = makeSingleWorld();
+  return Trainer(program, options, pool, *world).run();
 }
 
 /// What was printed has reached its file: a full disk is an error of the run,

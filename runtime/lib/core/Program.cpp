@@ -14,6 +14,31 @@ const char *honert::name(Kind kind) {
   return names[static_cast<int64_t>(kind)];
 }
 
+const char *honert::name(CollectiveKind kind) {
+  static const char *const names[] = {"all_reduce", "all_gather",
+                                      "reduce_scatter", "all_to_all", "shift"};
+  return names[static_cast<int64_t>(kind)];
+}
+
+bool Argument::isDivided() const {
+  return std::any_of(divisions.begin(), divisions.end(),
+                     [](const DimDivision &dim) { return !dim.axes.empty(); });
+}
+
+int64_t CollectiveLaunch::outBytes(int64_t ranks) const {
+  switch (kind) {
+  case CollectiveKind::allGather:
+    return inBytes() * ranks;
+  case CollectiveKind::reduceScatter:
+    return inBytes() / ranks;
+  case CollectiveKind::allReduce:
+  case CollectiveKind::allToAll:
+  case CollectiveKind::shift:
+    break;
+  }
+  return inBytes();
+}
+
 const Result *Function::result(const std::string &name) const {
   for (const Result &result : results)
     if (result.name == name)
@@ -88,6 +113,23 @@ static Shape shapeOf(honert_program *program, int64_t rank,
     return {};
   }
   return rank == 0 ? Shape() : Shape(dims, dims + rank);
+}
+
+/// Numbers of axes of the program's mesh, none twice.
+static Axes axesOf(honert_program *program, int64_t count,
+                   const int64_t *axes) {
+  int64_t known = program->mesh.axes.size();
+  Axes result;
+  for (int64_t i = 0; i < count; ++i) {
+    if (axes[i] < 0 || axes[i] >= known ||
+        std::count(result.begin(), result.end(), axes[i]) != 0) {
+      blame(program, format("axis %lld is not of the mesh, or named twice",
+                            static_cast<long long>(axes[i])));
+      return {};
+    }
+    result.push_back(axes[i]);
+  }
+  return result;
 }
 
 static Argument *latestArgument(honert_program *program, const char *caller) {
@@ -183,6 +225,8 @@ void honert_argument(honert_program *program, int64_t kind, const char *fqn,
   argument.dims = shapeOf(program, rank, dims);
   argument.offset = offset;
   argument.bytes = byteCount(argument.dtype, argument.dims).value_or(-1);
+  argument.whole = argument.dims;
+  argument.divisions.resize(argument.dims.size());
   argument.parts = {{fqn, Shape(argument.dims.size(), 0), argument.dims}};
   program->arguments.push_back(std::move(argument));
 }
@@ -198,6 +242,46 @@ void honert_argument_part(honert_program *program, const char *fqn,
   argument->isWhole = false;
   argument->parts.push_back(
       {fqn, shapeOf(program, rank, offset), shapeOf(program, rank, shape)});
+}
+
+void honert_mesh_axis(honert_program *program, const char *name, int64_t size,
+                      const char *link) {
+  if (!program->arguments.empty())
+    return blame(program, "honert_mesh_axis after an argument");
+  if (size < 1 || size > INT32_MAX / program->mesh.ranks())
+    return blame(program, format("mesh axis '%s' has size %lld", name,
+                                 static_cast<long long>(size)));
+  program->mesh.axes.push_back({name, size, link ? link : ""});
+}
+
+void honert_argument_whole(honert_program *program, int64_t rank,
+                           const int64_t *whole) {
+  Argument *argument = latestArgument(program, "honert_argument_whole");
+  if (!argument)
+    return;
+  argument->whole = shapeOf(program, rank, whole);
+  if (argument->isWhole)
+    argument->parts.front().shape = argument->whole;
+}
+
+void honert_argument_division(honert_program *program, int64_t dim,
+                              int64_t axisCount, const int64_t *axes,
+                              int64_t cutCount, const int64_t *cuts) {
+  Argument *argument = latestArgument(program, "honert_argument_division");
+  if (!argument)
+    return;
+  if (dim < 0 || dim >= int64_t(argument->divisions.size()))
+    return blame(program,
+                 format("argument '%s' divides dimension %lld",
+                        argument->fqn.c_str(), static_cast<long long>(dim)));
+  argument->divisions[dim] = {axesOf(program, axisCount, axes),
+                              Shape(cuts, cuts + cutCount)};
+}
+
+void honert_argument_partial(honert_program *program, int64_t axisCount,
+                             const int64_t *axes) {
+  if (Argument *argument = latestArgument(program, "honert_argument_partial"))
+    argument->partial = axesOf(program, axisCount, axes);
 }
 
 void honert_argument_init(honert_program *program, int64_t init, double a,
@@ -323,6 +407,51 @@ void honert_attention_plan(honert_program *program, int64_t arch,
   if (auto *attention = latestLaunch<AttentionLaunch>(
           program, "honert_attention_plan", "honert_attention"))
     attention->plans.push_back({arch, json, bytes});
+}
+
+void honert_collective(honert_program *program, const char *name,
+                       const char *location, int64_t collective, int64_t reduce,
+                       int64_t amount, int64_t dtype, int64_t count,
+                       int64_t axisCount, const int64_t *axes, int64_t in,
+                       int64_t out, int64_t token) {
+  Function *function = latestFunction(program, "honert_collective");
+  if (!function)
+    return;
+  CollectiveLaunch launch;
+  launch.kind =
+      enumerator(program, "collective", collective, CollectiveKind::shift);
+  launch.reduce = enumerator(program, "reduction", reduce, ReduceKind::min);
+  launch.amount = amount;
+  launch.dtype = enumerator(program, "element type", dtype, DType::i1);
+  launch.count = count;
+  launch.axes = axesOf(program, axisCount, axes);
+  launch.in = in;
+  launch.out = out;
+  launch.token = token;
+  function->launches.push_back(
+      {name, location ? location : "", std::move(launch)});
+}
+
+void honert_wait(honert_program *program, int64_t token) {
+  if (Function *function = latestFunction(program, "honert_wait"))
+    function->launches.push_back({"wait", "", WaitLaunch{token}});
+}
+
+void honert_shard(honert_program *program, const char *name,
+                  const char *location, int64_t axisCount, const int64_t *axes,
+                  int64_t rows, int64_t bytes, int64_t in, int64_t out) {
+  if (Function *function = latestFunction(program, "honert_shard"))
+    function->launches.push_back(
+        {name, location ? location : "",
+         ShardLaunch{axesOf(program, axisCount, axes), rows, bytes, in, out}});
+}
+
+void honert_coordinate(honert_program *program, int64_t axisCount,
+                       const int64_t *axes, int64_t out) {
+  if (Function *function = latestFunction(program, "honert_coordinate"))
+    function->launches.push_back(
+        {"coordinate", "",
+         CoordinateLaunch{axesOf(program, axisCount, axes), out}});
 }
 
 void honert_zero(honert_program *program, int64_t offset, int64_t bytes) {

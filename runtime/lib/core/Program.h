@@ -9,6 +9,7 @@
 #define HONERT_CORE_PROGRAM_H
 
 #include "core/AttentionProblem.h"
+#include "core/Mesh.h"
 #include "core/Status.h"
 #include "core/Types.h"
 #include "honert/honert.h"
@@ -35,6 +36,14 @@ enum class Kind : int64_t {
 enum class InitKind : int64_t { none, constant, normal, uniform, file };
 enum class Role : int64_t { none, tokens, targets };
 enum class CodeKind : int64_t { ptx, machine };
+enum class CollectiveKind : int64_t {
+  allReduce,
+  allGather,
+  reduceScatter,
+  allToAll,
+  shift
+};
+enum class ReduceKind : int64_t { sum, max, min };
 enum class Epilogue : int64_t {
   gelu,
   geluAux,
@@ -46,8 +55,18 @@ enum class Epilogue : int64_t {
 
 /// "param", "buffer", ...
 const char *name(Kind kind);
+/// "all_reduce", "all_gather", ...
+const char *name(CollectiveKind kind);
 
-/// A tensor of files inside an argument: the box of `shape` at `offset`.
+/// How one dimension of a whole tensor is divided: honert_argument_division.
+/// Without axes it is not.
+struct DimDivision {
+  Axes axes;
+  Shape cuts;
+};
+
+/// A tensor of files inside an argument's whole: the box of `shape` at
+/// `offset`.
 struct Part {
   std::string name;
   Shape offset, shape;
@@ -58,17 +77,20 @@ struct Argument {
   Kind kind;
   std::string fqn;
   DType dtype;
-  Shape dims;
+  Shape dims; ///< of the part that a rank has
   int64_t offset;
   int64_t bytes = 0;
+  Shape whole;                        ///< dims of the tensor of all ranks
+  std::vector<DimDivision> divisions; ///< one for each dimension of `whole`
+  Axes partial;                       ///< ranks hold terms along these
   InitKind init = InitKind::none;
   double a = 0, b = 0;
   const char *data = nullptr; ///< initial value in the executable, or null
   int64_t dataBytes = 0;
   std::vector<std::string> aliases; ///< of the only part
-  /// Never empty; storage outside all parts is zero.
+  /// Never empty; of the whole, what is outside all parts is zero.
   std::vector<Part> parts;
-  bool isWhole = true; ///< the only part is the argument itself
+  bool isWhole = true; ///< the only part is the whole itself
   Role role = Role::none;
   int64_t vocab = 0; ///< ids must be smaller; 0: no bound
 
@@ -76,6 +98,8 @@ struct Argument {
   bool isState() const {
     return kind == Kind::param || kind == Kind::buffer || kind == Kind::opt;
   }
+  /// Whether ranks have different parts of it.
+  bool isDivided() const;
   /// A buffer whose value comes with the program.
   bool isConstant() const {
     return kind == Kind::buffer && (data || init == InitKind::file);
@@ -141,6 +165,40 @@ struct ZeroLaunch {
   int64_t offset, bytes;
 };
 
+/// honert_collective.
+struct CollectiveLaunch {
+  CollectiveKind kind;
+  ReduceKind reduce;
+  int64_t amount;
+  DType dtype;
+  int64_t count;
+  Axes axes;
+  int64_t in, out;
+  int64_t token; ///< negative: done before the next launch
+
+  bool isAsynchronous() const { return token >= 0; }
+  int64_t inBytes() const { return count * byteWidth(dtype); }
+  /// In a group of `ranks` ranks.
+  int64_t outBytes(int64_t ranks) const;
+};
+
+struct WaitLaunch {
+  int64_t token;
+};
+
+/// honert_shard.
+struct ShardLaunch {
+  Axes axes;
+  int64_t rows, bytes; ///< of one part of a row
+  int64_t in, out;
+};
+
+/// honert_coordinate.
+struct CoordinateLaunch {
+  Axes axes;
+  int64_t out;
+};
+
 struct CallbackLaunch {
   honert_callback_fn callback;
   void *user;
@@ -157,7 +215,8 @@ struct Launch {
   std::string name;
   std::string location;
   std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, AttentionLaunch,
-               ZeroLaunch, CallbackLaunch>
+               ZeroLaunch, CollectiveLaunch, WaitLaunch, ShardLaunch,
+               CoordinateLaunch, CallbackLaunch>
       action;
   LaunchCost cost = {};
 };
@@ -199,6 +258,7 @@ struct Program {
   std::map<std::string, std::string> meta;
   std::map<std::string, double> numbers;
   int64_t arenaBytes = 0;
+  Mesh mesh;
   std::vector<std::pair<std::string, int64_t>> categories;
   std::vector<LiveTensors> live; ///< at the peak, most bytes first
   std::vector<Argument> arguments;

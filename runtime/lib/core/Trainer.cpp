@@ -13,9 +13,9 @@ using namespace honert;
 using Clock = std::chrono::steady_clock;
 
 Trainer::Trainer(const Program &program, const Options &options,
-                 const ThreadPool &pool)
-    : program(program), options(options), pool(pool),
-      executor(makeExecutor(program, pool, options.deterministic)),
+                 const ThreadPool &pool, World &world)
+    : program(program), options(options), pool(pool), world(world),
+      executor(makeExecutor(program, pool, options.deterministic, &world)),
       report(program, options), seed(options.seed) {}
 
 //===----------------------------------------------------------------------===//

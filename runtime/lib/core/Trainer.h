@@ -17,8 +17,9 @@ namespace honert {
 /// One run of a program: start or resume, steps, validation, saving.
 class Trainer {
 public:
+  /// `world` has a process for each rank of the program.
   Trainer(const Program &program, const Options &options,
-          const ThreadPool &pool);
+          const ThreadPool &pool, World &world);
 
   Status run();
 
@@ -61,6 +62,7 @@ private:
   const Program &program;
   const Options &options;
   const ThreadPool &pool;
+  World &world;
   std::unique_ptr<Executor> executor;
   Report report;
   Batches batches, validationBatches;

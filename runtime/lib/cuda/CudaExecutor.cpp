@@ -32,7 +32,8 @@ struct CudaExecutor::BoundFunction {
 };
 
 std::unique_ptr<Executor> honert::makeCudaExecutor(const Program &program,
-                                                   bool deterministic) {
+                                                   bool deterministic,
+                                                   World *world) {
   return std::make_unique<CudaExecutor>(program, deterministic);
 }
 

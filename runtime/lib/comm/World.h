@@ -1,0 +1,45 @@
+//===- World.h - The processes of a run -----------------------------------===//
+//
+// One process per rank. World is the control plane: small messages in host
+// memory between all processes, before and between steps. What the program's
+// collectives move goes through a Transport.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_COMM_WORLD_H
+#define HONERT_COMM_WORLD_H
+
+#include "core/Status.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace honert {
+
+class World {
+public:
+  virtual ~World() = default;
+
+  virtual int64_t rank() const = 0;
+  virtual int64_t size() const = 0;
+  bool isFirst() const { return rank() == 0; }
+
+  /// Every process gets `bytes` bytes of `root`.
+  virtual Status broadcast(void *data, int64_t bytes, int64_t root) = 0;
+  /// `all` holds `bytes` bytes of each process, by rank.
+  virtual Status allGather(const void *own, int64_t bytes, void *all) = 0;
+  /// Returns when all have called it.
+  Status barrier();
+
+  /// What all did in turn: `own` where every process succeeded. A process that
+  /// failed returns its own error; the others one that names the first rank
+  /// that failed. Called by all.
+  Status agree(const Status &own);
+};
+
+/// A process that is alone.
+std::unique_ptr<World> makeSingleWorld();
+
+} // namespace honert
+
+#endif // HONERT_COMM_WORLD_H
