@@ -256,6 +256,11 @@ LogicalResult ConcatOp::verify() {
   return success();
 }
 
+OperandSets ConcatOp::getLinearOperands() {
+  auto all = llvm::seq<unsigned>(0, getInputs().size());
+  return {{all.begin(), all.end()}};
+}
+
 DimensionMapping ConcatOp::getDimensionMapping() {
   DimensionMapping mapping;
   for (int64_t size : shapeOf(getResult()))

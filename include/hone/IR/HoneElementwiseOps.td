@@ -81,7 +81,7 @@ def Hone_RandomOp : Hone_Op<"random", "map", "exact"> {
 // Unary elementwise
 //===----------------------------------------------------------------------===//
 
-def Hone_NegOp : Hone_UnaryOp<"neg", Hone_NumberTensor, "-x[i]", "keepState"> { let hasFolder = 1; }
+def Hone_NegOp : Hone_UnaryOp<"neg", Hone_NumberTensor, "-x[i]", "keepState", "pointwise", "f32", 1, "{{0}}"> { let hasFolder = 1; }
 def Hone_AbsOp : Hone_UnaryOp<"abs", Hone_NumberTensor, "|x[i]|", "keepState">;
 def Hone_ExpOp : Hone_UnaryOp<"exp", Hone_FloatTensor, "e^x[i]", "leaveZero", "accurate", "f32", 10>;
 def Hone_LogOp : Hone_UnaryOp<"log", Hone_FloatTensor, "ln x[i]", "logState", "accurate", "f32", 14>;
@@ -122,6 +122,14 @@ def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndR
       return truncates ? ::hone::detail::keepZero(operands) : ::hone::detail::keepState(operands);
     }
     bool hasOwnElementType(unsigned) { return true; }
+    ::hone::OperandSets getLinearOperands() {
+      // A narrower type would round each term.
+      auto from = ::llvm::dyn_cast<::mlir::FloatType>(getOperand().getType().getElementType());
+      auto to = ::llvm::dyn_cast<::mlir::FloatType>(getType().getElementType());
+      if (from && to && from.getWidth() <= to.getWidth())
+        return {{0}};
+      return {};
+    }
   }];
 }
 
@@ -129,10 +137,19 @@ def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndR
 // Binary elementwise, comparison, selection
 //===----------------------------------------------------------------------===//
 
-def Hone_AddOp : Hone_BinaryOp<"add", Hone_NumberTensor, "x[i] + y[i]", "sumState", [Commutative]> { let hasFolder = 1; }
-def Hone_SubOp : Hone_BinaryOp<"sub", Hone_NumberTensor, "x[i] - y[i]", "sumState"> { let hasFolder = 1; }
-def Hone_MulOp : Hone_BinaryOp<"mul", Hone_NumberTensor, "x[i] * y[i]", "productState", [Commutative]> { let hasFolder = 1; }
-def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero; by zero it is undefined)", "quotientState"> { let hasFolder = 1; }
+def Hone_AddOp : Hone_BinaryOp<"add", Hone_NumberTensor, "x[i] + y[i]", "sumState", [Commutative], "pointwise", "f32", 1, "{{0, 1}}"> { let hasFolder = 1; }
+def Hone_SubOp : Hone_BinaryOp<"sub", Hone_NumberTensor, "x[i] - y[i]", "sumState", [], "pointwise", "f32", 1, "{{0, 1}}"> { let hasFolder = 1; }
+def Hone_MulOp : Hone_BinaryOp<"mul", Hone_NumberTensor, "x[i] * y[i]", "productState", [Commutative], "pointwise", "f32", 1, "{{0}, {1}}"> { let hasFolder = 1; }
+def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers: toward zero; by zero it is undefined)", "quotientState"> {
+  let hasFolder = 1;
+  let extraClassDeclaration = facts # Hone_ElementRule<"quotientState">.method # [{
+    ::hone::OperandSets getLinearOperands() {
+      if (::llvm::isa<::mlir::FloatType>(getType().getElementType()))
+        return {{0}};
+      return {};
+    }
+  }];
+}
 def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "exact">;
 def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "exact">;
 def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", "powerState", [], "accurate", "f32", 24> { let hasCanonicalizer = 1; }
@@ -180,7 +197,7 @@ def Hone_SelectOp : Hone_Op<"select", "map", "exact", [Elementwise, AllTypesMatc
     ::std::optional<::hone::ElementState> inferElementState(::llvm::ArrayRef<::hone::ElementState> operands) {
       return ::hone::join(operands[1], operands[2]);
     }
-  }];
+  }] # Hone_LinearIn<"{{1, 2}}">.method;
 }
 
 #endif // HONE_IR_HONEELEMENTWISEOPS_TD

@@ -39,7 +39,12 @@ def Hone_OpInterface : OpInterface<"HoneOpInterface"> {
     InterfaceMethod<[{
         Whether operand `index` keeps its element type whatever that of the results is: an attention mask, a table of
         angles, logits that the op widens by itself. The default: no. Mixed precision reads it.
-      }], "bool", "hasOwnElementType", (ins "unsigned":$index), [{}], [{ return false; }]>
+      }], "bool", "hasOwnElementType", (ins "unsigned":$index), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+        Sets of operands in which the results are linear together, the other operands being what they are: of sums of
+        such operands they are the sums. Rounding aside. The default: none. Sharding reads it, of ops that move numbers or
+        do little with each.
+      }], "::hone::OperandSets", "getLinearOperands", (ins), [{}], [{ return {}; }]>
   ];
 }
 

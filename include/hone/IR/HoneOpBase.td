@@ -51,9 +51,15 @@ class Hone_ElementRule<string rule> {
   }];
 }
 
+// getLinearOperands of an op, where its elements are numbers: "{{0, 1}}" jointly in two operands.
+class Hone_LinearIn<string sets> {
+  code method = !if(!empty(sets), "",
+    "::hone::OperandSets getLinearOperands() { return " # sets # "; }");
+}
+
 // Elementwise ops between values of one type.
 class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string rule, string numericClass = "pointwise",
-                   string exampleElement = "f32", int flops = 1>
+                   string exampleElement = "f32", int flops = 1, string linear = "">
     : Hone_Op<mnemonic, "map", numericClass, [Elementwise, SameOperandsAndResultType]> {
   let summary = "Elementwise: " # formula;
   let description = "`result[i] = " # formula # "`.\n\n"
@@ -62,11 +68,12 @@ class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string rule, st
   let arguments = (ins tensor:$operand);
   let results = (outs tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
-  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method # Hone_ElementRule<rule>.method;
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method # Hone_ElementRule<rule>.method
+    # Hone_LinearIn<linear>.method;
 }
 
 class Hone_BinaryOp<string mnemonic, Type tensor, string formula, string rule, list<Trait> traits = [],
-                    string numericClass = "pointwise", string exampleElement = "f32", int flops = 1>
+                    string numericClass = "pointwise", string exampleElement = "f32", int flops = 1, string linear = "">
     : Hone_Op<mnemonic, "map", numericClass, !listconcat([Elementwise, SameOperandsAndResultType], traits)> {
   let summary = "Elementwise: " # formula;
   let description = "`result[i] = " # formula # "`. Operands are not broadcast: use `hone.broadcast`.\n\n"
@@ -75,7 +82,8 @@ class Hone_BinaryOp<string mnemonic, Type tensor, string formula, string rule, l
   let arguments = (ins tensor:$lhs, tensor:$rhs);
   let results = (outs tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
-  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method # Hone_ElementRule<rule>.method;
+  let extraClassDeclaration = facts # Hone_ElementCost<flops>.method # Hone_ElementRule<rule>.method
+    # Hone_LinearIn<linear>.method;
 }
 
 #endif // HONE_IR_HONEOPBASE_TD

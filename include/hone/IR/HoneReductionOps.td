@@ -39,6 +39,11 @@ def Hone_ReduceOp : Hone_Op<"reduce", "row", "accurate"> {
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    ::hone::OperandSets getLinearOperands() {
+      if (getKind() == ::hone::ReduceKind::sum)
+        return {{0}};
+      return {};
+    }
     /// True when the last dimension, and no other, is reduced.
     bool isRowReduction();
   }];
@@ -87,7 +92,7 @@ def Hone_CumsumOp : Hone_Op<"cumsum", "row", "accurate", [SameOperandsAndResultT
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
-  }];
+  }] # Hone_LinearIn<"{{0}}">.method;
 }
 
 //===----------------------------------------------------------------------===//

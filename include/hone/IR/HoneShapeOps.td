@@ -26,7 +26,7 @@ def Hone_ReshapeOp : Hone_Op<"reshape", "view", "exact"> {
     ::hone::OpCost getCost() { return {}; }
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
-  }] # Hone_ElementRule<"keepState">.method;
+  }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
 def Hone_TransposeOp : Hone_Op<"transpose", "move", "exact"> {
@@ -52,7 +52,7 @@ def Hone_TransposeOp : Hone_Op<"transpose", "move", "exact"> {
   let hasCanonicalizer = 1;
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
-  }] # Hone_ElementRule<"keepState">.method;
+  }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
 def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "exact"> {
@@ -79,7 +79,7 @@ def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "exact"> {
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
-  }] # Hone_ElementRule<"keepState">.method;
+  }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
 def Hone_SliceOp : Hone_Op<"slice", "move", "exact"> {
@@ -107,7 +107,7 @@ def Hone_SliceOp : Hone_Op<"slice", "move", "exact"> {
   let hasFolder = 1;
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
-  }] # Hone_ElementRule<"keepState">.method;
+  }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
 def Hone_PadOp : Hone_Op<"pad", "move", "exact"> {
@@ -135,7 +135,7 @@ def Hone_PadOp : Hone_Op<"pad", "move", "exact"> {
   let hasFolder = 1;
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
-  }] # Hone_ElementRule<"keepState">.method;
+  }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
 def Hone_ConcatOp : Hone_Op<"concat", "move", "exact"> {
@@ -157,6 +157,7 @@ def Hone_ConcatOp : Hone_Op<"concat", "move", "exact"> {
   let hasFolder = 1;
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
+    ::hone::OperandSets getLinearOperands();
   }] # Hone_ElementRule<"keepState">.method;
 }
 

@@ -107,6 +107,9 @@ struct AliasPair {
   unsigned result;
 };
 
+/// Sets of operands, by index.
+using OperandSets = llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1>;
+
 /// Bytes of a tensor of static shape; i1 counts one byte per element.
 int64_t byteSize(mlir::Type type);
 /// Bytes of one element; i1 counts one.
