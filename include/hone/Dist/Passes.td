@@ -95,4 +95,19 @@ def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistPrintCollectives : Pass<"dist-print-collectives", "::mlir::ModuleOp"> {
+  let summary = "Prints what each rank sends";
+  let description = [{
+    Runs after `dist-partition`, and changes nothing. For each function a line per kind of collective, axes, element type and
+    size, with how many there are times the bytes that each rank sends for one; then a line per set of axes with both.
+
+    ```
+    @step
+      all_gather over fs bf16: 12 x 6912 = 82944
+      reduce_scatter sum over fs f32: 6 x 13824 = 82944
+      over fs: 18 collectives, 165888 bytes
+    ```
+  }];
+}
+
 #endif // HONE_DIST_PASSES_TD
