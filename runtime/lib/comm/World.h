@@ -9,6 +9,8 @@
 #ifndef HONERT_COMM_WORLD_H
 #define HONERT_COMM_WORLD_H
 
+#include "comm/CollectiveLog.h"
+#include "core/Mesh.h"
 #include "core/Status.h"
 
 #include <cstdint>
@@ -16,9 +18,11 @@
 
 namespace honert {
 
+class Transport;
+
 class World {
 public:
-  virtual ~World() = default;
+  virtual ~World();
 
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
@@ -35,6 +39,23 @@ public:
   /// failed returns its own error; the others one that names the first rank
   /// that failed. Called by all.
   Status agree(const Status &own);
+
+  /// What runs collectives on host memory for a program of this mesh, of as
+  /// many ranks as there are processes. Null: this world has none.
+  virtual std::unique_ptr<Transport> makeTransport(const Mesh &mesh);
+  /// What this process exchanged, for messages about failures.
+  CollectiveLog &log() { return collectives; }
+
+  /// The last thing a process does here, with how its run ended. An error that
+  /// the others do not know ends their processes too.
+  virtual void leave(const Status &ended) {}
+
+protected:
+  /// Whether agree() has told all that some process failed.
+  bool failureIsKnown = false;
+
+private:
+  CollectiveLog collectives;
 };
 
 /// A process that is alone.

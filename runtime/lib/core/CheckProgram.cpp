@@ -1,6 +1,6 @@
 //===- CheckProgram.cpp - What a described program must satisfy -----------===//
 
-#include "core/Program.h"
+#include "core/CheckRanks.h"
 
 #include <cmath>
 #include <set>
@@ -53,7 +53,8 @@ static Status checkPart(const Argument &argument, size_t index) {
   return Status();
 }
 
-static Status checkArgument(const Argument &argument, const Bounds &bounds) {
+static Status checkArgument(const Argument &argument, const Bounds &bounds,
+                            const Mesh &mesh) {
   const char *fqn = argument.fqn.c_str();
   if (argument.fqn.empty())
     return broken("an argument has no name");
@@ -69,6 +70,7 @@ static Status checkArgument(const Argument &argument, const Bounds &bounds) {
     return broken(format("argument '%s' has %lld bytes, but its value %lld",
                          fqn, static_cast<long long>(argument.bytes),
                          static_cast<long long>(argument.dataBytes)));
+  HONERT_TRY(checkDivision(argument, mesh));
   if (!argument.isWhole) {
     if (argument.data ||
         (argument.parts.size() > 1 && !argument.aliases.empty()))
@@ -385,11 +387,12 @@ Status Program::check() const {
     return broken("the arena has a negative size");
   Bounds bounds(arenaBytes);
   for (const Argument &argument : arguments)
-    HONERT_TRY(checkArgument(argument, bounds));
+    HONERT_TRY(checkArgument(argument, bounds, mesh));
   HONERT_TRY(checkNames(*this));
   HONERT_TRY(checkDeviceCode(*this));
   for (const Function &function : functions) {
     HONERT_TRY(checkFunction(function, bounds));
+    HONERT_TRY(checkRanks(*this, function));
     HONERT_TRY(checkPlace(*this, function));
   }
   return checkEntryPoints(*this);

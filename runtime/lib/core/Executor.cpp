@@ -13,5 +13,5 @@ std::unique_ptr<Executor> honert::makeExecutor(const Program &program,
                                                World *world) {
   if (program.isForCuda())
     return makeCudaExecutor(program, deterministic, world);
-  return std::make_unique<CpuExecutor>(program, pool);
+  return std::make_unique<CpuExecutor>(program, pool, world);
 }

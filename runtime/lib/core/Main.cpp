@@ -1,5 +1,7 @@
 //===- Main.cpp - The command line of a training program ------------------===//
 
+#include "comm/Agreement.h"
+#include "comm/Connect.h"
 #include "core/Info.h"
 #include "core/Trainer.h"
 
@@ -11,9 +13,23 @@
 
 using namespace honert;
 
-static int report(const Status &status) {
+namespace {
+/// What is known of a run when it ends, whichever way.
+struct Run {
+  LaunchPlace place;
+  std::unique_ptr<World> world; ///< null until connected
+};
+} // namespace
+
+/// The one line of an error; among several ranks it names its own.
+static int report(const Status &status, const LaunchPlace &place) {
+  std::string prefix =
+      place.size == 1
+          ? ""
+          : format("rank %lld: ", static_cast<long long>(place.rank));
   if (!status.message().empty())
-    std::fprintf(stderr, "error: %s\n", status.message().c_str());
+    std::fprintf(stderr, "%serror: %s\n", prefix.c_str(),
+                 status.message().c_str());
   return status.exitCode();
 }
 
@@ -26,7 +42,10 @@ static Status printInfo(const Program &program, const ThreadPool &pool) {
   return Status();
 }
 
-static Status runMain(const Program &program, int argc, char **argv) {
+static Status runMain(const Program &program, int argc, char **argv, Run &run) {
+  HONERT_TRY(findLaunch(run.place));
+  if (run.place.rank != 0 && !std::freopen("/dev/null", "w", stdout))
+    return Status::error("/dev/null: cannot be opened");
   Options options;
   HONERT_TRY(parseOptions(program, argc, argv, options));
   if (options.help) {
@@ -42,8 +61,9 @@ static Status runMain(const Program &program, int argc, char **argv) {
                                       : availableCores());
   if (options.info)
     return printInfo(program, pool);
-  std::unique_ptr<World> world = makeSingleWorld();
-  return Trainer(program, options, pool, *world).run();
+  HONERT_TRY(connect(program, options, run.place, run.world));
+  HONERT_TRY(agreeOn(sharedFacts(program, options), *run.world));
+  return Trainer(program, options, pool, *run.world).run();
 }
 
 /// What was printed has reached its file: a full disk is an error of the run,
@@ -55,14 +75,24 @@ static Status checkOutput() {
                        std::strerror(errno));
 }
 
-extern "C" int honert_main(honert_program *program, int argc, char **argv) {
-  // Nothing throws on purpose; the standard library does when memory ends.
+/// Nothing throws on purpose; the standard library does when memory ends.
+static Status runGuarded(const Program &program, int argc, char **argv,
+                         Run &run) {
   try {
-    Status status = runMain(*program, argc, argv);
-    return report(status.ok() ? checkOutput() : status);
+    Status status = runMain(program, argc, argv, run);
+    return status.ok() ? checkOutput() : status;
   } catch (const std::bad_alloc &) {
-    return report(Status::error("out of memory"));
+    return Status::error("out of memory");
   } catch (const std::exception &exception) {
-    return report(Status::error(std::string("internal: ") + exception.what()));
+    return Status::error(std::string("internal: ") + exception.what());
   }
+}
+
+extern "C" int honert_main(honert_program *program, int argc, char **argv) {
+  Run run;
+  Status status = runGuarded(*program, argc, argv, run);
+  int code = report(status, run.place);
+  if (run.world)
+    run.world->leave(status);
+  return code;
 }

@@ -145,6 +145,9 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "equal runs give equal bits on a GPU too, at some speed (on a CPU they "
        "always do)",
        setFlag(o.deterministic)},
+      {"comm-timeout", "SECONDS",
+       "end when another rank has not come for so long; 0: wait (default 600)",
+       readNumber(o.commTimeout, real)},
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 using namespace honert;
 
@@ -17,8 +18,9 @@ struct CpuExecutor::Bound {
   std::unique_ptr<Matmul> matmul; // of a matrix product
 };
 
-CpuExecutor::CpuExecutor(const Program &program, const ThreadPool &pool)
-    : Executor(program), pool(pool), matmuls(pool) {}
+CpuExecutor::CpuExecutor(const Program &program, const ThreadPool &pool,
+                         World *world)
+    : Executor(program), pool(pool), world(world), matmuls(pool) {}
 
 CpuExecutor::~CpuExecutor() = default;
 
@@ -29,7 +31,19 @@ Status CpuExecutor::bind(const Launch &launch, Bound &bound) {
       bound.buffers.push_back(memory.at(offset));
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
     return matmuls.prepare(launch.name, *matmul, bound.matmul);
+  if (world && std::holds_alternative<CollectiveLaunch>(launch.action))
+    return prepareCollective(launch);
   return Status();
+}
+
+Status CpuExecutor::prepareCollective(const Launch &launch) {
+  if (!transport)
+    transport = world->makeTransport(program.mesh);
+  if (!transport)
+    return Status::error(format("%s: the ranks of this run exchange nothing on "
+                                "CPUs",
+                                launch.name.c_str()));
+  return transport->prepare(launch);
 }
 
 Status CpuExecutor::start() {
@@ -77,15 +91,41 @@ void CpuExecutor::runKernel(const KernelLaunch &kernel, Bound &bound) {
     bound.runsAlone = bound.leastTime < shortTime;
 }
 
+/// The number of this rank in its group along `axes`.
+int64_t CpuExecutor::numberAlong(const Axes &axes) const {
+  return program.mesh.numberInGroup(world ? world->rank() : 0, axes);
+}
+
+void CpuExecutor::runShard(const ShardLaunch &shard) {
+  int64_t rowBytes = program.mesh.groupSize(shard.axes) * shard.bytes;
+  const char *in = memory.at(shard.in) + numberAlong(shard.axes) * shard.bytes;
+  char *out = memory.at(shard.out);
+  // A range of rows is worth sharing from some hundred KiB on.
+  int64_t grain = std::max<int64_t>(1, (256 << 10) / (shard.bytes + 1));
+  pool.run(shard.rows, grain, [&](int64_t lo, int64_t hi) {
+    for (int64_t row = lo; row < hi; ++row)
+      std::memcpy(out + row * shard.bytes, in + row * rowBytes, shard.bytes);
+  });
+}
+
 Status CpuExecutor::runLaunch(const Function &function, Bound &bound) {
   if (bound.matmul)
     return bound.matmul->run();
   const auto &action = bound.launch->action;
+  if (std::holds_alternative<CollectiveLaunch>(action))
+    return transport->run(*bound.launch, memory.at(0));
+  if (auto *wait = std::get_if<WaitLaunch>(&action))
+    return transport->wait(wait->token);
   if (auto *kernel = std::get_if<KernelLaunch>(&action)) {
     if (kernel->items > 0)
       runKernel(*kernel, bound);
   } else if (auto *zero = std::get_if<ZeroLaunch>(&action)) {
     pool.zero(memory.at(zero->offset), zero->bytes);
+  } else if (auto *shard = std::get_if<ShardLaunch>(&action)) {
+    runShard(*shard);
+  } else if (auto *coordinate = std::get_if<CoordinateLaunch>(&action)) {
+    int64_t number = numberAlong(coordinate->axes);
+    std::memcpy(memory.at(coordinate->out), &number, sizeof number);
   } else if (auto *call = std::get_if<CallbackLaunch>(&action)) {
     DefaultFloatMode mode;
     if (call->callback(call->user, function.name.c_str(), memory.at(0)) != 0)

@@ -3,16 +3,21 @@
 #ifndef HONERT_CPU_CPUEXECUTOR_H
 #define HONERT_CPU_CPUEXECUTOR_H
 
+#include "comm/Transport.h"
 #include "core/Executor.h"
 #include "cpu/Matmul.h"
 
 namespace honert {
 
-/// Kernels on the threads of a pool, matrix products by oneDNN, over an arena
-/// in memory: its view is the arena itself.
+/// Kernels on the threads of a pool, matrix products by oneDNN, collectives by
+/// the transport of the world, over an arena in memory: its view is the arena
+/// itself.
 class CpuExecutor : public Executor {
 public:
-  CpuExecutor(const Program &program, const ThreadPool &pool);
+  /// Without a world, a program of several ranks starts, for --info, and runs
+  /// no collective.
+  CpuExecutor(const Program &program, const ThreadPool &pool,
+              World *world = nullptr);
   ~CpuExecutor() override;
 
   Status start() override;
@@ -29,14 +34,19 @@ private:
   struct Bound;
 
   Status bind(const Launch &launch, Bound &bound);
+  Status prepareCollective(const Launch &launch);
   Status runLaunch(const Function &function, Bound &bound);
   void runKernel(const KernelLaunch &kernel, Bound &bound);
+  void runShard(const ShardLaunch &shard);
+  int64_t numberAlong(const Axes &axes) const;
 
   const ThreadPool &pool;
+  World *world;
   Arena workspace;
   MatmulLibrary matmuls;
   bool isStarted = false;
   std::map<const Function *, std::vector<Bound>> functions;
+  std::unique_ptr<Transport> transport; ///< where a function has a collective
 };
 
 } // namespace honert

@@ -1,0 +1,22 @@
+//===- Combine.h - Sums of what ranks have --------------------------------===//
+
+#ifndef HONERT_COMM_COMBINE_H
+#define HONERT_COMM_COMBINE_H
+
+#include "core/Program.h"
+
+namespace honert {
+
+/// Whether elements of the type are combined at all: f32, f64, bf16, f16, i64,
+/// i32.
+bool isCombined(DType dtype);
+
+/// out[i] = terms[0][i] combined with terms[1][i], ... in this order: floats in
+/// f64, rounded once at the end; sums of whole numbers wrap; a NaN makes a
+/// maximum or minimum NaN. `out` may be one of the terms.
+void combine(ReduceKind kind, DType dtype,
+             const std::vector<const char *> &terms, int64_t count, char *out);
+
+} // namespace honert
+
+#endif // HONERT_COMM_COMBINE_H

@@ -1,0 +1,45 @@
+//===- Connect.cpp - Joins the processes of a run -------------------------===//
+
+#include "comm/Connect.h"
+#include "comm/Mpi.h"
+
+using namespace honert;
+
+static std::string ranksText(const Mesh &mesh) {
+  int64_t ranks = mesh.ranks();
+  return format("%lld rank%s%s", static_cast<long long>(ranks),
+                ranks == 1 ? "" : "s",
+                mesh.axes.empty() ? "" : (" (" + mesh.text() + ")").c_str());
+}
+
+/// How a program is started in as many processes as it has ranks.
+static std::string commandFor(const Program &program) {
+  auto ranks = static_cast<long long>(program.mesh.ranks());
+  if (ranks == 1)
+    return "./train ...";
+  return program.isForCuda()
+             ? format("torchrun --no-python --nproc-per-node=%lld ./train ...",
+                      ranks)
+             : format("mpirun -np %lld ./train ...", ranks);
+}
+
+Status honert::connect(const Program &program, const Options &options,
+                       const LaunchPlace &place,
+                       std::unique_ptr<World> &world) {
+  int64_t ranks = program.mesh.ranks();
+  if (place.size != ranks)
+    return Status::error(format("this program is made for %s, started as "
+                                "%lld: %s",
+                                ranksText(program.mesh).c_str(),
+                                static_cast<long long>(place.size),
+                                commandFor(program).c_str()));
+  if (ranks == 1) {
+    world = makeSingleWorld();
+    return Status();
+  }
+  if (place.launcher == "torchrun" && !program.isForCuda())
+    return Status::error(
+        "started by torchrun, but ranks on CPUs meet by MPI: " +
+        commandFor(program));
+  return connectMpi(place, options.commTimeout, world);
+}

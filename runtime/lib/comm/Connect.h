@@ -1,0 +1,21 @@
+//===- Connect.h - Joins the processes of a run ---------------------------===//
+
+#ifndef HONERT_COMM_CONNECT_H
+#define HONERT_COMM_CONNECT_H
+
+#include "comm/Launch.h"
+#include "comm/World.h"
+#include "core/Options.h"
+
+namespace honert {
+
+/// The world of a process that was started at `place` to run `program`. A
+/// program of one rank stays alone, and no library of ranks is opened. Errors:
+/// started in another number than the program has ranks; what joins them is
+/// missing or does not start.
+Status connect(const Program &program, const Options &options,
+               const LaunchPlace &place, std::unique_ptr<World> &world);
+
+} // namespace honert
+
+#endif // HONERT_COMM_CONNECT_H

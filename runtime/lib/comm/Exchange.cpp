@@ -1,0 +1,62 @@
+//===- Exchange.cpp - Messages that are waited for together ---------------===//
+
+#include "comm/Exchange.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <time.h>
+
+using namespace honert;
+
+Status Exchange::send(int64_t to, int64_t tag, const char *data,
+                      int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += Messenger::largestMessage) {
+    Message message;
+    HONERT_TRY(messenger.send(to, tag, data + at,
+                              std::min(bytes - at, Messenger::largestMessage),
+                              message));
+    messages.push_back(message);
+  }
+  return Status();
+}
+
+Status Exchange::receive(int64_t from, int64_t tag, char *data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += Messenger::largestMessage) {
+    Message message;
+    HONERT_TRY(messenger.receive(
+        from, tag, data + at, std::min(bytes - at, Messenger::largestMessage),
+        message));
+    messages.push_back(message);
+  }
+  return Status();
+}
+
+/// Lets others have the core: the ranks waited for may share it. A wait that
+/// has become long costs little then.
+static void rest(int64_t looks) {
+  constexpr int64_t few = 64, many = 20000; // about 10 us and some ms
+  if (looks < few)
+    return;
+  if (looks < many) {
+    sched_yield();
+    return;
+  }
+  timespec time = {0, 50000};
+  nanosleep(&time, nullptr);
+}
+
+Status Exchange::finish(int64_t number) {
+  int64_t looks = 0;
+  for (Message &message : messages) {
+    // Looking at one message moves all.
+    for (bool isDone = false;; rest(looks++)) {
+      HONERT_TRY(messenger.test(message, isDone));
+      if (isDone)
+        break;
+      if (looks % 64 == 0)
+        log.wait(number, message.peer);
+    }
+  }
+  messages.clear();
+  return Status();
+}

@@ -1,0 +1,76 @@
+//===- Watchdog.cpp - Ends a process that waits in vain -------------------===//
+
+#include "comm/Watchdog.h"
+#include "core/Signals.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+using namespace honert;
+
+/// Between two looks: a timeout of some seconds is kept well, and a launcher
+/// that kills a second after its signal is not too fast.
+static constexpr std::chrono::milliseconds period(50);
+
+/// A wait that a step of healthy ranks has too.
+static constexpr double shortWait = 0.25; // s
+
+Watchdog::Watchdog(const CollectiveLog &log, int64_t rank, double timeout,
+                   Hooks hooks)
+    : log(log), rank(rank), timeout(timeout), hooks(std::move(hooks)),
+      thread([this] { watch(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOver = true;
+  }
+  over.notify_one();
+  thread.join();
+}
+
+void Watchdog::watch() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!over.wait_for(lock, period, [this] { return isOver; }))
+    look();
+}
+
+/// "all_reduce ... (number 3) has waited 5.0 s for rank 1"
+static std::string textOf(const CollectiveLog::Wait &wait) {
+  std::string text =
+      toString(wait.entry) + format(" has waited %.1f s", wait.seconds);
+  if (wait.peer >= 0)
+    text += format(" for rank %lld", static_cast<long long>(wait.peer));
+  return text;
+}
+
+void Watchdog::look() {
+  if (hooks.poll)
+    if (Status status = hooks.poll(); !status.ok())
+      end(status.message());
+  std::optional<CollectiveLog::Wait> wait = log.waiting();
+  if (!wait)
+    return;
+  if (timeout > 0 && wait->seconds > timeout)
+    end(textOf(*wait) +
+        format(", wanted at most %g s (--comm-timeout)", timeout));
+  if (stopSignal() && wait->seconds > shortWait && !toldSignal) {
+    toldSignal = true;
+    std::fprintf(stderr, "rank %lld: %s came while %s\n",
+                 static_cast<long long>(rank), signalName(stopSignal()),
+                 textOf(*wait).c_str());
+  }
+}
+
+void Watchdog::end(const std::string &line) {
+  std::string text = format("rank %lld: error: %s\n",
+                            static_cast<long long>(rank), line.c_str()) +
+                     format("rank %lld: its latest collectives:\n%s",
+                            static_cast<long long>(rank), log.text().c_str());
+  // One write: lines of ranks that end together do not mix.
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0)
+    std::fputs(text.c_str(), stderr);
+  if (hooks.abort)
+    hooks.abort();
+  _exit(1);
+}

@@ -1,0 +1,55 @@
+//===- Watchdog.h - Ends a process that waits in vain ---------------------===//
+
+#ifndef HONERT_COMM_WATCHDOG_H
+#define HONERT_COMM_WATCHDOG_H
+
+#include "comm/CollectiveLog.h"
+#include "core/Status.h"
+
+#include <condition_variable>
+#include <functional>
+#include <thread>
+
+namespace honert {
+
+/// A thread that looks at what a process waits for. A wait longer than
+/// `timeout` ends the process: one line and the log on stderr, exit code 1. A
+/// wait at a stop signal, which a launcher sends when another rank has ended,
+/// is told, and goes on: whoever sent it may have ended nobody.
+class Watchdog {
+public:
+  /// What the watched library adds.
+  struct Hooks {
+    /// An error of the library since the last call; success while all is well.
+    /// Ends the process as a wait does.
+    std::function<Status()> poll;
+    /// The last thing done before the process ends. Must return soon.
+    std::function<void()> abort;
+  };
+
+  /// `timeout` in seconds; 0: waits may last. The log outlives the watchdog.
+  Watchdog(const CollectiveLog &log, int64_t rank, double timeout,
+           Hooks hooks = {});
+  ~Watchdog();
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+
+private:
+  void watch();
+  void look();
+  [[noreturn]] void end(const std::string &line);
+
+  const CollectiveLog &log;
+  const int64_t rank;
+  const double timeout;
+  const Hooks hooks;
+  bool toldSignal = false;
+  bool isOver = false;
+  std::mutex mutex;
+  std::condition_variable over;
+  std::thread thread;
+};
+
+} // namespace honert
+
+#endif // HONERT_COMM_WATCHDOG_H
