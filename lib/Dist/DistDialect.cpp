@@ -226,3 +226,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                            << " shardings, expected one for each of "
                            << op->getNumResults() << " results";
 }
+  if (attribute.getName() == networkAttr && isa<ModuleOp>(op)) {
+    Network network = Network::ofHost();
+    return readNetwork(attribute.getValue(), network,
+                       [&] { return op->emitOpError(); });
+  }

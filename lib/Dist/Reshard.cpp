@@ -153,56 +153,36 @@ dist::planReshard(const Sharding &from, const Sharding &to, const Mesh &mesh) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Seconds per step of a ring, bytes per second of a rank.
-struct Link {
-  double latency, bandwidth;
-};
-} // namespace
-
-/// NVLink and InfiniBand as in NCCL's tuner and in PTD-P's measurements
-/// (docs/rationale/sharding.md); of an unnamed link, shared memory of a host.
-static Link linkOf(StringRef name) {
-  if (name == "nvlink")
-    return {3.4e-6, 230e9};
-  if (name == "net")
-    return {14e-6, 22e9};
-  return {5e-6, 10e9};
+static std::optional<Exchange> exchangeOf(StepKind kind) {
+  switch (kind) {
+  case StepKind::AllReduce:
+    return Exchange::AllReduce;
+  case StepKind::ReduceScatter:
+    return Exchange::ReduceScatter;
+  case StepKind::AllGather:
+    return Exchange::AllGather;
+  case StepKind::AllToAll:
+    return Exchange::AllToAll;
+  case StepKind::Shard:
+    return std::nullopt;
+  }
+  llvm_unreachable("unknown step");
 }
 
 ReshardCost dist::costOf(ArrayRef<ReshardStep> steps, double bytes,
                          const Mesh &mesh) {
   ReshardCost cost;
   for (const ReshardStep &step : steps) {
-    double n = double(mesh.count(step.axes)), sent = 0, rounds = n - 1;
-    Link link = {0, std::numeric_limits<double>::infinity()};
-    for (unsigned axis : step.axes) {
-      Link own = linkOf(mesh[axis].link);
-      link = {std::max(link.latency, own.latency),
-              std::min(link.bandwidth, own.bandwidth)};
+    int64_t ranks = mesh.count(step.axes);
+    if (std::optional<Exchange> exchange = exchangeOf(step.kind)) {
+      cost.bytes += bytesSent(*exchange, ranks, bytes);
+      cost.seconds += secondsOf(*exchange, mesh.group(step.axes), bytes);
     }
-    switch (step.kind) {
-    case StepKind::AllReduce:
-      sent = 2 * (n - 1) / n * bytes;
-      rounds *= 2;
-      break;
-    case StepKind::ReduceScatter:
-      sent = (n - 1) / n * bytes;
-      bytes /= n;
-      break;
-    case StepKind::AllGather:
-      sent = (n - 1) * bytes;
-      bytes *= n;
-      break;
-    case StepKind::AllToAll:
-      sent = (n - 1) / n * bytes;
-      break;
-    case StepKind::Shard:
-      bytes /= n;
-      continue;
-    }
-    cost.bytes += sent;
-    cost.seconds += rounds * link.latency + sent / link.bandwidth;
+    if (step.kind == StepKind::AllGather)
+      bytes *= double(ranks);
+    else if (step.kind == StepKind::ReduceScatter ||
+             step.kind == StepKind::Shard)
+      bytes /= double(ranks);
   }
   return cost;
 }

@@ -2,6 +2,8 @@
 
 #include "hone/Dist/Sharding.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
@@ -10,7 +12,7 @@ using namespace hone::dist;
 // Mesh
 //===----------------------------------------------------------------------===//
 
-Mesh::Mesh(MeshOp op) {
+Mesh::Mesh(MeshOp op) : links(Network::ofHost()) {
   for (auto axis : op.getAxes().getAsRange<AxisAttr>())
     axes.push_back({axis.getName().str(), axis.getSize(),
                     axis.getLink() ? axis.getLink().str() : std::string()});
@@ -18,8 +20,19 @@ Mesh::Mesh(MeshOp op) {
 
 FailureOr<Mesh> Mesh::of(Operation *module) {
   for (Region &region : module->getRegions())
-    for (MeshOp mesh : region.getOps<MeshOp>())
-      return Mesh(mesh);
+    for (MeshOp op : region.getOps<MeshOp>()) {
+      FailureOr<Network> network = Network::of(module);
+      if (failed(network))
+        return failure();
+      Mesh mesh(op);
+      mesh.links = std::move(*network);
+      for (const Axis &axis : mesh.axes)
+        if (!axis.link.empty() && !mesh.links.find(axis.link))
+          return op.emitOpError()
+                 << "has axis '" << axis.name << "' over '" << axis.link
+                 << "', expected " << mesh.links.kinds();
+      return mesh;
+    }
   return module->emitError("has no dist.mesh, expected one");
 }
 
@@ -42,6 +55,37 @@ int64_t Mesh::count(ArrayRef<unsigned> some) const {
   for (unsigned axis : some)
     parts *= axes[axis].size;
   return parts;
+}
+
+int64_t Mesh::coordinatesPerNode(unsigned axis) const {
+  if (const Link *link = links.find(axes[axis].link))
+    return link->betweenNodes ? 1 : axes[axis].size;
+  int64_t room = links.ranksPerNode;
+  for (unsigned later = axis + 1; later != axes.size(); ++later)
+    room /= axes[later].size;
+  if (room >= axes[axis].size)
+    return axes[axis].size;
+  return room < 1 ? 1 : std::gcd(room, axes[axis].size);
+}
+
+Group Mesh::group(ArrayRef<unsigned> along) const {
+  Group group;
+  auto join = [&](Link &all, StringRef kind) {
+    const Link &one = *links.find(kind);
+    all.latency = std::max(all.latency, one.latency);
+    all.bandwidth = std::min(all.bandwidth, one.bandwidth);
+  };
+  for (unsigned axis : along) {
+    StringRef link = axes[axis].link;
+    int64_t here = coordinatesPerNode(axis), nodes = axes[axis].size / here;
+    if (here > 1)
+      join(group.inside, link.empty() ? StringRef(links.inside) : link);
+    if (nodes > 1)
+      join(group.between, link.empty() ? StringRef(links.between) : link);
+    group.perNode *= here;
+    group.nodes *= nodes;
+  }
+  return group;
 }
 
 int64_t Mesh::coordinate(int64_t rank, unsigned axis) const {

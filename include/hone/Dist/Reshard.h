@@ -35,9 +35,7 @@ struct ReshardCost {
   double seconds = 0;
   double bytes = 0;
 };
-/// Of the steps, from parts of `bytes` bytes. A ring of n ranks takes n - 1
-/// steps (twice that for an all-reduce), each of the link's latency, and sends
-/// at its bandwidth; an op along several axes goes at the slowest link.
+/// Of the steps, from parts of `bytes` bytes (Links.h).
 ReshardCost costOf(llvm::ArrayRef<ReshardStep> steps, double bytes,
                    const Mesh &mesh);
 

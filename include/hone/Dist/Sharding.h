@@ -9,6 +9,7 @@
 #define HONE_DIST_SHARDING_H
 
 #include "hone/Dist/Dist.h"
+#include "hone/Dist/Links.h"
 
 namespace hone::dist {
 
@@ -20,17 +21,21 @@ public:
   struct Axis {
     std::string name;
     int64_t size;
-    std::string link;
+    std::string link; ///< of the network, or empty: by the axis's position
   };
 
-  explicit Mesh(llvm::SmallVector<Axis> axes) : axes(std::move(axes)) {}
+  explicit Mesh(llvm::SmallVector<Axis> axes,
+                Network network = Network::ofHost())
+      : axes(std::move(axes)), links(std::move(network)) {}
   explicit Mesh(MeshOp op);
-  /// The mesh of a module; reported where it has none.
+  /// The mesh of a module, with its network; reported where it has none, or an
+  /// axis has a link that the network lacks.
   static mlir::FailureOr<Mesh> of(mlir::Operation *module);
 
   unsigned numAxes() const { return axes.size(); }
   const Axis &operator[](unsigned axis) const { return axes[axis]; }
   std::optional<unsigned> find(llvm::StringRef name) const;
+  const Network &network() const { return links; }
   int64_t numRanks() const;
   /// Product of the sizes of some axes: how many parts they make.
   int64_t count(llvm::ArrayRef<unsigned> some) const;
@@ -40,11 +45,18 @@ public:
   /// The ranks that differ from `rank` only along `along`, by their parts.
   llvm::SmallVector<int64_t> peersOf(int64_t rank,
                                      llvm::ArrayRef<unsigned> along) const;
+  /// How such ranks are linked. All coordinates of an axis with a link are in a
+  /// node, or all in different ones; of an axis without, those that a node has
+  /// room for beside the later axes are in it.
+  Group group(llvm::ArrayRef<unsigned> along) const;
 
 private:
   int64_t coordinate(int64_t rank, unsigned axis) const;
+  /// How many coordinates of an axis are in one node.
+  int64_t coordinatesPerNode(unsigned axis) const;
 
   llvm::SmallVector<Axis> axes;
+  Network links;
 };
 
 /// How one dimension is divided: see `#dist.dim`. Without axes, no cuts.
