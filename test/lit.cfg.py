@@ -26,7 +26,16 @@ path = [build_bin, config.llvm_tools_dir, os.path.dirname(python), config.enviro
 config.environment["PATH"] = os.pathsep.join(path)
 
 # A test that needs a tool or a module this build or machine lacks says `REQUIRES:` and is reported as unsupported.
-for tool in ("device-code", "hone-opt", "hone-plan-attention", "hone-run", "honec", "hone-lsp-server", "plan-chain"):
+for tool in (
+    "cluster-tables",
+    "device-code",
+    "hone-lsp-server",
+    "hone-opt",
+    "hone-plan-attention",
+    "hone-run",
+    "honec",
+    "plan-chain",
+):
     if shutil.which(tool, path=build_bin):
         config.available_features.add(tool)
 ptxas = shutil.which(os.environ.get("HONE_PTXAS", "ptxas")) or shutil.which("ptxas", path="/usr/local/cuda/bin")
