@@ -58,6 +58,20 @@ LogicalResult MeshOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+/// What is combined in place needs no second buffer; parts have other sizes.
+SmallVector<AliasPair> AllReduceOp::getReusableOperands() { return {{0, 0}}; }
+SmallVector<AliasPair> AllGatherOp::getReusableOperands() { return {}; }
+SmallVector<AliasPair> ReduceScatterOp::getReusableOperands() { return {}; }
+SmallVector<AliasPair> AllToAllOp::getReusableOperands() { return {}; }
+SmallVector<AliasPair> ShiftOp::getReusableOperands() { return {}; }
+SmallVector<AliasPair> ShardOp::getReusableOperands() { return {}; }
+SmallVector<AliasPair> WaitOp::getReusableOperands() { return {{0, 0}}; }
+SmallVector<AliasPair> CoordinateOp::getReusableOperands() { return {}; }
+
+//===----------------------------------------------------------------------===//
 // Shapes of parts
 //===----------------------------------------------------------------------===//
 

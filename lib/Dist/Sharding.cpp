@@ -170,6 +170,14 @@ RankedTensorType dist::localType(RankedTensorType type,
   return type.clone(shape);
 }
 
+RankedTensorType dist::wholeType(RankedTensorType part,
+                                 const Sharding &sharding, const Mesh &mesh) {
+  SmallVector<int64_t> shape(part.getShape());
+  for (auto [size, dim] : llvm::zip_equal(shape, sharding.dims))
+    size *= mesh.count(dim.axes);
+  return part.clone(shape);
+}
+
 SmallVector<int64_t> dist::positionsOf(const DimShards &shards, int64_t size,
                                        const Mesh &mesh, int64_t rank) {
   int64_t parts = mesh.count(shards.axes);

@@ -4,6 +4,7 @@
 #define HONE_DIST_DISTOPS_TD
 
 include "hone/Dist/DistAttrs.td"
+include "hone/IR/HoneInterfaces.td"
 include "hone/IR/HoneOpBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpBase.td"
@@ -11,6 +12,19 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, traits>;
+
+// Ops of local functions: each is a launch of its own, and no pass before `dist-partition` meets one.
+class Dist_LocalOp<string mnemonic, list<Trait> traits = []>
+    : Dist_Op<mnemonic, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<Hone_OpInterface, [
+        "getKernelFamily", "getNumericClass", "getCost", "getDimensionMapping", "getReusableOperands"]>])> {
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::hone::KernelFamily $cppClass::getKernelFamily() { return ::hone::KernelFamily::collective; }
+    ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::exact; }
+    ::hone::OpCost $cppClass::getCost() { return ::hone::detail::elementwiseCost(*this, /*flopsPerElement=*/0); }
+    ::hone::DimensionMapping $cppClass::getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
+  }];
+}
 
 def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   let summary = "The ranks of a program";
@@ -49,7 +63,7 @@ def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
-def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure]> {
+def Dist_CoordinateOp : Dist_LocalOp<"coordinate"> {
   let summary = "Where a rank stands along axes";
   let description = [{
     The number of the rank's part where a dimension is divided along `axes`, the first counting slowest: in
@@ -64,15 +78,13 @@ def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure]> {
   let arguments = (ins StrArrayAttr:$axes);
   let results = (outs Hone_StepScalar:$result);
   let assemblyFormat = "$axes attr-dict `:` type($result)";
-  let hasVerifier = 1;
 }
 
 // Ops between ranks. All ranks run them in one order, each with the ranks that differ from it only along `axes`; the
 // first axis counts slowest.
 class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Dist_Op<mnemonic, !listconcat([Pure, AllElementTypesMatch<["operand", "result"]>], traits)> {
+    : Dist_LocalOp<mnemonic, !listconcat([AllElementTypesMatch<["operand", "result"]>], traits)> {
   let results = (outs Hone_Tensor:$result);
-  let hasVerifier = 1;
 }
 
 def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [SameOperandsAndResultType]> {
@@ -170,6 +182,43 @@ def Dist_ShardOp : Dist_CollectiveOp<"shard"> {
     n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment.
 
     Example:
+def Dist_ShiftOp : Dist_CollectiveOp<"shift", [SameOperandsAndResultType]> {
+  let summary = "Every rank gets what a rank below it has";
+  let description = [{
+    `result` on the rank with number `i` along `axes` is `operand` of the rank with number `i - amount`, counted around: sends
+    and receives of pipelines and rings. A rank sends the operand's bytes.
+
+    (C1) The axes are of the mesh, each named once. (C2) `amount` is in [1, n). (C3) Only `dist.wait` reads an `async` result.
+
+    Example:
+
+    ```mlir
+    %k = dist.shift %own by 1 over ["cp"] : tensor<2x256x64xbf16>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, I64Attr:$amount, StrArrayAttr:$axes, UnitAttr:$async);
+  let assemblyFormat = "$operand `by` $amount `over` $axes (`async` $async^)? attr-dict `:` type($result)";
+}
+
+def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType]> {
+  let summary = "The end of a collective that only began";
+  let description = [{
+    The operand, which is there from here on.
+
+    (C1) The operand is the result of an `async` collective.
+
+    Example:
+
+    ```mlir
+    %a = dist.all_reduce sum %x over ["dp"] async : tensor<768x768xf32>
+    %y = dist.wait %a : tensor<768x768xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
 
     ```mlir
     %x = dist.shard %whole dim 1 over ["tp"] : tensor<8x1024xf32> -> tensor<8x256xf32>

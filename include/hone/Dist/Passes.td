@@ -90,6 +90,24 @@ def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
   let description = [{
     Runs after `dist-partition`. Follows, from the shardings of the arguments on, along which axes the ranks may hold
     different numbers: an op's results differ along what its operands differ along, a sum or gather over an axis ends it.
+def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
+  let summary = "Brings what ranks exchange into contiguous blocks";
+  let description = [{
+    Runs after `dist-partition`. Collectives along inner dimensions, or with cuts, become collectives of blocks that lie one
+    after another, with transposes, slices and concatenations around them, which later phases fuse like others.
+
+    ```mlir
+    %w = dist.all_gather %part dim 1 over ["fs"] : tensor<6x4xf32> -> tensor<6x8xf32>
+    // hone-opt --dist-lower-collectives
+    %0 = hone.reshape %part : tensor<6x4xf32> -> tensor<1x6x4xf32>
+    %1 = dist.all_gather %0 dim 0 over ["fs"] : tensor<1x6x4xf32> -> tensor<2x6x4xf32>
+    %2 = hone.transpose %1 [1, 0, 2] : tensor<2x6x4xf32> -> tensor<6x2x4xf32>
+    %w = hone.reshape %2 : tensor<6x2x4xf32> -> tensor<6x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::hone::HoneDialect"];
+}
+
     A result of a function that differs along an axis which its sharding does not divide it by is an error that names the
     axis and the op where ranks began to differ: a sum over that axis is missing.
   }];

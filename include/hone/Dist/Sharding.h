@@ -100,6 +100,9 @@ bool dividesEvenly(const DimShards &shards, int64_t size, const Mesh &mesh);
 /// The type of a rank's part. `sharding` divides `type` evenly.
 mlir::RankedTensorType localType(mlir::RankedTensorType type,
                                  const Sharding &sharding, const Mesh &mesh);
+/// The type of the tensor of which a rank has a part of type `part`.
+mlir::RankedTensorType wholeType(mlir::RankedTensorType part,
+                                 const Sharding &sharding, const Mesh &mesh);
 /// The positions of a dimension of `size` elements that a rank has, in the
 /// order it has them in.
 llvm::SmallVector<int64_t> positionsOf(const DimShards &shards, int64_t size,

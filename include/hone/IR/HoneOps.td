@@ -47,8 +47,8 @@ def Hone_GroupOp : Op<Hone_Dialect, "group", [Pure, IsolatedFromAbove, SingleBlo
     The body sees the operands as block arguments and yields the results. `family` says which emitter lowers it.
     Created by the fuse phase, consumed by the plan phase.
 
-    (C1) Block arguments have the operands' types and the yielded values the results' types. (C2) The body holds `hone`
-    ops only, and no group.
+    (C1) Block arguments have the operands' types and the yielded values the results' types. (C2) The body holds ops
+    that answer `HoneOpInterface` only, and no group.
 
     Example:
 

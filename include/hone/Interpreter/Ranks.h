@@ -30,5 +30,18 @@ llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> parts,
                                 const dist::Mesh &mesh);
 
 } // namespace hone::interp
+/// The types of the global tensors of which a local function takes and gives
+/// parts, by the shardings of its arguments and results; reported where one has
+/// none.
+mlir::FailureOr<mlir::FunctionType> wholeTypeOf(mlir::func::FuncOp func,
+                                                const dist::Mesh &mesh);
+
+/// What all ranks of the module's mesh compute together: `func` is what each of
+/// them runs, on its parts of `arguments`. The results are global tensors;
+/// copies that differ in a bit are an error.
+mlir::FailureOr<Tensors> interpretOnRanks(mlir::func::FuncOp func,
+                                          llvm::ArrayRef<Tensor> arguments,
+                                          Mode mode);
+
 
 #endif // HONE_INTERPRETER_RANKS_H

@@ -1,6 +1,7 @@
 //===- Checkpoint.cpp - Runs that survive their process -------------------===//
 
 #include "checkpoint/Checkpoint.h"
+#include "checkpoint/SharedFiles.h"
 #include "core/Json.h"
 
 #include <algorithm>
@@ -19,20 +20,19 @@ constexpr const char *temporaryPrefix = ".tmp-step-";
 constexpr uint64_t manifestFormat = 1;
 constexpr size_t kept = 2;
 
+static std::string nameOf(int64_t step) {
+  return format("step-%08lld", static_cast<long long>(step));
+}
+
 static uint64_t checksumOf(std::string_view text) {
   Checksum checksum;
   checksum.add(text.data(), static_cast<int64_t>(text.size()));
   return checksum.value();
 }
 
-/// Of a whole file, which passes through memory.
 static uint64_t checksumOf(const MappedFile &file) {
   Checksum checksum;
-  for (int64_t at = 0; at < file.size(); at += pieceBytes) {
-    int64_t length = std::min(pieceBytes, file.size() - at);
-    checksum.add(file.data() + at, length);
-    file.release(file.data() + at, length);
-  }
+  addFile(checksum, file);
   return checksum.value();
 }
 
@@ -57,7 +57,7 @@ std::vector<std::string> CheckpointFolder::committed() const {
   return names;
 }
 
-Status CheckpointFolder::open(bool resume) {
+Status CheckpointFolder::prepare(bool resume) const {
   HONERT_TRY(makeFolder(path));
   std::vector<std::string> names = committed();
   if (!resume && !names.empty())
@@ -69,6 +69,11 @@ Status CheckpointFolder::open(bool resume) {
     if (name.rfind(temporaryPrefix, 0) == 0)
       removeFolder(path + "/" + name);
   return Status();
+}
+
+Status CheckpointFolder::open(bool resume) {
+  HONERT_TRY(world.agree(world.isFirst() ? prepare(resume) : Status()));
+  return checkShared(world, path + "/latest");
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,43 +106,57 @@ static Status writeFile(const std::string &path, const std::string &text) {
   return file.commit();
 }
 
-Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
-  std::string name =
-      format("step-%08lld", static_cast<long long>(position.step));
+Status CheckpointFolder::makeTemporary(const RunPosition &position,
+                                       std::string &folder) const {
+  folder = format("%s/%s%lld-%d", path.c_str(), temporaryPrefix,
+                  static_cast<long long>(position.step), getpid());
+  removeFolder(folder);
+  if (mkdir(folder.c_str(), 0777) != 0)
+    return Status::error(folder + ": cannot be made: " + std::strerror(errno));
+  return Status();
+}
+
+/// Completes the folder `temporary`, which holds the state, and gives it its
+/// name.
+Status CheckpointFolder::commit(const std::string &temporary,
+                                const std::string &name,
+                                const RunPosition &position,
+                                const Checksum &checksum) const {
   std::string target = path + "/" + name;
-  std::string temporary =
-      format("%s/%s%lld-%d", path.c_str(), temporaryPrefix,
-             static_cast<long long>(position.step), getpid());
+  std::string state = temporary + "/" + stateName;
+  struct stat facts;
+  if (stat(state.c_str(), &facts) != 0)
+    return Status::error(state + ": " + std::strerror(errno));
+  HONERT_TRY(writeFile(
+      temporary + "/" + manifestName,
+      manifestText(program, position, facts.st_size, checksum.value())));
+  HONERT_TRY(syncFolder(temporary));
+  // Where a (damaged) checkpoint of this step lies, the two change places.
+  unsigned flags = isFolder(target) ? RENAME_EXCHANGE : 0;
+  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), flags) !=
+      0)
+    return Status::error(target + ": cannot be made: " + std::strerror(errno));
   removeFolder(temporary);
-  if (mkdir(temporary.c_str(), 0777) != 0)
-    return Status::error(temporary +
-                         ": cannot be made: " + std::strerror(errno));
-  auto write = [&]() -> Status {
-    Checksum checksum;
-    std::string state = temporary + "/" + stateName;
-    HONERT_TRY(saveState(state, program, arena, &checksum));
-    struct stat facts;
-    if (stat(state.c_str(), &facts) != 0)
-      return Status::error(state + ": " + std::strerror(errno));
-    HONERT_TRY(writeFile(
-        temporary + "/" + manifestName,
-        manifestText(program, position, facts.st_size, checksum.value())));
-    HONERT_TRY(syncFolder(temporary));
-    // Where a (damaged) checkpoint of this step lies, the two change places.
-    unsigned flags = isFolder(target) ? RENAME_EXCHANGE : 0;
-    if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(),
-                  flags) != 0)
-      return Status::error(target +
-                           ": cannot be made: " + std::strerror(errno));
-    removeFolder(temporary);
-    HONERT_TRY(syncFolder(path));
-    return writeFile(path + "/latest", name + "\n");
-  };
-  if (Status status = write(); !status.ok()) {
-    removeFolder(temporary);
-    return status;
-  }
+  HONERT_TRY(syncFolder(path));
+  HONERT_TRY(writeFile(path + "/latest", name + "\n"));
   return removeOld(name);
+}
+
+Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
+  std::string temporary;
+  Status status;
+  if (world.isFirst())
+    status = makeTemporary(position, temporary);
+  HONERT_TRY(world.agree(status));
+  HONERT_TRY(broadcastText(world, temporary));
+  Checksum checksum;
+  status =
+      saveState(temporary + "/" + stateName, program, world, arena, &checksum);
+  if (status.ok() && world.isFirst())
+    status = commit(temporary, nameOf(position.step), position, checksum);
+  if (!status.ok() && world.isFirst())
+    removeFolder(temporary);
+  return world.agree(status);
 }
 
 Status CheckpointFolder::removeOld(const std::string &newest) const {
@@ -239,17 +258,17 @@ Status CheckpointFolder::readManifest(const std::string &folder,
   return Status();
 }
 
-Status CheckpointFolder::restore(Arena &arena,
-                                 std::optional<RunPosition> &position) {
+/// The newest good checkpoint; an empty name if there is none at all.
+Status CheckpointFolder::findNewest(std::string &newest,
+                                    RunPosition &position) const {
   std::vector<std::string> names = committed();
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    std::string folder = path + "/" + *name;
     RunPosition found;
-    Status status = readManifest(folder, found);
+    Status status = readManifest(path + "/" + *name, found);
     if (status.exitCode() == 2)
       return Status::error(status.message());
     if (status.ok()) {
-      HONERT_TRY(loadState(folder + "/" + stateName, program, arena));
+      newest = *name;
       position = found;
       return Status();
     }
@@ -262,5 +281,20 @@ Status CheckpointFolder::restore(Arena &arena,
     return Status::error(path +
                          ": every checkpoint is damaged; wanted one good "
                          "checkpoint (or start without --resume)");
+  return Status();
+}
+
+Status CheckpointFolder::restore(Arena &arena,
+                                 std::optional<RunPosition> &position) {
+  std::string name;
+  RunPosition found;
+  HONERT_TRY(world.agree(world.isFirst() ? findNewest(name, found) : Status()));
+  HONERT_TRY(broadcastText(world, name));
+  HONERT_TRY(world.broadcast(&found, sizeof found, /*root=*/0));
+  if (name.empty())
+    return Status();
+  HONERT_TRY(world.agree(
+      loadState(path + "/" + name + "/" + stateName, program, world, arena)));
+  position = found;
   return Status();
 }

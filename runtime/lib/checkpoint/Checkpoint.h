@@ -30,11 +30,14 @@ struct RunPosition {
   }
 };
 
-/// The folder of a run's checkpoints; the newest two are kept.
+/// The folder of a run's checkpoints; the newest two are kept. All ranks call
+/// the functions below and return what they agree on; the first one cares for
+/// folders and manifests, all read and write tensors. A checkpoint does not say
+/// how many ranks wrote it.
 class CheckpointFolder {
 public:
-  CheckpointFolder(std::string path, const Program &program)
-      : path(std::move(path)), program(program) {}
+  CheckpointFolder(std::string path, const Program &program, World &world)
+      : path(std::move(path)), program(program), world(world) {}
 
   /// Makes the folder, finds out whether it can be written, and removes what
   /// an interrupted save left. Without `resume` it must hold no checkpoint.
@@ -49,12 +52,18 @@ public:
   Status restore(Arena &arena, std::optional<RunPosition> &position);
 
 private:
+  Status prepare(bool resume) const;
   std::vector<std::string> committed() const;
+  Status makeTemporary(const RunPosition &position, std::string &folder) const;
+  Status commit(const std::string &temporary, const std::string &name,
+                const RunPosition &position, const Checksum &checksum) const;
   Status readManifest(const std::string &folder, RunPosition &position) const;
+  Status findNewest(std::string &name, RunPosition &position) const;
   Status removeOld(const std::string &newest) const;
 
   std::string path;
   const Program &program;
+  World &world;
 };
 
 } // namespace honert

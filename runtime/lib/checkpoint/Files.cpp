@@ -88,15 +88,16 @@ Status AtomicFile::failed(const char *what) {
   if (descriptor >= 0)
     close(descriptor);
   descriptor = -1;
-  unlink(temporary.c_str());
-  temporary.clear();
+  if (isCreator)
+    unlink(temporary.c_str());
+  isCreator = false;
   return status;
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor >= 0)
     close(descriptor);
-  if (!temporary.empty())
+  if (isCreator)
     unlink(temporary.c_str());
 }
 
@@ -110,39 +111,59 @@ static int createExclusively(const std::string &name) {
 
 Status AtomicFile::create(const std::string &target) {
   path = target;
-  std::string name = temporaryName(path);
-  descriptor = createExclusively(name);
+  temporary = ::temporaryName(path);
+  descriptor = createExclusively(temporary);
   if (descriptor < 0)
     return systemError(path, "cannot be written");
+  isCreator = true;
+  return Status();
+}
+
+Status AtomicFile::join(const std::string &target, const std::string &name) {
+  path = target;
   temporary = name;
+  descriptor = open(temporary.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return systemError(path, "cannot be written where the first rank writes");
   return Status();
 }
 
 Status AtomicFile::write(const void *data, int64_t count) {
+  HONERT_TRY(writeAt(bytes, data, count));
+  bytes += count;
+  return Status();
+}
+
+Status AtomicFile::writeAt(int64_t offset, const void *data, int64_t count) {
   const auto *next = static_cast<const char *>(data);
   for (int64_t left = count; left > 0;) {
-    ssize_t wrote = ::write(descriptor, next, static_cast<size_t>(left));
+    ssize_t wrote = pwrite(descriptor, next, static_cast<size_t>(left), offset);
     if (wrote < 0 && errno == EINTR)
       continue;
     if (wrote <= 0)
       return failed("cannot be written");
     next += wrote;
+    offset += wrote;
     left -= wrote;
   }
-  bytes += count;
   return Status();
+}
+
+Status AtomicFile::sync() {
+  return fsync(descriptor) == 0 ? Status() : failed("cannot be written");
 }
 
 Status AtomicFile::commit() {
   mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(descriptor, 0666 & ~mask) != 0 || fsync(descriptor) != 0)
+  if (fchmod(descriptor, 0666 & ~mask) != 0)
     return failed("cannot be written");
+  HONERT_TRY(sync());
   int closed = close(descriptor);
   descriptor = -1;
   if (closed != 0 || rename(temporary.c_str(), path.c_str()) != 0)
     return failed("cannot be written");
-  temporary.clear();
+  isCreator = false;
   return syncFolder(folderOf(path));
 }
 
@@ -224,6 +245,14 @@ uint64_t Checksum::value() const {
   for (uint64_t lane : last.lanes)
     hash = mix(hash, lane);
   return mix(hash, 0);
+}
+
+void honert::addFile(Checksum &checksum, const MappedFile &file) {
+  for (int64_t at = 0; at < file.size(); at += pieceBytes) {
+    int64_t length = std::min(pieceBytes, file.size() - at);
+    checksum.add(file.data() + at, length);
+    file.release(file.data() + at, length);
+  }
 }
 
 //===----------------------------------------------------------------------===//

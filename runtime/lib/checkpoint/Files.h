@@ -40,25 +40,33 @@ private:
 };
 
 /// A file that appears under its name complete, or not at all: written beside
-/// it, synced, renamed.
+/// it, synced, renamed. Several processes may write one: the first creates it
+/// and commits, the others join it.
 class AtomicFile {
 public:
   AtomicFile() = default;
-  /// Removes what was written unless commit() succeeded.
+  /// Removes what was created unless commit() succeeded.
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
 
   Status create(const std::string &path);
+  /// Opens what another process has created for `path` under `temporary`.
+  Status join(const std::string &path, const std::string &temporary);
+  /// The name until commit().
+  const std::string &temporaryName() const { return temporary; }
+  /// Writes after what was written so.
   Status write(const void *data, int64_t bytes);
-  /// Size and checksum of what was written so far.
-  int64_t written() const { return bytes; }
+  Status writeAt(int64_t offset, const void *data, int64_t bytes);
+  /// What was written survives a power failure, under the temporary name.
+  Status sync();
   Status commit();
 
 private:
   Status failed(const char *what);
 
   std::string path, temporary;
+  bool isCreator = false;
   int descriptor = -1;
   int64_t bytes = 0;
 };
@@ -79,6 +87,9 @@ private:
   int pendingBytes = 0;
   uint64_t total = 0;
 };
+
+/// Adds a whole file, which passes through memory.
+void addFile(Checksum &checksum, const MappedFile &file);
 
 /// Splits "a/b/c" into "a/b" and "c"; the folder of "c" is ".".
 std::string folderOf(const std::string &path);

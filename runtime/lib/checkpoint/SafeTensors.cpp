@@ -1,11 +1,12 @@
 //===- SafeTensors.cpp - Tensors by name in a file ------------------------===//
 
 #include "checkpoint/SafeTensors.h"
+#include "checkpoint/SharedFiles.h"
 #include "core/Json.h"
-#include "core/Parts.h"
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 using namespace honert;
 
@@ -194,53 +195,134 @@ static std::string makeHeader(const std::vector<TensorSource> &tensors,
   return text;
 }
 
-/// Writes the elements of `tensor` one after the other: from where they are, or
-/// by pieces where they must be gathered or converted.
-template <typename Write>
-static Status writeTensor(const TensorSource &tensor, Write write) {
-  bool isPart = !tensor.storage.empty();
-  PartLayout layout(
-      isPart ? tensor.storage : tensor.shape,
-      {"", isPart ? tensor.offset : Shape(tensor.shape.size()), tensor.shape});
-  int64_t from = byteWidth(tensor.dtype), to = byteWidth(tensor.storedDtype);
-  bool converts = tensor.dtype != tensor.storedDtype;
-  if (!converts && layout.isContiguous())
-    return write(tensor.data + layout.runBegin(0) * from, layout.size() * from);
-  int64_t length = pieceBytes / std::max(from, to);
-  std::vector<char> packed, converted;
-  for (int64_t lo = 0; lo < layout.size(); lo += length) {
-    int64_t count = std::min(length, layout.size() - lo);
-    packed.resize(static_cast<size_t>(count * from));
-    gatherPart(layout, lo, lo + count, tensor.dtype, tensor.data,
-               packed.data());
-    if (!converts) {
-      HONERT_TRY(write(packed.data(), count * from));
-      continue;
+namespace {
+/// Elements of a tensor on their way to a file, in the file's type: those that
+/// follow each other there are written together.
+class Piece {
+public:
+  /// write(offset in the tensor, data, bytes)
+  using Write = std::function<Status(int64_t, const char *, int64_t)>;
+
+  Piece(const TensorSource &tensor, Write write)
+      : tensor(tensor), write(std::move(write)), from(byteWidth(tensor.dtype)),
+        to(byteWidth(tensor.storedDtype)) {}
+
+  /// `count` elements from number `element` of the tensor on.
+  Status add(int64_t element, const char *source, int64_t count) {
+    bool converts = tensor.dtype != tensor.storedDtype;
+    if (!converts && count * from >= pieceBytes) {
+      HONERT_TRY(flush());
+      return write(element * to, source, count * to);
     }
-    converted.resize(static_cast<size_t>(count * to));
-    for (int64_t i = 0; i < count; ++i)
-      storeElement(tensor.storedDtype, converted.data() + i * to,
-                   loadElement(tensor.dtype, packed.data() + i * from));
-    HONERT_TRY(write(converted.data(), count * to));
+    while (count > 0) {
+      auto bytes = static_cast<int64_t>(held.size());
+      if (begin * to + bytes != element * to || bytes + to > pieceBytes) {
+        HONERT_TRY(flush());
+        begin = element;
+      }
+      int64_t taken = std::min(
+          count, pieceBytes / to - static_cast<int64_t>(held.size()) / to);
+      append(source, taken, converts);
+      element += taken;
+      source += taken * from;
+      count -= taken;
+    }
+    return Status();
   }
-  return Status();
+  Status flush() {
+    Status status;
+    if (!held.empty())
+      status =
+          write(begin * to, held.data(), static_cast<int64_t>(held.size()));
+    held.clear();
+    return status;
+  }
+
+private:
+  void append(const char *source, int64_t count, bool converts) {
+    size_t size = held.size();
+    held.resize(size + static_cast<size_t>(count * to));
+    char *target = held.data() + size;
+    if (!converts)
+      std::memcpy(target, source, static_cast<size_t>(count * to));
+    for (int64_t i = 0; converts && i < count; ++i)
+      storeElement(tensor.storedDtype, target + i * to,
+                   loadElement(tensor.dtype, source + i * from));
+  }
+
+  const TensorSource &tensor;
+  Write write;
+  int64_t from, to;  // bytes of an element
+  int64_t begin = 0; // the first element that is held
+  std::vector<char> held;
+};
+} // namespace
+
+static Status writeTensor(const TensorSource &tensor, Piece::Write write) {
+  PartLayout layout =
+      tensor.layout.value_or(PartLayout::ofTensor(tensor.shape));
+  Piece piece(tensor, std::move(write));
+  Status status;
+  int64_t from = byteWidth(tensor.dtype);
+  layout.forEachRun(
+      0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
+        if (status.ok())
+          status = piece.add(element, tensor.data + place * from, length);
+      });
+  HONERT_TRY(status);
+  return piece.flush();
 }
 
-Status honert::writeSafeTensors(
-    const std::string &path, const std::vector<TensorSource> &tensors,
-    const std::map<std::string, std::string> &metadata, Checksum *checksum) {
-  AtomicFile file;
-  HONERT_TRY(file.create(path));
-  auto write = [&](const void *data, int64_t bytes) {
+/// What this rank writes. The checksum sees it in the file's order.
+static Status writeOwn(AtomicFile &file, const std::string &header,
+                       const std::vector<TensorSource> &tensors, World &world,
+                       Checksum *checksum) {
+  auto write = [&](int64_t offset, const void *data, int64_t bytes) {
     if (checksum)
       checksum->add(data, bytes);
-    return file.write(data, bytes);
+    return file.writeAt(offset, data, bytes);
   };
-  std::string header = makeHeader(tensors, metadata);
   uint64_t length = header.size();
-  HONERT_TRY(write(&length, 8));
-  HONERT_TRY(write(header.data(), static_cast<int64_t>(header.size())));
-  for (const TensorSource &tensor : tensors)
-    HONERT_TRY(writeTensor(tensor, write));
+  auto begin = static_cast<int64_t>(8 + length);
+  if (world.isFirst()) {
+    HONERT_TRY(write(0, &length, 8));
+    HONERT_TRY(write(8, header.data(), begin - 8));
+  }
+  for (const TensorSource &tensor : tensors) {
+    if (tensor.isWritten)
+      HONERT_TRY(writeTensor(
+          tensor, [&](int64_t offset, const char *data, int64_t bytes) {
+            return write(begin + offset, data, bytes);
+          }));
+    begin += *byteCount(tensor.storedDtype, tensor.shape);
+  }
+  return world.size() > 1 ? file.sync() : Status(); // commit() syncs too
+}
+
+/// What the ranks have written together is read again for its checksum.
+static Status complete(AtomicFile &file, World &world, Checksum *checksum) {
+  if (world.size() > 1 && checksum) {
+    MappedFile written;
+    HONERT_TRY(written.open(file.temporaryName()));
+    addFile(*checksum, written);
+  }
   return file.commit();
+}
+
+Status
+honert::writeSafeTensors(const std::string &path,
+                         const std::vector<TensorSource> &tensors,
+                         const std::map<std::string, std::string> &metadata,
+                         World &world, Checksum *checksum) {
+  AtomicFile file;
+  HONERT_TRY(world.agree(world.isFirst() ? file.create(path) : Status()));
+  std::string name = file.temporaryName();
+  HONERT_TRY(broadcastText(world, name));
+  Status status = world.isFirst() ? Status() : file.join(path, name);
+  if (status.ok())
+    status = writeOwn(file, makeHeader(tensors, metadata), tensors, world,
+                      world.size() > 1 ? nullptr : checksum);
+  HONERT_TRY(world.agree(status));
+  return world.agree(world.isFirst() ? complete(file, world, checksum)
+                                     : Status());
 }

@@ -9,7 +9,8 @@
 #define HONERT_CHECKPOINT_SAFETENSORS_H
 
 #include "checkpoint/Files.h"
-#include "core/Types.h"
+#include "comm/World.h"
+#include "core/Parts.h"
 
 #include <map>
 
@@ -55,17 +56,19 @@ struct TensorSource {
   DType storedDtype; ///< in the file
   Shape shape;
   const char *data;
-  /// Where `data` is not contiguous: the storage that `data` begins, of which
-  /// the tensor is this box.
-  Shape storage = {}, offset = {};
+  /// Where `data` is not the tensor itself: which of its elements `data` holds.
+  std::optional<PartLayout> layout = std::nullopt;
+  bool isWritten = true; ///< by this rank; if not, another has the same
 };
 
 /// Writes the tensors in the order given, atomically. `metadata` becomes the
-/// header's __metadata__. If `checksum` is given it is fed all bytes.
+/// header's __metadata__. If `checksum` is given, the first rank's becomes that
+/// of all bytes. Called by all ranks for the same tensors; together they write
+/// every element.
 Status writeSafeTensors(const std::string &path,
                         const std::vector<TensorSource> &tensors,
                         const std::map<std::string, std::string> &metadata,
-                        Checksum *checksum = nullptr);
+                        World &world, Checksum *checksum = nullptr);
 
 } // namespace honert
 

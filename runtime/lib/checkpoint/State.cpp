@@ -2,7 +2,6 @@
 
 #include "checkpoint/State.h"
 #include "core/Initialize.h"
-#include "core/Parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -79,29 +78,37 @@ static Status checkTensor(const SafeTensors &file, const Argument &argument,
   return Status();
 }
 
-/// Copies a tensor of `file`, which passes through memory, to its place in the
-/// argument's storage.
+/// The elements of `part` that this rank of `world` has.
+static PartLayout layoutOf(const Program &program, const Argument &argument,
+                           const Part &part, const World &world) {
+  return PartLayout(argument, part, program.mesh, world.rank());
+}
+
+/// Copies what `layout` places of a tensor of `file`, which passes through
+/// memory, to its place in the argument's storage.
 static void copyTensor(const SafeTensors &file, const Loaded &loaded,
-                       char *storage) {
+                       const PartLayout &layout, char *storage) {
   const TensorView &tensor = *loaded.tensor;
   DType dtype = loaded.argument->dtype;
-  PartLayout layout(loaded.argument->dims, *loaded.part);
   int64_t from = byteWidth(tensor.dtype), to = byteWidth(dtype);
   int64_t length = pieceBytes / from;
   for (int64_t lo = 0; lo < layout.size(); lo += length) {
-    int64_t hi = std::min(lo + length, layout.size());
-    const char *source = tensor.data + lo * from;
-    if (tensor.dtype == dtype)
-      scatterPart(layout, lo, hi, dtype, source, storage);
-    else
-      layout.forEachRun(
-          lo, hi, [&](int64_t element, int64_t place, int64_t count) {
+    const char *begin = nullptr, *end = nullptr;
+    layout.forEachRun(
+        lo, std::min(lo + length, layout.size()),
+        [&](int64_t element, int64_t place, int64_t count) {
+          const char *source = tensor.data + element * from;
+          char *target = storage + place * to;
+          if (tensor.dtype == dtype)
+            std::memcpy(target, source, static_cast<size_t>(count * from));
+          else
             for (int64_t i = 0; i < count; ++i)
-              storeElement(dtype, storage + (place + i) * to,
-                           loadElement(tensor.dtype,
-                                       source + (element - lo + i) * from));
-          });
-    file.release(source, (hi - lo) * from);
+              storeElement(dtype, target + i * to,
+                           loadElement(tensor.dtype, source + i * from));
+          begin = begin ? begin : source;
+          end = source + count * from;
+        });
+    file.release(begin, end - begin);
   }
 }
 
@@ -128,9 +135,8 @@ static bool allFinite(DType dtype, const char *data, int64_t count) {
   return true;
 }
 
-static bool allFinite(const Argument &argument, const Part &part,
+static bool allFinite(const Argument &argument, const PartLayout &layout,
                       const char *storage) {
-  PartLayout layout(argument.dims, part);
   int64_t width = byteWidth(argument.dtype);
   bool finite = true;
   layout.forEachRun(
@@ -159,7 +165,7 @@ static Status checkNoExtra(const SafeTensors &file, const Program &program,
 }
 
 Status honert::loadWeights(const std::string &path, const Program &program,
-                           Arena &arena, Filled &filled) {
+                           const World &world, Arena &arena, Filled &filled) {
   SafeTensors file;
   HONERT_TRY(file.open(path));
   // First all checks, then all copies: nothing is half loaded.
@@ -183,9 +189,12 @@ Status honert::loadWeights(const std::string &path, const Program &program,
   }
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/false));
   for (const Loaded &loaded : found) {
-    char *storage = arena.at(loaded.argument->offset);
-    copyTensor(file, loaded, storage);
-    if (!allFinite(*loaded.argument, *loaded.part, storage))
+    const Argument &argument = *loaded.argument;
+    PartLayout layout = layoutOf(program, argument, *loaded.part, world);
+    char *storage = arena.at(argument.offset);
+    copyTensor(file, loaded, layout, storage);
+    if (!allFinite(argument, layout, storage) &&
+        firstReplica(argument, program.mesh, world.rank()) == world.rank())
       std::fprintf(
           stderr, "warning: %s: tensor '%s' holds values that are not finite\n",
           path.c_str(), loaded.part->name.c_str());
@@ -195,7 +204,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
 }
 
 Status honert::loadState(const std::string &path, const Program &program,
-                         Arena &arena) {
+                         const World &world, Arena &arena) {
   SafeTensors file;
   HONERT_TRY(file.open(path));
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/true));
@@ -214,14 +223,16 @@ Status honert::loadState(const std::string &path, const Program &program,
   }
   clearPadding(program, arena);
   for (const Loaded &loaded : found)
-    copyTensor(file, loaded, arena.at(loaded.argument->offset));
+    copyTensor(file, loaded,
+               layoutOf(program, *loaded.argument, *loaded.part, world),
+               arena.at(loaded.argument->offset));
   return Status();
 }
 
 /// Fills parts of init `file` that no weights file held from the package the
 /// program was compiled from, if it still lies where it was.
-static Status loadFromPackage(const Program &program, Arena &arena,
-                              Filled &filled) {
+static Status loadFromPackage(const Program &program, const World &world,
+                              Arena &arena, Filled &filled) {
   std::string package = program.text("package");
   if (package.empty())
     return Status();
@@ -243,7 +254,9 @@ static Status loadFromPackage(const Program &program, Arena &arena,
         if (!tensor)
           continue;
         HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/false));
-        copyTensor(file, {&argument, &part, tensor}, arena.at(argument.offset));
+        copyTensor(file, {&argument, &part, tensor},
+                   layoutOf(program, argument, part, world),
+                   arena.at(argument.offset));
         filled.insert(&part);
       }
     }
@@ -251,13 +264,25 @@ static Status loadFromPackage(const Program &program, Arena &arena,
   return Status();
 }
 
+/// The initial value in the executable, that of the whole argument.
+static void copyData(const Argument &argument, const PartLayout &layout,
+                     char *target) {
+  int64_t width = byteWidth(argument.dtype);
+  layout.forEachRun(
+      0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
+        std::memcpy(target + place * width, argument.data + element * width,
+                    static_cast<size_t>(length * width));
+      });
+}
+
 Status honert::startState(const std::string &initFile, const Program &program,
-                          uint64_t seed, const ThreadPool &pool, Arena &arena) {
+                          const World &world, uint64_t seed,
+                          const ThreadPool &pool, Arena &arena) {
   clearPadding(program, arena);
   Filled filled;
   if (!initFile.empty())
-    HONERT_TRY(loadWeights(initFile, program, arena, filled));
-  HONERT_TRY(loadFromPackage(program, arena, filled));
+    HONERT_TRY(loadWeights(initFile, program, world, arena, filled));
+  HONERT_TRY(loadFromPackage(program, world, arena, filled));
   for (const Argument &argument : program.arguments) {
     if (!argument.isState())
       continue;
@@ -265,15 +290,16 @@ Status honert::startState(const std::string &initFile, const Program &program,
     for (const Part &part : argument.parts) {
       if (filled.count(&part))
         continue;
+      PartLayout layout = layoutOf(program, argument, part, world);
       if (argument.data)
-        std::memcpy(target, argument.data, static_cast<size_t>(argument.bytes));
+        copyData(argument, layout, target);
       else if (argument.init == InitKind::file)
         return Status::error(
             format("%s '%s' has no initial value: wanted a file that holds it "
                    "(--init)",
                    name(argument.kind), part.name.c_str()));
       else
-        initialize(argument, part, seed, target, pool);
+        initialize(argument, part, layout, seed, target, pool);
     }
   }
   return Status();
@@ -283,19 +309,21 @@ Status honert::startState(const std::string &initFile, const Program &program,
 // Saving
 //===----------------------------------------------------------------------===//
 
-TensorSource honert::sourceOf(const Argument &argument, const Part &part,
-                              const Arena &arena) {
-  TensorSource source = {part.name, argument.dtype, argument.dtype, part.shape,
-                         arena.at(argument.offset)};
-  if (!argument.isWhole) {
-    source.storage = argument.dims;
-    source.offset = part.offset;
-  }
-  return source;
+TensorSource honert::sourceOf(const Program &program, const Argument &argument,
+                              const Part &part, const Arena &arena,
+                              const World &world) {
+  int64_t rank = world.rank();
+  return {part.name,
+          argument.dtype,
+          argument.dtype,
+          part.shape,
+          arena.at(argument.offset),
+          layoutOf(program, argument, part, world),
+          firstReplica(argument, program.mesh, rank) == rank};
 }
 
 Status honert::saveWeights(const std::string &path, const Program &program,
-                           const Arena &arena,
+                           World &world, const Arena &arena,
                            std::map<std::string, std::string> metadata) {
   std::vector<TensorSource> tensors;
   for (const Argument &argument : program.arguments) {
@@ -304,21 +332,21 @@ Status honert::saveWeights(const std::string &path, const Program &program,
     if (!isWeight)
       continue;
     for (const Part &part : argument.parts) {
-      tensors.push_back(sourceOf(argument, part, arena));
+      tensors.push_back(sourceOf(program, argument, part, arena, world));
       if (argument.dtype == DType::f64)
         tensors.back().storedDtype = DType::f32;
     }
   }
   metadata["format"] = "pt";
-  return writeSafeTensors(path, tensors, metadata);
+  return writeSafeTensors(path, tensors, metadata, world);
 }
 
 Status honert::saveState(const std::string &path, const Program &program,
-                         const Arena &arena, Checksum *checksum) {
+                         World &world, const Arena &arena, Checksum *checksum) {
   std::vector<TensorSource> tensors;
   for (const Argument &argument : program.arguments)
     for (const Part &part : argument.parts)
       if (argument.isState())
-        tensors.push_back(sourceOf(argument, part, arena));
-  return writeSafeTensors(path, tensors, {{"format", "pt"}}, checksum);
+        tensors.push_back(sourceOf(program, argument, part, arena, world));
+  return writeSafeTensors(path, tensors, {{"format", "pt"}}, world, checksum);
 }

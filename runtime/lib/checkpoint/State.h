@@ -15,9 +15,12 @@ namespace honert {
 /// Parts of arguments that have their value.
 using Filled = std::set<const Part *>;
 
-/// What a file holds of one part.
-TensorSource sourceOf(const Argument &argument, const Part &part,
-                      const Arena &arena);
+/// What a file holds of one part, of which this rank of `world` has some.
+TensorSource sourceOf(const Program &program, const Argument &argument,
+                      const Part &part, const Arena &arena, const World &world);
+
+// Files hold whole tensors. Loading reads from them what this rank has, and
+// asks no other rank; ranks may find different errors.
 
 /// Parameters and buffers from a weights file, under their names or aliases
 /// (both: they must be equal). fp32, bf16 and fp16 are widened or rounded to
@@ -25,24 +28,30 @@ TensorSource sourceOf(const Argument &argument, const Part &part,
 /// parameter is missing, a tensor is unknown, shape or element type differ.
 /// Buffers may be missing. Values that are not finite are named on stderr.
 Status loadWeights(const std::string &path, const Program &program,
-                   Arena &arena, Filled &filled);
+                   const World &world, Arena &arena, Filled &filled);
 
 /// Every param, buffer and opt argument from a checkpoint's file, exactly.
-Status loadState(const std::string &path, const Program &program, Arena &arena);
+Status loadState(const std::string &path, const Program &program,
+                 const World &world, Arena &arena);
 
 /// The start of a fresh run: `initFile` if given, then values in the
 /// executable, constants of the package, and generated values by `seed`.
 Status startState(const std::string &initFile, const Program &program,
-                  uint64_t seed, const ThreadPool &pool, Arena &arena);
+                  const World &world, uint64_t seed, const ThreadPool &pool,
+                  Arena &arena);
+
+// Saving is called by all ranks, which write one file together and agree on the
+// result. Its bytes do not depend on the mesh.
 
 /// Parameters and buffers under their names, in fp32 where the program is in
 /// fp64, for PyTorch; constants are left out.
 Status saveWeights(const std::string &path, const Program &program,
-                   const Arena &arena,
+                   World &world, const Arena &arena,
                    std::map<std::string, std::string> metadata);
 
-/// Everything loadState() reads.
-Status saveState(const std::string &path, const Program &program,
+/// Everything loadState() reads. The first rank's `checksum` becomes that of
+/// the file.
+Status saveState(const std::string &path, const Program &program, World &world,
                  const Arena &arena, Checksum *checksum);
 
 } // namespace honert

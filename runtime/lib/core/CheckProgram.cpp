@@ -1,6 +1,7 @@
 //===- CheckProgram.cpp - What a described program must satisfy -----------===//
 
 #include "core/CheckRanks.h"
+#include "core/Division.h"
 
 #include <cmath>
 #include <set>
@@ -66,9 +67,10 @@ static Status checkArgument(const Argument &argument, const Bounds &bounds,
     return broken(format("argument '%s' at offset %lld is outside the arena or "
                          "not a multiple of 64",
                          fqn, static_cast<long long>(argument.offset)));
-  if (argument.data && argument.dataBytes != argument.bytes)
+  int64_t wholeBytes = byteCount(argument.dtype, argument.whole).value_or(-1);
+  if (argument.data && argument.dataBytes != wholeBytes)
     return broken(format("argument '%s' has %lld bytes, but its value %lld",
-                         fqn, static_cast<long long>(argument.bytes),
+                         fqn, static_cast<long long>(wholeBytes),
                          static_cast<long long>(argument.dataBytes)));
   HONERT_TRY(checkDivision(argument, mesh));
   if (!argument.isWhole) {
@@ -361,7 +363,8 @@ static Status checkNames(const Program &program) {
   for (const Argument &argument : program.arguments) {
     const Argument *param = program.argument(Kind::param, argument.fqn);
     if (argument.kind == Kind::shadow &&
-        (!param || param->dims != argument.dims || !isFloat(param->dtype) ||
+        (!param || param->dims != argument.dims ||
+         !areDividedAlike(*param, argument) || !isFloat(param->dtype) ||
          !isFloat(argument.dtype)))
       return broken(format("shadow '%s' is of no parameter of its shape",
                            argument.fqn.c_str()));
@@ -370,7 +373,7 @@ static Status checkNames(const Program &program) {
   const Argument *targets = program.input(Role::targets);
   if (targets && !tokens)
     return broken("there is an input for targets, but none for tokens");
-  if (tokens && targets && tokens->dims != targets->dims)
+  if (tokens && targets && tokens->whole != targets->whole)
     return broken("tokens and targets differ in shape");
   if (tokens && *elementCount(tokens->dims) == 0)
     return broken("the token input is empty");

@@ -1,7 +1,6 @@
 //===- Initialize.cpp - Values of a fresh run -----------------------------===//
 
 #include "core/Initialize.h"
-#include "core/Parts.h"
 #include "core/Philox.h"
 
 #include <algorithm>
@@ -62,7 +61,7 @@ static void fill(DType dtype, char *data, int64_t count, double value) {
     storeElement(dtype, data + i * width, value);
 }
 
-/// Makes elements [lo, hi) of a part at `target`; lo is a multiple of 4.
+/// Makes elements [lo, hi) of a part at `target`.
 static void make(const Argument &argument, uint64_t stream,
                  const PhiloxKey &key, int64_t lo, int64_t hi, char *target) {
   int64_t width = byteWidth(argument.dtype);
@@ -79,45 +78,31 @@ static void make(const Argument &argument, uint64_t stream,
     else
       storeElement(argument.dtype, target + i * width, value);
   };
-  for (int64_t i = lo; i < hi; i += 4) {
+  // Four elements at a time, from the block that holds the first one on.
+  for (int64_t i = lo / 4 * 4; i < hi; i += 4) {
     auto block = static_cast<uint64_t>(i / 4);
     std::array<float, 4> values = drawFour(
         argument,
         {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
          static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)},
         key);
-    for (int64_t j = 0; j < 4 && i + j < hi; ++j)
-      store(i + j - lo, values[j]);
+    for (int64_t j = std::max(i, lo); j < std::min(i + 4, hi); ++j)
+      store(j - lo, values[j - i]);
   }
 }
 
 void honert::initialize(const Argument &argument, const Part &part,
-                        uint64_t seed, void *data, const ThreadPool &pool) {
-  PartLayout layout(argument.dims, part);
+                        const PartLayout &layout, uint64_t seed, void *data,
+                        const ThreadPool &pool) {
   int64_t width = byteWidth(argument.dtype);
   auto *storage = static_cast<char *>(data);
   uint64_t stream = hashOfName(part.name);
   PhiloxKey key = philoxKey(seed);
-
-  constexpr int64_t grain = 4096; // a multiple of the four values of a block
-  pool.run(layout.size(), grain, [&](int64_t lo, int64_t hi) {
-    if (layout.isContiguous()) {
-      make(argument, stream, key, lo, hi,
-           storage + (layout.runBegin(0) + lo) * width);
-      return;
-    }
-    std::vector<double> aligned; // holds elements of any type
-    for (int64_t from = lo; from < hi; from += grain) {
-      int64_t to = std::min(from + grain, hi);
-      aligned.resize(static_cast<size_t>(to - from));
-      char *values = reinterpret_cast<char *>(aligned.data());
-      make(argument, stream, key, from, to, values);
-      layout.forEachRun(from, to,
-                        [&](int64_t element, int64_t place, int64_t length) {
-                          std::memcpy(storage + place * width,
-                                      values + (element - from) * width,
-                                      static_cast<size_t>(length * width));
-                        });
-    }
+  pool.run(layout.size(), 4096, [&](int64_t lo, int64_t hi) {
+    layout.forEachRun(lo, hi,
+                      [&](int64_t element, int64_t place, int64_t length) {
+                        make(argument, stream, key, element, element + length,
+                             storage + place * width);
+                      });
   });
 }

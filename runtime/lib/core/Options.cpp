@@ -174,6 +174,10 @@ static std::vector<Flag> makeFileFlags(Options &o) {
       {"val-batches", "N",
        "batches of a validation, at most one epoch (default 20)",
        readInteger(o.validationBatches, 1, many, positive)},
+      {"check-replicas", "N",
+       "every N steps compare what ranks hold of the same weights and "
+       "optimizer state, bit by bit",
+       readInteger(o.checkReplicasEvery, 1, many, positive)},
       {"log", "FILE", "write every step and validation as a line of JSON",
        readText(o.log)},
       {"quiet", nullptr, "print the summary only", setFlag(o.quiet)},

@@ -12,8 +12,10 @@
 
 using namespace honert;
 
-Report::Report(const Program &program, const Options &options)
-    : options(options), flopsPerStep(program.number("flops_per_step", 0)),
+Report::Report(const Program &program, const Options &options,
+               const World &world)
+    : options(options), isSilent(!world.isFirst()), ranks(world.size()),
+      flopsPerStep(program.number("flops_per_step", 0)),
       modelFlopsPerToken(program.number("model_flops_per_token", 0)),
       lossDigits(9), isTerminal(isatty(STDOUT_FILENO) == 1) {
   const Function *step = program.function("step");
@@ -62,7 +64,7 @@ Status Report::trimLog(int64_t doneSteps) {
 }
 
 Status Report::open(bool resume, int64_t doneSteps) {
-  if (options.log.empty())
+  if (options.log.empty() || isSilent)
     return Status();
   if (resume && isRegularFile(options.log))
     HONERT_TRY(trimLog(doneSteps));
@@ -107,8 +109,10 @@ std::string Report::mfuFormula() const {
       modelFlopsPerToken > 0
           ? format("%.4g model FLOP/token * tok/s", modelFlopsPerToken)
           : format("%.4g FLOP/step / step time", flopsPerStep);
-  return format("MFU = %s / peak; peak %.1f GFLOP/s (%s)", work.c_str(),
-                peakFlops * 1e-9, peakOrigin);
+  std::string each =
+      ranks > 1 ? format("%lld ranks of ", static_cast<long long>(ranks)) : "";
+  return format("MFU = %s / peak; peak %s%.1f GFLOP/s (%s)", work.c_str(),
+                each.c_str(), peakFlops * 1e-9, peakOrigin);
 }
 
 double Report::medianSeconds() const {
@@ -159,8 +163,9 @@ std::string Report::stepLine(const StepFacts &facts) const {
   if (facts.skipped)
     text += " | skipped";
   text += format(" | %.1f ms", facts.seconds * 1e3);
-  Speed speed = speedOf(tokensPerSecond(facts.seconds), flopsPerStep,
-                        modelFlopsPerToken, peakFlops, facts.seconds);
+  Speed speed =
+      speedOf(tokensPerSecond(facts.seconds), flopsPerStep, modelFlopsPerToken,
+              peakFlops * double(ranks), facts.seconds);
   if (speed.tokens >= 0)
     text += format(" | %.0f tok/s", speed.tokens);
   if (speed.tflops >= 0)
@@ -178,7 +183,7 @@ static std::string jsonNumber(double value, int digits) {
 
 void Report::step(const StepFacts &facts) {
   seconds[stepsSeen++ % seconds.size()] = facts.seconds;
-  if (!options.quiet) {
+  if (!options.quiet && !isSilent) {
     std::string text = stepLine(facts);
     if (isTerminal)
       drawBar(text, facts.step);
@@ -196,8 +201,9 @@ void Report::step(const StepFacts &facts) {
     json += format(",\"loss_scale\":%.17g,\"skipped\":%s", *facts.lossScale,
                    facts.skipped ? "true" : "false");
   json += format(",\"ms\":%.6g", facts.seconds * 1e3);
-  Speed speed = speedOf(tokensPerSecond(facts.seconds), flopsPerStep,
-                        modelFlopsPerToken, peakFlops, facts.seconds);
+  Speed speed =
+      speedOf(tokensPerSecond(facts.seconds), flopsPerStep, modelFlopsPerToken,
+              peakFlops * double(ranks), facts.seconds);
   if (speed.tokens >= 0)
     json += format(",\"tokens_per_s\":%.6g", speed.tokens);
   if (speed.tflops >= 0)
@@ -242,7 +248,7 @@ void Report::clearBar() {
 }
 
 void Report::line(const std::string &text) {
-  if (options.quiet)
+  if (options.quiet || isSilent)
     return;
   bool redraw = barShown;
   clearBar();
@@ -253,6 +259,8 @@ void Report::line(const std::string &text) {
 }
 
 void Report::summary(const std::string &text) {
+  if (isSilent)
+    return;
   if (barShown) // the last step stays readable
     std::printf("\r\033[K%s\n", barText.c_str());
   barShown = false;

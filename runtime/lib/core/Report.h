@@ -3,6 +3,7 @@
 #ifndef HONERT_CORE_REPORT_H
 #define HONERT_CORE_REPORT_H
 
+#include "comm/World.h"
 #include "core/Options.h"
 #include "core/Program.h"
 
@@ -25,10 +26,11 @@ struct StepFacts {
 };
 
 /// Step lines on stdout (a bar that redraws, on a terminal) and JSON lines in
-/// the log.
+/// the log, by the first rank for all: the others write nothing. Speeds are
+/// those of all ranks together.
 class Report {
 public:
-  Report(const Program &program, const Options &options);
+  Report(const Program &program, const Options &options, const World &world);
   ~Report();
   Report(const Report &) = delete;
   Report &operator=(const Report &) = delete;
@@ -39,7 +41,7 @@ public:
 
   /// What speeds are computed from. Zero: unknown, the figure is left out.
   void setTokens(int64_t perStep) { tokensPerStep = perStep; }
-  /// FLOP/s; `origin` says of what, and who knows.
+  /// FLOP/s of one rank; `origin` says of what, and who knows.
   void setPeak(double flops, const char *origin);
   /// The line that explains MFU; empty if it is not shown.
   std::string mfuFormula() const;
@@ -64,8 +66,11 @@ private:
   void writeLog(const std::string &json);
 
   const Options &options;
+  bool isSilent;
+  int64_t ranks;
   int64_t tokensPerStep = 0;
-  double flopsPerStep, modelFlopsPerToken, peakFlops = 0;
+  double flopsPerStep, modelFlopsPerToken;
+  double peakFlops = 0; // of one rank
   const char *peakOrigin = "";
   int lossDigits; // significant ones that name a loss exactly
   bool isTerminal;

@@ -1,8 +1,11 @@
 //===- Trainer.cpp - The training loop ------------------------------------===//
 
 #include "core/Trainer.h"
+#include "checkpoint/SharedFiles.h"
+#include "core/Dump.h"
 #include "core/Shadow.h"
 #include "core/Signals.h"
+#include "data/SameData.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +19,7 @@ Trainer::Trainer(const Program &program, const Options &options,
                  const ThreadPool &pool, World &world)
     : program(program), options(options), pool(pool), world(world),
       executor(makeExecutor(program, pool, options.deterministic, &world)),
-      report(program, options), seed(options.seed) {}
+      report(program, options, world), seed(options.seed) {}
 
 //===----------------------------------------------------------------------===//
 // Preparation
@@ -51,33 +54,72 @@ static Status checkOverwriting(const Options &options) {
   return Status();
 }
 
-Status Trainer::checkOutputs() {
+/// What the first rank writes alone or creates for all.
+Status Trainer::checkFiles() {
   HONERT_TRY(checkOverwriting(options));
   for (const std::string *path : {&options.save, &options.profile})
     if (!path->empty())
       HONERT_TRY(checkReplaceable(*path));
   if (!options.log.empty())
     HONERT_TRY(checkAppendable(options.log));
+  if (options.dump.empty())
+    return Status();
+  HONERT_TRY(makeFolder(options.dump));
+  return checkReplaceable(options.dump + "/step1.safetensors");
+}
+
+Status Trainer::checkOutputs() {
+  HONERT_TRY(world.agree(world.isFirst() ? checkFiles() : Status()));
+  if (!options.save.empty())
+    HONERT_TRY(checkShared(world, options.save));
   if (!options.dump.empty()) {
-    HONERT_TRY(makeFolder(options.dump));
-    HONERT_TRY(checkReplaceable(options.dump + "/step1.safetensors"));
+    HONERT_TRY(world.agree(checkDump(program)));
+    HONERT_TRY(checkShared(world, options.dump + "/step1.safetensors"));
   }
   if (options.checkpoints.empty())
     return Status();
-  checkpoints.emplace(options.checkpoints, program);
+  checkpoints.emplace(options.checkpoints, program, world);
   return checkpoints->open(options.resume);
 }
 
 Status Trainer::openInputs() {
   bool trains = options.steps > 0;
   if (!options.data.empty())
-    HONERT_TRY(
-        batches.open(options.data, program, options.shuffle, seed, pool));
+    HONERT_TRY(batches.open(options.data, program, world, options.shuffle, seed,
+                            pool));
   if (!options.validation.empty())
-    HONERT_TRY(validationBatches.open(options.validation, program,
+    HONERT_TRY(validationBatches.open(options.validation, program, world,
                                       /*shuffle=*/false, 0, pool));
   if (trains || !options.inputs.empty())
-    HONERT_TRY(named.open(options.inputs, program, !options.data.empty()));
+    HONERT_TRY(
+        named.open(options.inputs, program, world, !options.data.empty()));
+  return Status();
+}
+
+Status Trainer::startFresh() {
+  HONERT_TRY(
+      startState(options.init, program, world, seed, pool, executor->arena()));
+  fillShadows(program, pool, executor->arena());
+  return publishState();
+}
+
+/// Goes on where a run stood, whose state is in the arena.
+Status Trainer::takeUp(const RunPosition &position) {
+  const char *folder = options.checkpoints.c_str();
+  if (options.seedGiven && options.seed != position.seed)
+    return Status::error(
+        format("--seed: %llu, wanted that of the run in %s (%llu)",
+               static_cast<unsigned long long>(options.seed), folder,
+               static_cast<unsigned long long>(position.seed)));
+  if (options.shuffle != position.shuffle)
+    return Status::error(format("--shuffle: the run in %s was started %s it",
+                                folder, position.shuffle ? "with" : "without"));
+  fillShadows(program, pool, executor->arena());
+  HONERT_TRY(publishState());
+  seed = position.seed;
+  doneSteps = savedStep = position.step;
+  report.line(format("resume: after step %lld from %s",
+                     static_cast<long long>(doneSteps), folder));
   return Status();
 }
 
@@ -89,29 +131,7 @@ Status Trainer::startOrResume() {
       report.line(format("resume: no checkpoint in %s, starting fresh",
                          options.checkpoints.c_str()));
   }
-  if (!position) {
-    HONERT_TRY(
-        startState(options.init, program, seed, pool, executor->arena()));
-    fillShadows(program, pool, executor->arena());
-    return publishState();
-  }
-  const char *folder = options.checkpoints.c_str();
-  if (options.seedGiven && options.seed != position->seed)
-    return Status::error(
-        format("--seed: %llu, wanted that of the run in %s (%llu)",
-               static_cast<unsigned long long>(options.seed), folder,
-               static_cast<unsigned long long>(position->seed)));
-  if (options.shuffle != position->shuffle)
-    return Status::error(format("--shuffle: the run in %s was started %s it",
-                                folder,
-                                position->shuffle ? "with" : "without"));
-  fillShadows(program, pool, executor->arena());
-  HONERT_TRY(publishState());
-  seed = position->seed;
-  doneSteps = savedStep = position->step;
-  report.line(format("resume: after step %lld from %s",
-                     static_cast<long long>(doneSteps), folder));
-  return Status();
+  return world.agree(position ? takeUp(*position) : startFresh());
 }
 
 /// What the host has written once, before the first step.
@@ -138,10 +158,10 @@ void Trainer::forgetState() {
 
 void Trainer::printHeader() {
   const Argument *tokens = program.input(Role::tokens);
-  int64_t perBatch = tokens ? *elementCount(tokens->dims) : 0;
+  int64_t perBatch = tokens ? *elementCount(tokens->whole) : 0;
   bool knowsFlops = program.number("flops_per_step", 0) > 0 ||
                     program.number("model_flops_per_token", 0) > 0;
-  if (knowsFlops && options.steps > 0) {
+  if (knowsFlops && options.steps > 0 && world.isFirst()) {
     PeakRate peak = executor->peakRate();
     report.setPeak(peak.flops, peak.origin);
   }
@@ -153,6 +173,10 @@ void Trainer::printHeader() {
                  formatBytes(executor->arena().bytes()).c_str(),
                  formatBytes(executor->workspaceBytes().value_or(0)).c_str(),
                  executor->machineText().c_str());
+  if (world.size() > 1)
+    text += format(" per rank, %lld ranks (%s)",
+                   static_cast<long long>(world.size()),
+                   program.mesh.text().c_str());
   report.line(text);
   if (std::string note = executor->libraryNote(); !note.empty())
     report.line("matrix products: " + note);
@@ -161,7 +185,7 @@ void Trainer::printHeader() {
         "data: %s, %lld tokens, %lld batches of %s per epoch, %lld per step",
         options.data.c_str(), static_cast<long long>(batches.stream().size()),
         static_cast<long long>(batches.batchesPerEpoch()),
-        toString(tokens->dims).c_str(),
+        toString(tokens->whole).c_str(),
         static_cast<long long>(program.microBatches())));
   if (std::string formula = report.mfuFormula(); !formula.empty())
     report.line(formula);
@@ -314,14 +338,30 @@ Status Trainer::finishSteps(size_t left) {
 bool Trainer::pausesAfter(int64_t step) const {
   auto isDue = [&](int64_t every) { return every > 0 && step % every == 0; };
   return (step == firstStep && !options.dump.empty()) ||
-         isDue(options.validateEvery) || isDue(options.checkpointEvery);
+         isDue(options.checkReplicasEvery) || isDue(options.validateEvery) ||
+         isDue(options.checkpointEvery);
+}
+
+/// Finds out whether any rank was told to stop: then all end after the same
+/// step. It costs a byte of each rank per step, and that none runs ahead.
+Status Trainer::noticeSignals() {
+  auto own = static_cast<char>(stopSignal());
+  std::vector<char> all(static_cast<size_t>(world.size()), own);
+  if (world.size() > 1)
+    HONERT_TRY(world.allGather(&own, 1, all.data()));
+  for (char signal : all)
+    if (signal && !stoppedBy)
+      stoppedBy = signal;
+  return Status();
 }
 
 Status Trainer::train() {
   auto ahead = static_cast<size_t>(executor->stepsInFlight());
-  for (int64_t step = firstStep; step <= options.steps && !stopSignal();
-       ++step) {
-    if (!options.profile.empty()) {
+  for (int64_t step = firstStep; step <= options.steps; ++step) {
+    HONERT_TRY(noticeSignals());
+    if (stoppedBy)
+      break;
+    if (!options.profile.empty() && world.isFirst()) {
       times.clear();
       executor->record(&times);
     }
@@ -332,17 +372,19 @@ Status Trainer::train() {
     if (pausesAfter(step))
       HONERT_TRY(pause(step));
   }
-  return finishSteps(0);
+  HONERT_TRY(finishSteps(0));
+  return noticeSignals();
 }
 
 Status Trainer::run() {
   begin = Clock::now();
   HONERT_TRY(checkOutputs());
-  HONERT_TRY(executor->start());
+  HONERT_TRY(checkSameData(options, world));
+  HONERT_TRY(world.agree(executor->start()));
   HONERT_TRY(startOrResume());
-  HONERT_TRY(openInputs());
+  HONERT_TRY(world.agree(openInputs()));
   firstStep = doneSteps + 1;
-  HONERT_TRY(report.open(options.resume, doneSteps));
+  HONERT_TRY(world.agree(report.open(options.resume, doneSteps)));
   printHeader();
   catchStopSignals();
   if (!options.data.empty() && doneSteps < options.steps)

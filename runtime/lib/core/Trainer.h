@@ -25,9 +25,12 @@ public:
 
 private:
   // Preparation: everything that can fail for a reason of the user's fails
-  // here, before the first step.
+  // here, before the first step. What one rank finds wrong ends all.
+  Status checkFiles();
   Status checkOutputs();
   Status openInputs();
+  Status startFresh();
+  Status takeUp(const RunPosition &position);
   Status startOrResume();
   Status publishState();
   Status fetchState();
@@ -43,16 +46,19 @@ private:
   Status finishStep();
   Status finishSteps(size_t left);
   bool pausesAfter(int64_t step) const;
+  Status noticeSignals();
   Status checkStep(StepFacts &facts);
   Status checkFinite(const StepFacts &facts) const;
   Status train();
 
   // Between steps, and at the end (TrainerOutputs.cpp).
   Status pause(int64_t step);
+  Status checkReplicas(int64_t step);
   Status validate(int64_t step);
   Status checkpoint(int64_t step);
   Status dump(int64_t step);
   Status writeProfile();
+  std::string summaryText() const;
   Status finish();
 
   double readScalar(DType dtype, int64_t offset) {
@@ -83,6 +89,7 @@ private:
   int64_t validatedStep = -1; // of the last validation
   std::optional<double> lastLoss, lastValidation;
   std::vector<LaunchTime> times;
+  int stoppedBy = 0;       // the signal that ends the run; equal on all ranks
   bool hadTrouble = false; // something was not written: exit code 1
   std::chrono::steady_clock::time_point begin;
 };

@@ -1,12 +1,12 @@
 //===- TrainerOutputs.cpp - What a run writes beside its log --------------===//
 
+#include "core/Dump.h"
 #include "core/Profile.h"
 #include "core/ResidentMemory.h"
 #include "core/Signals.h"
 #include "core/Trainer.h"
 
 #include <cstdio>
-#include <set>
 
 using namespace honert;
 
@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 /// What is due after `step`, the last on its way, which has finished.
 Status Trainer::pause(int64_t step) {
+  if (options.checkReplicasEvery > 0 && step % options.checkReplicasEvery == 0)
+    HONERT_TRY(checkReplicas(step));
   if (step == firstStep && !options.dump.empty())
     HONERT_TRY(dump(step));
   if (options.validateEvery > 0 && step % options.validateEvery == 0)
@@ -34,6 +36,38 @@ Status Trainer::pause(int64_t step) {
   return Status();
 }
 
+/// Compares what ranks hold of the same elements, bit by bit.
+Status Trainer::checkReplicas(int64_t step) {
+  HONERT_TRY(world.agree(fetchState()));
+  std::vector<const Argument *> state;
+  std::vector<uint64_t> own;
+  for (const Argument &argument : program.arguments)
+    if (argument.isState()) {
+      Checksum checksum;
+      checksum.add(executor->arena().at(argument.offset), argument.bytes);
+      state.push_back(&argument);
+      own.push_back(checksum.value());
+    }
+  forgetState();
+  std::vector<uint64_t> all(own.size() * static_cast<size_t>(world.size()));
+  HONERT_TRY(world.allGather(own.data(),
+                             static_cast<int64_t>(own.size() * sizeof own[0]),
+                             all.data()));
+  for (size_t i = 0; i != state.size(); ++i)
+    for (int64_t rank = 0; rank != world.size(); ++rank) {
+      int64_t first = firstReplica(*state[i], program.mesh, rank);
+      if (all[static_cast<size_t>(rank) * own.size() + i] !=
+          all[static_cast<size_t>(first) * own.size() + i])
+        return Status::error(format(
+            "step %lld: %s '%s' of rank %lld differs from that of rank %lld, "
+            "wanted equal replicas",
+            static_cast<long long>(step), name(state[i]->kind),
+            state[i]->fqn.c_str(), static_cast<long long>(rank),
+            static_cast<long long>(first)));
+    }
+  return Status();
+}
+
 Status Trainer::validate(int64_t step) {
   const Function *evaluate = program.function("evaluate");
   const Result *loss = evaluate->result("loss");
@@ -41,7 +75,8 @@ Status Trainer::validate(int64_t step) {
       std::min(options.validationBatches, validationBatches.batchesPerEpoch());
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    if (stopSignal())
+    HONERT_TRY(noticeSignals());
+    if (stoppedBy)
       return Status(); // saving comes first
     named.load(i, executor->arena().at(0));
     validationBatches.load(i, executor->arena().at(0));
@@ -62,7 +97,7 @@ Status Trainer::checkpoint(int64_t step) {
   position.seed = seed;
   position.shuffle = options.shuffle;
   position.dataTokens = options.data.empty() ? 0 : batches.stream().size();
-  HONERT_TRY(fetchState());
+  HONERT_TRY(world.agree(fetchState()));
   Status saved = checkpoints->save(position, executor->arena());
   forgetState();
   HONERT_TRY(saved);
@@ -70,64 +105,18 @@ Status Trainer::checkpoint(int64_t step) {
   return Status();
 }
 
+/// Loss and gradients of a step that has finished.
 Status Trainer::dump(int64_t step) {
-  std::vector<TensorSource> tensors;
-  std::set<std::string> names;
-  auto add = [&](const std::string &name, DType dtype, const Shape &dims,
-                 int64_t offset) {
-    if (names.insert(name).second)
-      tensors.push_back(
-          {name, dtype, dtype, dims, executor->arena().at(offset)});
-  };
-  // The gradient at `offset` of the parameter `like`, part by part.
-  auto addGradient = [&](const Argument &like, DType dtype, int64_t offset) {
-    for (const Part &part : like.parts) {
-      size_t before = tensors.size();
-      add("grad." + part.name, dtype, part.shape, offset);
-      if (tensors.size() != before && !like.isWhole) {
-        tensors.back().storage = like.dims;
-        tensors.back().offset = part.offset;
-      }
-    }
-  };
-  for (const char *name : {"step", "update"}) {
-    const Function *function = program.function(name);
-    for (size_t i = 0; function && i < function->results.size(); ++i) {
-      const Result &result = function->results[i];
-      if (result.name.rfind("grad.", 0) == 0) {
-        const Argument *param =
-            program.argument(Kind::param, result.name.substr(5));
-        if (param && param->dims == result.dims)
-          addGradient(*param, result.dtype, result.offset);
-        else
-          add(result.name, result.dtype, result.dims, result.offset);
-      } else if (result.name == "loss" || result.name == "grad_norm") {
-        add(result.name, result.dtype, result.dims, result.offset);
-      }
-    }
-  }
-  if (!program.function("step"))
-    for (const Argument &argument : program.arguments) {
-      if (argument.kind == Kind::grad)
-        addGradient(argument, argument.dtype, argument.offset);
-      else if (argument.kind == Kind::scalar && argument.fqn == "loss")
-        add("loss", argument.dtype, argument.dims, argument.offset);
-    }
-  for (const TensorSource &tensor : tensors) {
-    const Shape &whole = tensor.storage.empty() ? tensor.shape : tensor.storage;
-    HONERT_TRY(executor->fetch(tensor.data - executor->arena().at(0),
-                               *byteCount(tensor.dtype, whole)));
-  }
-  return writeSafeTensors(format("%s/step%lld.safetensors",
-                                 options.dump.c_str(),
-                                 static_cast<long long>(step)),
-                          tensors, {{"format", "pt"}});
+  return writeDump(format("%s/step%lld.safetensors", options.dump.c_str(),
+                          static_cast<long long>(step)),
+                   program, *executor, world);
 }
 
 //===----------------------------------------------------------------------===//
 // At the end
 //===----------------------------------------------------------------------===//
 
+/// The first rank's profile.
 Status Trainer::writeProfile() {
   std::string trace = chromeTrace(times, program, *executor);
   AtomicFile file;
@@ -140,29 +129,12 @@ Status Trainer::writeProfile() {
   return Status();
 }
 
-Status Trainer::finish() {
-  if (!options.validation.empty() && validatedStep != doneSteps)
-    HONERT_TRY(validate(doneSteps));
-  std::string saved;
-  if (!options.save.empty()) {
-    HONERT_TRY(fetchState());
-    HONERT_TRY(saveWeights(options.save, program, executor->arena(),
-                           {{"step", std::to_string(doneSteps)},
-                            {"seed", std::to_string(seed)},
-                            {"fingerprint", program.text("fingerprint")}}));
-    saved = " | saved " + options.save;
-  }
-  if (checkpoints && savedStep != doneSteps) {
-    HONERT_TRY(checkpoint(doneSteps));
-    saved += " | checkpoint in " + options.checkpoints;
-  }
-  if (!options.profile.empty() && !times.empty())
-    HONERT_TRY(writeProfile());
+std::string Trainer::summaryText() const {
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   int64_t made = doneSteps - firstStep + 1;
   std::string text;
-  if (int signal = stopSignal())
-    text = format("stopped by %s after step %lld: ", signalName(signal),
+  if (stoppedBy)
+    text = format("stopped by %s after step %lld: ", signalName(stoppedBy),
                   static_cast<long long>(doneSteps));
   text += format("%lld step%s in %.1f s", static_cast<long long>(made),
                  made == 1 ? "" : "s", seconds);
@@ -176,7 +148,28 @@ Status Trainer::finish() {
       text += format(", %.0f tok/s", rate);
   }
   if (int64_t resident = peakResidentBytes(); resident > 0)
-    text += format(" | at most %s resident", formatBytes(resident).c_str());
-  report.summary(text + saved);
+    text += format(" | at most %s resident%s", formatBytes(resident).c_str(),
+                   world.size() > 1 ? " on the first rank" : "");
+  return text;
+}
+
+Status Trainer::finish() {
+  if (!options.validation.empty() && validatedStep != doneSteps)
+    HONERT_TRY(validate(doneSteps));
+  std::string saved;
+  if (!options.save.empty()) {
+    HONERT_TRY(world.agree(fetchState()));
+    HONERT_TRY(saveWeights(options.save, program, world, executor->arena(),
+                           {{"step", std::to_string(doneSteps)},
+                            {"seed", std::to_string(seed)},
+                            {"fingerprint", program.text("fingerprint")}}));
+    saved = " | saved " + options.save;
+  }
+  if (checkpoints && savedStep != doneSteps) {
+    HONERT_TRY(checkpoint(doneSteps));
+    saved += " | checkpoint in " + options.checkpoints;
+  }
+  HONERT_TRY(world.agree(times.empty() ? Status() : writeProfile()));
+  report.summary(summaryText() + saved);
   return Status();
 }

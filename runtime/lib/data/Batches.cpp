@@ -69,11 +69,18 @@ Batches::~Batches() {
 }
 
 Status Batches::open(const std::string &path, const Program &program,
-                     bool shuffle, uint64_t seed, const ThreadPool &pool) {
-  tokens = program.input(Role::tokens);
-  targets = program.input(Role::targets);
-  columns = tokens->dims.back();
-  rows = *elementCount(tokens->dims) / columns;
+                     const World &world, bool shuffle, uint64_t seed,
+                     const ThreadPool &pool) {
+  const Argument *tokens = program.input(Role::tokens);
+  const Argument *targets = program.input(Role::targets);
+  columns = tokens->whole.back();
+  rows = *elementCount(tokens->whole) / columns;
+  for (const Argument *argument : {tokens, targets})
+    if (argument)
+      inputs.push_back({argument,
+                        PartLayout(*argument, argument->parts.front(),
+                                   program.mesh, world.rank()),
+                        argument == targets ? 1 : 0});
   HONERT_TRY(file.open(path));
   if (file.size() <= rows * columns)
     return Status::error(format(
@@ -88,7 +95,7 @@ Status Batches::open(const std::string &path, const Program &program,
   if (vocab == 0 && (tokens->dtype == DType::i32 ||
                      (targets && targets->dtype == DType::i32)))
     vocab = int64_t{1} << 31;
-  HONERT_TRY(file.checkIds(vocab, pool));
+  HONERT_TRY(file.checkIds(vocab, pool, world.rank(), world.size()));
   order =
       std::make_unique<BatchOrder>(file.size(), rows, columns, shuffle, seed);
   return Status();
@@ -105,22 +112,34 @@ static void storeIds(const int64_t *ids, int64_t n, DType dtype, char *target) {
   }
 }
 
-void Batches::fill(int64_t index, char *tokenData, char *targetData) const {
+/// `count` ids of the stream from `begin` on, to `place` of an input.
+void Batches::fillRow(const Input &input, int64_t begin, int64_t place,
+                      int64_t count, char *target) const {
   constexpr int64_t most = 512;
-  int64_t ids[most + 1];
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t window = order->windowBegin(index, row);
-    for (int64_t column = 0; column < columns; column += most) {
-      int64_t count = std::min(most, columns - column);
-      file.read(window + column, count + 1, ids);
-      int64_t place = row * columns + column;
-      storeIds(ids, count, tokens->dtype,
-               tokenData + place * byteWidth(tokens->dtype));
-      if (targetData)
-        storeIds(ids + 1, count, targets->dtype,
-                 targetData + place * byteWidth(targets->dtype));
-    }
-    file.release(window, columns + 1);
+  int64_t ids[most];
+  DType dtype = input.argument->dtype;
+  for (int64_t done = 0; done < count; done += most) {
+    int64_t now = std::min(most, count - done);
+    file.read(begin + done, now, ids);
+    storeIds(ids, now, dtype, target + (place + done) * byteWidth(dtype));
+  }
+}
+
+void Batches::fill(int64_t index, const std::vector<char *> &targets) const {
+  for (size_t i = 0; i != inputs.size(); ++i) {
+    const Input &input = inputs[i];
+    auto fillRun = [&](int64_t position, int64_t place, int64_t length) {
+      for (int64_t count; length > 0;
+           position += count, place += count, length -= count) {
+        int64_t row = position / columns, column = position % columns;
+        count = std::min(length, columns - column);
+        int64_t begin = order->windowBegin(index, row) + column + input.shift;
+        fillRow(input, begin, place, count, targets[i]);
+        if (i + 1 == inputs.size())
+          file.release(begin, count);
+      }
+    };
+    input.layout.forEachRun(0, input.layout.size(), fillRun);
   }
 }
 
@@ -134,7 +153,10 @@ void Batches::readAhead(int64_t index) {
         return;
     }
     // The slot is this thread's while its index is < 0.
-    fill(index, slot.tokens.data(), targets ? slot.targets.data() : nullptr);
+    std::vector<char *> targets;
+    for (std::vector<char> &input : slot.inputs)
+      targets.push_back(input.data());
+    fill(index, targets);
     {
       std::lock_guard<std::mutex> lock(mutex);
       slot.index = index;
@@ -144,27 +166,25 @@ void Batches::readAhead(int64_t index) {
 }
 
 void Batches::prefetchFrom(int64_t index) {
-  for (Slot &slot : slots) {
-    slot.tokens.resize(static_cast<size_t>(tokens->bytes));
-    if (targets)
-      slot.targets.resize(static_cast<size_t>(targets->bytes));
-  }
+  for (Slot &slot : slots)
+    for (const Input &input : inputs)
+      slot.inputs.emplace_back(static_cast<size_t>(input.argument->bytes));
   reader = std::thread([this, index] { readAhead(index); });
 }
 
 void Batches::load(int64_t index, char *arena) {
-  char *tokenData = arena + tokens->offset;
-  char *targetData = targets ? arena + targets->offset : nullptr;
+  std::vector<char *> targets;
+  for (const Input &input : inputs)
+    targets.push_back(arena + input.argument->offset);
   if (!reader.joinable())
-    return fill(index, tokenData, targetData);
+    return fill(index, targets);
   Slot &slot = slots[index % 2];
   {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait(lock, [&] { return slot.index == index; });
   }
-  std::memcpy(tokenData, slot.tokens.data(), slot.tokens.size());
-  if (targetData)
-    std::memcpy(targetData, slot.targets.data(), slot.targets.size());
+  for (size_t i = 0; i != inputs.size(); ++i)
+    std::memcpy(targets[i], slot.inputs[i].data(), slot.inputs[i].size());
   {
     std::lock_guard<std::mutex> lock(mutex);
     slot.index = -1;

@@ -3,7 +3,8 @@
 #ifndef HONERT_DATA_BATCHES_H
 #define HONERT_DATA_BATCHES_H
 
-#include "core/Program.h"
+#include "comm/World.h"
+#include "core/Parts.h"
 #include "data/TokenFile.h"
 
 #include <condition_variable>
@@ -48,7 +49,9 @@ private:
   uint64_t seed;
 };
 
-/// Feeds the token and target inputs of a program.
+/// Feeds the token and target inputs of a program with what this rank has of
+/// each batch. Batches are those of all ranks: which windows are in one does
+/// not depend on the mesh.
 class Batches {
 public:
   Batches() = default;
@@ -56,9 +59,11 @@ public:
   Batches(const Batches &) = delete;
   Batches &operator=(const Batches &) = delete;
 
-  /// Opens `path` for the inputs of `program`; checks ids and length.
-  Status open(const std::string &path, const Program &program, bool shuffle,
-              uint64_t seed, const ThreadPool &pool);
+  /// Opens `path` for the inputs of `program`; checks the length, and the ids
+  /// of this rank's share of the file: a wrong one is an error of one rank.
+  Status open(const std::string &path, const Program &program,
+              const World &world, bool shuffle, uint64_t seed,
+              const ThreadPool &pool);
 
   /// Starts a thread that reads batches ahead, two at most, from `index` on.
   void prefetchFrom(int64_t index);
@@ -68,23 +73,30 @@ public:
   void load(int64_t index, char *arena);
 
   int64_t batchesPerEpoch() const { return order->batchesPerEpoch(); }
-  int64_t tokensPerBatch() const { return rows * columns; }
   const TokenFile &stream() const { return file; }
 
 private:
+  /// An input, and which positions of a batch this rank has of it.
+  struct Input {
+    const Argument *argument;
+    PartLayout layout;
+    int64_t shift; ///< of its ids in the stream: 1 for targets
+  };
   /// One batch in the element types of the inputs.
   struct Slot {
     int64_t index = -1;
-    std::vector<char> tokens, targets;
+    std::vector<std::vector<char>> inputs;
   };
 
-  /// Writes a batch; `targets` may be null.
-  void fill(int64_t index, char *tokenData, char *targetData) const;
+  /// Writes what this rank has of a batch to where each input begins.
+  void fill(int64_t index, const std::vector<char *> &targets) const;
+  void fillRow(const Input &input, int64_t begin, int64_t place, int64_t count,
+               char *target) const;
   void readAhead(int64_t index);
 
   TokenFile file;
-  const Argument *tokens = nullptr, *targets = nullptr;
-  int64_t rows = 0, columns = 0;
+  std::vector<Input> inputs;     // tokens, then targets if the program has them
+  int64_t rows = 0, columns = 0; // of a batch of all ranks
   std::unique_ptr<BatchOrder> order;
 
   std::thread reader;

@@ -3,7 +3,8 @@
 #ifndef HONERT_DATA_NAMEDINPUTS_H
 #define HONERT_DATA_NAMEDINPUTS_H
 
-#include "core/Program.h"
+#include "comm/World.h"
+#include "core/Parts.h"
 #include "data/Npy.h"
 
 #include <utility>
@@ -12,13 +13,14 @@ namespace honert {
 
 /// Inputs fed from array files (--input NAME=FILE.npy): one value for every
 /// step, or one per micro-batch along a first dimension (repeated from the
-/// start when they end).
+/// start when they end). Files hold values of all ranks, of which each takes
+/// what it has.
 class NamedInputs {
 public:
   /// Opens each (name, file); every input that is not fed with tokens from
   /// --data must be among them, and nothing else.
   Status open(const std::vector<std::pair<std::string, std::string>> &files,
-              const Program &program, bool tokensFromData);
+              const Program &program, const World &world, bool tokensFromData);
 
   /// Writes the values of micro-batch `index` into the arena.
   void load(int64_t index, char *arena) const;
@@ -26,13 +28,15 @@ public:
 private:
   struct Input {
     const Argument *argument;
+    PartLayout layout;
     MappedFile file;
     DType dtype; ///< of the file: the argument's, or f32 where that is f64
     int64_t offset;
     int64_t values; ///< along the first dimension; 1: the same each time
   };
 
-  Status openOne(const Argument &argument, const std::string &path);
+  Status openOne(const Argument &argument, const PartLayout &layout,
+                 const std::string &path);
 
   std::vector<Input> inputs;
 };

@@ -131,15 +131,17 @@ void TokenFile::release(int64_t begin, int64_t n) const {
   file.release(first + begin * bytesOfId(), n * bytesOfId());
 }
 
-Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool) const {
+Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool, int64_t part,
+                           int64_t parts) const {
   uint64_t bound = vocab > 0 ? static_cast<uint64_t>(vocab) : INT64_MAX;
   // Negative ids are huge as unsigned ones: one comparison finds both.
   constexpr int64_t block = 1 << 16;
   int64_t blocks = (count - 1) / block + 1;
   std::vector<char> isBad(static_cast<size_t>(blocks));
-  pool.run(blocks, 1, [&](int64_t lo, int64_t hi) {
+  int64_t first = blocks * part / parts, last = blocks * (part + 1) / parts;
+  pool.run(last - first, 1, [&](int64_t lo, int64_t hi) {
     std::vector<int64_t> ids(block);
-    for (int64_t b = lo; b < hi; ++b) {
+    for (int64_t b = first + lo; b < first + hi; ++b) {
       int64_t n = std::min(block, count - b * block);
       read(b * block, n, ids.data());
       release(b * block, n);

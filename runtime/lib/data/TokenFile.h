@@ -21,8 +21,10 @@ class TokenFile {
 public:
   Status open(const std::string &path);
 
-  /// Every id is >= 0 and, unless `vocab` is 0, < vocab. Reads the whole file.
-  Status checkIds(int64_t vocab, const ThreadPool &pool) const;
+  /// Every id is >= 0 and, unless `vocab` is 0, < vocab. Reads the whole file,
+  /// or the share `part` of `parts` that cover it.
+  Status checkIds(int64_t vocab, const ThreadPool &pool, int64_t part = 0,
+                  int64_t parts = 1) const;
 
   const std::string &path() const { return name; }
   int64_t size() const { return count; }

@@ -127,6 +127,7 @@ TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
   test::describe(model, program.get());
   honert::Arena arena;
   ASSERT_TRUE(arena.allocate(program->arenaBytes, "the arena").ok());
+  std::unique_ptr<honert::World> world = honert::makeSingleWorld();
   std::mt19937 random(1);
   for (const char *name : {"state.safetensors", "manifest.json"}) {
     std::string path = folder / "c/step-00000004/" + name;
@@ -136,7 +137,7 @@ TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
       size_t bit = random() % (bad.size() * 8);
       bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
       test::writeFile(path, bad);
-      honert::CheckpointFolder checkpoints(folder / "c", *program);
+      honert::CheckpointFolder checkpoints(folder / "c", *program, *world);
       std::optional<honert::RunPosition> position;
       testing::internal::CaptureStderr();
       honert::Status status = checkpoints.restore(arena, position);

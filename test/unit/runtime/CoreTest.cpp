@@ -52,7 +52,8 @@ std::vector<T> valuesOf(const Argument &argument, uint64_t seed,
                         int threads = 2) {
   std::vector<T> values(static_cast<size_t>(*elementCount(argument.dims)));
   for (const Part &part : argument.parts)
-    initialize(argument, part, seed, values.data(), ThreadPool(threads));
+    initialize(argument, part, PartLayout(argument.dims, part), seed,
+               values.data(), ThreadPool(threads));
   return values;
 }
 

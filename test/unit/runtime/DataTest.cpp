@@ -20,6 +20,11 @@ const ThreadPool &pool() {
   return pool;
 }
 
+World *alone() {
+  static std::unique_ptr<World> world = makeSingleWorld();
+  return world.get();
+}
+
 std::string llmc(uint32_t magic, uint32_t version, uint32_t count,
                  const std::string &tokens) {
   std::vector<uint32_t> header(256);
@@ -273,8 +278,8 @@ TEST_P(BatchTypes, targets_are_tokens_shifted_by_one) {
   for (bool ahead : {false, true}) {
     Batches batches;
     ASSERT_TRUE(
-        batches.open(folder / "tokens", *program, false, 0, pool()).ok());
-    EXPECT_EQ(batches.tokensPerBatch(), 24);
+        batches.open(folder / "tokens", *program, *alone(), false, 0, pool())
+            .ok());
     if (ahead)
       batches.prefetchFrom(5);
     std::vector<char> arena(static_cast<size_t>(program->arenaBytes));
@@ -300,12 +305,14 @@ TEST(Batches, one_token_more_than_a_batch_is_needed) {
   test::ProgramPtr program = inputsOnly(DType::i64, 2, 8);
   test::writeTokens(folder / "tokens", 16);
   Batches tooFew, enough;
-  EXPECT_NE(tooFew.open(folder / "tokens", *program, false, 0, pool())
+  EXPECT_NE(tooFew.open(folder / "tokens", *program, *alone(), false, 0, pool())
                 .message()
                 .find("holds 16 tokens, wanted at least 17"),
             std::string::npos);
   test::writeTokens(folder / "tokens", 17);
-  EXPECT_TRUE(enough.open(folder / "tokens", *program, false, 0, pool()).ok());
+  EXPECT_TRUE(
+      enough.open(folder / "tokens", *program, *alone(), false, 0, pool())
+          .ok());
 }
 
 TEST(Batches, reading_ahead_ends_with_its_owner) {
@@ -315,7 +322,8 @@ TEST(Batches, reading_ahead_ends_with_its_owner) {
   for (int i = 0; i < 50; ++i) {
     Batches batches;
     ASSERT_TRUE(
-        batches.open(folder / "tokens", *program, true, 0, pool()).ok());
+        batches.open(folder / "tokens", *program, *alone(), true, 0, pool())
+            .ok());
     batches.prefetchFrom(0);
   }
 }

@@ -9,6 +9,11 @@ using namespace honert;
 
 namespace {
 
+World *alone() {
+  static std::unique_ptr<World> world = makeSingleWorld();
+  return world.get();
+}
+
 //===----------------------------------------------------------------------===//
 // safetensors
 //===----------------------------------------------------------------------===//
@@ -30,9 +35,9 @@ TEST(SafeTensors, what_is_written_is_read) {
        {},
        reinterpret_cast<const char *>(b.data())}};
   Checksum checksum;
-  ASSERT_TRUE(
-      writeSafeTensors(folder / "f", tensors, {{"format", "pt"}}, &checksum)
-          .ok());
+  ASSERT_TRUE(writeSafeTensors(folder / "f", tensors, {{"format", "pt"}},
+                               *alone(), &checksum)
+                  .ok());
   SafeTensors file;
   Status status = file.open(folder / "f");
   ASSERT_TRUE(status.ok()) << status.message();
@@ -58,14 +63,14 @@ TEST(SafeTensors, large_parts_are_written_by_pieces) {
   std::vector<double> storage(static_cast<size_t>(width * width));
   for (size_t i = 0; i < storage.size(); ++i)
     storage[i] = double(i);
-  TensorSource source = {"a",
-                         DType::f64,
-                         DType::f32,
-                         {rows, columns},
-                         reinterpret_cast<const char *>(storage.data()),
-                         {width, width},
-                         {1, 2}};
-  ASSERT_TRUE(writeSafeTensors(folder / "f", {source}, {}).ok());
+  TensorSource source = {
+      "a",
+      DType::f64,
+      DType::f32,
+      {rows, columns},
+      reinterpret_cast<const char *>(storage.data()),
+      PartLayout({width, width}, {"", {1, 2}, {rows, columns}})};
+  ASSERT_TRUE(writeSafeTensors(folder / "f", {source}, {}, *alone()).ok());
   SafeTensors file;
   ASSERT_TRUE(file.open(folder / "f").ok());
   const TensorView *view = file.find("a");
@@ -87,7 +92,7 @@ TEST(SafeTensors, fp64_is_stored_as_fp32_on_request) {
                                  DType::f32,
                                  {2},
                                  reinterpret_cast<const char *>(a.data())}},
-                               {})
+                               {}, *alone())
                   .ok());
   SafeTensors file;
   ASSERT_TRUE(file.open(folder / "f").ok());

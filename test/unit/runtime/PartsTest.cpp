@@ -1,5 +1,4 @@
-//===- PartsTest.cpp - Padded and packed arguments
-//--------------------------===//
+//===- PartsTest.cpp - Padded and packed arguments ------------------------===//
 //
 // Two programs hold the same tensors: one each in its own argument, the other
 // padded and packed. Files, initial values and dumps must not tell them apart.
@@ -11,6 +10,7 @@
 #include "Run.h"
 #include "checkpoint/State.h"
 
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -19,6 +19,11 @@ using namespace honert;
 namespace {
 
 constexpr int64_t normal = 2;
+
+World *alone() {
+  static std::unique_ptr<World> world = makeSingleWorld();
+  return world.get();
+}
 
 void argument(honert_program *program, int64_t kind, const char *fqn,
               std::vector<int64_t> dims, int64_t offset) {
@@ -73,7 +78,7 @@ struct Instance {
   }
 
   Status start(const std::string &file = "", uint64_t seed = 1) {
-    return startState(file, *program, seed, ThreadPool(2), arena);
+    return startState(file, *program, *alone(), seed, ThreadPool(2), arena);
   }
   /// Elements of an argument, padding too.
   std::vector<float> storage(const char *fqn) const {
@@ -112,15 +117,21 @@ struct Instance {
 
 TEST(Parts, layout_of_a_box) {
   // Rows only: one run. Columns: a run per row. A box of rank 3: nested runs.
-  PartLayout rows({8, 4}, {"", {2, 0}, {5, 4}});
-  EXPECT_TRUE(rows.isContiguous());
-  EXPECT_EQ(rows.runBegin(0), 8);
-  PartLayout columns({8, 4}, {"", {2, 1}, {5, 3}});
-  EXPECT_EQ(columns.runLength(), 3);
-  EXPECT_EQ(columns.runBegin(1), 13);
+  using Runs = std::vector<std::array<int64_t, 3>>;
+  auto runsOf = [](const PartLayout &layout) {
+    Runs runs;
+    layout.forEachRun(0, layout.size(),
+                      [&](int64_t element, int64_t place, int64_t length) {
+                        runs.push_back({element, place, length});
+                      });
+    return runs;
+  };
+  EXPECT_EQ(runsOf(PartLayout({8, 4}, {"", {2, 0}, {5, 4}})),
+            (Runs{{0, 8, 20}}));
+  EXPECT_EQ(runsOf(PartLayout({8, 4}, {"", {2, 1}, {2, 3}})),
+            (Runs{{0, 9, 3}, {3, 13, 3}}));
   PartLayout box({3, 5, 7}, {"", {1, 2, 0}, {2, 3, 7}});
-  EXPECT_EQ(box.runLength(), 21);
-  EXPECT_EQ(box.runBegin(1), 2 * 35 + 14);
+  EXPECT_EQ(runsOf(box), (Runs{{0, 35 + 14, 21}, {21, 2 * 35 + 14, 21}}));
   std::vector<float> storage(105), packed(42), again(105);
   for (size_t i = 0; i < storage.size(); ++i)
     storage[i] = float(i);
@@ -191,10 +202,10 @@ TEST(Parts, files_of_both_programs_are_the_same) {
   ASSERT_TRUE(plain.start("", 7).ok());
   ASSERT_TRUE(padded.start("", 8).ok());
   auto save = [&](const Instance &instance, const std::string &name) {
-    EXPECT_TRUE(saveWeights(folder / (name + ".w"), *instance.program,
+    EXPECT_TRUE(saveWeights(folder / (name + ".w"), *instance.program, *alone(),
                             instance.arena, {})
                     .ok());
-    EXPECT_TRUE(saveState(folder / (name + ".s"), *instance.program,
+    EXPECT_TRUE(saveState(folder / (name + ".s"), *instance.program, *alone(),
                           instance.arena, nullptr)
                     .ok());
   };
@@ -202,11 +213,12 @@ TEST(Parts, files_of_both_programs_are_the_same) {
   save(padded, "padded");
   // Each loads the other's and saves the same tensors.
   Instance fromPadded(plainProgram()), fromPlain(paddedProgram());
-  ASSERT_TRUE(
-      loadState(folder / "padded.s", *fromPadded.program, fromPadded.arena)
-          .ok());
-  ASSERT_TRUE(
-      loadState(folder / "plain.s", *fromPlain.program, fromPlain.arena).ok());
+  ASSERT_TRUE(loadState(folder / "padded.s", *fromPadded.program, *alone(),
+                        fromPadded.arena)
+                  .ok());
+  ASSERT_TRUE(loadState(folder / "plain.s", *fromPlain.program, *alone(),
+                        fromPlain.arena)
+                  .ok());
   fromPlain.expectCleanPadding();
   save(fromPadded, "crossed");
   save(fromPlain, "back");
@@ -252,9 +264,10 @@ TEST(Parts, tied_names_lead_to_the_part) {
   std::vector<TensorSource> tensors;
   for (const Argument &argument : plain.program->arguments)
     if (argument.kind == Kind::param)
-      tensors.push_back(sourceOf(argument, argument.parts[0], plain.arena));
+      tensors.push_back(sourceOf(*plain.program, argument, argument.parts[0],
+                                 plain.arena, *alone()));
   tensors[0].name = "head";
-  ASSERT_TRUE(writeSafeTensors(folder / "f", tensors, {}).ok());
+  ASSERT_TRUE(writeSafeTensors(folder / "f", tensors, {}, *alone()).ok());
   Instance padded(paddedProgram());
   ASSERT_TRUE(padded.start(folder / "f", 5).ok());
   EXPECT_EQ(padded.storage("table")[5], table[4]);

@@ -1,0 +1,166 @@
+//===- RankStateTest.cpp - Files of runs of several ranks -----------------===//
+//
+// One model on many meshes: its files have the same bytes on all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DividedModel.h"
+#include "Ranks.h"
+#include "Run.h"
+#include "checkpoint/Checkpoint.h"
+#include "checkpoint/SharedFiles.h"
+
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+using namespace honert;
+using test::expectAll;
+using test::MeshSizes;
+
+namespace {
+
+const MeshSizes meshes[] = {
+    {},
+    {{"a", 2}},
+    {{"a", 4}},
+    {{"b", 3}},
+    {{"a", 2}, {"b", 2}},
+    {{"c", 2}, {"a", 2}},
+    {{"a", 2}, {"b", 2}, {"c", 2}},
+    {{"other", 2}, {"a", 2}},
+};
+
+/// A rank of the model with its arena, whose bytes are all set at first.
+struct Instance {
+  explicit Instance(const MeshSizes &mesh) : program(test::dividedState(mesh)) {
+    EXPECT_TRUE(arena.allocate(program->arenaBytes, "the arena").ok());
+    std::memset(arena.at(0), 0x7f, size_t(program->arenaBytes));
+  }
+  Status start(World &world, uint64_t seed, const std::string &init = "") {
+    return startState(init, *program, world, seed, ThreadPool(1), arena);
+  }
+
+  test::ProgramPtr program;
+  Arena arena;
+};
+
+int64_t ranksOf(const MeshSizes &mesh) {
+  int64_t ranks = 1;
+  for (const auto &axis : mesh)
+    ranks *= axis.second;
+  return ranks;
+}
+
+/// Starts the model on `mesh` and saves it to `name`.w and `name`.s.
+void startAndSave(const MeshSizes &mesh, uint64_t seed, const std::string &init,
+                  const std::string &name) {
+  expectAll(ranksOf(mesh), [&](World &world) {
+    Instance instance(mesh);
+    HONERT_TRY(instance.start(world, seed, init));
+    HONERT_TRY(saveWeights(name + ".w", *instance.program, world,
+                           instance.arena, {{"step", "0"}}));
+    Checksum checksum;
+    HONERT_TRY(saveState(name + ".s", *instance.program, world, instance.arena,
+                         &checksum));
+    if (world.isFirst()) {
+      std::string bytes = test::readFile(name + ".s");
+      Checksum wanted;
+      wanted.add(bytes.data(), int64_t(bytes.size()));
+      EXPECT_EQ(checksum.value(), wanted.value());
+    }
+    return Status();
+  });
+}
+
+class OnMesh : public testing::TestWithParam<MeshSizes> {};
+
+TEST_P(OnMesh, fresh_files_are_those_of_one_rank) {
+  test::Folder folder;
+  startAndSave({}, 5, "", folder / "one");
+  startAndSave(GetParam(), 5, "", folder / "many");
+  EXPECT_EQ(test::readFile(folder / "many.w"),
+            test::readFile(folder / "one.w"));
+  EXPECT_EQ(test::readFile(folder / "many.s"),
+            test::readFile(folder / "one.s"));
+  std::filesystem::directory_iterator files(folder.path), end;
+  EXPECT_EQ(std::distance(files, end), 4); // nothing is left over
+}
+
+TEST_P(OnMesh, initial_weights_are_read_in_parts) {
+  test::Folder folder;
+  startAndSave({}, 5, "", folder / "one");
+  startAndSave({}, 6, folder / "one.w", folder / "two");
+  startAndSave(GetParam(), 6, folder / "one.w", folder / "many");
+  EXPECT_EQ(test::readFile(folder / "many.w"),
+            test::readFile(folder / "two.w"));
+  EXPECT_EQ(test::readFile(folder / "many.s"),
+            test::readFile(folder / "two.s"));
+}
+
+TEST_P(OnMesh, checkpoints_load_on_every_other) {
+  test::Folder folder;
+  startAndSave({}, 7, "", folder / "one");
+  RunPosition position = {12, 24, 7, true, 1000};
+  expectAll(ranksOf(GetParam()), [&](World &world) {
+    Instance instance(GetParam());
+    HONERT_TRY(instance.start(world, 7));
+    CheckpointFolder checkpoints(folder / "c", *instance.program, world);
+    HONERT_TRY(checkpoints.open(false));
+    return checkpoints.save(position, instance.arena);
+  });
+  EXPECT_EQ(test::readFile(folder / "c/step-00000012/state.safetensors"),
+            test::readFile(folder / "one.s"));
+  for (const MeshSizes &mesh : meshes) {
+    expectAll(ranksOf(mesh), [&](World &world) {
+      Instance instance(mesh);
+      CheckpointFolder checkpoints(folder / "c", *instance.program, world);
+      HONERT_TRY(checkpoints.open(true));
+      std::optional<RunPosition> found;
+      HONERT_TRY(checkpoints.restore(instance.arena, found));
+      EXPECT_EQ(*found, position);
+      return saveState(folder / "again.s", *instance.program, world,
+                       instance.arena, nullptr);
+    });
+    EXPECT_EQ(test::readFile(folder / "again.s"),
+              test::readFile(folder / "one.s"))
+        << test::textOf(mesh);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Meshes, OnMesh, testing::ValuesIn(meshes),
+                         [](const auto &info) {
+                           return "number_" + std::to_string(info.index);
+                         });
+
+TEST(RankFiles, a_rank_that_finds_no_folder_fails_all) {
+  test::Folder folder;
+  std::vector<Status> results = test::runRanks(3, [&](World &world) {
+    // Only the first rank sees the folder that it has made.
+    if (world.isFirst())
+      HONERT_TRY(makeFolder(folder / "own"));
+    std::string path = folder / "own/file";
+    AtomicFile file;
+    HONERT_TRY(world.agree(world.isFirst() ? file.create(path) : Status()));
+    std::string name =
+        world.isFirst() ? file.temporaryName() : folder / "none/.file.tmp";
+    return world.agree(world.isFirst() ? Status() : file.join(path, name));
+  });
+  EXPECT_FALSE(results[0].ok());
+  EXPECT_EQ(results[2].message(),
+            folder / "own/file" + ": cannot be written where the first rank "
+                                  "writes: No such file or directory");
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "own"));
+}
+
+TEST(RankFiles, what_all_ranks_see_is_shared) {
+  test::Folder folder;
+  expectAll(3,
+            [&](World &world) { return checkShared(world, folder / "file"); });
+  for (const Status &status : test::runRanks(3, [&](World &world) {
+         return checkShared(world, folder / "missing/file");
+       }))
+    EXPECT_FALSE(status.ok());
+}
+
+} // namespace
