@@ -209,6 +209,8 @@ LogicalResult DeviceLowering::describeAttention(LaunchOp launch) {
 LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
   Operation *main = mainOp(launch);
   switch (launch.getFamily()) {
+  case KernelFamily::collective:
+    return describeCollective(launch);
   case KernelFamily::contraction:
     return describeProduct(launch);
   case KernelFamily::attention:

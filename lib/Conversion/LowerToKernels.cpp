@@ -47,6 +47,8 @@ private:
 LogicalResult Lowering::describeLaunch(LaunchOp launch) {
   Operation *main = mainOp(launch);
   switch (launch.getFamily()) {
+  case KernelFamily::collective:
+    return describeCollective(launch);
   case KernelFamily::contraction:
     return describeProduct(launch);
   case KernelFamily::attention:

@@ -83,13 +83,15 @@ void ProgramLowering::describeProgram() {
       flops += own.getInt() * (name == "accumulate" ? microBatches : 1);
   }
   for (auto argument : program.getOps<ArgumentOp>()) {
-    int64_t elements = cast<ShapedType>(argument.getType()).getNumElements();
+    RankedTensorType whole = wholeTypeOf(argument);
+    int64_t elements = whole.getNumElements();
     if (argument.getKind() == kind::param)
-      parameters += countElements(argument.getParts().value_or(ArrayAttr()),
-                                  argument.getType());
+      parameters +=
+          countElements(argument.getParts().value_or(ArrayAttr()), whole);
     if (argument.getRole() == StringRef("tokens"))
       tokens = elements * microBatches;
   }
+  flops *= mesh ? mesh->numRanks() : 1;
   number("parameters", parameters);
   number("flops_per_step", flops);
   if (tokens > 0)
@@ -105,6 +107,7 @@ void ProgramLowering::describeArgument(ArgumentOp argument) {
                writer.integer(abi::dtype(type.getElementType())),
                writer.integer(type.getRank()), writer.array(type.getShape()),
                writer.integer(argument.getOffset())});
+  describeSharding(argument);
   if (auto parts = argument.getParts())
     for (auto part : parts->getAsRange<PartAttr>())
       writer.call("honert_argument_part",
@@ -164,6 +167,7 @@ LogicalResult ProgramLowering::describeFunction(FunctionOp function) {
 
 LogicalResult ProgramLowering::run() {
   describeProgram();
+  describeMesh();
   for (auto argument : program.getOps<ArgumentOp>())
     describeArgument(argument);
   for (auto function : program.getOps<FunctionOp>())
@@ -173,6 +177,8 @@ LogicalResult ProgramLowering::run() {
     return failure();
   writer.finish();
   program.erase();
+  for (auto op : llvm::make_early_inc_range(module.getOps<dist::MeshOp>()))
+    op.erase(); // all that is left to say of it is said
   return success();
 }
 

@@ -10,15 +10,20 @@
 #define HONE_LIB_CONVERSION_PROGRAMLOWERING_H
 
 #include "ProgramWriter.h"
+#include "hone/Dist/Sharding.h"
+#include "hone/Plan/AbiNumbers.h"
 #include "hone/Plan/Plan.h"
 
 namespace hone {
 
+/// The mesh of the module, if its programs run on several ranks.
+std::optional<dist::Mesh> findMesh(mlir::ModuleOp module);
+
 class ProgramLowering {
 public:
   ProgramLowering(mlir::ModuleOp module, plan::ProgramOp program)
-      : module(module), program(program), builder(module.getContext()),
-        writer(module) {}
+      : module(module), program(program), mesh(findMesh(module)),
+        builder(module.getContext()), writer(module) {}
   virtual ~ProgramLowering() = default;
 
   /// Replaces the program by its description. Errors are reported.
@@ -29,6 +34,8 @@ protected:
   /// What the program needs besides its functions.
   virtual mlir::LogicalResult finish() { return mlir::success(); }
 
+  /// What ranks do together (DescribeRanks.cpp).
+  mlir::LogicalResult describeCollective(plan::LaunchOp launch);
   /// A library's product, with its epilogue.
   mlir::LogicalResult describeProduct(plan::LaunchOp launch);
   /// The name and the user's source line, as the first operands of a call.
@@ -43,6 +50,7 @@ protected:
 
   mlir::ModuleOp module;
   plan::ProgramOp program;
+  const std::optional<dist::Mesh> mesh;
   mlir::OpBuilder builder;
   ProgramWriter writer;
 
@@ -52,6 +60,16 @@ private:
   mlir::LogicalResult describeFunction(plan::FunctionOp function);
   void describeResult(plan::ResultOp result);
   void describeCost(plan::LaunchOp launch);
+
+  // DescribeRanks.cpp.
+  void describeMesh();
+  void describeSharding(plan::ArgumentOp argument);
+  mlir::RankedTensorType wholeTypeOf(plan::ArgumentOp argument) const;
+  llvm::SmallVector<mlir::Value> axisOperands(llvm::ArrayRef<unsigned> axes);
+  void describeExchange(plan::LaunchOp launch, mlir::Operation *op,
+                        abi::Collective kind, int64_t reduce,
+                        mlir::ArrayAttr axes);
+  void describeShard(plan::LaunchOp launch, dist::ShardOp shard);
 
   unsigned kernelCount = 0;
 };

@@ -105,9 +105,10 @@ LogicalResult GroupOp::verify() {
   if (!yield || yield.getValues().getTypes() != getResultTypes()) // group_c1
     return emitOpError("yields other types than its results have");
   for (Operation &op : body.without_terminator())
-    if (!isa<HoneDialect>(op.getDialect()) || isa<GroupOp>(op)) // group_c2
+    if (!isa<HoneOpInterface>(op) || isa<GroupOp>(op)) // group_c2
       return emitOpError() << "holds '" << op.getName()
-                           << "', expected hone ops other than groups";
+                           << "', expected ops that a kernel computes, other "
+                              "than groups";
   return success();
 }
 

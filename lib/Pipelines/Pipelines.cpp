@@ -29,11 +29,17 @@ using namespace hone;
 
 llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
   static constexpr std::pair<llvm::StringLiteral, Phase> phases[] = {
-      {"import", Phase::Import},     {"raise", Phase::Raise},
-      {"pad", Phase::Pad},           {"precision", Phase::Precision},
-      {"autodiff", Phase::Autodiff}, {"step", Phase::Step},
-      {"fuse", Phase::Fuse},         {"checkpoint", Phase::Checkpoint},
-      {"plan", Phase::Plan},         {"lower", Phase::Lower},
+      {"import", Phase::Import},
+      {"raise", Phase::Raise},
+      {"pad", Phase::Pad},
+      {"precision", Phase::Precision},
+      {"autodiff", Phase::Autodiff},
+      {"step", Phase::Step},
+      {"shard", Phase::Shard},
+      {"fuse", Phase::Fuse},
+      {"checkpoint", Phase::Checkpoint},
+      {"plan", Phase::Plan},
+      {"lower", Phase::Lower},
       {"llvm", Phase::LLVM}};
   return phases;
 }
@@ -169,6 +175,25 @@ void hone::buildStepPhase(OpPassManager &manager,
   addDispensable(manager, createShadowParameters(), options);
   addCleanup(manager);
   manager.addPass(createVerifyStep());
+}
+
+void hone::buildShardPhase(OpPassManager &manager,
+                           const PipelineOptions &options) {
+  const dist::Recipe &recipe = options.recipe;
+  if (recipe.mesh.empty())
+    return;
+  DistAnnotateOptions annotate;
+  annotate.mesh = recipe.mesh;
+  if (!recipe.fsdp.empty())
+    annotate.fsdp = recipe.fsdp;
+  annotate.sequence = recipe.sequence;
+  manager.addPass(createDistAnnotate(annotate));
+  manager.addPass(createDistPropagate());
+  manager.addPass(createDistPartition());
+  manager.addPass(createDistVerify());
+  manager.addPass(createDistLowerCollectives());
+  // Coordinates and moves that several parts share.
+  addCleanup(manager);
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,6 +337,8 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
     return buildAutodiffPhase(manager, options);
   case Phase::Step:
     return buildStepPhase(manager, options);
+  case Phase::Shard:
+    return buildShardPhase(manager, options);
   case Phase::Fuse:
     return buildFusePhase(manager, options);
   case Phase::Checkpoint:
@@ -399,6 +426,11 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       llvm::cl::desc(
           "What stays for the backward pass: auto, none, full, sqrt"),
       llvm::cl::init("auto")};
+  Option<std::string> mesh{*this, "mesh",
+                           llvm::cl::desc("Axes of ranks: rep=2,fs=4@nvlink")};
+  Option<std::string> recipe{
+      *this, "recipe",
+      llvm::cl::desc("How they divide the step: fsdp, zero1, sp, tp=4, ...")};
   ListOption<std::string> without{
       *this, "without",
       llvm::cl::desc("Passes to leave out that only save time or memory")};
@@ -428,13 +460,30 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
 };
 } // namespace
 
+/// The phases up to one, as the text of the options says.
+static LogicalResult
+buildPipeline(OpPassManager &manager, StringRef text,
+              function_ref<LogicalResult(const Twine &)> error) {
+  CommandLine options;
+  if (failed(options.parseFromString(text)))
+    return failure();
+  llvm::Expected<dist::Recipe> recipe =
+      dist::parseRecipe(options.mesh, options.recipe);
+  if (!recipe)
+    return error(llvm::toString(recipe.takeError()));
+  PipelineOptions pipeline = options.get();
+  pipeline.recipe = std::move(*recipe);
+  for (auto [name, phase] : getPhases())
+    if (phase <= options.upto)
+      buildPhase(phase, manager, pipeline);
+  return success();
+}
+
 void hone::registerHonePipelines() {
-  PassPipelineRegistration<CommandLine>(
-      "hone-pipeline", "Phases in order, from import to `upto`",
-      [](OpPassManager &manager, const CommandLine &options) {
-        for (auto [name, phase] : getPhases())
-          if (phase <= options.upto)
-            buildPhase(phase, manager, options.get());
+  registerPassPipeline(
+      "hone-pipeline", "Phases in order, from import to `upto`", buildPipeline,
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> visit) {
+        visit(CommandLine());
       });
   PassPipelineRegistration<>(
       "hone-lower-to-llvm", "From kernels to the llvm dialect", buildLLVMPhase);

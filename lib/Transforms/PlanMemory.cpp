@@ -204,6 +204,11 @@ LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
       return func.emitError() << "argument '" << key.second << "' has type "
                               << type << ", expected " << entry->second.type
                               << " as in the functions before";
+    else if (entry->second.attributes.get(attr::sharding) !=
+             func.getArgAttr(index, attr::sharding))
+      return func.emitError() << "argument '" << key.second
+                              << "' is divided in another way than in the "
+                                 "functions before";
   }
   return success();
 }
@@ -218,7 +223,8 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       attributes.getAs<StringAttr>(attr::role),
       attributes.getAs<IntegerAttr>(attr::vocab),
       attributes.getAs<ArrayAttr>(attr::aliases),
-      attributes.getAs<ArrayAttr>(attr::parts));
+      attributes.getAs<ArrayAttr>(attr::parts),
+      attributes.getAs<dist::ShardingAttr>(attr::sharding));
 }
 
 /// Bytes of the arena by category at the fullest point of the program.

@@ -128,6 +128,11 @@ static LogicalResult verifyGroup(GroupOp group,
     [[fallthrough]];
   case KernelFamily::row:
     return verifyRowSpace(group, ops);
+  case KernelFamily::collective:
+    if (ops.size() != 1)
+      return group.emitOpError()
+             << "holds " << ops.size() << " ops, expected the collective alone";
+    return success();
   case KernelFamily::contraction:
   case KernelFamily::attention:
   case KernelFamily::gather:

@@ -23,7 +23,7 @@ func.func @group_c1_yield(%x: tensor<8xf32>) {
 // -----
 
 func.func @group_c2(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'hone.group' op holds 'func.call', expected hone ops other than groups}}
+  // expected-error@+1 {{'hone.group' op holds 'func.call', expected ops that a kernel computes, other than groups}}
   %y = hone.group map (%a = %x : tensor<8xf32>) -> tensor<8xf32> {
     %s = func.call @group_c2(%a) : (tensor<8xf32>) -> tensor<8xf32>
     hone.yield %s : tensor<8xf32>
@@ -34,7 +34,7 @@ func.func @group_c2(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @group_c2_nested(%x: tensor<8xf32>) {
-  // expected-error@+1 {{'hone.group' op holds 'hone.group', expected hone ops other than groups}}
+  // expected-error@+1 {{'hone.group' op holds 'hone.group', expected ops that a kernel computes, other than groups}}
   %y = hone.group map (%a = %x : tensor<8xf32>) -> tensor<8xf32> {
     %s = hone.group map (%b = %a : tensor<8xf32>) -> tensor<8xf32> {
       hone.yield %b : tensor<8xf32>

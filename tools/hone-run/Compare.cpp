@@ -177,68 +177,6 @@ static bool agreeByDistance(func::FuncOp before, func::FuncOp after,
 }
 
 //===----------------------------------------------------------------------===//
-// On ranks
-//===----------------------------------------------------------------------===//
-
-/// The sharding of an argument or result; reported where it has none.
-static FailureOr<dist::Sharding> shardingOf(func::FuncOp func, Attribute attr,
-                                            Type type, const dist::Mesh &mesh,
-                                            const llvm::Twine &what) {
-  auto emit = [&] { return func.emitError() << what << " "; };
-  auto sharding = dyn_cast_or_null<dist::ShardingAttr>(attr);
-  if (!sharding)
-    return emit() << "has no " << dist::shardingAttr << ", expected one";
-  if (failed(dist::verifySharding(sharding, cast<RankedTensorType>(type), mesh,
-                                  emit)))
-    return failure();
-  return dist::toSharding(sharding, mesh);
-}
-
-/// What the ranks of a mesh compute together: `func` is what each of them runs,
-/// on its parts of the arguments of `whole`.
-static FailureOr<Tensors> interpretOnRanks(func::FuncOp whole,
-                                           func::FuncOp func,
-                                           ArrayRef<Tensor> arguments,
-                                           Mode mode) {
-  FailureOr<dist::Mesh> mesh = dist::Mesh::of(func->getParentOp());
-  if (mlir::failed(mesh))
-    return failure();
-  std::vector<Tensors> parts(mesh->numRanks());
-  for (auto [index, argument] : llvm::enumerate(arguments)) {
-    FailureOr<dist::Sharding> sharding = shardingOf(
-        func, func.getArgAttr(index, dist::shardingAttr),
-        whole.getArgumentTypes()[index], *mesh, "argument " + Twine(index));
-    if (mlir::failed(sharding))
-      return failure();
-    for (int64_t rank = 0; rank != mesh->numRanks(); ++rank)
-      parts[rank].push_back(partOf(argument, *sharding, *mesh, rank));
-  }
-  FailureOr<std::vector<Tensors>> results =
-      interpretRanks(func, std::move(parts), mode, exchangeIn(*mesh, mode));
-  if (mlir::failed(results))
-    return failure();
-  Tensors together;
-  for (unsigned index = 0; index != whole.getNumResults(); ++index) {
-    auto type = cast<RankedTensorType>(whole.getResultTypes()[index]);
-    FailureOr<dist::Sharding> sharding =
-        shardingOf(func, func.getResultAttr(index, dist::shardingAttr), type,
-                   *mesh, "result " + Twine(index));
-    if (mlir::failed(sharding))
-      return failure();
-    std::vector<Tensor> copies;
-    for (const Tensors &rank : *results)
-      copies.push_back(rank[index]);
-    llvm::Expected<Tensor> tensor =
-        assemble(copies, type.getShape(), *sharding, *mesh);
-    if (!tensor)
-      return func.emitError() << "result " << index << ": "
-                              << llvm::toString(tensor.takeError());
-    together.push_back(std::move(*tensor));
-  }
-  return together;
-}
-
-//===----------------------------------------------------------------------===//
 // All functions
 //===----------------------------------------------------------------------===//
 
@@ -277,7 +215,7 @@ int run::compare(MLIRContext &context, StringRef firstPath,
           interpret(func, *arguments, {options.mode, nullptr});
       FailureOr<Tensors> after =
           options.ranks
-              ? interpretOnRanks(func, other, *arguments, options.mode)
+              ? interpretOnRanks(other, *arguments, options.mode)
               : interpret(other, std::move(*arguments),
                           {options.mode, nullptr});
       ran = succeeded(before) && succeeded(after);

@@ -11,6 +11,7 @@
 
 #include "ArenaTensors.h"
 #include "HoneRun.h"
+#include "hone/Interpreter/Ranks.h"
 #include "hone/Plan/AbiNumbers.h"
 #include "hone/Plan/Plan.h"
 #include "hone/Support/Package.h"
@@ -37,7 +38,7 @@ using namespace hone::interp;
 static LogicalResult runPhases(ModuleOp module,
                                const run::TrainOptions &options) {
   for (auto [name, phase] : getPhases()) {
-    if (phase > Phase::Step)
+    if (phase > Phase::Shard)
       break;
     if (phase == Phase::Raise && !options.raise)
       continue;
@@ -80,9 +81,11 @@ struct Slot {
   int64_t offset;
 };
 
-/// A function with the places of its arguments and results.
+/// A function with the places of its arguments and results: those of all ranks
+/// together, where there are several.
 struct Entry {
   func::FuncOp func;
+  FunctionType type;
   SmallVector<Slot> arguments, results;
 };
 
@@ -94,14 +97,14 @@ public:
   ~Program() { honert_program_free(program); }
 
   /// Gives every argument and result a place and describes all to the runtime.
-  void describe(StringRef fingerprint);
+  LogicalResult describe(StringRef fingerprint);
   int main(std::vector<char *> &arguments) {
     return honert_main(program, int(arguments.size()), arguments.data());
   }
 
 private:
   Slot place(Type type);
-  Entry layOut(func::FuncOp func);
+  FailureOr<Entry> layOut(func::FuncOp func);
   void describeFacts(StringRef fingerprint);
   void describeArguments(const Entry &entry);
   void describeFunction(const Entry &entry);
@@ -116,6 +119,7 @@ private:
   llvm::StringMap<Slot> state;       // by kind and name: functions share it
   llvm::StringMap<bool> isDescribed; // the same names
   int64_t arenaBytes = 0;
+  int64_t ranks = 1;
 };
 } // namespace
 
@@ -135,15 +139,23 @@ Slot Program::place(Type type) {
   return slot;
 }
 
-Entry Program::layOut(func::FuncOp func) {
-  Entry entry{func, {}, {}};
+FailureOr<Entry> Program::layOut(func::FuncOp func) {
+  Entry entry{func, func.getFunctionType(), {}, {}};
+  if (!options.pipeline.recipe.mesh.empty()) {
+    FailureOr<dist::Mesh> mesh = dist::Mesh::of(module);
+    FailureOr<FunctionType> whole = failure();
+    if (mlir::failed(mesh) || mlir::failed(whole = wholeTypeOf(func, *mesh)))
+      return failure();
+    entry.type = *whole;
+    ranks = mesh->numRanks();
+  }
   for (unsigned index = 0; index != func.getNumArguments(); ++index) {
     auto [it, isNew] = state.try_emplace(nameOfArgument(func, index));
     if (isNew)
-      it->second = place(func.getArgumentTypes()[index]);
+      it->second = place(entry.type.getInput(index));
     entry.arguments.push_back(it->second);
   }
-  for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+  for (auto [index, type] : llvm::enumerate(entry.type.getResults())) {
     auto donated = func.getResultAttrOfType<IntegerAttr>(index, attr::donates);
     entry.results.push_back(donated ? entry.arguments[donated.getInt()]
                                     : place(type));
@@ -151,7 +163,7 @@ Entry Program::layOut(func::FuncOp func) {
   return entry;
 }
 
-/// Sum over the ops of a step, all micro-batches.
+/// Sum over the ops of a step, all micro-batches and ranks.
 int64_t Program::flopsPerStep() {
   int64_t total = 0;
   for (Entry &entry : entries) {
@@ -163,7 +175,7 @@ int64_t Program::flopsPerStep() {
     entry.func.walk(
         [&](HoneOpInterface op) { total += times * op.getCost().flops; });
   }
-  return total;
+  return total * ranks;
 }
 
 void Program::describeFacts(StringRef fingerprint) {
@@ -199,7 +211,7 @@ void Program::describeFacts(StringRef fingerprint) {
       if (argString(entry.func, index, attr::kind) == kind::param)
         parameters += countElements(
             entry.func.getArgAttrOfType<ArrayAttr>(index, attr::parts),
-            entry.func.getArgumentTypes()[index]);
+            entry.type.getInput(index));
       if (argString(entry.func, index, attr::role) == "tokens")
         tokens = elementCount(slot.shape) * options.pipeline.step.microBatches;
     }
@@ -259,16 +271,21 @@ void Program::describeFunction(const Entry &entry) {
   }
 }
 
-void Program::describe(StringRef fingerprint) {
+LogicalResult Program::describe(StringRef fingerprint) {
   for (StringRef name : {"step", "accumulate", "update", "evaluate"})
-    if (auto func = module.lookupSymbol<func::FuncOp>(name))
-      entries.push_back(layOut(func));
+    if (auto func = module.lookupSymbol<func::FuncOp>(name)) {
+      FailureOr<Entry> entry = layOut(func);
+      if (mlir::failed(entry))
+        return failure();
+      entries.push_back(std::move(*entry));
+    }
   describeFacts(fingerprint);
   honert_arena(program, arenaBytes);
   for (const Entry &entry : entries)
     describeArguments(entry);
   for (const Entry &entry : entries)
     describeFunction(entry);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -283,7 +300,9 @@ LogicalResult Program::run(StringRef function, char *arena) {
     arguments.push_back(run::readTensor(arena + slot.offset, slot.element,
                                         slot.shape, options.mode));
   FailureOr<Tensors> results =
-      interpret(entry->func, std::move(arguments), {options.mode, nullptr});
+      ranks > 1 ? interpretOnRanks(entry->func, arguments, options.mode)
+                : interpret(entry->func, std::move(arguments),
+                            {options.mode, nullptr});
   if (failed(results))
     return failure();
   for (auto [tensor, slot] : llvm::zip_equal(*results, entry->results))
@@ -303,6 +322,7 @@ int run::train(MLIRContext &context, TrainOptions options) {
   if (!module)
     return run::failed;
   Program program(*module, options);
-  program.describe(fingerprint);
+  if (mlir::failed(program.describe(fingerprint)))
+    return run::failed;
   return program.main(options.arguments);
 }

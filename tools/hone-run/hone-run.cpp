@@ -17,6 +17,8 @@ static constexpr llvm::StringLiteral usage =
                                   program (PACKAGE.hone --help) and:
       --f64                       all floats in double, nothing rounded
       --micro-batches K           batches whose gradients one step adds (default 1)
+      --mesh AXES --recipe WORDS  divide the step among ranks as honec does, and run all of
+                                  them; copies that differ in a bit are an error
       --optimizer NAME            adamw, sgd, lion or adafactor (default: the package's)
       --moments fp32|bf16|8bit    how the optimizer keeps its moments (default fp32)
       --precision NAME            policy of contractions, as honec has them (default fp32)
@@ -169,6 +171,7 @@ static bool readTrainLine(Words &words, char **argv,
   options.pipeline.chunkLoss = "off"; // the plain meaning, unless asked for
   options.pipeline.pad = "off";
   options.arguments = {argv[0]};
+  StringRef mesh, recipe;
   for (int index = 2; words.good && !words.empty(); ++index) {
     StringRef word = words.take();
     StringRef name = word.split('=').first;
@@ -188,6 +191,8 @@ static bool readTrainLine(Words &words, char **argv,
           (count.getAsInteger(10, options.pipeline.step.microBatches) ||
            options.pipeline.step.microBatches < 1))
         words.fail(name + ": '" + count + "', expected an integer >= 1");
+    } else if (name == "--mesh" || name == "--recipe") {
+      (name == "--mesh" ? mesh : recipe) = takeValue();
     } else if (name == "--chunk-loss") {
       StringRef rows = takeValue();
       options.pipeline.chunkLoss = rows.str();
@@ -232,6 +237,13 @@ static bool readTrainLine(Words &words, char **argv,
       options.arguments.push_back(argv[index]);
     }
   }
+  if (!words.good)
+    return false;
+  llvm::Expected<dist::Recipe> ranks = dist::parseRecipe(mesh, recipe);
+  if (ranks)
+    options.pipeline.recipe = std::move(*ranks);
+  else
+    words.fail("--mesh, --recipe: " + llvm::toString(ranks.takeError()));
   return words.good;
 }
 

@@ -152,9 +152,20 @@ static Error setCheckpoint(StringRef value, Options &options) {
                                    : wrongValue(value, checkpointPolicyList);
 }
 
-/// For options that no phase serves yet.
-static Error refuse(StringRef, Options &) {
-  return makeError("not supported yet");
+// Read together, when both are known.
+static Error setMesh(StringRef value, Options &options) {
+  options.mesh = value.str();
+  return Error::success();
+}
+
+static Error setRecipe(StringRef value, Options &options) {
+  options.recipe = value.str();
+  return Error::success();
+}
+
+static Error setCluster(StringRef value, Options &options) {
+  options.cluster = value.str();
+  return value.empty() ? wrongValue(value, "a file") : Error::success();
 }
 
 static Error setMicroBatches(StringRef value, Options &options) {
@@ -285,8 +296,13 @@ static const OptionRow rows[] = {
     {"--clip", "X", "default bound of the gradient norm; inf: none", setClip},
     {"--keep-gradients", "", "let the binary dump the gradients",
      setKeepGradients},
-    {"--mesh", "AXES", "not supported yet", refuse},
-    {"--recipe", "NAME", "not supported yet", refuse},
+    {"--mesh", "AXES", "ranks, as dp=2,tp=4@nvlink: rep, dp, fs, tp with sizes",
+     setMesh},
+    {"--recipe", "WORDS",
+     "how they share the step: ddp, zero1, zero2, fsdp, sp, or axes as tp=4",
+     setRecipe},
+    {"--cluster", "FILE",
+     "rates and links of the machines, to divide and estimate by", setCluster},
     {"--emit", "WHAT",
      "exe (default), obj, ptx, llvm, plan, or mlir: the step before planning",
      setEmit},
@@ -363,6 +379,12 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
   if (options.isCuda && given.count("--arch") && options.cudaArch.empty())
     return usageError("--arch: is '" + given.lookup("--arch") +
                       "', expected sm_80, sm_90 or newer for cuda");
+  llvm::Expected<dist::Recipe> recipe =
+      dist::parseRecipe(options.mesh, options.recipe);
+  if (!recipe)
+    return usageError("--mesh, --recipe: " +
+                      llvm::toString(recipe.takeError()));
+  options.pipeline.recipe = std::move(*recipe);
   if (!given.count("--arch") || options.isCuda)
     options.cpu = llvm::cantFail(selectCpu("native"));
   return std::nullopt;

@@ -21,8 +21,10 @@ struct Options {
   std::string cudaArch;  ///< "sm_90"; "": any
   bool emulates = false; ///< the executable brings an emulated GPU
   std::string report;    ///< directory, "": none
+  std::string cluster;   ///< file that describes one, "": the target's
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;
+  std::string mesh, recipe; ///< as given; read into the pipeline's recipe
   bool dryRun = false;
   bool timePhases = false;
 };

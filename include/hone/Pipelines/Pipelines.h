@@ -9,6 +9,7 @@
 #ifndef HONE_PIPELINES_PIPELINES_H
 #define HONE_PIPELINES_PIPELINES_H
 
+#include "hone/Dist/Recipe.h"
 #include "hone/Support/AttentionPlanner.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -63,6 +64,7 @@ struct PipelineOptions {
   int64_t memoryBudget = 0;         ///< bytes of the arena; 0: no bound
   std::string checkpoint = "auto";  ///< auto, none, full or sqrt
   std::vector<std::string> without; ///< some of getDispensables()
+  dist::Recipe recipe;              ///< without a mesh: one rank
   StepOptions step;
 };
 
@@ -82,6 +84,7 @@ enum class Phase {
   Precision,
   Autodiff,
   Step,
+  Shard,
   Fuse,
   Checkpoint,
   Plan,
@@ -103,6 +106,9 @@ void buildAutodiffPhase(mlir::OpPassManager &manager,
                         const PipelineOptions &options);
 void buildStepPhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
+/// Nothing where the recipe has no mesh.
+void buildShardPhase(mlir::OpPassManager &manager,
+                     const PipelineOptions &options);
 /// What of the fuse phase a user can ask for, on each of `functions`: head and
 /// loss by chunks.
 void buildChunkedLoss(mlir::OpPassManager &functions,

@@ -31,6 +31,15 @@ enum class Epilogue : int64_t {
   sumsB
 };
 
+/// What honert_collective does.
+enum class Collective : int64_t {
+  allReduce,
+  allGather,
+  reduceScatter,
+  allToAll,
+  shift
+};
+
 /// What honert_device_code holds.
 enum class CodeKind : int64_t { ptx, machine };
 

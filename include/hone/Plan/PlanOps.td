@@ -3,6 +3,7 @@
 #ifndef HONE_PLAN_PLANOPS_TD
 #define HONE_PLAN_PLANOPS_TD
 
+include "hone/Dist/DistAttrs.td"
 include "hone/IR/HoneEnums.td"
 include "hone/Plan/PlanEnums.td"
 include "mlir/IR/BuiltinAttributes.td"
@@ -16,7 +17,7 @@ def Plan_Dialect : Dialect {
   let name = "plan";
   let cppNamespace = "::hone::plan";
   let summary = "The scheduled program: buffers at arena offsets, launches in order";
-  let dependentDialects = ["::hone::HoneDialect"];
+  let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
   let description = [{
     What the plan phase makes of the tensor functions and the lower phase consumes. A `plan.program` owns one arena of
     bytes. Its arguments are state at fixed offsets; its functions are lists of launches, run in order, that read and
@@ -61,13 +62,14 @@ def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
   let summary = "State that persists in the arena between calls";
   let description = [{
     `kind`, `init`, `role`, `vocab`, `aliases` and `parts` are those of the function argument (see the hone dialect).
+    With `sharding` it is a rank's part of a tensor that the mesh of the module divides; `parts` are boxes of that tensor.
 
     (C1) `offset` is a multiple of 64 and the tensor ends inside the arena.
   }];
   let arguments = (ins StrAttr:$fqn, StrAttr:$kind, I64Attr:$offset, TypeAttr:$type,
                        OptionalAttr<DictionaryAttr>:$init, OptionalAttr<StrAttr>:$role,
                        OptionalAttr<I64Attr>:$vocab, OptionalAttr<ArrayAttr>:$aliases,
-                       OptionalAttr<ArrayAttr>:$parts);
+                       OptionalAttr<ArrayAttr>:$parts, OptionalAttr<Dist_ShardingAttr>:$sharding);
   let assemblyFormat = "$fqn `kind` $kind `at` $offset `:` $type attr-dict";
   let hasVerifier = 1;
 }

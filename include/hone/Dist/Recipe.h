@@ -1,0 +1,35 @@
+//===- Recipe.h - How a step is divided, in words ---------------*- C++ -*-===//
+
+#ifndef HONE_DIST_RECIPE_H
+#define HONE_DIST_RECIPE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace hone::dist {
+
+/// What dist-annotate is told.
+struct Recipe {
+  std::string mesh;      ///< "rep=2,fs=4@nvlink"; empty: one rank
+  std::string fsdp;      ///< "zero1", "zero2" or "zero3"; empty: its default
+  bool sequence = false; ///< the axis tp divides positions too
+};
+
+/// Reads `mesh`, axes with sizes, and `recipe`, words separated by commas:
+///
+///   ddp              state and parameters are copies
+///   zero1, zero2, zero3, fsdp, fsdp=zeroN
+///                    what axis fs divides besides the batch; fsdp is zero3
+///   sp               sequence parallel: axis tp divides positions too
+///   AXIS=SIZE[@LINK] an axis that `mesh` does not have, behind its axes
+///
+/// Axes are rep, dp, fs and tp; with zeroN or fsdp and no axis fs, dp is it. A
+/// wrong word is an error that quotes it.
+llvm::Expected<Recipe> parseRecipe(llvm::StringRef mesh,
+                                   llvm::StringRef recipe);
+
+} // namespace hone::dist
+
+#endif // HONE_DIST_RECIPE_H
