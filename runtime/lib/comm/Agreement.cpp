@@ -151,5 +151,7 @@ std::vector<SharedFact> honert::sharedFacts(const Program &program,
       {"--val-data", flag(!o.validation.empty())},
       {"--val-every", count(o.validateEvery)},
       {"--val-batches", count(o.validationBatches)},
+      {"--check-replicas", count(o.checkReplicasEvery)},
+      {"--bench-collectives", flag(o.benchCollectives)},
   };
 }

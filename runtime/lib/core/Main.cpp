@@ -1,6 +1,7 @@
 //===- Main.cpp - The command line of a training program ------------------===//
 
 #include "comm/Agreement.h"
+#include "comm/Bench.h"
 #include "comm/Connect.h"
 #include "core/Info.h"
 #include "core/Trainer.h"
@@ -63,6 +64,8 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
     return printInfo(program, pool);
   HONERT_TRY(connect(program, options, run.place, run.world));
   HONERT_TRY(agreeOn(sharedFacts(program, options), *run.world));
+  if (options.benchCollectives)
+    return benchCollectives(program, options, *run.world);
   return Trainer(program, options, pool, *run.world).run();
 }
 

@@ -189,6 +189,9 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        "write the times of the last step's launches (Chrome trace) and print "
        "their sums",
        readText(o.profile)},
+      {"bench-collectives", nullptr,
+       "measure the links between the ranks, and stop",
+       setFlag(o.benchCollectives)},
       {"info", nullptr, "print arguments, memory plan and build, and stop",
        setFlag(o.info)},
       {"version", nullptr, "print the versions, and stop", setFlag(o.version)},
@@ -309,7 +312,8 @@ static Status checkSteps(const std::set<std::string> &given,
                          const Program &program, const Options &options) {
   bool hasRate = given.count("lr") || program.numbers.count("lr") ||
                  !program.argument(Kind::scalar, "lr");
-  if (!hasRate && options.steps > 0 && !options.info)
+  if (!hasRate && options.steps > 0 && !options.info &&
+      !options.benchCollectives)
     return Status::usage(
         "--lr: not given, wanted a learning rate (the program has no default)");
   if (!options.profile.empty() && options.steps == 0)
@@ -340,7 +344,9 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   if (feedsTokens && given.count("data"))
     return Status::usage("--input: feeds the token stream that --data feeds");
   bool needsData = program.input(Role::tokens) && !feedsTokens;
-  if (needsData && !given.count("data") && !options.info && options.steps > 0)
+  bool trains =
+      options.steps > 0 && !options.info && !options.benchCollectives;
+  if (needsData && !given.count("data") && trains)
     return Status::usage("--data: not given, wanted --data FILE with tokens");
   return Status();
 }

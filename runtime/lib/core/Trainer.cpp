@@ -358,6 +358,7 @@ Status Trainer::noticeSignals() {
 Status Trainer::train() {
   auto ahead = static_cast<size_t>(executor->stepsInFlight());
   for (int64_t step = firstStep; step <= options.steps; ++step) {
+    world.log().setStep(step);
     HONERT_TRY(noticeSignals());
     if (stoppedBy)
       break;

@@ -1,0 +1,39 @@
+//===- Bench.h - How fast ranks reach each other --------------------------===//
+
+#ifndef HONERT_COMM_BENCH_H
+#define HONERT_COMM_BENCH_H
+
+#include "comm/World.h"
+#include "core/Options.h"
+
+#include <vector>
+
+namespace honert {
+
+/// One collective as it was measured.
+struct LinkSample {
+  double steps;   ///< that a ring takes: each costs a latency
+  double sent;    ///< bytes that a rank sends
+  double seconds; ///< until all ranks are done
+};
+
+/// seconds = steps * latency + sent / bandwidth, as hone::dist::secondsOf has
+/// it for ranks of one node.
+struct LinkRate {
+  double latency;   ///< seconds
+  double bandwidth; ///< bytes per second; infinite where latency says it all
+};
+
+/// The rate that samples follow with the least squares of relative errors; none
+/// of the two is negative. At least one sample.
+LinkRate fitLink(const std::vector<LinkSample> &samples);
+
+/// Runs every kind of collective that the program uses, along the axes that it
+/// uses it along, with 1 KiB to 64 MiB of f32, and prints times and the rate of
+/// each list of axes; with --log FILE also as lines of JSON. Called by all.
+Status benchCollectives(const Program &program, const Options &options,
+                        World &world);
+
+} // namespace honert
+
+#endif // HONERT_COMM_BENCH_H

@@ -1,0 +1,147 @@
+//===- RanksMain.cpp - A program of several ranks that may fail -----------===//
+//
+// Stands for a compiled object: linked with libhonert_main and libhonert. Every
+// step adds to each of 64 weights what all ranks know of it, and uses
+// collectives of each kind, one of them with a token. All in the environment:
+// HONE_RANKS_MESH     its mesh (default "dp=2,tp=2").
+// HONE_RANKS_FAULT    "RANK:STEP:kill|stop|exit": what that rank does then.
+// HONE_RANKS_PROGRAM  its fingerprint, to stand for another program.
+// HONE_RANKS_SLEEP_MS how long a step takes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Describe.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+constexpr int64_t elements = 64;
+constexpr int64_t f32 = 0;
+
+std::string variable(const char *name, const char *fallback) {
+  const char *text = std::getenv(name);
+  return text ? text : fallback;
+}
+
+/// buffers: number of the rank. Fails where it is to.
+void beginStep(void *const *buffers, int64_t, int64_t) {
+  static long long step = 0; // of this process
+  ++step;
+  long milliseconds = std::atol(variable("HONE_RANKS_SLEEP_MS", "0").c_str());
+  timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0) // a signal came: sleep on
+    ;
+  long long rank = -1, when = -1;
+  char what[8] = "";
+  std::string fault = variable("HONE_RANKS_FAULT", "");
+  if (std::sscanf(fault.c_str(), "%lld:%lld:%7s", &rank, &when, what) != 3 ||
+      rank != *static_cast<int64_t *>(buffers[0]) || when != step)
+    return;
+  if (std::strcmp(what, "exit") == 0)
+    _exit(3);
+  raise(std::strcmp(what, "kill") == 0 ? SIGKILL : SIGSTOP);
+}
+
+/// buffers: number of the rank, weights, terms. Items: elements.
+void makeTerms(void *const *buffers, int64_t lo, int64_t hi) {
+  auto rank = static_cast<float>(*static_cast<int64_t *>(buffers[0]));
+  auto *weights = static_cast<const float *>(buffers[1]);
+  auto *terms = static_cast<float *>(buffers[2]);
+  for (int64_t i = lo; i < hi; ++i)
+    terms[i] = 0.125f * weights[i] + 0.01f * (rank + 1);
+}
+
+/// buffers: sums, weights, loss.
+void update(void *const *buffers, int64_t, int64_t) {
+  auto *sums = static_cast<const float *>(buffers[0]);
+  auto *weights = static_cast<float *>(buffers[1]);
+  float loss = 0;
+  for (int64_t i = 0; i < elements; ++i) {
+    weights[i] = 0.5f * weights[i] + 0.1f * sums[i];
+    loss += weights[i];
+  }
+  *static_cast<float *>(buffers[2]) = loss;
+}
+
+/// Reads "dp=2,tp=2".
+int64_t describeMesh(honert_program *program, const std::string &text) {
+  int64_t axes = 0;
+  for (size_t begin = 0; begin < text.size(); ++axes) {
+    size_t equals = text.find('=', begin);
+    size_t end = std::min(text.find(',', equals), text.size());
+    honert_mesh_axis(program, text.substr(begin, equals - begin).c_str(),
+                     std::atol(text.c_str() + equals + 1), "");
+    begin = end + 1;
+  }
+  return axes;
+}
+
+class Describer {
+public:
+  explicit Describer(honert_program *program) : program(program) {
+    honert_meta(program, "model", "ranks");
+    honert_meta(program, "fingerprint",
+                variable("HONE_RANKS_PROGRAM", "ranks").c_str());
+    honert_meta_number(program, "abi", HONERT_ABI);
+    int64_t axes =
+        describeMesh(program, variable("HONE_RANKS_MESH", "dp=2,tp=2"));
+    for (int64_t axis = 0; axis != axes; ++axis)
+      all.push_back(axis);
+    honert_arena(program, 1 << 20);
+    int64_t dims[] = {elements};
+    weights = layout.take(elements * 4);
+    honert_argument(program, /*param=*/0, "w", f32, 1, dims, weights);
+    honert_argument_init(program, /*uniform=*/3, -1, 1, "");
+  }
+
+  void step() {
+    int64_t rank = layout.take(8), terms = layout.take(elements * 4);
+    int64_t sums = layout.take(elements * 4), loss = layout.take(4);
+    honert_function(program, "step");
+    honert_coordinate(program, int64_t(all.size()), all.data(), rank);
+    launch("begin", beginStep, 1, {rank});
+    launch("terms", makeTerms, elements, {rank, weights, terms});
+    collective("gathered", /*all_gather=*/1, terms, terms, /*token=*/0);
+    collective("sum of terms", /*all_reduce=*/0, terms, sums);
+    collective("scattered", /*reduce_scatter=*/2, terms);
+    collective("exchanged", /*all_to_all=*/3, terms);
+    collective("shifted", /*shift=*/4, terms);
+    honert_wait(program, 0);
+    launch("update", update, 1, {sums, weights, loss});
+    honert_result(program, "loss", f32, 0, nullptr, loss);
+  }
+
+private:
+  void launch(const char *name, honert_kernel kernel, int64_t items,
+              std::vector<int64_t> offsets) {
+    honert_launch(program, name, "model.py:1", kernel, items, 16,
+                  int64_t(offsets.size()), offsets.data());
+  }
+  void collective(const char *name, int64_t kind, int64_t in, int64_t out = -1,
+                  int64_t token = -1) {
+    if (out == -1 || out == in)
+      out = layout.take(elements * 4 * program->mesh.ranks());
+    honert_collective(program, name, "model.py:2", kind, /*sum=*/0,
+                      /*amount=*/kind == 4 && program->mesh.ranks() > 1, f32,
+                      elements, int64_t(all.size()), all.data(), in, out,
+                      token);
+  }
+
+  honert_program *program;
+  test::Layout layout;
+  std::vector<int64_t> all; ///< axes
+  int64_t weights;
+};
+
+} // namespace
+
+extern "C" void hone_program(honert_program *program) {
+  Describer(program).step();
+}
