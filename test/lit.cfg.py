@@ -34,6 +34,7 @@ for tool in (
     "hone-plan-attention",
     "hone-run",
     "honec",
+    "honert-ranks",
     "plan-chain",
 ):
     if shutil.which(tool, path=build_bin):
@@ -45,6 +46,8 @@ if ptxas:
 planner = shutil.which("hone-plan-attention", path=build_bin)
 if planner and subprocess.run([planner, "--version"], capture_output=True).returncode == 0:
     config.available_features.add("cudnn")
+if shutil.which("mpirun"):
+    config.available_features.add("mpirun")
 if shutil.which("cbc"):
     config.available_features.add("cbc")
 if python == venv_python:

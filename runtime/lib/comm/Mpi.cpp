@@ -5,7 +5,6 @@
 #include "comm/Watchdog.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 using namespace honert;
 
@@ -178,13 +177,10 @@ void MpiWorld::leave(const Status &ended) {
     return;
   int64_t number = log().begin("the end of the run");
   log().wait(number);
-  if (ended.ok() || failureIsKnown) {
+  if (ended.ok() || failureIsKnown)
     mpi().finish();
-  } else {
-    // Others may have failed for the same reason: they can still tell it.
-    usleep(200000);
+  else
     mpi().abort(ended.exitCode());
-  }
   log().end(number);
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <unistd.h>
 
 using namespace honert;
 
@@ -91,10 +92,16 @@ static Status runGuarded(const Program &program, int argc, char **argv,
   }
 }
 
+/// In microseconds: other ranks that fail for the same reason tell it
+/// meanwhile.
+static constexpr useconds_t patience = 500000;
+
 extern "C" int honert_main(honert_program *program, int argc, char **argv) {
   Run run;
   Status status = runGuarded(*program, argc, argv, run);
   int code = report(status, run.place);
+  if (!status.ok() && run.place.size > 1) // the launcher ends the others soon
+    usleep(patience);
   if (run.world)
     run.world->leave(status);
   return code;

@@ -7,6 +7,7 @@
 // HONE_RANKS_FAULT    "RANK:STEP:kill|stop|exit": what that rank does then.
 // HONE_RANKS_PROGRAM  its fingerprint, to stand for another program.
 // HONE_RANKS_SLEEP_MS how long a step takes.
+// HONE_RANKS_DATA     any value: the program reads tokens, and ignores them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,6 +100,8 @@ public:
     weights = layout.take(elements * 4);
     honert_argument(program, /*param=*/0, "w", f32, 1, dims, weights);
     honert_argument_init(program, /*uniform=*/3, -1, 1, "");
+    if (std::getenv("HONE_RANKS_DATA"))
+      tokens();
   }
 
   void step() {
@@ -119,6 +122,18 @@ public:
   }
 
 private:
+  /// A row of 4 tokens for each rank.
+  void tokens() {
+    int64_t dims[] = {1, 4}, whole[] = {program->mesh.ranks(), 4};
+    for (int64_t role : {1, 2}) {
+      honert_argument(program, /*input=*/4, role == 1 ? "tokens" : "targets",
+                      /*i64=*/4, 2, dims, layout.take(32));
+      honert_argument_whole(program, 2, whole);
+      honert_argument_division(program, 0, int64_t(all.size()), all.data(), 0,
+                               nullptr);
+      honert_argument_role(program, role, 0);
+    }
+  }
   void launch(const char *name, honert_kernel kernel, int64_t items,
               std::vector<int64_t> offsets) {
     honert_launch(program, name, "model.py:1", kernel, items, 16,
