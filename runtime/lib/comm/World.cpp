@@ -20,9 +20,9 @@ Status World::agree(const Status &own) {
   char failed = !own.ok();
   std::vector<char> all(size());
   Status told = allGather(&failed, 1, all.data());
-  if (told.ok())
-    for (int64_t rank = 0; rank != size(); ++rank)
-      failureIsKnown |= all[rank] != 0;
+  failureIsKnown = false; // one before has ended nothing
+  for (int64_t rank = 0; told.ok() && rank != size(); ++rank)
+    failureIsKnown |= all[rank] != 0;
   if (!own.ok())
     return own;
   HONERT_TRY(told);

@@ -3,6 +3,7 @@
 #include "core/Dump.h"
 #include "checkpoint/State.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace honert;
@@ -26,12 +27,6 @@ static const Argument *likeOf(const Program &program, const Result &result) {
 }
 
 Status honert::checkDump(const Program &program) {
-  for (const Argument &argument : program.arguments)
-    if (argument.kind == Kind::grad && !argument.partial.empty())
-      return Status::error(format(
-          "--dump: gradient '%s' is a sum over ranks (%s) that none of "
-          "them has, wanted gradients in elements",
-          argument.fqn.c_str(), program.mesh.text(argument.partial).c_str()));
   if (program.mesh.ranks() == 1)
     return Status();
   for (const Function &function : program.functions)
@@ -111,13 +106,50 @@ public:
     return program.function("step") ? Status() : addSums();
   }
 
+  /// Where ranks hold terms of a gradient, their sum takes its place. Called by
+  /// all ranks.
+  Status addTerms() {
+    for (const Argument &argument : program.arguments) {
+      if (argument.kind != Kind::grad || argument.partial.empty())
+        continue;
+      const char *own = executor.arena().at(argument.offset);
+      sums.emplace_back(static_cast<size_t>(argument.bytes));
+      HONERT_TRY(sumTerms(argument, own, sums.back().data()));
+      for (TensorSource &tensor : tensors)
+        if (tensor.data == own)
+          tensor.data = sums.back().data();
+    }
+    return Status();
+  }
+
   std::vector<TensorSource> tensors;
 
 private:
+  /// Adds terms in the order of the group, rounded once, piece by piece.
+  Status sumTerms(const Argument &argument, const char *own, char *sum) {
+    int64_t width = byteWidth(argument.dtype);
+    int64_t most = std::max<int64_t>(4096, pieceBytes / world.size() / 64 * 64);
+    std::vector<char> all(static_cast<size_t>(most * world.size()));
+    std::vector<int64_t> group =
+        program.mesh.groupOf(world.rank(), argument.partial);
+    for (int64_t at = 0; at < argument.bytes; at += most) {
+      int64_t length = std::min(most, argument.bytes - at);
+      HONERT_TRY(world.allGather(own + at, length, all.data()));
+      for (int64_t i = 0; i < length; i += width) {
+        double total = 0;
+        for (int64_t rank : group)
+          total += loadElement(argument.dtype, &all[rank * length + i]);
+        storeElement(argument.dtype, sum + at + i, total);
+      }
+    }
+    return Status();
+  }
+
   const Program &program;
   Executor &executor;
   World &world;
   std::set<std::string> names;
+  std::vector<std::vector<char>> sums;
 };
 } // namespace
 
@@ -125,5 +157,6 @@ Status honert::writeDump(const std::string &path, const Program &program,
                          Executor &executor, World &world) {
   Dump dump(program, executor, world);
   HONERT_TRY(world.agree(dump.collect()));
+  HONERT_TRY(dump.addTerms());
   return writeSafeTensors(path, dump.tensors, {{"format", "pt"}}, world);
 }

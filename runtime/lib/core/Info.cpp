@@ -37,6 +37,28 @@ static std::string feedText(const Argument &argument) {
   return text;
 }
 
+/// "of [768, 64], dimension 0 along dp,tp with cuts [256, 512]": what of its
+/// tensor a rank has; empty where that is all.
+static std::string divisionText(const Program &program,
+                                const Argument &argument) {
+  std::string text;
+  for (size_t dim = 0; dim != argument.divisions.size(); ++dim) {
+    const DimDivision &division = argument.divisions[dim];
+    if (division.axes.empty())
+      continue;
+    text += format("%s %zu along %s", text.empty() ? "dimension" : " and", dim,
+                   program.mesh.text(division.axes).c_str());
+    if (!division.cuts.empty())
+      text += " with cuts " + toString(division.cuts);
+  }
+  if (!text.empty())
+    text = "of " + toString(argument.whole) + ", " + text;
+  if (!argument.partial.empty())
+    text += std::string(text.empty() ? "" : ", ") + "a term along " +
+            program.mesh.text(argument.partial);
+  return text;
+}
+
 static std::string argumentTable(const Program &program) {
   size_t longest = 4;
   for (const Argument &argument : program.arguments)
@@ -58,6 +80,8 @@ static std::string argumentTable(const Program &program) {
                static_cast<long long>(argument.offset), value.c_str());
     row.erase(row.find_last_not_of(' ') + 1);
     text += row + "\n";
+    if (std::string part = divisionText(program, argument); !part.empty())
+      text += "        " + part + "\n";
     if (argument.isWhole)
       continue;
     for (const Part &part : argument.parts)
@@ -66,6 +90,19 @@ static std::string argumentTable(const Program &program) {
                  toString(part.shape).c_str(), toString(part.offset).c_str());
   }
   return text;
+}
+
+/// One axis in a line, the slowest first.
+static std::string meshTable(const Program &program) {
+  if (program.mesh.ranks() == 1)
+    return "";
+  std::string text = format("mesh of %lld ranks\n",
+                            static_cast<long long>(program.mesh.ranks()));
+  for (const MeshAxis &axis : program.mesh.axes)
+    text += format("  %-24s %lld%s%s\n", axis.name.c_str(),
+                   static_cast<long long>(axis.size),
+                   axis.link.empty() ? "" : " over ", axis.link.c_str());
+  return text + "\n";
 }
 
 static std::string sizeLine(const std::string &name, int64_t bytes) {
@@ -119,7 +156,9 @@ static std::string deviceTable(const Program &program, const Executor &executor,
 
 std::string honert::infoText(const Program &program, const Executor &executor,
                              const std::string &error) {
-  std::string text = argumentTable(program) + "\nmemory plan\n";
+  bool hasRanks = program.mesh.ranks() > 1;
+  std::string text = argumentTable(program) + "\n" + meshTable(program) +
+                     (hasRanks ? "memory plan of a rank\n" : "memory plan\n");
   for (const auto &[name, bytes] : program.categories)
     text += sizeLine(name, bytes);
   text += sizeLine("arena (peak)", program.arenaBytes);

@@ -32,6 +32,7 @@ Status Trainer::pause(int64_t step) {
     std::fprintf(stderr, "warning: %s; the run goes on\n",
                  status.message().c_str());
     hadTrouble = true;
+    return world.agree(Status()); // what failed did not end the run
   }
   return Status();
 }

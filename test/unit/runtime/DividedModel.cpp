@@ -116,6 +116,13 @@ static void sumIds(void *const *buffers, int64_t lo, int64_t hi) {
     *static_cast<float *>(buffers[1]) += static_cast<float>(ids[i]);
 }
 
+/// buffers: ids, gradient. Adds a rank's term, a small integer.
+static void addFirstId(void *const *buffers, int64_t lo, int64_t hi) {
+  auto *ids = static_cast<const int64_t *>(buffers[0]);
+  for (int64_t i = lo; i < hi; ++i)
+    static_cast<float *>(buffers[1])[i] += static_cast<float>(ids[0]);
+}
+
 /// buffers: sum, loss. Adds.
 static void addLoss(void *const *buffers, int64_t, int64_t) {
   *static_cast<float *>(buffers[1]) +=
@@ -168,9 +175,12 @@ public:
     honert_argument_role(program, 2, 32);
     add(rng, {5, "rng", DType::i64, {3}, {}});
     add(rate, {6, "lr", DType::f32, {}, {}});
-    if (model.microBatches > 1)
+    if (model.microBatches > 1) {
+      add(gradient, {3, "w", DType::f32, {8, 12}, {{{}, {}}, {{"tp"}, {4}}}});
+      if (std::vector<int64_t> axes = axesCalled("dp"); !axes.empty())
+        honert_argument_partial(program, 1, axes.data());
       add(loss, {6, "loss", DType::f32, {}, {}});
-    else
+    } else
       loss = layout.take(4);
     own = layout.take(8), sum = layout.take(4), evaluated = layout.take(4);
     functions();
@@ -199,6 +209,13 @@ private:
       all.push_back(int64_t(axis));
     return all;
   }
+  std::vector<int64_t> axesCalled(const std::string &name) const {
+    std::vector<int64_t> found;
+    for (size_t axis = 0; axis != model.mesh.size(); ++axis)
+      if (model.mesh[axis].first == name)
+        found.push_back(int64_t(axis));
+    return found;
+  }
   void result(const char *name, const char *like, int64_t offset) {
     std::vector<int64_t> dims;
     for (const Argument &argument : program->arguments)
@@ -211,10 +228,9 @@ private:
     honert_zero(program, sum, 4);
     for (int64_t ids : {tokens, targets})
       launch("sum", sumIds, countOf("tokens"), {ids, sum});
-    for (size_t axis = 0; axis != model.mesh.size(); ++axis)
-      if (int64_t number = int64_t(axis); model.mesh[axis].first == "dp")
-        honert_collective(program, "sum", "", /*all_reduce*/ 0, /*sum*/ 0, 0,
-                          /*f32*/ 0, 1, 1, &number, sum, sum, -1);
+    if (std::vector<int64_t> axes = axesCalled("dp"); !axes.empty())
+      honert_collective(program, "sum", "", /*all_reduce*/ 0, /*sum*/ 0, 0,
+                        /*f32*/ 0, 1, 1, axes.data(), sum, sum, -1);
     launch("loss", addLoss, 1, {sum, target});
   }
   void update() {
@@ -223,11 +239,13 @@ private:
     launch("weight", move, countOf("w"), {weight, loss, rate, rng});
     launch("moment", move, countOf("exp_avg.w"), {moment, loss, rate, rng});
     launch("act", act, 1, {own, rng, weight});
-    result("grad.w", "w", weight);
+    if (model.microBatches == 1)
+      result("grad.w", "w", weight);
   }
   void functions() {
     if (model.microBatches > 1) {
       honert_function(program, "accumulate");
+      launch("gradient", addFirstId, countOf("w"), {tokens, gradient});
       forwardTo(loss);
       honert_function(program, "update");
       update();
@@ -247,7 +265,8 @@ private:
   const DividedModel &model;
   honert_program *program;
   Layout layout;
-  int64_t weight, moment, tokens, targets, rng, rate, loss, own, sum, evaluated;
+  int64_t weight, moment, gradient, tokens, targets, rng, rate, loss, own, sum,
+      evaluated;
 };
 } // namespace
 

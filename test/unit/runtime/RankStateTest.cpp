@@ -163,4 +163,37 @@ TEST(RankFiles, what_all_ranks_see_is_shared) {
     EXPECT_FALSE(status.ok());
 }
 
+/// The parameter "w" [8] and the shadow of its name, each divided along axes.
+std::string mistakeOf(std::vector<const char *> ofParameter,
+                      std::vector<const char *> ofShadow) {
+  const MeshSizes mesh = {{"a", 2}, {"b", 2}};
+  test::ProgramPtr program = test::makeProgram();
+  for (const auto &[name, size] : mesh)
+    honert_mesh_axis(program.get(), name.c_str(), size, "");
+  honert_arena(program.get(), 128);
+  test::describe({0, "w", DType::f32, {8}, {{ofParameter, {}}}}, mesh, 0,
+                 program.get());
+  test::describe({7, "w", DType::bf16, {8}, {{ofShadow, {}}}}, mesh, 64,
+                 program.get());
+  return program->check().message();
+}
+
+TEST(RankProgram, a_shadow_is_divided_as_its_parameter) {
+  const std::string refused =
+      "program: shadow 'w' is of no parameter of its shape";
+  EXPECT_NE(mistakeOf({"a"}, {"a"}), refused);
+  EXPECT_EQ(mistakeOf({"a"}, {"b"}), refused);
+  EXPECT_EQ(mistakeOf({}, {"a"}), refused);
+}
+
+TEST(RankProgram, a_value_in_the_executable_is_whole) {
+  test::ProgramPtr program = test::dividedState({{"a", 2}});
+  const char part[8] = {};
+  for (Argument &argument : program->arguments)
+    if (argument.fqn == "mask")
+      argument.data = part, argument.dataBytes = sizeof part;
+  EXPECT_EQ(program->check().message(),
+            "program: argument 'mask' has 16 bytes, but its value 8");
+}
+
 } // namespace
