@@ -17,6 +17,14 @@
                 #name);
 #include "cuda/Driver.def"
 
+static_assert(sizeof(CUDA_MEMCPY2D) == 128);
+static_assert(offsetof(CUDA_MEMCPY2D, srcDevice) == 32);
+static_assert(offsetof(CUDA_MEMCPY2D, srcPitch) == 48);
+static_assert(offsetof(CUDA_MEMCPY2D, dstMemoryType) == 72);
+static_assert(offsetof(CUDA_MEMCPY2D, dstDevice) == 88);
+static_assert(offsetof(CUDA_MEMCPY2D, dstPitch) == 104);
+static_assert(offsetof(CUDA_MEMCPY2D, Height) == 120);
+
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 

@@ -29,6 +29,23 @@ using CUevent = struct CudaEvent *;
 using CUgraph = struct CudaGraph *;
 using CUgraphExec = struct CudaGraphExec *;
 
+/// Rows of bytes from one place to another.
+struct CUDA_MEMCPY2D {
+  size_t srcXInBytes = 0, srcY = 0;
+  int srcMemoryType = 0;
+  const void *srcHost = nullptr;
+  CUdeviceptr srcDevice = 0;
+  void *srcArray = nullptr;
+  size_t srcPitch = 0;
+  size_t dstXInBytes = 0, dstY = 0;
+  int dstMemoryType = 0;
+  void *dstHost = nullptr;
+  CUdeviceptr dstDevice = 0;
+  void *dstArray = nullptr;
+  size_t dstPitch = 0;
+  size_t WidthInBytes = 0, Height = 0;
+};
+
 enum : int {
 #define CUDA_CONSTANT(name, value) name = value,
 #include "cuda/Driver.def"

@@ -4,14 +4,21 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 using namespace honert;
 using namespace honert::fake;
 
+static thread_local State *played = nullptr;
+
 State &fake::state() {
   static State state;
-  return state;
+  return played ? *played : state;
 }
+
+PlayedProcess::PlayedProcess(State &state)
+    : outer(std::exchange(played, &state)) {}
+PlayedProcess::~PlayedProcess() { played = outer; }
 
 void State::reset() { *this = State(); }
 

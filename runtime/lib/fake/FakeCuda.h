@@ -55,9 +55,15 @@ struct Settings {
   /// Work of streams after the first is done as soon as it may, not as late.
   bool copiesRunAhead = false;
   bool keepsOrder = false; ///< State::order
+  int ncclVersion = 22809;
+  /// How often NCCL says that a call still goes on.
+  int ncclPolls = 2;
+  /// Seconds after which a collective that lacks ranks is a mistake.
+  double ncclPatience = 20;
 };
 
-/// The state of the fake: one per process, as of a driver.
+/// The state of the fake: one per process, as of a driver, or per thread that
+/// plays one.
 struct State {
   Settings settings;
   std::map<std::string, int> calls; ///< by function
@@ -72,6 +78,7 @@ struct State {
   // The rest is for the fake itself.
   using Work = std::function<CUresult()>;
   CUstream firstStream = nullptr;
+  CUgraph captured = nullptr; ///< that is being captured
 
   /// Counts a call; returns what it has to fail with, or success: it was told
   /// to, something failed before, there is no context, or a capture in which
@@ -96,6 +103,18 @@ struct State {
 
 State &state();
 
+/// While it lives, the calling thread is a process whose state this is.
+class PlayedProcess {
+public:
+  explicit PlayedProcess(State &state);
+  ~PlayedProcess();
+  PlayedProcess(const PlayedProcess &) = delete;
+  PlayedProcess &operator=(const PlayedProcess &) = delete;
+
+private:
+  State *const outer;
+};
+
 } // namespace honert::fake
 
 namespace honert::fake {
@@ -118,9 +137,17 @@ struct Task {
 /// Tasks in order, done when waited for; during a capture they become a graph.
 struct honert::CudaStream {
   std::deque<honert::fake::Task> queue;
+  bool isCaptured = false;   ///< is part of the capture
+  std::vector<size_t> after; ///< the nodes that what comes next depends on
 };
+/// Nodes in the order of the calls, each with those that it depends on.
 struct honert::CudaGraph {
-  std::vector<honert::fake::State::Work> work;
+  struct Node {
+    honert::fake::State::Work work;
+    std::vector<size_t> after;
+  };
+  std::vector<Node> nodes;
+  std::vector<CUstream> streams; ///< that take part; the first began it
 };
 
 namespace honert::fake {

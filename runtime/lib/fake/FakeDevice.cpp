@@ -229,9 +229,12 @@ CUresult fake::cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from,
 
 CUresult fake::cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
                                     CUstream stream) {
-  FAKE_ENTER("cuMemcpyDtoHAsync_v2");
+  FAKE_ENTER("cuMemcpyDtoHAsync_v2", true, /*mayCapture=*/true);
   if (CUresult failed = checkCopy(from, to, bytes))
     return failed;
+  if (state().isCapturing && !state().isPinned(to, int64_t(bytes)))
+    return state().mistake(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                           "a capture of a copy to memory that is not pinned");
   return enqueue(stream, [=] {
     std::memcpy(to, reinterpret_cast<void *>(from), bytes);
     return CUDA_SUCCESS;
@@ -240,7 +243,7 @@ CUresult fake::cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
 
 CUresult fake::cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from,
                                     size_t bytes, CUstream stream) {
-  FAKE_ENTER("cuMemcpyDtoDAsync_v2");
+  FAKE_ENTER("cuMemcpyDtoDAsync_v2", true, /*mayCapture=*/true);
   auto *target = reinterpret_cast<void *>(to);
   auto *source = reinterpret_cast<const void *>(from);
   for (const void *side : {static_cast<const void *>(target), source})
@@ -249,6 +252,31 @@ CUresult fake::cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from,
                              "a copy outside the memory of the device");
   return enqueue(stream, [=] {
     std::memcpy(target, source, bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult fake::cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream) {
+  FAKE_ENTER("cuMemcpy2DAsync_v2", true, /*mayCapture=*/true);
+  const CUDA_MEMCPY2D rows = *copy;
+  bool isPlain =
+      rows.srcMemoryType == CU_MEMORYTYPE_DEVICE &&
+      rows.dstMemoryType == CU_MEMORYTYPE_DEVICE && rows.Height > 0 &&
+      !rows.srcXInBytes && !rows.srcY && !rows.dstXInBytes && !rows.dstY &&
+      rows.srcPitch >= rows.WidthInBytes && rows.dstPitch >= rows.WidthInBytes;
+  auto *to = reinterpret_cast<char *>(rows.dstDevice);
+  auto *from = reinterpret_cast<const char *>(rows.srcDevice);
+  auto extent = [&](size_t pitch) {
+    return static_cast<int64_t>((rows.Height - 1) * pitch + rows.WidthInBytes);
+  };
+  if (!isPlain || !state().isOnDevice(to, extent(rows.dstPitch)) ||
+      !state().isOnDevice(from, extent(rows.srcPitch)))
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "a copy of rows outside the memory of the device");
+  return enqueue(stream, [=] {
+    for (size_t row = 0; row != rows.Height; ++row)
+      std::memcpy(to + row * rows.dstPitch, from + row * rows.srcPitch,
+                  rows.WidthInBytes);
     return CUDA_SUCCESS;
   });
 }

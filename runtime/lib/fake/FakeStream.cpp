@@ -2,6 +2,7 @@
 
 #include "fake/FakeCuda.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -21,9 +22,6 @@ honemu_launch(const char *kernel, int64_t blocks, int64_t threads, void **args,
 //===----------------------------------------------------------------------===//
 // Streams
 //===----------------------------------------------------------------------===//
-
-/// The graph that is being captured.
-static CUgraph captured = nullptr;
 
 /// Does what a stream does next.
 static void advance(CUstream stream) {
@@ -57,10 +55,16 @@ static void add(CUstream stream, Task task) {
 CUresult fake::enqueue(CUstream stream, State::Work work) {
   if (!stream)
     return state().mistake(CUDA_ERROR_INVALID_HANDLE, "work on no stream");
-  if (state().isCapturing)
-    captured->work.push_back(std::move(work));
-  else
+  if (!state().isCapturing) {
     add(stream, {std::move(work), nullptr, nullptr});
+    return CUDA_SUCCESS;
+  }
+  if (!stream->isCaptured)
+    return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                           "work on a stream outside the capture");
+  std::vector<CudaGraph::Node> &nodes = state().captured->nodes;
+  nodes.push_back({std::move(work), stream->after});
+  stream->after = {nodes.size() - 1};
   return CUDA_SUCCESS;
 }
 
@@ -97,17 +101,30 @@ CUresult fake::cuStreamSynchronize(CUstream stream) {
 //===----------------------------------------------------------------------===//
 
 struct honert::CudaGraphExec {
-  std::vector<State::Work> work;
+  std::vector<State::Work> work; ///< in the order in which it is done
 };
 
 CUresult fake::cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
   FAKE_ENTER("cuStreamBeginCapture_v2");
   if (!stream)
     return state().mistake(CUDA_ERROR_INVALID_HANDLE, "capture of no stream");
-  captured = new CudaGraph;
+  state().captured = new CudaGraph;
   state().born("graph");
-  state().isCapturing = true;
+  state().isCapturing = stream->isCaptured = true;
+  state().captured->streams = {stream};
   return CUDA_SUCCESS;
+}
+
+/// Whether the stream that began a capture waits for all that was captured.
+static bool isJoined(const CudaGraph &graph) {
+  std::vector<bool> isAwaited(graph.nodes.size());
+  for (const CudaGraph::Node &node : graph.nodes)
+    for (size_t before : node.after)
+      isAwaited[before] = true;
+  for (size_t before : graph.streams.front()->after)
+    isAwaited[before] = true;
+  return std::find(isAwaited.begin(), isAwaited.end(), false) ==
+         isAwaited.end();
 }
 
 CUresult fake::cuStreamEndCapture(CUstream, CUgraph *graph) {
@@ -115,15 +132,55 @@ CUresult fake::cuStreamEndCapture(CUstream, CUgraph *graph) {
   if (!state().isCapturing)
     return state().mistake(CUDA_ERROR_INVALID_VALUE, "no capture to end");
   state().isCapturing = false;
-  *graph = captured;
+  *graph = std::exchange(state().captured, nullptr);
+  bool joined = isJoined(**graph);
+  for (CUstream stream : (*graph)->streams) {
+    stream->isCaptured = false;
+    stream->after.clear();
+  }
   FAKE_ENTER("cuStreamEndCapture");
+  if (!joined)
+    return state().mistake(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                           "a capture with work that nobody waits for");
   return CUDA_SUCCESS;
+}
+
+/// All nodes, each after those that it depends on: those of other streams than
+/// the first as late as that allows, or, if copies run ahead, as early.
+static std::vector<State::Work> inOrder(const CudaGraph &graph) {
+  const std::vector<CudaGraph::Node> &nodes = graph.nodes;
+  std::vector<State::Work> work;
+  std::vector<bool> isDone(nodes.size());
+  std::vector<size_t> open;
+  if (state().settings.copiesRunAhead)
+    for (const CudaGraph::Node &node : nodes)
+      work.push_back(node.work);
+  else if (!nodes.empty())
+    open.push_back(nodes.size() - 1);
+  while (!open.empty()) {
+    const CudaGraph::Node &node = nodes[open.back()];
+    auto next = std::find_if(node.after.begin(), node.after.end(),
+                             [&](size_t before) { return !isDone[before]; });
+    if (next != node.after.end()) {
+      open.push_back(*next);
+      continue;
+    }
+    if (!isDone[open.back()])
+      work.push_back(node.work);
+    isDone[open.back()] = true;
+    open.pop_back();
+    if (open.empty()) // what no later node waits for
+      for (size_t i = nodes.size(); i-- != 0;)
+        if (!isDone[i])
+          open = {i};
+  }
+  return work;
 }
 
 CUresult fake::cuGraphInstantiateWithFlags(CUgraphExec *executable,
                                            CUgraph graph, unsigned long long) {
   FAKE_ENTER("cuGraphInstantiateWithFlags");
-  *executable = new CudaGraphExec{graph->work};
+  *executable = new CudaGraphExec{inOrder(*graph)};
   state().born("executable graph");
   return CUDA_SUCCESS;
 }
@@ -156,11 +213,14 @@ struct honert::CudaEvent {
   bool isTimed;
   CUstream stream = nullptr;    ///< of the latest record
   std::shared_ptr<Moment> last; ///< the latest record, or null
+  CUgraph graph = nullptr;      ///< in whose capture it was recorded last
+  std::vector<size_t> after;    ///< the nodes that it waits for there
 };
 
 CUresult fake::cuEventCreate(CUevent *event, unsigned flags) {
   FAKE_ENTER("cuEventCreate");
-  *event = new CudaEvent{flags != CU_EVENT_DISABLE_TIMING, nullptr, nullptr};
+  *event = new CudaEvent{
+      flags != CU_EVENT_DISABLE_TIMING, nullptr, nullptr, nullptr, {}};
   state().born("event");
   return CUDA_SUCCESS;
 }
@@ -172,7 +232,16 @@ CUresult fake::cuEventDestroy_v2(CUevent event) {
 }
 
 CUresult fake::cuEventRecord(CUevent event, CUstream stream) {
-  FAKE_ENTER("cuEventRecord");
+  FAKE_ENTER("cuEventRecord", true, /*mayCapture=*/true);
+  if (state().isCapturing) {
+    if (!stream->isCaptured)
+      return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                             "an event on a stream outside the capture");
+    event->graph = state().captured;
+    event->after = stream->after;
+    return CUDA_SUCCESS;
+  }
+  event->graph = nullptr;
   event->stream = stream;
   event->last = std::make_shared<Moment>();
   return enqueue(stream, [moment = event->last] {
@@ -191,7 +260,18 @@ CUresult fake::cuEventSynchronize(CUevent event) {
 }
 
 CUresult fake::cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
-  FAKE_ENTER("cuStreamWaitEvent");
+  FAKE_ENTER("cuStreamWaitEvent", true, /*mayCapture=*/true);
+  if (state().isCapturing || event->graph) {
+    if (event->graph != state().captured)
+      return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                             "a capture and an event that is not its own");
+    if (!stream->isCaptured)
+      state().captured->streams.push_back(stream);
+    stream->isCaptured = true;
+    stream->after.insert(stream->after.end(), event->after.begin(),
+                         event->after.end());
+    return CUDA_SUCCESS;
+  }
   if (event->last) // one that was never recorded has passed
     add(stream, {nullptr, event->last, event->stream});
   return CUDA_SUCCESS;

@@ -27,25 +27,34 @@ std::string test::ptx(int arch, const std::vector<std::string> &kernels) {
   return text;
 }
 
-CudaProgram::CudaProgram(const TinyModel &model)
-    : program(honert_program_new(), honert_program_free) {
-  describe(model, program.get());
-  honert_meta(program.get(), "target", "cuda sm_80");
+std::map<std::string, honert::fake::HostKernel>
+test::moveToDevice(honert_program *program, std::string &code) {
+  std::map<std::string, honert::fake::HostKernel> kernels;
   std::vector<std::string> names;
+  honert_meta(program, "target", "cuda sm_80");
   for (honert::Function &function : program->functions)
     for (honert::Launch &launch : function.launches) {
       auto *host = std::get_if<honert::KernelLaunch>(&launch.action);
       if (!host)
         continue;
-      names.push_back("kernel" + std::to_string(count++));
-      honert::fake::state().settings.kernels[names.back()] = {
-          host->offsets.size(), [kernel = host->kernel, items = host->items](
-                                    void *const *buffers, int64_t, int64_t) {
-            kernel(buffers, 0, items);
-          }};
+      names.push_back("kernel" + std::to_string(names.size()));
+      kernels[names.back()] = {host->offsets.size(),
+                               [kernel = host->kernel, items = host->items](
+                                   void *const *buffers, int64_t, int64_t) {
+                                 kernel(buffers, 0, items);
+                               }};
       launch.action = honert::DeviceLaunch{
           names.back(), (host->items + 127) / 128, 128, host->offsets};
     }
   code = ptx(80, names);
-  honert_device_code(program.get(), 0, 80, code.data(), int64_t(code.size()));
+  honert_device_code(program, 0, 80, code.data(), int64_t(code.size()));
+  return kernels;
+}
+
+CudaProgram::CudaProgram(const TinyModel &model)
+    : program(honert_program_new(), honert_program_free) {
+  describe(model, program.get());
+  auto kernels = moveToDevice(program.get(), code);
+  count = kernels.size();
+  honert::fake::state().settings.kernels.merge(kernels);
 }

@@ -32,6 +32,11 @@ protected:
 /// PTX, as far as the fake reads it.
 std::string ptx(int arch, const std::vector<std::string> &kernels);
 
+/// Makes kernels of the host ones of the device: code, and what the fake runs.
+/// `code` outlives the program.
+std::map<std::string, honert::fake::HostKernel>
+moveToDevice(honert_program *program, std::string &code);
+
 /// A program of host kernels made one for CUDA: each launch of a kernel becomes
 /// a device launch, which the fake runs by the host's function.
 class CudaProgram {
