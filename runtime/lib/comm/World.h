@@ -45,17 +45,24 @@ public:
   virtual std::unique_ptr<Transport> makeTransport(const Mesh &mesh);
   /// What this process exchanged, for messages about failures.
   CollectiveLog &log() { return collectives; }
+  /// How many seconds a wait for other ranks may take; 0: any.
+  double timeout() const { return patience; }
+  void setTimeout(double seconds) { patience = seconds; }
 
+  /// An error if another rank has ended, as far as that shows without a word of
+  /// it. For any thread.
+  virtual Status findLost() const { return Status(); }
   /// The last thing a process does here, with how its run ended. An error that
   /// the others do not know ends their processes too.
   virtual void leave(const Status &ended) {}
 
 protected:
-  /// Whether agree() has told all that some process failed.
+  /// Whether the latest agree() has told all that some process failed.
   bool failureIsKnown = false;
 
 private:
   CollectiveLog collectives;
+  double patience = 600;
 };
 
 /// A process that is alone.

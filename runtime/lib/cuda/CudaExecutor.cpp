@@ -34,7 +34,7 @@ struct CudaExecutor::BoundFunction {
 std::unique_ptr<Executor> honert::makeCudaExecutor(const Program &program,
                                                    bool deterministic,
                                                    World *world) {
-  return std::make_unique<CudaExecutor>(program, deterministic);
+  return std::make_unique<CudaExecutor>(program, deterministic, world);
 }
 
 static bool isSet(const char *variable) {
@@ -42,8 +42,10 @@ static bool isSet(const char *variable) {
   return value && *value && std::strcmp(value, "0") != 0;
 }
 
-CudaExecutor::CudaExecutor(const Program &program, bool deterministic)
-    : Executor(program),
+CudaExecutor::CudaExecutor(const Program &program, bool deterministic,
+                           World *world)
+    : Executor(program), world(world),
+      collectives(device, program, world, deterministic),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),
       attentions(device), staging(device, program),
       checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
@@ -60,6 +62,7 @@ CudaExecutor::~CudaExecutor() {
   for (auto &[function, bound] : functions)
     if (bound.graph)
       (void)device.functions().cuGraphExecDestroy(bound.graph);
+  collectives.close();
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,11 +85,20 @@ Status CudaExecutor::bind(const Launch &launch, Bound &bound) {
   return Status();
 }
 
-Status CudaExecutor::start() {
+Status CudaExecutor::startForInfo() {
   HONERT_TRY(device.open());
+  return device.choose();
+}
+
+/// What this process does alone, as number `process` of its machine.
+Status CudaExecutor::prepare(int64_t process) {
+  HONERT_TRY(device.open());
+  HONERT_TRY(device.choose(process));
   HONERT_TRY(device.start());
+  HONERT_TRY(collectives.open());
   HONERT_TRY(memory.reserve(program.arenaBytes, "the view of the arena"));
-  HONERT_TRY(deviceArena.allocate(device, program.arenaBytes, "the arena"));
+  HONERT_TRY(
+      collectives.allocate(deviceArena, program.arenaBytes, "the arena"));
   if (!program.deviceCode.empty())
     HONERT_TRY(image.load(device, program.deviceCode));
   HONERT_TRY(matmuls.start(workspace));
@@ -100,6 +112,15 @@ Status CudaExecutor::start() {
   }
   matmuls.finish();
   return device.synchronize("the GPU has failed at start");
+}
+
+Status CudaExecutor::start() {
+  int64_t process = 0;
+  HONERT_TRY(collectives.findLocalRank(process));
+  Status prepared = prepare(process);
+  // Nobody waits for a rank that has failed alone.
+  HONERT_TRY(world ? world->agree(prepared) : prepared);
+  return collectives.join(deviceArena);
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,6 +140,8 @@ Status CudaExecutor::enqueue(const Bound &bound) {
         bound.text());
   if (std::holds_alternative<AttentionLaunch>(bound.launch->action))
     return attentions.enqueue(bound.attention);
+  if (!std::holds_alternative<MatmulLaunch>(bound.launch->action))
+    return collectives.enqueue(*bound.launch, deviceArena, bound.text());
   for (const auto &call : bound.calls)
     HONERT_TRY(matmuls.enqueue(*call));
   return Status();
@@ -194,6 +217,7 @@ Status CudaExecutor::capture(BoundFunction &bound) {
 Status CudaExecutor::runOnDevice(const Function &function) {
   BoundFunction &bound = functions.at(&function);
   HONERT_TRY(staging.upload(memory, deviceArena));
+  HONERT_TRY(collectives.beginFunction(function));
   if (recording) {
     HONERT_TRY(runRecorded(bound));
   } else if (!bound.wasRun || checksLaunches) {
@@ -214,7 +238,10 @@ Status CudaExecutor::run(const Function &function) {
   if (running.find(name) == std::string::npos)
     running += (running.empty() ? "" : ", ") + name;
   Status status = runOnDevice(function);
-  if (!status.ok() && !ended.empty())
+  if (status.ok())
+    return status;
+  collectives.fail();
+  if (!ended.empty())
     HONERT_TRY(collect()); // what failed there shows in any later call
   return status;
 }
@@ -222,23 +249,30 @@ Status CudaExecutor::run(const Function &function) {
 Status CudaExecutor::endStep() {
   ended.push_back(std::move(running));
   running.clear();
+  collectives.endStep();
   return staging.endStep();
 }
 
 Status CudaExecutor::collect() {
   std::string names = std::move(ended.front());
   ended.pop_front();
-  return staging.collect(
+  Status status = staging.collect(
       memory,
       format("function %s on GPU %s (HONE_CHECK_LAUNCHES=1 names the launch)",
              names.c_str(), device.name().c_str()));
+  collectives.collectStep();
+  if (!status.ok())
+    collectives.fail();
+  return status;
 }
 
 std::string CudaExecutor::libraryVersion() const {
-  std::string products = matmuls.versionText(),
-              attention = attentions.versionText();
-  return products + (products.empty() || attention.empty() ? "" : ", ") +
-         attention;
+  std::string text;
+  for (const std::string &each :
+       {matmuls.versionText(), attentions.versionText(),
+        collectives.versionText()})
+    text += (text.empty() || each.empty() ? "" : ", ") + each;
+  return text;
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,7 @@
 #include "core/Executor.h"
 #include "cuda/DataSheet.h"
 #include "cuda/DeviceAttention.h"
+#include "cuda/DeviceCollectives.h"
 #include "cuda/DeviceImage.h"
 #include "cuda/DeviceMatmul.h"
 #include "cuda/Staging.h"
@@ -15,8 +16,9 @@
 
 namespace honert {
 
-/// The program on the first GPU: one arena in its memory, all launches in order
-/// on one stream. The host may be a step ahead.
+/// The program on a GPU, or of several ranks on the GPU of this one: one arena
+/// in its memory, all launches in order on one stream, collectives beside it.
+/// The host may be a step ahead.
 ///
 /// The first run of a function is made launch by launch, each waited for: the
 /// driver loads what it loads late, and a launch that fails is named. The
@@ -25,12 +27,13 @@ namespace honert {
 /// HONE_CHECK_LAUNCHES set to anything but 0, every run is made like the first.
 class CudaExecutor : public Executor {
 public:
-  CudaExecutor(const Program &program, bool deterministic);
+  /// `world` may be null: this process alone.
+  CudaExecutor(const Program &program, bool deterministic, World *world);
   ~CudaExecutor() override;
 
   Status start() override;
   /// Looks for a GPU and touches nothing of it.
-  Status startForInfo() override { return device.open(); }
+  Status startForInfo() override;
   Status run(const Function &function) override;
   Status endStep() override;
   int stepsInFlight() const override { return 1; }
@@ -45,7 +48,8 @@ public:
     return workspace.bytes();
   }
   std::string machineText() const override { return device.text(); }
-  /// "cuBLASLt 13.1.0, cuDNN 9.19.0"; what is not used is not named.
+  /// "cuBLASLt 13.1.0, cuDNN 9.19.0, NCCL 2.28.9"; what is not used is not
+  /// named.
   std::string libraryVersion() const override;
   std::string libraryNote() const override { return matmuls.versionText(); }
   PeakRate peakRate() const override;
@@ -55,6 +59,7 @@ private:
   struct Bound;
   struct BoundFunction;
 
+  Status prepare(int64_t process);
   Status bind(const Launch &launch, Bound &bound);
   Status enqueue(const Bound &bound);
   Status enqueueAll(const BoundFunction &function);
@@ -64,7 +69,9 @@ private:
   Multiplied multipliedBy(const Launch &launch) const;
   Status runOnDevice(const Function &function);
 
-  Device device; // first: what follows lives on it
+  World *const world;
+  Device device;                 // first: what follows lives on it
+  DeviceCollectives collectives; // NCCL may have allocated the arena
   DeviceMemory deviceArena;
   MatmulWorkspace workspace;
   DeviceImage image;

@@ -17,14 +17,27 @@ Device::~Device() {
     (void)driver.cuDevicePrimaryCtxRelease_v2(device);
 }
 
-Status Device::open() {
-  HONERT_TRY(driver.open());
+Status Device::open() { return driver.open(); }
+
+Status Device::choose(int64_t process) {
   int count = 0;
   HONERT_TRY(check(driver.cuDeviceGetCount(&count), "the number of GPUs"));
   if (count == 0)
     return Status::error("libcuda.so.1: the driver sees no GPU, wanted one (is "
                          "CUDA_VISIBLE_DEVICES set?)");
-  HONERT_TRY(check(driver.cuDeviceGet(&device, 0), "the first GPU"));
+  // A launcher may show each process its own GPU only.
+  int64_t number = count == 1 ? 0 : process;
+  if (number >= count)
+    return Status::error(
+        format("libcuda.so.1: the driver sees %d GPUs, wanted one for each "
+               "process of this machine; this is number %lld",
+               count, static_cast<long long>(process)));
+  return look(static_cast<int>(number));
+}
+
+Status Device::look(int number) {
+  HONERT_TRY(check(driver.cuDeviceGet(&device, number),
+                   format("GPU number %d", number)));
   char text[256] = "";
   HONERT_TRY(check(driver.cuDeviceGetName(text, sizeof text, device),
                    "the name of the GPU"));
@@ -61,6 +74,16 @@ std::string Device::text() const {
                 architecture, driverVersion / 1000, driverVersion % 1000 / 10);
 }
 
+Status Device::noRoom(int64_t bytes, const char *what) const {
+  size_t free = 0, total = 0;
+  HONERT_TRY(
+      check(driver.cuMemGetInfo_v2(&free, &total), "the memory of the GPU"));
+  return Status::error(format(
+      "%s needs %s; GPU %s has %s free of %s", what, formatBytes(bytes).c_str(),
+      deviceName.c_str(), formatBytes(static_cast<int64_t>(free)).c_str(),
+      formatBytes(static_cast<int64_t>(total)).c_str()));
+}
+
 Status Device::synchronize(const std::string &what) const {
   return check(driver.cuStreamSynchronize(mainStream), what);
 }
@@ -71,7 +94,16 @@ Status Device::synchronize(const std::string &what) const {
 
 DeviceMemory::~DeviceMemory() {
   if (owner)
-    (void)owner->functions().cuMemFree_v2(base);
+    release ? release(base) : void(owner->functions().cuMemFree_v2(base));
+}
+
+void DeviceMemory::adopt(const Device &device, CUdeviceptr address,
+                         int64_t bytes,
+                         std::function<void(CUdeviceptr)> releasedBy) {
+  owner = &device;
+  base = address;
+  size = bytes;
+  release = std::move(releasedBy);
 }
 
 Status DeviceMemory::allocate(const Device &device, int64_t bytes,
@@ -80,16 +112,8 @@ Status DeviceMemory::allocate(const Device &device, int64_t bytes,
     return Status();
   const DriverFunctions &driver = device.functions();
   CUresult result = driver.cuMemAlloc_v2(&base, static_cast<size_t>(bytes));
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-    size_t free = 0, total = 0;
-    HONERT_TRY(device.check(driver.cuMemGetInfo_v2(&free, &total),
-                            "the memory of the GPU"));
-    return Status::error(
-        format("%s needs %s; GPU %s has %s free of %s", what,
-               formatBytes(bytes).c_str(), device.name().c_str(),
-               formatBytes(static_cast<int64_t>(free)).c_str(),
-               formatBytes(static_cast<int64_t>(total)).c_str()));
-  }
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    return device.noRoom(bytes, what);
   HONERT_TRY(device.check(result, std::string(what) + " cannot be allocated"));
   owner = &device;
   size = bytes;

@@ -5,14 +5,15 @@
 
 #include "cuda/Driver.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 
 namespace honert {
 
-/// The first GPU that the driver shows, in its primary context, which becomes
-/// that of the calling thread. Everything runs in order on one stream; copies
-/// of what comes next have another.
+/// A GPU, in its primary context, which becomes that of the calling thread.
+/// Everything runs in order on one stream; copies of what comes next have
+/// another.
 class Device {
 public:
   Device() = default;
@@ -20,8 +21,11 @@ public:
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
 
-  /// Opens the driver and looks at the GPU. To be called once.
+  /// Opens the driver. To be called once.
   Status open();
+  /// Looks at the GPU of the process that is number `process` of its machine:
+  /// the only one that the driver shows, or the one of that number.
+  Status choose(int64_t process = 0);
   /// Takes the context and makes the streams.
   Status start();
 
@@ -36,10 +40,14 @@ public:
   int arch() const { return architecture; }
   /// "NVIDIA H200 (sm_90), driver for CUDA 13.0"
   std::string text() const;
+  /// The error for want of `bytes` bytes of memory for `what`.
+  Status noRoom(int64_t bytes, const char *what) const;
   /// Everything that was put on the main stream is done.
   Status synchronize(const std::string &what) const;
 
 private:
+  Status look(int number);
+
   DriverFunctions driver;
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -59,6 +67,9 @@ public:
 
   /// `what` names it in the error for want of memory ("the arena").
   Status allocate(const Device &device, int64_t bytes, const char *what);
+  /// Takes memory over that `release` frees.
+  void adopt(const Device &device, CUdeviceptr address, int64_t bytes,
+             std::function<void(CUdeviceptr)> release);
   CUdeviceptr at(int64_t offset) const {
     return base + static_cast<CUdeviceptr>(offset);
   }
@@ -68,6 +79,7 @@ private:
   const Device *owner = nullptr;
   CUdeviceptr base = 0;
   int64_t size = 0;
+  std::function<void(CUdeviceptr)> release; ///< of memory that was taken over
 };
 
 /// Memory of the host that the device copies from and to by itself.
