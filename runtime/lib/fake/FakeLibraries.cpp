@@ -6,6 +6,7 @@
 
 #include "fake/FakeCuda.h"
 #include "fake/FakeCudnn.h"
+#include "fake/FakeNccl.h"
 
 #include <cstring>
 
@@ -23,6 +24,8 @@ static void *find(const char *symbol) {
     return reinterpret_cast<void *>(&fake::name);
 #include "cuda/Cublas.def"
 #undef CUBLAS_FUNCTION
+  if (void *found = fake::findNccl(symbol))
+    return found;
   return fake::findCudnn(symbol);
 }
 
