@@ -2,6 +2,7 @@
 
 #include "comm/Connect.h"
 #include "comm/Mpi.h"
+#include "comm/SocketWorld.h"
 
 using namespace honert;
 
@@ -23,6 +24,16 @@ static std::string commandFor(const Program &program) {
              : format("mpirun -np %lld ./train ...", ranks);
 }
 
+/// Ranks on GPUs need MPI for nothing but to meet: torchrun says where, srun
+/// may or not, and the user may.
+static bool meetsWithoutMpi(const Program &program, const Options &options,
+                            const LaunchPlace &place) {
+  if (!program.isForCuda())
+    return false;
+  return !options.bootstrap.empty() || place.launcher == "torchrun" ||
+         (place.launcher == "srun" && !place.masterAddress.empty());
+}
+
 Status honert::connect(const Program &program, const Options &options,
                        const LaunchPlace &place,
                        std::unique_ptr<World> &world) {
@@ -41,5 +52,9 @@ Status honert::connect(const Program &program, const Options &options,
     return Status::error(
         "started by torchrun, but ranks on CPUs meet by MPI: " +
         commandFor(program));
-  return connectMpi(place, options.commTimeout, world);
+  if (meetsWithoutMpi(program, options, place))
+    return connectSockets(place, options.bootstrap, options.commTimeout, world);
+  HONERT_TRY(connectMpi(place, options.commTimeout, world));
+  world->setTimeout(options.commTimeout);
+  return Status();
 }

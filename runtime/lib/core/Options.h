@@ -21,6 +21,7 @@ struct Options {
   uint64_t seed = 0;
   bool seedGiven = false;
   double learningRate = 0, minLearningRate = 0, weightDecay = 0, clip = 0;
+  std::string bootstrap;    ///< how ranks meet without MPI, or empty
   double commTimeout = 600; ///< seconds; 0: none
   ScheduleKind schedule = ScheduleKind::constant;
   bool shuffle = false, resume = false, quiet = false, deterministic = false;

@@ -1,0 +1,174 @@
+//===- SocketMessenger.cpp - Messages over TCP ----------------------------===//
+
+#include "comm/SocketMessenger.h"
+
+#include <algorithm>
+#include <cerrno>
+
+using namespace honert;
+
+SocketMessenger::SocketMessenger(const LaunchPlace &place,
+                                 std::vector<Socket> sockets)
+    : place(place), peers(sockets.size()) {
+  for (size_t rank = 0; rank != peers.size(); ++rank)
+    peers[rank].socket = std::move(sockets[rank]);
+}
+
+static Status lost(int64_t rank) {
+  return Status::error(
+      format("rank %lld has left the run", static_cast<long long>(rank)));
+}
+
+Status SocketMessenger::send(int64_t to, int64_t tag, const void *data,
+                             int64_t bytes, Message &message) {
+  auto *pending =
+      new Pending{{tag, bytes}, static_cast<char *>(const_cast<void *>(data))};
+  Peer &peer = peers[static_cast<size_t>(to)];
+  peer.toSend.push_back(pending);
+  message = {to, pending};
+  sendSome(peer);
+  return Status();
+}
+
+Status SocketMessenger::receive(int64_t from, int64_t tag, void *data,
+                                int64_t bytes, Message &message) {
+  auto *pending = new Pending{{tag, bytes}, static_cast<char *>(data)};
+  Peer &peer = peers[static_cast<size_t>(from)];
+  message = {from, pending};
+  auto came = std::find_if(peer.early.begin(), peer.early.end(),
+                           [&](const Early &each) { return each.tag == tag; });
+  // One that is coming in is the last in `early`.
+  bool isWhole = came != peer.early.end() &&
+                 !(peer.headerBytes == sizeof(Header) && !peer.target &&
+                   std::next(came) == peer.early.end());
+  if (came == peer.early.end()) {
+    peer.toReceive.push_back(pending);
+  } else if (static_cast<int64_t>(came->bytes.size()) != bytes) {
+    return Status::error(format(
+        "rank %lld sent %zu bytes, wanted %lld", static_cast<long long>(from),
+        came->bytes.size(), static_cast<long long>(bytes)));
+  } else if (isWhole) {
+    std::copy(came->bytes.begin(), came->bytes.end(), pending->data);
+    pending->isDone = true;
+    peer.early.erase(came);
+  } else { // the rest of it comes where it is wanted
+    std::copy_n(came->bytes.begin(), peer.bytes, pending->data);
+    peer.target = pending;
+    peer.early.erase(came);
+  }
+  return Status();
+}
+
+void SocketMessenger::sendSome(Peer &peer) {
+  while (!peer.toSend.empty() && !peer.isLost) {
+    Pending &first = *peer.toSend.front();
+    constexpr int64_t headerBytes = sizeof(Header);
+    bool isHeader = first.moved < headerBytes;
+    const char *at =
+        isHeader ? reinterpret_cast<const char *>(&first.header) + first.moved
+                 : first.data + (first.moved - headerBytes);
+    int64_t left = (isHeader ? headerBytes : headerBytes + first.header.bytes) -
+                   first.moved;
+    if (left > 0) {
+      ssize_t sent = ::send(peer.socket.get(), at, static_cast<size_t>(left),
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0) {
+        peer.isLost = errno != EAGAIN && errno != EINTR;
+        return;
+      }
+      first.moved += sent;
+    }
+    if (first.moved < headerBytes + first.header.bytes)
+      continue;
+    first.isDone = true;
+    peer.toSend.pop_front();
+  }
+}
+
+/// The header has come: finds out where its bytes go.
+Status SocketMessenger::beginBody(Peer &peer, int64_t number) {
+  peer.bytes = 0;
+  auto wanted = std::find_if(
+      peer.toReceive.begin(), peer.toReceive.end(),
+      [&](Pending *each) { return each->header.tag == peer.header.tag; });
+  if (wanted == peer.toReceive.end()) {
+    peer.target = nullptr;
+    peer.early.push_back(
+        {peer.header.tag,
+         std::vector<char>(static_cast<size_t>(peer.header.bytes))});
+    return Status();
+  }
+  peer.target = *wanted;
+  peer.toReceive.erase(wanted);
+  if (peer.target->header.bytes == peer.header.bytes)
+    return Status();
+  return Status::error(format(
+      "rank %lld sent %lld bytes, wanted %lld", static_cast<long long>(number),
+      static_cast<long long>(peer.header.bytes),
+      static_cast<long long>(peer.target->header.bytes)));
+}
+
+void SocketMessenger::endBody(Peer &peer) {
+  if (peer.target)
+    peer.target->isDone = true;
+  peer.target = nullptr;
+  peer.headerBytes = 0;
+}
+
+Status SocketMessenger::receiveSome(Peer &peer, int64_t number) {
+  while (!peer.isLost) {
+    bool isHeader = peer.headerBytes < int64_t(sizeof(Header));
+    char *at = isHeader
+                   ? reinterpret_cast<char *>(&peer.header) + peer.headerBytes
+               : peer.target ? peer.target->data + peer.bytes
+                             : peer.early.back().bytes.data() + peer.bytes;
+    int64_t left = isHeader ? int64_t(sizeof(Header)) - peer.headerBytes
+                            : peer.header.bytes - peer.bytes;
+    if (left > 0) {
+      ssize_t came =
+          recv(peer.socket.get(), at, static_cast<size_t>(left), MSG_DONTWAIT);
+      if (came <= 0) {
+        peer.isLost = came == 0 || (errno != EAGAIN && errno != EINTR);
+        return Status();
+      }
+      (isHeader ? peer.headerBytes : peer.bytes) += came;
+      left -= came;
+    }
+    if (left > 0)
+      continue;
+    if (isHeader)
+      HONERT_TRY(beginBody(peer, number));
+    if (!isHeader || peer.header.bytes == 0)
+      endBody(peer);
+  }
+  return Status();
+}
+
+Status SocketMessenger::test(Message &message, bool &isDone) {
+  for (size_t number = 0; number != peers.size(); ++number)
+    if (Peer &peer = peers[number]; peer.socket.isOpen()) {
+      sendSome(peer);
+      if (!peer.toReceive.empty() || peer.target)
+        HONERT_TRY(receiveSome(peer, static_cast<int64_t>(number)));
+    }
+  auto *pending = static_cast<Pending *>(message.handle);
+  isDone = pending->isDone;
+  if (!isDone && peers[static_cast<size_t>(message.peer)].isLost)
+    return lost(message.peer);
+  if (isDone)
+    delete pending;
+  return Status();
+}
+
+Status SocketMessenger::findLost() const {
+  for (size_t number = 0; number != peers.size(); ++number) {
+    if (!peers[number].socket.isOpen())
+      continue;
+    char byte;
+    ssize_t seen =
+        recv(peers[number].socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (seen == 0 || (seen < 0 && errno != EAGAIN && errno != EINTR))
+      return lost(static_cast<int64_t>(number));
+  }
+  return Status();
+}

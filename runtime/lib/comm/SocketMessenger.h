@@ -1,0 +1,70 @@
+//===- SocketMessenger.h - Messages over TCP ------------------------------===//
+
+#ifndef HONERT_COMM_SOCKETMESSENGER_H
+#define HONERT_COMM_SOCKETMESSENGER_H
+
+#include "comm/Launch.h"
+#include "comm/Messenger.h"
+#include "comm/Sockets.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace honert {
+
+/// A connection to every other rank.
+class SocketMessenger final : public Messenger {
+public:
+  SocketMessenger(const LaunchPlace &place, std::vector<Socket> peers);
+
+  int64_t rank() const override { return place.rank; }
+  int64_t size() const override { return place.size; }
+  Status send(int64_t to, int64_t tag, const void *data, int64_t bytes,
+              Message &message) override;
+  Status receive(int64_t from, int64_t tag, void *data, int64_t bytes,
+                 Message &message) override;
+  Status test(Message &message, bool &isDone) override;
+
+  /// An error if some rank has closed its connection. For any thread.
+  Status findLost() const;
+
+private:
+  struct Header {
+    int64_t tag, bytes;
+  };
+  /// What was asked for, until it is done and told.
+  struct Pending {
+    Header header;
+    char *data;        ///< of the one who asked
+    int64_t moved = 0; ///< bytes, of a message that is sent with its header
+    bool isDone = false;
+  };
+  /// A message that came before it was asked for.
+  struct Early {
+    int64_t tag;
+    std::vector<char> bytes;
+  };
+  struct Peer {
+    Socket socket;
+    std::deque<Pending *> toSend, toReceive;
+    std::deque<Early> early;
+    // What is coming in: its header, then its bytes.
+    Header header = {};
+    int64_t headerBytes = 0, bytes = 0;
+    Pending *target = nullptr; ///< where they go, or into `early`
+    bool isLost = false;
+  };
+
+  void sendSome(Peer &peer);
+  Status receiveSome(Peer &peer, int64_t number);
+  Status beginBody(Peer &peer, int64_t number);
+  void endBody(Peer &peer);
+
+  const LaunchPlace place;
+  std::vector<Peer> peers;
+};
+
+} // namespace honert
+
+#endif // HONERT_COMM_SOCKETMESSENGER_H
