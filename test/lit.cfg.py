@@ -34,6 +34,7 @@ for tool in (
     "hone-plan-attention",
     "hone-run",
     "honec",
+    "honert-divided",
     "honert-ranks",
     "plan-chain",
 ):

@@ -51,13 +51,11 @@ int64_t test::describe(const DividedTensor &tensor, const MeshSizes &mesh,
   return *byteCount(tensor.dtype, dims);
 }
 
-static ProgramPtr programOn(const MeshSizes &mesh) {
-  ProgramPtr program = makeProgram();
-  honert_meta(program.get(), "model", "divided");
-  honert_meta(program.get(), "fingerprint", "divided");
+static void describeMesh(const MeshSizes &mesh, honert_program *program) {
+  honert_meta(program, "model", "divided");
+  honert_meta(program, "fingerprint", "divided");
   for (const auto &[name, size] : mesh)
-    honert_mesh_axis(program.get(), name.c_str(), size, "");
-  return program;
+    honert_mesh_axis(program, name.c_str(), size, "");
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,8 +67,9 @@ ProgramPtr test::dividedState(const MeshSizes &mesh) {
   enum { none, constant, normal, uniform };
   static const std::vector<char> mask = {1, 0, 0, 0, 1, 1, 0, 0,
                                          1, 1, 1, 0, 1, 1, 1, 1};
-  ProgramPtr made = programOn(mesh);
+  ProgramPtr made = makeProgram();
   honert_program *program = made.get();
+  describeMesh(mesh, program);
   Layout layout;
   auto add = [&](const DividedTensor &tensor) {
     int64_t offset = layout.take(*byteCount(tensor.dtype, tensor.whole));
@@ -162,6 +161,7 @@ public:
       : model(model), program(program) {}
 
   void run() {
+    honert_meta_number(program, "abi", HONERT_ABI);
     honert_meta_number(program, "micro_batches", double(model.microBatches));
     honert_meta_number(program, "lr", 0.125);
     honert_meta_number(program, "flops_per_step", 1e6);
@@ -270,9 +270,14 @@ private:
 };
 } // namespace
 
-ProgramPtr test::describe(const DividedModel &model) {
+void test::describe(const DividedModel &model, honert_program *program) {
   acting = model;
-  ProgramPtr program = programOn(model.mesh);
-  ModelDescriber(model, program.get()).run();
+  describeMesh(model.mesh, program);
+  ModelDescriber(model, program).run();
+}
+
+ProgramPtr test::describe(const DividedModel &model) {
+  ProgramPtr program = makeProgram();
+  describe(model, program.get());
   return program;
 }

@@ -55,6 +55,7 @@ struct DividedModel {
   int64_t actingRank = -1, actingStep = 0;
   enum { changesWeight, raisesSignal } action = changesWeight;
 };
+void describe(const DividedModel &model, honert_program *program);
 ProgramPtr describe(const DividedModel &model);
 
 } // namespace test
