@@ -36,7 +36,7 @@ FENCED = {
     r"(oneapi/)?dnnl": ("runtime/lib/cpu/", "test/unit/runtime/"),
     r"(cuda|cublas|cudnn|nvrtc)": ("runtime/lib/cuda/", "runtime/lib/cudnn/", "runtime/lib/nccl/", "runtime/lib/fake/",
                                    "runtime/tools/", "test/unit/runtime/"),
-    r"nccl\b": ("runtime/lib/nccl/", "runtime/lib/cuda/", "runtime/lib/fake/", "test/unit/runtime/"),
+    r"nccl\b": ("runtime/lib/nccl/", "runtime/lib/cuda/", "runtime/lib/fake/", "runtime/tools/", "test/unit/runtime/"),
     r"mpi\b": ("runtime/lib/comm/", "test/unit/runtime/"),
 }
 EXCEPTIONS = {"honert/abi.def", "honert/emulator.def"}
