@@ -7,31 +7,7 @@
 using namespace mlir;
 using namespace hone;
 
-Value hone::findLoss(func::FuncOp func) {
-  Operation *end = func.getBody().front().getTerminator();
-  for (OpOperand &operand : end->getOpOperands()) {
-    unsigned index = operand.getOperandNumber();
-    StringRef kind = resultString(func, index, attr::kind);
-    // The sum over micro-batches is state, named as what it sums.
-    bool isSum = kind == kind::scalar &&
-                 resultString(func, index, attr::fqn) == kind::loss;
-    if (kind == kind::loss || isSum)
-      return operand.get();
-  }
-  return {};
-}
-
-ForwardPart::ForwardPart(func::FuncOp func) {
-  Value loss = findLoss(func);
-  if (!loss)
-    return;
-  SmallVector<Value> open = {loss};
-  while (!open.empty()) {
-    Operation *op = open.pop_back_val().getDefiningOp();
-    if (op && ops.insert(op).second)
-      llvm::append_range(open, op->getOperands());
-  }
-}
+ForwardPart::ForwardPart(func::FuncOp func) : ops(forwardOps(func)) {}
 
 bool ForwardPart::isReadAfter(Value value) const {
   if (!contains(value.getDefiningOp()))

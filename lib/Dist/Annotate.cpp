@@ -4,6 +4,8 @@
 
 #include "TensorParallel.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace hone {
 #define GEN_PASS_DEF_DISTANNOTATE
 #include "hone/Dist/Passes.h.inc"
@@ -20,6 +22,7 @@ struct DistAnnotate : hone::impl::DistAnnotateBase<DistAnnotate> {
   void runOnOperation() override {
     if (failed(readMesh()) || failed(readLevel()) || failed(readFeatures()))
       return signalPassFailure();
+    findMasters();
     for (func::FuncOp func : functions())
       if (failed(annotate(func)) || failed(constrain(func)))
         return signalPassFailure();
@@ -30,20 +33,25 @@ private:
   LogicalResult readMesh();
   LogicalResult readLevel();
   LogicalResult readFeatures();
+  void findMasters();
   LogicalResult annotate(func::FuncOp func);
+  void scatterGradients(func::FuncOp func);
   LogicalResult constrain(func::FuncOp func);
   FailureOr<ShardingAttr> shardingOf(func::FuncOp func, unsigned index);
   FailureOr<ShardingAttr> batchSharding(func::FuncOp func, unsigned index,
                                         RankedTensorType type);
   ShardingAttr stateSharding(StringRef name, StringRef kind,
                              RankedTensorType type);
-  bool isDivided(StringRef kind) const;
+  bool isDivided(StringRef name, StringRef kind) const;
 
   SmallVector<StringAttr> batchAxes;
   StringAttr stateAxis, tensorAxis; ///< null: the mesh has none
   int64_t batchParts = 1, stateParts = 1;
   int level = 3;
+  bool isKept = false; ///< what is gathered stays for the backward part
   FeatureShards features;
+  /// Parameters that only updates read: others read a copy in another type.
+  llvm::StringSet<> masters;
 };
 } // namespace
 
@@ -106,11 +114,13 @@ LogicalResult DistAnnotate::readLevel() {
     return getOperation().emitError("mesh has no axis tp, expected one that "
                                     "divides sequences");
   StringRef number = fsdp;
+  isKept = number.consume_back("-keep");
   if (number.consume_front("zero") && !number.getAsInteger(10, level) &&
-      level >= 1 && level <= 3)
+      level >= (isKept ? 3 : 1) && level <= 3)
     return success();
   return getOperation().emitError()
-         << "fsdp is '" << fsdp << "', expected zero1, zero2 or zero3";
+         << "fsdp is '" << fsdp
+         << "', expected zero1, zero2, zero3 or zero3-keep";
 }
 
 /// Decided by the first function that reads a batch, for all: state is divided
@@ -139,11 +149,32 @@ LogicalResult DistAnnotate::readFeatures() {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// Whether axis fs divides arguments of a kind.
-bool DistAnnotate::isDivided(StringRef kind) const {
+void DistAnnotate::findMasters() {
+  llvm::StringSet<> copied, read;
+  for (func::FuncOp func : functions())
+    for (BlockArgument arg : func.getArguments()) {
+      unsigned index = arg.getArgNumber();
+      StringRef kind = argString(func, index, attr::kind);
+      StringRef name = argString(func, index, attr::fqn);
+      if (kind == kind::shadow)
+        copied.insert(name);
+      auto isUpdate = [](Operation *user) {
+        auto facts = dyn_cast<HoneOpInterface>(user);
+        return facts && facts.getNumericClass() == NumericClass::state;
+      };
+      if (kind == kind::param && !llvm::all_of(arg.getUsers(), isUpdate))
+        read.insert(name);
+    }
+  for (const auto &name : copied)
+    if (!read.contains(name.getKey()))
+      masters.insert(name.getKey());
+}
+
+/// Whether axis fs divides an argument.
+bool DistAnnotate::isDivided(StringRef name, StringRef kind) const {
   if (!stateAxis)
     return false;
-  if (kind == kind::opt)
+  if (kind == kind::opt || (kind == kind::param && masters.contains(name)))
     return true;
   if (kind == kind::grad)
     return level >= 2;
@@ -175,14 +206,21 @@ ShardingAttr DistAnnotate::stateSharding(StringRef name, StringRef kind,
   auto divided = features.find(parameterOf(name, kind));
   if (divided != features.end() && divided->second.size() == dims.size())
     dims = divided->second;
-  std::optional<size_t> largest;
+  // Parts of the outermost dimension lie side by side.
+  bool isShard = false;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    if (dims[dim].getAxes().empty() && size != 0 && size % stateParts == 0 &&
-        (!largest || size > type.getDimSize(*largest)))
-      largest = dim;
-  if (largest && isDivided(kind))
-    dims[*largest] = dimOf(&getContext(), stateAxis, memoryPriority);
-  return ShardingAttr::get(&getContext(), dims, {}, ReduceKind::sum);
+    if (isDivided(name, kind) && dims[dim].getAxes().empty() && size != 0 &&
+        size % stateParts == 0) {
+      dims[dim] = dimOf(&getContext(), stateAxis, memoryPriority);
+      isShard = true;
+      break;
+    }
+  SmallVector<StringAttr> terms;
+  if (kind == kind::grad)
+    llvm::copy_if(batchAxes, std::back_inserter(terms), [&](StringAttr axis) {
+      return !isShard || axis != stateAxis;
+    });
+  return ShardingAttr::get(&getContext(), dims, terms, ReduceKind::sum);
 }
 
 FailureOr<ShardingAttr> DistAnnotate::shardingOf(func::FuncOp func,
@@ -205,6 +243,11 @@ LogicalResult DistAnnotate::annotate(func::FuncOp func) {
     if (failed(sharding))
       return failure();
     func.setArgAttr(index, shardingAttr, *sharding);
+    bool isShard = llvm::any_of(sharding->getDims(), [&](DimAttr dim) {
+      return llvm::is_contained(dim.getAxes(), stateAxis);
+    });
+    if (!isKept && isShard && isParameter(func, index))
+      func.setArgAttr(index, regatherAttr, UnitAttr::get(&getContext()));
   }
   // What replaces an argument is divided as it is.
   for (unsigned index = 0; index != func.getNumResults(); ++index)
@@ -216,7 +259,33 @@ LogicalResult DistAnnotate::annotate(func::FuncOp func) {
   return success();
 }
 
+/// Gradients that are terms of all ranks are summed in the parts that the state
+/// has: for the update, and the norm before it.
+void DistAnnotate::scatterGradients(func::FuncOp func) {
+  if (!stateAxis || level != 1)
+    return;
+  llvm::StringMap<ShardingAttr> state;
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    if (argString(func, index, attr::kind) == kind::opt)
+      state.try_emplace(
+          parameterOf(argString(func, index, attr::fqn), kind::opt),
+          func.getArgAttrOfType<ShardingAttr>(index, shardingAttr));
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned index = arg.getArgNumber();
+    if (argString(func, index, attr::kind) != kind::grad)
+      continue;
+    ShardingAttr sharding = state.lookup(argString(func, index, attr::fqn));
+    auto type = cast<RankedTensorType>(arg.getType());
+    if (!sharding || int64_t(sharding.getDims().size()) != type.getRank())
+      continue;
+    auto sum = builder.create<ConstrainOp>(arg.getLoc(), type, arg, sharding);
+    arg.replaceAllUsesExcept(sum, sum);
+  }
+}
+
 LogicalResult DistAnnotate::constrain(func::FuncOp func) {
+  scatterGradients(func);
   if (!sequence)
     return success();
   FailureOr<Mesh> axes = Mesh::of(getOperation());

@@ -45,7 +45,7 @@ static ParseResult parseName(AsmParser &parser,
   return success();
 }
 
-/// `{"a", "b", ? cuts [3, 5]} p1`
+/// `{"a", "b", ? cuts [3, 5]} p1 from "w"`
 static void printDim(AsmPrinter &printer, DimAttr dim) {
   printer << '{';
   printNames(printer, dim.getAxes());
@@ -59,6 +59,10 @@ static void printDim(AsmPrinter &printer, DimAttr dim) {
   printer << '}';
   if (dim.getPriority() != 0)
     printer << " p" << dim.getPriority();
+  if (dim.getSource()) {
+    printer << " from ";
+    printer.printString(dim.getSource().getValue());
+  }
 }
 
 /// `p1` to `p9` after a dimension.
@@ -67,6 +71,17 @@ static ParseResult parsePriority(AsmParser &parser, int64_t &priority) {
   if (succeeded(parser.parseOptionalKeyword(
           &word, {"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"})))
     priority = word.back() - '0';
+  return success();
+}
+
+/// `from "w"` after a priority.
+static ParseResult parseSource(AsmParser &parser, StringAttr &source) {
+  std::string text;
+  if (failed(parser.parseOptionalKeyword("from")))
+    return success();
+  if (parser.parseString(&text))
+    return failure();
+  source = StringAttr::get(parser.getContext(), text);
   return success();
 }
 
@@ -94,9 +109,10 @@ static ParseResult parseDim(AsmParser &parser, DimAttr &dim) {
     if (parser.parseRBrace())
       return failure();
   }
-  if (parsePriority(parser, priority))
+  StringAttr source;
+  if (parsePriority(parser, priority) || parseSource(parser, source))
     return failure();
-  dim = DimAttr::get(parser.getContext(), axes, cuts, isOpen, priority);
+  dim = DimAttr::get(parser.getContext(), axes, cuts, isOpen, priority, source);
   return success();
 }
 
@@ -174,8 +190,8 @@ static MeshOp meshAround(Operation *op) {
 }
 
 /// A sharding of an argument or result of type `type`. Of a local function it
-/// divides the global tensor, whose shape is not here: partial sums and uneven
-/// parts are looked for in global ones alone, by the passes that read them.
+/// divides the global tensor, whose shape is not here: uneven parts are looked
+/// for in global ones alone, by the passes that read them.
 static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attribute,
                                       const Twine &what, Type type) {
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
@@ -201,6 +217,9 @@ LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (!func)
     return op->emitOpError() << "has " << attribute.getName()
                              << " on an argument, expected it on functions";
+  if (attribute.getName() == regatherAttr &&
+      isa<UnitAttr>(attribute.getValue()))
+    return success();
   return verifyOnFunction(op, attribute, "argument " + Twine(argIndex),
                           func.getArgumentTypes()[argIndex]);
 }
@@ -214,6 +233,11 @@ LogicalResult DistDialect::verifyRegionResultAttribute(
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  if (attribute.getName() == networkAttr && isa<ModuleOp>(op)) {
+    Network network = Network::ofHost();
+    return readNetwork(attribute.getValue(), network,
+                       [&] { return op->emitOpError(); });
+  }
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
   if (attribute.getName() != shardingsAttr || !shardings ||
       !llvm::all_of(shardings, llvm::IsaPred<ShardingAttr>))
@@ -226,8 +250,3 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                            << " shardings, expected one for each of "
                            << op->getNumResults() << " results";
 }
-  if (attribute.getName() == networkAttr && isa<ModuleOp>(op)) {
-    Network network = Network::ofHost();
-    return readNetwork(attribute.getValue(), network,
-                       [&] { return op->emitOpError(); });
-  }

@@ -151,6 +151,24 @@ static LogicalResult verifyPart(Operation *op, RankedTensorType whole,
                            << whole.clone(wanted);
 }
 
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+static bool isAsync(Operation *op) { return op && op->hasAttr("async"); }
+
+/// Checks that nothing but dist.wait reads what is not there yet. What ends a
+/// block hands it on.
+static LogicalResult verifyReaders(Operation *op) {
+  if (!isAsync(op))
+    return success();
+  for (Operation *user : op->getUsers())
+    if (!isa<WaitOp>(user) && !user->hasTrait<OpTrait::IsTerminator>())
+      return op->emitOpError() << "is async and read by '" << user->getName()
+                               << "', expected 'dist.wait'";
+  return success();
+}
+
 LogicalResult ConstrainOp::verify() {
   FailureOr<Mesh> mesh = meshOf(*this);
   if (failed(mesh))
@@ -168,16 +186,44 @@ LogicalResult CoordinateOp::verify() {
 
 LogicalResult AllReduceOp::verify() {
   FailureOr<Mesh> mesh = meshOf(*this);
-  return failure(failed(mesh) || failed(verifyAxes(*this, getAxes(), *mesh)));
+  return failure(failed(mesh) || failed(verifyAxes(*this, getAxes(), *mesh)) ||
+                 failed(verifyReaders(*this)));
+}
+
+LogicalResult ShiftOp::verify() {
+  FailureOr<Mesh> mesh = meshOf(*this);
+  if (failed(mesh))
+    return failure();
+  FailureOr<Axes> axes = verifyAxes(*this, getAxes(), *mesh);
+  if (failed(axes))
+    return failure();
+  int64_t ranks = mesh->count(*axes);
+  if (int64_t(getAmount()) < 1 || int64_t(getAmount()) >= ranks) // shift_c2
+    return emitOpError() << "shifts by " << getAmount()
+                         << ", expected a number in [1, " << ranks << ")";
+  return verifyReaders(*this);
+}
+
+LogicalResult WaitOp::verify() {
+  // Of a group, or of an operand of one, the collective is not in sight.
+  Operation *begin = getOperand().getDefiningOp();
+  if (begin && isa<DistDialect>(begin->getDialect()) && !isAsync(begin))
+    return emitOpError() << "waits for '" << begin->getName()
+                         << "', expected an async collective"; // wait_c1
+  return success();
 }
 
 LogicalResult AllGatherOp::verify() {
+  if (failed(verifyReaders(*this)))
+    return failure();
   return verifyPart(*this, cast<RankedTensorType>(getType()),
                     cast<RankedTensorType>(getOperand().getType()), getDim(),
                     getAxes(), getCuts());
 }
 
 LogicalResult ReduceScatterOp::verify() {
+  if (failed(verifyReaders(*this)))
+    return failure();
   return verifyPart(*this, cast<RankedTensorType>(getOperand().getType()),
                     cast<RankedTensorType>(getType()), getDim(), getAxes(),
                     getCuts());
@@ -190,6 +236,8 @@ LogicalResult ShardOp::verify() {
 }
 
 LogicalResult AllToAllOp::verify() {
+  if (failed(verifyReaders(*this)))
+    return failure();
   auto from = cast<RankedTensorType>(getOperand().getType());
   auto to = cast<RankedTensorType>(getType());
   if (from.getRank() != to.getRank())

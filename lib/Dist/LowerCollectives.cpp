@@ -157,7 +157,7 @@ static Value lower(ImplicitLocOpBuilder &b, AllGatherOp op, int64_t n) {
   Blocks blocks(b, n);
   Value own = blocks.asBlock(op.getOperand());
   Value all = b.create<AllGatherOp>(typeOf(own).clone(withLeading(n, own)), own,
-                                    0, op.getAxes(), Shape());
+                                    0, op.getAxes(), Shape(), op.getAgain());
   return blocks.merge(all, op.getDim(), op.getCuts());
 }
 

@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
 
-/// `sharding` of a value with the priorities at which its dimensions got it.
+/// The sharding of a value with the priorities at which its dimensions got it,
+/// and from which annotation.
 static ShardingAttr describe(Value value, const Propagation &propagation,
                              const Mesh &mesh, MLIRContext *context) {
   ShardingAttr plain = toAttr(propagation.of(value), mesh, context);
@@ -21,8 +22,18 @@ static ShardingAttr describe(Value value, const Propagation &propagation,
   for (auto [index, dim] : llvm::enumerate(plain.getDims()))
     dims.push_back(DimAttr::get(
         context, dim.getAxes(), dim.getCuts(), /*isOpen=*/false,
-        dim.getAxes().empty() ? 0 : propagation.priorityOf(value, index)));
+        dim.getAxes().empty() ? 0 : propagation.priorityOf(value, index),
+        dim.getAxes().empty() ? StringAttr()
+                              : propagation.sourceOf(value, index)));
   return ShardingAttr::get(context, dims, {}, ReduceKind::sum);
+}
+
+/// `sharding`, of an argument that is partial as `annotated`, if it is.
+static ShardingAttr withTerms(ShardingAttr sharding, ShardingAttr annotated) {
+  if (!annotated || annotated.getPartial().empty())
+    return sharding;
+  return ShardingAttr::get(sharding.getContext(), sharding.getDims(),
+                           annotated.getPartial(), annotated.getKind());
 }
 
 namespace {
@@ -51,7 +62,10 @@ LogicalResult DistPropagate::propagate(func::FuncOp func, const Mesh &mesh) {
   Block &block = func.getBody().front();
   for (BlockArgument arg : block.getArguments())
     if (isa<RankedTensorType>(arg.getType()))
-      func.setArgAttr(arg.getArgNumber(), shardingAttr, attrOf(arg));
+      func.setArgAttr(
+          arg.getArgNumber(), shardingAttr,
+          withTerms(attrOf(arg), func.getArgAttrOfType<ShardingAttr>(
+                                     arg.getArgNumber(), shardingAttr)));
   for (Operation &op : block.without_terminator()) {
     SmallVector<Attribute> shardings;
     for (Value result : op.getResults())

@@ -2,6 +2,8 @@
 
 #include "hone/Dist/Propagation.h"
 
+#include "hone/IR/Locations.h"
+
 #include <set>
 
 using namespace mlir;
@@ -27,8 +29,6 @@ Propagation::annotate(Value value, ShardingAttr attr,
   if (failed(verifySharding(attr, cast<RankedTensorType>(value.getType()), mesh,
                             emit)))
     return failure();
-  if (!attr.getPartial().empty())
-    return emit() << "is annotated with a partial sharding, expected none";
   Sharding wanted = toSharding(attr, mesh);
   State &state = states[value];
   for (auto [index, dim] : llvm::enumerate(attr.getDims())) {
@@ -42,6 +42,17 @@ Propagation::annotate(Value value, ShardingAttr attr,
     own.wantedAt = dim.getPriority();
   }
   return success();
+}
+
+/// Terms are of gradients, and summed.
+static LogicalResult verifyTerms(ShardingAttr attr, StringRef kind,
+                                 function_ref<InFlightDiagnostic()> emit) {
+  if (attr.getPartial().empty() ||
+      (mayBePartial(kind) && attr.getKind() == ReduceKind::sum))
+    return success();
+  return emit() << "of kind '" << kind
+                << "' is annotated with a partial sharding, expected one of a "
+                   "gradient, and a sum";
 }
 
 LogicalResult Propagation::collect(func::FuncOp func) {
@@ -59,11 +70,15 @@ LogicalResult Propagation::collect(func::FuncOp func) {
   }
   for (BlockArgument arg : block.getArguments())
     if (auto attr = func.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(),
-                                                        shardingAttr))
-      if (failed(annotate(arg, attr, [&] {
-            return func.emitError() << "argument " << arg.getArgNumber() << " ";
-          })))
+                                                        shardingAttr)) {
+      auto emit = [&] {
+        return func.emitError() << "argument " << arg.getArgNumber() << " ";
+      };
+      StringRef kind = argString(func, arg.getArgNumber(), attr::kind);
+      if (failed(annotate(arg, attr, emit)) ||
+          failed(verifyTerms(attr, kind, emit)))
         return failure();
+    }
   for (auto constrain : block.getOps<ConstrainOp>())
     if (failed(annotate(constrain, constrain.getSharding(),
                         [&] { return constrain.emitOpError(); })))
@@ -71,11 +86,14 @@ LogicalResult Propagation::collect(func::FuncOp func) {
   for (OpOperand &operand : block.getTerminator()->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     auto attr = func.getResultAttrOfType<ShardingAttr>(index, shardingAttr);
+    if (!attr)
+      continue;
+    auto emit = [&] { return func.emitError() << "result " << index << " "; };
+    if (failed(verifyTerms(attr, resultString(func, index, attr::kind), emit)))
+      return failure();
     // An argument that is returned keeps its own.
-    if (attr && !isa<BlockArgument>(operand.get()) &&
-        failed(annotate(operand.get(), attr, [&] {
-          return func.emitError() << "result " << index << " ";
-        })))
+    if (!isa<BlockArgument>(operand.get()) &&
+        failed(annotate(operand.get(), attr, emit)))
       return failure();
   }
   return success();
@@ -93,8 +111,30 @@ void Propagation::enterLevel(int64_t now) {
       if (own.wantedAt == now) {
         state.sharding.dims[dim] = own.wanted;
         own.priority = now;
+        own.source = {};
       }
   }
+}
+
+std::string dist::describeAnnotation(Value value) {
+  auto arg = dyn_cast<BlockArgument>(value);
+  if (!arg)
+    return (isa<ConstrainOp>(value.getDefiningOp()) ? "the constraint at "
+                                                    : "the result at ") +
+           describeLocation(value.getLoc());
+  auto func = cast<func::FuncOp>(arg.getOwner()->getParentOp());
+  StringRef name = argString(func, arg.getArgNumber(), attr::fqn);
+  if (name.empty())
+    return "argument " + std::to_string(arg.getArgNumber());
+  return "argument '" + name.str() + "'";
+}
+
+/// The annotation behind the axes of a dimension.
+StringAttr Propagation::describe(Value value, unsigned dim) const {
+  StringAttr source = sourceOf(value, dim);
+  return source
+             ? source
+             : StringAttr::get(value.getContext(), describeAnnotation(value));
 }
 
 Value Propagation::tensorOf(const OpRule &op, unsigned tensor) const {
@@ -151,6 +191,7 @@ bool Propagation::visitFactor(const OpRule &op, unsigned factor) {
   if (!op.rule.canSplit(factor))
     return false;
   DimShards best;
+  StringAttr source;                                 // of the longest
   SmallVector<std::pair<unsigned, unsigned>> places; // tensor, dimension
   for (unsigned tensor = 0; tensor != op.rule.numTensors(); ++tensor) {
     const State &state = states.find(tensorOf(op, tensor))->second;
@@ -165,6 +206,8 @@ bool Propagation::visitFactor(const OpRule &op, unsigned factor) {
       std::optional<DimShards> merged = unite(best, divided->second);
       if (!merged)
         return false; // partition chooses
+      if (divided->second.axes.size() > best.axes.size())
+        source = describe(tensorOf(op, tensor), dim);
       best = std::move(*merged);
     }
   }
@@ -185,6 +228,7 @@ bool Propagation::visitFactor(const OpRule &op, unsigned factor) {
       continue;
     state.sharding.dims[dim] = *shards;
     state.dims[dim].priority = std::max(state.dims[dim].priority, level);
+    state.dims[dim].source = source;
     changed = true;
   }
   return changed;

@@ -50,11 +50,20 @@ private:
     current.dims[dim].cuts = to.dims[dim].cuts;
   }
 
+  /// The axes along which terms are there and not wanted.
+  Axes summed() const {
+    Axes axes = current.partial;
+    llvm::erase_if(axes, [&](unsigned axis) {
+      return llvm::is_contained(to.partial, axis);
+    });
+    return axes;
+  }
+
   /// Discharges partial axes.
   void reduce() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (unsigned axis : current.partial)
+      for (unsigned axis : summed())
         if (std::optional<unsigned> dim = dimWaitingFor(axis)) {
           steps.push_back(
               {StepKind::ReduceScatter,
@@ -69,9 +78,9 @@ private:
           break;
         }
     }
-    if (!current.partial.empty())
-      steps.push_back({StepKind::AllReduce, current.partial, 0, 0, {}, {}});
-    current.partial.clear();
+    if (Axes left = summed(); !left.empty())
+      steps.push_back({StepKind::AllReduce, left, 0, 0, {}, {}});
+    current.partial = to.partial;
   }
 
   /// How many axes of `dim` may stay.
@@ -145,7 +154,11 @@ private:
 
 SmallVector<ReshardStep>
 dist::planReshard(const Sharding &from, const Sharding &to, const Mesh &mesh) {
-  assert(to.partial.empty() && "terms are made by ops alone");
+  assert(llvm::all_of(to.partial,
+                      [&](unsigned axis) {
+                        return llvm::is_contained(from.partial, axis);
+                      }) &&
+         "terms are made by ops alone");
   return Planner(from, to, mesh).plan();
 }
 

@@ -2,6 +2,8 @@
 
 #include "SplitChoice.h"
 
+#include "hone/Dist/Propagation.h"
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
@@ -18,6 +20,7 @@ FailureOr<RecordedShardings> RecordedShardings::read(func::FuncOp func,
     if (failed(verifySharding(attr, type, mesh, emit)))
       return failure();
     all.records[value] = {attr, toSharding(attr, mesh)};
+    all.records[value].sharding.partial.clear();
     return success();
   };
   Block &block = func.getBody().front();
@@ -39,6 +42,12 @@ FailureOr<RecordedShardings> RecordedShardings::read(func::FuncOp func,
   return all;
 }
 
+std::string RecordedShardings::sourceOf(Value value, unsigned dim) const {
+  StringAttr source =
+      records.find(value)->second.attr.getDims()[dim].getSource();
+  return source ? source.str() : describeAnnotation(value);
+}
+
 namespace {
 /// A factor that an axis may divide, and the first priority it has there.
 struct Candidate {
@@ -49,9 +58,11 @@ struct Candidate {
 class Chooser {
 public:
   Chooser(Operation *op, const ShardingRule &rule,
-          const RecordedShardings &shardings, const Mesh &mesh, IsThere isThere)
-      : op(op), rule(rule), shardings(shardings), mesh(mesh), isThere(isThere),
-        candidates(mesh.numAxes()), wanted(rule.factors().size()) {}
+          const RecordedShardings &shardings, const Mesh &mesh,
+          ArrayRef<unsigned> apart, IsThere isThere)
+      : op(op), rule(rule), shardings(shardings), mesh(mesh), apart(apart),
+        isThere(isThere), candidates(mesh.numAxes()),
+        wanted(rule.factors().size()) {}
 
   Split choose();
 
@@ -72,6 +83,7 @@ private:
   const ShardingRule &rule;
   const RecordedShardings &shardings;
   const Mesh &mesh;
+  ArrayRef<unsigned> apart;
   IsThere isThere;
   std::vector<SmallVector<Candidate>> candidates; ///< of each axis
   /// The longest division that tensors have of each factor.
@@ -96,7 +108,8 @@ void Chooser::collect() {
       if (!divided || !rule.canSplit(divided->first))
         continue;
       for (unsigned axis : shards.axes)
-        note(axis, divided->first, shardings.priorityOf(value, dim));
+        if (!llvm::is_contained(apart, axis))
+          note(axis, divided->first, shardings.priorityOf(value, dim));
       DimShards &best = wanted[divided->first];
       if (std::optional<DimShards> both = unite(best, divided->second))
         best = std::move(*both);
@@ -214,6 +227,6 @@ Split Chooser::choose() {
 
 Split dist::chooseSplit(Operation *op, const ShardingRule &rule,
                         const RecordedShardings &shardings, const Mesh &mesh,
-                        IsThere isThere) {
-  return Chooser(op, rule, shardings, mesh, isThere).choose();
+                        ArrayRef<unsigned> apart, IsThere isThere) {
+  return Chooser(op, rule, shardings, mesh, apart, isThere).choose();
 }

@@ -15,9 +15,12 @@ public:
   static mlir::FailureOr<RecordedShardings> read(mlir::func::FuncOp func,
                                                  const Mesh &mesh);
 
+  /// Without what arguments are partial along.
   const Sharding &of(mlir::Value value) const {
     return records.find(value)->second.sharding;
   }
+  /// What divides a dimension, in words: "argument 'w'".
+  std::string sourceOf(mlir::Value value, unsigned dim) const;
   /// The priority at which a dimension got its axes; 0 the first.
   int64_t priorityOf(mlir::Value value, unsigned dim) const {
     return records.find(value)->second.attr.getDims()[dim].getPriority();
@@ -43,11 +46,11 @@ using IsThere = llvm::function_ref<bool(unsigned, const Sharding &)>;
 
 /// The best way to divide `op`, whose operands and results are sharded as
 /// `shardings` says: an axis goes to a factor that some tensor has it on, or to
-/// none. Fewest axes against their priority first, then least seconds, then the
-/// first in order of the mesh.
+/// none, and those of `apart` to none. Fewest axes against their priority
+/// first, then least seconds, then the first in order of the mesh.
 Split chooseSplit(mlir::Operation *op, const ShardingRule &rule,
                   const RecordedShardings &shardings, const Mesh &mesh,
-                  IsThere isThere);
+                  llvm::ArrayRef<unsigned> apart, IsThere isThere);
 
 } // namespace hone::dist
 

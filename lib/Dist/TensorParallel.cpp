@@ -42,7 +42,9 @@ static llvm::DenseSet<unsigned> classesOfWeights(func::FuncOp func,
                                                  const SplitClasses &classes) {
   llvm::DenseSet<unsigned> found;
   for (BlockArgument arg : func.getArguments()) {
-    if (!isParameter(func, arg.getArgNumber()) || rankOf(arg) < 2)
+    // Of a parameter and its copy in another type often one is read.
+    if (!isParameter(func, arg.getArgNumber()) || arg.use_empty() ||
+        rankOf(arg) < 2)
       continue;
     for (int64_t dim = 0; dim != rankOf(arg); ++dim)
       if (unsigned id = classes.find(arg, dim); classes.isDivisible(id))
@@ -79,9 +81,11 @@ dist::divideFeatures(func::FuncOp func, StringAttr axis, const Mesh &mesh) {
     if (!isParameter(func, index))
       continue;
     func.removeArgAttr(index, shardingAttr);
-    if (failed(spread))
+    if (failed(spread) || arg.use_empty())
       continue;
     SmallVector<DimAttr> &dims = features[argString(func, index, attr::fqn)];
+    if (!dims.empty())
+      continue;
     for (const DimShards &shards : spread->of(arg).dims)
       dims.push_back(shards.isWhole() ? dimOf(context, {})
                                       : dimOf(context, axis, tensorPriority,

@@ -2,8 +2,6 @@
 
 #include "hone/Dist/Traffic.h"
 
-#include "hone/Dist/Reshard.h"
-
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -15,22 +13,24 @@ using namespace hone;
 using namespace hone::dist;
 
 /// What an op does between ranks; nothing for one that is no collective.
-static std::optional<StepKind> kindOf(Operation *op) {
-  using Kind = std::optional<StepKind>;
+static std::optional<Exchange> exchangeOf(Operation *op) {
+  using Kind = std::optional<Exchange>;
   return llvm::TypeSwitch<Operation *, Kind>(op)
-      .Case([](AllReduceOp) { return StepKind::AllReduce; })
-      .Case([](AllGatherOp) { return StepKind::AllGather; })
-      .Case([](ReduceScatterOp) { return StepKind::ReduceScatter; })
-      .Case([](AllToAllOp) { return StepKind::AllToAll; })
+      .Case([](AllReduceOp) { return Exchange::AllReduce; })
+      .Case([](AllGatherOp) { return Exchange::AllGather; })
+      .Case([](ReduceScatterOp) { return Exchange::ReduceScatter; })
+      .Case([](AllToAllOp) { return Exchange::AllToAll; })
+      .Case([](ShiftOp) { return Exchange::Shift; })
       .Default([](Operation *) { return std::nullopt; });
 }
 
 std::optional<Transfer> dist::transferOf(Operation *op, const Mesh &mesh) {
-  std::optional<StepKind> kind = kindOf(op);
-  if (!kind)
+  std::optional<Exchange> exchange = exchangeOf(op);
+  if (!exchange)
     return std::nullopt;
   Transfer transfer;
   transfer.op = op;
+  transfer.exchange = *exchange;
   transfer.kind = op->getName().stripDialect().str();
   if (auto combiner = op->getAttrOfType<ReduceKindAttr>("kind"))
     transfer.kind += " " + stringifyReduceKind(combiner.getValue()).str();
@@ -39,10 +39,10 @@ std::optional<Transfer> dist::transferOf(Operation *op, const Mesh &mesh) {
     return std::nullopt;
   Type type = op->getOperand(0).getType();
   transfer.element = getElementTypeOrSelf(type);
-  ReshardCost cost = costOf({{*kind, transfer.axes, 0, 0, {}, {}}},
-                            double(byteSize(type)), mesh);
-  transfer.bytes = std::llround(cost.bytes);
-  transfer.seconds = cost.seconds;
+  auto given = double(byteSize(type));
+  transfer.bytes =
+      std::llround(bytesSent(*exchange, mesh.count(transfer.axes), given));
+  transfer.seconds = secondsOf(*exchange, mesh.group(transfer.axes), given);
   return transfer;
 }
 

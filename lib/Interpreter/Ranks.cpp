@@ -186,10 +186,17 @@ llvm::Expected<Tensor> interp::assemble(ArrayRef<Tensor> parts,
                                         const Sharding &sharding,
                                         const Mesh &mesh) {
   Assembly assembly(parts.front().element(), shape);
-  for (auto [rank, part] : llvm::enumerate(parts))
-    if (!assembly.add(part, placesOf(sharding, shape, mesh, rank)))
+  for (int64_t rank = 0; rank != mesh.numRanks(); ++rank) {
+    if (mesh.partOf(rank, sharding.partial) != 0)
+      continue;
+    std::vector<Tensor> terms;
+    for (int64_t peer : mesh.peersOf(rank, sharding.partial))
+      terms.push_back(parts[peer]);
+    if (!assembly.add(combineAll(sharding.kind, terms, Mode::F64),
+                      placesOf(sharding, shape, mesh, rank)))
       return llvm::createStringError("the copy of rank " + Twine(rank) +
                                      " differs");
+  }
   return assembly.finish();
 }
 
@@ -208,6 +215,14 @@ public:
     return Tensor::ints(Element::I64, {}, {mesh.partOf(rank, axes(op))});
   }
   Tensor run(dist::AllReduceOp op, int64_t rank) { return reduced(op, rank); }
+  Tensor run(dist::ShiftOp op, int64_t rank) {
+    dist::Axes along = axes(op);
+    int64_t n = mesh.count(along), own = mesh.partOf(rank, along);
+    int64_t below = (own + n - int64_t(op.getAmount())) % n;
+    return operands[mesh.peersOf(rank, along)[below]][0];
+  }
+  /// What is async is there at once.
+  Tensor run(dist::WaitOp, int64_t rank) { return operands[rank][0]; }
   Tensor run(dist::AllGatherOp op, int64_t rank) {
     return gathered(op, op.getDim(), op.getCuts(), rank);
   }
@@ -279,9 +294,10 @@ Exchange interp::exchangeIn(const Mesh &mesh, Mode mode) {
       std::optional<Tensor> result =
           llvm::TypeSwitch<Operation *, std::optional<Tensor>>(op)
               .Case<CoordinateOp, AllReduceOp, AllGatherOp, ReduceScatterOp,
-                    ShardOp, AllToAllOp>([&](auto op) -> std::optional<Tensor> {
-                return collective.run(op, rank);
-              })
+                    ShardOp, AllToAllOp, ShiftOp, WaitOp>(
+                  [&](auto op) -> std::optional<Tensor> {
+                    return collective.run(op, rank);
+                  })
               .Default([](Operation *) { return std::nullopt; });
       if (!result)
         return op->emitOpError("is of global functions, expected one that "

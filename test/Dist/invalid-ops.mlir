@@ -265,3 +265,81 @@ func.func @count(%x: tensor<8xf32>) {
   %y = hone.neg %x {dist.shardings = [#dist.sharding<{}>, #dist.sharding<{}>]} : tensor<8xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh [<"cp" = 4>]
+func.func @shift_c1(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'dist.shift' op names axis "dp", expected one of the mesh}}
+  %y = dist.shift %x by 1 over ["dp"] : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh [<"cp" = 4>]
+func.func @shift_c2(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'dist.shift' op shifts by 4, expected a number in [1, 4)}}
+  %y = dist.shift %x by 4 over ["cp"] : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh [<"cp" = 4>]
+func.func @shift_c3(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'dist.shift' op is async and read by 'hone.neg', expected 'dist.wait'}}
+  %y = dist.shift %x by 1 over ["cp"] async : tensor<8xf32>
+  %z = hone.neg %y : tensor<8xf32>
+  return %z : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"cp" = 4>]
+func.func @wait_c1(%x: tensor<8xf32>) {
+  %y = dist.shift %x by 1 over ["cp"] : tensor<8xf32>
+  // expected-error@+1 {{'dist.wait' op waits for 'dist.shift', expected an async collective}}
+  %z = dist.wait %y : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+func.func @all_reduce_c2(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'dist.all_reduce' op is async and read by 'hone.neg', expected 'dist.wait'}}
+  %y = dist.all_reduce sum %x over ["dp"] async : tensor<8xf32>
+  %z = hone.neg %y : tensor<8xf32>
+  return %z : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+func.func @all_gather_c4(%x: tensor<8xf32>) -> tensor<16xf32> {
+  // expected-error@+1 {{'dist.all_gather' op is async and read by 'hone.neg', expected 'dist.wait'}}
+  %y = dist.all_gather %x dim 0 over ["dp"] async : tensor<8xf32> -> tensor<16xf32>
+  %z = hone.neg %y : tensor<16xf32>
+  return %z : tensor<16xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+func.func @reduce_scatter_c4(%x: tensor<8xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'dist.reduce_scatter' op is async and read by 'hone.neg', expected 'dist.wait'}}
+  %y = dist.reduce_scatter sum %x dim 0 over ["dp"] async : tensor<8xf32> -> tensor<4xf32>
+  %z = hone.neg %y : tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+func.func @all_to_all_c4(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  // expected-error@+1 {{'dist.all_to_all' op is async and read by 'hone.neg', expected 'dist.wait'}}
+  %y = dist.all_to_all %x from 0 to 1 over ["dp"] async : tensor<4x8xf32> -> tensor<8x4xf32>
+  %z = hone.neg %y : tensor<8x4xf32>
+  return %z : tensor<8x4xf32>
+}

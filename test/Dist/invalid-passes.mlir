@@ -24,8 +24,8 @@ func.func @unknown_axis(%x: tensor<8xf32> {dist.sharding = #dist.sharding<{"dp"}
 // -----
 
 dist.mesh @mesh [<"tp" = 4>]
-// expected-error@+1 {{argument 0 is annotated with a partial sharding, expected none}}
-func.func @partial(%x: tensor<8xf32> {dist.sharding = #dist.sharding<{} partial sum ["tp"]>}) {
+// expected-error@+1 {{argument 0 of kind 'param' is annotated with a partial sharding, expected one of a gradient, and a sum}}
+func.func @partial(%x: tensor<8xf32> {dist.sharding = #dist.sharding<{} partial sum ["tp"]>, hone.kind = "param"}) {
   return
 }
 
@@ -45,4 +45,13 @@ dist.mesh @mesh [<"a" = 2>, <"b" = 2>]
 func.func @two(%x: tensor<8xf32>) -> (tensor<8xf32> {dist.sharding = #dist.sharding<{"a"}>}) {
   %y = dist.constrain %x to <{"b"}> : tensor<8xf32>
   return %y : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"tp" = 4>]
+// expected-error@+1 {{result 0 of kind 'grad' is annotated with a partial sharding, expected one of a gradient, and a sum}}
+func.func @largest(%x: tensor<8xf32>)
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<{} partial max ["tp"]>, hone.kind = "grad"}) {
+  return %x : tensor<8xf32>
 }

@@ -72,3 +72,48 @@ func.func @shard(%whole: tensor<8x1024xf32>) {
   %x = dist.shard %whole dim 1 over ["tp"] : tensor<8x1024xf32> -> tensor<8x256xf32>
   return
 }
+
+// CHECK-LABEL: @again
+func.func @again(%part: tensor<96x768xbf16>) {
+  // CHECK: dist.all_gather %{{.+}} dim 0 over ["fs"] again : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  %w = dist.all_gather %part dim 0 over ["fs"] again : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  return
+}
+
+// CHECK-LABEL: @shift
+func.func @shift(%own: tensor<2x256x64xbf16>) {
+  // CHECK: dist.shift %{{.+}} by 1 over ["cp"] : tensor<2x256x64xbf16>
+  %k = dist.shift %own by 1 over ["cp"] : tensor<2x256x64xbf16>
+  return
+}
+
+// CHECK-LABEL: @wait
+func.func @wait(%x: tensor<768x768xf32>, %part: tensor<96x768xf32>) {
+  // CHECK: %[[A:.+]] = dist.all_reduce sum %{{.+}} over ["dp"] async : tensor<768x768xf32>
+  %a = dist.all_reduce sum %x over ["dp"] async : tensor<768x768xf32>
+  // CHECK: %[[G:.+]] = dist.all_gather %{{.+}} dim 0 over ["fs"] again async
+  %g = dist.all_gather %part dim 0 over ["fs"] again async : tensor<96x768xf32> -> tensor<768x768xf32>
+  // CHECK: %[[R:.+]] = dist.reduce_scatter sum %{{.+}} dim 0 over ["fs"] async
+  %r = dist.reduce_scatter sum %x dim 0 over ["fs"] async : tensor<768x768xf32> -> tensor<96x768xf32>
+  // CHECK: %[[T:.+]] = dist.all_to_all %{{.+}} from 0 to 1 over ["fs"] async
+  %t = dist.all_to_all %part from 0 to 1 over ["fs"] async : tensor<96x768xf32> -> tensor<768x96xf32>
+  // CHECK: %[[S:.+]] = dist.shift %{{.+}} by 3 over ["cp"] async
+  %s = dist.shift %x by 3 over ["cp"] async : tensor<768x768xf32>
+  // CHECK: dist.wait %[[A]] : tensor<768x768xf32>
+  %0 = dist.wait %a : tensor<768x768xf32>
+  // CHECK: dist.wait %[[G]]
+  %1 = dist.wait %g : tensor<768x768xf32>
+  // CHECK: dist.wait %[[R]]
+  %2 = dist.wait %r : tensor<96x768xf32>
+  // CHECK: dist.wait %[[T]]
+  %3 = dist.wait %t : tensor<768x96xf32>
+  // CHECK: dist.wait %[[S]]
+  %4 = dist.wait %s : tensor<768x768xf32>
+  return
+}
+
+// CHECK-LABEL: @source
+// CHECK-SAME: #dist.sharding<{"fs"} p3 from "argument 'w'", {?}>
+func.func @source(%x: tensor<8x4xf32> {dist.regather, dist.sharding = #dist.sharding<{"fs"} p3 from "argument 'w'", {?}>}) {
+  return
+}

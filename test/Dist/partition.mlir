@@ -5,7 +5,7 @@ dist.mesh @mesh [<"dp" = 2>]
 // SPREAD-LABEL: @elementwise
 // CHECK-LABEL: @elementwise(%arg0: tensor<4x4xf32>
 func.func @elementwise(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}) -> tensor<8x4xf32> {
-  // SPREAD: hone.neg %{{.+}} {dist.shardings = [#dist.sharding<{"dp"}, {}>]} : tensor<8x4xf32>
+  // SPREAD: hone.neg %{{.+}} {dist.shardings = [#dist.sharding<{"dp"} from "argument 0", {}>]} : tensor<8x4xf32>
   // CHECK: hone.neg %{{.+}} : tensor<4x4xf32>
   %y = hone.neg %x : tensor<8x4xf32>
   return %y : tensor<8x4xf32>
@@ -31,7 +31,7 @@ func.func @contraction(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {
 // Queries, keys and values in one projection: cut where the slices cut, each divided by heads.
 dist.mesh @mesh [<"tp" = 4>]
 // SPREAD-LABEL: @packed
-// SPREAD: hone.dot_general {{.+}} {dist.shardings = [#dist.sharding<{}, {"tp" cuts [32, 64]}>]}
+// SPREAD: hone.dot_general {{.+}} {dist.shardings = [#dist.sharding<{}, {"tp" cuts [32, 64]} from "argument 1">]}
 // CHECK-LABEL: @packed
 func.func @packed(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.sharding = #dist.sharding<{}, {"tp" cuts [32, 64]}>})
     -> (tensor<8x8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}, {}>}) {
@@ -111,4 +111,79 @@ func.func @once(%w: tensor<8x4xf32> {dist.sharding = #dist.sharding<{"fs"} p1, {
   %t = hone.tanh %x : tensor<6x8xf32>
   %z = hone.dot_general %t, %w batch [] x [] contract [1] x [0] : tensor<6x8xf32>, tensor<8x4xf32> -> tensor<6x4xf32>
   return %y, %z : tensor<6x4xf32>, tensor<6x4xf32>
+}
+
+// -----
+
+// Terms that are added up are summed once.
+dist.mesh @mesh [<"tp" = 2>]
+// CHECK-LABEL: @added
+func.func @added(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>}, %y: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>},
+                 %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>})
+    -> (tensor<48xf32> {dist.sharding = #dist.sharding<{}>}) {
+  // CHECK: %[[A:.+]] = hone.dot_general
+  // CHECK-NEXT: %[[B:.+]] = hone.dot_general
+  // CHECK-NEXT: %[[M:.+]] = hone.neg %[[B]]
+  // CHECK-NEXT: %[[S:.+]] = hone.add %[[A]], %[[M]]
+  // CHECK-NEXT: %[[R:.+]] = dist.all_reduce sum %[[S]] over ["tp"] : tensor<8x6xf32>
+  // CHECK-NEXT: hone.reshape %[[R]]
+  // CHECK-NOT: dist.all_reduce
+  %a = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %b = hone.dot_general %y, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %m = hone.neg %b : tensor<8x6xf32>
+  %s = hone.add %a, %m : tensor<8x6xf32>
+  %r = hone.reshape %s : tensor<8x6xf32> -> tensor<48xf32>
+  return %r : tensor<48xf32>
+}
+
+// -----
+
+// What another op reads is summed before, and so is what is added to no terms.
+dist.mesh @mesh [<"tp" = 2>]
+// CHECK-LABEL: @read
+func.func @read(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>}, %y: tensor<8x6xf32>,
+                %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>})
+    -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}, tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}) {
+  // CHECK: %[[A:.+]] = hone.dot_general
+  // CHECK-NEXT: %[[S:.+]] = dist.all_reduce sum %[[A]]
+  // CHECK-NEXT: hone.add %[[S]]
+  // CHECK-NEXT: hone.tanh %[[S]]
+  %a = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %s = hone.add %a, %y : tensor<8x6xf32>
+  %t = hone.tanh %a : tensor<8x6xf32>
+  return %s, %t : tensor<8x6xf32>, tensor<8x6xf32>
+}
+
+// -----
+
+// A gradient across micro-batches: scattered along fs each time, along rep in the update alone.
+dist.mesh @mesh [<"rep" = 2>, <"fs" = 2>]
+// CHECK-LABEL: @micro_batch
+// CHECK-SAME: -> (tensor<2x6xf32> {dist.sharding = #dist.sharding<{"fs"}, {} partial sum ["rep"]>
+func.func @micro_batch(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{"rep", "fs"}, {}>},
+                       %dy: tensor<8x6xf32> {dist.sharding = #dist.sharding<{"rep", "fs"}, {}>},
+                       %g: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"fs"}, {} partial sum ["rep"]>, hone.kind = "grad"})
+    -> (tensor<4x6xf32> {dist.sharding = #dist.sharding<{"fs"}, {} partial sum ["rep"]>, hone.kind = "grad"}) {
+  // CHECK: %[[D:.+]] = hone.dot_general
+  // CHECK-NEXT: %[[S:.+]] = dist.reduce_scatter sum %[[D]] dim 0 over ["fs"] : tensor<4x6xf32> -> tensor<2x6xf32>
+  // CHECK-NEXT: %[[G:.+]] = hone.add %[[S]], %arg2
+  // CHECK-NEXT: return %[[G]]
+  %d = hone.dot_general %x, %dy batch [] x [] contract [0] x [0] : tensor<8x4xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+  %s = hone.add %d, %g : tensor<4x6xf32>
+  return %s : tensor<4x6xf32>
+}
+
+// -----
+
+// Wanted as terms, what no rank has as terms is the first rank's.
+dist.mesh @mesh [<"dp" = 2>]
+// CHECK-LABEL: @first
+func.func @first(%g: tensor<4xf32>) -> (tensor<4xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"}) {
+  // CHECK-DAG: %[[N:.+]] = hone.neg
+  // CHECK-DAG: %[[I:.+]] = dist.coordinate ["dp"]
+  // CHECK-DAG: %[[F:.+]] = hone.cmp eq, %[[I]]
+  // CHECK: %[[B:.+]] = hone.broadcast %[[F]]
+  // CHECK: hone.select %[[B]], %[[N]]
+  %n = hone.neg %g : tensor<4xf32>
+  return %n : tensor<4xf32>
 }

@@ -9,9 +9,7 @@
 #ifndef HONE_ANALYSIS_FORWARDPART_H
 #define HONE_ANALYSIS_FORWARDPART_H
 
-#include "hone/IR/Hone.h"
-
-#include "llvm/ADT/DenseSet.h"
+#include "hone/IR/ForwardOps.h"
 
 namespace hone {
 
@@ -32,10 +30,6 @@ public:
 private:
   llvm::DenseSet<mlir::Operation *> ops;
 };
-
-/// The loss that `func` returns, or null: the result of kind `loss`, and in
-/// @accumulate the sum of losses.
-mlir::Value findLoss(mlir::func::FuncOp func);
 
 } // namespace hone
 

@@ -23,6 +23,16 @@ constexpr llvm::StringLiteral shardingAttr = attr::sharding;
 /// leaves on each op.
 constexpr llvm::StringLiteral shardingsAttr = "dist.shardings";
 
+/// On parameters: what is gathered of them for the forward part is gathered
+/// again for the backward part, and not kept.
+constexpr llvm::StringLiteral regatherAttr = "dist.regather";
+
+/// Whether arguments and results of a kind may be partial sums.
+inline bool mayBePartial(llvm::StringRef kind) { return kind == kind::grad; }
+
+/// Unit attribute of collectives that only begin (see `dist.wait`).
+constexpr llvm::StringLiteral asyncAttr = "async";
+
 } // namespace hone::dist
 
 #endif // HONE_DIST_DIST_H

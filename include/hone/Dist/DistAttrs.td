@@ -50,12 +50,18 @@ def Dist_DimAttr : Dist_Attr<"Dim", "dim"> {
     neighbouring cuts is divided so, and a rank has its part of every segment, side by side: queries, keys and values in
     one projection are sharded alike.
 
-    Propagation may append axes where `isOpen`, those of `priority` 0 first (`p1` to `p9` later).
+    Propagation may append axes where `isOpen`, those of `priority` 0 first (`p1` to `p9` later). What it writes says
+    in `source` which annotation the axes come from.
 
-    Text: `{"fs", "tp"}`, open `{"fs", ?}`, with cuts `{"tp" cuts [768, 1536]}`, with a priority `{"tp"} p1`.
+    Text: `{"fs", "tp"}`, open `{"fs", ?}`, with cuts `{"tp" cuts [768, 1536]}`, with a priority `{"tp"} p1`, with a source
+    `{"tp"} from "wte.weight"`.
   }];
   let parameters = (ins OptionalArrayRefParameter<"::mlir::StringAttr">:$axes, OptionalArrayRefParameter<"int64_t">:$cuts,
-                        "bool":$isOpen, "int64_t":$priority);
+                        "bool":$isOpen, "int64_t":$priority, OptionalParameter<"::mlir::StringAttr">:$source);
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::mlir::StringAttr>":$axes, "::llvm::ArrayRef<int64_t>":$cuts,
+                                   "bool":$isOpen, "int64_t":$priority), [{
+    return $_get($_ctxt, axes, cuts, isOpen, priority, ::mlir::StringAttr());
+  }]>];
   let hasCustomAssemblyFormat = 1;
 }
 
@@ -63,7 +69,8 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
   let summary = "How a tensor is divided among ranks";
   let description = [{
     A `#dist.dim` per dimension; axes that none names hold equal copies. Along the `partial` axes ranks hold terms of the
-    tensor: it is what `kind` makes of them. Only `dist-partition` writes partial shardings: no annotation has one.
+    tensor: it is what `kind` makes of them. Annotations are partial sums of gradients alone (arguments and results of kind
+    `grad`), which micro-batches add to and only the update needs whole.
 
     Text: `#dist.sharding<{"dp"}, {}, {"tp"}>`, partial `#dist.sharding<{}, {} partial sum ["dp"]>`.
   }];

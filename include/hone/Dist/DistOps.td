@@ -81,7 +81,7 @@ def Dist_CoordinateOp : Dist_LocalOp<"coordinate"> {
 }
 
 // Ops between ranks. All ranks run them in one order, each with the ranks that differ from it only along `axes`; the
-// first axis counts slowest.
+// first axis counts slowest. With `async` an op only begins: `dist.wait` alone may read its result.
 class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : Dist_LocalOp<mnemonic, !listconcat([AllElementTypesMatch<["operand", "result"]>], traits)> {
   let results = (outs Hone_Tensor:$result);
@@ -93,7 +93,7 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [SameOperandsAndResultTyp
     `result[i]` is the sum (maximum, minimum) of `operand[i]` over the ranks, added in their order. A rank sends
     `2 (n - 1) / n` of the operand's bytes, n ranks.
 
-    (C1) The axes are of the mesh, each named once.
+    (C1) The axes are of the mesh, each named once. (C2) Only `dist.wait` reads an `async` result.
 
     Example:
 
@@ -101,8 +101,8 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [SameOperandsAndResultTyp
     %y = dist.all_reduce sum %x over ["dp"] : tensor<768x768xf32>
     ```
   }];
-  let arguments = (ins Hone_ReduceKindAttr:$kind, Hone_NumberTensor:$operand, StrArrayAttr:$axes);
-  let assemblyFormat = "$kind $operand `over` $axes attr-dict `:` type($result)";
+  let arguments = (ins Hone_ReduceKindAttr:$kind, Hone_NumberTensor:$operand, StrArrayAttr:$axes, UnitAttr:$async);
+  let assemblyFormat = "$kind $operand `over` $axes (`async` $async^)? attr-dict `:` type($result)";
 }
 
 def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather"> {
@@ -111,8 +111,12 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather"> {
     The parts of dimension `dim` (see `#dist.dim`; `cuts` are positions of the result) put together. A rank sends
     `(n - 1)` times the operand's bytes.
 
+    With `again` it makes anew what an equal op made before, so that the parts of others need not stay in between: of
+    parameters in the backward part. The attribute keeps the two from being taken for one.
+
     (C1) The axes are of the mesh, each named once. (C2) The result has the operand's shape but for `dim`, which is n
-    times as large. (C3) Cuts ascend inside the dimension, and n divides every segment.
+    times as large. (C3) Cuts ascend inside the dimension, and n divides every segment. (C4) Only `dist.wait` reads an
+    `async` result.
 
     Example:
 
@@ -121,8 +125,11 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather"> {
     ```
   }];
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts);
-  let assemblyFormat = "$operand `dim` $dim `over` $axes (`cuts` $cuts^)? attr-dict `:` type($operand) `->` type($result)";
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$again, UnitAttr:$async);
+  let assemblyFormat = [{
+    $operand `dim` $dim `over` $axes (`cuts` $cuts^)? (`again` $again^)? (`async` $async^)? attr-dict
+    `:` type($operand) `->` type($result)
+  }];
 }
 
 def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter"> {
@@ -132,7 +139,8 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter"> {
     sends `(n - 1) / n` of the operand's bytes.
 
     (C1) The axes are of the mesh, each named once. (C2) The result has the operand's shape but for `dim`, which is the
-    n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment.
+    n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment. (C4) Only `dist.wait` reads an `async`
+    result.
 
     Example:
 
@@ -141,9 +149,10 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter"> {
     ```
   }];
   let arguments = (ins Hone_ReduceKindAttr:$kind, Hone_NumberTensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$async);
   let assemblyFormat = [{
-    $kind $operand `dim` $dim `over` $axes (`cuts` $cuts^)? attr-dict `:` type($operand) `->` type($result)
+    $kind $operand `dim` $dim `over` $axes (`cuts` $cuts^)? (`async` $async^)? attr-dict
+    `:` type($operand) `->` type($result)
   }];
 }
 
@@ -156,6 +165,7 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all"> {
 
     (C1) The axes are of the mesh, each named once. (C2) `from` and `to` differ; the result has the operand's shape but for
     `from`, n times as large, and `to`, the n-th part. (C3) Cuts ascend inside their dimension, and n divides every segment.
+    (C4) Only `dist.wait` reads an `async` result.
 
     Example:
 
@@ -165,23 +175,13 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all"> {
   }];
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$from, I64Attr:$to, StrArrayAttr:$axes,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$from_cuts,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$to_cuts);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$to_cuts, UnitAttr:$async);
   let assemblyFormat = [{
-    $operand `from` $from (`cuts` $from_cuts^)? `to` $to (`cuts` $to_cuts^)? `over` $axes attr-dict
+    $operand `from` $from (`cuts` $from_cuts^)? `to` $to (`cuts` $to_cuts^)? `over` $axes (`async` $async^)? attr-dict
     `:` type($operand) `->` type($result)
   }];
 }
 
-def Dist_ShardOp : Dist_CollectiveOp<"shard"> {
-  let summary = "The part of a rank of what it has whole";
-  let description = [{
-    A rank's part of dimension `dim` of the operand, of which all ranks have a copy (`cuts` are positions of the operand).
-    Nothing is sent.
-
-    (C1) The axes are of the mesh, each named once. (C2) The result has the operand's shape but for `dim`, which is the
-    n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment.
-
-    Example:
 def Dist_ShiftOp : Dist_CollectiveOp<"shift", [SameOperandsAndResultType]> {
   let summary = "Every rank gets what a rank below it has";
   let description = [{
@@ -219,6 +219,16 @@ def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType]> {
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
+def Dist_ShardOp : Dist_CollectiveOp<"shard"> {
+  let summary = "The part of a rank of what it has whole";
+  let description = [{
+    A rank's part of dimension `dim` of the operand, of which all ranks have a copy (`cuts` are positions of the operand).
+    Nothing is sent.
+
+    (C1) The axes are of the mesh, each named once. (C2) The result has the operand's shape but for `dim`, which is the
+    n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment.
+
+    Example:
 
     ```mlir
     %x = dist.shard %whole dim 1 over ["tp"] : tensor<8x1024xf32> -> tensor<8x256xf32>

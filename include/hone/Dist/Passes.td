@@ -16,25 +16,27 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     | axis | divides |
     |---|---|
     | `rep`, `dp` | the batch (dimension 0 of inputs); parameters and their state are copies |
-    | `fs` | the batch, and as `fsdp` says: `zero1` the optimizer's state, `zero2` summed gradients too, `zero3` parameters too |
-
+    | `fs` | the batch, and as `fsdp` says: `zero1` the optimizer's state (and parameters that only it reads, others reading a copy of lower precision), `zero2` summed gradients too, `zero3` parameters too |
     | `tp` | features between weights, heads, the vocabulary: a dimension of every weight that no op needs whole, found by what the ops do with it and not by its name; with `sequence` the positions in between too, so that sums are scattered |
 
-    Of a parameter and what belongs to it `fs` divides the largest dimension that it divides evenly, the first of equals, `tp`'s not
-    among them; without one they are copies. A batch that is not divisible is an error that names input and axes; so is any other axis.
+    Of a parameter and what belongs to it `fs` divides the outermost dimension that it divides evenly, `tp`'s not among them: there
+    parts lie one after another, and are gathered without moves. Without one they are copies. `zero3` gathers a parameter for the
+    forward part and again for the backward part; `zero3-keep` once. Gradients that micro-batches are added to are partial along the
+    axes of the batch that do not divide them: only the update sums them. A batch that is not divisible is an error that names input
+    and axes; so is any other axis.
 
     ```mlir
     func.func @step(%w: tensor<64x256xf32> {hone.kind = "param", hone.fqn = "w"}, %t: tensor<8x16xi64> {hone.kind = "input"})
     // hone-opt --dist-annotate="mesh=dp=2,fs=4"
     dist.mesh @mesh [<"dp" = 2>, <"fs" = 4>]
-    func.func @step(%w: tensor<64x256xf32> {dist.sharding = #dist.sharding<{}, {"fs"} p3>, hone.kind = "param", hone.fqn = "w"},
+    func.func @step(%w: tensor<64x256xf32> {dist.regather, dist.sharding = #dist.sharding<{"fs"} p3, {}>, hone.kind = "param", hone.fqn = "w"},
                     %t: tensor<8x16xi64> {dist.sharding = #dist.sharding<{"dp", "fs"}, {}>, hone.kind = "input"})
     ```
   }];
   let dependentDialects = ["::hone::dist::DistDialect"];
   let options = [
     Option<"mesh", "mesh", "std::string", "\"\"", "axes and sizes: rep=2,fs=4@nvlink">,
-    Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "what axis fs divides: zero1, zero2 or zero3">,
+    Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "what axis fs divides: zero1, zero2, zero3 or zero3-keep">,
     Option<"sequence", "sequence", "bool", "false", "axis tp divides positions where it divides no features">
   ];
 }
@@ -53,7 +55,7 @@ def DistPropagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
       return %y : tensor<8x4xf32>
     }
     // hone-opt --dist-propagate
-      %y = hone.neg %x {dist.shardings = [#dist.sharding<{"dp"}, {}>]} : tensor<8x4xf32>
+      %y = hone.neg %x {dist.shardings = [#dist.sharding<{"dp"} from "argument 0", {}>]} : tensor<8x4xf32>
     ```
   }];
 }
@@ -63,9 +65,12 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
   let description = [{
     Runs after `dist-propagate`. Each op is divided along its factors: of all ways to give axes to factors that its tensors
     are divided by, the one that respects most priorities, then the fastest (collectives by latency and bandwidth of their
-    links, then the op's own share). Operands are brought there by the cheapest collectives, once per value and sharding; a
-    partial result is summed at once, scattered where it is divided next. Arguments and results become parts. An operand of at least
-    `warn-bytes` that is gathered over an axis which then divides nothing of the op, so that all ranks compute the same, is a warning.
+    links, then the op's own share). Operands are brought there by the cheapest collectives, once per value and sharding
+    (parameters with `dist.regather`: once for the forward part and once behind it). A partial result is summed right behind its op,
+    scattered where it is divided next; but where its only reader is linear in it, and terms are added up there or further on, or
+    wanted (gradients across micro-batches), ranks go on with their terms. Arguments and results become parts. An operand of at
+    least `warn-bytes` that is gathered over an axis which then divides nothing of the op, so that all ranks compute the same, is a
+    warning that names the annotation of that axis.
 
     ```mlir
     dist.mesh @mesh [<"tp" = 2>]
@@ -85,11 +90,6 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
   ];
 }
 
-def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
-  let summary = "Checks that ranks agree where they must";
-  let description = [{
-    Runs after `dist-partition`. Follows, from the shardings of the arguments on, along which axes the ranks may hold
-    different numbers: an op's results differ along what its operands differ along, a sum or gather over an axis ends it.
 def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
   let summary = "Brings what ranks exchange into contiguous blocks";
   let description = [{
@@ -108,8 +108,44 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hone::HoneDialect"];
 }
 
-    A result of a function that differs along an axis which its sharding does not divide it by is an error that names the
-    axis and the op where ranks began to differ: a sum over that axis is missing.
+def DistBucketCollectives : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> {
+  let summary = "Joins small sums into large ones";
+  let description = [{
+    Runs after `dist-lower-collectives`. All-reduces along the same axes, of one element type, that nothing reads before the
+    last of them can be made, become one of a vector; the kernels that make the operands write them into it, so nothing is
+    copied. A bucket is closed where one of its sums is read or it has `bytes` bytes, by default as many as make latency a
+    tenth of its time on its links.
+
+    ```mlir
+    %0 = dist.all_reduce sum %a over ["dp"] : tensor<4x3xf32>
+    %1 = dist.all_reduce sum %b over ["dp"] : tensor<5xf32>
+    // hone-opt --dist-bucket-collectives
+    %2 = hone.reshape %a : tensor<4x3xf32> -> tensor<12xf32>
+    %3 = hone.concat %2, %b dim 0 : (tensor<12xf32>, tensor<5xf32>) -> tensor<17xf32>
+    %4 = dist.all_reduce sum %3 over ["dp"] : tensor<17xf32>
+    %5 = hone.slice %4 [0] to [12] by [1] : tensor<17xf32> -> tensor<12xf32>
+    %0 = hone.reshape %5 : tensor<12xf32> -> tensor<4x3xf32>
+    %1 = hone.slice %4 [12] to [17] by [1] : tensor<17xf32> -> tensor<5xf32>
+    ```
+  }];
+  let dependentDialects = ["::hone::HoneDialect"];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "0", "Bytes of a bucket; 0: by its links">
+  ];
+}
+
+def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
+  let summary = "Checks that ranks agree where they must";
+  let description = [{
+    Runs after `dist-partition`. Follows, from the shardings of the arguments on, along which axes the ranks hold different
+    numbers, and whether these are parts or terms of a sum: an op's results differ along what its operands differ along, are
+    terms where it sums over parts, and a sum or gather over an axis ends it. Errors, which name the axis and the op where
+    ranks began to differ, are
+
+    - a result of a function that differs along an axis which its sharding does not have, or as parts where it has terms, or
+      as terms where it has parts: a sum over that axis is missing;
+    - a result that is to be terms and is the same on all ranks;
+    - terms that reach an op which is not linear in them, or that are added to what are no terms.
   }];
 }
 

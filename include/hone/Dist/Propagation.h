@@ -26,6 +26,11 @@ public:
   const Sharding &of(mlir::Value value) const {
     return states.find(value)->second.sharding;
   }
+  /// The annotation that a dimension got its axes from, in words; null where it
+  /// is the value's own.
+  mlir::StringAttr sourceOf(mlir::Value value, unsigned dim) const {
+    return states.find(value)->second.dims[dim].source;
+  }
   /// The priority at which a dimension got its axes; 0 the first.
   int64_t priorityOf(mlir::Value value, unsigned dim) const {
     return states.find(value)->second.dims[dim].priority;
@@ -38,6 +43,7 @@ private:
     DimShards wanted;
     int64_t wantedAt = -1; ///< level; -1: there is no annotation
     int64_t priority = 0;
+    mlir::StringAttr source;
   };
   struct State {
     Sharding sharding;
@@ -59,6 +65,7 @@ private:
   void settle(bool passThroughOnly);
   bool visit(const OpRule &op);
   bool visitFactor(const OpRule &op, unsigned factor);
+  mlir::StringAttr describe(mlir::Value value, unsigned dim) const;
   bool isFree(const OpRule &op, unsigned factor, unsigned axis) const;
   bool accepts(const OpRule &op, unsigned tensor, unsigned dim,
                const DimShards &shards) const;
@@ -70,6 +77,10 @@ private:
   llvm::SmallVector<mlir::Value> values; ///< in order of appearance
   std::vector<OpRule> ops;
 };
+
+/// Where a value has an annotation of its own: "argument 'w'", "argument 2",
+/// "the constraint at model.py:12:3".
+std::string describeAnnotation(mlir::Value value);
 
 } // namespace hone::dist
 

@@ -24,9 +24,9 @@ struct ReshardStep {
   llvm::SmallVector<int64_t> cuts, toCuts;
 };
 
-/// The steps from `from` to `to`, which is not partial: sums first, scattered
-/// where the result is divided along their axes; then what only moves parts;
-/// parts of what is whole last.
+/// The steps from `from` to `to`, which is partial at most along axes that
+/// `from` is partial along: sums first, scattered where the result is divided
+/// along their axes; then what only moves parts; parts of what is whole last.
 llvm::SmallVector<ReshardStep>
 planReshard(const Sharding &from, const Sharding &to, const Mesh &mesh);
 

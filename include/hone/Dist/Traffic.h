@@ -18,12 +18,13 @@ struct Transfer {
   /// The op without its dialect, of sums and the like with what combines:
   /// "all_gather", "all_reduce sum".
   std::string kind;
+  Exchange exchange = Exchange::AllReduce;
   Axes axes;
   mlir::Type element;
   /// Sent by each rank, rounded: what a ring sends (see the descriptions of the
   /// ops).
   int64_t bytes = 0;
-  /// Alone on its links, by their latency and bandwidth (costOf in Reshard.h).
+  /// Alone on its links (secondsOf in Links.h).
   double seconds = 0;
 };
 

@@ -22,14 +22,14 @@ Exchange exchangeIn(const dist::Mesh &mesh, Mode mode);
 Tensor partOf(const Tensor &whole, const dist::Sharding &sharding,
               const dist::Mesh &mesh, int64_t rank);
 
-/// The tensor of `shape` that the parts of all ranks make. An error says where
-/// two copies of an element differ by a bit (NaNs are equal).
+/// The tensor of `shape` that the parts of all ranks make, terms summed in the
+/// order of the ranks. An error says where two copies of an element differ by a
+/// bit (NaNs are equal).
 llvm::Expected<Tensor> assemble(llvm::ArrayRef<Tensor> parts,
                                 llvm::ArrayRef<int64_t> shape,
                                 const dist::Sharding &sharding,
                                 const dist::Mesh &mesh);
 
-} // namespace hone::interp
 /// The types of the global tensors of which a local function takes and gives
 /// parts, by the shardings of its arguments and results; reported where one has
 /// none.
@@ -43,5 +43,6 @@ mlir::FailureOr<Tensors> interpretOnRanks(mlir::func::FuncOp func,
                                           llvm::ArrayRef<Tensor> arguments,
                                           Mode mode);
 
+} // namespace hone::interp
 
 #endif // HONE_INTERPRETER_RANKS_H

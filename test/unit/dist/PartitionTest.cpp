@@ -108,7 +108,7 @@ TEST(VerifyRanks, MissesADroppedSum) {
     AllReduceOp first = *func.getOps<AllReduceOp>().begin();
     first.getResult().replaceAllUsesWith(first.getOperand());
   });
-  EXPECT_NE(message.find("differs between ranks along axis \"dp\""),
+  EXPECT_NE(message.find("takes terms of a sum over axis \"dp\""),
             std::string::npos)
       << message;
 }
@@ -122,4 +122,18 @@ TEST(VerifyRanks, MissesASumOverTheWrongAxis) {
       op.setAxesAttr(Builder(func.getContext()).getStrArrayAttr({"dp"}));
   });
   EXPECT_NE(message.find("along axis \"tp\""), std::string::npos) << message;
+}
+
+TEST(VerifyRanks, MissesTermsThatAreReturned) {
+  DistCase test(mlp(R"([<"dp" = 2>, <"tp" = 2>])", R"({"dp"}, {}, {})",
+                    R"({}, {"tp"} p1)", R"({"tp"} p1, {})"));
+  ASSERT_TRUE(test.partition()) << test.errors;
+  std::string message = test.verifyAfter([](func::FuncOp func) {
+    Operation *end = func.getBody().front().getTerminator();
+    auto sum = end->getOperand(0).getDefiningOp<AllReduceOp>();
+    end->setOperand(0, sum.getOperand());
+  });
+  EXPECT_NE(message.find("result 0 differs between ranks along axis \"tp\""),
+            std::string::npos)
+      << message;
 }
