@@ -20,6 +20,7 @@ static AttentionParts readCommon(AttentionLike op) {
   parts.lse = op.getLse();
   parts.mask = op.getMask();
   parts.rng = op.getRng();
+  parts.origin = op.getOrigin();
   parts.causal = op.getCausal();
   parts.scale = op.getScale().convertToDouble();
   parts.dropout = op.getDropout().convertToDouble();
@@ -64,6 +65,8 @@ std::string hone::whyNotAsked(const AttentionParts &parts) {
     stream << "has a log-sum-exp of " << statistics << ", expected f32";
   else if (parts.mask)
     stream << "has a mask, expected none but 'causal'";
+  else if (parts.origin)
+    stream << "has the dropout of a part, expected a whole tensor's";
   return why;
 }
 

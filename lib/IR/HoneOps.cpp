@@ -25,18 +25,56 @@ LogicalResult IotaOp::verify() {
   return expectDim(*this, getDim(), shapeOf(getResult()).size()); // iota_c1
 }
 
+// random_c3, dropout_c4, attention_c7, attention_bwd_c1, adamw_c5, sgd_c6,
+// lion_c5
+LogicalResult hone::verifyRandomPart(RandomOpInterface op) {
+  bool hasOrigin = bool(op.getOrigin()), hasWhole = op.getWhole().has_value();
+  if (hasOrigin != hasWhole)
+    return op->emitOpError()
+           << "has " << (hasOrigin ? "origin" : "whole") << " without "
+           << (hasOrigin ? "whole" : "origin") << ", expected both or neither";
+  if (!hasOrigin)
+    return success();
+  if (!op.getRandomKey())
+    return op->emitOpError("has origin without rng, expected rng too");
+  SmallVector<int64_t> part = op.getRandomShape();
+  ArrayRef<int64_t> whole = *op.getWhole();
+  bool isMultiple = whole.size() == part.size() &&
+                    llvm::all_of(llvm::zip(whole, part), [](auto sizes) {
+                      auto [all, own] = sizes;
+                      return own == 0 ? all == 0 : all > 0 && all % own == 0;
+                    });
+  if (isMultiple)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError() << "whole is ";
+  appendShape(diag, whole) << ", expected multiples of ";
+  return appendShape(diag, part);
+}
+
 LogicalResult RandomOp::verify() {
-  if (failed(expectShape(*this, "key", getKey(), {3}))) // random_c1
+  if (failed(expectShape(*this, "key", getKey(), {3})) || // random_c1
+      failed(verifyRandomPart(*this)))                    // random_c3
     return failure();
-  int64_t count = cast<ShapedType>(getType()).getNumElements();
+  int64_t count =
+      ShapedType::getNumElements(getWhole().value_or(shapeOf(getResult())));
   if (count >= int64_t(1) << 34) // random_c2
-    return emitOpError() << "result has " << count
-                         << " elements, expected fewer than 2^34";
+    return emitOpError() << (getWhole() ? "whole" : "result") << " has "
+                         << count << " elements, expected fewer than 2^34";
   return success();
 }
 
 DimensionMapping RandomOp::getDimensionMapping() {
-  return hone::detail::opaqueMapping(*this);
+  DimensionMapping mapping;
+  TensorFactors dims;
+  for (auto [dim, size] : llvm::enumerate(shapeOf(getResult()))) {
+    mapping.factors.push_back({size, FactorKind::Parallel});
+    dims.push_back(int(dim));
+  }
+  mapping.operands.push_back({-1}); // the key
+  if (getOrigin())
+    mapping.operands.push_back({});
+  mapping.results = {dims};
+  return mapping;
 }
 
 LogicalResult SelectOp::verify() {

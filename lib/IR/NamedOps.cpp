@@ -240,12 +240,20 @@ static LogicalResult verifyAttention(AttentionLike op, Value output,
            << (drops ? "has dropout without rng" : "has rng without dropout")
            << ", expected both or neither";
   if (failed(expectShape(op, "rng", op.getRng(), {3})))
-    return failure(); // c5
-  return expectFraction(op, "dropout", op.getDropout(), /*openAbove=*/true);
+    return failure();            // c5
+  if (op.getRandom().size() > 2) // c7
+    return op.emitOpError() << "rng has " << op.getRandom().size()
+                            << " operands, expected a key and an origin";
+  if (failed(expectShape(op, "origin", op.getOrigin(), {})))
+    return failure(); // c7
+  if (failed(expectFraction(op, "dropout", op.getDropout(),
+                            /*openAbove=*/true)))
+    return failure();          // c6
+  return verifyRandomPart(op); // c7
 }
 
 LogicalResult AttentionOp::verify() {
-  return verifyAttention(*this, getResult(), getLse()); // attention_c1 .. c6
+  return verifyAttention(*this, getResult(), getLse()); // attention_c1 .. c7
 }
 
 LogicalResult AttentionBwdOp::verify() {
@@ -289,12 +297,6 @@ namespace {
 enum AttentionFactor { Batch, QueryPos, Head, KeyPos, Width, ValueWidth };
 } // namespace
 
-/// Random numbers belong to elements of the whole tensor.
-static void keepWhole(DimensionMapping &mapping) {
-  for (Factor &factor : mapping.factors)
-    factor.kind = FactorKind::Replicate;
-}
-
 template <typename AttentionLike>
 static DimensionMapping attentionFactors(AttentionLike op) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
@@ -308,9 +310,47 @@ static DimensionMapping attentionFactors(AttentionLike op) {
                      {shapeOf(op.getKey())[1], FactorKind::Replicate},
                      {query[3], FactorKind::Replicate},
                      {shapeOf(op.getValue())[3], FactorKind::Replicate}};
-  if (op.getRng())
-    keepWhole(mapping);
   return mapping;
+}
+
+/// Appends key and origin to the operands.
+static void addRandomOperands(DimensionMapping &mapping, RandomOpInterface op) {
+  if (op.getRandomKey())
+    mapping.operands.push_back({-1});
+  if (op.getOrigin())
+    mapping.operands.push_back({});
+}
+
+/// Dropout is on scores: [batch, head, query, key].
+template <typename AttentionLike>
+static SmallVector<int64_t> scoreShape(AttentionLike op) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  return {query[0], query[2], query[1], shapeOf(op.getKey())[1]};
+}
+static SmallVector<unsigned> scoreFactors() {
+  return {Batch, Head, QueryPos, KeyPos};
+}
+
+SmallVector<int64_t> AttentionOp::getRandomShape() { return scoreShape(*this); }
+SmallVector<int64_t> AttentionBwdOp::getRandomShape() {
+  return scoreShape(*this);
+}
+
+/// What follows the key.
+static MutableOperandRange originOf(MutableOperandRange random) {
+  unsigned count = random.size();
+  return random.slice(std::min(count, 1u), count > 1 ? 1 : 0);
+}
+MutableOperandRange AttentionOp::getOriginMutable() {
+  return originOf(getRandomMutable());
+}
+MutableOperandRange AttentionBwdOp::getOriginMutable() {
+  return originOf(getRandomMutable());
+}
+
+SmallVector<unsigned> AttentionOp::getRandomFactors() { return scoreFactors(); }
+SmallVector<unsigned> AttentionBwdOp::getRandomFactors() {
+  return scoreFactors();
 }
 
 static TensorFactors maskDims(Value mask) {
@@ -326,8 +366,7 @@ DimensionMapping AttentionOp::getDimensionMapping() {
                       {Batch, KeyPos, Head, ValueWidth}};
   if (getMask())
     mapping.operands.push_back(maskDims(getMask()));
-  if (getRng())
-    mapping.operands.push_back({-1});
+  addRandomOperands(mapping, *this);
   mapping.results = {{Batch, QueryPos, Head, ValueWidth},
                      {Batch, Head, QueryPos}};
   return mapping;
@@ -345,8 +384,7 @@ DimensionMapping AttentionBwdOp::getDimensionMapping() {
                       value,  output, {Batch, Head, QueryPos}};
   if (getMask())
     mapping.operands.push_back(maskDims(getMask()));
-  if (getRng())
-    mapping.operands.push_back({-1});
+  addRandomOperands(mapping, *this);
   mapping.results = {query, key, value};
   return mapping;
 }
@@ -387,13 +425,14 @@ LogicalResult DropoutOp::verify() {
   if (failed(expectType(*this, "result", getResult(), getInput().getType())))
     return failure(); // dropout_c1
   if (failed(expectShape(*this, "rng", getRng(), {3})))
-    return failure();                                            // dropout_c2
-  return expectFraction(*this, "p", getP(), /*openAbove=*/true); // dropout_c3
+    return failure(); // dropout_c2
+  if (failed(expectFraction(*this, "p", getP(), /*openAbove=*/true)))
+    return failure();             // dropout_c3
+  return verifyRandomPart(*this); // dropout_c4
 }
 
 DimensionMapping DropoutOp::getDimensionMapping() {
   DimensionMapping mapping = hone::detail::elementwiseMapping(*this);
   mapping.operands[1] = {-1}; // the key, also where the input has rank 1
-  keepWhole(mapping);
   return mapping;
 }

@@ -105,6 +105,11 @@ DimensionMapping hone::detail::rowMapping(Operation *op, ValueRange vectors) {
   return mapping;
 }
 
+SmallVector<int64_t> hone::detail::shapeOfResult(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return SmallVector<int64_t>(type.getShape());
+}
+
 DimensionMapping hone::detail::opaqueMapping(Operation *op) {
   DimensionMapping mapping;
   auto whole = [](Value value) {

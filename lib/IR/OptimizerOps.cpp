@@ -29,8 +29,9 @@ static LogicalResult verifyShadow(Operation *op, Value param, Value shadow) {
 }
 
 /// Besides, stochastic rounding has a key and something to round.
-static LogicalResult verifyLowState(Operation *op, Value param, Value shadow,
-                                    Value rng, ValueRange states) {
+static LogicalResult verifyLowState(RandomOpInterface op, Value param,
+                                    Value shadow, ValueRange states) {
+  Value rng = op.getRandomKey();
   if (failed(verifyShadow(op, param, shadow)) ||
       failed(expectShape(op, "rng", rng, {3})))
     return failure(); // adamw_c4, sgd_c5, lion_c4
@@ -39,7 +40,7 @@ static LogicalResult verifyLowState(Operation *op, Value param, Value shadow,
   };
   if (rng && !isBF16(param) && llvm::none_of(states, isBF16))
     return op->emitOpError("has rng, expected param or a state of type bf16");
-  return success(); // adamw_c4, sgd_c5, lion_c4
+  return verifyRandomPart(op); // adamw_c5, sgd_c6, lion_c5
 }
 
 /// The two decays of an average.
@@ -77,7 +78,7 @@ LogicalResult AdamwOp::verify() {
   if (failed(verifyBetas(*this)) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0)))
     return failure(); // adamw_c2
-  return verifyLowState(*this, getParam(), getNewShadow(), getRng(),
+  return verifyLowState(*this, getParam(), getNewShadow(),
                         {getExpAvg(), getExpAvgSq()});
 }
 
@@ -152,7 +153,7 @@ LogicalResult SgdOp::verify() {
   SmallVector<Value> states;
   if (getBuffer())
     states.push_back(getBuffer());
-  return verifyLowState(*this, getParam(), getNewShadow(), getRng(), states);
+  return verifyLowState(*this, getParam(), getNewShadow(), states);
 }
 
 // Without momentum the only other result is the shadow.
@@ -192,8 +193,7 @@ LogicalResult LionOp::verify() {
     return failure(); // lion_c1
   if (failed(verifyBetas(*this)))
     return failure(); // lion_c2
-  return verifyLowState(*this, getParam(), getNewShadow(), getRng(),
-                        getExpAvg());
+  return verifyLowState(*this, getParam(), getNewShadow(), getExpAvg());
 }
 
 DimensionMapping LionOp::getDimensionMapping() {

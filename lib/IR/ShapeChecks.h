@@ -100,6 +100,9 @@ inline mlir::LogicalResult expectFraction(mlir::Operation *op,
                            << (openAbove ? " < 1" : " <= 1");
 }
 
+/// Checks `origin` and `whole` of an op whose shapes and key are checked.
+mlir::LogicalResult verifyRandomPart(RandomOpInterface op);
+
 } // namespace hone
 
 #endif // HONE_LIB_IR_SHAPECHECKS_H

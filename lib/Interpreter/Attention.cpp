@@ -1,7 +1,6 @@
 //===- Attention.cpp - Scaled dot-product attention -----------------------===//
 
 #include "hone/Interpreter/Ops.h"
-#include "hone/Interpreter/Philox.h"
 
 #include <cmath>
 #include <limits>
@@ -58,7 +57,7 @@ struct AttentionView {
     std::vector<double> row(S, 1);
     if (!in.rng)
       return row;
-    PhiloxStream stream(in.rng->ints(), in.salt);
+    PhiloxStream stream(in.rng->ints(), in.salt, in.place);
     double threshold = std::nearbyint(in.dropout * 0x1p32);
     for (int64_t u = 0; u != S; ++u)
       row[u] = stream.word(((b * H + h) * T + t) * S + u) >= threshold

@@ -1,7 +1,6 @@
 //===- Elementwise.cpp - Creation and elementwise ops ---------------------===//
 
 #include "hone/Interpreter/Ops.h"
-#include "hone/Interpreter/Philox.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -27,10 +26,11 @@ Tensor interp::iota(const ResultSpec &result, int64_t dim) {
 }
 
 Tensor interp::random(const ResultSpec &result, const Tensor &key,
-                      Distribution distribution, int64_t salt) {
+                      Distribution distribution, int64_t salt,
+                      const RandomPlace &place) {
   constexpr double twoPi = 6.283185307179586476925;
-  PhiloxStream radius(key.ints(), salt);
-  PhiloxStream angle(key.ints(), salt + (int64_t(1) << 31));
+  PhiloxStream radius(key.ints(), salt, place);
+  PhiloxStream angle(key.ints(), salt + (int64_t(1) << 31), place);
   std::vector<double> values(elementCount(result.shape));
   for (auto [index, value] : llvm::enumerate(values)) {
     value = radius.uniform(index);
@@ -221,8 +221,9 @@ Tensor interp::select(const ResultSpec &result, const Tensor &pred,
 }
 
 Tensor interp::dropout(const ResultSpec &result, const Tensor &input,
-                       const Tensor &key, double p, int64_t salt) {
-  PhiloxStream stream(key.ints(), salt);
+                       const Tensor &key, double p, int64_t salt,
+                       const RandomPlace &place) {
+  PhiloxStream stream(key.ints(), salt, place);
   double threshold = std::nearbyint(p * 0x1p32), factor = 1 / (1 - p);
   std::vector<double> values(input.floats());
   for (auto [index, value] : llvm::enumerate(values))

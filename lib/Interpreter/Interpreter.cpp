@@ -54,7 +54,27 @@ public:
 private:
   llvm::DenseMap<Value, Tensor> values;
 };
+} // namespace
 
+/// Where the tensor lies whose elements draw.
+static RandomPlace placeOf(RandomOpInterface op, const Frame &frame) {
+  if (!op.getOrigin())
+    return {};
+  return {frame[op.getOrigin()].ints()[0], op.getRandomShape(),
+          llvm::to_vector(*op.getWhole())};
+}
+
+/// An error where an op has an origin at which no part begins.
+static llvm::Error checkPlace(Operation *op, const Frame &frame) {
+  auto random = dyn_cast<RandomOpInterface>(op);
+  if (!random || placeOf(random, frame).isPart())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "origin is " + Twine(placeOf(random, frame).origin) +
+      ", expected the index of a part's first element in the whole");
+}
+
+namespace {
 using Handler =
     std::function<llvm::Expected<Tensors>(Operation *, const Frame &)>;
 
@@ -73,6 +93,8 @@ private:
   template <typename OpTy, typename Run> void on(Run run) {
     handlers[OpTy::getOperationName()] =
         [run](Operation *op, const Frame &frame) -> llvm::Expected<Tensors> {
+      if (llvm::Error error = checkPlace(op, frame))
+        return error;
       return toTensors(run(cast<OpTy>(op), frame));
     };
   }
@@ -147,7 +169,7 @@ void HandlerTable::addElementwise() {
   });
   on<RandomOp>([](RandomOp op, const Frame &frame) {
     return random(frame.spec(op), frame[op.getKey()], op.getDist(),
-                  op.getSalt());
+                  op.getSalt(), placeOf(op, frame));
   });
 
   onUnary<NegOp>([](double x) { return -x; },
@@ -198,7 +220,8 @@ void HandlerTable::addElementwise() {
   });
   on<DropoutOp>([](DropoutOp op, const Frame &frame) {
     return dropout(frame.spec(op), frame[op.getInput()], frame[op.getRng()],
-                   op.getP().convertToDouble(), op.getSalt());
+                   op.getP().convertToDouble(), op.getSalt(),
+                   placeOf(op, frame));
   });
   on<RopeOp>([](RopeOp op, const Frame &frame) {
     return rope(frame.spec(op), op.getStyle(), frame[op.getInput()],
@@ -276,7 +299,8 @@ static AttentionInputs attentionInputs(OpTy op, const Frame &frame) {
           op.getCausal(),
           op.getScale().convertToDouble(),
           op.getDropout().convertToDouble(),
-          int64_t(op.getSalt())};
+          int64_t(op.getSalt()),
+          placeOf(op, frame)};
 }
 
 void HandlerTable::addNamed() {
@@ -354,7 +378,7 @@ template <typename OpTy> static bool isApplied(OpTy op, const Frame &frame) {
 template <typename OpTy>
 static UpdateOptions updateOptions(OpTy op, const Frame &frame) {
   return {isApplied(op, frame), frame.optional(op.getRng()),
-          int64_t(op.getSalt())};
+          int64_t(op.getSalt()), placeOf(op, frame)};
 }
 
 template <typename OpTy>

@@ -2,7 +2,6 @@
 
 #include "hone/IR/StateCode.h"
 #include "hone/Interpreter/Ops.h"
-#include "hone/Interpreter/Philox.h"
 
 #include "llvm/ADT/bit.h"
 
@@ -41,7 +40,7 @@ static Tensor roundUpdate(const ResultSpec &result, std::vector<double> values,
   bool stochastic = update.rng && result.element == Element::BF16 &&
                     result.mode == Mode::Typed;
   if (stochastic) {
-    PhiloxStream stream(update.rng->ints(), update.salt);
+    PhiloxStream stream(update.rng->ints(), update.salt, update.place);
     for (auto [index, value] : llvm::enumerate(values))
       value = roundStochastically(value, stream.word(index) >> shift);
   }

@@ -17,7 +17,30 @@ std::array<uint32_t, 4> hone::interp::philox(std::array<uint32_t, 4> counter,
   return counter;
 }
 
+bool RandomPlace::isPart() const {
+  int64_t rest = origin;
+  for (size_t dim = whole.size(); dim-- != 0;) {
+    if (part[dim] == 0)
+      return origin == 0;
+    if (rest % whole[dim] % part[dim] != 0)
+      return false;
+    rest /= whole[dim];
+  }
+  return origin >= 0 && rest == 0;
+}
+
+int64_t RandomPlace::numberOf(int64_t index) const {
+  int64_t number = origin, stride = 1;
+  for (size_t dim = whole.size(); dim-- != 0;) {
+    number += index % part[dim] * stride;
+    index /= part[dim];
+    stride *= whole[dim];
+  }
+  return number + index; // of the whole itself, all is left
+}
+
 uint32_t PhiloxStream::word(int64_t index) {
+  index = place.numberOf(index);
   if (index / 4 != block) {
     block = index / 4;
     words = philox(

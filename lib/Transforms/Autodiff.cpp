@@ -140,7 +140,7 @@ static void buildEvaluate(func::FuncOp func) {
       dropout.replaceAllUsesWith(dropout.getInput());
       dropout.erase();
     } else if (auto attention = dyn_cast<AttentionOp>(op)) {
-      attention.getRngMutable().clear();
+      attention.getRandomMutable().clear();
       attention.setDropout(APFloat(0.0));
       attention.setSalt(0);
     }

@@ -42,8 +42,9 @@ public:
   template <typename AttentionLike>
   Decomposer(AttentionLike op, OpBuilder &builder)
       : r(op.getLoc(), scoresType(op), /*width=*/0, builder), b(r.b),
-        mask(op.getMask()), rng(op.getRng()), causal(op.getCausal()),
-        factor(op.getScale()), dropout(op.getDropout()), salt(op.getSalt()) {
+        mask(op.getMask()), rng(op.getRng()), origin(op.getOrigin()),
+        whole(op.getWholeAttr()), causal(op.getCausal()), factor(op.getScale()),
+        dropout(op.getDropoutAttr()), salt(op.getSaltAttr()) {
     low = getElementTypeOrSelf(op.getQuery());
     wide = r.full.getElementType();
     keyHeads = typeOf(op.getKey()).getDimSize(2);
@@ -79,10 +80,12 @@ private:
   Type low, wide;          ///< of operands, and of what is computed
   int64_t keyHeads;        ///< G, of H
   Value query, key, value; ///< [B, G, H/G T, D], [B, G, S, D], [B, G, S, E]
-  Value mask, rng;         ///< or null
+  Value mask, rng, origin; ///< or null
+  DenseI64ArrayAttr whole; ///< or null
   bool causal;
-  APFloat factor, dropout;
-  uint64_t salt;
+  APFloat factor;
+  FloatAttr dropout;
+  IntegerAttr salt;
 };
 } // namespace
 
@@ -178,11 +181,12 @@ Value Decomposer::scores(Value dots) {
   return causal ? hideLaterKeys(s) : s;
 }
 
-/// Zeroes what dropout zeroes, by the index in [B, H, T, S].
+/// Zeroes what dropout zeroes, by the index in [B, H, T, S], or in the whole of
+/// which that is a part.
 Value Decomposer::drop(Value x) {
   if (!rng)
     return x;
-  return b.create<DropoutOp>(x, rng, dropout, salt);
+  return b.create<DropoutOp>(x.getType(), x, rng, origin, dropout, salt, whole);
 }
 
 /// Values like scores as an operand of products: rounded, by key heads.

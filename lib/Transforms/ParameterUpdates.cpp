@@ -52,9 +52,9 @@ Operation *Updater::updateByAdamw(const Trained &t) {
         type, t.state[0].getType(), t.state[1].getType(),
         /*new_shadow=*/Type(), t.param, t.gradient, t.state[0], t.state[1],
         scalars.lr, scalars.weightDecay, shared.count, shared.factor,
-        shared.apply, shared.key, number(settings.beta1),
+        shared.apply, shared.key, /*origin=*/Value(), number(settings.beta1),
         number(settings.beta2), number(settings.eps), lrScale(t), decayScale(t),
-        flag(settings.maximize), salt());
+        flag(settings.maximize), salt(), /*whole=*/DenseI64ArrayAttr());
   return b.create<Adamw8bitOp>(
       type, t.state[0].getType(), t.state[1].getType(), t.state[2].getType(),
       t.state[3].getType(), /*new_shadow=*/Type(), t.param, t.gradient,
@@ -74,17 +74,19 @@ Operation *Updater::updateBySgd(const Trained &t) {
       t.param.getType(), buffer, t.param, t.gradient, shared.scalars.lr,
       shared.scalars.weightDecay, shared.factor,
       hasMomentum ? Value(t.state[0]) : Value(), shared.apply,
-      hasMomentum ? shared.key : Value(), number(settings.momentum), lrScale(t),
-      decayScale(t), flag(settings.nesterov), flag(settings.maximize), salt());
+      hasMomentum ? shared.key : Value(), /*origin=*/Value(),
+      number(settings.momentum), lrScale(t), decayScale(t),
+      flag(settings.nesterov), flag(settings.maximize), salt(),
+      /*whole=*/DenseI64ArrayAttr());
 }
 
 Operation *Updater::updateByLion(const Trained &t) {
   return b.create<LionOp>(
       t.param.getType(), t.state[0].getType(), /*new_shadow=*/Type(), t.param,
       t.gradient, t.state[0], shared.scalars.lr, shared.scalars.weightDecay,
-      shared.factor, shared.apply, shared.key, number(settings.beta1),
-      number(settings.beta2), lrScale(t), decayScale(t),
-      flag(settings.maximize), salt());
+      shared.factor, shared.apply, shared.key, /*origin=*/Value(),
+      number(settings.beta1), number(settings.beta2), lrScale(t), decayScale(t),
+      flag(settings.maximize), salt(), /*whole=*/DenseI64ArrayAttr());
 }
 
 Operation *Updater::updateByAdafactor(const Trained &t) {

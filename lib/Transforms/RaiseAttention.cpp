@@ -285,16 +285,20 @@ AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
   auto type = cast<RankedTensorType>(query.getType());
   Value mask = buildMask(*scores, heads, type.getElementType(), rewriter);
 
+  SmallVector<Value> random;
+  if (dropout)
+    random.push_back(dropout.getRng());
   ArrayRef<int64_t> q = type.getShape();
   auto attention = rewriter.create<AttentionOp>(
       op.getLoc(),
       TypeRange{type.clone({q[0], q[1], q[2], shapeOf(value)[3]}),
                 type.clone({q[0], q[2], q[1]})},
-      query, key, value, mask, dropout ? dropout.getRng() : Value(),
+      query, key, value, mask, random,
       scores->causal ? rewriter.getUnitAttr() : UnitAttr(),
       rewriter.getF64FloatAttr(scores->scale),
       dropout ? dropout.getPAttr() : rewriter.getF64FloatAttr(0.0),
-      dropout ? dropout.getSaltAttr() : rewriter.getI64IntegerAttr(0));
+      dropout ? dropout.getSaltAttr() : rewriter.getI64IntegerAttr(0),
+      /*whole=*/DenseI64ArrayAttr());
 
   // The product had [its batches as listed, T, E].
   SmallVector<int64_t> permutation = {0, 2, 1, 3};

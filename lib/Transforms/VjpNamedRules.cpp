@@ -50,9 +50,9 @@ static void attentionRule(AttentionOp op, Vjp &v) {
   Value q = op.getQuery(), k = op.getKey(), x = op.getValue();
   auto bwd = v.builder.create<AttentionBwdOp>(
       v.loc, TypeRange{q.getType(), k.getType(), x.getType()}, v.g, q, k, x,
-      op.getResult(), op.getLse(), op.getMask(), op.getRng(),
+      op.getResult(), op.getLse(), op.getMask(), op.getRandom(),
       op.getCausalAttr(), op.getScaleAttr(), op.getDropoutAttr(),
-      op.getSaltAttr());
+      op.getSaltAttr(), op.getWholeAttr());
   v.add(q, bwd.getQueryGrad());
   v.add(k, bwd.getKeyGrad());
   v.add(x, bwd.getValueGrad());
@@ -81,7 +81,8 @@ void hone::addNamedRules(RuleTable &t) {
                                            v.g, op.getInput()));
   });
   t.add<DropoutOp>([](DropoutOp op, Vjp &v) {
-    v.add(op.getInput(), v.make<DropoutOp>(v.g.getType(), v.g, op.getRng(),
-                                           op.getP(), op.getSalt()));
+    v.add(op.getInput(),
+          v.make<DropoutOp>(v.g.getType(), v.g, op.getRng(), op.getOrigin(),
+                            op.getP(), op.getSalt(), op.getWholeAttr()));
   });
 }

@@ -34,3 +34,13 @@ func.func @stochastic(%p: tensor<8xbf16>, %g: tensor<8xf32>, %x: tensor<f32>, %t
          tensor<f32>, tensor<3xi64>) -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
   return
 }
+
+// CHECK-LABEL: @part
+func.func @part(%p: tensor<8xbf16>, %x: tensor<f32>, %t: tensor<i64>, %key: tensor<3xi64>, %o: tensor<i64>) {
+  // CHECK: hone.adamw {{.*}} rng %{{.+}} salt 4 origin %{{.+}} of [32] {beta1
+  %p1, %m1, %v1 = hone.adamw %p, %p, %p, %p lr %x weight_decay %x step %t grad_scale %x rng %key salt 4 origin %o of [32]
+      {beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08}
+      : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<f32>, tensor<f32>, tensor<i64>,
+         tensor<f32>, tensor<3xi64>, tensor<i64>) -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
+  return
+}

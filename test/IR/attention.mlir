@@ -33,3 +33,13 @@ func.func @plain(%q: tensor<1x1x1x8xf32>, %k: tensor<1x3x1x8xf32>, %v: tensor<1x
       tensor<1x3x1x8xf32>) -> (tensor<1x1x1x8xf32>, tensor<1x1x1xf32>)
   return
 }
+
+// Half of the batch, and of the heads.
+// CHECK-LABEL: @part
+func.func @part(%q: tensor<2x16x4x64xf32>, %key: tensor<3xi64>, %o: tensor<i64>) {
+  // CHECK: hone.attention {{.+}} rng %{{.+}}, %{{.+}} scale 1.000000e+00 dropout 1.000000e-01 salt 5 of [4, 8, 16, 16] :
+  %r, %lse = hone.attention %q, %q, %q rng %key, %o scale 1.0 dropout 1.0e-01 salt 5 of [4, 8, 16, 16]
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>, tensor<i64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}

@@ -87,3 +87,13 @@ func.func @adamw_c4_key(%p: tensor<8xbf16>, %s: tensor<f32>, %t: tensor<i64>, %k
       tensor<f32>, tensor<2xi64>) -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
   return
 }
+
+// -----
+
+func.func @adamw_c5(%p: tensor<8xbf16>, %s: tensor<f32>, %t: tensor<i64>, %key: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.adamw' op whole is [8, 8], expected multiples of [8]}}
+  %a, %b, %c = hone.adamw %p, %p, %p, %p lr %s weight_decay %s step %t grad_scale %s rng %key origin %t of [8, 8] {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
+      : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<f32>, tensor<f32>, tensor<i64>,
+      tensor<f32>, tensor<3xi64>, tensor<i64>) -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
+  return
+}

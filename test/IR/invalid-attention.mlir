@@ -126,3 +126,34 @@ func.func @attention_c6(%q: tensor<2x16x4x64xf32>, %r: tensor<3xi64>) {
       -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
   return
 }
+
+// -----
+
+// The scores are [batch, head, query, key].
+func.func @attention_c7(%q: tensor<2x16x4x64xf32>, %r: tensor<3xi64>, %n: tensor<i64>) {
+  // expected-error@+1 {{'hone.attention' op whole is [4, 16, 4, 16], expected multiples of [2, 4, 16, 16]}}
+  %o, %l = hone.attention %q, %q, %q rng %r, %n scale 1.0 dropout 0.1 of [4, 16, 4, 16]
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>, tensor<i64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7_two(%q: tensor<2x16x4x64xf32>, %r: tensor<3xi64>, %n: tensor<i64>) {
+  // expected-error@+1 {{'hone.attention' op rng has 3 operands, expected a key and an origin}}
+  %o, %l = hone.attention %q, %q, %q rng %r, %n, %n scale 1.0 dropout 0.1 of [2, 4, 16, 16]
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>, tensor<i64>, tensor<i64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7_origin(%q: tensor<2x16x4x64xf32>, %r: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.attention' op origin has shape [3], expected []}}
+  %o, %l = hone.attention %q, %q, %q rng %r, %r scale 1.0 dropout 0.1 of [2, 4, 16, 16]
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}

@@ -29,3 +29,11 @@ func.func @dropout_c3_negative(%x: tensor<8xf32>, %k: tensor<3xi64>) {
   %y = hone.dropout %x, %k p -0.1 salt 3 : tensor<8xf32>, tensor<3xi64>
   return
 }
+
+// -----
+
+func.func @dropout_c4(%x: tensor<8xf32>, %k: tensor<3xi64>, %o: tensor<i64>) {
+  // expected-error@+1 {{'hone.dropout' op whole is [12], expected multiples of [8]}}
+  %y = hone.dropout %x, %k p 0.1 salt 3 origin %o of [12] : tensor<8xf32>, tensor<3xi64>
+  return
+}

@@ -57,3 +57,13 @@ func.func @lion_c4_key(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xbf16>,
          tensor<2xi64>) -> (tensor<8xf32>, tensor<8xbf16>)
   return
 }
+
+// -----
+
+func.func @lion_c5(%p: tensor<8xbf16>, %s: tensor<f32>, %key: tensor<3xi64>, %o: tensor<i64>) {
+  // expected-error@+1 {{'hone.lion' op whole is [4], expected multiples of [8]}}
+  %a, %b = hone.lion %p, %p, %p lr %s weight_decay %s grad_scale %s rng %key origin %o of [4] {beta1 = 0.9, beta2 = 0.99}
+      : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<f32>, tensor<f32>, tensor<f32>,
+         tensor<3xi64>, tensor<i64>) -> (tensor<8xbf16>, tensor<8xbf16>)
+  return
+}

@@ -70,3 +70,12 @@ func.func @sgd_c5(%p: tensor<8xf32>, %s: tensor<f32>, %key: tensor<3xi64>) {
       : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<3xi64>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @sgd_c6(%p: tensor<8xbf16>, %s: tensor<f32>, %key: tensor<3xi64>, %o: tensor<i64>) {
+  // expected-error@+1 {{'hone.sgd' op whole is [9], expected multiples of [8]}}
+  %a = hone.sgd %p, %p lr %s weight_decay %s grad_scale %s rng %key origin %o of [9]
+      : (tensor<8xbf16>, tensor<8xbf16>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<3xi64>, tensor<i64>) -> tensor<8xbf16>
+  return
+}

@@ -3,9 +3,11 @@
 // RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // CHECK-LABEL: @example
-func.func @example(%key: tensor<3xi64>) {
+func.func @example(%key: tensor<3xi64>, %o: tensor<i64>) {
   // CHECK: hone.random  uniform(%{{.+}}) salt 7 : tensor<3xi64> -> tensor<8x64xf32>
+  // CHECK: hone.random  uniform(%{{.+}}) salt 7 origin %{{.+}} of [8, 64] : tensor<3xi64> -> tensor<4x16xf32>
   %r = hone.random uniform(%key) salt 7 : tensor<3xi64> -> tensor<8x64xf32>
+  %s = hone.random uniform(%key) salt 7 origin %o of [8, 64] : tensor<3xi64> -> tensor<4x16xf32>
   return
 }
 

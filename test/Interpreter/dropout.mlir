@@ -35,3 +35,18 @@ func.func @dropped_nan_is_zero() -> tensor<6xf32> {
   %r = hone.dropout %a, %b p 0.5 salt 3 : tensor<6xf32>, tensor<3xi64>
   return %r : tensor<6xf32>
 }
+
+// A column of @half, and its last row.
+// CHECK-LABEL: @columns
+// CHECK-NEXT: result 0: tensor<2x1xf32> = {{\[\[}}0], [10]]{{$}}
+// CHECK-NEXT: result 1: tensor<1x3xf32> = {{\[\[}}8, 10, 0]]{{$}}
+func.func @columns() -> (tensor<2x1xf32>, tensor<1x3xf32>) {
+  %a = hone.constant dense<[[2.0], [5.0]]> : tensor<2x1xf32>
+  %c = hone.constant dense<[[4.0, 5.0, 6.0]]> : tensor<1x3xf32>
+  %b = hone.constant dense<[81985529216486895, 7, 2]> : tensor<3xi64>
+  %one = hone.constant dense<1> : tensor<i64>
+  %three = hone.constant dense<3> : tensor<i64>
+  %r = hone.dropout %a, %b p 0.5 salt 3 origin %one of [2, 3] : tensor<2x1xf32>, tensor<3xi64>
+  %s = hone.dropout %c, %b p 0.5 salt 3 origin %three of [2, 3] : tensor<1x3xf32>, tensor<3xi64>
+  return %r, %s : tensor<2x1xf32>, tensor<1x3xf32>
+}

@@ -48,7 +48,7 @@ BUGS = [
     Bug("vjp-norm-scale-not-centred", VJP_NAMED, "Value centred = v.sub(v.castTo(x, type), v.alongRows(mean, shape));",
         "Value centred = v.castTo(x, type);", GRADIENTS),
     Bug("vjp-rope-forward-again", VJP_NAMED, "op.getSin(), !op.getInverse())", "op.getSin(), op.getInverse())", GRADIENTS),
-    Bug("vjp-dropout-other-mask", VJP_NAMED, "op.getP(), op.getSalt()));", "op.getP(), op.getSalt() + 1));", GRADIENTS),
+    Bug("vjp-dropout-other-mask", VJP_NAMED, "op.getP(), op.getSalt(),", "op.getP(), op.getSalt() + 1,", GRADIENTS),
     Bug("vjp-ties-counted-twice", VJP, "v.mul(v.g, 0.5), v.g)", "v.g, v.g)", GRADIENTS),
     Bug("vjp-product-batch-order", VJP,
         "otherBatch.push_back(other.batch[pair]);",

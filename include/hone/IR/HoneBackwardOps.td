@@ -122,7 +122,8 @@ def Hone_CrossEntropyBwdOp : Hone_RowOp<"cross_entropy_bwd"> {
   }];
 }
 
-def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction", [AttrSizedOperandSegments]> {
+def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction",
+                                 [AttrSizedOperandSegments, Hone_RandomOpInterface]> {
   let summary = "Gradients of attention with respect to query, key and value";
   let description = [{
     Recomputes `p = exp(s - lse)` by blocks (Dao et al., 2022). With `z` the dropout factor (0 or `1/(1-p)`),
@@ -143,18 +144,26 @@ def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction", [
   }];
   let arguments = (ins Hone_FloatTensor:$grad, Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value,
                        Hone_FloatTensor:$output, Hone_FloatTensor:$lse,
-                       Optional<Hone_FloatTensor>:$mask, Optional<Hone_Key>:$rng,
+                       Optional<Hone_FloatTensor>:$mask, Variadic<Hone_Key>:$random,
                        UnitAttr:$causal, F64Attr:$scale,
-                       DefaultValuedAttr<F64Attr, "0.0">:$dropout, DefaultValuedAttr<I64Attr, "0">:$salt);
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout, DefaultValuedAttr<I64Attr, "0">:$salt,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$query_grad, Hone_FloatTensor:$key_grad, Hone_FloatTensor:$value_grad);
   let assemblyFormat = [{
-    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`mask` $mask^)? (`rng` $rng^)? (`causal` $causal^)?
-    `scale` $scale (`dropout` $dropout^)? (`salt` $salt^)? attr-dict `:` functional-type(operands, results)
+    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`mask` $mask^)? (`rng` $random^)? (`causal` $causal^)?
+    `scale` $scale (`dropout` $dropout^)? (`salt` $salt^)? (`of` $whole^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<int64_t> getRandomShape();
+    ::llvm::SmallVector<unsigned> getRandomFactors();
+    /// The operands of `rng`, or null.
+    ::mlir::Value getRng() { return getRandom().empty() ? ::mlir::Value() : getRandom().front(); }
+    ::mlir::Value getOrigin() { return getRandom().size() < 2 ? ::mlir::Value() : getRandom()[1]; }
+    ::mlir::MutableOperandRange getOriginMutable();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
   }];
 }

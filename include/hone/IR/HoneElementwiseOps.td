@@ -51,7 +51,7 @@ def Hone_IotaOp : Hone_Op<"iota", "map", "exact"> {
   let hasVerifier = 1;
 }
 
-def Hone_RandomOp : Hone_Op<"random", "map", "exact"> {
+def Hone_RandomOp : Hone_Op<"random", "map", "exact", [Hone_RandomOpInterface]> {
   let summary = "Random elements that depend on a key and their index only";
   let description = [{
     Element `i` (row-major index in the result) is made from word `i mod 4` of Philox4x32-10 (Salmon et al., SC'11) with
@@ -62,19 +62,33 @@ def Hone_RandomOp : Hone_Op<"random", "map", "exact"> {
     - `normal`: `sqrt(-2 ln(1 - u)) * cos(2 pi u')`, where `u'` is made the same way from the counter with
       `salt + 2^31`.
 
-    (C1) `key` has shape `[3]`. (C2) The result has fewer than 2^34 elements.
+    A part of a tensor makes what the whole has there. With `whole`, the whole shape, and `origin`, the index of the
+    part's first element in it, `i = origin + sum_d i_d * stride_d`, where `i_d` are the indices in the part and
+    `stride_d` the strides of a row-major tensor of shape `whole`. The whole is divided evenly: the indices of the
+    part's first element are multiples of its sizes (anything else is undefined behaviour of the graph, which the
+    interpreter reports).
+
+    (C1) `key` has shape `[3]`. (C2) The result, or the whole, has fewer than 2^34 elements. (C3) `origin` and `whole`
+    are both there or neither, and each size of `whole` is a multiple of the part's.
 
     Example:
 
     ```mlir
     %r = hone.random uniform(%key) salt 7 : tensor<3xi64> -> tensor<8x64xf32>
+    %s = hone.random uniform(%key) salt 7 origin %o of [8, 64] : tensor<3xi64> -> tensor<4x16xf32>
     ```
   }];
-  let arguments = (ins Hone_Key:$key, Hone_DistributionAttr:$dist, I64Attr:$salt);
+  let arguments = (ins Hone_Key:$key, Optional<Hone_Origin>:$origin, Hone_DistributionAttr:$dist, I64Attr:$salt,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$result);
-  let assemblyFormat = "$dist `(` $key `)` `salt` $salt attr-dict `:` type($key) `->` type($result)";
+  let assemblyFormat = [{
+    $dist `(` $key `)` `salt` $salt (`origin` $origin^ `of` $whole)? attr-dict `:` type($key) `->` type($result)
+  }];
   let hasVerifier = 1;
-  let extraClassDeclaration = facts # [{ ::hone::DimensionMapping getDimensionMapping(); }];
+  let extraClassDeclaration = facts # [{
+    ::hone::DimensionMapping getDimensionMapping();
+    ::mlir::Value getRandomKey() { return getKey(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

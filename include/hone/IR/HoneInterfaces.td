@@ -76,4 +76,31 @@ def Hone_StochasticUpdateOpInterface : OpInterface<"StochasticUpdateOpInterface"
   ];
 }
 
+def Hone_RandomOpInterface : OpInterface<"RandomOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An op that may draw random numbers: one per element of a tensor, told apart by the element's row-major index in the
+    whole tensor. Where ranks divide the tensor, the op has `whole`, the whole shape, and `origin`, the index of its
+    first element (see `hone.random`), and draws for its part what the whole draws there.
+  }];
+  let methods = [
+    InterfaceMethod<"The key; null where the op draws nothing.", "::mlir::Value", "getRandomKey", (ins), [{}], [{
+        return $_op.getRng();
+      }]>,
+    InterfaceMethod<"The shape of the tensor whose elements draw: that of result 0 by default.",
+      "::llvm::SmallVector<int64_t>", "getRandomShape", (ins), [{}], [{
+        return ::hone::detail::shapeOfResult($_op);
+      }]>,
+    InterfaceMethod<"The factors of the dimension mapping that its dimensions run along: 0, 1, ... by default.",
+      "::llvm::SmallVector<unsigned>", "getRandomFactors", (ins), [{}], [{
+        return ::llvm::to_vector(::llvm::seq<unsigned>(0, $_op.getRandomShape().size()));
+      }]>,
+    InterfaceMethod<"The index of the first element, a scalar; null where it is 0.", "::mlir::Value", "getOrigin">,
+    InterfaceMethod<"The operand that gives it, if any.", "::mlir::MutableOperandRange", "getOriginMutable">,
+    InterfaceMethod<"The whole shape, where the op has a part of it.",
+      "::std::optional<::llvm::ArrayRef<int64_t>>", "getWhole">,
+    InterfaceMethod<"Sets the whole shape.", "void", "setWholeAttr", (ins "::mlir::DenseI64ArrayAttr":$whole)>
+  ];
+}
+
 #endif // HONE_IR_HONEINTERFACES_TD

@@ -142,19 +142,22 @@ def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy", [Hone_WidthInterface]> {
   }];
 }
 
-def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction", [AttrSizedOperandSegments]> {
+def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
+                              [AttrSizedOperandSegments, Hone_RandomOpInterface]> {
   let summary = "Scaled dot-product attention";
   let description = [{
     For each batch `b` and head `h`, with the key head `g = h div (H / G)`:
     `s[t, u] = scale * sum_d q[b, t, h, d] * k[b, u, g, d] + mask[b, h, t, u]`, `-inf` where `causal` and `u > t`,
     `p = softmax(s)` over `u`, then dropout on `p` (see `hone.dropout`; the element index is that of
-    `[B, H, T, S]` in row-major order), and `result[b, t, h, :] = sum_u p[t, u] * v[b, u, g, :]`. `lse[b, h, t]` is the
+    `[B, H, T, S]` in row-major order, or, of a part, that in `whole`), and `result[b, t, h, :] = sum_u p[t, u] * v[b, u, g, :]`. `lse[b, h, t]` is the
     log-sum-exp of `s[t, :]`. Nothing of size T x S need be stored. Dimensions are `[batch, position, head, width]`, the
     layout a packed projection has.
 
     (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, the result `[B, T, H, E]`, of one
     element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask`, when present, is `[B or 1, H or 1, T, S]`.
-    (C5) `rng` is present exactly if `dropout > 0`, and has shape `[3]`. (C6) `0 <= dropout < 1`.
+    (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6) `0 <= dropout < 1`. (C7)
+    The second operand of `rng`, if there is one, and `whole` are `origin` and `whole` of `hone.random`, of
+    `[B, H, T, S]`.
 
     Example:
 
@@ -164,20 +167,28 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction", [AttrSiz
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value,
-                       Optional<Hone_FloatTensor>:$mask, Optional<Hone_Key>:$rng,
+                       Optional<Hone_FloatTensor>:$mask, Variadic<Hone_Key>:$random,
                        UnitAttr:$causal, F64Attr:$scale,
-                       DefaultValuedAttr<F64Attr, "0.0">:$dropout, DefaultValuedAttr<I64Attr, "0">:$salt);
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout, DefaultValuedAttr<I64Attr, "0">:$salt,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$result, Hone_FloatTensor:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` $mask^)? (`rng` $rng^)? (`causal` $causal^)? `scale` $scale
-    (`dropout` $dropout^)? (`salt` $salt^)? attr-dict `:` functional-type(operands, results)
+    $query `,` $key `,` $value (`mask` $mask^)? (`rng` $random^)? (`causal` $causal^)? `scale` $scale
+    (`dropout` $dropout^)? (`salt` $salt^)? (`of` $whole^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<int64_t> getRandomShape();
+    ::llvm::SmallVector<unsigned> getRandomFactors();
+    /// The operands of `rng`, or null.
+    ::mlir::Value getRng() { return getRandom().empty() ? ::mlir::Value() : getRandom().front(); }
+    ::mlir::Value getOrigin() { return getRandom().size() < 2 ? ::mlir::Value() : getRandom()[1]; }
+    ::mlir::MutableOperandRange getOriginMutable();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
-    bool hasOwnElementType(unsigned index) { return index >= 3; } // mask, rng
+    bool hasOwnElementType(unsigned index) { return index >= 3; } // mask, rng, origin
   }];
 }
 
@@ -234,24 +245,31 @@ def Hone_GeluOp : Hone_Op<"gelu", "map", "pointwise", [Elementwise, SameOperands
   }] # Hone_ElementRule<"keepZero">.method;
 }
 
-def Hone_DropoutOp : Hone_Op<"dropout", "map", "pointwise", [AllTypesMatch<["input", "result"]>]> {
+def Hone_DropoutOp : Hone_Op<"dropout", "map", "pointwise",
+                            [AllTypesMatch<["input", "result"]>, Hone_RandomOpInterface]> {
   let summary = "Zeroes elements at random and scales the others";
   let description = [{
-    Element `i` (row-major index) is kept when its Philox word `w` (see `hone.random`) is at least `round(p * 2^32)`, and
-    then multiplied by `1 / (1 - p)`; otherwise the result is 0. The mask depends on key, `salt` and index only, so the
-    backward pass applies the same op to the gradient, and no fusion, tiling or recomputation changes it.
+    Element `i` (row-major index, with `origin` that in `whole`: see `hone.random`) is kept when its Philox word `w` is
+    at least `round(p * 2^32)`, and then multiplied by `1 / (1 - p)`; otherwise the result is 0. The mask depends on
+    key, `salt` and index only, so the backward pass applies the same op to the gradient, and no fusion, tiling,
+    sharding or recomputation changes it.
 
-    (C1) Operand and result have the same type. (C2) `rng` has shape `[3]`. (C3) `0 <= p < 1`.
+    (C1) Operand and result have the same type. (C2) `rng` has shape `[3]`. (C3) `0 <= p < 1`. (C4) `origin` and `whole`
+    are those of `hone.random`.
 
     Example:
 
     ```mlir
     %y = hone.dropout %x, %key p 0.1 salt 3 : tensor<8x64xf32>, tensor<3xi64>
+    %z = hone.dropout %x, %key p 0.1 salt 3 origin %o of [8, 256] : tensor<8x64xf32>, tensor<3xi64>
     ```
   }];
-  let arguments = (ins Hone_FloatTensor:$input, Hone_Key:$rng, F64Attr:$p, I64Attr:$salt);
+  let arguments = (ins Hone_FloatTensor:$input, Hone_Key:$rng, Optional<Hone_Origin>:$origin, F64Attr:$p,
+                       I64Attr:$salt, OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $rng `p` $p `salt` $salt attr-dict `:` type($input) `,` type($rng)";
+  let assemblyFormat = [{
+    $input `,` $rng `p` $p `salt` $salt (`origin` $origin^ `of` $whole)? attr-dict `:` type($input) `,` type($rng)
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = facts # [{

@@ -25,6 +25,9 @@ def Hone_CodeTensor : StaticShapeTensorOf<[I8]>;
 def Hone_ScaleTensor : StaticShapeTensorOf<[F32]>;
 // Key of a random op: seed, step, micro-step.
 def Hone_Key : StaticShapeTensorOf<[I64]>;
+// Index of the first element of a part (RandomOpInterface).
+def Hone_Origin : Type<Hone_StepScalar.predicate, Hone_StepScalar.summary, "::mlir::RankedTensorType">,
+                  BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
 
 class Hone_Op<string mnemonic, string family, string numericClass, list<Trait> traits = []>
     : Op<Hone_Dialect, mnemonic, !listconcat([Pure, Hone_OpInterface], traits)> {

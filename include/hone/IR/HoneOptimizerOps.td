@@ -31,7 +31,7 @@ def Hone_GlobalNormOp : Hone_Op<"global_norm", "multi", "accurate"> {
 }
 
 def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
-                              [AttrSizedOperandSegments, Hone_StochasticUpdateOpInterface]> {
+                           [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One AdamW update of a parameter";
   let description = [{
     Decoupled weight decay (Loshchilov and Hutter, 2019), in PyTorch's order. With `g = grad * grad_scale` (negated when
@@ -56,7 +56,8 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
 
     (C1) `param`, `grad`, `exp_avg`, `exp_avg_sq` and the results have one shape, and the first and each state their
     result's type. (C2) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C3) `new_shadow`, when present, has a narrower element
-    type than `param`. (C4) `rng`, when present, has shape `[3]`, and `param` or a state is of type bf16.
+    type than `param`. (C4) `rng`, when present, has shape `[3]`, and `param` or a state is of type bf16. (C5)
+    `origin` and `whole` are those of `hone.random`, of the parameter, and need `rng`.
 
     Example:
 
@@ -75,15 +76,17 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
   let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_FloatTensor:$exp_avg,
                        Hone_FloatTensor:$exp_avg_sq, Hone_FloatScalar:$lr, Hone_FloatScalar:$weight_decay,
                        Hone_StepScalar:$step, Hone_FloatScalar:$grad_scale, Optional<Hone_BoolScalar>:$apply,
-                       Optional<Hone_Key>:$rng,
+                       Optional<Hone_Key>:$rng, Optional<Hone_Origin>:$origin,
                        F64Attr:$beta1, F64Attr:$beta2, F64Attr:$eps,
                        DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
-                       UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt);
+                       UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_exp_avg, Hone_FloatTensor:$new_exp_avg_sq,
                       Optional<Hone_FloatTensor>:$new_shadow);
   let assemblyFormat = [{
     $param `,` $grad `,` $exp_avg `,` $exp_avg_sq `lr` $lr `weight_decay` $weight_decay `step` $step
-    `grad_scale` $grad_scale (`apply` $apply^)? (`rng` $rng^)? (`salt` $salt^)? attr-dict `:`
+    `grad_scale` $grad_scale (`apply` $apply^)? (`rng` $rng^)? (`salt` $salt^)? (`origin` $origin^ `of` $whole)?
+    attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -149,7 +152,8 @@ def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multi", "state"> {
   }];
 }
 
-def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments, Hone_StochasticUpdateOpInterface]> {
+def Hone_SgdOp : Hone_Op<"sgd", "multi", "state",
+                         [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One update by stochastic gradient descent";
   let description = [{
     PyTorch's SGD without dampening. With `g = grad * grad_scale` (negated when `maximize`)
@@ -162,7 +166,7 @@ def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments, Hon
     (C1) `param`, `grad`, the momentum buffer and the results have one shape; param and buffer have their result's type.
     (C2) A momentum buffer enters exactly if one leaves, and exactly if `momentum != 0`. (C3) `nesterov` needs
     momentum. (C4) A shadow has a narrower element type than `param`. (C5) `rng`, when present, has shape `[3]`, and
-    `param` or the buffer is of type bf16.
+    `param` or the buffer is of type bf16. (C6) `origin` and `whole` are those of `hone.adamw`.
 
     Example:
 
@@ -174,14 +178,16 @@ def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments, Hon
   }];
   let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_FloatScalar:$lr,
                        Hone_FloatScalar:$weight_decay, Hone_FloatScalar:$grad_scale, Optional<Hone_FloatTensor>:$buffer,
-                       Optional<Hone_BoolScalar>:$apply, Optional<Hone_Key>:$rng,
+                       Optional<Hone_BoolScalar>:$apply, Optional<Hone_Key>:$rng, Optional<Hone_Origin>:$origin,
                        DefaultValuedAttr<F64Attr, "0.0">:$momentum,
                        DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
-                       UnitAttr:$nesterov, UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt);
+                       UnitAttr:$nesterov, UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$new_param, Variadic<Hone_FloatTensor>:$others);
   let assemblyFormat = [{
     $param `,` $grad `lr` $lr `weight_decay` $weight_decay `grad_scale` $grad_scale (`buffer` $buffer^)?
-    (`apply` $apply^)? (`rng` $rng^)? (`salt` $salt^)? attr-dict `:` functional-type(operands, results)
+    (`apply` $apply^)? (`rng` $rng^)? (`salt` $salt^)? (`origin` $origin^ `of` $whole)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
@@ -194,7 +200,8 @@ def Hone_SgdOp : Hone_Op<"sgd", "multi", "state", [AttrSizedOperandSegments, Hon
   }];
 }
 
-def Hone_LionOp : Hone_Op<"lion", "multi", "state", [AttrSizedOperandSegments, Hone_StochasticUpdateOpInterface]> {
+def Hone_LionOp : Hone_Op<"lion", "multi", "state",
+                          [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One Lion update of a parameter";
   let description = [{
     The sign of an interpolated momentum (Chen et al., 2023). With `g = grad * grad_scale` (negated when `maximize`) and
@@ -208,7 +215,8 @@ def Hone_LionOp : Hone_Op<"lion", "multi", "state", [AttrSizedOperandSegments, H
 
     (C1) `param`, `grad`, `exp_avg` and the results have one shape, and the first and the third state their result's
     type. (C2) `0 <= beta1, beta2 < 1`. (C3) `new_shadow`, when present, has a narrower element type than `param`. (C4)
-    `rng`, when present, has shape `[3]`, and `param` or `exp_avg` is of type bf16.
+    `rng`, when present, has shape `[3]`, and `param` or `exp_avg` is of type bf16. (C5) `origin` and `whole` are those
+    of `hone.adamw`.
 
     Example:
 
@@ -220,14 +228,16 @@ def Hone_LionOp : Hone_Op<"lion", "multi", "state", [AttrSizedOperandSegments, H
   }];
   let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_FloatTensor:$exp_avg,
                        Hone_FloatScalar:$lr, Hone_FloatScalar:$weight_decay, Hone_FloatScalar:$grad_scale,
-                       Optional<Hone_BoolScalar>:$apply, Optional<Hone_Key>:$rng, F64Attr:$beta1, F64Attr:$beta2,
+                       Optional<Hone_BoolScalar>:$apply, Optional<Hone_Key>:$rng, Optional<Hone_Origin>:$origin,
+                       F64Attr:$beta1, F64Attr:$beta2,
                        DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
-                       UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt);
+                       UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_exp_avg,
                       Optional<Hone_FloatTensor>:$new_shadow);
   let assemblyFormat = [{
     $param `,` $grad `,` $exp_avg `lr` $lr `weight_decay` $weight_decay `grad_scale` $grad_scale (`apply` $apply^)?
-    (`rng` $rng^)? (`salt` $salt^)? attr-dict `:` functional-type(operands, results)
+    (`rng` $rng^)? (`salt` $salt^)? (`origin` $origin^ `of` $whole)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{

@@ -125,6 +125,8 @@ DimensionMapping elementwiseMapping(mlir::Operation *op);
 /// Operands and results share every dimension but the last, which is whole
 /// (row ops: norms, softmax). `vectors` run along the last dimension.
 DimensionMapping rowMapping(mlir::Operation *op, mlir::ValueRange vectors = {});
+/// The shape of result 0.
+llvm::SmallVector<int64_t> shapeOfResult(mlir::Operation *op);
 /// No dimension corresponds to another: nothing may be split.
 DimensionMapping opaqueMapping(mlir::Operation *op);
 llvm::SmallVector<AliasPair> elementwiseAliases(mlir::Operation *op);

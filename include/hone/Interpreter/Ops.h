@@ -10,6 +10,7 @@
 #define HONE_INTERPRETER_OPS_H
 
 #include "hone/IR/Hone.h"
+#include "hone/Interpreter/Philox.h"
 #include "hone/Interpreter/Tensor.h"
 
 namespace hone::interp {
@@ -41,7 +42,8 @@ struct ResultSpec {
 
 Tensor iota(const ResultSpec &result, int64_t dim);
 Tensor random(const ResultSpec &result, const Tensor &key,
-              Distribution distribution, int64_t salt);
+              Distribution distribution, int64_t salt,
+              const RandomPlace &place = {});
 
 //===-- Elementwise -------------------------------------------------------===//
 
@@ -72,7 +74,7 @@ Tensor compare(const ResultSpec &result, CmpPredicate predicate,
 Tensor select(const ResultSpec &result, const Tensor &pred,
               const Tensor &onTrue, const Tensor &onFalse);
 Tensor dropout(const ResultSpec &result, const Tensor &input, const Tensor &key,
-               double p, int64_t salt);
+               double p, int64_t salt, const RandomPlace &place);
 Tensor rope(const ResultSpec &result, RopeStyle style, const Tensor &input,
             const Tensor &cos, const Tensor &sin, bool inverse);
 
@@ -161,6 +163,7 @@ struct AttentionInputs {
   double scale;
   double dropout;
   int64_t salt;
+  RandomPlace place; // of the scores, [B, H, T, S]
 };
 /// The results are the output and the log-sum-exp of each row of scores.
 Tensors attention(llvm::ArrayRef<ResultSpec> results,
@@ -179,6 +182,7 @@ struct UpdateOptions {
   bool apply = true;
   const Tensor *rng = nullptr; ///< null: to nearest even
   int64_t salt = 0;
+  RandomPlace place = {};
 };
 
 struct AdamwOptions {

@@ -49,6 +49,21 @@ func.func @dropout_and_mask(%q: tensor<2x9x3x8xf32>, %k: tensor<2x7x1x8xf32>, %g
       : tensor<2x9x3x8xf32>, tensor<2x3x9xf32>, tensor<2x9x3x8xf32>, tensor<2x7x1x8xf32>, tensor<2x7x1x8xf32>
 }
 
+// The second half of the heads: what dropout draws is that of the whole.
+func.func @part(%q: tensor<2x9x3x8xf32>, %g: tensor<2x9x3x8xf32>)
+    -> (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) {
+  %key = hone.constant dense<[81985529216486895, 7, 2]> : tensor<3xi64>
+  %n = hone.constant dense<243> : tensor<i64>
+  %o, %l = hone.attention %q, %q, %q rng %key, %n scale 0.5 dropout 0.5 salt 4 of [2, 6, 9, 9]
+      : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<3xi64>, tensor<i64>)
+      -> (tensor<2x9x3x8xf32>, tensor<2x3x9xf32>)
+  %dq, %dk, %dv = hone.attention_bwd %g, %q, %q, %q, %o, %l rng %key, %n scale 0.5 dropout 0.5 salt 4 of [2, 6, 9, 9]
+      : (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>,
+         tensor<2x3x9xf32>, tensor<3xi64>, tensor<i64>)
+      -> (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>)
+  return %o, %dq, %dk, %dv : tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>
+}
+
 // A mask per batch, one for all, and one of each kind of size 1.
 func.func @masks(%q: tensor<2x5x4x3xf32>, %a: tensor<2x1x5x5xf32>, %b: tensor<1x1x5x5xf32>, %c: tensor<2x4x5x5xf32>)
     -> (tensor<2x5x4x3xf32>, tensor<2x5x4x3xf32>, tensor<2x5x4x3xf32>) {

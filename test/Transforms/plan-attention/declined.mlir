@@ -41,6 +41,19 @@ module attributes {hone.target = "cuda sm_90"} {
 
 // -----
 
+// The library's generator counts the elements that it is given.
+module attributes {hone.target = "cuda sm_90"} {
+  func.func @part(%q: tensor<2x24x4x16xbf16>, %rng: tensor<3xi64>, %n: tensor<i64>) -> tensor<2x24x4x16xbf16> {
+    // expected-remark@below {{attention in parts: it has the dropout of a part, expected a whole tensor's}}
+    %o, %l = hone.attention %q, %q, %q rng %rng, %n scale 1.0 dropout 0.1 salt 1 of [4, 4, 24, 24]
+        : (tensor<2x24x4x16xbf16>, tensor<2x24x4x16xbf16>, tensor<2x24x4x16xbf16>, tensor<3xi64>, tensor<i64>)
+        -> (tensor<2x24x4x16xbf16>, tensor<2x4x24xf32>)
+    return %o : tensor<2x24x4x16xbf16>
+  }
+}
+
+// -----
+
 module attributes {hone.target = "cuda sm_90"} {
   func.func @width(%q: tensor<2x24x4x12xbf16>) -> tensor<2x24x4x12xbf16> {
     // expected-remark@below {{attention in parts: it is refused by cuDNN: width 12, expected a multiple of 8}}
