@@ -155,7 +155,9 @@ bool RowSpace::visit(Operation *op, bool &changed) {
     // The mask follows the element index, which a Full value has.
     return assign(dropout.getResult(), Role::Full, changed) &&
            assign(dropout.getInput(), Role::Full, changed) &&
-           assign(dropout.getRng(), Role::Key, changed);
+           assign(dropout.getRng(), Role::Key, changed) &&
+           (!dropout.getOrigin() ||
+            assign(dropout.getOrigin(), Role::Scalar, changed));
   }
   if (auto gather = dyn_cast<EmbeddingOp>(op))
     return assign(gather.getResult(), Role::Full, changed) &&

@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/UpdateGroups.h"
 
+#include "hone/Analysis/RandomPart.h"
+
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -13,14 +15,27 @@ bool hone::isUpdate(Operation *op) {
          fact.getNumericClass() == NumericClass::state;
 }
 
+/// How a part of a parameter numbers its elements, but for how many there are.
+static Attribute numberingOf(RandomOpInterface op) {
+  RandomPart part = RandomPart::of(op);
+  SmallVector<int64_t> numbers = {part.keepsCounters(),
+                                  part.dims.front().stride};
+  for (RandomPart::Dim dim : ArrayRef(part.dims).drop_front())
+    numbers.append({dim.size, dim.stride});
+  return DenseI64ArrayAttr::get(op->getContext(), numbers);
+}
+
 Attribute hone::updateKey(Operation *op) {
   MLIRContext *context = op->getContext();
   SmallVector<Attribute> parts = {op->getName().getIdentifier()};
   for (NamedAttribute attribute : op->getAttrDictionary())
-    if (attribute.getName() != "salt") {
+    if (attribute.getName() != "salt" && attribute.getName() != "whole") {
       parts.push_back(attribute.getName());
       parts.push_back(attribute.getValue());
     }
+  if (auto random = dyn_cast<RandomOpInterface>(op);
+      random && random.getOrigin())
+    parts.push_back(numberingOf(random));
   for (Type type : op->getOperandTypes())
     parts.push_back(TypeAttr::get(getElementTypeOrSelf(type)));
   for (OpResult result : op->getResults())

@@ -5,6 +5,7 @@
 #include "hone/Conversion/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -24,6 +25,8 @@ AttentionEmitter::AttentionEmitter(OpBuilder &builder, func::FuncOp func,
     maskBlock = stackBlock(sizes.keys, sizes.queries);
   if (op.rng)
     rngKey = emitPhiloxKey(*this, getLoc(), op.rng);
+  if (op.origin)
+    origin = create<memref::LoadOp>(op.origin, ValueRange());
 }
 
 Matrix AttentionEmitter::headRows(Value buffer, Value batch, Value head,
@@ -200,17 +203,18 @@ Panel AttentionEmitter::makePanel(const Tile &tile, Value column,
     panel.positions.push_back(position);
     if (!op.rng)
       continue;
-    // ((batch * H + head) * T + position) * S + firstKey
-    Value row = mul(add(mul(tile.batch, op.heads), tile.head), op.queries);
-    auto toI64 = [&](Value index) -> Value {
-      return broadcast(create<arith::IndexCastOp>(getI64Type(), index));
-    };
+    auto [batchStride, headStride, queryStride] = op.scoreStrides;
+    Value row = create<arith::IndexCastOp>(
+        getI64Type(),
+        add(add(mul(tile.batch, batchStride), mul(tile.head, headStride)),
+            tile.firstKey));
+    if (origin)
+      row = create<arith::AddIOp>(row, origin);
     Value element = create<arith::ExtSIOp>(
         VectorType::get({kernelLanes}, getI64Type()), position);
-    element = create<arith::AddIOp>(element, toI64(row));
-    element = create<arith::MulIOp>(element, broadcast(constantI64(op.keys)));
-    panel.elements.push_back(
-        create<arith::AddIOp>(element, toI64(tile.firstKey)));
+    element =
+        create<arith::MulIOp>(element, broadcast(constantI64(queryStride)));
+    panel.elements.push_back(create<arith::AddIOp>(element, broadcast(row)));
   }
   return panel;
 }
@@ -295,7 +299,8 @@ BlockBuilder::Values AttentionEmitter::forKeys(
     function_ref<Values(const KeyStep &, ValueRange)> body) {
   // Where rows of scores start at a multiple of 4 elements, the words of four
   // keys come from one counter per query.
-  bool sharedCounters = op.keys % wordsPerCounter == 0;
+  bool sharedCounters =
+      op.keys % wordsPerCounter == 0 && op.scores.keepsCounters();
   int64_t step = sharedCounters ? wordsPerCounter : op.isPaired() ? 2 : 1;
   // Panels end at a multiple of 16 keys, or at the last.
   bool mayPass = op.keys % step != 0;

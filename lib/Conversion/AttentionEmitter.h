@@ -12,6 +12,8 @@
 
 #include "BlockBuilder.h"
 
+#include "hone/Analysis/RandomPart.h"
+
 namespace hone::detail {
 
 /// An attention op, forward or backward, on the arguments of its kernel.
@@ -19,9 +21,12 @@ struct Attention {
   int64_t batch, queries, keys, heads, groups, width, valueWidth;
   bool causal;
   double scale, dropout;
-  // Buffers. Null: mask or rng that the op does not have, a result not wanted,
-  // or an operand of the other direction.
-  mlir::Value query, key, value, mask, rng;
+  /// The scores, [B, H, T, S], and the numbers by which dropout knows them.
+  RandomPart scores;
+  std::array<int64_t, 3> scoreStrides; ///< of those numbers, for b, h and t
+  // Buffers. Null: mask, rng or origin that the op does not have, a result not
+  // wanted, or an operand of the other direction.
+  mlir::Value query, key, value, mask, rng, origin;
   mlir::Value result, lse; ///< written forward, read backward
   mlir::Value grad, queryGrad, keyGrad, valueGrad;
   /// Where gradients of keys and values are summed: these results themselves,
@@ -59,7 +64,7 @@ struct Panel {
   mlir::Value keys; ///< of the tile, that some query of the panel may see
   BlockBuilder::Values columns;
   BlockBuilder::Values positions; ///< of queries, vector<16xi32>
-  /// vector<16xi64>: index of a query's first key of the tile in [B, H, T, S].
+  /// vector<16xi64>: number of a query's score for the first key of the tile.
   BlockBuilder::Values elements;
 };
 
@@ -133,7 +138,7 @@ private:
   void packMask(const Tile &tile);
 
   Matrix maskBlock; ///< of the current tile, transposed
-  mlir::Value rngKey;
+  mlir::Value rngKey, origin;
 };
 
 /// Builds the loop over the work items: query blocks of the heads, or key

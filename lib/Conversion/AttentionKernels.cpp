@@ -100,6 +100,11 @@ private:
 };
 } // namespace
 
+/// Strides of the first three of four dimensions.
+static std::array<int64_t, 3> stridesOf(ArrayRef<int64_t> shape) {
+  return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
+}
+
 template <typename AttentionLike>
 static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
   ArrayRef<int64_t> query = op.getQuery().getType().getShape();
@@ -115,11 +120,15 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
   attention.causal = op.getCausal();
   attention.scale = op.getScale().convertToDouble();
   attention.dropout = op.getDropout().convertToDouble();
+  attention.scores = RandomPart::of(op);
+  attention.scoreStrides =
+      stridesOf(op.getWhole().value_or(op.getRandomShape()));
   attention.query = arguments.operand(op.getQuery());
   attention.key = arguments.operand(op.getKey());
   attention.value = arguments.operand(op.getValue());
   attention.mask = arguments.operand(op.getMask());
   attention.rng = arguments.operand(op.getRng());
+  attention.origin = arguments.operand(op.getOrigin());
   if constexpr (std::is_same_v<AttentionLike, AttentionBwdOp>) {
     attention.result = arguments.operand(op.getOutput());
     attention.lse = arguments.operand(op.getLse());
@@ -175,7 +184,7 @@ static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
                            llvm::to_vector(launch.getOutputs()))) {
     auto type = cast<MemRefType>(buffer.getType());
     if (type.getElementType().isInteger(64) || type.getNumElements() == 0)
-      continue; // the key of random ops, or nothing
+      continue; // the key or origin of random numbers, or nothing
     if (!isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType()))
       return op->emitOpError() << "has element type " << type.getElementType()
                                << ", CPU kernels of attention take f32, bf16 "

@@ -43,8 +43,8 @@ private:
                          mlir::Value offset) override;
   mlir::Value loadScalar(mlir::Value value, mlir::Value offset) override;
   mlir::Value loadKey(mlir::Value argument) override;
-  mlir::Value loadWords(mlir::Value first, mlir::Value salt,
-                        mlir::Value key) override;
+  mlir::Value loadWords(mlir::Value first, mlir::Value salt, mlir::Value key,
+                        bool inCounters) override;
   void storeVector(mlir::Value data, mlir::Value buffer, mlir::Type element,
                    mlir::Value offset);
   void storeScalar(mlir::Value data, mlir::Value buffer, mlir::Type element,

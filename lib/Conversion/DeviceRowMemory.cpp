@@ -75,10 +75,11 @@ Value DeviceRowEmitter::loadKey(Value argument) {
   return key;
 }
 
-Value DeviceRowEmitter::loadWords(Value first, Value salt, Value key) {
-  if (lanes % 4 == 0) // and so does `first`
+Value DeviceRowEmitter::loadWords(Value first, Value salt, Value key,
+                                  bool inCounters) {
+  if (lanes % 4 == 0 && inCounters)
     return emitPhiloxGroups(builder, loc, first, lanes / 4, salt, key);
-  return RowValues::loadWords(first, salt, key);
+  return RowValues::loadWords(first, salt, key, inCounters);
 }
 
 void DeviceRowEmitter::storeVector(Value data, Value buffer, Type element,

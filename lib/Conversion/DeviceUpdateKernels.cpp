@@ -47,8 +47,8 @@ private:
                      Value mask) override;
   Value loadScalar(unsigned argument) override;
   Value loadKey(unsigned argument) override;
-  void forVectors(Value salt, Value key, VectorBody body) override;
-  Value wordsAt(Value at, Value salt, Value key);
+  void forVectors(const RandomSource &random, VectorBody body) override;
+  Value wordsAt(Value at, const RandomSource &random);
 
   bool isRest = false;
   int64_t wholeLanes = lanes();
@@ -106,22 +106,25 @@ Value DeviceUpdateEmitter::loadKey(unsigned argument) {
 //===----------------------------------------------------------------------===//
 
 /// Random words of the vector at `at`: a counter has four.
-Value DeviceUpdateEmitter::wordsAt(Value at, Value salt, Value key) {
-  if (lanes() % 4 == 0)
-    return emitPhiloxGroups(*this, getLoc(), at, lanes() / 4, salt, key);
-  auto type = VectorType::get({lanes()}, getI64Type());
-  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes()));
-  Value first = create<vector::BroadcastOp>(
-      type, create<arith::IndexCastOp>(getI64Type(), at));
-  Value number = create<arith::AddIOp>(
-      first, create<arith::ConstantOp>(
-                 DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
-  return emitPhiloxWord(*this, getLoc(), number, salt, key);
+Value DeviceUpdateEmitter::wordsAt(Value at, const RandomSource &random) {
+  const RandomPart &part = random.part;
+  bool isRow = part.isRun() || part.dims.back().size % lanes() == 0;
+  if (lanes() % 4 != 0 || !isRow || !part.keepsCounters())
+    return emitPhiloxWord(*this, getLoc(), numbersFrom(at, 1, lanes(), random),
+                          random.salt, random.key);
+  if (random.origin) {
+    Value number = create<arith::IndexCastOp>(getI64Type(), at);
+    number = emitRandomNumber(*this, getLoc(), part, random.origin, number);
+    at = create<arith::IndexCastOp>(getIndexType(), number);
+  }
+  return emitPhiloxGroups(*this, getLoc(), at, lanes() / 4, random.salt,
+                          random.key);
 }
 
-void DeviceUpdateEmitter::forVectors(Value salt, Value key, VectorBody body) {
+void DeviceUpdateEmitter::forVectors(const RandomSource &random,
+                                     VectorBody body) {
   auto emitAt = [&](Value at) {
-    body(at, {}, key ? wordsAt(at, salt, key) : Value());
+    body(at, {}, random.key ? wordsAt(at, random) : Value());
   };
   Value thread = create<gpu::ThreadIdOp>(gpu::Dimension::x);
   Value count = create<arith::SubIOp>(hi(), lo());

@@ -45,12 +45,11 @@ static Value combine(KernelBuilder &b, ReduceKind kind, Value lhs, Value rhs) {
 
 ElementEmitter::ElementEmitter(KernelBuilder &b, plan::LaunchOp launch) : b(b) {
   scopes.emplace_back();
-  // Keys do not change within a call: once, in front of all loops.
-  for (Operation &op : launch.getBodyBlock().without_terminator()) {
-    if (auto random = dyn_cast<RandomOp>(op))
-      keyVector(random.getKey());
-    if (auto dropout = dyn_cast<DropoutOp>(op))
-      keyVector(dropout.getRng());
+  // Keys and origins do not change within a call: once, in front of all loops.
+  for (auto random : launch.getBodyBlock().getOps<RandomOpInterface>()) {
+    keyVector(random.getRandomKey());
+    if (random.getOrigin())
+      emit(random.getOrigin(), {});
   }
 }
 
@@ -270,14 +269,18 @@ Value ElementEmitter::keyVector(Value key) {
   return keys[key] = result;
 }
 
-Value ElementEmitter::philoxWord(Value key, int64_t salt, Value tensor,
+Value ElementEmitter::philoxWord(RandomOpInterface op, int64_t salt,
                                  ArrayRef<Value> indices) {
-  Value linear = b.create<arith::IndexCastOp>(
-      b.getI64Type(), linearize(indices, shapeOf(tensor)));
+  SmallVector<int64_t> shape = op.getRandomShape();
+  Value number = b.create<arith::IndexCastOp>(
+      b.getI64Type(), linearize(indices, op.getWhole().value_or(shape)));
+  if (op.getOrigin())
+    number = b.create<arith::AddIOp>(number, emit(op.getOrigin(), {}));
   Value lane = b.create<vector::BroadcastOp>(
-      VectorType::get({1}, b.getI64Type()), linear);
-  Value word = emitPhiloxWord(b, b.getLoc(), lane,
-                              b.integer(b.getI64Type(), salt), keyVector(key));
+      VectorType::get({1}, b.getI64Type()), number);
+  Value word =
+      emitPhiloxWord(b, b.getLoc(), lane, b.integer(b.getI64Type(), salt),
+                     keyVector(op.getRandomKey()));
   return b.create<vector::ExtractOp>(word, 0);
 }
 
@@ -290,12 +293,12 @@ Value ElementEmitter::uniform(Value word, Type type) {
 Value ElementEmitter::random(RandomOp op, ArrayRef<Value> indices) {
   Type type = wideTypeOf(elementOf(op));
   int64_t salt = op.getSalt();
-  Value u = uniform(philoxWord(op.getKey(), salt, op, indices), type);
+  Value u = uniform(philoxWord(op, salt, indices), type);
   if (op.getDist() == Distribution::uniform)
     return rounded(b, u, elementOf(op));
   // sqrt(-2 ln(1 - u)) cos(2 pi u')
-  Value angle = uniform(
-      philoxWord(op.getKey(), salt + (int64_t(1) << 31), op, indices), type);
+  Value angle =
+      uniform(philoxWord(op, salt + (int64_t(1) << 31), indices), type);
   Value log =
       b.create<math::LogOp>(b.create<arith::SubFOp>(b.constant(type, 1.0), u));
   Value radius = b.create<math::SqrtOp>(
@@ -312,7 +315,7 @@ Value ElementEmitter::dropout(DropoutOp op, ArrayRef<Value> indices) {
   Value zero = b.constant(input.getType(), 0.0);
   if (threshold >= 0x1p32)
     return zero; // no word is large enough
-  Value word = philoxWord(op.getRng(), op.getSalt(), op, indices);
+  Value word = philoxWord(op, op.getSalt(), indices);
   Value kept = b.create<arith::CmpIOp>(
       arith::CmpIPredicate::uge, word,
       b.integer(word.getType(), int32_t(uint32_t(threshold))));

@@ -66,8 +66,8 @@ private:
   mlir::Value argmax(ArgmaxOp op, llvm::ArrayRef<mlir::Value> indices);
   mlir::Value cumsum(CumsumOp op, llvm::ArrayRef<mlir::Value> indices);
 
-  /// Word of the element under the key tensor, as an i32.
-  mlir::Value philoxWord(mlir::Value key, int64_t salt, mlir::Value tensor,
+  /// Word that `op` draws for an element, as an i32.
+  mlir::Value philoxWord(RandomOpInterface op, int64_t salt,
                          llvm::ArrayRef<mlir::Value> indices);
   mlir::Value keyVector(mlir::Value key);
   /// u of hone.random: the upper 24 bits of a word, in [0, 1).

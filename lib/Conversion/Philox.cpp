@@ -35,6 +35,35 @@ Value hone::emitPhiloxKey(OpBuilder &builder, Location loc, Value key) {
                                   zero);
 }
 
+Value hone::emitRandomNumber(OpBuilder &builder, Location loc,
+                             const RandomPart &part, Value origin,
+                             Value index) {
+  ImplicitLocOpBuilder b(loc, builder);
+  Type type = index.getType();
+  auto constant = [&](int64_t value) -> Value {
+    if (auto vector = dyn_cast<VectorType>(type))
+      return splat(b, vector, value);
+    return constant64(b, value);
+  };
+  Value number;
+  for (auto [at, dim] : llvm::enumerate(llvm::reverse(part.dims))) {
+    bool isSlowest = at + 1 == part.dims.size();
+    Value own = index;
+    if (!isSlowest) {
+      own = b.create<arith::RemUIOp>(index, constant(dim.size));
+      index = b.create<arith::DivUIOp>(index, constant(dim.size));
+    }
+    if (dim.stride != 1)
+      own = b.create<arith::MulIOp>(own, constant(dim.stride));
+    number = number ? b.create<arith::AddIOp>(number, own).getResult() : own;
+  }
+  if (!origin)
+    return number;
+  if (isa<VectorType>(type))
+    origin = b.create<vector::BroadcastOp>(type, origin);
+  return b.create<arith::AddIOp>(number, origin);
+}
+
 std::array<Value, 4> hone::emitPhiloxWords(OpBuilder &builder, Location loc,
                                            Value counter, Value salt,
                                            Value key) {
@@ -122,8 +151,11 @@ Value hone::emitPhiloxGroups(OpBuilder &builder, Location loc, Value first,
 std::array<Value, 4> hone::emitPhiloxRun(OpBuilder &builder, Location loc,
                                          Value first, Value salt, Value key) {
   ImplicitLocOpBuilder b(loc, builder);
-  Value counter = counterVector(
-      b, b.create<arith::ShRUIOp>(first, constant64(b, 2)), kernelLanes);
+  auto firsts = dyn_cast<VectorType>(first.getType());
+  Value two = firsts ? splat(b, firsts, 2) : constant64(b, 2);
+  Value counter = b.create<arith::ShRUIOp>(first, two);
+  if (!firsts)
+    counter = counterVector(b, counter, kernelLanes);
   std::array<Value, 4> words = emitPhiloxWords(b, loc, counter, salt, key);
 
   // Lane l of word j is element 4 l + j: a 4 x 4 transpose within each group

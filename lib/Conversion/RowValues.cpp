@@ -22,6 +22,11 @@ bool hone::isFlatMap(plan::LaunchOp launch, const RowSpace &space) {
         return rowLayout(cast<MemRefType>(type)).has_value();
       }))
     return false;
+  // Vectors cross the ends of rows, where a part's numbers may jump.
+  if (llvm::any_of(body.getOps<RandomOpInterface>(), [](RandomOpInterface op) {
+        return !RandomPart::of(op).isRun();
+      }))
+    return false;
   auto fits = [&](Value value) {
     Role role = space.role(value);
     return isSplat(value) || role == Role::Full || role == Role::Scalar ||
@@ -152,15 +157,34 @@ Value RowValues::iotaVector(IotaOp op, Point &at) {
   return pointops::cast(builder, loc, counter, element);
 }
 
-Value RowValues::loadWords(Value first, Value salt, Value key) {
+Value RowValues::loadWords(Value first, Value salt, Value key, bool) {
   return emitPhiloxWord(builder, loc, laneCounter(first), salt, key);
+}
+
+/// The number, in the whole tensor, of the element at a point. Those that
+/// follow it in its row have the next ones.
+Value RowValues::firstNumber(DropoutOp op, const Point &at) {
+  if (!op.getOrigin())
+    return flatIndex(at.row, at.col);
+  RandomPart part = RandomPart::of(op);
+  auto convert = [&](Value value, Type type) -> Value {
+    return builder.create<arith::IndexCastOp>(loc, type, value);
+  };
+  bool isRun = part.isRun();
+  Value first = flatIndex(at.row, isRun ? at.col : index(0));
+  Value number =
+      emitRandomNumber(builder, loc, part, rowValue(op.getOrigin(), at.row),
+                       convert(first, builder.getI64Type()));
+  number = convert(number, builder.getIndexType());
+  return isRun ? number
+               : builder.create<arith::AddIOp>(loc, number, at.col).getResult();
 }
 
 Value RowValues::dropoutVector(DropoutOp op, Point &at) {
   Value salt = builder.create<arith::ConstantOp>(
       loc, builder.getI64IntegerAttr(op.getSalt()));
-  Value words =
-      loadWords(flatIndex(at.row, at.col), salt, keys.lookup(op.getRng()));
+  Value words = loadWords(firstNumber(op, at), salt, keys.lookup(op.getRng()),
+                          RandomPart::of(op).keepsCounters());
   return emitDropout(builder, loc, vectorAt(op.getInput(), at), words,
                      op.getP().convertToDouble());
 }

@@ -53,9 +53,10 @@ protected:
   virtual mlir::Value loadScalar(mlir::Value value, mlir::Value offset) = 0;
   /// Seed, step and micro-step of a key, as `vector<3xi64>`.
   virtual mlir::Value loadKey(mlir::Value argument) = 0;
-  /// Random words of the elements from number `first` (an index) on, as i32.
+  /// Random words of the elements from number `first` (an index) on, as i32;
+  /// a multiple of 4 if the lanes are too and `inCounters`.
   virtual mlir::Value loadWords(mlir::Value first, mlir::Value salt,
-                                mlir::Value key);
+                                mlir::Value key, bool inCounters);
   /// A vector of `value` at a point, made once per point.
   virtual mlir::Value vectorAt(mlir::Value value, Point &at);
 
@@ -141,6 +142,7 @@ private:
   mlir::Value computeVector(mlir::Operation *op, Point &at);
   mlir::Value iotaVector(IotaOp op, Point &at);
   mlir::Value dropoutVector(DropoutOp op, Point &at);
+  mlir::Value firstNumber(DropoutOp op, const Point &at);
   mlir::Value computeScalar(mlir::Operation *op, mlir::Value row);
   mlir::Value iotaScalar(IotaOp op, mlir::Value row);
   mlir::Value dimIndex(mlir::RankedTensorType type, int64_t dim,

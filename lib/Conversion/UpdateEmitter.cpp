@@ -166,15 +166,49 @@ Value UpdateEmitter::loadKey(unsigned argument) {
   return emitPhiloxKey(*this, getLoc(), buffer(argument));
 }
 
+Value UpdateEmitter::numbersFrom(Value first, int64_t step, int64_t count,
+                                 const RandomSource &random) {
+  auto type = VectorType::get({count}, getI64Type());
+  SmallVector<int64_t> steps;
+  for (int64_t lane = 0; lane < count; ++lane)
+    steps.push_back(lane * step);
+  Value number = create<vector::BroadcastOp>(
+      type, create<arith::IndexCastOp>(getI64Type(), first));
+  number = create<arith::AddIOp>(
+      number, create<arith::ConstantOp>(
+                  DenseElementsAttr::get(type, ArrayRef<int64_t>(steps))));
+  return emitRandomNumber(*this, getLoc(), random.part, random.origin, number);
+}
+
+/// Words of a block of elements, four vectors.
+std::array<Value, unroll>
+UpdateEmitter::blockWords(Value first, const RandomSource &random) {
+  if (random.part.keepsCounters()) {
+    Value number = create<arith::IndexCastOp>(getI64Type(), first);
+    if (random.part.isRun())
+      number =
+          emitRandomNumber(*this, getLoc(), random.part, random.origin, number);
+    else
+      number = numbersFrom(first, 4, kernelLanes, random);
+    return emitPhiloxRun(*this, getLoc(), number, random.salt, random.key);
+  }
+  std::array<Value, unroll> words;
+  for (auto [part, word] : llvm::enumerate(words)) {
+    Value at = create<arith::AddIOp>(first, index(part * kernelLanes));
+    word =
+        emitPhiloxWord(*this, getLoc(), numbersFrom(at, 1, kernelLanes, random),
+                       random.salt, random.key);
+  }
+  return words;
+}
+
 /// Blocks of four vectors from element lo to hi; masks are null but for the
 /// last, partial block.
-void UpdateEmitter::forVectors(Value salt, Value key, VectorBody body) {
+void UpdateEmitter::forVectors(const RandomSource &random, VectorBody body) {
   auto emitBlock = [&](Value first, ArrayRef<Value> masks) {
     std::array<Value, unroll> words = {};
-    if (key)
-      words = emitPhiloxRun(*this, getLoc(),
-                            create<arith::IndexCastOp>(getI64Type(), first),
-                            salt, key);
+    if (random.key)
+      words = blockWords(first, random);
     for (auto [part, mask] : llvm::enumerate(masks)) {
       Value at = create<arith::AddIOp>(first, index(part * kernelLanes));
       body(at, mask, words[part]);
@@ -248,7 +282,7 @@ void UpdateEmitter::keepAll() {
       copies.emplace_back(0, *to);
   if (copies.empty())
     return;
-  forVectors({}, {}, [&](Value at, Value mask, Value) {
+  forVectors({}, [&](Value at, Value mask, Value) {
     for (auto [from, to] : copies) // between buffers of one type, the very bits
       storeElements(loadElements(from, at, mask), to, at, mask);
   });
@@ -273,14 +307,18 @@ void UpdateEmitter::emitIf(Value applyOperand, function_ref<void()> update,
 }
 
 void UpdateEmitter::emit(Body body, Value applyOperand, Value keyOperand) {
-  Value key, salt;
+  RandomSource source;
   if (keyOperand) {
-    key = loadKey(argumentOf(keyOperand));
+    auto random = cast<RandomOpInterface>(op);
+    source.key = loadKey(argumentOf(keyOperand));
     Value tag = buffer(table.types.size());
-    salt = create<arith::IndexCastOp>(getI64Type(), tag);
+    source.salt = create<arith::IndexCastOp>(getI64Type(), tag);
+    source.part = RandomPart::of(random);
+    if (random.getOrigin())
+      source.origin = loadScalar(argumentOf(random.getOrigin()));
   }
   auto updateAll = [&] {
-    forVectors(salt, key, [&](Value at, Value mask, Value word) {
+    forVectors(source, [&](Value at, Value mask, Value word) {
       SmallVector<Value> values = body(at, mask);
       if (values.size() < op->getNumResults()) { // the shadow
         Type param = getElementTypeOrSelf(op->getResult(0).getType());

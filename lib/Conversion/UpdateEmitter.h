@@ -5,6 +5,7 @@
 
 #include "KernelBuilder.h"
 #include "PointOps.h"
+#include "hone/Analysis/RandomPart.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -129,14 +130,25 @@ protected:
   /// vector<3xi64>
   virtual mlir::Value loadKey(unsigned argument);
 
+  /// What random words are made from; there are none where the key is null.
+  struct RandomSource {
+    mlir::Value salt, key, origin; ///< origin: i64, null for 0
+    RandomPart part;               ///< which the tensor is of its parameter
+  };
+  /// Numbers in the whole of the elements `first`, `first + step`, ... of the
+  /// parameter, as `vector<count x i64>`; `first` is an index.
+  mlir::Value numbersFrom(mlir::Value first, int64_t step, int64_t count,
+                          const RandomSource &random);
   /// Receives the first element of a vector, its mask, and random words of its
   /// elements.
   using VectorBody = llvm::function_ref<void(mlir::Value at, mlir::Value mask,
                                              mlir::Value word)>;
   /// Runs `body` on all vectors; words are null where the key is.
-  virtual void forVectors(mlir::Value salt, mlir::Value key, VectorBody body);
+  virtual void forVectors(const RandomSource &random, VectorBody body);
 
 private:
+  std::array<mlir::Value, 4> blockWords(mlir::Value first,
+                                        const RandomSource &random);
   static llvm::SmallVector<mlir::Type>
   withTag(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Type> buffers) {
     llvm::SmallVector<mlir::Type> types(buffers);

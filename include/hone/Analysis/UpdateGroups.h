@@ -17,8 +17,8 @@ namespace hone {
 bool isUpdate(mlir::Operation *op);
 
 /// What updates of one kernel agree in: the op, its attributes but for the salt
-/// of its random numbers, which operands and results are used, and element
-/// types. Shapes and scalars may differ.
+/// of its random numbers, how parts number their elements, which operands and
+/// results are used, and element types. Shapes and scalars may differ.
 mlir::Attribute updateKey(mlir::Operation *op);
 
 /// The updates of `block` that share a kernel, each group in program order. An

@@ -9,6 +9,8 @@
 #ifndef HONE_CONVERSION_PHILOX_H
 #define HONE_CONVERSION_PHILOX_H
 
+#include "hone/Analysis/RandomPart.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
 
@@ -20,6 +22,12 @@ namespace hone {
 /// form that the functions below take. Do it once, outside of loops.
 mlir::Value emitPhiloxKey(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value key);
+
+/// Numbers in the whole of the elements with row-major indices `index` in
+/// `part`, an i64 or a vector of them. `origin` is an i64, or null for 0.
+mlir::Value emitRandomNumber(mlir::OpBuilder &builder, mlir::Location loc,
+                             const RandomPart &part, mlir::Value origin,
+                             mlir::Value index);
 
 /// Words of the elements `index : vector<Nxi64>`, as `vector<Nxi32>`. `salt`
 /// is an i64, `key` what emitPhiloxKey returns. Each lane computes four words
@@ -43,7 +51,8 @@ mlir::Value emitPhiloxGroups(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value salt, mlir::Value key);
 
 /// Words of the 64 elements from `first : i64` on, a multiple of 4, in order,
-/// as four `vector<16xi32>`.
+/// as four `vector<16xi32>`; or, with `first : vector<16xi64>`, of 4 elements
+/// from each of its numbers on.
 std::array<mlir::Value, 4> emitPhiloxRun(mlir::OpBuilder &builder,
                                          mlir::Location loc, mlir::Value first,
                                          mlir::Value salt, mlir::Value key);

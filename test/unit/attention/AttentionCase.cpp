@@ -164,7 +164,18 @@ std::string hone::test::describe(const Shape &s) {
        << (s.dropout > 0 ? "_dropout" : "") << layouts[int(s.layout)];
   if (s.element != Element::F32)
     text << "_" << nameOf(s.element);
+  if (s.isPart())
+    text << "_of_" << joined(s.whole.data(), "x");
   return text.str();
+}
+
+int64_t Shape::numberOf(int64_t b, int64_t h, int64_t t, int64_t u) const {
+  if (!isPart())
+    return ((b * heads + h) * queries + t) * keys + u;
+  b += whole[0] - batch;
+  h += whole[1] - heads;
+  t += whole[2] - queries;
+  return ((b * whole[1] + h) * whole[2] + t) * whole[3] + u;
 }
 
 namespace {
@@ -294,6 +305,7 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
              << scale;
   if (s.dropout > 0)
     attributes << " dropout " << s.dropout << " salt " << salt;
+  origin = s.numberOf(0, 0, 0, 0);
 
   LaunchText forwardText, backwardText;
   auto both = [&](const std::string &memref, const std::string &tensor,
@@ -328,6 +340,10 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
     optional("mask", mask.memrefType(), mask.tensorType(), mask.memory());
   if (s.dropout > 0)
     optional("rng", "memref<3xi64>", "tensor<3xi64>", key);
+  if (s.isPart()) {
+    optional(",", "memref<i64>", "tensor<i64>", &origin);
+    attributes << " of [" << joined(s.whole.data(), ", ") << "]";
+  }
   forwardText.output(result.memrefType(), result.tensorType());
   forwardText.output(lseType(lse, "memref"), lseType(lse, "tensor"));
   forwardBuffers.insert(forwardBuffers.end(), {result.memory(), lse.memory()});

@@ -7,6 +7,7 @@
 
 #include "hone/Conversion/Kernel.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ struct Shape {
   double dropout = 0.0;
   Layout layout = Layout::Rows;
   Element element = Element::F32;
+  /// Batches, heads, queries and keys of the whole, if this is its last part:
+  /// dropout is that of the whole.
+  std::array<int64_t, 4> whole = {};
+
+  bool isPart() const { return whole[0] != 0; }
+  /// The number of a score in the whole.
+  int64_t numberOf(int64_t b, int64_t h, int64_t t, int64_t u) const;
 };
 
 std::string describe(const Shape &shape);
@@ -97,6 +105,7 @@ public:
   double scale;
   int64_t key[3] = {0x123456789abcdef, 5, 2};
   int64_t salt = 77;
+  int64_t origin;
   Tensor query, keyTensor, value, result, grad, queryGrad, keyGrad, valueGrad;
   Tensor lse;  ///< [batch, heads, queries, 1]
   Tensor mask; ///< [batch or 1, heads or 1, queries, keys]

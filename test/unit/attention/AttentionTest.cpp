@@ -73,8 +73,7 @@ Reference computeReference(AttentionCase &c, Element element = Element::F32) {
             p[u] = -infinity;
           largest = std::max(largest, p[u]);
           if (s.dropout > 0) {
-            uint64_t index = ((b * s.heads + h) * s.queries + t) * s.keys + u;
-            bool kept = philoxWord(index, c.salt, c.key) >=
+            bool kept = philoxWord(s.numberOf(b, h, t, u), c.salt, c.key) >=
                         std::llround(s.dropout * 0x1p32);
             z[u] = kept ? 1.0 / (1.0 - s.dropout) : 0.0;
           }
@@ -223,6 +222,11 @@ TEST_P(Attention, EqualsTheDefinitionUnderAnySplit) {
                            backward.size() * sizeof(float)));
 }
 
+Shape partOf(std::array<int64_t, 4> whole, Shape shape) {
+  shape.whole = whole;
+  return shape;
+}
+
 const Shape shapes[] = {
     // Whole blocks, and sizes below and between multiples of 16 and 64.
     {2, 64, 64, 2, 2, 64, 64, false},
@@ -266,6 +270,13 @@ const Shape shapes[] = {
     {1, 37, 37, 2, 2, 32, 32, true, Mask::None, 0.2},
     {1, 20, 90, 4, 2, 24, 16, false, Mask::None, 0.9},
     {2, 70, 66, 2, 1, 16, 40, false, Mask::PerHead, 0.3},
+    // Of a part of the batch, of heads, of queries, of all; where rows of
+    // scores start at multiples of four, and where they do not.
+    partOf({3, 2, 64, 64}, {1, 64, 64, 2, 2, 16, 16, true, Mask::None, 0.5}),
+    partOf({4, 6, 37, 37}, {2, 37, 37, 2, 1, 16, 16, true, Mask::None, 0.5}),
+    partOf({1, 2, 40, 36}, {1, 20, 36, 2, 2, 8, 8, false, Mask::None, 0.5}),
+    partOf({4, 4, 10, 21}, {2, 5, 21, 2, 2, 8, 8, false, Mask::None, 0.5,
+                            Layout::Rows, Element::BF16}),
     // Strided operands and results.
     {2, 64, 64, 4, 4, 64, 64, true, Mask::None, 0.0, Layout::Packed},
     {2, 70, 70, 3, 3, 40, 40, true, Mask::None, 0.0, Layout::Packed},

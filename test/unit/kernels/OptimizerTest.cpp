@@ -33,6 +33,10 @@ struct Updates {
   double lr = 3e-4, decay = 0.1, gradScale = 0.7, step = 3;
   std::optional<bool> apply = {};
   bool random = false;
+  /// Of parameters that are the second of three parts; with a width, matrices
+  /// that are the middle third of the columns.
+  bool isPart = false;
+  int64_t width = 0;
   bool inPlace = true;
   int64_t shift = 0; ///< of buffers, in elements
   double tolerance = 3e-7;
@@ -51,8 +55,12 @@ struct Updates {
   Tensors run() const { return runKernel(emitUpdates, text(), options()); }
 };
 
-std::string tensorType(int64_t size, const std::string &element) {
-  return "tensor<" + std::to_string(size) + "x" + element + ">";
+std::string tensorType(int64_t size, const std::string &element,
+                       int64_t width = 0) {
+  std::string rows = std::to_string(width ? size / width : size) + "x";
+  if (width)
+    rows += std::to_string(width) + "x";
+  return "tensor<" + rows + element + ">";
 }
 
 std::string join(const std::vector<std::string> &parts) {
@@ -92,8 +100,9 @@ std::string Updates::text() const {
   std::string body;
   for (size_t i = 0; i < sizes.size(); ++i) {
     std::string n = std::to_string(i);
-    std::string p = tensorType(sizes[i], param), g = tensorType(sizes[i], grad),
-                s = tensorType(sizes[i], state);
+    std::string p = tensorType(sizes[i], param, width),
+                g = tensorType(sizes[i], grad, width),
+                s = tensorType(sizes[i], state, width);
     arguments.insert(arguments.end(),
                      {"%p" + n + ": " + p, "%g" + n + ": " + g});
     std::vector<std::string> operands = {"%p" + n, "%g" + n}, types = {p, g},
@@ -114,10 +123,19 @@ std::string Updates::text() const {
     types.insert(types.end(), optionalTypes.begin(), optionalTypes.end());
     if (!shadow.empty()) {
       out.push_back("%shadow" + n);
-      outTypes.push_back(tensorType(sizes[i], shadow));
+      outTypes.push_back(tensorType(sizes[i], shadow, width));
     }
     std::string salt =
         random ? " salt " + std::to_string(1000003 * (i + 1)) : "";
+    if (isPart) {
+      salt += " origin %o" + n + " of [" +
+              (width ? std::to_string(sizes[i] / width) + ", " +
+                           std::to_string(3 * width)
+                     : std::to_string(3 * sizes[i])) +
+              "]";
+      scalars.push_back("%o" + n + ": tensor<i64>");
+      types.push_back("tensor<i64>");
+    }
     body += "  " + join(out) + " = hone." +
             (rule == adamw  ? "adamw "
              : rule == lion ? "lion "
@@ -172,6 +190,9 @@ CaseOptions Updates::options() const {
     options.data.push_back({next++, {double(*apply)}});
   if (random)
     options.data.push_back({next++, {1234567890123.0, 17, 2}});
+  if (isPart)
+    for (int64_t size : sizes)
+      options.data.push_back({next++, {double(width ? width : size)}});
   return options;
 }
 
@@ -370,6 +391,29 @@ TEST(StochasticRounding, HasTheBitsOfTheInterpreter) {
   updates.check();
   updates.apply = true;
   updates.check();
+}
+
+// Sizes that are a multiple of four and others, in one launch: kernels that
+// have a word of four per counter, and kernels that have one.
+TEST(StochasticRounding, OfPartsHasTheBitsOfTheInterpreter) {
+  Updates updates = stochastic(Updates::momentum);
+  updates.attrs = "momentum = 0.5";
+  updates.lr = 0.25;
+  updates.decay = 0;
+  updates.gradScale = 0.5;
+  updates.tolerance = 0;
+  updates.isPart = true;
+  for (std::vector<int64_t> sizes : {std::vector<int64_t>{64, 16384, 40000, 20},
+                                     {1, 3, 63, 65, 16385},
+                                     {1000}}) {
+    updates.sizes = sizes;
+    updates.check();
+  }
+  for (int64_t width : {1, 3, 4, 20, 64, 130}) {
+    updates.width = width;
+    updates.sizes = {2 * width, 7 * width, 130 * width};
+    updates.check();
+  }
 }
 
 TEST(StochasticRounding, OfAdamwIsTheInterpretersUpToAnUlp) {
