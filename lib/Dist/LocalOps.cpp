@@ -1,8 +1,8 @@
 //===- LocalOps.cpp - Ops as a rank runs them -----------------------------===//
 //
 // Most ops run on parts as they are. The others are here, a rule each: those
-// whose attributes are positions, those that find their data by index, and
-// those whose ranks exchange numbers.
+// whose attributes are positions, those that find their data by index, those
+// that number their elements, and those whose ranks exchange numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -199,6 +199,51 @@ SmallVector<Value> dist::emitAnySharding(ImplicitLocOpBuilder &b, Operation *op,
   return {b.create<SqrtOp>(sum)};
 }
 
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+/// The index, in the whole tensor whose elements draw, of the first element of
+/// a rank's part; null where that tensor is not divided.
+static Value firstNumber(ImplicitLocOpBuilder &b, const SplitOp &split,
+                         RandomOpInterface op, ValueRange operands) {
+  auto scalar = RankedTensorType::get({}, b.getI64Type());
+  SmallVector<int64_t> shape = op.getRandomShape();
+  ArrayRef<int64_t> whole = op.getWhole().value_or(shape);
+  SmallVector<unsigned> factors = op.getRandomFactors();
+  Value first;
+  int64_t stride = 1;
+  for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
+    ArrayRef<unsigned> axes = split.factors[factors[dim]].axes;
+    if (!axes.empty()) {
+      int64_t size = shape[dim] / split.mesh.count(axes);
+      Value term = firstPosition(b, scalar, size * stride, axes, split.mesh);
+      first = first ? b.create<AddOp>(first, term).getResult() : term;
+    }
+    stride *= whole[dim];
+  }
+  for (OpOperand &origin : MutableOperandRange(op.getOriginMutable())) {
+    Value old = operands[origin.getOperandNumber()];
+    first = first ? b.create<AddOp>(first, old).getResult() : old;
+  }
+  return first;
+}
+
+/// The op draws for its part what the whole draws there.
+static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                   RandomOpInterface op, ValueRange operands) {
+  Value first =
+      op.getRandomKey() ? firstNumber(b, split, op, operands) : Value();
+  Operation *local = cloneLocal(b, split, operands);
+  if (first) {
+    auto random = cast<RandomOpInterface>(local);
+    random.getOriginMutable().assign(first);
+    random.setWholeAttr(
+        b.getDenseI64ArrayAttr(op.getWhole().value_or(op.getRandomShape())));
+  }
+  return Values(local->getResults());
+}
+
 SmallVector<Value> dist::emitLocal(ImplicitLocOpBuilder &b,
                                    const SplitOp &split, ValueRange operands) {
   return llvm::TypeSwitch<Operation *, Values>(split.op)
@@ -206,6 +251,8 @@ SmallVector<Value> dist::emitLocal(ImplicitLocOpBuilder &b,
           [&](auto op) { return emit(b, split, op, operands); })
       .Case<CrossEntropyOp, CrossEntropyBwdOp>(
           [&](auto op) { return emitAnyLoss(b, split, op, operands); })
+      .Case<RandomOpInterface>(
+          [&](auto op) { return emit(b, split, op, operands); })
       .Default([&](Operation *) {
         return Values(cloneLocal(b, split, operands)->getResults());
       });

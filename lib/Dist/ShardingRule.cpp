@@ -15,6 +15,15 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
   else
     return op->emitOpError("has no sharding rule, expected an op that answers "
                            "HoneOpInterface");
+  // Rows and classes found by index are counted from the first of a part, and
+  // random numbers from its place in the whole.
+  for (const Factor &factor : rule.mapping.factors)
+    rule.needsRuns.push_back(factor.kind == FactorKind::Gather ||
+                             factor.kind == FactorKind::Exchange);
+  if (auto random = dyn_cast<RandomOpInterface>(op);
+      random && random.getRandomKey())
+    for (unsigned factor : random.getRandomFactors())
+      rule.needsRuns[factor] = true;
   rule.operands = op->getNumOperands();
   auto note = [&](Value value) {
     rule.shapes.emplace_back(
@@ -154,11 +163,8 @@ std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
 std::optional<Sharding> ShardingRule::shardingOf(unsigned tensor,
                                                  ArrayRef<DimShards> factors,
                                                  const Mesh &mesh) const {
-  // Rows and classes found by index are counted from the first of a part.
-  for (auto [factor, shards] : llvm::zip_equal(mapping.factors, factors))
-    if ((factor.kind == FactorKind::Gather ||
-         factor.kind == FactorKind::Exchange) &&
-        !shards.cuts.empty())
+  for (auto [needsRun, shards] : llvm::zip_equal(needsRuns, factors))
+    if (needsRun && !shards.cuts.empty())
       return std::nullopt;
   Sharding sharding;
   llvm::SmallDenseSet<int> present;

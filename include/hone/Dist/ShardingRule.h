@@ -62,6 +62,8 @@ public:
 
 private:
   DimensionMapping mapping;
+  /// Which factors have no cuts where they are divided: parts are runs.
+  llvm::SmallVector<bool> needsRuns;
   unsigned operands = 0;
   llvm::SmallVector<llvm::SmallVector<int64_t>> shapes;
 };

@@ -2,7 +2,8 @@
 //
 // Functions of one op under random shardings of arguments and results: the
 // ranks' results make what the op computes alone. Sums are taken in double, in
-// another order: 1e-12 of the result's size.
+// another order: 1e-12 of the result's size. Random numbers are those of the
+// whole, bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@ struct OpText {
   std::vector<std::string> arguments, results;
   std::string op; ///< `%r:2 = ...` or `%r = ...`
   double tolerance = 1e-12;
+  interp::Mode mode = interp::Mode::F64;
 };
 
 void PrintTo(const OpText &op, std::ostream *os) { *os << op.name; }
@@ -65,10 +67,87 @@ TEST_P(Rule, EqualsTheOpUnderAnySharding) {
     text.body += "\nreturn" + names + " : " + llvm::join(op.results, ", ");
     DistCase test(text);
     ASSERT_TRUE(test.partition()) << test.errors << text.str();
-    EXPECT_TRUE(test.ranksAgree(op.tolerance)) << text.str();
+    EXPECT_TRUE(test.ranksAgree(op.tolerance, op.mode)) << text.str();
     exchanged += !test.collectives().empty();
   }
   EXPECT_GT(exchanged, 0);
+}
+
+/// Updates that round at random, and ops with random numbers of their own.
+static std::vector<OpText> randomOps() {
+  const std::string x = "tensor<12x6x24xf32>", w = "tensor<12x6x24xbf16>",
+                    s = "tensor<f32>", key = "tensor<3xi64>";
+  const std::string scalars = s + ", " + s + ", ";
+  const std::vector<std::string> attention = {
+      "tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>", "tensor<6x4x6x4xf32>"};
+  auto dropped = [&](const char *name, const char *causal) {
+    std::vector<std::string> arguments = attention;
+    arguments.push_back(key);
+    return OpText{
+        name,
+        arguments,
+        {"tensor<6x4x12x4xf32>", "tensor<6x12x4xf32>"},
+        "%r:2 = hone.attention %0, %1, %2 rng %3" + std::string(causal) +
+            " scale 0.5 dropout 0.5 salt 3 : (" + llvm::join(arguments, ", ") +
+            ") -> (tensor<6x4x12x4xf32>, tensor<6x12x4xf32>)"};
+  };
+  std::vector<std::string> backward = {
+      attention[0], attention[0],         attention[1], attention[2],
+      attention[0], "tensor<6x12x4xf32>", key};
+  return {
+      {"random",
+       {key},
+       {x},
+       "%r = hone.random normal(%0) salt 3 : tensor<3xi64> -> " + x,
+       0},
+      {"random_row",
+       {key},
+       {"tensor<48xf32>"},
+       "%r = hone.random uniform(%0) salt 3 : tensor<3xi64> -> tensor<48xf32>",
+       0},
+      {"dropout",
+       {x, key},
+       {x},
+       "%r = hone.dropout %0, %1 p 0.25 salt 3 : " + x + ", tensor<3xi64>",
+       0},
+      dropped("dropped_attention", ""),
+      dropped("dropped_causal_attention", " causal"),
+      {"dropped_attention_bwd", backward, attention,
+       "%r:3 = hone.attention_bwd %0, %1, %2, %3, %4, %5 rng %6 scale 0.5 "
+       "dropout 0.5 salt 3 : (" +
+           llvm::join(backward, ", ") + ") -> (" + llvm::join(attention, ", ") +
+           ")"},
+      {"stochastic_adamw",
+       {w, x, w, w, s, "tensor<i64>", key},
+       {w, w, w},
+       "%m = hone.abs %3 : " + w +
+           "\n%r:3 = hone.adamw %0, %1, %2, %m lr %4 weight_decay %4 step %5 "
+           "grad_scale %4 rng %6 salt 3 "
+           "{beta1 = 0.9, beta2 = 0.99, eps = 1.0e-8} : (" +
+           w + ", " + x + ", " + w + ", " + w + ", " + scalars +
+           "tensor<i64>, " + s + ", tensor<3xi64>) -> (" + w + ", " + w + ", " +
+           w + ")",
+       0,
+       interp::Mode::Typed},
+      {"stochastic_sgd",
+       {w, x, w, s, key},
+       {w, w},
+       "%r:2 = hone.sgd %0, %1 lr %3 weight_decay %3 grad_scale %3 buffer %2 "
+       "rng %4 salt 3 {momentum = 0.5} : (" +
+           w + ", " + x + ", " + scalars + s + ", " + w +
+           ", tensor<3xi64>) -> (" + w + ", " + w + ")",
+       0,
+       interp::Mode::Typed},
+      {"stochastic_lion",
+       {w, x, w, s, key},
+       {w, w},
+       "%r:2 = hone.lion %0, %1, %2 lr %3 weight_decay %3 grad_scale %3 "
+       "rng %4 salt 3 {beta1 = 0.9, beta2 = 0.99} : (" +
+           w + ", " + x + ", " + w + ", " + scalars + s +
+           ", tensor<3xi64>) -> (" + w + ", " + w + ")",
+       0,
+       interp::Mode::Typed},
+  };
 }
 
 static std::vector<OpText> ops() {
@@ -194,10 +273,6 @@ static std::vector<OpText> ops() {
        {x},
        {x},
        "%c = hone.iota dim 2 : " + x + "\n%r = hone.mul %0, %c : " + x},
-      {"dropout",
-       {x, "tensor<3xi64>"},
-       {x},
-       "%r = hone.dropout %0, %1 p 0.25 salt 3 : " + x + ", tensor<3xi64>"},
       {"global_norm",
        {x, v, x, rows},
        {s},
@@ -229,4 +304,6 @@ static std::vector<OpText> ops() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, Rule, testing::ValuesIn(ops()),
+                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(RandomOps, Rule, testing::ValuesIn(randomOps()),
                          [](const auto &info) { return info.param.name; });
