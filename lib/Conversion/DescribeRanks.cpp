@@ -73,6 +73,25 @@ void ProgramLowering::describeSharding(ArgumentOp argument) {
 // Launches
 //===----------------------------------------------------------------------===//
 
+/// A number for a collective that only begins; -1 for others.
+int64_t ProgramLowering::tokenOf(LaunchOp launch, Operation *op) {
+  if (!op->hasAttr(dist::asyncAttr))
+    return -1;
+  return tokens[launch.getOutputs().front()] = nextToken++;
+}
+
+/// Nothing moves where a collective ends: its result stays where it is.
+LogicalResult ProgramLowering::describeWait(LaunchOp launch) {
+  Value begun = launch.getInputs().front();
+  auto token = tokens.find(begun);
+  if (token == tokens.end() ||
+      arenaOffset(begun) != arenaOffset(launch.getOutputs().front()))
+    return launch.emitOpError("waits for no collective that began where its "
+                              "result lies");
+  writer.call("honert_wait", {writer.integer(token->second)});
+  return success();
+}
+
 /// A collective on blocks: honert_collective.
 void ProgramLowering::describeExchange(LaunchOp launch, Operation *op,
                                        abi::Collective kind, int64_t reduce,
@@ -86,7 +105,7 @@ void ProgramLowering::describeExchange(LaunchOp launch, Operation *op,
   llvm::append_range(operands, axisOperands(dist::axesOf(axes, *mesh)));
   operands.append({writer.integer(arenaOffset(launch.getInputs().front())),
                    writer.integer(arenaOffset(launch.getOutputs().front())),
-                   writer.integer(-1)});
+                   writer.integer(tokenOf(launch, op))});
   writer.call("honert_collective", operands);
 }
 
@@ -114,6 +133,8 @@ LogicalResult ProgramLowering::describeCollective(LaunchOp launch) {
   if (!dist::isInBlocks(op))
     return launch.emitOpError("exchanges no blocks, expected "
                               "dist-lower-collectives before");
+  if (isa<dist::WaitOp>(op))
+    return describeWait(launch);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](dist::AllReduceOp reduce) {
         describeExchange(launch, op, abi::Collective::allReduce,

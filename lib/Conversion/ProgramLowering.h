@@ -70,8 +70,13 @@ private:
                         abi::Collective kind, int64_t reduce,
                         mlir::ArrayAttr axes);
   void describeShard(plan::LaunchOp launch, dist::ShardOp shard);
+  int64_t tokenOf(plan::LaunchOp launch, mlir::Operation *op);
+  mlir::LogicalResult describeWait(plan::LaunchOp launch);
 
   unsigned kernelCount = 0;
+  /// Of collectives that only began, by their results.
+  llvm::DenseMap<mlir::Value, int64_t> tokens;
+  int64_t nextToken = 0;
 };
 
 /// The op that gives a launch of a library or single-op family its name; the

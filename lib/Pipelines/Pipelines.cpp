@@ -68,8 +68,9 @@ static PrecisionPolicy policyOf(const PipelineOptions &options) {
 
 llvm::ArrayRef<llvm::StringLiteral> hone::getDispensables() {
   static constexpr llvm::StringLiteral names[] = {
-      "hone-pack-projections", "hone-join-rotations", "hone-shadow-parameters",
-      "hone-recompute-maps",   "epilogues",           "regions"};
+      "hone-pack-projections",  "hone-join-rotations", "hone-shadow-parameters",
+      "hone-recompute-maps",    "epilogues",           "regions",
+      "dist-bucket-collectives"};
   return names;
 }
 
@@ -192,6 +193,7 @@ void hone::buildShardPhase(OpPassManager &manager,
   manager.addPass(createDistPartition());
   manager.addPass(createDistVerify());
   manager.addPass(createDistLowerCollectives());
+  addDispensable(manager, createDistBucketCollectives(), options);
   // Coordinates and moves that several parts share.
   addCleanup(manager);
 }
@@ -253,7 +255,11 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
   functions.addPass(createVerifyGroups());
 }
 
-void hone::buildPlanPhase(OpPassManager &manager) {
+void hone::buildPlanPhase(OpPassManager &manager,
+                          const PipelineOptions &options) {
+  if (options.overlap != "off")
+    manager.addPass(createOverlapCollectives(
+        {options.memoryBudget, /*always=*/options.overlap == "on"}));
   manager.addPass(createPlanMemory());
   manager.addPass(createVerifyPlan());
 }
@@ -344,7 +350,7 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::Checkpoint:
     return buildCheckpointPhase(manager, options);
   case Phase::Plan:
-    return buildPlanPhase(manager);
+    return buildPlanPhase(manager, options);
   case Phase::Lower:
     return buildLowerPhase(manager);
   case Phase::LLVM:
@@ -431,6 +437,10 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
   Option<std::string> recipe{
       *this, "recipe",
       llvm::cl::desc("How they divide the step: fsdp, zero1, sp, tp=4, ...")};
+  Option<std::string> overlap{
+      *this, "overlap",
+      llvm::cl::desc("Collectives beside kernels: auto (on GPUs), on or off"),
+      llvm::cl::init("auto")};
   ListOption<std::string> without{
       *this, "without",
       llvm::cl::desc("Passes to leave out that only save time or memory")};
@@ -443,6 +453,7 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.library.tool = attentionTool;
     options.library.emulates = emulate;
     options.library.isDeterministic = deterministicAttention;
+    options.overlap = overlap;
     options.report = report;
     options.memoryBudget = memoryBudget;
     options.checkpoint = checkpoint;

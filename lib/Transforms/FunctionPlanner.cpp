@@ -7,6 +7,7 @@
 
 #include "FunctionPlanner.h"
 
+#include "hone/Analysis/Exchanges.h"
 #include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/Strides.h"
 #include "hone/Analysis/Views.h"
@@ -400,6 +401,10 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
       SmallVector<int> &own = scratch[&op];
       for (MemRefType type : scratchTypes(group, target))
         own.push_back(newStorage(type, when));
+      // Until it is done, a collective reads.
+      if (GroupOp wait = waitFor(group))
+        for (Value operand : group.getOperands())
+          use(operand, position[wait]);
     } else if (failed(placeView(&op))) {
       return failure();
     }

@@ -1,6 +1,8 @@
 //===- FuseGroups.cpp - Applies the fusion analysis -----------------------===//
 
+#include "hone/Analysis/Exchanges.h"
 #include "hone/Analysis/FusionGroups.h"
+#include "hone/Analysis/Views.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -169,6 +171,32 @@ static void wrap(const FusionGroup &group) {
     op->erase();
 }
 
+/// Whether `op` makes more of what it reads by an exchange, or is a view of
+/// such.
+static bool isGathered(Operation *op) {
+  if (seesOperand(op)) {
+    Operation *producer = op->getOperand(0).getDefiningOp();
+    return producer && isGathered(producer);
+  }
+  return exchangeIn(op) && op->getNumOperands() == 1 &&
+         byteSize(op->getResult(0).getType()) >
+             byteSize(op->getOperand(0).getType());
+}
+
+/// Gathers a value when the first kernel that reads it comes: parameters of a
+/// layer, of which nothing before it needs more than a part.
+static void gatherLate(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || !isGathered(&op))
+      continue;
+    Operation *first = nullptr;
+    for (Operation *user : op.getUsers())
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    op.moveBefore(first);
+  }
+}
+
 namespace {
 struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
   using Base::Base;
@@ -203,8 +231,9 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     }
     if (!sortTopologically(&block)) {
       getOperation().emitError("groups depend on each other in a cycle");
-      signalPassFailure();
+      return signalPassFailure();
     }
+    gatherLate(block);
   }
 };
 } // namespace

@@ -163,6 +163,13 @@ static Error setRecipe(StringRef value, Options &options) {
   return Error::success();
 }
 
+static Error setOverlap(StringRef value, Options &options) {
+  options.pipeline.overlap = value.str();
+  return llvm::is_contained({"auto", "on", "off"}, value)
+             ? Error::success()
+             : wrongValue(value, "auto, on or off");
+}
+
 static Error setCluster(StringRef value, Options &options) {
   options.cluster = value.str();
   return value.empty() ? wrongValue(value, "a file") : Error::success();
@@ -301,6 +308,9 @@ static const OptionRow rows[] = {
     {"--recipe", "WORDS",
      "how they share the step: ddp, zero1, zero2, fsdp, sp, or axes as tp=4",
      setRecipe},
+    {"--overlap", "auto|on|off",
+     "exchange beside kernels (auto: on a GPU), or when they are needed",
+     setOverlap},
     {"--cluster", "FILE",
      "rates and links of the machines, to divide and estimate by", setCluster},
     {"--emit", "WHAT",

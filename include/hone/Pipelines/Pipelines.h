@@ -65,6 +65,7 @@ struct PipelineOptions {
   std::string checkpoint = "auto";  ///< auto, none, full or sqrt
   std::vector<std::string> without; ///< some of getDispensables()
   dist::Recipe recipe;              ///< without a mesh: one rank
+  std::string overlap = "auto"; ///< collectives beside kernels: auto, on, off
   StepOptions step;
 };
 
@@ -117,7 +118,8 @@ void buildFusePhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
 void buildCheckpointPhase(mlir::OpPassManager &manager,
                           const PipelineOptions &options);
-void buildPlanPhase(mlir::OpPassManager &manager);
+void buildPlanPhase(mlir::OpPassManager &manager,
+                    const PipelineOptions &options);
 void buildLowerPhase(mlir::OpPassManager &manager);
 void buildLLVMPhase(mlir::OpPassManager &manager);
 /// On modules that hold a gpu.module: its kernels, to the llvm and nvvm

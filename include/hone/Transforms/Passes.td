@@ -706,6 +706,36 @@ def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
 // Plan
 //===----------------------------------------------------------------------===//
 
+def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "Lets ranks compute while they exchange";
+  let description = [{
+    On groups. A collective that kernels stand between and its first reader only begins (`async`) and is waited for
+    (`dist.wait`) when the kernels behind it take as long as it does, at the latest before that reader. It is moved up until
+    that many kernels stand behind it, or its operands are made there; so parameters of a layer are gathered during the
+    layer before. What is made early takes memory: at a time no more bytes than the largest result of a collective, or one
+    result alone. Nothing is moved in a function whose arena then has more than `budget` bytes.
+
+    Times are those of KernelCost and of the mesh's links. On a CPU nothing happens without `always`: messages between its
+    processes move on only while somebody waits for them.
+
+    ```mlir
+    %w = hone.group collective (%p = %part : ...) -> ... { dist.all_gather %p dim 0 over ["fs"] ... }
+    %x = hone.group row (...) -> ... { ... }
+    %y = hone.group contraction (%x, %w) -> ... { ... }
+    // becomes
+    %b = hone.group collective (%p = %part : ...) -> ... { dist.all_gather %p dim 0 over ["fs"] async ... }
+    %x = hone.group row (...) -> ... { ... }
+    %w = hone.group collective (%a = %b : ...) -> ... { dist.wait %a ... }
+    %y = hone.group contraction (%x, %w) -> ... { ... }
+    ```
+  }];
+  let options = [
+    Option<"budget", "budget", "int64_t", "0", "Bytes of the arena; 0: no bound">,
+    Option<"always", "always", "bool", "false", "On a CPU too">
+  ];
+  let dependentDialects = ["::hone::dist::DistDialect"];
+}
+
 def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Gives every value an offset in one arena";
   let description = [{

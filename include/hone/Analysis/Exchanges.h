@@ -1,0 +1,20 @@
+//===- Exchanges.h - Collectives among groups -------------------*- C++ -*-===//
+
+#ifndef HONE_ANALYSIS_EXCHANGES_H
+#define HONE_ANALYSIS_EXCHANGES_H
+
+#include "hone/IR/Hone.h"
+
+namespace hone {
+
+/// The op of dialect `dist` that a group of family `collective` holds; null for
+/// other ops.
+mlir::Operation *exchangeIn(mlir::Operation *group);
+
+/// Of a collective that only begins (`async`), the group that waits for it;
+/// null where it is done at once.
+GroupOp waitFor(GroupOp begin);
+
+} // namespace hone
+
+#endif // HONE_ANALYSIS_EXCHANGES_H

@@ -1,0 +1,202 @@
+//===- OverlapCollectives.cpp - Exchanges beside computation --------------===//
+
+#include "FunctionPlanner.h"
+
+#include "hone/Analysis/Exchanges.h"
+#include "hone/Analysis/KernelCost.h"
+#include "hone/Analysis/Views.h"
+#include "hone/Dist/Traffic.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace hone {
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVES
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+/// Moves the collectives of one function apart from what reads them.
+class Overlap {
+public:
+  Overlap(func::FuncOp func, const dist::Mesh &mesh,
+          const TargetDescription &target)
+      : block(func.getBody().front()), mesh(mesh), target(target) {}
+
+  void run();
+
+private:
+  void hoist(GroupOp group, Operation *reader, double seconds);
+  void split(GroupOp group, Operation *wait);
+  Operation *firstReader(Value value) const;
+  Operation *lastMaker(GroupOp group) const;
+  double secondsBetween(Operation *from, Operation *to) const;
+
+  Block &block;
+  const dist::Mesh &mesh;
+  const TargetDescription &target;
+  int64_t inFlight = 0; ///< bytes made earlier than they must, at most
+  int64_t most = 0;     ///< that may be: the largest of them
+};
+} // namespace
+
+/// Seconds of a kernel; none of a view, or of another exchange.
+static double computingSeconds(Operation &op, const TargetDescription &target) {
+  auto group = dyn_cast<GroupOp>(op);
+  return group && !exchangeIn(group) ? kernelSeconds(group, target) : 0;
+}
+
+/// The first kernel that reads `value`, also through views; null where it is
+/// part of what is returned, or of a concatenation, which decide where it lies.
+Operation *Overlap::firstReader(Value value) const {
+  Operation *first = nullptr;
+  for (Operation *user : value.getUsers()) {
+    Operation *reader = user;
+    if (seesOperand(user))
+      reader = firstReader(user->getResult(0));
+    if (!isa_and_present<GroupOp>(reader))
+      return nullptr;
+    if (!first || reader->isBeforeInBlock(first))
+      first = reader;
+  }
+  return first;
+}
+
+/// The kernel that makes the last operand of `group`, through views; null where
+/// arguments are all it reads.
+Operation *Overlap::lastMaker(GroupOp group) const {
+  Operation *last = nullptr;
+  for (Value operand : group.getOperands()) {
+    Operation *maker = withoutViews(operand).getDefiningOp();
+    if (maker && (!last || last->isBeforeInBlock(maker)))
+      last = maker;
+  }
+  return last;
+}
+
+/// Of the kernels behind `from` and before `to`.
+double Overlap::secondsBetween(Operation *from, Operation *to) const {
+  double seconds = 0;
+  for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
+    seconds += computingSeconds(*op, target);
+  return seconds;
+}
+
+/// Moves `group` up, with the views that it reads, until `seconds` of kernels
+/// stand behind it, or it is where its operands are made.
+void Overlap::hoist(GroupOp group, Operation *reader, double seconds) {
+  Operation *maker = lastMaker(group), *place = group;
+  double covered = secondsBetween(group, reader);
+  while (covered < seconds) {
+    Operation *before = place->getPrevNode();
+    if (!before || before == maker)
+      break;
+    covered += computingSeconds(*before, target);
+    place = before;
+  }
+  // With the group go the views that it reads.
+  SmallVector<Operation *> chain = {group};
+  for (Value operand : group.getOperands())
+    for (Operation *view = operand.getDefiningOp();
+         seesOperand(view) && !view->isBeforeInBlock(place);
+         view = view->getOperand(0).getDefiningOp())
+      if (!llvm::is_contained(chain, view))
+        chain.push_back(view);
+  while (llvm::is_contained(chain, place) && place != group)
+    place = place->getNextNode();
+  if (place == group)
+    return;
+  for (Operation *op : llvm::reverse(chain))
+    op->moveBefore(place);
+}
+
+/// The collective begins where it stands and is waited for before `wait`.
+void Overlap::split(GroupOp group, Operation *wait) {
+  exchangeIn(group)->setAttr(dist::asyncAttr,
+                             UnitAttr::get(group.getContext()));
+  OpBuilder builder(wait);
+  Value begun = group.getResult(0);
+  auto end = builder.create<GroupOp>(group.getLoc(), begun.getType(),
+                                     KernelFamily::collective, begun);
+  begun.replaceAllUsesExcept(end.getResult(0), end);
+  Block *body = builder.createBlock(&end.getBody());
+  Value inside = body->addArgument(begun.getType(), group.getLoc());
+  builder.create<YieldOp>(
+      group.getLoc(),
+      ValueRange(builder.create<dist::WaitOp>(group.getLoc(), inside)));
+}
+
+void Overlap::run() {
+  SmallVector<std::pair<GroupOp, double>> exchanges;
+  for (auto group : block.getOps<GroupOp>())
+    if (Operation *op = exchangeIn(group); op && !op->hasAttr(dist::asyncAttr))
+      if (auto transfer = dist::transferOf(op, mesh)) {
+        exchanges.emplace_back(group, transfer->seconds);
+        most = std::max(most, byteSize(group.getResult(0).getType()));
+      }
+  Operation *flyingUntil = nullptr;
+  for (auto [group, seconds] : exchanges) {
+    Operation *reader = firstReader(group.getResult(0));
+    if (!reader)
+      continue;
+    int64_t bytes = byteSize(group.getResult(0).getType());
+    if (flyingUntil && flyingUntil->isBeforeInBlock(group))
+      inFlight = 0; // what was early is being read
+    if (inFlight == 0 || inFlight + bytes <= most) {
+      Operation *before = group->getPrevNode();
+      hoist(group, reader, seconds);
+      if (group->getPrevNode() != before) {
+        inFlight += bytes;
+        flyingUntil = reader;
+      }
+    }
+    // As late as it must be, and no later: its operands live that long.
+    Operation *wait = group->getNextNode();
+    for (double covered = 0; wait != reader && covered < seconds;
+         wait = wait->getNextNode())
+      covered += computingSeconds(*wait, target);
+    // Views of the result come behind the wait.
+    for (Operation *user : group.getResult(0).getUsers())
+      if (user->isBeforeInBlock(wait))
+        wait = user;
+    if (secondsBetween(group, wait) > 0)
+      split(group, wait);
+  }
+}
+
+namespace {
+struct OverlapCollectives
+    : hone::impl::OverlapCollectivesBase<OverlapCollectives> {
+  using OverlapCollectivesBase::OverlapCollectivesBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module.getOps<dist::MeshOp>().empty())
+      return;
+    FailureOr<dist::Mesh> mesh = dist::Mesh::of(module);
+    FailureOr<TargetDescription> target = getTarget(module);
+    if (failed(mesh) || failed(target))
+      return signalPassFailure();
+    if (target->kind != TargetKind::CUDA && !always)
+      return;
+    StateMap state;
+    int64_t persistent = 0;
+    SmallVector<func::FuncOp> funcs = programFunctions(module);
+    for (func::FuncOp func : funcs)
+      if (failed(collectState(func, state, persistent)))
+        return signalPassFailure();
+    for (func::FuncOp func : funcs) {
+      OwningOpRef<func::FuncOp> trial = func.clone();
+      Overlap(*trial, *mesh, *target).run();
+      FunctionPlanner planner(*trial, state, *target);
+      if (failed(planner.plan()))
+        return signalPassFailure();
+      if (budget == 0 || persistent + planner.temporaryBytes() <= budget)
+        func.getBody().takeBody(trial->getBody());
+    }
+  }
+};
+} // namespace
