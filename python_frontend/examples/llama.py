@@ -24,6 +24,7 @@ class Config:
     hidden: int = 1408
     theta: float = 10000.0
     eps: float = 1e-5
+    dropout: float = 0.0
 
 
 class RMSNorm(nn.Module):
@@ -54,6 +55,7 @@ class Attention(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.heads, self.key_heads, self.head_width = config.heads, config.key_heads, config.width // config.heads
+        self.dropout = config.dropout
         self.q = nn.Linear(config.width, config.heads * self.head_width, bias=False)
         self.k = nn.Linear(config.width, config.key_heads * self.head_width, bias=False)
         self.v = nn.Linear(config.width, config.key_heads * self.head_width, bias=False)
@@ -64,7 +66,9 @@ class Attention(nn.Module):
         split = lambda y, heads: y.view(batch, length, heads, self.head_width).transpose(1, 2)
         q, k, v = split(self.q(x), self.heads), split(self.k(x), self.key_heads), split(self.v(x), self.key_heads)
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=self.heads != self.key_heads)
+        dropout = self.dropout if self.training else 0.0
+        grouped = self.heads != self.key_heads
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=True, enable_gqa=grouped)
         return self.o(y.transpose(1, 2).reshape(batch, length, width))
 
 
@@ -86,10 +90,11 @@ class Block(nn.Module):
         self.attn = Attention(config)
         self.mlp_norm = RMSNorm(config.width, config.eps)
         self.mlp = SwiGLU(config)
+        self.drop = nn.Dropout(config.dropout)
 
     def forward(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-        x = x + self.attn(self.attn_norm(x), cos, sin)
-        return x + self.mlp(self.mlp_norm(x))
+        x = x + self.drop(self.attn(self.attn_norm(x), cos, sin))
+        return x + self.drop(self.mlp(self.mlp_norm(x)))
 
 
 class Llama(nn.Module):

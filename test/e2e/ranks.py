@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Trains one model on several meshes and compares: ranks.py PACKAGE WORKDIR {mpi|interpreter} [MESH:RECIPE[:K]]...
+
+Each case is compiled (or run in the interpreter, all ranks in one process) with `--mesh=MESH --recipe=RECIPE` and K
+micro-batches, and trained for five steps from the package's weights with the seed and the tokens of the run on one
+rank with as many micro-batches. Losses and gradient norms must agree within 1e-6 of themselves under MPI: sums of f32
+in another order. Saved weights must agree within 2 % of the largest step that AdamW can have made, lr times steps:
+where a gradient is nearly zero, its rounding decides the update's direction. Every copy of a weight is compared in
+every bit, each step.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+from array import array
+from pathlib import Path
+
+STEPS = 5
+RATE = 1e-3
+TOLERANCE = 1e-6
+MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+
+def vocabulary(package: Path) -> int:
+    arguments = json.loads((package / "manifest.json").read_text())["arguments"]
+    return min(entry["vocab"] for entry in arguments if "vocab" in entry)
+
+
+def ranks_of(mesh: str) -> int:
+    sizes = [axis.split("=")[1] for axis in mesh.split(",") if axis]
+    return math.prod(int(size.split("@")[0]) for size in sizes)
+
+
+def weights(path: Path) -> dict[str, array]:
+    """The f32 tensors of a file of safetensors."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__" and entry["dtype"] == "F32":
+            begin, end = entry["data_offsets"]
+            tensors[name] = array("f", data[8 + length + begin : 8 + length + end])
+    return tensors
+
+
+class Trainer:
+    def __init__(self, package: Path, work: Path, how: str) -> None:
+        self.package, self.work, self.how = package, work, how
+        self.tokens = work / "tokens.bin"
+        draw, limit = random.Random(3), vocabulary(package)
+        self.tokens.write_bytes(array("H", (draw.randrange(limit) for _ in range(4000))).tobytes())
+
+    def train(self, name: str, mesh: str, recipe: str, micro: int) -> tuple[list[dict], dict[str, array]]:
+        log, saved = self.work / f"{name}.jsonl", self.work / f"{name}.safetensors"
+        options = [f"--micro-batches={micro}", f"--mesh={mesh}", f"--recipe={recipe}"] if mesh else [f"--micro-batches={micro}"]
+        if self.how == "interpreter":
+            command = ["hone-run", self.package, *options]
+        else:
+            binary = self.work / name
+            subprocess.run(["honec", self.package, "-o", binary, *options], check=True)
+            command = [binary, "--threads", "1", "--comm-timeout", "60", "--check-replicas", "1"]
+            if mesh:
+                command = ["mpirun", "-np", str(ranks_of(mesh)), *command]
+        command += ["--data", self.tokens, "--val-data", self.tokens, "--val-batches", "2", "--steps", str(STEPS)]
+        command += ["--lr", str(RATE), "--seed", "5", "--init", self.package / "model.safetensors"]
+        command += ["--save", saved, "--log", log, "--quiet"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | MPI)
+        return [json.loads(line) for line in log.read_text().splitlines()], weights(saved)
+
+
+def differences(expected: tuple, seen: tuple) -> tuple[float, float]:
+    """The largest relative difference of a number of the log, and the largest of a weight."""
+    numbers = 0.0
+    for before, after in zip(expected[0], seen[0], strict=True):
+        for key in ("loss", "grad_norm", "val_loss"):
+            assert (key in before) == (key in after), key
+            if before.get(key) is not None:
+                numbers = max(numbers, abs(before[key] - after[key]) / abs(before[key]))
+    assert expected[1].keys() == seen[1].keys(), "the files hold other tensors"
+    worst = max(max(abs(a - b) for a, b in zip(expected[1][name], seen[1][name], strict=True)) for name in expected[1])
+    return numbers, worst
+
+
+def main(argv: list[str]) -> int:
+    work = Path(argv[2])
+    work.mkdir(parents=True, exist_ok=True)
+    trainer = Trainer(Path(argv[1]), work, argv[3])
+    alone: dict[int, tuple] = {}
+    failures = 0
+    for number, case in enumerate(argv[4:]):
+        mesh, recipe, micro = (case.split(":") + ["", "1"])[:3]
+        count = int(micro or 1)
+        if count not in alone:
+            alone[count] = trainer.train(f"alone{count}", "", "", count)
+        seen = trainer.train(f"case{number}", mesh, recipe, count)
+        numbers, worst = differences(alone[count], seen)
+        agrees = numbers <= TOLERANCE and worst <= 0.02 * RATE * STEPS
+        failures += not agrees
+        print(f"{mesh} {recipe or 'ddp'} x{count}: {'equal' if agrees else 'DIFFERENT'}, numbers {numbers:.2g}, weights {worst:.2g}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
