@@ -6,6 +6,7 @@
 #include "DryRun.h"
 #include "OutputFile.h"
 #include "Report.h"
+#include "hone/Analysis/StepFlops.h"
 #include "hone/Support/Package.h"
 #include "hone/Support/ParseFile.h"
 #include "hone/Target/Cpu.h"
@@ -69,6 +70,8 @@ public:
 
 private:
   Error readModule();
+  Error readCluster();
+  MachineModel assumedMachine() const;
   Error runPhases(Phase first, Phase last);
   Error plan();
   Error emit(OutputFile &output);
@@ -88,6 +91,8 @@ private:
   DeviceCode device;                     // where the target is a GPU
   std::vector<Explanation> explanations; // remarks of the phases
   std::optional<LibraryLimit> limit;     // of a GPU's step, for a dry run
+  std::optional<Cluster> cluster;        // where a file describes one
+  double modelFlops = 0;                 // of a step of all ranks
 };
 } // namespace
 
@@ -117,6 +122,25 @@ Error Compilation::readModule() {
        options.isCuda ? "cuda " + options.cudaArch : "cpu " + options.cpu.name);
   note("hone.compiler", "honec " HONE_VERSION);
   timer.lap("read");
+  return Error::success();
+}
+
+/// The machine of a rank, before a cluster is read.
+MachineModel Compilation::assumedMachine() const {
+  return options.isCuda ? modelDevice(*getTarget(*module))
+                        : modelMachine(options.cpu);
+}
+
+/// Reads the description of a cluster; passes find its network at the module.
+Error Compilation::readCluster() {
+  auto file = llvm::MemoryBuffer::getFile(options.cluster);
+  if (!file)
+    return makeError(options.cluster +
+                     ": cannot be read: " + file.getError().message());
+  cluster = clusterOf(assumedMachine());
+  if (Error error = parseCluster((*file)->getBuffer(), *cluster))
+    return makeError(options.cluster + ": " + llvm::toString(std::move(error)));
+  (*module)->setAttr(dist::networkAttr, cluster->network.toAttr(&context));
   return Error::success();
 }
 
@@ -276,19 +300,25 @@ Error Compilation::plan() {
   if (!options.dryRun && options.report.empty())
     return Error::success();
   TargetDescription target = *getTarget(*module);
-  MachineModel machine =
-      options.isCuda ? modelDevice(target) : modelMachine(options.cpu);
+  MachineModel machine = assumedMachine();
   target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
   Summary summary =
       summarize(*program, options.pipeline.step.microBatches, target);
   summary.limit = limit;
+  summary.modelFlops = modelFlops;
+  if (cluster)
+    useCluster(machine, *cluster, options.cluster);
   for (auto &[bytes, seconds] : summary.memory.curve)
     seconds /= machine.computingSpeed;
+  std::optional<JobSummary> job;
+  if (summary.mesh)
+    job = summarizeJob(summary, machine);
   if (options.dryRun)
-    printDryRun(summary, machine);
+    printDryRun(summary, machine, job ? &*job : nullptr);
   return options.report.empty()
              ? Error::success()
-             : writeReport(options.report, summary, machine, explanations);
+             : writeReport(options.report, summary, machine,
+                           job ? &*job : nullptr, explanations);
 }
 
 /// Runs the phases that `options.emit` needs and writes what they leave.
@@ -335,7 +365,13 @@ Error Compilation::run() {
   }
   if (Error error = readModule())
     return error;
+  if (!options.cluster.empty())
+    if (Error error = readCluster())
+      return error;
   if (Error error = runPhases(Phase::Import, Phase::Step))
+    return error;
+  modelFlops = hone::modelFlops(*module, options.pipeline.step.microBatches);
+  if (Error error = runPhases(Phase::Shard, Phase::Shard))
     return error;
   if (options.isCuda && options.dryRun)
     limit = findLibraryLimit(*module, options.pipeline.step.microBatches,

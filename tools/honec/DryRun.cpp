@@ -14,12 +14,18 @@ using namespace hone;
 using namespace honec;
 using llvm::formatv;
 
-static void printMemory(llvm::raw_ostream &out, const Summary &summary) {
+static void printMemory(llvm::raw_ostream &out, const Summary &summary,
+                        const MachineModel &machine) {
   const MemorySummary &memory = summary.memory;
   out << formatv("peak memory      {0} ({1} bytes)\n",
                  formatBytes(memory.arena), memory.arena);
   for (const auto &[name, bytes] : memory.categories())
     out << formatv("  {0,-14} {1}\n", name, formatBytes(bytes));
+  if (machine.memoryBytes > 0)
+    out << formatv("memory of a rank {0}: {1}\n",
+                   formatBytes(int64_t(machine.memoryBytes)),
+                   double(memory.arena) <= machine.memoryBytes ? "fits"
+                                                               : "too little");
   if (memory.budget)
     out << formatv("memory budget    {0}\n", formatBytes(*memory.budget));
   if (memory.at)
@@ -81,10 +87,11 @@ static void printLimit(llvm::raw_ostream &out, const LibraryLimit &limit,
   out << formatv("of the limit     {0:F1} %\n", limit.seconds() / step * 100);
 }
 
-void honec::printDryRun(const Summary &summary, const MachineModel &machine) {
+void honec::printDryRun(const Summary &summary, const MachineModel &machine,
+                        const JobSummary *job) {
   llvm::raw_ostream &out = llvm::outs();
   out << formatv("model            {0}\n", summary.model);
-  printMemory(out, summary);
+  printMemory(out, summary, machine);
   out << formatv("launches         {0} per step\n", summary.launchesPerStep());
   out << formatv("FLOPs per step   {0:E3} in {1} micro-batch{2}\n",
                  double(summary.flopsPerStep()), summary.microBatches,
@@ -96,5 +103,7 @@ void honec::printDryRun(const Summary &summary, const MachineModel &machine) {
     printFamilies(out, summary, machine);
     printLimit(out, *summary.limit, estimateStep(summary, machine));
   }
+  if (job)
+    printJob(out, *job);
   out << "assumed machine  " << describeMachine(machine) << '\n';
 }

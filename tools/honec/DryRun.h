@@ -3,12 +3,14 @@
 #ifndef HONEC_DRYRUN_H
 #define HONEC_DRYRUN_H
 
-#include "Machine.h"
+#include "Ranks.h"
 
 namespace honec {
 
-/// Prints memory, FLOPs and the estimated time of a step.
-void printDryRun(const Summary &summary, const MachineModel &machine);
+/// Prints memory, FLOPs and the estimated time of a step; of `job`, null for
+/// one rank, what ranks send.
+void printDryRun(const Summary &summary, const MachineModel &machine,
+                 const JobSummary *job);
 
 } // namespace honec
 

@@ -69,20 +69,105 @@ MachineModel honec::modelDevice(const TargetDescription &target) {
 
 double honec::estimateSeconds(const Launch &launch,
                               const MachineModel &machine) {
+  if (launch.transfer)
+    return launch.transfer->seconds;
   KernelTime time = launch.time;
   time.computing /= machine.computingSpeed;
   time.moving /= machine.movingSpeed;
   return time.seconds();
 }
 
+/// The launches of one run of `function`.
+static TimelineSeconds timelineOf(StringRef function, const Summary &summary,
+                                  const MachineModel &machine) {
+  std::vector<TimelineEvent> events;
+  for (auto [index, launch] : llvm::enumerate(summary.launches)) {
+    if (launch.function != function)
+      continue;
+    double seconds = estimateSeconds(launch, machine);
+    if (launch.waitsFor)
+      events.push_back({TimelineEvent::Wait, 0, *launch.waitsFor});
+    else if (!launch.transfer)
+      events.push_back({TimelineEvent::Work, seconds});
+    else
+      events.push_back(
+          {TimelineEvent::Begin, seconds, index, launch.transfer->channel});
+    if (launch.transfer && launch.transfer->isWaitedFor)
+      events.push_back({TimelineEvent::Wait, 0, index});
+  }
+  return runTimeline(events);
+}
+
+TimelineSeconds honec::estimateTimeline(const Summary &summary,
+                                        const MachineModel &machine) {
+  TimelineSeconds total;
+  total.exposed.resize(summary.channels.size());
+  StringRef before;
+  for (const Launch &launch : summary.launches) {
+    if (launch.function == before)
+      continue;
+    before = launch.function;
+    double times = double(summary.timesPerStep(before));
+    if (times == 0)
+      continue;
+    TimelineSeconds once = timelineOf(before, summary, machine);
+    total.work += times * once.work;
+    for (auto [channel, seconds] : llvm::enumerate(once.exposed))
+      total.exposed[channel] += times * seconds;
+  }
+  return total;
+}
+
 double honec::estimateStep(const Summary &summary,
                            const MachineModel &machine) {
-  double seconds = 0;
-  for (const Launch &launch : summary.launches)
-    seconds += estimateSeconds(launch, machine) *
-               summary.timesPerStep(launch.function);
-  return seconds;
+  return estimateTimeline(summary, machine).total();
 }
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+double MachineModel::peakFlops() const {
+  if (clusterPeak > 0)
+    return clusterPeak;
+  return device ? device->narrowPeak : flopsPerSecond();
+}
+
+Cluster honec::clusterOf(const MachineModel &machine) {
+  Cluster cluster;
+  cluster.memoryBytes = 0;
+  cluster.peakFlops = machine.peakFlops();
+  if (machine.device) {
+    cluster.network = dist::Network::ofGpus();
+    cluster.efficiency = machine.device->narrow / machine.device->narrowPeak;
+    cluster.memoryBandwidth = machine.device->bytes;
+  } else {
+    cluster.network = dist::Network::ofHost();
+    cluster.efficiency = machine.efficiency;
+    cluster.memoryBandwidth = machine.bytesPerSecond;
+  }
+  return cluster;
+}
+
+void honec::useCluster(MachineModel &machine, const Cluster &cluster,
+                       StringRef file) {
+  Cluster before = clusterOf(machine);
+  machine.computingSpeed *= cluster.peakFlops * cluster.efficiency /
+                            (before.peakFlops * before.efficiency);
+  machine.movingSpeed *= cluster.memoryBandwidth / before.memoryBandwidth;
+  machine.clusterPeak = cluster.peakFlops;
+  machine.memoryBytes = cluster.memoryBytes;
+  machine.description =
+      formatv("{0}: {1:F1} TFLOP/s at peak, of which {2:F0} %; memory {3:F2} "
+              "TB/s",
+              file, cluster.peakFlops * 1e-12, 100 * cluster.efficiency,
+              cluster.memoryBandwidth * 1e-12)
+          .str();
+}
+
+//===----------------------------------------------------------------------===//
+// In words
+//===----------------------------------------------------------------------===//
 
 static std::string describeDevice(const DeviceFigures &device) {
   return formatv("{0} ({1}): products of 16-bit types {2:F1} TFLOP/s of {3:F1} "
@@ -95,6 +180,8 @@ static std::string describeDevice(const DeviceFigures &device) {
 }
 
 std::string honec::describeMachine(const MachineModel &machine) {
+  if (!machine.description.empty())
+    return machine.description;
   if (machine.device)
     return describeDevice(*machine.device);
   return formatv("{0} cores x {1:F2} GHz x {2} FLOP/cycle = {3:F0} GFLOP/s "

@@ -4,6 +4,8 @@
 #define HONEC_MACHINE_H
 
 #include "Summary.h"
+#include "hone/Analysis/Cluster.h"
+#include "hone/Analysis/ClusterTimeline.h"
 #include "hone/Target/Cpu.h"
 
 namespace honec {
@@ -20,10 +22,16 @@ struct MachineModel {
   double bytesPerSecond = 0; ///< memory bandwidth of all cores
   /// Against the machine of TargetDescription.
   double computingSpeed = 1, movingSpeed = 1;
+  std::string description; ///< of the cluster that is assumed instead, or ""
+  double clusterPeak = 0;  ///< its FLOP per second; 0: that of the machine
+  double memoryBytes = 0;  ///< of a rank; 0: unknown
 
   double flopsPerSecond() const {
     return cores * gigahertz * 1e9 * flopsPerCycle;
   }
+  /// What utilization is a share of: products of 16-bit types of a GPU, of fp32
+  /// of a CPU.
+  double peakFlops() const;
 };
 
 /// This machine's cores and clock, with the vector unit of `cpu`.
@@ -32,12 +40,25 @@ MachineModel modelMachine(const hone::CpuTarget &cpu);
 /// The GPU that `target` describes.
 MachineModel modelDevice(const hone::TargetDescription &target);
 
+/// `machine` as a cluster without a description; its memory is unknown: 0.
+hone::Cluster clusterOf(const MachineModel &machine);
+
+/// Makes `machine` one of `cluster`, which `file` describes.
+void useCluster(MachineModel &machine, const hone::Cluster &cluster,
+                llvm::StringRef file);
+
 /// The rates of `machine` in a line.
 std::string describeMachine(const MachineModel &machine);
 
 /// Seconds of one launch: the longer of computing and of moving bytes, at the
-/// rates by which the compiler decides, scaled to this machine.
+/// rates by which the compiler decides, scaled to this machine; between ranks,
+/// that of the exchange alone.
 double estimateSeconds(const Launch &launch, const MachineModel &machine);
+
+/// Work and exposed exchanges of one step, all micro-batches, by the channels
+/// of `summary`.
+hone::TimelineSeconds estimateTimeline(const Summary &summary,
+                                       const MachineModel &machine);
 
 /// Seconds of one step, all micro-batches.
 double estimateStep(const Summary &summary, const MachineModel &machine);

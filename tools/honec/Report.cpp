@@ -52,7 +52,7 @@ static void writeTable(llvm::raw_ostream &out, StringRef title, StringRef what,
 }
 
 static void writePage(llvm::raw_ostream &out, const Summary &summary,
-                      const MachineModel &machine,
+                      const MachineModel &machine, const JobSummary *job,
                       llvm::ArrayRef<Explanation> sizes,
                       llvm::ArrayRef<Explanation> groups) {
   out << "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>"
@@ -74,6 +74,8 @@ static void writePage(llvm::raw_ostream &out, const Summary &summary,
   for (const auto &[name, bytes] : summary.memory.categories())
     out << "<tr><td class=l>" << name << "<td>" << formatBytes(bytes) << '\n';
   out << "</table>\n<p><a href=\"memory.html\">What lives when</a>\n";
+  if (job)
+    writeJobSection(out, *job);
   writeTotals(out, summary, machine);
   out << "<h2>Launches in order</h2>\n<table>\n<tr><th>#<th class=l>function"
          "<th class=l>family<th class=l>ops<th>MFLOP<th>MiB<th>estimated ms"
@@ -124,6 +126,7 @@ writeFile(StringRef directory, StringRef name,
 
 llvm::Error honec::writeReport(StringRef directory, const Summary &summary,
                                const MachineModel &machine,
+                               const JobSummary *job,
                                llvm::ArrayRef<Explanation> explanations) {
   std::vector<Explanation> sizes, stages, groups;
   for (const Explanation &explanation : explanations)
@@ -132,15 +135,21 @@ llvm::Error honec::writeReport(StringRef directory, const Summary &summary,
                                          : groups)
         .push_back(explanation);
   using Stream = llvm::raw_ostream;
-  std::pair<StringRef, std::function<void(Stream &)>> files[] = {
-      {"index.html",
-       [&](Stream &out) { writePage(out, summary, machine, sizes, groups); }},
-      {"padding.txt", [&](Stream &out) { writeExplanations(out, sizes); }},
-      {"fusion.txt", [&](Stream &out) { writeExplanations(out, groups); }},
-      {"memory.html",
-       [&](Stream &out) { writeMemoryPage(out, summary, machine, stages); }},
-      {"memory.txt",
-       [&](Stream &out) { writeMemoryText(out, summary, machine, stages); }}};
+  llvm::SmallVector<std::pair<StringRef, std::function<void(Stream &)>>> files =
+      {{"index.html",
+        [&](Stream &out) {
+          writePage(out, summary, machine, job, sizes, groups);
+        }},
+       {"padding.txt", [&](Stream &out) { writeExplanations(out, sizes); }},
+       {"fusion.txt", [&](Stream &out) { writeExplanations(out, groups); }},
+       {"memory.html",
+        [&](Stream &out) { writeMemoryPage(out, summary, machine, stages); }},
+       {"memory.txt",
+        [&](Stream &out) { writeMemoryText(out, summary, machine, stages); }}};
+  if (job)
+    files.push_back({"ranks.json", [&](Stream &out) {
+                       writeJobData(out, *job, summary.memory);
+                     }});
   for (const auto &[name, write] : files)
     if (llvm::Error error = writeFile(directory, name, write))
       return error;

@@ -3,7 +3,7 @@
 #ifndef HONEC_REPORT_H
 #define HONEC_REPORT_H
 
-#include "Machine.h"
+#include "Ranks.h"
 
 #include "llvm/Support/Error.h"
 
@@ -20,9 +20,9 @@ struct Explanation {
 /// Writes into `directory`: index.html, which lists all launches; memory.html
 /// and memory.txt, what the arena holds; as lines, padding.txt, how the pad
 /// phase sized parameters, and fusion.txt, what other phases than `checkpoint`
-/// explain. The error names the file.
+/// explain; of `job`, null for one rank, ranks.json. The error names the file.
 llvm::Error writeReport(llvm::StringRef directory, const Summary &summary,
-                        const MachineModel &machine,
+                        const MachineModel &machine, const JobSummary *job,
                         llvm::ArrayRef<Explanation> explanations);
 
 } // namespace honec

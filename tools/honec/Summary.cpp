@@ -2,6 +2,8 @@
 
 #include "Summary.h"
 
+#include "hone/Analysis/StepFlops.h"
+#include "hone/Dist/Traffic.h"
 #include "hone/IR/Locations.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -16,9 +18,7 @@ using namespace honec;
 using llvm::StringRef;
 
 int64_t Summary::timesPerStep(StringRef function) const {
-  if (function == "evaluate")
-    return 0;
-  return function == "accumulate" ? microBatches : 1;
+  return hone::timesPerStep(function, microBatches);
 }
 
 int64_t Summary::flopsPerStep() const {
@@ -53,6 +53,74 @@ std::vector<std::pair<std::string, int64_t>> MemorySummary::categories() const {
   if (gaps != 0)
     used.push_back({"gaps", gaps});
   return used;
+}
+
+//===----------------------------------------------------------------------===//
+// Between ranks
+//===----------------------------------------------------------------------===//
+
+/// The mesh of a module that has one of several ranks.
+static std::optional<dist::Mesh> findMesh(mlir::ModuleOp module) {
+  if (module.getOps<dist::MeshOp>().empty())
+    return std::nullopt;
+  mlir::FailureOr<dist::Mesh> mesh = dist::Mesh::of(module);
+  if (failed(mesh) || mesh->numRanks() == 1)
+    return std::nullopt;
+  return std::move(*mesh);
+}
+
+/// What `op` sends, and the channel of its axes in `summary`.
+static std::optional<LaunchTransfer> readTransfer(plan::LaunchOp op,
+                                                  Summary &summary) {
+  if (!summary.mesh)
+    return std::nullopt;
+  std::vector<dist::Transfer> all = dist::transfersIn(op, *summary.mesh);
+  if (all.empty())
+    return std::nullopt;
+  assert(all.size() == 1 && "each is a launch of its own");
+  const dist::Transfer &one = all.front();
+  std::string axes = llvm::join(
+      llvm::map_range(
+          one.axes, [&](unsigned axis) { return (*summary.mesh)[axis].name; }),
+      "+");
+  auto channel = llvm::find(summary.channels, axes);
+  size_t index = channel - summary.channels.begin();
+  if (channel == summary.channels.end())
+    summary.channels.push_back(axes);
+  return LaunchTransfer{one.kind,
+                        one.exchange,
+                        one.axes,
+                        index,
+                        one.bytes,
+                        one.seconds,
+                        !one.op->hasAttr("async")};
+}
+
+/// Finds the launches whose results `op` waits for. `begun` has, by buffer, the
+/// launches that have begun to send.
+static std::optional<size_t>
+findAwaited(plan::LaunchOp op,
+            const llvm::DenseMap<mlir::Operation *, size_t> &begun) {
+  bool waits = false;
+  op.getBody().walk([&](dist::WaitOp) { waits = true; });
+  if (!waits)
+    return std::nullopt;
+  auto found = begun.find(plan::rootBuffer(op.getInputs().front()));
+  return found == begun.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Tokens of all ranks in a step: the elements of what is fed with them.
+static int64_t countTokens(plan::ProgramOp program, const Summary &summary) {
+  for (auto argument : program.getBody().getOps<plan::ArgumentOp>()) {
+    if (argument.getRole() != "tokens")
+      continue;
+    auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
+    if (auto sharding = argument.getSharding(); sharding && summary.mesh)
+      type = dist::wholeType(type, dist::toSharding(*sharding, *summary.mesh),
+                             *summary.mesh);
+    return type.getNumElements() * summary.microBatches;
+  }
+  return 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,9 +172,14 @@ static std::vector<std::pair<double, double>> readCurve(mlir::ArrayAttr flat) {
   return curve;
 }
 
-static MemorySummary readMemory(mlir::ModuleOp module,
+static MemorySummary readMemory(plan::ProgramOp program,
                                 const MemoryTimeline &timeline) {
+  auto module = program->getParentOfType<mlir::ModuleOp>();
   MemorySummary memory;
+  // At multiples of 64 bytes.
+  for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
+    memory.state[argument.getKind().str()] +=
+        llvm::alignTo(byteSize(argument.getType()), 64);
   memory.arena = timeline.arenaBytes();
   memory.peak = timeline.peakBytes();
   memory.gaps = timeline.gapBytes();
@@ -126,9 +199,12 @@ Summary honec::summarize(plan::ProgramOp program, int64_t microBatches,
   auto model = module->getAttrOfType<mlir::StringAttr>(attr::model);
   summary.model = model ? model.str() : program.getSymName().str();
   summary.microBatches = microBatches;
+  summary.mesh = findMesh(module);
+  summary.tokens = countTokens(program, summary);
   MemoryTimeline timeline(program);
-  summary.memory = readMemory(module, timeline);
+  summary.memory = readMemory(program, timeline);
   llvm::DenseSet<mlir::Operation *> forwardEnds;
+  llvm::DenseMap<mlir::Operation *, size_t> begun;
   for (auto function : program.getBody().getOps<plan::FunctionOp>())
     if (plan::LaunchOp launch = findForwardEnd(function))
       forwardEnds.insert(launch);
@@ -137,6 +213,11 @@ Summary honec::summarize(plan::ProgramOp program, int64_t microBatches,
         readLaunch(point.launch, point.function.getSymName(), target);
     launch.endsForward = forwardEnds.contains(point.launch);
     launch.live = point.live;
+    launch.transfer = readTransfer(point.launch, summary);
+    launch.waitsFor = findAwaited(point.launch, begun);
+    if (launch.transfer && !launch.transfer->isWaitedFor)
+      begun[plan::rootBuffer(point.launch.getOutputs().front())] =
+          summary.launches.size();
     if (!summary.launches.empty() &&
         summary.launches.back().function == launch.function)
       launch.number = summary.launches.back().number + 1;

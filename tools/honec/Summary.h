@@ -6,9 +6,23 @@
 #include "hone/Analysis/KernelCost.h"
 #include "hone/Analysis/LibraryLimit.h"
 #include "hone/Analysis/MemoryTimeline.h"
+#include "hone/Dist/Sharding.h"
 #include "hone/Plan/Plan.h"
 
+#include <map>
+
 namespace honec {
+
+/// What a launch sends to other ranks.
+struct LaunchTransfer {
+  std::string kind; ///< "all_gather", "all_reduce sum"
+  hone::dist::Exchange exchange;
+  hone::dist::Axes axes;
+  size_t channel = 0;      ///< of Summary::channels
+  int64_t bytes = 0;       ///< sent by a rank
+  double seconds = 0;      ///< alone on its links
+  bool isWaitedFor = true; ///< at once; else by a later launch
+};
 
 /// One launch of the plan.
 struct Launch {
@@ -22,6 +36,8 @@ struct Launch {
   hone::KernelTime time;    ///< on the machine of TargetDescription
   bool endsForward = false; ///< later ones make no activation
   hone::MemoryBytes live;   ///< during it
+  std::optional<LaunchTransfer> transfer;
+  std::optional<size_t> waitsFor; ///< a launch that sends
 };
 
 /// What the arena holds, and what other sizes of it would have cost.
@@ -31,6 +47,8 @@ struct MemorySummary {
   int64_t gaps = 0;                       ///< of the arena, there
   std::optional<size_t> at;               ///< launch of the fullest point
   std::vector<hone::LiveTensors> tensors; ///< alive there, most bytes first
+  /// What the arena always holds, by the kind of argument.
+  std::map<std::string, int64_t> state;
   /// What checkpoints allow: bytes of the arena and estimated seconds per step.
   std::vector<std::pair<double, double>> curve;
   std::optional<int64_t> budget;
@@ -46,6 +64,10 @@ struct Summary {
   MemorySummary memory;
   std::vector<Launch> launches;
   std::optional<hone::LibraryLimit> limit; ///< of a step on a GPU
+  std::optional<hone::dist::Mesh> mesh;    ///< of more than one rank
+  std::vector<std::string> channels;       ///< axes that transfers share: "fs"
+  int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
+  double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
 
   /// How often one optimizer step runs `function`.
   int64_t timesPerStep(llvm::StringRef function) const;

@@ -1,0 +1,258 @@
+//===- Ranks.cpp - What the ranks of a job do together --------------------===//
+
+#include "Ranks.h"
+
+#include "Markup.h"
+#include "hone/Analysis/Sizes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include <map>
+#include <tuple>
+
+using namespace hone;
+using namespace honec;
+using dist::Exchange;
+using dist::Group;
+using dist::Mesh;
+using llvm::formatv;
+using llvm::StringRef;
+
+double JobSummary::exposedSeconds() const { return seconds - work; }
+
+//===----------------------------------------------------------------------===//
+// Reading the plan
+//===----------------------------------------------------------------------===//
+
+/// "fs=16 (nvlink, then net)".
+static std::string describeAxis(const Mesh &mesh, unsigned axis) {
+  Group group = mesh.group({axis});
+  const dist::Network &network = mesh.network();
+  std::string link = mesh[axis].link;
+  if (link.empty() && group.perNode > 1)
+    link = network.inside;
+  if (mesh[axis].link.empty() && group.nodes > 1)
+    link += (link.empty() ? "" : ", then ") + network.between;
+  std::string text = formatv("{0}={1}", mesh[axis].name, mesh[axis].size).str();
+  return link.empty() ? text : text + " (" + link + ")";
+}
+
+static std::string describeMesh(const Mesh &mesh) {
+  std::string text;
+  for (unsigned axis = 0; axis != mesh.numAxes(); ++axis)
+    text += (axis ? ", " : "") + describeAxis(mesh, axis);
+  return text;
+}
+
+static std::vector<TrafficRow> collectTraffic(const Summary &summary) {
+  std::map<std::pair<std::string, std::string>, TrafficRow> rows;
+  for (const Launch &launch : summary.launches) {
+    int64_t times = summary.timesPerStep(launch.function);
+    if (!launch.transfer || times == 0)
+      continue;
+    const std::string &axes = summary.channels[launch.transfer->channel];
+    TrafficRow &row = rows[{launch.transfer->kind, axes}];
+    row.kind = launch.transfer->kind;
+    row.axes = axes;
+    row.count += times;
+    row.bytes += times * launch.transfer->bytes;
+    row.seconds += double(times) * launch.transfer->seconds;
+  }
+  std::vector<TrafficRow> sorted;
+  for (auto &entry : rows)
+    sorted.push_back(std::move(entry.second));
+  llvm::sort(sorted, [](const TrafficRow &a, const TrafficRow &b) {
+    return std::tie(b.seconds, a.kind, a.axes) <
+           std::tie(a.seconds, b.kind, b.axes);
+  });
+  return sorted;
+}
+
+//===----------------------------------------------------------------------===//
+// Advice
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Seconds between ranks that divide state, now and with copies per node.
+struct HybridGain {
+  double now = 0, then = 0;
+  int64_t bytes = 0; ///< less between nodes, of a rank
+};
+} // namespace
+
+/// What a step's gathers and scatters along `axis`, which crosses nodes, would
+/// cost in groups of `inner` ranks of one node, with the shards of what is
+/// scattered summed between the nodes once.
+static HybridGain gainOfHybrid(const Summary &summary, unsigned axis,
+                               int64_t inner) {
+  const Mesh &mesh = *summary.mesh;
+  const dist::Network &network = mesh.network();
+  int64_t ranks = mesh[axis].size;
+  Group all = mesh.group({axis});
+  Group node = {inner, 1, *network.find(network.inside)};
+  Group copies = {1, ranks / inner, {}, all.between};
+  HybridGain gain;
+  for (const Launch &launch : summary.launches) {
+    double times = double(summary.timesPerStep(launch.function));
+    if (!launch.transfer || times == 0 ||
+        launch.transfer->axes != dist::Axes{axis})
+      continue;
+    const LaunchTransfer &transfer = *launch.transfer;
+    double sent = double(transfer.bytes);
+    double whole = sent * double(ranks) / double(ranks - 1);
+    gain.now += times * transfer.seconds;
+    if (transfer.exchange == Exchange::AllGather) {
+      gain.then +=
+          times * secondsOf(Exchange::AllGather, node, whole / double(inner));
+      gain.bytes += int64_t(times * sent);
+    } else if (transfer.exchange == Exchange::ReduceScatter) {
+      double shard = whole / double(inner);
+      gain.then += times * secondsOf(Exchange::ReduceScatter, node, whole) +
+                   secondsOf(Exchange::AllReduce, copies, shard);
+      gain.bytes += int64_t(
+          times * sent - bytesSent(Exchange::AllReduce, ranks / inner, shard));
+    } else {
+      gain.then += times * transfer.seconds;
+    }
+  }
+  return gain;
+}
+
+/// How many ranks of `axis` one node could hold, whatever the mesh says.
+static int64_t roomInNode(const Mesh &mesh, unsigned axis) {
+  int64_t room = mesh.network().ranksPerNode;
+  for (unsigned later = axis + 1; later != mesh.numAxes(); ++later)
+    room /= mesh[later].size;
+  int64_t inner = 1;
+  for (int64_t parts = 2; parts < mesh[axis].size && parts <= room; ++parts)
+    if (mesh[axis].size % parts == 0)
+      inner = parts;
+  return inner;
+}
+
+/// Names a mesh with copies per node where most of what waits is state on its
+/// way between nodes.
+static std::string adviseHybrid(const Summary &summary, double step) {
+  const Mesh &mesh = *summary.mesh;
+  std::optional<unsigned> axis = mesh.find("fs");
+  if (!axis || mesh.find("rep") || mesh.group({*axis}).nodes == 1)
+    return "";
+  int64_t inner = roomInNode(mesh, *axis);
+  if (inner == 1)
+    return "";
+  HybridGain gain = gainOfHybrid(summary, *axis, inner);
+  double saved = gain.now - gain.then;
+  if (saved < 0.1 * step || gain.bytes <= 0)
+    return "";
+  int64_t nodes = mesh[*axis].size / inner;
+  return formatv("rep={0},fs={1} in place of fs={2}: {3} less per rank between "
+                 "nodes, {4:F2} ms in place of {5:F2} for state, of which a "
+                 "rank then has {0} times as much",
+                 nodes, inner, mesh[*axis].size, formatBytes(gain.bytes),
+                 gain.then * 1e3, gain.now * 1e3)
+      .str();
+}
+
+//===----------------------------------------------------------------------===//
+// The job
+//===----------------------------------------------------------------------===//
+
+JobSummary honec::summarizeJob(const Summary &summary,
+                               const MachineModel &machine) {
+  const Mesh &mesh = *summary.mesh;
+  TimelineSeconds times = estimateTimeline(summary, machine);
+  JobSummary job;
+  job.mesh = describeMesh(mesh);
+  job.ranks = mesh.numRanks();
+  job.traffic = collectTraffic(summary);
+  job.work = times.work;
+  for (auto [channel, seconds] : llvm::enumerate(times.exposed))
+    job.exposed.push_back({summary.channels[channel], seconds});
+  job.seconds = times.total();
+  job.tokens = summary.tokens;
+  if (job.seconds > 0)
+    job.utilization = summary.modelFlops / job.seconds /
+                      (double(job.ranks) * machine.peakFlops());
+  job.advice = adviseHybrid(summary, job.seconds);
+  return job;
+}
+
+static double tokensPerSecond(const JobSummary &job) {
+  return job.seconds > 0 ? double(job.tokens) / job.seconds : 0;
+}
+
+void honec::printJob(llvm::raw_ostream &out, const JobSummary &job) {
+  out << formatv("ranks            {0}: {1}\n", job.ranks, job.mesh);
+  out << formatv("  {0,-22}{1,-14}{2,7}{3,14}{4,12}\n", "collectives", "axes",
+                 "count", "sent", "ms");
+  for (const TrafficRow &row : job.traffic)
+    out << formatv("  {0,-22}{1,-14}{2,7}{3,14}{4,12:F3}\n", row.kind, row.axes,
+                   row.count, formatBytes(row.bytes), row.seconds * 1e3);
+  out << formatv("exposed          {0:F3} ms of the step",
+                 job.exposedSeconds() * 1e3);
+  StringRef separator = ": ";
+  for (const auto &[axes, seconds] : job.exposed) {
+    out << separator << formatv("{0} {1:F3}", axes, seconds * 1e3);
+    separator = ", ";
+  }
+  out << "\nthroughput       ";
+  if (job.tokens != 0)
+    out << formatv("{0:F0} tokens/s, ", tokensPerSecond(job));
+  out << formatv("MFU {0:F1} %\n", 100 * job.utilization);
+  if (!job.advice.empty())
+    out << "advice           " << job.advice << '\n';
+}
+
+void honec::writeJobSection(llvm::raw_ostream &out, const JobSummary &job) {
+  out << formatv("<h2>{0} ranks</h2>\n<p>{1}: {2:F2} ms per step, of which "
+                 "{3:F2} waiting for others",
+                 job.ranks, escapeMarkup(job.mesh), job.seconds * 1e3,
+                 job.exposedSeconds() * 1e3);
+  if (job.tokens != 0)
+    out << formatv("; {0:F0} tokens/s", tokensPerSecond(job));
+  out << formatv("; MFU {0:F1} %.\n", 100 * job.utilization);
+  if (!job.advice.empty())
+    out << "<p>" << escapeMarkup(job.advice) << ".\n";
+  out << "<table>\n<tr><th class=l>collectives<th class=l>axes<th>count<th>MiB "
+         "sent<th>estimated ms\n";
+  for (const TrafficRow &row : job.traffic)
+    out << formatv("<tr><td class=l>{0}<td class=l>{1}<td>{2}<td>{3:F2}<td>"
+                   "{4:F3}\n",
+                   row.kind, escapeMarkup(row.axes), row.count,
+                   row.bytes / 1048576.0, row.seconds * 1e3);
+  out << "</table>\n";
+}
+
+void honec::writeJobData(llvm::raw_ostream &out, const JobSummary &job,
+                         const MemorySummary &memory) {
+  llvm::json::Object bytes, state, exposed;
+  for (const auto &[kind, size] : memory.state)
+    state[kind] = size;
+  for (const auto &[name, size] : memory.categories())
+    bytes[name] = size;
+  for (const auto &[axes, seconds] : job.exposed)
+    exposed[axes] = seconds;
+  llvm::json::Array traffic;
+  for (const TrafficRow &row : job.traffic)
+    traffic.push_back(llvm::json::Object{{"kind", row.kind},
+                                         {"axes", row.axes},
+                                         {"count", row.count},
+                                         {"bytes", row.bytes},
+                                         {"seconds", row.seconds}});
+  llvm::json::Object data{{"mesh", job.mesh},
+                          {"ranks", job.ranks},
+                          {"arena", memory.arena},
+                          {"memory", std::move(bytes)},
+                          {"state", std::move(state)},
+                          {"traffic", std::move(traffic)},
+                          {"exposed_seconds", std::move(exposed)},
+                          {"work_seconds", job.work},
+                          {"step_seconds", job.seconds},
+                          {"tokens_per_step", job.tokens},
+                          {"mfu", job.utilization}};
+  if (!job.advice.empty())
+    data["advice"] = job.advice;
+  out << formatv("{0:2}", llvm::json::Value(std::move(data))) << '\n';
+}

@@ -1,0 +1,48 @@
+//===- Ranks.h - What the ranks of a job do together ----------*- C++ -*-===//
+
+#ifndef HONEC_RANKS_H
+#define HONEC_RANKS_H
+
+#include "Machine.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace honec {
+
+/// Collectives of one kind along the same axes, of a rank in a step.
+struct TrafficRow {
+  std::string kind, axes;
+  int64_t count = 0, bytes = 0;
+  double seconds = 0; ///< of each alone, added up
+};
+
+/// A step of all ranks.
+struct JobSummary {
+  std::string mesh; ///< "rep=2 (net), fs=4 (nvlink)"
+  int64_t ranks = 1;
+  std::vector<TrafficRow> traffic;                     ///< most seconds first
+  double work = 0;                                     ///< seconds of a rank
+  std::vector<std::pair<std::string, double>> exposed; ///< by axes
+  double seconds = 0;                                  ///< of the step
+  int64_t tokens = 0;     ///< of the step; 0: the model reads none
+  double utilization = 0; ///< of the peak, by the model's FLOPs
+  std::string advice;     ///< a better mesh, or ""
+
+  double exposedSeconds() const;
+};
+
+/// What follows from the plan of one rank on `machine`; the program has a mesh.
+JobSummary summarizeJob(const Summary &summary, const MachineModel &machine);
+
+/// Lines of the dry run.
+void printJob(llvm::raw_ostream &out, const JobSummary &job);
+/// A section of index.html.
+void writeJobSection(llvm::raw_ostream &out, const JobSummary &job);
+/// ranks.json: the same, with the bytes of a rank's memory by category at the
+/// fullest point, and of its state by kind.
+void writeJobData(llvm::raw_ostream &out, const JobSummary &job,
+                  const MemorySummary &memory);
+
+} // namespace honec
+
+#endif // HONEC_RANKS_H
