@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace honert::fake;
 
@@ -33,10 +34,13 @@ std::shared_ptr<Meeting> Meeting::join(const std::string &name, int64_t ranks,
   return meeting->arrive() == 1 ? meeting : nullptr;
 }
 
-Meeting::~Meeting() { munmap(memory, static_cast<size_t>(totalBytes(count))); }
+Meeting::~Meeting() {
+  forget(); // where some rank never came
+  munmap(memory, static_cast<size_t>(totalBytes(count)));
+}
 
 void Meeting::forget() {
-  if (own == 0)
+  if (own == 0 && !std::exchange(isForgotten, true))
     (void)shm_unlink(name.c_str());
 }
 

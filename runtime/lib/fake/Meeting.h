@@ -48,6 +48,7 @@ private:
   std::string name;
   char *const memory;
   const int64_t count, own;
+  bool isForgotten = false;
 };
 
 } // namespace honert::fake
