@@ -51,7 +51,8 @@ private:
   void warnOfCopies(Operation *op, const Split &split);
 
   Waiting waitingOperands(Operation *op) const;
-  Axes waitingAxes(Operation *op, ArrayRef<unsigned> set) const;
+  Axes waitingAxes(Operation *op, ArrayRef<unsigned> set,
+                   ArrayRef<unsigned> wanted) const;
   bool gathersAgain(Value value) const {
     return isBackward && regathered.contains(value);
   }
@@ -173,21 +174,24 @@ Value Partitioner::asTerms(Value value, const Sharding &sharding) {
 //===----------------------------------------------------------------------===//
 
 /// The axes along which the operands of `set`, in which `op` is linear, are all
-/// terms that nobody else reads, and the other operands are not divided.
-Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set) const {
+/// terms that nobody else reads, or one of them is where the result is `wanted`
+/// as terms; and no other operand is divided.
+Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set,
+                              ArrayRef<unsigned> wanted) const {
   Axes axes;
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
-    auto isTerm = [&](unsigned index) {
+    bool isAll = true, isAny = false, isDivided = false;
+    for (unsigned index = 0; index != op->getNumOperands(); ++index) {
       Value value = op->getOperand(index);
       const Sharding &raw = made.find(value)->second.front().sharding;
-      return value.hasOneUse() && raw.kind == ReduceKind::sum &&
-             llvm::is_contained(raw.partial, axis);
-    };
-    bool isDivided = false;
-    for (unsigned index = 0; index != op->getNumOperands(); ++index)
-      isDivided |= !llvm::is_contained(set, index) &&
-                   shardings.of(op->getOperand(index)).uses(axis);
-    if (!isDivided && llvm::all_of(set, isTerm))
+      bool isTerm = llvm::is_contained(set, index) && value.hasOneUse() &&
+                    raw.kind == ReduceKind::sum &&
+                    llvm::is_contained(raw.partial, axis);
+      isAny |= isTerm;
+      isAll &= isTerm || !llvm::is_contained(set, index);
+      isDivided |= !isTerm && shardings.of(value).uses(axis);
+    }
+    if (!isDivided && isAny && (isAll || llvm::is_contained(wanted, axis)))
       axes.push_back(axis);
   }
   return axes;
@@ -202,7 +206,7 @@ Waiting Partitioner::waitingOperands(Operation *op) const {
   Value result = op->getResult(0);
   Axes wanted = flow.wantedAs(result);
   for (ArrayRef<unsigned> set : facts.getLinearOperands()) {
-    Axes axes = waitingAxes(op, set);
+    Axes axes = waitingAxes(op, set, wanted);
     int64_t bytes = 0;
     for (unsigned index : set)
       bytes += byteSize(op->getOperand(index).getType());
@@ -315,7 +319,7 @@ LogicalResult Partitioner::place(Operation *op) {
   warnOfCopies(op, split);
   SmallVector<Value> operands;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    operands.push_back(parts(operand, split.tensors[index]));
+    operands.push_back(asTerms(operand, split.tensors[index]));
   SmallVector<Value> results =
       emitLocal(b, {op, *rule, split.factors, mesh}, operands);
   for (auto [index, result] : llvm::enumerate(op->getResults())) {

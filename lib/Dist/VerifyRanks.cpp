@@ -160,13 +160,20 @@ void RankAnalysis::takeParts(Operation *op, const ShardingRule &rule,
   };
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     Difference found = {Difference::Other, {}, begin};
-    for (auto [dim, own] :
-         llvm::enumerate(rule.factorsOf(rule.numOperands() + index)))
+    unsigned tensor = rule.numOperands() + index;
+    bool isKnown = true;
+    for (auto [dim, own] : llvm::enumerate(rule.factorsOf(tensor))) {
       if (llvm::any_of(own,
                        [&](int factor) { return factors.contains(factor); }))
         found.dims.insert(dim);
-    if (!found.dims.empty() &&
-        areAll(FactorKind::Parallel, FactorKind::Reduce, FactorKind::Gather))
+      // Perhaps it is the one that was divided, into parts of one element.
+      isKnown &= !own.empty() || rule.shapeOf(tensor)[dim] != 1;
+    }
+    if (!isKnown)
+      found.dims.clear();
+    else if (!found.dims.empty() &&
+             areAll(FactorKind::Parallel, FactorKind::Reduce,
+                    FactorKind::Gather))
       found.kind = Difference::Parts;
     else if (found.dims.empty() && areAll(FactorKind::Reduce) && rule.isSum())
       found = {Difference::Terms, {}, op};

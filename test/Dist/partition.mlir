@@ -187,3 +187,17 @@ func.func @first(%g: tensor<4xf32>) -> (tensor<4xf32> {dist.sharding = #dist.sha
   %n = hone.neg %g : tensor<4xf32>
   return %n : tensor<4xf32>
 }
+
+// -----
+
+// What is added to terms that stay terms is added by the first rank.
+dist.mesh @mesh [<"dp" = 2>]
+// CHECK-LABEL: @accumulated
+func.func @accumulated(%x: tensor<4xf32>, %g: tensor<4xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"})
+    -> (tensor<4xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"}) {
+  // CHECK: %[[T:.+]] = hone.select %{{.+}}, %arg0
+  // CHECK: %[[S:.+]] = hone.add %arg1, %[[T]]
+  // CHECK-NEXT: return %[[S]]
+  %s = hone.add %g, %x : tensor<4xf32>
+  return %s : tensor<4xf32>
+}
