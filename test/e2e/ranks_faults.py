@@ -1,4 +1,4 @@
-"""What happens when ranks fail: ranks_faults.py PROGRAM FOLDER, where PROGRAM is honert-ranks.
+"""What happens when ranks fail, and when they do not: ranks_faults.py PROGRAM FOLDER, where PROGRAM is honert-ranks.
 
 Each case starts four ranks under mpirun and lets one of them be killed, exit, stop, or differ from the others. The run
 must end within 10 s, with an exit code that is not 0, with a line of every other rank that says for which rank it waited
@@ -140,6 +140,20 @@ def keeps_its_state(case: Case) -> None:
         raise Wrong("a run that went on has other weights")
 
 
+def is_right(case: Case) -> None:
+    """Every element of every collective, through each way that its size can take, on two meshes; and equal weights."""
+    for elements in ("12", "4080", "1200000"):
+        saved = []
+        for mesh in ("dp=2,tp=2", "tp=4"):
+            saved.append(case.folder / f"{mesh}-{elements}")
+            code, text = case.run([["-np", "4", *case.command("--save", str(saved[-1]))]],
+                                  {"HONE_RANKS_ELEMENTS": elements, "HONE_RANKS_MESH": mesh})
+            if code != 0:
+                raise Wrong(f"{mesh}, {elements} elements: exit code {code}\n{text}")
+        if saved[0].read_bytes() != saved[1].read_bytes():
+            raise Wrong(f"{elements} elements: other weights on another mesh")
+
+
 def loses_its_launcher(case: Case) -> None:
     """mpirun is killed: its ranks end by themselves."""
     with subprocess.Popen(["mpirun", "-np", "4", *case.command()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -162,6 +176,7 @@ def main(argv: list[str]) -> int:
     program, folder = Path(shutil.which(argv[1]) or argv[1]).resolve(), Path(argv[2]).resolve()
 
     cases = {
+        "nothing fails": is_right,
         "a rank is killed": lambda case: dies(case, "kill"),
         "a rank exits": lambda case: dies(case, "exit"),
         "a rank stops": stops,

@@ -179,7 +179,7 @@ Status HostOperation::postSums() {
 void HostOperation::combineTerms() {
   int64_t width = byteWidth(launch.dtype), bytes = receivedBytes();
   int64_t begin = isDirect ? 0 : partBegin(round, own);
-  std::vector<const char *> terms;
+  terms.clear();
   for (int64_t i = 0; i != ranks(); ++i)
     terms.push_back(i == own ? in + begin * width : received + i * bytes);
   int64_t first = launch.kind == CollectiveKind::reduceScatter

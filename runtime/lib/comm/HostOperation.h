@@ -50,6 +50,8 @@ private:
   bool isDirect = false;      ///< a sum so small that every rank makes it all
   int64_t sliceLength = 0;    ///< elements; of all blocks together
 
+  std::vector<const char *> terms; ///< of a round, by rank
+
   // While it runs.
   int64_t number = 0; ///< of the log's entry
   int64_t round = 0;

@@ -12,19 +12,19 @@ namespace {
 struct Launcher {
   const char *name;
   const char *rank, *size;
-  const char *localRank; ///< may be missing
+  const char *localRank, *localSize; ///< may be missing
 };
 } // namespace
 
-static constexpr Launcher mpirun = {"mpirun", "OMPI_COMM_WORLD_RANK",
-                                    "OMPI_COMM_WORLD_SIZE",
-                                    "OMPI_COMM_WORLD_LOCAL_RANK"};
+static constexpr Launcher mpirun = {
+    "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
 static constexpr Launcher torchrun = {"torchrun", "RANK", "WORLD_SIZE",
-                                      "LOCAL_RANK"};
+                                      "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 static constexpr Launcher pmi = {"PMI", "PMI_RANK", "PMI_SIZE",
-                                 "MPI_LOCALRANKID"};
+                                 "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 static constexpr Launcher srun = {"srun", "SLURM_PROCID",
-                                  "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"};
+                                  "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""};
 
 /// A whole number from `least` to `most`.
 static Status readNumber(const Environment &environment, const char *name,
@@ -54,6 +54,9 @@ static Status readPlace(const Environment &environment,
   if (environment(launcher.localRank))
     HONERT_TRY(readNumber(environment, launcher.localRank, 0, place.size - 1,
                           place.localRank));
+  if (environment(launcher.localSize))
+    HONERT_TRY(readNumber(environment, launcher.localSize, 1, place.size,
+                          place.localSize));
   return Status();
 }
 

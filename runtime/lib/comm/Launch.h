@@ -17,6 +17,7 @@ struct LaunchPlace {
   std::string launcher;
   int64_t rank = 0, size = 1;
   int64_t localRank = 0; ///< among the processes of this machine
+  int64_t localSize = 1; ///< how many these are, as far as it is told
   /// Where rank 0 can be reached (MASTER_ADDR, MASTER_PORT), or empty and 0.
   std::string masterAddress;
   int64_t masterPort = 0;
@@ -25,11 +26,12 @@ struct LaunchPlace {
 /// The value of an environment variable, or null.
 using Environment = std::function<const char *(const char *name)>;
 
-/// The place that the first launcher of these tells completely:
+/// The place that the first launcher of these tells, at least by the first two
+/// of its variables:
 ///   mpirun    OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE,
-///             OMPI_COMM_WORLD_LOCAL_RANK
-///   torchrun  RANK, WORLD_SIZE, LOCAL_RANK
-///   PMI       PMI_RANK, PMI_SIZE (MPI_LOCALRANKID)
+///             OMPI_COMM_WORLD_LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_SIZE
+///   torchrun  RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
+///   PMI       PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS
 ///   srun      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID
 /// The first three start what they count themselves: where two of them tell
 /// different places, that is an error. srun is asked last and alone, for it may

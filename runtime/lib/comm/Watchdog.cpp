@@ -54,7 +54,8 @@ void Watchdog::look() {
   if (timeout > 0 && wait->seconds > timeout)
     end(textOf(*wait) +
         format(", wanted at most %g s (--comm-timeout)", timeout));
-  if (stopSignal() && wait->seconds > shortWait && !toldSignal) {
+  bool isForRank = wait->peer >= 0;
+  if (stopSignal() && isForRank && wait->seconds > shortWait && !toldSignal) {
     toldSignal = true;
     std::fprintf(stderr, "rank %lld: %s came while %s\n",
                  static_cast<long long>(rank), signalName(stopSignal()),

@@ -14,8 +14,8 @@ namespace honert {
 
 /// A thread that looks at what a process waits for. A wait longer than
 /// `timeout` ends the process: one line and the log on stderr, exit code 1. A
-/// wait at a stop signal, which a launcher sends when another rank has ended,
-/// is told, and goes on: whoever sent it may have ended nobody.
+/// wait for a rank at a stop signal, which a launcher sends when another one
+/// has ended, is told, and goes on: whoever sent it may have ended nobody.
 class Watchdog {
 public:
   /// What the watched library adds.

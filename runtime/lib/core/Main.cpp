@@ -6,6 +6,7 @@
 #include "core/Info.h"
 #include "core/Trainer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -44,6 +45,17 @@ static Status printInfo(const Program &program, const ThreadPool &pool) {
   return Status();
 }
 
+/// Ranks of one machine share its cores, unless the launcher has given each its
+/// own.
+static int threadsFor(const Options &options, const LaunchPlace &place) {
+  if (options.threads > 0)
+    return static_cast<int>(options.threads);
+  int cores = availableCores();
+  bool areAll = cores == sysconf(_SC_NPROCESSORS_ONLN);
+  int sharing = areAll ? static_cast<int>(place.localSize) : 1;
+  return std::max(1, cores / sharing);
+}
+
 static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   HONERT_TRY(findLaunch(run.place));
   if (run.place.rank != 0 && !std::freopen("/dev/null", "w", stdout))
@@ -59,8 +71,7 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
     return Status();
   }
   HONERT_TRY(program.check());
-  ThreadPool pool(options.threads > 0 ? static_cast<int>(options.threads)
-                                      : availableCores());
+  ThreadPool pool(threadsFor(options, run.place));
   if (options.info)
     return printInfo(program, pool);
   HONERT_TRY(connect(program, options, run.place, run.world));

@@ -139,7 +139,9 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
       {"shuffle", nullptr,
        "visit the windows of each epoch in a random order, each once",
        setFlag(o.shuffle)},
-      {"threads", "N", "threads (default: the cores this process may use)",
+      {"threads", "N",
+       "threads (default: the cores this process may use, or its share of the "
+       "machine where several ranks may use all)",
        readInteger(o.threads, 1, 1024, "a whole number from 1 to 1024")},
       {"deterministic", nullptr,
        "equal runs give equal bits on a GPU too, at some speed (on a CPU they "
@@ -353,8 +355,7 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   if (feedsTokens && given.count("data"))
     return Status::usage("--input: feeds the token stream that --data feeds");
   bool needsData = program.input(Role::tokens) && !feedsTokens;
-  bool trains =
-      options.steps > 0 && !options.info && !options.benchCollectives;
+  bool trains = options.steps > 0 && !options.info && !options.benchCollectives;
   if (needsData && !given.count("data") && trains)
     return Status::usage("--data: not given, wanted --data FILE with tokens");
   return Status();

@@ -231,6 +231,48 @@ TEST(CommCollectives, several_of_several_slices) {
         true);
 }
 
+/// Notes what it is to send and receive, and moves nothing.
+class NotingMessenger final : public Messenger {
+public:
+  int64_t rank() const override { return 0; }
+  int64_t size() const override { return 2; }
+  Status send(int64_t, int64_t, const void *data, int64_t bytes,
+              Message &) override {
+    messages.emplace_back(static_cast<const char *>(data) - memory, bytes);
+    return Status();
+  }
+  Status receive(int64_t, int64_t, void *data, int64_t bytes,
+                 Message &message) override {
+    return send(0, 0, data, bytes, message);
+  }
+  Status test(Message &, bool &isDone) override {
+    isDone = true;
+    return Status();
+  }
+
+  char memory[1]; ///< where all messages begin
+  std::vector<std::pair<int64_t, int64_t>> messages; ///< offset and bytes
+};
+
+// Libraries count a message's bytes in an int.
+TEST(CommExchange, large_messages_are_several) {
+  constexpr int64_t most = Messenger::largestMessage;
+  NotingMessenger messenger;
+  CollectiveLog log;
+  Exchange exchange(messenger, log);
+  std::vector<std::pair<int64_t, int64_t>> wanted = {
+      {0, most}, {most, most}, {2 * most, 5}};
+  ASSERT_TRUE(exchange.send(1, 0, messenger.memory, 2 * most + 5).ok());
+  EXPECT_EQ(messenger.messages, wanted);
+  messenger.messages.clear();
+  ASSERT_TRUE(exchange.receive(1, 0, messenger.memory, 2 * most + 5).ok());
+  EXPECT_EQ(messenger.messages, wanted);
+  messenger.messages.clear();
+  ASSERT_TRUE(exchange.send(1, 0, messenger.memory, 0).ok());
+  EXPECT_TRUE(messenger.messages.empty());
+  ASSERT_TRUE(exchange.finish(log.begin("x")).ok());
+}
+
 TEST(CommWorld, tells_all_what_one_says) {
   for (int64_t root = 0; root != 3; ++root)
     test::onRanks(3, [&](MessageWorld &world) {

@@ -83,6 +83,18 @@ TEST(CommLaunch, numbers_must_be_numbers) {
             "from 1 to 65535");
 }
 
+TEST(CommLaunch, the_machine_is_shared_as_far_as_it_is_told) {
+  LaunchPlace place;
+  ASSERT_TRUE(find(mpirun, place).ok());
+  EXPECT_EQ(place.localSize, 1);
+  ASSERT_TRUE(
+      find(with(mpirun, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}), place).ok());
+  EXPECT_EQ(place.localSize, 4);
+  EXPECT_EQ(placeText(with(mpirun, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "9"}})),
+            "OMPI_COMM_WORLD_LOCAL_SIZE: '9' in the environment, wanted a "
+            "whole number from 1 to 8");
+}
+
 TEST(CommLaunch, an_address_comes_with_it) {
   LaunchPlace place;
   ASSERT_TRUE(

@@ -1,12 +1,14 @@
 //===- RanksMain.cpp - A program of several ranks that may fail -----------===//
 //
 // Stands for a compiled object: linked with libhonert_main and libhonert. Every
-// step adds to each of 64 weights what all ranks know of it, and uses
-// collectives of each kind, one of them with a token. All in the environment:
+// step adds to each weight what all ranks know of it, uses collectives of each
+// kind, one of them with a token, and ends the process with exit code 9 if one
+// has brought a wrong element. All in the environment:
 // HONE_RANKS_MESH     its mesh (default "dp=2,tp=2").
 // HONE_RANKS_FAULT    "RANK:STEP:kill|stop|exit": what that rank does then.
 // HONE_RANKS_PROGRAM  its fingerprint, to stand for another program.
 // HONE_RANKS_SLEEP_MS how long a step takes.
+// HONE_RANKS_ELEMENTS how many weights; a multiple of the ranks (default 64).
 // HONE_RANKS_DATA     any value: the program reads tokens, and ignores them.
 //
 //===----------------------------------------------------------------------===//
@@ -23,8 +25,9 @@
 
 namespace {
 
-constexpr int64_t elements = 64;
 constexpr int64_t f32 = 0;
+int64_t elements; // kernels see buffers only
+int64_t ranks;
 
 std::string variable(const char *name, const char *fallback) {
   const char *text = std::getenv(name);
@@ -50,13 +53,44 @@ void beginStep(void *const *buffers, int64_t, int64_t) {
   raise(std::strcmp(what, "kill") == 0 ? SIGKILL : SIGSTOP);
 }
 
+float termOf(int64_t rank, float weight) {
+  return 0.125f * weight + 0.01f * static_cast<float>(rank + 1);
+}
+
 /// buffers: number of the rank, weights, terms. Items: elements.
 void makeTerms(void *const *buffers, int64_t lo, int64_t hi) {
-  auto rank = static_cast<float>(*static_cast<int64_t *>(buffers[0]));
+  int64_t rank = *static_cast<int64_t *>(buffers[0]);
   auto *weights = static_cast<const float *>(buffers[1]);
   auto *terms = static_cast<float *>(buffers[2]);
   for (int64_t i = lo; i < hi; ++i)
-    terms[i] = 0.125f * weights[i] + 0.01f * (rank + 1);
+    terms[i] = termOf(rank, weights[i]);
+}
+
+/// buffers: number of the rank, weights, gathered, sums, scattered, exchanged,
+/// shifted. Every rank can compute what all have put in.
+void check(void *const *buffers, int64_t, int64_t) {
+  int64_t rank = *static_cast<int64_t *>(buffers[0]), block = elements / ranks;
+  auto *weights = static_cast<const float *>(buffers[1]);
+  auto value = [&](int buffer, int64_t i) {
+    return static_cast<const float *>(buffers[buffer])[i];
+  };
+  bool isRight = true;
+  for (int64_t i = 0; i < elements; ++i) {
+    double sum = 0;
+    for (int64_t from = 0; from != ranks; ++from) {
+      float term = termOf(from, weights[i]);
+      sum += term;
+      isRight &= value(2, from * elements + i) == term;
+      if (i / block == rank)
+        isRight &= value(5, from * block + i % block) == term;
+    }
+    isRight &= value(3, i) == static_cast<float>(sum);
+    if (i / block == rank)
+      isRight &= value(4, i % block) == static_cast<float>(sum);
+    isRight &= value(6, i) == termOf((rank + ranks - 1) % ranks, weights[i]);
+  }
+  if (!isRight)
+    _exit(9);
 }
 
 /// buffers: sums, weights, loss.
@@ -95,7 +129,9 @@ public:
         describeMesh(program, variable("HONE_RANKS_MESH", "dp=2,tp=2"));
     for (int64_t axis = 0; axis != axes; ++axis)
       all.push_back(axis);
-    honert_arena(program, 1 << 20);
+    elements = std::atol(variable("HONE_RANKS_ELEMENTS", "64").c_str());
+    ranks = program->mesh.ranks();
+    honert_arena(program, 4096 + (6 + 2 * ranks) * test::alignUp(elements * 4));
     int64_t dims[] = {elements};
     weights = layout.take(elements * 4);
     honert_argument(program, /*param=*/0, "w", f32, 1, dims, weights);
@@ -111,12 +147,18 @@ public:
     honert_coordinate(program, int64_t(all.size()), all.data(), rank);
     launch("begin", beginStep, 1, {rank});
     launch("terms", makeTerms, elements, {rank, weights, terms});
-    collective("gathered", /*all_gather=*/1, terms, terms, /*token=*/0);
+    int64_t gathered = layout.take(elements * 4 * ranks);
+    collective("gathered", /*all_gather=*/1, terms, gathered, /*token=*/0);
     collective("sum of terms", /*all_reduce=*/0, terms, sums);
-    collective("scattered", /*reduce_scatter=*/2, terms);
-    collective("exchanged", /*all_to_all=*/3, terms);
-    collective("shifted", /*shift=*/4, terms);
+    int64_t scattered = layout.take(elements * 4);
+    collective("scattered", /*reduce_scatter=*/2, terms, scattered);
+    int64_t exchanged = layout.take(elements * 4);
+    collective("exchanged", /*all_to_all=*/3, terms, exchanged);
+    int64_t shifted = layout.take(elements * 4);
+    collective("shifted", /*shift=*/4, terms, shifted);
     honert_wait(program, 0);
+    launch("check", check, 1,
+           {rank, weights, gathered, sums, scattered, exchanged, shifted});
     launch("update", update, 1, {sums, weights, loss});
     honert_result(program, "loss", f32, 0, nullptr, loss);
   }
@@ -124,7 +166,7 @@ public:
 private:
   /// A row of 4 tokens for each rank.
   void tokens() {
-    int64_t dims[] = {1, 4}, whole[] = {program->mesh.ranks(), 4};
+    int64_t dims[] = {1, 4}, whole[] = {ranks, 4};
     for (int64_t role : {1, 2}) {
       honert_argument(program, /*input=*/4, role == 1 ? "tokens" : "targets",
                       /*i64=*/4, 2, dims, layout.take(32));
@@ -139,12 +181,10 @@ private:
     honert_launch(program, name, "model.py:1", kernel, items, 16,
                   int64_t(offsets.size()), offsets.data());
   }
-  void collective(const char *name, int64_t kind, int64_t in, int64_t out = -1,
+  void collective(const char *name, int64_t kind, int64_t in, int64_t out,
                   int64_t token = -1) {
-    if (out == -1 || out == in)
-      out = layout.take(elements * 4 * program->mesh.ranks());
-    honert_collective(program, name, "model.py:2", kind, /*sum=*/0,
-                      /*amount=*/kind == 4 && program->mesh.ranks() > 1, f32,
+    int64_t amount = kind == /*shift=*/4 && ranks > 1;
+    honert_collective(program, name, "model.py:2", kind, /*sum=*/0, amount, f32,
                       elements, int64_t(all.size()), all.data(), in, out,
                       token);
   }
