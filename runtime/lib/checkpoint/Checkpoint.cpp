@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -17,22 +18,16 @@ using namespace honert;
 constexpr const char *stateName = "state.safetensors";
 constexpr const char *manifestName = "manifest.json";
 constexpr const char *temporaryPrefix = ".tmp-step-";
-constexpr uint64_t manifestFormat = 1;
+constexpr uint64_t manifestFormat = 2; // 1: another checksum of the state
 constexpr size_t kept = 2;
 
 static std::string nameOf(int64_t step) {
   return format("step-%08lld", static_cast<long long>(step));
 }
 
-static uint64_t checksumOf(std::string_view text) {
+static uint64_t textChecksum(std::string_view text) {
   Checksum checksum;
   checksum.add(text.data(), static_cast<int64_t>(text.size()));
-  return checksum.value();
-}
-
-static uint64_t checksumOf(const MappedFile &file) {
-  Checksum checksum;
-  addFile(checksum, file);
   return checksum.value();
 }
 
@@ -96,7 +91,7 @@ static std::string manifestText(const Program &program,
       static_cast<unsigned long long>(position.seed), position.shuffle,
       static_cast<long long>(position.dataTokens), stateName,
       static_cast<long long>(bytes), hex(checksum).c_str());
-  return "{\"checksum\":\"" + hex(checksumOf(rest)) + "\",\n" + rest;
+  return "{\"checksum\":\"" + hex(textChecksum(rest)) + "\",\n" + rest;
 }
 
 static Status writeFile(const std::string &path, const std::string &text) {
@@ -121,15 +116,15 @@ Status CheckpointFolder::makeTemporary(const RunPosition &position,
 Status CheckpointFolder::commit(const std::string &temporary,
                                 const std::string &name,
                                 const RunPosition &position,
-                                const Checksum &checksum) const {
+                                uint64_t checksum) const {
   std::string target = path + "/" + name;
   std::string state = temporary + "/" + stateName;
   struct stat facts;
   if (stat(state.c_str(), &facts) != 0)
     return Status::error(state + ": " + std::strerror(errno));
-  HONERT_TRY(writeFile(
-      temporary + "/" + manifestName,
-      manifestText(program, position, facts.st_size, checksum.value())));
+  HONERT_TRY(
+      writeFile(temporary + "/" + manifestName,
+                manifestText(program, position, facts.st_size, checksum)));
   HONERT_TRY(syncFolder(temporary));
   // Where a (damaged) checkpoint of this step lies, the two change places.
   unsigned flags = isFolder(target) ? RENAME_EXCHANGE : 0;
@@ -149,9 +144,12 @@ Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
     status = makeTemporary(position, temporary);
   HONERT_TRY(world.agree(status));
   HONERT_TRY(broadcastText(world, temporary));
-  Checksum checksum;
-  status =
-      saveState(temporary + "/" + stateName, program, world, arena, &checksum);
+  std::string state = temporary + "/" + stateName;
+  FileChecksum written;
+  status = saveState(state, program, world, arena, &written);
+  uint64_t checksum = written.value();
+  if (status.ok() && world.size() > 1)
+    status = checksumOf(state, world, checksum);
   if (status.ok() && world.isFirst())
     status = commit(temporary, nameOf(position.step), position, checksum);
   if (!status.ok() && world.isFirst())
@@ -214,10 +212,10 @@ static bool parseManifest(JsonReader &json, Manifest &manifest) {
   }) && json.readEnd();
 }
 
-/// Manifest and state of `folder` are what was written; exit code 2 marks a
-/// good checkpoint of another program.
+/// Manifest of `folder` and size of its state are what was written; exit code 2
+/// marks a good checkpoint of another program.
 Status CheckpointFolder::readManifest(const std::string &folder,
-                                      RunPosition &position) const {
+                                      CommittedState &found) const {
   std::string name = folder + "/" + manifestName;
   MappedFile file;
   HONERT_TRY(file.open(name));
@@ -225,7 +223,7 @@ Status CheckpointFolder::readManifest(const std::string &folder,
   size_t lineEnd = text.find('\n');
   std::string_view rest = lineEnd == text.npos ? "" : text.substr(lineEnd + 1);
   if (text.substr(0, text.size() - rest.size()) !=
-      "{\"checksum\":\"" + hex(checksumOf(rest)) + "\",\n")
+      "{\"checksum\":\"" + hex(textChecksum(rest)) + "\",\n")
     return Status::error(name + ": checksum does not match");
   JsonReader json(text);
   Manifest manifest;
@@ -248,8 +246,9 @@ Status CheckpointFolder::readManifest(const std::string &folder,
         format("%s: has %lld bytes, wanted %llu", stateFile.c_str(),
                static_cast<long long>(state.size()),
                static_cast<unsigned long long>(manifest.bytes)));
-  if (hex(checksumOf(state)) != manifest.checksum)
-    return Status::error(stateFile + ": checksum does not match");
+  if (std::sscanf(manifest.checksum.c_str(), "%" SCNx64, &found.checksum) != 1)
+    return Status::error(name + ": is no manifest (checksum of the state)");
+  RunPosition &position = found.position;
   position.step = static_cast<int64_t>(manifest.step);
   position.microStep = static_cast<int64_t>(manifest.microStep);
   position.seed = manifest.seed;
@@ -258,43 +257,58 @@ Status CheckpointFolder::readManifest(const std::string &folder,
   return Status();
 }
 
-/// The newest good checkpoint; an empty name if there is none at all.
-Status CheckpointFolder::findNewest(std::string &newest,
-                                    RunPosition &position) const {
-  std::vector<std::string> names = committed();
-  for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    RunPosition found;
-    Status status = readManifest(path + "/" + *name, found);
-    if (status.exitCode() == 2)
-      return Status::error(status.message());
-    if (status.ok()) {
-      newest = *name;
-      position = found;
-      return Status();
-    }
-    std::fprintf(stderr,
-                 "warning: %s; this checkpoint is skipped, the one before it "
-                 "is tried\n",
-                 status.message().c_str());
-  }
-  if (!names.empty())
-    return Status::error(path +
-                         ": every checkpoint is damaged; wanted one good "
-                         "checkpoint (or start without --resume)");
+/// As readManifest() by the first rank; and all ranks together read the state.
+/// Called by all.
+Status CheckpointFolder::verify(const std::string &folder,
+                                RunPosition &position) const {
+  CommittedState found;
+  Status own = world.isFirst() ? readManifest(folder, found) : Status();
+  int code = own.exitCode();
+  HONERT_TRY(world.broadcast(&code, sizeof code, /*root=*/0));
+  HONERT_TRY(world.broadcast(&found, sizeof found, /*root=*/0));
+  if (code != 0 && !world.isFirst())
+    own = code == 2 ? Status::usage(folder + ": is of another program")
+                    : Status::error(folder + ": is damaged");
+  HONERT_TRY(own);
+  std::string state = folder + "/" + stateName;
+  uint64_t seen;
+  HONERT_TRY(checksumOf(state, world, seen));
+  if (seen != found.checksum)
+    return Status::error(state + ": checksum does not match");
+  position = found.position;
   return Status();
 }
 
 Status CheckpointFolder::restore(Arena &arena,
                                  std::optional<RunPosition> &position) {
-  std::string name;
-  RunPosition found;
-  HONERT_TRY(world.agree(world.isFirst() ? findNewest(name, found) : Status()));
-  HONERT_TRY(broadcastText(world, name));
-  HONERT_TRY(world.broadcast(&found, sizeof found, /*root=*/0));
-  if (name.empty())
-    return Status();
-  HONERT_TRY(world.agree(
-      loadState(path + "/" + name + "/" + stateName, program, world, arena)));
-  position = found;
-  return Status();
+  std::vector<std::string> names;
+  if (world.isFirst())
+    names = committed();
+  for (bool isNewest = true;; isNewest = false) {
+    std::string name = names.empty() ? "" : names.back();
+    HONERT_TRY(broadcastText(world, name));
+    if (name.empty() && isNewest)
+      return Status();
+    if (name.empty())
+      return Status::error(path +
+                           ": every checkpoint is damaged; wanted one good "
+                           "checkpoint (or start without --resume)");
+    std::string folder = path + "/" + name;
+    RunPosition found;
+    Status status = verify(folder, found);
+    if (status.exitCode() == 2)
+      return Status::error(status.message());
+    if (status.ok()) {
+      position = found;
+      return world.agree(
+          loadState(folder + "/" + stateName, program, world, arena));
+    }
+    if (!world.isFirst())
+      continue;
+    names.pop_back();
+    std::fprintf(stderr,
+                 "warning: %s; this checkpoint is skipped, the one before it "
+                 "is tried\n",
+                 status.message().c_str());
+  }
 }

@@ -30,6 +30,12 @@ struct RunPosition {
   }
 };
 
+/// What a manifest says of a checkpoint.
+struct CommittedState {
+  RunPosition position;
+  uint64_t checksum = 0;
+};
+
 /// The folder of a run's checkpoints; the newest two are kept. All ranks call
 /// the functions below and return what they agree on; the first one cares for
 /// folders and manifests, all read and write tensors. A checkpoint does not say
@@ -56,9 +62,9 @@ private:
   std::vector<std::string> committed() const;
   Status makeTemporary(const RunPosition &position, std::string &folder) const;
   Status commit(const std::string &temporary, const std::string &name,
-                const RunPosition &position, const Checksum &checksum) const;
-  Status readManifest(const std::string &folder, RunPosition &position) const;
-  Status findNewest(std::string &name, RunPosition &position) const;
+                const RunPosition &position, uint64_t checksum) const;
+  Status readManifest(const std::string &folder, CommittedState &state) const;
+  Status verify(const std::string &folder, RunPosition &position) const;
   Status removeOld(const std::string &newest) const;
 
   std::string path;

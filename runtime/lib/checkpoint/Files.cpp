@@ -247,14 +247,6 @@ uint64_t Checksum::value() const {
   return mix(hash, 0);
 }
 
-void honert::addFile(Checksum &checksum, const MappedFile &file) {
-  for (int64_t at = 0; at < file.size(); at += pieceBytes) {
-    int64_t length = std::min(pieceBytes, file.size() - at);
-    checksum.add(file.data() + at, length);
-    file.release(file.data() + at, length);
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Folders
 //===----------------------------------------------------------------------===//

@@ -88,9 +88,6 @@ private:
   uint64_t total = 0;
 };
 
-/// Adds a whole file, which passes through memory.
-void addFile(Checksum &checksum, const MappedFile &file);
-
 /// Splits "a/b/c" into "a/b" and "c"; the folder of "c" is ".".
 std::string folderOf(const std::string &path);
 std::string baseName(const std::string &path);

@@ -276,7 +276,7 @@ static Status writeTensor(const TensorSource &tensor, Piece::Write write) {
 /// What this rank writes. The checksum sees it in the file's order.
 static Status writeOwn(AtomicFile &file, const std::string &header,
                        const std::vector<TensorSource> &tensors, World &world,
-                       Checksum *checksum) {
+                       FileChecksum *checksum) {
   auto write = [&](int64_t offset, const void *data, int64_t bytes) {
     if (checksum)
       checksum->add(data, bytes);
@@ -299,21 +299,11 @@ static Status writeOwn(AtomicFile &file, const std::string &header,
   return world.size() > 1 ? file.sync() : Status(); // commit() syncs too
 }
 
-/// What the ranks have written together is read again for its checksum.
-static Status complete(AtomicFile &file, World &world, Checksum *checksum) {
-  if (world.size() > 1 && checksum) {
-    MappedFile written;
-    HONERT_TRY(written.open(file.temporaryName()));
-    addFile(*checksum, written);
-  }
-  return file.commit();
-}
-
 Status
 honert::writeSafeTensors(const std::string &path,
                          const std::vector<TensorSource> &tensors,
                          const std::map<std::string, std::string> &metadata,
-                         World &world, Checksum *checksum) {
+                         World &world, FileChecksum *checksum) {
   AtomicFile file;
   HONERT_TRY(world.agree(world.isFirst() ? file.create(path) : Status()));
   std::string name = file.temporaryName();
@@ -323,6 +313,5 @@ honert::writeSafeTensors(const std::string &path,
     status = writeOwn(file, makeHeader(tensors, metadata), tensors, world,
                       world.size() > 1 ? nullptr : checksum);
   HONERT_TRY(world.agree(status));
-  return world.agree(world.isFirst() ? complete(file, world, checksum)
-                                     : Status());
+  return world.agree(world.isFirst() ? file.commit() : Status());
 }

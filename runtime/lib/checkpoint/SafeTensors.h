@@ -8,8 +8,7 @@
 #ifndef HONERT_CHECKPOINT_SAFETENSORS_H
 #define HONERT_CHECKPOINT_SAFETENSORS_H
 
-#include "checkpoint/Files.h"
-#include "comm/World.h"
+#include "checkpoint/FileChecksum.h"
 #include "core/Parts.h"
 
 #include <map>
@@ -62,13 +61,13 @@ struct TensorSource {
 };
 
 /// Writes the tensors in the order given, atomically. `metadata` becomes the
-/// header's __metadata__. If `checksum` is given, the first rank's becomes that
-/// of all bytes. Called by all ranks for the same tensors; together they write
-/// every element.
+/// header's __metadata__. Called by all ranks for the same tensors; together
+/// they write every element. A rank that is alone adds what it writes to
+/// `checksum`, if that is given.
 Status writeSafeTensors(const std::string &path,
                         const std::vector<TensorSource> &tensors,
                         const std::map<std::string, std::string> &metadata,
-                        World &world, Checksum *checksum = nullptr);
+                        World &world, FileChecksum *checksum = nullptr);
 
 } // namespace honert
 

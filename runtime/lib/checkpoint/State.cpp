@@ -342,7 +342,8 @@ Status honert::saveWeights(const std::string &path, const Program &program,
 }
 
 Status honert::saveState(const std::string &path, const Program &program,
-                         World &world, const Arena &arena, Checksum *checksum) {
+                         World &world, const Arena &arena,
+                         FileChecksum *checksum) {
   std::vector<TensorSource> tensors;
   for (const Argument &argument : program.arguments)
     for (const Part &part : argument.parts)

@@ -49,10 +49,10 @@ Status saveWeights(const std::string &path, const Program &program,
                    World &world, const Arena &arena,
                    std::map<std::string, std::string> metadata);
 
-/// Everything loadState() reads. The first rank's `checksum` becomes that of
-/// the file.
+/// Everything loadState() reads. A rank that is alone adds what it writes to
+/// `checksum`, if that is given.
 Status saveState(const std::string &path, const Program &program, World &world,
-                 const Arena &arena, Checksum *checksum);
+                 const Arena &arena, FileChecksum *checksum);
 
 } // namespace honert
 

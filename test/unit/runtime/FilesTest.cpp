@@ -34,7 +34,7 @@ TEST(SafeTensors, what_is_written_is_read) {
        DType::i64,
        {},
        reinterpret_cast<const char *>(b.data())}};
-  Checksum checksum;
+  FileChecksum checksum;
   ASSERT_TRUE(writeSafeTensors(folder / "f", tensors, {{"format", "pt"}},
                                *alone(), &checksum)
                   .ok());
@@ -49,7 +49,7 @@ TEST(SafeTensors, what_is_written_is_read) {
   EXPECT_EQ(file.find("empty")->bytes, 0);
   EXPECT_EQ(file.find("b")->shape, Shape());
   EXPECT_FALSE(file.find("c"));
-  Checksum again;
+  FileChecksum again;
   std::string bytes = test::readFile(folder / "f");
   again.add(bytes.data(), static_cast<int64_t>(bytes.size()));
   EXPECT_EQ(again.value(), checksum.value());
