@@ -109,6 +109,8 @@ def pack(arguments: argparse.Namespace) -> int:
             shutil.copy(ROOT / source, target)
     for file in SCRIPTS:
         shutil.copy(HERE / file, folder / file)
+    if not arguments.emulate:
+        shutil.copy(ROOT / "build" / "bin" / "hone-probe-nccl", folder / "hone-probe-nccl")
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
     print(f"{folder}: {size:.1f} MiB")
     return 0 if size < 60 and not failed else 1

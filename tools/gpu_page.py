@@ -115,6 +115,9 @@ def hardware_section(name: str, report: dict) -> str:
     text += table(["case", "precision", "against", "largest difference", "bound", "repeats"], loss_rows(cases))
     if rows := rate_rows(cases):
         text += RATES + "\n" + table(["case", "batch", "precision", "Hone", "ms", "MFU", "GiB", "torch.compile", "GiB", "JAX", "GiB"], rows)
+    if "ok" in (nccl := report.get("nccl", {})):
+        works = ", ".join(nccl["works"][1:]) if nccl["ok"] else why_not(nccl)
+        text += f"\nNCCL as the only rank: {works}.\n"
     copy = report.get("copy", {}).get("gb_per_s")
     if any(gpu_run.is_done(case.get("kernels")) for case in cases.values()):
         text += KERNELS
@@ -134,9 +137,11 @@ def not_run(reports: dict[str, dict]) -> str:
             if gpu_run.is_done(case.get("losses" if case["kind"] == "check" else "rate")):
                 done.add(name)
     left = [name for name in gpu_cases.CASES if name not in done]
-    if not left:
-        return ""
     lines = []
+    if not any(report.get("nccl", {}).get("ok") for report in reports.values()):
+        lines.append(["hone-probe-nccl", "-", "fp32", "NCCL's calls as the only rank: join, split, register, send, replay a graph"])
+    if not left and not lines:
+        return ""
     for name in left:
         case = gpu_cases.CASES[name]
         shows = "losses against the CPU target" if case.kind == "check" else "rate, memory, kernels, beside torch.compile and JAX"

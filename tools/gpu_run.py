@@ -241,6 +241,17 @@ def measure_copy(size: int = 2**30, times: int = 20) -> dict:
     return {"bytes": 2 * size, "gb_per_s": 2 * size / statistics.median(milliseconds[2:]) / 1e6}
 
 
+def probe_nccl() -> dict:
+    """What NCCL does as the only rank on the GPU, where it was packed: a line for each call that works."""
+    probe = HERE / "hone-probe-nccl"
+    if not probe.exists():
+        return {"skipped": "not packed"}
+    try:
+        return {"ok": True, "works": execute([probe], 120).splitlines()}
+    except (OSError, Failure) as error:
+        return {"ok": False, "error": str(error)}
+
+
 # ---- The run ---------------------------------------------------------------------------------------------------------
 
 
@@ -267,7 +278,7 @@ def start_result(path: pathlib.Path) -> dict:
         earlier = json.loads(path.read_text())
         if all(earlier["host"].get(key) == host.get(key) for key in ("gpu", "driver")):
             return earlier | {"host": earlier["host"] | {key: host[key] for key in ("torch", "jax")}}
-    return {"host": host, "copy": measure_copy(), "cases": {}}
+    return {"host": host, "copy": measure_copy(), "nccl": probe_nccl(), "cases": {}}
 
 
 def is_done(outcome: dict | None) -> bool:

@@ -94,6 +94,17 @@ def test_bytes_are_read_from_info():
     assert gpu_run.bytes_in(info, "library workspace") == 0
 
 
+def test_nccl_is_tried_where_it_was_packed(tmp_path, monkeypatch):
+    monkeypatch.setattr(gpu_run, "HERE", tmp_path)
+    assert gpu_run.probe_nccl() == {"skipped": "not packed"}
+    probe = tmp_path / "hone-probe-nccl"
+    probe.write_text("#!/bin/sh\necho a GPU\necho joined\n")
+    probe.chmod(0o755)
+    assert gpu_run.probe_nccl() == {"ok": True, "works": ["a GPU", "joined"]}
+    probe.write_text("#!/bin/sh\necho error: no NCCL >&2\nexit 1\n")
+    assert gpu_run.probe_nccl() == {"ok": False, "error": "exit code 1: error: no NCCL"}
+
+
 # ---- Runs ------------------------------------------------------------------------------------------------------------
 
 
