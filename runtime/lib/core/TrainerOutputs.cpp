@@ -170,7 +170,8 @@ Status Trainer::finish() {
     HONERT_TRY(checkpoint(doneSteps));
     saved += " | checkpoint in " + options.checkpoints;
   }
-  HONERT_TRY(world.agree(times.empty() ? Status() : writeProfile()));
+  bool hasProfile = world.isFirst() && !times.empty();
+  HONERT_TRY(world.agree(hasProfile ? writeProfile() : Status()));
   report.summary(summaryText() + saved);
   return Status();
 }
