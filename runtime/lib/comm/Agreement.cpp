@@ -152,6 +152,7 @@ std::vector<SharedFact> honert::sharedFacts(const Program &program,
       {"--val-every", count(o.validateEvery)},
       {"--val-batches", count(o.validationBatches)},
       {"--check-replicas", count(o.checkReplicasEvery)},
+      {"--profile", flag(!o.profile.empty())},
       {"--bench-collectives", flag(o.benchCollectives)},
   };
 }

@@ -362,7 +362,8 @@ Status Trainer::train() {
     HONERT_TRY(noticeSignals());
     if (stoppedBy)
       break;
-    if (!options.profile.empty() && world.isFirst()) {
+    // By all: what GPUs do together is launched or replayed by all alike.
+    if (!options.profile.empty()) {
       times.clear();
       executor->record(&times);
     }

@@ -20,6 +20,7 @@ struct Operation {
   int64_t count, type, op; ///< elements of a rank's own block
   int64_t number;          ///< of the communicator's operations
   int64_t registered;      ///< bytes, of all memory so far
+  bool isRecorded;         ///< part of a graph
 
   bool operator==(const Operation &other) const;
   std::string text() const;

@@ -36,16 +36,16 @@ static ReduceKind reduceOf(int64_t op) {
 bool Operation::operator==(const Operation &other) const {
   return kind == other.kind && count == other.count && type == other.type &&
          op == other.op && number == other.number &&
-         registered == other.registered;
+         registered == other.registered && isRecorded == other.isRecorded;
 }
 
 std::string Operation::text() const {
   static const char *const names[] = {"all_reduce", "all_gather",
                                       "reduce_scatter", "messages"};
-  return format("number %lld, %s of %lld %s (operation %lld, %lld bytes "
+  return format("%snumber %lld, %s of %lld %s (operation %lld, %lld bytes "
                 "registered)",
-                static_cast<long long>(number), names[kind],
-                static_cast<long long>(count), name(dtypeOf(type)),
+                isRecorded ? "recorded " : "", static_cast<long long>(number),
+                names[kind], static_cast<long long>(count), name(dtypeOf(type)),
                 static_cast<long long>(op), static_cast<long long>(registered));
 }
 

@@ -40,7 +40,7 @@ static ncclResult_t put(const std::shared_ptr<NcclComm> &comm, CUstream stream,
                         std::vector<MessageEnd> ends = {}) {
   operation.number = ++comm->operations;
   operation.registered = comm->registered;
-  bool isRecorded = state().isCapturing;
+  bool isRecorded = operation.isRecorded = state().isCapturing;
   comm->issued += !isRecorded;
   auto work = [=, ends = std::move(ends)] {
     if (comm->isAborted)
@@ -77,7 +77,7 @@ static ncclResult_t collect(const char *function, Operation::Kind kind,
         ncclInvalidArgument,
         format("%s of memory that is not the device's", function));
   return put(shared, stream,
-             {kind, static_cast<int64_t>(count), type, op, 0, 0},
+             {kind, static_cast<int64_t>(count), type, op, 0, 0, false},
              static_cast<const char *>(in), static_cast<char *>(out));
 }
 
@@ -165,6 +165,6 @@ ncclResult_t fake::ncclGroupEnd() {
   if (!shared)
     return ncclInvalidArgument;
   return put(shared, ended.stream,
-             {Operation::messages, 0, ended.type, 0, 0, 0}, nullptr, nullptr,
-             std::move(ended.ends));
+             {Operation::messages, 0, ended.type, 0, 0, 0, false}, nullptr,
+             nullptr, std::move(ended.ends));
 }

@@ -41,11 +41,10 @@ Status Communicator::split(Communicator &whole, int64_t color, int64_t key,
   ncclConfig_t config = makeConfig(label);
   std::string what =
       format("the ranks along %s cannot be joined", name.c_str());
-  ncclComm_t part = nullptr;
   HONERT_TRY(whole.finish(
-      nccl.ncclCommSplit(whole.comm, int(color), int(key), &part, &config),
+      nccl.ncclCommSplit(whole.comm, int(color), int(key), &joining, &config),
       what));
-  comm = part; // valid once the whole is done
+  comm = joining;
   return finish(ncclSuccess, what);
 }
 

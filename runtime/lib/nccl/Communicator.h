@@ -53,6 +53,7 @@ private:
   std::string label;
   std::mutex mutex; ///< of `comm`: abort() against the rest
   ncclComm_t comm = nullptr;
+  ncclComm_t joining = nullptr; ///< a part, filled while the whole is busy
   void *buffer = nullptr;
   ncclWindow_t window = nullptr;
 };

@@ -116,6 +116,28 @@ TEST_F(NcclFake, another_count_type_or_operation) {
             std::string::npos);
 }
 
+TEST_F(NcclFake, a_rank_that_records_what_another_does) {
+  EXPECT_NE(mistakeOf([](Rank &rank, int64_t number) {
+              if (number == 0) {
+                HONERT_TRY(rank.sum(4));
+                return rank.wait();
+              }
+              CUgraph graph = nullptr;
+              CUgraphExec made = nullptr;
+              (void)fake::cuStreamSynchronize(rank.stream);
+              (void)fake::cuStreamBeginCapture_v2(rank.stream, 1);
+              HONERT_TRY(rank.sum(4));
+              (void)fake::cuStreamEndCapture(rank.stream, &graph);
+              (void)fake::cuGraphInstantiateWithFlags(&made, graph, 0);
+              (void)fake::cuGraphLaunch(made, rank.stream);
+              Status status = rank.wait();
+              (void)fake::cuGraphExecDestroy(made);
+              (void)fake::cuGraphDestroy(graph);
+              return status;
+            }).find("recorded number 1, all_reduce"),
+            std::string::npos);
+}
+
 TEST_F(NcclFake, a_rank_that_does_not_come) {
   settings.ncclPatience = 0.3;
   EXPECT_EQ(mistakeOf([](Rank &rank, int64_t number) {

@@ -28,12 +28,14 @@ protected:
     options.steps = 6, options.validateEvery = 4;
     options.save = name + ".w", options.log = name + ".log";
     options.learningRate = 0.125, options.quiet = true;
+    options.profile = profile;
     onAll(program->mesh.ranks(), [&](World &world) {
       ThreadPool pool(1);
       return Trainer(*program, options, pool, world).run();
     });
     return readFile(options.save) + lossesOf(readFile(options.log));
   }
+  std::string profile;
   static std::string lossesOf(const std::string &log) {
     std::string losses;
     for (size_t at = log.find("loss\":"); at != log.npos;
@@ -66,6 +68,15 @@ TEST_F(NcclTrain, collectives_are_part_of_graphs) {
   // The step and the validation: once launch by launch, once recorded.
   EXPECT_EQ(calls("ncclAllReduce"), 2 * 2 * 2);
   EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 2 * 2);
+}
+
+/// Ranks that launch and ranks that replay would be a mistake.
+TEST_F(NcclTrain, a_profile_is_made_by_all_ranks) {
+  std::string wanted = train({}, 1, false);
+  profile = folder / "profile";
+  EXPECT_EQ(train({{"dp", 2}}, 1, true), wanted);
+  EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 2); // validations
+  EXPECT_NE(readFile(profile).find("\"name\":\"sum\""), std::string::npos);
 }
 
 } // namespace
