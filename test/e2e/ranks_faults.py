@@ -83,7 +83,7 @@ class Case:
 
 
 def dies(case: Case, how: str) -> None:
-    """Rank 2 leaves in step 2: the launcher tells the others, who say what they were waiting for."""
+    """Rank 2 leaves in step 2, with an error or without: the launcher tells the others, who say what they were waiting for."""
     case.fails([WAITS.format(rank) for rank in (0, 1, 3)], [["-np", "4", *case.command()]],
                {"HONE_RANKS_FAULT": f"2:2:{how}"})
 
@@ -179,6 +179,7 @@ def main(argv: list[str]) -> int:
         "nothing fails": is_right,
         "a rank is killed": lambda case: dies(case, "kill"),
         "a rank exits": lambda case: dies(case, "exit"),
+        "a rank has an error": lambda case: dies(case, "fail"),
         "a rank stops": stops,
         "another program": lambda case: differs(
             case, r"rank 2 has the program ranks \(dp=2,tp=2, \w+\), rank 0 has ranks",

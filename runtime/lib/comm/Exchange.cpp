@@ -34,7 +34,7 @@ Status Exchange::receive(int64_t from, int64_t tag, char *data, int64_t bytes) {
 /// Lets others have the core: the ranks waited for may share it. A wait that
 /// has become long costs little then.
 static void rest(int64_t looks) {
-  constexpr int64_t few = 64, many = 20000; // about 10 us and some ms
+  constexpr int64_t few = 64, many = 1000; // about 10 us and 0.5 ms
   if (looks < few)
     return;
   if (looks < many) {

@@ -5,8 +5,8 @@
 // kind, one of them with a token, and ends the process with exit code 9 if one
 // has brought a wrong element. All in the environment:
 // HONE_RANKS_MESH     its mesh (default "dp=2,tp=2").
-// HONE_RANKS_FAULT    "RANK:STEP:kill|stop|exit": what that rank does then.
-// HONE_RANKS_PROGRAM  its fingerprint, to stand for another program.
+// HONE_RANKS_FAULT    "RANK:STEP:kill|stop|exit|fail": what that rank does
+// then. HONE_RANKS_PROGRAM  its fingerprint, to stand for another program.
 // HONE_RANKS_SLEEP_MS how long a step takes.
 // HONE_RANKS_ELEMENTS how many weights; a multiple of the ranks (default 64).
 // HONE_RANKS_DATA     any value: the program reads tokens, and ignores them.
@@ -34,23 +34,30 @@ std::string variable(const char *name, const char *fallback) {
   return text ? text : fallback;
 }
 
-/// buffers: number of the rank. Fails where it is to.
-void beginStep(void *const *buffers, int64_t, int64_t) {
+/// `user` holds where the number of the rank lies. Fails where it is to.
+int beginStep(void *user, const char *, void *arena) {
   static long long step = 0; // of this process
   ++step;
   long milliseconds = std::atol(variable("HONE_RANKS_SLEEP_MS", "0").c_str());
   timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   while (nanosleep(&left, &left) != 0) // a signal came: sleep on
     ;
+  int64_t own;
+  std::memcpy(&own, static_cast<char *>(arena) + *static_cast<int64_t *>(user),
+              sizeof own);
   long long rank = -1, when = -1;
   char what[8] = "";
   std::string fault = variable("HONE_RANKS_FAULT", "");
   if (std::sscanf(fault.c_str(), "%lld:%lld:%7s", &rank, &when, what) != 3 ||
-      rank != *static_cast<int64_t *>(buffers[0]) || when != step)
-    return;
+      rank != own || when != step)
+    return 0;
   if (std::strcmp(what, "exit") == 0)
     _exit(3);
-  raise(std::strcmp(what, "kill") == 0 ? SIGKILL : SIGSTOP);
+  if (std::strcmp(what, "fail") == 0) {
+    std::fprintf(stderr, "rank %lld: error: it was to fail\n", rank);
+    return 1;
+  }
+  return raise(std::strcmp(what, "kill") == 0 ? SIGKILL : SIGSTOP);
 }
 
 float termOf(int64_t rank, float weight) {
@@ -145,7 +152,9 @@ public:
     int64_t sums = layout.take(elements * 4), loss = layout.take(4);
     honert_function(program, "step");
     honert_coordinate(program, int64_t(all.size()), all.data(), rank);
-    launch("begin", beginStep, 1, {rank});
+    static int64_t rankAt; // outlives the program
+    rankAt = rank;
+    honert_callback(program, beginStep, &rankAt);
     launch("terms", makeTerms, elements, {rank, weights, terms});
     int64_t gathered = layout.take(elements * 4 * ranks);
     collective("gathered", /*all_gather=*/1, terms, gathered, /*token=*/0);
