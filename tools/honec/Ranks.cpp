@@ -78,7 +78,7 @@ namespace {
 /// Seconds between ranks that divide state, now and with copies per node.
 struct HybridGain {
   double now = 0, then = 0;
-  int64_t bytes = 0; ///< less between nodes, of a rank
+  double bytes = 0; ///< less from each node to others
 };
 } // namespace
 
@@ -93,6 +93,8 @@ static HybridGain gainOfHybrid(const Summary &summary, unsigned axis,
   Group all = mesh.group({axis});
   Group node = {inner, 1, *network.find(network.inside)};
   Group copies = {1, ranks / inner, {}, all.between};
+  // Of each `all.perNode` ranks one sends to another node.
+  double leaving = double(inner) / double(all.perNode);
   HybridGain gain;
   for (const Launch &launch : summary.launches) {
     double times = double(summary.timesPerStep(launch.function));
@@ -106,13 +108,14 @@ static HybridGain gainOfHybrid(const Summary &summary, unsigned axis,
     if (transfer.exchange == Exchange::AllGather) {
       gain.then +=
           times * secondsOf(Exchange::AllGather, node, whole / double(inner));
-      gain.bytes += int64_t(times * sent);
+      gain.bytes += times * sent * leaving;
     } else if (transfer.exchange == Exchange::ReduceScatter) {
       double shard = whole / double(inner);
       gain.then += times * secondsOf(Exchange::ReduceScatter, node, whole) +
                    secondsOf(Exchange::AllReduce, copies, shard);
-      gain.bytes += int64_t(
-          times * sent - bytesSent(Exchange::AllReduce, ranks / inner, shard));
+      gain.bytes +=
+          times * sent * leaving -
+          double(inner) * bytesSent(Exchange::AllReduce, ranks / inner, shard);
     } else {
       gain.then += times * transfer.seconds;
     }
@@ -132,9 +135,9 @@ static int64_t roomInNode(const Mesh &mesh, unsigned axis) {
   return inner;
 }
 
-/// Names a mesh with copies per node where most of what waits is state on its
-/// way between nodes.
-static std::string adviseHybrid(const Summary &summary, double step) {
+/// Names a mesh with copies per node where state on its way between nodes takes
+/// a tenth of the step that copies would save.
+static std::string adviseHybrid(const Summary &summary, const JobSummary &job) {
   const Mesh &mesh = *summary.mesh;
   std::optional<unsigned> axis = mesh.find("fs");
   if (!axis || mesh.find("rep") || mesh.group({*axis}).nodes == 1)
@@ -143,15 +146,20 @@ static std::string adviseHybrid(const Summary &summary, double step) {
   if (inner == 1)
     return "";
   HybridGain gain = gainOfHybrid(summary, *axis, inner);
-  double saved = gain.now - gain.then;
-  if (saved < 0.1 * step || gain.bytes <= 0)
+  double waited = 0;
+  for (const auto &[axes, seconds] : job.exposed)
+    if (axes == mesh[*axis].name)
+      waited = seconds;
+  double saved = std::min(gain.now - gain.then, waited);
+  if (saved < 0.1 * job.seconds || gain.bytes <= 0)
     return "";
   int64_t nodes = mesh[*axis].size / inner;
-  return formatv("rep={0},fs={1} in place of fs={2}: {3} less per rank between "
-                 "nodes, {4:F2} ms in place of {5:F2} for state, of which a "
+  return formatv("rep={0},fs={1} in place of fs={2}: {3} less from each "
+                 "node, {4:F2} ms in place of {5:F2} for state, of which a "
                  "rank then has {0} times as much",
-                 nodes, inner, mesh[*axis].size, formatBytes(gain.bytes),
-                 gain.then * 1e3, gain.now * 1e3)
+                 nodes, inner, mesh[*axis].size,
+                 formatBytes(int64_t(gain.bytes)), gain.then * 1e3,
+                 gain.now * 1e3)
       .str();
 }
 
@@ -175,7 +183,7 @@ JobSummary honec::summarizeJob(const Summary &summary,
   if (job.seconds > 0)
     job.utilization = summary.modelFlops / job.seconds /
                       (double(job.ranks) * machine.peakFlops());
-  job.advice = adviseHybrid(summary, job.seconds);
+  job.advice = adviseHybrid(summary, job);
   return job;
 }
 
