@@ -67,6 +67,17 @@ TEST(RowSpace, KeyOfDropout) {
   EXPECT_EQ(space->role(f.argument(1)), Role::Key);
 }
 
+TEST(RowSpace, OriginOfDropout) {
+  ParsedFunction f("%x: tensor<8x64xf32>, %k: tensor<3xi64>, %i: tensor<i64>",
+                   R"(
+    %c = hone.constant dense<64> : tensor<i64>
+    %o = hone.mul %i, %c : tensor<i64>
+    %d = hone.dropout %x, %k p 0.5 salt 1 origin %o of [8, 128] : tensor<8x64xf32>, tensor<3xi64>)");
+  std::optional<RowSpace> space = RowSpace::find(f.ops());
+  ASSERT_TRUE(space);
+  EXPECT_EQ(space->role(f.argument(2)), Role::Scalar);
+}
+
 TEST(RowSpace, EqualNumbersHaveEveryRole) {
   ParsedFunction f("%x: tensor<8x64xf32>", R"(
     %o = hone.constant dense<1.0> : tensor<8x64xf32>
