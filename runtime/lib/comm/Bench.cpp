@@ -186,8 +186,11 @@ Status Bench::measure(const Launch &launch) {
 }
 
 Status Bench::run() {
-  std::printf("%-10s %5s  %-14s  %10s  %13s  %13s\n", "axes", "ranks",
-              "collective", "bytes", "time", "sent");
+  if (launches.empty())
+    std::printf("this program has no collectives\n");
+  else
+    std::printf("%-10s %5s  %-14s  %10s  %13s  %13s\n", "axes", "ranks",
+                "collective", "bytes", "time", "sent");
   for (const Launch &launch : launches)
     HONERT_TRY(measure(launch));
   return Status();
@@ -203,8 +206,6 @@ void Bench::printRates() {
                   quoteJson(along).c_str(), rate.latency,
                   std::min(rate.bandwidth, 1e300));
   }
-  if (samples.empty())
-    std::printf("this program has no collectives\n");
 }
 
 Status Bench::writeLog(const std::string &path) const {

@@ -1,5 +1,6 @@
 //===- CommBenchTest.cpp - Rates of links ---------------------------------===//
 
+#include "Run.h"
 #include "comm/Bench.h"
 
 #include <cmath>
@@ -35,6 +36,12 @@ TEST(CommBench, no_rate_is_negative) {
   rate = fitLink({{1, 1000, 1e-6}, {2, 1000, 1e-7}, {1, 4000, 5e-6}});
   EXPECT_GE(rate.latency, 0);
   EXPECT_GT(rate.bandwidth, 0);
+}
+
+TEST(CommBench, a_program_of_one_rank_has_nothing_to_measure) {
+  test::Outcome outcome = test::train({}, {"--bench-collectives"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "this program has no collectives\n");
 }
 
 TEST(CommBench, one_sample_is_enough) {

@@ -1,0 +1,81 @@
+//===- CommAgreementTest.cpp - Ranks run the same thing -------------------===//
+
+#include "Describe.h"
+#include "ThreadRanks.h"
+#include "comm/Agreement.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace honert;
+
+namespace {
+
+using Facts = std::vector<SharedFact>;
+
+/// What each of three ranks hears, of which rank r has facts(r).
+std::vector<std::string> heard(std::function<Facts(int64_t)> facts) {
+  std::vector<std::string> messages(3);
+  test::onRanks(3, [&](MessageWorld &world) {
+    messages[world.rank()] = agreeOn(facts(world.rank()), world).message();
+  });
+  return messages;
+}
+
+TEST(CommAgreement, equal_facts_are_fine) {
+  EXPECT_EQ(heard([](int64_t) { return Facts{{"--seed", "1"}, {"--lr", ""}}; }),
+            std::vector<std::string>(3));
+}
+
+TEST(CommAgreement, every_rank_hears_of_the_first_that_differs) {
+  EXPECT_EQ(heard([](int64_t rank) {
+              return Facts{{"--lr", "1"},
+                           {"--seed", rank == 0 ? "1" : std::to_string(rank)},
+                           {"--save", rank == 2 ? "" : "x"}};
+            }),
+            std::vector<std::string>(3, "rank 2 has --seed 2, rank 0 has 1; "
+                                        "wanted the same on all ranks"));
+  EXPECT_EQ(heard([](int64_t rank) {
+              return Facts{{"--save", rank == 1 ? "" : "x"}};
+            }),
+            std::vector<std::string>(3, "rank 1 has --save (none), rank 0 has "
+                                        "x; wanted the same on all ranks"));
+}
+
+TEST(CommAgreement, ranks_may_know_of_other_facts) {
+  for (const std::string &message : heard([](int64_t rank) {
+         return rank == 1 ? Facts{{"--lr", "1"}, {"--new", "1"}}
+                          : Facts{{"--lr", "1"}};
+       }))
+    EXPECT_EQ(message.rfind("rank 1 has another build of the runtime:", 0), 0u)
+        << message;
+}
+
+/// A program with a step that has one launch, which `describe` adds.
+Facts factsOf(std::function<void(honert_program *)> describe) {
+  test::ProgramPtr program = test::makeProgram();
+  honert_mesh_axis(program.get(), "dp", 2, "");
+  honert_function(program.get(), "step");
+  describe(program.get());
+  return sharedFacts(*program, Options());
+}
+
+TEST(CommAgreement, a_program_is_told_by_its_collectives) {
+  auto with = [](int64_t kind, int64_t count, int64_t out, int64_t token) {
+    return factsOf([=](honert_program *program) {
+             int64_t axes[] = {0};
+             honert_collective(program, "c", "", kind, 0, 0, 0, count, 1, axes,
+                               0, out, token);
+           })
+        .front()
+        .value;
+  };
+  std::string one = with(0, 8, 64, -1);
+  EXPECT_EQ(one.rfind("program (dp=2, ", 0), 0u) << one;
+  EXPECT_EQ(one, with(0, 8, 64, -1));
+  for (const std::string &other : {with(3, 8, 64, -1), with(0, 6, 64, -1),
+                                   with(0, 8, 128, -1), with(0, 8, 64, 1)})
+    EXPECT_NE(one, other);
+}
+
+} // namespace
