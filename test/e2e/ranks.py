@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains one model on several meshes and compares: ranks.py PACKAGE WORKDIR {mpi|interpreter} [MESH:RECIPE[:K]]...
+"""Trains one model on several meshes and compares: ranks.py PACKAGE WORKDIR {mpi|gpus|torchrun|interpreter} [MESH:RECIPE[:K]]...
 
 Each case is compiled (or run in the interpreter, all ranks in one process) with `--mesh=MESH --recipe=RECIPE` and K
 micro-batches, and trained for five steps from the package's weights with the seed and the tokens of the run on one
@@ -7,6 +7,8 @@ rank with as many micro-batches. Losses and gradient norms must agree within 1e-
 in another order. Saved weights must agree within 2 % of the largest step that AdamW can have made, lr times steps:
 where a gradient is nearly zero, its rounding decides the update's direction. Every copy of a weight is compared in
 every bit, each step.
+
+`gpus` are emulated ones, whose collectives a fake of NCCL makes, under mpirun; `torchrun` starts the same.
 """
 
 from __future__ import annotations
@@ -42,6 +44,12 @@ def ranks_of(mesh: str) -> int:
     return math.prod(int(size.split("@")[0]) for size in sizes)
 
 
+def launcher(how: str, ranks: int) -> list[str]:
+    if how == "torchrun":  # which would take the program's flags for its own without "--"
+        return ["torchrun", "--no-python", "--standalone", f"--nproc-per-node={ranks}", "--"]
+    return ["mpirun", "-np", str(ranks)]
+
+
 def weights(path: Path) -> dict[str, array]:
     """The f32 tensors of a file of safetensors."""
     data = path.read_bytes()
@@ -69,10 +77,11 @@ class Trainer:
             command = ["hone-run", self.package, *options]
         else:
             binary = self.work / name
-            subprocess.run(["honec", self.package, "-o", binary, *options], check=True)
+            device = [] if self.how == "mpi" else ["--target=cuda", "--arch=sm_90", "--emulate"]
+            subprocess.run(["honec", self.package, "-o", binary, *options, *device], check=True)
             command = [binary, "--threads", "1", "--comm-timeout", "60", "--check-replicas", "1"]
             if mesh:
-                command = ["mpirun", "-np", str(ranks_of(mesh)), *command]
+                command = [*launcher(self.how, ranks_of(mesh)), *command]
         command += ["--data", self.tokens, "--val-data", self.tokens, "--val-batches", "2", "--steps", str(STEPS)]
         command += ["--lr", str(RATE), "--seed", "5", "--init", self.package / "model.safetensors"]
         command += ["--save", saved, "--log", log, "--quiet"]
