@@ -31,6 +31,10 @@ Propagation::annotate(Value value, ShardingAttr attr,
     return failure();
   Sharding wanted = toSharding(attr, mesh);
   State &state = states[value];
+  // Along axes that it is partial along it is not divided.
+  for (unsigned axis : wanted.partial)
+    if (!llvm::is_contained(state.sharding.partial, axis))
+      state.sharding.partial.push_back(axis);
   for (auto [index, dim] : llvm::enumerate(attr.getDims())) {
     DimState &own = state.dims[index];
     if (own.wantedAt >= 0 && own.wanted != wanted.dims[index])

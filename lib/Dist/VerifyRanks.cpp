@@ -3,7 +3,6 @@
 #include "hone/Dist/Passes.h"
 #include "hone/Dist/ShardingRule.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace hone {
@@ -60,8 +59,26 @@ private:
   func::FuncOp func;
   const Mesh &mesh;
   llvm::DenseMap<Value, Differences> differences;
+  /// Values that are perhaps parts or terms, whatever the rank: of what repeats
+  /// one number, as constants and broadcasts do.
+  llvm::DenseSet<Value> uniform;
 };
 } // namespace
+
+/// Whether a result has elements along a factor that no operand has.
+static bool repeats(const ShardingRule &rule) {
+  llvm::SmallDenseSet<int> read;
+  for (unsigned tensor = 0; tensor != rule.numOperands(); ++tensor)
+    for (const DimensionFactors &own : rule.factorsOf(tensor))
+      read.insert(own.begin(), own.end());
+  for (unsigned tensor = rule.numOperands(); tensor != rule.numTensors();
+       ++tensor)
+    for (const DimensionFactors &own : rule.factorsOf(tensor))
+      for (int factor : own)
+        if (!read.contains(factor))
+          return true;
+  return rule.numOperands() == 0;
+}
 
 Differences RankAnalysis::differencesOf(ShardingAttr attr,
                                         Operation *begin) const {
@@ -90,11 +107,8 @@ LogicalResult RankAnalysis::takeTerms(Operation *op, unsigned axis,
     const Difference *own = of(op->getOperand(index), axis);
     return own ? std::optional(own->kind) : std::nullopt;
   };
-  // Zeros are terms of any sum.
-  auto isZero = [&](unsigned index) {
-    Attribute value;
-    return matchPattern(op->getOperand(index), m_Constant(&value)) &&
-           splatOf(value) == 0.0;
+  auto isUniform = [&](unsigned index) {
+    return !kindOf(index) && uniform.contains(op->getOperand(index));
   };
   OperandSets sets = cast<HoneOpInterface>(op).getLinearOperands();
   if (isa<CastOp>(op))
@@ -106,7 +120,7 @@ LogicalResult RankAnalysis::takeTerms(Operation *op, unsigned axis,
       hasOther |= kind == Difference::Other;
       isAll &= kind == Difference::Other ||
                (llvm::is_contained(set, index)
-                    ? kind == Difference::Terms || isZero(index)
+                    ? kind == Difference::Terms || isUniform(index)
                     : !kind.has_value());
     }
     if (!isAll)
@@ -185,6 +199,10 @@ LogicalResult RankAnalysis::compute(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
     return failure();
+  if (repeats(*rule) || llvm::any_of(op->getOperands(), [&](Value operand) {
+        return uniform.contains(operand);
+      }))
+    uniform.insert(op->result_begin(), op->result_end());
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
     const Difference *first = nullptr, *terms = nullptr;
     for (Value operand : op->getOperands())
@@ -263,7 +281,8 @@ LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
     return diag;
   }
   for (auto &[axis, wanted] : allowed)
-    if (wanted.kind == Difference::Terms && !of(value, axis))
+    if (wanted.kind == Difference::Terms && !of(value, axis) &&
+        !uniform.contains(value))
       return func.emitError()
              << "result " << index << " is the same on ranks along axis \""
              << mesh[axis].name << "\", expected terms of a sum";

@@ -86,7 +86,7 @@ func.func @added(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// Terms are added up before their sum; zeros are terms too.
+// Terms are added up before their sum, and what repeats one number may be such.
 func.func @terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}, %m: tensor<6xi1>,
                  %g: tensor<6xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"})
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"}) {

@@ -3,10 +3,10 @@
     sharded.py WORKDIR [--graphs N] [--first SEED]     (in the check: 120 graphs; a long run: 1000)
 
 A graph of the kinds of passes.py gets a mesh of one to three axes, shardings of some of its arguments and results, and
-constraints of some of its values, all at random: even, with a cut or a priority now and then, open or closed. After
-dist-propagate, dist-partition and dist-verify, hone-run runs all ranks in double and puts their parts together; copies
-of one element must agree in every bit, results with the graph's own up to the error of sums in another order. Prints a
-line per failure with the seed that repeats it, and a summary; exits 1 if there is a failure.
+constraints of some of its values, all at random: even, with a cut or a priority now and then, open or closed, of
+gradients also partial. After dist-propagate, dist-partition and dist-verify, hone-run runs all ranks in double and puts
+their parts together; copies of one element must agree in every bit, results with the graph's own up to the error of sums
+in another order. Prints a line per failure with the seed that repeats it, and a summary; exits 1 if there is a failure.
 """
 
 from __future__ import annotations
@@ -51,15 +51,18 @@ class Annotator:
             text += ", ?" if text else "?"
         return "{" + text + cuts + "}" + (f" p{self.pick.randrange(1, 3)}" if self.pick.random() < 0.2 else "")
 
-    def sharding(self, shape: list[int]) -> str:
-        """Each axis on a dimension that it divides, or on none."""
+    def sharding(self, shape: list[int], may_be_partial: bool = False) -> str:
+        """Each axis on a dimension that it divides, or on none; of those some with terms, where they may be."""
         axes: list[list[tuple[str, int]]] = [[] for _ in shape]
         for name, size in self.mesh:
             fits = [dim for dim, own in enumerate(axes)
                     if shape[dim] and shape[dim] % (prod(n for _, n in own) * size) == 0]
             if fits and self.pick.random() < 0.7:
                 axes[self.pick.choice(fits)].append((name, size))
-        return f"<{', '.join(map(self.dim, shape, axes))}>"
+        used = {name for own in axes for name, _ in own}
+        terms = [f'"{name}"' for name, _ in self.mesh if may_be_partial and name not in used and self.pick.random() < 0.6]
+        parts = [", ".join(map(self.dim, shape, axes)), f"partial sum [{', '.join(terms)}]" if terms else ""]
+        return f"<{' '.join(filter(None, parts))}>"
 
     def tensor(self, text: str, share: float) -> str:
         """`tensor<...> {attributes}` with a sharding among its attributes, or as it was."""
@@ -67,7 +70,8 @@ class Annotator:
         if not match or self.pick.random() >= share:
             return text
         shape = [int(size) for size in match[2].split("x") if size]
-        attribute = f"dist.sharding = #dist.sharding{self.sharding(shape)}"
+        is_gradient = 'hone.kind = "grad"' in match[3]
+        attribute = f"dist.sharding = #dist.sharding{self.sharding(shape, is_gradient)}"
         rest = match[3].strip()
         return f"{match[1]} {{{attribute}{', ' + rest[1:] if rest else '}'}"
 

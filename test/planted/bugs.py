@@ -310,7 +310,7 @@ BUGS = [
         "return false;", ("Dist/partition.mlir",)),
     Bug("dist-shift-upside-down", "lib/Interpreter/Ranks.cpp", "(own + n - int64_t(op.getAmount())) % n",
         "(own + int64_t(op.getAmount())) % n", ("hone-dist-tests",)),
-    Bug("dist-verify-adds-copies-to-terms", "lib/Dist/VerifyRanks.cpp", "kind == Difference::Terms || isZero(index)",
+    Bug("dist-verify-adds-copies-to-terms", "lib/Dist/VerifyRanks.cpp", "kind == Difference::Terms || isUniform(index)",
         "true", ("Dist/invalid-verify.mlir",)),
     Bug("dist-verify-trusts-scatters", "lib/Dist/VerifyRanks.cpp", ".Case<AllReduceOp, AllGatherOp>(",
         ".Case<AllReduceOp, AllGatherOp, ReduceScatterOp>(", ("Dist/invalid-verify.mlir",)),

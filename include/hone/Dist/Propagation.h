@@ -23,6 +23,7 @@ public:
   static mlir::FailureOr<Propagation> run(mlir::func::FuncOp func,
                                           const Mesh &mesh);
 
+  /// Partial only as annotated.
   const Sharding &of(mlir::Value value) const {
     return states.find(value)->second.sharding;
   }
