@@ -21,7 +21,7 @@ bool RandomPlace::isPart() const {
   int64_t rest = origin;
   for (size_t dim = whole.size(); dim-- != 0;) {
     if (part[dim] == 0)
-      return origin == 0;
+      return true; // without elements, it begins anywhere
     if (rest % whole[dim] % part[dim] != 0)
       return false;
     rest /= whole[dim];

@@ -26,7 +26,7 @@ struct RandomPlace {
   int64_t origin = 0;
   llvm::SmallVector<int64_t> part, whole;
 
-  /// Whether a part begins at the origin.
+  /// Whether a part begins at the origin; one without elements always does.
   bool isPart() const;
   /// The number of the element with row-major index `index`.
   int64_t numberOf(int64_t index) const;

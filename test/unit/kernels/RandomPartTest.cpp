@@ -69,6 +69,16 @@ TEST(RandomPart, OfDropoutInRows) {
         with(part, KernelFamily::map, 0));
 }
 
+TEST(RandomPart, WithoutElementsBeginsAnywhere) {
+  const Part part = {"2x0x4x", "2, 0, 8", 4};
+  expectLikeInterpreter(
+      emitRowKernel,
+      text("  %r = hone.dropout %x, %k p 0.5 salt 7 origin %o of W : T, "
+           "tensor<3xi64>",
+           part),
+      with(part, KernelFamily::map, 0));
+}
+
 TEST(RandomPart, WithAnOriginMadeInTheKernel) {
   for (const Part &part : parts)
     expectLikeInterpreter(
