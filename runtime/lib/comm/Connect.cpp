@@ -19,8 +19,9 @@ static std::string commandFor(const Program &program) {
   if (ranks == 1)
     return "./train ...";
   return program.isForCuda()
-             ? format("torchrun --no-python --nproc-per-node=%lld ./train ...",
-                      ranks)
+             ? format(
+                   "torchrun --no-python --nproc-per-node=%lld -- ./train ...",
+                   ranks)
              : format("mpirun -np %lld ./train ...", ranks);
 }
 
