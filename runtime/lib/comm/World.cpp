@@ -28,8 +28,8 @@ Status World::agree(const Status &own) {
   HONERT_TRY(told);
   for (int64_t rank = 0; rank != size(); ++rank)
     if (all[rank])
-      return Status::error(format("rank %lld has failed, and so all end",
-                                  static_cast<long long>(rank)));
+      return Status::error(
+          format("rank %lld has failed", static_cast<long long>(rank)));
   return Status();
 }
 

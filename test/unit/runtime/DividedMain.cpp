@@ -9,6 +9,7 @@
 
 #include "DividedModel.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -33,8 +34,10 @@ extern "C" void hone_program(honert_program *program) {
   const char *signal = std::getenv("HONE_DIVIDED_SIGNAL");
   if (signal && std::sscanf(signal, "%lld:%lld", &rank, &step) == 2) {
     model.actingRank = rank;
-    model.actingStep = step;
-    model.action = test::DividedModel::raisesSignal;
+    model.action = [step](int64_t now, float *) {
+      if (now == step)
+        std::raise(SIGTERM);
+    };
   }
   describe(model, program);
 }

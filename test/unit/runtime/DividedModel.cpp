@@ -3,7 +3,6 @@
 #include "DividedModel.h"
 
 #include <algorithm>
-#include <csignal>
 
 using namespace honert;
 using namespace test;
@@ -139,19 +138,15 @@ static void move(void *const *buffers, int64_t lo, int64_t hi) {
                  static_cast<float>(key[0] + key[1]) * 0x1p-10f;
 }
 
-// What one rank does in one step, if anything.
+// What one rank does, if anything.
 static DividedModel acting;
 
 /// buffers: own rank, rng, weight.
 static void act(void *const *buffers, int64_t, int64_t) {
   auto *rank = static_cast<const int64_t *>(buffers[0]);
   auto *key = static_cast<const int64_t *>(buffers[1]);
-  if (*rank != acting.actingRank || key[1] != acting.actingStep)
-    return;
-  if (acting.action == DividedModel::raisesSignal)
-    std::raise(SIGTERM);
-  else
-    *static_cast<float *>(buffers[2]) += 1;
+  if (*rank == acting.actingRank)
+    acting.action(key[1], static_cast<float *>(buffers[2]));
 }
 
 namespace {

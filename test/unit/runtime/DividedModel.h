@@ -11,6 +11,7 @@
 
 #include "Describe.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,9 +52,10 @@ ProgramPtr dividedState(const MeshSizes &mesh);
 struct DividedModel {
   MeshSizes mesh;
   int64_t microBatches = 1; ///< more: accumulate and update
-  /// In this step, `actingRank` does something of its own.
-  int64_t actingRank = -1, actingStep = 0;
-  enum { changesWeight, raisesSignal } action = changesWeight;
+  /// What one rank does at the end of each step, with what it has of the
+  /// weight.
+  int64_t actingRank = -1;
+  std::function<void(int64_t step, float *weight)> action;
 };
 void describe(const DividedModel &model, honert_program *program);
 ProgramPtr describe(const DividedModel &model);

@@ -284,7 +284,7 @@ TEST_F(NcclErrors, a_rank_without_memory) {
                 fake::state().settings.memoryBytes = 64;
               return Status();
             }),
-            (Lines{"rank 1 has failed, and so all end",
+            (Lines{"rank 1 has failed",
                    "the arena needs 320 B; GPU emulated GPU has 64 B free of "
                    "64 B"}));
 }

@@ -11,6 +11,7 @@
 #include "core/Info.h"
 #include "core/Trainer.h"
 
+#include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -166,8 +167,10 @@ TEST_F(RankTrain, a_signal_to_one_stops_all_after_one_step) {
   DividedModel model;
   model.mesh = {{"dp", 2}, {"tp", 2}};
   model.actingRank = 2;
-  model.actingStep = 3;
-  model.action = DividedModel::raisesSignal;
+  model.action = [](int64_t step, float *) {
+    if (step == 3)
+      std::raise(SIGTERM);
+  };
   good(model, {"--steps", "100", "--save", folder / "many"});
   EXPECT_NE(out.find("stopped by SIGTERM after step 3: 3 steps in"),
             std::string::npos)
@@ -175,11 +178,43 @@ TEST_F(RankTrain, a_signal_to_one_stops_all_after_one_step) {
   EXPECT_EQ(test::readFile(folder / "many"), test::readFile(folder / "one"));
 }
 
+/// The folder is away when the first of two checkpoints is due.
+TEST_F(RankTrain, a_checkpoint_that_fails_does_not_end_the_run) {
+  DividedModel model;
+  model.mesh = {{"dp", 2}};
+  model.actingRank = 1;
+  model.action = [&](int64_t step, float *) {
+    if (step == 2)
+      std::filesystem::remove_all(folder / "c");
+    if (step == 3)
+      std::filesystem::create_directory(folder / "c");
+  };
+  testing::internal::CaptureStderr();
+  std::vector<Status> results =
+      runAll(model, {"--steps", "4", "--checkpoint-dir", folder / "c",
+                     "--checkpoint-every", "2"});
+  std::string text = testing::internal::GetCapturedStderr();
+  for (const Status &status : results)
+    EXPECT_EQ(status.exitCode(), 1);
+  EXPECT_NE(text.find("cannot be made: No such file or directory; the run goes "
+                      "on\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("warning: rank 0 has failed; the run goes on\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(test::namesIn(folder / "c"),
+            (Arguments{"latest", "step-00000004"}));
+}
+
 TEST_F(RankTrain, replicas_that_differ_are_found) {
   DividedModel model;
   model.mesh = {{"dp", 2}, {"tp", 2}};
   model.actingRank = 3; // dp 1, tp 1: has what rank 1 has
-  model.actingStep = 3;
+  model.action = [](int64_t step, float *weight) {
+    if (step == 3)
+      *weight += 1;
+  };
   for (const Status &status : runAll(model, {"--steps", "8", "--check-replicas",
                                              "2", "--save", folder / "w"}))
     EXPECT_EQ(status.message(),
@@ -228,8 +263,10 @@ TEST_F(RankTrain, what_one_rank_finds_wrong_ends_all) {
   std::vector<uint16_t> ids(200000); // three shares of 65536 at most
   ids[150000] = 99;
   test::writeFile(data, test::bytesOf(ids));
+  DividedModel model;
+  model.mesh = {{"dp", 4}};
   std::vector<Status> results =
-      runAll({{{"dp", 4}}}, {"--steps", "1", "--save", folder / "w"});
+      runAll(model, {"--steps", "1", "--save", folder / "w"});
   EXPECT_NE(results[2].message().find("token 99 at position 150000"),
             std::string::npos)
       << results[2].message();
