@@ -51,9 +51,9 @@ class Case:
         self.folder = folder / name
         self.folder.mkdir(parents=True)
 
-    def command(self, *flags: str) -> list[str]:
+    def command(self, *flags: str, steps: int = 3) -> list[str]:
         log = ["--log", str(self.folder / "log")]
-        return [self.program, "--steps", "3", "--quiet", "--threads", "1", *log, *flags]
+        return [self.program, "--steps", str(steps), "--quiet", "--threads", "1", *log, *flags]
 
     def run(self, groups: list[list[str]], variables: dict[str, str] | None = None) -> tuple[int, str]:
         """Groups of ranks, each `["-np", N, command...]`: exit code and stderr. Too slow, or something left: wrong."""
@@ -154,6 +154,23 @@ def is_right(case: Case) -> None:
             raise Wrong(f"{elements} elements: other weights on another mesh")
 
 
+def stands_still(case: Case) -> None:
+    """All ranks are stopped for longer than the timeout, as by Ctrl-Z, and go on: nobody has waited."""
+    log, command = case.folder / "log", case.command("--comm-timeout", "2", steps=30)
+    slow = ["env", "HONE_RANKS_SLEEP_MS=100", *command]  # the others wait for it
+    with subprocess.Popen(["mpirun", "-np", "3", *command, ":", "-np", "1", *slow], env=ENVIRONMENT, text=True,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as launcher:
+        while not log.exists() or not log.read_bytes():
+            time.sleep(0.1)
+        ranks = [process for process in processes_with(str(case.folder)) if process != launcher.pid]
+        for what in (signal.SIGSTOP, signal.SIGCONT):
+            for process in ranks:
+                os.kill(process, what)
+            time.sleep(4)
+        if launcher.wait(60) != 0:
+            raise Wrong(f"exit code {launcher.returncode}\n{launcher.stderr.read()}")
+
+
 def loses_its_launcher(case: Case) -> None:
     """mpirun is killed: its ranks end by themselves."""
     with subprocess.Popen(["mpirun", "-np", "4", *case.command()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -181,6 +198,7 @@ def main(argv: list[str]) -> int:
         "a rank exits": lambda case: dies(case, "exit"),
         "a rank has an error": lambda case: dies(case, "fail"),
         "a rank stops": stops,
+        "all ranks stop for a while": stands_still,
         "another program": lambda case: differs(
             case, r"rank 2 has the program ranks \(dp=2,tp=2, \w+\), rank 0 has ranks",
             ["env", "HONE_RANKS_PROGRAM=other", *case.command()]),

@@ -3,6 +3,7 @@
 #include "comm/Watchdog.h"
 #include "core/Signals.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@ static constexpr std::chrono::milliseconds period(50);
 
 /// A wait that a step of healthy ranks has too.
 static constexpr double shortWait = 0.25; // s
+
+/// From one look to the next only if the process was stopped.
+static constexpr double longLook = 1; // s
 
 Watchdog::Watchdog(const CollectiveLog &log, int64_t rank, double timeout,
                    Hooks hooks)
@@ -44,13 +48,27 @@ static std::string textOf(const CollectiveLog::Wait &wait) {
   return text;
 }
 
+/// How long the wait has lasted while the process ran.
+double Watchdog::secondsOf(const CollectiveLog::Wait &wait,
+                           double sinceLastLook) {
+  if (std::exchange(lastWait, wait.entry.number) != wait.entry.number)
+    stoodStill = 0;
+  if (sinceLastLook > longLook)
+    stoodStill += std::min(sinceLastLook, wait.seconds);
+  return wait.seconds - stoodStill;
+}
+
 void Watchdog::look() {
+  auto now = CollectiveLog::Clock::now();
+  std::chrono::duration<double> sinceLastLook =
+      now - std::exchange(lastLook, now);
   if (hooks.poll)
     if (Status status = hooks.poll(); !status.ok())
       end(status.message());
   std::optional<CollectiveLog::Wait> wait = log.waiting();
   if (!wait)
     return;
+  wait->seconds = secondsOf(*wait, sinceLastLook.count());
   if (timeout > 0 && wait->seconds > timeout)
     end(textOf(*wait) +
         format(", wanted at most %g s (--comm-timeout)", timeout));

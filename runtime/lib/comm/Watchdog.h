@@ -15,7 +15,8 @@ namespace honert {
 /// A thread that looks at what a process waits for. A wait longer than
 /// `timeout` ends the process: one line and the log on stderr, exit code 1. A
 /// wait for a rank at a stop signal, which a launcher sends when another one
-/// has ended, is told, and goes on: whoever sent it may have ended nobody.
+/// has ended, is told, and goes on: whoever sent it may have ended nobody. Time
+/// in which the process itself stood still does not count.
 class Watchdog {
 public:
   /// What the watched library adds.
@@ -37,12 +38,16 @@ public:
 private:
   void watch();
   void look();
+  double secondsOf(const CollectiveLog::Wait &wait, double sinceLastLook);
   [[noreturn]] void end(const std::string &line);
 
   const CollectiveLog &log;
   const int64_t rank;
   const double timeout;
   const Hooks hooks;
+  CollectiveLog::Clock::time_point lastLook = CollectiveLog::Clock::now();
+  int64_t lastWait = 0;  ///< number of what was waited for at the last look
+  double stoodStill = 0; ///< seconds of that wait
   bool toldSignal = false;
   bool isOver = false;
   std::mutex mutex;
