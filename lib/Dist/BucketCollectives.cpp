@@ -1,11 +1,17 @@
-//===- BucketCollectives.cpp - Many small sums as one ---------------------===//
+//===- BucketCollectives.cpp - Many small exchanges as one ----------------===//
+//
+// All-reduces of any size become one: kernels write their operands into the
+// bucket. What is scattered or gathered must be copied into blocks, so only
+// where latency is most of its time.
+//
+//===----------------------------------------------------------------------===//
 
+#include "hone/Dist/Blocks.h"
 #include "hone/Dist/Links.h"
 #include "hone/Dist/Passes.h"
 #include "hone/Dist/Sharding.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -22,22 +28,33 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Bytes of a sum among `group` of which a tenth of the time is latency.
-static int64_t defaultBytes(const Group &group) {
-  constexpr double sample = 1 << 20, share = 0.1;
+/// Bytes of an exchange in a group of ranks of which `share` of the time is
+/// latency.
+static int64_t bytesAtLatency(const Group &group, double share) {
+  constexpr double sample = 1 << 20;
   double latency = secondsOf(Exchange::AllReduce, group, 0);
   double perByte =
       (secondsOf(Exchange::AllReduce, group, sample) - latency) / sample;
   return perByte > 0 ? int64_t(latency * (1 / share - 1) / perByte) : 0;
 }
 
-namespace {
-/// Sums that can be one.
-using Key = std::tuple<const void *, ReduceKind, const void *>; // axes, element
+/// The bytes that an op exchanges, of which a rank may have a part.
+static int64_t exchangedBytes(Operation *op) {
+  return std::max(byteSize(op->getOperand(0).getType()),
+                  byteSize(op->getResult(0).getType()));
+}
 
+/// The argument that `value` is, seen through reshapes of its own; or null.
+static Value argumentUnder(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return isa<BlockArgument>(value) ? value : Value();
+}
+
+namespace {
 struct Bucket {
-  SmallVector<AllReduceOp> sums;
-  int64_t bytes = 0, limit = 0;
+  SmallVector<Operation *> members;
+  int64_t bytes = 0;
 };
 
 class Bucketer {
@@ -48,87 +65,185 @@ public:
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       closeReadBy(op);
-      if (auto sum = dyn_cast<AllReduceOp>(op))
-        add(sum);
+      auto gather = dyn_cast<AllGatherOp>(op);
+      if (isa<AllReduceOp, ReduceScatterOp>(op) ||
+          (gather && !argumentUnder(gather.getOperand())))
+        add(&op);
     }
+    gatherAhead();
   }
 
 private:
-  /// Whether the operand can be made at its place in the bucket: a kernel makes
-  /// it, and nothing else reads it.
-  static bool canJoin(AllReduceOp sum) {
-    Operation *producer = sum.getOperand().getDefiningOp();
-    return producer && isa<HoneDialect>(producer->getDialect()) &&
-           sum.getOperand().hasOneUse() && !sum.getAsync();
+  /// Exchanges that can be one: op, axes, element type, what combines.
+  using Key =
+      std::tuple<const void *, const void *, const void *, const void *>;
+  static Key keyOf(Operation *op) {
+    Attribute how = op->getAttr(isa<AllGatherOp>(op) ? "again" : "kind");
+    return {
+        op->getName().getAsOpaquePointer(),
+        op->getAttr("axes").getAsOpaquePointer(),
+        getElementTypeOrSelf(op->getResult(0).getType()).getAsOpaquePointer(),
+        how ? how.getAsOpaquePointer() : nullptr};
   }
 
-  void add(AllReduceOp sum) {
-    if (!canJoin(sum))
-      return;
-    Bucket &bucket =
-        open[{sum.getAxes().getAsOpaquePointer(), sum.getKind(),
-              getElementTypeOrSelf(sum.getType()).getAsOpaquePointer()}];
-    if (bucket.sums.empty())
-      bucket.limit =
-          bytes > 0 ? bytes
-                    : defaultBytes(mesh.group(axesOf(sum.getAxes(), mesh)));
-    bucket.sums.push_back(sum);
-    bucket.bytes += byteSize(sum.getType());
-    if (bucket.bytes >= bucket.limit)
-      close(bucket, sum->getNextNode());
+  int64_t ranksOf(Operation *op) const {
+    return mesh.count(axesOf(op->getAttrOfType<ArrayAttr>("axes"), mesh));
   }
-
-  /// What `op` reads must be there.
-  void closeReadBy(Operation &op) {
-    for (auto &[key, bucket] : open)
-      if (llvm::any_of(bucket.sums, [&](AllReduceOp sum) {
-            return llvm::is_contained(op.getOperands(), sum.getResult());
-          }))
-        close(bucket, &op);
-  }
-
+  int64_t limitOf(Operation *op) const;
+  bool canJoin(Operation *op) const;
+  void add(Operation *op);
+  void closeReadBy(Operation &op);
   void close(Bucket &bucket, Operation *before);
+  void gatherAhead();
+  void join(ArrayRef<Operation *> members, Operation *before);
 
   Block &block;
   const Mesh &mesh;
   int64_t bytes;
-  llvm::MapVector<Key, Bucket, std::map<Key, unsigned>> open;
+  std::map<Key, Bucket> open; ///< looked up only: its order says nothing
+  llvm::DenseMap<Value, Bucket *> bucketOf; ///< of results in open buckets
 };
 } // namespace
 
-/// One sum of all in place of each.
-void Bucketer::close(Bucket &bucket, Operation *before) {
-  SmallVector<AllReduceOp> sums = std::exchange(bucket.sums, {});
-  bucket.bytes = 0;
-  if (sums.size() < 2)
+/// Bytes of a bucket: of sums as many as make latency a tenth of its time, of
+/// what must be copied half.
+int64_t Bucketer::limitOf(Operation *op) const {
+  if (bytes > 0)
+    return bytes;
+  Group group = mesh.group(axesOf(op->getAttrOfType<ArrayAttr>("axes"), mesh));
+  return bytesAtLatency(group, isa<AllReduceOp>(op) ? 0.1 : 0.5);
+}
+
+/// Whether `op` may be in a bucket. Of a sum the operand must be made at its
+/// place in it: by a kernel, for nothing else.
+bool Bucketer::canJoin(Operation *op) const {
+  Value operand = op->getOperand(0);
+  if (op->hasAttr(asyncAttr) || !isInBlocks(op) || ranksOf(op) == 1)
+    return false;
+  if (!isa<AllReduceOp>(op))
+    return 2 * exchangedBytes(op) <= limitOf(op);
+  Operation *producer = operand.getDefiningOp();
+  return producer && isa<HoneDialect>(producer->getDialect()) &&
+         operand.hasOneUse();
+}
+
+//===----------------------------------------------------------------------===//
+// What can wait until it is read
+//===----------------------------------------------------------------------===//
+
+void Bucketer::add(Operation *op) {
+  if (!canJoin(op))
     return;
+  Bucket &bucket = open[keyOf(op)];
+  bucket.members.push_back(op);
+  bucket.bytes += exchangedBytes(op);
+  bucketOf[op->getResult(0)] = &bucket;
+  if (bucket.bytes >= limitOf(op))
+    close(bucket, op->getNextNode());
+}
+
+/// What `op` reads must be there.
+void Bucketer::closeReadBy(Operation &op) {
+  for (Value operand : op.getOperands())
+    if (Bucket *bucket = bucketOf.lookup(operand))
+      close(*bucket, &op);
+}
+
+void Bucketer::close(Bucket &bucket, Operation *before) {
+  SmallVector<Operation *> members = std::exchange(bucket.members, {});
+  bucket.bytes = 0;
+  for (Operation *op : members)
+    bucketOf.erase(op->getResult(0));
+  join(members, before);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathered parameters, which are there from the beginning
+//===----------------------------------------------------------------------===//
+
+/// Small ones come with the first that is read.
+void Bucketer::gatherAhead() {
+  std::map<Key, Bucket> ahead;
+  auto flush = [&](Bucket &bucket) {
+    SmallVector<Operation *> members = std::exchange(bucket.members, {});
+    bucket.bytes = 0;
+    if (!members.empty())
+      join(members, members.front());
+  };
+  for (auto gather : llvm::make_early_inc_range(block.getOps<AllGatherOp>())) {
+    if (!canJoin(gather) || !argumentUnder(gather.getOperand()))
+      continue;
+    Bucket &bucket = ahead[keyOf(gather)];
+    if (bucket.bytes + exchangedBytes(gather) > limitOf(gather))
+      flush(bucket);
+    bucket.members.push_back(gather);
+    bucket.bytes += exchangedBytes(gather);
+  }
+  for (auto &[key, bucket] : ahead)
+    flush(bucket);
+}
+
+//===----------------------------------------------------------------------===//
+// One for many
+//===----------------------------------------------------------------------===//
+
+/// A bucket's operand is [blocks, elements]: as many blocks as the op takes
+/// apart. An all-reduce takes none apart.
+static int64_t blocksIn(Operation *op, int64_t ranks) {
+  return isa<ReduceScatterOp>(op) ? ranks : 1;
+}
+static int64_t blocksOut(Operation *op, int64_t ranks) {
+  return isa<AllGatherOp>(op) ? ranks : 1;
+}
+
+static Value createLike(ImplicitLocOpBuilder &b, Operation *op, Type type,
+                        Value operand) {
+  if (auto sum = dyn_cast<AllReduceOp>(op))
+    return b.create<AllReduceOp>(type, sum.getKind(), operand, sum.getAxes());
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return b.create<ReduceScatterOp>(type, scatter.getKind(), operand, 0,
+                                     scatter.getAxes(), ArrayRef<int64_t>());
+  auto gather = cast<AllGatherOp>(op);
+  return b.create<AllGatherOp>(type, operand, 0, gather.getAxes(),
+                               ArrayRef<int64_t>(), gather.getAgain());
+}
+
+/// One exchange of all in place of each.
+void Bucketer::join(ArrayRef<Operation *> members, Operation *before) {
+  if (members.size() < 2)
+    return;
+  Operation *first = members.front();
+  int64_t in = blocksIn(first, ranksOf(first)),
+          out = blocksOut(first, ranksOf(first));
   SmallVector<Location> locs;
-  for (AllReduceOp sum : sums)
-    locs.push_back(sum.getLoc());
+  for (Operation *op : members)
+    locs.push_back(op->getLoc());
   ImplicitLocOpBuilder b(FusedLoc::get(before->getContext(), locs), before);
-  SmallVector<Value> flat;
-  int64_t total = 0;
-  for (AllReduceOp sum : sums) {
-    RankedTensorType type = typeOf(sum.getOperand());
-    total += type.getNumElements();
-    flat.push_back(b.create<ReshapeOp>(type.clone({type.getNumElements()}),
-                                       sum.getOperand()));
+  SmallVector<Value> blocks;
+  SmallVector<int64_t> ends = {0};
+  for (Operation *op : members) {
+    Value operand = op->getOperand(0);
+    if (Value argument = argumentUnder(operand)) // what is seen comes later
+      operand = argument;
+    int64_t elements = typeOf(operand).getNumElements() / in;
+    ends.push_back(ends.back() + elements);
+    blocks.push_back(
+        b.create<ReshapeOp>(typeOf(operand).clone({in, elements}), operand));
   }
-  RankedTensorType all = typeOf(flat.front()).clone({total});
-  Value joined = b.create<ConcatOp>(all, flat, 0);
-  Value summed = b.create<AllReduceOp>(all, sums.front().getKind(), joined,
-                                       sums.front().getAxes());
-  int64_t start = 0;
-  for (AllReduceOp sum : sums) {
-    RankedTensorType type = typeOf(sum.getResult());
-    int64_t end = start + type.getNumElements();
-    Value part =
-        b.create<SliceOp>(type.clone({end - start}), summed, ArrayRef(start),
-                          ArrayRef(end), ArrayRef<int64_t>(1));
-    start = end;
-    sum.getResult().replaceAllUsesWith(b.create<ReshapeOp>(type, part));
-    sum.erase();
+  RankedTensorType type = typeOf(blocks.front());
+  Value joined =
+      b.create<ConcatOp>(type.clone({in, ends.back()}), blocks, /*dim=*/1);
+  Value all = createLike(b, first, type.clone({out, ends.back()}), joined);
+  for (auto [index, op] : llvm::enumerate(members)) {
+    int64_t starts[] = {0, ends[index]}, limits[] = {out, ends[index + 1]},
+            steps[] = {1, 1};
+    Value part = b.create<SliceOp>(type.clone({out, limits[1] - starts[1]}),
+                                   all, starts, limits, steps);
+    Value result = op->getResult(0);
+    result.replaceAllUsesWith(b.create<ReshapeOp>(result.getType(), part));
   }
+  for (Operation *op : members)
+    op->erase();
 }
 
 namespace {

@@ -171,16 +171,21 @@ static void wrap(const FusionGroup &group) {
     op->erase();
 }
 
-/// Whether `op` makes more of what it reads by an exchange, or is a view of
-/// such.
+/// Whether `op` makes more of what it reads by an exchange, or something of
+/// such alone: views, and moves where the parts did not lie in order.
 static bool isGathered(Operation *op) {
-  if (seesOperand(op)) {
-    Operation *producer = op->getOperand(0).getDefiningOp();
-    return producer && isGathered(producer);
-  }
-  return exchangeIn(op) && op->getNumOperands() == 1 &&
-         byteSize(op->getResult(0).getType()) >
-             byteSize(op->getOperand(0).getType());
+  if (exchangeIn(op))
+    return op->getNumOperands() == 1 &&
+           byteSize(op->getResult(0).getType()) >
+               byteSize(op->getOperand(0).getType());
+  auto group = dyn_cast<GroupOp>(op);
+  bool moves = group && group.getFamily() == KernelFamily::move;
+  return (moves || seesOperand(op)) && op->getNumOperands() > 0 &&
+         op->getNumResults() == 1 &&
+         llvm::all_of(op->getOperands(), [](Value operand) {
+           Operation *producer = operand.getDefiningOp();
+           return producer && isGathered(producer);
+         });
 }
 
 /// Gathers a value when the first kernel that reads it comes: parameters of a

@@ -9,11 +9,11 @@ dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
 // CHECK: %[[B:.*]] = hone.neg %[[Y]]
 // CHECK: dist.all_reduce sum %{{.*}} over ["tp"] : tensor<5xf32>
 // CHECK: dist.all_reduce max %{{.*}} over ["dp"] : tensor<5xf32>
-// CHECK: %[[FLAT:.*]] = hone.reshape %[[A]] : tensor<2x3xf32> -> tensor<6xf32>
-// CHECK: %[[ALL:.*]] = hone.concat %[[FLAT]], %{{.*}} dim 0
-// CHECK: %[[SUM:.*]] = dist.all_reduce sum %[[ALL]] over ["dp"] : tensor<11xf32>
-// CHECK: hone.slice %[[SUM]] [0] to [6]
-// CHECK: hone.slice %[[SUM]] [6] to [11]
+// CHECK: %[[FLAT:.*]] = hone.reshape %[[A]] : tensor<2x3xf32> -> tensor<1x6xf32>
+// CHECK: %[[ALL:.*]] = hone.concat %[[FLAT]], %{{.*}} dim 1
+// CHECK: %[[SUM:.*]] = dist.all_reduce sum %[[ALL]] over ["dp"] : tensor<1x11xf32>
+// CHECK: hone.slice %[[SUM]] [0, 0] to [1, 6]
+// CHECK: hone.slice %[[SUM]] [0, 6] to [1, 11]
 // CHECK-NOT: dist.all_reduce
 func.func @joined(%x: tensor<2x3xf32>, %y: tensor<5xf32>)
     -> (tensor<2x3xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) {
@@ -37,7 +37,7 @@ dist.mesh @mesh [<"dp" = 2>]
 // CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
 // CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
 // CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
-// CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<20xf32>
+// CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<1x20xf32>
 // CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
 func.func @apart(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) {
   %a = hone.neg %x : tensor<5xf32>
@@ -56,4 +56,71 @@ func.func @apart(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf
   %g = hone.cos %2 : tensor<5xf32>
   %7 = dist.all_reduce sum %g over ["dp"] : tensor<5xf32>
   return %1, %2, %3, %4, %5, %6, %7 : tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"fs" = 2>]
+
+// Parts of one rank side by side in a block each: [2, 3] and [2, 2] to [2, 5], of which a rank gets [1, 5]. Half of a bucket is too much.
+// CHECK-LABEL: @scattered
+// CHECK: dist.reduce_scatter sum %{{.*}} dim 0 over ["fs"] : tensor<10xf32> -> tensor<5xf32>
+// CHECK: %[[A:.*]] = hone.reshape %{{.*}} : tensor<2x3xf32> -> tensor<2x3xf32>
+// CHECK: %[[B:.*]] = hone.reshape %{{.*}} : tensor<4xf32> -> tensor<2x2xf32>
+// CHECK: %[[ALL:.*]] = hone.concat %[[A]], %[[B]] dim 1
+// CHECK: %[[OWN:.*]] = dist.reduce_scatter sum %[[ALL]] dim 0 over ["fs"] : tensor<2x5xf32> -> tensor<1x5xf32>
+// CHECK: %[[C:.*]] = hone.slice %[[OWN]] [0, 0] to [1, 3]
+// CHECK: hone.reshape %[[C]] : tensor<1x3xf32> -> tensor<1x3xf32>
+// CHECK: %[[D:.*]] = hone.slice %[[OWN]] [0, 3] to [1, 5]
+// CHECK: hone.reshape %[[D]] : tensor<1x2xf32> -> tensor<2xf32>
+func.func @scattered(%x: tensor<2x3xf32>, %y: tensor<4xf32>, %z: tensor<10xf32>)
+    -> (tensor<1x3xf32>, tensor<2xf32>, tensor<5xf32>) {
+  %0 = dist.reduce_scatter sum %x dim 0 over ["fs"] : tensor<2x3xf32> -> tensor<1x3xf32>
+  %1 = dist.reduce_scatter sum %y dim 0 over ["fs"] : tensor<4xf32> -> tensor<2xf32>
+  %2 = dist.reduce_scatter sum %z dim 0 over ["fs"] : tensor<10xf32> -> tensor<5xf32>
+  return %0, %1, %2 : tensor<1x3xf32>, tensor<2xf32>, tensor<5xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"fs" = 2>]
+
+// Parameters come with the first that is read; what is gathered again does not come with them, nor what has to be made first.
+// CHECK-LABEL: @gathered
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>, %[[Y:[a-z0-9]+]]: tensor<2xf32>
+// CHECK: %[[A:.*]] = hone.reshape %[[X]] : tensor<3xf32> -> tensor<1x3xf32>
+// CHECK: %[[B:.*]] = hone.reshape %[[Y]] : tensor<2xf32> -> tensor<1x2xf32>
+// CHECK: %[[OWN:.*]] = hone.concat %[[A]], %[[B]] dim 1
+// CHECK: %[[ALL:.*]] = dist.all_gather %[[OWN]] dim 0 over ["fs"] : tensor<1x5xf32> -> tensor<2x5xf32>
+// CHECK: %[[C:.*]] = hone.slice %[[ALL]] [0, 0] to [2, 3]
+// CHECK: hone.reshape %[[C]] : tensor<2x3xf32> -> tensor<6xf32>
+// CHECK: hone.neg
+// CHECK: dist.all_gather %[[X]] dim 0 over ["fs"] again
+// CHECK: dist.all_gather %{{.*}} dim 0 over ["fs"] : tensor<2xf32> -> tensor<4xf32>
+func.func @gathered(%x: tensor<3xf32>, %y: tensor<2xf32>) -> (tensor<6xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4xf32>) {
+  %0 = dist.all_gather %x dim 0 over ["fs"] : tensor<3xf32> -> tensor<6xf32>
+  %1 = hone.neg %0 : tensor<6xf32>
+  %2 = dist.all_gather %y dim 0 over ["fs"] : tensor<2xf32> -> tensor<4xf32>
+  %3 = dist.all_gather %x dim 0 over ["fs"] again : tensor<3xf32> -> tensor<6xf32>
+  %4 = hone.neg %y : tensor<2xf32>
+  %5 = dist.all_gather %4 dim 0 over ["fs"] : tensor<2xf32> -> tensor<4xf32>
+  return %1, %2, %3, %5 : tensor<6xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"fs" = 2>]
+
+// Updated parameters are read by nobody: all together, at the end.
+// CHECK-LABEL: @updated
+// CHECK: hone.neg
+// CHECK: hone.exp
+// CHECK: dist.all_gather %{{.*}} dim 0 over ["fs"] : tensor<1x5xf32> -> tensor<2x5xf32>
+// CHECK-NOT: dist.all_gather
+func.func @updated(%x: tensor<3xf32>, %y: tensor<2xf32>) -> (tensor<6xf32>, tensor<4xf32>) {
+  %0 = hone.neg %x : tensor<3xf32>
+  %1 = dist.all_gather %0 dim 0 over ["fs"] : tensor<3xf32> -> tensor<6xf32>
+  %2 = hone.exp %y : tensor<2xf32>
+  %3 = dist.all_gather %2 dim 0 over ["fs"] : tensor<2xf32> -> tensor<4xf32>
+  return %1, %3 : tensor<6xf32>, tensor<4xf32>
 }

@@ -109,23 +109,26 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
 }
 
 def DistBucketCollectives : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> {
-  let summary = "Joins small sums into large ones";
+  let summary = "Joins small exchanges into large ones";
   let description = [{
-    Runs after `dist-lower-collectives`. All-reduces along the same axes, of one element type, that nothing reads before the
-    last of them can be made, become one of a vector; the kernels that make the operands write them into it, so nothing is
-    copied. A bucket is closed where one of its sums is read or it has `bytes` bytes, by default as many as make latency a
-    tenth of its time on its links.
+    Runs after `dist-lower-collectives`. Exchanges of one kind, along the same axes, of one element type, become one:
+
+    - all-reduces that nothing reads before the last of them can be made; the kernels that make the operands write them into
+      the bucket, so nothing is copied. It is closed where one of its sums is read or it has `bytes` bytes, by default as
+      many as make latency a tenth of its time on its links.
+    - reduce-scatters and gathers likewise, gathers of parameters with the first that is read. Their blocks are copied, so only
+      those join that are at most half of a bucket, which by default has as many bytes as take as long as its latency.
 
     ```mlir
     %0 = dist.all_reduce sum %a over ["dp"] : tensor<4x3xf32>
     %1 = dist.all_reduce sum %b over ["dp"] : tensor<5xf32>
     // hone-opt --dist-bucket-collectives
-    %2 = hone.reshape %a : tensor<4x3xf32> -> tensor<12xf32>
-    %3 = hone.concat %2, %b dim 0 : (tensor<12xf32>, tensor<5xf32>) -> tensor<17xf32>
-    %4 = dist.all_reduce sum %3 over ["dp"] : tensor<17xf32>
-    %5 = hone.slice %4 [0] to [12] by [1] : tensor<17xf32> -> tensor<12xf32>
-    %0 = hone.reshape %5 : tensor<12xf32> -> tensor<4x3xf32>
-    %1 = hone.slice %4 [12] to [17] by [1] : tensor<17xf32> -> tensor<5xf32>
+    %2 = hone.reshape %a : tensor<4x3xf32> -> tensor<1x12xf32>
+    %3 = hone.reshape %b : tensor<5xf32> -> tensor<1x5xf32>
+    %4 = hone.concat %2, %3 dim 1 : (tensor<1x12xf32>, tensor<1x5xf32>) -> tensor<1x17xf32>
+    %5 = dist.all_reduce sum %4 over ["dp"] : tensor<1x17xf32>
+    %6 = hone.slice %5 [0, 0] to [1, 12] by [1, 1] : tensor<1x17xf32> -> tensor<1x12xf32>
+    %0 = hone.reshape %6 : tensor<1x12xf32> -> tensor<4x3xf32>
     ```
   }];
   let dependentDialects = ["::hone::HoneDialect"];
