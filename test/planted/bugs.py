@@ -314,6 +314,21 @@ BUGS = [
         "true", ("Dist/invalid-verify.mlir",)),
     Bug("dist-verify-trusts-scatters", "lib/Dist/VerifyRanks.cpp", ".Case<AllReduceOp, AllGatherOp>(",
         ".Case<AllReduceOp, AllGatherOp, ReduceScatterOp>(", ("Dist/invalid-verify.mlir",)),
+    # The cluster model.
+    Bug("cluster-ring-sends-all", "lib/Dist/Links.cpp", "return (n - 1) / n * bytes;", "return bytes;",
+        ("hone-dist-tests",)),
+    Bug("cluster-node-has-one-way-out", "lib/Dist/Links.cpp", "group.between.bandwidth * double(group.perNode);",
+        "group.between.bandwidth;", ("hone-dist-tests", "hone-analysis-tests")),
+    Bug("cluster-axis-leaves-its-node", "lib/Dist/Sharding.cpp", "room /= axes[later].size;", "(void)later;",
+        ("hone-dist-tests",)),
+    Bug("cluster-chunks-wait-as-stages", "lib/Analysis/ClusterStep.cpp",
+        "double(step.pipeline - 1) / double(step.chunks);", "double(step.pipeline - 1);", ("hone-analysis-tests",)),
+    Bug("cluster-channel-runs-at-once", "lib/Analysis/ClusterTimeline.cpp", "end = std::max(end, now) + event.seconds;",
+        "end = now + event.seconds;", ("hone-analysis-tests",)),
+    Bug("cluster-layers-again-for-free", "lib/Analysis/ClusterStep.cpp", "again = once;", "again = Work();",
+        ("hone-analysis-tests",)),
+    Bug("cluster-flops-of-one-micro-batch", "lib/Analysis/StepFlops.cpp", "return microBatches;", "return 1;",
+        ("hone-analysis-tests",)),
 ]
 
 
