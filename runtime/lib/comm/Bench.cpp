@@ -121,10 +121,12 @@ Status Bench::prepare(CollectiveKind kind, const Axes &axes) {
 }
 
 Status Bench::start() {
-  transport = world.makeTransport(program.mesh);
-  if (!transport || program.isForCuda())
-    return Status::error("--bench-collectives: measures ranks on CPUs, this "
-                         "program runs on GPUs");
+  if (program.isForCuda())
+    HONERT_TRY(makeDeviceTransport(program, world, 2 * mostBytes, transport));
+  else
+    transport = world.makeTransport(program.mesh);
+  if (!transport)
+    return Status::error("--bench-collectives: this program is one rank");
   std::set<std::pair<Axes, CollectiveKind>> used;
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)

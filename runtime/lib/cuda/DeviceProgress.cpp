@@ -84,7 +84,10 @@ Status DeviceProgress::begin(const Function &function) {
 }
 
 Status DeviceProgress::mark(const Launch &launch, CUstream stream) {
-  auto [function, index] = placeOf.at(&launch);
+  auto found = placeOf.find(&launch);
+  if (found == placeOf.end())
+    return Status();
+  auto [function, index] = found->second;
   const Place &place = placesOf.at(function)[index];
   return copyDown(static_cast<int64_t>(1 + place.line),
                   static_cast<int64_t>(lines + 1 + place.number), 1, stream);

@@ -26,7 +26,8 @@ public:
   Status start(const Device &device);
   /// A run of `function` begins on the main stream, which records nothing.
   Status begin(const Function &function);
-  /// `launch`, which was put on `stream`, is done when this passes.
+  /// `launch`, which was put on `stream`, is done when this passes; nothing for
+  /// one that is not the program's.
   Status mark(const Launch &launch, CUstream stream);
   /// All runs so far end with this step.
   void endStep() { ended.push_back(launched); }

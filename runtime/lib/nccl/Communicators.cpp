@@ -7,13 +7,10 @@
 
 using namespace honert;
 
-/// Above so many ranks, one that serves all of them takes long: there is an id,
-/// and a rank that serves it, for each so many.
-static constexpr int64_t ranksOfId = 1024;
-
 Communicators::Communicators(const Program &program, bool deterministic,
-                             double timeout)
-    : program(program), deterministic(deterministic), timeout(timeout) {
+                             double timeout, int64_t ranksOfId)
+    : program(program), deterministic(deterministic), timeout(timeout),
+      ranksOfId(ranksOfId) {
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)
       if (auto *collective = std::get_if<CollectiveLaunch>(&launch.action))

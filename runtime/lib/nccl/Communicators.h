@@ -23,8 +23,11 @@ class Communicators {
 public:
   /// With `deterministic`, sums are made in an order that depends on nothing
   /// but the machines. `timeout` in seconds for everything that needs all
-  /// ranks; 0: none.
-  Communicators(const Program &program, bool deterministic, double timeout);
+  /// ranks; 0: none. One rank that serves all others at the start takes long
+  /// where they are many: there is an id, and a rank that serves it, for each
+  /// `ranksOfId`.
+  Communicators(const Program &program, bool deterministic, double timeout,
+                int64_t ranksOfId = 1024);
 
   /// The lists of axes, in order; those of one rank are not among them.
   const std::vector<Axes> &lists() const { return axes; }
@@ -56,6 +59,7 @@ private:
   const Program &program;
   const bool deterministic;
   const double timeout;
+  const int64_t ranksOfId;
   NcclFunctions nccl;
   Registration kind = Registration::none;
   std::vector<Axes> axes;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NcclFixture.h"
+#include "cuda/Device.h"
 #include "nccl/Communicators.h"
 #include "nccl/Probe.h"
 
@@ -231,6 +232,39 @@ TEST_F(NcclFake, a_message_that_nobody_receives) {
               return rank.wait();
             }),
             "rank 1 sends 16 bytes, of which rank 0 receives 0");
+}
+
+/// A thousand ranks and more have several ids; here every two have one.
+class NcclIds : public test::Nccl {};
+
+TEST_F(NcclIds, of_many_ranks_are_several) {
+  onAll(4, [](World &world) {
+    Program program;
+    program.mesh.axes = {{"a", 2, ""}, {"b", 2, ""}};
+    program.functions = {{"step",
+                          {{"sum", "",
+                            CollectiveLaunch{CollectiveKind::allReduce,
+                                             ReduceKind::sum,
+                                             0,
+                                             DType::f32,
+                                             4,
+                                             {1},
+                                             0,
+                                             64,
+                                             -1}}},
+                          {}}};
+    Device device;
+    HONERT_TRY(device.open());
+    HONERT_TRY(device.choose(world.rank()));
+    HONERT_TRY(device.start());
+    Communicators communicators(program, false, 10, /*ranksOfId=*/2);
+    HONERT_TRY(communicators.open());
+    HONERT_TRY(communicators.join(world, nullptr, 0));
+    return communicators.close();
+  });
+  EXPECT_EQ(calls("ncclGetUniqueId"), 2);
+  EXPECT_EQ(calls("ncclCommInitRankScalable"), 4);
+  EXPECT_EQ(calls("ncclCommSplit"), 4);
 }
 
 /// What is to run on hardware makes no mistake here, and leaves nothing.

@@ -2,6 +2,7 @@
 
 #include "DividedModel.h"
 #include "NcclFixture.h"
+#include "comm/Bench.h"
 #include "core/Trainer.h"
 
 using namespace honert;
@@ -77,6 +78,25 @@ TEST_F(NcclTrain, a_profile_is_made_by_all_ranks) {
   EXPECT_EQ(train({{"dp", 2}}, 1, true), wanted);
   EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 2); // validations
   EXPECT_NE(readFile(profile).find("\"name\":\"sum\""), std::string::npos);
+}
+
+/// Every list of axes of the program, and every kind along it.
+TEST_F(NcclTrain, links_between_gpus_are_measured) {
+  DividedModel model;
+  model.mesh = {{"dp", 2}};
+  ProgramPtr program = describe(model);
+  std::string code;
+  settings.kernels = moveToDevice(program.get(), code);
+  Options options;
+  options.log = folder / "links";
+  testing::internal::CaptureStdout();
+  onAll(2, [&](World &world) {
+    return benchCollectives(*program, options, world);
+  });
+  EXPECT_NE(testing::internal::GetCapturedStdout().find("all_reduce"),
+            std::string::npos);
+  EXPECT_NE(readFile(options.log).find("\"collective\":\"all_reduce\""),
+            std::string::npos);
 }
 
 } // namespace

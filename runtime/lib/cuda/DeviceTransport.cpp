@@ -1,0 +1,57 @@
+//===- DeviceTransport.cpp - Collectives of GPUs, without a program -------===//
+
+#include "comm/Transport.h"
+#include "cuda/DeviceCollectives.h"
+
+using namespace honert;
+
+namespace {
+/// One collective at a time, each waited for.
+class DeviceTransport final : public Transport {
+public:
+  DeviceTransport(const Program &program, World &world)
+      : world(world), collectives(device, program, &world,
+                                  /*deterministic=*/false) {}
+  ~DeviceTransport() override { collectives.close(); }
+
+  Status start(int64_t bytes);
+  Status prepare(const Launch &) override { return Status(); }
+  Status run(const Launch &launch, char *) override {
+    HONERT_TRY(collectives.enqueue(launch, memory, launch.name));
+    return device.synchronize(launch.name);
+  }
+  Status wait(int64_t) override { return Status(); }
+
+private:
+  Status startAlone(int64_t process, int64_t bytes);
+
+  World &world;
+  Device device; // first: what follows lives on it
+  DeviceCollectives collectives;
+  DeviceMemory memory;
+};
+} // namespace
+
+Status DeviceTransport::startAlone(int64_t process, int64_t bytes) {
+  HONERT_TRY(device.open());
+  HONERT_TRY(device.choose(process));
+  HONERT_TRY(device.start());
+  HONERT_TRY(collectives.open());
+  return collectives.allocate(memory, bytes, "what the ranks send");
+}
+
+Status DeviceTransport::start(int64_t bytes) {
+  int64_t process = 0;
+  HONERT_TRY(collectives.findLocalRank(process));
+  HONERT_TRY(world.agree(startAlone(process, bytes)));
+  return collectives.join(memory);
+}
+
+Status honert::makeDeviceTransport(const Program &program, World &world,
+                                   int64_t bytes,
+                                   std::unique_ptr<Transport> &transport) {
+  auto made = std::make_unique<DeviceTransport>(program, world);
+  HONERT_TRY(made->start(bytes));
+  transport = std::move(made);
+  return Status();
+}
