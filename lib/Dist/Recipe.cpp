@@ -64,7 +64,7 @@ Error RecipeReader::readWord(StringRef text) {
   if (level == "fsdp")
     level = "zero3";
   level.consume_front("fsdp=");
-  if (!llvm::is_contained({"zero1", "zero2", "zero3"}, level))
+  if (!llvm::is_contained({"zero1", "zero2", "zero3", "zero3-keep"}, level))
     return text.contains('=') && !text.starts_with("fsdp")
                ? readAxis(text)
                : wrong(text, "ddp, fsdp, zero1, zero2, zero3, sp or an axis "

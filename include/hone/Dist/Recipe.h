@@ -13,7 +13,7 @@ namespace hone::dist {
 /// What dist-annotate is told.
 struct Recipe {
   std::string mesh;      ///< "rep=2,fs=4@nvlink"; empty: one rank
-  std::string fsdp;      ///< "zero1", "zero2" or "zero3"; empty: its default
+  std::string fsdp;      ///< an option of dist-annotate; empty: its default
   bool sequence = false; ///< the axis tp divides positions too
 };
 
@@ -22,6 +22,7 @@ struct Recipe {
 ///   ddp              state and parameters are copies
 ///   zero1, zero2, zero3, fsdp, fsdp=zeroN
 ///                    what axis fs divides besides the batch; fsdp is zero3
+///   zero3-keep       zero3, but what is gathered stays for the backward part
 ///   sp               sequence parallel: axis tp divides positions too
 ///   AXIS=SIZE[@LINK] an axis that `mesh` does not have, behind its axes
 ///
