@@ -112,10 +112,39 @@ static void copyTensor(const SafeTensors &file, const Loaded &loaded,
   }
 }
 
+/// What a value of `argument` is written to: the argument, and its copy in low
+/// precision where this rank has other elements of that.
+static std::vector<Argument> targetsOf(const Program &program,
+                                       const Argument &argument) {
+  std::vector<Argument> targets = {argument};
+  const Argument *shadow = program.argument(Kind::shadow, argument.fqn);
+  if (argument.kind != Kind::param || !shadow ||
+      areDividedAlike(argument, *shadow))
+    return targets;
+  Argument copy = argument;
+  copy.dtype = shadow->dtype;
+  copy.dims = shadow->dims;
+  copy.divisions = shadow->divisions;
+  copy.offset = shadow->offset;
+  copy.bytes = shadow->bytes;
+  targets.push_back(std::move(copy));
+  return targets;
+}
+
+static void copyToTargets(const SafeTensors &file, const Loaded &loaded,
+                          const Program &program, const World &world,
+                          Arena &arena) {
+  for (const Argument &target : targetsOf(program, *loaded.argument))
+    copyTensor(file, {&target, loaded.part, loaded.tensor},
+               layoutOf(program, target, *loaded.part, world),
+               arena.at(target.offset));
+}
+
 /// Zeroes the storage of arguments that parts do not cover.
 static void clearPadding(const Program &program, Arena &arena) {
   for (const Argument &argument : program.arguments)
-    if (argument.isState() && !argument.isWhole)
+    if ((argument.isState() && !argument.isWhole) ||
+        argument.kind == Kind::shadow)
       std::memset(arena.at(argument.offset), 0,
                   static_cast<size_t>(argument.bytes));
 }
@@ -192,7 +221,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
     const Argument &argument = *loaded.argument;
     PartLayout layout = layoutOf(program, argument, *loaded.part, world);
     char *storage = arena.at(argument.offset);
-    copyTensor(file, loaded, layout, storage);
+    copyToTargets(file, loaded, program, world, arena);
     if (!allFinite(argument, layout, storage) &&
         firstReplica(argument, program.mesh, world.rank()) == world.rank())
       std::fprintf(
@@ -223,9 +252,7 @@ Status honert::loadState(const std::string &path, const Program &program,
   }
   clearPadding(program, arena);
   for (const Loaded &loaded : found)
-    copyTensor(file, loaded,
-               layoutOf(program, *loaded.argument, *loaded.part, world),
-               arena.at(loaded.argument->offset));
+    copyToTargets(file, loaded, program, world, arena);
   return Status();
 }
 
@@ -254,9 +281,7 @@ static Status loadFromPackage(const Program &program, const World &world,
         if (!tensor)
           continue;
         HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/false));
-        copyTensor(file, {&argument, &part, tensor},
-                   layoutOf(program, argument, part, world),
-                   arena.at(argument.offset));
+        copyToTargets(file, {&argument, &part, tensor}, program, world, arena);
         filled.insert(&part);
       }
     }
@@ -265,13 +290,19 @@ static Status loadFromPackage(const Program &program, const World &world,
 }
 
 /// The initial value in the executable, that of the whole argument.
-static void copyData(const Argument &argument, const PartLayout &layout,
-                     char *target) {
-  int64_t width = byteWidth(argument.dtype);
+static void copyData(const Argument &argument, const Argument &target,
+                     const PartLayout &layout, char *storage) {
+  int64_t from = byteWidth(argument.dtype), to = byteWidth(target.dtype);
   layout.forEachRun(
       0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
-        std::memcpy(target + place * width, argument.data + element * width,
-                    static_cast<size_t>(length * width));
+        const char *source = argument.data + element * from;
+        if (argument.dtype == target.dtype)
+          std::memcpy(storage + place * to, source,
+                      static_cast<size_t>(length * to));
+        else
+          for (int64_t i = 0; i < length; ++i)
+            storeElement(target.dtype, storage + (place + i) * to,
+                         loadElement(argument.dtype, source + i * from));
       });
 }
 
@@ -286,20 +317,21 @@ Status honert::startState(const std::string &initFile, const Program &program,
   for (const Argument &argument : program.arguments) {
     if (!argument.isState())
       continue;
-    char *target = arena.at(argument.offset);
     for (const Part &part : argument.parts) {
       if (filled.count(&part))
         continue;
-      PartLayout layout = layoutOf(program, argument, part, world);
-      if (argument.data)
-        copyData(argument, layout, target);
-      else if (argument.init == InitKind::file)
+      if (!argument.data && argument.init == InitKind::file)
         return Status::error(
             format("%s '%s' has no initial value: wanted a file that holds it "
                    "(--init)",
                    name(argument.kind), part.name.c_str()));
-      else
-        initialize(argument, part, layout, seed, target, pool);
+      for (const Argument &target : targetsOf(program, argument)) {
+        PartLayout layout = layoutOf(program, target, part, world);
+        if (argument.data)
+          copyData(argument, target, layout, arena.at(target.offset));
+        else
+          initialize(target, part, layout, seed, arena.at(target.offset), pool);
+      }
     }
   }
   return Status();

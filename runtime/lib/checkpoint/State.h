@@ -20,7 +20,9 @@ TensorSource sourceOf(const Program &program, const Argument &argument,
                       const Part &part, const Arena &arena, const World &world);
 
 // Files hold whole tensors. Loading reads from them what this rank has, and
-// asks no other rank; ranks may find different errors.
+// asks no other rank; ranks may find different errors. A low-precision copy of
+// which a rank has other elements than of its parameter (ZeRO-1 divides the
+// parameter only) gets its value here too, rounded to nearest even.
 
 /// Parameters and buffers from a weights file, under their names or aliases
 /// (both: they must be equal). fp32, bf16 and fp16 are widened or rounded to

@@ -1,7 +1,6 @@
 //===- CheckProgram.cpp - What a described program must satisfy -----------===//
 
 #include "core/CheckRanks.h"
-#include "core/Division.h"
 
 #include <cmath>
 #include <set>
@@ -363,8 +362,7 @@ static Status checkNames(const Program &program) {
   for (const Argument &argument : program.arguments) {
     const Argument *param = program.argument(Kind::param, argument.fqn);
     if (argument.kind == Kind::shadow &&
-        (!param || param->dims != argument.dims ||
-         !areDividedAlike(*param, argument) || !isFloat(param->dtype) ||
+        (!param || param->whole != argument.whole || !isFloat(param->dtype) ||
          !isFloat(argument.dtype)))
       return broken(format("shadow '%s' is of no parameter of its shape",
                            argument.fqn.c_str()));

@@ -1,6 +1,7 @@
 //===- Shadow.cpp - Low-precision copies of parameters --------------------===//
 
 #include "core/Shadow.h"
+#include "core/Division.h"
 
 #include <cstring>
 
@@ -35,6 +36,8 @@ void honert::fillShadows(const Program &program, const ThreadPool &pool,
     if (shadow.kind != Kind::shadow)
       continue;
     const Argument *param = program.argument(Kind::param, shadow.fqn);
+    if (!areDividedAlike(*param, shadow))
+      continue;
     pool.run(*elementCount(shadow.dims), 4096, [&](int64_t lo, int64_t hi) {
       roundElements(*param, arena.at(param->offset), shadow,
                     arena.at(shadow.offset), lo, hi);

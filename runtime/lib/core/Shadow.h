@@ -10,7 +10,9 @@
 namespace honert {
 
 /// Fills every argument of kind shadow with the parameter of its name, rounded
-/// to nearest even. Afterwards the program keeps them up to date itself.
+/// to nearest even, where a rank has the same elements of both; others are
+/// filled as the parameter is (checkpoint/State.h). Afterwards the program
+/// keeps them up to date itself.
 void fillShadows(const Program &program, const ThreadPool &pool, Arena &arena);
 
 } // namespace honert

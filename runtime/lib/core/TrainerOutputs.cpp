@@ -39,17 +39,24 @@ Status Trainer::pause(int64_t step) {
 
 /// Compares what ranks hold of the same elements, bit by bit.
 Status Trainer::checkReplicas(int64_t step) {
-  HONERT_TRY(world.agree(fetchState()));
+  auto isKept = [](const Argument &argument) {
+    return argument.isState() || argument.kind == Kind::shadow;
+  };
+  Status fetched;
+  for (const Argument &argument : program.arguments)
+    if (isKept(argument) && fetched.ok())
+      fetched = executor->fetch(argument.offset, argument.bytes);
+  HONERT_TRY(world.agree(fetched));
   std::vector<const Argument *> state;
   std::vector<uint64_t> own;
   for (const Argument &argument : program.arguments)
-    if (argument.isState()) {
+    if (isKept(argument)) {
       Checksum checksum;
       checksum.add(executor->arena().at(argument.offset), argument.bytes);
       state.push_back(&argument);
       own.push_back(checksum.value());
+      executor->forget(argument.offset, argument.bytes);
     }
-  forgetState();
   std::vector<uint64_t> all(own.size() * static_cast<size_t>(world.size()));
   HONERT_TRY(world.allGather(own.data(),
                              static_cast<int64_t>(own.size() * sizeof own[0]),

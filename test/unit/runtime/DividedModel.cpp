@@ -85,6 +85,10 @@ ProgramPtr test::dividedState(const MeshSizes &mesh) {
   honert_argument_init(program, normal, 0, 1, "");
   add({param, "table", DType::f32, {24, 4}, {{{"b", "a"}, {}}}});
   honert_argument_init(program, normal, 0, 0.02, "head");
+  // As ZeRO-1 has them: a parameter in parts, its copy whole on each rank.
+  add({param, "master", DType::f32, {8, 5}, {{{"a"}, {}}}});
+  honert_argument_init(program, normal, 0, 1, "");
+  add({7, "master", DType::bf16, {8, 5}, {}});
   add({param, "norm", DType::bf16, {6}, {}});
   honert_argument_init(program, uniform, -1, 1, "");
   add({param, "wide", DType::f64, {4, 6}, {{{}, {}}, {{"c"}, {2}}}});

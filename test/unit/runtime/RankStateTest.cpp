@@ -9,6 +9,7 @@
 #include "Run.h"
 #include "checkpoint/Checkpoint.h"
 #include "checkpoint/SharedFiles.h"
+#include "core/Shadow.h"
 
 #include <cstring>
 #include <filesystem>
@@ -125,6 +126,39 @@ INSTANTIATE_TEST_SUITE_P(Meshes, OnMesh, testing::ValuesIn(meshes),
                            return "number_" + std::to_string(info.index);
                          });
 
+/// Of the copy in low precision each rank has all, of the parameter a part.
+TEST_P(OnMesh, copies_are_rounded_whole) {
+  test::Folder folder;
+  startAndSave({}, 5, "", folder / "one");
+  auto expectCopy = [](const Instance &of, const Instance &one) {
+    const Argument *copy = of.program->argument(Kind::shadow, "master");
+    const Argument *whole = one.program->argument(Kind::param, "master");
+    for (int64_t i = 0; i != 40; ++i) {
+      uint16_t rounded;
+      storeElement(
+          DType::bf16, &rounded,
+          loadElement(DType::f32, one.arena.at(whole->offset) + 4 * i));
+      EXPECT_EQ(std::memcmp(of.arena.at(copy->offset) + 2 * i, &rounded, 2), 0);
+    }
+  };
+  Instance one({});
+  ASSERT_TRUE(one.start(*makeSingleWorld(), 5).ok());
+  expectAll(ranksOf(GetParam()), [&](World &world) {
+    Instance fresh(GetParam()), fromWeights(GetParam()), restored(GetParam());
+    for (Instance *each : {&fresh, &fromWeights, &restored}) {
+      if (each == &restored)
+        HONERT_TRY(
+            loadState(folder / "one.s", *each->program, world, each->arena));
+      else
+        HONERT_TRY(each->start(world, each == &fresh ? 5 : 6,
+                               each == &fresh ? "" : folder / "one.w"));
+      fillShadows(*each->program, ThreadPool(1), each->arena);
+      expectCopy(*each, one);
+    }
+    return Status();
+  });
+}
+
 TEST_P(OnMesh, a_damaged_checkpoint_is_skipped_by_all) {
   test::Folder folder;
   testing::internal::CaptureStderr();
@@ -210,29 +244,6 @@ TEST(RankFiles, what_all_ranks_see_is_shared) {
          return checkShared(world, folder / "missing/file");
        }))
     EXPECT_FALSE(status.ok());
-}
-
-/// The parameter "w" [8] and the shadow of its name, each divided along axes.
-std::string mistakeOf(std::vector<const char *> ofParameter,
-                      std::vector<const char *> ofShadow) {
-  const MeshSizes mesh = {{"a", 2}, {"b", 2}};
-  test::ProgramPtr program = test::makeProgram();
-  for (const auto &[name, size] : mesh)
-    honert_mesh_axis(program.get(), name.c_str(), size, "");
-  honert_arena(program.get(), 128);
-  test::describe({0, "w", DType::f32, {8}, {{ofParameter, {}}}}, mesh, 0,
-                 program.get());
-  test::describe({7, "w", DType::bf16, {8}, {{ofShadow, {}}}}, mesh, 64,
-                 program.get());
-  return program->check().message();
-}
-
-TEST(RankProgram, a_shadow_is_divided_as_its_parameter) {
-  const std::string refused =
-      "program: shadow 'w' is of no parameter of its shape";
-  EXPECT_NE(mistakeOf({"a"}, {"a"}), refused);
-  EXPECT_EQ(mistakeOf({"a"}, {"b"}), refused);
-  EXPECT_EQ(mistakeOf({}, {"a"}), refused);
 }
 
 TEST(RankProgram, a_value_in_the_executable_is_whole) {
