@@ -64,11 +64,14 @@ public:
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      closeReadBy(op);
-      auto gather = dyn_cast<AllGatherOp>(op);
-      if (isa<AllReduceOp, ReduceScatterOp>(op) ||
-          (gather && !argumentUnder(gather.getOperand())))
+      // An exchange of what waits can wait with it: sums along two axes.
+      if (canWait(&op)) {
         add(&op);
+        continue;
+      }
+      for (Value operand : op.getOperands())
+        if (Bucket *bucket = bucketOf.lookup(operand))
+          close(*bucket, &op);
     }
     gatherAhead();
   }
@@ -89,10 +92,10 @@ private:
   int64_t ranksOf(Operation *op) const {
     return mesh.count(axesOf(op->getAttrOfType<ArrayAttr>("axes"), mesh));
   }
-  int64_t limitOf(Operation *op) const;
+  int64_t limitOf(Operation *op, bool isCopied) const;
   bool canJoin(Operation *op) const;
+  bool canWait(Operation *op) const;
   void add(Operation *op);
-  void closeReadBy(Operation &op);
   void close(Bucket &bucket, Operation *before);
   void gatherAhead();
   void join(ArrayRef<Operation *> members, Operation *before);
@@ -107,24 +110,32 @@ private:
 
 /// Bytes of a bucket: of sums as many as make latency a tenth of its time, of
 /// what must be copied half.
-int64_t Bucketer::limitOf(Operation *op) const {
+int64_t Bucketer::limitOf(Operation *op, bool isCopied) const {
   if (bytes > 0)
     return bytes;
   Group group = mesh.group(axesOf(op->getAttrOfType<ArrayAttr>("axes"), mesh));
-  return bytesAtLatency(group, isa<AllReduceOp>(op) ? 0.1 : 0.5);
+  return bytesAtLatency(group, isCopied ? 0.5 : 0.1);
 }
 
-/// Whether `op` may be in a bucket. Of a sum the operand must be made at its
-/// place in it: by a kernel, for nothing else.
+/// Whether `op` may be in a bucket. A large sum only if its operand is made at
+/// its place there: by a kernel, for nothing else.
 bool Bucketer::canJoin(Operation *op) const {
   Value operand = op->getOperand(0);
   if (op->hasAttr(asyncAttr) || !isInBlocks(op) || ranksOf(op) == 1)
     return false;
-  if (!isa<AllReduceOp>(op))
-    return 2 * exchangedBytes(op) <= limitOf(op);
   Operation *producer = operand.getDefiningOp();
-  return producer && isa<HoneDialect>(producer->getDialect()) &&
-         operand.hasOneUse();
+  if (isa<AllReduceOp>(op) && producer &&
+      isa<HoneDialect>(producer->getDialect()) && operand.hasOneUse())
+    return true;
+  return 2 * exchangedBytes(op) <= limitOf(op, /*isCopied=*/true);
+}
+
+/// Whether `op` is one that waits until it is read.
+bool Bucketer::canWait(Operation *op) const {
+  auto gather = dyn_cast<AllGatherOp>(op);
+  return (isa<AllReduceOp, ReduceScatterOp>(op) ||
+          (gather && !argumentUnder(gather.getOperand()))) &&
+         canJoin(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,21 +143,12 @@ bool Bucketer::canJoin(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 void Bucketer::add(Operation *op) {
-  if (!canJoin(op))
-    return;
   Bucket &bucket = open[keyOf(op)];
   bucket.members.push_back(op);
   bucket.bytes += exchangedBytes(op);
   bucketOf[op->getResult(0)] = &bucket;
-  if (bucket.bytes >= limitOf(op))
+  if (bucket.bytes >= limitOf(op, !isa<AllReduceOp>(op)))
     close(bucket, op->getNextNode());
-}
-
-/// What `op` reads must be there.
-void Bucketer::closeReadBy(Operation &op) {
-  for (Value operand : op.getOperands())
-    if (Bucket *bucket = bucketOf.lookup(operand))
-      close(*bucket, &op);
 }
 
 void Bucketer::close(Bucket &bucket, Operation *before) {
@@ -154,7 +156,16 @@ void Bucketer::close(Bucket &bucket, Operation *before) {
   bucket.bytes = 0;
   for (Operation *op : members)
     bucketOf.erase(op->getResult(0));
-  join(members, before);
+  // What they read comes before them.
+  for (Operation *op : members)
+    if (Bucket *read = bucketOf.lookup(op->getOperand(0)))
+      close(*read, before);
+  if (members.size() > 1)
+    return join(members, before);
+  for (Operation *op : members)
+    if (Operation *producer = op->getOperand(0).getDefiningOp();
+        producer && op->isBeforeInBlock(producer))
+      op->moveBefore(before);
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,14 +178,14 @@ void Bucketer::gatherAhead() {
   auto flush = [&](Bucket &bucket) {
     SmallVector<Operation *> members = std::exchange(bucket.members, {});
     bucket.bytes = 0;
-    if (!members.empty())
+    if (members.size() > 1)
       join(members, members.front());
   };
   for (auto gather : llvm::make_early_inc_range(block.getOps<AllGatherOp>())) {
     if (!canJoin(gather) || !argumentUnder(gather.getOperand()))
       continue;
     Bucket &bucket = ahead[keyOf(gather)];
-    if (bucket.bytes + exchangedBytes(gather) > limitOf(gather))
+    if (bucket.bytes + exchangedBytes(gather) > limitOf(gather, true))
       flush(bucket);
     bucket.members.push_back(gather);
     bucket.bytes += exchangedBytes(gather);
@@ -210,8 +221,6 @@ static Value createLike(ImplicitLocOpBuilder &b, Operation *op, Type type,
 
 /// One exchange of all in place of each.
 void Bucketer::join(ArrayRef<Operation *> members, Operation *before) {
-  if (members.size() < 2)
-    return;
   Operation *first = members.front();
   int64_t in = blocksIn(first, ranksOf(first)),
           out = blocksOut(first, ranksOf(first));

@@ -32,13 +32,13 @@ func.func @joined(%x: tensor<2x3xf32>, %y: tensor<5xf32>)
 
 dist.mesh @mesh [<"dp" = 2>]
 
-// What is read ends a bucket; an argument cannot be made inside one; 64 bytes fill one.
+// What is read ends a bucket; 64 bytes fill one.
 // CHECK-LABEL: @apart
 // CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
 // CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
-// CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
+// CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<1x10xf32>
 // CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<1x20xf32>
-// CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
+// CHECK-NOT: dist.all_reduce
 func.func @apart(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) {
   %a = hone.neg %x : tensor<5xf32>
   %0 = dist.all_reduce sum %a over ["dp"] : tensor<5xf32>
@@ -123,4 +123,42 @@ func.func @updated(%x: tensor<3xf32>, %y: tensor<2xf32>) -> (tensor<6xf32>, tens
   %2 = hone.exp %y : tensor<2xf32>
   %3 = dist.all_gather %2 dim 0 over ["fs"] : tensor<2xf32> -> tensor<4xf32>
   return %1, %3 : tensor<6xf32>, tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"fs" = 2>, <"tp" = 2>]
+
+// Sums along one axis that are scattered along another wait together: a bucket of each, the first read by the second.
+// CHECK-LABEL: @along_two
+// CHECK: dist.all_reduce sum %{{.*}} over ["tp"] : tensor<1x10xf32>
+// CHECK: dist.reduce_scatter sum %{{.*}} dim 0 over ["fs"] : tensor<2x5xf32> -> tensor<1x5xf32>
+// CHECK: return
+func.func @along_two(%x: tensor<6xf32>, %y: tensor<4xf32>) -> (tensor<3xf32>, tensor<2xf32>) {
+  %a = hone.neg %x : tensor<6xf32>
+  %0 = dist.all_reduce sum %a over ["tp"] : tensor<6xf32>
+  %1 = dist.reduce_scatter sum %0 dim 0 over ["fs"] : tensor<6xf32> -> tensor<3xf32>
+  %b = hone.neg %y : tensor<4xf32>
+  %2 = dist.all_reduce sum %b over ["tp"] : tensor<4xf32>
+  %3 = dist.reduce_scatter sum %2 dim 0 over ["fs"] : tensor<4xf32> -> tensor<2xf32>
+  return %1, %3 : tensor<3xf32>, tensor<2xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"fs" = 2>, <"tp" = 2>]
+
+// A full bucket closes behind what waits for it; that comes after it.
+// CHECK-LABEL: @full
+// CHECK: %[[ALL:.*]] = dist.all_reduce sum %{{.*}} over ["tp"] : tensor<1x20xf32>
+// CHECK: %[[PART:.*]] = hone.slice %[[ALL]] [0, 0] to [1, 4]
+// CHECK: %[[SUM:.*]] = hone.reshape %[[PART]]
+// CHECK: dist.reduce_scatter sum %[[SUM]] dim 0 over ["fs"] : tensor<4xf32> -> tensor<2xf32>
+func.func @full(%x: tensor<4xf32>, %y: tensor<16xf32>) -> (tensor<2xf32>, tensor<16xf32>) {
+  %a = hone.neg %x : tensor<4xf32>
+  %0 = dist.all_reduce sum %a over ["tp"] : tensor<4xf32>
+  %1 = dist.reduce_scatter sum %0 dim 0 over ["fs"] : tensor<4xf32> -> tensor<2xf32>
+  %b = hone.neg %y : tensor<16xf32>
+  %2 = dist.all_reduce sum %b over ["tp"] : tensor<16xf32>
+  return %1, %2 : tensor<2xf32>, tensor<16xf32>
 }
