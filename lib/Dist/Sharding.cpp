@@ -285,8 +285,10 @@ dist::verifySharding(ShardingAttr attr, RankedTensorType type, const Mesh &mesh,
                                 << "dimension " << index << " of size " << size;
       if (!shards.cuts.empty())
         diag << " has segments that";
-      return diag << " cannot be divided into " << mesh.count(shards.axes)
-                  << " equal parts along its axes";
+      diag << " cannot be divided into " << mesh.count(shards.axes)
+           << " equal parts along ";
+      llvm::interleaveComma(dim.getAxes(), diag);
+      return diag;
     }
   }
   return success();

@@ -67,7 +67,7 @@ func.func @constrain_c1_twice(%x: tensor<8x8xf32>) {
 
 dist.mesh @mesh [<"tp" = 4>]
 func.func @constrain_c2(%x: tensor<9xf32>) {
-  // expected-error@+1 {{dimension 0 of size 9 cannot be divided into 4 equal parts along its axes}}
+  // expected-error@+1 {{dimension 0 of size 9 cannot be divided into 4 equal parts along "tp"}}
   %y = dist.constrain %x to <{"tp"}> : tensor<9xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @constrain_c2(%x: tensor<9xf32>) {
 
 dist.mesh @mesh [<"tp" = 4>]
 func.func @constrain_c2_cuts(%x: tensor<16xf32>) {
-  // expected-error@+1 {{dimension 0 of size 16 has segments that cannot be divided into 4 equal parts along its axes}}
+  // expected-error@+1 {{dimension 0 of size 16 has segments that cannot be divided into 4 equal parts along "tp"}}
   %y = dist.constrain %x to <{"tp" cuts [6]}> : tensor<16xf32>
   return
 }
