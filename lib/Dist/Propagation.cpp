@@ -76,7 +76,7 @@ LogicalResult Propagation::collect(func::FuncOp func) {
     if (auto attr = func.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(),
                                                         shardingAttr)) {
       auto emit = [&] {
-        return func.emitError() << "argument " << arg.getArgNumber() << " ";
+        return func.emitError() << describeAnnotation(arg) << " ";
       };
       StringRef kind = argString(func, arg.getArgNumber(), attr::kind);
       if (failed(annotate(arg, attr, emit)) ||

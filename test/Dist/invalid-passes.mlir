@@ -8,8 +8,8 @@ func.func @no_mesh(%x: tensor<8xf32>) {
 // -----
 
 dist.mesh @mesh [<"tp" = 4>]
-// expected-error@+1 {{argument 0 dimension 0 of size 9 cannot be divided into 4 equal parts along "tp"}}
-func.func @uneven(%x: tensor<9xf32> {dist.sharding = #dist.sharding<{"tp"}>}) {
+// expected-error@+1 {{argument 'head.bias' dimension 0 of size 9 cannot be divided into 4 equal parts along "tp"}}
+func.func @uneven(%x: tensor<9xf32> {dist.sharding = #dist.sharding<{"tp"}>, hone.fqn = "head.bias"}) {
   return
 }
 
