@@ -36,6 +36,7 @@ public:
 
   /// Brings the log up to date. Called by the watchdog's thread only.
   void look();
+  /// Holds what was looked at: its numbers are not those of other ranks.
   const CollectiveLog &log() const { return entries; }
 
 private:
