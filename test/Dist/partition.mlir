@@ -156,6 +156,27 @@ func.func @read(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>}
 
 // -----
 
+// So are both of two that are added where one has another reader.
+dist.mesh @mesh [<"tp" = 2>]
+// CHECK-LABEL: @read_twice
+func.func @read_twice(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>}, %y: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>},
+                      %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>})
+    -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}, tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}) {
+  // CHECK: %[[A:.+]] = hone.dot_general
+  // CHECK-NEXT: %[[SA:.+]] = dist.all_reduce sum %[[A]]
+  // CHECK-NEXT: %[[B:.+]] = hone.dot_general
+  // CHECK-NEXT: %[[SB:.+]] = dist.all_reduce sum %[[B]]
+  // CHECK-NEXT: hone.add %[[SB]], %[[SA]]
+  // CHECK-NEXT: hone.tanh %[[SA]]
+  %a = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %b = hone.dot_general %y, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %s = hone.add %b, %a : tensor<8x6xf32>
+  %t = hone.tanh %a : tensor<8x6xf32>
+  return %s, %t : tensor<8x6xf32>, tensor<8x6xf32>
+}
+
+// -----
+
 // A gradient across micro-batches: scattered along fs each time, along rep in the update alone.
 dist.mesh @mesh [<"rep" = 2>, <"fs" = 2>]
 // CHECK-LABEL: @micro_batch
