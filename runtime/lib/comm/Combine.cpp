@@ -22,7 +22,9 @@ static void loadAs(const char *from, int64_t count, Sum *values) {
     values[i] = static_cast<Sum>(elements[i]);
 }
 
-static void load(DType dtype, const char *from, int64_t count, double *values) {
+/// As f32 or f64.
+template <typename Sum>
+static void load(DType dtype, const char *from, int64_t count, Sum *values) {
   switch (dtype) {
   case DType::f32:
     return loadAs<float>(from, count, values);
@@ -40,7 +42,8 @@ static void load(DType dtype, const char *from, int64_t count, double *values) {
     return;
   default:
     for (int64_t i = 0; i < count; ++i)
-      values[i] = loadElement(dtype, from + i * byteWidth(dtype));
+      values[i] =
+          static_cast<Sum>(loadElement(dtype, from + i * byteWidth(dtype)));
   }
 }
 
@@ -57,7 +60,8 @@ static void storeAs(const Sum *values, int64_t count, char *to) {
     elements[i] = static_cast<T>(values[i]);
 }
 
-static void store(DType dtype, const double *values, int64_t count, char *to) {
+template <typename Sum>
+static void store(DType dtype, const Sum *values, int64_t count, char *to) {
   if (dtype == DType::f32)
     return storeAs<float>(values, count, to);
   for (int64_t i = 0; i < count; ++i)
@@ -73,9 +77,11 @@ static void store(DType dtype, const int64_t *values, int64_t count, char *to) {
 // Combinations
 //===----------------------------------------------------------------------===//
 
+static bool isNan(float value) { return std::isnan(value); }
 static bool isNan(double value) { return std::isnan(value); }
 static bool isNan(int64_t) { return false; }
 
+static float sum(float a, float b) { return a + b; }
 static double sum(double a, double b) { return a + b; }
 static int64_t sum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) +
@@ -121,7 +127,10 @@ bool honert::isCombined(DType dtype) {
 
 void honert::combine(ReduceKind kind, DType dtype,
                      const std::vector<const char *> &terms, int64_t count,
-                     char *out) {
-  isFloat(dtype) ? combineAs<double>(kind, dtype, terms, count, out)
-                 : combineAs<int64_t>(kind, dtype, terms, count, out);
+                     char *out, Rounding rounding) {
+  if (!isFloat(dtype))
+    return combineAs<int64_t>(kind, dtype, terms, count, out);
+  if (rounding == Rounding::each && dtype != DType::f64)
+    return combineAs<float>(kind, dtype, terms, count, out);
+  combineAs<double>(kind, dtype, terms, count, out);
 }

@@ -39,6 +39,9 @@ Status honert::connect(const Program &program, const Options &options,
                        const LaunchPlace &place,
                        std::unique_ptr<World> &world) {
   int64_t ranks = program.mesh.ranks();
+  if (options.exact && program.isForCuda())
+    return Status::usage("--exact: this program runs on GPUs, wanted one for "
+                         "CPUs");
   if (place.size != ranks)
     return Status::error(format("this program is made for %s, started as "
                                 "%lld: %s",
@@ -57,5 +60,6 @@ Status honert::connect(const Program &program, const Options &options,
     return connectSockets(place, options.bootstrap, options.commTimeout, world);
   HONERT_TRY(connectMpi(place, options.commTimeout, world));
   world->setTimeout(options.commTimeout);
+  world->setRoundsEach(options.exact);
   return Status();
 }
