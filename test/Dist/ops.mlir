@@ -91,6 +91,8 @@ func.func @shift(%own: tensor<2x256x64xbf16>) {
 func.func @wait(%x: tensor<768x768xf32>, %part: tensor<96x768xf32>) {
   // CHECK: %[[A:.+]] = dist.all_reduce sum %{{.+}} over ["dp"] async : tensor<768x768xf32>
   %a = dist.all_reduce sum %x over ["dp"] async : tensor<768x768xf32>
+  // CHECK: dist.wait %[[A]] : tensor<768x768xf32>
+  %y = dist.wait %a : tensor<768x768xf32>
   // CHECK: %[[G:.+]] = dist.all_gather %{{.+}} dim 0 over ["fs"] again async
   %g = dist.all_gather %part dim 0 over ["fs"] again async : tensor<96x768xf32> -> tensor<768x768xf32>
   // CHECK: %[[R:.+]] = dist.reduce_scatter sum %{{.+}} dim 0 over ["fs"] async
@@ -99,8 +101,6 @@ func.func @wait(%x: tensor<768x768xf32>, %part: tensor<96x768xf32>) {
   %t = dist.all_to_all %part from 0 to 1 over ["fs"] async : tensor<96x768xf32> -> tensor<768x96xf32>
   // CHECK: %[[S:.+]] = dist.shift %{{.+}} by 3 over ["cp"] async
   %s = dist.shift %x by 3 over ["cp"] async : tensor<768x768xf32>
-  // CHECK: dist.wait %[[A]] : tensor<768x768xf32>
-  %0 = dist.wait %a : tensor<768x768xf32>
   // CHECK: dist.wait %[[G]]
   %1 = dist.wait %g : tensor<768x768xf32>
   // CHECK: dist.wait %[[R]]
