@@ -109,12 +109,18 @@ void StepStages::addUnits(Operation *op) {
 
 /// A value that units all over the forward part read is no link of the chain:
 /// it is kept (the encoder's output in a decoder, an embedding that all layers
-/// add).
+/// add). So is one that takes next to nothing beside the largest (a rank's
+/// place in the vocabulary, which embedding and loss read).
 void StepStages::keepWide(DenseMap<Value, SmallVector<int>> &readers) {
+  int64_t largest = 0;
+  for (auto &[value, numbers] : readers)
+    largest = std::max(largest, byteSize(value.getType()));
+  int64_t nothing = largest / 256;
   int wide = std::max<int>(maxLinkLength, forward.size() / 4);
   for (auto &[value, numbers] : readers) {
     int maker = unitOf.lookup(value);
-    if (numbers.size() < 3 || numbers.back() - maker < wide)
+    if ((numbers.size() < 3 && byteSize(value.getType()) > nothing) ||
+        numbers.back() - maker < wide)
       continue;
     kept.insert(value);
     forward[maker].canRedo = false;

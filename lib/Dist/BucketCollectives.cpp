@@ -51,6 +51,11 @@ static Value argumentUnder(Value value) {
   return isa<BlockArgument>(value) ? value : Value();
 }
 
+/// Whether `op` gathers an argument: it can come before it is read.
+static bool isAhead(Operation *op) {
+  return isa<AllGatherOp>(op) && argumentUnder(op->getOperand(0));
+}
+
 namespace {
 struct Bucket {
   SmallVector<Operation *> members;
@@ -127,14 +132,14 @@ bool Bucketer::canJoin(Operation *op) const {
   if (isa<AllReduceOp>(op) && producer &&
       isa<HoneDialect>(producer->getDialect()) && operand.hasOneUse())
     return true;
-  return 2 * exchangedBytes(op) <= limitOf(op, /*isCopied=*/true);
+  // Gathered ahead, a bucket lives as long as its last reader: vectors alone.
+  int64_t share = isAhead(op) ? 32 : 2;
+  return share * exchangedBytes(op) <= limitOf(op, /*isCopied=*/true);
 }
 
 /// Whether `op` is one that waits until it is read.
 bool Bucketer::canWait(Operation *op) const {
-  auto gather = dyn_cast<AllGatherOp>(op);
-  return (isa<AllReduceOp, ReduceScatterOp>(op) ||
-          (gather && !argumentUnder(gather.getOperand()))) &&
+  return isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(op) && !isAhead(op) &&
          canJoin(op);
 }
 
@@ -182,7 +187,7 @@ void Bucketer::gatherAhead() {
       join(members, members.front());
   };
   for (auto gather : llvm::make_early_inc_range(block.getOps<AllGatherOp>())) {
-    if (!canJoin(gather) || !argumentUnder(gather.getOperand()))
+    if (!isAhead(gather) || !canJoin(gather))
       continue;
     Bucket &bucket = ahead[keyOf(gather)];
     if (bucket.bytes + exchangedBytes(gather) > limitOf(gather, true))

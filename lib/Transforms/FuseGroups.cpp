@@ -5,7 +5,6 @@
 #include "hone/Analysis/Views.h"
 #include "hone/Transforms/Passes.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -171,6 +170,48 @@ static void wrap(const FusionGroup &group) {
     op->erase();
 }
 
+/// Orders the ops of `block` so that each comes behind what it reads, and as it
+/// stands as far as that allows: what is not yet needed is not made earlier for
+/// being ready. False if ops depend on each other in a cycle.
+static bool sortStably(Block &block) {
+  enum class State { New, Waiting, Placed };
+  DenseMap<Operation *, State> states;
+  SmallVector<Operation *> order, stack;
+  for (Operation &first : block.without_terminator()) {
+    stack.push_back(&first);
+    while (!stack.empty()) {
+      Operation *op = stack.back();
+      State &state = states[op];
+      if (state == State::Placed) {
+        stack.pop_back();
+        continue;
+      }
+      bool isComplete = true;
+      for (Value operand : llvm::reverse(op->getOperands())) {
+        Operation *producer = operand.getDefiningOp();
+        if (!producer)
+          continue;
+        State known = states.lookup(producer);
+        if (known == State::Waiting)
+          return false;
+        if (known == State::New) {
+          stack.push_back(producer);
+          isComplete = false;
+        }
+      }
+      state = State::Waiting;
+      if (!isComplete)
+        continue;
+      state = State::Placed;
+      order.push_back(op);
+      stack.pop_back();
+    }
+  }
+  for (Operation *op : order)
+    op->moveBefore(block.getTerminator());
+  return true;
+}
+
 /// Whether `op` makes more of what it reads by an exchange, or something of
 /// such alone: views, and moves where the parts did not lie in order.
 static bool isGathered(Operation *op) {
@@ -234,7 +275,7 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
       takeReshapes(group);
       wrap(group);
     }
-    if (!sortTopologically(&block)) {
+    if (!sortStably(block)) {
       getOperation().emitError("groups depend on each other in a cycle");
       return signalPassFailure();
     }

@@ -117,7 +117,8 @@ def DistBucketCollectives : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
       the bucket, so nothing is copied. It is closed where one of its sums is read or it has `bytes` bytes, by default as
       many as make latency a tenth of its time on its links.
     - reduce-scatters and gathers likewise, gathers of parameters with the first that is read. Their blocks are copied, so only
-      those join that are at most half of a bucket, which by default has as many bytes as take as long as its latency.
+      those join that are at most half of a bucket (a 32nd of one of parameters, which lives as long as its last reader), which by
+      default has as many bytes as take as long as its latency.
 
     ```mlir
     %0 = dist.all_reduce sum %a over ["dp"] : tensor<4x3xf32>
