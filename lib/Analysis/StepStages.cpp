@@ -110,17 +110,30 @@ void StepStages::addUnits(Operation *op) {
 /// A value that units all over the forward part read is no link of the chain:
 /// it is kept (the encoder's output in a decoder, an embedding that all layers
 /// add). So is one that takes next to nothing beside the largest (a rank's
-/// place in the vocabulary, which embedding and loss read).
+/// place in the vocabulary, which embedding and loss read), and such a one that
+/// is made of state alone (gathered vectors) wherever it is read.
 void StepStages::keepWide(DenseMap<Value, SmallVector<int>> &readers) {
   int64_t largest = 0;
   for (auto &[value, numbers] : readers)
     largest = std::max(largest, byteSize(value.getType()));
   int64_t nothing = largest / 256;
+  llvm::DenseSet<Value> ofState;
+  for (const ForwardUnit &unit : forward)
+    if (llvm::all_of(unit.reads, [&](Value read) {
+          auto argument = dyn_cast<BlockArgument>(read);
+          return argument ? argString(func, argument.getArgNumber(),
+                                      attr::kind) != kind::input
+                          : ofState.contains(read);
+        }))
+      for (unsigned result : unit.results)
+        ofState.insert(unit.op->getResult(result));
   int wide = std::max<int>(maxLinkLength, forward.size() / 4);
   for (auto &[value, numbers] : readers) {
     int maker = unitOf.lookup(value);
-    if ((numbers.size() < 3 && byteSize(value.getType()) > nothing) ||
-        numbers.back() - maker < wide)
+    bool isSmall = byteSize(value.getType()) <= nothing;
+    bool isWide = numbers.back() - maker >= wide;
+    if (isSmall ? !isWide && !ofState.contains(value)
+                : !isWide || numbers.size() < 3)
       continue;
     kept.insert(value);
     forward[maker].canRedo = false;
