@@ -34,21 +34,23 @@ uint64_t FileChecksum::value() const {
 }
 
 /// Reads piece `index` of a file, which passes through memory.
-static uint64_t readPiece(const MappedFile &file, int64_t index) {
+static Status readPiece(const ReadFile &file, int64_t index, uint64_t &value) {
   Checksum checksum;
+  std::vector<char> bytes(static_cast<size_t>(pieceBytes));
   int64_t begin = index * FileChecksum::share;
   int64_t end = std::min(begin + FileChecksum::share, file.size());
   for (int64_t at = begin; at < end; at += pieceBytes) {
     int64_t length = std::min(pieceBytes, end - at);
-    checksum.add(file.data() + at, length);
-    file.release(file.data() + at, length);
+    HONERT_TRY(file.readAt(at, bytes.data(), length));
+    checksum.add(bytes.data(), length);
   }
-  return checksum.value();
+  value = checksum.value();
+  return Status();
 }
 
 Status honert::checksumOf(const std::string &path, World &world,
                           uint64_t &value) {
-  MappedFile file;
+  ReadFile file;
   HONERT_TRY(world.agree(file.open(path)));
   int64_t size = file.size();
   HONERT_TRY(world.broadcast(&size, sizeof size, /*root=*/0));
@@ -64,8 +66,10 @@ Status honert::checksumOf(const std::string &path, World &world,
   int64_t each = (count + ranks - 1) / ranks;
   std::vector<uint64_t> own(static_cast<size_t>(each));
   std::vector<uint64_t> all(static_cast<size_t>(each * ranks));
-  for (int64_t i = 0; i != each && i * ranks + world.rank() < count; ++i)
-    own[static_cast<size_t>(i)] = readPiece(file, i * ranks + world.rank());
+  for (int64_t i = 0, piece = world.rank(); status.ok() && piece < count;
+       ++i, piece += ranks)
+    status = readPiece(file, piece, own[static_cast<size_t>(i)]);
+  HONERT_TRY(world.agree(status));
   HONERT_TRY(world.allGather(
       own.data(), each * static_cast<int64_t>(sizeof own[0]), all.data()));
   Checksum pieces;

@@ -36,28 +36,37 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   return *this;
 }
 
-Status MappedFile::open(const std::string &path) {
+/// Opens a regular file of `bytes` bytes. `descriptor` is the caller's to close
+/// unless it is negative, also after an error.
+static Status openRegular(const std::string &path, int &descriptor,
+                          int64_t &bytes) {
   // Not to wait for a writer if the name is a pipe.
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0)
-    return systemError(path, "cannot be read");
+  descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat facts;
-  Status status;
-  if (fstat(descriptor, &facts) != 0) {
-    status = systemError(path, "cannot be read");
-  } else if (!S_ISREG(facts.st_mode)) {
-    status = Status::error(path + ": is not a regular file");
-  } else if (facts.st_size > 0) {
-    void *mapped = mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ,
+  if (descriptor < 0 || fstat(descriptor, &facts) != 0)
+    return systemError(path, "cannot be read");
+  if (!S_ISREG(facts.st_mode))
+    return Status::error(path + ": is not a regular file");
+  bytes = facts.st_size;
+  return Status();
+}
+
+Status MappedFile::open(const std::string &path) {
+  int descriptor;
+  int64_t size = 0;
+  Status status = openRegular(path, descriptor, size);
+  if (status.ok() && size > 0) {
+    void *mapped = mmap(nullptr, static_cast<size_t>(size), PROT_READ,
                         MAP_PRIVATE, descriptor, 0);
     if (mapped == MAP_FAILED)
       status = systemError(path, "cannot be mapped");
     else {
       base = static_cast<const char *>(mapped);
-      bytes = facts.st_size;
+      bytes = size;
     }
   }
-  close(descriptor);
+  if (descriptor >= 0)
+    close(descriptor);
   return status;
 }
 
@@ -71,6 +80,35 @@ void MappedFile::release(const char *from, int64_t count) const {
   // A wish: what cannot be released stays.
   (void)madvise(const_cast<char *>(base) + begin,
                 static_cast<size_t>(end - begin), MADV_DONTNEED);
+}
+
+ReadFile::~ReadFile() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+Status ReadFile::open(const std::string &name) {
+  path = name;
+  return openRegular(path, descriptor, bytes);
+}
+
+Status ReadFile::readAt(int64_t offset, void *data, int64_t count) const {
+  auto *next = static_cast<char *>(data);
+  while (count > 0) {
+    ssize_t read = pread(descriptor, next, static_cast<size_t>(count), offset);
+    if (read < 0 && errno == EINTR)
+      continue;
+    if (read < 0)
+      return systemError(path, "cannot be read");
+    if (read == 0)
+      return Status::error(format("%s: ends at byte %lld, wanted %lld",
+                                  path.c_str(), static_cast<long long>(offset),
+                                  static_cast<long long>(bytes)));
+    next += read;
+    offset += read;
+    count -= read;
+  }
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,6 +185,14 @@ Status AtomicFile::writeAt(int64_t offset, const void *data, int64_t count) {
     left -= wrote;
   }
   return Status();
+}
+
+Status AtomicFile::resize(int64_t size) {
+  int result;
+  do
+    result = ftruncate(descriptor, size);
+  while (result != 0 && errno == EINTR);
+  return result == 0 ? Status() : failed("cannot be written");
 }
 
 Status AtomicFile::sync() {

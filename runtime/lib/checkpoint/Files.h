@@ -39,6 +39,27 @@ private:
   int64_t bytes = 0;
 };
 
+/// A regular file that is read piece by piece: what fails is an error, where a
+/// mapping would end the process by SIGBUS.
+class ReadFile {
+public:
+  ReadFile() = default;
+  ~ReadFile();
+  ReadFile(const ReadFile &) = delete;
+  ReadFile &operator=(const ReadFile &) = delete;
+
+  Status open(const std::string &path);
+  int64_t size() const { return bytes; }
+  /// `count` bytes from `offset` on. A file that has become shorter is an
+  /// error.
+  Status readAt(int64_t offset, void *data, int64_t count) const;
+
+private:
+  std::string path;
+  int descriptor = -1;
+  int64_t bytes = 0;
+};
+
 /// A file that appears under its name complete, or not at all: written beside
 /// it, synced, renamed. Several processes may write one: the first creates it
 /// and commits, the others join it.
@@ -58,6 +79,10 @@ public:
   /// Writes after what was written so.
   Status write(const void *data, int64_t bytes);
   Status writeAt(int64_t offset, const void *data, int64_t bytes);
+  /// The file has `size` bytes from now on, zeros where nothing was written.
+  /// Where several processes write, before the others join: a client of NFS
+  /// that makes a file longer may write zeros over what others wrote there.
+  Status resize(int64_t size);
   /// What was written survives a power failure, under the temporary name.
   Status sync();
   Status commit();

@@ -305,12 +305,19 @@ honert::writeSafeTensors(const std::string &path,
                          const std::map<std::string, std::string> &metadata,
                          World &world, FileChecksum *checksum) {
   AtomicFile file;
-  HONERT_TRY(world.agree(world.isFirst() ? file.create(path) : Status()));
+  std::string header = makeHeader(tensors, metadata);
+  auto bytes = static_cast<int64_t>(8 + header.size());
+  for (const TensorSource &tensor : tensors)
+    bytes += *byteCount(tensor.storedDtype, tensor.shape);
+  Status created = world.isFirst() ? file.create(path) : Status();
+  if (created.ok() && world.isFirst() && world.size() > 1)
+    created = file.resize(bytes);
+  HONERT_TRY(world.agree(created));
   std::string name = file.temporaryName();
   HONERT_TRY(broadcastText(world, name));
   Status status = world.isFirst() ? Status() : file.join(path, name);
   if (status.ok())
-    status = writeOwn(file, makeHeader(tensors, metadata), tensors, world,
+    status = writeOwn(file, header, tensors, world,
                       world.size() > 1 ? nullptr : checksum);
   HONERT_TRY(world.agree(status));
   return world.agree(world.isFirst() ? file.commit() : Status());

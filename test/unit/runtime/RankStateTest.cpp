@@ -216,6 +216,35 @@ TEST(RankFiles, ranks_share_the_reading_of_a_checksum) {
   }
 }
 
+/// Where it has become shorter a mapping would end the process.
+TEST(RankFiles, a_file_that_ends_early_is_an_error) {
+  test::Folder folder;
+  std::string path = folder / "f";
+  test::writeFile(path, std::string(100, 'x'));
+  ReadFile file;
+  ASSERT_TRUE(file.open(path).ok());
+  EXPECT_EQ(file.size(), 100);
+  std::filesystem::resize_file(path, 40);
+  char bytes[60];
+  EXPECT_TRUE(file.readAt(10, bytes, 30).ok());
+  EXPECT_EQ(file.readAt(10, bytes, 60).message(),
+            path + ": ends at byte 40, wanted 100");
+}
+
+/// The first rank makes it as long as it will be before others write.
+TEST(RankFiles, a_file_of_several_ranks_has_its_size_at_once) {
+  test::Folder folder;
+  AtomicFile file;
+  ASSERT_TRUE(file.create(folder / "f").ok());
+  ASSERT_TRUE(file.resize(100).ok());
+  AtomicFile other;
+  ASSERT_TRUE(other.join(folder / "f", file.temporaryName()).ok());
+  EXPECT_EQ(std::filesystem::file_size(file.temporaryName()), 100u);
+  ASSERT_TRUE(other.writeAt(98, "ab", 2).ok());
+  ASSERT_TRUE(file.commit().ok());
+  EXPECT_EQ(test::readFile(folder / "f"), std::string(98, '\0') + "ab");
+}
+
 TEST(RankFiles, a_rank_that_finds_no_folder_fails_all) {
   test::Folder folder;
   std::vector<Status> results = test::runRanks(3, [&](World &world) {
