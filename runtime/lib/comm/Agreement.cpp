@@ -3,6 +3,7 @@
 #include "comm/Agreement.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 using namespace honert;
@@ -117,9 +118,19 @@ static std::string textOf(const Program &program) {
   return text.text;
 }
 
+/// The shortest text that no other number has.
+static std::string exactText(double value) {
+  std::string text;
+  for (int digits = 6; digits <= 17; ++digits) {
+    text = format("%.*g", digits, value);
+    if (std::strtod(text.c_str(), nullptr) == value)
+      break;
+  }
+  return text;
+}
+
 std::vector<SharedFact> honert::sharedFacts(const Program &program,
                                             const Options &options) {
-  auto number = [](double value) { return format("%g", value); };
   auto count = [](int64_t value) { return std::to_string(value); };
   auto flag = [](bool value) {
     return std::string(value ? "given" : "not given");
@@ -133,13 +144,13 @@ std::vector<SharedFact> honert::sharedFacts(const Program &program,
               static_cast<unsigned long long>(hash))},
       {"--steps", count(o.steps)},
       {"--seed", std::to_string(o.seed)},
-      {"--lr", number(o.learningRate)},
+      {"--lr", exactText(o.learningRate)},
       {"--warmup", count(o.warmup)},
       {"--schedule",
        o.schedule == ScheduleKind::cosine ? "cosine" : "constant"},
-      {"--min-lr", number(o.minLearningRate)},
-      {"--weight-decay", number(o.weightDecay)},
-      {"--clip", number(o.clip)},
+      {"--min-lr", exactText(o.minLearningRate)},
+      {"--weight-decay", exactText(o.weightDecay)},
+      {"--clip", exactText(o.clip)},
       {"--shuffle", flag(o.shuffle)},
       {"--deterministic", flag(o.deterministic)},
       {"--exact", flag(o.exact)},

@@ -44,10 +44,11 @@ LinkRate honert::fitLink(const std::vector<LinkSample> &samples) {
 static constexpr int64_t leastBytes = 1 << 10, mostBytes = 64 << 20;
 
 /// The collective whose larger side has `bytes` bytes, or as many less as cuts
-/// into equal blocks demand.
+/// into equal blocks demand; a block has an element at least.
 static CollectiveLaunch launchOf(CollectiveKind kind, const Axes &axes,
                                  int64_t ranks, int64_t bytes) {
-  int64_t count = bytes / byteWidth(DType::f32) / ranks * ranks;
+  int64_t count =
+      std::max<int64_t>(bytes / byteWidth(DType::f32) / ranks, 1) * ranks;
   if (kind == CollectiveKind::allGather)
     count /= ranks;
   return {kind,

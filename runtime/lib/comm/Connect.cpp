@@ -26,13 +26,14 @@ static std::string commandFor(const Program &program) {
 }
 
 /// Ranks on GPUs need MPI for nothing but to meet: torchrun says where, srun
-/// may or not, and the user may.
+/// (which shows as PMI where it speaks that) may or not, and the user may.
 static bool meetsWithoutMpi(const Program &program, const Options &options,
                             const LaunchPlace &place) {
   if (!program.isForCuda())
     return false;
   return !options.bootstrap.empty() || place.launcher == "torchrun" ||
-         (place.launcher == "srun" && !place.masterAddress.empty());
+         ((place.launcher == "srun" || place.launcher == "PMI") &&
+          !place.masterAddress.empty());
 }
 
 Status honert::connect(const Program &program, const Options &options,
@@ -58,7 +59,13 @@ Status honert::connect(const Program &program, const Options &options,
         commandFor(program));
   if (meetsWithoutMpi(program, options, place))
     return connectSockets(place, options.bootstrap, options.commTimeout, world);
-  HONERT_TRY(connectMpi(place, options.commTimeout, world));
+  Status joined = connectMpi(place, options.commTimeout, world);
+  if (!joined.ok() && program.isForCuda())
+    return Status::error(
+        joined.message() +
+        "; ranks on GPUs may meet without MPI: by MASTER_ADDR and MASTER_PORT "
+        "under torchrun or srun, or by --dist-bootstrap=file:PATH");
+  HONERT_TRY(joined);
   world->setTimeout(options.commTimeout);
   world->setRoundsEach(options.exact);
   return Status();

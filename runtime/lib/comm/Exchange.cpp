@@ -8,24 +8,34 @@
 
 using namespace honert;
 
+Status Exchange::keep(const Status &status) {
+  if (!status.ok()) {
+    failure = status;
+    messages.clear();
+  }
+  return status;
+}
+
 Status Exchange::send(int64_t to, int64_t tag, const char *data,
                       int64_t bytes) {
+  HONERT_TRY(failure);
   for (int64_t at = 0; at < bytes; at += Messenger::largestMessage) {
     Message message;
-    HONERT_TRY(messenger.send(to, tag, data + at,
-                              std::min(bytes - at, Messenger::largestMessage),
-                              message));
+    HONERT_TRY(keep(messenger.send(
+        to, tag, data + at, std::min(bytes - at, Messenger::largestMessage),
+        message)));
     messages.push_back(message);
   }
   return Status();
 }
 
 Status Exchange::receive(int64_t from, int64_t tag, char *data, int64_t bytes) {
+  HONERT_TRY(failure);
   for (int64_t at = 0; at < bytes; at += Messenger::largestMessage) {
     Message message;
-    HONERT_TRY(messenger.receive(
+    HONERT_TRY(keep(messenger.receive(
         from, tag, data + at, std::min(bytes - at, Messenger::largestMessage),
-        message));
+        message)));
     messages.push_back(message);
   }
   return Status();
@@ -45,7 +55,7 @@ static void rest(int64_t looks) {
   nanosleep(&time, nullptr);
 }
 
-Status Exchange::finish(int64_t number) {
+Status Exchange::await(int64_t number) {
   int64_t looks = 0;
   for (Message &message : messages) {
     // Looking at one message moves all.
@@ -59,4 +69,9 @@ Status Exchange::finish(int64_t number) {
   }
   messages.clear();
   return Status();
+}
+
+Status Exchange::finish(int64_t number) {
+  HONERT_TRY(failure);
+  return keep(await(number));
 }

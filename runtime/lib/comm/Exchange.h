@@ -10,7 +10,9 @@
 
 namespace honert {
 
-/// Some messages to and from other ranks, of any size, with one tag.
+/// Some messages to and from other ranks, of any size, with one tag. After an
+/// error the ranks no longer agree on what comes next: every later call returns
+/// the same.
 class Exchange {
 public:
   Exchange(Messenger &messenger, CollectiveLog &log)
@@ -22,8 +24,14 @@ public:
   Status finish(int64_t number);
 
 private:
+  /// Keeps an error, and forgets the messages: their buffers are the callers',
+  /// who return it.
+  Status keep(const Status &status);
+  Status await(int64_t number);
+
   Messenger &messenger;
   CollectiveLog &log;
+  Status failure;
   std::vector<Message> messages;
 };
 

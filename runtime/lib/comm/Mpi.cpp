@@ -19,8 +19,8 @@ Status MpiFunctions::open() {
     library = dlopen("libmpi.so", RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     const char *why = dlerror();
-    return Status::error(format("libmpi.so.40: cannot be opened (%s); ranks on "
-                                "CPUs need Open MPI 4 or 5",
+    return Status::error(format("libmpi.so.40: cannot be opened (%s); wanted "
+                                "Open MPI 4 or 5",
                                 why ? why : "no such library"));
   }
 #define MPI_FUNCTION(function, parameters)                                     \

@@ -19,10 +19,32 @@ static Status lost(int64_t rank) {
       format("rank %lld has left the run", static_cast<long long>(rank)));
 }
 
+/// Forgets what was asked for; nothing is asked for again.
+Status SocketMessenger::fail(const Status &status) {
+  if (status.ok())
+    return status;
+  failure = status;
+  for (Peer &peer : peers) {
+    peer.toSend.clear();
+    peer.toReceive.clear();
+    peer.target = nullptr;
+  }
+  pendings.clear();
+  return status;
+}
+
+SocketMessenger::Pending *SocketMessenger::add(int64_t tag, const void *data,
+                                               int64_t bytes) {
+  pendings.push_back(
+      {{tag, bytes}, static_cast<char *>(const_cast<void *>(data))});
+  pendings.back().self = std::prev(pendings.end());
+  return &pendings.back();
+}
+
 Status SocketMessenger::send(int64_t to, int64_t tag, const void *data,
                              int64_t bytes, Message &message) {
-  auto *pending =
-      new Pending{{tag, bytes}, static_cast<char *>(const_cast<void *>(data))};
+  HONERT_TRY(failure);
+  Pending *pending = add(tag, data, bytes);
   Peer &peer = peers[static_cast<size_t>(to)];
   peer.toSend.push_back(pending);
   message = {to, pending};
@@ -32,9 +54,15 @@ Status SocketMessenger::send(int64_t to, int64_t tag, const void *data,
 
 Status SocketMessenger::receive(int64_t from, int64_t tag, void *data,
                                 int64_t bytes, Message &message) {
-  auto *pending = new Pending{{tag, bytes}, static_cast<char *>(data)};
-  Peer &peer = peers[static_cast<size_t>(from)];
+  HONERT_TRY(failure);
+  Pending *pending = add(tag, data, bytes);
   message = {from, pending};
+  return fail(take(peers[static_cast<size_t>(from)], pending, from));
+}
+
+/// Gives a new wish what has come of it already.
+Status SocketMessenger::take(Peer &peer, Pending *pending, int64_t from) {
+  int64_t tag = pending->header.tag, bytes = pending->header.bytes;
   auto came = std::find_if(peer.early.begin(), peer.early.end(),
                            [&](const Early &each) { return each.tag == tag; });
   // One that is coming in is the last in `early`.
@@ -144,19 +172,25 @@ Status SocketMessenger::receiveSome(Peer &peer, int64_t number) {
   return Status();
 }
 
-Status SocketMessenger::test(Message &message, bool &isDone) {
+Status SocketMessenger::moveAll() {
   for (size_t number = 0; number != peers.size(); ++number)
     if (Peer &peer = peers[number]; peer.socket.isOpen()) {
       sendSome(peer);
       if (!peer.toReceive.empty() || peer.target)
         HONERT_TRY(receiveSome(peer, static_cast<int64_t>(number)));
     }
+  return Status();
+}
+
+Status SocketMessenger::test(Message &message, bool &isDone) {
+  HONERT_TRY(failure);
+  HONERT_TRY(fail(moveAll()));
   auto *pending = static_cast<Pending *>(message.handle);
   isDone = pending->isDone;
   if (!isDone && peers[static_cast<size_t>(message.peer)].isLost)
-    return lost(message.peer);
+    return fail(lost(message.peer));
   if (isDone)
-    delete pending;
+    pendings.erase(pending->self);
   return Status();
 }
 

@@ -8,12 +8,14 @@
 #include "comm/Sockets.h"
 
 #include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
 namespace honert {
 
-/// A connection to every other rank.
+/// A connection to every other rank. After an error nothing more is sent or
+/// received: what was asked for lies in buffers that may be gone.
 class SocketMessenger final : public Messenger {
 public:
   SocketMessenger(const LaunchPlace &place, std::vector<Socket> peers);
@@ -39,6 +41,7 @@ private:
     char *data;        ///< of the one who asked
     int64_t moved = 0; ///< bytes, of a message that is sent with its header
     bool isDone = false;
+    std::list<Pending>::iterator self = {}; ///< in `pendings`
   };
   /// A message that came before it was asked for.
   struct Early {
@@ -56,6 +59,10 @@ private:
     bool isLost = false;
   };
 
+  Pending *add(int64_t tag, const void *data, int64_t bytes);
+  Status take(Peer &peer, Pending *pending, int64_t from);
+  Status moveAll();
+  Status fail(const Status &status);
   void sendSome(Peer &peer);
   Status receiveSome(Peer &peer, int64_t number);
   Status beginBody(Peer &peer, int64_t number);
@@ -63,6 +70,8 @@ private:
 
   const LaunchPlace place;
   std::vector<Peer> peers;
+  std::list<Pending> pendings;
+  Status failure;
 };
 
 } // namespace honert

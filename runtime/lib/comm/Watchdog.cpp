@@ -4,6 +4,7 @@
 #include "core/Signals.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <unistd.h>
 
@@ -81,6 +82,9 @@ void Watchdog::look() {
   }
 }
 
+/// What a library that is told to stop may take.
+static constexpr unsigned abortSeconds = 5;
+
 void Watchdog::end(const std::string &line) {
   std::string text = format("rank %lld: error: %s\n",
                             static_cast<long long>(rank), line.c_str()) +
@@ -89,7 +93,10 @@ void Watchdog::end(const std::string &line) {
   // One write: lines of ranks that end together do not mix.
   if (write(STDERR_FILENO, text.data(), text.size()) < 0)
     std::fputs(text.c_str(), stderr);
-  if (hooks.abort)
+  if (hooks.abort) {
+    (void)std::signal(SIGALRM, SIG_DFL); // one that hangs does not keep it
+    (void)alarm(abortSeconds);
     hooks.abort();
+  }
   _exit(1);
 }

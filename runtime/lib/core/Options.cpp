@@ -149,7 +149,7 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        setFlag(o.deterministic)},
       {"exact", nullptr,
        "ranks on CPUs add as one rank adds micro-batches: a mesh that divides "
-       "the batch alone gives its bits",
+       "the batch along one axis alone gives its bits",
        setFlag(o.exact)},
       {"comm-timeout", "SECONDS",
        "end when another rank has not come for so long; 0: wait (default 600)",

@@ -51,6 +51,21 @@ TEST(CommAgreement, ranks_may_know_of_other_facts) {
         << message;
 }
 
+TEST(CommAgreement, numbers_are_compared_whole_and_told_short) {
+  auto rateOf = [](double rate) {
+    Options options;
+    options.learningRate = rate;
+    test::ProgramPtr program = test::makeProgram();
+    for (const SharedFact &fact : sharedFacts(*program, options))
+      if (fact.name == "--lr")
+        return fact.value;
+    return std::string();
+  };
+  EXPECT_EQ(rateOf(0.1), "0.1");
+  EXPECT_EQ(rateOf(0.1000001), "0.1000001");
+  EXPECT_EQ(rateOf(0.1 + 0x1p-56), "0.10000000000000002");
+}
+
 /// A program with a step that has one launch, which `describe` adds.
 Facts factsOf(std::function<void(honert_program *)> describe) {
   test::ProgramPtr program = test::makeProgram();

@@ -247,9 +247,12 @@ public:
   }
   Status test(Message &, bool &isDone) override {
     isDone = true;
-    return Status();
+    ++tests;
+    return failure;
   }
 
+  Status failure; ///< of test()
+  int tests = 0;
   char memory[1]; ///< where all messages begin
   std::vector<std::pair<int64_t, int64_t>> messages; ///< offset and bytes
 };
@@ -271,6 +274,20 @@ TEST(CommExchange, large_messages_are_several) {
   ASSERT_TRUE(exchange.send(1, 0, messenger.memory, 0).ok());
   EXPECT_TRUE(messenger.messages.empty());
   ASSERT_TRUE(exchange.finish(log.begin("x")).ok());
+}
+
+TEST(CommExchange, an_error_is_that_of_every_later_call) {
+  NotingMessenger messenger;
+  CollectiveLog log;
+  Exchange exchange(messenger, log);
+  ASSERT_TRUE(exchange.receive(1, 0, messenger.memory, 1).ok());
+  messenger.failure = Status::error("lost");
+  EXPECT_EQ(exchange.finish(log.begin("x")).message(), "lost");
+  messenger.failure = Status();
+  EXPECT_EQ(exchange.send(1, 0, messenger.memory, 1).message(), "lost");
+  EXPECT_EQ(exchange.receive(1, 0, messenger.memory, 1).message(), "lost");
+  EXPECT_EQ(exchange.finish(log.begin("y")).message(), "lost");
+  EXPECT_EQ(messenger.tests, 1); // the message is not asked for again
 }
 
 TEST(CommWorld, tells_all_what_one_says) {

@@ -1,6 +1,8 @@
 //===- CommSocketTest.cpp - Ranks that meet over TCP ----------------------===//
 
+#include "RankStep.h"
 #include "Run.h"
+#include "comm/Connect.h"
 #include "comm/SocketWorld.h"
 #include "comm/Sockets.h"
 #include "comm/Transport.h"
@@ -217,6 +219,56 @@ TEST_F(CommSocket, a_rank_that_leaves) {
   for (int rank : {0, 2}) // of rank 1, or of the other one that it ended
     EXPECT_NE(lines[size_t(rank)].find("has left the run"), std::string::npos)
         << lines[size_t(rank)];
+}
+
+/// What the call before asked for lies in memory that is gone.
+TEST_F(CommSocket, after_a_loss_every_call_is_the_same_error) {
+  std::vector<std::string> lines = run(3, [](World &world) {
+    HONERT_TRY(world.barrier());
+    if (world.rank() == 1)
+      return Status::error("no more");
+    Status first;
+    for (int call = 0; call != 3; ++call) {
+      std::vector<char> own(100000), all(3 * own.size());
+      Status status =
+          call == 2
+              ? world.broadcast(own.data(), int64_t(own.size()), 0)
+              : world.allGather(own.data(), int64_t(own.size()), all.data());
+      if (call == 0)
+        first = status;
+      EXPECT_EQ(status.message(), first.message());
+    }
+    return first;
+  });
+  for (int rank : {0, 2})
+    EXPECT_NE(lines[size_t(rank)].find("has left the run"), std::string::npos)
+        << lines[size_t(rank)];
+}
+
+/// Slurm's srun --mpi=pmi2 shows as PMI.
+TEST_F(CommSocket, ranks_on_gpus_meet_so_under_srun) {
+  for (const char *launcher : {"srun", "PMI", "torchrun"}) {
+    std::vector<std::string> lines(2);
+    std::vector<std::thread> threads;
+    for (int64_t rank : {0, 1})
+      threads.emplace_back([&, rank] {
+        test::RankStep step({2});
+        LaunchPlace place = placeOf(rank, 2);
+        place.launcher = launcher;
+        Options options;
+        options.commTimeout = timeout;
+        std::unique_ptr<World> world;
+        Status status = connect(step.finish(true), options, place, world);
+        if (status.ok())
+          status = world->barrier();
+        if (world)
+          world->leave(status);
+        lines[size_t(rank)] = status.message();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_EQ(lines, std::vector<std::string>(2)) << launcher;
+  }
 }
 
 /// Another thread sees it while the rank's own one is busy.

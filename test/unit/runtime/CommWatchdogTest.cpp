@@ -2,6 +2,7 @@
 
 #include "comm/Watchdog.h"
 
+#include <csignal>
 #include <gtest/gtest.h>
 
 using namespace honert;
@@ -75,6 +76,15 @@ TEST(CommWatchdogDeathTest, ends_at_an_error_of_the_library) {
   hooks.abort = [] { std::fputs("aborted\n", stderr); };
   EXPECT_EXIT(waitFor(10, 0, hooks), testing::ExitedWithCode(1),
               "rank 3: error: a link is down\n(.|\n)*aborted\n");
+}
+
+TEST(CommWatchdogDeathTest, ends_where_the_library_does_not) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  Watchdog::Hooks hooks;
+  hooks.poll = [] { return Status::error("a link is down"); };
+  hooks.abort = [] { std::this_thread::sleep_for(std::chrono::minutes(1)); };
+  EXPECT_EXIT(waitFor(60, 0, hooks), testing::KilledBySignal(SIGALRM),
+              "rank 3: error: a link is down\n");
 }
 
 } // namespace
