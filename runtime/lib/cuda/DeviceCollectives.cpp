@@ -97,9 +97,8 @@ Status DeviceCollectives::allocate(DeviceMemory &memory, int64_t bytes,
   return Status();
 }
 
-Status DeviceCollectives::join(const DeviceMemory &arena) {
-  if (!isUsed())
-    return Status();
+/// What this process does alone.
+Status DeviceCollectives::joinAlone() {
   const DriverFunctions &driver = device.functions();
   for (Line &line : lines) {
     HONERT_TRY(device.check(
@@ -115,7 +114,14 @@ Status DeviceCollectives::join(const DeviceMemory &arena) {
             communicators.number(collective->axes) >= 0 &&
             !done.count(collective->token))
           HONERT_TRY(done[collective->token].create(device, /*timed=*/false));
-  HONERT_TRY(progress.start(device));
+  return progress.start(device);
+}
+
+Status DeviceCollectives::join(const DeviceMemory &arena) {
+  if (!isUsed())
+    return Status();
+  // Nobody waits in NCCL for a rank that has failed alone.
+  HONERT_TRY(world->agree(joinAlone()));
   HONERT_TRY(communicators.join(*world, reinterpret_cast<void *>(arena.at(0)),
                                 arena.bytes()));
   Watchdog::Hooks hooks;

@@ -60,6 +60,7 @@ private:
     DeviceEvent ready, done;
   };
 
+  Status joinAlone();
   Status findTrouble();
   int64_t rank() const { return world ? world->rank() : 0; }
   Status enqueueCollective(const Launch &launch,

@@ -10,21 +10,21 @@ namespace {
 class DeviceTransport final : public Transport {
 public:
   DeviceTransport(const Program &program, World &world)
-      : world(world), collectives(device, program, &world,
-                                  /*deterministic=*/false) {}
+      : program(program), world(world), collectives(device, program, &world,
+                                                    /*deterministic=*/false) {}
   ~DeviceTransport() override { collectives.close(); }
 
   Status start(int64_t bytes);
   Status prepare(const Launch &) override { return Status(); }
-  Status run(const Launch &launch, char *) override {
-    HONERT_TRY(collectives.enqueue(launch, memory, launch.name));
-    return device.synchronize(launch.name);
-  }
+  /// The world's watchdog sees it: those of the device know what programs run.
+  Status run(const Launch &launch, char *) override;
   Status wait(int64_t) override { return Status(); }
 
 private:
   Status startAlone(int64_t process, int64_t bytes);
+  Status runLogged(const Launch &launch);
 
+  const Program &program;
   World &world;
   Device device; // first: what follows lives on it
   DeviceCollectives collectives;
@@ -45,6 +45,23 @@ Status DeviceTransport::start(int64_t bytes) {
   HONERT_TRY(collectives.findLocalRank(process));
   HONERT_TRY(world.agree(startAlone(process, bytes)));
   return collectives.join(memory);
+}
+
+Status DeviceTransport::runLogged(const Launch &launch) {
+  HONERT_TRY(collectives.enqueue(launch, memory, launch.name));
+  return device.synchronize(launch.name);
+}
+
+Status DeviceTransport::run(const Launch &launch, char *) {
+  auto &collective = std::get<CollectiveLaunch>(launch.action);
+  CollectiveLog &log = world.log();
+  int64_t number = log.begin(format("%s %s of %s", name(collective.kind),
+                                    program.mesh.text(collective.axes).c_str(),
+                                    formatBytes(collective.inBytes()).c_str()));
+  log.wait(number);
+  Status status = runLogged(launch);
+  log.end(number);
+  return status;
 }
 
 Status honert::makeDeviceTransport(const Program &program, World &world,

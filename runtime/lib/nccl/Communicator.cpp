@@ -79,8 +79,12 @@ Status Communicator::close() {
 }
 
 void Communicator::abort() {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (ncclComm_t left = std::exchange(comm, nullptr))
+  ncclComm_t left;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    left = std::exchange(comm, nullptr);
+  }
+  if (left) // may take long: others that look meanwhile find none
     (void)nccl.ncclCommAbort(left);
 }
 

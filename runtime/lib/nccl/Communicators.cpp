@@ -1,6 +1,7 @@
 //===- Communicators.cpp - The groups of a program's ranks ----------------===//
 
 #include "nccl/Communicators.h"
+#include "comm/Agreement.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -103,7 +104,15 @@ Status Communicators::split(World &world, const Axes &along) {
                              mesh.text(along));
 }
 
+static const char *textOf(Registration kind) {
+  return kind == Registration::none     ? "none"
+         : kind == Registration::buffer ? "buffer"
+                                        : "window";
+}
+
 Status Communicators::join(World &world, void *memory, int64_t bytes) {
+  HONERT_TRY(agreeOn(
+      {{"HONE_NCCL_REGISTRATION (as its NCCL can)", textOf(kind)}}, world));
   std::vector<ncclUniqueId> ids;
   HONERT_TRY(makeIds(world, ids));
   all = std::make_unique<Communicator>(nccl, timeout);

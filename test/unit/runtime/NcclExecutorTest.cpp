@@ -289,6 +289,41 @@ TEST_F(NcclErrors, a_rank_without_memory) {
                    "64 B"}));
 }
 
+/// Whichever of its memory it is: the other rank does not wait in NCCL.
+TEST_F(NcclErrors, a_rank_without_memory_of_the_host) {
+  onAll(2, [](World &world) {
+    RankStep step({2, 1});
+    oneSum(step);
+    const Program &program = step.finish(true);
+    ThreadPool pool(1);
+    return makeExecutor(program, pool, false, &world)->start();
+  });
+  int count = calls("cuMemAllocHost_v2") / 2;
+  EXPECT_GT(count, 0);
+  for (int number = 1; number <= count; ++number) {
+    std::vector<std::string> lines = errors([&](World &world) {
+      if (world.rank() == 1)
+        fake::state().failCall("cuMemAllocHost_v2", number,
+                               CUDA_ERROR_OUT_OF_MEMORY);
+      return Status();
+    });
+    EXPECT_EQ(lines[0], "rank 1 has failed");
+    EXPECT_NE(lines[1], "");
+  }
+}
+
+TEST_F(NcclErrors, ranks_that_register_differently) {
+  setenv("HONE_NCCL_REGISTRATION", "window", 1);
+  std::string line = "rank 1 has HONE_NCCL_REGISTRATION (as its NCCL can) "
+                     "buffer, rank 0 has window; wanted the same on all ranks";
+  EXPECT_EQ(errors([](World &world) {
+              if (world.rank() == 1)
+                fake::state().settings.missing = {"ncclCommWindowRegister"};
+              return Status();
+            }),
+            (Lines{line, line}));
+}
+
 TEST_F(NcclErrors, fewer_gpus_than_ranks) {
   settings.ncclPolls = 1;
   EXPECT_EQ(errors([](World &) {

@@ -89,14 +89,19 @@ TEST_F(NcclTrain, links_between_gpus_are_measured) {
   settings.kernels = moveToDevice(program.get(), code);
   Options options;
   options.log = folder / "links";
+  std::string seen; // by the watchdog of the world
   testing::internal::CaptureStdout();
   onAll(2, [&](World &world) {
-    return benchCollectives(*program, options, world);
+    Status status = benchCollectives(*program, options, world);
+    if (world.isFirst())
+      seen = world.log().text();
+    return status;
   });
   EXPECT_NE(testing::internal::GetCapturedStdout().find("all_reduce"),
             std::string::npos);
   EXPECT_NE(readFile(options.log).find("\"collective\":\"all_reduce\""),
             std::string::npos);
+  EXPECT_NE(seen.find("all_reduce dp of 64.00 MiB"), std::string::npos) << seen;
 }
 
 } // namespace
