@@ -14,9 +14,14 @@ Operation *hone::exchangeIn(Operation *op) {
   return &group.getBodyBlock().front();
 }
 
+bool hone::endsCollective(GroupOp group) {
+  return isa_and_present<dist::WaitOp>(exchangeIn(group));
+}
+
 GroupOp hone::waitFor(GroupOp begin) {
   Operation *op = exchangeIn(begin);
-  if (!op || !op->hasAttr(dist::asyncAttr))
+  if (!op || !op->hasAttr(dist::asyncAttr) || !begin->hasOneUse())
     return {};
-  return cast<GroupOp>(*begin->user_begin());
+  auto reader = dyn_cast<GroupOp>(*begin->user_begin());
+  return reader && endsCollective(reader) ? reader : GroupOp();
 }

@@ -95,11 +95,11 @@ LogicalResult ProgramLowering::describeWait(LaunchOp launch) {
 /// A collective on blocks: honert_collective.
 void ProgramLowering::describeExchange(LaunchOp launch, Operation *op,
                                        abi::Collective kind, int64_t reduce,
-                                       ArrayAttr axes) {
+                                       ArrayAttr axes, int64_t amount) {
   auto type = cast<MemRefType>(launch.getInputs().front().getType());
   SmallVector<Value> operands = nameOperands(launch);
   operands.append({writer.integer(int64_t(kind)), writer.integer(reduce),
-                   writer.integer(0),
+                   writer.integer(amount),
                    writer.integer(abi::dtype(type.getElementType())),
                    writer.integer(type.getNumElements())});
   llvm::append_range(operands, axisOperands(dist::axesOf(axes, *mesh)));
@@ -151,6 +151,10 @@ LogicalResult ProgramLowering::describeCollective(LaunchOp launch) {
       .Case([&](dist::AllToAllOp exchange) {
         describeExchange(launch, op, abi::Collective::allToAll, 0,
                          exchange.getAxes());
+      })
+      .Case([&](dist::ShiftOp shift) {
+        describeExchange(launch, op, abi::Collective::shift, 0, shift.getAxes(),
+                         shift.getAmount());
       })
       .Case([&](dist::ShardOp shard) { describeShard(launch, shard); })
       .Case([&](dist::CoordinateOp coordinate) {

@@ -68,7 +68,7 @@ private:
   llvm::SmallVector<mlir::Value> axisOperands(llvm::ArrayRef<unsigned> axes);
   void describeExchange(plan::LaunchOp launch, mlir::Operation *op,
                         abi::Collective kind, int64_t reduce,
-                        mlir::ArrayAttr axes);
+                        mlir::ArrayAttr axes, int64_t amount = 0);
   void describeShard(plan::LaunchOp launch, dist::ShardOp shard);
   int64_t tokenOf(plan::LaunchOp launch, mlir::Operation *op);
   mlir::LogicalResult describeWait(plan::LaunchOp launch);

@@ -71,6 +71,10 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block)) {
       // An exchange of what waits can wait with it: sums along two axes.
       if (canWait(&op)) {
+        // A bucket cannot wait for itself.
+        Bucket &own = open[keyOf(&op)];
+        if (isReadBy(own, &op))
+          close(own, &op);
         add(&op);
         continue;
       }
@@ -78,6 +82,7 @@ public:
         if (Bucket *bucket = bucketOf.lookup(operand))
           close(*bucket, &op);
     }
+    eraseUnread();
     gatherAhead();
   }
 
@@ -101,6 +106,8 @@ private:
   bool canJoin(Operation *op) const;
   bool canWait(Operation *op) const;
   void add(Operation *op);
+  bool isReadBy(const Bucket &bucket, Operation *op) const;
+  void eraseUnread();
   void close(Bucket &bucket, Operation *before);
   void gatherAhead();
   void join(ArrayRef<Operation *> members, Operation *before);
@@ -132,7 +139,7 @@ bool Bucketer::canJoin(Operation *op) const {
   if (isa<AllReduceOp>(op) && producer &&
       isa<HoneDialect>(producer->getDialect()) && operand.hasOneUse())
     return true;
-  // Gathered ahead, a bucket lives as long as its last reader: vectors alone.
+  // Gathered ahead, a bucket lives as long as its last reader: small ones.
   int64_t share = isAhead(op) ? 32 : 2;
   return share * exchangedBytes(op) <= limitOf(op, /*isCopied=*/true);
 }
@@ -154,6 +161,34 @@ void Bucketer::add(Operation *op) {
   bucketOf[op->getResult(0)] = &bucket;
   if (bucket.bytes >= limitOf(op, !isa<AllReduceOp>(op)))
     close(bucket, op->getNextNode());
+}
+
+/// Whether `op` reads a member of `bucket`, directly or by what waits too.
+bool Bucketer::isReadBy(const Bucket &bucket, Operation *op) const {
+  SmallVector<const Bucket *> reads = {bucketOf.lookup(op->getOperand(0))};
+  llvm::SmallPtrSet<const Bucket *, 4> seen;
+  while (!reads.empty()) {
+    const Bucket *next = reads.pop_back_val();
+    if (next == &bucket)
+      return true;
+    if (!next || !seen.insert(next).second)
+      continue;
+    for (Operation *member : next->members)
+      reads.push_back(bucketOf.lookup(member->getOperand(0)));
+  }
+  return false;
+}
+
+/// What still waits at the end is read by nobody.
+void Bucketer::eraseUnread() {
+  SmallVector<Operation *> waiting;
+  for (auto &[key, bucket] : open)
+    llvm::append_range(waiting, std::exchange(bucket.members, {}));
+  llvm::sort(waiting,
+             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *op : waiting)
+    if (op->use_empty())
+      op->erase();
 }
 
 void Bucketer::close(Bucket &bucket, Operation *before) {

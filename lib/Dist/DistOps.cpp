@@ -155,15 +155,16 @@ static LogicalResult verifyPart(Operation *op, RankedTensorType whole,
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-static bool isAsync(Operation *op) { return op && op->hasAttr("async"); }
+static bool isAsync(Operation *op) { return op && op->hasAttr(asyncAttr); }
 
-/// Checks that nothing but dist.wait reads what is not there yet. What ends a
-/// block hands it on.
+/// Checks that nothing but dist.wait reads what is not there yet. What ends the
+/// block of a group hands it on.
 static LogicalResult verifyReaders(Operation *op) {
   if (!isAsync(op))
     return success();
   for (Operation *user : op->getUsers())
-    if (!isa<WaitOp>(user) && !user->hasTrait<OpTrait::IsTerminator>())
+    if (!isa<WaitOp>(user) &&
+        (!user->hasTrait<OpTrait::IsTerminator>() || isa<func::ReturnOp>(user)))
       return op->emitOpError() << "is async and read by '" << user->getName()
                                << "', expected 'dist.wait'";
   return success();
@@ -207,7 +208,7 @@ LogicalResult ShiftOp::verify() {
 LogicalResult WaitOp::verify() {
   // Of a group, or of an operand of one, the collective is not in sight.
   Operation *begin = getOperand().getDefiningOp();
-  if (begin && isa<DistDialect>(begin->getDialect()) && !isAsync(begin))
+  if (begin && !isa<GroupOp>(begin) && !isAsync(begin))
     return emitOpError() << "waits for '" << begin->getName()
                          << "', expected an async collective"; // wait_c1
   return success();

@@ -196,13 +196,18 @@ static Value lower(ImplicitLocOpBuilder &b, ShardOp op, int64_t n) {
       });
 }
 
-template <typename Op> static void lowerIfNeeded(Op op, const Mesh &mesh) {
+template <typename Op>
+static LogicalResult lowerIfNeeded(Op op, const Mesh &mesh) {
   if (isInBlocks(op))
-    return;
+    return success();
+  if (op->hasAttr(asyncAttr))
+    return op.emitOpError("is async, expected that only of blocks: what comes "
+                          "behind it would not wait");
   ImplicitLocOpBuilder b(op.getLoc(), op);
   op.getResult().replaceAllUsesWith(
       lower(b, op, mesh.count(axesOf(op.getAxes(), mesh))));
   op.erase();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,11 +249,14 @@ struct DistLowerCollectives
     FailureOr<Mesh> mesh = Mesh::of(getOperation());
     if (failed(mesh))
       return signalPassFailure();
-    getOperation().walk([&](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op)
+    WalkResult lowered = getOperation().walk([&](Operation *op) {
+      return llvm::TypeSwitch<Operation *, WalkResult>(op)
           .Case<AllGatherOp, ReduceScatterOp, AllToAllOp, ShardOp>(
-              [&](auto op) { lowerIfNeeded(op, *mesh); });
+              [&](auto op) { return WalkResult(lowerIfNeeded(op, *mesh)); })
+          .Default([](Operation *) { return WalkResult::advance(); });
     });
+    if (lowered.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace

@@ -212,7 +212,10 @@ bool FunctionPlanner::diesAt(Value value, GroupOp group,
       }
       if (isa<func::ReturnOp>(reader))
         return false;
-      if (position[reader] < when)
+      // A collective reads until it is waited for.
+      auto begin = dyn_cast<GroupOp>(reader);
+      GroupOp wait = begin ? waitFor(begin) : GroupOp();
+      if (position[wait ? wait.getOperation() : reader] < when)
         continue;
       if (reader != group || !mayOverwrite(use))
         return false;
@@ -329,7 +332,12 @@ void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
   llvm::SmallDenseSet<Value> takenParts;
   for (auto [index, result] : llvm::enumerate(group.getResults())) {
     if (places.contains(result))
-      continue; // part of a concatenation
+      continue;                  // part of a concatenation
+    if (endsCollective(group)) { // which has put it there
+      const Place place = places.lookup(group.getOperand(0));
+      places[result] = place;
+      continue;
+    }
     if (auto found = takesOver.find(result); found != takesOver.end()) {
       placeContiguous(result, places[found->second].storage);
       continue;

@@ -1,4 +1,10 @@
 //===- OverlapCollectives.cpp - Exchanges beside computation --------------===//
+//
+// On the final order of kernels: each exchange begins as much earlier as it
+// takes, and is waited for as late. Along the same axes, what is wanted first
+// goes first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "FunctionPlanner.h"
 
@@ -7,8 +13,6 @@
 #include "hone/Analysis/Views.h"
 #include "hone/Dist/Traffic.h"
 #include "hone/Transforms/Passes.h"
-
-#include "mlir/IR/IRMapping.h"
 
 namespace hone {
 #define GEN_PASS_DEF_OVERLAPCOLLECTIVES
@@ -30,6 +34,7 @@ public:
 
 private:
   void hoist(GroupOp group, Operation *reader, double seconds);
+  bool mayPass(GroupOp group, Operation *reader, Operation *before) const;
   void split(GroupOp group, Operation *wait);
   Operation *firstReader(Value value) const;
   Operation *lastMaker(GroupOp group) const;
@@ -38,8 +43,9 @@ private:
   Block &block;
   const dist::Mesh &mesh;
   const TargetDescription &target;
-  int64_t inFlight = 0; ///< bytes made earlier than they must, at most
-  int64_t most = 0;     ///< that may be: the largest of them
+  /// Results that are made before they must, and what reads them.
+  SmallVector<std::pair<int64_t, Operation *>> early;
+  int64_t most = 0; ///< bytes of them at a time: twice those of the largest
 };
 } // namespace
 
@@ -85,6 +91,25 @@ double Overlap::secondsBetween(Operation *from, Operation *to) const {
   return seconds;
 }
 
+/// Whether `group` may come before `before`, at which others are early too.
+bool Overlap::mayPass(GroupOp group, Operation *reader,
+                      Operation *before) const {
+  Operation *other = exchangeIn(before);
+  if (other && other->getAttr("axes") == exchangeIn(group)->getAttr("axes")) {
+    // They share links: what is wanted first goes first.
+    GroupOp wait = waitFor(cast<GroupOp>(before));
+    Operation *wanted =
+        firstReader((wait ? wait.getOperation() : before)->getResult(0));
+    if (wanted && !reader->isBeforeInBlock(wanted))
+      return false;
+  }
+  int64_t others = 0;
+  for (auto [bytes, until] : early)
+    if (before == until || before->isBeforeInBlock(until))
+      others += bytes;
+  return others == 0 || others + byteSize(group.getResult(0).getType()) <= most;
+}
+
 /// Moves `group` up, with the views that it reads, until `seconds` of kernels
 /// stand behind it, or it is where its operands are made.
 void Overlap::hoist(GroupOp group, Operation *reader, double seconds) {
@@ -92,7 +117,7 @@ void Overlap::hoist(GroupOp group, Operation *reader, double seconds) {
   double covered = secondsBetween(group, reader);
   while (covered < seconds) {
     Operation *before = place->getPrevNode();
-    if (!before || before == maker)
+    if (!before || before == maker || !mayPass(group, reader, before))
       break;
     covered += computingSeconds(*before, target);
     place = before;
@@ -111,6 +136,7 @@ void Overlap::hoist(GroupOp group, Operation *reader, double seconds) {
     return;
   for (Operation *op : llvm::reverse(chain))
     op->moveBefore(place);
+  early.emplace_back(byteSize(group.getResult(0).getType()), reader);
 }
 
 /// The collective begins where it stands and is waited for before `wait`.
@@ -135,24 +161,13 @@ void Overlap::run() {
     if (Operation *op = exchangeIn(group); op && !op->hasAttr(dist::asyncAttr))
       if (auto transfer = dist::transferOf(op, mesh)) {
         exchanges.emplace_back(group, transfer->seconds);
-        most = std::max(most, byteSize(group.getResult(0).getType()));
+        most = std::max(most, 2 * byteSize(group.getResult(0).getType()));
       }
-  Operation *flyingUntil = nullptr;
   for (auto [group, seconds] : exchanges) {
     Operation *reader = firstReader(group.getResult(0));
     if (!reader)
       continue;
-    int64_t bytes = byteSize(group.getResult(0).getType());
-    if (flyingUntil && flyingUntil->isBeforeInBlock(group))
-      inFlight = 0; // what was early is being read
-    if (inFlight == 0 || inFlight + bytes <= most) {
-      Operation *before = group->getPrevNode();
-      hoist(group, reader, seconds);
-      if (group->getPrevNode() != before) {
-        inFlight += bytes;
-        flyingUntil = reader;
-      }
-    }
+    hoist(group, reader, seconds);
     // As late as it must be, and no later: its operands live that long.
     Operation *wait = group->getNextNode();
     for (double covered = 0; wait != reader && covered < seconds;

@@ -1,9 +1,11 @@
 //===- VerifyGroups.cpp - Border check after fusion -----------------------===//
 
 #include "hone/Analysis/ContractionGroups.h"
+#include "hone/Analysis/Exchanges.h"
 #include "hone/Analysis/RowSpace.h"
 #include "hone/Analysis/UpdateGroups.h"
 #include "hone/Analysis/Views.h"
+#include "hone/Dist/Dist.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -132,6 +134,9 @@ static LogicalResult verifyGroup(GroupOp group,
     if (ops.size() != 1)
       return group.emitOpError()
              << "holds " << ops.size() << " ops, expected the collective alone";
+    if (ops.front()->hasAttr(dist::asyncAttr) && !waitFor(group))
+      return group.emitOpError("only begins, expected one reader that waits "
+                               "for it");
     return success();
   case KernelFamily::contraction:
   case KernelFamily::attention:

@@ -1,5 +1,6 @@
 //===- VerifyPlan.cpp - Border check after the memory plan ----------------===//
 
+#include "hone/Dist/Dist.h"
 #include "hone/Transforms/Passes.h"
 
 #include <map>
@@ -71,6 +72,8 @@ private:
 
   LogicalResult visit(Operation *op) {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
+      if (failed(checkFlying(launch)))
+        return failure();
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
           return failure();
@@ -82,6 +85,33 @@ private:
     }
     if (auto result = dyn_cast<ResultOp>(op))
       return read(result, result.getBuffer());
+    return success();
+  }
+
+  /// A collective that has begun owns its buffers until it is waited for.
+  LogicalResult checkFlying(LaunchOp launch) {
+    Operation *op = &launch.getBodyBlock().front();
+    bool waits = isa<dist::WaitOp>(op);
+    if (waits)
+      llvm::erase_if(flying, [&](LaunchOp begun) {
+        return begun.getOutputs().front() == launch.getInputs().front();
+      });
+    for (LaunchOp begun : flying)
+      for (Value buffer : launch.getOperands()) {
+        bool isWritten = !llvm::is_contained(launch.getInputs(), buffer);
+        if (!overlap(buffer, begun.getOutputs().front()) &&
+            !(isWritten && overlap(buffer, begun.getInputs().front())))
+          continue;
+        InFlightDiagnostic diag =
+            launch.emitOpError()
+            << (isWritten ? "writes" : "reads")
+            << " what a collective that has begun exchanges, expected a wait "
+               "before";
+        diag.attachNote(begun.getLoc()) << "this collective";
+        return diag;
+      }
+    if (op->hasAttr(dist::asyncAttr))
+      flying.push_back(launch);
     return success();
   }
 
@@ -165,6 +195,7 @@ private:
   }
 
   FunctionOp function;
+  SmallVector<LaunchOp> flying; // begun, and not waited for
   std::map<int64_t, Owner>
       owners; // by first byte; what is missing is unwritten
 };

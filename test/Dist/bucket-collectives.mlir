@@ -136,3 +136,64 @@ func.func @full(%x: tensor<4xf32>, %y: tensor<16xf32>) -> (tensor<2xf32>, tensor
   %2 = dist.all_reduce sum %b over ["tp"] : tensor<16xf32>
   return %1, %2 : tensor<2xf32>, tensor<16xf32>
 }
+
+// -----
+
+// A sum of a sum along the same axis is no member of its bucket, nor is one behind another axis.
+// CHECK-LABEL: @chain
+// CHECK-COUNT-3: dist.all_reduce sum %{{.*}} over [{{.*}}] : tensor<5xf32>
+dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
+func.func @chain(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %a = hone.neg %x : tensor<5xf32>
+  %0 = dist.all_reduce sum %a over ["dp"] : tensor<5xf32>
+  %1 = dist.all_reduce sum %0 over ["tp"] : tensor<5xf32>
+  %2 = dist.all_reduce sum %1 over ["dp"] : tensor<5xf32>
+  return %2 : tensor<5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @self
+// CHECK-COUNT-2: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<5xf32>
+dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
+func.func @self(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %a = hone.neg %x : tensor<5xf32>
+  %0 = dist.all_reduce sum %a over ["dp"] : tensor<5xf32>
+  %1 = dist.all_reduce sum %0 over ["dp"] : tensor<5xf32>
+  return %1 : tensor<5xf32>
+}
+
+// -----
+
+// A sum that nobody reads goes.
+// CHECK-LABEL: @dead
+// CHECK: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<1x10xf32>
+// CHECK-NOT: dist.all_reduce max
+dist.mesh @mesh [<"dp" = 2>]
+func.func @dead(%x: tensor<5xf32>, %z: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %a = hone.neg %x : tensor<5xf32>
+  %0 = dist.all_reduce sum %a over ["dp"] : tensor<5xf32>
+  %1 = dist.all_reduce max %0 over ["dp"] : tensor<5xf32>
+  %b = hone.neg %z : tensor<5xf32>
+  %2 = dist.all_reduce sum %b over ["dp"] : tensor<5xf32>
+  %c = hone.neg %0 : tensor<5xf32>
+  return %2, %c : tensor<5xf32>, tensor<5xf32>
+}
+
+// -----
+
+// Two buckets that would read each other.
+// CHECK-LABEL: @hsdp
+// CHECK: dist.all_reduce sum %{{.*}} over ["rep"] : tensor<4xf32>
+// CHECK: dist.reduce_scatter sum
+// CHECK: dist.all_reduce sum %{{.*}} over ["rep"] : tensor<2xf32>
+dist.mesh @mesh [<"rep" = 2>, <"fs" = 2>]
+func.func @hsdp(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %a = hone.neg %x : tensor<4xf32>
+  %0 = dist.all_reduce sum %a over ["rep"] : tensor<4xf32>
+  %1 = dist.reduce_scatter sum %0 dim 0 over ["fs"] : tensor<4xf32> -> tensor<2xf32>
+  %b = hone.neg %y : tensor<4xf32>
+  %2 = dist.reduce_scatter sum %b dim 0 over ["fs"] : tensor<4xf32> -> tensor<2xf32>
+  %3 = dist.all_reduce sum %2 over ["rep"] : tensor<2xf32>
+  return %1, %3 : tensor<2xf32>, tensor<2xf32>
+}

@@ -96,8 +96,10 @@ def differences(expected: tuple, seen: tuple) -> tuple[float, float]:
         for key in ("loss", "grad_norm", "val_loss"):
             assert (key in before) == (key in after), key
             if before.get(key) is not None:
+                assert math.isfinite(before[key]) and math.isfinite(after[key]), key
                 numbers = max(numbers, abs(before[key] - after[key]) / abs(before[key]))
     assert expected[1].keys() == seen[1].keys(), "the files hold other tensors"
+    assert all(math.isfinite(x) for tensor in seen[1].values() for x in tensor), "a weight is no number"
     worst = max(max(abs(a - b) for a, b in zip(expected[1][name], seen[1][name], strict=True)) for name in expected[1])
     return numbers, worst
 

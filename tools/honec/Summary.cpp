@@ -93,19 +93,19 @@ static std::optional<LaunchTransfer> readTransfer(plan::LaunchOp op,
                         index,
                         one.bytes,
                         one.seconds,
-                        !one.op->hasAttr("async")};
+                        !one.op->hasAttr(dist::asyncAttr)};
 }
 
 /// Finds the launches whose results `op` waits for. `begun` has, by buffer, the
 /// launches that have begun to send.
 static std::optional<size_t>
 findAwaited(plan::LaunchOp op,
-            const llvm::DenseMap<mlir::Operation *, size_t> &begun) {
+            const llvm::DenseMap<mlir::Value, size_t> &begun) {
   bool waits = false;
   op.getBody().walk([&](dist::WaitOp) { waits = true; });
   if (!waits)
     return std::nullopt;
-  auto found = begun.find(plan::rootBuffer(op.getInputs().front()));
+  auto found = begun.find(op.getInputs().front());
   return found == begun.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -204,7 +204,7 @@ Summary honec::summarize(plan::ProgramOp program, int64_t microBatches,
   MemoryTimeline timeline(program);
   summary.memory = readMemory(program, timeline);
   llvm::DenseSet<mlir::Operation *> forwardEnds;
-  llvm::DenseMap<mlir::Operation *, size_t> begun;
+  llvm::DenseMap<mlir::Value, size_t> begun;
   for (auto function : program.getBody().getOps<plan::FunctionOp>())
     if (plan::LaunchOp launch = findForwardEnd(function))
       forwardEnds.insert(launch);
@@ -216,8 +216,7 @@ Summary honec::summarize(plan::ProgramOp program, int64_t microBatches,
     launch.transfer = readTransfer(point.launch, summary);
     launch.waitsFor = findAwaited(point.launch, begun);
     if (launch.transfer && !launch.transfer->isWaitedFor)
-      begun[plan::rootBuffer(point.launch.getOutputs().front())] =
-          summary.launches.size();
+      begun[point.launch.getOutputs().front()] = summary.launches.size();
     if (!summary.launches.empty() &&
         summary.launches.back().function == launch.function)
       launch.number = summary.launches.back().number + 1;

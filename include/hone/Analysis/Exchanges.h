@@ -11,6 +11,9 @@ namespace hone {
 /// other ops.
 mlir::Operation *exchangeIn(mlir::Operation *group);
 
+/// Whether a group waits for a collective that has begun.
+bool endsCollective(GroupOp group);
+
 /// Of a collective that only begins (`async`), the group that waits for it;
 /// null where it is done at once.
 GroupOp waitFor(GroupOp begin);

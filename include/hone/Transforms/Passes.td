@@ -712,8 +712,8 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
     On groups. A collective that kernels stand between and its first reader only begins (`async`) and is waited for
     (`dist.wait`) when the kernels behind it take as long as it does, at the latest before that reader. It is moved up until
     that many kernels stand behind it, or its operands are made there; so parameters of a layer are gathered during the
-    layer before. What is made early takes memory: at a time no more bytes than the largest result of a collective, or one
-    result alone. Nothing is moved in a function whose arena then has more than `budget` bytes.
+    layer before. What is made early takes memory: at a time no more bytes than two results of the largest collective, the one that is
+    read and the next. Nothing is moved in a function whose arena then has more than `budget` bytes.
 
     Times are those of KernelCost and of the mesh's links. On a CPU nothing happens without `always`: messages between its
     processes move on only while somebody waits for them.
