@@ -214,10 +214,9 @@ int run::compare(MLIRContext &context, StringRef firstPath,
       FailureOr<Tensors> before =
           interpret(func, *arguments, {options.mode, nullptr});
       FailureOr<Tensors> after =
-          options.ranks
-              ? interpretOnRanks(other, *arguments, options.mode)
-              : interpret(other, std::move(*arguments),
-                          {options.mode, nullptr});
+          options.ranks ? interpretOnRanks(other, *arguments, options.mode)
+                        : interpret(other, std::move(*arguments),
+                                    {options.mode, nullptr});
       ran = succeeded(before) && succeeded(after);
       agree =
           ran && agreeByElement(func.getSymName(), *before, *after, options);
