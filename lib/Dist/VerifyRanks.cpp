@@ -3,6 +3,7 @@
 #include "hone/Dist/Passes.h"
 #include "hone/Dist/ShardingRule.h"
 
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace hone {
@@ -25,7 +26,13 @@ struct Difference {
   Kind kind;
   llvm::SmallDenseSet<unsigned, 2> dims;
   Operation *begin; ///< the op, or for an argument the function, where it began
+  /// Whether `dims` went through a reshape: it may have put one that was
+  /// divided into parts of one element beside them.
+  bool isMoved = false;
 };
+
+/// Nothing where ranks along the axis hold the same.
+using Agreement = std::optional<Difference>;
 
 /// By axis; ranks along others hold the same.
 using Differences = llvm::SmallMapVector<unsigned, Difference, 4>;
@@ -39,6 +46,9 @@ public:
 private:
   LogicalResult visit(Operation *op);
   LogicalResult compute(Operation *op);
+  LogicalResult exchange(Operation *op, ArrayAttr axes, const Agreement &wanted,
+                         const Agreement &made);
+  LogicalResult refuse(Operation *op, unsigned axis, const Agreement &wanted);
   LogicalResult takeTerms(Operation *op, unsigned axis,
                           const Difference &terms);
   llvm::SmallDenseSet<int>
@@ -53,17 +63,55 @@ private:
     auto entry = found->second.find(axis);
     return entry == found->second.end() ? nullptr : &entry->second;
   }
+  bool isUniform(Value value, unsigned axis) const {
+    auto found = uniform.find(value);
+    return found != uniform.end() && found->second.test(axis);
+  }
   /// What a sharding says of the values that have it.
   Differences differencesOf(ShardingAttr attr, Operation *begin) const;
 
   func::FuncOp func;
   const Mesh &mesh;
   llvm::DenseMap<Value, Differences> differences;
-  /// Values that are perhaps parts or terms, whatever the rank: of what repeats
-  /// one number, as constants and broadcasts do.
-  llvm::DenseSet<Value> uniform;
+  /// The axes along which values that are the same are perhaps parts or terms:
+  /// of what repeats one number, as constants and broadcasts do.
+  llvm::DenseMap<Value, llvm::SmallBitVector> uniform;
 };
 } // namespace
+
+static Difference partsOf(unsigned dim) {
+  return {Difference::Parts, {dim}, nullptr};
+}
+
+/// What ranks combine: terms of a sum are of no maximum.
+static Difference combinedBy(ReduceKind kind) {
+  return {kind == ReduceKind::sum ? Difference::Terms : Difference::Other,
+          {},
+          nullptr};
+}
+
+static std::string describe(const Difference &own) {
+  if (own.kind == Difference::Terms)
+    return "terms of a sum";
+  if (own.kind == Difference::Other)
+    return "numbers of their own";
+  SmallVector<unsigned> dims(own.dims.begin(), own.dims.end());
+  llvm::sort(dims);
+  std::string text = "parts of dimension ";
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(dims, os, " or ");
+  return text;
+}
+
+/// Whether ranks that differ so are perhaps as `wanted`.
+static bool isPerhaps(const Difference &own, const Agreement &wanted) {
+  if (own.kind == Difference::Other)
+    return true;
+  return wanted && own.kind == wanted->kind &&
+         (own.kind != Difference::Parts || own.isMoved ||
+          llvm::any_of(wanted->dims,
+                       [&](unsigned dim) { return own.dims.contains(dim); }));
+}
 
 /// Whether a result has elements along a factor that no operand has.
 static bool repeats(const ShardingRule &rule) {
@@ -108,7 +156,7 @@ LogicalResult RankAnalysis::takeTerms(Operation *op, unsigned axis,
     return own ? std::optional(own->kind) : std::nullopt;
   };
   auto isUniform = [&](unsigned index) {
-    return !kindOf(index) && uniform.contains(op->getOperand(index));
+    return !kindOf(index) && this->isUniform(op->getOperand(index), axis);
   };
   OperandSets sets = cast<HoneOpInterface>(op).getLinearOperands();
   if (isa<CastOp>(op))
@@ -172,24 +220,32 @@ void RankAnalysis::takeParts(Operation *op, const ShardingRule &rule,
       return ((rule.factors()[factor].kind == kinds) || ...);
     });
   };
+  bool isMoved =
+      isa<ReshapeOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+        const Difference *own = of(operand, axis);
+        return own && own->isMoved;
+      });
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    Difference found = {Difference::Other, {}, begin};
+    Difference found = {Difference::Other, {}, begin, isMoved};
     unsigned tensor = rule.numOperands() + index;
     bool isKnown = true;
+    llvm::SmallDenseSet<int> kept;
     for (auto [dim, own] : llvm::enumerate(rule.factorsOf(tensor))) {
-      if (llvm::any_of(own,
-                       [&](int factor) { return factors.contains(factor); }))
-        found.dims.insert(dim);
+      for (int factor : own)
+        if (factors.contains(factor)) {
+          found.dims.insert(dim);
+          kept.insert(factor);
+        }
       // Perhaps it is the one that was divided, into parts of one element.
       isKnown &= !own.empty() || rule.shapeOf(tensor)[dim] != 1;
     }
     if (!isKnown)
       found.dims.clear();
-    else if (!found.dims.empty() &&
+    else if (kept.size() == factors.size() &&
              areAll(FactorKind::Parallel, FactorKind::Reduce,
                     FactorKind::Gather))
       found.kind = Difference::Parts;
-    else if (found.dims.empty() && areAll(FactorKind::Reduce) && rule.isSum())
+    else if (kept.empty() && areAll(FactorKind::Reduce) && rule.isSum())
       found = {Difference::Terms, {}, op};
     differences[result].insert({axis, std::move(found)});
   }
@@ -199,10 +255,11 @@ LogicalResult RankAnalysis::compute(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
     return failure();
-  if (repeats(*rule) || llvm::any_of(op->getOperands(), [&](Value operand) {
-        return uniform.contains(operand);
-      }))
-    uniform.insert(op->result_begin(), op->result_end());
+  llvm::SmallBitVector repeated(mesh.numAxes(), repeats(*rule));
+  for (Value operand : op->getOperands())
+    repeated |= uniform.lookup(operand);
+  for (Value result : op->getResults())
+    uniform[result] = repeated;
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
     const Difference *first = nullptr, *terms = nullptr;
     for (Value operand : op->getOperands())
@@ -223,34 +280,80 @@ LogicalResult RankAnalysis::compute(Operation *op) {
 // Ops between ranks
 //===----------------------------------------------------------------------===//
 
+/// Says how the operand differs along `axis`, and where it is as it is wanted.
+LogicalResult RankAnalysis::refuse(Operation *op, unsigned axis,
+                                   const Agreement &wanted) {
+  const Difference *own = of(op->getOperand(0), axis);
+  InFlightDiagnostic diag = op->emitOpError();
+  diag << "takes what " << (own ? "differs" : "is the same") << " along axis \""
+       << mesh[axis].name << "\"";
+  if (own)
+    diag << " as " << describe(*own);
+  diag << ", expected "
+       << (wanted ? describe(*wanted) : "what is the same on ranks");
+  for (auto &[other, there] : differences[op->getOperand(0)])
+    if (wanted && there.kind != Difference::Other && isPerhaps(there, wanted)) {
+      diag << ", as along axis \"" << mesh[other].name << "\"";
+      break;
+    }
+  if (own)
+    diag.attachNote(own->begin->getLoc()) << "ranks begin to differ here";
+  return diag;
+}
+
+/// Along `axes` ranks have what is `wanted`, and then what is `made`.
+LogicalResult RankAnalysis::exchange(Operation *op, ArrayAttr axes,
+                                     const Agreement &wanted,
+                                     const Agreement &made) {
+  Value operand = op->getNumOperands() != 0 ? op->getOperand(0) : Value();
+  Differences found = differences.lookup(operand);
+  llvm::SmallBitVector repeated(mesh.numAxes());
+  repeated |= uniform.lookup(operand);
+  for (unsigned axis : axesOf(axes, mesh)) {
+    const Difference *own = of(operand, axis);
+    bool isWanted =
+        own ? isPerhaps(*own, wanted) : !wanted || isUniform(operand, axis);
+    if (!isWanted)
+      return refuse(op, axis, wanted);
+    found.erase(axis);
+    repeated.reset(axis);
+    if (made)
+      found.insert({axis, {made->kind, made->dims, own ? own->begin : op}});
+  }
+  differences[op->getResult(0)] = std::move(found);
+  uniform[op->getResult(0)] = std::move(repeated);
+  return success();
+}
+
 LogicalResult RankAnalysis::visit(Operation *op) {
   if (!isa<DistDialect>(op->getDialect()))
     return compute(op);
-  Differences found;
-  if (op->getNumOperands() != 0)
-    found = differences.lookup(op->getOperand(0));
-  auto end = [&](ArrayAttr axes) {
-    for (unsigned axis : axesOf(axes, mesh))
-      found.erase(axis);
-  };
-  auto begin = [&](ArrayAttr axes, Difference::Kind kind, unsigned dim) {
-    for (unsigned axis : axesOf(axes, mesh)) {
-      Operation *first = found.contains(axis) ? found[axis].begin : op;
-      found.erase(axis);
-      found.insert({axis, {kind, {dim}, first}});
-    }
-  };
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<AllReduceOp, AllGatherOp>([&](auto op) { end(op.getAxes()); })
-      .Case<ShardOp, ReduceScatterOp>(
-          [&](auto op) { begin(op.getAxes(), Difference::Parts, op.getDim()); })
-      .Case([&](AllToAllOp op) {
-        begin(op.getAxes(), Difference::Parts, op.getTo());
+  const Agreement same;
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](AllReduceOp op) {
+        return exchange(op, op.getAxes(), combinedBy(op.getKind()), same);
       })
-      .Case(
-          [&](CoordinateOp op) { begin(op.getAxes(), Difference::Other, 0); });
-  differences[op->getResult(0)] = std::move(found);
-  return success();
+      .Case([&](AllGatherOp op) {
+        return exchange(op, op.getAxes(), partsOf(op.getDim()), same);
+      })
+      .Case([&](ReduceScatterOp op) {
+        return exchange(op, op.getAxes(), combinedBy(op.getKind()),
+                        partsOf(op.getDim()));
+      })
+      .Case([&](AllToAllOp op) {
+        return exchange(op, op.getAxes(), partsOf(op.getFrom()),
+                        partsOf(op.getTo()));
+      })
+      .Case([&](ShardOp op) {
+        return exchange(op, op.getAxes(), same, partsOf(op.getDim()));
+      })
+      .Case([&](CoordinateOp op) {
+        return exchange(op, op.getAxes(), same,
+                        Difference{Difference::Other, {}, nullptr});
+      })
+      .Default([&](Operation *op) { // as it was: waits and shifts
+        return exchange(op, ArrayAttr::get(op->getContext(), {}), same, same);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,17 +366,15 @@ LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
   for (auto &[axis, own] : differences[value]) {
     auto wanted = allowed.find(axis);
     bool isWanted = wanted != allowed.end();
-    bool isTerm = own.kind == Difference::Terms;
-    bool wantsTerm = isWanted && wanted->second.kind == Difference::Terms;
-    if (isWanted && (own.kind == Difference::Other || isTerm == wantsTerm))
+    if (isWanted && isPerhaps(own, wanted->second))
       continue;
     InFlightDiagnostic diag = func.emitError()
                               << "result " << index
                               << " differs between ranks along axis \""
                               << mesh[axis].name;
     if (isWanted)
-      diag << "\" as " << (isTerm ? "terms of a sum" : "parts") << ", expected "
-           << (wantsTerm ? "terms of a sum" : "parts");
+      diag << "\" as " << describe(own) << ", expected "
+           << describe(wanted->second);
     else
       diag << "\", which does not divide it: expected a sum or a gather over "
               "that axis";
@@ -282,7 +383,7 @@ LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
   }
   for (auto &[axis, wanted] : allowed)
     if (wanted.kind == Difference::Terms && !of(value, axis) &&
-        !uniform.contains(value))
+        !isUniform(value, axis))
       return func.emitError()
              << "result " << index << " is the same on ranks along axis \""
              << mesh[axis].name << "\", expected terms of a sum";

@@ -13,11 +13,10 @@ func.func @dropped(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {
 // -----
 
 dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
-// expected-error@+1 {{result 0 differs between ranks along axis "dp"}}
 func.func @wrong_axis(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
-  // expected-note@+1 {{ranks begin to differ here}}
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  // expected-error@+1 {{takes what is the same along axis "tp", expected terms of a sum, as along axis "dp"}}
   %s = dist.all_reduce sum %g over ["tp"] : tensor<6xf32>
   return %s : tensor<6xf32>
 }
@@ -109,7 +108,7 @@ func.func @copies(%x: tensor<6xf32>)
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+2 {{result 0 differs between ranks along axis "dp" as terms of a sum, expected parts}}
+// expected-error@+2 {{result 0 differs between ranks along axis "dp" as terms of a sum, expected parts of dimension 0}}
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @unscattered(%g: tensor<3xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"})
     -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>, hone.kind = "grad"}) {
@@ -119,9 +118,139 @@ func.func @unscattered(%g: tensor<3xf32> {dist.sharding = #dist.sharding<{} part
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+2 {{result 0 differs between ranks along axis "dp" as parts, expected terms of a sum}}
+// expected-error@+2 {{result 0 differs between ranks along axis "dp" as parts of dimension 0, expected terms of a sum}}
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @parts(%g: tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>, hone.kind = "grad"})
     -> (tensor<3xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"}) {
   return %g : tensor<3xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// A part of terms is no part of their sum.
+func.func @shard_of_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>}) {
+  // expected-note@+1 {{ranks begin to differ here}}
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected what is the same on ranks}}
+  %s = dist.shard %g dim 0 over ["dp"] : tensor<6xf32> -> tensor<3xf32>
+  return %s : tensor<3xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// Nor are terms parts.
+func.func @gather_of_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<12xf32> {dist.sharding = #dist.sharding<{}>}) {
+  // expected-note@+1 {{ranks begin to differ here}}
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected parts of dimension 0}}
+  %s = dist.all_gather %g dim 0 over ["dp"] : tensor<6xf32> -> tensor<12xf32>
+  return %s : tensor<12xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// The largest term says nothing of the sum.
+func.func @max_of_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
+  // expected-note@+1 {{ranks begin to differ here}}
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected numbers of their own}}
+  %s = dist.all_reduce max %g over ["dp"] : tensor<6xf32>
+  return %s : tensor<6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// A sum that is taken twice counts each term as often as there are ranks.
+func.func @twice(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  %s = dist.all_reduce sum %g over ["dp"] : tensor<6xf32>
+  // expected-error@+1 {{takes what is the same along axis "dp", expected terms of a sum}}
+  %t = dist.all_reduce sum %s over ["dp"] : tensor<6xf32>
+  return %t : tensor<6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// Rows of one rank are added to those of another.
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @sum_of_parts(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<4x6xf32>) {
+  // expected-error@+1 {{takes what differs along axis "dp" as parts of dimension 0, expected terms of a sum}}
+  %s = dist.all_reduce sum %x over ["dp"] : tensor<4x6xf32>
+  return %s : tensor<4x6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// Parts side by side in a dimension that was whole.
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @gather_of_other_dim(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<4x12xf32>) {
+  // expected-error@+1 {{takes what differs along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+  %s = dist.all_gather %x dim 1 over ["dp"] : tensor<4x6xf32> -> tensor<4x12xf32>
+  return %s : tensor<4x12xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// Parts of columns are made of whole rows.
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @all_to_all_of_other_dim(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<2x12xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}) {
+  // expected-error@+1 {{takes what differs along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+  %s = dist.all_to_all %x from 1 to 0 over ["dp"] : tensor<4x6xf32> -> tensor<2x12xf32>
+  return %s : tensor<2x12xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// expected-error@+2 {{result 0 differs between ranks along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @other_dim(%x: tensor<6x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<6x6xf32> {dist.sharding = #dist.sharding<{}, {"dp"}>}) {
+  return %x : tensor<6x6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"a" = 2>, <"b" = 2>]
+// Numbers that repeat one are perhaps terms along each axis, until they are summed over it.
+func.func @repeated(%x: tensor<f32>) -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"a"}>}) {
+  %same = hone.broadcast %x dims [] : tensor<f32> -> tensor<6xf32>
+  %s = dist.reduce_scatter sum %same dim 0 over ["a"] : tensor<6xf32> -> tensor<3xf32>
+  %t = dist.all_reduce sum %s over ["b"] : tensor<3xf32>
+  return %t : tensor<3xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"a" = 2>, <"b" = 2>]
+func.func @repeated_twice(%x: tensor<f32>) -> tensor<6xf32> {
+  %same = hone.broadcast %x dims [] : tensor<f32> -> tensor<6xf32>
+  %s = dist.all_reduce sum %same over ["a"] : tensor<6xf32>
+  // expected-error@+1 {{takes what is the same along axis "a", expected terms of a sum}}
+  %t = dist.all_reduce sum %s over ["b", "a"] : tensor<6xf32>
+  return %t : tensor<6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// What was divided, into parts of one, is no dimension of its own in a reshape.
+func.func @hidden(%x: tensor<6x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<6x6xf32> {dist.sharding = #dist.sharding<{}, {"dp"}>}) {
+  %y = hone.reshape %x : tensor<6x6xf32> -> tensor<6x6xf32>
+  return %y : tensor<6x6xf32>
 }

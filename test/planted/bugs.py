@@ -312,8 +312,11 @@ BUGS = [
         "(own + int64_t(op.getAmount())) % n", ("hone-dist-tests",)),
     Bug("dist-verify-adds-copies-to-terms", "lib/Dist/VerifyRanks.cpp", "kind == Difference::Terms || isUniform(index)",
         "true", ("Dist/invalid-verify.mlir",)),
-    Bug("dist-verify-trusts-scatters", "lib/Dist/VerifyRanks.cpp", ".Case<AllReduceOp, AllGatherOp>(",
-        ".Case<AllReduceOp, AllGatherOp, ReduceScatterOp>(", ("Dist/invalid-verify.mlir",)),
+    Bug("dist-verify-trusts-scatters", "lib/Dist/VerifyRanks.cpp",
+        "return exchange(op, op.getAxes(), combinedBy(op.getKind()),\n                        partsOf(op.getDim()));",
+        "return exchange(op, op.getAxes(), combinedBy(op.getKind()), same);", ("Dist/invalid-verify.mlir",)),
+    Bug("dist-verify-gathers-terms", "lib/Dist/VerifyRanks.cpp", "return wanted && own.kind == wanted->kind &&",
+        "return wanted &&", ("Dist/invalid-verify.mlir",)),
     # The cluster model.
     Bug("cluster-ring-sends-all", "lib/Dist/Links.cpp", "return (n - 1) / n * bytes;", "return bytes;",
         ("hone-dist-tests",)),

@@ -146,10 +146,14 @@ def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
     terms where it sums over parts, and a sum or gather over an axis ends it. Errors, which name the axis and the op where
     ranks began to differ, are
 
-    - a result of a function that differs along an axis which its sharding does not have, or as parts where it has terms, or
-      as terms where it has parts: a sum over that axis is missing;
+    - a result of a function that differs along an axis which its sharding does not have, or as parts where it has terms, as
+      terms where it has parts, or as parts of another dimension;
     - a result that is to be terms and is the same on all ranks;
-    - terms that reach an op which is not linear in them, or that are added to what are no terms.
+    - terms that reach an op which is not linear in them, or that are added to what are no terms;
+    - a sum of what are no terms, a gather of what are no parts of its dimension, a part of what ranks do not have alike.
+
+    What ranks have of their own (their largest logit), and what repeats one number, is given the benefit of the doubt; so are
+    the dimensions of parts after a reshape. Cuts and the order of axes are not compared.
   }];
 }
 
