@@ -3,7 +3,9 @@
 #include "hone/Dist/Passes.h"
 
 #include "TensorParallel.h"
+#include "hone/Dist/Recipe.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace hone {
@@ -79,15 +81,11 @@ LogicalResult DistAnnotate::readMesh() {
     return module.emitError("has a dist.mesh, expected none before a recipe");
   SmallVector<Attribute> axes;
   for (StringRef text : llvm::split(mesh, ',')) {
-    auto [name, rest] = text.split('=');
-    auto [number, link] = rest.split('@');
-    int64_t size;
-    if (!llvm::is_contained({"rep", "dp", "fs", "tp"}, name) ||
-        number.getAsInteger(10, size) || size < 1)
+    llvm::Expected<AxisText> axis = parseAxis(text);
+    if (!axis)
       return module.emitError()
-             << "mesh has axis '" << text
-             << "', expected rep, dp, fs or tp with a size and perhaps a "
-                "link: fs=4@nvlink";
+             << "mesh has axis " << llvm::toString(axis.takeError());
+    auto [name, size, link] = *axis;
     auto nameAttr = StringAttr::get(context, name);
     axes.push_back(AxisAttr::get(
         context, nameAttr, size,
@@ -113,14 +111,13 @@ LogicalResult DistAnnotate::readLevel() {
   if (sequence && !tensorAxis)
     return getOperation().emitError("mesh has no axis tp, expected one that "
                                     "divides sequences");
-  StringRef number = fsdp;
-  isKept = number.consume_back("-keep");
-  if (number.consume_front("zero") && !number.getAsInteger(10, level) &&
-      level >= (isKept ? 3 : 1) && level <= 3)
-    return success();
-  return getOperation().emitError()
-         << "fsdp is '" << fsdp
-         << "', expected zero1, zero2, zero3 or zero3-keep";
+  StringRef text = fsdp;
+  if (!llvm::is_contained(levelsOfState(), text))
+    return getOperation().emitError() << "fsdp is '" << fsdp << "', expected "
+                                      << llvm::join(levelsOfState(), ", ");
+  isKept = text.consume_back("-keep");
+  level = text.back() - '0';
+  return success();
 }
 
 /// Decided by the first function that reads a batch, for all: state is divided

@@ -11,8 +11,26 @@ using llvm::Error;
 using llvm::SmallVector;
 using llvm::StringRef;
 
-static Error wrong(StringRef text, const char *wanted) {
+static Error wrong(StringRef text, const llvm::Twine &wanted) {
   return llvm::createStringError("'" + text + "': expected " + wanted);
+}
+
+llvm::ArrayRef<llvm::StringLiteral> hone::dist::levelsOfState() {
+  static constexpr llvm::StringLiteral levels[] = {"zero1", "zero2", "zero3",
+                                                   "zero3-keep"};
+  return levels;
+}
+
+llvm::Expected<AxisText> hone::dist::parseAxis(StringRef text) {
+  auto [name, rest] = text.split('=');
+  auto [number, link] = rest.split('@');
+  AxisText axis = {name, 0, link};
+  if (llvm::is_contained({"rep", "dp", "fs", "tp"}, name) &&
+      !number.getAsInteger(10, axis.size) && axis.size >= 1 &&
+      rest.contains('@') == !link.empty())
+    return axis;
+  return wrong(text, "an axis rep, dp, fs or tp with its size, as fs=4 or "
+                     "fs=4@nvlink");
 }
 
 namespace {
@@ -37,15 +55,10 @@ private:
 } // namespace
 
 Error RecipeReader::readAxis(StringRef text) {
-  auto [name, rest] = text.split('=');
-  auto [number, link] = rest.split('@');
-  int64_t size;
-  if (!llvm::is_contained({"rep", "dp", "fs", "tp"}, name) ||
-      number.getAsInteger(10, size) || size < 1 ||
-      (rest.contains('@') && link.empty()))
-    return wrong(text, "an axis rep, dp, fs or tp with its size, as fs=4 or "
-                       "fs=4@nvlink");
-  if (has(name))
+  llvm::Expected<AxisText> axis = parseAxis(text);
+  if (!axis)
+    return axis.takeError();
+  if (has(axis->name))
     return wrong(text, "each axis once");
   axes.push_back(text);
   return Error::success();
@@ -64,11 +77,11 @@ Error RecipeReader::readWord(StringRef text) {
   if (level == "fsdp")
     level = "zero3";
   level.consume_front("fsdp=");
-  if (!llvm::is_contained({"zero1", "zero2", "zero3", "zero3-keep"}, level))
+  if (!llvm::is_contained(levelsOfState(), level))
     return text.contains('=') && !text.starts_with("fsdp")
                ? readAxis(text)
-               : wrong(text, "ddp, fsdp, zero1, zero2, zero3, sp or an axis "
-                             "with its size");
+               : wrong(text, "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
+                                 ", sp or an axis with its size");
   if (!recipe.fsdp.empty() && recipe.fsdp != level)
     return wrong(text, "one level of zero");
   recipe.fsdp = level.str();

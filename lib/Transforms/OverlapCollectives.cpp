@@ -33,12 +33,13 @@ public:
   void run();
 
 private:
-  void hoist(GroupOp group, Operation *reader, double seconds);
+  void hoist(GroupOp group, Operation *reader, double wanted);
   bool mayPass(GroupOp group, Operation *reader, Operation *before) const;
   void split(GroupOp group, Operation *wait);
   Operation *firstReader(Value value) const;
   Operation *lastMaker(GroupOp group) const;
-  double secondsBetween(Operation *from, Operation *to) const;
+  double secondsOf(Operation &op);
+  double secondsBetween(Operation *from, Operation *to);
 
   Block &block;
   const dist::Mesh &mesh;
@@ -46,13 +47,19 @@ private:
   /// Results that are made before they must, and what reads them.
   SmallVector<std::pair<int64_t, Operation *>> early;
   int64_t most = 0; ///< bytes of them at a time: twice those of the largest
+  DenseMap<Operation *, double> seconds; ///< of kernels that were asked for
 };
 } // namespace
 
 /// Seconds of a kernel; none of a view, or of another exchange.
-static double computingSeconds(Operation &op, const TargetDescription &target) {
+double Overlap::secondsOf(Operation &op) {
   auto group = dyn_cast<GroupOp>(op);
-  return group && !exchangeIn(group) ? kernelSeconds(group, target) : 0;
+  if (!group || exchangeIn(group))
+    return 0;
+  auto [entry, isNew] = seconds.try_emplace(group, 0);
+  if (isNew)
+    entry->second = kernelSeconds(group, target);
+  return entry->second;
 }
 
 /// The first kernel that reads `value`, also through views; null where it is
@@ -84,11 +91,11 @@ Operation *Overlap::lastMaker(GroupOp group) const {
 }
 
 /// Of the kernels behind `from` and before `to`.
-double Overlap::secondsBetween(Operation *from, Operation *to) const {
-  double seconds = 0;
+double Overlap::secondsBetween(Operation *from, Operation *to) {
+  double sum = 0;
   for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
-    seconds += computingSeconds(*op, target);
-  return seconds;
+    sum += secondsOf(*op);
+  return sum;
 }
 
 /// Whether `group` may come before `before`, at which others are early too.
@@ -110,16 +117,16 @@ bool Overlap::mayPass(GroupOp group, Operation *reader,
   return others == 0 || others + byteSize(group.getResult(0).getType()) <= most;
 }
 
-/// Moves `group` up, with the views that it reads, until `seconds` of kernels
-/// stand behind it, or it is where its operands are made.
-void Overlap::hoist(GroupOp group, Operation *reader, double seconds) {
+/// Moves `group` up, with the views that it reads, until `wanted` seconds of
+/// kernels stand behind it, or it is where its operands are made.
+void Overlap::hoist(GroupOp group, Operation *reader, double wanted) {
   Operation *maker = lastMaker(group), *place = group;
   double covered = secondsBetween(group, reader);
-  while (covered < seconds) {
+  while (covered < wanted) {
     Operation *before = place->getPrevNode();
     if (!before || before == maker || !mayPass(group, reader, before))
       break;
-    covered += computingSeconds(*before, target);
+    covered += secondsOf(*before);
     place = before;
   }
   // With the group go the views that it reads.
@@ -163,16 +170,16 @@ void Overlap::run() {
         exchanges.emplace_back(group, transfer->seconds);
         most = std::max(most, 2 * byteSize(group.getResult(0).getType()));
       }
-  for (auto [group, seconds] : exchanges) {
+  for (auto [group, wanted] : exchanges) {
     Operation *reader = firstReader(group.getResult(0));
     if (!reader)
       continue;
-    hoist(group, reader, seconds);
+    hoist(group, reader, wanted);
     // As late as it must be, and no later: its operands live that long.
     Operation *wait = group->getNextNode();
-    for (double covered = 0; wait != reader && covered < seconds;
+    for (double covered = 0; wait != reader && covered < wanted;
          wait = wait->getNextNode())
-      covered += computingSeconds(*wait, target);
+      covered += secondsOf(*wait);
     // Views of the result come behind the wait.
     for (Operation *user : group.getResult(0).getUsers())
       if (user->isBeforeInBlock(wait))
@@ -197,9 +204,14 @@ struct OverlapCollectives
       return signalPassFailure();
     if (target->kind != TargetKind::CUDA && !always)
       return;
+    SmallVector<func::FuncOp> funcs = programFunctions(module);
+    if (budget == 0) {
+      for (func::FuncOp func : funcs)
+        Overlap(func, *mesh, *target).run();
+      return;
+    }
     StateMap state;
     int64_t persistent = 0;
-    SmallVector<func::FuncOp> funcs = programFunctions(module);
     for (func::FuncOp func : funcs)
       if (failed(collectState(func, state, persistent)))
         return signalPassFailure();
@@ -209,7 +221,7 @@ struct OverlapCollectives
       FunctionPlanner planner(*trial, state, *target);
       if (failed(planner.plan()))
         return signalPassFailure();
-      if (budget == 0 || persistent + planner.temporaryBytes() <= budget)
+      if (persistent + planner.temporaryBytes() <= budget)
         func.getBody().takeBody(trial->getBody());
     }
   }

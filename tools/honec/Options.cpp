@@ -306,7 +306,9 @@ static const OptionRow rows[] = {
     {"--mesh", "AXES", "ranks, as dp=2,tp=4@nvlink: rep, dp, fs, tp with sizes",
      setMesh},
     {"--recipe", "WORDS",
-     "how they share the step: ddp, zero1, zero2, fsdp, sp, or axes as tp=4",
+     "how they share the step: ddp, zero1, zero2, fsdp, zero3-keep, sp, or "
+     "axes "
+     "as tp=4",
      setRecipe},
     {"--overlap", "auto|on|off",
      "exchange beside kernels (auto: on a GPU), or when they are needed",

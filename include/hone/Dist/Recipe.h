@@ -3,12 +3,25 @@
 #ifndef HONE_DIST_RECIPE_H
 #define HONE_DIST_RECIPE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <string>
 
 namespace hone::dist {
+
+/// An axis of a mesh as it is written: "fs=4@nvlink".
+struct AxisText {
+  llvm::StringRef name; ///< rep, dp, fs or tp
+  int64_t size;         ///< at least 1
+  llvm::StringRef link; ///< empty: by position
+};
+/// Reads one; an error quotes it.
+llvm::Expected<AxisText> parseAxis(llvm::StringRef text);
+
+/// What axis fs divides, in words: "zero1" to "zero3", "zero3-keep".
+llvm::ArrayRef<llvm::StringLiteral> levelsOfState();
 
 /// What dist-annotate is told.
 struct Recipe {

@@ -16,29 +16,29 @@ Status Exchange::keep(const Status &status) {
   return status;
 }
 
-Status Exchange::send(int64_t to, int64_t tag, const char *data,
-                      int64_t bytes) {
+/// Calls `post(at, length, message)` for the messages of `bytes` bytes.
+template <typename Post> Status Exchange::postAll(int64_t bytes, Post post) {
   HONERT_TRY(failure);
   for (int64_t at = 0; at < bytes; at += Messenger::largestMessage) {
     Message message;
-    HONERT_TRY(keep(messenger.send(
-        to, tag, data + at, std::min(bytes - at, Messenger::largestMessage),
-        message)));
+    int64_t length = std::min(bytes - at, Messenger::largestMessage);
+    HONERT_TRY(keep(post(at, length, message)));
     messages.push_back(message);
   }
   return Status();
 }
 
+Status Exchange::send(int64_t to, int64_t tag, const char *data,
+                      int64_t bytes) {
+  return postAll(bytes, [&](int64_t at, int64_t length, Message &message) {
+    return messenger.send(to, tag, data + at, length, message);
+  });
+}
+
 Status Exchange::receive(int64_t from, int64_t tag, char *data, int64_t bytes) {
-  HONERT_TRY(failure);
-  for (int64_t at = 0; at < bytes; at += Messenger::largestMessage) {
-    Message message;
-    HONERT_TRY(keep(messenger.receive(
-        from, tag, data + at, std::min(bytes - at, Messenger::largestMessage),
-        message)));
-    messages.push_back(message);
-  }
-  return Status();
+  return postAll(bytes, [&](int64_t at, int64_t length, Message &message) {
+    return messenger.receive(from, tag, data + at, length, message);
+  });
 }
 
 /// Lets others have the core: the ranks waited for may share it. A wait that

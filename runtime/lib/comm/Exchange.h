@@ -27,6 +27,7 @@ private:
   /// Keeps an error, and forgets the messages: their buffers are the callers',
   /// who return it.
   Status keep(const Status &status);
+  template <typename Post> Status postAll(int64_t bytes, Post post);
   Status await(int64_t number);
 
   Messenger &messenger;
