@@ -294,11 +294,26 @@ static std::optional<std::pair<int64_t, int64_t>> columnsOf(SliceOp slice) {
   return std::make_pair(slice.getStarts().back(), slice.getLimits().back());
 }
 
+/// Whether all that read `value`, also through views, step over gaps between
+/// its rows.
+static bool mayHaveGaps(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *reader) {
+    if (seesOperand(reader))
+      return mayHaveGaps(reader->getResult(0));
+    auto group = dyn_cast<GroupOp>(reader);
+    return group && group.getFamily() != KernelFamily::collective &&
+           group.getFamily() != KernelFamily::gather &&
+           group.getFamily() != KernelFamily::multi;
+  });
+}
+
 /// An operand that the group may write `result` over although it is only a part
 /// of a value: columns that nothing else reads, beside others that may live,
 /// and that no other result (`taken`) is written over.
 Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
                                 const llvm::SmallDenseSet<Value> &taken) {
+  if (!mayHaveGaps(group.getResult(result)))
+    return {};
   for (unsigned index : reusableOperands(group, result)) {
     Value operand = group.getOperand(index), part = operand;
     if (taken.contains(operand) || underParts.contains(operand))

@@ -72,7 +72,7 @@ private:
 
   LogicalResult visit(Operation *op) {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
-      if (failed(checkFlying(launch)))
+      if (failed(checkFlying(launch)) || failed(checkExchange(launch)))
         return failure();
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
@@ -83,9 +83,29 @@ private:
             return failure();
       return success();
     }
-    if (auto result = dyn_cast<ResultOp>(op))
+    if (auto result = dyn_cast<ResultOp>(op)) {
+      if (!isRun(result.getBuffer()))
+        return result.emitOpError("is a buffer with gaps, expected one run of "
+                                  "memory");
       return read(result, result.getBuffer());
+    }
     return success();
+  }
+
+  static bool isRun(Value buffer) {
+    int64_t runs = 0;
+    forEachRun(cast<MemRefType>(buffer.getType()), 0,
+               [&](int64_t, int64_t) { ++runs; });
+    return runs <= 1;
+  }
+
+  /// The runtime knows where a collective's buffers begin, and no strides.
+  LogicalResult checkExchange(LaunchOp launch) {
+    if (launch.getFamily() != KernelFamily::collective ||
+        llvm::all_of(launch.getOperands(), isRun))
+      return success();
+    return launch.emitOpError("exchanges a buffer with gaps, expected one run "
+                              "of memory");
   }
 
   /// A collective that has begun owns its buffers until it is waited for.

@@ -219,3 +219,34 @@ plan.program @two_results_in_one_place arena 512 {
 plan.program @categories_do_not_add_up arena 256 categories {gaps = 64 : i64, parameters = 128 : i64} {
   plan.argument "w" kind "param" at 0 : tensor<64xf32>
 }
+
+// -----
+
+// What ranks exchange is one run, and so is a result.
+dist.mesh @mesh [<"tp" = 2>]
+plan.program @strided_exchange arena 384 {
+  plan.argument "w" kind "param" at 0 : tensor<4x16xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<4x16xf32>
+    %v = plan.view %w at 0 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+    %a = plan.buffer at 256 : memref<4x8xf32>
+    // expected-error@+1 {{exchanges a buffer with gaps, expected one run of memory}}
+    plan.launch collective ins(%v : memref<4x8xf32, strided<[16, 1]>>) outs(%a : memref<4x8xf32>) {
+    ^bb0(%x: tensor<4x8xf32>):
+      %r = dist.all_reduce sum %x over ["tp"] : tensor<4x8xf32>
+      plan.yield %r : tensor<4x8xf32>
+    }
+  }
+}
+
+// -----
+
+plan.program @strided_result arena 256 {
+  plan.argument "w" kind "param" at 0 : tensor<4x16xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<4x16xf32>
+    %v = plan.view %w at 0 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+    // expected-error@+1 {{is a buffer with gaps, expected one run of memory}}
+    plan.result "loss", %v : memref<4x8xf32, strided<[16, 1]>>
+  }
+}
