@@ -81,11 +81,13 @@ void FusionAnalysis::addAnchor(ArrayRef<Operation *> ops,
   origins.push_back({contraction, nullptr, {}});
 }
 
-// scatter of an embedding gradient + addend: one kernel adds onto the addend
+// scatter of an embedding gradient + addend: one kernel adds onto the addend,
+// row after row. An exact sum of the rows is rounded before it is added.
 void FusionAnalysis::takeScatters() {
+  bool addsRows = !isExact(block.getParentOp());
   for (auto scatter : block.getOps<EmbeddingBwdOp>()) {
     SmallVector<Operation *> ops = {scatter};
-    if (scatter.getResult().hasOneUse())
+    if (addsRows && scatter.getResult().hasOneUse())
       if (auto add = dyn_cast<AddOp>(*scatter.getResult().user_begin()))
         if (!isAnchor(add) && add.getLhs() != add.getRhs())
           ops.push_back(add);

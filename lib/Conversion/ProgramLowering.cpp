@@ -65,6 +65,8 @@ void ProgramLowering::describeProgram() {
     microBatches = count.getInt();
   number("abi", 1);
   number("micro_batches", microBatches);
+  if (isExact(module))
+    number("exact", 1);
   if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
     if (auto name = optimizer.getAs<StringAttr>("name"))
       writer.call("honert_meta",

@@ -213,7 +213,7 @@ ShardingAttr DistAnnotate::stateSharding(StringRef name, StringRef kind,
       break;
     }
   SmallVector<StringAttr> terms;
-  if (kind == kind::grad)
+  if (kind == kind::grad && !isExact(getOperation()))
     llvm::copy_if(batchAxes, std::back_inserter(terms), [&](StringAttr axis) {
       return !isShard || axis != stateAxis;
     });
@@ -259,7 +259,7 @@ LogicalResult DistAnnotate::annotate(func::FuncOp func) {
 /// Gradients that are terms of all ranks are summed in the parts that the state
 /// has: for the update, and the norm before it.
 void DistAnnotate::scatterGradients(func::FuncOp func) {
-  if (!stateAxis || level != 1)
+  if (!stateAxis || level != 1 || isExact(func))
     return;
   llvm::StringMap<ShardingAttr> state;
   for (unsigned index = 0; index != func.getNumArguments(); ++index)

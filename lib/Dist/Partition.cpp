@@ -286,7 +286,7 @@ void Partitioner::warnOfCopies(Operation *op, const Split &split) {
 }
 
 LogicalResult Partitioner::place(Operation *op) {
-  FailureOr<ShardingRule> rule = ShardingRule::of(op);
+  FailureOr<ShardingRule> rule = ShardingRule::forPartsOf(op);
   if (failed(rule))
     return failure();
   b.setLoc(op->getLoc());
@@ -301,7 +301,7 @@ LogicalResult Partitioner::place(Operation *op) {
     made[result].push_back({wanted, parts(operand, wanted)});
     return success();
   }
-  if (takesAnySharding(op)) {
+  if (takesAnySharding(op) && !isExact(op)) {
     placeAnySharding(op);
     return success();
   }

@@ -66,7 +66,7 @@ LogicalResult Propagation::collect(func::FuncOp func) {
     llvm::for_each(op.getResults(), [&](Value result) { number(result); });
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
-    FailureOr<ShardingRule> rule = ShardingRule::of(&op);
+    FailureOr<ShardingRule> rule = ShardingRule::forPartsOf(&op);
     if (failed(rule))
       return failure();
     bool isPassThrough = rule->isPassThrough();

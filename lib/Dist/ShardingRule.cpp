@@ -34,6 +34,13 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
   return rule;
 }
 
+FailureOr<ShardingRule> ShardingRule::forPartsOf(Operation *op) {
+  FailureOr<ShardingRule> rule = of(op);
+  if (succeeded(rule))
+    rule->isExact = hone::isExact(op);
+  return rule;
+}
+
 bool ShardingRule::isPassThrough() const {
   for (const Factor &factor : mapping.factors)
     if (factor.kind != FactorKind::Parallel)

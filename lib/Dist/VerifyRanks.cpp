@@ -325,9 +325,20 @@ LogicalResult RankAnalysis::exchange(Operation *op, ArrayAttr axes,
   return success();
 }
 
+/// Whether ranks add up terms, in the order and with the roundings of the mesh.
+static bool sumsOverRanks(Operation *op) {
+  auto sum = dyn_cast<AllReduceOp>(op);
+  bool isSum = sum ? sum.getKind() == ReduceKind::sum
+                   : isa<ReduceScatterOp>(op) &&
+                         cast<ReduceScatterOp>(op).getKind() == ReduceKind::sum;
+  return isSum && isa<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+}
+
 LogicalResult RankAnalysis::visit(Operation *op) {
   if (!isa<DistDialect>(op->getDialect()))
     return compute(op);
+  if (isExact(func) && sumsOverRanks(op))
+    return op->emitOpError("sums over ranks, expected none in an exact module");
   const Agreement same;
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](AllReduceOp op) {

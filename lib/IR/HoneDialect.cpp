@@ -250,6 +250,13 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
+bool hone::isExact(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  return module && module->hasAttr(attr::exact);
+}
+
 StringRef hone::argString(func::FuncOp func, unsigned index, StringRef name) {
   auto string = func.getArgAttrOfType<StringAttr>(index, name);
   return string ? string.getValue() : StringRef();

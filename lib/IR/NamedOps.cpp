@@ -185,7 +185,9 @@ LogicalResult CrossEntropyBwdOp::verify() {
 }
 
 DimensionMapping CrossEntropyBwdOp::getDimensionMapping() {
-  return lossMapping(*this, FactorKind::Parallel);
+  return lossMapping(*this, getReduction() == LossReduction::mean
+                                ? FactorKind::Exchange
+                                : FactorKind::Parallel);
 }
 
 //===----------------------------------------------------------------------===//

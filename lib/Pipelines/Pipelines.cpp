@@ -97,6 +97,8 @@ void hone::buildImportPhase(OpPassManager &manager,
                             const PipelineOptions &options) {
   if (!options.target.empty())
     manager.addPass(createSetTarget({options.target, options.arch}));
+  if (options.exact)
+    manager.addPass(createSetExact());
   manager.addPass(createVerifyImport());
 }
 

@@ -394,7 +394,8 @@ struct ChunkLoss : hone::impl::ChunkLossBase<ChunkLoss> {
   }
 
   void runOnOperation() override {
-    if (chunk == "off")
+    // Chunks of a rank's rows add their terms in another order.
+    if (chunk == "off" || isExact(getOperation()))
       return;
     FailureOr<TargetDescription> target =
         getTarget(getOperation()->getParentOfType<ModuleOp>());

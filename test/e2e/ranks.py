@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Trains one model on several meshes and compares: ranks.py PACKAGE WORKDIR {mpi|gpus|torchrun|interpreter} [MESH:RECIPE[:K]]...
+"""Trains one model on several meshes and compares: ranks.py [--exact] PACKAGE WORKDIR HOW [MESH:RECIPE[:K]]...
 
-Each case is compiled (or run in the interpreter, all ranks in one process) with `--mesh=MESH --recipe=RECIPE` and K
+Each case is compiled (HOW is mpi, gpus or torchrun; or run in the interpreter, all ranks in one process) with `--mesh=MESH --recipe=RECIPE` and K
 micro-batches, and trained for five steps from the package's weights with the seed and the tokens of the run on one
 rank with as many micro-batches. Losses and gradient norms must agree within 1e-6 of themselves under MPI: sums of f32
 in another order. Saved weights must agree within 2 % of the largest step that AdamW can have made, lr times steps:
 where a gradient is nearly zero, its rounding decides the update's direction. Every copy of a weight is compared in
-every bit, each step.
+every bit, each step. With --exact, everything must have the bits of one rank.
 
 `gpus` are emulated ones, whose collectives a fake of NCCL makes, under mpirun; `torchrun` starts the same.
 """
@@ -64,15 +64,17 @@ def weights(path: Path) -> dict[str, array]:
 
 
 class Trainer:
-    def __init__(self, package: Path, work: Path, how: str) -> None:
+    def __init__(self, package: Path, work: Path, how: str, is_exact: bool) -> None:
         self.package, self.work, self.how = package, work, how
+        self.mode = ["--exact"] if is_exact else []
         self.tokens = work / "tokens.bin"
         draw, limit = random.Random(3), vocabulary(package)
         self.tokens.write_bytes(array("H", (draw.randrange(limit) for _ in range(4000))).tobytes())
 
     def train(self, name: str, mesh: str, recipe: str, micro: int) -> tuple[list[dict], dict[str, array]]:
         log, saved = self.work / f"{name}.jsonl", self.work / f"{name}.safetensors"
-        options = [f"--micro-batches={micro}", f"--mesh={mesh}", f"--recipe={recipe}"] if mesh else [f"--micro-batches={micro}"]
+        options = [f"--micro-batches={micro}", *self.mode]
+        options += [f"--mesh={mesh}", f"--recipe={recipe}"] if mesh else []
         if self.how == "interpreter":
             command = ["hone-run", self.package, *options]
         else:
@@ -104,20 +106,28 @@ def differences(expected: tuple, seen: tuple) -> tuple[float, float]:
     return numbers, worst
 
 
+def has_bits_of(expected: tuple, seen: tuple) -> bool:
+    return differences(expected, seen)[0] == 0 and all(
+        seen[1][name].tobytes() == tensor.tobytes() for name, tensor in expected[1].items()
+    )
+
+
 def main(argv: list[str]) -> int:
-    work = Path(argv[2])
+    is_exact = argv[1] == "--exact"
+    package, folder, how, *cases = argv[1 + is_exact :]
+    work = Path(folder)
     work.mkdir(parents=True, exist_ok=True)
-    trainer = Trainer(Path(argv[1]), work, argv[3])
+    trainer = Trainer(Path(package), work, how, is_exact)
     alone: dict[int, tuple] = {}
     failures = 0
-    for number, case in enumerate(argv[4:]):
+    for number, case in enumerate(cases):
         mesh, recipe, micro = (case.split(":") + ["", "1"])[:3]
         count = int(micro or 1)
         if count not in alone:
             alone[count] = trainer.train(f"alone{count}", "", "", count)
         seen = trainer.train(f"case{number}", mesh, recipe, count)
         numbers, worst = differences(alone[count], seen)
-        agrees = numbers <= TOLERANCE and worst <= 0.02 * RATE * STEPS
+        agrees = has_bits_of(alone[count], seen) if is_exact else numbers <= TOLERANCE and worst <= 0.02 * RATE * STEPS
         failures += not agrees
         print(f"{mesh} {recipe or 'ddp'} x{count}: {'equal' if agrees else 'DIFFERENT'}, numbers {numbers:.2g}, weights {worst:.2g}")
     return 1 if failures else 0

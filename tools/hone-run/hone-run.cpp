@@ -185,6 +185,8 @@ static bool readTrainLine(Words &words, char **argv,
       options.mode = interp::Mode::F64;
     } else if (word == "--no-raise") {
       options.raise = false;
+    } else if (word == "--exact") {
+      options.pipeline.exact = true;
     } else if (name == "--micro-batches") {
       StringRef count = takeValue();
       if (words.good &&

@@ -163,6 +163,11 @@ static Error setRecipe(StringRef value, Options &options) {
   return Error::success();
 }
 
+static Error setExact(StringRef, Options &options) {
+  options.pipeline.exact = true;
+  return Error::success();
+}
+
 static Error setOverlap(StringRef value, Options &options) {
   options.pipeline.overlap = value.str();
   return llvm::is_contained({"auto", "on", "off"}, value)
@@ -306,10 +311,11 @@ static const OptionRow rows[] = {
     {"--mesh", "AXES", "ranks, as dp=2,tp=4@nvlink: rep, dp, fs, tp with sizes",
      setMesh},
     {"--recipe", "WORDS",
-     "how they share the step: ddp, zero1, zero2, fsdp, zero3-keep, sp, or "
-     "axes "
-     "as tp=4",
+     "how they share the step: ddp, zero1, zero2, fsdp, zero3-keep, sp",
      setRecipe},
+    {"--exact", "",
+     "the same bits on any mesh, and on one rank: slow, to find errors",
+     setExact},
     {"--overlap", "auto|on|off",
      "exchange beside kernels (auto: on a GPU), or when they are needed",
      setOverlap},

@@ -20,6 +20,9 @@ class ShardingRule {
 public:
   /// The rule of `op`; reported where it has none.
   static mlir::FailureOr<ShardingRule> of(mlir::Operation *op);
+  /// The same, in which only independent iterations can be shared if the module
+  /// is exact: parts of a sum are rounded otherwise than the whole.
+  static mlir::FailureOr<ShardingRule> forPartsOf(mlir::Operation *op);
 
   llvm::ArrayRef<Factor> factors() const { return mapping.factors; }
   unsigned numTensors() const { return shapes.size(); }
@@ -39,7 +42,9 @@ public:
   bool isPassThrough() const;
   /// Whether ranks may share the iterations of a factor.
   bool canSplit(unsigned factor) const {
-    return mapping.factors[factor].kind != FactorKind::Replicate;
+    FactorKind kind = mapping.factors[factor].kind;
+    return kind == FactorKind::Parallel ||
+           (!isExact && kind != FactorKind::Replicate);
   }
 
   /// `shards` with the cuts that the pieces of `factor` ask for.
@@ -62,6 +67,7 @@ public:
 
 private:
   DimensionMapping mapping;
+  bool isExact = false;
   /// Which factors have no cuts where they are divided: parts are runs.
   llvm::SmallVector<bool> needsRuns;
   unsigned operands = 0;

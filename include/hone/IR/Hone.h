@@ -56,6 +56,8 @@ constexpr llvm::StringLiteral target = "hone.target";
 constexpr llvm::StringLiteral precision = "hone.precision";
 /// On the module, after the step phase: micro-batches per optimizer step.
 constexpr llvm::StringLiteral microBatches = "hone.micro_batches";
+/// On the module: no bit depends on how ranks divide it (hone-set-exact).
+constexpr llvm::StringLiteral exact = "hone.exact";
 /// On an attention op: a library computes it, with so many bytes besides
 /// operands and results, and with the same bits whenever it does.
 constexpr llvm::StringLiteral workspace = "hone.workspace";
@@ -92,6 +94,9 @@ constexpr llvm::StringLiteral gradNorm = "grad_norm";
 
 /// Version of the dialect that `hone.version` names.
 constexpr int64_t dialectVersion = 1;
+
+/// Whether the module around `op`, or `op`, is exact.
+bool isExact(mlir::Operation *op);
 
 /// The string attribute `name` of an argument or result, or "".
 llvm::StringRef argString(mlir::func::FuncOp func, unsigned index,

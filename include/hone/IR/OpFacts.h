@@ -32,8 +32,8 @@ enum class FactorKind {
              ///< split, those with it are parts
   Replicate, ///< every result needs the whole extent
   Gather,    ///< indexed by data: rows of a table; otherwise as Reduce
-  Exchange   ///< results need the whole extent, but by a few numbers per row
-             ///< that the parts can exchange: classes of a loss
+  Exchange   ///< results need the whole extent, but by a few numbers that the
+             ///< parts can exchange: classes of a loss, rows of a mean
 };
 
 struct Factor {

@@ -65,6 +65,7 @@ struct PipelineOptions {
   std::string checkpoint = "auto";  ///< auto, none, full or sqrt
   std::vector<std::string> without; ///< some of getDispensables()
   dist::Recipe recipe;              ///< without a mesh: one rank
+  bool exact = false; ///< bits do not depend on the mesh (hone-set-exact)
   std::string overlap = "auto"; ///< collectives beside kernels: auto, on, off
   StepOptions step;
 };

@@ -32,6 +32,25 @@ def SetTarget : Pass<"hone-set-target", "::mlir::ModuleOp"> {
   ];
 }
 
+def SetExact : Pass<"hone-set-exact", "::mlir::ModuleOp"> {
+  let summary = "Asks for bits that do not depend on how ranks divide the step";
+  let description = [{
+    Writes `hone.exact`. Then no sum is divided: what ranks would add up is gathered, and each that needs the sum makes it all
+    (`dist-annotate`, `dist-propagate`, `dist-partition`; `dist-verify` refuses sums over ranks). `hone-chunk-loss` does nothing,
+    and matrix products add up their terms in order, in f64. So each mesh and recipe gives the bits of one rank, under the
+    same flag, in the interpreter as compiled. It costs what sharding saves: activations are gathered, gradients of weights computed
+    by all ranks that share a batch.
+
+    A module whose target is a GPU is an error: its library orders sums by the shape.
+
+    ```mlir
+    module {}
+    // hone-opt --hone-set-exact
+    module attributes {hone.exact} {}
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Raise
 //===----------------------------------------------------------------------===//

@@ -22,9 +22,7 @@ static void loadAs(const char *from, int64_t count, Sum *values) {
     values[i] = static_cast<Sum>(elements[i]);
 }
 
-/// As f32 or f64.
-template <typename Sum>
-static void load(DType dtype, const char *from, int64_t count, Sum *values) {
+static void load(DType dtype, const char *from, int64_t count, double *values) {
   switch (dtype) {
   case DType::f32:
     return loadAs<float>(from, count, values);
@@ -42,8 +40,7 @@ static void load(DType dtype, const char *from, int64_t count, Sum *values) {
     return;
   default:
     for (int64_t i = 0; i < count; ++i)
-      values[i] =
-          static_cast<Sum>(loadElement(dtype, from + i * byteWidth(dtype)));
+      values[i] = loadElement(dtype, from + i * byteWidth(dtype));
   }
 }
 
@@ -60,8 +57,7 @@ static void storeAs(const Sum *values, int64_t count, char *to) {
     elements[i] = static_cast<T>(values[i]);
 }
 
-template <typename Sum>
-static void store(DType dtype, const Sum *values, int64_t count, char *to) {
+static void store(DType dtype, const double *values, int64_t count, char *to) {
   if (dtype == DType::f32)
     return storeAs<float>(values, count, to);
   for (int64_t i = 0; i < count; ++i)
@@ -77,11 +73,9 @@ static void store(DType dtype, const int64_t *values, int64_t count, char *to) {
 // Combinations
 //===----------------------------------------------------------------------===//
 
-static bool isNan(float value) { return std::isnan(value); }
 static bool isNan(double value) { return std::isnan(value); }
 static bool isNan(int64_t) { return false; }
 
-static float sum(float a, float b) { return a + b; }
 static double sum(double a, double b) { return a + b; }
 static int64_t sum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) +
@@ -127,10 +121,8 @@ bool honert::isCombined(DType dtype) {
 
 void honert::combine(ReduceKind kind, DType dtype,
                      const std::vector<const char *> &terms, int64_t count,
-                     char *out, Rounding rounding) {
+                     char *out) {
   if (!isFloat(dtype))
     return combineAs<int64_t>(kind, dtype, terms, count, out);
-  if (rounding == Rounding::each && dtype != DType::f64)
-    return combineAs<float>(kind, dtype, terms, count, out);
   combineAs<double>(kind, dtype, terms, count, out);
 }

@@ -11,18 +11,11 @@ namespace honert {
 /// i32.
 bool isCombined(DType dtype);
 
-/// How floats are added.
-enum class Rounding {
-  once, ///< in f64, to the type at the end
-  each  ///< in f32 (f64 where they are), after every term
-};
-
-/// out[i] = terms[0][i] combined with terms[1][i], ... in this order; sums of
-/// whole numbers wrap; a NaN makes a maximum or minimum NaN. `out` may be one
-/// of the terms.
+/// out[i] = terms[0][i] combined with terms[1][i], ... in this order: floats are
+/// added in f64 and rounded once, sums of whole numbers wrap; a NaN makes a
+/// maximum or minimum NaN. `out` may be one of the terms.
 void combine(ReduceKind kind, DType dtype,
-             const std::vector<const char *> &terms, int64_t count, char *out,
-             Rounding rounding = Rounding::once);
+             const std::vector<const char *> &terms, int64_t count, char *out);
 
 } // namespace honert
 

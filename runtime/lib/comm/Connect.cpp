@@ -40,9 +40,6 @@ Status honert::connect(const Program &program, const Options &options,
                        const LaunchPlace &place,
                        std::unique_ptr<World> &world) {
   int64_t ranks = program.mesh.ranks();
-  if (options.exact && program.isForCuda())
-    return Status::usage("--exact: this program runs on GPUs, wanted one for "
-                         "CPUs");
   if (place.size != ranks)
     return Status::error(format("this program is made for %s, started as "
                                 "%lld: %s",
@@ -67,6 +64,5 @@ Status honert::connect(const Program &program, const Options &options,
         "under torchrun or srun, or by --dist-bootstrap=file:PATH");
   HONERT_TRY(joined);
   world->setTimeout(options.commTimeout);
-  world->setRoundsEach(options.exact);
   return Status();
 }

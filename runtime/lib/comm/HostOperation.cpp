@@ -26,9 +26,9 @@ static std::string textOf(const Launch &launch, const Mesh &mesh) {
 
 HostOperation::HostOperation(Messenger &messenger, CollectiveLog &log,
                              ScratchPool &scratch, const Mesh &mesh,
-                             const Launch &from, Rounding rounding)
+                             const Launch &from)
     : launch(std::get<CollectiveLaunch>(from.action)), text(textOf(from, mesh)),
-      log(log), scratch(scratch), rounding(rounding), exchange(messenger, log),
+      log(log), scratch(scratch), exchange(messenger, log),
       group(mesh.groupOf(messenger.rank(), launch.axes)),
       own(mesh.numberInGroup(messenger.rank(), launch.axes)) {
   if (!reduces())
@@ -186,7 +186,7 @@ void HostOperation::combineTerms() {
                       ? partBegin(0, own) // of `out`
                       : 0;
   combine(launch.reduce, launch.dtype, terms, bytes / width,
-          out + (begin - first) * width, rounding);
+          out + (begin - first) * width);
 }
 
 Status HostOperation::post() {

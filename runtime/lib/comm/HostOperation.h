@@ -14,7 +14,7 @@ namespace honert {
 class HostOperation {
 public:
   HostOperation(Messenger &messenger, CollectiveLog &log, ScratchPool &scratch,
-                const Mesh &mesh, const Launch &launch, Rounding rounding);
+                const Mesh &mesh, const Launch &launch);
 
   /// What take() of the pool must give.
   int64_t scratchBytes() const;
@@ -44,7 +44,6 @@ private:
   const std::string text; ///< for the log
   CollectiveLog &log;
   ScratchPool &scratch;
-  const Rounding rounding;
   Exchange exchange;
   std::vector<int64_t> group; ///< its ranks
   int64_t own;                ///< number in it

@@ -20,14 +20,14 @@ char *ScratchPool::take() {
 }
 
 HostTransport::HostTransport(Messenger &messenger, CollectiveLog &log,
-                             const Mesh &mesh, Rounding rounding)
-    : messenger(messenger), log(log), mesh(mesh), rounding(rounding) {}
+                             const Mesh &mesh)
+    : messenger(messenger), log(log), mesh(mesh) {}
 
 HostTransport::~HostTransport() = default;
 
 Status HostTransport::prepare(const Launch &launch) {
   auto operation = std::make_unique<HostOperation>(messenger, log, scratch,
-                                                   mesh, launch, rounding);
+                                                   mesh, launch);
   scratch.reserve(operation->scratchBytes());
   operations[&launch] = std::move(operation);
   return Status();

@@ -11,7 +11,6 @@
 #ifndef HONERT_COMM_HOSTTRANSPORT_H
 #define HONERT_COMM_HOSTTRANSPORT_H
 
-#include "comm/Combine.h"
 #include "comm/Exchange.h"
 #include "comm/Transport.h"
 
@@ -39,8 +38,7 @@ private:
 class HostTransport final : public Transport {
 public:
   /// `messenger` reaches all ranks of `mesh`; all three outlive the transport.
-  HostTransport(Messenger &messenger, CollectiveLog &log, const Mesh &mesh,
-                Rounding rounding);
+  HostTransport(Messenger &messenger, CollectiveLog &log, const Mesh &mesh);
   ~HostTransport() override;
 
   Status prepare(const Launch &launch) override;
@@ -51,7 +49,6 @@ private:
   Messenger &messenger;
   CollectiveLog &log;
   const Mesh &mesh;
-  const Rounding rounding;
   ScratchPool scratch;
   std::map<const Launch *, std::unique_ptr<HostOperation>> operations;
   std::map<int64_t, HostOperation *> begun; // by token

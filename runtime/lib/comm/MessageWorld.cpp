@@ -49,6 +49,5 @@ Status MessageWorld::allGather(const void *own, int64_t bytes, void *all) {
 }
 
 std::unique_ptr<Transport> MessageWorld::makeTransport(const Mesh &mesh) {
-  return std::make_unique<HostTransport>(
-      *messenger, log(), mesh, roundsEach() ? Rounding::each : Rounding::once);
+  return std::make_unique<HostTransport>(*messenger, log(), mesh);
 }

@@ -49,11 +49,6 @@ public:
   double timeout() const { return patience; }
   void setTimeout(double seconds) { patience = seconds; }
 
-  /// Whether sums are rounded after every rank's term, and not once: for
-  /// transports made from now on.
-  bool roundsEach() const { return isExact; }
-  void setRoundsEach(bool value) { isExact = value; }
-
   /// An error if another rank has ended, as far as that shows without a word of
   /// it. For any thread.
   virtual Status findLost() const { return Status(); }
@@ -68,7 +63,6 @@ protected:
 private:
   CollectiveLog collectives;
   double patience = 600;
-  bool isExact = false;
 };
 
 /// A process that is alone.

@@ -336,6 +336,8 @@ static Status checkEntryPoints(const Program &program) {
       return broken(
           format("micro_batches is %g (wanted a whole number >= 1)", count));
   }
+  if (program.isExact() && program.isForCuda())
+    return broken("it is exact and for a GPU");
   const Function *evaluate = program.function("evaluate");
   if (evaluate && !evaluate->result("loss"))
     return broken("function 'evaluate' has no result 'loss'");

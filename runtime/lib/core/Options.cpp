@@ -147,10 +147,6 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "equal runs give equal bits on a GPU too, at some speed (on a CPU they "
        "always do)",
        setFlag(o.deterministic)},
-      {"exact", nullptr,
-       "ranks on CPUs add as one rank adds micro-batches: a mesh that divides "
-       "the batch along one axis alone gives its bits",
-       setFlag(o.exact)},
       {"comm-timeout", "SECONDS",
        "end when another rank has not come for so long; 0: wait (default 600)",
        readNumber(o.commTimeout, real)},

@@ -23,7 +23,6 @@ struct Options {
   double learningRate = 0, minLearningRate = 0, weightDecay = 0, clip = 0;
   std::string bootstrap;    ///< how ranks meet without MPI, or empty
   double commTimeout = 600; ///< seconds; 0: none
-  bool exact = false; ///< sums of ranks are rounded as those of micro-batches
   ScheduleKind schedule = ScheduleKind::constant;
   bool shuffle = false, resume = false, quiet = false, deterministic = false;
   bool benchCollectives = false;

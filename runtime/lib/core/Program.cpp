@@ -79,6 +79,8 @@ std::string Program::text(const std::string &key, const char *fallback) const {
 
 bool Program::isForCuda() const { return text("target").rfind("cuda", 0) == 0; }
 
+bool Program::isExact() const { return number("exact", 0) != 0; }
+
 int64_t Program::microBatches() const {
   if (function("step"))
     return 1;

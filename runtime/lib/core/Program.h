@@ -275,6 +275,8 @@ struct Program {
   std::string text(const std::string &key, const char *fallback = "") const;
   /// Whether the program runs on a GPU.
   bool isForCuda() const;
+  /// Bits do not depend on how ranks divide the program.
+  bool isExact() const;
   /// Micro-batches per step (1 if the program has `step`).
   int64_t microBatches() const;
 

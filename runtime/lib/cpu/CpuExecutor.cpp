@@ -1,6 +1,7 @@
 //===- CpuExecutor.cpp - Runs the functions of a program on a CPU ---------===//
 
 #include "cpu/CpuExecutor.h"
+#include "cpu/ExactMatmul.h"
 #include "cpu/PeakProbe.h"
 
 #include <algorithm>
@@ -29,8 +30,13 @@ Status CpuExecutor::bind(const Launch &launch, Bound &bound) {
   if (auto *kernel = std::get_if<KernelLaunch>(&launch.action))
     for (int64_t offset : kernel->offsets)
       bound.buffers.push_back(memory.at(offset));
-  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action)) {
+    if (program.isExact()) {
+      bound.matmul = std::make_unique<ExactMatmul>(pool, *matmul);
+      return Status();
+    }
     return matmuls.prepare(launch.name, *matmul, bound.matmul);
+  }
   if (world && std::holds_alternative<CollectiveLaunch>(launch.action))
     return prepareCollective(launch);
   return Status();
