@@ -261,8 +261,10 @@ void Partitioner::placeSource(Operation *op) {
 }
 
 /// Operands that are gathered over an axis by which nothing of the op is
-/// divided.
+/// divided; in an exact module that is what was asked for.
 void Partitioner::warnOfCopies(Operation *op, const Split &split) {
+  if (isExact(op))
+    return;
   auto dividesOp = [&](unsigned axis) {
     return llvm::any_of(split.factors, [&](const DimShards &factor) {
       return llvm::is_contained(factor.axes, axis);

@@ -1,5 +1,40 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics --dist-verify
 
+// Sums over ranks have the order and the roundings of the mesh; those of whole numbers, and the largest of floats, do not.
+module attributes {hone.exact} {
+  dist.mesh @mesh [<"dp" = 2>]
+  func.func @counts(%x: tensor<4x6xi64> {dist.sharding = #dist.sharding<{"dp"}, {}>}, %y: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+      -> (tensor<6xi64> {dist.sharding = #dist.sharding<{}>}, tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
+    %g = hone.reduce sum %x dims [0] : tensor<4x6xi64> -> tensor<6xi64>
+    %s = dist.all_reduce sum %g over ["dp"] : tensor<6xi64>
+    %h = hone.reduce max %y dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+    %m = dist.all_reduce max %h over ["dp"] : tensor<6xf32>
+    return %s, %m : tensor<6xi64>, tensor<6xf32>
+  }
+  func.func @sum(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+      -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
+    %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+    // expected-error@+1 {{sums over ranks, expected none in an exact module}}
+    %s = dist.all_reduce sum %g over ["dp"] : tensor<6xf32>
+    return %s : tensor<6xf32>
+  }
+}
+
+// -----
+
+module attributes {hone.exact} {
+  dist.mesh @mesh [<"dp" = 2>]
+  func.func @scattered(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+      -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>}) {
+    %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+    // expected-error@+1 {{sums over ranks, expected none in an exact module}}
+    %s = dist.reduce_scatter sum %g dim 0 over ["dp"] : tensor<6xf32> -> tensor<3xf32>
+    return %s : tensor<3xf32>
+  }
+}
+
+// -----
+
 dist.mesh @mesh [<"dp" = 2>]
 // A gradient that was not summed.
 // expected-error@+1 {{result 0 differs between ranks along axis "dp", which does not divide it: expected a sum or a gather over that axis}}

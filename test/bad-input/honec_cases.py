@@ -17,6 +17,8 @@ COMMAND_LINES = {
     "emit-unknown": usage("--emit: is 'asm', expected mlir, plan, llvm, ptx, obj or exe", "--emit=asm"),
     "emit-ptx": usage("--emit: is 'ptx', expected --target=cuda with it", "--emit=ptx"),
     "target-unknown": usage("--target: is 'tpu', expected cpu or cuda", "--target=tpu"),
+    "exact-cuda": usage("--exact: expected --target=cpu with it, whose products add in order", "--exact",
+                        "--target=cuda"),
     "emulate-cpu": usage("--emulate: expected --target=cuda with it", "--emulate"),
     "deterministic-attention-cpu": usage("--deterministic-attention: expected --target=cuda with it",
                                          "--deterministic-attention"),

@@ -19,6 +19,7 @@ static constexpr llvm::StringLiteral usage =
       --micro-batches K           batches whose gradients one step adds (default 1)
       --mesh AXES --recipe WORDS  divide the step among ranks as honec does, and run all of
                                   them; copies that differ in a bit are an error
+      --exact                     the same bits on any mesh, and on one rank
       --optimizer NAME            adamw, sgd, lion or adafactor (default: the package's)
       --moments fp32|bf16|8bit    how the optimizer keeps its moments (default fp32)
       --precision NAME            policy of contractions, as honec has them (default fp32)

@@ -384,6 +384,9 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     options.output = "-";
   if (!given.count("--target") && !options.cudaArch.empty())
     options.isCuda = true; // only a GPU is called so
+  if (options.isCuda && options.pipeline.exact)
+    return usageError("--exact: expected --target=cpu with it, whose products "
+                      "add in order");
   if (!options.isCuda && options.emit == Emit::PTX)
     return usageError("--emit: is 'ptx', expected --target=cuda with it");
   if (!options.isCuda && options.emulates)

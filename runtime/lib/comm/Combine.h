@@ -11,8 +11,8 @@ namespace honert {
 /// i32.
 bool isCombined(DType dtype);
 
-/// out[i] = terms[0][i] combined with terms[1][i], ... in this order: floats are
-/// added in f64 and rounded once, sums of whole numbers wrap; a NaN makes a
+/// out[i] = terms[0][i] combined with terms[1][i], ... in this order: floats
+/// are added in f64 and rounded once, sums of whole numbers wrap; a NaN makes a
 /// maximum or minimum NaN. `out` may be one of the terms.
 void combine(ReduceKind kind, DType dtype,
              const std::vector<const char *> &terms, int64_t count, char *out);

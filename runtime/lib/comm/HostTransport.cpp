@@ -26,8 +26,8 @@ HostTransport::HostTransport(Messenger &messenger, CollectiveLog &log,
 HostTransport::~HostTransport() = default;
 
 Status HostTransport::prepare(const Launch &launch) {
-  auto operation = std::make_unique<HostOperation>(messenger, log, scratch,
-                                                   mesh, launch);
+  auto operation =
+      std::make_unique<HostOperation>(messenger, log, scratch, mesh, launch);
   scratch.reserve(operation->scratchBytes());
   operations[&launch] = std::move(operation);
   return Status();

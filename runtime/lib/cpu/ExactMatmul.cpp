@@ -42,7 +42,8 @@ addTerms(Tile &tile, int64_t terms) {
 void ExactMatmul::bind(char *arena, char *) {
   const auto &s = launch.strides;
   auto matrices = [&](int64_t offset, DType dtype, size_t first) {
-    return Matrices{offset == -1 ? nullptr : arena + offset, dtype,
+    return Matrices{offset == -1 ? nullptr : arena + offset,
+                    dtype,
                     {s[first], s[first + 1], s[first + 2]}};
   };
   lhs = matrices(launch.a, launch.operand, 0);
@@ -88,8 +89,7 @@ Status ExactMatmul::run() const {
   int64_t colTiles = (launch.n + tileCols - 1) / tileCols;
   pool.run(launch.batch * rowTiles * colTiles, 1, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i)
-      computeTile(i / (rowTiles * colTiles),
-                  i / colTiles % rowTiles * tileRows,
+      computeTile(i / (rowTiles * colTiles), i / colTiles % rowTiles * tileRows,
                   i % colTiles * tileCols);
   });
   return Status();

@@ -57,7 +57,8 @@ struct Case {
   Addend addend = Addend::none;
   bool sharedB = false; // one b for the whole batch
   DType operand = DType::f32, result = DType::f32;
-  bool cuda = false; // for the GPU that the fake shows
+  bool cuda = false;  // for the GPU that the fake shows
+  bool exact = false; // of an exact program
 };
 
 inline std::ostream &operator<<(std::ostream &out, const Case &c) {
@@ -117,6 +118,8 @@ public:
     honert_program *p = program.get();
     if (c.cuda)
       honert_meta(p, "target", "cuda sm_80");
+    if (c.exact)
+      honert_meta_number(p, "exact", 1);
     honert_arena(p, layout.bytes());
     honert_function(p, "step");
     std::array<int64_t, 12> strides;
@@ -218,6 +221,36 @@ public:
       storeElement(c.result, rounded, sum);
       ASSERT_EQ(got, loadElement(c.result, rounded)) << "for " << sum;
     });
+  }
+
+  /// Terms are added in order, in fp64, and rounded; so is each of bias and
+  /// addend behind it.
+  void checkInOrder() {
+    std::vector<char> after = memory();
+    auto rounded = [&](double value) {
+      char element[8];
+      storeElement(c.result, element, value);
+      return loadElement(c.result, element);
+    };
+    for (int64_t i = 0; i < c.batch * c.m * c.n; ++i) {
+      int64_t batch = i / (c.m * c.n), row = i / c.n % c.m, col = i % c.n;
+      double sum = 0;
+      for (int64_t k = 0; k < c.k; ++k)
+        sum += at(atA, a, c.operand, batch, row, k) *
+               at(atB, b, c.operand, batch, k, col);
+      sum = rounded(sum);
+      if (c.bias)
+        sum = rounded(
+            sum +
+            loadElement(c.result, &before[atBias + col * byteWidth(c.result)]));
+      if (c.addend != Addend::none)
+        sum = rounded(sum + at(atAddend, addend, c.result, batch, row, col));
+      ASSERT_EQ(
+          loadElement(c.result,
+                      &after[placeOf(atOut, out, c.result, batch, row, col)]),
+          sum)
+          << "at " << batch << ", " << row << ", " << col;
+    }
   }
 
   std::vector<char> memory() {

@@ -205,6 +205,30 @@ const std::vector<Case> rounding = {
 INSTANTIATE_TEST_SUITE_P(Types, MatmulRounding,
                          testing::ValuesIn(narrowed(rounding)));
 
+/// Products of exact programs: an element's bits are decided by its own row and
+/// column, so those of a part are those of the whole.
+class ExactProducts : public testing::TestWithParam<Case> {};
+
+TEST_P(ExactProducts, have_the_bits_of_sums_in_order) {
+  Case exact = GetParam();
+  exact.exact = true;
+  for (int threads : {1, 3}) {
+    Product product(exact, threads);
+    product.run();
+    product.checkInOrder();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, ExactProducts, testing::ValuesIn(layouts));
+INSTANTIATE_TEST_SUITE_P(NarrowLayouts, ExactProducts,
+                         testing::ValuesIn(narrowed(layouts)));
+INSTANTIATE_TEST_SUITE_P(BiasAndAddend, ExactProducts,
+                         testing::ValuesIn(biasAndAddend));
+INSTANTIATE_TEST_SUITE_P(Batches, ExactProducts, testing::ValuesIn(batches));
+INSTANTIATE_TEST_SUITE_P(Edges, ExactProducts, testing::ValuesIn(edges));
+INSTANTIATE_TEST_SUITE_P(NarrowEdges, ExactProducts,
+                         testing::ValuesIn(narrowed(edges)));
+
 /// What is no number stays what it is.
 TEST(Matmul, narrow_specials) {
   for (DType dtype : {DType::bf16, DType::f16}) {
