@@ -439,6 +439,10 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
   Option<std::string> recipe{
       *this, "recipe",
       llvm::cl::desc("How they divide the step: fsdp, zero1, sp, tp=4, ...")};
+  Option<bool> exact{
+      *this, "exact",
+      llvm::cl::desc("Bits that do not depend on the mesh (hone-set-exact)"),
+      llvm::cl::init(false)};
   Option<std::string> overlap{
       *this, "overlap",
       llvm::cl::desc("Collectives beside kernels: auto (on GPUs), on or off"),
@@ -455,6 +459,7 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.library.tool = attentionTool;
     options.library.emulates = emulate;
     options.library.isDeterministic = deterministicAttention;
+    options.exact = exact;
     options.overlap = overlap;
     options.report = report;
     options.memoryBudget = memoryBudget;

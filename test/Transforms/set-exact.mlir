@@ -1,4 +1,5 @@
 // RUN: hone-opt %s --hone-set-exact | FileCheck %s
+// RUN: not hone-opt %s --hone-pipeline="upto=import exact target=cuda" 2>&1 | FileCheck %s --check-prefix=CUDA
 // RUN: not hone-opt %s --hone-set-target=target=cuda --hone-set-exact 2>&1 | FileCheck %s --check-prefix=CUDA
 // RUN: hone-opt %s --hone-set-exact --hone-chunk-loss=chunk=2 | FileCheck %s --check-prefix=WHOLE
 // RUN: hone-opt %s --hone-chunk-loss=chunk=2 | FileCheck %s --check-prefix=CHUNKS

@@ -22,7 +22,7 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     Of a parameter and what belongs to it `fs` divides the outermost dimension that it divides evenly, `tp`'s not among them: there
     parts lie one after another, and are gathered without moves. Without one they are copies. `zero3` gathers a parameter for the
     forward part and again for the backward part; `zero3-keep` once. Gradients that micro-batches are added to are partial along the
-    axes of the batch that do not divide them: only the update sums them. A batch that is not divisible is an error that names input
+    axes of the batch that do not divide them: only the update sums them (in an exact module they are whole each time). A batch that is not divisible is an error that names input
     and axes; so is any other axis.
 
     ```mlir
@@ -68,7 +68,8 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
     links, then the op's own share). Operands are brought there by the cheapest collectives, once per value and sharding
     (parameters with `dist.regather`: once for the forward part and once behind it). A partial result is summed right behind its op,
     scattered where it is divided next; but where its only reader is linear in it, and terms are added up there or further on, or
-    wanted (gradients across micro-batches), ranks go on with their terms. Arguments and results become parts. An operand of at
+    wanted (gradients across micro-batches), ranks go on with their terms. In an exact module (`hone-set-exact`) nothing is partial:
+    axes divide only factors whose iterations are independent. Arguments and results become parts. An operand of at
     least `warn-bytes` that is gathered over an axis which then divides nothing of the op, so that all ranks compute the same, is a
     warning that names the annotation of that axis.
 

@@ -37,8 +37,8 @@ def SetExact : Pass<"hone-set-exact", "::mlir::ModuleOp"> {
   let description = [{
     Writes `hone.exact`. Then no sum is divided: what ranks would add up is gathered, and each that needs the sum makes it all
     (`dist-annotate`, `dist-propagate`, `dist-partition`; `dist-verify` refuses sums over ranks). `hone-chunk-loss` does nothing,
-    and matrix products add up their terms in order, in f64. So each mesh and recipe gives the bits of one rank, under the
-    same flag, in the interpreter as compiled. It costs what sharding saves: activations are gathered, gradients of weights computed
+    and matrix products add up their terms in order, in f64. So a program has the bits of one rank's under the same flag, whatever
+    mesh and recipe; so does the interpreter, whose bits are others. It costs what sharding saves: activations are gathered, gradients of weights computed
     by all ranks that share a batch.
 
     A module whose target is a GPU is an error: its library orders sums by the shape.
