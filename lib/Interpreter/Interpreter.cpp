@@ -569,6 +569,90 @@ FailureOr<Tensors> interp::interpret(func::FuncOp func, Tensors arguments,
   return runBlock(func.getBody().front(), frame, options);
 }
 
+namespace {
+/// Runs blocks on all ranks in lock step, groups too: they may hold what ranks
+/// exchange.
+class RankRunner {
+public:
+  RankRunner(Mode mode, const Exchange &exchange)
+      : mode(mode), exchange(exchange) {}
+
+  /// What the block returns on each rank.
+  FailureOr<std::vector<Tensors>> run(Block &block,
+                                      MutableArrayRef<Frame> ranks) const;
+
+private:
+  FailureOr<std::vector<Tensors>> run(Operation *op,
+                                      ArrayRef<Frame> ranks) const;
+  FailureOr<std::vector<Tensors>> runGroup(GroupOp group,
+                                           ArrayRef<Frame> ranks) const;
+  FailureOr<std::vector<Tensors>> runExchange(Operation *op,
+                                              ArrayRef<Frame> ranks) const;
+
+  Mode mode;
+  const Exchange &exchange;
+};
+} // namespace
+
+FailureOr<std::vector<Tensors>>
+RankRunner::runGroup(GroupOp group, ArrayRef<Frame> ranks) const {
+  std::vector<Frame> inner(ranks.size(), Frame(mode));
+  for (auto [frame, outer] : llvm::zip_equal(inner, ranks))
+    for (auto [argument, operand] : llvm::zip_equal(
+             group.getBodyBlock().getArguments(), group.getInputs()))
+      frame.set(argument, outer[operand]);
+  return run(group.getBodyBlock(), inner);
+}
+
+FailureOr<std::vector<Tensors>>
+RankRunner::runExchange(Operation *op, ArrayRef<Frame> ranks) const {
+  std::vector<Tensors> operands;
+  for (const Frame &frame : ranks)
+    operands.push_back(frame.all(op->getOperands()));
+  FailureOr<std::vector<Tensor>> made = exchange(op, operands);
+  if (failed(made))
+    return failure();
+  std::vector<Tensors> results(ranks.size());
+  for (auto [tensors, tensor] : llvm::zip_equal(results, *made))
+    tensors.push_back(std::move(tensor));
+  return results;
+}
+
+FailureOr<std::vector<Tensors>> RankRunner::run(Operation *op,
+                                                ArrayRef<Frame> ranks) const {
+  if (auto group = dyn_cast<GroupOp>(op))
+    return runGroup(group, ranks);
+  if (isa<dist::DistDialect>(op->getDialect()))
+    return runExchange(op, ranks);
+  std::vector<Tensors> results;
+  for (const Frame &frame : ranks) {
+    FailureOr<Tensors> own = runOp(op, frame, {mode, nullptr});
+    if (failed(own))
+      return failure();
+    results.push_back(std::move(*own));
+  }
+  return results;
+}
+
+FailureOr<std::vector<Tensors>>
+RankRunner::run(Block &block, MutableArrayRef<Frame> ranks) const {
+  auto runAll = [&](Operation *op) -> LogicalResult {
+    FailureOr<std::vector<Tensors>> results = run(op, ranks);
+    if (failed(results))
+      return failure();
+    for (auto [frame, own] : llvm::zip_equal(ranks, *results))
+      for (auto [result, tensor] : llvm::zip_equal(op->getResults(), own))
+        frame.set(result, std::move(tensor));
+    return success();
+  };
+  if (failed(walkBlock(block, ranks, runAll)))
+    return failure();
+  std::vector<Tensors> results;
+  for (Frame &frame : ranks)
+    results.push_back(frame.all(block.getTerminator()->getOperands()));
+  return results;
+}
+
 FailureOr<std::vector<Tensors>>
 interp::interpretRanks(func::FuncOp func, std::vector<Tensors> arguments,
                        Mode mode, const Exchange &exchange) {
@@ -576,36 +660,7 @@ interp::interpretRanks(func::FuncOp func, std::vector<Tensors> arguments,
   for (auto [frame, tensors] : llvm::zip(ranks, arguments))
     if (failed(bindArguments(func, tensors, frame)))
       return failure();
-  auto exchangeAll = [&](Operation *op) -> LogicalResult {
-    std::vector<Tensors> operands;
-    for (Frame &frame : ranks)
-      operands.push_back(frame.all(op->getOperands()));
-    FailureOr<std::vector<Tensor>> results = exchange(op, operands);
-    if (failed(results))
-      return failure();
-    for (auto [frame, tensor] : llvm::zip_equal(ranks, *results))
-      frame.set(op->getResult(0), std::move(tensor));
-    return success();
-  };
-  auto run = [&](Operation *op) -> LogicalResult {
-    if (isa<dist::DistDialect>(op->getDialect()))
-      return exchangeAll(op);
-    for (Frame &frame : ranks) {
-      FailureOr<Tensors> results = runOp(op, frame, {mode, nullptr});
-      if (failed(results))
-        return failure();
-      for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *results))
-        frame.set(result, std::move(tensor));
-    }
-    return success();
-  };
-  Block &block = func.getBody().front();
-  if (failed(walkBlock(block, ranks, run)))
-    return failure();
-  std::vector<Tensors> results;
-  for (Frame &frame : ranks)
-    results.push_back(frame.all(block.getTerminator()->getOperands()));
-  return results;
+  return RankRunner(mode, exchange).run(func.getBody().front(), ranks);
 }
 
 bool interp::isInterpreted(OperationName name) {
