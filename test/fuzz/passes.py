@@ -152,7 +152,8 @@ MARKING = ("hone-plan-attention",)
 # Device code: test/Target/device and test/unit/device, where the emulator runs it.
 EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
 # Whose results several ranks run: sharded.py.
-SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "dist-print-collectives")
+SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "dist-print-collectives",
+           "dist-lower-collectives", "dist-bucket-collectives", "hone-overlap-collectives", "hone-set-exact")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Function passes that commute with each other as far as meaning goes; groups come last, then only folding.
