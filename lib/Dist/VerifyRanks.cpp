@@ -1,9 +1,9 @@
 //===- VerifyRanks.cpp - Whether ranks agree where they must --------------===//
 
+#include "RankDifferences.h"
 #include "hone/Dist/Passes.h"
 #include "hone/Dist/ShardingRule.h"
 
-#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace hone {
@@ -16,27 +16,6 @@ using namespace hone;
 using namespace hone::dist;
 
 namespace {
-/// How the numbers that ranks hold in a value differ along an axis.
-struct Difference {
-  enum Kind {
-    Parts, ///< of one of `dims`
-    Terms, ///< of a sum
-    Other  ///< numbers of a rank's own: where it stands, its largest logit
-  };
-  Kind kind;
-  llvm::SmallDenseSet<unsigned, 2> dims;
-  Operation *begin; ///< the op, or for an argument the function, where it began
-  /// Whether `dims` went through a reshape: it may have put one that was
-  /// divided into parts of one element beside them.
-  bool isMoved = false;
-};
-
-/// Nothing where ranks along the axis hold the same.
-using Agreement = std::optional<Difference>;
-
-/// By axis; ranks along others hold the same.
-using Differences = llvm::SmallMapVector<unsigned, Difference, 4>;
-
 class RankAnalysis {
 public:
   RankAnalysis(func::FuncOp func, const Mesh &mesh) : func(func), mesh(mesh) {}
@@ -48,7 +27,13 @@ private:
   LogicalResult compute(Operation *op);
   LogicalResult exchange(Operation *op, ArrayAttr axes, const Agreement &wanted,
                          const Agreement &made);
-  LogicalResult refuse(Operation *op, unsigned axis, const Agreement &wanted);
+  LogicalResult exchangeHeld(Operation *op, ArrayAttr axes,
+                             const Agreement &wanted, const Agreement &made,
+                             Held &own);
+  LogicalResult refuse(Operation *op, unsigned axis, const Agreement &wanted,
+                       const Held &own);
+  void join(ConcatOp op);
+  bool takePiece(SliceOp op);
   LogicalResult takeTerms(Operation *op, unsigned axis,
                           const Difference &terms);
   llvm::SmallDenseSet<int>
@@ -57,61 +42,21 @@ private:
                  Operation *begin);
   LogicalResult checkResult(unsigned index, Value value);
   const Difference *of(Value value, unsigned axis) const {
-    auto found = differences.find(value);
-    if (found == differences.end())
-      return nullptr;
-    auto entry = found->second.find(axis);
-    return entry == found->second.end() ? nullptr : &entry->second;
+    auto found = held.find(value);
+    return found == held.end() ? nullptr : found->second.along(axis);
   }
   bool isUniform(Value value, unsigned axis) const {
-    auto found = uniform.find(value);
-    return found != uniform.end() && found->second.test(axis);
+    auto found = held.find(value);
+    return found != held.end() && found->second.isUniform(axis);
   }
-  /// What a sharding says of the values that have it.
-  Differences differencesOf(ShardingAttr attr, Operation *begin) const;
 
   func::FuncOp func;
   const Mesh &mesh;
-  llvm::DenseMap<Value, Differences> differences;
-  /// The axes along which values that are the same are perhaps parts or terms:
-  /// of what repeats one number, as constants and broadcasts do.
-  llvm::DenseMap<Value, llvm::SmallBitVector> uniform;
+  llvm::DenseMap<Value, Held> held;
+  /// Of concatenations, and of what ranks exchange of them.
+  llvm::DenseMap<Value, Pieces> pieces;
 };
 } // namespace
-
-static Difference partsOf(unsigned dim) {
-  return {Difference::Parts, {dim}, nullptr};
-}
-
-/// What ranks combine: terms of a sum are of no maximum.
-static Difference combinedBy(ReduceKind kind) {
-  return {kind == ReduceKind::sum ? Difference::Terms : Difference::Other,
-          {},
-          nullptr};
-}
-
-static std::string describe(const Difference &own) {
-  if (own.kind == Difference::Terms)
-    return "terms of a sum";
-  if (own.kind == Difference::Other)
-    return "numbers of their own";
-  SmallVector<unsigned> dims(own.dims.begin(), own.dims.end());
-  llvm::sort(dims);
-  std::string text = "parts of dimension ";
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(dims, os, " or ");
-  return text;
-}
-
-/// Whether ranks that differ so are perhaps as `wanted`.
-static bool isPerhaps(const Difference &own, const Agreement &wanted) {
-  if (own.kind == Difference::Other)
-    return true;
-  return wanted && own.kind == wanted->kind &&
-         (own.kind != Difference::Parts || own.isMoved ||
-          llvm::any_of(wanted->dims,
-                       [&](unsigned dim) { return own.dims.contains(dim); }));
-}
 
 /// Whether a result has elements along a factor that no operand has.
 static bool repeats(const ShardingRule &rule) {
@@ -126,20 +71,6 @@ static bool repeats(const ShardingRule &rule) {
         if (!read.contains(factor))
           return true;
   return rule.numOperands() == 0;
-}
-
-Differences RankAnalysis::differencesOf(ShardingAttr attr,
-                                        Operation *begin) const {
-  Differences found;
-  if (!attr)
-    return found;
-  Sharding sharding = toSharding(attr, mesh);
-  for (auto [dim, shards] : llvm::enumerate(sharding.dims))
-    for (unsigned axis : shards.axes)
-      found.insert({axis, {Difference::Parts, {unsigned(dim)}, begin}});
-  for (unsigned axis : sharding.partial)
-    found.insert({axis, {Difference::Terms, {}, begin}});
-  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +108,7 @@ LogicalResult RankAnalysis::takeTerms(Operation *op, unsigned axis,
     if (hasOther)
       found.kind = Difference::Other;
     for (Value result : op->getResults())
-      differences[result].insert({axis, found});
+      held[result].differences.insert({axis, found});
     return success();
   }
   InFlightDiagnostic diag =
@@ -247,7 +178,7 @@ void RankAnalysis::takeParts(Operation *op, const ShardingRule &rule,
       found.kind = Difference::Parts;
     else if (kept.empty() && areAll(FactorKind::Reduce) && rule.isSum())
       found = {Difference::Terms, {}, op};
-    differences[result].insert({axis, std::move(found)});
+    held[result].differences.insert({axis, std::move(found)});
   }
 }
 
@@ -257,9 +188,9 @@ LogicalResult RankAnalysis::compute(Operation *op) {
     return failure();
   llvm::SmallBitVector repeated(mesh.numAxes(), repeats(*rule));
   for (Value operand : op->getOperands())
-    repeated |= uniform.lookup(operand);
+    repeated |= held.lookup(operand).uniform;
   for (Value result : op->getResults())
-    uniform[result] = repeated;
+    held[result].uniform = repeated;
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
     const Difference *first = nullptr, *terms = nullptr;
     for (Value operand : op->getOperands())
@@ -282,47 +213,113 @@ LogicalResult RankAnalysis::compute(Operation *op) {
 
 /// Says how the operand differs along `axis`, and where it is as it is wanted.
 LogicalResult RankAnalysis::refuse(Operation *op, unsigned axis,
-                                   const Agreement &wanted) {
-  const Difference *own = of(op->getOperand(0), axis);
+                                   const Agreement &wanted, const Held &own) {
+  const Difference *found = own.along(axis);
   InFlightDiagnostic diag = op->emitOpError();
-  diag << "takes what " << (own ? "differs" : "is the same") << " along axis \""
-       << mesh[axis].name << "\"";
-  if (own)
-    diag << " as " << describe(*own);
+  diag << "takes what " << (found ? "differs" : "is the same")
+       << " along axis \"" << mesh[axis].name << "\"";
+  if (found)
+    diag << " as " << describe(*found);
   diag << ", expected "
        << (wanted ? describe(*wanted) : "what is the same on ranks");
-  for (auto &[other, there] : differences[op->getOperand(0)])
+  for (auto &[other, there] : own.differences)
     if (wanted && there.kind != Difference::Other && isPerhaps(there, wanted)) {
       diag << ", as along axis \"" << mesh[other].name << "\"";
       break;
     }
-  if (own)
-    diag.attachNote(own->begin->getLoc()) << "ranks begin to differ here";
+  if (found)
+    diag.attachNote(found->begin->getLoc()) << "ranks begin to differ here";
   return diag;
 }
 
-/// Along `axes` ranks have what is `wanted`, and then what is `made`.
+/// `own` is what ranks hold along `axes` as `wanted`, and becomes what they
+/// hold then: what is `made`.
+LogicalResult RankAnalysis::exchangeHeld(Operation *op, ArrayAttr axes,
+                                         const Agreement &wanted,
+                                         const Agreement &made, Held &own) {
+  own.uniform.resize(mesh.numAxes());
+  for (unsigned axis : axesOf(axes, mesh)) {
+    const Difference *found = own.along(axis);
+    bool isWanted =
+        found ? isPerhaps(*found, wanted) : !wanted || own.isUniform(axis);
+    if (!isWanted)
+      return refuse(op, axis, wanted, own);
+    Operation *begin = found ? found->begin : op;
+    own.differences.erase(axis);
+    own.uniform.reset(axis);
+    if (made)
+      own.differences.insert({axis, {made->kind, made->dims, begin}});
+  }
+  return success();
+}
+
+/// Whether a collective keeps elements where they are along a dimension.
+static bool keepsPlaces(Operation *op, unsigned dim) {
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return gather.getDim() != dim;
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return scatter.getDim() != dim;
+  return isa<AllReduceOp, WaitOp>(op);
+}
+
+/// Along `axes` ranks have what is `wanted`, and then what is `made`: each
+/// piece of what was joined.
 LogicalResult RankAnalysis::exchange(Operation *op, ArrayAttr axes,
                                      const Agreement &wanted,
                                      const Agreement &made) {
   Value operand = op->getNumOperands() != 0 ? op->getOperand(0) : Value();
-  Differences found = differences.lookup(operand);
-  llvm::SmallBitVector repeated(mesh.numAxes());
-  repeated |= uniform.lookup(operand);
-  for (unsigned axis : axesOf(axes, mesh)) {
-    const Difference *own = of(operand, axis);
-    bool isWanted =
-        own ? isPerhaps(*own, wanted) : !wanted || isUniform(operand, axis);
-    if (!isWanted)
-      return refuse(op, axis, wanted);
-    found.erase(axis);
-    repeated.reset(axis);
-    if (made)
-      found.insert({axis, {made->kind, made->dims, own ? own->begin : op}});
+  Held own = held.lookup(operand);
+  auto joined = pieces.find(operand);
+  if (joined == pieces.end() || !keepsPlaces(op, joined->second.dim)) {
+    if (failed(exchangeHeld(op, axes, wanted, made, own)))
+      return failure();
+    held[op->getResult(0)] = std::move(own);
+    return success();
   }
-  differences[op->getResult(0)] = std::move(found);
-  uniform[op->getResult(0)] = std::move(repeated);
+  Pieces exchanged = joined->second;
+  for (Pieces::Piece &piece : exchanged.all)
+    if (failed(exchangeHeld(op, axes, wanted, made, piece.held)))
+      return failure();
+  // Of the whole no more is known than that pieces differ, and how.
+  for (unsigned axis : axesOf(axes, mesh))
+    own.differences[axis] = {Difference::Other, {}, op};
+  held[op->getResult(0)] = std::move(own);
+  pieces[op->getResult(0)] = std::move(exchanged);
   return success();
+}
+
+void RankAnalysis::join(ConcatOp op) {
+  Pieces joined = {unsigned(op.getDim()), {}};
+  int64_t begin = 0;
+  for (Value input : op.getInputs()) {
+    int64_t end =
+        begin + cast<RankedTensorType>(input.getType()).getDimSize(op.getDim());
+    joined.all.push_back({begin, end, held.lookup(input)});
+    begin = end;
+  }
+  pieces[op.getResult()] = std::move(joined);
+}
+
+/// A slice that is one of the pieces.
+bool RankAnalysis::takePiece(SliceOp op) {
+  auto joined = pieces.find(op.getOperand());
+  if (joined == pieces.end())
+    return false;
+  auto whole = cast<RankedTensorType>(op.getOperand().getType()).getShape();
+  unsigned along = joined->second.dim;
+  for (unsigned dim = 0; dim != whole.size(); ++dim)
+    if (op.getStrides()[dim] != 1 ||
+        (dim != along &&
+         (op.getStarts()[dim] != 0 || op.getLimits()[dim] != whole[dim])))
+      return false;
+  for (const Pieces::Piece &piece : joined->second.all)
+    if (piece.begin == op.getStarts()[along] &&
+        piece.end == op.getLimits()[along]) {
+      Held own = piece.held;
+      held[op.getResult()] = std::move(own);
+      return true;
+    }
+  return false;
 }
 
 /// Whether ranks add up terms, in the order and with the roundings of the mesh.
@@ -335,6 +332,10 @@ static bool sumsOverRanks(Operation *op) {
 }
 
 LogicalResult RankAnalysis::visit(Operation *op) {
+  if (auto slice = dyn_cast<SliceOp>(op); slice && takePiece(slice))
+    return success();
+  if (auto concat = dyn_cast<ConcatOp>(op))
+    join(concat);
   if (!isa<DistDialect>(op->getDialect()))
     return compute(op);
   if (isExact(func) && sumsOverRanks(op))
@@ -373,8 +374,8 @@ LogicalResult RankAnalysis::visit(Operation *op) {
 
 LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
   Differences allowed = differencesOf(
-      func.getResultAttrOfType<ShardingAttr>(index, shardingAttr), func);
-  for (auto &[axis, own] : differences[value]) {
+      func.getResultAttrOfType<ShardingAttr>(index, shardingAttr), mesh, func);
+  for (auto &[axis, own] : held[value].differences) {
     auto wanted = allowed.find(axis);
     bool isWanted = wanted != allowed.end();
     if (isWanted && isPerhaps(own, wanted->second))
@@ -404,9 +405,9 @@ LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
 LogicalResult RankAnalysis::run() {
   Block &block = func.getBody().front();
   for (BlockArgument arg : block.getArguments())
-    differences[arg] = differencesOf(
+    held[arg].differences = differencesOf(
         func.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(), shardingAttr),
-        func);
+        mesh, func);
   for (Operation &op : block.without_terminator())
     if (failed(visit(&op)))
       return failure();

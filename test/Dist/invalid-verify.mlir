@@ -289,3 +289,63 @@ func.func @hidden(%x: tensor<6x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}
   %y = hone.reshape %x : tensor<6x6xf32> -> tensor<6x6xf32>
   return %y : tensor<6x6xf32>
 }
+
+// -----
+
+// Of a bucket each piece is what it was: the first is parts along tp, the second is not.
+dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
+func.func @bucket(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {"tp"}>},
+                  %y: tensor<4x5xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<{"tp"}>}, tensor<5xf32> {dist.sharding = #dist.sharding<{}>}) {
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  %h = hone.reduce sum %y dims [0] : tensor<4x5xf32> -> tensor<5xf32>
+  %0 = hone.reshape %g : tensor<6xf32> -> tensor<1x6xf32>
+  %1 = hone.reshape %h : tensor<5xf32> -> tensor<1x5xf32>
+  %2 = hone.concat %0, %1 dim 1 : (tensor<1x6xf32>, tensor<1x5xf32>) -> tensor<1x11xf32>
+  %3 = dist.all_reduce sum %2 over ["dp"] : tensor<1x11xf32>
+  %4 = hone.slice %3 [0, 0] to [1, 6] by [1, 1] : tensor<1x11xf32> -> tensor<1x6xf32>
+  %5 = hone.slice %3 [0, 6] to [1, 11] by [1, 1] : tensor<1x11xf32> -> tensor<1x5xf32>
+  %6 = hone.reshape %4 : tensor<1x6xf32> -> tensor<6xf32>
+  %7 = hone.reshape %5 : tensor<1x5xf32> -> tensor<5xf32>
+  return %6, %7 : tensor<6xf32>, tensor<5xf32>
+}
+
+// -----
+
+// A piece that is no sum's term is in a bucket of sums.
+dist.mesh @mesh [<"dp" = 2>]
+func.func @no_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}, %y: tensor<5xf32>)
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}, tensor<5xf32> {dist.sharding = #dist.sharding<{}>}) {
+  // expected-note@+1 {{ranks begin to differ here}}
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  %0 = hone.reshape %g : tensor<6xf32> -> tensor<1x6xf32>
+  %1 = hone.reshape %y : tensor<5xf32> -> tensor<1x5xf32>
+  // expected-error@+1 {{takes terms of a sum over axis "dp" as if they were the sum}}
+  %2 = hone.concat %0, %1 dim 1 : (tensor<1x6xf32>, tensor<1x5xf32>) -> tensor<1x11xf32>
+  %3 = dist.all_reduce sum %2 over ["dp"] : tensor<1x11xf32>
+  %4 = hone.slice %3 [0, 0] to [1, 6] by [1, 1] : tensor<1x11xf32> -> tensor<1x6xf32>
+  %5 = hone.slice %3 [0, 6] to [1, 11] by [1, 1] : tensor<1x11xf32> -> tensor<1x5xf32>
+  %6 = hone.reshape %4 : tensor<1x6xf32> -> tensor<6xf32>
+  %7 = hone.reshape %5 : tensor<1x5xf32> -> tensor<5xf32>
+  return %6, %7 : tensor<6xf32>, tensor<5xf32>
+}
+
+// -----
+
+// The piece that tp divides is returned as if it were whole.
+dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
+// expected-error@+1 {{result 0 differs between ranks along axis "tp", which does not divide it}}
+func.func @other_piece(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {"tp"}>},
+                       %y: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
+  // expected-note@-3 {{ranks begin to differ here}}
+  %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  %h = hone.reduce sum %y dims [0] : tensor<4x6xf32> -> tensor<6xf32>
+  %0 = hone.reshape %g : tensor<6xf32> -> tensor<1x6xf32>
+  %1 = hone.reshape %h : tensor<6xf32> -> tensor<1x6xf32>
+  %2 = hone.concat %0, %1 dim 1 : (tensor<1x6xf32>, tensor<1x6xf32>) -> tensor<1x12xf32>
+  %3 = dist.all_reduce sum %2 over ["dp"] : tensor<1x12xf32>
+  %4 = hone.slice %3 [0, 0] to [1, 6] by [1, 1] : tensor<1x12xf32> -> tensor<1x6xf32>
+  %6 = hone.reshape %4 : tensor<1x6xf32> -> tensor<6xf32>
+  return %6 : tensor<6xf32>
+}
