@@ -394,8 +394,7 @@ struct ChunkLoss : hone::impl::ChunkLossBase<ChunkLoss> {
   }
 
   void runOnOperation() override {
-    // Chunks of a rank's rows add their terms in another order.
-    if (chunk == "off" || isExact(getOperation()))
+    if (chunk == "off")
       return;
     FailureOr<TargetDescription> target =
         getTarget(getOperation()->getParentOfType<ModuleOp>());
@@ -412,6 +411,9 @@ struct ChunkLoss : hone::impl::ChunkLossBase<ChunkLoss> {
     FailureOr<LossHead> head = findLossHead(loss, reason);
     if (failed(head))
       return explain(loss.getLoc(), "the loss stays whole: " + reason);
+    if (isExact(loss))
+      return explain(loss.getLoc(), "the loss stays whole: chunks of a rank's "
+                                    "rows would add in another order");
     int64_t rows = head->rows();
     int64_t chunkRows = fixedRows ? fixedRows : rowsPerLossChunk(*head, target);
     if (chunkRows >= rows)

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-set-exact | FileCheck %s
 // RUN: not hone-opt %s --hone-pipeline="upto=import exact target=cuda" 2>&1 | FileCheck %s --check-prefix=CUDA
 // RUN: not hone-opt %s --hone-set-target=target=cuda --hone-set-exact 2>&1 | FileCheck %s --check-prefix=CUDA
-// RUN: hone-opt %s --hone-set-exact --hone-chunk-loss=chunk=2 | FileCheck %s --check-prefix=WHOLE
+// RUN: hone-opt %s --hone-set-exact --hone-chunk-loss="chunk=2 report" 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: hone-opt %s --hone-chunk-loss=chunk=2 | FileCheck %s --check-prefix=CHUNKS
 // RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-exact,func.func(hone-fuse-groups))' | FileCheck %s --check-prefix=APART
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups))' | FileCheck %s --check-prefix=ONTO
@@ -10,7 +10,8 @@
 // CUDA: error: is for a GPU, whose library orders sums by the shape, expected a CPU of an exact module
 
 // Chunks of rows would add their terms of a weight's gradient one after the other.
-// WHOLE-LABEL: @loss
+// WHOLE: remark: the loss stays whole: chunks of a rank's rows would add in another order
+// WHOLE-LABEL: func.func @loss
 // WHOLE-COUNT-1: hone.cross_entropy mean
 // WHOLE-NOT: hone.cross_entropy none
 // CHUNKS-LABEL: @loss

@@ -566,8 +566,8 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
     time on the module's target (Analysis/LossChunks.h, docs/rationale/chunked-loss.md).
 
     Elementwise ops and reshapes may lie between: a bias, a mask over the classes, casts. The loss stays whole where the
-    logits or their gradient have another reader, the loss is wanted per row, its cotangent depends on it, or one chunk
-    holds every row. With `report` a remark at the loss says what was done and why.
+    logits or their gradient have another reader, the loss is wanted per row, its cotangent depends on it, one chunk
+    holds every row, or the module is exact. With `report` a remark at the loss says what was done and why.
 
     ```mlir
     %x = hone.dot_general %h, %w batch [] x [] contract [1] x [1] : tensor<6x4xf32>, tensor<9x4xf32> -> tensor<6x9xf32>
