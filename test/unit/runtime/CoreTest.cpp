@@ -462,6 +462,13 @@ INSTANTIATE_TEST_SUITE_P(
             [](honert_program &p) { p.functions[0].results.clear(); }},
         BrokenProgram{"neither 'step' nor",
                       [](honert_program &p) { p.functions[0].name = "other"; }},
+        BrokenProgram{"is exact and for a GPU",
+                      [](honert_program &p) {
+                        honert_meta(&p, "target", "cuda sm_90");
+                        honert_meta_number(&p, "exact", 1);
+                        for (Function &function : p.functions)
+                          function.launches.clear();
+                      }},
         BrokenProgram{"fed with tokens", [](honert_program &p) {
                         honert_argument(&p, 4, "x", 0, 0, nullptr, 0);
                         honert_argument_role(&p, 1, 0);
