@@ -6,11 +6,12 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 logs=$root/build/check
+cores=$(nproc)
 passed=0 failed=0 skipped=0
 python=.venv/bin/python
 lit=/usr/lib/llvm-19/build/utils/lit/lit.py
 
-# Adds what a test tool counted, or one failure if it stopped before counting.
+# Adds what a test tool counted, or one failure if it stopped before counting. It took since `began`.
 count() { # NAME STATUS PASSED FAILED SKIPPED
   local name=$1 status=$2 good=${3:-0} bad=${4:-0} left=${5:-0}
   if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
@@ -37,7 +38,9 @@ one() { # NAME COMMAND...: a check that passes or fails as a whole
 }
 
 number() { # LOG PATTERN: the first number in the last line that matches, or 0
-  grep -aE "$2" "$1" | tail -n 1 | grep -aoE '[0-9]+' | head -n 1 || true
+  local found
+  found=$(grep -aE "$2" "$1" | tail -n 1 | sed -E 's/[^0-9]*([0-9]+).*/\1/')
+  echo "${found:-0}"
 }
 
 word() { # LOG WORD: N of "N WORD" in the last line that has it, or 0
@@ -70,19 +73,53 @@ one docs docs
 run lit "$python" "$lit" -v "$root/build/test"
 log=$logs/lit.log
 count lit "$status" "$(number "$log" '^ *Passed *:')" \
-  "$(($(number "$log" '^ *Failed *:' || echo 0) + 0))" "$(number "$log" '^ *Unsupported *:')"
+  "$(number "$log" '^ *Failed *:')" "$(number "$log" '^ *Unsupported *:')"
 
+# What follows runs one thread as a rule: as many at a time as there are cores.
+start() { # NAME COMMAND...: leaves a log, and a file with exit code, start and end
+  while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n; done
+  (
+    name=$1
+    shift
+    run "$name" "$@"
+    echo "$status $began $SECONDS" > "$logs/$name.end"
+  ) &
+}
+
+# Adds up the shards of a test executable. One that stopped before counting is a failure.
+count_shards() { # NAME
+  local name=$1 good=0 bad=0 left=0 worst=0 first=$SECONDS last=0 log status end failures
+  : > "$logs/$name.log"
+  for log in "$logs/$name".shard*.log; do
+    read -r status began end < "${log%.log}.end"
+    failures=$(number "$log" '^\[  FAILED  \] [0-9]+ test')
+    if [ "$status" -ne 0 ] && [ "$failures" -eq 0 ]; then failures=1; fi
+    if [ "$failures" -ne 0 ]; then tail -n 60 "$log" >> "$logs/$name.log"; fi
+    good=$((good + $(number "$log" '^\[  PASSED  \]')))
+    left=$((left + $(number "$log" '^\[  SKIPPED \]')))
+    bad=$((bad + failures))
+    worst=$((status > worst ? status : worst)) first=$((began < first ? began : first)) last=$((end > last ? end : last))
+  done
+  began=$((SECONDS - (last - first)))
+  count "$name" "$worst" "$good" "$bad" "$left"
+}
+
+rm -f "$logs"/*.end "$logs"/*.shard*
+# The longest first.
+if [ "${HONE_FAST:-0}" != 1 ]; then start pytest "$python" -m pytest -q test/python; fi
 for tests in "$root"/build/bin/*-tests; do
-  name=$(basename "$tests")
-  run "$name" "$tests" --gtest_brief=1
-  log=$logs/$name.log
-  count "$name" "$status" "$(number "$log" '^\[  PASSED  \]')" "$(number "$log" '^\[  FAILED  \] [0-9]+ test')" \
-    "$(number "$log" '^\[  SKIPPED \]')"
+  for ((shard = 0; shard < cores; ++shard)); do
+    start "$(basename "$tests").shard$shard" env GTEST_TOTAL_SHARDS="$cores" GTEST_SHARD_INDEX="$shard" \
+      "$tests" --gtest_brief=1
+  done
 done
+wait
 
+for tests in "$root"/build/bin/*-tests; do count_shards "$(basename "$tests")"; done
 if [ "${HONE_FAST:-0}" != 1 ]; then
-  run pytest "$python" -m pytest -q test/python
   log=$logs/pytest.log
+  read -r status began end < "$logs/pytest.end"
+  began=$((SECONDS - (end - began)))
   count pytest "$status" "$(word "$log" passed)" "$(word "$log" failed)" "$(word "$log" skipped)"
 fi
 
