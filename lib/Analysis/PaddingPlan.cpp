@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/PaddingPlan.h"
 
+#include "hone/Dist/Sharding.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,6 +42,7 @@ private:
   llvm::SmallSetVector<unsigned, 8> candidates();
   void decide(unsigned id);
   std::string whyNotArguments(unsigned id);
+  std::string whyNotParts(unsigned id, int64_t size);
   double productSeconds(unsigned id);
   double saving(unsigned id, int64_t from, int64_t to);
   int64_t bestSize(unsigned id, int64_t from);
@@ -103,6 +106,24 @@ std::string Planner::whyNotArguments(unsigned id) {
     hasParameter |= kind == kind::param;
   }
   return hasParameter ? "" : "it comes from no parameter";
+}
+
+/// Why the parts that a user asks for cannot be parts of `size` elements;
+/// empty: they can.
+std::string Planner::whyNotParts(unsigned id, int64_t size) {
+  for (const Dimension &member : classes.members(id)) {
+    dist::ShardingAttr sharding = dist::annotationOf(member.value);
+    if (!sharding)
+      continue;
+    dist::Mesh mesh(
+        *forward->getParentOfType<ModuleOp>().getOps<dist::MeshOp>().begin());
+    dist::DimShards shards = toSharding(sharding, mesh).dims[member.dim];
+    if (!dist::dividesEvenly(shards, size, mesh))
+      return llvm::formatv("{0} elements have no {1} equal parts, as its "
+                           "sharding wants",
+                           size, mesh.count(shards.axes));
+  }
+  return "";
 }
 
 /// Seconds per step of the products along the class, were they aligned.
@@ -178,6 +199,8 @@ void Planner::decide(unsigned id) {
         forward,
         start + llvm::formatv("{0} elements would {1}", wanted, what).str());
   }
+  if (std::string why = whyNotParts(id, to); !why.empty())
+    return note(forward, start + why);
   std::string why = options.multiple > 0
                         ? llvm::formatv("a multiple of {0}", multiple).str()
                         : llvm::formatv("which saves {0:f1} us per step",

@@ -249,6 +249,17 @@ Axes dist::axesOf(ArrayAttr names, const Mesh &mesh) {
   return numbersOf(llvm::to_vector(names.getAsRange<StringAttr>()), mesh);
 }
 
+ShardingAttr dist::annotationOf(Value value) {
+  if (auto constrain = value.getDefiningOp<ConstrainOp>())
+    return constrain.getSharding();
+  auto arg = dyn_cast<BlockArgument>(value);
+  auto func = arg ? dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp())
+                  : func::FuncOp();
+  return func ? func.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(),
+                                                    shardingAttr)
+              : ShardingAttr();
+}
+
 LogicalResult
 dist::verifySharding(ShardingAttr attr, RankedTensorType type, const Mesh &mesh,
                      llvm::function_ref<InFlightDiagnostic()> emit) {

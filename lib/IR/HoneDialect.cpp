@@ -257,6 +257,13 @@ bool hone::isExact(Operation *op) {
   return module && module->hasAttr(attr::exact);
 }
 
+bool hone::isGraphOp(Operation *op) {
+  if (isa_and_present<HoneDialect>(op->getDialect()))
+    return true;
+  auto facts = dyn_cast<HoneOpInterface>(op);
+  return facts && facts.getKernelFamily() != KernelFamily::collective;
+}
+
 StringRef hone::argString(func::FuncOp func, unsigned index, StringRef name) {
   auto string = func.getArgAttrOfType<StringAttr>(index, name);
   return string ? string.getValue() : StringRef();

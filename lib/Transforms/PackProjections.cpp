@@ -89,6 +89,8 @@ static std::string whyNotPart(BlockArgument argument) {
     return "has parts already";
   if (!argument.hasOneUse())
     return "is read elsewhere too";
+  if (argAttr(argument, attr::sharding))
+    return "has a sharding of its own";
   return "";
 }
 
@@ -180,8 +182,11 @@ SmallVector<Projections> PackProjections::findSets(func::FuncOp func) {
       note(dot, nameOf(projection->weight) + " is not packed with " +
                     nameOf(siblings.front().front().weight) + ": " + why);
     // The first of a set must qualify itself.
-    if (whyNotTogether(*projection, *projection).empty())
+    why = whyNotTogether(*projection, *projection);
+    if (why.empty())
       siblings.push_back({*projection});
+    else if (siblings.empty() && argAttr(projection->weight, attr::sharding))
+      note(dot, nameOf(projection->weight) + " is not packed: " + why);
   });
   SmallVector<Projections> result;
   for (auto &[lhs, siblings] : sets)

@@ -16,7 +16,7 @@ static LogicalResult verifyOps(func::FuncOp func, bool isEvaluate) {
   WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
     if (op == func || isa<func::ReturnOp>(op))
       return WalkResult::advance();
-    if (!isa_and_present<HoneDialect>(op->getDialect()))
+    if (!isGraphOp(op))
       return op->emitOpError("is not an op of the hone dialect");
     if (isa<StopGradientOp>(op))
       return op->emitOpError("is left in @")

@@ -1,5 +1,6 @@
 //===- VerifyImport.cpp - Border check after import -----------------------===//
 
+#include "hone/Dist/Sharding.h"
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -42,6 +43,37 @@ static LogicalResult verifyArguments(func::FuncOp func) {
   return success();
 }
 
+/// Annotations of a user, where there are any: arguments that ranks can divide
+/// so, constraints that something reads.
+static LogicalResult verifyAnnotations(func::FuncOp func) {
+  std::optional<dist::Mesh> mesh;
+  for (auto op : func->getParentOfType<ModuleOp>().getOps<dist::MeshOp>())
+    mesh.emplace(op);
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    auto sharding =
+        func.getArgAttrOfType<dist::ShardingAttr>(index, attr::sharding);
+    if (!sharding)
+      continue;
+    auto error = [&]() -> InFlightDiagnostic {
+      return func.emitError() << "argument " << index << " ('"
+                              << argString(func, index, attr::fqn) << "') ";
+    };
+    if (!sharding.getPartial().empty())
+      return error() << "has a partial sharding, expected one of parts or "
+                        "copies: only gradients are partial";
+    auto type = cast<RankedTensorType>(func.getArgumentTypes()[index]);
+    if (failed(dist::verifySharding(sharding, type, *mesh, error)))
+      return failure();
+  }
+  WalkResult walk = func.walk([](dist::ConstrainOp op) -> WalkResult {
+    if (!op->use_empty())
+      return WalkResult::advance();
+    return op.emitOpError("has a result that nothing reads, expected a reader: "
+                          "it holds for the result alone");
+  });
+  return failure(walk.wasInterrupted());
+}
+
 /// No tensor is larger than `maxTensorBytes`: sums of sizes cannot overflow.
 static LogicalResult verifySize(Operation *op, Type type) {
   constexpr int64_t maxTensorBytes = int64_t(1) << 40;
@@ -74,8 +106,7 @@ static LogicalResult verifyForward(func::FuncOp func) {
     for (Type type : op->getResultTypes())
       if (failed(verifySize(op, type)))
         return WalkResult::interrupt();
-    if (op == func || isa<func::ReturnOp>(op) ||
-        isa_and_present<HoneDialect>(op->getDialect()))
+    if (op == func || isa<func::ReturnOp>(op) || isGraphOp(op))
       return WalkResult::advance();
     return op->emitOpError("is not an op of the hone dialect");
   });
@@ -90,7 +121,8 @@ struct VerifyImport : hone::impl::VerifyImportBase<VerifyImport> {
       getOperation().emitError("has no function @forward");
       return signalPassFailure();
     }
-    if (failed(verifyArguments(func)) || failed(verifyForward(func)))
+    if (failed(verifyArguments(func)) || failed(verifyForward(func)) ||
+        failed(verifyAnnotations(func)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -51,7 +51,7 @@ struct VerifyRaise : hone::impl::VerifyRaiseBase<VerifyRaise> {
       return signalPassFailure();
     }
     for (Operation &op : func.front().without_terminator())
-      if (!isa_and_present<HoneDialect>(op.getDialect())) {
+      if (!isGraphOp(&op)) {
         op.emitOpError("is not an op of the hone dialect");
         return signalPassFailure();
       }

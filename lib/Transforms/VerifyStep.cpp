@@ -17,7 +17,7 @@ static LogicalResult verifyOps(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitError("has no body of one block");
   for (Operation &op : func.front().without_terminator())
-    if (!isa_and_present<HoneDialect>(op.getDialect()))
+    if (!isGraphOp(&op))
       return op.emitOpError("is not an op of the hone dialect");
   return success();
 }

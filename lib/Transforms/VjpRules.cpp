@@ -1,6 +1,7 @@
 //===- VjpRules.cpp - The derivative of each op ---------------------------===//
 
 #include "Vjp.h"
+#include "hone/Dist/Dist.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
@@ -299,6 +300,9 @@ static void addBinaryRules(RuleTable &t) {
 static void addShapeRules(RuleTable &t) {
   t.add<ReshapeOp>([](ReshapeOp op, Vjp &v) {
     v.add(op.getOperand(), v.make<ReshapeOp>(op.getOperand().getType(), v.g));
+  });
+  t.add<dist::ConstrainOp>([](dist::ConstrainOp op, Vjp &v) {
+    v.add(op.getOperand(), v.make<dist::ConstrainOp>(v.g, op.getSharding()));
   });
   t.add<TransposeOp>(transposeRule);
   t.add<BroadcastOp>(broadcastRule);

@@ -43,10 +43,13 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType]> {
+def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<Hone_OpInterface, [
+        "getKernelFamily", "getNumericClass", "getCost", "getReusableOperands", "inferElementState"]>]> {
   let summary = "A tensor that is to be sharded so";
   let description = [{
-    The operand; propagation starts from its sharding. Global functions only.
+    The operand; propagation starts from its sharding. Global functions only, from the package on: its cotangent is
+    constrained alike (Xu et al., 2021), mixed precision gives it any type.
 
     (C1) The sharding has a dimension per dimension, is not partial, and its axes are of the mesh, each named once.
     (C2) Every segment of a dimension is divisible by the sizes of its axes.
@@ -61,6 +64,16 @@ def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType]> {
   let results = (outs Hone_Tensor:$result);
   let assemblyFormat = "$operand `to` $sharding attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::hone::KernelFamily $cppClass::getKernelFamily() { return ::hone::KernelFamily::view; }
+    ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::exact; }
+    ::hone::OpCost $cppClass::getCost() { return {}; }
+    ::llvm::SmallVector<::hone::AliasPair> $cppClass::getReusableOperands() { return {{0, 0}}; }
+    ::std::optional<::hone::ElementState>
+    $cppClass::inferElementState(::llvm::ArrayRef<::hone::ElementState> operands) {
+      return ::hone::detail::keepState(operands);
+    }
+  }];
 }
 
 def Dist_CoordinateOp : Dist_LocalOp<"coordinate"> {

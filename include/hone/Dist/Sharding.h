@@ -123,6 +123,10 @@ mlir::ArrayAttr namesOf(llvm::ArrayRef<unsigned> axes, const Mesh &mesh,
 /// Axes of that names; all are of the mesh.
 Axes axesOf(mlir::ArrayAttr names, const Mesh &mesh);
 
+/// The sharding that an argument of a function is annotated with, or that
+/// `dist.constrain` gives its result; null where there is none.
+ShardingAttr annotationOf(mlir::Value value);
+
 /// Checks an annotation of a tensor: one dimension each, known axes named once,
 /// even parts; `emit` reports what is wrong.
 mlir::LogicalResult

@@ -98,6 +98,11 @@ constexpr int64_t dialectVersion = 1;
 /// Whether the module around `op`, or `op`, is exact.
 bool isExact(mlir::Operation *op);
 
+/// Whether `op` may stand in the functions of a model, before ranks divide
+/// them: an op of the dialect, or of another one that answers as they do and
+/// exchanges nothing between ranks.
+bool isGraphOp(mlir::Operation *op);
+
 /// The string attribute `name` of an argument or result, or "".
 llvm::StringRef argString(mlir::func::FuncOp func, unsigned index,
                           llvm::StringRef name);

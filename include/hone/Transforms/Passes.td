@@ -11,6 +11,9 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
     `@forward` exists, returns one loss of rank 0, and holds only `hone` ops; every argument has a kind and a unique
     name; every parameter and buffer has an initialisation; there is at most one `rng` argument. No tensor has more than
     2^40 bytes.
+
+    A user may have annotated it: the module has a `dist.mesh`, arguments a `dist.sharding`, and `dist.constrain` stands
+    between ops. Shardings are of parts or copies, along axes of the mesh, with even parts; something reads every constraint.
   }];
 }
 
@@ -70,14 +73,15 @@ def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
     | `-log_softmax(x)[t]`, 0 where ignored, and the mean of those | `cross_entropy` |
 
     A pattern declines, with a note in the debug output, where the numbers could differ, where a mask or a table depends
-    on a parameter that requires a gradient, and where an intermediate result that would be computed again has another reader.
+    on a parameter that requires a gradient, where an intermediate result that would be computed again has another reader, and
+    where a `dist.constrain` stands inside: what comes in and goes out may be constrained.
   }];
 }
 
 def VerifyRaise : Pass<"hone-verify-raise", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the raise phase";
   let description = [{
-    `@forward` returns one loss and holds only `hone` ops, and every op between a parameter with `hone.requires_grad` and the
+    `@forward` returns one loss and holds only `hone` ops and `dist.constrain`, and every op between a parameter with `hone.requires_grad` and the
     loss can be differentiated: it has a VJP rule, and no attention mask or rotation table lies on such a path.
   }];
 }
@@ -95,6 +99,7 @@ def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
     - padding takes more time than it saves, or, with `multiple` = N, never for that;
     - it is the size of an input, or comes from no parameter: rows of tokens are no rows of a contraction's operands;
     - an op needs the dimension as it is: a reshape that splits it into heads, a slice, a concatenation;
+    - a user wants parts of a dimension that the new size does not have (`dist.sharding`, `dist.constrain`);
     - an op would see padding that no mask hides: dropout numbers elements by their place, a norm over padded rows;
     - zero has no finite value or derivative: division, logarithm, root; AdamW with `eps` 0;
     - the optimizer is Adafactor, whose means would count the padding.
@@ -141,7 +146,7 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
 
     Declined, with a remark under `report`, where the weights or biases are no parameters, are read elsewhere or tied,
     differ in element type, contracted dimension, optimizer group, initialisation or `hone.requires_grad`, where only one has a
-    bias, and where readers that cannot read a slice in place would copy more than packing saves. With Adafactor nothing is
+    bias, where a user has given one a `dist.sharding`, which is not that of the packed one, and where readers that cannot read a slice in place would copy more than packing saves. With Adafactor nothing is
     packed: it takes means over each parameter.
 
     ```mlir
@@ -263,7 +268,7 @@ def Autodiff : Pass<"hone-autodiff", "::mlir::ModuleOp"> {
     `hone.fqn` of the parameter) per argument with `hone.requires_grad`, in argument order. There is one rule per op
     (VjpRules.cpp). Only ops between such an argument and the loss are differentiated; an op there without a rule is an
     error, and so is a path through a second result (mean, rstd, lse) or to a mask or rotation table. Contributions to
-    one value add in the order of the walk backwards. Ops of the backward pass are located at `"bwd"` of their forward op.
+    one value add in the order of the walk backwards. What `dist.constrain` divides has a cotangent that is divided alike. Ops of the backward pass are located at `"bwd"` of their forward op.
 
     Conventions, all PyTorch's: ties of elementwise `max` and `min` share the gradient in halves, of `reduce max` and `min`
     evenly; `sign` has gradient 0; `abs` has 0 at 0; no gradient flows through `stop_gradient`, which is consumed. A
