@@ -1,7 +1,8 @@
-//===- Annotate.cpp - From a recipe to annotations ------------------------===//
+//===- Annotate.cpp - Annotations of all arguments ------------------------===//
 
 #include "hone/Dist/Passes.h"
 
+#include "Annotations.h"
 #include "TensorParallel.h"
 #include "hone/Dist/Recipe.h"
 
@@ -22,16 +23,19 @@ struct DistAnnotate : hone::impl::DistAnnotateBase<DistAnnotate> {
   using DistAnnotateBase::DistAnnotateBase;
 
   void runOnOperation() override {
-    if (failed(readMesh()) || failed(readLevel()) || failed(readFeatures()))
+    if (failed(mesh.empty() ? readGiven() : readRecipe()))
       return signalPassFailure();
     findMasters();
     for (func::FuncOp func : functions())
-      if (failed(annotate(func)) || failed(constrain(func)))
+      if (failed(annotate(func)) || (!given && failed(constrain(func))))
         return signalPassFailure();
   }
 
 private:
   SmallVector<func::FuncOp> functions();
+  FailureOr<func::FuncOp> findReader();
+  LogicalResult readGiven();
+  LogicalResult readRecipe();
   LogicalResult readMesh();
   LogicalResult readLevel();
   LogicalResult readFeatures();
@@ -44,7 +48,11 @@ private:
                                         RankedTensorType type);
   ShardingAttr stateSharding(StringRef name, StringRef kind,
                              RankedTensorType type);
+  ShardingAttr givenSharding(StringRef name, StringRef kind,
+                             RankedTensorType type);
+  ShardingAttr withTerms(StringRef kind, ArrayRef<DimAttr> dims);
   bool isDivided(StringRef name, StringRef kind) const;
+  bool isRegathered(func::FuncOp func, unsigned index, ShardingAttr sharding);
 
   SmallVector<StringAttr> batchAxes;
   StringAttr stateAxis, tensorAxis; ///< null: the mesh has none
@@ -52,6 +60,7 @@ private:
   int level = 3;
   bool isKept = false; ///< what is gathered stays for the backward part
   FeatureShards features;
+  std::optional<Annotations> given; ///< a user's, in place of a recipe
   /// Parameters that only updates read: others read a copy in another type.
   llvm::StringSet<> masters;
 };
@@ -70,15 +79,52 @@ SmallVector<func::FuncOp> DistAnnotate::functions() {
   return all;
 }
 
+/// The first function that reads a batch decides for all: state is divided
+/// alike in each.
+FailureOr<func::FuncOp> DistAnnotate::findReader() {
+  for (func::FuncOp func : functions())
+    for (unsigned index = 0; index != func.getNumArguments(); ++index)
+      if (argString(func, index, attr::kind) == kind::input)
+        return func;
+  return getOperation().emitError("has no function with an input, expected "
+                                  "one to see what its weights are for");
+}
+
+//===----------------------------------------------------------------------===//
+// What a user annotated
+//===----------------------------------------------------------------------===//
+
+LogicalResult DistAnnotate::readGiven() {
+  if (getOperation().getOps<MeshOp>().empty())
+    return getOperation().emitError(
+        "has no dist.mesh, expected one or axes in option mesh");
+  FailureOr<Mesh> axes = Mesh::of(getOperation());
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(axes) || failed(reader))
+    return failure();
+  FailureOr<Annotations> read = readAnnotations(*reader, *axes);
+  if (failed(read))
+    return failure();
+  given = std::move(*read);
+  batchAxes = given->inputAxes;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The recipe
 //===----------------------------------------------------------------------===//
 
+LogicalResult DistAnnotate::readRecipe() {
+  return failure(failed(readMesh()) || failed(readLevel()) ||
+                 failed(readFeatures()));
+}
+
 LogicalResult DistAnnotate::readMesh() {
   ModuleOp module = getOperation();
   MLIRContext *context = &getContext();
-  if (!module.getOps<MeshOp>().empty())
-    return module.emitError("has a dist.mesh, expected none before a recipe");
+  for (auto op : module.getOps<MeshOp>())
+    return op.emitOpError("says already how ranks divide the module, expected "
+                          "no recipe (--mesh, --recipe) besides");
   SmallVector<Attribute> axes;
   for (StringRef text : llvm::split(mesh, ',')) {
     llvm::Expected<AxisText> axis = parseAxis(text);
@@ -120,26 +166,18 @@ LogicalResult DistAnnotate::readLevel() {
   return success();
 }
 
-/// Decided by the first function that reads a batch, for all: state is divided
-/// alike in each.
 LogicalResult DistAnnotate::readFeatures() {
   if (!tensorAxis)
     return success();
   FailureOr<Mesh> axes = Mesh::of(getOperation());
-  if (failed(axes))
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(axes) || failed(reader))
     return failure();
-  for (func::FuncOp func : functions())
-    for (unsigned index = 0; index != func.getNumArguments(); ++index) {
-      if (argString(func, index, attr::kind) != kind::input)
-        continue;
-      FailureOr<FeatureShards> found = divideFeatures(func, tensorAxis, *axes);
-      if (failed(found))
-        return failure();
-      features = std::move(*found);
-      return success();
-    }
-  return getOperation().emitError("has no function with an input, expected "
-                                  "one to see what its weights are for");
+  FailureOr<FeatureShards> found = divideFeatures(*reader, tensorAxis, *axes);
+  if (failed(found))
+    return failure();
+  features = std::move(*found);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,19 +242,43 @@ ShardingAttr DistAnnotate::stateSharding(StringRef name, StringRef kind,
   if (divided != features.end() && divided->second.size() == dims.size())
     dims = divided->second;
   // Parts of the outermost dimension lie side by side.
-  bool isShard = false;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
     if (isDivided(name, kind) && dims[dim].getAxes().empty() && size != 0 &&
         size % stateParts == 0) {
       dims[dim] = dimOf(&getContext(), stateAxis, memoryPriority);
-      isShard = true;
       break;
     }
+  return withTerms(kind, dims);
+}
+
+/// As the argument of the model is divided that it belongs to, in dimensions of
+/// the same size.
+ShardingAttr DistAnnotate::givenSharding(StringRef name, StringRef kind,
+                                         RankedTensorType type) {
+  SmallVector<DimAttr> dims(type.getRank(), dimOf(&getContext()));
+  auto found = given->arguments.find(parameterOf(name, kind));
+  if (found != given->arguments.end() &&
+      found->second.shape.size() == dims.size())
+    for (auto [dim, divided, size, own] : llvm::zip_equal(
+             dims, found->second.dims, found->second.shape, type.getShape()))
+      if (own == size)
+        dim = divided;
+  return withTerms(kind, dims);
+}
+
+static bool isShardedBy(ArrayRef<DimAttr> dims, StringAttr axis) {
+  return llvm::any_of(dims, [&](DimAttr dim) {
+    return llvm::is_contained(dim.getAxes(), axis);
+  });
+}
+
+/// Gradients, to which micro-batches are added, are terms along the axes of the
+/// batch that do not divide them.
+ShardingAttr DistAnnotate::withTerms(StringRef kind, ArrayRef<DimAttr> dims) {
   SmallVector<StringAttr> terms;
   if (kind == kind::grad && !isExact(getOperation()))
-    llvm::copy_if(batchAxes, std::back_inserter(terms), [&](StringAttr axis) {
-      return !isShard || axis != stateAxis;
-    });
+    llvm::copy_if(batchAxes, std::back_inserter(terms),
+                  [&](StringAttr axis) { return !isShardedBy(dims, axis); });
   return ShardingAttr::get(&getContext(), dims, terms, ReduceKind::sum);
 }
 
@@ -227,23 +289,33 @@ FailureOr<ShardingAttr> DistAnnotate::shardingOf(func::FuncOp func,
     return func.emitError()
            << "argument " << index << " is no tensor, expected one";
   StringRef kind = argString(func, index, attr::kind);
+  StringRef name = argString(func, index, attr::fqn);
+  if (given)
+    return givenSharding(name, kind, type);
   if (kind == kind::input && type.getRank() != 0)
     return batchSharding(func, index, type);
-  return stateSharding(argString(func, index, attr::fqn), kind, type);
+  return stateSharding(name, kind, type);
+}
+
+bool DistAnnotate::isRegathered(func::FuncOp func, unsigned index,
+                                ShardingAttr sharding) {
+  if (!isParameter(func, index))
+    return false;
+  return given ? given->arguments.lookup(argString(func, index, attr::fqn))
+                     .isRegathered
+               : !isKept && isShardedBy(sharding.getDims(), stateAxis);
 }
 
 LogicalResult DistAnnotate::annotate(func::FuncOp func) {
   for (unsigned index = 0; index != func.getNumArguments(); ++index) {
-    if (func.getArgAttr(index, shardingAttr))
+    bool isFound = given && isOfModel(argString(func, index, attr::kind));
+    if (func.getArgAttr(index, shardingAttr) && !isFound)
       continue;
     FailureOr<ShardingAttr> sharding = shardingOf(func, index);
     if (failed(sharding))
       return failure();
     func.setArgAttr(index, shardingAttr, *sharding);
-    bool isShard = llvm::any_of(sharding->getDims(), [&](DimAttr dim) {
-      return llvm::is_contained(dim.getAxes(), stateAxis);
-    });
-    if (!isKept && isShard && isParameter(func, index))
+    if (isRegathered(func, index, *sharding))
       func.setArgAttr(index, regatherAttr, UnitAttr::get(&getContext()));
   }
   // What replaces an argument is divided as it is.

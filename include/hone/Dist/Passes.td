@@ -6,12 +6,27 @@
 include "mlir/Pass/PassBase.td"
 
 def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
-  let summary = "Writes the mesh and the shardings of a recipe";
+  let summary = "Gives every argument a sharding, by a recipe or as a user began";
   let description = [{
-    Adds `dist.mesh` and a `dist.sharding` for every argument that has none, and for every result that replaces one. After the step
-    phase, before `dist-propagate`; what it writes can be edited.
+    Adds a `dist.sharding` to every argument that has none, and to every result that replaces one. After the step phase, before
+    `dist-propagate`; what it writes can be edited.
 
-    `mesh` names the axes, the slowest first, `rep=2,fs=4@nvlink` with the kind of link behind `@`:
+    **As a user began.** The module has a `dist.mesh`, and shardings on arguments of the model, which the phases before have carried
+    to each function. The first function that reads a batch decides for all, since state is divided alike in each: arguments of the
+    model (shadows as their parameters) without a sharding get what propagation gives them there, open dimensions are closed.
+    Gradients and optimizer state follow their parameter, in dimensions of the same size; a shadow has its parameter's
+    `dist.regather`. Gradients are partial along the axes that divide an input and not them.
+
+    ```mlir
+    dist.mesh @mesh [<"dp" = 2>, <"tp" = 4>]
+    func.func @accumulate(%w: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>, hone.kind = "param", hone.fqn = "w"},
+                          %x: tensor<32x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>, hone.kind = "input", hone.fqn = "x"},
+                          %g: tensor<16x8xf32> {hone.kind = "grad", hone.fqn = "w"})
+    // hone-opt --dist-annotate
+                          %g: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {} partial sum ["dp"]>, hone.kind = "grad", ...})
+    ```
+
+    **By a recipe**, which the options are; with a `dist.mesh` in the module besides it is an error. `mesh` names the axes, the slowest first, `rep=2,fs=4@nvlink` with the kind of link behind `@`:
 
     | axis | divides |
     |---|---|
@@ -35,7 +50,7 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::hone::dist::DistDialect"];
   let options = [
-    Option<"mesh", "mesh", "std::string", "\"\"", "axes and sizes: rep=2,fs=4@nvlink">,
+    Option<"mesh", "mesh", "std::string", "\"\"", "axes and sizes: rep=2,fs=4@nvlink; none: the module has a dist.mesh">,
     Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "what axis fs divides: zero1, zero2, zero3 or zero3-keep">,
     Option<"sequence", "sequence", "bool", "false", "axis tp divides positions where it divides no features">
   ];
