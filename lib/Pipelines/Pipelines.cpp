@@ -180,11 +180,10 @@ void hone::buildStepPhase(OpPassManager &manager,
   manager.addPass(createVerifyStep());
 }
 
-void hone::buildShardPhase(OpPassManager &manager,
+/// The passes of the shard phase, of a module that a recipe or a user divides.
+static void addShardPasses(OpPassManager &manager,
                            const PipelineOptions &options) {
   const dist::Recipe &recipe = options.recipe;
-  if (recipe.mesh.empty())
-    return;
   DistAnnotateOptions annotate;
   annotate.mesh = recipe.mesh;
   if (!recipe.fsdp.empty())
@@ -198,6 +197,43 @@ void hone::buildShardPhase(OpPassManager &manager,
   addDispensable(manager, createDistBucketCollectives(), options);
   // Coordinates and moves that several parts share.
   addCleanup(manager);
+  // Again, on buckets; before them a message is nearer to its cause.
+  manager.addPass(createDistVerify());
+}
+
+namespace {
+/// The shard phase without a recipe: only the module tells whether a user has
+/// annotated it.
+struct ShardAnnotated : PassWrapper<ShardAnnotated, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShardAnnotated)
+
+  explicit ShardAnnotated(PipelineOptions options)
+      : options(std::move(options)) {}
+
+  StringRef getName() const override { return "ShardAnnotated"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<HoneDialect, dist::DistDialect>();
+  }
+
+  void runOnOperation() override {
+    if (getOperation().getOps<dist::MeshOp>().empty())
+      return markAllAnalysesPreserved();
+    OpPassManager manager(ModuleOp::getOperationName());
+    addShardPasses(manager, options);
+    if (failed(runPipeline(manager, getOperation())))
+      signalPassFailure();
+  }
+
+  PipelineOptions options;
+};
+} // namespace
+
+void hone::buildShardPhase(OpPassManager &manager,
+                           const PipelineOptions &options) {
+  if (options.recipe.mesh.empty())
+    manager.addPass(std::make_unique<ShardAnnotated>(options));
+  else
+    addShardPasses(manager, options);
 }
 
 //===----------------------------------------------------------------------===//

@@ -141,7 +141,7 @@ Slot Program::place(Type type) {
 
 FailureOr<Entry> Program::layOut(func::FuncOp func) {
   Entry entry{func, func.getFunctionType(), {}, {}};
-  if (!options.pipeline.recipe.mesh.empty()) {
+  if (!module.getOps<dist::MeshOp>().empty()) {
     FailureOr<dist::Mesh> mesh = dist::Mesh::of(module);
     FailureOr<FunctionType> whole = failure();
     if (mlir::failed(mesh) || mlir::failed(whole = wholeTypeOf(func, *mesh)))

@@ -64,8 +64,8 @@ struct PipelineOptions {
   int64_t memoryBudget = 0;         ///< bytes of the arena; 0: no bound
   std::string checkpoint = "auto";  ///< auto, none, full or sqrt
   std::vector<std::string> without; ///< some of getDispensables()
-  dist::Recipe recipe;              ///< without a mesh: one rank
-  bool exact = false; ///< bits do not depend on the mesh (hone-set-exact)
+  dist::Recipe recipe; ///< without a mesh: that of the module, or one rank
+  bool exact = false;  ///< bits do not depend on the mesh (hone-set-exact)
   std::string overlap = "auto"; ///< collectives beside kernels: auto, on, off
   StepOptions step;
 };
@@ -108,7 +108,7 @@ void buildAutodiffPhase(mlir::OpPassManager &manager,
                         const PipelineOptions &options);
 void buildStepPhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
-/// Nothing where the recipe has no mesh.
+/// Nothing where neither the recipe nor the module has a mesh.
 void buildShardPhase(mlir::OpPassManager &manager,
                      const PipelineOptions &options);
 /// What of the fuse phase a user can ask for, on each of `functions`: head and

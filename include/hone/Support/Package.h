@@ -18,12 +18,13 @@ namespace hone {
 /// Version of manifest.json that this compiler reads.
 constexpr int64_t packageSchema = 1;
 
-/// A package whose manifest was read and agrees with the bytes of its graph.
+/// A package whose manifest was read.
 struct Package {
   std::string path;        ///< of the directory, as the user wrote it
   std::string graphPath;   ///< of graph.mlir
   std::string model;       ///< name of the model
-  std::string fingerprint; ///< SHA-256 of graph.mlir, 64 lower-case digits
+  std::string fingerprint; ///< SHA-256 of graph.mlir as it was exported, 64
+                           ///< lower-case digits
   std::string graph;       ///< text of graph.mlir
   llvm::json::Value optimizer =
       nullptr; ///< as the manifest has it; may be null
@@ -38,16 +39,16 @@ struct PackageArgument {
 };
 
 /// Reads manifest.json and graph.mlir of the directory `path` and checks the
-/// schema and the fingerprint. The error names file, value seen and value
-/// wanted.
+/// schema. The error names file, value seen and value wanted.
 llvm::Expected<Package>
 readPackage(llvm::StringRef path,
             llvm::SmallVectorImpl<PackageArgument> &arguments);
 
-/// Parses the graph of `package` and checks its @forward against the argument
-/// table, and its optimizer against the manifest's. The bytes of buffers
-/// initialised from a file (consts.safetensors) become the entry `data` of
-/// their `hone.init`. Null after a diagnostic.
+/// Parses the graph of `package` and checks it against the fingerprint, unless
+/// a user has annotated it (it has a `dist.mesh`), its @forward against the
+/// argument table, and its optimizer against the manifest's. The bytes of
+/// buffers initialised from a file (consts.safetensors) become the entry `data`
+/// of their `hone.init`. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp>
 parsePackage(const Package &package, llvm::ArrayRef<PackageArgument> arguments,
              mlir::MLIRContext *context);
