@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HoneRun.h"
+#include "hone/Dist/Dist.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -116,9 +117,12 @@ static LogicalResult makeLoss(func::FuncOp func) {
   return success();
 }
 
-/// A module with `func` as @forward; null after a diagnostic.
+/// A module with `func` as @forward, and the mesh that it may name axes of;
+/// null after a diagnostic.
 static OwningOpRef<ModuleOp> forwardModule(func::FuncOp func) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(func.getLoc());
+  for (auto mesh : func->getParentOfType<ModuleOp>().getOps<dist::MeshOp>())
+    module->push_back(mesh.clone());
   func::FuncOp forward = func.clone();
   forward.setSymName("forward");
   forward.setPublic();

@@ -1,4 +1,5 @@
 // RUN: hone-opt %s --hone-autodiff --canonicalize --hone-verify-gradient | FileCheck %s
+// RUN: hone-run --gradcheck %s
 
 // The cotangent is constrained alike; evaluation keeps the constraint.
 
