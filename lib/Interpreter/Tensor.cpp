@@ -195,6 +195,13 @@ llvm::Expected<Tensor> hone::interp::tensorOf(ElementsAttr value, Mode mode) {
   ArrayRef<int64_t> shape = value.getShapedType().getShape();
   size_t count = elementCount(shape);
   if (isFloat(*element)) {
+    // Large tables are of f32: an APFloat per element takes longer than most
+    // ops.
+    if (*element == Element::F32) {
+      auto numbers = dense.getValues<float>();
+      return Tensor::floats(*element, shape, {numbers.begin(), numbers.end()},
+                            mode);
+    }
     std::vector<double> values;
     values.reserve(count);
     for (const APFloat &number : dense.getValues<APFloat>()) {
