@@ -327,8 +327,17 @@ BUGS = [
     Bug("dist-verify-trusts-scatters", "lib/Dist/VerifyRanks.cpp",
         "return exchange(op, op.getAxes(), combinedBy(op.getKind()),\n                        partsOf(op.getDim()));",
         "return exchange(op, op.getAxes(), combinedBy(op.getKind()), same);", ("Dist/invalid-verify.mlir",)),
-    Bug("dist-verify-gathers-terms", "lib/Dist/VerifyRanks.cpp", "return wanted && own.kind == wanted->kind &&",
+    Bug("dist-verify-gathers-terms", "lib/Dist/RankDifferences.cpp", "return wanted && own.kind == wanted->kind &&",
         "return wanted &&", ("Dist/invalid-verify.mlir",)),
+    # Annotations of a user.
+    Bug("annotated-cotangent-free", VJP, "v.make<dist::ConstrainOp>(v.g, op.getSharding())", "v.g",
+        ("Transforms/autodiff/constrain.mlir",)),
+    Bug("annotated-shadow-free", "lib/Dist/Annotations.cpp",
+        "given[argString(func, arg.getArgNumber(), attr::fqn)] = sharding;", "(void)sharding;", ("Dist/annotated.mlir",)),
+    Bug("annotated-state-whole", "lib/Dist/Annotate.cpp", "if (own == size)", "if (own == size && kind != kind::opt)",
+        ("Dist/annotated.mlir",)),
+    Bug("annotated-gradient-whole", "lib/Dist/Annotate.cpp", "batchAxes = given->inputAxes;", "",
+        ("Dist/annotated.mlir", "Pipelines/annotated.mlir")),
     # The cluster model.
     Bug("cluster-ring-sends-all", "lib/Dist/Links.cpp", "return (n - 1) / n * bytes;", "return bytes;",
         ("hone-dist-tests",)),
