@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/RowSpace.h"
 
+#include "hone/Analysis/Strides.h"
+
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -110,6 +112,18 @@ bool RowSpace::visitBroadcast(BroadcastOp op, bool &changed) {
   if (llvm::equal(dims, llvm::seq<int64_t>(rank - dims.size(), rank)))
     return assign(op.getOperand(), Role::Cyclic, changed);
   return false;
+}
+
+bool RowSpace::canWalk(Value value, ArrayRef<int64_t> strides) const {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  if (strides == ArrayRef<int64_t>(rowMajorStrides(shape)))
+    return true;
+  auto leading = llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
+  if (strides.back() != 1 || !collapseDims(shape, strides, leading))
+    return false;
+  Role own = role(value);
+  return own == Role::Row ||
+         ((own == Role::Full || own == Role::Cyclic) && shape.back() == cols());
 }
 
 bool RowSpace::visitReduce(ReduceOp op, bool &changed) {

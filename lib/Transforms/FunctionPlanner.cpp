@@ -8,6 +8,7 @@
 #include "FunctionPlanner.h"
 
 #include "hone/Analysis/Exchanges.h"
+#include "hone/Analysis/RowSpace.h"
 #include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/Strides.h"
 #include "hone/Analysis/Views.h"
@@ -294,16 +295,48 @@ static std::optional<std::pair<int64_t, int64_t>> columnsOf(SliceOp slice) {
   return std::make_pair(slice.getStarts().back(), slice.getLimits().back());
 }
 
-/// Whether all that read `value`, also through views, step over gaps between
-/// its rows.
-static bool mayHaveGaps(Value value) {
-  return llvm::all_of(value.getUsers(), [](Operation *reader) {
-    if (seesOperand(reader))
-      return mayHaveGaps(reader->getResult(0));
-    auto group = dyn_cast<GroupOp>(reader);
-    return group && group.getFamily() != KernelFamily::collective &&
-           group.getFamily() != KernelFamily::gather &&
-           group.getFamily() != KernelFamily::multi;
+/// Whether the kernel of `group` can walk operand `index` where it lies at
+/// `strides`, with gaps.
+static bool canWalk(GroupOp group, unsigned index, ArrayRef<int64_t> strides) {
+  Block &body = group.getBody().front();
+  Value operand = body.getArgument(index);
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(operand.getType()).getShape();
+  auto leading = llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
+  switch (group.getFamily()) {
+  case KernelFamily::move:
+    return true;
+  case KernelFamily::attention:
+    return strides.back() == 1;
+  case KernelFamily::contraction:
+    return strides.back() == 1 && collapseDims(shape, strides, leading);
+  case KernelFamily::map:
+  case KernelFamily::row:
+  case KernelFamily::column: {
+    if (isa<RopeOp>(body.front())) // walks heads
+      return strides.back() == 1;
+    std::optional<RowSpace> space = RowSpace::of(body);
+    return space && space->canWalk(operand, strides);
+  }
+  default:
+    return false;
+  }
+}
+
+/// Whether all that read `value`, also through views, can do so at `place`,
+/// where it has gaps between its rows.
+bool FunctionPlanner::isReadableAt(Value value, const Place &place) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *reader = use.getOwner();
+    if (auto group = dyn_cast<GroupOp>(reader))
+      return canWalk(group, use.getOperandNumber(), place.strides);
+    if (!seesOperand(reader))
+      return false;
+    Value view = reader->getResult(0);
+    Place seen = place;
+    return (isa<SliceOp>(reader) ||
+            restride(place, typeOf(value), typeOf(view), seen.strides)) &&
+           isReadableAt(view, seen);
   });
 }
 
@@ -312,8 +345,6 @@ static bool mayHaveGaps(Value value) {
 /// and that no other result (`taken`) is written over.
 Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
                                 const llvm::SmallDenseSet<Value> &taken) {
-  if (!mayHaveGaps(group.getResult(result)))
-    return {};
   for (unsigned index : reusableOperands(group, result)) {
     Value operand = group.getOperand(index), part = operand;
     if (taken.contains(operand) || underParts.contains(operand))
@@ -336,7 +367,8 @@ Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
       return columns &&
              (columns->second <= own.first || own.second <= columns->first);
     };
-    if (llvm::all_of(whole.getUsers(), isApart))
+    if (llvm::all_of(whole.getUsers(), isApart) &&
+        isReadableAt(group.getResult(result), places[operand]))
       return operand;
   }
   return {};

@@ -89,6 +89,7 @@ private:
               llvm::function_ref<bool(mlir::OpOperand &)> mayOverwrite);
   bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
   void takeOver(mlir::Value result, mlir::BlockArgument argument);
+  bool isReadableAt(mlir::Value value, const Place &place);
   mlir::Value deadPart(GroupOp group, unsigned result,
                        const llvm::SmallDenseSet<mlir::Value> &taken);
   void placeResults(GroupOp group, int64_t position);

@@ -1,5 +1,6 @@
 //===- VerifyPlan.cpp - Border check after the memory plan ----------------===//
 
+#include "hone/Analysis/RowSpace.h"
 #include "hone/Dist/Dist.h"
 #include "hone/Transforms/Passes.h"
 
@@ -72,7 +73,7 @@ private:
 
   LogicalResult visit(Operation *op) {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
-      if (failed(checkFlying(launch)) || failed(checkExchange(launch)))
+      if (failed(checkFlying(launch)) || failed(checkLayouts(launch)))
         return failure();
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
@@ -99,13 +100,34 @@ private:
     return runs <= 1;
   }
 
-  /// The runtime knows where a collective's buffers begin, and no strides.
-  LogicalResult checkExchange(LaunchOp launch) {
-    if (launch.getFamily() != KernelFamily::collective ||
-        llvm::all_of(launch.getOperands(), isRun))
+  /// Buffers with gaps are where kernels step over them: the runtime knows
+  /// where a collective's begin, and no strides; a row kernel knows one.
+  LogicalResult checkLayouts(LaunchOp launch) {
+    KernelFamily family = launch.getFamily();
+    if (llvm::all_of(launch.getOperands(), isRun))
       return success();
-    return launch.emitOpError("exchanges a buffer with gaps, expected one run "
-                              "of memory");
+    if (family == KernelFamily::collective || family == KernelFamily::gather ||
+        family == KernelFamily::multi)
+      return launch.emitOpError()
+             << "of family " << stringifyKernelFamily(family)
+             << " takes a buffer with gaps, expected one "
+                "run of memory";
+    bool walksRows = family == KernelFamily::map ||
+                     family == KernelFamily::row ||
+                     family == KernelFamily::column;
+    Block &body = launch.getBodyBlock();
+    std::optional<RowSpace> space = RowSpace::of(body);
+    if (!walksRows || !space)
+      return success(); // heads, elements and matrices have their own checks
+    SmallVector<Value> values(body.getArguments());
+    llvm::append_range(values, body.getTerminator()->getOperands());
+    for (auto [value, buffer] : llvm::zip(values, launch.getOperands()))
+      if (!space->canWalk(
+              value,
+              getStridesAndOffset(cast<MemRefType>(buffer.getType())).first))
+        return launch.emitOpError("has rows of unequal distances in a buffer "
+                                  "with gaps, expected one");
+    return success();
   }
 
   /// A collective that has begun owns its buffers until it is waited for.

@@ -59,6 +59,11 @@ public:
   /// rows, added in a second stage.
   bool hasPartialSums() const { return partialSums; }
 
+  /// Whether a kernel of the space can walk the buffer of `value`, an argument
+  /// or a result of the set, with these strides: rows at one distance, which
+  /// are the space's where it has an element per point.
+  bool canWalk(mlir::Value value, llvm::ArrayRef<int64_t> strides) const;
+
 private:
   RowSpace(int64_t rows, int64_t cols) : numRows(rows), numCols(cols) {}
   bool infer(llvm::ArrayRef<mlir::Operation *> ops);

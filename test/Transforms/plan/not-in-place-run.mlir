@@ -79,3 +79,53 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
   }
   return %m : tensor<f32>
 }
+
+// -----
+
+// Rows of a kernel lie at one distance: heads of a row with gaps do not, and a flat view of it does not exist.
+
+// CHECK: plan.launch map ins({{.*}}) outs(%[[S:.*]] : memref<8x16xf32>)
+// CHECK: %[[H:.*]] = plan.view %[[S]] at 0 : memref<8x16xf32> to memref<8x4x4xf32>
+// CHECK: plan.launch row ins(%[[H]] :
+func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"}) -> (tensor<8x4xf32> {hone.kind = "grad", hone.fqn = "g"}) {
+  %gu = hone.group map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
+    %t = hone.tanh %b0 : tensor<8x32xf32>
+    hone.yield %t : tensor<8x32xf32>
+  }
+  %g = hone.slice %gu [0, 0] to [8, 16] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
+  %u = hone.slice %gu [0, 16] to [8, 32] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
+  %s = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
+    %a = hone.mul %b0, %b1 : tensor<8x16xf32>
+    hone.yield %a : tensor<8x16xf32>
+  }
+  %f = hone.reshape %s : tensor<8x16xf32> -> tensor<8x4x4xf32>
+  %m = hone.group row (%b0 = %f : tensor<8x4x4xf32>) -> tensor<8x4xf32> {
+    %t = hone.reduce sum %b0 dims [2] : tensor<8x4x4xf32> -> tensor<8x4xf32>
+    hone.yield %t : tensor<8x4xf32>
+  }
+  return %m : tensor<8x4xf32>
+}
+
+// -----
+
+// CHECK: plan.launch map ins({{.*}}) outs(%[[S:.*]] : memref<8x16xf32>)
+// CHECK: %[[F:.*]] = plan.view %[[S]] at 0 : memref<8x16xf32> to memref<128xf32>
+// CHECK: plan.launch row ins(%[[F]] :
+func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"}) -> (tensor<f32> {hone.kind = "loss"}) {
+  %gu = hone.group map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
+    %t = hone.tanh %b0 : tensor<8x32xf32>
+    hone.yield %t : tensor<8x32xf32>
+  }
+  %g = hone.slice %gu [0, 0] to [8, 16] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
+  %u = hone.slice %gu [0, 16] to [8, 32] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
+  %s = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
+    %a = hone.mul %b0, %b1 : tensor<8x16xf32>
+    hone.yield %a : tensor<8x16xf32>
+  }
+  %f = hone.reshape %s : tensor<8x16xf32> -> tensor<128xf32>
+  %m = hone.group row (%b0 = %f : tensor<128xf32>) -> tensor<f32> {
+    %t = hone.reduce sum %b0 dims [0] : tensor<128xf32> -> tensor<f32>
+    hone.yield %t : tensor<f32>
+  }
+  return %m : tensor<f32>
+}

@@ -22,8 +22,9 @@ func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"
     %t = hone.rope half %b0, %b1, %b1 : tensor<2x16x6x6xf32>, tensor<16x3xf32>
     hone.yield %t : tensor<2x16x6x6xf32>
   }
-  %l = hone.group row (%b0 = %r : tensor<2x16x6x6xf32>) -> tensor<f32> {
-    %s = hone.reduce sum %b0 dims [0, 1, 2, 3] : tensor<2x16x6x6xf32> -> tensor<f32>
+  %f = hone.reshape %r : tensor<2x16x6x6xf32> -> tensor<2x16x36xf32>
+  %l = hone.group row (%b0 = %f : tensor<2x16x36xf32>) -> tensor<f32> {
+    %s = hone.reduce sum %b0 dims [0, 1, 2] : tensor<2x16x36xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>
   }
   %m = hone.group row (%b0 = %v : tensor<2x16x12xf32>, %b1 = %l : tensor<f32>) -> tensor<f32> {

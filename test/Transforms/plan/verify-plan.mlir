@@ -230,7 +230,7 @@ plan.program @strided_exchange arena 384 {
     %w = plan.buffer at 0 : memref<4x16xf32>
     %v = plan.view %w at 0 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
     %a = plan.buffer at 256 : memref<4x8xf32>
-    // expected-error@+1 {{exchanges a buffer with gaps, expected one run of memory}}
+    // expected-error@+1 {{of family collective takes a buffer with gaps, expected one run of memory}}
     plan.launch collective ins(%v : memref<4x8xf32, strided<[16, 1]>>) outs(%a : memref<4x8xf32>) {
     ^bb0(%x: tensor<4x8xf32>):
       %r = dist.all_reduce sum %x over ["tp"] : tensor<4x8xf32>
@@ -248,5 +248,24 @@ plan.program @strided_result arena 256 {
     %v = plan.view %w at 0 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
     // expected-error@+1 {{is a buffer with gaps, expected one run of memory}}
     plan.result "loss", %v : memref<4x8xf32, strided<[16, 1]>>
+  }
+}
+
+// -----
+
+// A row kernel steps over gaps between rows of one distance: heads of such rows have none.
+plan.program @heads_of_rows_with_gaps arena 1152 {
+  plan.argument "w" kind "param" at 0 : tensor<8x32xf32>
+  plan.function @step {
+    %w = plan.buffer at 0 : memref<8x32xf32>
+    %v = plan.view %w at 0 : memref<8x32xf32> to memref<8x16xf32, strided<[32, 1]>>
+    %h = plan.view %v at 0 : memref<8x16xf32, strided<[32, 1]>> to memref<8x4x4xf32, strided<[32, 4, 1]>>
+    %a = plan.buffer at 1024 : memref<8x4xf32>
+    // expected-error@+1 {{has rows of unequal distances in a buffer with gaps, expected one}}
+    plan.launch row ins(%h : memref<8x4x4xf32, strided<[32, 4, 1]>>) outs(%a : memref<8x4xf32>) {
+    ^bb0(%x: tensor<8x4x4xf32>):
+      %r = hone.reduce sum %x dims [2] : tensor<8x4x4xf32> -> tensor<8x4xf32>
+      plan.yield %r : tensor<8x4xf32>
+    }
   }
 }
