@@ -218,7 +218,10 @@ void FusionAnalysis::solve(ArrayRef<Operation *> ops) {
 
 FusionAnalysis::FusionAnalysis(Block &block, const TargetDescription &target,
                                bool shares)
-    : block(block), target(target), shares(shares),
+    : block(block), target(target),
+      // In a shared kernel a product and a sum are rounded once, and a total
+      // is added up along the rows of what it is made from.
+      shares(shares && !isExact(block.getParentOp())),
       contractions(planContractions(block, target)) {
   for (const ContractionGroup &contraction : contractions)
     addAnchor(contraction.ops, &contraction);

@@ -40,8 +40,8 @@ struct FusionCounts {
 
 class FusionAnalysis {
 public:
-  /// Without `shares`, each row op has a kernel of its own, to measure what
-  /// sharing saves.
+  /// Without `shares`, and in an exact module, each row op has a kernel of its
+  /// own, to measure what sharing saves.
   FusionAnalysis(mlir::Block &block, const TargetDescription &target,
                  bool shares = true);
 
