@@ -298,6 +298,39 @@ def torch_encoder(is_causal: bool) -> Callable[[], Case]:
     return make
 
 
+class Halves(nn.Module):
+    """Joins the halves of one projection, and reads the rows of that as heads or as one."""
+
+    def __init__(self, width: int, heads: int, join: Callable, read: Callable) -> None:
+        super().__init__()
+        self.heads, self.join, self.read = heads, join, read
+        self.both, self.out = nn.Linear(width, 2 * width, bias=False), nn.Linear(width, width)
+        self.mix = nn.Parameter(torch.randn(width // heads, width // heads) * 0.3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first, second = self.both(x).chunk(2, -1)
+        joined = self.join(first, second)
+        rows = joined.view(*x.shape[:2], self.heads, -1)
+        return x + self.out(self.read(self, rows).reshape(x.shape)) + joined.flatten(1).mean(1)[:, None, None]
+
+
+def halves(batch: int = 3, length: int = 16, width: int = 24) -> Callable[[], Case]:
+    """What reads a value over which another was written reads rows with gaps, or else not there."""
+    def make() -> Case:
+        reads = (
+            lambda block, rows: torch.softmax(rows, -1),
+            lambda block, rows: rows * torch.rsqrt((rows * rows).mean(-1, keepdim=True) + 1e-5),
+            lambda block, rows: torch.sigmoid(rows * block.mix[0]),
+            lambda block, rows: rows @ block.mix,
+        )
+        joins = (lambda a, b: a + 2 * b, lambda a, b: torch.tanh(a) * b)
+        blocks = [Halves(width, 4, joins[number % 2], read) for number, read in enumerate(reads)]
+        model = nn.Sequential(nn.Embedding(31, width), *blocks, nn.Linear(width, 31))
+        ids = torch.zeros(batch, length, dtype=torch.long)
+        return Case(model, plain_loss, (ids, ids.clone()), adamw(model), 31)
+    return make
+
+
 def hugging_face(config: str, model: str, own_loss: bool = False, **sizes) -> Callable[[], Case]:
     """A model of transformers with random weights; own_loss: labels go in, the loss comes out."""
     def make() -> Case:
@@ -340,6 +373,7 @@ MODELS: dict[str, Spec] = {
     "llama-written": Spec(net(**{**LLAMA_LIKE, "norm": "written"}, attention="masked_fill", heads=6, kv_heads=2),
                           is_quick=True),
     "llama-dropout": Spec(net(**LLAMA_LIKE, dropout=0.1)),
+    "halves": Spec(halves(), is_quick=True),
     "no-attention": Spec(net(attention="none", positions="none")),
     "smoothed": Spec(net(loss=smoothed_loss)),
     "ignored": Spec(net(loss=ignoring_loss)),
