@@ -197,8 +197,6 @@ static void addShardPasses(OpPassManager &manager,
   addDispensable(manager, createDistBucketCollectives(), options);
   // Coordinates and moves that several parts share.
   addCleanup(manager);
-  // Again, on buckets; before them a message is nearer to its cause.
-  manager.addPass(createDistVerify());
 }
 
 namespace {
