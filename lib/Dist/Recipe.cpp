@@ -36,23 +36,32 @@ llvm::Expected<AxisText> hone::dist::parseAxis(StringRef text) {
 namespace {
 class RecipeReader {
 public:
+  /// Reads an axis of the mesh; it goes behind those read before.
   Error readAxis(StringRef text);
+  /// Reads a word of the recipe; an axis goes to its place among the others.
   Error readWord(StringRef text);
   Recipe finish();
-  Error check() const;
+  /// `words` is the recipe, for messages.
+  Error check(StringRef words) const;
 
 private:
   bool has(StringRef name) const {
-    return llvm::any_of(axes, [&](StringRef axis) {
-      return axis.take_until([](char c) { return c == '='; }) == name;
-    });
+    return llvm::any_of(
+        axes, [&](StringRef axis) { return axis.split('=').first == name; });
   }
 
   SmallVector<StringRef> axes; // "tp=4@nvlink"
+  StringRef level;             // as it is written: "fsdp=zero2"
   Recipe recipe;
   bool isReplicated = false; // ddp was asked for
 };
 } // namespace
+
+/// Where an axis stands in a mesh: those that exchange most are innermost.
+static size_t placeOf(StringRef axis) {
+  static constexpr llvm::StringLiteral names[] = {"rep", "dp", "fs", "tp"};
+  return llvm::find(names, axis.split('=').first) - std::begin(names);
+}
 
 Error RecipeReader::readAxis(StringRef text) {
   llvm::Expected<AxisText> axis = parseAxis(text);
@@ -65,7 +74,6 @@ Error RecipeReader::readAxis(StringRef text) {
 }
 
 Error RecipeReader::readWord(StringRef text) {
-  StringRef level = text;
   if (text == "sp") {
     recipe.sequence = true;
     return Error::success();
@@ -74,30 +82,40 @@ Error RecipeReader::readWord(StringRef text) {
     isReplicated = true;
     return Error::success();
   }
-  if (level == "fsdp")
-    level = "zero3";
-  level.consume_front("fsdp=");
-  if (!llvm::is_contained(levelsOfState(), level))
-    return text.contains('=') && !text.starts_with("fsdp")
-               ? readAxis(text)
-               : wrong(text, "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
-                                 ", sp or an axis with its size");
-  if (!recipe.fsdp.empty() && recipe.fsdp != level)
+  StringRef named = text;
+  if (named == "fsdp")
+    named = "zero3";
+  named.consume_front("fsdp=");
+  if (!llvm::is_contained(levelsOfState(), named)) {
+    if (!text.contains('=') || text.starts_with("fsdp"))
+      return wrong(text, "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
+                             ", sp or an axis with its size");
+    if (Error error = readAxis(text))
+      return error;
+    auto *last = std::prev(axes.end());
+    auto *inner = std::find_if(axes.begin(), last, [&](StringRef axis) {
+      return placeOf(axis) > placeOf(text);
+    });
+    std::rotate(inner, last, axes.end());
+    return Error::success();
+  }
+  if (!recipe.fsdp.empty() && recipe.fsdp != named)
     return wrong(text, "one level of zero");
-  recipe.fsdp = level.str();
+  level = text;
+  recipe.fsdp = named.str();
   return Error::success();
 }
 
-Error RecipeReader::check() const {
+Error RecipeReader::check(StringRef words) const {
   bool isDivided = has("fs") || !recipe.fsdp.empty();
   if (isReplicated && isDivided)
     return wrong("ddp", "no axis fs and no zero with it");
   if (axes.empty() && (isReplicated || !recipe.fsdp.empty() || recipe.sequence))
-    return wrong("", "a mesh, as dp=2,tp=2");
+    return wrong(words, "a mesh, as dp=2,tp=2");
   if (recipe.sequence && !has("tp"))
-    return wrong("sp", "an axis tp, which divides positions");
+    return wrong("sp", "an axis tp, which divides positions, as tp=2");
   if (!recipe.fsdp.empty() && !has("fs") && !has("dp"))
-    return wrong(recipe.fsdp, "an axis fs or dp, which divides state");
+    return wrong(level, "an axis fs or dp, which divides state, as fs=2");
   return Error::success();
 }
 
@@ -123,7 +141,7 @@ llvm::Expected<Recipe> hone::dist::parseRecipe(StringRef mesh,
     if (!recipe.empty())
       if (Error error = reader.readWord(word))
         return std::move(error);
-  if (Error error = reader.check())
+  if (Error error = reader.check(recipe))
     return std::move(error);
   return reader.finish();
 }

@@ -44,7 +44,8 @@ COMMAND_LINES = {
     "mesh": usage("--mesh, --recipe: 'pp=2': expected an axis rep, dp, fs or tp with its size, as fs=4 or fs=4@nvlink", "--mesh=pp=2"),
     "mesh-twice": usage("--mesh, --recipe: 'dp=4': expected each axis once", "--mesh=dp=2,dp=4"),
     "recipe": usage("--mesh, --recipe: 'zero4': expected ddp, fsdp, zero1, zero2, zero3, zero3-keep, sp or an axis with its size", "--mesh=dp=2", "--recipe=zero4"),
-    "recipe-mesh": usage("--mesh, --recipe: '': expected a mesh, as dp=2,tp=2", "--recipe=fsdp"),
+    "recipe-mesh": usage("--mesh, --recipe: 'fsdp': expected a mesh, as dp=2,tp=2", "--recipe=fsdp"),
+    "recipe-level": usage("--mesh, --recipe: 'fsdp=zero3': expected an axis fs or dp, which divides state, as fs=2", "--recipe=tp=4,sp,fsdp=zero3,rep=2"),
     "micro-batches-zero": usage("--micro-batches: is '0', expected an integer from 1 to 1048576", "--micro-batches=0"),
     "micro-batches-text": usage(
         "--micro-batches: is 'two', expected an integer from 1 to 1048576", "--micro-batches", "two"

@@ -320,7 +320,7 @@ static const OptionRow rows[] = {
      "exchange beside kernels (auto: on a GPU), or when they are needed",
      setOverlap},
     {"--cluster", "FILE",
-     "rates and links of the machines, to divide and estimate by", setCluster},
+     "links of the machines, to divide by; rates, to estimate by", setCluster},
     {"--emit", "WHAT",
      "exe (default), obj, ptx, llvm, plan, or mlir: the step before planning",
      setEmit},

@@ -37,10 +37,11 @@ struct Recipe {
 ///                    what axis fs divides besides the batch; fsdp is zero3
 ///   zero3-keep       zero3, but what is gathered stays for the backward part
 ///   sp               sequence parallel: axis tp divides positions too
-///   AXIS=SIZE[@LINK] an axis that `mesh` does not have, behind its axes
+///   AXIS=SIZE[@LINK] an axis that `mesh` does not have: before the first
+///                    of its axes that belongs further in
 ///
-/// Axes are rep, dp, fs and tp; with zeroN or fsdp and no axis fs, dp is it. A
-/// wrong word is an error that quotes it.
+/// Axes are, from the outermost, rep, dp, fs and tp; with zeroN or fsdp and no
+/// axis fs, dp is it. A wrong word is an error that quotes it.
 llvm::Expected<Recipe> parseRecipe(llvm::StringRef mesh,
                                    llvm::StringRef recipe);
 

@@ -32,3 +32,27 @@ TEST(Recipe, RefusesTwoLevels) {
   EXPECT_EQ(llvm::toString(recipe.takeError()),
             "'zero3-keep': expected one level of zero");
 }
+
+static std::string messageOf(llvm::StringRef mesh, llvm::StringRef words) {
+  llvm::Expected<Recipe> recipe = parseRecipe(mesh, words);
+  return recipe ? "" : llvm::toString(recipe.takeError());
+}
+
+TEST(Recipe, QuotesWordsAsTheyAreWritten) {
+  llvm::StringRef wanted =
+      ": expected an axis fs or dp, which divides state, as fs=2";
+  for (std::string word : {"fsdp", "fsdp=zero3", "zero3", "zero3-keep"})
+    EXPECT_EQ(messageOf("rep=2", word), "'" + word + "'" + wanted.str());
+  EXPECT_EQ(messageOf("", "fsdp,sp"),
+            "'fsdp,sp': expected a mesh, as dp=2,tp=2");
+}
+
+TEST(Recipe, PutsAxesInTheirPlaces) {
+  EXPECT_EQ(read("", "tp=4,sp,zero3,fs=3,rep=2").mesh, "rep=2,fs=3,tp=4");
+  EXPECT_EQ(read("", "tp=4@nvlink,dp=2").mesh, "dp=2,tp=4@nvlink");
+  EXPECT_EQ(read("rep=2,tp=2", "fs=3,dp=5").mesh, "rep=2,dp=5,fs=3,tp=2");
+  // What the mesh says stays as it is.
+  EXPECT_EQ(read("tp=2,dp=2", "rep=3").mesh, "rep=3,tp=2,dp=2");
+  EXPECT_EQ(read("tp=2,dp=2", "fs=3").mesh, "fs=3,tp=2,dp=2");
+  EXPECT_EQ(read("tp=2", "zero1,dp=4").mesh, "fs=4,tp=2");
+}
