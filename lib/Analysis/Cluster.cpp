@@ -134,7 +134,7 @@ Error hone::parseCluster(StringRef text, Cluster &cluster) {
     if (Error error = readLinks(*links, cluster.network))
       return error;
   for (const auto &[key, value] : *entries)
-    if (key != "links")
+    if (key != "links" && key != "samples")
       if (Error error = readEntry(key, value, cluster))
         return error;
   return Error::success();

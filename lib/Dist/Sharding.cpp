@@ -26,11 +26,14 @@ FailureOr<Mesh> Mesh::of(Operation *module) {
         return failure();
       Mesh mesh(op);
       mesh.links = std::move(*network);
-      for (const Axis &axis : mesh.axes)
+      for (Axis &axis : mesh.axes) {
+        if (axis.link.empty() && mesh.links.find(axis.name))
+          axis.link = axis.name;
         if (!axis.link.empty() && !mesh.links.find(axis.link))
           return op.emitOpError()
                  << "has axis '" << axis.name << "' over '" << axis.link
                  << "', expected " << mesh.links.kinds();
+      }
       return mesh;
     }
   return module->emitError("has no dist.mesh, expected one");

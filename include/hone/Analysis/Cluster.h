@@ -31,7 +31,9 @@ struct Cluster {
 ///    "memory": 80e9, "memory_bandwidth": 1.7e12}
 ///
 /// Seconds, bytes and bytes per second; `links` may change known kinds and add
-/// others. An error names the entry, what it is and what was expected.
+/// others; one with the name of an axis is that axis's. `samples`, which
+/// --bench-collectives fits links to, is not read. An error names the entry,
+/// what it is and what was expected.
 llvm::Error parseCluster(llvm::StringRef json, Cluster &cluster);
 
 } // namespace hone

@@ -34,9 +34,9 @@ constexpr llvm::StringLiteral networkAttr = "dist.network";
 
 /// How the nodes of a cluster and the ranks in them are linked.
 struct Network {
-  /// By name. Without a description: those of NCCL's tuner (latencies of its
-  /// rings, protocol Simple; what PTD-P reached in bandwidth), and memory of a
-  /// host.
+  /// By name; one with the name of an axis is that axis's. Without a
+  /// description: those of NCCL's tuner (latencies of its rings, protocol
+  /// Simple; what PTD-P reached in bandwidth), and memory of a host.
   std::map<std::string, Link, std::less<>> links;
   int64_t ranksPerNode;
   std::string inside;  ///< kind between ranks of a node

@@ -15,10 +15,16 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace honert;
 
-LinkRate honert::fitLink(const std::vector<LinkSample> &samples) {
+/// Samples from here on, less what equal blocks demand, tell a link's rate;
+/// those up to the other its latency.
+static constexpr double largeBytes = 15 << 20, smallBytes = 64 << 10;
+
+/// That which samples follow with the least squares of relative errors.
+static double fitLatency(const std::vector<LinkSample> &samples) {
   // Unknown are x = latency and y = 1 / bandwidth in 1 = x * a + y * b.
   double aa = 0, ab = 0, bb = 0, a = 0, b = 0;
   for (const LinkSample &sample : samples) {
@@ -28,13 +34,28 @@ LinkRate honert::fitLink(const std::vector<LinkSample> &samples) {
     a += steps, b += sent;
   }
   double determinant = aa * bb - ab * ab;
-  double x = determinant > 0 ? (a * bb - b * ab) / determinant : -1;
-  double y = determinant > 0 ? (b * aa - a * ab) / determinant : -1;
-  if (y < 0)
-    x = aa > 0 ? a / aa : 0, y = 0;
-  else if (x < 0)
-    x = 0, y = bb > 0 ? b / bb : 0;
-  return {x, y > 0 ? 1 / y : std::numeric_limits<double>::infinity()};
+  if (determinant <= 0 || b * aa < a * ab) // no time is left for what is sent
+    return a / aa;
+  return std::max(0.0, (a * bb - b * ab) / determinant);
+}
+
+LinkRate honert::fitLink(const std::vector<LinkSample> &samples) {
+  auto isLess = [](const LinkSample &a, const LinkSample &b) {
+    return a.bytes < b.bytes;
+  };
+  auto [least, most] =
+      std::minmax_element(samples.begin(), samples.end(), isLess);
+  std::vector<LinkSample> small;
+  double steps = 0, sent = 0, seconds = 0; // of large ones
+  for (const LinkSample &sample : samples) {
+    if (sample.bytes <= std::max(least->bytes, smallBytes))
+      small.push_back(sample);
+    if (sample.bytes >= std::min(most->bytes, largeBytes))
+      steps += sample.steps, sent += sample.sent, seconds += sample.seconds;
+  }
+  double latency = fitLatency(small), left = seconds - steps * latency;
+  return {latency,
+          left > 0 ? sent / left : std::numeric_limits<double>::infinity()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,24 +83,31 @@ static CollectiveLaunch launchOf(CollectiveKind kind, const Axes &axes,
           -1};
 }
 
+/// Of the larger side.
+static int64_t largerBytes(const CollectiveLaunch &launch, int64_t ranks) {
+  bool grows = launch.kind == CollectiveKind::allGather;
+  return launch.inBytes() * (grows ? ranks : 1);
+}
+
 /// What a ring sends and how often it waits for a neighbour.
 static LinkSample ringOf(const CollectiveLaunch &launch, int64_t ranks,
                          double seconds) {
   double others = static_cast<double>(ranks - 1);
   double given = static_cast<double>(launch.inBytes());
   double part = given / static_cast<double>(ranks);
+  double bytes = static_cast<double>(largerBytes(launch, ranks));
   switch (launch.kind) {
   case CollectiveKind::allReduce:
-    return {2 * others, 2 * others * part, seconds};
+    return {2 * others, 2 * others * part, bytes, seconds};
   case CollectiveKind::allGather:
-    return {others, others * given, seconds};
+    return {others, others * given, bytes, seconds};
   case CollectiveKind::reduceScatter:
   case CollectiveKind::allToAll:
-    return {others, others * part, seconds};
+    return {others, others * part, bytes, seconds};
   case CollectiveKind::shift:
     break;
   }
-  return {1, given, seconds};
+  return {1, given, bytes, seconds};
 }
 
 namespace {
@@ -93,14 +121,17 @@ public:
   /// Samples of all kinds and sizes along each list of axes; the first rank
   /// prints them.
   Status run();
-  /// The first rank prints the rates.
-  void printRates();
+  /// Fits the rates; the first rank prints them.
+  void fit();
+  /// The rates of each axis, as honec --cluster reads them, and the samples.
   Status writeLog(const std::string &path) const;
 
 private:
   Status prepare(CollectiveKind kind, const Axes &axes);
   Status time(const Launch &launch, double &seconds);
   Status measure(const Launch &launch);
+  std::map<std::string, LinkRate> ratesByAxis() const;
+  std::string text() const;
 
   const Program &program;
   World &world;
@@ -108,7 +139,8 @@ private:
   Arena memory;
   std::deque<Launch> launches; // stay where they are
   std::map<Axes, std::vector<LinkSample>> samples;
-  std::string log; ///< lines of JSON
+  std::map<Axes, LinkRate> rates;
+  std::vector<std::string> lines; ///< the samples in JSON
 };
 } // namespace
 
@@ -177,14 +209,14 @@ Status Bench::measure(const Launch &launch) {
   samples[collective.axes].push_back(sample);
   std::printf("%-10s %5lld  %-14s  %10s  %10.1f us  %8.3f GB/s\n",
               along.c_str(), static_cast<long long>(ranks),
-              name(collective.kind), formatBytes(collective.inBytes()).c_str(),
+              name(collective.kind),
+              formatBytes(largerBytes(collective, ranks)).c_str(),
               seconds * 1e6, sample.sent / seconds * 1e-9);
-  log += format("{\"axes\":%s,\"ranks\":%lld,\"collective\":\"%s\","
-                "\"bytes\":%lld,\"sent\":%.0f,\"seconds\":%.9g}\n",
-                quoteJson(along).c_str(), static_cast<long long>(ranks),
-                name(collective.kind),
-                static_cast<long long>(collective.inBytes()), sample.sent,
-                seconds);
+  lines.push_back(
+      format("{\"axes\": %s, \"ranks\": %lld, \"collective\": \"%s\", "
+             "\"bytes\": %.0f, \"sent\": %.0f, \"seconds\": %.9g}",
+             quoteJson(along).c_str(), static_cast<long long>(ranks),
+             name(collective.kind), sample.bytes, sample.sent, seconds));
   return Status();
 }
 
@@ -193,27 +225,56 @@ Status Bench::run() {
     std::printf("this program has no collectives\n");
   else
     std::printf("%-10s %5s  %-14s  %10s  %13s  %13s\n", "axes", "ranks",
-                "collective", "bytes", "time", "sent");
+                "collective", "size", "time", "rate");
   for (const Launch &launch : launches)
     HONERT_TRY(measure(launch));
   return Status();
 }
 
-void Bench::printRates() {
+void Bench::fit() {
   for (const auto &[axes, own] : samples) {
-    LinkRate rate = fitLink(own);
-    std::string along = program.mesh.text(axes);
-    std::printf("%s: latency %.2e s, bandwidth %.2e bytes/s\n", along.c_str(),
-                rate.latency, rate.bandwidth);
-    log += format("{\"axes\":%s,\"latency\":%.4g,\"bandwidth\":%.4g}\n",
-                  quoteJson(along).c_str(), rate.latency,
-                  std::min(rate.bandwidth, 1e300));
+    LinkRate rate = rates[axes] = fitLink(own);
+    std::printf("%s: latency %.2e s, bandwidth %.2e bytes/s\n",
+                program.mesh.text(axes).c_str(), rate.latency, rate.bandwidth);
   }
+}
+
+/// As measured along each axis alone, or else the slowest of what was measured
+/// along it and others.
+std::map<std::string, LinkRate> Bench::ratesByAxis() const {
+  std::map<std::string, LinkRate> all;
+  for (const auto &[axes, rate] : rates)
+    for (int64_t axis : axes) {
+      auto [found, isNew] = all.try_emplace(program.mesh.text({axis}), rate);
+      LinkRate &own = found->second;
+      if (auto alone = rates.find({axis}); alone != rates.end())
+        own = alone->second;
+      else if (!isNew)
+        own = {std::max(own.latency, rate.latency),
+               std::min(own.bandwidth, rate.bandwidth)};
+    }
+  return all;
+}
+
+std::string Bench::text() const {
+  std::string text = "{\"links\": {";
+  const char *between = "\n  ";
+  for (const auto &[axis, rate] : ratesByAxis()) {
+    text += format("%s%s: {\"latency\": %.4g, \"bandwidth\": %.4g}", between,
+                   quoteJson(axis).c_str(), rate.latency,
+                   std::min(rate.bandwidth, 1e300));
+    between = ",\n  ";
+  }
+  text += "},\n \"samples\": [";
+  between = "\n  ";
+  for (const std::string &line : lines)
+    text += std::exchange(between, ",\n  ") + line;
+  return text + "]}\n";
 }
 
 Status Bench::writeLog(const std::string &path) const {
   std::FILE *file = std::fopen(path.c_str(), "w");
-  bool isWritten = file && std::fputs(log.c_str(), file) >= 0;
+  bool isWritten = file && std::fputs(text().c_str(), file) >= 0;
   if (file)
     isWritten &= std::fclose(file) == 0;
   return isWritten ? Status()
@@ -226,7 +287,7 @@ Status honert::benchCollectives(const Program &program, const Options &options,
   Bench bench(program, world);
   HONERT_TRY(world.agree(bench.start()));
   HONERT_TRY(bench.run());
-  bench.printRates();
+  bench.fit();
   bool writes = world.isFirst() && !options.log.empty();
   return world.agree(writes ? bench.writeLog(options.log) : Status());
 }

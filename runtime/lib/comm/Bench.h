@@ -14,6 +14,7 @@ namespace honert {
 struct LinkSample {
   double steps;   ///< that a ring takes: each costs a latency
   double sent;    ///< bytes that a rank sends
+  double bytes;   ///< of the larger of input and output
   double seconds; ///< until all ranks are done
 };
 
@@ -24,13 +25,16 @@ struct LinkRate {
   double bandwidth; ///< bytes per second; infinite where latency says it all
 };
 
-/// The rate that samples follow with the least squares of relative errors; none
-/// of the two is negative. At least one sample.
+/// The latency that samples of 64 KiB and less follow, or else the smallest,
+/// with a rate of their own, and the bandwidth with which those of 16 MiB and
+/// more, or else the largest, take the time that they took together. At least
+/// one sample.
 LinkRate fitLink(const std::vector<LinkSample> &samples);
 
 /// Runs every kind of collective that the program uses, along the axes that it
 /// uses it along, with 1 KiB to 64 MiB of f32, and prints times and the rate of
-/// each list of axes; with --log FILE also as lines of JSON. Called by all.
+/// each list of axes; --log FILE becomes a description of links, named as the
+/// axes, that honec --cluster reads. Called by all.
 Status benchCollectives(const Program &program, const Options &options,
                         World &world);
 

@@ -99,7 +99,7 @@ TEST_F(NcclTrain, links_between_gpus_are_measured) {
   });
   EXPECT_NE(testing::internal::GetCapturedStdout().find("all_reduce"),
             std::string::npos);
-  EXPECT_NE(readFile(options.log).find("\"collective\":\"all_reduce\""),
+  EXPECT_NE(readFile(options.log).find("\"collective\": \"all_reduce\""),
             std::string::npos);
   EXPECT_NE(seen.find("all_reduce dp of 64.00 MiB"), std::string::npos) << seen;
 }
