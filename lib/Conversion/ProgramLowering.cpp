@@ -4,6 +4,7 @@
 
 #include "DescribeMemory.h"
 #include "hone/Analysis/KernelCost.h"
+#include "hone/Dist/Dist.h"
 #include "hone/Plan/AbiNumbers.h"
 
 using namespace mlir;
@@ -243,11 +244,24 @@ std::string ProgramLowering::keyOf(LaunchOp launch, StringRef stage) {
   return key;
 }
 
+/// That of an exchange of many in place of each names the first.
+static std::string nameOfExchange(Location loc) {
+  auto fused = dyn_cast<FusedLoc>(loc);
+  if (!fused || fused.getLocations().size() < 2)
+    return nameOf(loc);
+  std::string first = nameOf(fused.getLocations().front());
+  size_t others = fused.getLocations().size() - 1;
+  return first.empty() ? first
+                       : first + " and " + std::to_string(others) + " more";
+}
+
 static std::string labelOf(LaunchOp launch) {
   Operation *main = mainOp(launch);
   std::string label =
       isa<plan::YieldOp>(main) ? "copy" : main->getName().stripDialect().str();
-  std::string name = nameOf(launch.getLoc());
+  std::string name = isa<dist::DistDialect>(main->getDialect())
+                         ? nameOfExchange(launch.getLoc())
+                         : nameOf(launch.getLoc());
   return name.empty() ? label : label + " " + name;
 }
 

@@ -77,6 +77,17 @@ std::string CollectiveLog::text() const {
   return text;
 }
 
+std::string honert::shortName(const std::string &name) {
+  constexpr size_t most = 80, mostEnd = 24;
+  if (name.size() <= most)
+    return name;
+  size_t end = std::min(name.rfind(" and "), name.size());
+  if (name.size() - end > mostEnd)
+    end = name.size();
+  size_t kept = most - 3 - (name.size() - end);
+  return name.substr(0, kept) + "..." + name.substr(end);
+}
+
 std::string honert::toString(const CollectiveLog::Entry &entry) {
   std::string place =
       format("number %lld", static_cast<long long>(entry.number));

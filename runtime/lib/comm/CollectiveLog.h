@@ -58,6 +58,10 @@ private:
   Clock::time_point waitsSince;
 };
 
+/// `name` in about 80 characters; what it ends in after " and " stays, as in
+/// "wte and 12 more".
+std::string shortName(const std::string &name);
+
 /// "'all_reduce tp' (number 17, step 3)", as messages name an entry.
 std::string toString(const CollectiveLog::Entry &entry);
 

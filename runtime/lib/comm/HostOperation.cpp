@@ -19,7 +19,7 @@ static std::string textOf(const Launch &launch, const Mesh &mesh) {
   auto &collective = std::get<CollectiveLaunch>(launch.action);
   std::string text =
       format("%s '%s' along %s of %lld bytes", name(collective.kind),
-             launch.name.c_str(), mesh.text(collective.axes).c_str(),
+             shortName(launch.name).c_str(), mesh.text(collective.axes).c_str(),
              static_cast<long long>(collective.inBytes()));
   return launch.location.empty() ? text : text + " at " + launch.location;
 }

@@ -4,8 +4,10 @@
 #include "core/Signals.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <string_view>
 #include <unistd.h>
 
 using namespace honert;
@@ -85,14 +87,44 @@ void Watchdog::look() {
 /// What a library that is told to stop may take.
 static constexpr unsigned abortSeconds = 5;
 
+/// A pipe takes up to 4096 bytes in one piece.
+static constexpr size_t mostWritten = 4000;
+
+static void writeAll(std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+std::vector<std::string> honert::piecesOf(const std::string &text,
+                                          const std::string &prefix) {
+  std::vector<std::string> pieces;
+  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    std::string line = prefix + text.substr(begin, end - begin);
+    if (line.size() >= mostWritten)
+      line = line.substr(0, mostWritten - 4) + "...";
+    line += '\n';
+    if (pieces.empty() || pieces.back().size() + line.size() > mostWritten)
+      pieces.emplace_back();
+    pieces.back() += line;
+  }
+  return pieces;
+}
+
 void Watchdog::end(const std::string &line) {
-  std::string text = format("rank %lld: error: %s\n",
-                            static_cast<long long>(rank), line.c_str()) +
-                     format("rank %lld: its latest collectives:\n%s",
-                            static_cast<long long>(rank), log.text().c_str());
-  // One write: lines of ranks that end together do not mix.
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0)
-    std::fputs(text.c_str(), stderr);
+  std::string prefix = format("rank %lld: ", static_cast<long long>(rank));
+  // By itself, so that it stands before what ranks have to tell besides.
+  for (const std::string &piece : piecesOf("error: " + line, prefix))
+    writeAll(piece);
+  for (const std::string &piece :
+       piecesOf("its latest collectives:\n" + log.text(), prefix))
+    writeAll(piece);
   if (hooks.abort) {
     (void)std::signal(SIGALRM, SIG_DFL); // one that hangs does not keep it
     (void)alarm(abortSeconds);

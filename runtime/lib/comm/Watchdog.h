@@ -8,9 +8,16 @@
 
 #include <condition_variable>
 #include <functional>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace honert {
+
+/// `text`, each line behind `prefix`, in pieces of whole lines that a pipe
+/// takes as one: what several ranks write does not mix within a line.
+std::vector<std::string> piecesOf(const std::string &text,
+                                  const std::string &prefix);
 
 /// A thread that looks at what a process waits for. A wait longer than
 /// `timeout` ends the process: one line and the log on stderr, exit code 1. A

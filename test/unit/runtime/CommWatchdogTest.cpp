@@ -45,6 +45,36 @@ TEST(CommLog, tells_of_a_wait_that_has_left_it) {
   EXPECT_FALSE(log.waiting());
 }
 
+TEST(CommLog, is_written_in_pieces_of_whole_lines) {
+  EXPECT_TRUE(piecesOf("", "rank 3: ").empty());
+  EXPECT_EQ(piecesOf("a\nb", "rank 3: "),
+            std::vector<std::string>{"rank 3: a\nrank 3: b\n"});
+  std::string text, all;
+  for (int i = 0; i != 100; ++i)
+    text += std::string(static_cast<size_t>(i * 3), 'x') + "\n";
+  text += std::string(5000, 'y');
+  for (const std::string &piece : piecesOf(text, "rank 3: ")) {
+    EXPECT_LE(piece.size(), 4000u);
+    EXPECT_EQ(piece.rfind("rank 3: ", 0), 0u);
+    EXPECT_EQ(piece.back(), '\n');
+    all += piece;
+  }
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 101);
+  EXPECT_EQ(all.substr(all.size() - 5), "y...\n");
+}
+
+TEST(CommLog, cuts_names) {
+  EXPECT_EQ(shortName("sum wte"), "sum wte");
+  std::string module = "blocks.0.attn.proj/", name = "all_gather ";
+  for (int i = 0; i != 9; ++i)
+    name += module;
+  EXPECT_EQ(shortName(name).size(), 80u);
+  EXPECT_EQ(shortName(name).substr(70), "ocks.0....");
+  std::string some = shortName(name + " and 12 more");
+  EXPECT_EQ(some.size(), 80u);
+  EXPECT_EQ(some.substr(60), "tn.pr... and 12 more");
+}
+
 void waitFor(double seconds, double timeout, Watchdog::Hooks hooks = {}) {
   CollectiveLog log;
   Watchdog watchdog(log, 3, timeout, std::move(hooks));
@@ -62,11 +92,12 @@ TEST(CommWatchdog, lets_short_waits_be) {
 
 TEST(CommWatchdogDeathTest, ends_a_long_wait) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(waitFor(10, 0.2), testing::ExitedWithCode(1),
-              "rank 3: error: all_reduce 'w' \\(number 1\\) has waited 0.[0-9] "
-              "s for rank 1, wanted at most 0.2 s \\(--comm-timeout\\)\n"
-              "rank 3: its latest collectives:\n"
-              "  all_reduce 'w' \\(number 1\\): begun .* ms ago, not done\n");
+  EXPECT_EXIT(
+      waitFor(10, 0.2), testing::ExitedWithCode(1),
+      "rank 3: error: all_reduce 'w' \\(number 1\\) has waited 0.[0-9] "
+      "s for rank 1, wanted at most 0.2 s \\(--comm-timeout\\)\n"
+      "rank 3: its latest collectives:\n"
+      "rank 3:   all_reduce 'w' \\(number 1\\): begun .* ms ago, not done\n");
 }
 
 TEST(CommWatchdogDeathTest, ends_at_an_error_of_the_library) {
