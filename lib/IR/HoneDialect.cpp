@@ -241,6 +241,12 @@ LogicalResult HoneDialect::verifyRegionResultAttribute(
 
 LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  if (attribute.getName() == attr::exact &&
+      !(isa<ModuleOp>(op) && isa<UnitAttr>(attribute.getValue())))
+    return op->emitError() << attr::exact << " is "
+                           << (isa<ModuleOp>(op) ? "no unit attribute"
+                                                 : "on no module")
+                           << ", expected a unit attribute on a module";
   if (attribute.getName() != attr::version)
     return success();
   auto version = dyn_cast<IntegerAttr>(attribute.getValue());
