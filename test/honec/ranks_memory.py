@@ -5,7 +5,14 @@ with 2 of weights in bf16 besides. Among d ranks all of it is whole (data parall
 weights that only the update reads (ZeRO-1); gradients too (ZeRO-2); weights too (ZeRO-3). With tensor parallelism everything is
 1/t but what has the width of the residual stream; a vector that it divides is not divided again.
 
-What a plan keeps is exact but for the alignment of tensors to 64 bytes: 1 %.
+Activations are those of Korthikanti et al. (2022), table 2, without dropout's masks and the scores that fused attention makes again.
+In elements of the stream, tokens times width, a layer keeps 12 that tensor parallelism divides (query, key and value, what attention
+makes, twice the hidden 4) and 4 that it does not: what its two norms scale, in f32, and the inputs of two products; before the
+head a norm and an input more. Ranks that share the batch divide all of it. Sequence parallelism divides what norms keep. The
+inputs of products the paper divides, too, and gathers them again for the backward pass (34/t bytes); here they stay (30/t + 4).
+
+What a plan keeps is exact but for the alignment of tensors to 64 bytes, and the few numbers per token that norms and
+the loss keep: 1 %.
 """
 
 from __future__ import annotations
@@ -17,6 +24,7 @@ import subprocess
 import sys
 
 RANKS = 8
+HEADS = 8
 # Parameters with the width of the residual stream: norms, and biases behind a sum of tensor-parallel ranks.
 STREAM = ("ln_1.", "ln_2.", "ln_f.", "proj.bias", "down.bias")
 # Vectors that they divide.
@@ -52,10 +60,34 @@ def wanted(sizes: dict[str, int], narrow: bool, level: int, parts: int, tensor: 
     return state
 
 
-def planned(package: str, report: str, *options: str) -> dict[str, int]:
-    """Bytes of one rank's state in the plan."""
+def wanted_activations(package: str, narrow: bool, batch_parts: int, tensor: int, sequence: bool) -> float:
+    """Bytes of a rank before the backward pass, of ranks that divide the batch by `batch_parts` and layers by `tensor`."""
+    with open(os.path.join(package, "manifest.json"), encoding="utf-8") as file:
+        arguments = {a["fqn"]: a["shape"] for a in json.load(file)["arguments"]}
+    (vocabulary, width), tokens = arguments["wte.weight"], math.prod(arguments["tokens"])
+    layers = sum(name.endswith("ln_1.weight") for name in arguments)
+    size = 2 if narrow else 4  # of what products read and make; norms, and attention's sums, are f32
+    norms, inputs = (2 * layers + 1) * 4 * width, (2 * layers + 1) * size * width
+    divided = layers * (12 * size * width + 4 * HEADS) + size * vocabulary
+    return tokens / batch_parts * (norms / (tensor if sequence else 1) + inputs + divided / tensor)
+
+
+def plan(package: str, report: str, *options: str) -> None:
     command = ["honec", package, "--dry-run", f"--report={report}", "--pad=off", "--micro-batches=2", *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def planned_activations(report: str) -> int:
+    """The most bytes of activations that are alive at a launch."""
+    with open(os.path.join(report, "memory.txt"), encoding="utf-8") as file:
+        titles, *launches = file.read().split("\nBytes alive by launch\n")[1].splitlines()
+    column = titles.replace("estimated ms", "estimated_ms").split().index("activations")
+    return max(int(launch.split()[column]) for launch in launches)
+
+
+def planned(package: str, report: str, *options: str) -> dict[str, int]:
+    """Bytes of one rank's state in the plan."""
+    plan(package, report, *options)
     with open(os.path.join(report, "ranks.json"), encoding="utf-8") as file:
         state = json.load(file)["state"]
     return {
@@ -76,20 +108,40 @@ CASES = (
     ("fs=8,tp=8", "zero3", 3, RANKS, RANKS),
 )
 
+# Mesh, recipe, ranks that share the batch, ranks of the tensor axis, whether they divide sequences.
+ACTIVATIONS = (
+    ("", "", 1, 1, False),
+    ("dp=2", "ddp", 2, 1, False),
+    ("tp=2", "", 1, 2, False),
+    ("tp=2", "sp", 1, 2, True),
+    ("tp=8", "sp", 1, 8, True),
+)
+
 
 def main(argv: list[str]) -> int:
     package, folder = argv[1:]
     sizes = parameters(package)
     wrong = 0
+
+    def compare(case: str, found: int, size: float) -> int:
+        share = found / size
+        print(f"{case}: {found} bytes, {share:.4f} of the formula")
+        return not 0.99 <= share <= 1.01
+
     for precision in ("fp32", "bf16"):
         for mesh, recipe, level, parts, tensor in CASES:
             formula = wanted(sizes, precision == "bf16", level, parts, tensor)
             options = (f"--precision={precision}", f"--mesh={mesh}", f"--recipe={recipe}")
             found = planned(package, os.path.join(folder, f"{precision} {mesh} {recipe}"), *options)
             for what, size in formula.items():
-                share = found[what] / size
-                print(f"{precision} {mesh} {recipe}, {what}: {found[what]} bytes, {share:.4f} of the formula")
-                wrong += not 0.99 <= share <= 1.01
+                wrong += compare(f"{precision} {mesh} {recipe}, {what}", found[what], size)
+        for mesh, recipe, batch_parts, tensor, sequence in ACTIVATIONS:
+            report = os.path.join(folder, f"{precision} {mesh} {recipe} activations")
+            divided = (f"--mesh={mesh}", f"--recipe={recipe}") if mesh else ()
+            plan(package, report, f"--precision={precision}", *divided)
+            size = wanted_activations(package, precision == "bf16", batch_parts, tensor, sequence)
+            name = " ".join(filter(None, (precision, mesh or "1 rank", recipe)))
+            wrong += compare(f"{name}, activations", planned_activations(report), size)
     print(f"{wrong} off by more than 1 %")
     return 1 if wrong else 0
 
