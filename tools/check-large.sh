@@ -2,7 +2,9 @@
 # The longer check: GPT-2 124M at batch 4 x 64, ten AdamW steps, compiled against PyTorch. In fp32 losses within 1e-5, gradients
 # of step 1 within 1e-5 of their rms, equal bits with 1 and 2 threads; in bf16 losses within 5e-3 of fp64 and every gradient's error at
 # most twice that of autocast. Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four
-# budgets. Needs 3 GB in build/fixtures and 6 GB in build/check.
+# budgets. Ranks: 1,000 random sharded graphs; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; and all that
+# test/e2e/ranks-*.test trains in one process is compiled and trained under mpirun, default and exact.
+# Needs 3 GB in build/fixtures and 6 GB in build/check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh
@@ -16,3 +18,20 @@ rm -rf build/check/gpt2_124m
 .venv/bin/python test/e2e/resident_memory.py build/check/gpt2_124m build/fixtures/gpt2_124m.hone
 rm -rf build/check/gpt2_124m
 .venv/bin/python test/e2e/resident_memory.py build/check/gpt2_124m gpt2 --budgets 4 --precision=bf16
+
+.venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
+.venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
+.venv/bin/python test/Dist/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2
+
+one_process() { # TEST MODEL: what the test trains of the model in one process
+  sed -e ':join' -e '/\\$/{N;s/ *\\\n# RUN: */ /;b join' -e '}' "test/e2e/$1.test" | sed -n "s/.*$2\.hone [^ ]* interpreter \(.*\) | FileCheck.*/\1/p"
+}
+for model in gpt2 llama; do
+  package=build/fixtures/${model}_dropout_shared.hone
+  .venv/bin/python test/fixtures/make.py --only "${model}_dropout_shared" -o build/fixtures
+  # shellcheck disable=SC2046 # a case is a word
+  .venv/bin/python test/e2e/ranks.py "$package" "build/check/ranks-$model" mpi $(one_process "ranks-$model" "${model}_dropout_shared")
+  # shellcheck disable=SC2046
+  .venv/bin/python test/e2e/ranks.py --exact "$package" "build/check/ranks-$model" mpi $(one_process ranks-exact "${model}_dropout_shared")
+  rm -rf "build/check/ranks-$model"
+done
