@@ -29,6 +29,8 @@ struct DistAnnotate : hone::impl::DistAnnotateBase<DistAnnotate> {
     for (func::FuncOp func : functions())
       if (failed(annotate(func)) || (!given && failed(constrain(func))))
         return signalPassFailure();
+    if (sequence && !given && failed(checkSequence()))
+      signalPassFailure();
   }
 
 private:
@@ -43,6 +45,7 @@ private:
   LogicalResult annotate(func::FuncOp func);
   void scatterGradients(func::FuncOp func);
   LogicalResult constrain(func::FuncOp func);
+  LogicalResult checkSequence();
   FailureOr<ShardingAttr> shardingOf(func::FuncOp func, unsigned index);
   FailureOr<ShardingAttr> batchSharding(func::FuncOp func, unsigned index,
                                         RankedTensorType type);
@@ -60,6 +63,7 @@ private:
   int level = 3;
   bool isKept = false; ///< what is gathered stays for the backward part
   FeatureShards features;
+  bool isSequenceDivided = false;
   std::optional<Annotations> given; ///< a user's, in place of a recipe
   /// Parameters that only updates read: others read a copy in another type.
   llvm::StringSet<> masters;
@@ -223,7 +227,9 @@ FailureOr<ShardingAttr> DistAnnotate::batchSharding(func::FuncOp func,
     return func.emitError()
            << "input '" << argString(func, index, attr::fqn) << "' has "
            << type.getDimSize(0) << " rows, expected a multiple of "
-           << batchParts << ", the ranks that share the batch";
+           << batchParts
+           << ", the ranks that share the batch; the exported batch is that of "
+              "all ranks together";
   SmallVector<DimAttr> dims(type.getRank(), dimOf(&getContext()));
   dims[0] = dimOf(&getContext(), batchAxes);
   return ShardingAttr::get(&getContext(), dims, {}, ReduceKind::sum);
@@ -360,5 +366,34 @@ LogicalResult DistAnnotate::constrain(func::FuncOp func) {
   FailureOr<Mesh> axes = Mesh::of(getOperation());
   if (failed(axes))
     return failure();
-  return divideSequence(func, tensorAxis, batchAxes, *axes);
+  FailureOr<bool> isDivided =
+      divideSequence(func, tensorAxis, batchAxes, *axes);
+  if (failed(isDivided))
+    return failure();
+  isSequenceDivided |= *isDivided;
+  return success();
+}
+
+/// What was asked for and divides nothing is an error.
+LogicalResult DistAnnotate::checkSequence() {
+  FailureOr<Mesh> axes = Mesh::of(getOperation());
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(axes) || failed(reader))
+    return failure();
+  if (isSequenceDivided)
+    return success();
+  int64_t parts = (*axes)[*axes->find(tensorAxis.getValue())].size;
+  InFlightDiagnostic error = reader->emitError()
+                             << "sequence divides nothing along axis "
+                             << tensorAxis.getValue() << " of " << parts
+                             << " ranks: ";
+  auto input = dyn_cast_or_null<BlockArgument>(findSequences(*reader));
+  if (!input)
+    return error << "no input has positions, expected one of two dimensions";
+  int64_t positions = cast<RankedTensorType>(input.getType()).getDimSize(1);
+  error << "input '" << argString(*reader, input.getArgNumber(), attr::fqn)
+        << "' has " << positions << " positions, expected ";
+  if (positions % parts != 0)
+    return error << "a multiple of " << parts;
+  return error << "sums over what the axis divides that have them";
 }

@@ -28,7 +28,7 @@ void SplitClasses::join(Operation *op, const ShardingRule &rule) {
     for (auto [dim, factors] : llvm::enumerate(rule.factorsOf(tensor))) {
       unsigned index = first.find(tensorOf(op, rule, tensor))->second + dim;
       if (factors.empty() || !rule.canSplit(factors[0])) {
-        wholes.push_back(index);
+        wholes.push_back({index, op});
         continue;
       }
       if (leader[factors[0]] < 0)
@@ -42,17 +42,26 @@ void SplitClasses::join(Operation *op, const ShardingRule &rule) {
     for (const DimensionFactors &factors : rule.factorsOf(tensor))
       for (size_t place = 1; place < factors.size(); ++place)
         if (leader[factors[place]] >= 0)
-          wholes.push_back(leader[factors[place]]);
+          wholes.push_back({leader[factors[place]], op});
 }
 
 void SplitClasses::mark(func::FuncOp func, int64_t parts) {
   classes.compress();
   stuck.assign(classes.getNumClasses(), false);
-  for (unsigned index : wholes)
+  uneven.assign(classes.getNumClasses(), 0);
+  holders.assign(classes.getNumClasses(), nullptr);
+  for (auto [index, op] : wholes) {
     stuck[classes[index]] = true;
-  for (auto [index, size] : llvm::enumerate(sizes))
-    if (size == 0 || size % parts != 0)
-      stuck[classes[index]] = true;
+    if (!holders[classes[index]])
+      holders[classes[index]] = op;
+  }
+  for (auto [index, size] : llvm::enumerate(sizes)) {
+    if (size != 0 && size % parts == 0)
+      continue;
+    unsigned id = classes[index];
+    stuck[id] = true;
+    uneven[id] = uneven[id] == 0 ? size : std::min(uneven[id], size);
+  }
   // The batch and its positions have axes of their own.
   for (BlockArgument arg : func.getArguments())
     if (argString(func, arg.getArgNumber(), attr::kind) == kind::input)

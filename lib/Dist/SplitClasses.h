@@ -27,6 +27,10 @@ public:
   /// Whether every dimension of the class has `parts` equal parts, and no op
   /// needs one of them whole.
   bool isDivisible(unsigned id) const { return !stuck[id]; }
+  /// The least size in the class that `parts` do not divide; 0: none.
+  int64_t unevenSize(unsigned id) const { return uneven[id]; }
+  /// An op that needs a dimension of the class whole; null: none.
+  mlir::Operation *holder(unsigned id) const { return holders[id]; }
   /// The class along which an op adds up terms of its results, if it is one of
   /// `wanted`.
   bool combines(mlir::Operation *op,
@@ -39,9 +43,13 @@ private:
 
   llvm::DenseMap<mlir::Value, unsigned> first;
   llvm::SmallVector<int64_t> sizes;
-  llvm::SmallVector<unsigned> wholes; ///< dimensions that must stay whole
+  /// Dimensions that must stay whole, and the ops that want it.
+  llvm::SmallVector<std::pair<unsigned, mlir::Operation *>> wholes;
   llvm::IntEqClasses classes;
+  // By class.
   llvm::SmallVector<bool> stuck;
+  llvm::SmallVector<int64_t> uneven;
+  llvm::SmallVector<mlir::Operation *> holders;
   llvm::DenseMap<mlir::Operation *, ShardingRule> rules;
 };
 

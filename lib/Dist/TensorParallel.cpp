@@ -10,6 +10,9 @@
 #include "SplitClasses.h"
 #include "hone/Dist/Propagation.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
@@ -53,6 +56,93 @@ static llvm::DenseSet<unsigned> classesOfWeights(func::FuncOp func,
   return found;
 }
 
+/// Whether a product reads `value`, or what only rearranges it.
+static bool isReadByProduct(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<DotGeneralOp>(user) ||
+           (isa<CastOp, ConcatOp, ReshapeOp, SliceOp, TransposeOp>(user) &&
+            isReadByProduct(user->getResult(0)));
+  });
+}
+
+static std::string shapeOf(Value value) {
+  std::string text;
+  for (int64_t size : cast<RankedTensorType>(value.getType()).getShape())
+    text += (text.empty() ? "" : "x") + std::to_string(size);
+  return text;
+}
+
+/// Why no dimension of `value` has `parts` parts. A size that does not fit says
+/// more than an op that needs a dimension whole, as norms do.
+static std::string whyWhole(Value value, const SplitClasses &classes,
+                            int64_t parts) {
+  std::string uneven, held;
+  for (int64_t dim = 0; dim != rankOf(value); ++dim) {
+    unsigned id = classes.find(value, dim);
+    Operation *holder = classes.holder(id);
+    std::string place = "dimension " + std::to_string(dim);
+    int64_t own = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+    if (int64_t size = classes.unevenSize(id); size != 0 && own != 0)
+      if (uneven.empty() && (size != own || !holder))
+        uneven = place + (size == own ? " is " : " goes with one of size ") +
+                 std::to_string(size) + ", no multiple of " +
+                 std::to_string(parts);
+    if (holder && held.empty())
+      held = place + " is needed whole by '" +
+             holder->getName().getStringRef().str() + "'";
+  }
+  return !uneven.empty() ? uneven
+         : !held.empty() ? held
+                         : "its products are divided otherwise";
+}
+
+/// Warns of weights of products that stay whole; an error if `features` divides
+/// none.
+static LogicalResult checkFeatures(func::FuncOp func,
+                                   const FeatureShards &features,
+                                   const SplitClasses &classes, StringAttr axis,
+                                   int64_t parts) {
+  llvm::StringSet<> seen;
+  SmallVector<std::string> wholes;
+  bool isDivided = parts == 1;
+  for (BlockArgument arg : func.getArguments()) {
+    StringRef name = argString(func, arg.getArgNumber(), attr::fqn);
+    auto dims = features.find(name);
+    if (!isParameter(func, arg.getArgNumber()) || arg.use_empty() ||
+        dims == features.end() || !seen.insert(name).second)
+      continue;
+    bool isWhole = llvm::all_of(
+        dims->second, [](DimAttr dim) { return dim.getAxes().empty(); });
+    isDivided |= !isWhole;
+    if (isWhole && rankOf(arg) >= 2 && isReadByProduct(arg))
+      wholes.push_back("'" + name.str() + "' (" + shapeOf(arg) + ": " +
+                       whyWhole(arg, classes, parts) + ")");
+  }
+  if (isDivided && (wholes.empty() || parts == 1))
+    return success();
+  constexpr size_t mostNamed = 3;
+  size_t named = std::min(wholes.size(), mostNamed);
+  std::string list = llvm::join(ArrayRef(wholes).take_front(named), ", ");
+  if (named != wholes.size())
+    list += " and " + std::to_string(wholes.size() - named) + " more";
+  if (isDivided) {
+    bool isOne = wholes.size() == 1;
+    func.emitWarning() << "axis " << axis.getValue() << " of " << parts
+                       << " ranks leaves " << wholes.size()
+                       << (isOne ? " weight" : " weights")
+                       << " whole, so that each rank computes with all of "
+                       << (isOne ? "it: " : "them: ") << list;
+    return success();
+  }
+  InFlightDiagnostic error = func.emitError()
+                             << "axis " << axis.getValue() << " of " << parts
+                             << " ranks divides none of " << seen.size()
+                             << " parameters, expected a size that does";
+  if (!list.empty())
+    error << ": " << list;
+  return failure();
+}
+
 FailureOr<FeatureShards>
 dist::divideFeatures(func::FuncOp func, StringAttr axis, const Mesh &mesh) {
   MLIRContext *context = func.getContext();
@@ -91,7 +181,9 @@ dist::divideFeatures(func::FuncOp func, StringAttr axis, const Mesh &mesh) {
                                       : dimOf(context, axis, tensorPriority,
                                               false, shards.cuts));
   }
-  if (failed(spread))
+  if (failed(spread) ||
+      failed(checkFeatures(func, features, *classes, axis,
+                           mesh[*mesh.find(axis.getValue())].size)))
     return failure();
   return features;
 }
@@ -110,12 +202,13 @@ public:
       : func(func), classes(classes), axis(axis), parts(parts),
         batchAxes(batchAxes) {}
 
-  void run();
+  /// False: there are none.
+  bool run();
 
 private:
   bool findInput();
   llvm::DenseSet<unsigned> dividedClasses();
-  void constrain(Value value);
+  bool constrain(Value value);
 
   func::FuncOp func;
   const SplitClasses &classes;
@@ -126,17 +219,23 @@ private:
 };
 } // namespace
 
+Value dist::findSequences(func::FuncOp func) {
+  for (BlockArgument arg : func.getArguments())
+    if (argString(func, arg.getArgNumber(), attr::kind) == kind::input &&
+        rankOf(arg) >= 2)
+      return arg;
+  return nullptr;
+}
+
 /// Finds the classes of the batch and of positions; false where no input has
 /// both.
 bool SequenceDivider::findInput() {
-  for (BlockArgument arg : func.getArguments())
-    if (argString(func, arg.getArgNumber(), attr::kind) == kind::input &&
-        rankOf(arg) >= 2) {
-      batch = classes.find(arg, 0);
-      positions = classes.find(arg, 1);
-      return true;
-    }
-  return false;
+  Value input = findSequences(func);
+  if (!input)
+    return false;
+  batch = classes.find(input, 0);
+  positions = classes.find(input, 1);
+  return true;
 }
 
 llvm::DenseSet<unsigned> SequenceDivider::dividedClasses() {
@@ -154,7 +253,7 @@ llvm::DenseSet<unsigned> SequenceDivider::dividedClasses() {
 }
 
 /// Divides the rows of `value`, if it has rows of a batch of sequences.
-void SequenceDivider::constrain(Value value) {
+bool SequenceDivider::constrain(Value value) {
   MLIRContext *context = func.getContext();
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<DimAttr> dims;
@@ -168,32 +267,35 @@ void SequenceDivider::constrain(Value value) {
                                 : dimOf(context, {}));
   }
   if (!isDivided)
-    return;
+    return false;
   OpBuilder builder(context);
   builder.setInsertionPointAfterValue(value);
   auto constrained = builder.create<ConstrainOp>(value.getLoc(), type, value,
                                                  shardingOf(context, dims));
   value.replaceAllUsesExcept(constrained, constrained);
+  return true;
 }
 
-void SequenceDivider::run() {
+bool SequenceDivider::run() {
   llvm::DenseSet<unsigned> divided = dividedClasses();
   if (divided.empty() || !findInput())
-    return;
+    return false;
   SmallVector<Value> sums;
   for (Operation &op : func.getBody().front().without_terminator())
     if (classes.combines(&op, divided))
       sums.push_back(op.getResult(0));
-  llvm::for_each(sums, [&](Value sum) { constrain(sum); });
+  bool isDivided = false;
+  for (Value sum : sums)
+    isDivided |= constrain(sum);
+  return isDivided;
 }
 
-LogicalResult dist::divideSequence(func::FuncOp func, StringAttr axis,
-                                   ArrayRef<StringAttr> batchAxes,
-                                   const Mesh &mesh) {
+FailureOr<bool> dist::divideSequence(func::FuncOp func, StringAttr axis,
+                                     ArrayRef<StringAttr> batchAxes,
+                                     const Mesh &mesh) {
   int64_t parts = mesh[*mesh.find(axis.getValue())].size;
   FailureOr<SplitClasses> classes = SplitClasses::of(func, parts);
   if (failed(classes))
     return failure();
-  SequenceDivider(func, *classes, axis, parts, batchAxes).run();
-  return success();
+  return SequenceDivider(func, *classes, axis, parts, batchAxes).run();
 }

@@ -21,19 +21,23 @@ bool isParameter(mlir::func::FuncOp func, unsigned index);
 /// The division of the parameters of `func`, which reads a batch, along `axis`:
 /// a dimension of each weight whose class (SplitClasses) is divisible, and of
 /// what goes with it (biases), with the cuts that slices of packed projections
-/// ask for.
+/// ask for. An error if that is none; weights of products that stay whole are
+/// warned of.
 mlir::FailureOr<FeatureShards> divideFeatures(mlir::func::FuncOp func,
                                               mlir::StringAttr axis,
                                               const Mesh &mesh);
 
+/// The first input of `func` that has a batch of sequences; null: none.
+mlir::Value findSequences(mlir::func::FuncOp func);
+
 /// Constrains what ops of `func`, whose arguments are annotated, add up over
 /// `axis` to parts of the sequence, dimension 1 of an input: sums are
 /// scattered, and norms and residual sums share their rows. The batch keeps
-/// `batchAxes`.
-mlir::LogicalResult divideSequence(mlir::func::FuncOp func,
-                                   mlir::StringAttr axis,
-                                   llvm::ArrayRef<mlir::StringAttr> batchAxes,
-                                   const Mesh &mesh);
+/// `batchAxes`. False: there is nothing of the kind.
+mlir::FailureOr<bool> divideSequence(mlir::func::FuncOp func,
+                                     mlir::StringAttr axis,
+                                     llvm::ArrayRef<mlir::StringAttr> batchAxes,
+                                     const Mesh &mesh);
 
 } // namespace hone::dist
 

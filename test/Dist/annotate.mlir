@@ -25,7 +25,7 @@
 // KEEP-NOT: dist.regather
 // DDP: dist.mesh @mesh [<"dp" = 8>]
 // DDP: tensor<64x256xf32> {dist.sharding = #dist.sharding<{}, {}>, hone.fqn = "w.m"
-// BATCH: error: input 'tokens' has 8 rows, expected a multiple of 3, the ranks that share the batch
+// BATCH: error: input 'tokens' has 8 rows, expected a multiple of 3, the ranks that share the batch; the exported batch is that of all ranks together
 // AXIS: error: mesh has axis 'xp=2': expected an axis rep, dp, fs or tp with its size, as fs=4 or fs=4@nvlink
 // LEVEL: error: fsdp is 'zero4', expected zero1, zero2, zero3, zero3-keep
 func.func @accumulate(%w: tensor<64x256xf32> {hone.fqn = "w", hone.kind = "param"},
