@@ -11,9 +11,7 @@ Difference dist::partsOf(unsigned dim) {
 }
 
 Difference dist::combinedBy(ReduceKind kind) {
-  return {kind == ReduceKind::sum ? Difference::Terms : Difference::Other,
-          {},
-          nullptr};
+  return {Difference::Terms, {}, nullptr, kind};
 }
 
 Differences dist::differencesOf(ShardingAttr attr, const Mesh &mesh,
@@ -30,11 +28,33 @@ Differences dist::differencesOf(ShardingAttr attr, const Mesh &mesh,
   return found;
 }
 
+StringRef dist::nounOf(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::sum:
+    return "sum";
+  case ReduceKind::max:
+    return "maximum";
+  case ReduceKind::min:
+    return "minimum";
+  }
+  llvm_unreachable("unknown kind");
+}
+
 std::string dist::describe(const Difference &own) {
-  if (own.kind == Difference::Terms)
-    return "terms of a sum";
-  if (own.kind == Difference::Other)
+  switch (own.kind) {
+  case Difference::Parts:
+    break;
+  case Difference::Terms:
+    return ("terms of a " + nounOf(own.combiner)).str();
+  case Difference::Logarithms:
+    return "log-sum-exps of parts";
+  case Difference::Roots:
+    return "norms of parts";
+  case Difference::Own:
     return "numbers of their own";
+  case Difference::Other:
+    return "neither parts nor terms";
+  }
   SmallVector<unsigned> dims(own.dims.begin(), own.dims.end());
   llvm::sort(dims);
   std::string text = "parts of dimension ";
@@ -43,11 +63,35 @@ std::string dist::describe(const Difference &own) {
   return text;
 }
 
-bool dist::isPerhaps(const Difference &own, const Agreement &wanted) {
-  if (own.kind == Difference::Other)
-    return true;
-  return wanted && own.kind == wanted->kind &&
-         (own.kind != Difference::Parts || own.isMoved ||
-          llvm::any_of(wanted->dims,
-                       [&](unsigned dim) { return own.dims.contains(dim); }));
+/// The largest of log-sum-exps is what they are subtracted from.
+static bool isPerhaps(const Difference &own, const Difference &wanted) {
+  switch (own.kind) {
+  case Difference::Parts:
+    return wanted.kind == Difference::Parts &&
+           llvm::any_of(wanted.dims,
+                        [&](unsigned dim) { return own.dims.contains(dim); });
+  case Difference::Terms:
+    return wanted.kind == Difference::Terms && own.combiner == wanted.combiner;
+  case Difference::Logarithms:
+    return wanted.kind == Difference::Terms &&
+           wanted.combiner == ReduceKind::max;
+  case Difference::Own:
+    return wanted.kind == Difference::Parts || own.combiner == wanted.combiner;
+  case Difference::Roots:
+  case Difference::Other:
+    return false;
+  }
+  llvm_unreachable("unknown kind");
+}
+
+bool dist::isPerhaps(const Held &held, unsigned axis, const Agreement &wanted) {
+  const Difference *own = held.along(axis);
+  if (!wanted)
+    return !own;
+  if (!own && wanted->kind == Difference::Parts)
+    return llvm::any_of(wanted->dims,
+                        [&](unsigned dim) { return held.isRepeated(dim); });
+  if (!own)
+    return held.areTerms(axis) && held.combiner == wanted->combiner;
+  return ::isPerhaps(*own, *wanted);
 }

@@ -1,8 +1,7 @@
 //===- VerifyRanks.cpp - Whether ranks agree where they must --------------===//
 
-#include "RankDifferences.h"
+#include "RankRules.h"
 #include "hone/Dist/Passes.h"
-#include "hone/Dist/ShardingRule.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -32,23 +31,11 @@ private:
                              Held &own);
   LogicalResult refuse(Operation *op, unsigned axis, const Agreement &wanted,
                        const Held &own);
+  LogicalResult refuseTerms(Operation *op, unsigned axis,
+                            ArrayRef<Held> operands);
   void join(ConcatOp op);
   bool takePiece(SliceOp op);
-  LogicalResult takeTerms(Operation *op, unsigned axis,
-                          const Difference &terms);
-  llvm::SmallDenseSet<int>
-  dividedFactors(Operation *op, const ShardingRule &rule, unsigned axis) const;
-  void takeParts(Operation *op, const ShardingRule &rule, unsigned axis,
-                 Operation *begin);
   LogicalResult checkResult(unsigned index, Value value);
-  const Difference *of(Value value, unsigned axis) const {
-    auto found = held.find(value);
-    return found == held.end() ? nullptr : found->second.along(axis);
-  }
-  bool isUniform(Value value, unsigned axis) const {
-    auto found = held.find(value);
-    return found != held.end() && found->second.isUniform(axis);
-  }
 
   func::FuncOp func;
   const Mesh &mesh;
@@ -58,151 +45,47 @@ private:
 };
 } // namespace
 
-/// Whether a result has elements along a factor that no operand has.
-static bool repeats(const ShardingRule &rule) {
-  llvm::SmallDenseSet<int> read;
-  for (unsigned tensor = 0; tensor != rule.numOperands(); ++tensor)
-    for (const DimensionFactors &own : rule.factorsOf(tensor))
-      read.insert(own.begin(), own.end());
-  for (unsigned tensor = rule.numOperands(); tensor != rule.numTensors();
-       ++tensor)
-    for (const DimensionFactors &own : rule.factorsOf(tensor))
-      for (int factor : own)
-        if (!read.contains(factor))
-          return true;
-  return rule.numOperands() == 0;
-}
-
 //===----------------------------------------------------------------------===//
 // Ops on a rank
 //===----------------------------------------------------------------------===//
 
-/// Terms give terms where the op is linear in all of them together, and what
-/// ranks have of their own is given the benefit of the doubt. Rounding each of
-/// them to a narrower type is the partitioner's to decide.
-LogicalResult RankAnalysis::takeTerms(Operation *op, unsigned axis,
-                                      const Difference &terms) {
-  auto kindOf = [&](unsigned index) {
-    const Difference *own = of(op->getOperand(index), axis);
-    return own ? std::optional(own->kind) : std::nullopt;
-  };
-  auto isUniform = [&](unsigned index) {
-    return !kindOf(index) && this->isUniform(op->getOperand(index), axis);
-  };
-  OperandSets sets = cast<HoneOpInterface>(op).getLinearOperands();
-  if (isa<CastOp>(op))
-    sets = {{0}};
-  for (ArrayRef<unsigned> set : sets) {
-    bool isAll = true, hasOther = false;
-    for (unsigned index = 0; index != op->getNumOperands(); ++index) {
-      std::optional<Difference::Kind> kind = kindOf(index);
-      hasOther |= kind == Difference::Other;
-      isAll &= kind == Difference::Other ||
-               (llvm::is_contained(set, index)
-                    ? kind == Difference::Terms || isUniform(index)
-                    : !kind.has_value());
-    }
-    if (!isAll)
-      continue;
-    Difference found = terms;
-    if (hasOther)
-      found.kind = Difference::Other;
-    for (Value result : op->getResults())
-      held[result].differences.insert({axis, found});
-    return success();
-  }
+LogicalResult RankAnalysis::refuseTerms(Operation *op, unsigned axis,
+                                        ArrayRef<Held> operands) {
+  const Difference *terms = nullptr;
+  for (const Held &operand : operands)
+    if (const Difference *own = operand.along(axis);
+        own && !terms && own->kind == Difference::Terms)
+      terms = own;
   InFlightDiagnostic diag =
-      op->emitOpError()
-      << "takes terms of a sum over axis \"" << mesh[axis].name
-      << "\" as if they were the sum: expected a sum over that axis before";
-  diag.attachNote(terms.begin->getLoc()) << "ranks begin to differ here";
+      op->emitOpError() << "takes " << describe(*terms) << " over axis \""
+                        << mesh[axis].name << "\" as if they were the "
+                        << nounOf(terms->combiner) << ": expected a "
+                        << nounOf(terms->combiner) << " over that axis before";
+  diag.attachNote(terms->begin->getLoc()) << "ranks begin to differ here";
   return diag;
-}
-
-/// The factors of which one, whichever it is, the operands that differ along
-/// `axis` are parts of; none where they are no such parts.
-llvm::SmallDenseSet<int> RankAnalysis::dividedFactors(Operation *op,
-                                                      const ShardingRule &rule,
-                                                      unsigned axis) const {
-  std::optional<llvm::SmallDenseSet<int>> factors;
-  for (unsigned tensor = 0; tensor != rule.numOperands(); ++tensor) {
-    const Difference *own = of(op->getOperand(tensor), axis);
-    if (!own)
-      continue;
-    if (own->kind != Difference::Parts)
-      return {};
-    llvm::SmallDenseSet<int> perhaps;
-    for (unsigned dim : own->dims)
-      for (int factor : rule.factorsOf(tensor)[dim])
-        if (!factors || factors->contains(factor))
-          perhaps.insert(factor);
-    factors = std::move(perhaps);
-  }
-  return *factors;
-}
-
-/// Parts of an independent factor give parts of a result that has it, and terms
-/// of one that is a sum over it.
-void RankAnalysis::takeParts(Operation *op, const ShardingRule &rule,
-                             unsigned axis, Operation *begin) {
-  llvm::SmallDenseSet<int> factors = dividedFactors(op, rule, axis);
-  auto areAll = [&](auto... kinds) {
-    return !factors.empty() && llvm::all_of(factors, [&](int factor) {
-      return ((rule.factors()[factor].kind == kinds) || ...);
-    });
-  };
-  bool isMoved =
-      isa<ReshapeOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
-        const Difference *own = of(operand, axis);
-        return own && own->isMoved;
-      });
-  for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    Difference found = {Difference::Other, {}, begin, isMoved};
-    unsigned tensor = rule.numOperands() + index;
-    bool isKnown = true;
-    llvm::SmallDenseSet<int> kept;
-    for (auto [dim, own] : llvm::enumerate(rule.factorsOf(tensor))) {
-      for (int factor : own)
-        if (factors.contains(factor)) {
-          found.dims.insert(dim);
-          kept.insert(factor);
-        }
-      // Perhaps it is the one that was divided, into parts of one element.
-      isKnown &= !own.empty() || rule.shapeOf(tensor)[dim] != 1;
-    }
-    if (!isKnown)
-      found.dims.clear();
-    else if (kept.size() == factors.size() &&
-             areAll(FactorKind::Parallel, FactorKind::Reduce,
-                    FactorKind::Gather))
-      found.kind = Difference::Parts;
-    else if (kept.empty() && areAll(FactorKind::Reduce) && rule.isSum())
-      found = {Difference::Terms, {}, op};
-    held[result].differences.insert({axis, std::move(found)});
-  }
 }
 
 LogicalResult RankAnalysis::compute(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
     return failure();
-  llvm::SmallBitVector repeated(mesh.numAxes(), repeats(*rule));
+  RankOp local = {op, *rule, {}};
   for (Value operand : op->getOperands())
-    repeated |= held.lookup(operand).uniform;
-  for (Value result : op->getResults())
-    held[result].uniform = repeated;
+    local.operands.push_back(held.lookup(operand));
+  for (auto [index, result] : llvm::enumerate(op->getResults()))
+    held[result] = {{},
+                    repeatedDims(local, index),
+                    termAxes(local, mesh),
+                    rule->combiner()};
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
-    const Difference *first = nullptr, *terms = nullptr;
-    for (Value operand : op->getOperands())
-      if (const Difference *own = of(operand, axis)) {
-        first = first ? first : own;
-        if (!terms && own->kind == Difference::Terms)
-          terms = own;
-      }
-    if (terms && failed(takeTerms(op, axis, Difference(*terms))))
-      return failure();
-    if (first && !terms)
-      takeParts(op, *rule, axis, first->begin);
+    if (llvm::none_of(local.operands,
+                      [&](const Held &operand) { return operand.along(axis); }))
+      continue;
+    auto found = differencesOf(local, axis);
+    if (failed(found))
+      return refuseTerms(op, axis, local.operands);
+    for (auto [result, own] : llvm::zip_equal(op->getResults(), *found))
+      held[result].differences.insert({axis, own});
   }
   return success();
 }
@@ -223,7 +106,8 @@ LogicalResult RankAnalysis::refuse(Operation *op, unsigned axis,
   diag << ", expected "
        << (wanted ? describe(*wanted) : "what is the same on ranks");
   for (auto &[other, there] : own.differences)
-    if (wanted && there.kind != Difference::Other && isPerhaps(there, wanted)) {
+    if (wanted && there.kind != Difference::Own &&
+        isPerhaps(own, other, wanted)) {
       diag << ", as along axis \"" << mesh[other].name << "\"";
       break;
     }
@@ -237,16 +121,17 @@ LogicalResult RankAnalysis::refuse(Operation *op, unsigned axis,
 LogicalResult RankAnalysis::exchangeHeld(Operation *op, ArrayAttr axes,
                                          const Agreement &wanted,
                                          const Agreement &made, Held &own) {
-  own.uniform.resize(mesh.numAxes());
+  own.terms.resize(mesh.numAxes());
   for (unsigned axis : axesOf(axes, mesh)) {
     const Difference *found = own.along(axis);
-    bool isWanted =
-        found ? isPerhaps(*found, wanted) : !wanted || own.isUniform(axis);
-    if (!isWanted)
+    if (!isPerhaps(own, axis, wanted))
       return refuse(op, axis, wanted, own);
     Operation *begin = found ? found->begin : op;
+    if (found && wanted)
+      for (unsigned dim : wanted->dims) // parts side by side
+        own.repeated.reset(dim);
     own.differences.erase(axis);
-    own.uniform.reset(axis);
+    own.terms.reset(axis);
     if (made)
       own.differences.insert({axis, {made->kind, made->dims, begin}});
   }
@@ -280,9 +165,14 @@ LogicalResult RankAnalysis::exchange(Operation *op, ArrayAttr axes,
   for (Pieces::Piece &piece : exchanged.all)
     if (failed(exchangeHeld(op, axes, wanted, made, piece.held)))
       return failure();
-  // Of the whole no more is known than that pieces differ, and how.
-  for (unsigned axis : axesOf(axes, mesh))
-    own.differences[axis] = {Difference::Other, {}, op};
+  own.terms.resize(mesh.numAxes());
+  own.repeated.reset();
+  for (unsigned axis : axesOf(axes, mesh)) { // all pieces are alike there
+    own.differences.erase(axis);
+    own.terms.reset(axis);
+    if (made)
+      own.differences.insert({axis, {made->kind, made->dims, op}});
+  }
   held[op->getResult(0)] = std::move(own);
   pieces[op->getResult(0)] = std::move(exchanged);
   return success();
@@ -361,7 +251,7 @@ LogicalResult RankAnalysis::visit(Operation *op) {
       })
       .Case([&](CoordinateOp op) {
         return exchange(op, op.getAxes(), same,
-                        Difference{Difference::Other, {}, nullptr});
+                        Difference{Difference::Own, {}, nullptr});
       })
       .Default([&](Operation *op) { // as it was: waits and shifts
         return exchange(op, ArrayAttr::get(op->getContext(), {}), same, same);
@@ -375,30 +265,28 @@ LogicalResult RankAnalysis::visit(Operation *op) {
 LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
   Differences allowed = differencesOf(
       func.getResultAttrOfType<ShardingAttr>(index, shardingAttr), mesh, func);
-  for (auto &[axis, own] : held[value].differences) {
-    auto wanted = allowed.find(axis);
-    bool isWanted = wanted != allowed.end();
-    if (isWanted && isPerhaps(own, wanted->second))
+  const Held &own = held[value];
+  for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
+    auto entry = allowed.find(axis);
+    Agreement wanted =
+        entry == allowed.end() ? Agreement() : Agreement(entry->second);
+    if (isPerhaps(own, axis, wanted))
       continue;
-    InFlightDiagnostic diag = func.emitError()
-                              << "result " << index
-                              << " differs between ranks along axis \""
-                              << mesh[axis].name;
-    if (isWanted)
-      diag << "\" as " << describe(own) << ", expected "
-           << describe(wanted->second);
-    else
-      diag << "\", which does not divide it: expected a sum or a gather over "
+    const Difference *found = own.along(axis);
+    InFlightDiagnostic diag = func.emitError() << "result " << index;
+    diag << (found ? " differs between ranks" : " is the same on ranks")
+         << " along axis \"" << mesh[axis].name << "\"";
+    if (!wanted)
+      diag << ", which does not divide it: expected a sum or a gather over "
               "that axis";
-    diag.attachNote(own.begin->getLoc()) << "ranks begin to differ here";
+    else if (found)
+      diag << " as " << describe(*found) << ", expected " << describe(*wanted);
+    else
+      diag << ", expected " << describe(*wanted);
+    if (found)
+      diag.attachNote(found->begin->getLoc()) << "ranks begin to differ here";
     return diag;
   }
-  for (auto &[axis, wanted] : allowed)
-    if (wanted.kind == Difference::Terms && !of(value, axis) &&
-        !isUniform(value, axis))
-      return func.emitError()
-             << "result " << index << " is the same on ranks along axis \""
-             << mesh[axis].name << "\", expected terms of a sum";
   return success();
 }
 

@@ -194,7 +194,7 @@ func.func @max_of_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected numbers of their own}}
+  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected terms of a maximum}}
   %s = dist.all_reduce max %g over ["dp"] : tensor<6xf32>
   return %s : tensor<6xf32>
 }
@@ -261,9 +261,10 @@ func.func @other_dim(%x: tensor<6x6xf32> {dist.sharding = #dist.sharding<{"dp"},
 // -----
 
 dist.mesh @mesh [<"a" = 2>, <"b" = 2>]
-// Numbers that repeat one are perhaps terms along each axis, until they are summed over it.
-func.func @repeated(%x: tensor<f32>) -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"a"}>}) {
-  %same = hone.broadcast %x dims [] : tensor<f32> -> tensor<6xf32>
+// What is reduced of repeated numbers are terms along each axis, until they are summed over it.
+func.func @repeated(%x: tensor<6xf32>) -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"a"}>}) {
+  %rows = hone.broadcast %x dims [1] : tensor<6xf32> -> tensor<4x6xf32>
+  %same = hone.reduce sum %rows dims [0] : tensor<4x6xf32> -> tensor<6xf32>
   %s = dist.reduce_scatter sum %same dim 0 over ["a"] : tensor<6xf32> -> tensor<3xf32>
   %t = dist.all_reduce sum %s over ["b"] : tensor<3xf32>
   return %t : tensor<3xf32>
@@ -272,8 +273,9 @@ func.func @repeated(%x: tensor<f32>) -> (tensor<3xf32> {dist.sharding = #dist.sh
 // -----
 
 dist.mesh @mesh [<"a" = 2>, <"b" = 2>]
-func.func @repeated_twice(%x: tensor<f32>) -> tensor<6xf32> {
-  %same = hone.broadcast %x dims [] : tensor<f32> -> tensor<6xf32>
+func.func @repeated_twice(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %rows = hone.broadcast %x dims [1] : tensor<6xf32> -> tensor<4x6xf32>
+  %same = hone.reduce sum %rows dims [0] : tensor<4x6xf32> -> tensor<6xf32>
   %s = dist.all_reduce sum %same over ["a"] : tensor<6xf32>
   // expected-error@+1 {{takes what is the same along axis "a", expected terms of a sum}}
   %t = dist.all_reduce sum %s over ["b", "a"] : tensor<6xf32>
@@ -282,12 +284,91 @@ func.func @repeated_twice(%x: tensor<f32>) -> tensor<6xf32> {
 
 // -----
 
+dist.mesh @mesh [<"a" = 2>]
+// Numbers are no terms because they repeat.
+func.func @repeated_numbers(%x: tensor<f32>) -> tensor<6xf32> {
+  %same = hone.broadcast %x dims [] : tensor<f32> -> tensor<6xf32>
+  // expected-error@+1 {{takes what is the same along axis "a", expected terms of a sum}}
+  %s = dist.all_reduce sum %same over ["a"] : tensor<6xf32>
+  return %s : tensor<6xf32>
+}
+
+// -----
+
 dist.mesh @mesh [<"dp" = 2>]
-// What was divided, into parts of one, is no dimension of its own in a reshape.
-func.func @hidden(%x: tensor<6x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
-    -> (tensor<6x6xf32> {dist.sharding = #dist.sharding<{}, {"dp"}>}) {
-  %y = hone.reshape %x : tensor<6x6xf32> -> tensor<6x6xf32>
-  return %y : tensor<6x6xf32>
+// What was divided, into parts of one, is in one of the dimensions beside it behind a reshape, and in no other.
+func.func @hidden(%x: tensor<1x6x5xf32> {dist.sharding = #dist.sharding<{"dp"}, {}, {}>})
+    -> (tensor<6x5xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}) {
+  %y = hone.reshape %x : tensor<1x6x5xf32> -> tensor<6x5xf32>
+  return %y : tensor<6x5xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// expected-error@+2 {{result 0 differs between ranks along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @reshaped(%x: tensor<1x6x5xf32> {dist.sharding = #dist.sharding<{"dp"}, {}, {}>})
+    -> (tensor<6x5xf32> {dist.sharding = #dist.sharding<{}, {"dp"}>}) {
+  %y = hone.reshape %x : tensor<1x6x5xf32> -> tensor<6x5xf32>
+  return %y : tensor<6x5xf32>
+}
+
+// -----
+
+// A table by rows: rows of a rank are terms, and are missing without the mask, or in a maximum.
+dist.mesh @mesh [<"tp" = 2>]
+func.func @own_rows(%table: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>}, %ids: tensor<5xi64>) -> tensor<5x6xf32> {
+  %c = dist.coordinate ["tp"] : tensor<i64>
+  %four = hone.constant dense<4> : tensor<i64>
+  %first = hone.mul %c, %four : tensor<i64>
+  %firsts = hone.broadcast %first dims [] : tensor<i64> -> tensor<5xi64>
+  %own = hone.sub %ids, %firsts : tensor<5xi64>
+  %zero = hone.constant dense<0> : tensor<5xi64>
+  %is = hone.cmp ge, %own, %zero : tensor<5xi64> -> tensor<5xi1>
+  %safe = hone.select %is, %own, %zero : tensor<5xi1>, tensor<5xi64>
+  %rows = hone.embedding %table, %safe : tensor<4x6xf32>, tensor<5xi64> -> tensor<5x6xf32>
+  %mask = hone.broadcast %is dims [0] : tensor<5xi1> -> tensor<5x6xi1>
+  %zeros = hone.constant dense<0.0> : tensor<5x6xf32>
+  // expected-note@+1 {{ranks begin to differ here}}
+  %terms = hone.select %mask, %rows, %zeros : tensor<5x6xi1>, tensor<5x6xf32>
+  %s = dist.all_reduce sum %terms over ["tp"] : tensor<5x6xf32>
+  // expected-error@+1 {{takes what differs along axis "tp" as terms of a sum, expected terms of a maximum}}
+  %m = dist.all_reduce max %terms over ["tp"] : tensor<5x6xf32>
+  %r = hone.add %s, %m : tensor<5x6xf32>
+  return %r : tensor<5x6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"tp" = 2>]
+// Rows of another rank are asked for.
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @all_rows(%table: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>}, %ids: tensor<5xi64>) -> tensor<5x6xf32> {
+  %rows = hone.embedding %table, %ids : tensor<4x6xf32>, tensor<5xi64> -> tensor<5x6xf32>
+  // expected-error@+1 {{takes what differs along axis "tp" as neither parts nor terms, expected terms of a sum}}
+  %s = dist.all_reduce sum %rows over ["tp"] : tensor<5x6xf32>
+  return %s : tensor<5x6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
+// Both are parts, of the same dimension along one axis each.
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @unlike(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}, %y: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>}) -> tensor<8x6xf32> {
+  %z = hone.mul %x, %y : tensor<4x6xf32>
+  // expected-error@+1 {{takes what differs along axis "dp" as neither parts nor terms, expected parts of dimension 0}}
+  %s = dist.all_gather %z dim 0 over ["dp"] : tensor<4x6xf32> -> tensor<8x6xf32>
+  return %s : tensor<8x6xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>]
+// expected-error@+1 {{result 0 is the same on ranks along axis "dp", expected parts of dimension 0}}
+func.func @whole(%x: tensor<6xf32>) -> (tensor<6xf32> {dist.sharding = #dist.sharding<{"dp"}>}) {
+  return %x : tensor<6xf32>
 }
 
 // -----

@@ -166,10 +166,13 @@ def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
       terms where it has parts, or as parts of another dimension;
     - a result that is to be terms and is the same on all ranks;
     - terms that reach an op which is not linear in them, or that are added to what are no terms;
-    - a sum of what are no terms, a gather of what are no parts of its dimension, a part of what ranks do not have alike.
+    - a sum or maximum of what are no terms of it, a gather of what are no parts of its dimension, a part of what ranks do not
+      have alike; and what is neither parts nor terms, as made of parts of which operands agree about no dimension.
 
-    What ranks have of their own (their largest logit), and what repeats one number, is given the benefit of the doubt; so are
-    the dimensions of parts after a reshape. Cuts and the order of axes are not compared.
+    Terms are log-sum-exps of parts behind their `exp`, norms of parts when they are squared, and what a rank keeps of its own
+    rows against zeros; numbers that are the same on all ranks are terms if they are zeros or a sum over what repeats one
+    element. What is made of a rank's position alone is given the benefit of the doubt; so are parts whose dimension a reshape
+    hides. Cuts and the order of axes are not compared.
   }];
 }
 

@@ -35,8 +35,8 @@ public:
     return tensor < operands ? mapping.operands[tensor]
                              : mapping.results[tensor - operands];
   }
-  /// Whether parts along factors that are combined are summed.
-  bool isSum() const { return mapping.combiner == ReduceKind::sum; }
+  /// How parts along factors that are reduced combine.
+  ReduceKind combiner() const { return mapping.combiner; }
   /// Whether every factor is independent, and none is merged or cut: what the
   /// tensors have in common flows through.
   bool isPassThrough() const;
