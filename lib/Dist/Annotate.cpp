@@ -5,6 +5,7 @@
 #include "Annotations.h"
 #include "TensorParallel.h"
 #include "hone/Dist/Recipe.h"
+#include "hone/IR/StateCode.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -49,6 +50,10 @@ private:
   FailureOr<ShardingAttr> shardingOf(func::FuncOp func, unsigned index);
   FailureOr<ShardingAttr> batchSharding(func::FuncOp func, unsigned index,
                                         RankedTensorType type);
+  ArrayRef<int64_t> parameterShape(StringRef name, StringRef kind,
+                                   RankedTensorType type);
+  SmallVector<DimAttr> parameterDims(StringRef name, StringRef kind,
+                                     ArrayRef<int64_t> shape);
   ShardingAttr stateSharding(StringRef name, StringRef kind,
                              RankedTensorType type);
   ShardingAttr givenSharding(StringRef name, StringRef kind,
@@ -65,6 +70,7 @@ private:
   FeatureShards features;
   bool isSequenceDivided = false;
   std::optional<Annotations> given; ///< a user's, in place of a recipe
+  llvm::StringMap<ArrayRef<int64_t>> parameterShapes; ///< once it is asked for
   /// Parameters that only updates read: others read a copy in another type.
   llvm::StringSet<> masters;
 };
@@ -240,20 +246,118 @@ static StringRef parameterOf(StringRef name, StringRef kind) {
   return kind == kind::opt ? name.split('.').second : name;
 }
 
-ShardingAttr DistAnnotate::stateSharding(StringRef name, StringRef kind,
-                                         RankedTensorType type) {
-  SmallVector<DimAttr> dims(type.getRank(), dimOf(&getContext()));
-  // State of another rank than the parameter's is not divided as it is.
+/// Whether state of `type` has the dimensions of a parameter of `shape`: all,
+/// all but one, or in the last one's place its blocks.
+static bool isStateOf(RankedTensorType type, ArrayRef<int64_t> shape) {
+  if (type.getShape() == shape)
+    return true;
+  if (shape.empty())
+    return false;
+  SmallVector<int64_t> rows(shape.drop_back());
+  SmallVector<int64_t> columns(rows);
+  if (!rows.empty())
+    columns.back() = shape.back();
+  return type.getShape() == ArrayRef<int64_t>(stateScaleShape(shape)) ||
+         type.getShape() == ArrayRef<int64_t>(rows) ||
+         type.getShape() == ArrayRef<int64_t>(columns);
+}
+
+/// The shape of the parameter of a tensor of state; its own where there is
+/// none.
+ArrayRef<int64_t> DistAnnotate::parameterShape(StringRef name, StringRef kind,
+                                               RankedTensorType type) {
+  if (parameterShapes.empty())
+    for (func::FuncOp func : functions())
+      for (BlockArgument arg : func.getArguments())
+        if (argString(func, arg.getArgNumber(), attr::kind) == kind::param)
+          if (auto param = dyn_cast<RankedTensorType>(arg.getType()))
+            parameterShapes[argString(func, arg.getArgNumber(), attr::fqn)] =
+                param.getShape();
+  auto found = parameterShapes.find(parameterOf(name, kind));
+  return found == parameterShapes.end() ? type.getShape() : found->second;
+}
+
+/// How a parameter is divided, or what has its shape.
+SmallVector<DimAttr> DistAnnotate::parameterDims(StringRef name, StringRef kind,
+                                                 ArrayRef<int64_t> shape) {
+  SmallVector<DimAttr> dims(shape.size(), dimOf(&getContext()));
   auto divided = features.find(parameterOf(name, kind));
   if (divided != features.end() && divided->second.size() == dims.size())
     dims = divided->second;
   // Parts of the outermost dimension lie side by side.
-  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+  for (auto [dim, size] : llvm::enumerate(shape))
     if (isDivided(name, kind) && dims[dim].getAxes().empty() && size != 0 &&
         size % stateParts == 0) {
       dims[dim] = dimOf(&getContext(), stateAxis, memoryPriority);
       break;
     }
+  return dims;
+}
+
+/// Codes of a parameter that is divided as `dims`, or where `isScale` their
+/// scales: in whole blocks. Where parts of rows are none, the outermost
+/// dimension is divided instead that may be.
+static SmallVector<DimAttr> dimsOfCodes(SmallVector<DimAttr> dims,
+                                        ArrayRef<int64_t> shape, bool isScale,
+                                        const Mesh &mesh) {
+  auto isEven = [&](DimAttr dim, int64_t size) {
+    Sharding one = toSharding(
+        ShardingAttr::get(dim.getContext(), dim, {}, ReduceKind::sum), mesh);
+    return dividesEvenly(one.dims[0], size, mesh);
+  };
+  DimAttr last = dims.back();
+  auto isWhole = [](int64_t cut) { return cut % stateBlock == 0; };
+  SmallVector<int64_t> cuts;
+  for (int64_t cut : last.getCuts())
+    cuts.push_back(cut / stateBlock);
+  DimAttr blocks = DimAttr::get(last.getContext(), last.getAxes(), cuts,
+                                last.getIsOpen(), last.getPriority());
+  if (last.getAxes().empty() ||
+      (isWhole(shape.back()) && llvm::all_of(last.getCuts(), isWhole) &&
+       isEven(blocks, shape.back() / stateBlock))) {
+    if (isScale)
+      dims.back() = blocks;
+    return dims;
+  }
+  dims.back() = dimOf(last.getContext());
+  for (auto [dim, size] : llvm::zip(dims, shape.drop_back())) {
+    SmallVector<StringAttr> axes(dim.getAxes());
+    llvm::append_range(axes, last.getAxes());
+    auto both =
+        DimAttr::get(dim.getContext(), axes, dim.getCuts(), /*isOpen=*/false,
+                     std::max(dim.getPriority(), last.getPriority()));
+    if (!isEven(both, size))
+      continue;
+    dim = both;
+    break;
+  }
+  return dims;
+}
+
+/// State of a parameter of `shape` that is divided as `dims`.
+static SmallVector<DimAttr> dimsOfState(StringRef name, RankedTensorType type,
+                                        SmallVector<DimAttr> dims,
+                                        ArrayRef<int64_t> shape,
+                                        const Mesh &mesh) {
+  if (type.getRank() + 1 == int64_t(shape.size())) { // means of rows, columns
+    dims.erase(dims.end() - (name.starts_with("col_var.") ? 2 : 1));
+    return dims;
+  }
+  bool isScale = type.getShape() != shape;
+  if (isScale || type.getElementType().isInteger(8))
+    return dimsOfCodes(std::move(dims), shape, isScale, mesh);
+  return dims;
+}
+
+ShardingAttr DistAnnotate::stateSharding(StringRef name, StringRef kind,
+                                         RankedTensorType type) {
+  ArrayRef<int64_t> shape = parameterShape(name, kind, type);
+  if (kind != kind::opt || !isStateOf(type, shape))
+    shape = type.getShape();
+  SmallVector<DimAttr> dims = parameterDims(name, kind, shape);
+  if (kind == kind::opt)
+    dims = dimsOfState(name, type, std::move(dims), shape,
+                       *Mesh::of(getOperation()));
   return withTerms(kind, dims);
 }
 
@@ -341,10 +445,17 @@ void DistAnnotate::scatterGradients(func::FuncOp func) {
     return;
   llvm::StringMap<ShardingAttr> state;
   for (unsigned index = 0; index != func.getNumArguments(); ++index)
-    if (argString(func, index, attr::kind) == kind::opt)
+    if (argString(func, index, attr::kind) == kind::opt) {
+      StringRef name = argString(func, index, attr::fqn);
+      auto type = cast<RankedTensorType>(func.getArgumentTypes()[index]);
+      ArrayRef<int64_t> shape = parameterShape(name, kind::opt, type);
+      // Means of rows and columns are taken in the parts of what they are of.
       state.try_emplace(
-          parameterOf(argString(func, index, attr::fqn), kind::opt),
-          func.getArgAttrOfType<ShardingAttr>(index, shardingAttr));
+          parameterOf(name, kind::opt),
+          type.getRank() == int64_t(shape.size())
+              ? func.getArgAttrOfType<ShardingAttr>(index, shardingAttr)
+              : withTerms(kind::opt, parameterDims(name, kind::opt, shape)));
+    }
   OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
   for (BlockArgument arg : func.getArguments()) {
     unsigned index = arg.getArgNumber();

@@ -123,6 +123,41 @@ LogicalResult Adamw8bitOp::verify() {
   return verifyShadow(*this, getParam(), getNewShadow());
 }
 
+/// Blocks are independent, elements of one share its scale. Rows that are no
+/// whole number of blocks are not divided.
+DimensionMapping Adamw8bitOp::getDimensionMapping() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  DimensionMapping mapping;
+  TensorFactors codes, scales;
+  for (auto [dim, size] : llvm::enumerate(shape.drop_back())) {
+    mapping.factors.push_back({size, FactorKind::Parallel});
+    codes.push_back(int(dim));
+    scales.push_back(int(dim));
+  }
+  int last = codes.size();
+  int64_t width = shape.back();
+  if (width % stateBlock == 0) {
+    mapping.factors.push_back({width / stateBlock, FactorKind::Parallel});
+    mapping.factors.push_back({stateBlock, FactorKind::Replicate});
+    codes.push_back(ArrayRef<int>{last, last + 1});
+    scales.push_back(last);
+  } else {
+    mapping.factors.push_back({width, FactorKind::Replicate});
+    codes.push_back(last);
+    scales.push_back(-1);
+  }
+  auto factors = [&](Value value) -> TensorFactors {
+    if (shapeOf(value).empty()) // a scalar
+      return {};
+    return shapeOf(value) == shape ? codes : scales;
+  };
+  for (Value operand : getOperands())
+    mapping.operands.push_back(factors(operand));
+  for (Value result : getResults())
+    mapping.results.push_back(factors(result));
+  return mapping;
+}
+
 //===----------------------------------------------------------------------===//
 // SGD
 //===----------------------------------------------------------------------===//

@@ -190,6 +190,8 @@ static void addShardPasses(OpPassManager &manager,
     annotate.fsdp = recipe.fsdp;
   annotate.sequence = recipe.sequence;
   manager.addPass(createDistAnnotate(annotate));
+  // Sums over a parameter that ranks divide are ops of their own.
+  manager.addNestedPass<func::FuncOp>(createDecomposeUpdates());
   manager.addPass(createDistPropagate());
   manager.addPass(createDistPartition());
   manager.addPass(createDistVerify());
@@ -228,10 +230,12 @@ struct ShardAnnotated : PassWrapper<ShardAnnotated, OperationPass<ModuleOp>> {
 
 void hone::buildShardPhase(OpPassManager &manager,
                            const PipelineOptions &options) {
-  if (options.recipe.mesh.empty())
-    manager.addPass(std::make_unique<ShardAnnotated>(options));
-  else
-    addShardPasses(manager, options);
+  if (!options.recipe.mesh.empty())
+    return addShardPasses(manager, options);
+  manager.addPass(std::make_unique<ShardAnnotated>(options));
+  // One rank rounds where several do.
+  if (options.exact)
+    manager.addNestedPass<func::FuncOp>(createDecomposeUpdates());
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Trains one model on several meshes and compares: ranks.py [--exact] PACKAGE WORKDIR HOW [MESH:RECIPE[:K]]...
+"""Trains one model on several meshes and compares: ranks.py [OPTION]... PACKAGE WORKDIR HOW [MESH:RECIPE[:K]]...
 
 Each case is compiled (HOW is mpi, gpus or torchrun; or run in the interpreter, all ranks in one process) with `--mesh=MESH --recipe=RECIPE` and K
 micro-batches, and trained for five steps from the package's weights with the seed and the tokens of the run on one
 rank with as many micro-batches. Losses and gradient norms must agree within 1e-6 of themselves under MPI: sums of f32
 in another order. Saved weights must agree within 2 % of the largest step that AdamW can have made, lr times steps:
 where a gradient is nearly zero, its rounding decides the update's direction. Every copy of a weight is compared in
-every bit, each step. With --exact, everything must have the bits of one rank.
+every bit, each step. With --exact, everything must have the bits of one rank. Other options (--optimizer=lion) are given to the compiler in
+each case; --numbers=1e-4 and --weights=0.1 are the two tolerances in place of 1e-6 and 2 %.
 
 `gpus` are emulated ones, whose collectives a fake of NCCL makes, under mpirun; `torchrun` starts the same.
 """
@@ -64,16 +65,15 @@ def weights(path: Path) -> dict[str, array]:
 
 
 class Trainer:
-    def __init__(self, package: Path, work: Path, how: str, is_exact: bool) -> None:
-        self.package, self.work, self.how = package, work, how
-        self.mode = ["--exact"] if is_exact else []
+    def __init__(self, package: Path, work: Path, how: str, options: list[str]) -> None:
+        self.package, self.work, self.how, self.options = package, work, how, options
         self.tokens = work / "tokens.bin"
         draw, limit = random.Random(3), vocabulary(package)
         self.tokens.write_bytes(array("H", (draw.randrange(limit) for _ in range(4000))).tobytes())
 
     def train(self, name: str, mesh: str, recipe: str, micro: int) -> tuple[list[dict], dict[str, array]]:
         log, saved = self.work / f"{name}.jsonl", self.work / f"{name}.safetensors"
-        options = [f"--micro-batches={micro}", *self.mode]
+        options = [f"--micro-batches={micro}", *self.options]
         options += [f"--mesh={mesh}", f"--recipe={recipe}"] if mesh else []
         if self.how == "interpreter":
             command = ["hone-run", self.package, *options]
@@ -113,11 +113,16 @@ def has_bits_of(expected: tuple, seen: tuple) -> bool:
 
 
 def main(argv: list[str]) -> int:
-    is_exact = argv[1] == "--exact"
-    package, folder, how, *cases = argv[1 + is_exact :]
+    options = [argument for argument in argv[1:] if argument.startswith("--")]
+    package, folder, how, *cases = [argument for argument in argv[1:] if not argument.startswith("--")]
+    tolerances = {"--numbers": TOLERANCE, "--weights": 0.02}
+    for option in [option for option in options if option.split("=")[0] in tolerances]:
+        options.remove(option)
+        tolerances[option.split("=")[0]] = float(option.split("=")[1])
+    is_exact = "--exact" in options
     work = Path(folder)
     work.mkdir(parents=True, exist_ok=True)
-    trainer = Trainer(Path(package), work, how, is_exact)
+    trainer = Trainer(Path(package), work, how, options)
     alone: dict[int, tuple] = {}
     failures = 0
     for number, case in enumerate(cases):
@@ -127,7 +132,9 @@ def main(argv: list[str]) -> int:
             alone[count] = trainer.train(f"alone{count}", "", "", count)
         seen = trainer.train(f"case{number}", mesh, recipe, count)
         numbers, worst = differences(alone[count], seen)
-        agrees = has_bits_of(alone[count], seen) if is_exact else numbers <= TOLERANCE and worst <= 0.02 * RATE * STEPS
+        agrees = has_bits_of(alone[count], seen) if is_exact else (
+            numbers <= tolerances["--numbers"] and worst <= tolerances["--weights"] * RATE * STEPS
+        )
         failures += not agrees
         print(f"{mesh} {recipe or 'ddp'} x{count}: {'equal' if agrees else 'DIFFERENT'}, numbers {numbers:.2g}, weights {worst:.2g}")
     return 1 if failures else 0

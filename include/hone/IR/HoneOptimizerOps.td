@@ -148,7 +148,7 @@ def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multi", "state"> {
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 60); }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}, {2, 1}, {3, 2}, {4, 3}, {5, 4}}; }
-    ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
+    ::hone::DimensionMapping getDimensionMapping();
   }];
 }
 
