@@ -302,6 +302,8 @@ static bool canWalk(GroupOp group, unsigned index, ArrayRef<int64_t> strides) {
   Value operand = body.getArgument(index);
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(operand.getType()).getShape();
+  if (shape.empty())
+    return true;
   auto leading = llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
   switch (group.getFamily()) {
   case KernelFamily::move:
