@@ -234,7 +234,13 @@ Difference AxisRules::ofReshape(ReshapeOp) const {
 Factors AxisRules::dividedFactors() const {
   std::optional<Factors> factors;
   for (unsigned tensor = 0; tensor != own.size(); ++tensor) {
-    if (!is(tensor, Difference::Parts))
+    // One element of a mask is for all, or a part.
+    bool isHidden =
+        own[tensor] && llvm::any_of(own[tensor]->dims, [&](unsigned dim) {
+          return op.rule.factorsOf(tensor)[dim].empty() &&
+                 op.rule.shapeOf(tensor)[dim] == 1;
+        });
+    if (isHidden || !is(tensor, Difference::Parts))
       continue;
     Factors perhaps;
     for (unsigned dim : own[tensor]->dims)
@@ -243,6 +249,8 @@ Factors AxisRules::dividedFactors() const {
           perhaps.insert(factor);
     factors = std::move(perhaps);
   }
+  if (!factors)
+    return {};
   for (unsigned tensor = 0; tensor != own.size(); ++tensor)
     for (auto [dim, there] : llvm::enumerate(op.rule.factorsOf(tensor)))
       if (!own[tensor] && !op.operands[tensor].isRepeated(dim))
