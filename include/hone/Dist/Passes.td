@@ -26,7 +26,8 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
                           %g: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {} partial sum ["dp"]>, hone.kind = "grad", ...})
     ```
 
-    **By a recipe**, which the options are; with a `dist.mesh` in the module besides it is an error. `mesh` names the axes, the slowest first, `rep=2,fs=4@nvlink` with the kind of link behind `@`:
+    **By a recipe**, which the options are; with a `dist.mesh` in the module besides it is an error. `mesh` names the axes, the slowest
+    first, `rep=2,fs=4@nvlink` with the kind of link behind `@`:
 
     | axis | divides |
     |---|---|
@@ -37,8 +38,11 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     Of a parameter and what belongs to it `fs` divides the outermost dimension that it divides evenly, `tp`'s not among them: there
     parts lie one after another, and are gathered without moves. Without one they are copies. `zero3` gathers a parameter for the
     forward part and again for the backward part; `zero3-keep` once. Gradients that micro-batches are added to are partial along the
-    axes of the batch that do not divide them: only the update sums them (in an exact module they are whole each time). A batch that is not divisible is an error that names input
-    and axes; so is any other axis.
+    axes of the batch that do not divide them: only the update sums them (in an exact module they are whole each time). State that has
+    not its parameter's shape is divided with it where parts are whole: blocks that share a scale, means along the dimension they keep.
+
+    A batch that is not divisible is an error that names input and axes; so are any other axis, a `tp` that divides no parameter, and
+    a `sequence` that divides nothing. Weights of products that stay whole along `tp` are one warning with the reasons.
 
     ```mlir
     func.func @step(%w: tensor<64x256xf32> {hone.kind = "param", hone.fqn = "w"}, %t: tensor<8x16xi64> {hone.kind = "input"})
