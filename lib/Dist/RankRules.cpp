@@ -38,6 +38,15 @@ static bool isZero(Operation *op) {
   return constant && splatOf(constant.getValue()) == 0.0;
 }
 
+/// Whether a part of one element of a dimension along which elements repeat may
+/// lie in any dimension of what has another shape.
+static bool hidesRepeated(const RankOp &op) {
+  for (auto [dim, size] : llvm::enumerate(op.rule.shapeOf(0)))
+    if (size == 1 && op.operands[0].isRepeated(dim))
+      return true;
+  return op.operands[0].repeated.all();
+}
+
 llvm::SmallBitVector dist::repeatedDims(const RankOp &op, unsigned result) {
   unsigned tensor = op.rule.numOperands() + result;
   llvm::SmallBitVector dims(op.rule.shapeOf(tensor).size());
@@ -45,9 +54,10 @@ llvm::SmallBitVector dist::repeatedDims(const RankOp &op, unsigned result) {
     return splatOf(constant.getValue()) ? ~dims : dims;
   if (auto iota = dyn_cast<IotaOp>(op.op))
     return (~dims).reset(iota.getDim());
-  if (isa<ReshapeOp>(op.op) && op.operands[0].repeated.all())
+  if (isa<ReshapeOp>(op.op) && hidesRepeated(op))
     return ~dims;
-  if (isa<RandomOpInterface, PadOp>(op.op))
+  auto random = dyn_cast<RandomOpInterface>(op.op);
+  if (isa<PadOp>(op.op) || (random && random.getRandomKey()))
     return dims;
   for (auto [dim, own] : llvm::enumerate(op.rule.factorsOf(tensor)))
     if (!own.empty() && llvm::all_of(own, [&](int factor) {

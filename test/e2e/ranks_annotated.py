@@ -93,7 +93,7 @@ def train(trainer: Trainer, package: Path, name: str, ranks: int, micro: int) ->
 def main(argv: list[str]) -> int:
     package, work, how, *cases = Path(argv[1]), Path(argv[2]), *argv[3:]
     work.mkdir(parents=True, exist_ok=True)
-    trainer = Trainer(package, work, how, is_exact=False)
+    trainer = Trainer(package, work, how, options=[])
     alone: dict[int, tuple] = {}
     failures = 0
     for case in cases:
