@@ -40,6 +40,7 @@ private:
   LogicalResult readGiven();
   LogicalResult readRecipe();
   LogicalResult readMesh();
+  LogicalResult readAxes();
   LogicalResult readLevel();
   LogicalResult readFeatures();
   void findMasters();
@@ -62,6 +63,7 @@ private:
   bool isDivided(StringRef name, StringRef kind) const;
   bool isRegathered(func::FuncOp func, unsigned index, ShardingAttr sharding);
 
+  std::optional<Mesh> axes; ///< of the module, once they are read
   SmallVector<StringAttr> batchAxes;
   StringAttr stateAxis, tensorAxis; ///< null: the mesh has none
   int64_t batchParts = 1, stateParts = 1;
@@ -108,9 +110,8 @@ LogicalResult DistAnnotate::readGiven() {
   if (getOperation().getOps<MeshOp>().empty())
     return getOperation().emitError(
         "has no dist.mesh, expected one or axes in option mesh");
-  FailureOr<Mesh> axes = Mesh::of(getOperation());
   FailureOr<func::FuncOp> reader = findReader();
-  if (failed(axes) || failed(reader))
+  if (failed(readAxes()) || failed(reader))
     return failure();
   FailureOr<Annotations> read = readAnnotations(*reader, *axes);
   if (failed(read))
@@ -135,7 +136,7 @@ LogicalResult DistAnnotate::readMesh() {
   for (auto op : module.getOps<MeshOp>())
     return op.emitOpError("says already how ranks divide the module, expected "
                           "no recipe (--mesh, --recipe) besides");
-  SmallVector<Attribute> axes;
+  SmallVector<Attribute> attrs;
   for (StringRef text : llvm::split(mesh, ',')) {
     llvm::Expected<AxisText> axis = parseAxis(text);
     if (!axis)
@@ -143,7 +144,7 @@ LogicalResult DistAnnotate::readMesh() {
              << "mesh has axis " << llvm::toString(axis.takeError());
     auto [name, size, link] = *axis;
     auto nameAttr = StringAttr::get(context, name);
-    axes.push_back(AxisAttr::get(
+    attrs.push_back(AxisAttr::get(
         context, nameAttr, size,
         link.empty() ? StringAttr() : StringAttr::get(context, link)));
     if (name == "tp") {
@@ -159,8 +160,15 @@ LogicalResult DistAnnotate::readMesh() {
   }
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   auto op = builder.create<MeshOp>(module.getLoc(), "mesh",
-                                   ArrayAttr::get(context, axes));
-  return op.verify();
+                                   ArrayAttr::get(context, attrs));
+  return failure(failed(op.verify()) || failed(readAxes()));
+}
+
+LogicalResult DistAnnotate::readAxes() {
+  FailureOr<Mesh> read = Mesh::of(getOperation());
+  if (succeeded(read))
+    axes = std::move(*read);
+  return read;
 }
 
 LogicalResult DistAnnotate::readLevel() {
@@ -179,9 +187,8 @@ LogicalResult DistAnnotate::readLevel() {
 LogicalResult DistAnnotate::readFeatures() {
   if (!tensorAxis)
     return success();
-  FailureOr<Mesh> axes = Mesh::of(getOperation());
   FailureOr<func::FuncOp> reader = findReader();
-  if (failed(axes) || failed(reader))
+  if (failed(reader))
     return failure();
   FailureOr<FeatureShards> found = divideFeatures(*reader, tensorAxis, *axes);
   if (failed(found))
@@ -356,8 +363,7 @@ ShardingAttr DistAnnotate::stateSharding(StringRef name, StringRef kind,
     shape = type.getShape();
   SmallVector<DimAttr> dims = parameterDims(name, kind, shape);
   if (kind == kind::opt)
-    dims = dimsOfState(name, type, std::move(dims), shape,
-                       *Mesh::of(getOperation()));
+    dims = dimsOfState(name, type, std::move(dims), shape, *axes);
   return withTerms(kind, dims);
 }
 
@@ -474,9 +480,6 @@ LogicalResult DistAnnotate::constrain(func::FuncOp func) {
   scatterGradients(func);
   if (!sequence)
     return success();
-  FailureOr<Mesh> axes = Mesh::of(getOperation());
-  if (failed(axes))
-    return failure();
   FailureOr<bool> isDivided =
       divideSequence(func, tensorAxis, batchAxes, *axes);
   if (failed(isDivided))
@@ -487,9 +490,8 @@ LogicalResult DistAnnotate::constrain(func::FuncOp func) {
 
 /// What was asked for and divides nothing is an error.
 LogicalResult DistAnnotate::checkSequence() {
-  FailureOr<Mesh> axes = Mesh::of(getOperation());
   FailureOr<func::FuncOp> reader = findReader();
-  if (failed(axes) || failed(reader))
+  if (failed(reader))
     return failure();
   if (isSequenceDivided)
     return success();

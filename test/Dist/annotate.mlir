@@ -6,6 +6,7 @@
 // RUN: not hone-opt %s --dist-annotate=mesh=dp=3 2>&1 | FileCheck %s --check-prefix=BATCH
 // RUN: not hone-opt %s --dist-annotate=mesh=xp=2 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not hone-opt %s --dist-annotate="mesh=fs=2 fsdp=zero4" 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: not hone-opt %s --dist-annotate="mesh=fs=2@foo" 2>&1 | FileCheck %s --check-prefix=LINK
 
 // CHECK: dist.mesh @mesh [<"rep" = 2 over "net">, <"fs" = 4 over "nvlink">]
 // CHECK-LABEL: @accumulate
@@ -27,6 +28,8 @@
 // DDP: tensor<64x256xf32> {dist.sharding = #dist.sharding<{}, {}>, hone.fqn = "w.m"
 // BATCH: error: input 'tokens' has 8 rows, expected a multiple of 3, the ranks that share the batch; the exported batch is that of all ranks together
 // AXIS: error: mesh has axis 'xp=2': expected an axis rep, dp, fs or tp with its size, as fs=4 or fs=4@nvlink
+// LINK: error: 'dist.mesh' op has axis 'fs' over 'foo', expected host, net, nvlink or pcie
+// LINK-NOT: error:
 // LEVEL: error: fsdp is 'zero4', expected zero1, zero2, zero3, zero3-keep
 func.func @accumulate(%w: tensor<64x256xf32> {hone.fqn = "w", hone.kind = "param"},
                       %s: tensor<6x8xf32> {hone.fqn = "s", hone.kind = "param"},

@@ -195,47 +195,8 @@ static std::vector<OpText> elementOps() {
   return cases;
 }
 
-static std::vector<OpText> ops() {
-  const std::string x = "tensor<12x6x24xf32>", v = "tensor<24xf32>",
-                    rows = "tensor<12x6xf32>", ids = "tensor<12x6xi64>",
-                    s = "tensor<f32>";
-  auto norm = [&](const char *name, std::string text,
-                  std::vector<std::string> arguments,
-                  std::vector<std::string> results) {
-    return OpText{name, arguments, results,
-                  text + " : (" + llvm::join(arguments, ", ") + ") -> (" +
-                      llvm::join(results, ", ") + ")"};
-  };
-  auto rope = [&](const char *name, const std::string &style) {
-    const std::string heads = "tensor<6x12x4x12xf32>",
-                      angles = "tensor<12x6xf32>";
-    return OpText{name,
-                  {heads, angles, angles},
-                  {heads},
-                  "%r = hone.rope " + style + " %0, %1, %2 : " + heads + ", " +
-                      angles};
-  };
-  auto loss = [&](const std::string &reduction, const std::string &type,
-                  const std::string &width, const std::string &smoothing) {
-    return OpText{reduction + "_loss",
-                  {x, ids},
-                  {type, rows},
-                  "%r:2 = hone.cross_entropy " + reduction +
-                      " %0, %1 ignore_index 3 label_smoothing " + smoothing +
-                      width + " : " + x + ", " + ids + " -> " + type + ", " +
-                      rows};
-  };
-  auto lossBwd = [&](const std::string &reduction, const std::string &type,
-                     const std::string &width) {
-    return OpText{reduction + "_loss_bwd",
-                  {type, x, ids, rows},
-                  {x},
-                  "%r = hone.cross_entropy_bwd " + reduction +
-                      " %0, %1, %2, %3 ignore_index 3 label_smoothing 0.125" +
-                      width + " : (" + type + ", " + x + ", " + ids + ", " +
-                      rows + ") -> " + x,
-                  1e-8}; // the share of a class is a constant of fp32
-  };
+static std::vector<OpText> moves() {
+  const std::string x = "tensor<12x6x24xf32>", v = "tensor<24xf32>";
   return {
       {"transpose",
        {x},
@@ -277,6 +238,13 @@ static std::vector<OpText> ops() {
        {"tensor<12x6x48xf32>"},
        "%r = hone.concat %0, %1 dim 2 : (" + x + ", " + x +
            ") -> tensor<12x6x48xf32>"},
+  };
+}
+
+static std::vector<OpText> sums() {
+  const std::string x = "tensor<12x6x24xf32>", rows = "tensor<12x6xf32>",
+                    ids = "tensor<12x6xi64>";
+  return {
       {"reduce_sum",
        {x},
        {"tensor<12x24xf32>"},
@@ -302,6 +270,20 @@ static std::vector<OpText> ops() {
        {"tensor<24x36xf32>"},
        "%r = hone.embedding_bwd %0, %1 : tensor<12x6x36xf32>, " + ids +
            " -> tensor<24x36xf32>"},
+  };
+}
+
+static std::vector<OpText> layers() {
+  const std::string x = "tensor<12x6x24xf32>", v = "tensor<24xf32>",
+                    rows = "tensor<12x6xf32>", s = "tensor<f32>";
+  auto norm = [&](const char *name, std::string text,
+                  std::vector<std::string> arguments,
+                  std::vector<std::string> results) {
+    return OpText{name, arguments, results,
+                  text + " : (" + llvm::join(arguments, ", ") + ") -> (" +
+                      llvm::join(results, ", ") + ")"};
+  };
+  return {
       norm("layer_norm",
            "%r:3 = hone.layer_norm %0 scale %1 bias %2 eps 1.0e-05", {x, v, v},
            {x, rows, rows}),
@@ -346,6 +328,43 @@ static std::vector<OpText> ops() {
            {x, x, rows, rows, v}, {x}),
       norm("rms_norm_bwd", "%r = hone.rms_norm_bwd %0, %1, %2 scale %3",
            {x, x, rows, v}, {x}),
+  };
+}
+
+static std::vector<OpText> rotationsAndLosses() {
+  const std::string x = "tensor<12x6x24xf32>", rows = "tensor<12x6xf32>",
+                    ids = "tensor<12x6xi64>", s = "tensor<f32>";
+  auto rope = [&](const char *name, const std::string &style) {
+    const std::string heads = "tensor<6x12x4x12xf32>",
+                      angles = "tensor<12x6xf32>";
+    return OpText{name,
+                  {heads, angles, angles},
+                  {heads},
+                  "%r = hone.rope " + style + " %0, %1, %2 : " + heads + ", " +
+                      angles};
+  };
+  auto loss = [&](const std::string &reduction, const std::string &type,
+                  const std::string &width, const std::string &smoothing) {
+    return OpText{reduction + "_loss",
+                  {x, ids},
+                  {type, rows},
+                  "%r:2 = hone.cross_entropy " + reduction +
+                      " %0, %1 ignore_index 3 label_smoothing " + smoothing +
+                      width + " : " + x + ", " + ids + " -> " + type + ", " +
+                      rows};
+  };
+  auto lossBwd = [&](const std::string &reduction, const std::string &type,
+                     const std::string &width) {
+    return OpText{reduction + "_loss_bwd",
+                  {type, x, ids, rows},
+                  {x},
+                  "%r = hone.cross_entropy_bwd " + reduction +
+                      " %0, %1, %2, %3 ignore_index 3 label_smoothing 0.125" +
+                      width + " : (" + type + ", " + x + ", " + ids + ", " +
+                      rows + ") -> " + x,
+                  1e-8}; // the share of a class is a constant of fp32
+  };
+  return {
       rope("rope_half", "half"),
       rope("rope_interleaved", "interleaved inverse"),
       loss("sum", s, "", "0.125"),
@@ -354,6 +373,13 @@ static std::vector<OpText> ops() {
       lossBwd("sum", s, ""),
       lossBwd("mean", s, " width 21"),
   };
+}
+
+static std::vector<OpText> ops() {
+  std::vector<OpText> all;
+  for (auto family : {moves, sums, layers, rotationsAndLosses})
+    llvm::append_range(all, family());
+  return all;
 }
 
 /// Moments in codes, of rows of two blocks, and of less than one; typed, as
