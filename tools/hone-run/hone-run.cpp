@@ -182,6 +182,13 @@ static bool readTrainLine(Words &words, char **argv,
       ++index;
       return words.valueOf(name);
     };
+    auto takeOneOf = [&](std::string &text,
+                         llvm::function_ref<bool(StringRef)> accepts,
+                         const Twine &wanted) {
+      text = takeValue().str();
+      if (words.good && !accepts(text))
+        words.fail(name + ": '" + text + "', expected " + wanted);
+    };
     if (word == "--f64") {
       options.mode = interp::Mode::F64;
     } else if (word == "--no-raise") {
@@ -197,38 +204,26 @@ static bool readTrainLine(Words &words, char **argv,
     } else if (name == "--mesh" || name == "--recipe") {
       (name == "--mesh" ? mesh : recipe) = takeValue();
     } else if (name == "--chunk-loss") {
-      StringRef rows = takeValue();
-      options.pipeline.chunkLoss = rows.str();
-      if (words.good && !isAutoOffOrCount(rows))
-        words.fail(name + ": '" + rows +
-                   "', expected auto, off or a number of rows");
+      takeOneOf(options.pipeline.chunkLoss, isAutoOffOrCount,
+                "auto, off or a number of rows");
     } else if (name == "--pad") {
-      StringRef multiple = takeValue();
-      options.pipeline.pad = multiple.str();
-      if (words.good && !isAutoOffOrCount(multiple))
-        words.fail(name + ": '" + multiple +
-                   "', expected auto, off or a multiple");
+      takeOneOf(options.pipeline.pad, isAutoOffOrCount,
+                "auto, off or a multiple");
     } else if (name == "--optimizer") {
-      options.pipeline.step.optimizer = takeValue().str();
-      if (words.good && !isOptimizer(options.pipeline.step.optimizer))
-        words.fail(name + ": '" + options.pipeline.step.optimizer +
-                   "', expected " + listOptimizers());
+      takeOneOf(options.pipeline.step.optimizer, isOptimizer, listOptimizers());
     } else if (name == "--moments") {
-      options.pipeline.step.moments = takeValue().str();
-      if (words.good && !isMomentFormat(options.pipeline.step.moments))
-        words.fail(name + ": '" + options.pipeline.step.moments +
-                   "', expected " + listMomentFormats());
+      takeOneOf(options.pipeline.step.moments, isMomentFormat,
+                listMomentFormats());
     } else if (name == "--precision") {
-      StringRef policy = takeValue();
-      options.pipeline.precision = policy.str();
-      if (words.good && !findPrecisionPolicy(policy))
-        words.fail(name + ": '" + policy + "', expected " +
-                   listPrecisionPolicies());
+      takeOneOf(
+          options.pipeline.precision,
+          [](StringRef policy) { return findPrecisionPolicy(policy); },
+          listPrecisionPolicies());
     } else if (name == "--stream") {
-      StringRef type = takeValue();
-      options.pipeline.stream = type.str();
-      if (words.good && type != "f32" && type != "low")
-        words.fail(name + ": '" + type + "', expected f32 or low");
+      takeOneOf(
+          options.pipeline.stream,
+          [](StringRef type) { return type == "f32" || type == "low"; },
+          "f32 or low");
     } else if (name == "--loss-scale") {
       StringRef value = takeValue();
       double &scale = options.pipeline.step.lossScale;
