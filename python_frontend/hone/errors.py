@@ -1,5 +1,12 @@
-"""The one exception a user meets."""
+"""What a user is told: the one exception, and warnings."""
+
+import sys
 
 
 class HoneError(Exception):
     """A mistake in what the user gave: one line saying where, what was seen and what was wanted."""
+
+
+def warn(message: str) -> None:
+    """Says in one line on stderr what the user may not expect; the export goes on."""
+    print(f"warning: {message}", file=sys.stderr)

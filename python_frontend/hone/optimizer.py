@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from numbers import Real
 from typing import Union
 
 import torch
 
-from .errors import HoneError
+from .errors import HoneError, warn
+from .schedule import base_rate, number, scheduler_note
 
 OptimizerLike = Union[torch.optim.Optimizer, dict, None]
 
@@ -57,6 +59,9 @@ _RANGES = {"beta2_decay": (float("-inf"), 0.0, "<= 0"), "clip_threshold": (1.0, 
 # Options that change the update in ways the dialect does not have, and their harmless value.
 _REFUSED = {"amsgrad": False, "dampening": 0, "decoupled_weight_decay": None}
 
+# Entries of a group that say how PyTorch computes the update, not what it is, and those of a scheduler.
+_NOT_REBUILT = {"params", "foreach", "fused", "capturable", "differentiable", "initial_lr", "max_lr", "min_lr"}
+
 
 @dataclass(frozen=True)
 class OptimizerSpec:
@@ -70,8 +75,7 @@ def read_optimizer(
     optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter], clip: float | None
 ) -> OptimizerSpec | None:
     """`parameters`: the model's, by canonical name. Raises HoneError naming what is not supported."""
-    if clip is not None and not clip > 0:
-        raise HoneError(f"clip: is {clip}, expected a positive norm")
+    clip = _checked_clip(clip)
     if optimizer is None:
         if clip is not None:
             raise HoneError("clip: needs an optimizer")
@@ -79,15 +83,28 @@ def read_optimizer(
     if isinstance(optimizer, dict):
         name, options = _from_dict(optimizer)
         groups, group_of = [options], {fqn: 0 for fqn, p in parameters.items() if p.requires_grad}
-        clip = optimizer.get("clip", clip)
+        clip = _one_clip(optimizer.get("clip"), clip)
     elif isinstance(optimizer, torch.optim.Optimizer):
         name, groups, group_of = _from_torch(optimizer, parameters)
     else:
         raise HoneError(f"optimizer: is a {type(optimizer).__name__}, expected a torch optimizer or a dictionary")
-    attribute = _attribute(name, groups, clip)
+    attribute = _attribute(name, groups, _checked_clip(clip))
     if isinstance(optimizer, dict) and optimizer.get("moments", "fp32") != "fp32":
         attribute["moments"] = optimizer["moments"]
     return OptimizerSpec(attribute, group_of)
+
+
+def _checked_clip(clip: object) -> object:
+    clip = number(clip)
+    if clip is not None and (isinstance(clip, bool) or not isinstance(clip, Real) or not clip > 0):
+        raise HoneError(f"clip: is {clip!r}, expected a positive norm")
+    return clip
+
+
+def _one_clip(of_optimizer: object, clip: object) -> object:
+    if of_optimizer is not None and clip is not None and of_optimizer != clip:
+        raise HoneError(f"clip: is {clip}, and {of_optimizer} in the optimizer; expected it once")
+    return clip if of_optimizer is None else of_optimizer
 
 
 def _from_dict(spec: dict) -> tuple[str, dict]:
@@ -96,7 +113,10 @@ def _from_dict(spec: dict) -> tuple[str, dict]:
         raise HoneError(f"optimizer: name is {name!r}, expected one of {', '.join(_DEFAULTS)}")
     options = dict(spec)
     if "betas" in options:
-        options["beta1"], options["beta2"] = options.pop("betas")
+        betas = options.pop("betas")
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2 or {"beta1", "beta2"} & set(spec):
+            raise HoneError(f"optimizer: betas is {betas!r}, expected two numbers, and no beta1 or beta2 beside them")
+        options["beta1"], options["beta2"] = betas
     if "moments" in options and options["moments"] not in _MOMENTS[name]:
         raise HoneError(
             f"optimizer: moments is {options['moments']!r}, expected {' or '.join(_MOMENTS[name])} for {name}"
@@ -106,7 +126,10 @@ def _from_dict(spec: dict) -> tuple[str, dict]:
         raise HoneError(
             f"optimizer: {name} has no option '{sorted(unknown)[0]}', expected {', '.join(_DEFAULTS[name])}"
         )
-    return name, _DEFAULTS[name] | {k: v for k, v in options.items() if k in _DEFAULTS[name]}
+    taken = _DEFAULTS[name] | {k: number(v) for k, v in options.items() if k in _DEFAULTS[name]}
+    if taken.get("nesterov") and not taken["momentum"]:
+        raise HoneError("optimizer: nesterov is True with momentum 0, expected a momentum > 0")
+    return name, taken
 
 
 def _from_torch(
@@ -115,7 +138,8 @@ def _from_torch(
     kind = type(optimizer)
     if kind not in _KINDS:
         raise HoneError(
-            f"optimizer: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, and Adam without weight decay"
+            f"optimizer: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, and Adam without weight decay; "
+            'a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
         )
     names = {id(tensor): fqn for fqn, tensor in parameters.items()}
     groups, group_of = [], {}
@@ -126,23 +150,35 @@ def _from_torch(
                 raise HoneError(f"{where}: {option}={group[option]} is not supported, only {harmless}")
         if kind is torch.optim.Adam and group["weight_decay"] != 0 and not group.get("decoupled_weight_decay"):
             raise HoneError(f"{where}: weight_decay={group['weight_decay']} of Adam is not decoupled; use AdamW")
-        groups.append(_options(kind, group))
+        groups.append(_options(kind, group, where))
         for tensor in group["params"]:
             if id(tensor) not in names:
                 raise HoneError(f"{where}: a parameter of shape {list(tensor.shape)} is not one of the model's")
             group_of[names[id(tensor)]] = index
+    for note in (scheduler_note(optimizer), _state_note(optimizer)):
+        if note is not None:
+            warn(note)
     return _KINDS[kind], groups, group_of
 
 
-def _options(kind: type, group: dict) -> dict:
-    number = lambda x: x.item() if isinstance(x, torch.Tensor) else x
+def _state_note(optimizer: torch.optim.Optimizer) -> str | None:
+    """A line about an optimizer that has taken steps, whose moments the package leaves out."""
+    states = [state for state in optimizer.state.values() if any(value is not None for value in state.values())]
+    if not states:
+        return None
+    steps = [int(number(state["step"])) for state in states if "step" in state]
+    taken = f"{max(steps)} steps" if steps else "steps"
+    return f"optimizer: {type(optimizer).__name__} has taken {taken}; its moments are left out, a run begins with zeros"
+
+
+def _options(kind: type, group: dict, where: str) -> dict:
     options = {
-        "lr": number(group["lr"]),
-        "weight_decay": group["weight_decay"],
+        "lr": base_rate(group, where),
+        "weight_decay": number(group["weight_decay"]),
         "maximize": bool(group.get("maximize")),
     }
     if kind is torch.optim.SGD:
-        return options | {"momentum": group["momentum"], "nesterov": bool(group["nesterov"])}
+        return options | {"momentum": number(group["momentum"]), "nesterov": bool(group["nesterov"])}
     if _KINDS[kind] == "adafactor":
         eps1, eps2 = group["eps"]
         eps1 = _DEFAULTS["adafactor"]["eps1"] if eps1 is None else eps1
@@ -153,7 +189,7 @@ def _options(kind: type, group: dict) -> dict:
             "clip_threshold": group["d"],
         }
     beta1, beta2 = map(number, group["betas"])
-    return options | {"beta1": beta1, "beta2": beta2, "eps": group["eps"]}
+    return options | {"beta1": beta1, "beta2": beta2, "eps": number(group["eps"])}
 
 
 def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
@@ -166,9 +202,13 @@ def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
                 "only lr and weight_decay may differ"
             )
         shared[option] = values.pop()
-    for option, number in [*shared.items(), *((k, g[k]) for g in groups for k in ("lr", "weight_decay"))]:
-        if not isinstance(number, bool):
-            _check_range(option, number)
+    for option, value in [*shared.items(), *((k, g[k]) for g in groups for k in ("lr", "weight_decay"))]:
+        _check_range(option, value, isinstance(_DEFAULTS[name][option], bool))
+    if all(group["lr"] == 0 for group in groups):
+        raise HoneError(
+            "optimizer: lr is 0, which trains nothing; expected the rate that schedules start from "
+            "(a warm-up is a flag of ./train: --warmup)"
+        )
     base = {option: float(max(group[option] for group in groups)) for option in ("lr", "weight_decay")}
     scale = lambda group, option: float(group[option]) / base[option] if base[option] else 1.0
     result = {"name": name, **base}
@@ -180,8 +220,10 @@ def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
     return result
 
 
-def _check_range(option: str, number: float) -> None:
-    if option in _RANGES:
+def _check_range(option: str, number: object, is_flag: bool) -> None:
+    if is_flag or isinstance(number, bool) or not isinstance(number, Real):
+        good, wanted = is_flag and isinstance(number, bool), "True or False" if is_flag else "a number"
+    elif option in _RANGES:
         least, most, wanted = _RANGES[option]
         good = least <= number <= most and abs(number) != float("inf")
     elif option.startswith("beta"):
@@ -189,7 +231,7 @@ def _check_range(option: str, number: float) -> None:
     else:
         good, wanted = 0 <= number < float("inf"), ">= 0"
     if not good:
-        raise HoneError(f"optimizer: {option} is {number}, expected {wanted}")
+        raise HoneError(f"optimizer: {option} is {number!r}, expected {wanted}")
 
 
 def rebuild(
@@ -201,9 +243,10 @@ def rebuild(
         name_of = {id(tensor): fqn for fqn, tensor in parameters.items()}
         groups = []
         for group in optimizer.param_groups:
-            options = {k: copy.deepcopy(v) for k, v in group.items() if k not in ("params", "decoupled_weight_decay")}
+            options = {k: copy.deepcopy(v) for k, v in group.items() if k not in _NOT_REBUILT}
+            options["lr"] = base_rate(group, "optimizer")
             if _KINDS[type(optimizer)] == "adafactor":  # what None means for the model, not for wider copies of it
-                options["eps"] = (_options(type(optimizer), group)["eps1"], group["eps"][1])
+                options["eps"] = (_options(type(optimizer), group, "optimizer")["eps1"], group["eps"][1])
             groups.append(options | {"params": [copies[name_of[id(p)]] for p in group["params"]]})
         return type(optimizer)(groups)
     name, options = _from_dict(optimizer)

@@ -195,3 +195,184 @@ def test_dictionary_means_the_torch_optimizer(spec: dict, make) -> None:
                 p[name].grad = p[name].detach().cos()
             optimizer.step()
     assert torch.equal(first["w"], second["w"])
+
+
+# -- every value that an optimizer of PyTorch holds ---------------------------------------------------------------
+
+# How PyTorch computes an update, which makes no difference to what it is.
+IMPLEMENTATION = {"foreach": True, "capturable": True, "differentiable": True, "fused": True}
+
+# Optimizer -> option -> a value that is not the default, and either what the attribute then holds besides the default,
+# or the refusal. Options that make no difference leave it as it is.
+VALUES: dict[type, dict[str, tuple[object, dict | str]]] = {
+    torch.optim.AdamW: {
+        "lr": (0.5, {"lr": 0.5}),
+        "betas": ((0.8, 0.9), {"beta1": 0.8, "beta2": 0.9}),
+        "eps": (1e-5, {"eps": 1e-5}),
+        "weight_decay": (0.25, {"weight_decay": 0.25}),
+        "maximize": (True, {"maximize": True}),
+        "amsgrad": (True, "AdamW group 0: amsgrad=True is not supported, only False"),
+        "decoupled_weight_decay": (None, {}),  # always True, not an argument
+    },
+    torch.optim.Adam: {
+        "lr": (0.5, {"lr": 0.5}),
+        "betas": ((0.8, 0.9), {"beta1": 0.8, "beta2": 0.9}),
+        "eps": (1e-5, {"eps": 1e-5}),
+        "weight_decay": (0.25, "Adam group 0: weight_decay=0.25 of Adam is not decoupled; use AdamW"),
+        "maximize": (True, {"maximize": True}),
+        "amsgrad": (True, "Adam group 0: amsgrad=True is not supported, only False"),
+        "decoupled_weight_decay": (True, {}),
+    },
+    torch.optim.SGD: {
+        "lr": (0.5, {"lr": 0.5}),
+        "momentum": (0.75, {"momentum": 0.75}),
+        "dampening": (0.5, "SGD group 0: dampening=0.5 is not supported, only 0"),
+        "weight_decay": (0.25, {"weight_decay": 0.25}),
+        "nesterov": (True, {"momentum": 0.75, "nesterov": True}),
+        "maximize": (True, {"maximize": True}),
+    },
+    torch.optim.Adafactor: {
+        "lr": (0.5, {"lr": 0.5}),
+        "beta2_decay": (-0.5, {"beta2_decay": -0.5}),
+        "eps": ((1e-5, 1e-4), {"eps1": 1e-5, "eps2": 1e-4}),
+        "d": (2.0, {"clip_threshold": 2.0}),
+        "weight_decay": (0.25, {"weight_decay": 0.25}),
+        "maximize": (True, {"maximize": True}),
+    },
+}
+CASES = [(kind, option) for kind, options in VALUES.items() for option in options]
+
+
+def make_optimizer(kind: type, option: str, value: object, p: dict) -> torch.optim.Optimizer:
+    besides = {"momentum": 0.75} if option == "nesterov" else {}
+    return kind([p["w"], p["b"]], **({} if value is None else {option: value}), **besides)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_every_value_is_in_the_table(kind: type) -> None:
+    held = set(kind([torch.nn.Parameter(torch.zeros(2))]).defaults)
+    assert held - set(IMPLEMENTATION) == set(VALUES[kind])
+
+
+@pytest.mark.parametrize("kind, option", CASES)
+def test_every_value_is_taken_or_refused(kind: type, option: str) -> None:
+    value, expected = VALUES[kind][option]
+    p = parameters()
+    plain = read_optimizer(kind([p["w"], p["b"]]), p, None).attribute
+    optimizer = make_optimizer(kind, option, value, p)
+    if isinstance(expected, str):
+        with pytest.raises(HoneError) as error:
+            read_optimizer(optimizer, p, None)
+        assert expected in str(error.value)
+        return
+    assert read_optimizer(optimizer, p, None).attribute == plain | expected
+
+
+@pytest.mark.parametrize("kind, option", [(k, o) for k in VALUES for o in IMPLEMENTATION])
+def test_implementation_makes_no_difference(kind: type, option: str) -> None:
+    p = parameters()
+    held = kind([p["w"], p["b"]])
+    if option not in held.defaults:
+        pytest.skip(f"{kind.__name__} has no {option}")
+    plain = read_optimizer(held, p, None).attribute
+    for group in held.param_groups:  # some are refused by constructors on a machine without a GPU
+        group[option] = True
+    assert read_optimizer(held, p, None).attribute == plain
+    for group in rebuild(held, p, p).param_groups:
+        assert not group[option]
+
+
+@pytest.mark.parametrize("kind, option", CASES)
+def test_groups_differ(kind: type, option: str) -> None:
+    """Only lr and weight_decay may differ from group to group; anything else is refused by name."""
+    value, expected = VALUES[kind][option]
+    if isinstance(expected, str) or not expected:
+        pytest.skip("refused alone, or no difference")
+    p = parameters()
+    optimizer = kind([{"params": [p["w"]]}, {"params": [p["b"]], **dict(expected and {option: value})}], **(
+        {"momentum": 0.75} if option == "nesterov" else {}
+    ))
+    if option in ("lr", "weight_decay"):
+        spec = read_optimizer(optimizer, p, None)
+        scale = "lr_scale" if option == "lr" else "decay_scale"
+        base = optimizer.param_groups[0][option]
+        assert spec.attribute[option] == max(base, value)
+        assert [g[scale] for g in spec.attribute["groups"]] == [base / max(base, value), value / max(base, value)]
+        return
+    first = next((name for name in expected if name != "momentum"), "momentum")
+    with pytest.raises(HoneError, match=f"groups differ in {first}"):
+        read_optimizer(optimizer, p, None)
+
+
+def test_tensors_are_numbers(capfd) -> None:
+    p = parameters()
+    optimizer = torch.optim.AdamW(
+        [p["w"]], lr=torch.tensor(0.5), betas=(torch.tensor(0.75), torch.tensor(0.5)), foreach=False, capturable=True
+    )
+    attribute = read_optimizer(optimizer, p, None).attribute
+    assert (attribute["lr"], attribute["beta1"], attribute["beta2"]) == (0.5, 0.75, 0.5)
+    assert read_optimizer({"name": "sgd", "lr": torch.tensor(0.25)}, p, None).attribute["lr"] == 0.25
+    assert capfd.readouterr() == ("", "")
+
+
+WRONG = {
+    "lr is 0, which trains nothing": lambda p: torch.optim.SGD([p["w"]], lr=0.0),
+    "lr is 0, which trains nothing; expected": lambda p: {"name": "adamw", "lr": 0},
+    "lr is '1e-3', expected a number": lambda p: {"name": "adamw", "lr": "1e-3"},
+    "lr is nan, expected >= 0": lambda p: {"name": "adamw", "lr": float("nan")},
+    "lr is inf, expected >= 0": lambda p: {"name": "adamw", "lr": float("inf")},
+    "maximize is 1, expected True or False": lambda p: {"name": "adamw", "maximize": 1},
+    "beta1 is True, expected a number": lambda p: {"name": "adamw", "beta1": True},
+    r"betas is \(0.9,\), expected two numbers": lambda p: {"name": "adamw", "betas": (0.9,)},
+    "no beta1 or beta2 beside them": lambda p: {"name": "adamw", "betas": (0.9, 0.99), "beta2": 0.5},
+    "nesterov is True with momentum 0": lambda p: {"name": "sgd", "nesterov": True},
+    "clip: is -1.0, expected a positive norm": lambda p: {"name": "sgd", "clip": -1.0},
+    r'RMSprop .*; a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another': lambda p: (
+        torch.optim.RMSprop([p["w"]])
+    ),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_values(message: str) -> None:
+    p = parameters()
+    with pytest.raises(HoneError, match=message) as error:
+        read_optimizer(WRONG[message](p), p, None)
+    assert "\n" not in str(error.value)
+
+
+def test_two_bounds_of_the_norm() -> None:
+    with pytest.raises(HoneError, match="clip: is 1.0, and 2.0 in the optimizer; expected it once"):
+        read_optimizer({"name": "sgd", "clip": 2.0}, parameters(), 1.0)
+
+
+def test_a_group_may_stand_still() -> None:
+    p = parameters()
+    optimizer = torch.optim.SGD([{"params": [p["w"]], "lr": 0.5}, {"params": [p["b"]], "lr": 0.0}])
+    assert [g["lr_scale"] for g in read_optimizer(optimizer, p, None).attribute["groups"]] == [1.0, 0.0]
+
+
+def test_state_is_left_out_with_a_warning(capfd) -> None:
+    p = parameters()
+    optimizer = torch.optim.AdamW([p["w"]])
+    for _ in range(3):
+        p["w"].grad = torch.ones_like(p["w"])
+        optimizer.step()
+    read_optimizer(optimizer, p, None)
+    assert capfd.readouterr().err == (
+        "warning: optimizer: AdamW has taken 3 steps; its moments are left out, a run begins with zeros\n"
+    )
+    plain = torch.optim.SGD([p["w"]], lr=0.1)
+    plain.step()
+    read_optimizer(plain, p, None)
+    assert capfd.readouterr().err == ""
+
+
+def test_decoupled_adam_is_rebuilt_decoupled() -> None:
+    p, copies = parameters(), parameters()
+    optimizer = torch.optim.Adam([p["w"]], lr=0.5, weight_decay=0.25, decoupled_weight_decay=True)
+    rebuilt = rebuild(optimizer, p, copies)
+    for held, one in ((optimizer, p), (rebuilt, copies)):
+        one["w"].grad = torch.ones_like(one["w"])
+        held.step()
+    assert torch.equal(p["w"], copies["w"])
