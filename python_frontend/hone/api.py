@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Sequence
@@ -14,14 +15,13 @@ from .capture import Capture, capture, described
 from .errors import HoneError
 from .golden import Feed, golden_steps
 from .graph import Graph, Value, id_bounds, is_float, values_with_gradient
-from .importer import DTYPES, AliasedWrite, Importer, has_no_grad_region, type_of, used_parameters
+from .importer import AliasedWrite, Importer, has_no_grad_region, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
 from .package import Tensor, write_package
+from .roles import STREAM, described_roles, given_roles, inferred_roles
 
 VERSION = "0.1.0"
-
-ROLES = ("tokens", "targets")
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,10 @@ def export(
     init: how a fresh run fills parameters, from name pattern to {"dist": "normal", "mean": 0.0, "std": 0.02},
         {"dist": "uniform", "low", "high"}, {"dist": "constant", "value"} or {"dist": "file"}; otherwise inferred from
         the values.
-    roles: from input name to "tokens" or "targets", or "" for neither. Without it, the first integer input is the
-        tokens and a second one of the same shape the targets.
+    roles: from input name to what a token stream feeds it: "tokens", "targets" (one token later), "labels" (the same
+        ids as the tokens, for a loss that shifts them itself, as those of transformers do), or "" for an input that is
+        given by name. Without it, the first integer input is the tokens, and a second and last one of the same shape,
+        by which the loss picks classes, the targets; what was inferred is printed.
     weights: also write the model's present weights (model.safetensors).
     golden: also write N eager steps of this model (golden.safetensors, and the weights they start from).
 
@@ -87,6 +89,9 @@ def export(
     if golden:
         files["golden.safetensors"] = _tensors(_golden(graph, model, loss_fn, batch, optimizer, spec, golden))
     write_package(out, graph, _producer(), files)
+    inputs = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
+    if roles is None and any(inputs.values()):
+        print(f"roles: {described_roles(inputs)}", file=sys.stderr)
     return out
 
 
@@ -130,14 +135,14 @@ def _imported(
         fqn: _parameter(b, fqn, tensor, model, captured, spec, init, fqn in used)
         for fqn, tensor in captured.parameters.items()
     }
-    input_roles = _roles(captured.inputs, batch, roles)
     taken = {*parameters, *captured.buffers, "rng"}
     inputs = [
-        b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn, role=role)
-        for fqn, x, role in zip(captured.inputs, batch, input_roles)
+        b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn)
+        for fqn, x in zip(captured.inputs, batch)
     ]
     importer = Importer(b, captured)
     loss = importer.run(parameters, inputs)
+    _take_roles(b, captured.inputs, inputs, roles)
     if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
@@ -217,21 +222,13 @@ def _checked_batch(batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     return tuple(tensor.detach().clone() for tensor in batch)
 
 
-def _roles(names: Sequence[str], batch: Sequence[torch.Tensor], given: Mapping[str, str] | None) -> list[str | None]:
-    if given is not None:
-        for name, role in given.items():
-            if name not in names:
-                raise HoneError(f"roles: no input is called '{name}', expected one of {', '.join(names)}")
-            if role not in (*ROLES, ""):
-                raise HoneError(f"roles: '{name}' has role '{role}', expected one of {', '.join(ROLES)}")
-        return [given.get(name) or None for name in names]
-    integers = [i for i, x in enumerate(batch) if DTYPES.get(x.dtype) in ("i64", "i32")]
-    roles: list[str | None] = [None] * len(batch)
-    if integers:
-        roles[integers[0]] = "tokens"
-        if len(integers) == 2 and batch[integers[0]].shape == batch[integers[1]].shape:
-            roles[integers[1]] = "targets"
-    return roles
+def _take_roles(b: Builder, names: Sequence[str], inputs: list[Value], given: Mapping[str, str] | None) -> None:
+    """Writes the inputs' roles into their arguments."""
+    found = inferred_roles(names, inputs, b.ops) if given is None else given_roles(names, inputs, given)
+    by_value = {value.id: found[name] for name, value in zip(names, inputs)}
+    b.arguments = [
+        replace(a, role=STREAM[role][1]) if (role := by_value.get(a.value.id)) else a for a in b.arguments
+    ]
 
 
 def _golden(
@@ -249,7 +246,7 @@ def _golden(
             "export it with dropout 0"
         )
     inputs = [argument for argument in graph.arguments if argument.kind == "input"]
-    shifts = {i: ROLES.index(argument.role) for i, argument in enumerate(inputs) if argument.role}
+    shifts = {i: STREAM[argument.role][0] for i, argument in enumerate(inputs) if argument.role}
     bounds = [argument.vocab for argument in inputs if argument.role and argument.vocab]
     feed = Feed(shifts, min(bounds)) if shifts and bounds else None
     clip = spec.attribute.get("clip") if spec else None

@@ -373,8 +373,12 @@ static Status checkNames(const Program &program) {
   const Argument *targets = program.input(Role::targets);
   if (targets && !tokens)
     return broken("there is an input for targets, but none for tokens");
-  if (tokens && targets && tokens->whole != targets->whole)
-    return broken("tokens and targets differ in shape");
+  for (const Argument &argument : program.arguments)
+    if (argument.kind == Kind::input && argument.role != Role::none &&
+        argument.whole != tokens->whole)
+      return broken(format("inputs '%s' and '%s' are fed by one token stream, "
+                           "expected one shape",
+                           tokens->fqn.c_str(), argument.fqn.c_str()));
   if (tokens && *elementCount(tokens->dims) == 0)
     return broken("the token input is empty");
   return Status();

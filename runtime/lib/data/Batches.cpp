@@ -72,15 +72,21 @@ Status Batches::open(const std::string &path, const Program &program,
                      const World &world, bool shuffle, uint64_t seed,
                      const ThreadPool &pool) {
   const Argument *tokens = program.input(Role::tokens);
-  const Argument *targets = program.input(Role::targets);
   columns = tokens->whole.back();
   rows = *elementCount(tokens->whole) / columns;
-  for (const Argument *argument : {tokens, targets})
-    if (argument)
-      inputs.push_back({argument,
-                        PartLayout(*argument, argument->parts.front(),
-                                   program.mesh, world.rank()),
-                        argument == targets ? 1 : 0});
+  bool isNarrow = false;
+  int64_t vocab = 0; // the smallest table that any of them indexes
+  for (const Argument &argument : program.arguments) {
+    if (argument.kind != Kind::input || argument.role == Role::none)
+      continue;
+    inputs.push_back({&argument,
+                      PartLayout(argument, argument.parts.front(), program.mesh,
+                                 world.rank()),
+                      argument.role == Role::targets ? 1 : 0});
+    isNarrow |= argument.dtype == DType::i32;
+    if (argument.vocab > 0)
+      vocab = vocab > 0 ? std::min(vocab, argument.vocab) : argument.vocab;
+  }
   HONERT_TRY(file.open(path));
   if (file.size() <= rows * columns)
     return Status::error(format(
@@ -89,11 +95,7 @@ Status Batches::open(const std::string &path, const Program &program,
         path.c_str(), static_cast<long long>(file.size()),
         static_cast<long long>(rows * columns + 1),
         static_cast<long long>(rows), static_cast<long long>(columns)));
-  int64_t vocab = tokens->vocab;
-  if (targets && targets->vocab > 0)
-    vocab = vocab > 0 ? std::min(vocab, targets->vocab) : targets->vocab;
-  if (vocab == 0 && (tokens->dtype == DType::i32 ||
-                     (targets && targets->dtype == DType::i32)))
+  if (vocab == 0 && isNarrow)
     vocab = int64_t{1} << 31;
   HONERT_TRY(file.checkIds(vocab, pool, world.rank(), world.size()));
   order =

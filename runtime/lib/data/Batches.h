@@ -95,7 +95,7 @@ private:
   void readAhead(int64_t index);
 
   TokenFile file;
-  std::vector<Input> inputs;     // tokens, then targets if the program has them
+  std::vector<Input> inputs;     // every one that has a role
   int64_t rows = 0, columns = 0; // of a batch of all ranks
   std::unique_ptr<BatchOrder> order;
 

@@ -469,6 +469,12 @@ INSTANTIATE_TEST_SUITE_P(
                         for (Function &function : p.functions)
                           function.launches.clear();
                       }},
+        BrokenProgram{"'tokens' and 'x' are fed by one token stream",
+                      [](honert_program &p) {
+                        int64_t size = 3;
+                        honert_argument(&p, 4, "x", 4, 1, &size, 0);
+                        honert_argument_role(&p, 1, 0);
+                      }},
         BrokenProgram{"fed with tokens", [](honert_program &p) {
                         honert_argument(&p, 4, "x", 0, 0, nullptr, 0);
                         honert_argument_role(&p, 1, 0);

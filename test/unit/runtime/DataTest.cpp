@@ -257,19 +257,21 @@ test::ProgramPtr inputsOnly(DType dtype, int64_t rows, int64_t columns) {
   test::ProgramPtr program = test::makeProgram();
   test::Layout layout;
   int64_t dims[] = {rows, columns};
-  for (int64_t role : {1, 2}) {
-    honert_argument(program.get(), 4, role == 1 ? "x" : "y",
-                    static_cast<int64_t>(dtype), 2, dims,
+  auto add = [&](const char *fqn, int64_t role) {
+    honert_argument(program.get(), 4, fqn, static_cast<int64_t>(dtype), 2, dims,
                     layout.take(rows * columns * byteWidth(dtype)));
     honert_argument_role(program.get(), role, 1000);
-  }
+  };
+  add("x", 1);
+  add("y", 2);
+  add("labels", 1);
   honert_arena(program.get(), layout.bytes());
   return program;
 }
 
 class BatchTypes : public testing::TestWithParam<DType> {};
 
-TEST_P(BatchTypes, targets_are_tokens_shifted_by_one) {
+TEST_P(BatchTypes, tokens_feed_all_inputs_and_targets_are_one_later) {
   test::Folder folder;
   std::vector<uint16_t> ids(200);
   std::iota(ids.begin(), ids.end(), uint16_t{100});
@@ -288,9 +290,10 @@ TEST_P(BatchTypes, targets_are_tokens_shifted_by_one) {
       for (int64_t j = 0; j < 24; ++j) {
         double first = 100 + static_cast<double>(i % 8 * 24 + j);
         int64_t at = j * byteWidth(GetParam());
-        const Argument &x = program->arguments[0], &y = program->arguments[1];
-        ASSERT_EQ(loadElement(GetParam(), &arena[x.offset + at]), first);
-        ASSERT_EQ(loadElement(GetParam(), &arena[y.offset + at]), first + 1);
+        for (const Argument &input : program->arguments)
+          ASSERT_EQ(loadElement(GetParam(), &arena[input.offset + at]),
+                    input.role == Role::targets ? first + 1 : first)
+              << input.fqn;
       }
     }
   }
