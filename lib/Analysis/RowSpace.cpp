@@ -202,7 +202,20 @@ bool RowSpace::propagate(ArrayRef<Operation *> ops) {
   return true;
 }
 
+/// Whether a gather of the set reads a table that the set makes: rows are
+/// picked from memory, and the table is not there before the kernel ends. One
+/// number for all elements needs no memory.
+static bool gathersFromOwn(ArrayRef<Operation *> ops) {
+  return llvm::any_of(ops, [&](Operation *op) {
+    auto gather = dyn_cast<EmbeddingOp>(op);
+    Operation *maker = gather ? gather.getTable().getDefiningOp() : nullptr;
+    return maker && !isSplat(maker) && llvm::is_contained(ops, maker);
+  });
+}
+
 bool RowSpace::infer(ArrayRef<Operation *> ops) {
+  if (gathersFromOwn(ops))
+    return false;
   // Facts that do not depend on roles: what is reduced along its last
   // dimension, and what has rank 0.
   bool changed = false;

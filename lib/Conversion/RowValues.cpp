@@ -67,6 +67,15 @@ LogicalResult RowValues::bind(ValueRange arguments) {
 
 bool RowValues::isSplat(Value value) { return ::isSplat(value); }
 
+Value RowValues::bufferOf(Value value) {
+  auto found = buffers.find(value);
+  if (found == buffers.end())
+    llvm::report_fatal_error("a row kernel reads a value from memory that is "
+                             "no argument of it",
+                             /*gen_crash_diag=*/false);
+  return found->second;
+}
+
 Value RowValues::splatScalar(Value value) {
   auto dense =
       cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue());
@@ -223,6 +232,8 @@ Value RowValues::computeVector(Operation *op, Point &at) {
   if (isa<BroadcastOp, ReshapeOp>(op))
     return vectorAt(op->getOperand(0), at);
   if (auto gather = dyn_cast<EmbeddingOp>(op)) {
+    if (isSplat(gather.getTable())) // every row of it
+      return broadcast(splatScalar(gather.getTable()));
     Value id = builder.create<arith::IndexCastOp>(
         loc, builder.getIndexType(), rowValue(gather.getIds(), at.row));
     return loadVector(gather.getTable(), at, flatIndex(id, at.col));

@@ -97,7 +97,9 @@ protected:
   /// The element of a buffer with one per row, whose own last dimension may be
   /// part of a wider one.
   mlir::Value rowOffsetIn(mlir::Value buffer, mlir::Value row);
-  mlir::Value bufferOf(mlir::Value value) { return buffers.lookup(value); }
+  /// Where an argument or a sum lies; what a kernel makes lies nowhere, and no
+  /// row space asks for it.
+  mlir::Value bufferOf(mlir::Value value);
   /// first, first + 1, ... as i64.
   mlir::Value laneCounter(mlir::Value first);
 
