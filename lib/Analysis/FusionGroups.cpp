@@ -53,11 +53,31 @@ bool hone::isFreeValue(Operation *op) {
 // Anchors
 //===----------------------------------------------------------------------===//
 
-static bool isViewOp(Operation *op) {
+/// Whether `op` is part of a call or kernel that takes whole tensors alone, and
+/// makes such.
+bool FusionAnalysis::takesNoStrides(Operation *op) const {
+  auto anchor = anchorOf.find(op);
+  return anchor != anchorOf.end() &&
+         llvm::is_contained({KernelFamily::contraction, KernelFamily::gather,
+                             KernelFamily::multi},
+                            plan[anchor->second].family);
+}
+
+/// Whether `op` needs no kernel. An elementwise op walks strides in a kernel of
+/// its own, but not as the epilogue of a product.
+bool FusionAnalysis::isViewOp(Operation *op) const {
+  auto takesAny = [&](Operation *other) {
+    return !other || !takesNoStrides(other);
+  };
   if (auto slice = dyn_cast<SliceOp>(op))
-    return isViewSlice(slice);
+    return isViewSlice(slice) &&
+           (isContiguous(slice) || llvm::all_of(op->getUsers(), takesAny));
   if (auto concat = dyn_cast<ConcatOp>(op))
-    return isPlacement(concat);
+    return isPlacement(concat) &&
+           (isContiguous(concat) ||
+            llvm::all_of(concat.getInputs(), [&](Value input) {
+              return takesAny(input.getDefiningOp());
+            }));
   return isa<StopGradientOp>(op);
 }
 
@@ -192,9 +212,10 @@ void FusionAnalysis::formRegions() {
 }
 
 void FusionAnalysis::solve(ArrayRef<Operation *> ops) {
-  if (llvm::all_of(ops, isViewOp))
+  auto isView = [&](Operation *op) { return isViewOp(op); };
+  if (llvm::all_of(ops, isView))
     return;
-  regions.push_back(std::make_unique<RowRegion>(ops, isViewOp, target));
+  regions.push_back(std::make_unique<RowRegion>(ops, isView, target));
   const RowRegion &region = *regions.back();
   auto [entry, isNew] = known.try_emplace(region.key());
   if (isNew)

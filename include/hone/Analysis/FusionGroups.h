@@ -69,6 +69,8 @@ private:
   void solve(llvm::ArrayRef<mlir::Operation *> ops);
   void addAnchor(llvm::ArrayRef<mlir::Operation *> ops,
                  const ContractionGroup *contraction = nullptr);
+  bool takesNoStrides(mlir::Operation *op) const;
+  bool isViewOp(mlir::Operation *op) const;
   bool isAnchor(mlir::Operation *op) const { return anchorOf.contains(op); }
 
   // Explanations.
