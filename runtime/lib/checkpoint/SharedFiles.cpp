@@ -5,9 +5,16 @@
 
 using namespace honert;
 
+/// Names of files are shorter.
+static constexpr int64_t longestText = int64_t(1) << 20;
+
 Status honert::broadcastText(World &world, std::string &text) {
   auto bytes = static_cast<int64_t>(text.size());
   HONERT_TRY(world.broadcast(&bytes, sizeof bytes, /*root=*/0));
+  if (bytes < 0 || bytes > longestText)
+    return Status::error(format(
+        "the first rank sends a text of %lld bytes, expected at most %lld",
+        static_cast<long long>(bytes), static_cast<long long>(longestText)));
   text.resize(static_cast<size_t>(bytes));
   return world.broadcast(text.data(), bytes, /*root=*/0);
 }

@@ -15,7 +15,7 @@
 
 namespace honert {
 
-/// Every rank gets the first rank's text.
+/// Every rank gets the first rank's text, of at most 1 MiB.
 Status broadcastText(World &world, std::string &text);
 
 /// What the first rank makes in the folder of `path` the other ranks see there.

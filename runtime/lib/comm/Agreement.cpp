@@ -31,6 +31,8 @@ static Status tellDifference(const SharedFact &fact, int64_t differing,
               std::min<size_t>(fact.value.size(), shownBytes - 1));
   HONERT_TRY(world.allGather(own.data(), shownBytes, all.data()));
   const char *other = all.data() + differing * shownBytes;
+  for (int64_t rank = 0; rank != world.size(); ++rank) // whatever was sent
+    all[rank * shownBytes + shownBytes - 1] = 0;
   return Status::error(
       format("rank %lld has %s %s, rank 0 has %s; wanted the same on all ranks",
              static_cast<long long>(differing), fact.name.c_str(),

@@ -82,6 +82,15 @@ Status honert::findLaunch(const Environment &environment, LaunchPlace &place) {
     HONERT_TRY(readPlace(environment, srun, place));
   if (const char *address = environment("MASTER_ADDR"))
     place.masterAddress = address;
+  for (const char *name :
+       {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID"}) {
+    const char *value = environment(name);
+    place.run += std::string(value ? value : "") + '\n';
+  }
+  if (const char *secret = environment("HONE_SECRET"))
+    place.secret = secret;
+  if (const char *file = environment("HONE_SECRET_FILE"))
+    place.secretFile = file;
   if (environment("MASTER_PORT"))
     HONERT_TRY(
         readNumber(environment, "MASTER_PORT", 1, 65535, place.masterPort));

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace honert {
 
@@ -21,6 +22,10 @@ struct LaunchPlace {
   /// Where rank 0 can be reached (MASTER_ADDR, MASTER_PORT), or empty and 0.
   std::string masterAddress;
   int64_t masterPort = 0;
+  /// What the launcher calls this run, or nothing: equal on its processes.
+  std::string run;
+  /// HONE_SECRET and HONE_SECRET_FILE, where they are set (comm/Secret.h).
+  std::optional<std::string> secret, secretFile;
 };
 
 /// The value of an environment variable, or null.

@@ -60,6 +60,12 @@ Status SocketMessenger::receive(int64_t from, int64_t tag, void *data,
   return fail(take(peers[static_cast<size_t>(from)], pending, from));
 }
 
+static Status otherSize(int64_t from, int64_t sent, int64_t expected) {
+  return Status::error(format(
+      "rank %lld sent %lld bytes, expected %lld", static_cast<long long>(from),
+      static_cast<long long>(sent), static_cast<long long>(expected)));
+}
+
 /// Gives a new wish what has come of it already.
 Status SocketMessenger::take(Peer &peer, Pending *pending, int64_t from) {
   int64_t tag = pending->header.tag, bytes = pending->header.bytes;
@@ -71,12 +77,10 @@ Status SocketMessenger::take(Peer &peer, Pending *pending, int64_t from) {
                    std::next(came) == peer.early.end());
   if (came == peer.early.end()) {
     peer.toReceive.push_back(pending);
-  } else if (static_cast<int64_t>(came->bytes.size()) != bytes) {
-    return Status::error(format(
-        "rank %lld sent %zu bytes, wanted %lld", static_cast<long long>(from),
-        came->bytes.size(), static_cast<long long>(bytes)));
+  } else if (came->size != bytes) {
+    return otherSize(from, came->size, bytes);
   } else if (isWhole) {
-    std::copy(came->bytes.begin(), came->bytes.end(), pending->data);
+    std::copy_n(came->bytes.begin(), bytes, pending->data);
     pending->isDone = true;
     peer.early.erase(came);
   } else { // the rest of it comes where it is wanted
@@ -115,25 +119,39 @@ void SocketMessenger::sendSome(Peer &peer) {
 
 /// The header has come: finds out where its bytes go.
 Status SocketMessenger::beginBody(Peer &peer, int64_t number) {
+  const Header &header = peer.header;
   peer.bytes = 0;
-  auto wanted = std::find_if(
+  if (header.tag < 0 || header.tag > largestTag || header.bytes < 0 ||
+      header.bytes > largestMessage)
+    return Status::error(format("rank %lld sent what is no message",
+                                static_cast<long long>(number)));
+  auto wish = std::find_if(
       peer.toReceive.begin(), peer.toReceive.end(),
-      [&](Pending *each) { return each->header.tag == peer.header.tag; });
-  if (wanted == peer.toReceive.end()) {
+      [&](Pending *each) { return each->header.tag == header.tag; });
+  if (wish == peer.toReceive.end()) {
     peer.target = nullptr;
-    peer.early.push_back(
-        {peer.header.tag,
-         std::vector<char>(static_cast<size_t>(peer.header.bytes))});
+    peer.early.push_back({header.tag, header.bytes, {}});
     return Status();
   }
-  peer.target = *wanted;
-  peer.toReceive.erase(wanted);
-  if (peer.target->header.bytes == peer.header.bytes)
+  peer.target = *wish;
+  peer.toReceive.erase(wish);
+  if (peer.target->header.bytes == header.bytes)
     return Status();
-  return Status::error(format(
-      "rank %lld sent %lld bytes, wanted %lld", static_cast<long long>(number),
-      static_cast<long long>(peer.header.bytes),
-      static_cast<long long>(peer.target->header.bytes)));
+  return otherSize(number, header.bytes, peer.target->header.bytes);
+}
+
+/// Where the next bytes of a message go, and how many at most. What was not
+/// asked for gets memory as it comes: a size alone takes none.
+char *SocketMessenger::roomFor(Peer &peer, int64_t &most) {
+  constexpr int64_t piece = int64_t(1) << 20;
+  most = peer.header.bytes - peer.bytes;
+  if (peer.target)
+    return peer.target->data + peer.bytes;
+  std::vector<char> &bytes = peer.early.back().bytes;
+  most = std::min(most, piece);
+  if (static_cast<int64_t>(bytes.size()) < peer.bytes + most)
+    bytes.resize(static_cast<size_t>(peer.bytes + most));
+  return bytes.data() + peer.bytes;
 }
 
 void SocketMessenger::endBody(Peer &peer) {
@@ -146,12 +164,10 @@ void SocketMessenger::endBody(Peer &peer) {
 Status SocketMessenger::receiveSome(Peer &peer, int64_t number) {
   while (!peer.isLost) {
     bool isHeader = peer.headerBytes < int64_t(sizeof(Header));
-    char *at = isHeader
-                   ? reinterpret_cast<char *>(&peer.header) + peer.headerBytes
-               : peer.target ? peer.target->data + peer.bytes
-                             : peer.early.back().bytes.data() + peer.bytes;
-    int64_t left = isHeader ? int64_t(sizeof(Header)) - peer.headerBytes
-                            : peer.header.bytes - peer.bytes;
+    char *at = reinterpret_cast<char *>(&peer.header) + peer.headerBytes;
+    int64_t left = int64_t(sizeof(Header)) - peer.headerBytes;
+    if (!isHeader)
+      at = roomFor(peer, left);
     if (left > 0) {
       ssize_t came =
           recv(peer.socket.get(), at, static_cast<size_t>(left), MSG_DONTWAIT);
@@ -160,9 +176,10 @@ Status SocketMessenger::receiveSome(Peer &peer, int64_t number) {
         return Status();
       }
       (isHeader ? peer.headerBytes : peer.bytes) += came;
-      left -= came;
     }
-    if (left > 0)
+    bool isWhole = isHeader ? peer.headerBytes == int64_t(sizeof(Header))
+                            : peer.bytes == peer.header.bytes;
+    if (!isWhole)
       continue;
     if (isHeader)
       HONERT_TRY(beginBody(peer, number));
@@ -195,14 +212,8 @@ Status SocketMessenger::test(Message &message, bool &isDone) {
 }
 
 Status SocketMessenger::findLost() const {
-  for (size_t number = 0; number != peers.size(); ++number) {
-    if (!peers[number].socket.isOpen())
-      continue;
-    char byte;
-    ssize_t seen =
-        recv(peers[number].socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (seen == 0 || (seen < 0 && errno != EAGAIN && errno != EINTR))
+  for (size_t number = 0; number != peers.size(); ++number)
+    if (peers[number].socket.isOpen() && hasClosed(peers[number].socket))
       return lost(static_cast<int64_t>(number));
-  }
   return Status();
 }

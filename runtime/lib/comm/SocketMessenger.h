@@ -45,8 +45,8 @@ private:
   };
   /// A message that came before it was asked for.
   struct Early {
-    int64_t tag;
-    std::vector<char> bytes;
+    int64_t tag, size;
+    std::vector<char> bytes; ///< as many as have come, or a few more
   };
   struct Peer {
     Socket socket;
@@ -66,6 +66,7 @@ private:
   void sendSome(Peer &peer);
   Status receiveSome(Peer &peer, int64_t number);
   Status beginBody(Peer &peer, int64_t number);
+  char *roomFor(Peer &peer, int64_t &most);
   void endBody(Peer &peer);
 
   const LaunchPlace place;

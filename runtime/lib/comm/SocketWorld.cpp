@@ -1,14 +1,15 @@
 //===- SocketWorld.cpp - Processes that meet without MPI ------------------===//
 
 #include "comm/SocketWorld.h"
+#include "comm/Listening.h"
+#include "comm/MeetingFile.h"
 #include "comm/MessageWorld.h"
 #include "comm/SocketMeeting.h"
 #include "comm/SocketMessenger.h"
 #include "comm/Watchdog.h"
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -36,86 +37,150 @@ public:
 private:
   Watchdog watchdog;
 };
-
-/// Where rank 0 listens, as text: "host port run".
-struct Written {
-  std::string host;
-  int64_t port = 0;
-  uint64_t run = 0;
-};
 } // namespace
 
-/// Of what the launcher gives all processes of a run.
-static uint64_t runHash() {
-  uint64_t hash = 14695981039346656037u; // FNV-1a
-  for (const char *variable :
-       {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID"}) {
-    const char *value = std::getenv(variable);
-    for (const char *at = value ? value : ""; *at; ++at)
-      hash = (hash ^ static_cast<unsigned char>(*at)) * 1099511628211u;
-    hash = (hash ^ '\n') * 1099511628211u;
-  }
-  return hash;
-}
-
-/// Files that may be open: every connection is one.
+/// Files that may be open: every connection is one, of strangers too.
 static void raiseLimit(int64_t ranks) {
   rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-      limit.rlim_cur > static_cast<rlim_t>(ranks) + 256)
+  rlim_t enough = static_cast<rlim_t>(ranks) + 8192;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= enough)
     return;
-  limit.rlim_cur = limit.rlim_max;
+  limit.rlim_cur = std::min(limit.rlim_max, enough);
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// All of it is there, or nothing.
-static Status writePlace(const std::string &path, const Written &place) {
-  std::string temporary = path + format(".%d", int(getpid()));
-  std::ofstream file(temporary);
-  file << place.host << ' ' << place.port << ' ' << place.run << '\n';
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0)
-    return Status::error(path + ": cannot be written");
-  return Status();
-}
+namespace {
+/// The ranks of a launch, until they have met.
+struct Start {
+  const LaunchPlace &place;
+  RunKey key;
+  Deadline deadline;
+  std::vector<Socket> peers; ///< of those who have met
+};
+} // namespace
 
-static bool readPlace(const std::string &path, Written &place) {
-  std::ifstream file(path);
-  return bool(file >> place.host >> place.port >> place.run);
-}
-
-static Status lead(SocketMeeting &meeting, int64_t port,
-                   const std::string &file, uint64_t run, int64_t ranks) {
-  Socket listener;
-  HONERT_TRY(listenAt(port, ranks, listener));
-  if (file.empty())
-    return meeting.lead(listener);
-  char host[256] = "";
-  (void)gethostname(host, sizeof host - 1);
-  HONERT_TRY(writePlace(file, {host, port, run}));
-  Status met = meeting.lead(listener);
-  (void)std::remove(file.c_str());
+static Status lead(Start &start, const Listening &listening) {
+  SocketMeeting meeting(start.place, start.key, start.deadline);
+  Status met = meeting.lead(listening.sockets, listening.isEverywhere);
+  start.peers = meeting.takePeers();
   return met;
 }
 
-/// Asks again until rank 0 is there.
-static Status follow(SocketMeeting &meeting, const LaunchPlace &place,
-                     int64_t port, const std::string &file, uint64_t run) {
-  for (bool isThere = false;;) {
-    Written where = {place.masterAddress, port, run};
-    SocketAddress address;
-    bool isKnown = file.empty() || (readPlace(file, where) && where.run == run);
-    if (isKnown) {
-      HONERT_TRY(SocketAddress::find(where.host, where.port, address));
-      Status met = meeting.follow(address, isThere);
-      // A file may be of an earlier run, and its port another's by now.
-      if (isThere || (!met.ok() && file.empty()))
-        return met;
-    }
-    if (meeting.end().isOver())
-      return Status::error("rank 0 has not come in time (--comm-timeout)");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+/// Waits a moment before rank 0 is asked again.
+static Status rest(const Start &start) {
+  if (start.deadline.isOver())
+    return Status::error("rank 0 has not come in time (--comm-timeout)");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// By MASTER_ADDR
+//===----------------------------------------------------------------------===//
+
+/// What a user may not expect of where rank 0 listens. Not an error without a
+/// secret: torchrun has none to give, and meets its own processes so.
+static void warn(const Listening &listening, const std::string &master,
+                 bool isSecret) {
+  std::string text;
+  if (!listening.reason.empty())
+    text = "MASTER_ADDR " + master + " " + listening.reason + ": ";
+  if (!listening.reason.empty() || (!isSecret && !listening.isLoopback))
+    text += "rank 0 listens at " + listening.text;
+  if (!isSecret && !listening.isLoopback)
+    text += " without a secret, so that whoever reaches that can take the "
+            "place of a rank (HONE_SECRET_FILE, docs/distributed.md)";
+  if (!text.empty())
+    std::fprintf(stderr, "warning: %s\n", text.c_str());
+}
+
+static Status leadAtMaster(Start &start, int64_t port) {
+  const LaunchPlace &place = start.place;
+  Listening listening;
+  HONERT_TRY(listening.atMaster(place, port));
+  warn(listening, place.masterAddress, start.key.isSecret);
+  Status met = lead(start, listening);
+  if (met.ok() || !listening.isLoopback || place.localSize == place.size)
+    return met;
+  return Status::error(met.message() + "; rank 0 listens at " + listening.text +
+                       ", which other machines do not reach");
+}
+
+static Status followMaster(Start &start, int64_t port) {
+  SocketMeeting meeting(start.place, start.key, start.deadline);
+  std::vector<SocketAddress> addresses;
+  HONERT_TRY(SocketAddress::find(start.place.masterAddress, port, addresses));
+  for (bool isThere = false; !isThere;) {
+    HONERT_TRY(meeting.follow(addresses, isThere));
+    if (!isThere)
+      HONERT_TRY(rest(start));
   }
+  start.peers = meeting.takePeers();
+  return Status();
+}
+
+static Status meetAtMaster(Start &start) {
+  const LaunchPlace &place = start.place;
+  int64_t port = place.masterPort + 1;
+  if (port > 65535)
+    return Status::error("MASTER_PORT is 65535, expected at most 65534: ranks "
+                         "meet one port above it");
+  Status met =
+      place.rank == 0 ? leadAtMaster(start, port) : followMaster(start, port);
+  if (met.ok())
+    return met;
+  return Status::error(
+      format("the ranks do not meet at %s:%lld (MASTER_PORT + 1): %s",
+             place.masterAddress.c_str(), static_cast<long long>(port),
+             met.message().c_str()));
+}
+
+//===----------------------------------------------------------------------===//
+// By a file
+//===----------------------------------------------------------------------===//
+
+static Status leadByFile(Start &start, const std::string &path) {
+  char name[256] = "";
+  (void)gethostname(name, sizeof name - 1);
+  Listening listening;
+  HONERT_TRY(listening.atFreePort(start.place));
+  MeetingFile file;
+  file.host = listening.isLoopback ? "127.0.0.1" : name;
+  file.port = listening.port, file.run = start.key.run;
+  HONERT_TRY(fillRandom(file.secret.data(), file.secret.size()));
+  HONERT_TRY(file.write(path));
+  addSecret(file.secret, start.key);
+  Status met = lead(start, listening);
+  file.remove(path);
+  return met;
+}
+
+/// A file may be of an earlier run, and its port another's by now: what is
+/// there then may be gone soon.
+static Status followFile(Start &start, const std::string &path) {
+  std::string earlier; // what was wrong
+  for (bool isThere = false; !isThere;) {
+    MeetingFile file;
+    bool isWritten = false;
+    HONERT_TRY(file.read(path, isWritten));
+    if (isWritten && file.run == start.key.run) {
+      RunKey key = start.key;
+      addSecret(file.secret, key);
+      SocketMeeting meeting(start.place, key, start.deadline);
+      std::vector<SocketAddress> addresses;
+      Status met = SocketAddress::find(file.host, file.port, addresses);
+      if (met.ok())
+        met = meeting.follow(addresses, isThere);
+      if (isThere)
+        HONERT_TRY(met);
+      if (!met.ok())
+        earlier = "; " + met.message();
+      start.peers = meeting.takePeers();
+    }
+    if (Status rested = isThere ? Status() : rest(start); !rested.ok())
+      return Status::error(rested.message() + earlier);
+  }
+  return Status();
 }
 
 Status honert::connectSockets(const LaunchPlace &place,
@@ -123,27 +188,26 @@ Status honert::connectSockets(const LaunchPlace &place,
                               std::unique_ptr<World> &world) {
   const std::string prefix = "file:";
   bool hasFile = bootstrap.rfind(prefix, 0) == 0;
-  std::string file = hasFile ? bootstrap.substr(prefix.size()) : "";
   if (!hasFile && (place.masterAddress.empty() || place.masterPort == 0))
     return Status::error(
         format("%s started %lld ranks, but MASTER_ADDR and MASTER_PORT do not "
                "say where they meet (or --dist-bootstrap=file:PATH)",
                place.launcher.c_str(), static_cast<long long>(place.size)));
+  Start start = {place, {}, Deadline(timeout), {}};
+  HONERT_TRY(readRunKey(place, start.key));
   raiseLimit(place.size);
-  int64_t port = hasFile ? 0 : place.masterPort + 1;
-  uint64_t run = runHash();
-  SocketMeeting meeting(place, run, timeout);
-  Status met = place.rank == 0 ? lead(meeting, port, file, run, place.size)
-                               : follow(meeting, place, port, file, run);
-  if (!met.ok())
-    return Status::error(
-        format("the ranks do not meet at %s: %s",
-               hasFile ? file.c_str()
-                       : (place.masterAddress + ":" + std::to_string(port) +
-                          " (MASTER_PORT + 1)")
-                             .c_str(),
-               met.message().c_str()));
+  if (hasFile) {
+    std::string path = bootstrap.substr(prefix.size());
+    Status met =
+        place.rank == 0 ? leadByFile(start, path) : followFile(start, path);
+    if (!met.ok())
+      return Status::error("the ranks do not meet at " + path + ": " +
+                           met.message());
+  } else {
+    HONERT_TRY(meetAtMaster(start));
+  }
   world = std::make_unique<SocketWorld>(
-      std::make_unique<SocketMessenger>(place, meeting.takePeers()), timeout);
+      std::make_unique<SocketMessenger>(place, std::move(start.peers)),
+      timeout);
   return Status();
 }

@@ -28,17 +28,47 @@ static Status systemError(const std::string &what) {
 //===----------------------------------------------------------------------===//
 
 Status SocketAddress::find(const std::string &host, int64_t port,
-                           SocketAddress &address) {
-  addrinfo wanted = {}, *found = nullptr;
-  wanted.ai_socktype = SOCK_STREAM;
-  int error = getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+                           std::vector<SocketAddress> &addresses) {
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
   if (error != 0)
     return Status::error(format("%s: no address is known of it (%s)",
                                 host.c_str(), gai_strerror(error)));
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  address.length = found->ai_addrlen;
+  addresses.clear();
+  for (addrinfo *each = found; each; each = each->ai_next) {
+    if (each->ai_family != AF_INET && each->ai_family != AF_INET6)
+      continue;
+    SocketAddress address;
+    std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
+    address.length = each->ai_addrlen;
+    address.setPort(port);
+    addresses.push_back(address);
+  }
   freeaddrinfo(found);
+  if (addresses.empty())
+    return Status::error(host + ": no address of IPv4 or IPv6 is known of it");
+  return Status();
+}
+
+static bool hasIPv6() {
+  return Socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)).isOpen();
+}
+
+SocketAddress SocketAddress::everywhere(int64_t port) {
+  static const bool six = hasIPv6();
+  SocketAddress address;
+  address.storage.ss_family = six ? AF_INET6 : AF_INET;
+  address.length = six ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   address.setPort(port);
+  return address;
+}
+
+Status SocketAddress::ofSocket(const Socket &socket, SocketAddress &address) {
+  address.length = sizeof address.storage;
+  if (getsockname(socket.get(), reinterpret_cast<sockaddr *>(&address.storage),
+                  &address.length) < 0)
+    return systemError("the address of a socket");
   return Status();
 }
 
@@ -67,6 +97,35 @@ bool SocketAddress::isLoopback() const {
          (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
+bool SocketAddress::isOfThisMachine() const {
+  Socket probe(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  SocketAddress anyPort = *this;
+  anyPort.setPort(0);
+  return probe.isOpen() &&
+         bind(probe.get(), reinterpret_cast<sockaddr *>(&anyPort.storage),
+              anyPort.length) == 0;
+}
+
+std::string SocketAddress::text() const {
+  char host[NI_MAXHOST] = "?";
+  (void)getnameinfo(reinterpret_cast<const sockaddr *>(&storage), length, host,
+                    sizeof host, nullptr, 0, NI_NUMERICHOST);
+  return format(storage.ss_family == AF_INET6 ? "[%s]:%lld" : "%s:%lld", host,
+                static_cast<long long>(port()));
+}
+
+void SocketAddress::unmap() {
+  const auto six = reinterpret_cast<const sockaddr_in6 &>(storage);
+  if (storage.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&six.sin6_addr))
+    return;
+  storage = {};
+  length = sizeof(sockaddr_in);
+  auto &four = reinterpret_cast<sockaddr_in &>(storage);
+  four.sin_family = AF_INET;
+  four.sin_port = six.sin6_port;
+  std::memcpy(&four.sin_addr, six.sin6_addr.s6_addr + 12, 4);
+}
+
 //===----------------------------------------------------------------------===//
 // Waiting
 //===----------------------------------------------------------------------===//
@@ -76,6 +135,9 @@ Deadline::Deadline(double seconds)
               ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                    std::chrono::duration<double>(seconds))
               : Clock::time_point::max()) {}
+
+Deadline::Deadline(double seconds, const Deadline &other)
+    : end(std::min(Deadline(seconds).end, other.end)) {}
 
 int Deadline::milliseconds() const {
   if (end == Clock::time_point::max())
@@ -112,50 +174,39 @@ static Status prepare(const Socket &socket) {
 // Connections
 //===----------------------------------------------------------------------===//
 
-Status honert::listenAt(int64_t &port, int64_t waiting, Socket &socket) {
-  SocketAddress any;
-  int one = 1, zero = 0;
-  any.storage.ss_family = AF_INET6;
-  any.length = sizeof(sockaddr_in6);
-  socket = Socket(::socket(AF_INET6, SOCK_STREAM, 0));
-  if (!socket.isOpen()) { // a machine without IPv6
-    any.storage.ss_family = AF_INET;
-    any.length = sizeof(sockaddr_in);
-    socket = Socket(::socket(AF_INET, SOCK_STREAM, 0));
-  } else {
-    (void)setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &zero,
-                     sizeof zero);
-  }
+/// Connections that the kernel keeps until they are served: strangers among
+/// them must not keep ranks out.
+static constexpr int backlog = 4096;
+
+Status honert::listenAt(SocketAddress &address, Socket &socket) {
+  const auto &six = reinterpret_cast<const sockaddr_in6 &>(address.storage);
+  int one = 1, isAlone = !IN6_IS_ADDR_UNSPECIFIED(&six.sin6_addr);
+  socket = Socket(::socket(address.storage.ss_family, SOCK_STREAM, 0));
   if (!socket.isOpen())
     return systemError("a socket cannot be made");
   HONERT_TRY(prepare(socket));
+  if (address.storage.ss_family == AF_INET6) // all of IPv6 is IPv4 too
+    (void)setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &isAlone,
+                     sizeof isAlone);
   (void)setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  any.setPort(port);
-  if (bind(socket.get(), reinterpret_cast<sockaddr *>(&any.storage),
-           any.length) < 0 ||
-      listen(socket.get(), static_cast<int>(waiting)) < 0)
-    return systemError(
-        format("port %lld of this machine", static_cast<long long>(port)));
-  if (getsockname(socket.get(), reinterpret_cast<sockaddr *>(&any.storage),
-                  &any.length) < 0)
-    return systemError("the port of a socket");
-  port = any.port();
-  return Status();
+  if (bind(socket.get(), reinterpret_cast<sockaddr *>(&address.storage),
+           address.length) < 0 ||
+      listen(socket.get(), backlog) < 0)
+    return systemError(format("port %lld of this machine",
+                              static_cast<long long>(address.port())));
+  return SocketAddress::ofSocket(socket, address);
 }
 
-Status honert::acceptBy(const Deadline &deadline, const Socket &listener,
-                        Socket &socket, SocketAddress *peer) {
-  socket = Socket();
-  SocketAddress address;
-  address.length = sizeof address.storage;
-  if (!waitFor(listener, POLLIN, deadline))
-    return Status();
-  socket = Socket(accept(listener.get(),
-                         reinterpret_cast<sockaddr *>(&address.storage),
-                         &address.length));
-  if (peer)
-    *peer = address;
-  return socket.isOpen() ? prepare(socket) : Status();
+bool honert::acceptFrom(const Socket &listener, Socket &socket,
+                        SocketAddress &peer) {
+  peer.length = sizeof peer.storage;
+  socket =
+      Socket(accept(listener.get(), reinterpret_cast<sockaddr *>(&peer.storage),
+                    &peer.length));
+  if (!socket.isOpen())
+    return false;
+  peer.unmap();
+  return prepare(socket).ok();
 }
 
 Status honert::connectTo(const SocketAddress &address, const Deadline &deadline,
@@ -178,6 +229,12 @@ Status honert::connectTo(const SocketAddress &address, const Deadline &deadline,
       error != 0)
     socket = Socket();
   return Status();
+}
+
+bool honert::hasClosed(const Socket &socket) {
+  char byte;
+  ssize_t seen = recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return seen == 0 || (seen < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 Status honert::sendAll(const Socket &socket, const void *data, size_t bytes,

@@ -151,8 +151,8 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "end when another rank has not come for so long; 0: wait (default 600)",
        readNumber(o.commTimeout, real)},
       {"dist-bootstrap", "file:PATH",
-       "ranks on GPUs without MPI meet by this file, which all see and none "
-       "has made, not by MASTER_ADDR",
+       "ranks on GPUs without MPI meet by this file, not by MASTER_ADDR: rank "
+       "0 makes it where all see it, readable by its user alone",
        [&o](const std::string &value) {
          if (value.rfind("file:", 0) != 0 || value.size() == 5)
            return unwanted(value, "file:PATH");

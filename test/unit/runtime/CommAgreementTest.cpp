@@ -2,6 +2,7 @@
 
 #include "Describe.h"
 #include "ThreadRanks.h"
+#include "checkpoint/SharedFiles.h"
 #include "comm/Agreement.h"
 
 #include <functional>
@@ -49,6 +50,43 @@ TEST(CommAgreement, ranks_may_know_of_other_facts) {
        }))
     EXPECT_EQ(message.rfind("rank 1 has another build of the runtime:", 0), 0u)
         << message;
+}
+
+/// It has no end, where others end theirs by a zero.
+TEST(CommAgreement, a_value_of_another_rank_may_be_anything) {
+  std::vector<std::string> messages(3);
+  test::onRanks(3, [&](MessageWorld &world) {
+    if (world.rank() != 2) {
+      messages[world.rank()] = agreeOn({{"--lr", "1"}}, world).message();
+      return;
+    }
+    uint64_t hash = 0, hashes[3];
+    std::string own(120, 'x'), all(360, ' ');
+    EXPECT_TRUE(world.allGather(&hash, sizeof hash, hashes).ok());
+    EXPECT_TRUE(world.allGather(own.data(), 120, all.data()).ok());
+    EXPECT_FALSE(world.agree(Status()).ok());
+  });
+  for (int rank : {0, 1})
+    EXPECT_EQ(
+        messages[size_t(rank)],
+        "rank 2 has another build of the runtime: " + std::string(119, 'x') +
+            ", rank 0 has --lr\n; wanted the same on all ranks");
+}
+
+TEST(CommAgreement, a_text_of_the_first_rank_may_have_any_length) {
+  for (int64_t bytes : {int64_t(40000000000), int64_t(-1)}) {
+    std::vector<std::string> messages(2);
+    test::onRanks(2, [&](MessageWorld &world) {
+      std::string text;
+      if (world.rank() == 0)
+        EXPECT_TRUE(world.broadcast(&bytes, sizeof bytes, 0).ok());
+      else
+        messages[1] = broadcastText(world, text).message();
+    });
+    EXPECT_EQ(messages[1], "the first rank sends a text of " +
+                               std::to_string(bytes) +
+                               " bytes, expected at most 1048576");
+  }
 }
 
 TEST(CommAgreement, numbers_are_compared_whole_and_told_short) {

@@ -1,10 +1,8 @@
 //===- CommSocketTest.cpp - Ranks that meet over TCP ----------------------===//
 
 #include "RankStep.h"
-#include "Run.h"
+#include "SocketRanks.h"
 #include "comm/Connect.h"
-#include "comm/SocketWorld.h"
-#include "comm/Sockets.h"
 #include "comm/Transport.h"
 #include "core/Program.h"
 
@@ -17,54 +15,7 @@ using namespace honert;
 
 namespace {
 
-class CommSocket : public testing::Test {
-protected:
-  CommSocket() {
-    Socket probe;
-    EXPECT_TRUE(listenAt(port, 1, probe).ok());
-  }
-  LaunchPlace placeOf(int64_t rank, int64_t size) const {
-    LaunchPlace place;
-    place.launcher = "torchrun";
-    place.rank = place.localRank = rank, place.size = size;
-    place.masterAddress = "127.0.0.1", place.masterPort = port - 1;
-    return place;
-  }
-  using Body = std::function<Status(World &)>;
-  /// What the ranks of `places` say, each a thread.
-  std::vector<std::string> run(const std::vector<LaunchPlace> &places,
-                               const Body &body = {}) {
-    std::vector<std::string> lines(places.size());
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i != places.size(); ++i)
-      threads.emplace_back([&, i] {
-        std::unique_ptr<World> world;
-        Status status = connectSockets(places[i], bootstrap, timeout, world);
-        if (status.ok() && body)
-          status = body(*world);
-        if (world)
-          world->leave(status);
-        lines[i] = status.message();
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-    return lines;
-  }
-  std::vector<std::string> run(int64_t ranks, const Body &body = {}) {
-    std::vector<LaunchPlace> places;
-    for (int64_t rank = 0; rank != ranks; ++rank)
-      places.push_back(placeOf(rank, ranks));
-    return run(places, body);
-  }
-  void expectAll(int64_t ranks, const Body &body) {
-    for (const std::string &line : run(ranks, body))
-      EXPECT_EQ(line, "");
-  }
-
-  int64_t port = 0; ///< that was free a moment ago
-  double timeout = 20;
-  std::string bootstrap;
-};
+using CommSocket = test::SocketRanks;
 
 /// Each rank's number, from each rank, and large blocks in both directions.
 Status exchange(World &world) {
@@ -148,7 +99,8 @@ TEST_F(CommSocket, meets_by_a_file) {
 TEST_F(CommSocket, an_old_file_is_nobody) {
   test::Folder folder;
   bootstrap = "file:" + (folder / "place");
-  test::writeFile(folder / "place", "127.0.0.1 1 0\n");
+  test::writeFile(folder / "place", "hone-meeting-1 127.0.0.1 1 0 " +
+                                        std::string(64, '0') + "\n");
   std::vector<LaunchPlace> places = {placeOf(1, 2), placeOf(0, 2)};
   for (const std::string &line : run(places, exchange))
     EXPECT_EQ(line, "");
@@ -169,7 +121,8 @@ TEST_F(CommSocket, no_address) {
 /// Both ranks end, whatever listens there.
 TEST_F(CommSocket, a_busy_port) {
   Socket other;
-  ASSERT_TRUE(listenAt(port, 8, other).ok());
+  SocketAddress taken = SocketAddress::everywhere(port);
+  ASSERT_TRUE(listenAt(taken, other).ok());
   std::vector<std::string> lines = run(2);
   std::string where = format("the ranks do not meet at 127.0.0.1:%lld "
                              "(MASTER_PORT + 1): ",
@@ -199,12 +152,12 @@ TEST_F(CommSocket, no_first_rank) {
 TEST_F(CommSocket, a_rank_of_another_size_or_twice) {
   timeout = 0.5;
   EXPECT_NE(run({placeOf(0, 2), placeOf(1, 3)})[1].find(
-                "rank 0 there is not of 3 ranks"),
+                "what listens there is of 2 ranks, this process of 3"),
             std::string::npos);
   std::vector<std::string> lines =
       run({placeOf(0, 3), placeOf(1, 3), placeOf(1, 3)});
   EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const auto &line) {
-    return line.find("rank 1 is there already") != std::string::npos;
+    return line.find("has a rank 1 already") != std::string::npos;
   })) << lines[1];
 }
 

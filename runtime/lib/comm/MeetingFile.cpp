@@ -1,0 +1,128 @@
+//===- MeetingFile.cpp - A file that says where rank 0 listens ------------===//
+
+#include "comm/MeetingFile.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace honert;
+
+/// What such a file begins with, and more than it holds.
+static const char *const title = "hone-meeting-1";
+static constexpr size_t most = 1024;
+
+static Status error(const std::string &path, const std::string &what) {
+  return Status::error(path + ": " + what);
+}
+
+static Status systemError(const std::string &path) {
+  return error(path, std::strerror(errno));
+}
+
+std::string MeetingFile::text() const {
+  return format("%s %s %lld %llu %s\n", title, host.c_str(),
+                static_cast<long long>(port),
+                static_cast<unsigned long long>(run), toHex(secret).c_str());
+}
+
+bool MeetingFile::parse(const std::string &text) {
+  std::istringstream words(text);
+  std::string first, digits, more;
+  words >> first >> host >> port >> run >> digits;
+  return words && first == title && port > 0 && port <= 65535 &&
+         fromHex(digits, secret) && !(words >> more);
+}
+
+/// Whether an open file may be one of this user's.
+static Status checkKind(const std::string &path, int file) {
+  struct stat found = {};
+  if (fstat(file, &found) != 0)
+    return systemError(path);
+  if (!S_ISREG(found.st_mode))
+    return error(path, "expected a regular file, or none");
+  if (found.st_uid != geteuid())
+    return error(path, format("belongs to user %u, expected user %u or no file",
+                              unsigned(found.st_uid), unsigned(geteuid())));
+  if (found.st_mode & (S_IWGRP | S_IWOTH))
+    return error(path, "other users may write it, expected chmod 600");
+  return Status();
+}
+
+static Status readAll(const std::string &path, int file, std::string &text) {
+  text.resize(most);
+  size_t bytes = 0;
+  while (bytes < text.size()) {
+    ssize_t came = ::read(file, text.data() + bytes, text.size() - bytes);
+    if (came < 0 && errno != EINTR)
+      return systemError(path);
+    if (came == 0)
+      break;
+    bytes += static_cast<size_t>(std::max<ssize_t>(came, 0));
+  }
+  text.resize(bytes);
+  return Status();
+}
+
+/// O_NONBLOCK: nobody may ever write to a pipe.
+Status MeetingFile::read(const std::string &path, bool &isThere) {
+  isThere = false;
+  int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0 && (errno == ENOENT || errno == ESTALE))
+    return Status();
+  if (file < 0)
+    return errno == ELOOP ? error(path, "is a link, expected a regular file, "
+                                        "or none")
+                          : systemError(path);
+  std::string found;
+  Status status = checkKind(path, file);
+  if (status.ok())
+    status = readAll(path, file, found);
+  close(file);
+  HONERT_TRY(status);
+  isThere = !found.empty();
+  if (isThere && !parse(found))
+    return error(path, "expected no file, or one that an earlier run left, got "
+                       "a file of something else");
+  return Status();
+}
+
+static Status writeAll(const std::string &path, int file,
+                       const std::string &text) {
+  bool isWhole = ::write(file, text.data(), text.size()) ==
+                 static_cast<ssize_t>(text.size());
+  Status status = isWhole ? Status() : systemError(path);
+  if (close(file) != 0 && isWhole)
+    status = systemError(path);
+  return status;
+}
+
+Status MeetingFile::write(const std::string &path) const {
+  MeetingFile earlier;
+  bool isThere;
+  HONERT_TRY(earlier.read(path, isThere));
+  Digest random; // two containers may have equal process numbers
+  HONERT_TRY(fillRandom(random.data(), random.size()));
+  std::string temporary = path + "." + toHex(random).substr(0, 16);
+  int file = open(temporary.c_str(),
+                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0)
+    return systemError(temporary);
+  Status status = writeAll(temporary, file, text());
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
+    status = systemError(path);
+  if (!status.ok())
+    (void)unlink(temporary.c_str());
+  return status;
+}
+
+void MeetingFile::remove(const std::string &path) const {
+  MeetingFile found;
+  bool isThere;
+  if (found.read(path, isThere).ok() && isThere && found.secret == secret)
+    (void)unlink(path.c_str());
+}
