@@ -35,6 +35,8 @@ for tool in (
     "hone-run",
     "honec",
     "honert-divided",
+    "honert-fuzz-messages",
+    "honert-meet",
     "honert-ranks",
     "plan-chain",
 ):

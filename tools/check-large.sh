@@ -4,6 +4,7 @@
 # most twice that of autocast. Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four
 # budgets. Ranks: 1,000 random sharded graphs; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; and all that
 # test/e2e/ranks-*.test trains in one process is compiled and trained under mpirun, default and exact.
+# Ten million inputs with changed bytes for what ranks hear; ranks that meet while 1,000 strangers knock.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +19,9 @@ rm -rf build/check/gpt2_124m
 .venv/bin/python test/e2e/resident_memory.py build/check/gpt2_124m build/fixtures/gpt2_124m.hone
 rm -rf build/check/gpt2_124m
 .venv/bin/python test/e2e/resident_memory.py build/check/gpt2_124m gpt2 --budgets 4 --precision=bf16
+
+honert-fuzz-messages --iterations 10000000 --seed 2
+.venv/bin/python test/e2e/rendezvous_attack.py honert-meet build/check/attack --strangers 1000 --rounds 3
 
 .venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
