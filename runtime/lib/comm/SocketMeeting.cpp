@@ -214,7 +214,7 @@ Status SocketMeeting::follow(const std::vector<SocketAddress> &addresses,
       patience = soon;
     bool mayTryAgain =
         reply == Reply::busy || (reply == Reply::silent && !patience->isOver());
-    if (mayTryAgain)
+    if (mayTryAgain && !deadline.isOver())
       return Status();
     isThere = reply == Reply::welcome || reply == Reply::refused;
     if (reply != Reply::welcome)

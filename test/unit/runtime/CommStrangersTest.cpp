@@ -148,12 +148,13 @@ TEST_F(CommStrangers, a_rank_twice_or_of_another_size_ends_itself_alone) {
   EXPECT_EQ(lines, std::vector<std::string>(3));
 }
 
+/// While others are missing.
 TEST_F(CommStrangers, a_rank_that_came_and_went_may_come_again) {
-  LaunchPlace place = placeOf(1, 2);
+  LaunchPlace place = placeOf(1, 3);
   RunKey key;
   ASSERT_TRUE(readRunKey(place, key).ok());
-  for (const std::string &line : meetAfter(2, [&] {
-         Call call(key, 1, 2, 0);
+  for (const std::string &line : meetAfter(3, [&] {
+         Call call(key, 1, 3, 0);
          ASSERT_EQ(call.open(knock(), Deadline(5)), Reply::welcome);
          EXPECT_EQ(call.introduce(1, Deadline(5)), Reply::welcome);
        }))
