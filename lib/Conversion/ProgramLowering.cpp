@@ -55,7 +55,8 @@ void ProgramLowering::describeProgram() {
   };
   text("model", attr::model);
   text("precision", attr::precision);
-  for (StringRef key : {"package", "fingerprint", "target", "compiler"})
+  for (StringRef key : {"package", "fingerprint", "target", "compiler",
+                        "weights", "weights_id"})
     text(key, ("hone." + key).str());
   auto number = [&](StringRef key, double value) {
     writer.call("honert_meta_number",

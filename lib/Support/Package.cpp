@@ -7,6 +7,7 @@
 #include "hone/Support/SafeTensors.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -146,6 +147,44 @@ static llvm::Error readManifest(StringRef path, Package &package,
   return llvm::Error::success();
 }
 
+/// What abi.def calls "weights_id", of the file `path`.
+static llvm::Expected<std::string> identifyWeights(StringRef path) {
+  // Mapped, and only the header is looked at.
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file)
+    return makeError(path + ": cannot be read: " + file.getError().message());
+  StringRef bytes = (*file)->getBuffer();
+  constexpr size_t lengthBytes = 8;
+  uint64_t length = bytes.size() < lengthBytes
+                        ? 0
+                        : llvm::support::endian::read64le(bytes.data());
+  if (bytes.size() < lengthBytes || length > bytes.size() - lengthBytes)
+    return makeError(path + ": has " + llvm::Twine(bytes.size()) +
+                     " bytes, expected a safetensors file");
+  uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (unsigned char c : bytes.substr(lengthBytes, length))
+    hash = (hash ^ c) * 0x100000001b3;
+  return llvm::formatv("{0} {1:x-16}", bytes.size(), hash).str();
+}
+
+/// Finds the weights that runs start from, if the package holds any.
+static llvm::Error findWeights(Package &package) {
+  std::string path = joinPath(package.path, "model.safetensors");
+  if (!llvm::sys::fs::exists(path))
+    return llvm::Error::success();
+  llvm::Expected<std::string> identity = identifyWeights(path);
+  if (!identity)
+    return identity.takeError();
+  llvm::SmallString<128> absolute(path);
+  if (std::error_code code = llvm::sys::fs::make_absolute(absolute))
+    return makeError(path + ": cannot be located: " + code.message());
+  llvm::sys::path::remove_dots(absolute);
+  package.weights = std::string(absolute);
+  package.weightsId = std::move(*identity);
+  return llvm::Error::success();
+}
+
 llvm::Expected<Package>
 hone::readPackage(StringRef path, SmallVectorImpl<PackageArgument> &arguments) {
   if (!llvm::sys::fs::exists(path))
@@ -162,6 +201,8 @@ hone::readPackage(StringRef path, SmallVectorImpl<PackageArgument> &arguments) {
   if (!graph)
     return graph.takeError();
   package.graph = std::move(*graph);
+  if (llvm::Error error = findWeights(package))
+    return std::move(error);
   return package;
 }
 

@@ -1,4 +1,4 @@
-"""python -m hone export FILE.py:FUNCTION [--batch BxT] [--golden N] [--weights] [-o PKG.hone]"""
+"""python -m hone export FILE.py:FUNCTION [--batch BxT] [--golden N] [--[no-]weights] [-o PKG.hone]"""
 
 from __future__ import annotations
 
@@ -55,7 +55,12 @@ def _parser() -> argparse.ArgumentParser:
         default=0,
         help="also write N training steps done by PyTorch (golden.safetensors), and the weights before them",
     )
-    export.add_argument("--weights", action="store_true", help="also write the present weights (model.safetensors)")
+    export.add_argument(
+        "--weights",
+        action=argparse.BooleanOptionalAction,
+        help="whether the package holds the present weights (model.safetensors), from which runs then start; by "
+        "default it does where the model came from from_pretrained, or with --golden",
+    )
     export.add_argument("-o", metavar="PKG.hone", dest="out", help="the package; FUNCTION.hone by default")
     return parser
 

@@ -18,8 +18,9 @@ from .graph import Graph, Value, id_bounds, is_float, values_with_gradient
 from .importer import AliasedWrite, Importer, has_no_grad_region, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
-from .package import Tensor, write_package
+from .package import WEIGHTS, Tensor, write_package
 from .roles import STREAM, described_roles, given_roles, inferred_roles
+from .starting_weights import starting_weights
 
 VERSION = "0.1.0"
 
@@ -52,7 +53,7 @@ def export(
     name: str | None = None,
     clip: float | None = None,
     roles: Mapping[str, str] | None = None,
-    weights: bool = False,
+    weights: bool | None = None,
 ) -> str:
     """Writes the package `out` and returns its path.
 
@@ -64,14 +65,15 @@ def export(
         hold is not trained.
     clip: bound of the gradient's global norm.
     init: how a fresh run fills parameters, from name pattern to {"dist": "normal", "mean": 0.0, "std": 0.02},
-        {"dist": "uniform", "low", "high"}, {"dist": "constant", "value"} or {"dist": "file"}; otherwise inferred from
-        the values.
+        {"dist": "uniform", "low", "high"}, {"dist": "constant", "value"} or {"dist": "file"}: its present values,
+        which the package then holds. Otherwise inferred from the values.
     roles: from input name to what a token stream feeds it: "tokens", "targets" (one token later), "labels" (the same
         ids as the tokens, for a loss that shifts them itself, as those of transformers do), or "" for an input that is
         given by name. Without it, the first integer input is the tokens, and a second and last one of the same shape,
         by which the loss picks classes, the targets; what was inferred is printed.
-    weights: also write the model's present weights (model.safetensors).
-    golden: also write N eager steps of this model (golden.safetensors, and the weights they start from).
+    weights: whether the package holds the model's present weights (model.safetensors), from which runs then start
+        unless they are given --fresh or --init. None: where the model, or a module in it, came from from_pretrained.
+    golden: also write N eager steps of this model (golden.safetensors); the package holds the weights too.
 
     Raises HoneError, whose text is one line, where the model cannot be exported; nothing is written then.
     """
@@ -84,14 +86,17 @@ def export(
     graph, constants = build_graph(model, captured, batch, spec, patterns, roles, name or type(model).__name__)
     files = {"consts.safetensors": _tensors(constants)}
     from_file = [a.fqn for a in graph.arguments if a.kind == "param" and a.init == {"dist": "file"}]
-    if weights or golden or from_file:
-        files["model.safetensors"] = _tensors(captured.parameters)
+    kept, reason = starting_weights(model, captured.parameters, from_file, weights, golden)
+    files[WEIGHTS] = _tensors(kept)
     if golden:
         files["golden.safetensors"] = _tensors(_golden(graph, model, loss_fn, batch, optimizer, spec, golden))
     write_package(out, graph, _producer(), files)
     inputs = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
     if roles is None and any(inputs.values()):
         print(f"roles: {described_roles(inputs)}", file=sys.stderr)
+    if kept:
+        noise = "" if from_file else "; start from noise with ./train --fresh"
+        print(f"weights: {reason}{noise}", file=sys.stderr)
     return out
 
 

@@ -31,6 +31,7 @@ SAFETENSORS_DTYPES = {
 }
 
 GRAPH, MANIFEST = "graph.mlir", "manifest.json"
+WEIGHTS = "model.safetensors"  # that runs start from; a binary knows it by size and header
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,18 @@ def _entry(argument: Argument) -> dict:
 
 
 def write_safetensors(path: str, tensors: Mapping[str, Tensor]) -> None:
-    """Wide element types first, so that every tensor is aligned to its elements; otherwise in the order given."""
+    """Wide element types first, so that every tensor is aligned to its elements; otherwise in the order given.
+
+    The header of model.safetensors holds the SHA-256 of what follows it, so that headers differ where values do.
+    """
     tensors = dict(sorted(tensors.items(), key=lambda item: -DTYPE_BYTES[item[1].type.dtype]))
-    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    metadata = {"format": "pt"}
+    if os.path.basename(path) == WEIGHTS:
+        content = hashlib.sha256()
+        for tensor in tensors.values():
+            content.update(tensor.data)
+        metadata["sha256"] = content.hexdigest()
+    header, offset = {"__metadata__": metadata}, 0
     for name, tensor in tensors.items():
         size = len(tensor.data)
         header[name] = {

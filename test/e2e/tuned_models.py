@@ -27,7 +27,7 @@ import hone
 import numpy as np
 import torch
 import torch.nn.functional as F
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel, get_cosine_schedule_with_warmup
 
 VOCAB, BATCH, LENGTH = 128, 4, 32
 TOLERANCE, DISTANCE = 1e-4, 1.0
@@ -158,7 +158,25 @@ def weights(work: Path, model: GPT2LMHeadModel) -> Losses:
     return Losses(losses(program, *flags), right, losses(program, *flags, "--fresh"))
 
 
-CASES: dict[str, Callable[[Path, GPT2LMHeadModel], Losses | str]] = {case.__name__: case for case in (weights,)}
+def scheduler(work: Path, model: GPT2LMHeadModel) -> Losses:
+    """A scheduler has set the rate to 0 before the first step: the rate that was asked for is taken."""
+    steps, rate, tokens = 10, 3e-3, stream(2, 10 * BATCH * LENGTH + 1)  # another rule than the model knows
+    feed = batches(tokens, steps)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    schedule = get_cosine_schedule_with_warmup(optimizer, 4, steps)
+    assert optimizer.param_groups[0]["lr"] == 0.0 and schedule.optimizer is optimizer
+    program = compiled(work, model, token_loss, feed[0], optimizer=optimizer)
+    flags = ["--data", save_tokens(work / "tokens.npy", tokens), "--steps", steps]
+    return Losses(losses(program, *flags), eager(model, token_loss, feed, rate), losses(program, *flags, "--lr", 0))
+
+
+CASES: dict[str, Callable[[Path, GPT2LMHeadModel], Losses | str]] = {
+    case.__name__: case
+    for case in (
+        weights,
+        scheduler,
+    )
+}
 
 
 def check(case: Callable, work: Path, model: GPT2LMHeadModel) -> str:

@@ -266,6 +266,76 @@ def test_given_init_is_written(tmp_path) -> None:
     assert os.path.exists(tmp_path / "m.hone" / "model.safetensors")
 
 
+class Pretrained(Net):
+    """What from_pretrained leaves on a model."""
+
+    def __init__(self, name: str = "tuned") -> None:
+        super().__init__()
+        self.config = type("Config", (), {"_name_or_path": name})()
+
+
+class Wrapped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = Pretrained()
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.base(tokens)
+
+
+MIX = {"mix.*": {"dist": "file"}}
+KEPT = {  # model, options -> the parameters that the package holds, and what export says
+    "plain": (Net, {}, [], ""),
+    "asked for": (Net, {"weights": True}, "all", "weights: kept (3 tensors); start from noise with ./train --fresh"),
+    "golden": (Net, {"golden": 1}, "all", "weights: kept (3 tensors); start from noise with ./train --fresh"),
+    "pretrained": (Pretrained, {}, "all", "weights: kept from 'tuned' (3 tensors); start from noise with ./train --fresh"),
+    "wrapped": (Wrapped, {}, "all", "weights: kept from 'tuned' (3 tensors); start from noise with ./train --fresh"),
+    "without a name": (lambda: Pretrained(""), {}, [], ""),
+    "pretrained, refused": (Pretrained, {"weights": False}, [], ""),
+    "some of them": (Net, {"init": MIX}, ["mix.bias", "mix.weight"], "weights: kept for init 'file' (2 of 3 tensors)"),
+    "more than some": (Net, {"init": MIX, "weights": True}, "all", "weights: kept (3 tensors)"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_weights_that_a_package_holds(case: str, tmp_path, capfd) -> None:
+    make_model, options, expected, said = KEPT[case]
+    model = make_model()
+    export(tmp_path, model, **options)
+    path = tmp_path / "m.hone" / "model.safetensors"
+    held = safetensors.load_file(path) if path.exists() else {}
+    parameters = dict(model.named_parameters())
+    assert sorted(held) == (sorted(parameters) if expected == "all" else expected)
+    assert all(torch.equal(tensor, parameters[name]) for name, tensor in held.items())
+    lines = capfd.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("weights:")] == ([said] if said else [])
+
+
+def test_the_header_of_weights_tells_values_apart(tmp_path) -> None:
+    headers = []
+    for value in (0.0, 1.0, 1.0):
+        model = Net()
+        for parameter in model.parameters():
+            nn.init.constant_(parameter, value)
+        export(tmp_path, model, weights=True)
+        data = (tmp_path / "m.hone" / "model.safetensors").read_bytes()
+        headers.append(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    assert headers[0] != headers[1] == headers[2]
+
+
+CONTRADICTIONS = {
+    "weights: is False, but golden steps start from them": {"golden": 1},
+    "weights: is False, but init says dist 'file' for 'mix.weight'": {"init": MIX},
+}
+
+
+@pytest.mark.parametrize("message", CONTRADICTIONS)
+def test_weights_left_out_and_needed(message: str, tmp_path) -> None:
+    with pytest.raises(HoneError, match=message):
+        export(tmp_path, Net(), weights=False, **CONTRADICTIONS[message])
+    assert not (tmp_path / "m.hone").exists()
+
+
 def test_locations_name_the_users_lines_and_modules(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(os.path.dirname(os.path.abspath(__file__)))
     _, text = export(tmp_path, Net())

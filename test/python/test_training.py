@@ -167,3 +167,74 @@ def test_trained_weights_load_into_the_model(tmp_path) -> None:
     for name, parameter in t.model.named_parameters():
         # Single precision, and an optimizer that divides by small second moments in its first steps.
         torch.testing.assert_close(parameter.detach(), golden[f"param.{name}"], rtol=1e-3, atol=2e-5, msg=name)
+
+
+# -- what a run starts from ---------------------------------------------------------------------------------------
+
+
+def start(package: str, folder, *flags: object) -> tuple[subprocess.CompletedProcess, dict]:
+    """A run without a step, and the weights it starts from."""
+    numpy.save(folder / "tokens.npy", numpy.zeros(100, numpy.uint16))
+    saved = folder / "start.safetensors"
+    saved.unlink(missing_ok=True)
+    words = [HONE_RUN, package, "--data", folder / "tokens.npy", "--steps", "0", "--save", saved, *flags]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    return done, safetensors.load_file(saved) if saved.exists() else {}
+
+
+def equal(values: dict, model: torch.nn.Module) -> dict[str, bool]:
+    return {name: torch.equal(values[name], parameter) for name, parameter in model.named_parameters()}
+
+
+def test_a_run_starts_from_the_weights_of_its_package(tmp_path) -> None:
+    t, out = small_gpt2(vocab=17, context=8, layers=1, heads=2, width=8), str(tmp_path / "m.hone")
+    count = len(list(t.model.parameters()))
+    hone.export(t.model, t.loss_fn, t.example_batch, t.optimizer, out=out, weights=True)
+    done, values = start(out, tmp_path)
+    assert all(equal(values, t.model).values())
+    assert f"weights: {out}/model.safetensors ({count} tensors)\n" in done.stdout
+    done, values = start(out, tmp_path, "--fresh", "--seed", 7)
+    assert not any(same for name, same in equal(values, t.model).items() if name.endswith("e.weight"))
+    assert "weights: fresh, seed 7\n" in done.stdout
+    other = tmp_path / "other.safetensors"
+    safetensors.save_file({name: value + 1 for name, value in values.items()}, other)
+    done, started = start(out, tmp_path, "--init", other)
+    assert all(torch.equal(started[name], value + 1) for name, value in values.items())
+    assert f"weights: {other} ({count} tensors)\n" in done.stdout
+
+
+def test_a_package_without_weights_starts_fresh(tmp_path) -> None:
+    t, out = small_gpt2(vocab=17, context=8, layers=1, heads=2, width=8), str(tmp_path / "m.hone")
+    hone.export(t.model, t.loss_fn, t.example_batch, t.optimizer, out=out)
+    for flags in ((), ("--fresh",)):
+        assert "weights: fresh, seed 0\n" in start(out, tmp_path, *flags)[0].stdout
+
+
+def test_some_weights_come_from_the_package(tmp_path) -> None:
+    t, out = small_gpt2(vocab=17, context=8, layers=1, heads=2, width=8), str(tmp_path / "m.hone")
+    init = {"wte.*": {"dist": "file"}, "*": {"dist": "constant", "value": 0.5}}
+    hone.export(t.model, t.loss_fn, t.example_batch, t.optimizer, out=out, init=init)
+    done, values = start(out, tmp_path, "--seed", 3)
+    assert f"weights: {out}/model.safetensors (1 tensor), fresh, seed 3\n" in done.stdout
+    for name, value in values.items():
+        assert torch.equal(value, t.model.wte.weight if name == "wte.weight" else torch.full_like(value, 0.5)), name
+    done, _ = start(out, tmp_path, "--fresh")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: param 'wte.weight' has no initial value but the package's, which --fresh leaves out: expected a file "
+        "that holds it (--init)\n",
+    )
+
+
+def test_a_file_with_some_of_the_weights_is_refused(tmp_path) -> None:
+    t, out = small_gpt2(vocab=17, context=8, layers=1, heads=2, width=8), str(tmp_path / "m.hone")
+    hone.export(t.model, t.loss_fn, t.example_batch, t.optimizer, out=out, weights=True)
+    path = os.path.join(out, "model.safetensors")
+    weights = safetensors.load_file(path)
+    safetensors.save_file({name: value for name, value in weights.items() if name != "wpe.weight"}, path)
+    done, _ = start(out, tmp_path)
+    assert done.returncode == 1 and f"{path}: tensor 'wpe.weight' is missing (F32 of shape [8, 8])" in done.stderr
+    weights["wpe.weight"] = weights["wpe.weight"][:, :4].contiguous()
+    safetensors.save_file(weights, path)
+    done, _ = start(out, tmp_path)
+    assert done.returncode == 1 and f"{path}: tensor 'wpe.weight' has shape [8, 4]" in done.stderr

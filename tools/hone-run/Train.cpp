@@ -55,15 +55,15 @@ static LogicalResult runPhases(ModuleOp module,
 
 static OwningOpRef<ModuleOp> readStep(MLIRContext &context,
                                       const run::TrainOptions &options,
-                                      std::string &fingerprint) {
+                                      Package &package) {
   SmallVector<PackageArgument> arguments;
-  llvm::Expected<Package> package = readPackage(options.package, arguments);
-  if (!package) {
-    printError(package.takeError());
+  llvm::Expected<Package> read = readPackage(options.package, arguments);
+  if (!read) {
+    printError(read.takeError());
     return {};
   }
-  fingerprint = package->fingerprint;
-  OwningOpRef<ModuleOp> module = parsePackage(*package, arguments, &context);
+  package = std::move(*read);
+  OwningOpRef<ModuleOp> module = parsePackage(package, arguments, &context);
   if (!module || failed(runPhases(*module, options)))
     return {};
   return module;
@@ -97,7 +97,7 @@ public:
   ~Program() { honert_program_free(program); }
 
   /// Gives every argument and result a place and describes all to the runtime.
-  LogicalResult describe(StringRef fingerprint);
+  LogicalResult describe(const Package &package);
   int main(std::vector<char *> &arguments) {
     return honert_main(program, int(arguments.size()), arguments.data());
   }
@@ -105,7 +105,7 @@ public:
 private:
   Slot place(Type type);
   FailureOr<Entry> layOut(func::FuncOp func);
-  void describeFacts(StringRef fingerprint);
+  void describeFacts(const Package &package);
   void describeArguments(const Entry &entry);
   void describeFunction(const Entry &entry);
   int64_t flopsPerStep();
@@ -178,15 +178,19 @@ int64_t Program::flopsPerStep() {
   return total * ranks;
 }
 
-void Program::describeFacts(StringRef fingerprint) {
+void Program::describeFacts(const Package &package) {
   auto text = [&](const char *key, StringRef value) {
     honert_meta(program, key, value.str().c_str());
   };
   if (auto model = module->getAttrOfType<StringAttr>(attr::model))
     text("model", model.getValue());
   text("precision", options.pipeline.precision);
-  text("package", options.package);
-  text("fingerprint", fingerprint);
+  text("package", package.path);
+  text("fingerprint", package.fingerprint);
+  if (!package.weights.empty()) {
+    text("weights", package.weights);
+    text("weights_id", package.weightsId);
+  }
   text("target",
        options.mode == Mode::F64 ? "interpreter, f64" : "interpreter");
   text("compiler", "hone-run");
@@ -271,7 +275,7 @@ void Program::describeFunction(const Entry &entry) {
   }
 }
 
-LogicalResult Program::describe(StringRef fingerprint) {
+LogicalResult Program::describe(const Package &package) {
   for (StringRef name : {"step", "accumulate", "update", "evaluate"})
     if (auto func = module.lookupSymbol<func::FuncOp>(name)) {
       FailureOr<Entry> entry = layOut(func);
@@ -279,7 +283,7 @@ LogicalResult Program::describe(StringRef fingerprint) {
         return failure();
       entries.push_back(std::move(*entry));
     }
-  describeFacts(fingerprint);
+  describeFacts(package);
   honert_arena(program, arenaBytes);
   for (const Entry &entry : entries)
     describeArguments(entry);
@@ -316,13 +320,13 @@ int Program::callback(void *user, const char *function, void *arena) {
 }
 
 int run::train(MLIRContext &context, TrainOptions options) {
-  std::string fingerprint;
+  Package package;
   OneLineDiagnostics diagnostics(&context, options.package);
-  OwningOpRef<ModuleOp> module = readStep(context, options, fingerprint);
+  OwningOpRef<ModuleOp> module = readStep(context, options, package);
   if (!module)
     return run::failed;
   Program program(*module, options);
-  if (mlir::failed(program.describe(fingerprint)))
+  if (mlir::failed(program.describe(package)))
     return run::failed;
   return program.main(options.arguments);
 }

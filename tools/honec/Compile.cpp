@@ -118,6 +118,10 @@ Error Compilation::readModule() {
   note("hone.package",
        llvm::sys::path::filename(StringRef(options.package).rtrim('/')));
   note("hone.fingerprint", package->fingerprint);
+  if (!package->weights.empty()) {
+    note("hone.weights", package->weights);
+    note("hone.weights_id", package->weightsId);
+  }
   note(attr::target,
        options.isCuda ? "cuda " + options.cudaArch : "cpu " + options.cpu.name);
   note("hone.compiler", "honec " HONE_VERSION);

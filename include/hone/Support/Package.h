@@ -26,6 +26,9 @@ struct Package {
   std::string fingerprint; ///< SHA-256 of graph.mlir as it was exported, 64
                            ///< lower-case digits
   std::string graph;       ///< text of graph.mlir
+  std::string weights;     ///< absolute path of the weights that runs start
+                           ///< from (model.safetensors), or empty
+  std::string weightsId;   ///< tells that file from others: see abi.def
   llvm::json::Value optimizer =
       nullptr; ///< as the manifest has it; may be null
 };

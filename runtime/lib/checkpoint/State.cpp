@@ -1,6 +1,7 @@
 //===- State.cpp - A program's tensors from and to files ------------------===//
 
 #include "checkpoint/State.h"
+#include "checkpoint/PackageWeights.h"
 #include "core/Initialize.h"
 
 #include <algorithm>
@@ -194,13 +195,17 @@ static Status checkNoExtra(const SafeTensors &file, const Program &program,
 }
 
 Status honert::loadWeights(const std::string &path, const Program &program,
-                           const World &world, Arena &arena, Filled &filled) {
+                           const World &world, Arena &arena, Filled &filled,
+                           bool onlyInitFile) {
   SafeTensors file;
   HONERT_TRY(file.open(path));
   // First all checks, then all copies: nothing is half loaded.
   std::vector<Loaded> found;
   for (const Argument &argument : program.arguments) {
-    if (argument.kind != Kind::param && argument.kind != Kind::buffer)
+    bool isWanted = argument.kind == Kind::buffer ||
+                    (argument.kind == Kind::param &&
+                     (!onlyInitFile || argument.init == InitKind::file));
+    if (!isWanted)
       continue;
     for (const Part &part : argument.parts) {
       const TensorView *tensor;
@@ -256,36 +261,77 @@ Status honert::loadState(const std::string &path, const Program &program,
   return Status();
 }
 
-/// Fills parts of init `file` that no weights file held from the package the
-/// program was compiled from, if it still lies where it was.
-static Status loadFromPackage(const Program &program, const World &world,
-                              Arena &arena, Filled &filled) {
-  std::string package = program.text("package");
-  if (package.empty())
-    return Status();
-  for (const char *name : {"consts.safetensors", "model.safetensors"}) {
-    std::string path = package + "/" + name;
-    SafeTensors file;
-    bool isOpen = false;
-    for (const Argument &argument : program.arguments) {
-      if (argument.init != InitKind::file || argument.data)
+/// Fills buffers of init `file` that no weights file held, and that are not in
+/// the executable, from the package, if it lies where it was.
+static Status loadConstants(const Program &program, const World &world,
+                            Arena &arena, Filled &filled) {
+  std::string path = program.text("package") + "/consts.safetensors";
+  SafeTensors file;
+  bool isOpen = false;
+  for (const Argument &argument : program.arguments) {
+    if (argument.kind != Kind::buffer || argument.init != InitKind::file ||
+        argument.data)
+      continue;
+    for (const Part &part : argument.parts) {
+      if (filled.count(&part) || !fileExists(path))
         continue;
-      for (const Part &part : argument.parts) {
-        if (filled.count(&part) || !fileExists(path))
-          continue;
-        if (!isOpen)
-          HONERT_TRY(file.open(path));
-        isOpen = true;
-        const TensorView *tensor;
-        HONERT_TRY(findTensor(file, argument, part, tensor));
-        if (!tensor)
-          continue;
-        HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/false));
-        copyToTargets(file, {&argument, &part, tensor}, program, world, arena);
-        filled.insert(&part);
-      }
+      if (!isOpen)
+        HONERT_TRY(file.open(path));
+      isOpen = true;
+      const TensorView *tensor;
+      HONERT_TRY(findTensor(file, argument, part, tensor));
+      if (!tensor)
+        continue;
+      HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/false));
+      copyToTargets(file, {&argument, &part, tensor}, program, world, arena);
+      filled.insert(&part);
     }
   }
+  return Status();
+}
+
+/// Whether the package's file holds parameters of init `file` alone, beside
+/// others that are generated.
+static Status holdsSome(const std::string &path, const Program &program,
+                        bool &some) {
+  SafeTensors file;
+  HONERT_TRY(file.open(path));
+  bool hasFile = false, hasLaw = false, holdsLaw = false;
+  for (const Argument &argument : program.arguments) {
+    if (argument.kind != Kind::param)
+      continue;
+    for (const Part &part : argument.parts) {
+      const TensorView *tensor;
+      HONERT_TRY(findTensor(file, argument, part, tensor));
+      bool isFile = argument.init == InitKind::file;
+      hasFile |= isFile;
+      hasLaw |= !isFile;
+      holdsLaw |= !isFile && tensor;
+    }
+  }
+  some = hasFile && hasLaw && !holdsLaw;
+  return Status();
+}
+
+/// "base.safetensors (38 tensors)".
+static std::string describeWeights(const std::string &path, size_t count) {
+  return format("%s (%zu tensor%s)", path.c_str(), count,
+                count == 1 ? "" : "s");
+}
+
+/// The weights of the package, unless it has none.
+static Status loadPackageWeights(const Program &program, const World &world,
+                                 Arena &arena, Filled &filled,
+                                 std::string &origin) {
+  std::string path;
+  HONERT_TRY(findPackageWeights(program, path));
+  if (path.empty())
+    return Status();
+  bool some;
+  HONERT_TRY(holdsSome(path, program, some));
+  HONERT_TRY(loadWeights(path, program, world, arena, filled,
+                         /*onlyInitFile=*/some));
+  origin = describeWeights(path, filled.size()) + (some ? ", " + origin : "");
   return Status();
 }
 
@@ -306,14 +352,32 @@ static void copyData(const Argument &argument, const Argument &target,
       });
 }
 
-Status honert::startState(const std::string &initFile, const Program &program,
+/// A value that nothing gives.
+static Status noValue(const Argument &argument, const Part &part,
+                      const StartOptions &options) {
+  return Status::error(
+      format("%s '%s' has no initial value%s: expected a file that holds it "
+             "(--init)",
+             name(argument.kind), part.name.c_str(),
+             options.fresh && argument.kind == Kind::param
+                 ? " but the package's, which --fresh leaves out"
+                 : ""));
+}
+
+Status honert::startState(const StartOptions &options, const Program &program,
                           const World &world, uint64_t seed,
-                          const ThreadPool &pool, Arena &arena) {
+                          const ThreadPool &pool, Arena &arena,
+                          std::string &origin) {
   clearPadding(program, arena);
   Filled filled;
-  if (!initFile.empty())
-    HONERT_TRY(loadWeights(initFile, program, world, arena, filled));
-  HONERT_TRY(loadFromPackage(program, world, arena, filled));
+  origin = format("fresh, seed %llu", static_cast<unsigned long long>(seed));
+  if (!options.init.empty()) {
+    HONERT_TRY(loadWeights(options.init, program, world, arena, filled));
+    origin = describeWeights(options.init, filled.size());
+  } else if (!options.fresh) {
+    HONERT_TRY(loadPackageWeights(program, world, arena, filled, origin));
+  }
+  HONERT_TRY(loadConstants(program, world, arena, filled));
   for (const Argument &argument : program.arguments) {
     if (!argument.isState())
       continue;
@@ -321,10 +385,7 @@ Status honert::startState(const std::string &initFile, const Program &program,
       if (filled.count(&part))
         continue;
       if (!argument.data && argument.init == InitKind::file)
-        return Status::error(
-            format("%s '%s' has no initial value: wanted a file that holds it "
-                   "(--init)",
-                   name(argument.kind), part.name.c_str()));
+        return noValue(argument, part, options);
       for (const Argument &target : targetsOf(program, argument)) {
         PartLayout layout = layoutOf(program, target, part, world);
         if (argument.data)

@@ -28,19 +28,30 @@ TensorSource sourceOf(const Program &program, const Argument &argument,
 /// (both: they must be equal). fp32, bf16 and fp16 are widened or rounded to
 /// the program's type. Errors: a
 /// parameter is missing, a tensor is unknown, shape or element type differ.
-/// Buffers may be missing. Values that are not finite are named on stderr.
+/// Buffers may be missing, and with `onlyInitFile` parameters of another init.
+/// Values that are not finite are named on stderr.
 Status loadWeights(const std::string &path, const Program &program,
-                   const World &world, Arena &arena, Filled &filled);
+                   const World &world, Arena &arena, Filled &filled,
+                   bool onlyInitFile = false);
 
 /// Every param, buffer and opt argument from a checkpoint's file, exactly.
 Status loadState(const std::string &path, const Program &program,
                  const World &world, Arena &arena);
 
-/// The start of a fresh run: `initFile` if given, then values in the
-/// executable, constants of the package, and generated values by `seed`.
-Status startState(const std::string &initFile, const Program &program,
+/// Where the parameters of a run that is not resumed come from.
+struct StartOptions {
+  std::string init;   ///< file instead of the package's weights, or empty
+  bool fresh = false; ///< generated values instead of the package's weights
+};
+
+/// The start of a run: the weights of `options.init` or of the package, if
+/// there are any, values in the executable, constants of the package, and
+/// generated values by `seed`. `origin` says where parameters come from. A
+/// package's file holds all parameters, or those of init `file` alone, beside
+/// which the others are generated.
+Status startState(const StartOptions &options, const Program &program,
                   const World &world, uint64_t seed, const ThreadPool &pool,
-                  Arena &arena);
+                  Arena &arena, std::string &origin);
 
 // Saving is called by all ranks, which write one file together and agree on the
 // result. Its bytes do not depend on the mesh.

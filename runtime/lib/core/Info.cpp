@@ -92,6 +92,15 @@ static std::string argumentTable(const Program &program) {
   return text;
 }
 
+/// Where a run without --init takes its weights from.
+static std::string weightsLine(const Program &program) {
+  std::string path = program.text("weights");
+  return "weights: " +
+         (path.empty() ? "fresh, by --seed, as said under 'value'"
+                       : path + "; with --fresh as said under 'value'") +
+         "\n\n";
+}
+
 /// One axis in a line, the slowest first.
 static std::string meshTable(const Program &program) {
   if (program.mesh.ranks() == 1)
@@ -157,7 +166,8 @@ static std::string deviceTable(const Program &program, const Executor &executor,
 std::string honert::infoText(const Program &program, const Executor &executor,
                              const std::string &error) {
   bool hasRanks = program.mesh.ranks() > 1;
-  std::string text = argumentTable(program) + "\n" + meshTable(program) +
+  std::string text = argumentTable(program) + "\n" + weightsLine(program) +
+                     meshTable(program) +
                      (hasRanks ? "memory plan of a rank\n" : "memory plan\n");
   for (const auto &[name, bytes] : program.categories)
     text += sizeLine(name, bytes);

@@ -25,6 +25,7 @@ struct Options {
   double commTimeout = 600; ///< seconds; 0: none
   ScheduleKind schedule = ScheduleKind::constant;
   bool shuffle = false, resume = false, quiet = false, deterministic = false;
+  bool fresh = false;
   bool benchCollectives = false;
   bool info = false, help = false, version = false;
 };

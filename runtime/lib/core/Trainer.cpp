@@ -97,8 +97,8 @@ Status Trainer::openInputs() {
 }
 
 Status Trainer::startFresh() {
-  HONERT_TRY(
-      startState(options.init, program, world, seed, pool, executor->arena()));
+  HONERT_TRY(startState({options.init, options.fresh}, program, world, seed,
+                        pool, executor->arena(), origin));
   fillShadows(program, pool, executor->arena());
   return publishState();
 }
@@ -118,6 +118,8 @@ Status Trainer::takeUp(const RunPosition &position) {
   HONERT_TRY(publishState());
   seed = position.seed;
   doneSteps = savedStep = position.step;
+  origin = format("resumed, step %lld of %s", static_cast<long long>(doneSteps),
+                  folder);
   report.line(format("resume: after step %lld from %s",
                      static_cast<long long>(doneSteps), folder));
   return Status();
@@ -178,6 +180,7 @@ void Trainer::printHeader() {
                    static_cast<long long>(world.size()),
                    program.mesh.text().c_str());
   report.line(text);
+  report.line("weights: " + origin);
   if (std::string note = executor->libraryNote(); !note.empty())
     report.line("matrix products: " + note);
   if (!options.data.empty())

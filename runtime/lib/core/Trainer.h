@@ -84,6 +84,7 @@ private:
   std::deque<StepInFlight> inFlight;
   std::chrono::steady_clock::time_point lastEnd; // of a step
   int64_t doneSteps = 0;      // the last step that was finished
+  std::string origin;         // where the weights come from, in words
   int64_t firstStep = 1;      // of this process
   int64_t savedStep = -1;     // of the newest checkpoint
   int64_t validatedStep = -1; // of the last validation

@@ -78,7 +78,9 @@ struct Instance {
   }
 
   Status start(const std::string &file = "", uint64_t seed = 1) {
-    return startState(file, *program, *alone(), seed, ThreadPool(2), arena);
+    std::string origin;
+    return startState({file}, *program, *alone(), seed, ThreadPool(2), arena,
+                      origin);
   }
   /// Elements of an argument, padding too.
   std::vector<float> storage(const char *fqn) const {

@@ -39,7 +39,9 @@ struct Instance {
     std::memset(arena.at(0), 0x7f, size_t(program->arenaBytes));
   }
   Status start(World &world, uint64_t seed, const std::string &init = "") {
-    return startState(init, *program, world, seed, ThreadPool(1), arena);
+    std::string origin;
+    return startState({init}, *program, world, seed, ThreadPool(1), arena,
+                      origin);
   }
 
   test::ProgramPtr program;

@@ -391,8 +391,9 @@ TEST_F(Train, a_tensor_without_a_default_must_be_loaded) {
   model.needsFile = true;
   Outcome outcome = test::train(model, {"--data", data, "--steps", "1"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.err, "error: buffer 'scale' has no initial value: wanted a "
-                         "file that holds it (--init)\n");
+  EXPECT_EQ(outcome.err,
+            "error: buffer 'scale' has no initial value: expected a "
+            "file that holds it (--init)\n");
   test::writeFile(folder / "w",
                   weights({{"table", 1}, {"bias", 1}, {"scale", 1}}));
   good(model, {"--init", folder / "w", "--steps", "1"});
