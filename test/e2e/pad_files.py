@@ -64,27 +64,27 @@ def main() -> None:
         assert (done.returncode == 0) == ok, (name, flags, done.stderr)
         return done.stderr
 
-    still = ("--steps", 1, "--lr", 0, "--weight-decay", 0)
+    still, noise = ("--steps", 1, "--lr", 0, "--weight-decay", 0), ("--fresh", "--seed", 9)
     for name in commands:  # a step of rate 0 leaves the initial values
-        run(name, *still, "--seed", 9, "--save", work / f"fresh-{name}")
+        run(name, *still, *noise, "--save", work / f"fresh-{name}")
     fresh = read(work / "fresh-plain")
     assert fresh == read(work / "fresh-padded"), "initial values differ"
     assert {name: shape for name, (shape, _) in fresh.items() if name in shapes} == shapes
     print(f"{len(fresh)} tensors start alike")
 
     for name, other in (("plain", "padded"), ("padded", "plain")):
-        run(name, "--steps", 3, "--seed", 9, "--save", work / f"w-{name}")
+        run(name, "--steps", 3, *noise, "--save", work / f"w-{name}")
         run(other, *still, "--init", work / f"w-{name}", "--save", work / f"again-{name}")
         assert read(work / f"w-{name}") == read(work / f"again-{name}"), "weights changed on their way"
         print(f"weights of the {name} program load into the other")
 
-    run("plain", "--steps", 6, "--seed", 9, "--log", work / "whole")
+    run("plain", "--steps", 6, *noise, "--log", work / "whole")
     for name, other in (("plain", "padded"), ("padded", "plain")):
         folder = work / f"c-{name}"
-        run(name, "--steps", 3, "--seed", 9, "--checkpoint-dir", folder, "--checkpoint-every", 3)
+        run(name, "--steps", 3, *noise, "--checkpoint-dir", folder, "--checkpoint-every", 3)
         state = read(folder / "step-00000003" / "state.safetensors")
         assert all(state[f"exp_avg.{fqn}"][0] == shape for fqn, shape in shapes.items() if f"exp_avg.{fqn}" in state)
-        run(other, "--steps", 6, "--seed", 9, "--checkpoint-dir", folder, "--resume", "--log", work / f"rest-{name}")
+        run(other, "--steps", 6, *noise, "--checkpoint-dir", folder, "--resume", "--log", work / f"rest-{name}")
         pairs = list(zip(losses(work / f"rest-{name}"), losses(work / "whole")[3:], strict=True))
         assert len(pairs) == 3 and all(abs(x - y) <= 1e-5 * abs(y) for x, y in pairs), pairs
         print(f"a checkpoint of the {name} program is resumed by the other")

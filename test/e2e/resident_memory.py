@@ -80,10 +80,10 @@ def check(package: Path, work: Path, options: list[str], files_too: bool) -> lis
     data = ["--data", work / "tokens.bin", "--log", work / "log.jsonl", "--quiet"]
     files = ["--checkpoint-dir", work / "checkpoints", "--checkpoint-every", STEPS]
     weights = work / "weights.safetensors"
-    runs = {"training": [*data, "--steps", STEPS]}
+    runs = {"training": [*data, "--fresh", "--steps", STEPS]}
     if files_too:
         runs = {
-            "training": [*data, *files, "--steps", STEPS, "--save", weights],
+            "training": [*data, *files, "--fresh", "--steps", STEPS, "--save", weights],
             "from weights": [*data, "--steps", STEPS, "--init", weights, "--save", work / "again.safetensors"],
             "resumed": [*data, *files, "--steps", 2 * STEPS, "--resume"],
         }
