@@ -12,9 +12,10 @@ import torch
 
 from .builder import Builder
 from .capture import Capture, capture, described
-from .errors import HoneError
+from .errors import HoneError, warn
 from .golden import Feed, golden_steps
 from .graph import Graph, Value, id_bounds, is_float, values_with_gradient
+from .guards import check_batch, unwrapped
 from .importer import AliasedWrite, Importer, has_no_grad_region, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
@@ -42,6 +43,8 @@ class Training:
     name: str | None = None
 
 
+@torch.inference_mode(False)
+@torch.enable_grad()
 def export(
     model: torch.nn.Module,
     loss_fn: Callable | None,
@@ -80,6 +83,7 @@ def export(
     batch = _checked_batch(example_batch)
     if not isinstance(model, torch.nn.Module):
         raise HoneError(f"model: is a {type(model).__name__}, expected a torch.nn.Module")
+    model = unwrapped(model)
     captured = capture(model, loss_fn, batch)
     spec = read_optimizer(optimizer, captured.parameters, clip)
     patterns = {pattern: checked_spec(given, f"init '{pattern}'") for pattern, given in (init or {}).items()}
@@ -97,6 +101,8 @@ def export(
     if kept:
         noise = "" if from_file else "; start from noise with ./train --fresh"
         print(f"weights: {reason}{noise}", file=sys.stderr)
+    if not model.training and any(a.kind == "rng" for a in graph.arguments):
+        warn("model: is in evaluation mode, exported in training mode, with dropout; set its probability to 0 for none")
     return out
 
 
@@ -169,7 +175,7 @@ def _parameter(
     facts: dict[str, Any] = {"aliases": captured.aliases[fqn], "requires_grad": trained}
     if trained and spec is not None:
         facts["group"] = spec.group_of[fqn]
-    owner = model.get_submodule(fqn.rpartition(".")[0])
+    owner = unwrapped(model.get_submodule(fqn.rpartition(".")[0]))
     facts["init"] = given_spec(dict(init), fqn) or inferred_spec(tensor.detach(), fqn, owner)
     return b.argument(type, "param", fqn, **facts)
 
@@ -222,6 +228,8 @@ def _checked_batch(batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     for index, tensor in enumerate(batch):
         if not isinstance(tensor, torch.Tensor):
             raise HoneError(f"example_batch: item {index} is a {type(tensor).__name__}, expected a tensor")
+    check_batch(batch)
+    for index, tensor in enumerate(batch):
         type_of(tensor, f"example_batch: item {index}")
     # Tensors of its own for each input: torch.export takes one tensor given twice for one input.
     return tuple(tensor.detach().clone() for tensor in batch)

@@ -5,20 +5,30 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import re
 import traceback
 import warnings
 from dataclasses import dataclass
 from typing import Callable, Iterator, Sequence
 
 import torch
-from torch._subclasses import FakeTensor
 from torch.export import _trace
-from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
+from torch.export.graph_signature import InputKind
 
 from .errors import HoneError
+from .guards import (
+    Change,
+    OwnTensorsOnly,
+    State,
+    check_model,
+    having,
+    plain_name,
+    refusing_random_numbers,
+    refusing_side_effects,
+    removing_fake_attributes,
+)
 from .huggingface import single_attention
-from .source import user_frame
+from .source import BRANCH, NUMBER, placed, user_frame
 
 _WRAPPED = "model"  # the name the wrapper gives the user's model
 
@@ -36,52 +46,40 @@ class Capture:
 
 
 class _Loss(torch.nn.Module):
-    def __init__(self, model: torch.nn.Module, loss_fn: Callable | None) -> None:
+    def __init__(self, model: torch.nn.Module, loss_fn: Callable | None, changes: list[Change]) -> None:
         super().__init__()
         self.model = model
         self._loss_fn = loss_fn
+        self._changes = changes  # of the model's state, which torch puts back after tracing
 
     def forward(self, *batch):
-        return self.model(*batch) if self._loss_fn is None else self._loss_fn(self.model, *batch)
+        state = State(self.model)
+        result = self.model(*batch) if self._loss_fn is None else self._loss_fn(self.model, *batch)
+        self._changes[:] = state.changes()
+        return result
 
 
 def local_name(name: str) -> str:
     """A name inside the wrapper as the user knows it."""
-    return "" if name == _WRAPPED else name.removeprefix(_WRAPPED + ".")
+    return "" if name == _WRAPPED else plain_name(name.removeprefix(_WRAPPED + "."))
 
 
 def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor]) -> Capture:
     """Traces `loss_fn(model, *batch)`, or `model(*batch)` without a loss function.
 
     The model is captured in training mode; one that is in training mode already is taken as it is, so a part of it may
-    be in evaluation mode. Raises HoneError where the program cannot be captured.
+    be in evaluation mode. Raises HoneError where the program cannot be captured, or does what a graph would lose.
     """
-    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
-        if tensor.is_complex():
-            raise HoneError(f"{name}: complex tensors are not supported, write the rotation with cos and sin")
+    check_model(model, batch)
     if any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda")):
         raise HoneError("export: called under torch.autocast; precision is chosen when compiling, export outside it")
-    with contextlib.ExitStack() as stack:
-        for context in (
-            _training(model),
-            single_attention(model),
-            _refusing_custom_gradients(),
-            _whole_stack_traces(),
-            _quiet_torch(),
-            warnings.catch_warnings(),
-            _OwnParametersOnly(model),
-        ):
-            stack.enter_context(context)
-        warnings.simplefilter("ignore")
-        try:
-            program = torch.export.export(_Loss(model, loss_fn), tuple(batch), strict=False)
-        except HoneError:
-            raise
-        except Exception as error:  # whatever the user's code or torch.export raises becomes one line
-            raise HoneError(f"capture: {described(error)}") from error
-    parameters = dict(model.named_parameters())
+    changes: list[Change] = []
+    program = _traced(model, loss_fn, batch, changes)
+    with having(changes):
+        _check_changes(changes, program, lambda: _traced(model, loss_fn, batch, []))
+    parameters = {plain_name(name): tensor for name, tensor in model.named_parameters()}
     canonical = {id(tensor): name for name, tensor in parameters.items()}
-    names = {name: canonical[id(tensor)] for name, tensor in model.named_parameters(remove_duplicate=False)}
+    names = {plain_name(n): canonical[id(tensor)] for n, tensor in model.named_parameters(remove_duplicate=False)}
     aliases = {
         name: tuple(other for other, first in names.items() if first == name and other != name) for name in parameters
     }
@@ -90,9 +88,51 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
         parameters,
         aliases,
         names,
-        dict(model.named_buffers(remove_duplicate=False)),
+        {plain_name(name): tensor for name, tensor in model.named_buffers(remove_duplicate=False)},
         _input_names(model, loss_fn, len(batch)),
     )
+
+
+def _traced(
+    model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor], changes: list[Change]
+) -> torch.export.ExportedProgram:
+    with contextlib.ExitStack() as stack:
+        for context in (
+            removing_fake_attributes(model),
+            refusing_random_numbers(),
+            _training(model),
+            single_attention(model),
+            refusing_side_effects(),
+            _whole_stack_traces(),
+            _quiet_torch(),
+            warnings.catch_warnings(),
+            OwnTensorsOnly(model),
+        ):
+            stack.enter_context(context)
+        warnings.simplefilter("ignore")
+        try:
+            return torch.export.export(_Loss(model, loss_fn, changes), tuple(batch), strict=False)
+        except HoneError:
+            raise
+        except Exception as error:  # whatever the user's code or torch.export raises becomes one line
+            raise HoneError(_captured_error(error)) from error
+
+
+def _check_changes(
+    changes: Sequence[Change], program: torch.export.ExportedProgram, trace: Callable[[], torch.export.ExportedProgram]
+) -> None:
+    """Refuses state that the forward pass reads and changes: each step would see another value of it."""
+    used = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
+    targets = {local_name(s.target) for s in program.graph_signature.input_specs if s.target and s.arg.name in used}
+    culprit = next((change.name for change in changes if change.is_tensor and change.name in targets), None)
+    numbers = [change.name for change in changes if not change.is_tensor]
+    if culprit is None and numbers and str(trace().graph) != str(program.graph):
+        culprit = numbers[0]
+    if culprit is not None:
+        raise HoneError(
+            f"model: its forward pass reads and changes '{culprit}', and the graph would hold one value of it for "
+            "all steps; make it an input, or leave it as it is"
+        )
 
 
 @contextlib.contextmanager
@@ -107,46 +147,6 @@ def _training(model: torch.nn.Module) -> Iterator[None]:
     finally:
         for module, mode in modes.items():
             module.training = mode
-
-
-@contextlib.contextmanager
-def _refusing_custom_gradients() -> Iterator[None]:
-    """A custom autograd.Function would lose its backward in a forward graph: better refused by name."""
-
-    def apply(cls, *args, **kwargs):
-        raise HoneError(
-            f"custom autograd.Function '{cls.__name__}' is not supported: only its forward would be captured, "
-            "and the gradient of that may differ from its backward"
-        )
-
-    original = torch.autograd.Function.__dict__["apply"]
-    torch.autograd.Function.apply = classmethod(apply)
-    try:
-        yield
-    finally:
-        torch.autograd.Function.apply = original
-
-
-class _OwnParametersOnly(TorchFunctionMode):
-    """Refuses a parameter that is not the model's: torch.export would freeze it at its present values."""
-
-    def __init__(self, model: torch.nn.Module) -> None:
-        super().__init__()
-        self._own = {id(parameter) for parameter in model.parameters()}
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        for x in pytree.tree_leaves((args, kwargs)):
-            if (
-                isinstance(x, torch.nn.Parameter)
-                and x.requires_grad
-                and id(x) not in self._own
-                and not isinstance(x, FakeTensor)
-            ):
-                raise HoneError(
-                    f"loss_fn: a parameter of shape {list(x.shape)} is not part of the model: register the "
-                    "module that holds it as a submodule"
-                )
-        return function(*args, **(kwargs or {}))
 
 
 @contextlib.contextmanager
@@ -186,10 +186,33 @@ def _quiet_torch() -> Iterator[None]:
 
 def described(error: Exception) -> str:
     """An exception of the user's program or of torch in one line: its class, its first line, and where it arose."""
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
-    frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
-    place = user_frame([(frame.filename, frame.lineno) for frame in frames])
-    return f"{type(error).__name__}: {text}" + (f" (at {place[0]}:{place[1]})" if place else "")
+    place = user_frame(_frames(error))
+    return f"{type(error).__name__}: {_first_line(error)}" + (f" (at {place[0]}:{place[1]})" if place else "")
+
+
+def _frames(error: BaseException) -> list[tuple[str, int]]:
+    return [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+
+
+# What torch's words mean to the user, by what they begin with or hold.
+_MEANINGS = (
+    (r"(GuardOnDataDependentSymNode|DataDependent).*(Eq|Ne)\(u\d+, [01]\)|bool.*data-dependent", BRANCH),
+    (r"GuardOnDataDependentSymNode|data-dependent|\.numpy\(\) is not supported", NUMBER),
+    (r"fake tensor in the exported program constant's list", "a tensor was made from the model's own outside of "
+     "what can be captured (.data, a new Parameter, or a gradient)"),
+)
+
+
+def _captured_error(error: Exception) -> str:
+    text = f"{type(error).__name__}: {_first_line(error)}"
+    for pattern, meaning in _MEANINGS:
+        if re.search(pattern, text):
+            return placed(meaning, _frames(error))
+    return f"capture: {described(error)}"
 
 
 def _input_names(model: torch.nn.Module, loss_fn: Callable | None, count: int) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Callable, Sequence
 
 import torch
 
+from .guards import plain_name
 from .optimizer import OptimizerLike, rebuild
 
 _STREAM_SEED = 20761
@@ -68,7 +69,7 @@ def _run(
     twin = copy.deepcopy(model).to(dtype)
     if not twin.training:  # as capture does
         twin.train()
-    parameters, copies = dict(model.named_parameters()), dict(twin.named_parameters())
+    parameters, copies = ({plain_name(n): p for n, p in m.named_parameters()} for m in (model, twin))
     update = rebuild(optimizer, parameters, copies) if optimizer is not None else None
     result, losses = {}, []
     for step, batch in enumerate(batches):

@@ -13,8 +13,9 @@ from .aten import TABLE
 from .builder import Builder
 from .capture import Capture, local_name
 from .errors import HoneError
+from .guards import shared_with
 from .graph import Location, Type, Value
-from .source import frames_of, user_frame
+from .source import NUMBER, SHAPE, frames_of, placed, user_frame
 from .structured import has_equal_halves, structured_constant
 
 DTYPES = {
@@ -33,6 +34,13 @@ _PLACEMENT = {"device", "layout", "pin_memory", "memory_format", "non_blocking",
 
 # Constants up to this size are written into the graph, larger ones become buffers.
 _INLINE_BYTES = 64
+
+
+# Operators whose result's shape, or a number in Python, depends on values.
+_BY_VALUE = {
+    **dict.fromkeys(("item.default", "_local_scalar_dense.default"), NUMBER),
+    **dict.fromkeys(("nonzero.default", "nonzero_numpy.default", "masked_select.default", "argwhere.default"), SHAPE),
+}
 
 
 class AliasedWrite(HoneError):
@@ -106,6 +114,12 @@ class Importer:
                 self._pinned[node] = f"buffer '{name}'"
             elif spec.kind == InputKind.CONSTANT_TENSOR:
                 env[node] = self._state(program.constants[spec.target], local_name(spec.target))
+                self._pinned[node] = f"the tensor '{local_name(spec.target)}', which is no input"
+            elif spec.kind == InputKind.CUSTOM_OBJ:
+                raise HoneError(
+                    "model: passes an object that is no tensor to an operator, such as a torch.Generator; the compiled "
+                    "program numbers its random draws itself (--seed)"
+                )
             else:
                 raise HoneError(f"capture: argument '{node.name}' of kind {spec.kind.name} is not supported")
         results = self._graph(program.graph_module, env)
@@ -116,6 +130,8 @@ class Importer:
     def _state(self, tensor: torch.Tensor, name: str) -> Value:
         """A buffer or constant: written into the graph where its values follow a rule or are few, else an argument."""
         type = type_of(tensor, name)
+        if (owner := shared_with(tensor, self.captured.parameters)) is not None:
+            raise HoneError(f"buffer '{name}': shares memory with parameter '{owner}', which training changes; clone() it")
         if tensor.is_meta:
             raise HoneError(f"buffer '{name}' has no values (meta device), and the graph needs them")
         value = structured_constant(self.b, tensor, type)
@@ -150,6 +166,7 @@ class Importer:
     def _node(self, module: GraphModule, node: Node, env: dict, order: dict[Node, int]):
         if node.op == "get_attr":
             attribute = operator.attrgetter(node.target)(module)
+            self._pinned[node] = f"the tensor '{local_name(node.target)}', which is no input"
             return attribute if isinstance(attribute, GraphModule) else self._state(attribute, local_name(node.target))
         args = torch.fx.map_arg(node.args, lambda x: env[x])
         if node.target is operator.getitem:
@@ -162,6 +179,8 @@ class Importer:
         if node.target.namespace != "aten":
             raise HoneError(f"operator {_name(node)} is not supported")
         name = str(node.target).removeprefix("aten.")
+        if name in _BY_VALUE:
+            raise _PlacedError(placed(_BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
         if name.startswith(("_assert", "sym_constrain", "_functional_assert")):
             return None
         kwargs = torch.fx.map_arg(node.kwargs, lambda x: env[x])
@@ -190,7 +209,10 @@ class Importer:
             return results if enabled else [self.b.stop_gradient(x) if isinstance(x, Value) else x for x in results]
         if name == "wrap_with_autocast":
             if args[2]:
-                raise HoneError("a torch.autocast region is not supported: precision is chosen when compiling")
+                inner = next((n for n in args[4].graph.nodes if n.op == "call_function"), node)
+                raise _PlacedError(
+                    _placed(inner, "a torch.autocast region is not supported: precision is chosen when compiling")
+                )
             return self._inline(args[4], args[5:])
         raise HoneError(f"operator {name} is not supported")
 

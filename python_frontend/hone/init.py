@@ -79,6 +79,8 @@ def inferred_spec(tensor: torch.Tensor, name: str, owner: torch.nn.Module) -> di
         return {"dist": "constant", "value": 0.0}
     if tensor.is_meta:
         raise HoneError(f"init: parameter '{name}' has no values (meta device): give init= for it")
+    if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+        raise HoneError(f"init: parameter '{name}' holds values that are not finite: mend them, or give init= for it")
     first = tensor.flatten()[0].item()
     if bool((tensor == first).all()):
         return {"dist": "constant", "value": float(first)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from .errors import HoneError
+from .guards import plain_name, unwrapped
 
 
 def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
@@ -24,11 +25,14 @@ def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
         raise HoneError(f"{path}: cannot be read as safetensors: {str(error).splitlines()[0]}") from None
+    inner = unwrapped(model)
+    parameters = {plain_name(name): parameter for name, parameter in inner.named_parameters()}
+    buffers = {plain_name(name): buffer for name, buffer in inner.named_buffers()}
     names: dict[int, list[str]] = {}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        names.setdefault(id(parameter), []).append(name)
+    for name, parameter in inner.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(plain_name(name))
     found: dict[str, str] = {}
-    for name, parameter in model.named_parameters():
+    for name, parameter in parameters.items():
         held = [alias for alias in names[id(parameter)] if alias in tensors]
         if not held:
             raise HoneError(f"{path}: has no tensor '{name}', a parameter of the model")
@@ -38,14 +42,14 @@ def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
                 f"{path}: tensor '{held[0]}' has shape {list(shape)}, the model's has {list(parameter.shape)}"
             )
         found[name] = held[0]
-    known = {name for group in names.values() for name in group} | {name for name, _ in model.named_buffers()}
+    known = {name for group in names.values() for name in group} | set(buffers)
     extra = sorted(set(tensors) - known)
     if extra:
         raise HoneError(f"{path}: tensor '{extra[0]}' is no parameter of the model")
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
+        for name, parameter in parameters.items():
             parameter.copy_(tensors[found[name]])
-        for name, buffer in model.named_buffers():
+        for name, buffer in buffers.items():
             if name in tensors:
                 buffer.copy_(tensors[name])
     return model

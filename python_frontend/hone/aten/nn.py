@@ -7,6 +7,7 @@ from typing import Sequence
 from ..builder import Builder, broadcast_shape
 from ..errors import HoneError
 from ..graph import Type, Value, is_float
+from ..source import SHAPE
 from .elementwise import mul
 from .promote import Operand, as_tensors
 from .reduce import mean, sum_
@@ -125,7 +126,7 @@ def index(b: Builder, self: Value, indices: Sequence[Value | None]) -> Value:
     places = [d for d, ids in enumerate(indices) if ids is not None]
     given = [indices[d] for d in places]
     if any(ids.dtype == "i1" for ids in given):
-        raise HoneError("indexing by a boolean tensor is not supported: its shape would depend on the data")
+        raise HoneError(SHAPE)
     if places != list(range(places[0], places[-1] + 1)):
         raise HoneError("indexing by tensors is supported for neighbouring dimensions only")
     return table_lookup(b, self, places[0], given)
