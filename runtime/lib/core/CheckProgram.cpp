@@ -17,6 +17,11 @@ public:
     return offset >= 0 && bytes >= 0 && bytes <= arenaBytes &&
            offset <= arenaBytes - bytes;
   }
+  bool contains(int64_t offset, int64_t count, DType dtype) const {
+    int64_t bytes;
+    return !__builtin_mul_overflow(count, byteWidth(dtype), &bytes) &&
+           contains(offset, bytes);
+  }
 
 private:
   int64_t arenaBytes;
@@ -142,9 +147,8 @@ static Status checkEpilogue(const std::string &name, const MatmulLaunch &matmul,
                                                matmul.result)))
     return fails("has an aux outside the arena");
   int64_t count = matmul.summed == Sums::ofA ? matmul.m : matmul.n;
-  if (matmul.sums != -1 &&
-      (matmul.sums % 4 != 0 ||
-       !bounds.contains(matmul.sums, count * byteWidth(DType::f32))))
+  if (matmul.sums != -1 && (matmul.sums % 4 != 0 ||
+                            !bounds.contains(matmul.sums, count, DType::f32)))
     return fails("has sums outside the arena, or not at a multiple of 4");
   return Status();
 }
@@ -168,18 +172,18 @@ static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
         offset, extentBytes(strides, matmul.batch, rows, cols, dtype));
   };
   int64_t sizes[] = {matmul.batch, matmul.m, matmul.n};
-  bool writes = matmul.batch * matmul.m * matmul.n > 0;
+  bool writes = matmul.batch > 0 && matmul.m > 0 && matmul.n > 0;
   for (int i = 0; writes && i < 3; ++i)
     if (sizes[i] > 1 && s[6 + i] == 0)
       return broken(
           format("matmul %s writes elements over each other", name.c_str()));
-  bool fits = inside(operand, matmul.a, s, matmul.m, matmul.k) &&
-              inside(operand, matmul.b, s + 3, matmul.k, matmul.n) &&
-              inside(result, matmul.c, s + 6, matmul.m, matmul.n) &&
-              (matmul.addend == -1 ||
-               inside(result, matmul.addend, s + 9, matmul.m, matmul.n)) &&
-              (matmul.bias == -1 ||
-               bounds.contains(matmul.bias, matmul.n * byteWidth(result)));
+  bool fits =
+      inside(operand, matmul.a, s, matmul.m, matmul.k) &&
+      inside(operand, matmul.b, s + 3, matmul.k, matmul.n) &&
+      inside(result, matmul.c, s + 6, matmul.m, matmul.n) &&
+      (matmul.addend == -1 ||
+       inside(result, matmul.addend, s + 9, matmul.m, matmul.n)) &&
+      (matmul.bias == -1 || bounds.contains(matmul.bias, matmul.n, result));
   if (!fits)
     return broken(format("matmul %s reaches outside the arena", name.c_str()));
   return matmul.hasEpilogue() ? checkEpilogue(name, matmul, bounds) : Status();

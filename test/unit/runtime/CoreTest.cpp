@@ -442,6 +442,20 @@ INSTANTIATE_TEST_SUITE_P(
                         honert_matmul(&p, "x", "", 0, 0, 1, 8, 8, 8, strides, 0,
                                       0, 0, -1, -1);
                       }},
+        // A count of elements, or of bytes, beyond 64 bits.
+        BrokenProgram{"writes elements over each other",
+                      [](honert_program &p) {
+                        int64_t strides[12] = {};
+                        honert_matmul(&p, "x", "", 0, 0, int64_t{1} << 32,
+                                      int64_t{1} << 32, 1, 1, strides, 0, 0, 0,
+                                      -1, -1);
+                      }},
+        BrokenProgram{"reaches outside the arena",
+                      [](honert_program &p) {
+                        int64_t strides[12] = {0, 1, 1, 0, 1, 1, 0, 1, 1};
+                        honert_matmul(&p, "x", "", 0, 0, 1, 0, int64_t{1} << 62,
+                                      0, strides, 0, 0, 0, /*bias=*/0, -1);
+                      }},
         BrokenProgram{"multiplies f64 to f64",
                       [](honert_program &p) {
                         int64_t strides[12] = {};
