@@ -38,6 +38,7 @@ for tool in (
     "honert-fuzz-messages",
     "honert-meet",
     "honert-ranks",
+    "honert-tiny",
     "plan-chain",
 ):
     if shutil.which(tool, path=build_bin):

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from signal import SIGTERM
 
 ENVIRONMENT = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -45,9 +46,9 @@ class Runs:
             line, env=ENVIRONMENT | variables, capture_output=True, text=True, timeout=60, check=False
         )
 
-    def good(self, mesh: str, *flags: str, signal: str = "") -> str:
+    def good(self, mesh: str, *flags: str, signal: str = "", code: int = 0) -> str:
         done = self.start(mesh, *flags, signal=signal)
-        if done.returncode != 0:
+        if done.returncode != code:
             raise Wrong(f"{mesh}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
@@ -79,7 +80,7 @@ def goes_on(runs: Runs, folder: Path) -> None:
 
 def stops_together(runs: Runs, folder: Path) -> None:
     runs.good("", "--steps", "3", "--save", str(folder / "one"))
-    text = runs.good("dp=2,tp=2", "--steps", "1000", "--save", str(folder / "many"), signal="2:3")
+    text = runs.good("dp=2,tp=2", "--steps", "1000", "--save", str(folder / "many"), signal="2:3", code=128 + SIGTERM)
     if "stopped by SIGTERM after step 3: 3 steps in" not in text:
         raise Wrong(text)
     same(folder / "many", folder / "one")

@@ -69,7 +69,7 @@ def test_log_is_json_lines(tmp_path: Path, tokens: Path) -> None:
     assert [line["step"] for line in lines if "val_loss" in line] == [2, 4]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_ends_the_run_after_its_step(tmp_path: Path, tokens: Path, number: signal.Signals) -> None:
     weights, checkpoints = tmp_path / "w", tmp_path / "c"
     process = start("--data", tokens, "--steps", 100000, "--save", weights, "--checkpoint-dir", checkpoints, sleep_ms=20)
@@ -77,7 +77,7 @@ def test_a_signal_ends_the_run_after_its_step(tmp_path: Path, tokens: Path, numb
         pass
     process.send_signal(number)
     out, err = process.communicate(timeout=10)
-    assert process.returncode == 0, err
+    assert process.returncode == 128 + number, err
     assert f"stopped by {number.name} after step " in out
     stopped = int(out.split("after step ")[1].split(":")[0])
     # The same bits as a run of so many steps.

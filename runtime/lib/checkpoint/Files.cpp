@@ -1,6 +1,7 @@
 //===- Files.cpp - Reading by mapping, writing by renaming ----------------===//
 
 #include "checkpoint/Files.h"
+#include "checkpoint/MappedRanges.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,8 +23,11 @@ static Status systemError(const std::string &path, const char *what) {
 //===----------------------------------------------------------------------===//
 
 MappedFile::~MappedFile() {
+  mapped_ranges::remove(slot);
   if (base)
     munmap(const_cast<char *>(base), static_cast<size_t>(bytes));
+  if (descriptor >= 0)
+    close(descriptor);
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept {
@@ -33,6 +37,8 @@ MappedFile::MappedFile(MappedFile &&other) noexcept {
 MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   std::swap(base, other.base);
   std::swap(bytes, other.bytes);
+  std::swap(descriptor, other.descriptor);
+  std::swap(slot, other.slot);
   return *this;
 }
 
@@ -52,22 +58,18 @@ static Status openRegular(const std::string &path, int &descriptor,
 }
 
 Status MappedFile::open(const std::string &path) {
-  int descriptor;
   int64_t size = 0;
-  Status status = openRegular(path, descriptor, size);
-  if (status.ok() && size > 0) {
-    void *mapped = mmap(nullptr, static_cast<size_t>(size), PROT_READ,
-                        MAP_PRIVATE, descriptor, 0);
-    if (mapped == MAP_FAILED)
-      status = systemError(path, "cannot be mapped");
-    else {
-      base = static_cast<const char *>(mapped);
-      bytes = size;
-    }
-  }
-  if (descriptor >= 0)
-    close(descriptor);
-  return status;
+  HONERT_TRY(openRegular(path, descriptor, size));
+  if (size == 0)
+    return Status();
+  void *mapped = mmap(nullptr, static_cast<size_t>(size), PROT_READ,
+                      MAP_PRIVATE, descriptor, 0);
+  if (mapped == MAP_FAILED)
+    return systemError(path, "cannot be mapped");
+  base = static_cast<const char *>(mapped);
+  bytes = size;
+  slot = mapped_ranges::add(base, size, path, descriptor);
+  return Status();
 }
 
 void MappedFile::release(const char *from, int64_t count) const {

@@ -16,7 +16,9 @@ namespace honert {
 constexpr int64_t pieceBytes = 1 << 20;
 
 /// A whole regular file, mapped for reading. What was read stays resident until
-/// it is released.
+/// it is released. A file that is cut meanwhile reads as zeros from there on;
+/// mapped_ranges::check() tells that, and whether it was written to. Another
+/// file that takes its name changes nothing.
 class MappedFile {
 public:
   MappedFile() = default;
@@ -37,6 +39,8 @@ public:
 private:
   const char *base = nullptr;
   int64_t bytes = 0;
+  int descriptor = -1;
+  int slot = -1; // of mapped_ranges
 };
 
 /// A regular file that is read piece by piece: what fails is an error, where a

@@ -4,6 +4,7 @@
 #include "comm/Transport.h"
 #include "core/Arena.h"
 #include "core/Json.h"
+#include "core/Process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -207,11 +208,11 @@ Status Bench::measure(const Launch &launch) {
   HONERT_TRY(time(launch, seconds));
   LinkSample sample = ringOf(collective, ranks, seconds);
   samples[collective.axes].push_back(sample);
-  std::printf("%-10s %5lld  %-14s  %10s  %10.1f us  %8.3f GB/s\n",
-              along.c_str(), static_cast<long long>(ranks),
-              name(collective.kind),
-              formatBytes(largerBytes(collective, ranks)).c_str(),
-              seconds * 1e6, sample.sent / seconds * 1e-9);
+  print(format("%-10s %5lld  %-14s  %10s  %10.1f us  %8.3f GB/s\n",
+               along.c_str(), static_cast<long long>(ranks),
+               name(collective.kind),
+               formatBytes(largerBytes(collective, ranks)).c_str(),
+               seconds * 1e6, sample.sent / seconds * 1e-9));
   lines.push_back(
       format("{\"axes\": %s, \"ranks\": %lld, \"collective\": \"%s\", "
              "\"bytes\": %.0f, \"sent\": %.0f, \"seconds\": %.9g}",
@@ -222,10 +223,10 @@ Status Bench::measure(const Launch &launch) {
 
 Status Bench::run() {
   if (launches.empty())
-    std::printf("this program has no collectives\n");
+    print("this program has no collectives\n");
   else
-    std::printf("%-10s %5s  %-14s  %10s  %13s  %13s\n", "axes", "ranks",
-                "collective", "size", "time", "rate");
+    print(format("%-10s %5s  %-14s  %10s  %13s  %13s\n", "axes", "ranks",
+                 "collective", "size", "time", "rate"));
   for (const Launch &launch : launches)
     HONERT_TRY(measure(launch));
   return Status();
@@ -234,8 +235,9 @@ Status Bench::run() {
 void Bench::fit() {
   for (const auto &[axes, own] : samples) {
     LinkRate rate = rates[axes] = fitLink(own);
-    std::printf("%s: latency %.2e s, bandwidth %.2e bytes/s\n",
-                program.mesh.text(axes).c_str(), rate.latency, rate.bandwidth);
+    print(format("%s: latency %.2e s, bandwidth %.2e bytes/s\n",
+                 program.mesh.text(axes).c_str(), rate.latency,
+                 rate.bandwidth));
   }
 }
 

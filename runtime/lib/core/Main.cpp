@@ -4,12 +4,12 @@
 #include "comm/Bench.h"
 #include "comm/Connect.h"
 #include "core/Info.h"
+#include "core/Process.h"
+#include "core/Signals.h"
 #include "core/Trainer.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <unistd.h>
@@ -40,8 +40,7 @@ static int report(const Status &status, const LaunchPlace &place) {
 static Status printInfo(const Program &program, const ThreadPool &pool) {
   std::unique_ptr<Executor> executor = makeExecutor(program, pool);
   Status started = executor->startForInfo();
-  std::string text = infoText(program, *executor, started.message());
-  std::fputs(text.c_str(), stdout);
+  print(infoText(program, *executor, started.message()));
   return Status();
 }
 
@@ -63,11 +62,11 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   Options options;
   HONERT_TRY(parseOptions(program, argc, argv, options));
   if (options.help) {
-    std::fputs(helpText(argv[0]).c_str(), stdout);
+    print(helpText(argv[0]));
     return Status();
   }
   if (options.version) {
-    std::fputs(versionText(program).c_str(), stdout);
+    print(versionText(program));
     return Status();
   }
   HONERT_TRY(program.check());
@@ -75,19 +74,12 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   if (options.info)
     return printInfo(program, pool);
   HONERT_TRY(connect(program, options, run.place, run.world));
+  // After MPI, which complains about handlers that are there before its own.
+  reportFatalSignals(run.place.size > 1 ? run.place.rank : -1);
   HONERT_TRY(agreeOn(sharedFacts(program, options), *run.world));
   if (options.benchCollectives)
     return benchCollectives(program, options, *run.world);
   return Trainer(program, options, pool, *run.world).run();
-}
-
-/// What was printed has reached its file: a full disk is an error of the run,
-/// told at its end so that it costs no training.
-static Status checkOutput() {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
-    return Status();
-  return Status::error(std::string("standard output: cannot be written: ") +
-                       std::strerror(errno));
 }
 
 /// Nothing throws on purpose; the standard library does when memory ends.
@@ -95,7 +87,9 @@ static Status runGuarded(const Program &program, int argc, char **argv,
                          Run &run) {
   try {
     Status status = runMain(program, argc, argv, run);
-    return status.ok() ? checkOutput() : status;
+    // A full disk is an error of the run, told at its end so that it costs no
+    // training.
+    return status.ok() ? checkPrinted(!run.world) : status;
   } catch (const std::bad_alloc &) {
     return Status::error("out of memory");
   } catch (const std::exception &exception) {
@@ -108,12 +102,15 @@ static Status runGuarded(const Program &program, int argc, char **argv,
 static constexpr useconds_t patience = 500000;
 
 extern "C" int honert_main(honert_program *program, int argc, char **argv) {
+  prepareProcess();
   Run run;
   Status status = runGuarded(*program, argc, argv, run);
   int code = report(status, run.place);
-  if (!status.ok() && run.place.size > 1) // the launcher ends the others soon
+  // A stop is known to all ranks, and has been waited for by all.
+  bool hasFailed = !status.ok() && !status.isStop();
+  if (hasFailed && run.place.size > 1) // the launcher ends the others soon
     usleep(patience);
   if (run.world)
-    run.world->leave(status);
+    run.world->leave(hasFailed ? status : Status());
   return code;
 }

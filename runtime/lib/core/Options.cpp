@@ -238,8 +238,11 @@ std::string honert::helpText(const char *programName) {
          "\nStep s trains with rate lr * s / warmup while s <= warmup. Batches "
          "follow the stream in order;\nat its end they start over. A loss or "
          "norm that is not finite ends the run with exit code 1\nand nothing "
-         "is saved. SIGINT and SIGTERM end it after the step, saving as at the "
-         "end.\nExit codes: 0, 1 after an error, 2 for a wrong command line.\n";
+         "is saved. SIGINT, SIGTERM, SIGHUP and SIGUSR1 end it after the step, "
+         "saving as at the end;\na second SIGINT or SIGTERM ends it at once.\n"
+         "Exit codes: 0 when all steps are done, 1 after an error, 2 for a "
+         "wrong command line, 128 + N when\nsignal N ended the run after "
+         "saving (130 SIGINT, 143 SIGTERM, 129 SIGHUP, 138 SIGUSR1).\n";
 }
 
 /// Splits the arguments into flags and values and hands these to the readers.

@@ -3,6 +3,7 @@
 #include "core/Report.h"
 
 #include "checkpoint/Files.h"
+#include "core/Process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -233,9 +234,8 @@ void Report::drawBar(const std::string &text, int64_t step) {
       medianSeconds() * static_cast<double>(options.steps - step) + 0.5);
   std::string bar(static_cast<size_t>(filled), '#');
   bar.resize(width, '.');
-  std::printf("\r\033[K[%s] %s | %ld:%02ld:%02ld left", bar.c_str(),
-              text.c_str(), left / 3600, left / 60 % 60, left % 60);
-  std::fflush(stdout);
+  print(format("\r\033[K[%s] %s | %ld:%02ld:%02ld left", bar.c_str(),
+               text.c_str(), left / 3600, left / 60 % 60, left % 60));
   barShown = true;
   barText = text;
   barStep = step;
@@ -243,7 +243,7 @@ void Report::drawBar(const std::string &text, int64_t step) {
 
 void Report::clearBar() {
   if (barShown)
-    std::printf("\r\033[K");
+    print("\r\033[K");
   barShown = false;
 }
 
@@ -252,8 +252,7 @@ void Report::line(const std::string &text) {
     return;
   bool redraw = barShown;
   clearBar();
-  std::printf("%s\n", text.c_str());
-  std::fflush(stdout);
+  print(text + "\n");
   if (redraw)
     drawBar(barText, barStep);
 }
@@ -262,8 +261,7 @@ void Report::summary(const std::string &text) {
   if (isSilent)
     return;
   if (barShown) // the last step stays readable
-    std::printf("\r\033[K%s\n", barText.c_str());
+    print("\r\033[K" + barText + "\n");
   barShown = false;
-  std::printf("%s\n", text.c_str());
-  std::fflush(stdout);
+  print(text + "\n");
 }

@@ -3,17 +3,27 @@
 #ifndef HONERT_CORE_SIGNALS_H
 #define HONERT_CORE_SIGNALS_H
 
+#include <cstdint>
+
 namespace honert {
 
-/// From now on SIGINT and SIGTERM are noted; a second one ends the process at
-/// once.
+/// From now on SIGINT, SIGTERM, SIGHUP (unless ignored, as nohup has it) and
+/// SIGUSR1 are noted. A second SIGINT or SIGTERM ends the process at once;
+/// others do not, for a terminal that closes sends several SIGHUP.
 void catchStopSignals();
 
-/// The signal that was caught, or 0.
+/// The first signal that was caught, or 0.
 int stopSignal();
 
-/// "SIGINT" or "SIGTERM"
+/// "SIGINT"; of any signal this runtime handles.
 const char *signalName(int signal);
+
+/// From now on a fatal signal (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) puts
+/// one line on stderr before it ends the process as it always does. Handlers
+/// that others have installed stay; a library that complains about ours must be
+/// started before. `rank` begins the line unless negative.
+/// SIGBUS in a mapped file does not end the process: see MappedRanges.h.
+void reportFatalSignals(int64_t rank);
 
 } // namespace honert
 

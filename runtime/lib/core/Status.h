@@ -24,8 +24,12 @@ public:
   }
   /// An error whose line is already on stderr.
   static Status reported() { return Status("", 1); }
+  /// A run that ended well, but early, because of `signal`: exit code 128 +
+  /// signal, as shells and schedulers know it. Nothing is left to say.
+  static Status stopped(int signal) { return Status("", 128 + signal); }
 
   bool ok() const { return code == 0; }
+  bool isStop() const { return code > 128; }
   int exitCode() const { return code; }
   const std::string &message() const { return text; }
 

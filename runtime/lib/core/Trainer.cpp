@@ -1,15 +1,20 @@
 //===- Trainer.cpp - The training loop ------------------------------------===//
 
 #include "core/Trainer.h"
+#include "checkpoint/MappedRanges.h"
 #include "checkpoint/SharedFiles.h"
 #include "core/Dump.h"
+#include "core/Process.h"
 #include "core/Shadow.h"
 #include "core/Signals.h"
 #include "data/SameData.h"
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
+#include <cstdio>
 #include <limits>
+#include <utility>
 
 using namespace honert;
 
@@ -232,15 +237,14 @@ Status Trainer::loadInputs(int64_t microStep) {
   if (!options.data.empty())
     batches.load(microStep, executor->arena().at(0));
   named.load(microStep, executor->arena().at(0));
-  return Status();
+  return mapped_ranges::check();
 }
 
-/// Puts a step on its way.
+/// Puts a step on its way, whose first inputs are in place.
 Status Trainer::launchStep(int64_t step) {
   writeScalars(step);
   if (const Function *function = program.function("step")) {
     writeKey(step, 0);
-    HONERT_TRY(loadInputs(step - 1));
     HONERT_TRY(executor->run(*function));
     return executor->endStep();
   }
@@ -250,7 +254,9 @@ Status Trainer::launchStep(int64_t step) {
   int64_t count = program.microBatches();
   for (int64_t micro = 0; micro < count; ++micro) {
     writeKey(step, micro);
-    HONERT_TRY(loadInputs((step - 1) * count + micro));
+    if (micro > 0)
+      inputs = loadInputs((step - 1) * count + micro);
+    HONERT_TRY(inputs);
     HONERT_TRY(executor->run(*program.function("accumulate")));
   }
   HONERT_TRY(executor->run(*program.function("update")));
@@ -345,16 +351,28 @@ bool Trainer::pausesAfter(int64_t step) const {
          isDue(options.checkpointEvery);
 }
 
-/// Finds out whether any rank was told to stop: then all end after the same
+/// Whether the run leaves nothing but the lines that it prints.
+bool Trainer::onlyPrints() const {
+  return options.save.empty() && options.checkpoints.empty() &&
+         options.log.empty() && options.dump.empty() && options.profile.empty();
+}
+
+/// Finds out whether any rank has a reason to stop: then all end after the same
 /// step. It costs a byte of each rank per step, and that none runs ahead.
-Status Trainer::noticeSignals() {
-  auto own = static_cast<char>(stopSignal());
+Status Trainer::noticeReasonsToStop() {
+  int reason = !inputs.ok() ? badInputs : stopSignal();
+  if (isReaderGone() && onlyPrints())
+    reason = reason ? reason : SIGPIPE;
+  else if (isReaderGone() && !std::exchange(toldReaderIsGone, true))
+    std::fprintf(stderr, "warning: nobody reads standard output any more; the "
+                         "run goes on for its files\n");
+  auto own = static_cast<char>(reason);
   std::vector<char> all(static_cast<size_t>(world.size()), own);
   if (world.size() > 1)
     HONERT_TRY(world.allGather(&own, 1, all.data()));
-  for (char signal : all)
-    if (signal && !stoppedBy)
-      stoppedBy = signal;
+  for (char each : all)
+    if (each && (!stoppedBy || each == badInputs))
+      stoppedBy = each;
   return Status();
 }
 
@@ -362,7 +380,8 @@ Status Trainer::train() {
   auto ahead = static_cast<size_t>(executor->stepsInFlight());
   for (int64_t step = firstStep; step <= options.steps; ++step) {
     world.log().setStep(step);
-    HONERT_TRY(noticeSignals());
+    inputs = loadInputs((step - 1) * program.microBatches());
+    HONERT_TRY(noticeReasonsToStop());
     if (stoppedBy)
       break;
     // By all: what GPUs do together is launched or replayed by all alike.
@@ -371,14 +390,20 @@ Status Trainer::train() {
       executor->record(&times);
     }
     inFlight.push_back({step, Clock::now()});
-    HONERT_TRY(launchStep(step));
+    Status launched = launchStep(step);
     executor->record(nullptr);
+    if (!inputs.ok() && world.size() == 1) { // else others are in this step
+      inFlight.pop_back();
+      stoppedBy = badInputs;
+      break;
+    }
+    HONERT_TRY(launched);
     HONERT_TRY(finishSteps(pausesAfter(step) ? 0 : ahead));
     if (pausesAfter(step))
       HONERT_TRY(pause(step));
   }
   HONERT_TRY(finishSteps(0));
-  return noticeSignals();
+  return noticeReasonsToStop();
 }
 
 Status Trainer::run() {
@@ -388,6 +413,7 @@ Status Trainer::run() {
   HONERT_TRY(world.agree(executor->start()));
   HONERT_TRY(startOrResume());
   HONERT_TRY(world.agree(openInputs()));
+  HONERT_TRY(world.agree(mapped_ranges::check()));
   firstStep = doneSteps + 1;
   HONERT_TRY(world.agree(report.open(options.resume, doneSteps)));
   printHeader();
@@ -396,5 +422,9 @@ Status Trainer::run() {
     batches.prefetchFrom(doneSteps * program.microBatches());
   HONERT_TRY(train());
   HONERT_TRY(finish());
-  return hadTrouble || !report.logIsComplete() ? Status::reported() : Status();
+  if (stoppedBy == badInputs)
+    return world.agree(inputs);
+  if (hadTrouble || !report.logIsComplete())
+    return Status::reported();
+  return stoppedBy ? Status::stopped(stoppedBy) : Status();
 }

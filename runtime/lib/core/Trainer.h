@@ -46,7 +46,8 @@ private:
   Status finishStep();
   Status finishSteps(size_t left);
   bool pausesAfter(int64_t step) const;
-  Status noticeSignals();
+  bool onlyPrints() const;
+  Status noticeReasonsToStop();
   Status checkStep(StepFacts &facts);
   Status checkFinite(const StepFacts &facts) const;
   Status train();
@@ -90,7 +91,11 @@ private:
   int64_t validatedStep = -1; // of the last validation
   std::optional<double> lastLoss, lastValidation;
   std::vector<LaunchTime> times;
-  int stoppedBy = 0;       // the signal that ends the run; equal on all ranks
+  /// Beside signals: data of some rank is not what it was.
+  static constexpr int badInputs = 127;
+  int stoppedBy = 0; // the signal that ends the run; equal on all ranks
+  Status inputs;     // of this rank's data files
+  bool toldReaderIsGone = false;
   bool hadTrouble = false; // something was not written: exit code 1
   std::chrono::steady_clock::time_point begin;
 };

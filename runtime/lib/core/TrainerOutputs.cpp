@@ -1,11 +1,13 @@
 //===- TrainerOutputs.cpp - What a run writes beside its log --------------===//
 
+#include "checkpoint/MappedRanges.h"
 #include "core/Dump.h"
 #include "core/Profile.h"
 #include "core/ResidentMemory.h"
 #include "core/Signals.h"
 #include "core/Trainer.h"
 
+#include <csignal>
 #include <cstdio>
 
 using namespace honert;
@@ -83,11 +85,12 @@ Status Trainer::validate(int64_t step) {
       std::min(options.validationBatches, validationBatches.batchesPerEpoch());
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    HONERT_TRY(noticeSignals());
-    if (stoppedBy)
-      return Status(); // saving comes first
     named.load(i, executor->arena().at(0));
     validationBatches.load(i, executor->arena().at(0));
+    inputs = mapped_ranges::check();
+    HONERT_TRY(noticeReasonsToStop());
+    if (stoppedBy)
+      return Status(); // saving comes first
     HONERT_TRY(executor->run(*evaluate));
     HONERT_TRY(executor->wait());
     sum += readScalar(loss->dtype, loss->offset);
@@ -142,8 +145,15 @@ std::string Trainer::summaryText() const {
   int64_t made = doneSteps - firstStep + 1;
   std::string text;
   if (stoppedBy)
-    text = format("stopped by %s after step %lld: ", signalName(stoppedBy),
+    text = format("stopped by %s after step %lld: ",
+                  stoppedBy == badInputs ? "an error" : signalName(stoppedBy),
                   static_cast<long long>(doneSteps));
+  else if (made == 0 && doneSteps > 0 && options.steps > 0)
+    text =
+        format("already complete: the run in %s is after step %lld, --steps "
+               "is %lld: ",
+               options.checkpoints.c_str(), static_cast<long long>(doneSteps),
+               static_cast<long long>(options.steps));
   text += format("%lld step%s in %.1f s", static_cast<long long>(made),
                  made == 1 ? "" : "s", seconds);
   if (lastLoss)
@@ -180,5 +190,11 @@ Status Trainer::finish() {
   bool hasProfile = world.isFirst() && !times.empty();
   HONERT_TRY(world.agree(hasProfile ? writeProfile() : Status()));
   report.summary(summaryText() + saved);
+  if (stoppedBy == SIGPIPE && world.isFirst())
+    std::fprintf(stderr,
+                 "stopped after step %lld: nobody reads standard output any "
+                 "more, and no file was asked for (--save, --checkpoint-dir, "
+                 "--log)\n",
+                 static_cast<long long>(doneSteps));
   return Status();
 }

@@ -171,7 +171,11 @@ TEST_F(RankTrain, a_signal_to_one_stops_all_after_one_step) {
     if (step == 3)
       std::raise(SIGTERM);
   };
-  good(model, {"--steps", "100", "--save", folder / "many"});
+  for (const Status &status :
+       runAll(model, {"--steps", "100", "--save", folder / "many"})) {
+    EXPECT_TRUE(status.isStop()) << status.message();
+    EXPECT_EQ(status.exitCode(), 128 + SIGTERM);
+  }
   EXPECT_NE(out.find("stopped by SIGTERM after step 3: 3 steps in"),
             std::string::npos)
       << out;
