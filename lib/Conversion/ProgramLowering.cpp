@@ -56,7 +56,7 @@ void ProgramLowering::describeProgram() {
   text("model", attr::model);
   text("precision", attr::precision);
   for (StringRef key : {"package", "fingerprint", "target", "compiler",
-                        "weights", "weights_id"})
+                        "weights", "weights_id", "cpu", "cpu_features"})
     text(key, ("hone." + key).str());
   auto number = [&](StringRef key, double value) {
     writer.call("honert_meta_number",

@@ -68,6 +68,24 @@ std::unique_ptr<llvm::TargetMachine> hone::createMachine(const CpuTarget &cpu) {
                                llvm::CodeGenOptLevel::Aggressive));
 }
 
+std::string hone::listFeatures(const llvm::TargetMachine &machine) {
+  const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
+  if (!machine.getTargetTriple().isX86())
+    return "";
+  std::string list;
+#define HONERT_CPU_FEATURE(name, leaf, subleaf, word, bit, state)              \
+  if (info.checkFeatures("+" name))                                            \
+    list += list.empty() ? name : " " name;
+#include "honert/cpu_features.def"
+#undef HONERT_CPU_FEATURE
+  return list;
+}
+
+/// What describes the program runs before the runtime has looked at the CPU.
+static bool runsOnEveryCpu(const llvm::Function &function) {
+  return function.getName() == "hone_program";
+}
+
 std::unique_ptr<llvm::Module>
 hone::translateToLLVM(mlir::ModuleOp module, const CpuTarget &cpu,
                       llvm::TargetMachine &machine,
@@ -81,6 +99,14 @@ hone::translateToLLVM(mlir::ModuleOp module, const CpuTarget &cpu,
   for (llvm::Function &function : *result) {
     if (function.isDeclaration())
       continue;
+    if (runsOnEveryCpu(function)) {
+      function.addFnAttr("target-cpu", machine.getTargetTriple().isX86()
+                                           ? "x86-64"
+                                           : "generic");
+      function.addFnAttr("target-features", "");
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+      continue;
+    }
     function.addFnAttr("target-cpu", cpu.name);
     if (!cpu.features.empty())
       function.addFnAttr("target-features", cpu.features);

@@ -75,6 +75,7 @@ private:
   Error runPhases(Phase first, Phase last);
   Error plan();
   Error emit(OutputFile &output);
+  void noteCpu();
   Error lowerDevice();
   Error writeBinary(OutputFile &output);
   Error link(StringRef object, OutputFile &output);
@@ -325,6 +326,16 @@ Error Compilation::plan() {
                            job ? &*job : nullptr, explanations);
 }
 
+/// What the program looks for before it runs kernels on a CPU.
+void Compilation::noteCpu() {
+  if (options.isCuda && !options.emulates)
+    return;
+  mlir::Builder builder(&context);
+  (*module)->setAttr("hone.cpu", builder.getStringAttr(options.cpu.name));
+  (*module)->setAttr("hone.cpu_features",
+                     builder.getStringAttr(listFeatures(*machine)));
+}
+
 /// Runs the phases that `options.emit` needs and writes what they leave.
 Error Compilation::emit(OutputFile &output) {
   bool isBinary = options.emit != Emit::MLIR && options.emit != Emit::Plan;
@@ -339,6 +350,7 @@ Error Compilation::emit(OutputFile &output) {
       return error;
   if (isBinary) {
     machine = createMachine(options.cpu);
+    noteCpu();
     if (Error error = runPhases(Phase::Lower, Phase::Lower))
       return error;
     if (options.isCuda)

@@ -25,8 +25,12 @@ llvm::Expected<CpuTarget> selectCpu(llvm::StringRef arch);
 /// multiplications and additions, which belongs to whoever wrote the kernel.
 std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &cpu);
 
-/// LLVM IR of a module in the llvm dialect, bound to `cpu`; null after a
-/// diagnostic.
+/// Those extensions of x86-64 that code for `machine` may use and not every CPU
+/// has, separated by spaces (honert/cpu_features.def).
+std::string listFeatures(const llvm::TargetMachine &machine);
+
+/// LLVM IR of a module in the llvm dialect, bound to `cpu`, but for what
+/// describes the program: that runs on every CPU. Null after a diagnostic.
 std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
                                               const CpuTarget &cpu,
                                               llvm::TargetMachine &machine,

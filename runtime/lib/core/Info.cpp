@@ -131,11 +131,6 @@ static std::string liveTable(const std::vector<LiveTensors> &live) {
   return text;
 }
 
-/// Memory beside arena and workspace, whatever the model: what the libraries
-/// keep, the code they make at start, stacks, the description of the program.
-/// (docs/rationale/resident-memory.md)
-constexpr int64_t otherBytes = 16 << 20;
-
 static std::string functionTable(const Program &program) {
   std::string text;
   for (const Function &function : program.functions)

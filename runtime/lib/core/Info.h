@@ -7,6 +7,11 @@
 
 namespace honert {
 
+/// Memory beside arena and workspace, whatever the model: what the libraries
+/// keep, the code they make at start, stacks, the description of the program.
+/// (docs/rationale/resident-memory.md)
+constexpr int64_t otherBytes = 16 << 20;
+
 /// The text of --info: arguments, memory plan, build. `error` says why the
 /// executor could not be started, if so.
 std::string infoText(const Program &program, const Executor &executor,

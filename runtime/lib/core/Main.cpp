@@ -4,14 +4,18 @@
 #include "comm/Bench.h"
 #include "comm/Connect.h"
 #include "core/Info.h"
+#include "core/MemoryLimits.h"
 #include "core/Process.h"
 #include "core/Signals.h"
 #include "core/Trainer.h"
+#include "cpu/CpuFeatures.h"
+#include "cpu/ThreadLimits.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace honert;
@@ -55,6 +59,44 @@ static int threadsFor(const Options &options, const LaunchPlace &place) {
   return std::max(1, cores / sharing);
 }
 
+/// Bytes of the files that are mapped.
+static int64_t mappedBytes(const Options &options) {
+  std::vector<std::string> files = {options.data, options.validation,
+                                    options.init};
+  for (const auto &input : options.inputs)
+    files.push_back(input.second);
+  int64_t bytes = 0;
+  for (const std::string &file : files) {
+    struct stat facts;
+    if (!file.empty() && stat(file.c_str(), &facts) == 0 &&
+        __builtin_add_overflow(bytes, facts.st_size, &bytes))
+      return INT64_MAX / 2;
+  }
+  return bytes;
+}
+
+/// What a program that runs on this machine's CPU needs of it.
+static Status checkMachine(const Program &program, const Options &options,
+                           const LaunchPlace &place, int threads) {
+  HONERT_TRY(checkCpu(program));
+  if (program.isForCuda())
+    return Status();
+  // Addresses that libraries take: their code, and more than they touch.
+  constexpr int64_t libraries = 80 << 20;
+  // One reads ahead, one watches other ranks.
+  int helpers = place.size > 1 ? 2 : 1;
+  MemoryNeed need;
+  need.touched = program.arenaBytes + otherBytes;
+  need.beside =
+      libraries + mappedBytes(options) + (threads - 1 + helpers) * stackBytes();
+  need.processes = place.localSize;
+  std::string warning;
+  HONERT_TRY(checkMemory(findMemoryLimits(), need, warning));
+  if (!warning.empty() && place.localRank == 0)
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  return checkThreads(threads, helpers);
+}
+
 static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   HONERT_TRY(findLaunch(run.place));
   if (run.place.rank != 0 && !std::freopen("/dev/null", "w", stdout))
@@ -73,6 +115,7 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   ThreadPool pool(threadsFor(options, run.place));
   if (options.info)
     return printInfo(program, pool);
+  HONERT_TRY(checkMachine(program, options, run.place, pool.size()));
   HONERT_TRY(connect(program, options, run.place, run.world));
   // After MPI, which complains about handlers that are there before its own.
   reportFatalSignals(run.place.size > 1 ? run.place.rank : -1);

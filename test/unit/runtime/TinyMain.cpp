@@ -4,10 +4,13 @@
 // HONE_TINY_SLEEP_MS makes each step take that long (for signals).
 // HONE_TINY_ALLOCATE makes each step allocate and free that many bytes,
 // HONE_TINY_MAP map them and keep them (for the test that finds such).
+// HONE_TINY_MEMORY is that many bytes more in the arena, which each step
+// writes (for limits of memory).
 //
 //===----------------------------------------------------------------------===//
 
 #include "TinyModel.h"
+#include "core/Program.h"
 
 #include <cstdlib>
 #include <ctime>
@@ -37,4 +40,11 @@ extern "C" void hone_program(honert_program *program) {
   model.noise = 0.1;
   model.before = beforeStep;
   test::describe(model, program);
+  if (int64_t bytes = numberOf("HONE_TINY_MEMORY") / 64 * 64) {
+    auto &launches = program->functions.front().launches;
+    launches.insert(
+        launches.begin(),
+        {"zero", "", honert::ZeroLaunch{program->arenaBytes, bytes}});
+    program->arenaBytes += bytes;
+  }
 }
