@@ -23,6 +23,15 @@ static uint64_t hashOf(const std::string &text) {
 /// As much of a value as an error shows.
 static constexpr int64_t shownBytes = 120;
 
+/// What a rank has sent, on one line of a terminal.
+static std::string shown(const char *value) {
+  std::string text(value, strnlen(value, shownBytes));
+  for (char &byte : text)
+    if (static_cast<unsigned char>(byte) < ' ' || byte == 0x7f)
+      byte = ' ';
+  return text.empty() ? "(none)" : text;
+}
+
 /// What each rank has for a fact in which some differ.
 static Status tellDifference(const SharedFact &fact, int64_t differing,
                              World &world) {
@@ -30,13 +39,11 @@ static Status tellDifference(const SharedFact &fact, int64_t differing,
   std::memcpy(own.data(), fact.value.data(),
               std::min<size_t>(fact.value.size(), shownBytes - 1));
   HONERT_TRY(world.allGather(own.data(), shownBytes, all.data()));
-  const char *other = all.data() + differing * shownBytes;
-  for (int64_t rank = 0; rank != world.size(); ++rank) // whatever was sent
-    all[rank * shownBytes + shownBytes - 1] = 0;
   return Status::error(
       format("rank %lld has %s %s, rank 0 has %s; wanted the same on all ranks",
              static_cast<long long>(differing), fact.name.c_str(),
-             *other ? other : "(none)", *all.data() ? all.data() : "(none)"));
+             shown(all.data() + differing * shownBytes).c_str(),
+             shown(all.data()).c_str()));
 }
 
 Status honert::agreeOn(const std::vector<SharedFact> &facts, World &world) {
