@@ -14,8 +14,9 @@ from .builder import Builder
 from .capture import Capture, capture, described
 from .errors import HoneError, warn
 from .golden import Feed, golden_steps
-from .graph import Graph, Value, id_bounds, is_float, values_with_gradient
+from .graph import Graph, Value, is_float, values_with_gradient
 from .guards import check_batch, unwrapped
+from .id_bounds import id_bounds
 from .importer import AliasedWrite, Importer, has_no_grad_region, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
@@ -184,7 +185,6 @@ def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) ->
     """Orders the arguments, renumbers values, drops dead ops, and adds what only the whole graph shows."""
     ops = _live(b.ops, loss)
     bounds = id_bounds(ops, tuple(b.arguments))
-    tokens = next((bounds[a.value.id] for a in b.arguments if a.role == "tokens" and a.value.id in bounds), None)
     reached = values_with_gradient(ops, loss)
     order = {"param": 0, "buffer": 1, "input": 2, "rng": 3}
     read = {operand.id for op in ops for operand in op.operands}
@@ -193,7 +193,7 @@ def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) ->
         if argument.kind in ("buffer", "rng") and argument.value.id not in read:
             continue
         if argument.kind == "input":
-            argument = replace(argument, vocab=bounds.get(argument.value.id, tokens if argument.role else None))
+            argument = replace(argument, vocab=bounds.get(argument.value.id))
         if argument.requires_grad and argument.value.id not in reached:
             argument = replace(argument, requires_grad=False, group=None)
         arguments.append(argument)

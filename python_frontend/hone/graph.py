@@ -123,34 +123,6 @@ class Graph:
     optimizer: dict | None = None
 
 
-# Ops through which ids keep their meaning on the way from an input to a table.
-_ID_PRESERVING = {"reshape", "transpose", "slice", "cast", "broadcast", "concat", "select", "stop_gradient"}
-
-
-def id_bounds(ops: tuple[Op, ...], arguments: tuple[Argument, ...]) -> dict[int, int]:
-    """For each integer argument, the smallest table its ids index: rows of an embedding, classes of a loss.
-
-    Returns a map from the argument's value id to that bound.
-    """
-    producer = {result.id: op for op in ops for result in op.results}
-    inputs = {argument.value.id for argument in arguments if argument.kind == "input"}
-    bounds: dict[int, int] = {}
-    for op in ops:
-        if op.name == "embedding":
-            pending, bound = [op.operands[1]], op.operands[0].shape[0]
-        elif op.name == "cross_entropy":
-            pending, bound = [op.operands[1]], op.operands[0].shape[-1]
-        else:
-            continue
-        while pending:
-            value = pending.pop()
-            if value.id in inputs:
-                bounds[value.id] = min(bound, bounds.get(value.id, bound))
-            elif value.id in producer and producer[value.id].name in _ID_PRESERVING:
-                pending += producer[value.id].operands
-    return bounds
-
-
 def values_with_gradient(ops: tuple[Op, ...], loss: Value) -> set[int]:
     """Ids of all values that the loss depends on through differentiable ops."""
     reached = {loss.id}
