@@ -27,6 +27,15 @@ honert-fuzz-messages --iterations 10000000 --seed 2
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
 .venv/bin/python test/Dist/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2
 
+# How a program ends when its surroundings end it, and under limits of memory.
+.venv/bin/python test/e2e/process_ends.py build/check/ends --trials 200
+mkdir -p build/check/limits
+honec test/fixtures/gpt2_tiny.hone -o build/check/limits/train
+.venv/bin/python -c "open('build/check/limits/data', 'wb').write(bytes(2000))"
+.venv/bin/python test/e2e/memory_limits.py build/check/limits build/check/limits/train build/check/limits/data --limits 60 --threads 8
+HONE_TINY_MEMORY=500000000 .venv/bin/python test/e2e/memory_limits.py build/check/limits honert-tiny build/check/limits/data \
+  --limits 20 --group 32 --group 100 --group 200 --group 300 --group 400 --group 500 --group 550 --group 700
+
 one_process() { # TEST MODEL: what the test trains of the model in one process
   sed -e ':join' -e '/\\$/{N;s/ *\\\n# RUN: */ /;b join' -e '}' "test/e2e/$1.test" | sed -n "s/.*$2\.hone [^ ]* interpreter \(.*\) | FileCheck.*/\1/p"
 }

@@ -163,6 +163,7 @@ def main() -> int:
     wrong = 0
     kinds = find_kinds()
     for name, kind in kinds.items():
+        print(f"{name}: {options.trials} trials", flush=True)
         for number in range(options.trials):
             try:
                 kind(Trial(program, options.folder / "trial", draw))

@@ -255,8 +255,8 @@ Status Trainer::launchStep(int64_t step) {
   for (int64_t micro = 0; micro < count; ++micro) {
     writeKey(step, micro);
     if (micro > 0)
-      inputs = loadInputs((step - 1) * count + micro);
-    HONERT_TRY(inputs);
+      dataStatus = loadInputs((step - 1) * count + micro);
+    HONERT_TRY(dataStatus);
     HONERT_TRY(executor->run(*program.function("accumulate")));
   }
   HONERT_TRY(executor->run(*program.function("update")));
@@ -360,7 +360,7 @@ bool Trainer::onlyPrints() const {
 /// Finds out whether any rank has a reason to stop: then all end after the same
 /// step. It costs a byte of each rank per step, and that none runs ahead.
 Status Trainer::noticeReasonsToStop() {
-  int reason = !inputs.ok() ? badInputs : stopSignal();
+  int reason = !dataStatus.ok() ? badInputs : stopSignal();
   if (isReaderGone() && onlyPrints())
     reason = reason ? reason : SIGPIPE;
   else if (isReaderGone() && !std::exchange(toldReaderIsGone, true))
@@ -380,7 +380,7 @@ Status Trainer::train() {
   auto ahead = static_cast<size_t>(executor->stepsInFlight());
   for (int64_t step = firstStep; step <= options.steps; ++step) {
     world.log().setStep(step);
-    inputs = loadInputs((step - 1) * program.microBatches());
+    dataStatus = loadInputs((step - 1) * program.microBatches());
     HONERT_TRY(noticeReasonsToStop());
     if (stoppedBy)
       break;
@@ -392,7 +392,7 @@ Status Trainer::train() {
     inFlight.push_back({step, Clock::now()});
     Status launched = launchStep(step);
     executor->record(nullptr);
-    if (!inputs.ok() && world.size() == 1) { // else others are in this step
+    if (!dataStatus.ok() && world.size() == 1) { // else others are in this step
       inFlight.pop_back();
       stoppedBy = badInputs;
       break;
@@ -423,7 +423,7 @@ Status Trainer::run() {
   HONERT_TRY(train());
   HONERT_TRY(finish());
   if (stoppedBy == badInputs)
-    return world.agree(inputs);
+    return world.agree(dataStatus);
   if (hadTrouble || !report.logIsComplete())
     return Status::reported();
   return stoppedBy ? Status::stopped(stoppedBy) : Status();

@@ -94,7 +94,7 @@ private:
   /// Beside signals: data of some rank is not what it was.
   static constexpr int badInputs = 127;
   int stoppedBy = 0; // the signal that ends the run; equal on all ranks
-  Status inputs;     // of this rank's data files
+  Status dataStatus; // of this rank's data files
   bool toldReaderIsGone = false;
   bool hadTrouble = false; // something was not written: exit code 1
   std::chrono::steady_clock::time_point begin;

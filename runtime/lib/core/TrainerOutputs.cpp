@@ -87,7 +87,7 @@ Status Trainer::validate(int64_t step) {
   for (int64_t i = 0; i < count; ++i) {
     named.load(i, executor->arena().at(0));
     validationBatches.load(i, executor->arena().at(0));
-    inputs = mapped_ranges::check();
+    dataStatus = mapped_ranges::check();
     HONERT_TRY(noticeReasonsToStop());
     if (stoppedBy)
       return Status(); // saving comes first
