@@ -17,7 +17,7 @@ from .golden import Feed, golden_steps
 from .graph import Graph, Value, is_float, values_with_gradient
 from .guards import check_batch, unwrapped
 from .id_bounds import id_bounds
-from .importer import AliasedWrite, Importer, has_no_grad_region, type_of, used_parameters
+from .importer import AliasedWrite, Importer, cuts_gradients, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
 from .package import WEIGHTS, Tensor, write_package
@@ -121,7 +121,7 @@ def build_graph(
         return _imported(model, captured, batch, spec, init, roles, name)
     except AliasedWrite as error:
         # Rare: in-place operators on overlapping views. torch rewrites them; named operators stay whole.
-        if has_no_grad_region(captured):
+        if cuts_gradients(captured):
             raise HoneError(
                 f"{error}, in a model with no_grad regions, which rewriting it would lose: write it without "
                 "the underscore, or detach() instead of no_grad"

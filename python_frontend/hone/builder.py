@@ -176,13 +176,13 @@ class Builder:
         starts[dim], limits[dim], strides[dim] = start, max(start, limit), stride
         return self.slice(x, starts, limits, strides)
 
-    def pad(self, x: Value, low: Sequence[int], high: Sequence[int]) -> Value:
-        if not any(low) and not any(high):
+    def pad(self, x: Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int] = ()) -> Value:
+        """Zeros before, after, and `interior` of them between neighbours of each dimension."""
+        between = tuple(interior) or (0,) * x.rank
+        if not any(low) and not any(high) and not any(between):
             return x
-        shape = tuple(size + a + b for size, a, b in zip(x.shape, low, high))
-        return self.op("pad", (x,), (Type(x.dtype, shape),), low=tuple(low), high=tuple(high), interior=(0,) * x.rank)[
-            0
-        ]
+        shape = tuple(n + a + b + max(n - 1, 0) * c for n, a, b, c in zip(x.shape, low, high, between))
+        return self.op("pad", (x,), (Type(x.dtype, shape),), low=tuple(low), high=tuple(high), interior=between)[0]
 
     def concat(self, inputs: Sequence[Value], dim: int) -> Value:
         if len(inputs) == 1:

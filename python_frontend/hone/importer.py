@@ -69,13 +69,36 @@ def used_parameters(captured: Capture) -> set[str]:
     }
 
 
-def has_no_grad_region(captured: Capture) -> bool:
-    return any(
-        str(node.target) == "wrap_with_set_grad_enabled"
-        for module in captured.program.graph_module.modules()
-        if isinstance(module, GraphModule)
-        for node in module.graph.nodes
-    )
+def cuts_gradients(captured: Capture) -> bool:
+    """Whether a no_grad region of the program reads what depends on a parameter."""
+    parameters = {
+        spec.arg.name
+        for spec in captured.program.graph_signature.input_specs
+        if spec.kind == InputKind.PARAMETER and captured.parameters[captured.names[local_name(spec.target)]].requires_grad
+    }
+    return _cuts_gradients(captured.program.graph_module, parameters)
+
+
+def _cuts_gradients(module: GraphModule, differentiable: set[str]) -> bool:
+    """The same for a graph, of whose nodes those called `differentiable` depend on a parameter."""
+    reached = {node for node in module.graph.nodes if node.name in differentiable}
+    for node in module.graph.nodes:
+        if not reached.intersection(node.all_input_nodes):
+            continue
+        reached.add(node)
+        name = str(node.target)
+        if name == "wrap_with_set_grad_enabled" and not node.args[0]:
+            return True
+        for place, argument in enumerate(node.args):
+            if not isinstance(argument, Node) or argument.op != "get_attr":
+                continue
+            inner = operator.attrgetter(argument.target)(module)
+            if not isinstance(inner, GraphModule):
+                continue
+            inputs = (n for n in inner.graph.nodes if n.op == "placeholder")
+            if _cuts_gradients(inner, {n.name for n, x in zip(inputs, node.args[place + 1 :]) if x in reached}):
+                return True
+    return False
 
 
 class Importer:

@@ -61,9 +61,10 @@ def _slice(op: Op, x: torch.Tensor) -> torch.Tensor:
 
 
 def _pad(op: Op, x: torch.Tensor) -> torch.Tensor:
-    assert not any(op.attribute("interior"))
-    sides = [n for pair in zip(op.attribute("low"), op.attribute("high")) for n in pair]
-    return torch.nn.functional.pad(x, [n for d in range(x.ndim - 1, -1, -1) for n in sides[2 * d : 2 * d + 2]])
+    result = x.new_zeros(op.results[0].shape)
+    places = zip(op.attribute("low"), x.shape, op.attribute("interior"))
+    result[tuple(slice(low, low + max((n - 1) * (gap + 1) + 1, 0), gap + 1) for low, n, gap in places)] = x
+    return result
 
 
 def _reduce(op: Op, x: torch.Tensor) -> torch.Tensor:

@@ -71,6 +71,16 @@ def check(model: nn.Module, *batch: torch.Tensor) -> Graph:
     return graph
 
 
+def _every_third_written(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Strided slices, also one of a single element, replaced through views of what is read later."""
+    z = x * 1
+    first = z[0]
+    for row in (1, 2):
+        first[..., row:8:3] = z[row, ..., row:8:3] * 2
+    first[7:8:4] = y
+    return first
+
+
 def _written_views(x: torch.Tensor) -> torch.Tensor:
     """Writes through overlapping views."""
     y = x * 2
@@ -128,6 +138,7 @@ ELEMENTWISE = {
     "in place": (lambda x: x.mul(2).add_(1).mul_(x).relu_(), M),
     "in place fill": (lambda x: (x * 1).masked_fill_(x > 0, 0.0).clamp_(min=-1), M),
     "in place on a view": (lambda x: _written_views(x), M),
+    "every third in place": (lambda x, y: _every_third_written(x, y), (3, 8, 9), (9,)),
     "conversion": (lambda x: x.type_as(x) + x.contiguous().clone() + (x > 0).to(x.dtype) + (x * 3).long(), M),
 }
 

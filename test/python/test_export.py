@@ -18,6 +18,7 @@ import torch.nn.functional as F  # noqa: E402
 from evaluate import evaluate  # noqa: E402
 from hone import api  # noqa: E402
 from hone.capture import capture  # noqa: E402
+from hone.emit import emit  # noqa: E402
 from hone.errors import HoneError  # noqa: E402
 from hone.optimizer import read_optimizer  # noqa: E402
 
@@ -388,6 +389,25 @@ def test_hugging_face_llama(tmp_path, verified) -> None:
         n: t.double() for n, t in constants.items()
     }
     expected = model(input_ids=ids, labels=ids).loss.double()
+    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
+
+
+def test_hugging_face_frequencies_mixed_in_place_without_gradient(verified) -> None:
+    """Qwen 3.5 replaces every third frequency through a view, under no_grad, from others of the same tensor."""
+    transformers = pytest.importorskip("transformers")
+    sizes = dict(hidden_size=32, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, head_dim=48)
+    config = transformers.Qwen3_5TextConfig(
+        vocab_size=23, num_key_value_heads=1, layer_types=["full_attention"], max_position_embeddings=12, **sizes
+    )
+    model = transformers.Qwen3_5ForCausalLM(config)
+    labelled = lambda model, ids: model(input_ids=ids, labels=ids).loss
+    captured = capture(model, labelled, (IDS,))
+    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "qwen")
+    verified(emit(graph))
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()}
+    values |= {n: t.double() for n, t in constants.items()}
+    expected = labelled(model, ids).double()
     torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
 
 

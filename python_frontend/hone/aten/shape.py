@@ -205,14 +205,27 @@ def slice_scatter(
     """`self` with a slice replaced."""
     dim = axis(dim, self.rank)
     first, limit, _ = slice(start, end).indices(self.shape[dim])
-    if step != 1:
-        raise HoneError("replacing every n-th element of a tensor is not supported")
+    if step != 1 and src.shape[dim] > 1:
+        return _every_nth_replaced(b, self, b.cast(src, self.dtype), dim, first, step)
+    limit = first + src.shape[dim]
     parts = [
         b.slice_dim(self, dim, 0, first),
         b.cast(src, self.dtype),
         b.slice_dim(self, dim, max(first, limit), self.shape[dim]),
     ]
     return b.concat([x for x in parts if x.shape[dim]] or [self], dim)
+
+
+def _every_nth_replaced(b: Builder, self: Value, src: Value, dim: int, first: int, step: int) -> Value:
+    """`self` with the elements of `src` along `dim`, from `first` on, `step` apart."""
+    count, size = src.shape[dim], self.shape[dim]
+    high = size - first - (count - 1) * step - 1
+    at = lambda n: [n if d == dim else 0 for d in range(self.rank)]
+    placed = b.pad(src, at(first), at(high), at(step - 1))
+    marks = b.pad(b.splat(1, Type("f32", (count,))), (first,), (high,), (step - 1,))
+    is_placed = b.compare("ne", marks, b.splat(0, marks.type))
+    is_placed = b.reshape(is_placed, [size if d == dim else 1 for d in range(self.rank)])
+    return b.select(is_placed, placed, self)
 
 
 @emits("select_scatter.default")
