@@ -170,11 +170,32 @@ def scheduler(work: Path, model: GPT2LMHeadModel) -> Losses:
     return Losses(losses(program, *flags), eager(model, token_loss, feed, rate), losses(program, *flags, "--lr", 0))
 
 
+def labels(work: Path, model: GPT2LMHeadModel) -> Losses:
+    """Labels that the model shifts itself are refused as targets, which are shifted already; the line helps."""
+    steps, tokens = 3, stream(1, 3 * BATCH * LENGTH + 1)
+    feed = [(x, x) for x, _ in batches(tokens, steps)]
+
+    def own_loss(model: torch.nn.Module, input_ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return model(input_ids=input_ids, labels=labels).loss
+
+    refusal(work, model, own_loss, feed[0], "labels: the loss shifts them itself", 'roles={"labels": "labels"}')
+    flags = ["--data", save_tokens(work / "tokens.npy", tokens), "--steps", steps]
+
+    def trained(name: str, role: str) -> list[float]:
+        (work / name).mkdir()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        program = compiled(work / name, model, own_loss, feed[0], optimizer=optimizer, roles={"labels": role})
+        return losses(program, *flags)
+
+    return Losses(trained("right", "labels"), eager(model, own_loss, feed, lr=1e-4), trained("wrong", "targets"))
+
+
 CASES: dict[str, Callable[[Path, GPT2LMHeadModel], Losses | str]] = {
     case.__name__: case
     for case in (
         weights,
         scheduler,
+        labels,
     )
 }
 
