@@ -46,8 +46,8 @@ private:
 
   // Sweeps.
   void planRowCache();
-  void collectCostly(mlir::Value value,
-                     llvm::SmallPtrSetImpl<mlir::Operation *> &seen);
+  void collectFull(mlir::Value value,
+                   llvm::SmallPtrSetImpl<mlir::Operation *> &seen);
   void endSweep();
   void prefetchNextRow(Point &at);
   void emitColumns(mlir::ArrayRef<mlir::Value> inits,

@@ -67,16 +67,15 @@ static bool isCostly(Operation *op) {
   return cast<HoneOpInterface>(op).getCost().flops > flopsPerElement * elements;
 }
 
-/// The costly Full values that making `value` makes.
-void RowKernelEmitter::collectCostly(Value value,
-                                     llvm::SmallPtrSetImpl<Operation *> &seen) {
+/// The ops of Full values that making `value` runs.
+void RowKernelEmitter::collectFull(Value value,
+                                   llvm::SmallPtrSetImpl<Operation *> &seen) {
   Operation *op = value.getDefiningOp();
-  if (!op || isSplat(value) || role(value) != Role::Full)
-    return;
-  if (isCostly(op) && !seen.insert(op).second)
+  if (!op || isSplat(value) || role(value) != Role::Full ||
+      !seen.insert(op).second)
     return;
   for (Value operand : op->getOperands())
-    collectCostly(operand, seen);
+    collectFull(operand, seen);
 }
 
 /// Gives a stack row to each costly value that more than one sweep reads.
@@ -91,19 +90,19 @@ void RowKernelEmitter::planRowCache() {
   for (auto reduce : launch.getBodyBlock().getOps<ReduceOp>())
     if (role(reduce.getResult()) == Role::Row) {
       int64_t sweep = level(reduce.getOperand());
-      collectCostly(reduce.getOperand(), sweeps[sweep]);
+      collectFull(reduce.getOperand(), sweeps[sweep]);
       last = std::max(last, sweep + 1);
     }
   for (Value yielded : launch.getBodyBlock().getTerminator()->getOperands()) {
     Value value = yielded;
     if (auto reduce = value.getDefiningOp<ReduceOp>())
       value = reduce.getOperand();
-    collectCostly(value, sweeps[last]);
+    collectFull(value, sweeps[last]);
   }
   DenseMap<Operation *, int64_t> readers;
-  for (auto &[sweep, costly] : sweeps)
-    for (Operation *op : costly)
-      ++readers[op];
+  for (auto &[sweep, ops] : sweeps)
+    for (Operation *op : ops)
+      readers[op] += isCostly(op);
   // In program order: the order of a map is not that of the program.
   for (Operation &op : launch.getBodyBlock()) {
     if (readers.lookup(&op) < 2 || int64_t(cachedRows.size()) == maxRows)

@@ -10,6 +10,20 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// Whether each kernel is as small as the bounds of fusion make it: an emitter
+/// that repeats what it has made grows beyond any, and LLVM with it.
+static LogicalResult verifySizes(ModuleOp module) {
+  constexpr int64_t maxOps = 1 << 18;
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    int64_t ops = 0;
+    kernel.walk([&](Operation *) { ++ops; });
+    if (ops > maxOps)
+      return kernel.emitError() << "kernel @" << kernel.getSymName() << " has "
+                                << ops << " ops, expected at most " << maxOps;
+  }
+  return success();
+}
+
 namespace {
 struct VerifyLower : hone::impl::VerifyLowerBase<VerifyLower> {
   void runOnOperation() override {
@@ -22,7 +36,7 @@ struct VerifyLower : hone::impl::VerifyLowerBase<VerifyLower> {
         return op->emitOpError("is left after lowering");
       return WalkResult::advance();
     });
-    if (walk.wasInterrupted())
+    if (walk.wasInterrupted() || failed(verifySizes(getOperation())))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
