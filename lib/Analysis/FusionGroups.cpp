@@ -17,6 +17,10 @@ using namespace hone;
 /// ten; what needs more is stored.
 constexpr int64_t maxFreeOps = 32;
 
+/// Ops of a region that one search sees, and so of one kernel. The search takes
+/// more than linear time; a transformer's largest region has some fifty.
+constexpr size_t maxRegionOps = 256;
+
 static KernelFamily familyOf(Operation *op) {
   return cast<HoneOpInterface>(op).getKernelFamily();
 }
@@ -207,8 +211,15 @@ void FusionAnalysis::formRegions() {
   llvm::MapVector<Operation *, SmallVector<Operation *>> found;
   for (Operation *op : rowOps)
     found[connected.getLeaderValue(op)].push_back(op);
-  for (auto &[leader, ops] : found)
-    solve(ops);
+  // A longer one is cut. Windows of program order stay free of cycles.
+  for (auto &[leader, ops] : found) {
+    solved.cut += ops.size() > maxRegionOps;
+    for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
+      ArrayRef<Operation *> window = rest.take_front(maxRegionOps);
+      solve(window);
+      rest = rest.drop_front(window.size());
+    }
+  }
 }
 
 void FusionAnalysis::solve(ArrayRef<Operation *> ops) {

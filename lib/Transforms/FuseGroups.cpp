@@ -214,26 +214,29 @@ static bool sortStably(Block &block) {
 
 /// Whether `op` makes more of what it reads by an exchange, or something of
 /// such alone: views, and moves where the parts did not lie in order.
-static bool isGathered(Operation *op) {
+static bool isGathered(Operation *op, DenseMap<Operation *, bool> &known) {
   if (exchangeIn(op))
     return op->getNumOperands() == 1 &&
            byteSize(op->getResult(0).getType()) >
                byteSize(op->getOperand(0).getType());
+  if (auto found = known.find(op); found != known.end())
+    return found->second;
   auto group = dyn_cast<GroupOp>(op);
   bool moves = group && group.getFamily() == KernelFamily::move;
-  return (moves || seesOperand(op)) && op->getNumOperands() > 0 &&
-         op->getNumResults() == 1 &&
-         llvm::all_of(op->getOperands(), [](Value operand) {
-           Operation *producer = operand.getDefiningOp();
-           return producer && isGathered(producer);
-         });
+  return known[op] = (moves || seesOperand(op)) && op->getNumOperands() > 0 &&
+                     op->getNumResults() == 1 &&
+                     llvm::all_of(op->getOperands(), [&](Value operand) {
+                       Operation *producer = operand.getDefiningOp();
+                       return producer && isGathered(producer, known);
+                     });
 }
 
 /// Gathers a value when the first kernel that reads it comes: parameters of a
 /// layer, of which nothing before it needs more than a part.
 static void gatherLate(Block &block) {
+  DenseMap<Operation *, bool> known;
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (op.use_empty() || !isGathered(&op))
+    if (op.use_empty() || !isGathered(&op, known))
       continue;
     Operation *first = nullptr;
     for (Operation *user : op.getUsers())
@@ -249,11 +252,16 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
 
   void explain(const FusionAnalysis &analysis) {
     FusionCounts counts = analysis.counts();
-    emitRemark(getOperation().getLoc())
-        << "@" << getOperation().getName() << ": " << analysis.groups().size()
-        << " groups; " << counts.exact << " of " << counts.regions
-        << " regions of row ops at least cost, " << counts.searched
-        << " of them distinct, the largest of " << counts.largest << " parts";
+    InFlightDiagnostic remark = emitRemark(getOperation().getLoc());
+    remark << "@" << getOperation().getName() << ": "
+           << analysis.groups().size() << " groups; " << counts.exact << " of "
+           << counts.regions << " regions of row ops at least cost, "
+           << counts.searched << " of them distinct, the largest of "
+           << counts.largest << " parts";
+    if (counts.cut != 0)
+      remark << "; " << counts.cut
+             << " regions of too many ops for one search, cut in program order";
+    remark.report();
     for (const FusionGroup &group : analysis.groups())
       emitRemark(group.ops.back()->getLoc()) << analysis.explain(group);
   }

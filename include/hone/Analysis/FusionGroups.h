@@ -36,6 +36,7 @@ struct FusionCounts {
   int64_t searched = 0; ///< of those, the ones that differ
   int64_t exact = 0;    ///< regions whose plan is the cheapest
   int64_t largest = 0;  ///< parts that one search saw
+  int64_t cut = 0;      ///< regions of too many ops for one search
 };
 
 class FusionAnalysis {
