@@ -331,7 +331,30 @@ def halves(batch: int = 3, length: int = 16, width: int = 24) -> Callable[[], Ca
     return make
 
 
-def hugging_face(config: str, model: str, own_loss: bool = False, **sizes) -> Callable[[], Case]:
+class Shards(nn.Module):
+    """An adapter as peft's MiSS: sums of the columns r apart, of which there may be too few, times a small matrix."""
+
+    def __init__(self, width: int, r: int) -> None:
+        super().__init__()
+        self.base, self.r = nn.Linear(width, width), r
+        self.shared = nn.Parameter(torch.randn(r, width) * 0.1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        padded = F.pad(x, (0, -x.shape[-1] % self.r))
+        return self.base(x) + padded.unflatten(-1, (-1, self.r)).sum(dim=-2) @ self.shared
+
+
+def shards(width: int = 20, r: int = 8) -> Callable[[], Case]:
+    """The gradient of padding is a part of rows, added to the gradient of a product."""
+    def make() -> Case:
+        layers = [Shards(width, r), nn.Tanh(), Shards(width, r)]
+        model, ids = nn.Sequential(nn.Embedding(31, width), *layers, nn.Linear(width, 31)), torch.zeros(2, 13).long()
+        return Case(model, plain_loss, (ids, ids.clone()), adamw(model), 31)
+    return make
+
+
+def hugging_face(config: str, model: str, own_loss: bool = False, ids_name: str = "input_ids",
+                 **sizes) -> Callable[[], Case]:
     """A model of transformers with random weights; own_loss: labels go in, the loss comes out."""
     def make() -> Case:
         import transformers
@@ -339,10 +362,10 @@ def hugging_face(config: str, model: str, own_loss: bool = False, **sizes) -> Ca
         net = getattr(transformers, model)(getattr(transformers, config)(**sizes))
 
         def loss(model: nn.Module, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-            return F.cross_entropy(model(input_ids=tokens).logits.flatten(0, 1), targets.flatten())
+            return F.cross_entropy(model(**{ids_name: tokens}).logits.flatten(0, 1), targets.flatten())
 
         def loss_of_model(model: nn.Module, tokens: torch.Tensor) -> torch.Tensor:
-            return model(input_ids=tokens, labels=tokens).loss
+            return model(**{ids_name: tokens}, labels=tokens).loss
 
         ids = torch.zeros(2, 19, dtype=torch.long)
         batch = (ids,) if own_loss else (ids, ids.clone())
@@ -355,6 +378,9 @@ LLAMA = {"vocab_size": 61, "hidden_size": 36, "intermediate_size": 70, "num_hidd
          "num_key_value_heads": 2, "max_position_embeddings": 64}
 BERT = {"vocab_size": 61, "hidden_size": 36, "intermediate_size": 70, "num_hidden_layers": 2, "num_attention_heads": 6,
         "max_position_embeddings": 64, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+PERCEIVER = {"vocab_size": 61, "num_latents": 7, "d_latents": 24, "d_model": 36, "num_blocks": 1,
+             "num_self_attends_per_block": 2, "num_self_attention_heads": 2, "num_cross_attention_heads": 2,
+             "max_position_embeddings": 19, "qk_channels": 24, "v_channels": 36, "attention_probs_dropout_prob": 0.0}
 LLAMA_LIKE = {"norm": "rms", "mlp": "swiglu", "positions": "rotary", "bias": False}
 
 MODELS: dict[str, Spec] = {
@@ -374,6 +400,7 @@ MODELS: dict[str, Spec] = {
                           is_quick=True),
     "llama-dropout": Spec(net(**LLAMA_LIKE, dropout=0.1)),
     "halves": Spec(halves(), is_quick=True),
+    "shards": Spec(shards(), is_quick=True),
     "no-attention": Spec(net(attention="none", positions="none")),
     "smoothed": Spec(net(loss=smoothed_loss)),
     "ignored": Spec(net(loss=ignoring_loss)),
@@ -400,4 +427,10 @@ MODELS: dict[str, Spec] = {
     "hf-mistral-window": Spec(hugging_face("MistralConfig", "MistralForCausalLM", **LLAMA, sliding_window=7)),
     "hf-qwen2": Spec(hugging_face("Qwen2Config", "Qwen2ForCausalLM", **LLAMA, tie_word_embeddings=True)),
     "hf-bert": Spec(hugging_face("BertConfig", "BertForMaskedLM", **BERT)),
+    "hf-roformer": Spec(hugging_face("RoFormerConfig", "RoFormerForMaskedLM", embedding_size=36, **BERT)),
+    "hf-rembert": Spec(hugging_face("RemBertConfig", "RemBertForMaskedLM", input_embedding_size=20,
+                                    output_embedding_size=28, classifier_dropout_prob=0.0, bos_token_id=1,
+                                    eos_token_id=2, **BERT)),
+    "hf-bigbird": Spec(hugging_face("BigBirdConfig", "BigBirdForMaskedLM", attention_type="original_full", **BERT)),
+    "hf-perceiver": Spec(hugging_face("PerceiverConfig", "PerceiverForMaskedLM", ids_name="inputs", **PERCEIVER)),
 }
