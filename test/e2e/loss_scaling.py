@@ -47,6 +47,8 @@ class Engine:
     def train(self, build: list[str], folder: str, steps: int, *more: str) -> subprocess.CompletedProcess[str]:
         command = [*self.command(build), "--data", str(self.tokens), "--steps", str(steps), "--seed", "5", "--quiet",
                    "--checkpoint-dir", str(self.work / folder), "--log", str(self.work / f"{folder}.jsonl"), *more]
+        if "--init" not in more:  # the scales below suit the gradients of these values
+            command.append("--fresh")
         return subprocess.run(command, capture_output=True, text=True)
 
     def run(self, build: list[str], folder: str, steps: int, *more: str) -> dict[str, bytes]:

@@ -278,6 +278,14 @@ BUGS = [
         "                          Arena &arena) {\n  if (loaded.argument->kind == Kind::opt)\n    return;\n"
         "  for (const Argument &target : targetsOf(program, *loaded.argument))",
         ("honert-tests",)),
+    Bug("start-package-left-out", "runtime/lib/checkpoint/State.cpp", "} else if (!options.fresh) {",
+        "} else if (false) {", ("honec/package-weights.test",)),
+    Bug("start-any-weights-taken", "runtime/lib/checkpoint/PackageWeights.cpp", "known.empty() || identity == known",
+        "true", ("honec/package-weights.test",)),
+    Bug("start-pretrained-not-kept", "python_frontend/hone/starting_weights.py", "if wanted or golden or origin else",
+        "if wanted or golden else", ("e2e/tuned-models.test",)),
+    Bug("start-rate-of-the-scheduler", "python_frontend/hone/optimizer.py", '"lr": base_rate(group, where),',
+        '"lr": number(group["lr"]),', ("e2e/tuned-models.test",)),
     # Attention by cuDNN.
     Bug("cudnn-earlier-keys-hidden", CUDNN_GRAPH, "CUDNN_POINTWISE_CMP_GE, {query, key},",
         "CUDNN_POINTWISE_CMP_GE, {key, query},", CUDNN),

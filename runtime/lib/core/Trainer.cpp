@@ -135,7 +135,7 @@ Status Trainer::startOrResume() {
   if (options.resume) {
     HONERT_TRY(checkpoints->restore(executor->arena(), position));
     if (!position)
-      report.line(format("resume: no checkpoint in %s, starting fresh",
+      report.line(format("resume: no checkpoint in %s, starting at step 1",
                          options.checkpoints.c_str()));
   }
   return world.agree(position ? takeUp(*position) : startFresh());
