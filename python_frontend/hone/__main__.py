@@ -43,7 +43,9 @@ def _parser() -> argparse.ArgumentParser:
         help="write a package",
         description=(
             "FUNCTION is called without arguments, or with batch= and sequence= where --batch gives them, and returns "
-            "a hone.Training: model, loss function, example batch, optimizer."
+            "a hone.Training: model, loss function, example batch, optimizer. Its roles say which inputs a token "
+            "stream feeds (tokens; targets, one later; labels, the same ids as the tokens); without them they are inferred, "
+            "and printed. docs/export.md lists what is taken from a model, and what is refused."
         ),
     )
     export.add_argument("source", metavar="FILE.py:FUNCTION", help="where the model is made")

@@ -202,8 +202,10 @@ def _first_line(error: Exception) -> str:
 _MEANINGS = (
     (r"(GuardOnDataDependentSymNode|DataDependent).*(Eq|Ne)\(u\d+, [01]\)|bool.*data-dependent", BRANCH),
     (r"GuardOnDataDependentSymNode|data-dependent|\.numpy\(\) is not supported", NUMBER),
-    (r"fake tensor in the exported program constant's list", "a tensor was made from the model's own outside of "
-     "what can be captured (.data, a new Parameter, or a gradient)"),
+    (
+        r"fake tensor in the exported program constant's list",
+        "capture: a tensor was made from the model's own where tracing does not follow (a new Parameter, torch.tensor)",
+    ),
 )
 
 

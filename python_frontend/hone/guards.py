@@ -56,7 +56,7 @@ def check_model(model: torch.nn.Module, batch: Sequence[torch.Tensor]) -> None:
 def _check_modules(model: torch.nn.Module) -> None:
     for hooks in ("_global_backward_hooks", "_global_backward_pre_hooks"):
         if getattr(torch.nn.modules.module, hooks):
-            raise HoneError("model: a global module backward hook is registered, and the graph would lose it: remove it")
+            raise HoneError("model: a backward hook of all modules is registered, which the graph would lose: remove it")
     for name, module in model.named_modules():
         where, kind = (f"module '{plain_name(name)}'" if name else "model"), type(module)
         if kind.__module__.startswith(_QUANTISED):
@@ -106,11 +106,11 @@ def check_batch(batch: Sequence[torch.Tensor]) -> None:
 
 
 def _check_devices(model: torch.nn.Module, batch: Sequence[torch.Tensor]) -> None:
-    named = [*((f"parameter '{plain_name(name)}'", x) for name, x in model.named_parameters())]
+    named = [(f"parameter '{plain_name(name)}'", x) for name, x in model.named_parameters()]
     named += [(f"buffer '{plain_name(name)}'", x) for name, x in model.named_buffers()]
     absent = [name for name, x in named if x.is_meta]
-    present = [name for name, x in [*named, *((f"example_batch: item {i}", x) for i, x in enumerate(batch))]
-               if not x.is_meta]
+    named += [(f"example_batch: item {index}", x) for index, x in enumerate(batch)]
+    present = [name for name, x in named if not x.is_meta]
     if absent and present:
         raise HoneError(
             f"{absent[0]}: has no values (meta device), and {present[0]} has; load the weights before export, or make "
@@ -228,6 +228,7 @@ def _refusing(what: str, original: Callable | None = None) -> Callable:
     return refuse
 
 
+_SEEDING = ("manual_seed", "seed", "set_rng_state")
 _SEEDED = (
     "seeds the random numbers while it runs; compiled programs number them by seed, step and place: leave the seed to "
     "--seed, or make a constant tensor once, outside"
@@ -242,7 +243,7 @@ _BACKWARD = (
 def refusing_side_effects() -> Iterator[None]:
     """Replaces, while open, calls of the user's that tracing would run and lose."""
     refused = [
-        *((owner, name, _SEEDED) for owner in (torch, torch.random) for name in ("manual_seed", "seed", "set_rng_state")),
+        *((owner, name, _SEEDED) for owner in (torch, torch.random) for name in _SEEDING),
         *((owner, "backward", _BACKWARD) for owner in (torch.Tensor, torch.autograd)),
         (torch.autograd, "grad", _BACKWARD),
         (torch.inference_mode, "__enter__", "enters inference_mode; write torch.no_grad()"),

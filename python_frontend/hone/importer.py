@@ -71,12 +71,11 @@ def used_parameters(captured: Capture) -> set[str]:
 
 def cuts_gradients(captured: Capture) -> bool:
     """Whether a no_grad region of the program reads what depends on a parameter."""
-    parameters = {
-        spec.arg.name
-        for spec in captured.program.graph_signature.input_specs
-        if spec.kind == InputKind.PARAMETER and captured.parameters[captured.names[local_name(spec.target)]].requires_grad
-    }
-    return _cuts_gradients(captured.program.graph_module, parameters)
+    specs = [s for s in captured.program.graph_signature.input_specs if s.kind == InputKind.PARAMETER]
+    trained = {name for name, first in captured.names.items() if captured.parameters[first].requires_grad}
+    return _cuts_gradients(
+        captured.program.graph_module, {s.arg.name for s in specs if local_name(s.target) in trained}
+    )
 
 
 def _cuts_gradients(module: GraphModule, differentiable: set[str]) -> bool:
@@ -154,7 +153,9 @@ class Importer:
         """A buffer or constant: written into the graph where its values follow a rule or are few, else an argument."""
         type = type_of(tensor, name)
         if (owner := shared_with(tensor, self.captured.parameters)) is not None:
-            raise HoneError(f"buffer '{name}': shares memory with parameter '{owner}', which training changes; clone() it")
+            raise HoneError(
+                f"buffer '{name}': shares memory with parameter '{owner}', which training changes; clone() it"
+            )
         if tensor.is_meta:
             raise HoneError(f"buffer '{name}' has no values (meta device), and the graph needs them")
         value = structured_constant(self.b, tensor, type)

@@ -296,7 +296,8 @@ changed("a tensor class", lambda m: setattr(m.mix, "weight", nn.Parameter(torch.
         "^parameter 'mix.weight': is a Doubled, a tensor class with operators of its own")
 changed("two parameters in one memory", lambda m: setattr(m.head, "weight", nn.Parameter(m.table.weight.data)),
         r"^parameter 'head.weight': shares memory with parameter 'table.weight'.*tie them")
-changed("an expanded parameter", set_weight(lambda m: torch.randn(6).expand(6, 6)), "^parameter 'mix.weight': is expanded")
+changed("an expanded parameter", set_weight(lambda m: torch.randn(6).expand(6, 6)),
+        "^parameter 'mix.weight': is expanded")
 changed("a weight that is no number", broken_weight, "parameter 'mix.weight' holds values that are not finite")
 changed("weights without values", lambda m: m.to("meta"), "^parameter 'table.weight': has no values .meta device., and")
 changed("a lazy module", lambda m: setattr(m, "lazy", nn.LazyLinear(6)), "^parameter 'lazy.weight': has no shape yet",
@@ -574,7 +575,9 @@ def test_taken_as_pytorch_takes_it(name: str) -> None:
     expected = {plain_name(n): p.grad for n, p in unwrapped(twin.model).named_parameters() if p.grad is not None}
     assert trained == set(expected)
     for fqn, gradient in zip(trained, gradients):
-        torch.testing.assert_close(gradient, expected[fqn].double(), rtol=least, atol=least, msg=lambda m: f"{fqn}: {m}")
+        torch.testing.assert_close(
+            gradient, expected[fqn].double(), rtol=least, atol=least, msg=lambda m: f"{fqn}: {m}"
+        )
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -620,7 +623,34 @@ def test_export_under_no_grad_is_export(mode, tmp_path) -> None:
         assert file.read().count("hone.requires_grad") == 4
 
 
-@pytest.mark.parametrize("wrap", (lambda m: torch.compile(m, backend="eager"), nn.DataParallel), ids=("compile", "parallel"))
+@pytest.fixture
+def process_group(tmp_path):
+    import torch.distributed as distributed
+
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'ranks'}", rank=0, world_size=1)
+    yield
+    distributed.destroy_process_group()
+
+
+def test_distributed_data_parallel_is_taken_off(tmp_path, process_group) -> None:
+    path = hone.export(nn.parallel.DistributedDataParallel(Net()), loss, ids(), out=str(tmp_path / "m.hone"))
+    with open(f"{path}/graph.mlir") as file:
+        assert 'hone.fqn = "mix.weight"' in file.read()
+
+
+def test_sharded_parameters_are_refused(tmp_path, process_group) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    model = fully_shard(Net(), mesh=init_device_mesh("cpu", (1,)))
+    with pytest.raises(HoneError, match="^model: is sharded by FSDP"):
+        hone.export(model, loss, ids(), out=str(tmp_path / "m.hone"))
+
+
+WRAPPERS = {"compile": lambda m: torch.compile(m, backend="eager"), "parallel": nn.DataParallel}
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS)
 def test_wrapped_models_keep_their_names(wrap, tmp_path) -> None:
     model = Net()
     path = hone.export(wrap(model), loss, ids(), out=str(tmp_path / "m.hone"), weights=True)
