@@ -20,6 +20,25 @@ int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 }
 
+// ThreadSanitizer does not see how libgomp orders the beginning and the end of
+// a region, since libgomp is not instrumented: say so.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HONERT_TSAN 1
+#endif
+#endif
+#ifdef HONERT_TSAN
+extern "C" {
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+}
+static void orderAfter(void *region) { __tsan_acquire(region); }
+static void orderBefore(void *region) { __tsan_release(region); }
+#else
+static void orderAfter(void *) {}
+static void orderBefore(void *) {}
+#endif
+
 constexpr unsigned flushToZero = 0x8000, denormalsAreZero = 0x0040;
 
 int honert::availableCores() {
@@ -50,6 +69,7 @@ struct Region {
 
 /// The chunks of thread t of T are [t * chunks / T, (t + 1) * chunks / T).
 static void runShare(void *data) {
+  orderAfter(data);
   const auto &region = *static_cast<const Region *>(data);
   // Workers keep the mode of the moment the pool was made: set it each time.
   flushSubnormals();
@@ -59,6 +79,14 @@ static void runShare(void *data) {
       std::min((self + 1) * region.chunks / team * region.grain, region.items);
   if (lo < hi)
     region.body(region.context, lo, hi);
+  orderBefore(data);
+}
+
+/// Runs every thread's share of the region on a team of `threads`.
+static void runRegion(Region &region, int threads) {
+  orderBefore(&region);
+  GOMP_parallel(runShare, &region, static_cast<unsigned>(threads), 0);
+  orderAfter(&region);
 }
 
 ThreadPool::ThreadPool(int threads) : threads(threads) {
@@ -77,14 +105,14 @@ void ThreadPool::run(int64_t items, int64_t grain,
     return body(context, 0, items);
   // Always the whole team: libgomp ends the threads a smaller one leaves out.
   Region region{items, grain, chunks, body, context};
-  GOMP_parallel(runShare, &region, static_cast<unsigned>(threads), 0);
+  runRegion(region, threads);
 }
 
 void ThreadPool::runInside(int64_t items,
                            void (*body)(void *context, int64_t lo, int64_t hi),
                            void *context) const {
   Region region{items, 1, items, body, context};
-  GOMP_parallel(runShare, &region, static_cast<unsigned>(threads), 0);
+  runRegion(region, threads);
 }
 
 int ThreadPool::self() { return omp_get_thread_num(); }
