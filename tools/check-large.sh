@@ -32,9 +32,11 @@ honert-fuzz-messages --iterations 10000000 --seed 2
 mkdir -p build/check/limits
 honec test/fixtures/gpt2_tiny.hone -o build/check/limits/train
 .venv/bin/python -c "open('build/check/limits/data', 'wb').write(bytes(2000))"
-.venv/bin/python test/e2e/memory_limits.py build/check/limits build/check/limits/train build/check/limits/data --limits 60 --threads 8
-HONE_TINY_MEMORY=500000000 .venv/bin/python test/e2e/memory_limits.py build/check/limits honert-tiny build/check/limits/data \
-  --limits 20 --group 32 --group 100 --group 200 --group 300 --group 400 --group 500 --group 550 --group 700
+.venv/bin/python test/e2e/memory_limits.py build/check/limits build/check/limits/train build/check/limits/data \
+  --limits 60 --threads 8
+HONE_TINY_MEMORY=500000000 .venv/bin/python test/e2e/memory_limits.py build/check/limits honert-tiny \
+  build/check/limits/data \
+  --limits 20 --largest 1200 --group 32 --group 100 --group 200 --group 300 --group 400 --group 500 --group 550 --group 700
 
 one_process() { # TEST MODEL: what the test trains of the model in one process
   sed -e ':join' -e '/\\$/{N;s/ *\\\n# RUN: */ /;b join' -e '}' "test/e2e/$1.test" | sed -n "s/.*$2\.hone [^ ]* interpreter \(.*\) | FileCheck.*/\1/p"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs of a program under limits of memory: memory_limits.py FOLDER PROGRAM DATA [--limits N] [--group MIB ...].
+"""Runs of a program under limits of memory: memory_limits.py FOLDER PROGRAM DATA [--limits N] [--largest MIB]
+[--group MIB ...].
 
-N limits of addresses (ulimit -v) from 8 MiB to 400 MiB, and control groups of so many MiB where this process may make
-some (below its own). Whatever the limit, the program trains two steps and exits 0, or refuses in one line and exits 1;
-the smallest is refused, the largest enough. No run is killed.
+N limits of addresses (ulimit -v) from 8 MiB to the largest (400), and control groups of so many MiB where this process
+may make some (below its own). Whatever the limit, the program trains two steps and exits 0, or refuses in one line and
+exits 1; the smallest is refused, the largest enough. No run is killed.
 """
 
 from __future__ import annotations
@@ -86,13 +87,14 @@ def main() -> int:
     parser.add_argument("program")
     parser.add_argument("data")
     parser.add_argument("--limits", type=int, default=20)
+    parser.add_argument("--largest", type=int, default=400, metavar="MIB")
     parser.add_argument("--group", type=int, action="append", default=[], metavar="MIB")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     command = (options.program, options.data, options.threads)
     groups = 0
     try:
-        smallest, largest = 8 * MIB, 400 * MIB
+        smallest, largest = 8 * MIB, options.largest * MIB
         steps = [int(smallest * (largest / smallest) ** (i / (options.limits - 1))) for i in range(options.limits)]
         expect_ends("ulimit -v", [run(*command, preexec_fn=under_addresses(most)) for most in steps])
         codes = []

@@ -145,11 +145,11 @@ def test_a_full_disk_is_said_and_keeps_the_last_checkpoint(tmp_path: Path, token
     assert not list((tmp_path / "c").glob(".tmp*"))
 
 
-def test_progress_bar_on_a_terminal(tokens: Path) -> None:
+def text_on_a_terminal(*arguments: object) -> bytes:
     import pty
 
     leader, follower = pty.openpty()
-    process = subprocess.Popen([TINY, "--data", tokens, "--steps", "20"], stdout=follower, stderr=subprocess.PIPE)
+    process = subprocess.Popen([TINY, *map(str, arguments)], stdout=follower, stderr=subprocess.PIPE)
     os.close(follower)
     text = b""
     while True:
@@ -162,9 +162,24 @@ def test_progress_bar_on_a_terminal(tokens: Path) -> None:
         text += part
     os.close(leader)
     assert process.wait() == 0
+    return text
+
+
+def test_progress_bar_on_a_terminal(tokens: Path) -> None:
+    text = text_on_a_terminal("--data", tokens, "--steps", 20)
     assert text.count(b"\r\x1b[K[") == 20 and b"left" in text
     assert b"[########################] step 20/20 | loss " in text
     assert text.rstrip().splitlines()[-1].startswith(b"20 steps in ")
+
+
+def test_a_long_check_of_ids_is_told(tmp_path: Path) -> None:
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(1 << 28)
+    text = text_on_a_terminal("--data", tmp_path / "long", "--steps", 1)
+    first, last = text.split(b"hone: tiny")
+    name = b"checking the ids of " + bytes(tmp_path / "long")
+    assert first.startswith(name + b" (256.00 MiB)\r\n" + name + b": 0 %")
+    assert first.endswith(b"\r\x1b[K") and name not in last
 
 
 def test_without_onednn_a_program_that_needs_none_starts(tokens: Path) -> None:

@@ -257,6 +257,16 @@ void Report::line(const std::string &text) {
     drawBar(barText, barStep);
 }
 
+void Report::progress(const std::string &text, double fraction) {
+  if (options.quiet || isSilent || !isTerminal)
+    return;
+  clearBar();
+  if (fraction >= 1)
+    return;
+  print(format("%s: %.0f %%", text.c_str(), fraction * 100));
+  barShown = true;
+}
+
 void Report::summary(const std::string &text) {
   if (isSilent)
     return;

@@ -50,6 +50,9 @@ public:
   void validation(int64_t step, double loss);
   /// A line of its own, above the bar; left out when quiet.
   void line(const std::string &text);
+  /// On a terminal, before the first step: how far what `text` names has come,
+  /// in a line that the next one replaces; 1 removes it.
+  void progress(const std::string &text, double fraction);
   /// Ends the bar; the summary is printed in any case.
   void summary(const std::string &text);
   /// Median seconds of the latest steps, 1024 at most; 0 if there was none.

@@ -87,14 +87,27 @@ Status Trainer::checkOutputs() {
   return checkpoints->open(options.resume);
 }
 
+/// Opens a token stream, whose ids are all read: says so where that takes long.
+Status Trainer::openStream(Batches &stream, const std::string &path,
+                           bool shuffle) {
+  constexpr int64_t longFile = 1 << 28;
+  std::string what = "checking the ids of " + path;
+  ReadProgress progress;
+  if (ReadFile file; file.open(path).ok() && file.size() >= longFile) {
+    report.line(what + format(" (%s)", formatBytes(file.size()).c_str()));
+    progress = [&](double fraction) { report.progress(what, fraction); };
+  }
+  return stream.open(path, program, world, shuffle, shuffle ? seed : 0, pool,
+                     progress);
+}
+
 Status Trainer::openInputs() {
   bool trains = options.steps > 0;
   if (!options.data.empty())
-    HONERT_TRY(batches.open(options.data, program, world, options.shuffle, seed,
-                            pool));
+    HONERT_TRY(openStream(batches, options.data, options.shuffle));
   if (!options.validation.empty())
-    HONERT_TRY(validationBatches.open(options.validation, program, world,
-                                      /*shuffle=*/false, 0, pool));
+    HONERT_TRY(openStream(validationBatches, options.validation,
+                          /*shuffle=*/false));
   if (trains || !options.inputs.empty())
     HONERT_TRY(
         named.open(options.inputs, program, world, !options.data.empty()));

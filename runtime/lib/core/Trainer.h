@@ -28,6 +28,7 @@ private:
   // here, before the first step. What one rank finds wrong ends all.
   Status checkFiles();
   Status checkOutputs();
+  Status openStream(Batches &stream, const std::string &path, bool shuffle);
   Status openInputs();
   Status startFresh();
   Status takeUp(const RunPosition &position);

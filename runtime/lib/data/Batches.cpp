@@ -70,7 +70,7 @@ Batches::~Batches() {
 
 Status Batches::open(const std::string &path, const Program &program,
                      const World &world, bool shuffle, uint64_t seed,
-                     const ThreadPool &pool) {
+                     const ThreadPool &pool, const ReadProgress &progress) {
   const Argument *tokens = program.input(Role::tokens);
   columns = tokens->whole.back();
   rows = *elementCount(tokens->whole) / columns;
@@ -97,7 +97,7 @@ Status Batches::open(const std::string &path, const Program &program,
         static_cast<long long>(rows), static_cast<long long>(columns)));
   if (vocab == 0 && isNarrow)
     vocab = int64_t{1} << 31;
-  HONERT_TRY(file.checkIds(vocab, pool, world.rank(), world.size()));
+  HONERT_TRY(file.checkIds(vocab, pool, world.rank(), world.size(), progress));
   order =
       std::make_unique<BatchOrder>(file.size(), rows, columns, shuffle, seed);
   return Status();

@@ -63,7 +63,7 @@ public:
   /// of this rank's share of the file: a wrong one is an error of one rank.
   Status open(const std::string &path, const Program &program,
               const World &world, bool shuffle, uint64_t seed,
-              const ThreadPool &pool);
+              const ThreadPool &pool, const ReadProgress &progress = {});
 
   /// Starts a thread that reads batches ahead, two at most, from `index` on.
   void prefetchFrom(int64_t index);

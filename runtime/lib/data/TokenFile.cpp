@@ -132,7 +132,7 @@ void TokenFile::release(int64_t begin, int64_t n) const {
 }
 
 Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool, int64_t part,
-                           int64_t parts) const {
+                           int64_t parts, const ReadProgress &progress) const {
   uint64_t bound = vocab > 0 ? static_cast<uint64_t>(vocab) : INT64_MAX;
   // Negative ids are huge as unsigned ones: one comparison finds both.
   constexpr int64_t block = 1 << 16;
@@ -142,6 +142,9 @@ Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool, int64_t part,
   pool.run(last - first, 1, [&](int64_t lo, int64_t hi) {
     std::vector<int64_t> ids(block);
     for (int64_t b = first + lo; b < first + hi; ++b) {
+      // The first share is that of the calling thread; the others are as long.
+      if (progress && lo == 0 && b % 256 == 0)
+        progress(static_cast<double>(b - first) / static_cast<double>(hi));
       int64_t n = std::min(block, count - b * block);
       read(b * block, n, ids.data());
       release(b * block, n);
@@ -151,6 +154,8 @@ Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool, int64_t part,
       isBad[static_cast<size_t>(b)] = bad;
     }
   });
+  if (progress)
+    progress(1);
   auto found = std::find(isBad.begin(), isBad.end(), 1);
   if (found == isBad.end())
     return Status();

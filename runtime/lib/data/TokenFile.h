@@ -14,7 +14,13 @@
 #include "checkpoint/Files.h"
 #include "cpu/Parallel.h"
 
+#include <functional>
+
 namespace honert {
+
+/// Told by the calling thread now and then how much of a file has been read, as
+/// a fraction; at last 1.
+using ReadProgress = std::function<void(double fraction)>;
 
 /// A mapped stream of token ids.
 class TokenFile {
@@ -24,7 +30,7 @@ public:
   /// Every id is >= 0 and, unless `vocab` is 0, < vocab. Reads the whole file,
   /// or the share `part` of `parts` that cover it.
   Status checkIds(int64_t vocab, const ThreadPool &pool, int64_t part = 0,
-                  int64_t parts = 1) const;
+                  int64_t parts = 1, const ReadProgress &progress = {}) const;
 
   const std::string &path() const { return name; }
   int64_t size() const { return count; }
