@@ -176,8 +176,9 @@ void honert::reportFatalSignals(int64_t rank) {
                   !(before.sa_flags & SA_SIGINFO) &&
                   before.sa_handler == SIG_DFL;
     // SIGBUS in any case: a data file that is cut must not end a run that can
-    // still save.
-    if (isFree || signal == SIGBUS)
+    // still save. Among ranks it is MPI that has put a trace of the stack
+    // there.
+    if (isFree || signal == SIGBUS || rank >= 0)
       sigaction(signal, &action, nullptr);
   }
 }

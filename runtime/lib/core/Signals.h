@@ -19,9 +19,9 @@ int stopSignal();
 const char *signalName(int signal);
 
 /// From now on a fatal signal (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) puts
-/// one line on stderr before it ends the process as it always does. Handlers
-/// that others have installed stay; a library that complains about ours must be
-/// started before. `rank` begins the line unless negative.
+/// one line on stderr before it ends the process as it always does. `rank`
+/// begins the line unless it is negative, which also leaves handlers that
+/// others have installed. MPI complains about ours, so it is started before.
 /// SIGBUS in a mapped file does not end the process: see MappedRanges.h.
 void reportFatalSignals(int64_t rank);
 
