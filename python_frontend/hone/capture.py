@@ -53,7 +53,7 @@ class _Loss(torch.nn.Module):
         self._changes = changes  # of the model's state, which torch puts back after tracing
 
     def forward(self, *batch):
-        state = State(self.model)
+        state = State(self)
         result = self.model(*batch) if self._loss_fn is None else self._loss_fn(self.model, *batch)
         self._changes[:] = state.changes()
         return result
@@ -124,8 +124,9 @@ def _check_changes(
     """Refuses state that the forward pass reads and changes: each step would see another value of it."""
     used = {node.name for node in program.graph.nodes if node.op == "placeholder" and node.users}
     targets = {local_name(s.target) for s in program.graph_signature.input_specs if s.target and s.arg.name in used}
-    culprit = next((change.name for change in changes if change.is_tensor and change.name in targets), None)
-    numbers = [change.name for change in changes if not change.is_tensor]
+    tensors = [local_name(change.name) for change in changes if change.is_tensor]
+    numbers = [local_name(change.name) for change in changes if not change.is_tensor]
+    culprit = next((name for name in tensors if name in targets), None)
     if culprit is None and numbers and str(trace().graph) != str(program.graph):
         culprit = numbers[0]
     if culprit is not None:

@@ -56,7 +56,7 @@ def check_model(model: torch.nn.Module, batch: Sequence[torch.Tensor]) -> None:
 def _check_modules(model: torch.nn.Module) -> None:
     for hooks in ("_global_backward_hooks", "_global_backward_pre_hooks"):
         if getattr(torch.nn.modules.module, hooks):
-            raise HoneError("model: a backward hook of all modules is registered, which the graph would lose: remove it")
+            raise HoneError("model: a backward hook of all modules is registered; the graph would lose it, remove it")
     for name, module in model.named_modules():
         where, kind = (f"module '{plain_name(name)}'" if name else "model"), type(module)
         if kind.__module__.startswith(_QUANTISED):
@@ -96,7 +96,8 @@ def _check_plain(tensor: torch.Tensor, what: str) -> None:
         raise HoneError(f"{what}: is {layout}, expected a dense tensor")
     own = type(tensor).__torch_function__
     plain = (torch.Tensor.__torch_function__, torch.nn.Parameter.__torch_function__)
-    if getattr(own, "__func__", own) not in [getattr(f, "__func__", f) for f in plain]:
+    dispatches = type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    if dispatches or getattr(own, "__func__", own) not in [getattr(f, "__func__", f) for f in plain]:
         raise HoneError(f"{what}: is a {type(tensor).__name__}, a tensor class with operators of its own")
 
 

@@ -24,6 +24,7 @@ from hone import api  # noqa: E402
 from hone.capture import capture  # noqa: E402
 from hone.errors import HoneError  # noqa: E402
 from hone.guards import plain_name, unwrapped  # noqa: E402
+from torch._subclasses import FakeTensorMode  # noqa: E402
 from torch.nn.utils import parametrizations, parametrize, prune  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
@@ -127,6 +128,23 @@ def part_in_evaluation_mode() -> Case:
     model.drop = nn.Dropout(0.4)
     model.train().drop.eval()
     return Case(model)
+
+
+class Warming(nn.Module):
+    """A loss with a weight that grows with each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, model, tokens, targets):
+        self.calls += 1
+        return loss(model, tokens, targets) * self.calls
+
+
+@refused("reads and changes '_loss_fn.calls'")
+def counting_loss() -> Case:
+    return Case(Net(), Warming())
 
 
 @refused("operator aten.batch_norm.default is not supported .in module 'norm'")
@@ -526,6 +544,10 @@ with_input("a number", lambda: torch.randn(4, 3), squared, "^example_batch: item
            y=lambda: 1.5)
 with_input("an input changed in place", lambda: torch.randn(4, 3), doubled_input, "changes an input in place")
 
+fake = FakeTensorMode()
+with_input("a fake input", lambda: fake.from_tensor(torch.randn(4, 3)), squared,
+           "^example_batch: item 0: is a FakeTensor, a tensor class with operators of its own")
+
 # -- values that decide -------------------------------------------------------------------------------------------
 
 HERE = r"^(test/python/)?test_taken.py:\d+: "
@@ -636,6 +658,30 @@ def test_distributed_data_parallel_is_taken_off(tmp_path, process_group) -> None
     path = hone.export(nn.parallel.DistributedDataParallel(Net()), loss, ids(), out=str(tmp_path / "m.hone"))
     with open(f"{path}/graph.mlir") as file:
         assert 'hone.fqn = "mix.weight"' in file.read()
+
+
+def test_a_forward_hook_of_all_modules_is_taken() -> None:
+    twice = lambda module, x, y: y * 2 if isinstance(module, nn.Linear) else None
+    model, plain = Net(), ids()
+    hook = torch.nn.modules.module.register_module_forward_hook(twice)
+    try:
+        expected = loss(model, *plain).item()
+        captured = capture(model, loss, plain)
+    finally:
+        hook.remove()
+    graph, _ = api.build_graph(model, captured, plain, None, {}, {}, "case")
+    values = {n: p.detach().double() for n, p in model.named_parameters()} | dict(zip(captured.inputs, plain))
+    assert evaluate(graph, values).item() == pytest.approx(expected, rel=1e-5)
+    assert loss(model, *plain).item() != pytest.approx(expected, rel=1e-3)
+
+
+def test_a_backward_hook_of_all_modules_is_refused(tmp_path) -> None:
+    hook = torch.nn.modules.module.register_module_full_backward_hook(lambda *gradients: None)
+    try:
+        with pytest.raises(HoneError, match="^model: a backward hook of all modules"):
+            hone.export(Net(), loss, ids(), out=str(tmp_path / "m.hone"))
+    finally:
+        hook.remove()
 
 
 def test_sharded_parameters_are_refused(tmp_path, process_group) -> None:
