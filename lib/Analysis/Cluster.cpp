@@ -1,9 +1,9 @@
 //===- Cluster.cpp - The machines that a job runs on ----------------------===//
 
 #include "hone/Analysis/Cluster.h"
+#include "hone/Support/Json.h"
 
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 using namespace hone;
 using llvm::Error;
@@ -123,7 +123,7 @@ static Error readEntry(StringRef key, const json::Value &value,
 }
 
 Error hone::parseCluster(StringRef text, Cluster &cluster) {
-  llvm::Expected<json::Value> parsed = json::parse(text);
+  llvm::Expected<json::Value> parsed = parseJson(text);
   if (!parsed)
     return parsed.takeError();
   const json::Object *entries = parsed->getAsObject();

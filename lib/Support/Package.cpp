@@ -3,6 +3,7 @@
 #include "hone/Support/Package.h"
 
 #include "hone/IR/Hone.h"
+#include "hone/Support/Json.h"
 #include "hone/Support/ParseFile.h"
 #include "hone/Support/SafeTensors.h"
 
@@ -111,9 +112,9 @@ static llvm::Error readManifest(StringRef path, Package &package,
   llvm::Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(*text);
+  llvm::Expected<llvm::json::Value> json = parseJson(*text);
   if (!json)
-    return makeError(path + ": not JSON: " + llvm::toString(json.takeError()));
+    return makeError(path + ": " + llvm::toString(json.takeError()));
   const llvm::json::Object *object = json->getAsObject();
   if (!object)
     return makeError(path + ": is not a JSON object");

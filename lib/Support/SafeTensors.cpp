@@ -2,12 +2,12 @@
 
 #include "hone/Support/SafeTensors.h"
 
+#include "hone/Support/Json.h"
 #include "hone/Support/ParseFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -61,9 +61,9 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
     return failure("header of " + llvm::Twine(length) +
                    " bytes, expected at most the " +
                    llvm::Twine(text.size() - lengthBytes) + " that follow");
-  auto header = llvm::json::parse(text.substr(lengthBytes, length));
+  auto header = parseJson(text.substr(lengthBytes, length));
   if (!header)
-    return failure("header is not JSON: " + llvm::toString(header.takeError()));
+    return failure("header " + llvm::toString(header.takeError()));
   const llvm::json::Object *table = header->getAsObject();
   if (!table)
     return failure("header is not a JSON object");

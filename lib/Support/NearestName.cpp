@@ -1,0 +1,42 @@
+//===- NearestName.cpp - What a misspelt name was meant to be -------------===//
+
+#include "hone/Support/NearestName.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using llvm::StringRef;
+
+StringRef hone::nearestName(StringRef name, llvm::ArrayRef<StringRef> names) {
+  // Dashes are not letters: "-x" resembles no other short flag.
+  size_t letters = name.size() - name.count('-');
+  unsigned best = letters < 4 ? 1 : letters / 3 + 1;
+  StringRef nearest;
+  for (StringRef known : names) {
+    unsigned distance = name.edit_distance(known, /*AllowReplacements=*/true,
+                                           /*MaxEditDistance=*/best);
+    if (distance < best) {
+      best = distance;
+      nearest = known;
+    }
+  }
+  if (!nearest.empty() || letters < 3)
+    return nearest;
+  // The beginning of a longer name.
+  const StringRef *found = llvm::find_if(
+      names, [&](StringRef known) { return known.starts_with(name); });
+  return found == names.end() ? "" : *found;
+}
+
+std::string hone::suggestName(StringRef name, llvm::ArrayRef<StringRef> names) {
+  StringRef nearest = nearestName(name, names);
+  return nearest.empty() ? "" : ("; did you mean " + nearest + "?").str();
+}
+
+std::string hone::suggestWord(StringRef name, const llvm::Twine &list) {
+  std::string text = list.str();
+  llvm::SmallVector<StringRef> words;
+  llvm::SplitString(text, words, ", ");
+  llvm::erase(words, "or");
+  return text + suggestName(name, words);
+}
