@@ -18,6 +18,7 @@ venv_python = os.path.join(config.hone_source_dir, ".venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else sys.executable
 config.substitutions.append(("%python", python))
 config.substitutions.append(("%fixtures", os.path.join(config.test_source_root, "fixtures")))
+config.substitutions.append(("%plugins", os.path.join(config.hone_build_dir, "test", "plugins")))
 config.substitutions.append(("%source", config.hone_source_dir))
 config.substitutions.append(("%llvm_include", config.llvm_include_dir))
 

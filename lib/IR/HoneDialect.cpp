@@ -1,5 +1,6 @@
 //===- HoneDialect.cpp - Dialect registration and its attributes ----------===//
 
+#include "hone/IR/DialectMarker.h"
 #include "hone/IR/Hone.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -15,6 +16,12 @@ using namespace hone;
 
 #define GET_ATTRDEF_CLASSES
 #include "hone/IR/HoneAttrs.cpp.inc"
+
+// Kept by linkers that leave out what nothing refers to.
+[[gnu::used, gnu::retain]] static const char marker[] =
+    "the hone dialect is linked into this file";
+
+StringRef hone::dialectMarker() { return marker; }
 
 void HoneDialect::initialize() {
   addAttributes<

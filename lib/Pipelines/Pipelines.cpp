@@ -4,6 +4,7 @@
 
 #include "hone/Conversion/Passes.h"
 #include "hone/Dist/Passes.h"
+#include "hone/Support/NearestName.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
 #include "hone/Transforms/PrecisionPolicy.h"
@@ -401,15 +402,13 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
 namespace {
 /// Options of `--hone-pipeline`.
 struct CommandLine : PassPipelineOptions<CommandLine> {
-  CommandLine() {
-    for (auto [name, phase] : getPhases())
-      upto.getParser().addLiteralOption(name, phase, "");
-    for (auto [name, kernels] : getAttentionKernels())
-      attention.getParser().addLiteralOption(name, kernels, "");
-  }
-
-  Option<Phase> upto{*this, "upto", llvm::cl::desc("Last phase to run"),
-                     llvm::cl::init(Phase::LLVM)};
+  // Words, not enumerations: LLVM's error would not list what there is.
+  Option<std::string> upto{*this, "upto",
+                           llvm::cl::desc("Last phase to run: import, raise, "
+                                          "pad, precision, autodiff, step, "
+                                          "shard, fuse, checkpoint, plan, "
+                                          "lower or llvm"),
+                           llvm::cl::init("llvm")};
   Option<int64_t> microBatches{
       *this, "micro-batches",
       llvm::cl::desc("Micro-batches whose gradients one step adds"),
@@ -448,11 +447,11 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
       *this, "chunk-loss",
       llvm::cl::desc("Rows of logits at a time, auto (default) or off"),
       llvm::cl::init("auto")};
-  Option<AttentionKernels> attention{
+  Option<std::string> attention{
       *this, "attention",
       llvm::cl::desc("Attention: auto (fused where the target has it), fused "
                      "or unfused"),
-      llvm::cl::init(AttentionKernels::Auto)};
+      llvm::cl::init("auto")};
   Option<std::string> attentionTool{
       *this, "attention-tool",
       llvm::cl::desc("With target=cuda: whom hone-plan-attention asks")};
@@ -493,7 +492,6 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
     options.target = target;
     options.arch = arch;
     options.chunkLoss = chunkLoss;
-    options.attention = attention;
     options.library.tool = attentionTool;
     options.library.emulates = emulate;
     options.library.isDeterministic = deterministicAttention;
@@ -516,6 +514,25 @@ struct CommandLine : PassPipelineOptions<CommandLine> {
 };
 } // namespace
 
+/// What `word`, the value of the option `name`, stands for.
+template <typename T>
+static LogicalResult
+readWord(StringRef name, StringRef word,
+         ArrayRef<std::pair<llvm::StringLiteral, T>> meanings, T &result,
+         function_ref<LogicalResult(const Twine &)> error) {
+  std::string list;
+  for (auto [known, meaning] : meanings) {
+    if (known == word) {
+      result = meaning;
+      return success();
+    }
+    bool isLast = known == meanings.back().first;
+    list += (list.empty() ? "" : isLast ? " or " : ", ") + known.str();
+  }
+  return error(name + " is '" + word + "', expected " +
+               suggestWord(word, list));
+}
+
 /// The phases up to one, as the text of the options says.
 static LogicalResult
 buildPipeline(OpPassManager &manager, StringRef text,
@@ -529,8 +546,13 @@ buildPipeline(OpPassManager &manager, StringRef text,
     return error(llvm::toString(recipe.takeError()));
   PipelineOptions pipeline = options.get();
   pipeline.recipe = std::move(*recipe);
+  Phase upto;
+  if (failed(readWord("upto", options.upto, getPhases(), upto, error)) ||
+      failed(readWord("attention", options.attention, getAttentionKernels(),
+                      pipeline.attention, error)))
+    return failure();
   for (auto [name, phase] : getPhases())
-    if (phase <= options.upto)
+    if (phase <= upto)
       buildPhase(phase, manager, pipeline);
   return success();
 }

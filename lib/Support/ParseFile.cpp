@@ -31,7 +31,7 @@ void hone::printError(llvm::Error error) {
 }
 
 //===----------------------------------------------------------------------===//
-// Nesting guard
+// What the parser is kept from
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -124,16 +124,16 @@ struct Refusal {
 };
 } // namespace
 
+/// MLIR's reader of bytecode trusts what it reads: damaged files corrupt the
+/// heap. `text` may be split later, so that any part may become a file.
+static bool holdsBytecode(StringRef text) {
+  constexpr StringLiteral bytecodeMagic("ML\xefR"); // No UTF-8 text has it.
+  return text.contains(bytecodeMagic);
+}
+
 static std::optional<Refusal> findRefusal(StringRef text) {
-  constexpr StringLiteral bytecodeMagic("ML\xefR");
-  // Magic, version, producer and section count.
-  constexpr size_t bytecodeHeader = 8;
-  if (text.starts_with(bytecodeMagic)) {
-    if (text.size() >= bytecodeHeader)
-      return std::nullopt;
-    return Refusal{llvm::formatv("bytecode of {0} bytes, expected at least {1}",
-                                 text.size(), bytecodeHeader)};
-  }
+  if (holdsBytecode(text))
+    return Refusal{"is MLIR bytecode, expected text"};
   std::optional<size_t> place = NestingScanner(text).findTooDeep();
   if (!place)
     return std::nullopt;
@@ -146,7 +146,7 @@ static std::optional<Refusal> findRefusal(StringRef text) {
                  unsigned(*place - lineStart + 1)};
 }
 
-llvm::Error hone::checkNesting(llvm::MemoryBufferRef buffer) {
+llvm::Error hone::checkText(llvm::MemoryBufferRef buffer) {
   std::optional<Refusal> refusal = findRefusal(buffer.getBuffer());
   if (!refusal)
     return llvm::Error::success();

@@ -1,23 +1,32 @@
 //===- hone-opt.cpp - Runs passes on hone graphs --------------------------===//
 
+#include "Plugins.h"
 #include "hone/Pipelines/Pipelines.h"
+#include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
 
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 /// LLVM reads an unknown `--hone-x` as `-h` with letters after it: it would
 /// print its help and succeed.
 static bool knowsPasses(llvm::ArrayRef<char *> words) {
+  const llvm::StringMap<llvm::cl::Option *> &known =
+      llvm::cl::getRegisteredOptions();
   for (llvm::StringRef word : words) {
     llvm::StringRef name = word.ltrim('-').split('=').first;
     if (!word.starts_with("-") || !name.starts_with("hone-") ||
-        mlir::PassInfo::lookup(name) || mlir::PassPipelineInfo::lookup(name))
+        known.contains(name))
       continue;
-    hone::printError("--" + name + ": is no pass or pipeline, see --help");
+    auto names = llvm::to_vector(known.keys());
+    llvm::sort(names);
+    llvm::StringRef nearest = hone::nearestName(name, names);
+    hone::printError(
+        "--" + name + ": is no pass or pipeline, see --help" +
+        (nearest.empty() ? "" : "; did you mean --" + nearest.str() + "?"));
     return false;
   }
   return true;
@@ -28,10 +37,17 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   hone::registerAllDialects(registry);
   hone::registerAllPasses();
-  if (!knowsPasses({argv + 1, argv + argc}))
+  llvm::SmallVector<char *> words(argv, argv + argc);
+  if (llvm::Error error = hone::loadPlugins(words, registry)) {
+    hone::printError(std::move(error));
+    return 1;
+  }
+  mlir::MlirOptMainConfig::registerCLOptions(registry);
+  if (!knowsPasses(llvm::ArrayRef(words).drop_front()))
     return 2;
   auto [inputPath, outputPath] = mlir::registerAndParseCLIOptions(
-      argc, argv, "Hone: passes on training graphs\n", registry);
+      int(words.size()), words.data(), "Hone: passes on training graphs\n",
+      registry);
 
   std::string message;
   auto input = mlir::openInputFile(inputPath, &message);
@@ -39,7 +55,7 @@ int main(int argc, char **argv) {
     hone::printError(message);
     return 1;
   }
-  if (llvm::Error error = hone::checkNesting(*input)) {
+  if (llvm::Error error = hone::checkText(*input)) {
     hone::printError(std::move(error));
     return 1;
   }

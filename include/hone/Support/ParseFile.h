@@ -23,10 +23,10 @@ namespace hone {
 /// recurses once per level and overflows the stack at a few thousand.
 constexpr unsigned maxNesting = 512;
 
-/// Refuses text nested deeper than `maxNesting`, and bytecode too short to hold
-/// its header. Strings and comments do not count. The message names the place:
-/// "FILE:LINE:COL: nests 513 levels deep, expected at most 512".
-llvm::Error checkNesting(llvm::MemoryBufferRef buffer);
+/// Refuses what MLIR's parser must not see: bytecode, and text nested deeper
+/// than `maxNesting`, strings and comments not counted. The message names the
+/// place: "FILE:LINE:COL: nests 513 levels deep, expected at most 512".
+llvm::Error checkText(llvm::MemoryBufferRef buffer);
 
 /// The module in `buffer`, verified; null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp>
