@@ -3,6 +3,7 @@
 #include "hone/Target/Cpu.h"
 
 #include "NarrowFloats.h"
+#include "hone/Support/NearestName.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringMap.h"
@@ -33,6 +34,23 @@ static const llvm::Target &getNativeTarget(llvm::StringRef triple) {
   return *target;
 }
 
+/// What LLVM knows of CPUs of this machine's architecture called `name`.
+static std::unique_ptr<llvm::MCSubtargetInfo>
+describeCpu(llvm::StringRef triple, llvm::StringRef name) {
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      getNativeTarget(triple).createMCSubtargetInfo(triple, name, ""));
+}
+
+std::vector<llvm::StringRef> hone::listCpus() {
+  std::unique_ptr<llvm::MCSubtargetInfo> info =
+      describeCpu(llvm::sys::getProcessTriple(), "");
+  std::vector<llvm::StringRef> names;
+  for (const llvm::SubtargetSubTypeKV &cpu :
+       info->getAllProcessorDescriptions())
+    names.push_back(cpu.Key);
+  return names;
+}
+
 llvm::Expected<CpuTarget> hone::selectCpu(llvm::StringRef arch) {
   CpuTarget cpu;
   cpu.triple = llvm::sys::getProcessTriple();
@@ -44,16 +62,22 @@ llvm::Expected<CpuTarget> hone::selectCpu(llvm::StringRef arch) {
     cpu.features = features.getString();
     return cpu;
   }
-  std::unique_ptr<llvm::MCSubtargetInfo> info(
-      getNativeTarget(cpu.triple).createMCSubtargetInfo(cpu.triple, "", ""));
-  if (!info->isCPUStringValid(arch))
+  auto refuse = [&](const llvm::Twine &what) {
     return llvm::createStringError(
         llvm::inconvertibleErrorCode(),
-        llvm::formatv("is '{0}', expected native, x86-64-v3, x86-64-v4, "
-                      "skylake-avx512, sapphirerapids, znver4 or another CPU "
-                      "of LLVM",
-                      arch)
-            .str());
+        "is '" + arch + "'" + what +
+            ", expected native, x86-64-v3, x86-64-v4, skylake-avx512, "
+            "sapphirerapids, znver4 or another CPU of LLVM" +
+            suggestName(arch, listCpus()));
+  };
+  if (!describeCpu(cpu.triple, "")->isCPUStringValid(arch))
+    return refuse("");
+  // The code generator aborts on CPUs of 32 bits.
+  bool isX86 = llvm::Triple(cpu.triple).getArch() == llvm::Triple::x86_64;
+  if (isX86 && !describeCpu(cpu.triple, arch)->checkFeatures("+64bit"))
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "is '" + arch + "', a CPU of 32 bits, expected one of 64 as x86-64-v3");
   cpu.name = arch.str();
   return cpu;
 }

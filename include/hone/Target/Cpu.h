@@ -18,8 +18,12 @@ struct CpuTarget {
 };
 
 /// The CPU called `arch` on this machine's operating system; "native" is the
-/// host. An unknown name is an error that lists a few known ones.
+/// host. An unknown name is an error that lists a few known ones, and so is a
+/// CPU without a 64-bit mode.
 llvm::Expected<CpuTarget> selectCpu(llvm::StringRef arch);
+
+/// The names of all CPUs of this machine's architecture, of 32 bits too.
+std::vector<llvm::StringRef> listCpus();
 
 /// Code generator for `cpu`: position-independent, and without contraction of
 /// multiplications and additions, which belongs to whoever wrote the kernel.
