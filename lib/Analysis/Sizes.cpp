@@ -10,14 +10,32 @@
 
 using namespace hone;
 
-std::string hone::formatBytes(int64_t bytes) {
+/// `bytes` in the largest unit of which there is one at least.
+static std::pair<double, const char *> scaleBytes(int64_t bytes) {
   const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = double(bytes);
   unsigned unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
     value /= 1024;
-  return unit == 0 ? llvm::formatv("{0} B", bytes).str()
-                   : llvm::formatv("{0:F2} {1}", value, units[unit]).str();
+  return {value, units[unit]};
+}
+
+std::string hone::formatBytes(int64_t bytes) {
+  auto [value, unit] = scaleBytes(bytes);
+  return bytes < 1024 ? llvm::formatv("{0} B", bytes).str()
+                      : llvm::formatv("{0:F2} {1}", value, unit).str();
+}
+
+std::string hone::formatBytesToType(int64_t bytes) {
+  if (bytes < 1024)
+    return llvm::formatv("{0}B", bytes).str();
+  auto [value, unit] = scaleBytes(bytes);
+  double hundredths = std::ceil(value * 100);
+  std::string text;
+  do // The decimal fraction may lie below what it stands for.
+    text = llvm::formatv("{0:F2}{1}", hundredths++ / 100, unit);
+  while (parseBytes(text).value_or(bytes) < bytes);
+  return text;
 }
 
 std::optional<int64_t> hone::parseBytes(llvm::StringRef text) {

@@ -355,7 +355,7 @@ LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
          << "memory budget of " << formatBytes(budget) << " ("
          << int64_t(budget)
          << " bytes) is too small: the smallest that works is " << needed
-         << " bytes (" << formatBytes(needed) << ")";
+         << " bytes (" << formatBytesToType(needed) << ")";
 }
 
 /// Seconds of the kernels of `func`.

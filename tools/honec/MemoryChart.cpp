@@ -333,7 +333,7 @@ void honec::drawCurve(llvm::raw_ostream &out, const MemorySummary &memory) {
         "{5:F3} ms</title></circle>\n",
         index == chosen ? "chosen" : "dot", pixel(x.at(point.first)),
         pixel(y.at(point.second * unit.perSecond)), index == chosen ? 6 : 3,
-        formatBytes(point.first), point.second * 1e3);
+        formatBytesToType(point.first), point.second * 1e3);
   out << "<g transform=\"translate(792 38)\"><circle class=\"chosen\" "
          "cx=\"8\" cy=\"-4\" r=\"6\"/><text x=\"24\">this program</text>"
          "</g>\n";
