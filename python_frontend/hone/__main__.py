@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import inspect
 import os
 import re
@@ -12,12 +13,18 @@ from typing import Callable, Sequence
 from .errors import HoneError
 
 
+_OPTIONS: list[str] = []  # of export
+
+
 class _Usage(Exception):
     """A wrong command line."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
+        unknown = message.removeprefix("unrecognized arguments: ").split("=")[0].split()[:1]
+        if message.startswith("unrecognized") and (nearest := difflib.get_close_matches(unknown[0], _OPTIONS, n=1)):
+            message += f" (did you mean {nearest[0]}?)"
         raise _Usage(message)
 
 
@@ -64,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         "default it does where the model came from from_pretrained, or with --golden",
     )
     export.add_argument("-o", metavar="PKG.hone", dest="out", help="the package; FUNCTION.hone by default")
+    _OPTIONS[:] = [name for action in export._actions for name in action.option_strings]
     return parser
 
 

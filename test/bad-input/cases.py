@@ -32,10 +32,32 @@ INTERPRETER = {
         "deep.mlir:1:513: nests 513 levels deep, expected at most 512",
         lambda shop: (shop.home / "deep.mlir").write_text("(" * 100_000),
     ),
+    "run-bytecode": Case(
+        ("hone-run", "--eval", "graph.mlir"),
+        1,
+        "graph.mlir: is MLIR bytecode, expected text",
+        lambda shop: (shop.home / "graph.mlir").write_bytes(b"ML\xefR" + b"\0" * 100),
+    ),
+    "run-action-misspelt": Case(
+        ("hone-run", "--gradchek", "graph.mlir"),
+        2,
+        "--gradchek: unknown, expected PACKAGE.hone, --eval, --compare or --gradcheck (see hone-run --help); did you "
+        "mean --gradcheck?",
+    ),
+    "run-option-misspelt": Case(
+        ("hone-run", "--eval", "--entri", "f", "graph.mlir"),
+        2,
+        "--entri: unknown after --eval, expected an option of hone-run --help; did you mean --entry?",
+    ),
+    "run-precision-misspelt": Case(
+        ("hone-run", "p.hone", "--precision", "bf16-rs"),
+        2,
+        "--precision: 'bf16-rs', expected fp32, tf32, bf16, fp16 or bf16-sr; did you mean bf16-sr?",
+    ),
     "run-data-missing": Case(
         ("hone-run", "p.hone", "--data", "t.bin"), 1, "t.bin: cannot be read: No such file or directory"
     ),
-    "run-flag-unknown": Case(("hone-run", "p.hone", "--fast"), 2, "--fast: unknown, wanted a flag of --help"),
+    "run-flag-unknown": Case(("hone-run", "p.hone", "--fast"), 2, "--fast: unknown, expected a flag of --help"),
 }
 
 KEPT = {

@@ -8,6 +8,11 @@ from workshop import (ARGUMENTS, GRAPH, Case, Workshop, graph, honec, manifest, 
 COMMAND_LINES = {
     "option-unknown": usage("--fast: unknown option, see honec --help", "--fast"),
     "option-short-unknown": usage("-O3: unknown option, see honec --help", "-O3"),
+    "option-misspelt": usage("--mesch: unknown option, see honec --help; did you mean --mesh?", "--mesch=dp=2"),
+    "option-cut": usage("--weight: unknown option, see honec --help; did you mean --weight-decay?", "--weight=1"),
+    "precision-misspelt": usage(
+        "--precision: is 'bf16-rs', expected fp32, tf32, bf16, fp16 or bf16-sr; did you mean bf16-sr?", "--precision=bf16-rs"
+    ),
     "no-package": Case(["honec", "-o", "train"], 2, "no package given, expected a directory NAME.hone"),
     "no-output": Case(["honec", "p.hone"], 2, "-o: missing, expected a file to write"),
     "output-without-value": Case(["honec", "p.hone", "-o"], 2, "-o: no value, expected FILE"),
@@ -26,6 +31,19 @@ COMMAND_LINES = {
         "--arch: is 'z80', expected native, x86-64-v3, x86-64-v4, skylake-avx512, sapphirerapids, znver4 "
         "or another CPU of LLVM",
         "--arch=z80",
+    ),
+    "arch-misspelt": usage(
+        "--arch: is 'zenver4', expected native, x86-64-v3, x86-64-v4, skylake-avx512, sapphirerapids, znver4 "
+        "or another CPU of LLVM; did you mean znver4?",
+        "--arch=zenver4",
+    ),
+    "arch-of-32-bits": usage(
+        "--arch: is 'pentium4', a CPU of 32 bits, expected one of 64 as x86-64-v3", "--arch=pentium4"
+    ),
+    "arch-unknown-gpu": usage(
+        "--arch: is 'sm_999', expected sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121",
+        "--target=cuda",
+        "--arch=sm_999",
     ),
     "arch-of-a-gpu": usage("--arch: is 'sm_90', expected a CPU with --target=cpu", "--target=cpu", "--arch=sm_90"),
     "precision-unknown": usage("--precision: is 'fp8', expected fp32, tf32, bf16, fp16 or bf16-sr", "--precision=fp8"),
@@ -81,13 +99,13 @@ BUDGETS = {
     "budget-too-small": Case(
         honec("--memory-budget=100"),
         1,
-        "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5696 bytes (5.56 KiB)",
+        "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5696 bytes (5.57KiB)",
         Workshop.package,
     ),
     "budget-of-a-policy": Case(
         honec("--memory-budget=100B", "--checkpoint=none"),
         1,
-        "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5696 bytes (5.56 KiB)",
+        "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5696 bytes (5.57KiB)",
         Workshop.package,
     ),
 }
@@ -130,11 +148,29 @@ PACKAGES = {
     "manifest-truncated": Case(
         honec(),
         1,
-        "p.hone/manifest.json: not JSON: [1:12, byte=12]: Expected , or } after object property",
+        "p.hone/manifest.json: is not JSON: [1:12, byte=12]: Expected , or } after object property",
         raw_manifest('{"schema": 1'),
     ),
     "manifest-empty": Case(
-        honec(), 1, "p.hone/manifest.json: not JSON: [1:0, byte=0]: Unexpected EOF", raw_manifest("")
+        honec(), 1, "p.hone/manifest.json: is not JSON: [1:0, byte=0]: Unexpected EOF", raw_manifest("")
+    ),
+    "manifest-deep": Case(
+        honec(),
+        1,
+        "p.hone/manifest.json: nests 65 levels deep at byte 64, expected at most 64",
+        raw_manifest("[" * 50_000),
+    ),
+    "manifest-deep-in-an-object": Case(
+        honec(),
+        1,
+        "p.hone/manifest.json: nests 65 levels deep at byte 320, expected at most 64",
+        raw_manifest('{"a":' * 50_000),
+    ),
+    "cluster-deep": Case(
+        honec("--cluster=c.json"),
+        1,
+        "c.json: nests 65 levels deep at byte 64, expected at most 64",
+        lambda shop: (shop.package(), (shop.home / "c.json").write_text("[" * 50_000)),
     ),
     "manifest-array": Case(honec(), 1, "p.hone/manifest.json: is not a JSON object", raw_manifest("[]")),
     "schema-missing": Case(
@@ -231,6 +267,9 @@ CONSTANTS = {
     ),
     "constants-not-json": constants(
         "header is not JSON: [1:2, byte=2]: Expected object key", safetensors("{shift", b"\0" * 64)
+    ),
+    "constants-deep": constants(
+        "header nests 65 levels deep at byte 64, expected at most 64", safetensors("[" * 100_000)
     ),
     "constants-array": constants("header is not a JSON object", safetensors([], b"")),
     "constants-truncated": constants(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import pickle
 import struct
 from typing import Sequence
 
@@ -54,6 +56,24 @@ def flags(message: str, *arguments: str) -> Case:
     return Case(training(*arguments), 2, message, good_run)
 
 
+FORMATS = "expected token ids: headerless uint16, .npy or llm.c's"
+
+
+def not_tokens(message: str, data: bytes) -> Case:
+    """A file of another kind where tokens are expected."""
+    return Case(
+        training(),
+        1,
+        f"tokens.bin: looks like {message} (ids that look so: save them as .npy)",
+        tokens(data),
+    )
+
+
+def not_weights(message: str, data: bytes) -> Case:
+    """A file of another kind where weights are expected."""
+    return weights(f"looks like {message}, expected a safetensors file, as safetensors.torch.save_file writes", data)
+
+
 TOKEN_FILES = {
     "tokens-missing": Case(training(), 1, "tokens.bin: cannot be read: No such file or directory", Workshop.binary),
     "tokens-are-a-folder": Case(
@@ -63,6 +83,34 @@ TOKEN_FILES = {
         lambda shop: (shop.binary(), (shop.home / "tokens.bin").mkdir()),
     ),
     "tokens-empty": Case(training(), 1, "tokens.bin: holds no tokens", tokens(b"")),
+    "tokens-are-text": not_tokens(
+        "text, expected token ids: make them with a tokenizer, or one of each byte with tools/bytes-to-tokens.py "
+        "tokens.bin train.bin val.bin",
+        b"First Citizen:\nBefore we proceed any further, hear me speak.\n" * 3,
+    ),
+    "tokens-are-little-text": not_tokens(
+        "text, expected token ids: make them with a tokenizer, or one of each byte with tools/bytes-to-tokens.py "
+        "tokens.bin train.bin val.bin",
+        b"First Citizen:\nBefore we proceed any further\n",
+    ),
+    "tokens-are-text-of-windows": not_tokens(
+        "text, expected token ids: make them with a tokenizer, or one of each byte with tools/bytes-to-tokens.py "
+        "tokens.bin train.bin val.bin",
+        "First Citizen:\r\nBefore we proceed any further\r\n".encode("utf-16"),
+    ),
+    "tokens-are-json": not_tokens(f"JSON, {FORMATS}", b'[{"text": "Before we proceed any further, hear me speak."}, {}]\n' * 2),
+    "tokens-are-zip": not_tokens(f"a zip archive (.zip, .npz, .pt), {FORMATS}", b"PK\x03\x04" + b"\0" * 96),
+    "tokens-are-gzip": not_tokens(
+        f"a file compressed by gzip, {FORMATS}", gzip.compress(bytes(range(256)), compresslevel=6, mtime=0)
+    ),
+    "tokens-are-parquet": not_tokens(f"a Parquet file, {FORMATS}", b"PAR1" + b"\x15\0" * 40 + b"PAR1"),
+    "tokens-are-weights": not_tokens(
+        f"a safetensors file, {FORMATS}", safetensors({"table": TABLE}, b"\0" * 1024)
+    ),
+    "tokens-are-torch": not_tokens(
+        f"a file of torch.save, {FORMATS}", b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19." + b"\0" * 99
+    ),
+    "tokens-are-pickle": not_tokens(f"a pickle of Python, {FORMATS}", pickle.dumps(list(range(200)), protocol=4)),
     "tokens-odd-size": Case(
         training(),
         1,
@@ -183,6 +231,20 @@ WEIGHTS = {
         "header of 18446744073709551615 bytes, wanted at most 100000000 (is it a safetensors file?)",
         safetensors({"table": TABLE}, b"\0" * 1024, length=(1 << 64) - 1),
     ),
+    "weights-are-an-index": weights(
+        "is the index of weights in several files, expected one safetensors file, as model.save_pretrained(DIR, "
+        "max_shard_size='1TB') writes",
+        json.dumps(
+            {"metadata": {"total_size": 1024}, "weight_map": {"table": "model-00001-of-00002.safetensors"}}, indent=2
+        ).encode(),
+    ),
+    "weights-are-json": not_weights("JSON", json.dumps({"architectures": ["GPT2LMHeadModel"], "n_layer": 12, "n_head": 12, "a": 1}).encode()),
+    "weights-are-a-pointer": not_weights(
+        "a Git LFS pointer (the file itself was not fetched)",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 548105171\n",
+    ),
+    "weights-are-torch": not_weights("a zip archive (.zip, .npz, .pt)", b"PK\x03\x04" + b"\0" * 96),
+    "weights-are-npy": not_weights("an .npy file", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }", b"\0" * 256)),
     "weights-not-json": weights("header, byte 8: expected '{'", safetensors("table", b"\0" * 1024)),
     "weights-array": weights("header, byte 8: expected '{'", safetensors([], b"")),
     "weights-truncated": weights(
@@ -242,8 +304,13 @@ WEIGHTS = {
 
 FLAGS = {
     "train-no-data": Case(("./train",), 2, "--data: not given, wanted --data FILE with tokens", good_run),
-    "train-flag-unknown": flags("--fast: unknown, wanted a flag of --help", "--fast"),
-    "train-argument": flags("more.bin: unknown, wanted a flag of --help", "more.bin"),
+    "train-flag-unknown": flags("--fast: unknown, expected a flag of --help", "--fast"),
+    "train-flag-misspelt": flags("--weigth-decay: unknown; did you mean --weight-decay?", "--weigth-decay=1"),
+    "train-flag-cut": flags("--checkpoint: unknown; did you mean --checkpoint-dir?", "--checkpoint", "c"),
+    "train-schedule-misspelt": flags(
+        "--schedule: 'cosin', expected constant or cosine; did you mean cosine?", "--schedule", "cosin"
+    ),
+    "train-argument": flags("more.bin: unknown, expected a flag of --help", "more.bin"),
     "train-threads-zero": flags("--threads: '0', wanted a whole number from 1 to 1024", "--threads", "0"),
     "train-steps-text": Case(
         ("./train", "--data", "tokens.bin", "--steps", "ten"), 2, "--steps: 'ten', wanted a whole number", good_run
@@ -251,7 +318,7 @@ FLAGS = {
     "train-lr-negative": flags("--lr: '-0.1', wanted a number >= 0", "--lr", "-0.1"),
     "train-lr-text": flags("--lr: 'high', wanted a number >= 0", "--lr", "high"),
     "train-warmup-beyond-steps": flags("--warmup: 3, wanted at most --steps (2)", "--warmup", "3"),
-    "train-schedule-unknown": flags("--schedule: 'linear', wanted constant or cosine", "--schedule", "linear"),
+    "train-schedule-unknown": flags("--schedule: 'linear', expected constant or cosine", "--schedule", "linear"),
     "train-min-lr-alone": flags("--min-lr: given without --schedule cosine", "--min-lr", "1e-5"),
     "train-min-lr-above-lr": flags(
         "--min-lr: 0.001, wanted at most --lr (1e-05)", "--schedule", "cosine", "--lr", "1e-5", "--min-lr", "1e-3"

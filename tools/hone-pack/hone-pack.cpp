@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "hone/Analysis/MemoryPlan.h"
+#include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -79,7 +80,8 @@ static bool readCommandLine(llvm::ArrayRef<const char *> words,
                      : word == "--nodes"     ? &line.limits.maxNodes
                                              : nullptr;
     if (!value && word != "-o")
-      return fail(word + ": unknown, expected an option of hone-pack --help");
+      return fail(word + ": unknown, expected an option of hone-pack --help" +
+                  suggestName(word, {"--capacity", "--alignment", "--nodes"}));
     if (next + 1 == words.size())
       return fail(word + ": has no value, expected one");
     StringRef text = words[++next];

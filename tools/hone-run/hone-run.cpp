@@ -3,6 +3,7 @@
 #include "HoneRun.h"
 #include "Train.h"
 
+#include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
 #include "hone/Transforms/OptimizerNames.h"
 #include "hone/Transforms/PrecisionPolicy.h"
@@ -106,6 +107,12 @@ struct CommandLine {
 };
 } // namespace
 
+/// What readOption knows.
+static constexpr StringRef checkOptions[] = {
+    "--entry", "--f64",       "--args", "--sum",       "--trace",
+    "--rtol",  "--atol",      "--rmse", "--floor",     "--bitwise",
+    "--ranks", "--tolerance", "--seed", "--directions"};
+
 /// Reads one word and its value; false for a word that `action` does not know.
 static bool readOption(Words &words, StringRef word, CommandLine &line) {
   bool evaluates = line.action == "--eval";
@@ -156,7 +163,8 @@ static bool readCommandLine(Words &words, CommandLine &line) {
       line.files.push_back(word);
     else if (!readOption(words, word, line))
       words.fail(word + ": unknown after " + line.action +
-                 ", expected an option of hone-run --help");
+                 ", expected an option of hone-run --help" +
+                 suggestName(word, checkOptions));
   }
   size_t wanted = line.action == "--compare" ? 2 : 1;
   if (words.good && line.files.size() != wanted)
@@ -187,7 +195,8 @@ static bool readTrainLine(Words &words, char **argv,
                          const Twine &wanted) {
       text = takeValue().str();
       if (words.good && !accepts(text))
-        words.fail(name + ": '" + text + "', expected " + wanted);
+        words.fail(name + ": '" + text + "', expected " +
+                   suggestWord(text, wanted));
     };
     if (word == "--f64") {
       options.mode = interp::Mode::F64;
@@ -267,8 +276,10 @@ static int runMain(int argc, char **argv) {
   bool checks =
       action == "--eval" || action == "--compare" || action == "--gradcheck";
   if (!checks && action.starts_with("-")) {
-    printError(action + ": unknown, expected PACKAGE.hone, --eval, --compare "
-                        "or --gradcheck (see hone-run --help)");
+    printError(action +
+               ": unknown, expected PACKAGE.hone, --eval, --compare "
+               "or --gradcheck (see hone-run --help)" +
+               suggestName(action, {"--eval", "--compare", "--gradcheck"}));
     return run::wrongCommandLine;
   }
   hone::registerAllPasses();

@@ -3,7 +3,9 @@
 #include "Options.h"
 
 #include "hone/Analysis/Sizes.h"
+#include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
+#include "hone/Target/Device.h"
 #include "hone/Transforms/CheckpointPolicy.h"
 #include "hone/Transforms/OptimizerNames.h"
 #include "hone/Transforms/PrecisionPolicy.h"
@@ -29,6 +31,12 @@ using llvm::Twine;
 /// "is 'seen', expected wanted"; the option's name is put in front.
 static Error wrongValue(StringRef seen, const Twine &wanted) {
   return makeError("is '" + seen + "', expected " + wanted);
+}
+
+/// The same where `wanted` lists all words that there are, as "a, b or c"; the
+/// nearest is named.
+static Error wrongWord(StringRef seen, const Twine &wanted) {
+  return wrongValue(seen, suggestWord(seen, wanted));
 }
 
 static Error readInteger(StringRef text, int64_t low, int64_t high,
@@ -65,13 +73,13 @@ static Error setOutput(StringRef value, Options &options) {
 static Error setTarget(StringRef value, Options &options) {
   options.isCuda = value == "cuda";
   return value == "cpu" || options.isCuda ? Error::success()
-                                          : wrongValue(value, "cpu or cuda");
+                                          : wrongWord(value, "cpu or cuda");
 }
 
 static Error setArch(StringRef value, Options &options) {
   if (value.starts_with("sm_")) {
     options.cudaArch = value.str();
-    return Error::success();
+    return selectDevice(value).takeError();
   }
   llvm::Expected<CpuTarget> cpu = selectCpu(value);
   if (cpu)
@@ -81,15 +89,14 @@ static Error setArch(StringRef value, Options &options) {
 
 static Error setPrecision(StringRef value, Options &options) {
   options.pipeline.precision = value.str();
-  return findPrecisionPolicy(value)
-             ? Error::success()
-             : wrongValue(value, listPrecisionPolicies());
+  return findPrecisionPolicy(value) ? Error::success()
+                                    : wrongWord(value, listPrecisionPolicies());
 }
 
 static Error setStream(StringRef value, Options &options) {
   options.pipeline.stream = value.str();
   return value == "f32" || value == "low" ? Error::success()
-                                          : wrongValue(value, "f32 or low");
+                                          : wrongWord(value, "f32 or low");
 }
 
 static Error setLossScale(StringRef value, Options &options) {
@@ -121,7 +128,7 @@ static Error setAttention(StringRef value, Options &options) {
       options.pipeline.attention = kernels;
       return Error::success();
     }
-  return wrongValue(value, "auto, fused or unfused");
+  return wrongWord(value, "auto, fused or unfused");
 }
 
 static Error setDeterministicAttention(StringRef, Options &options) {
@@ -132,7 +139,7 @@ static Error setDeterministicAttention(StringRef, Options &options) {
 static Error setWithout(StringRef value, Options &options) {
   for (StringRef pass : llvm::split(value, ',')) {
     if (!llvm::is_contained(getDispensables(), pass))
-      return wrongValue(pass, "one of " + llvm::join(getDispensables(), ", "));
+      return wrongWord(pass, "one of " + llvm::join(getDispensables(), ", "));
     options.pipeline.without.push_back(pass.str());
   }
   return Error::success();
@@ -149,7 +156,7 @@ static Error setMemoryBudget(StringRef value, Options &options) {
 static Error setCheckpoint(StringRef value, Options &options) {
   options.pipeline.checkpoint = value.str();
   return isCheckpointPolicy(value) ? Error::success()
-                                   : wrongValue(value, checkpointPolicyList);
+                                   : wrongWord(value, checkpointPolicyList);
 }
 
 // Read together, when both are known.
@@ -172,7 +179,7 @@ static Error setOverlap(StringRef value, Options &options) {
   options.pipeline.overlap = value.str();
   return llvm::is_contained({"auto", "on", "off"}, value)
              ? Error::success()
-             : wrongValue(value, "auto, on or off");
+             : wrongWord(value, "auto, on or off");
 }
 
 static Error setCluster(StringRef value, Options &options) {
@@ -187,13 +194,13 @@ static Error setMicroBatches(StringRef value, Options &options) {
 static Error setOptimizer(StringRef value, Options &options) {
   options.pipeline.step.optimizer = value.str();
   return isOptimizer(value) ? Error::success()
-                            : wrongValue(value, listOptimizers());
+                            : wrongWord(value, listOptimizers());
 }
 
 static Error setMoments(StringRef value, Options &options) {
   options.pipeline.step.moments = value.str();
   return isMomentFormat(value) ? Error::success()
-                               : wrongValue(value, listMomentFormats());
+                               : wrongWord(value, listMomentFormats());
 }
 
 static Error setLearningRate(StringRef value, Options &options) {
@@ -227,7 +234,7 @@ static Error setEmit(StringRef value, Options &options) {
                   .Case("exe", Emit::Executable)
                   .Default(std::nullopt);
   if (!emit)
-    return wrongValue(value, "mlir, plan, llvm, ptx, obj or exe");
+    return wrongWord(value, "mlir, plan, llvm, ptx, obj or exe");
   options.emit = *emit;
   return Error::success();
 }
@@ -360,6 +367,13 @@ static int usageError(const Twine &message) {
   return 2;
 }
 
+static llvm::SmallVector<StringRef> optionNames() {
+  llvm::SmallVector<StringRef> names = {"--help", "--version"};
+  for (const OptionRow &row : rows)
+    names.push_back(row.name);
+  return names;
+}
+
 static const OptionRow *findRow(StringRef name) {
   for (const OptionRow &row : rows)
     if (row.name == name)
@@ -434,7 +448,8 @@ std::optional<int> honec::parseOptions(int argc, char **argv,
     auto [name, value] = argument.split('=');
     const OptionRow *row = findRow(name);
     if (!row)
-      return usageError(name + ": unknown option, see honec --help");
+      return usageError(name + ": unknown option, see honec --help" +
+                        suggestName(name, optionNames()));
     bool hasValue = argument.contains('=');
     if (row->value.empty() && hasValue)
       return usageError(name + ": has value '" + value + "', expected none");

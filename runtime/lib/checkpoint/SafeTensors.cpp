@@ -2,6 +2,7 @@
 
 #include "checkpoint/SafeTensors.h"
 #include "checkpoint/SharedFiles.h"
+#include "core/FileKind.h"
 #include "core/Json.h"
 
 #include <algorithm>
@@ -20,6 +21,29 @@ constexpr int64_t maxHeaderBytes = 100'000'000;
 Status SafeTensors::open(const std::string &path) {
   name = path;
   HONERT_TRY(file.open(path));
+  Status status = read(path);
+  if (status.ok())
+    return status;
+  std::string kind = recogniseFile(file.view());
+  bool isOther = !kind.empty() && kind != safeTensorsKind;
+  return isOther ? mistakenFor(kind) : status;
+}
+
+/// What people have instead, and how they make the file of it.
+Status SafeTensors::mistakenFor(const std::string &kind) const {
+  bool isIndex = kind == "JSON" &&
+                 file.view().find("\"weight_map\"") != std::string_view::npos;
+  if (isIndex)
+    return Status::error(
+        name + ": is the index of weights in several files, expected one "
+               "safetensors file, as model.save_pretrained(DIR, "
+               "max_shard_size='1TB') writes");
+  return Status::error(name + ": looks like " + kind +
+                       ", expected a safetensors file, as "
+                       "safetensors.torch.save_file writes");
+}
+
+Status SafeTensors::read(const std::string &path) {
   if (file.size() < 8)
     return Status::error(format("%s: has %lld bytes, wanted a safetensors file "
                                 "(8 bytes header length first)",

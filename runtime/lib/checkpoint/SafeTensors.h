@@ -38,6 +38,8 @@ public:
   }
 
 private:
+  Status read(const std::string &path);
+  Status mistakenFor(const std::string &kind) const;
   Status readHeader(std::string_view header);
   Status checkLayout() const;
 

@@ -1,6 +1,7 @@
 //===- Options.cpp - The command line of a training program ---------------===//
 
 #include "core/Options.h"
+#include "core/NearestName.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +22,18 @@ using Reader = std::function<Status(const std::string &value)>;
 
 static Status unwanted(const std::string &value, const std::string &wanted) {
   return Status::usage("'" + value + "', wanted " + wanted);
+}
+
+/// For a value that is none of `words`.
+static Status unknownWord(const std::string &value,
+                          const std::vector<std::string> &words) {
+  std::string list;
+  for (const std::string &word : words)
+    list += (list.empty() ? "" : word == words.back() ? " or " : ", ") + word;
+  std::string nearest = nearestName(value, words);
+  return Status::usage(
+      "'" + value + "', expected " + list +
+      (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
 static Reader readInteger(int64_t &target, int64_t low, int64_t high,
@@ -115,7 +128,7 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "then: constant (default), or cosine down to --min-lr at the last step",
        [&o](const std::string &value) {
          if (value != "constant" && value != "cosine")
-           return unwanted(value, "constant or cosine");
+           return unknownWord(value, {"constant", "cosine"});
          o.schedule =
              value == "cosine" ? ScheduleKind::cosine : ScheduleKind::constant;
          return Status();
@@ -245,6 +258,17 @@ std::string honert::helpText(const char *programName) {
          "saving (130 SIGINT, 143 SIGTERM, 129 SIGHUP, 138 SIGUSR1).\n";
 }
 
+static Status unknownFlag(const std::string &name,
+                          const std::vector<Flag> &flags) {
+  std::vector<std::string> names;
+  for (const Flag &flag : flags)
+    names.push_back(std::string("--") + flag.name);
+  std::string nearest = nearestName(name, names);
+  return Status::usage(
+      name + (nearest.empty() ? ": unknown, expected a flag of --help"
+                              : ": unknown; did you mean " + nearest + "?"));
+}
+
 /// Splits the arguments into flags and values and hands these to the readers.
 static Status readFlags(int argc, char **argv, Options &options,
                         std::set<std::string> &given) {
@@ -258,7 +282,7 @@ static Status readFlags(int argc, char **argv, Options &options,
       return name == std::string("--") + each.name;
     });
     if (flag == flags.end())
-      return Status::usage(argument + ": unknown, wanted a flag of --help");
+      return unknownFlag(name, flags);
     if (hasValue && !flag->value)
       return Status::usage(name + ": takes no value, '" +
                            argument.substr(equals + 1) + "' was given");

@@ -1,6 +1,7 @@
 //===- TokenFile.cpp - Streams of token ids -------------------------------===//
 
 #include "data/TokenFile.h"
+#include "core/FileKind.h"
 #include "data/Npy.h"
 
 #include <algorithm>
@@ -64,6 +65,10 @@ Status TokenFile::locate() {
   for (const LlmcFormat &format : llmcFormats)
     if (magic == format.magic)
       return locateLlmc(magic);
+  if (std::string kind = recogniseFile(file.view()); !kind.empty())
+    return mistakenFor(kind);
+  if (file.size() % 2 != 0 && looksLikeText(file.view()))
+    return mistakenFor("text");
   if (file.size() % 2 != 0)
     return Status::error(format("%s: has %lld bytes, wanted an even number "
                                 "(uint16 ids)",
@@ -73,6 +78,19 @@ Status TokenFile::locate() {
   first = file.data();
   count = file.size() / 2;
   return Status();
+}
+
+/// A file without header, all of whose ids may lie in the vocabulary: to train
+/// on text or on a compressed file would end in a wrong model.
+Status TokenFile::mistakenFor(const std::string &kind) const {
+  std::string advice =
+      kind == "text" ? "make them with a tokenizer, or one of each byte with "
+                       "tools/bytes-to-tokens.py " +
+                           name + " train.bin val.bin"
+                     : "headerless uint16, .npy or llm.c's";
+  return Status::error(name + ": looks like " + kind +
+                       ", expected token ids: " + advice +
+                       " (ids that look so: save them as .npy)");
 }
 
 Status TokenFile::locateLlmc(uint32_t magic) {
@@ -163,6 +181,9 @@ Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool, int64_t part,
   int64_t id;
   for (read(position, 1, &id); static_cast<uint64_t>(id) < bound;)
     read(++position, 1, &id);
+  bool hasNoHeader = this->first == file.data();
+  if (hasNoHeader && looksLikeText(file.view()))
+    return mistakenFor("text");
   return Status::error(format(
       "%s: token %lld at position %lld, wanted ids from 0 to %lld (the "
       "vocabulary)",

@@ -4,7 +4,9 @@
 //   llm.c   256 int32 (magic 20240520, version 1, count) then uint16 ids, or
 //           (magic 20240801, version 7, count) then uint32 ids
 //   .npy    one dimension of uint16, uint32, int32 or int64
-//   else    headerless uint16 ids (nanoGPT)
+//   else    headerless uint16 ids (nanoGPT), unless it looks like text or a
+//   file
+//           of another known format
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +46,7 @@ private:
 
   Status locate();
   Status locateLlmc(uint32_t magic);
+  Status mistakenFor(const std::string &kind) const;
   int64_t bytesOfId() const;
 
   std::string name;

@@ -63,11 +63,13 @@ INSTANTIATE_TEST_SUITE_P(
     Flags, Mistakes,
     testing::Values(
         Mistake{2, {}, "--data: not given, wanted --data FILE with tokens"},
+        Mistake{
+            2, {"--dat", "D/tokens"}, "--dat: unknown; did you mean --data?"},
         Mistake{2,
-                {"--dat", "D/tokens"},
-                "--dat: unknown, wanted a flag of --help"},
-        Mistake{2, {"tokens"}, "tokens: unknown, wanted a flag of --help"},
-        Mistake{2, {"-h"}, "-h: unknown, wanted a flag of --help"},
+                {"--check"},
+                "--check: unknown; did you mean --checkpoint-dir?"},
+        Mistake{2, {"tokens"}, "tokens: unknown, expected a flag of --help"},
+        Mistake{2, {"-h"}, "-h: unknown, expected a flag of --help"},
         Mistake{2, {"--data"}, "--data: no value, wanted FILE"},
         Mistake{2, {"--data="}, "--data: '', wanted a name"},
         Mistake{2,
@@ -96,7 +98,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "--seed: '9223372036854775808', wanted a whole number < 2^63"},
         Mistake{2,
                 {"--schedule", "linear"},
-                "--schedule: 'linear', wanted constant or cosine"},
+                "--schedule: 'linear', expected constant or cosine"},
+        Mistake{2,
+                {"--schedule", "cosin"},
+                "--schedule: 'cosin', expected constant or cosine; did you "
+                "mean cosine?"},
         Mistake{
             2, {"--input", "mask"}, "--input: 'mask', wanted NAME=FILE.npy"}));
 
