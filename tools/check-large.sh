@@ -50,3 +50,8 @@ for model in gpt2 llama; do
   .venv/bin/python test/e2e/ranks.py --exact "$package" "build/check/ranks-$model" mpi $(one_process ranks-exact "${model}_dropout_shared")
   rm -rf "build/check/ranks-$model"
 done
+
+# Every name of a CPU or a GPU is taken or refused; random files, at most three minutes for each reader.
+.venv/bin/python test/honec/arch_names.py test/fixtures/gpt2_untied.hone all
+.venv/bin/python test/honec/arch_names.py test/fixtures/gpt2_untied.hone all -- --precision=fp16
+tools/fuzz.sh 40000000 180
