@@ -65,9 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{2, {}, "--data: not given, wanted --data FILE with tokens"},
         Mistake{
             2, {"--dat", "D/tokens"}, "--dat: unknown; did you mean --data?"},
-        Mistake{2,
-                {"--check"},
-                "--check: unknown; did you mean --checkpoint-dir?"},
+        Mistake{
+            2, {"--check"}, "--check: unknown; did you mean --checkpoint-dir?"},
         Mistake{2, {"tokens"}, "tokens: unknown, expected a flag of --help"},
         Mistake{2, {"-h"}, "-h: unknown, expected a flag of --help"},
         Mistake{2, {"--data"}, "--data: no value, wanted FILE"},
