@@ -35,6 +35,7 @@ KERNELS = ("hone-kernel-tests", *PROGRAMS)
 DEVICE = ("hone-kernel-tests",)
 ATTENTION = ("hone-attention-tests", *PROGRAMS)
 CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/cudnn/AttentionGraph.cpp"
+RANKS_MEET = ("honert-tests",)
 UNFUSED_TESTS = ("Transforms/decompose-attention", "fuzz/decompose-attention.test")
 
 BUGS = [
@@ -255,6 +256,19 @@ BUGS = [
         "mulf(p, dp)", ATTENTION),
     Bug("attention-gradient-drops-once", "lib/Conversion/AttentionBackward.cpp", "dp = dropout(dp, at.words[v]);", "",
         ATTENTION),
+    # Who may join a run, and what is believed of it.
+    Bug("rendezvous-any-secret", "runtime/lib/comm/Admission.cpp",
+        "if (!knowsSecret(key, rank, stranger.challenge, hello))", "if (false)", RANKS_MEET),
+    Bug("rendezvous-answer-unproved", "runtime/lib/comm/Handshake.cpp",
+        "if (!isEqualInConstantTime(proof, answer.proof))", "if (false)", RANKS_MEET),
+    Bug("rendezvous-proof-for-any-rank", "runtime/lib/comm/Handshake.cpp", "{ofHello, called, challenge, hello, {}}",
+        "{ofHello, 0, challenge, hello, {}}", RANKS_MEET),
+    Bug("rendezvous-everywhere", "runtime/lib/comm/Listening.cpp", "isEverywhere = !reason.empty();",
+        "isEverywhere = true;", RANKS_MEET),
+    Bug("rendezvous-file-link-followed", "runtime/lib/comm/MeetingFile.cpp",
+        "O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC", "O_RDONLY | O_NONBLOCK | O_CLOEXEC", RANKS_MEET),
+    Bug("message-size-unchecked", "runtime/lib/comm/SocketMessenger.cpp", "header.bytes > largestMessage",
+        "header.bytes > INT64_MAX", RANKS_MEET),
     # Runtime.
     Bug("matmul-bias-per-part", "runtime/lib/cpu/DirectMatmul.cpp",
         "problem.bias = false; // the first call adds it", "",
