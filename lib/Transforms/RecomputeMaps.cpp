@@ -49,6 +49,7 @@ private:
   llvm::SmallPtrSet<Operation *, 32> own;         // in kernels of row ops
   SmallVector<llvm::SmallDenseSet<Value>> inputs; // per group
   SmallVector<int64_t> points; // elements of its largest value, per group
+  DenseMap<Value, bool> storedValues; // asked for so far
   /// Clones by the group that they are for and their original.
   DenseMap<std::pair<int, Operation *>, Operation *> clones;
 };
@@ -100,8 +101,12 @@ bool Recomputation::isStored(Value value) {
   Operation *producer = value.getDefiningOp();
   if (!producer || !isOwn(producer))
     return true;
-  return llvm::any_of(value.getUsers(),
-                      [&](Operation *reader) { return !isOwn(reader); });
+  // Only readers in row kernels come and go: asked once, of all readers.
+  auto [known, isNew] = storedValues.try_emplace(value, false);
+  if (isNew)
+    known->second = llvm::any_of(
+        value.getUsers(), [&](Operation *reader) { return !isOwn(reader); });
+  return known->second;
 }
 
 /// A value per row or per column: storing it costs nothing beside the rows.
@@ -125,7 +130,8 @@ bool Recomputation::collect(Value value, int group, Recipe &recipe) {
   if (!producer->hasTrait<OpTrait::Elementwise>() ||
       recipe.ops.size() >= maxOps)
     return false;
-  recipe.ops.insert(producer);
+  if (!recipe.ops.insert(producer))
+    return true; // with all that it reads
   return llvm::all_of(producer->getOperands(), [&](Value operand) {
     return collect(operand, group, recipe);
   });
