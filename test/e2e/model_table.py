@@ -378,9 +378,9 @@ LLAMA = {"vocab_size": 61, "hidden_size": 36, "intermediate_size": 70, "num_hidd
          "num_key_value_heads": 2, "max_position_embeddings": 64}
 BERT = {"vocab_size": 61, "hidden_size": 36, "intermediate_size": 70, "num_hidden_layers": 2, "num_attention_heads": 6,
         "max_position_embeddings": 64, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-PERCEIVER = {"vocab_size": 61, "num_latents": 7, "d_latents": 24, "d_model": 36, "num_blocks": 1,
+PERCEIVER = {"vocab_size": 61, "num_latents": 7, "d_latents": 40, "d_model": 40, "num_blocks": 1,
              "num_self_attends_per_block": 2, "num_self_attention_heads": 2, "num_cross_attention_heads": 2,
-             "max_position_embeddings": 19, "qk_channels": 24, "v_channels": 36, "attention_probs_dropout_prob": 0.0}
+             "max_position_embeddings": 19, "qk_channels": 40, "v_channels": 40, "attention_probs_dropout_prob": 0.0}
 LLAMA_LIKE = {"norm": "rms", "mlp": "swiglu", "positions": "rotary", "bias": False}
 
 MODELS: dict[str, Spec] = {
