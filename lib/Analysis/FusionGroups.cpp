@@ -18,7 +18,7 @@ using namespace hone;
 constexpr int64_t maxFreeOps = 32;
 
 /// Ops of a region that one search sees, and so of one kernel. The search takes
-/// more than linear time; a transformer's largest region has some fifty.
+/// more than linear time; no fixture has a longer region.
 constexpr size_t maxRegionOps = 256;
 
 static KernelFamily familyOf(Operation *op) {
