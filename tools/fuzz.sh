@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tools/fuzz.sh [MUTANTS [SECONDS [READER...]]]: feeds mutants of good inputs to what reads files: MUTANTS to each reader
 # (100,000), for SECONDS at most (600). READER: safetensors, tokens (.npy too), json and program are the runtime's, built
-# with AddressSanitizer and UndefinedBehaviorSanitizer in build/fuzz; graph is MLIR's parser and the verifiers, from build.
+# with AddressSanitizer and UndefinedBehaviorSanitizer in build/asan; graph is MLIR's parser and the verifiers, from build.
 # The first finding ends the run with the mutant's number: FUZZER --first NUMBER --iterations 1 repeats it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,10 +18,12 @@ for reader in "${readers[@]}"; do
     folder=build fuzzer=hone-fuzz-graph
     seeds=(test/fixtures/*/graph.mlir test/IR/*.mlir test/Dist/*.mlir test/Transforms/*/*.mlir test/Plan/*.mlir)
   else
-    folder=build/fuzz fuzzer=honert-fuzz-$reader seeds=()
-    # GCC brings the libraries of the sanitizers with it.
-    cmake -G Ninja -S runtime -B build/fuzz -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release \
-      -DCMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -g1" > /dev/null
+    folder=build/asan fuzzer=honert-fuzz-$reader seeds=()
+    # As tools/check-sanitizers.sh builds it.
+    options="-g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+    cmake -G Ninja -S runtime -B build/asan -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang-19 \
+      -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+      -DCMAKE_C_FLAGS="$options" -DCMAKE_CXX_FLAGS="$options" > /dev/null
   fi
   build "$folder" "$fuzzer"
   printf '%s: ' "$reader"

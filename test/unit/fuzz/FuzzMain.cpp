@@ -18,7 +18,12 @@
 #include <cstring>
 #include <fstream>
 #include <unistd.h>
-#ifdef __SANITIZE_ADDRESS__
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define HAS_SANITIZER
+#endif
+#endif
+#ifdef HAS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -177,7 +182,7 @@ static void sayMutant() {
     _exit(1);
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HAS_SANITIZER
 static void watchForCrashes() { __sanitizer_set_death_callback(sayMutant); }
 #else
 static void watchForCrashes() {
