@@ -2,7 +2,7 @@
 # The longer check: GPT-2 124M at batch 4 x 64, ten AdamW steps, compiled against PyTorch. In fp32 losses within 1e-5, gradients
 # of step 1 within 1e-5 of their rms, equal bits with 1 and 2 threads; in bf16 losses within 5e-3 of fp64 and every gradient's error at
 # most twice that of autocast. Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four
-# budgets. Ranks: 1,000 random sharded graphs; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; and all that
+# budgets. 1,000 random programs with ids outside their table. Ranks: 1,000 random sharded graphs; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; and all that
 # test/e2e/ranks-*.test trains in one process is compiled and trained under mpirun, default and exact.
 # Ten million inputs with changed bytes for what ranks hear; ranks that meet while 1,000 strangers knock.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.
@@ -24,6 +24,7 @@ honert-fuzz-messages --iterations 10000000 --seed 2
 .venv/bin/python test/e2e/rendezvous_attack.py honert-meet build/check/attack --strangers 1000 --rounds 3
 
 .venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
+.venv/bin/python test/fuzz/ids.py build/check/ids --count 1000
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
 .venv/bin/python test/Dist/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2
 

@@ -5,6 +5,7 @@
 #include "DescribeMemory.h"
 #include "hone/Analysis/KernelCost.h"
 #include "hone/Dist/Dist.h"
+#include "hone/IR/IndexedOps.h"
 #include "hone/Plan/AbiNumbers.h"
 
 using namespace mlir;
@@ -65,7 +66,7 @@ void ProgramLowering::describeProgram() {
   int64_t microBatches = 1;
   if (auto count = module->getAttrOfType<IntegerAttr>(attr::microBatches))
     microBatches = count.getInt();
-  number("abi", 1);
+  number("abi", 2);
   number("micro_batches", microBatches);
   if (isExact(module))
     number("exact", 1);
@@ -136,6 +137,20 @@ void ProgramLowering::describeArgument(ArgumentOp argument) {
     writer.call("honert_argument_role",
                 {writer.integer(abi::role(argument.getRole().value_or(""))),
                  writer.integer(argument.getVocab().value_or(0))});
+  if (auto ignored = argument->getAttrOfType<IntegerAttr>(attr::ignore))
+    writer.call("honert_argument_ignore", {writer.integer(ignored.getInt())});
+  describeIdCheck(argument.getFqn(),
+                  argument->getAttrOfType<DictionaryAttr>(attr::ids));
+}
+
+/// What a check of ids says of itself, once for each name.
+void ProgramLowering::describeIdCheck(StringRef name, DictionaryAttr ids) {
+  if (ids && idChecks.insert(name).second)
+    writer.call("honert_id_check",
+                {writer.string(name),
+                 writer.string(ids.getAs<StringAttr>("op").getValue()),
+                 writer.string(ids.getAs<StringAttr>("source").getValue()),
+                 writer.integer(ids.getAs<IntegerAttr>("size").getInt())});
 }
 
 void ProgramLowering::describeResult(ResultOp result) {
@@ -145,6 +160,8 @@ void ProgramLowering::describeResult(ResultOp result) {
                writer.integer(abi::dtype(type.getElementType())),
                writer.integer(type.getRank()), writer.array(type.getShape()),
                writer.integer(arenaOffset(result.getBuffer()))});
+  describeIdCheck(result.getName(),
+                  result->getAttrOfType<DictionaryAttr>(attr::ids));
 }
 
 void ProgramLowering::describeCost(LaunchOp launch) {

@@ -14,6 +14,8 @@
 #include "hone/Plan/AbiNumbers.h"
 #include "hone/Plan/Plan.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace hone {
 
 /// The mesh of the module, if its programs run on several ranks.
@@ -59,6 +61,7 @@ private:
   void describeArgument(plan::ArgumentOp argument);
   mlir::LogicalResult describeFunction(plan::FunctionOp function);
   void describeResult(plan::ResultOp result);
+  void describeIdCheck(llvm::StringRef name, mlir::DictionaryAttr ids);
   void describeCost(plan::LaunchOp launch);
 
   // DescribeRanks.cpp.
@@ -77,6 +80,7 @@ private:
   /// Of collectives that only began, by their results.
   llvm::DenseMap<mlir::Value, int64_t> tokens;
   int64_t nextToken = 0;
+  llvm::StringSet<> idChecks; ///< described already
 };
 
 /// The op that gives a launch of a library or single-op family its name; the

@@ -2,6 +2,7 @@
 
 #include "hone/IR/DialectMarker.h"
 #include "hone/IR/Hone.h"
+#include "hone/IR/IndexedOps.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -32,6 +33,7 @@ void HoneDialect::initialize() {
 #define GET_OP_LIST
 #include "hone/IR/HoneOps.cpp.inc"
       >();
+  attachIndexedOps(getContext());
 }
 
 Operation *HoneDialect::materializeConstant(OpBuilder &builder, Attribute value,
@@ -48,7 +50,7 @@ static bool isKind(StringRef value, bool isResult) {
       .Cases(kind::param, kind::buffer, kind::opt, kind::grad, kind::scalar,
              kind::shadow, true)
       .Cases(kind::input, kind::rng, !isResult)
-      .Cases(kind::loss, kind::gradNorm, isResult)
+      .Cases(kind::loss, kind::gradNorm, kind::idCheck, isResult)
       .Default(false);
 }
 
@@ -185,7 +187,7 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
     auto string = dyn_cast<StringAttr>(value);
     return expect(string && isKind(string.getValue(), isResult),
                   isResult ? "a result kind (param, buffer, opt, grad, scalar, "
-                             "shadow, loss, grad_norm)"
+                             "shadow, loss, grad_norm, id_check)"
                            : "an argument kind (param, buffer, opt, grad, "
                              "input, rng, scalar, shadow)");
   }
@@ -203,9 +205,23 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
   }
   if (name == attr::requiresGrad)
     return expect(isa<UnitAttr>(value), "a unit attribute");
-  if (name == attr::group || name == attr::vocab || name == attr::donates) {
+  if (name == attr::group || name == attr::donates) {
     auto integer = dyn_cast<IntegerAttr>(value);
     return expect(integer && integer.getInt() >= 0, "a non-negative integer");
+  }
+  if (name == attr::vocab || name == attr::ignore) {
+    auto integer = dyn_cast<IntegerAttr>(value);
+    bool isWide = integer && integer.getType().isInteger(64);
+    return name == attr::ignore ? expect(isWide, "an integer of 64 bits")
+                                : expect(isWide && integer.getInt() > 0,
+                                         "a positive integer of 64 bits");
+  }
+  if (name == attr::ids) {
+    auto dict = dyn_cast<DictionaryAttr>(value);
+    return expect(dict && dict.getAs<StringAttr>("op") &&
+                      dict.getAs<IntegerAttr>("size") &&
+                      dict.getAs<StringAttr>("source"),
+                  "{op, size, source}");
   }
   if (name == attr::init) {
     auto dict = dyn_cast<DictionaryAttr>(value);

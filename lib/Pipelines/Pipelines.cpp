@@ -111,6 +111,9 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   manager.nest<func::FuncOp>().addPass(createSinkReshapes());
   // What a raised op made superfluous, and masks that only it read.
   addCleanup(manager);
+  // After losses are found, before padding gives tables rows that are no ids.
+  manager.addPass(createBoundIds());
+  manager.addPass(createGuardIds());
   // @forward is still what a front end could have written.
   manager.addPass(createVerifyImport());
 }

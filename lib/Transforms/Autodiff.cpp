@@ -3,6 +3,7 @@
 #include "GradientPath.h"
 #include "LossScaling.h"
 #include "VjpRules.h"
+#include "hone/IR/IndexedOps.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -107,6 +108,12 @@ static LogicalResult differentiate(func::FuncOp func, double seed,
       attrs.append(attr::parts, parts);
     resultAttrs.push_back(attrs.getDictionary(func.getContext()));
   }
+  // Checks of ids stay behind them.
+  for (unsigned index = 1; index != func.getNumResults(); ++index) {
+    results.push_back(end->getOperand(index));
+    resultTypes.push_back(results.back().getType());
+    resultAttrs.push_back(func.getResultAttrDict(index));
+  }
   end->setOperands(results);
   func.setFunctionType(
       builder.getFunctionType(func.getArgumentTypes(), resultTypes));
@@ -153,6 +160,14 @@ static void buildEvaluate(func::FuncOp func) {
       func.eraseArgument(arg.getArgNumber());
 }
 
+/// One result, and checks of ids.
+static bool returnsOneLoss(func::FuncOp func) {
+  for (unsigned index = 1; index < func.getNumResults(); ++index)
+    if (resultString(func, index, attr::kind) != kind::idCheck)
+      return false;
+  return func.getNumResults() != 0;
+}
+
 namespace {
 struct Autodiff : hone::impl::AutodiffBase<Autodiff> {
   using AutodiffBase::AutodiffBase;
@@ -171,7 +186,7 @@ struct Autodiff : hone::impl::AutodiffBase<Autodiff> {
       if (module.lookupSymbol(name))
         return module.emitError("has a function @")
                << name << " already, expected @forward alone";
-    if (!forward.getBody().hasOneBlock() || forward.getNumResults() != 1)
+    if (!forward.getBody().hasOneBlock() || !returnsOneLoss(forward))
       return forward.emitError(
           "is no function of one block that returns one loss");
     Value loss = forward.front().getTerminator()->getOperand(0);

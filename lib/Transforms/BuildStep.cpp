@@ -4,6 +4,7 @@
 #include "LossScaling.h"
 #include "ParameterUpdates.h"
 #include "StepFunction.h"
+#include "hone/IR/IndexedOps.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -169,8 +170,17 @@ static Scalars addScalars(StepFunction &step) {
   return scalars;
 }
 
+/// The results of @gradient that are checks of ids.
+static SmallVector<unsigned> findIdChecks(func::FuncOp gradient) {
+  SmallVector<unsigned> found;
+  for (unsigned index = 0; index != gradient.getNumResults(); ++index)
+    if (resultString(gradient, index, attr::kind) == kind::idCheck)
+      found.push_back(index);
+  return found;
+}
+
 /// Copies the body of @gradient, whose arguments are `args` by kind, and
-/// returns the loss and the gradients.
+/// returns the loss, the gradients and the checks of ids.
 static SmallVector<Value>
 inlineGradient(func::FuncOp gradient, StepFunction &step,
                llvm::StringMap<SmallVector<BlockArgument>> &args) {
@@ -281,7 +291,25 @@ static func::FuncOp buildStep(func::FuncOp gradient,
     }
     step.addResult(kept, describeGradient(step, t));
   }
+  for (unsigned index : findIdChecks(gradient))
+    step.addResult(results[index], gradient.getResultAttrDict(index));
   return step.finish();
+}
+
+/// Adds a check of ids to what earlier micro-batches left: the first id outside
+/// its table stays until the step is done.
+static void addIdCheck(StepFunction &step, Value found, DictionaryAttr attrs) {
+  ImplicitLocOpBuilder &b = step.builder;
+  auto type = cast<RankedTensorType>(found.getType());
+  NamedAttrList described(attrs);
+  described.set(attr::kind, b.getStringAttr(kind::scalar));
+  BlockArgument before = step.addArgument(
+      type, described.getDictionary(b.getContext()), b.getLoc());
+  Value none = b.create<ConstantOp>(
+      DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), 0)));
+  Value isFirst = b.create<CmpOp>(type.clone(b.getI1Type()), CmpPredicate::eq,
+                                  before, none);
+  step.addUpdate(b.create<SelectOp>(type, isFirst, found, before), before);
 }
 
 /// Adds gradients and loss, each over `count`, to what earlier micro-batches
@@ -317,6 +345,8 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   Value share =
       b.create<DivOp>(results.front(), constant(b, lossType, double(count)));
   step.addUpdate(b.create<AddOp>(lossSum, share), lossSum);
+  for (unsigned index : findIdChecks(gradient))
+    addIdCheck(step, results[index], gradient.getResultAttrDict(index));
   return step.finish();
 }
 

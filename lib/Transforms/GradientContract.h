@@ -9,7 +9,7 @@ namespace hone {
 
 /// Checks that `func` has a body, returns one floating-point loss and then one
 /// gradient, of its name and type, per argument with hone.requires_grad, in
-/// order; the error says what it saw.
+/// order, then checks of ids; the error says what it saw.
 mlir::LogicalResult checkGradientContract(mlir::func::FuncOp func);
 
 } // namespace hone

@@ -11,6 +11,7 @@
 #include "hone/Analysis/Scratch.h"
 #include "hone/Analysis/Strides.h"
 #include "hone/Analysis/Views.h"
+#include "hone/IR/IndexedOps.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -126,9 +127,13 @@ void FunctionPlanner::emitEnd(OpBuilder &builder) {
     std::string name = kind.str();
     if (kind == kind::grad)
       name = ("grad." + resultString(func, index, attr::fqn)).str();
+    else if (kind == kind::idCheck)
+      name = resultString(func, index, attr::fqn).str();
     else if (kind != kind::loss && kind != kind::gradNorm)
       continue; // state: the runtime finds it at its argument
-    builder.create<plan::ResultOp>(loc, name, final(operand.get()));
+    auto op = builder.create<plan::ResultOp>(loc, name, final(operand.get()));
+    if (Attribute ids = func.getResultAttr(index, attr::ids))
+      op->setAttr(attr::ids, ids);
   }
 }
 
@@ -216,7 +221,7 @@ LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
 static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
                          const StateArgument &argument) {
   DictionaryAttr attributes = argument.attributes;
-  builder.create<plan::ArgumentOp>(
+  auto op = builder.create<plan::ArgumentOp>(
       loc, builder.getStringAttr(key.second), builder.getStringAttr(key.first),
       builder.getI64IntegerAttr(argument.offset), TypeAttr::get(argument.type),
       attributes.getAs<DictionaryAttr>(attr::init),
@@ -225,6 +230,9 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       attributes.getAs<ArrayAttr>(attr::aliases),
       attributes.getAs<ArrayAttr>(attr::parts),
       attributes.getAs<dist::ShardingAttr>(attr::sharding));
+  for (StringRef name : {attr::ignore, attr::ids})
+    if (Attribute value = attributes.get(name))
+      op->setAttr(name, value);
 }
 
 /// Bytes of the arena by category at the fullest point of the program.

@@ -1,6 +1,7 @@
 //===- VerifyGradient.cpp - Border check after autodiff -------------------===//
 
 #include "GradientContract.h"
+#include "hone/IR/IndexedOps.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -45,7 +46,8 @@ static LogicalResult verifyLoss(func::FuncOp func) {
   return success();
 }
 
-/// Results after the loss are the gradients of the wanted arguments, in order.
+/// Results after the loss are the gradients of the wanted arguments, in order,
+/// then checks of ids.
 static LogicalResult verifyGradients(func::FuncOp func) {
   unsigned result = 1;
   for (unsigned index = 0; index != func.getNumArguments(); ++index) {
@@ -73,10 +75,14 @@ static LogicalResult verifyGradients(func::FuncOp func) {
              << name << "' has type " << seen << ", expected " << wanted;
     ++result;
   }
+  unsigned gradients = result - 1;
+  while (result != func.getNumResults() &&
+         resultString(func, result, attr::kind) == kind::idCheck)
+    ++result;
   if (result != func.getNumResults())
     return func.emitError("returns ")
-           << func.getNumResults() << " results, expected the loss and "
-           << result - 1 << " gradients";
+           << func.getNumResults() << " results, expected the loss, "
+           << gradients << " gradients and checks of ids";
   return success();
 }
 

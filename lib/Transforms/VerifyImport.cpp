@@ -1,6 +1,7 @@
 //===- VerifyImport.cpp - Border check after import -----------------------===//
 
 #include "hone/Dist/Sharding.h"
+#include "hone/IR/IndexedOps.h"
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -90,9 +91,12 @@ static LogicalResult verifySize(Operation *op, Type type) {
 
 static LogicalResult verifyForward(func::FuncOp func) {
   auto isScalarLoss = [&] {
-    if (func.getNumResults() != 1 ||
+    if (func.getNumResults() == 0 ||
         resultString(func, 0, attr::kind) != kind::loss)
       return false;
+    for (unsigned index = 1; index != func.getNumResults(); ++index)
+      if (resultString(func, index, attr::kind) != kind::idCheck)
+        return false;
     auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[0]);
     return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
   };

@@ -38,6 +38,22 @@ def npy(header: str, data: bytes = b"", version: bytes = b"\x01\x00") -> bytes:
     return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text + data
 
 
+def id_array(values: Sequence[int]) -> bytes:
+    """The values of an input [2, 8] of i64."""
+    return npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 8), }", struct.pack("<16q", *values))
+
+
+def named_ids(*arguments: str) -> Sequence[str]:
+    """A run whose tokens and targets are given by name."""
+    return ("./train", "--input", "tokens=x.npy", "--input", "targets=y.npy", "--steps", "2", "--quiet", *arguments)
+
+
+def named(shop: Workshop, x: Sequence[int], y: Sequence[int]) -> None:
+    shop.binary()
+    shop.tokens("x.npy", id_array(x))
+    shop.tokens("y.npy", id_array(y))
+
+
 TABLE = {"dtype": "F32", "shape": [16, 16], "data_offsets": [0, 1024]}
 
 
@@ -132,7 +148,7 @@ TOKEN_FILES = {
     "tokens-id-too-large": Case(
         training(),
         1,
-        "tokens.bin: token 16 at position 20, wanted ids from 0 to 15 (the vocabulary)",
+        "tokens.bin: token 16 at position 20, expected 0 to 15",
         tokens(ids(*[1] * 20, 16, *[1] * 20)),
     ),
     "tokens-llmc-truncated": Case(
@@ -189,10 +205,36 @@ TOKEN_FILES = {
     "tokens-npy-negative": Case(
         ("./train", "--data", "t.npy"),
         1,
-        "t.npy: token -1 at position 0, wanted ids from 0 to 15 (the vocabulary)",
+        "t.npy: token -1 at position 0, expected 0 to 15",
         tokens(
             npy("{'descr': '<i4', 'fortran_order': False, 'shape': (40,), }", struct.pack("<40i", *[-1] * 40)), "t.npy"
         ),
+    ),
+    # Ids of inputs that are given by name; the loss ignores -100.
+    "ids-of-targets": Case(
+        named_ids(),
+        1,
+        "y.npy: id -5 at position 3, expected 0 to 15 or -100",
+        lambda shop: named(shop, [1] * 16, [1, -100, 15, -5] * 4),
+    ),
+    "ids-of-tokens-ignored": Case(
+        named_ids(),
+        1,
+        "x.npy: id -100 at position 1, expected 0 to 15; -100 marks ignored labels, which this input does not take",
+        lambda shop: named(shop, [1, -100] * 8, [1] * 16),
+    ),
+    "ids-of-validation": Case(
+        named_ids("--val-input", "tokens=x.npy", "--val-input", "targets=z.npy"),
+        1,
+        "z.npy: id 16 at position 15, expected 0 to 15 or -100",
+        lambda shop: (named(shop, [1] * 16, [-100] * 8 + [1] * 8), shop.tokens("z.npy", id_array([1] * 15 + [16]))),
+    ),
+    "ids-of-validation-missing": Case(
+        named_ids("--val-input", "tokens=x.npy"),
+        2,
+        "--val-input: nothing for 'targets', expected --val-input targets=FILE.npy (i64 of shape [2, 8]) or --val-data "
+        "FILE",
+        lambda shop: named(shop, [1] * 16, [1] * 16),
     ),
     "tokens-npy-no-header": Case(
         ("./train", "--data", "t.npy"), 1, "t.npy: is no .npy file", tokens(b"\x93NUMPY", "t.npy")

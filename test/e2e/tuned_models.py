@@ -190,12 +190,43 @@ def labels(work: Path, model: GPT2LMHeadModel) -> Losses:
     return Losses(trained("right", "labels"), eager(model, own_loss, feed, lr=1e-4), trained("wrong", "targets"))
 
 
+def masked_prompts(work: Path, model: GPT2LMHeadModel) -> Losses:
+    """Instruction tuning: labels of prompts are -100, and only what follows them is learned."""
+
+    def loss_fn(model: torch.nn.Module, tokens: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        logits = model(input_ids=tokens).logits
+        return F.cross_entropy(logits.reshape(-1, VOCAB), labels.reshape(-1))
+
+    steps, rate = 3, 1e-4
+    prompts, answers = stream(1, steps * BATCH * LENGTH + 1), stream(2, steps * BATCH * LENGTH + 1)
+    feed, whole = [], []
+    for (tokens, targets), (_, others) in zip(batches(prompts, steps), batches(answers, steps)):
+        # The model knows the prompt's rule and not the answer's: with the prompt counted, the loss is far lower.
+        half = LENGTH // 2
+        labels = torch.cat([torch.full_like(targets[:, :half], -100), others[:, half:]], dim=1)
+        feed.append((tokens, labels))
+        whole.append((tokens, torch.cat([targets[:, :half], others[:, half:]], dim=1)))
+    options = {"optimizer": torch.optim.AdamW(model.parameters(), lr=rate), "roles": {"tokens": "", "labels": ""}}
+    program = compiled(work, model, loss_fn, feed[0], **options)
+
+    def run_on(batches: list[tuple[torch.Tensor, torch.Tensor]]) -> list[float]:
+        files = [x for x in zip(*batches)]
+        flags: list[object] = ["--steps", steps]
+        for name, values in zip(("tokens", "labels"), files):
+            np.save(work / f"{name}.npy", torch.stack(values).numpy())
+            flags += ["--input", f"{name}={work / name}.npy"]
+        return losses(program, *flags)
+
+    return Losses(run_on(feed), eager(model, loss_fn, feed, rate), run_on(whole))
+
+
 CASES: dict[str, Callable[[Path, GPT2LMHeadModel], Losses | str]] = {
     case.__name__: case
     for case in (
         weights,
         scheduler,
         labels,
+        masked_prompts,
     )
 }
 

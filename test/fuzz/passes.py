@@ -154,6 +154,8 @@ EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-veri
 # Whose results several ranks run: sharded.py.
 SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "dist-print-collectives",
            "dist-lower-collectives", "dist-bucket-collectives", "hone-overlap-collectives", "hone-set-exact")
+# Whose bounds and checks end runs: ids.py.
+ENDING = ("hone-bound-ids", "hone-guard-ids")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Function passes that commute with each other as far as meaning goes; groups come last, then only folding.
@@ -224,7 +226,7 @@ def registered() -> set[str]:
 
 
 def complete() -> int:
-    known = set(TABLE) | set(COMPILED) | set(MARKING) | set(EMULATED) | set(SHARDED) | set(PIPELINES)
+    known = set(TABLE) | set(COMPILED) | set(MARKING) | set(EMULATED) | set(SHARDED) | set(ENDING) | set(PIPELINES)
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]

@@ -314,8 +314,8 @@ BUGS = [
         "pointer(workspace + static_cast<CUdeviceptr>(scratchBytes))", "pointer(workspace)", CUDNN),
     Bug("cudnn-same-offset", "runtime/lib/cudnn/AttentionPlan.cpp", "operands[i] + sizeof(int64_t)", "operands[i]", CUDNN),
     # Memory of a run.
-    Bug("runtime-batch-in-new-memory", "runtime/lib/data/Batches.cpp", "  int64_t ids[most];",
-        "std::vector<int64_t> held(8 * most); int64_t *ids = held.data();", ("e2e/allocations.test",)),
+    Bug("runtime-batch-in-new-memory", "runtime/lib/data/Batches.cpp", "  int64_t read[most];",
+        "std::vector<int64_t> held(8 * most); int64_t *read = held.data();", ("e2e/allocations.test",)),
     Bug("runtime-files-stay-resident", "runtime/lib/checkpoint/Files.cpp", "MADV_DONTNEED", "MADV_NORMAL",
         ("honert-tests",)),
     Bug("runtime-operands-copied-whole", "runtime/lib/cpu/Matmul.cpp",

@@ -11,6 +11,7 @@
 
 #include "ArenaTensors.h"
 #include "HoneRun.h"
+#include "hone/IR/IndexedOps.h"
 #include "hone/Interpreter/Ranks.h"
 #include "hone/Plan/AbiNumbers.h"
 #include "hone/Plan/Plan.h"
@@ -21,6 +22,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -107,6 +109,7 @@ private:
   FailureOr<Entry> layOut(func::FuncOp func);
   void describeFacts(const Package &package);
   void describeArguments(const Entry &entry);
+  void describeIdCheck(StringRef name, DictionaryAttr ids);
   void describeFunction(const Entry &entry);
   int64_t flopsPerStep();
   static int callback(void *user, const char *function, void *arena);
@@ -118,6 +121,7 @@ private:
   SmallVector<Entry> entries;
   llvm::StringMap<Slot> state;       // by kind and name: functions share it
   llvm::StringMap<bool> isDescribed; // the same names
+  llvm::StringSet<> idChecks;        // described already
   int64_t arenaBytes = 0;
   int64_t ranks = 1;
 };
@@ -249,11 +253,15 @@ void Program::describeArguments(const Entry &entry) {
     std::string aliases =
         abi::aliases(func.getArgAttrOfType<ArrayAttr>(index, attr::aliases));
     honert_argument_init(program, init.kind, init.a, init.b, aliases.c_str());
+    describeIdCheck(argString(func, index, attr::fqn),
+                    func.getArgAttrOfType<DictionaryAttr>(index, attr::ids));
     if (kind != kind::input)
       continue;
     StringRef role = argString(func, index, attr::role);
     auto vocab = func.getArgAttrOfType<IntegerAttr>(index, attr::vocab);
     honert_argument_role(program, abi::role(role), vocab ? vocab.getInt() : 0);
+    if (auto ignored = func.getArgAttrOfType<IntegerAttr>(index, attr::ignore))
+      honert_argument_ignore(program, ignored.getInt());
   }
 }
 
@@ -265,14 +273,24 @@ void Program::describeFunction(const Entry &entry) {
     if (func.getResultAttr(index, attr::donates))
       continue;
     StringRef kind = resultString(func, index, attr::kind);
-    std::string name =
-        kind == kind::grad
-            ? ("grad." + resultString(func, index, attr::fqn)).str()
-            : kind.str();
+    StringRef fqn = resultString(func, index, attr::fqn);
+    std::string name = kind == kind::grad      ? ("grad." + fqn).str()
+                       : kind == kind::idCheck ? fqn.str()
+                                               : kind.str();
     honert_result(program, name.c_str(),
                   int64_t(run::stored(slot.element, options.mode)),
                   slot.shape.size(), slot.shape.data(), slot.offset);
+    describeIdCheck(name,
+                    func.getResultAttrOfType<DictionaryAttr>(index, attr::ids));
   }
+}
+
+void Program::describeIdCheck(StringRef name, DictionaryAttr ids) {
+  if (ids && idChecks.insert(name).second)
+    honert_id_check(program, name.str().c_str(),
+                    ids.getAs<StringAttr>("op").str().c_str(),
+                    ids.getAs<StringAttr>("source").str().c_str(),
+                    ids.getAs<IntegerAttr>("size").getInt());
 }
 
 LogicalResult Program::describe(const Package &package) {

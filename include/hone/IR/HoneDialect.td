@@ -16,14 +16,16 @@ def Hone_Dialect : Dialect {
 
     | attribute | on | meaning |
     |---|---|---|
-    | `hone.kind` | arguments, results | `param`, `buffer`, `opt`, `grad`, `input`, `rng`, `scalar`, `shadow` (parameter `hone.fqn` rounded to the argument's type: derived, in no file); results also `loss`, `grad_norm` |
+    | `hone.kind` | arguments, results | `param`, `buffer`, `opt`, `grad`, `input`, `rng`, `scalar`, `shadow` (parameter `hone.fqn` rounded to the argument's type: derived, in no file); results also `loss`, `grad_norm`, `id_check` (0, or an id outside its table; docs/rationale/ids.md) |
     | `hone.fqn` | arguments, results | the fully qualified name of the tensor in the model (a string) |
     | `hone.aliases` | arguments | other names of the same tensor (tied weights), an array of strings |
     | `hone.requires_grad` | param arguments | unit attribute: a gradient is wanted |
     | `hone.group` | param arguments | index into the `groups` of the module's `hone.optimizer` |
     | `hone.init` | param, buffer arguments | how a fresh run fills it: `{dist = "normal", mean, std}`, `{dist = "uniform", low, high}`, `{dist = "constant", value}`, `{dist = "file"}` (in the package's safetensors) |
     | `hone.role` | input arguments | `tokens` or `targets` (filled from a token stream), absent: a named input |
-    | `hone.vocab` | input arguments | ids must be below this number |
+    | `hone.vocab` | input arguments | ids must be below this number, which is positive |
+    | `hone.ignore` | input arguments | the id besides that files may hold: a loss ignores it, nothing else reads it |
+    | `hone.ids` | id_check results, and scalars of `@accumulate` that gather these | what is checked: `{op, size, source}`, the op that reads, the rows or classes of its table, the user's source line |
     | `hone.donates` | results | index of the argument whose storage this result replaces |
     | `hone.parts` | param, buffer, opt, grad arguments and results | the tensors of files that a padded or packed argument holds, an array of `#hone.part`; absent: the argument is its own only part. Beside a `dist.sharding` the boxes are of the whole tensor |
 

@@ -147,8 +147,8 @@ def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
 def Hone_EmbeddingOp : Hone_Op<"embedding", "gather", "exact"> {
   let summary = "Rows of a table picked by index";
   let description = [{
-    `result[i..., :] = table[ids[i...], :]`. An id outside `[0, rows)` is undefined behaviour of the graph; the runtime
-    refuses such token files before they reach it, and the interpreter reports them.
+    `result[i..., :] = table[ids[i...], :]`. An id outside `[0, rows)` is undefined behaviour of the graph: phases prove that
+    there is none or check each batch (docs/rationale/ids.md), and the interpreter reports it.
 
     (C1) `table` has rank 2. (C2) The result has the shape of `ids` followed by the table's width, and its element type.
 

@@ -61,7 +61,8 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
 def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
   let summary = "State that persists in the arena between calls";
   let description = [{
-    `kind`, `init`, `role`, `vocab`, `aliases` and `parts` are those of the function argument (see the hone dialect).
+    `kind`, `init`, `role`, `vocab`, `aliases` and `parts` are those of the function argument (see the hone dialect); so are
+    `hone.ignore` and `hone.ids`, where the op has them.
     With `sharding` it is a rank's part of a tensor that the mesh of the module divides; `parts` are boxes of that tensor.
 
     (C1) `offset` is a multiple of 64 and the tensor ends inside the arena.
@@ -142,7 +143,7 @@ def Plan_YieldOp : Plan_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"La
 
 def Plan_ResultOp : Plan_Op<"result", [HasParent<"FunctionOp">]> {
   let summary = "A value the runtime reads after the function";
-  let description = "`name` is `loss`, `grad_norm` or `grad.<fqn>`.";
+  let description = "`name` is `loss`, `grad_norm`, `grad.<fqn>`, or that of a check of ids, with its `hone.ids`.";
   let arguments = (ins StrAttr:$name, AnyStaticShapeMemRef:$buffer);
   let assemblyFormat = "$name `,` $buffer attr-dict `:` type($buffer)";
 }

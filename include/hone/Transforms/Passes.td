@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the import phase";
   let description = [{
-    `@forward` exists, returns one loss of rank 0, and holds only `hone` ops; every argument has a kind and a unique
+    `@forward` exists, returns one loss of rank 0 (and results of kind `id_check`), and holds only `hone` ops; every argument has a kind and a unique
     name; every parameter and buffer has an initialisation; there is at most one `rng` argument. No tensor has more than
     2^40 bytes.
 
@@ -75,6 +75,34 @@ def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
     A pattern declines, with a note in the debug output, where the numbers could differ, where a mask or a table depends
     on a parameter that requires a gradient, where an intermediate result that would be computed again has another reader, and
     where a `dist.constrain` stands inside: what comes in and goes out may be constrained.
+  }];
+}
+
+def BoundIds : Pass<"hone-bound-ids", "::mlir::ModuleOp"> {
+  let summary = "Finds which ids the files of an input may hold";
+  let description = [{
+    Lowers `hone.vocab` of each integer input of `@forward` to the largest bound for which all ids that it alone decides stay
+    inside their table, through shapes, sums, products and quotients with constants, selects (docs/rationale/ids.md); gives it
+    one where it has none. Writes `hone.ignore` where a loss ignores an id that reaches no other table. A place that several
+    values decide, or one and the same twice, sets no bound: `hone-guard-ids` checks it.
+
+    ```mlir
+    func.func @forward(%t: tensor<8xi64> {hone.kind = "input", hone.fqn = "t"}) {
+      %moved = hone.add %t, %two : tensor<8xi64>
+      %x = hone.embedding %table, %moved : tensor<61x16xf32>, ...
+    // hone-opt --hone-bound-ids
+    func.func @forward(%t: tensor<8xi64> {hone.kind = "input", hone.fqn = "t", hone.vocab = 59 : i64}) {
+    ```
+  }];
+}
+
+def GuardIds : Pass<"hone-guard-ids", "::mlir::ModuleOp"> {
+  let summary = "Checks ids that bounds of inputs do not prove to be in their table";
+  let description = [{
+    Each operand of `@forward` that holds ids, and that interval analysis from `hone.vocab` and `hone.ignore` does not prove
+    to be inside its table, becomes one with 0 in place of ids outside; `@forward` returns besides the loss, as a result of
+    kind `id_check`, 0 or such an id, with `hone.ids` saying which op of which source line reads which table. The runtime
+    ends the run when one is not 0, before anything is saved. Ids that are outside for certain are an error.
   }];
 }
 

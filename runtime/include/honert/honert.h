@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Version of the functions in abi.def; a program of another one is refused. */
-#define HONERT_ABI 1
+#define HONERT_ABI 2
 
 typedef struct honert_program honert_program;
 typedef void (*honert_kernel)(void *const *buffers, int64_t lo, int64_t hi);

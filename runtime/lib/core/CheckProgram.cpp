@@ -2,6 +2,7 @@
 
 #include "core/CheckRanks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -323,6 +324,12 @@ static Status checkDeviceCode(const Program &program) {
   return Status();
 }
 
+int64_t Program::microBatches() const {
+  if (function("step"))
+    return 1;
+  return std::llround(number("micro_batches", 1));
+}
+
 /// The functions that train are there, and a loss comes out of them.
 static Status checkEntryPoints(const Program &program) {
   const Function *step = program.function("step");
@@ -345,6 +352,36 @@ static Status checkEntryPoints(const Program &program) {
   const Function *evaluate = program.function("evaluate");
   if (evaluate && !evaluate->result("loss"))
     return broken("function 'evaluate' has no result 'loss'");
+  return Status();
+}
+
+bool Program::isRunning(const Argument &argument) const {
+  return argument.kind == Kind::scalar &&
+         (argument.fqn == "loss" ||
+          std::any_of(idChecks.begin(), idChecks.end(),
+                      [&](const IdCheck &check) {
+                        return check.name == argument.fqn;
+                      }));
+}
+
+/// Checks of ids are whole numbers of rank 0, of tables that have a row.
+static Status checkIdChecks(const Program &program) {
+  std::set<std::string> names;
+  auto isNumber = [](DType dtype, const Shape &dims) {
+    return dtype == DType::i64 && dims.empty();
+  };
+  for (const IdCheck &check : program.idChecks) {
+    bool fits = check.size > 0 && names.insert(check.name).second;
+    if (const Argument *argument = program.argument(Kind::scalar, check.name))
+      fits &= isNumber(argument->dtype, argument->dims);
+    for (const Function &function : program.functions)
+      if (const Result *result = function.result(check.name))
+        fits &= isNumber(result->dtype, result->dims);
+    if (!fits)
+      return broken(format("check of ids '%s' is named twice, of no rows, or "
+                           "no i64 of rank 0",
+                           check.name.c_str()));
+  }
   return Status();
 }
 
@@ -400,6 +437,7 @@ Status Program::check() const {
   for (const Argument &argument : arguments)
     HONERT_TRY(checkArgument(argument, bounds, mesh));
   HONERT_TRY(checkNames(*this));
+  HONERT_TRY(checkIdChecks(*this));
   HONERT_TRY(checkDeviceCode(*this));
   for (const Function &function : functions) {
     HONERT_TRY(checkFunction(function, bounds));

@@ -34,6 +34,9 @@ static std::string feedText(const Argument &argument) {
   std::string text = roles[static_cast<int64_t>(argument.role)];
   if (argument.vocab > 0)
     text += format(", ids < %lld", static_cast<long long>(argument.vocab));
+  if (argument.ignored)
+    text +=
+        format(" or %lld (ignored)", static_cast<long long>(*argument.ignored));
   return text;
 }
 

@@ -63,8 +63,9 @@ static int threadsFor(const Options &options, const LaunchPlace &place) {
 static int64_t mappedBytes(const Options &options) {
   std::vector<std::string> files = {options.data, options.validation,
                                     options.init};
-  for (const auto &input : options.inputs)
-    files.push_back(input.second);
+  for (const auto *inputs : {&options.inputs, &options.validationInputs})
+    for (const auto &input : *inputs)
+      files.push_back(input.second);
   int64_t bytes = 0;
   for (const std::string &file : files) {
     struct stat facts;
@@ -104,7 +105,7 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   Options options;
   HONERT_TRY(parseOptions(program, argc, argv, options));
   if (options.help) {
-    print(helpText(argv[0]));
+    print(helpText(argv[0], program));
     return Status();
   }
   if (options.version) {

@@ -95,6 +95,18 @@ static Reader setFlag(bool &target) {
   };
 }
 
+static Reader
+readNamedFile(std::vector<std::pair<std::string, std::string>> &files) {
+  return [&files](const std::string &value) {
+    size_t equals = value.find('=');
+    if (equals == std::string::npos || equals == 0 ||
+        equals + 1 == value.size())
+      return unwanted(value, "NAME=FILE.npy");
+    files.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    return Status();
+  };
+}
+
 static constexpr int64_t many = INT64_MAX / 4;
 static const char *const count = "a whole number";
 static const char *const positive = "a whole number >= 1";
@@ -108,16 +120,7 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
       {"input", "NAME=FILE.npy",
        "values of another input: its shape, or [N, its shape] for N "
        "micro-batches in turn",
-       [&o](const std::string &value) {
-         size_t equals = value.find('=');
-         if (equals == std::string::npos || equals == 0 ||
-             equals + 1 == value.size())
-           return unwanted(value, "NAME=FILE.npy");
-         o.inputs.emplace_back(value.substr(0, equals),
-                               value.substr(equals + 1));
-         return Status();
-       },
-       /*mayRepeat=*/true},
+       readNamedFile(o.inputs), /*mayRepeat=*/true},
       {"steps", "N", "train until step N (default 100; 0 trains nothing)",
        readInteger(o.steps, 0, many, count)},
       {"lr", "X", "learning rate (default: the optimizer's, when compiled)",
@@ -198,6 +201,9 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        setFlag(o.resume)},
       {"val-data", "FILE", "token stream to validate on, at the end at least",
        readText(o.validation)},
+      {"val-input", "NAME=FILE.npy",
+       "values of another input to validate on, as --input has them",
+       readNamedFile(o.validationInputs), /*mayRepeat=*/true},
       {"val-every", "N", "validate every N steps",
        readInteger(o.validateEvery, 1, many, positive)},
       {"val-batches", "N",
@@ -235,12 +241,21 @@ static std::vector<Flag> makeFlags(Options &options) {
   return flags;
 }
 
-std::string honert::helpText(const char *programName) {
+/// What a run of `program` has to be given.
+static std::string neededFlags(const Program &program) {
+  std::string text = program.input(Role::tokens) ? " --data FILE" : "";
+  for (const Argument &argument : program.arguments)
+    if (argument.kind == Kind::input && argument.role == Role::none)
+      text += " --input " + argument.fqn + "=FILE.npy";
+  return text;
+}
+
+std::string honert::helpText(const char *programName, const Program &program) {
   Options ignored;
-  std::string text = format("usage: %s --data FILE [flags]\n"
+  std::string text = format("usage: %s%s [flags]\n"
                             "Trains the compiled model. Flags are written "
                             "--flag VALUE or --flag=VALUE.\n\n",
-                            programName);
+                            programName, neededFlags(program).c_str());
   for (const Flag &flag : makeFlags(ignored)) {
     std::string left = std::string("--") + flag.name;
     if (flag.value)
@@ -312,9 +327,11 @@ static Status checkDependencies(const std::set<std::string> &given,
       {"val-every", "val-data"},     {"val-batches", "val-data"},
       {"min-lr", "schedule cosine"}, {"shuffle", "data"}};
   for (auto [flag, needed] : needs) {
-    bool isThere = std::strcmp(flag, "min-lr") == 0
-                       ? options.schedule == ScheduleKind::cosine
-                       : given.count(needed) > 0;
+    bool isThere = given.count(needed) > 0;
+    if (std::strcmp(flag, "min-lr") == 0)
+      isThere = options.schedule == ScheduleKind::cosine;
+    if (std::strcmp(needed, "val-data") == 0)
+      isThere = options.validates();
     if (given.count(flag) && !isThere)
       return Status::usage(format("--%s: given without --%s", flag, needed));
   }
@@ -347,9 +364,11 @@ static Status checkProgramHas(const std::set<std::string> &given,
     if (given.count(flag) && !program.input(Role::tokens))
       return Status::usage(format(
           "--%s: this program reads no token stream (see --info)", flag));
-  if (given.count("val-data") && !program.function("evaluate"))
-    return Status::usage("--val-data: this program cannot validate (it has no "
-                         "function 'evaluate')");
+  for (const char *flag : {"val-data", "val-input"})
+    if (given.count(flag) && !program.function("evaluate"))
+      return Status::usage(format("--%s: this program cannot validate (it has "
+                                  "no function 'evaluate')",
+                                  flag));
   return Status();
 }
 

@@ -14,7 +14,7 @@ enum class ScheduleKind { constant, cosine };
 /// What the flags say, with defaults where they say nothing.
 struct Options {
   std::string data, validation, init, save, log, checkpoints, dump, profile;
-  std::vector<std::pair<std::string, std::string>> inputs;
+  std::vector<std::pair<std::string, std::string>> inputs, validationInputs;
   int64_t steps = 100, warmup = 0, threads = 0;
   int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;
   int64_t checkReplicasEvery = 0;
@@ -28,6 +28,10 @@ struct Options {
   bool fresh = false;
   bool benchCollectives = false;
   bool info = false, help = false, version = false;
+
+  bool validates() const {
+    return !validation.empty() || !validationInputs.empty();
+  }
 };
 
 /// Reads `argc` arguments as flags of `program`, whose description gives some
@@ -36,8 +40,8 @@ struct Options {
 Status parseOptions(const Program &program, int argc, char **argv,
                     Options &options);
 
-/// The text of --help.
-std::string helpText(const char *programName);
+/// The text of --help for `program`.
+std::string helpText(const char *programName, const Program &program);
 
 /// Learning rate of `step` (1 is the first): linear from rate / warmup up to
 /// rate over the warm-up steps, then constant, or half a cosine down to the

@@ -81,12 +81,6 @@ bool Program::isForCuda() const { return text("target").rfind("cuda", 0) == 0; }
 
 bool Program::isExact() const { return number("exact", 0) != 0; }
 
-int64_t Program::microBatches() const {
-  if (function("step"))
-    return 1;
-  return std::llround(number("micro_batches", 1));
-}
-
 //===----------------------------------------------------------------------===//
 // The functions of abi.def
 //===----------------------------------------------------------------------===//
@@ -319,6 +313,16 @@ void honert_argument_role(honert_program *program, int64_t role,
     return;
   argument->role = enumerator(program, "role", role, Role::targets);
   argument->vocab = vocab;
+}
+
+void honert_argument_ignore(honert_program *program, int64_t ignored) {
+  if (Argument *argument = latestArgument(program, "honert_argument_ignore"))
+    argument->ignored = ignored;
+}
+
+void honert_id_check(honert_program *program, const char *name, const char *op,
+                     const char *location, int64_t size) {
+  program->idChecks.push_back({name, op, location ? location : "", size});
 }
 
 void honert_device_code(honert_program *program, int64_t kind, int64_t arch,

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -92,7 +93,8 @@ struct Argument {
   std::vector<Part> parts;
   bool isWhole = true; ///< the only part is the whole itself
   Role role = Role::none;
-  int64_t vocab = 0; ///< ids must be smaller; 0: no bound
+  int64_t vocab = 0;              ///< ids must be smaller; 0: no bound
+  std::optional<int64_t> ignored; ///< the id that may be there besides
 
   /// Kept from step to step and in files.
   bool isState() const {
@@ -244,6 +246,14 @@ struct Function {
   const Result *result(const std::string &name) const;
 };
 
+/// What a result, or scalar of "accumulate", that checks ids is about:
+/// honert_id_check.
+struct IdCheck {
+  std::string name;
+  std::string op, location;
+  int64_t size; ///< rows or classes
+};
+
 /// Tensors that are alike and live at the peak.
 struct LiveTensors {
   std::string category;
@@ -264,11 +274,15 @@ struct Program {
   std::vector<Argument> arguments;
   std::vector<DeviceCode> deviceCode;
   std::vector<Function> functions;
+  std::vector<IdCheck> idChecks;
   /// The first mistake of the caller while describing; reported by check().
   std::string mistake;
 
   const Function *function(const std::string &name) const;
   const Argument *argument(Kind kind, const std::string &fqn) const;
+  /// A scalar that micro-batches add to: the loss, or a check of ids. The
+  /// runtime sets it to zero before a step.
+  bool isRunning(const Argument &argument) const;
   /// The input that is fed with `role`, or null.
   const Argument *input(Role role) const;
   double number(const std::string &key, double fallback) const;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -40,6 +41,8 @@ static Status checkOverwriting(const Options &options) {
       {"val-data", options.validation}};
   for (const auto &input : options.inputs)
     files.emplace_back("input", input.second);
+  for (const auto &input : options.validationInputs)
+    files.emplace_back("val-input", input.second);
   for (size_t i = 0; i < 3; ++i) {
     const std::string &output = files[i].second;
     if (isRegularFile(output) && isSameFile(output, "/proc/self/exe"))
@@ -111,6 +114,13 @@ Status Trainer::openInputs() {
   if (trains || !options.inputs.empty())
     HONERT_TRY(
         named.open(options.inputs, program, world, !options.data.empty()));
+  if (!options.validationInputs.empty())
+    return validationNamed.open(options.validationInputs, program, world,
+                                !options.validation.empty(), "val-input",
+                                "val-data");
+  // What goes with the tokens of training does not go with others.
+  if (!options.validation.empty())
+    return named.checkRepeats("val-input");
   return Status();
 }
 
@@ -216,11 +226,6 @@ void Trainer::printHeader() {
 // One step
 //===----------------------------------------------------------------------===//
 
-/// The loss that micro-batches add to.
-static bool isLossSum(const Argument &argument) {
-  return argument.kind == Kind::scalar && argument.fqn == "loss";
-}
-
 void Trainer::writeScalars(int64_t step) {
   double clip =
       options.clip > 0 ? options.clip : std::numeric_limits<double>::infinity();
@@ -247,10 +252,14 @@ void Trainer::writeKey(int64_t step, int64_t micro) {
 }
 
 Status Trainer::loadInputs(int64_t microStep) {
+  Status loaded;
   if (!options.data.empty())
-    batches.load(microStep, executor->arena().at(0));
-  named.load(microStep, executor->arena().at(0));
-  return mapped_ranges::check();
+    loaded = batches.load(microStep, executor->arena().at(0));
+  if (loaded.ok())
+    loaded = named.load(microStep, executor->arena().at(0));
+  // That a file has changed says more than which ids it holds now.
+  HONERT_TRY(mapped_ranges::check());
+  return loaded;
 }
 
 /// Puts a step on its way, whose first inputs are in place.
@@ -262,7 +271,7 @@ Status Trainer::launchStep(int64_t step) {
     return executor->endStep();
   }
   for (const Argument &argument : program.arguments)
-    if (argument.kind == Kind::grad || isLossSum(argument))
+    if (argument.kind == Kind::grad || program.isRunning(argument))
       HONERT_TRY(executor->zero(argument.offset, argument.bytes));
   int64_t count = program.microBatches();
   for (int64_t micro = 0; micro < count; ++micro) {
@@ -289,6 +298,31 @@ void Trainer::readFacts(StepFacts &facts) {
   }
   if (const Result *norm = last->result("grad_norm"))
     facts.gradNorm = readScalar(norm->dtype, norm->offset);
+}
+
+/// No check of ids has found one outside its table: in what `function` left, or
+/// the micro-batches of a step.
+Status Trainer::checkIds(const Function &function, const char *when,
+                         int64_t step) {
+  for (const IdCheck &check : program.idChecks) {
+    const Result *result = function.result(check.name);
+    const Argument *running = program.argument(Kind::scalar, check.name);
+    if (!result && !running)
+      continue;
+    int64_t id;
+    std::memcpy(&id,
+                executor->arena().at(result ? result->offset : running->offset),
+                sizeof id);
+    if (id != 0)
+      return Status::error(format(
+          "%s %lld: %s%s%s reads id %lld, expected 0 to %lld; the run ends, "
+          "nothing is saved%s",
+          when, static_cast<long long>(step), check.op.c_str(),
+          check.location.empty() ? "" : " at ", check.location.c_str(),
+          static_cast<long long>(id), static_cast<long long>(check.size - 1),
+          savedStep < 0 ? "" : ", earlier checkpoints stand"));
+  }
+  return Status();
 }
 
 /// What a step that was made must satisfy. With a loss scale, one whose
@@ -340,6 +374,9 @@ Status Trainer::finishStep() {
   lastEnd = now;
   if (program.argument(Kind::scalar, "lr"))
     facts.learningRate = learningRateAt(options, step);
+  const Function *last = program.function("step");
+  HONERT_TRY(
+      checkIds(last ? *last : *program.function("update"), "step", step));
   readFacts(facts);
   HONERT_TRY(checkStep(facts));
   doneSteps = step;

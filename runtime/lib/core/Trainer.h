@@ -49,6 +49,7 @@ private:
   bool pausesAfter(int64_t step) const;
   bool onlyPrints() const;
   Status noticeReasonsToStop();
+  Status checkIds(const Function &function, const char *when, int64_t step);
   Status checkStep(StepFacts &facts);
   Status checkFinite(const StepFacts &facts) const;
   Status train();
@@ -56,6 +57,7 @@ private:
   // Between steps, and at the end (TrainerOutputs.cpp).
   Status pause(int64_t step);
   Status checkReplicas(int64_t step);
+  Status loadValidation(int64_t index);
   Status validate(int64_t step);
   Status checkpoint(int64_t step);
   Status dump(int64_t step);
@@ -74,7 +76,7 @@ private:
   std::unique_ptr<Executor> executor;
   Report report;
   Batches batches, validationBatches;
-  NamedInputs named;
+  NamedInputs named, validationNamed;
   std::optional<CheckpointFolder> checkpoints;
 
   struct StepInFlight {

@@ -78,21 +78,32 @@ Status Trainer::checkReplicas(int64_t step) {
   return Status();
 }
 
+Status Trainer::loadValidation(int64_t index) {
+  const NamedInputs &others =
+      options.validationInputs.empty() ? named : validationNamed;
+  Status loaded = others.load(index, executor->arena().at(0));
+  if (loaded.ok() && !options.validation.empty())
+    loaded = validationBatches.load(index, executor->arena().at(0));
+  HONERT_TRY(mapped_ranges::check());
+  return loaded;
+}
+
 Status Trainer::validate(int64_t step) {
   const Function *evaluate = program.function("evaluate");
   const Result *loss = evaluate->result("loss");
-  int64_t count =
-      std::min(options.validationBatches, validationBatches.batchesPerEpoch());
+  int64_t count = std::min(options.validationBatches,
+                           options.validation.empty()
+                               ? validationNamed.batchesPerEpoch()
+                               : validationBatches.batchesPerEpoch());
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    named.load(i, executor->arena().at(0));
-    validationBatches.load(i, executor->arena().at(0));
-    dataStatus = mapped_ranges::check();
+    dataStatus = loadValidation(i);
     HONERT_TRY(noticeReasonsToStop());
     if (stoppedBy)
       return Status(); // saving comes first
     HONERT_TRY(executor->run(*evaluate));
     HONERT_TRY(executor->wait());
+    HONERT_TRY(checkIds(*evaluate, "validation batch", i));
     sum += readScalar(loss->dtype, loss->offset);
   }
   lastValidation = sum / static_cast<double>(count);
@@ -172,7 +183,7 @@ std::string Trainer::summaryText() const {
 }
 
 Status Trainer::finish() {
-  if (!options.validation.empty() && validatedStep != doneSteps)
+  if (options.validates() && validatedStep != doneSteps)
     HONERT_TRY(validate(doneSteps));
   std::string saved;
   if (!options.save.empty()) {

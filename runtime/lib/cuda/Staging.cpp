@@ -9,14 +9,10 @@ using namespace honert;
 
 static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// The loss that micro-batches add to is the program's, the host only reads it.
-static bool isRunningLoss(const Argument &argument) {
-  return argument.kind == Kind::scalar && argument.fqn == "loss";
-}
-
-static bool isInput(const Argument &argument) {
+/// What micro-batches add to is the program's, the host only reads it.
+static bool isInput(const Program &program, const Argument &argument) {
   return argument.kind == Kind::input || argument.kind == Kind::rng ||
-         (argument.kind == Kind::scalar && !isRunningLoss(argument));
+         (argument.kind == Kind::scalar && !program.isRunning(argument));
 }
 
 Staging::Staging(const Device &device, const Program &program)
@@ -33,15 +29,20 @@ Staging::Staging(const Device &device, const Program &program)
     outputsOf[function.name].push_back(index);
   };
   for (const Argument &argument : program.arguments)
-    if (isInput(argument) && argument.bytes > 0)
+    if (isInput(program, argument) && argument.bytes > 0)
       inputs.push_back({argument.offset, argument.bytes, 0});
   placeInputs();
   for (const Function &function : program.functions) {
-    for (const char *name : {"loss", "grad_norm"})
+    auto addResult = [&](const std::string &name) {
       if (const Result *result = function.result(name))
         addOutput(function, result->offset, byteWidth(result->dtype));
+    };
+    addResult("loss");
+    addResult("grad_norm");
+    for (const IdCheck &check : program.idChecks)
+      addResult(check.name);
     for (const Argument &argument : program.arguments)
-      if (isRunningLoss(argument) ||
+      if (program.isRunning(argument) ||
           (argument.kind == Kind::opt && argument.fqn == "loss_scale"))
         addOutput(function, argument.offset, argument.bytes);
   }

@@ -75,7 +75,6 @@ Status Batches::open(const std::string &path, const Program &program,
   columns = tokens->whole.back();
   rows = *elementCount(tokens->whole) / columns;
   bool isNarrow = false;
-  int64_t vocab = 0; // the smallest table that any of them indexes
   for (const Argument &argument : program.arguments) {
     if (argument.kind != Kind::input || argument.role == Role::none)
       continue;
@@ -84,8 +83,10 @@ Status Batches::open(const std::string &path, const Program &program,
                                  world.rank()),
                       argument.role == Role::targets ? 1 : 0});
     isNarrow |= argument.dtype == DType::i32;
-    if (argument.vocab > 0)
-      vocab = vocab > 0 ? std::min(vocab, argument.vocab) : argument.vocab;
+    if (inputs.size() == 1)
+      ids = IdBounds::of(argument);
+    else
+      ids.intersect(IdBounds::of(argument));
   }
   HONERT_TRY(file.open(path));
   if (file.size() <= rows * columns)
@@ -95,9 +96,9 @@ Status Batches::open(const std::string &path, const Program &program,
         path.c_str(), static_cast<long long>(file.size()),
         static_cast<long long>(rows * columns + 1),
         static_cast<long long>(rows), static_cast<long long>(columns)));
-  if (vocab == 0 && isNarrow)
-    vocab = int64_t{1} << 31;
-  HONERT_TRY(file.checkIds(vocab, pool, world.rank(), world.size(), progress));
+  if (ids.vocab == 0 && isNarrow)
+    ids.vocab = int64_t{1} << 31;
+  HONERT_TRY(file.checkIds(ids, pool, world.rank(), world.size(), progress));
   order =
       std::make_unique<BatchOrder>(file.size(), rows, columns, shuffle, seed);
   return Status();
@@ -114,20 +115,27 @@ static void storeIds(const int64_t *ids, int64_t n, DType dtype, char *target) {
   }
 }
 
-/// `count` ids of the stream from `begin` on, to `place` of an input.
-void Batches::fillRow(const Input &input, int64_t begin, int64_t place,
-                      int64_t count, char *target) const {
+/// `count` ids of the stream from `begin` on, to `place` of an input. They are
+/// checked again: the file may have changed since.
+Status Batches::fillRow(const Input &input, int64_t begin, int64_t place,
+                        int64_t count, char *target) const {
   constexpr int64_t most = 512;
-  int64_t ids[most];
+  int64_t read[most];
   DType dtype = input.argument->dtype;
   for (int64_t done = 0; done < count; done += most) {
     int64_t now = std::min(most, count - done);
-    file.read(begin + done, now, ids);
-    storeIds(ids, now, dtype, target + (place + done) * byteWidth(dtype));
+    file.read(begin + done, now, read);
+    if (int64_t at = ids.findOther(read, now); at != now)
+      return Status::error(
+          file.refuseId(ids, begin + done + at, read[at]).message() +
+          "; the file has changed since the run began");
+    storeIds(read, now, dtype, target + (place + done) * byteWidth(dtype));
   }
+  return Status();
 }
 
-void Batches::fill(int64_t index, const std::vector<char *> &targets) const {
+Status Batches::fill(int64_t index, const std::vector<char *> &targets) const {
+  Status status;
   for (size_t i = 0; i != inputs.size(); ++i) {
     const Input &input = inputs[i];
     auto fillRun = [&](int64_t position, int64_t place, int64_t length) {
@@ -136,13 +144,15 @@ void Batches::fill(int64_t index, const std::vector<char *> &targets) const {
         int64_t row = position / columns, column = position % columns;
         count = std::min(length, columns - column);
         int64_t begin = order->windowBegin(index, row) + column + input.shift;
-        fillRow(input, begin, place, count, targets[i]);
+        if (status.ok())
+          status = fillRow(input, begin, place, count, targets[i]);
         if (i + 1 == inputs.size())
           file.release(begin, count);
       }
     };
     input.layout.forEachRun(0, input.layout.size(), fillRun);
   }
+  return status;
 }
 
 void Batches::readAhead(int64_t index) {
@@ -158,9 +168,10 @@ void Batches::readAhead(int64_t index) {
     std::vector<char *> targets;
     for (std::vector<char> &input : slot.inputs)
       targets.push_back(input.data());
-    fill(index, targets);
+    Status status = fill(index, targets);
     {
       std::lock_guard<std::mutex> lock(mutex);
+      slot.status = std::move(status);
       slot.index = index;
     }
     changed.notify_all();
@@ -174,7 +185,7 @@ void Batches::prefetchFrom(int64_t index) {
   reader = std::thread([this, index] { readAhead(index); });
 }
 
-void Batches::load(int64_t index, char *arena) {
+Status Batches::load(int64_t index, char *arena) {
   std::vector<char *> targets;
   for (const Input &input : inputs)
     targets.push_back(arena + input.argument->offset);
@@ -185,6 +196,7 @@ void Batches::load(int64_t index, char *arena) {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait(lock, [&] { return slot.index == index; });
   }
+  HONERT_TRY(slot.status);
   for (size_t i = 0; i != inputs.size(); ++i)
     std::memcpy(targets[i], slot.inputs[i].data(), slot.inputs[i].size());
   {
@@ -192,4 +204,5 @@ void Batches::load(int64_t index, char *arena) {
     slot.index = -1;
   }
   changed.notify_all();
+  return Status();
 }

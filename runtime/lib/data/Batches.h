@@ -69,8 +69,9 @@ public:
   void prefetchFrom(int64_t index);
 
   /// Writes batch `index` into the inputs in the arena. After prefetchFrom()
-  /// the indices must follow each other.
-  void load(int64_t index, char *arena);
+  /// the indices must follow each other. Fails where ids are no longer those
+  /// that open() has checked.
+  Status load(int64_t index, char *arena);
 
   int64_t batchesPerEpoch() const { return order->batchesPerEpoch(); }
   const TokenFile &stream() const { return file; }
@@ -86,15 +87,17 @@ private:
   struct Slot {
     int64_t index = -1;
     std::vector<std::vector<char>> inputs;
+    Status status; ///< of reading them
   };
 
   /// Writes what this rank has of a batch to where each input begins.
-  void fill(int64_t index, const std::vector<char *> &targets) const;
-  void fillRow(const Input &input, int64_t begin, int64_t place, int64_t count,
-               char *target) const;
+  Status fill(int64_t index, const std::vector<char *> &targets) const;
+  Status fillRow(const Input &input, int64_t begin, int64_t place,
+                 int64_t count, char *target) const;
   void readAhead(int64_t index);
 
   TokenFile file;
+  IdBounds ids;                  // those that all inputs take
   std::vector<Input> inputs;     // every one that has a role
   int64_t rows = 0, columns = 0; // of a batch of all ranks
   std::unique_ptr<BatchOrder> order;

@@ -1,33 +1,36 @@
 //===- NamedInputs.cpp - Inputs other than a token stream -----------------===//
 
 #include "data/NamedInputs.h"
+#include "data/IdBounds.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
 using namespace honert;
 
+/// `count` ids at `data`, the first of which has `position` in the file.
 static Status checkIds(const Argument &argument, const std::string &path,
-                       const char *data, int64_t count) {
+                       const char *data, int64_t position, int64_t count) {
   if (argument.vocab <= 0)
     return Status();
+  IdBounds bounds = IdBounds::of(argument);
   int64_t width = byteWidth(argument.dtype);
   for (int64_t i = 0; i < count; ++i) {
-    double id = loadElement(argument.dtype, data + i * width);
-    // Targets may hold negative ids that the loss ignores.
-    bool isIgnored = argument.role == Role::targets && id < 0;
-    if (!isIgnored && !(id >= 0 && id < static_cast<double>(argument.vocab)))
-      return Status::error(
-          format("%s: id %.0f at position %lld, wanted ids from 0 to %lld",
-                 path.c_str(), id, static_cast<long long>(i),
-                 static_cast<long long>(argument.vocab - 1)));
+    double element = loadElement(argument.dtype, data + i * width);
+    auto id = static_cast<int64_t>(element);
+    if (!bounds.contains(id))
+      return Status::error(format("%s: id %lld at position %lld, %s",
+                                  path.c_str(), static_cast<long long>(id),
+                                  static_cast<long long>(position + i),
+                                  bounds.expected(id).c_str()));
   }
   return Status();
 }
 
 Status NamedInputs::openOne(const Argument &argument, const PartLayout &layout,
                             const std::string &path) {
-  Input input{&argument, layout, {}, argument.dtype, 0, 1};
+  Input input{&argument, layout, path, {}, argument.dtype, 0, 1};
   HONERT_TRY(input.file.open(path));
   NpyArray array;
   HONERT_TRY(readNpy(path, input.file.view(), array));
@@ -49,7 +52,7 @@ Status NamedInputs::openOne(const Argument &argument, const PartLayout &layout,
   input.dtype = *dtype;
   input.offset = array.offset;
   input.values = perStep ? array.shape[0] : 1;
-  HONERT_TRY(checkIds(argument, path, input.file.data() + array.offset,
+  HONERT_TRY(checkIds(argument, path, input.file.data() + array.offset, 0,
                       *elementCount(array.shape)));
   input.file.release(input.file.data(), input.file.size());
   inputs.push_back(std::move(input));
@@ -59,7 +62,8 @@ Status NamedInputs::openOne(const Argument &argument, const PartLayout &layout,
 Status
 NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
                   const Program &program, const World &world,
-                  bool tokensFromData) {
+                  bool tokensFromData, const char *flag,
+                  const char *tokensFlag) {
   auto isNamed = [&](const Argument &argument) {
     return argument.kind == Kind::input &&
            !(tokensFromData && argument.role != Role::none);
@@ -73,8 +77,7 @@ NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
         if (isNamed(each))
           known += (known.empty() ? "" : ", ") + each.fqn;
       return Status::usage(format(
-          "--input: '%s', wanted an input of this "
-          "program (%s)",
+          "--%s: '%s', expected an input of this program (%s)", flag,
           name.c_str(), known.empty() ? "there is none" : known.c_str()));
     }
     fed.insert(name);
@@ -86,21 +89,45 @@ NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
   for (const Argument &argument : program.arguments)
     if (isNamed(argument) && !fed.count(argument.fqn))
       return Status::usage(format(
-          "--input: nothing for '%s', wanted --input %s=FILE.npy (%s of shape "
+          "--%s: nothing for '%s', expected --%s %s=FILE.npy (%s of shape "
           "%s)%s",
-          argument.fqn.c_str(), argument.fqn.c_str(), name(argument.dtype),
-          toString(argument.whole).c_str(),
-          argument.role == Role::none ? "" : " or --data FILE"));
+          flag, argument.fqn.c_str(), flag, argument.fqn.c_str(),
+          name(argument.dtype), toString(argument.whole).c_str(),
+          argument.role == Role::none
+              ? ""
+              : format(" or --%s FILE", tokensFlag).c_str()));
   return Status();
 }
 
-void NamedInputs::load(int64_t index, char *arena) const {
+int64_t NamedInputs::batchesPerEpoch() const {
+  int64_t most = 1;
+  for (const Input &input : inputs)
+    most = std::max(most, input.values);
+  return most;
+}
+
+Status NamedInputs::checkRepeats(const char *flag) const {
+  for (const Input &input : inputs)
+    if (input.values > 1 && input.argument->role == Role::none)
+      return Status::usage(format(
+          "--%s: nothing for '%s', whose values of training go with other "
+          "tokens, expected --%s %s=FILE.npy",
+          flag, input.argument->fqn.c_str(), flag,
+          input.argument->fqn.c_str()));
+  return Status();
+}
+
+Status NamedInputs::load(int64_t index, char *arena) const {
   for (const Input &input : inputs) {
     const Argument &argument = *input.argument;
     int64_t from = byteWidth(input.dtype), to = byteWidth(argument.dtype);
     int64_t count = *elementCount(argument.whole);
-    const char *source =
-        input.file.data() + input.offset + index % input.values * count * from;
+    int64_t first = index % input.values * count;
+    const char *source = input.file.data() + input.offset + first * from;
+    if (Status status = checkIds(argument, input.path, source, first, count);
+        !status.ok())
+      return Status::error(status.message() +
+                           "; the file has changed since the run began");
     char *target = arena + argument.offset;
     auto copy = [&](int64_t element, int64_t place, int64_t length) {
       if (input.dtype == argument.dtype)
@@ -115,4 +142,5 @@ void NamedInputs::load(int64_t index, char *arena) const {
     if (input.values > 1) // else it is read again
       input.file.release(source, count * from);
   }
+  return Status();
 }

@@ -17,18 +17,27 @@ namespace honert {
 /// what it has.
 class NamedInputs {
 public:
-  /// Opens each (name, file); every input that is not fed with tokens from
-  /// --data must be among them, and nothing else.
+  /// Opens each (name, file), given by `flag`; every input that is not fed with
+  /// tokens from `tokensFlag` must be among them, and nothing else.
   Status open(const std::vector<std::pair<std::string, std::string>> &files,
-              const Program &program, const World &world, bool tokensFromData);
+              const Program &program, const World &world, bool tokensFromData,
+              const char *flag = "input", const char *tokensFlag = "data");
 
-  /// Writes the values of micro-batch `index` into the arena.
-  void load(int64_t index, char *arena) const;
+  /// Writes the values of micro-batch `index` into the arena. Fails where ids
+  /// are no longer those that open() has checked.
+  Status load(int64_t index, char *arena) const;
+
+  /// Micro-batches until all files have been read once.
+  int64_t batchesPerEpoch() const;
+  /// No file has values that go with the tokens of each micro-batch: those for
+  /// another stream come from `flag`.
+  Status checkRepeats(const char *flag) const;
 
 private:
   struct Input {
     const Argument *argument;
     PartLayout layout;
+    std::string path;
     MappedFile file;
     DType dtype; ///< of the file: the argument's, or f32 where that is f64
     int64_t offset;

@@ -9,8 +9,8 @@
 using namespace honert;
 
 namespace {
-enum Source { data, validation, inputs, init, numSources };
-const char *const flags[] = {"data", "val-data", "input", "init"};
+enum Source { data, validation, inputs, validationInputs, init, numSources };
+const char *const flags[] = {"data", "val-data", "input", "val-input", "init"};
 using Hashes = std::array<uint64_t, numSources>;
 } // namespace
 
@@ -27,6 +27,18 @@ static Status addSample(Checksum &checksum, const std::string &path) {
   return Status();
 }
 
+static Status
+sampleNamed(const std::vector<std::pair<std::string, std::string>> &files,
+            uint64_t &hash) {
+  Checksum checksum;
+  for (const auto &[name, path] : files) {
+    checksum.add(name.data(), static_cast<int64_t>(name.size()));
+    HONERT_TRY(addSample(checksum, path));
+  }
+  hash = checksum.value();
+  return Status();
+}
+
 static Status sample(const Options &options, Hashes &hashes) {
   const std::pair<Source, const std::string *> files[] = {
       {data, &options.data},
@@ -38,13 +50,8 @@ static Status sample(const Options &options, Hashes &hashes) {
       HONERT_TRY(addSample(checksum, *path));
     hashes[source] = checksum.value();
   }
-  Checksum checksum;
-  for (const auto &[name, path] : options.inputs) {
-    checksum.add(name.data(), static_cast<int64_t>(name.size()));
-    HONERT_TRY(addSample(checksum, path));
-  }
-  hashes[inputs] = checksum.value();
-  return Status();
+  HONERT_TRY(sampleNamed(options.inputs, hashes[inputs]));
+  return sampleNamed(options.validationInputs, hashes[validationInputs]);
 }
 
 Status honert::checkSameData(const Options &options, World &world) {

@@ -149,27 +149,23 @@ void TokenFile::release(int64_t begin, int64_t n) const {
   file.release(first + begin * bytesOfId(), n * bytesOfId());
 }
 
-Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool, int64_t part,
-                           int64_t parts, const ReadProgress &progress) const {
-  uint64_t bound = vocab > 0 ? static_cast<uint64_t>(vocab) : INT64_MAX;
-  // Negative ids are huge as unsigned ones: one comparison finds both.
+Status TokenFile::checkIds(const IdBounds &ids, const ThreadPool &pool,
+                           int64_t part, int64_t parts,
+                           const ReadProgress &progress) const {
   constexpr int64_t block = 1 << 16;
   int64_t blocks = (count - 1) / block + 1;
   std::vector<char> isBad(static_cast<size_t>(blocks));
   int64_t first = blocks * part / parts, last = blocks * (part + 1) / parts;
   pool.run(last - first, 1, [&](int64_t lo, int64_t hi) {
-    std::vector<int64_t> ids(block);
+    std::vector<int64_t> read(block);
     for (int64_t b = first + lo; b < first + hi; ++b) {
       // The first share is that of the calling thread; the others are as long.
       if (progress && lo == 0 && b % 256 == 0)
         progress(static_cast<double>(b - first) / static_cast<double>(hi));
       int64_t n = std::min(block, count - b * block);
-      read(b * block, n, ids.data());
+      this->read(b * block, n, read.data());
       release(b * block, n);
-      bool bad = false;
-      for (int64_t i = 0; i < n; ++i)
-        bad |= static_cast<uint64_t>(ids[i]) >= bound;
-      isBad[static_cast<size_t>(b)] = bad;
+      isBad[static_cast<size_t>(b)] = ids.findOther(read.data(), n) != n;
     }
   });
   if (progress)
@@ -179,14 +175,18 @@ Status TokenFile::checkIds(int64_t vocab, const ThreadPool &pool, int64_t part,
     return Status();
   int64_t position = (found - isBad.begin()) * block;
   int64_t id;
-  for (read(position, 1, &id); static_cast<uint64_t>(id) < bound;)
+  for (read(position, 1, &id); ids.contains(id);)
     read(++position, 1, &id);
   bool hasNoHeader = this->first == file.data();
   if (hasNoHeader && looksLikeText(file.view()))
     return mistakenFor("text");
-  return Status::error(format(
-      "%s: token %lld at position %lld, wanted ids from 0 to %lld (the "
-      "vocabulary)",
-      name.c_str(), static_cast<long long>(id),
-      static_cast<long long>(position), static_cast<long long>(bound) - 1));
+  return refuseId(ids, position, id);
+}
+
+Status TokenFile::refuseId(const IdBounds &ids, int64_t position,
+                           int64_t id) const {
+  return Status::error(format("%s: token %lld at position %lld, %s",
+                              name.c_str(), static_cast<long long>(id),
+                              static_cast<long long>(position),
+                              ids.expected(id).c_str()));
 }

@@ -15,6 +15,7 @@
 
 #include "checkpoint/Files.h"
 #include "cpu/Parallel.h"
+#include "data/IdBounds.h"
 
 #include <functional>
 
@@ -29,10 +30,12 @@ class TokenFile {
 public:
   Status open(const std::string &path);
 
-  /// Every id is >= 0 and, unless `vocab` is 0, < vocab. Reads the whole file,
-  /// or the share `part` of `parts` that cover it.
-  Status checkIds(int64_t vocab, const ThreadPool &pool, int64_t part = 0,
+  /// Every id is one of `ids`. Reads the whole file, or the share `part` of
+  /// `parts` that cover it.
+  Status checkIds(const IdBounds &ids, const ThreadPool &pool, int64_t part = 0,
                   int64_t parts = 1, const ReadProgress &progress = {}) const;
+  /// The error of an id that is not.
+  Status refuseId(const IdBounds &ids, int64_t position, int64_t id) const;
 
   const std::string &path() const { return name; }
   int64_t size() const { return count; }

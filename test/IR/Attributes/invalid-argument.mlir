@@ -63,8 +63,29 @@ func.func @group(%x: tensor<8xf32> {hone.group = -1 : i64}) {
 
 // -----
 
-// expected-error@+1 {{attribute 'hone.vocab' is "8", expected a non-negative integer}}
+// expected-error@+1 {{attribute 'hone.vocab' is "8", expected a positive integer of 64 bits}}
 func.func @vocab(%x: tensor<8xf32> {hone.vocab = "8"}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'hone.vocab' is 0 : i64, expected a positive integer of 64 bits}}
+func.func @no_vocab(%x: tensor<8xi64> {hone.vocab = 0 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'hone.ignore' is -100 : i32, expected an integer of 64 bits}}
+func.func @ignore(%x: tensor<8xi64> {hone.ignore = -100 : i32}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'hone.ids' is {op = "embedding"}, expected {op, size, source}}}
+func.func @ids(%x: tensor<i64> {hone.ids = {op = "embedding"}}) {
   return
 }
 

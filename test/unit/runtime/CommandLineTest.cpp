@@ -139,16 +139,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "--input: feeds the token stream that --data feeds"},
         Mistake{2,
                 {"--data", "D/tokens", "--input", "other=D/floats.npy"},
-                "--input: 'other', wanted an input of this program (there is "
+                "--input: 'other', expected an input of this program (there is "
                 "none)"},
         Mistake{2,
                 {"--data", "D/tokens"},
-                "--input: nothing for 'mask', wanted --input mask=FILE.npy "
+                "--input: nothing for 'mask', expected --input mask=FILE.npy "
                 "(f32 of shape [32])",
                 true},
         Mistake{2,
                 {"--data", "D/tokens", "--input", "nask=D/floats.npy"},
-                "--input: 'nask', wanted an input of this program (mask)",
+                "--input: 'nask', expected an input of this program (mask)",
                 true}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -240,8 +240,7 @@ TEST(CommandLine, ids_beyond_the_vocabulary_are_named) {
   Outcome outcome = test::train({}, {"--data", folder / "t"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.err, "error: " + (folder / "t") +
-                             ": token 32 at position 77, wanted ids from 0 to "
-                             "31 (the vocabulary)\n");
+                             ": token 32 at position 77, expected 0 to 31\n");
 }
 
 TEST(CommandLine, fewer_tokens_than_a_batch_are_refused) {

@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"llmc_zero", llmc(20240520, 1, 0, ""), "holds no tokens"},
         BadFile{"id_too_large",
                 test::bytesOf(std::vector<uint16_t>{1, 511, 512, 3}),
-                "token 512 at position 2, wanted ids from 0 to 511"},
+                "token 512 at position 2, expected 0 to 511"},
         BadFile{"id_negative",
                 test::npy("<i4", "(2,)",
                           test::bytesOf(std::vector<int32_t>{1, -1})),
@@ -286,7 +286,7 @@ TEST_P(BatchTypes, tokens_feed_all_inputs_and_targets_are_one_later) {
       batches.prefetchFrom(5);
     std::vector<char> arena(static_cast<size_t>(program->arenaBytes));
     for (int64_t i = 5; i < 20; ++i) {
-      batches.load(i, arena.data());
+      ASSERT_TRUE(batches.load(i, arena.data()).ok());
       for (int64_t j = 0; j < 24; ++j) {
         double first = 100 + static_cast<double>(i % 8 * 24 + j);
         int64_t at = j * byteWidth(GetParam());
@@ -316,6 +316,53 @@ TEST(Batches, one_token_more_than_a_batch_is_needed) {
   EXPECT_TRUE(
       enough.open(folder / "tokens", *program, *alone(), false, 0, pool())
           .ok());
+}
+
+// Pages of a mapped file are read again long after the check.
+TEST(Batches, ids_that_change_after_the_check_end_the_run) {
+  test::Folder folder;
+  std::string path = folder / "tokens";
+  test::ProgramPtr program = inputsOnly(DType::i64, 2, 8);
+  for (bool ahead : {false, true}) {
+    std::vector<uint16_t> ids(100, 7);
+    test::writeFile(path, test::bytesOf(ids));
+    Batches batches;
+    ASSERT_TRUE(batches.open(path, *program, *alone(), false, 0, pool()).ok());
+    ids[40] = 60000;
+    test::writeFile(path, test::bytesOf(ids));
+    if (ahead)
+      batches.prefetchFrom(0);
+    std::vector<char> arena(static_cast<size_t>(program->arenaBytes));
+    EXPECT_TRUE(batches.load(0, arena.data()).ok());
+    EXPECT_TRUE(batches.load(1, arena.data()).ok());
+    EXPECT_EQ(batches.load(2, arena.data()).message(),
+              path +
+                  ": token 60000 at position 40, expected 0 to 999; the file "
+                  "has changed since the run began");
+  }
+}
+
+TEST(IdBounds, one_id_is_ignored) {
+  IdBounds bounds(61, -100);
+  const int64_t ids[] = {0, 60, -100, -1, 61, INT64_MIN, INT64_MAX};
+  EXPECT_EQ(bounds.findOther(ids, 3), 3);
+  for (int64_t id : {ids[3], ids[4], ids[5], ids[6]})
+    EXPECT_FALSE(bounds.contains(id)) << id;
+  EXPECT_EQ(bounds.expected(61), "expected 0 to 60 or -100");
+  EXPECT_EQ(IdBounds(61, 0).expected(-100),
+            "expected 0 to 60; -100 marks ignored labels, but this loss has "
+            "ignore_index 0");
+}
+
+TEST(IdBounds, a_stream_holds_what_all_its_inputs_take) {
+  IdBounds both(61, -100);
+  both.intersect({50, -100});
+  EXPECT_TRUE(both.contains(-100) && both.contains(49) && !both.contains(50));
+  both.intersect({61, std::nullopt}); // an embedding reads it
+  EXPECT_FALSE(both.contains(-100));
+  IdBounds other(61, -1);
+  other.intersect({61, -100});
+  EXPECT_FALSE(other.contains(-1) || other.contains(-100));
 }
 
 TEST(Batches, reading_ahead_ends_with_its_owner) {

@@ -90,8 +90,8 @@ protected:
     Status status = named.open({{"mask", mask}}, program, world, true);
     EXPECT_TRUE(status.ok()) << status.message();
     std::vector<char> arena(static_cast<size_t>(program.arenaBytes));
-    batches.load(index, arena.data());
-    named.load(index, arena.data());
+    EXPECT_TRUE(batches.load(index, arena.data()).ok());
+    EXPECT_TRUE(named.load(index, arena.data()).ok());
     std::vector<std::vector<double>> inputs;
     for (const Argument &argument : program.arguments) {
       inputs.emplace_back();

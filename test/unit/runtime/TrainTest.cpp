@@ -419,4 +419,43 @@ TEST_F(Train, other_inputs_come_from_array_files) {
   EXPECT_NE(constant[2], second[2]);
 }
 
+TEST_F(Train, other_inputs_have_files_of_their_own_to_validate_on) {
+  model.hasMask = true;
+  std::string zeros = floats(32, 0), ramp;
+  for (int i = 0; i < 32; ++i)
+    ramp += test::bytesOf(std::vector<float>{0.1f * static_cast<float>(i)});
+  std::string one = "mask=" + (folder / "one.npy"),
+              two = "mask=" + (folder / "two.npy"),
+              other = "mask=" + (folder / "other.npy");
+  test::writeFile(folder / "one.npy", test::npy("<f4", "(32,)", zeros));
+  test::writeFile(folder / "two.npy",
+                  test::npy("<f4", "(2, 32)", zeros + zeros));
+  test::writeFile(folder / "other.npy",
+                  test::npy("<f4", "(2, 32)", zeros + ramp));
+  auto validate = [&](const std::string &input, std::vector<std::string> more) {
+    std::vector<std::string> flags = {
+        "--input", input,        "--steps", "1",     "--lr",
+        "0",       "--val-data", data,      "--log", folder / "log"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    good(model, flags);
+    return losses(folder / "log", "val_loss")[1];
+  };
+  // A value that is the same for all steps is that of a validation too.
+  double same = validate(one, {});
+  EXPECT_EQ(validate(two, {"--val-input", one}), same);
+  EXPECT_NE(validate(one, {"--val-input", other}), same);
+  auto refused = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--data", data, "--val-data", data});
+    Outcome outcome = test::train(model, flags);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_EQ(refused({"--input", two}),
+            "error: --val-input: nothing for 'mask', whose values of training "
+            "go with other tokens, expected --val-input mask=FILE.npy\n");
+  EXPECT_EQ(refused({"--input", one, "--val-input", "nask=x.npy"}),
+            "error: --val-input: 'nask', expected an input of this program "
+            "(mask)\n");
+}
+
 } // namespace

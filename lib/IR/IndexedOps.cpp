@@ -1,0 +1,59 @@
+//===- IndexedOps.cpp - Ops that read rows by number ----------------------===//
+
+#include "hone/IR/IndexedOps.h"
+
+using namespace mlir;
+using namespace hone;
+
+#include "hone/IR/IndexedOps.cpp.inc"
+
+static int64_t rowsOf(Value table) {
+  return cast<RankedTensorType>(table.getType()).getShape().front();
+}
+
+/// The classes that a loss over `logits` tells apart.
+static int64_t classesOf(Value logits, uint64_t width) {
+  return width ? int64_t(width)
+               : cast<RankedTensorType>(logits.getType()).getShape().back();
+}
+
+static IdOperand operandOf(OpOperand &ids, int64_t size,
+                           std::optional<int64_t> ignored = std::nullopt) {
+  return {ids.getOperandNumber(), size, ignored};
+}
+
+namespace {
+struct EmbeddingIds
+    : IndexedOpInterface::ExternalModel<EmbeddingIds, EmbeddingOp> {
+  SmallVector<IdOperand> getIdOperands(Operation *op) const {
+    auto embedding = cast<EmbeddingOp>(op);
+    return {operandOf(embedding.getIdsMutable(), rowsOf(embedding.getTable()))};
+  }
+};
+
+struct EmbeddingBwdIds
+    : IndexedOpInterface::ExternalModel<EmbeddingBwdIds, EmbeddingBwdOp> {
+  SmallVector<IdOperand> getIdOperands(Operation *op) const {
+    auto embedding = cast<EmbeddingBwdOp>(op);
+    return {
+        operandOf(embedding.getIdsMutable(), rowsOf(embedding.getResult()))};
+  }
+};
+
+template <typename LossOp>
+struct LossIds : IndexedOpInterface::ExternalModel<LossIds<LossOp>, LossOp> {
+  SmallVector<IdOperand> getIdOperands(Operation *op) const {
+    auto loss = cast<LossOp>(op);
+    return {operandOf(loss.getTargetsMutable(),
+                      classesOf(loss.getLogits(), loss.getWidth()),
+                      int64_t(loss.getIgnoreIndex()))};
+  }
+};
+} // namespace
+
+void hone::attachIndexedOps(MLIRContext *context) {
+  EmbeddingOp::attachInterface<EmbeddingIds>(*context);
+  EmbeddingBwdOp::attachInterface<EmbeddingBwdIds>(*context);
+  CrossEntropyOp::attachInterface<LossIds<CrossEntropyOp>>(*context);
+  CrossEntropyBwdOp::attachInterface<LossIds<CrossEntropyBwdOp>>(*context);
+}

@@ -1,0 +1,86 @@
+// RUN: hone-opt %s --split-input-file --hone-bound-ids | FileCheck %s
+
+// Each input gets the largest bound below which ids stay inside the tables that they alone decide the places in.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: %{{.+}}: tensor<4xi64> {hone.fqn = "moved", hone.kind = "input", hone.vocab = 60 : i64}
+// CHECK-SAME: %{{.+}}: tensor<4xi32> {hone.fqn = "scaled", hone.kind = "input", hone.vocab = 16 : i64}
+// CHECK-SAME: %{{.+}}: tensor<4xi64> {hone.fqn = "lowered", hone.kind = "input", hone.vocab = 61 : i64}
+// CHECK-SAME: %{{.+}}: tensor<4xi64> {hone.fqn = "kept", hone.kind = "input", hone.vocab = 7 : i64}
+func.func @forward(
+    %w: tensor<61x4xf32> {hone.kind = "param", hone.fqn = "w"},
+    %moved: tensor<4xi64> {hone.kind = "input", hone.fqn = "moved"},
+    %scaled: tensor<4xi32> {hone.kind = "input", hone.fqn = "scaled"},
+    %lowered: tensor<4xi64> {hone.kind = "input", hone.fqn = "lowered", hone.vocab = 4611686018427387904 : i64},
+    %kept: tensor<4xi64> {hone.kind = "input", hone.fqn = "kept", hone.vocab = 7 : i64}) {
+  %one = hone.constant dense<1> : tensor<4xi64>
+  %four = hone.constant dense<4> : tensor<4xi32>
+  %m = hone.add %moved, %one : tensor<4xi64>
+  %s = hone.mul %scaled, %four : tensor<4xi32>
+  %a = hone.embedding %w, %m : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %b = hone.embedding %w, %s : tensor<61x4xf32>, tensor<4xi32> -> tensor<4x4xf32>
+  %c = hone.embedding %w, %lowered : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %d = hone.embedding %w, %kept : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+// A place that two inputs decide, or one twice, or that is clamped, bounds none: any bound would refuse good files.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-NOT: hone.vocab
+// CHECK: return
+func.func @forward(
+    %w: tensor<61x4xf32> {hone.kind = "param", hone.fqn = "w"},
+    %t: tensor<4xi64> {hone.kind = "input", hone.fqn = "t"},
+    %u: tensor<4xi64> {hone.kind = "input", hone.fqn = "u"},
+    %v: tensor<4xi64> {hone.kind = "input", hone.fqn = "v"},
+    %x: tensor<4xi64> {hone.kind = "input", hone.fqn = "x"}) {
+  %sum = hone.add %t, %u : tensor<4xi64>
+  %n = hone.constant dense<61> : tensor<4xi64>
+  %q = hone.div %v, %n : tensor<4xi64>
+  %p = hone.mul %q, %n : tensor<4xi64>
+  %rest = hone.sub %v, %p : tensor<4xi64>
+  %zero = hone.constant dense<0> : tensor<4xi64>
+  %most = hone.constant dense<60> : tensor<4xi64>
+  %above = hone.max %x, %zero : tensor<4xi64>
+  %clamped = hone.min %above, %most : tensor<4xi64>
+  %a = hone.embedding %w, %sum : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %b = hone.embedding %w, %rest : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %c = hone.embedding %w, %clamped : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+// The id that a loss ignores may stand in files, unless an embedding would read it, or another loss.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: hone.fqn = "labels", hone.ignore = -100 : i64, hone.kind = "input", hone.vocab = 61 : i64
+// CHECK-SAME: {hone.fqn = "both", hone.kind = "input", hone.vocab = 61 : i64}
+// CHECK-SAME: {hone.fqn = "two", hone.kind = "input", hone.vocab = 61 : i64}
+// CHECK-SAME: hone.fqn = "shifted", hone.ignore = -100 : i64, hone.kind = "input", hone.vocab = 61 : i64
+// CHECK-SAME: hone.fqn = "zero", hone.ignore = 0 : i64, hone.kind = "input", hone.vocab = 61 : i64
+func.func @forward(
+    %w: tensor<61x4xf32> {hone.kind = "param", hone.fqn = "w"},
+    %x: tensor<4x61xf32> {hone.kind = "input", hone.fqn = "x"},
+    %labels: tensor<4xi64> {hone.kind = "input", hone.fqn = "labels"},
+    %both: tensor<4xi64> {hone.kind = "input", hone.fqn = "both"},
+    %two: tensor<4xi64> {hone.kind = "input", hone.fqn = "two"},
+    %shifted: tensor<4xi64> {hone.kind = "input", hone.fqn = "shifted"},
+    %zero: tensor<4xi64> {hone.kind = "input", hone.fqn = "zero"}) {
+  %0:2 = hone.cross_entropy mean %x, %labels ignore_index -100 label_smoothing 0.0 : tensor<4x61xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
+  %1:2 = hone.cross_entropy mean %x, %both ignore_index -100 label_smoothing 0.0 : tensor<4x61xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
+  %2 = hone.embedding %w, %both : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %3:2 = hone.cross_entropy mean %x, %two ignore_index -100 label_smoothing 0.0 : tensor<4x61xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
+  %4:2 = hone.cross_entropy mean %x, %two ignore_index -1 label_smoothing 0.0 : tensor<4x61xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
+  %5:2 = hone.cross_entropy mean %x, %shifted ignore_index -100 label_smoothing 0.0 : tensor<4x61xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
+  %ignored = hone.constant dense<-100> : tensor<4xi64>
+  %pad = hone.constant dense<1> : tensor<4xi64>
+  %is = hone.cmp eq, %shifted, %ignored : tensor<4xi64> -> tensor<4xi1>
+  %filled = hone.select %is, %pad, %shifted : tensor<4xi1>, tensor<4xi64>
+  %6 = hone.embedding %w, %filled : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %7:2 = hone.cross_entropy mean %x, %zero ignore_index 0 label_smoothing 0.0 : tensor<4x61xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
+  return
+}

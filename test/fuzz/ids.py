@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Random programs with ids outside their table: none may run without a word. ids.py WORKDIR [--count N] [--compile-every N]
+
+A program passes two inputs through random integer arithmetic to an embedding or a loss. NumPy computes the ids that its
+files lead to. Where one is outside the table, the run must end with exit code 1 and one line that says what was expected,
+and nothing saved; where all are inside, with exit code 0, or with the refusal of a file at its start. Every N-th program
+is compiled, the others are interpreted: both run the same passes and the same checks of the runtime.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+SHAPE, STEPS, WIDTH = (2, 6), 2, 4
+DTYPES = {"i64": np.int64, "i32": np.int32}
+
+
+@dataclass
+class Program:
+    """Lines of a graph beside the numbers that each value has; `ids` are those that a table was read with."""
+
+    pick: random.Random
+    lines: list[str] = field(default_factory=list)
+    outside: bool = False
+
+    def __post_init__(self) -> None:
+        self.element = self.pick.choice(tuple(DTYPES))
+        self.dtype = DTYPES[self.element]
+        self.type = f"tensor<{SHAPE[0]}x{SHAPE[1]}x{self.element}>"
+        self.rows = self.pick.choice((1, 5, 17, 64, 100))
+
+    def emit(self, text: str) -> str:
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def number(self, value: int) -> str:
+        return self.emit(f"hone.constant dense<{value}> : {self.type}")
+
+    def moved(self, name: str, x: np.ndarray, other: tuple[str, np.ndarray]) -> tuple[str, np.ndarray]:
+        """One random op on values of [STEPS, *SHAPE]."""
+        kind = self.pick.choice(("add", "sub", "mul", "div", "max", "min", "both", "select", "fill", "float", "cumsum",
+                                 "neg", "abs", "shift"))
+        with np.errstate(over="ignore"):
+            if kind in ("add", "sub", "mul", "max", "min"):
+                value = self.pick.choice((1, 2, -1, 3, 10, 60))
+                operation = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum,
+                             "min": np.minimum}[kind]
+                text = f"hone.{kind} {name}, {self.number(value)} : {self.type}"
+                return self.emit(text), operation(x, self.dtype(value))
+            if kind == "div":
+                text = f"hone.div {name}, {self.number(7)} : {self.type}"
+                return self.emit(text), (np.abs(x.astype(object)) // 7 * np.sign(x.astype(object))).astype(self.dtype)
+            if kind == "both":
+                return self.emit(f"hone.add {name}, {other[0]} : {self.type}"), x + other[1]
+            if kind in ("select", "fill"):
+                predicate, limit = ("lt", self.rows) if kind == "select" else ("eq", -100)
+                bits = self.type.replace(self.element, "i1")
+                pred = self.emit(f"hone.cmp {predicate}, {name}, {self.number(limit)} : {self.type} -> {bits}")
+                chosen = x < limit if kind == "select" else x != limit
+                values = (name, self.number(0)) if kind == "select" else (self.number(0), name)
+                text = f"hone.select {pred}, {values[0]}, {values[1]} : {bits}, {self.type}"
+                return self.emit(text), np.where(chosen, x, 0).astype(self.dtype)
+            if kind == "float":
+                if np.abs(x.astype(object)).max() >= 2**24:
+                    return name, x
+                floats = self.type.replace(self.element, "f32")
+                wide = self.emit(f"hone.cast {name} : {self.type} -> {floats}")
+                return self.emit(f"hone.cast {wide} : {floats} -> {self.type}"), x
+            if kind == "cumsum":
+                return self.emit(f"hone.cumsum {name} dim 1 : {self.type}"), np.cumsum(x, axis=2, dtype=self.dtype)
+            if kind == "shift":
+                part = self.type.replace(f"x{SHAPE[1]}x", f"x{SHAPE[1] - 1}x")
+                first = self.type.replace(f"x{SHAPE[1]}x", "x1x")
+                ends = f"[0, 0] to [{SHAPE[0]}, {SHAPE[1] - 1}] by [1, 1]"
+                cut = self.emit(f"hone.slice {name} {ends} : {self.type} -> {part}")
+                start = self.emit(f"hone.constant dense<0> : {first}")
+                text = f"hone.concat {start}, {cut} dim 1 : ({first}, {part}) -> {self.type}"
+                return self.emit(text), np.concatenate([np.zeros_like(x[:, :, :1]), x[:, :, :-1]], axis=2)
+            return self.emit(f"hone.{kind} {name} : {self.type}"), -x if kind == "neg" else np.abs(x)
+
+    def read(self, name: str, ids: np.ndarray) -> str:
+        """A loss of what the table, or logits, hold at `ids`."""
+        shape, flat = f"{SHAPE[0]}x{SHAPE[1]}", f"{SHAPE[0] * SHAPE[1]}"
+        inside = (ids >= 0) & (ids < self.rows)
+        if self.pick.random() < 0.5:
+            self.outside |= not inside.all()
+            found = self.emit(f"hone.embedding %table, {name} : tensor<{self.rows}x{WIDTH}xf32>, {self.type} -> "
+                              f"tensor<{shape}x{WIDTH}xf32>")
+            return self.emit(f"hone.reduce sum {found} dims [0, 1, 2] : tensor<{shape}x{WIDTH}xf32> -> tensor<f32>")
+        ignored = self.pick.choice((-100, -1, 0))
+        self.outside |= not (inside | (ids == ignored)).all()
+        self.lines.append(
+            f"%l{len(self.lines)}, %s{len(self.lines)} = hone.cross_entropy sum %logits, {name} ignore_index {ignored} "
+            f"label_smoothing 0.0 : tensor<{shape}x{self.rows}xf32>, {self.type} -> tensor<f32>, tensor<{shape}xf32>")
+        return f"%l{len(self.lines) - 1}"
+
+
+def random_ids(pick: random.Random, program: Program) -> np.ndarray:
+    """Ids of [STEPS, *SHAPE], often a few outside the table."""
+    ids = np.array([pick.randrange(program.rows) for _ in range(STEPS * SHAPE[0] * SHAPE[1])], dtype=program.dtype)
+    bits = 31 if program.element == "i32" else 63
+    for _ in range(pick.choice((0, 0, 1, 1, 3))):
+        ids[pick.randrange(len(ids))] = pick.choice(
+            (program.rows, program.rows + 1, -1, -100, 65000, -(2**bits), 2**bits - 1, 2**30))
+    return ids.reshape(STEPS, *SHAPE)
+
+
+def build(seed: int, folder: Path) -> Program:
+    """Writes the package p.hone and the files of its inputs."""
+    program = Program(random.Random(seed))
+    pick, inputs = program.pick, {}
+    for name in "tu":
+        inputs[name] = random_ids(pick, program)
+        np.save(folder / f"{name}.npy", inputs[name])
+    values = [(f"%{name}", ids) for name, ids in inputs.items()]
+    losses = []
+    for _ in range(pick.choice((1, 2))):
+        value = pick.choice(values)
+        for _ in range(pick.choice((0, 1, 1, 2, 3))):
+            value = program.moved(*value, other=pick.choice(values))
+        losses.append(program.read(*value))
+    total = losses[0] if len(losses) == 1 else program.emit(f"hone.add {losses[0]}, {losses[1]} : tensor<f32>")
+    state = 'hone.requires_grad, hone.init = {dist = "constant", value = 0.1 : f64}'
+    vocab = pick.choice(("", "", ", hone.vocab = 4611686018427387904 : i64", f", hone.vocab = {program.rows} : i64"))
+    size = f"{SHAPE[0]}x{SHAPE[1]}x{program.rows}xf32"
+    # Both parameters are in every loss.
+    sums = [program.emit(f"hone.reduce sum {x} dims {dims} : tensor<{of}> -> tensor<f32>")
+            for x, dims, of in (("%table", "[0, 1]", f"{program.rows}x{WIDTH}xf32"), ("%logits", "[0, 1, 2]", size))]
+    for x in sums:
+        total = program.emit(f"hone.add {total}, {x} : tensor<f32>")
+    arguments = [
+        f'%table: tensor<{program.rows}x{WIDTH}xf32> {{hone.kind = "param", hone.fqn = "table", {state}}}',
+        f'%logits: tensor<{size}> {{hone.kind = "param", hone.fqn = "logits", {state}}}',
+        *(f'%{name}: {program.type} {{hone.kind = "input", hone.fqn = "{name}"{vocab}}}' for name in inputs),
+    ]
+    body = "\n".join(program.lines)
+    text = ('module attributes {hone.version = 1 : i64, hone.model = "ids"} {\n'
+            f'func.func @forward({", ".join(arguments)}) -> (tensor<f32> {{hone.kind = "loss"}}) {{\n'
+            f"{body}\nreturn {total} : tensor<f32>\n}}\n}}\n")
+    shapes = {"table": [program.rows, WIDTH], "logits": [*SHAPE, program.rows]}
+    entries = [{"fqn": name, "kind": "param", "dtype": "f32", "shape": shape} for name, shape in shapes.items()]
+    entries += [{"fqn": name, "kind": "input", "dtype": program.element, "shape": list(SHAPE)} for name in inputs]
+    package = folder / "p.hone"
+    package.mkdir()
+    (package / "graph.mlir").write_text(text)
+    fingerprint = hashlib.sha256(text.encode()).hexdigest()
+    manifest = {"schema": 1, "model": "ids", "fingerprint": fingerprint, "arguments": entries}
+    (package / "manifest.json").write_text(json.dumps(manifest))
+    return program
+
+
+def run(folder: Path, compiles: bool) -> subprocess.CompletedProcess:
+    flags = ["--input", "t=t.npy", "--input", "u=u.npy", "--steps", str(STEPS), "--lr", "0.1", "--quiet", "--save", "w"]
+    call = lambda *words: subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+    if not compiles:
+        return call("hone-run", "p.hone", *flags)
+    done = call("honec", "p.hone", "-o", "train")
+    return done if done.returncode else call("./train", *flags, "--threads", "1")
+
+
+def check(program: Program, done: subprocess.CompletedProcess, saved: bool) -> str:
+    """How the program ended; raises AssertionError where it should have ended otherwise."""
+    assert done.returncode in (0, 1), f"exit code {done.returncode}: {done.stderr}"
+    if done.returncode == 0:
+        assert not program.outside, "ran, with ids outside the table"
+        return "inside"
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and "expected 0 to " in lines[0], f"not one line about an id: {done.stderr}"
+    assert not saved, "saved weights after a wrong id"
+    if any(word in lines[0] for word in ("step ", "' op reads ids")):
+        assert program.outside, f"refused ids that are inside: {lines[0]}"
+        return "guarded"
+    return "refused at the start" if program.outside else "refused, though harmless"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--compile-every", type=int, default=10)
+    options = parser.parse_args()
+    seen: dict[str, int] = {}
+    for seed in range(options.first, options.first + options.count):
+        folder = options.work / str(seed)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        program = build(seed, folder)
+        done = run(folder, compiles=seed % options.compile_every == 0)
+        try:
+            ending = check(program, done, (folder / "w").exists())
+        except AssertionError as error:
+            print(f"{folder}: {error}")
+            return 1
+        seen[ending] = seen.get(ending, 0) + 1
+        shutil.rmtree(folder)
+    print(f"{options.count} programs, 0 silent: " + ", ".join(f"{n} {how}" for how, n in sorted(seen.items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
