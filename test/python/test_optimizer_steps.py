@@ -271,6 +271,9 @@ def test_a_skipped_step_changes_no_bit(name: str, tmp_path) -> None:
             assert not tensor.any(), key
 
 
+KEY_BIAS = "blocks.0.attn.qkv.bias"  # of queries, keys and values
+
+
 @pytest.mark.parametrize("padded", [True, False], ids=["from padded", "to padded"])
 def test_8_bit_checkpoints_do_not_depend_on_padding(padded: bool, tmp_path) -> None:
     """Blocks are of rows: rows that are longer, or more, hold the same blocks."""
@@ -291,8 +294,15 @@ def test_8_bit_checkpoints_do_not_depend_on_padding(padded: bool, tmp_path) -> N
         assert tensor.shape == states[1][key].shape
         if tensor.dtype == torch.int8:  # sums over padding are made in another order
             assert (tensor != states[1][key]).double().mean() < 0.002, key
-        else:
-            torch.testing.assert_close(tensor, states[1][key], rtol=1e-4, atol=1e-6, msg=key)
+            continue
+        difference = (tensor - states[1][key]).abs()
+        if key == KEY_BIAS:
+            # A softmax does not change when all keys move by one vector, so this gradient is zero but for rounding, and
+            # AdamW divides it by its own size: all that is known of these elements is that a step moves them by about lr.
+            width = len(tensor) // 3
+            assert difference[width : 2 * width].max() < 0.002
+            difference[width : 2 * width] = 0
+        assert (difference <= 1e-6 + 1e-4 * tensor.abs()).all(), key
 
 
 def test_8_bit_moments_train_like_32(tmp_path) -> None:
