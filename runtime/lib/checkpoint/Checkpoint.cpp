@@ -1,68 +1,66 @@
 //===- Checkpoint.cpp - Runs that survive their process -------------------===//
 
 #include "checkpoint/Checkpoint.h"
+#include "checkpoint/FileLock.h"
 #include "checkpoint/SharedFiles.h"
-#include "core/Json.h"
+#include "core/Printable.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace honert;
 
-constexpr const char *stateName = "state.safetensors";
 constexpr const char *manifestName = "manifest.json";
-constexpr const char *temporaryPrefix = ".tmp-step-";
-constexpr uint64_t manifestFormat = 2; // 1: another checksum of the state
+constexpr const char *temporaryFolders = ".tmp-step-";
 constexpr size_t kept = 2;
 
 static std::string nameOf(int64_t step) {
   return format("step-%08lld", static_cast<long long>(step));
 }
 
-static uint64_t textChecksum(std::string_view text) {
-  Checksum checksum;
-  checksum.add(text.data(), static_cast<int64_t>(text.size()));
-  return checksum.value();
+/// The number in "step-N"; -1: another name.
+static int64_t stepOf(const std::string &name) {
+  constexpr size_t prefix = 5, mostDigits = 18;
+  if (name.compare(0, prefix, "step-") != 0 || name.size() == prefix ||
+      name.size() > prefix + mostDigits ||
+      name.find_first_not_of("0123456789", prefix) != name.npos)
+    return -1;
+  return std::stoll(name.substr(prefix));
 }
 
-static std::string hex(uint64_t value) {
-  return format("%016llx", static_cast<unsigned long long>(value));
-}
-
-/// Names of committed checkpoints, oldest first.
-std::vector<std::string> CheckpointFolder::committed() const {
-  std::vector<std::pair<long long, std::string>> found;
-  for (const std::string &name : listFolder(path)) {
-    long long step;
-    int end = 0;
-    if (std::sscanf(name.c_str(), "step-%lld%n", &step, &end) == 1 &&
-        static_cast<size_t>(end) == name.size() && isFolder(path + "/" + name))
-      found.emplace_back(step, name);
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<std::string> names;
-  for (auto &entry : found)
-    names.push_back(entry.second);
-  return names;
-}
-
-Status CheckpointFolder::prepare(bool resume) const {
-  HONERT_TRY(makeFolder(path));
-  std::vector<std::string> names = committed();
-  if (!resume && !names.empty())
-    return Status::error(format("%s: holds %s of an earlier run; wanted "
-                                "--resume or another folder",
-                                path.c_str(), names.back().c_str()));
-  HONERT_TRY(checkReplaceable(path + "/latest"));
+/// Steps and names of committed checkpoints, oldest first.
+CheckpointFolder::Committed CheckpointFolder::committed() const {
+  Committed found;
   for (const std::string &name : listFolder(path))
-    if (name.rfind(temporaryPrefix, 0) == 0)
-      removeFolder(path + "/" + name);
+    if (int64_t step = stepOf(name); step >= 0 && isFolder(path + "/" + name))
+      found.emplace_back(step, name);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Status CheckpointFolder::prepare(bool resume) {
+  HONERT_TRY(makeFolder(path));
+  HONERT_TRY(checkReplaceable(path + "/latest"));
+  lease = std::make_unique<Lease>(path);
+  HONERT_TRY(lease->acquire());
+  Committed names = committed();
+  if (!resume && !names.empty())
+    return Status::error(format("%s: holds %s of an earlier run; expected "
+                                "--resume or another folder",
+                                path.c_str(), names.back().second.c_str()));
+  // Nobody else writes here now, so that these are leftovers.
+  std::string latest = temporaryPrefix(path + "/latest");
+  for (const std::string &name : listFolder(path)) {
+    std::string entry = path + "/" + name;
+    if (name.rfind(temporaryFolders, 0) == 0)
+      removeFolder(entry);
+    else if (name.rfind(latest, 0) == 0 && !isFolder(entry))
+      unlink(entry.c_str());
+  }
   return Status();
 }
 
@@ -75,23 +73,23 @@ Status CheckpointFolder::open(bool resume) {
 // Saving
 //===----------------------------------------------------------------------===//
 
-/// The first line is the checksum of all that follows it.
-static std::string manifestText(const Program &program,
-                                const RunPosition &position, int64_t bytes,
-                                uint64_t checksum) {
-  std::string rest = format(
-      "\"format\":%llu,\n\"fingerprint\":%s,\n\"step\":%lld,\n"
-      "\"micro_step\":%lld,\n\"seed\":%llu,\n\"shuffle\":%d,\n"
-      "\"data_tokens\":%lld,\n"
-      "\"files\":[{\"name\":\"%s\",\"bytes\":%lld,\"checksum\":\"%s\"}]}\n",
-      static_cast<unsigned long long>(manifestFormat),
-      quoteJson(program.text("fingerprint")).c_str(),
-      static_cast<long long>(position.step),
-      static_cast<long long>(position.microStep),
-      static_cast<unsigned long long>(position.seed), position.shuffle,
-      static_cast<long long>(position.dataTokens), stateName,
-      static_cast<long long>(bytes), hex(checksum).c_str());
-  return "{\"checksum\":\"" + hex(textChecksum(rest)) + "\",\n" + rest;
+/// The folder is still this run's. One that was suspended for long, on a file
+/// system without locks, finds out here that another run went on.
+Status CheckpointFolder::checkLease() {
+  LeaseHolder other;
+  Lease::State state = lease ? lease->state(other) : Lease::State::held;
+  if (state == Lease::State::missing) {
+    // Somebody removed the file: by hand, or another run at its end.
+    Committed names = committed();
+    bool isNewer = !names.empty() && names.back().first > ownNewest &&
+                   !damaged.count(names.back().second);
+    // Where it cannot be made now, it may be at the next save.
+    if (!isNewer)
+      return lease->acquire();
+    state = Lease::State::lost;
+  }
+  lost = state == Lease::State::lost;
+  return lost ? lease->lostTo(other) : Status();
 }
 
 static Status writeFile(const std::string &path, const std::string &text) {
@@ -103,45 +101,71 @@ static Status writeFile(const std::string &path, const std::string &text) {
 
 Status CheckpointFolder::makeTemporary(const RunPosition &position,
                                        std::string &folder) const {
-  folder = format("%s/%s%lld-%d", path.c_str(), temporaryPrefix,
-                  static_cast<long long>(position.step), getpid());
-  removeFolder(folder);
+  folder = format("%s/%s%lld-%s", path.c_str(), temporaryFolders,
+                  static_cast<long long>(position.step), randomName().c_str());
   if (mkdir(folder.c_str(), 0777) != 0)
     return Status::error(folder + ": cannot be made: " + std::strerror(errno));
+  return Status();
+}
+
+/// Renames the complete folder `temporary`. A damaged checkpoint of this step
+/// goes away first: the one that this run went on from stays all the time.
+/// (RENAME_EXCHANGE would do both at once, but NFS and others refuse it.)
+Status CheckpointFolder::giveName(const std::string &temporary, int64_t step) {
+  std::string name = nameOf(step), target = path + "/" + name, aside;
+  if (damaged.count(name)) {
+    aside = format("%s/%s%lld-%s", path.c_str(), temporaryFolders,
+                   static_cast<long long>(step), randomName().c_str());
+    if (rename(target.c_str(), aside.c_str()) != 0 && errno != ENOENT)
+      return Status::error(target +
+                           ": cannot be replaced: " + std::strerror(errno));
+    damaged.erase(name);
+  }
+  // Fails where a checkpoint lies, which then is of another run.
+  if (rename(temporary.c_str(), target.c_str()) != 0)
+    return Status::error(target + ": cannot be made: " + std::strerror(errno));
+  HONERT_TRY(syncFolder(path));
+  if (!aside.empty() && isLink(aside))
+    unlink(aside.c_str());
+  else if (!aside.empty())
+    removeFolder(aside);
   return Status();
 }
 
 /// Completes the folder `temporary`, which holds the state, and gives it its
 /// name.
 Status CheckpointFolder::commit(const std::string &temporary,
-                                const std::string &name,
                                 const RunPosition &position,
-                                uint64_t checksum) const {
-  std::string target = path + "/" + name;
+                                uint64_t checksum) {
   std::string state = temporary + "/" + stateName;
   struct stat facts;
   if (stat(state.c_str(), &facts) != 0)
     return Status::error(state + ": " + std::strerror(errno));
-  HONERT_TRY(
-      writeFile(temporary + "/" + manifestName,
-                manifestText(program, position, facts.st_size, checksum)));
+  Manifest written = Manifest::of(program);
+  written.position = position;
+  written.facts = own;
+  written.stateBytes = facts.st_size;
+  written.stateChecksum = checksum;
+  HONERT_TRY(writeFile(temporary + "/" + manifestName, textOf(written)));
   HONERT_TRY(syncFolder(temporary));
-  // Where a (damaged) checkpoint of this step lies, the two change places.
-  unsigned flags = isFolder(target) ? RENAME_EXCHANGE : 0;
-  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), flags) !=
-      0)
-    return Status::error(target + ": cannot be made: " + std::strerror(errno));
-  removeFolder(temporary);
-  HONERT_TRY(syncFolder(path));
-  HONERT_TRY(writeFile(path + "/latest", name + "\n"));
-  return removeOld(name);
+  // Writing may have taken long: what follows changes what others see.
+  HONERT_TRY(checkLease());
+  HONERT_TRY(giveName(temporary, position.step));
+  ownNewest = position.step;
+  HONERT_TRY(writeFile(path + "/latest", nameOf(position.step) + "\n"));
+  removeDamaged();
+  removeOld(position.step);
+  return Status();
 }
 
 Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
   std::string temporary;
   Status status;
   if (world.isFirst())
+    status = checkLease();
+  if (status.ok() && world.isFirst())
     status = makeTemporary(position, temporary);
+  HONERT_TRY(world.broadcast(&lost, sizeof lost, /*root=*/0));
   HONERT_TRY(world.agree(status));
   HONERT_TRY(broadcastText(world, temporary));
   std::string state = temporary + "/" + stateName;
@@ -151,164 +175,137 @@ Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
   if (status.ok() && world.size() > 1)
     status = checksumOf(state, world, checksum);
   if (status.ok() && world.isFirst())
-    status = commit(temporary, nameOf(position.step), position, checksum);
+    status = commit(temporary, position, checksum);
   if (!status.ok() && world.isFirst())
     removeFolder(temporary);
+  HONERT_TRY(world.broadcast(&lost, sizeof lost, /*root=*/0));
   return world.agree(status);
 }
 
-Status CheckpointFolder::removeOld(const std::string &newest) const {
-  std::vector<std::string> names = committed();
-  // Those after it were damaged, else the run would have gone on from them.
-  auto self = std::find(names.begin(), names.end(), newest);
-  for (auto later = self; later != names.end(); ++later)
-    if (later != self)
-      removeFolder(path + "/" + *later);
-  names.erase(self == names.end() ? self : self + 1, names.end());
+/// Removes all but the `kept` newest checkpoints up to step `newest`. Later
+/// ones are damaged or of another run. A link is its maker's: it stays, and
+/// what it leads to.
+void CheckpointFolder::removeOld(int64_t newest) const {
+  Committed names = committed();
+  auto isLater = [&](const auto &entry) { return entry.first > newest; };
+  names.erase(std::remove_if(names.begin(), names.end(), isLater), names.end());
   for (size_t i = 0; i + kept < names.size(); ++i)
-    removeFolder(path + "/" + names[i]);
-  return Status();
+    if (std::string folder = path + "/" + names[i].second; !isLink(folder))
+      removeFolder(folder);
+}
+
+/// What restore() skipped, once a new checkpoint is there.
+void CheckpointFolder::removeDamaged() {
+  for (const std::string &name : damaged)
+    if (std::string folder = path + "/" + name; !isLink(folder))
+      removeFolder(folder);
+  damaged.clear();
 }
 
 //===----------------------------------------------------------------------===//
 // Restoring
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Manifest {
-  uint64_t format = 0, step = 0, microStep = 0, seed = 0, shuffle = 0;
-  uint64_t dataTokens = 0, bytes = 0;
-  std::string fingerprint, file, checksum;
-};
-} // namespace
-
-static bool parseManifest(JsonReader &json, Manifest &manifest) {
-  const std::map<std::string, uint64_t *> numbers = {
-      {"format", &manifest.format},   {"step", &manifest.step},
-      {"seed", &manifest.seed},       {"micro_step", &manifest.microStep},
-      {"shuffle", &manifest.shuffle}, {"data_tokens", &manifest.dataTokens},
-      {"bytes", &manifest.bytes}};
-  const std::map<std::string, std::string *> strings = {
-      {"fingerprint", &manifest.fingerprint}, {"name", &manifest.file}};
-  auto value = [&](const std::string &key) {
-    if (auto found = numbers.find(key); found != numbers.end())
-      return json.readUnsigned(*found->second);
-    if (auto found = strings.find(key); found != strings.end())
-      return json.readString(*found->second);
-    return false;
-  };
-  std::string ownChecksum;
-  return json.readObject([&](const std::string &key) {
-    if (key == "checksum")
-      return json.readString(ownChecksum);
-    if (key != "files")
-      return value(key);
-    return json.readArray([&] {
-      return json.readObject([&](const std::string &field) {
-        return field == "checksum" ? json.readString(manifest.checksum)
-                                   : value(field);
-      });
-    });
-  }) && json.readEnd();
-}
-
-/// Manifest of `folder` and size of its state are what was written; exit code 2
-/// marks a good checkpoint of another program.
-Status CheckpointFolder::readManifest(const std::string &folder,
-                                      CommittedState &found) const {
+/// Manifest of `folder` and size of its state are what was written for `step`;
+/// exit code 2 marks a good checkpoint that does not fit this run.
+Status CheckpointFolder::readManifest(const std::string &folder, int64_t step,
+                                      std::string &text) const {
+  constexpr int64_t mostBytes = 1 << 20;
   std::string name = folder + "/" + manifestName;
-  MappedFile file;
+  ReadFile file;
   HONERT_TRY(file.open(name));
-  std::string_view text = file.view();
-  size_t lineEnd = text.find('\n');
-  std::string_view rest = lineEnd == text.npos ? "" : text.substr(lineEnd + 1);
-  if (text.substr(0, text.size() - rest.size()) !=
-      "{\"checksum\":\"" + hex(textChecksum(rest)) + "\",\n")
-    return Status::error(name + ": checksum does not match");
-  JsonReader json(text);
-  Manifest manifest;
-  if (!parseManifest(json, manifest) || manifest.file != stateName)
-    return Status::error(name + ": is no manifest (" + json.mistake() + ")");
-  if (manifest.format != manifestFormat)
-    return Status::usage(
-        format("%s: format %llu, wanted %llu", name.c_str(),
-               static_cast<unsigned long long>(manifest.format),
-               static_cast<unsigned long long>(manifestFormat)));
-  if (manifest.fingerprint != program.text("fingerprint"))
-    return Status::usage(format(
-        "%s: made by the program '%s', this one is '%s'", name.c_str(),
-        manifest.fingerprint.c_str(), program.text("fingerprint").c_str()));
-  MappedFile state;
+  if (file.size() > mostBytes)
+    return Status::error(format("%s: has %lld bytes, expected at most %lld",
+                                name.c_str(),
+                                static_cast<long long>(file.size()),
+                                static_cast<long long>(mostBytes)));
+  text.resize(static_cast<size_t>(file.size()));
+  HONERT_TRY(file.readAt(0, text.data(), file.size()));
+  Manifest found;
+  HONERT_TRY(parseManifest(name, text, found));
+  if (found.position.step != step)
+    return Status::error(format("%s: is of step %lld, expected %lld",
+                                name.c_str(),
+                                static_cast<long long>(found.position.step),
+                                static_cast<long long>(step)));
+  HONERT_TRY(checkProgram(folder, found, program));
+  if (found.format >= 3 && !acceptsOther)
+    HONERT_TRY(checkFiles(folder, found, own.files));
+  if (found.format < 3)
+    std::fprintf(stderr,
+                 "warning: %s: of an earlier version, which did not note data, "
+                 "precision and optimizer; they are not compared\n",
+                 printable(folder).c_str());
+  ReadFile state;
   std::string stateFile = folder + "/" + stateName;
   HONERT_TRY(state.open(stateFile));
-  if (static_cast<uint64_t>(state.size()) != manifest.bytes)
-    return Status::error(
-        format("%s: has %lld bytes, wanted %llu", stateFile.c_str(),
-               static_cast<long long>(state.size()),
-               static_cast<unsigned long long>(manifest.bytes)));
-  if (std::sscanf(manifest.checksum.c_str(), "%" SCNx64, &found.checksum) != 1)
-    return Status::error(name + ": is no manifest (checksum of the state)");
-  RunPosition &position = found.position;
-  position.step = static_cast<int64_t>(manifest.step);
-  position.microStep = static_cast<int64_t>(manifest.microStep);
-  position.seed = manifest.seed;
-  position.shuffle = manifest.shuffle != 0;
-  position.dataTokens = static_cast<int64_t>(manifest.dataTokens);
+  if (state.size() != found.stateBytes)
+    return Status::error(format("%s: has %lld bytes, expected %lld",
+                                stateFile.c_str(),
+                                static_cast<long long>(state.size()),
+                                static_cast<long long>(found.stateBytes)));
   return Status();
 }
 
 /// As readManifest() by the first rank; and all ranks together read the state.
 /// Called by all.
-Status CheckpointFolder::verify(const std::string &folder,
-                                RunPosition &position) const {
-  CommittedState found;
-  Status own = world.isFirst() ? readManifest(folder, found) : Status();
-  int code = own.exitCode();
+Status CheckpointFolder::verify(const std::string &folder, int64_t step) {
+  std::string text;
+  Status status = world.isFirst() ? readManifest(folder, step, text) : Status();
+  int code = status.exitCode();
   HONERT_TRY(world.broadcast(&code, sizeof code, /*root=*/0));
-  HONERT_TRY(world.broadcast(&found, sizeof found, /*root=*/0));
+  HONERT_TRY(broadcastText(world, text));
   if (code != 0 && !world.isFirst())
-    own = code == 2 ? Status::usage(folder + ": is of another program")
-                    : Status::error(folder + ": is damaged");
-  HONERT_TRY(own);
+    status = code == 2 ? Status::usage(folder + ": does not fit this run")
+                       : Status::error(folder + ": is damaged");
+  HONERT_TRY(status);
+  HONERT_TRY(parseManifest(folder, text, manifest));
   std::string state = folder + "/" + stateName;
   uint64_t seen;
   HONERT_TRY(checksumOf(state, world, seen));
-  if (seen != found.checksum)
+  if (seen != manifest.stateChecksum)
     return Status::error(state + ": checksum does not match");
-  position = found.position;
   return Status();
+}
+
+void CheckpointFolder::skipDamaged(const Status &status, Committed &names) {
+  damaged.insert(names.back().second);
+  names.pop_back();
+  std::fprintf(stderr,
+               "warning: %s; this checkpoint is skipped, the one before it "
+               "is tried\n",
+               printable(status.message()).c_str());
 }
 
 Status CheckpointFolder::restore(Arena &arena,
                                  std::optional<RunPosition> &position) {
-  std::vector<std::string> names;
+  Committed names;
   if (world.isFirst())
     names = committed();
   for (bool isNewest = true;; isNewest = false) {
-    std::string name = names.empty() ? "" : names.back();
+    std::string name = names.empty() ? "" : names.back().second;
     HONERT_TRY(broadcastText(world, name));
     if (name.empty() && isNewest)
       return Status();
     if (name.empty())
       return Status::error(path +
-                           ": every checkpoint is damaged; wanted one good "
+                           ": every checkpoint is damaged; expected one good "
                            "checkpoint (or start without --resume)");
     std::string folder = path + "/" + name;
-    RunPosition found;
-    Status status = verify(folder, found);
+    Status status = verify(folder, stepOf(name));
     if (status.exitCode() == 2)
       return Status::error(status.message());
     if (status.ok()) {
-      position = found;
-      return world.agree(
-          loadState(folder + "/" + stateName, program, world, arena));
+      position = manifest.position;
+      ownNewest = position->step;
+      HONERT_TRY(world.agree(
+          loadState(folder + "/" + stateName, program, world, arena)));
+      // A run that was killed may have left one more than it should.
+      if (world.isFirst() && damaged.empty())
+        removeOld(ownNewest);
+      return Status();
     }
-    if (!world.isFirst())
-      continue;
-    names.pop_back();
-    std::fprintf(stderr,
-                 "warning: %s; this checkpoint is skipped, the one before it "
-                 "is tried\n",
-                 status.message().c_str());
+    if (world.isFirst())
+      skipDamaged(status, names);
   }
 }

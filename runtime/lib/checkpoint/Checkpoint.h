@@ -2,39 +2,21 @@
 //
 // DIR/step-00000100/{state.safetensors, manifest.json}, DIR/latest. A folder
 // appears complete (written under another name, synced, renamed); the manifest
-// holds size and checksum of the state and its own checksum.
+// holds size and checksum of the state and its own checksum. One run at a time
+// writes DIR (Lease.h). docs/rationale/checkpoint-files.md has the rules.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONERT_CHECKPOINT_CHECKPOINT_H
 #define HONERT_CHECKPOINT_CHECKPOINT_H
 
+#include "checkpoint/Lease.h"
+#include "checkpoint/Manifest.h"
 #include "checkpoint/State.h"
 
 #include <optional>
 
 namespace honert {
-
-/// Where a run stands, beside its tensors.
-struct RunPosition {
-  int64_t step = 0;      ///< steps done
-  int64_t microStep = 0; ///< micro-batches read
-  uint64_t seed = 0;
-  bool shuffle = false;
-  int64_t dataTokens = 0; ///< size of the token stream; 0: none
-
-  bool operator==(const RunPosition &other) const {
-    return step == other.step && microStep == other.microStep &&
-           seed == other.seed && shuffle == other.shuffle &&
-           dataTokens == other.dataTokens;
-  }
-};
-
-/// What a manifest says of a checkpoint.
-struct CommittedState {
-  RunPosition position;
-  uint64_t checksum = 0;
-};
 
 /// The folder of a run's checkpoints; the newest two are kept. All ranks call
 /// the functions below and return what they agree on; the first one cares for
@@ -45,31 +27,60 @@ public:
   CheckpointFolder(std::string path, const Program &program, World &world)
       : path(std::move(path)), program(program), world(world) {}
 
-  /// Makes the folder, finds out whether it can be written, and removes what
-  /// an interrupted save left. Without `resume` it must hold no checkpoint.
+  /// Makes the folder, takes it for this run, finds out whether it can be
+  /// written, and removes what an interrupted save left. Without `resume` it
+  /// must hold no checkpoint.
   Status open(bool resume);
+
+  /// What the checkpoints of this run will say. A checkpoint that was trained
+  /// on other files is refused by restore(), unless `acceptsOtherFiles`.
+  void setFacts(RunFacts facts, bool acceptsOtherFiles) {
+    own = std::move(facts);
+    acceptsOther = acceptsOtherFiles;
+  }
 
   /// Commits a checkpoint: after success it survives a power failure.
   Status save(const RunPosition &position, const Arena &arena);
+  /// Whether save() failed because another run has the folder now: nothing can
+  /// be saved any more.
+  bool isLost() const { return lost; }
 
   /// Restores the newest good checkpoint; nothing in `position` if there is no
   /// checkpoint at all. A damaged one is named in a warning and the one before
   /// it is taken; only damaged ones, or one of another program: an error.
   Status restore(Arena &arena, std::optional<RunPosition> &position);
+  /// The manifest of what restore() took.
+  const Manifest &restored() const { return manifest; }
 
 private:
-  Status prepare(bool resume) const;
-  std::vector<std::string> committed() const;
+  using Committed = std::vector<std::pair<int64_t, std::string>>;
+
+  Status prepare(bool resume);
+  Committed committed() const;
+  Status checkLease();
   Status makeTemporary(const RunPosition &position, std::string &folder) const;
-  Status commit(const std::string &temporary, const std::string &name,
-                const RunPosition &position, uint64_t checksum) const;
-  Status readManifest(const std::string &folder, CommittedState &state) const;
-  Status verify(const std::string &folder, RunPosition &position) const;
-  Status removeOld(const std::string &newest) const;
+  Status commit(const std::string &temporary, const RunPosition &position,
+                uint64_t checksum);
+  Status giveName(const std::string &temporary, int64_t step);
+  void removeOld(int64_t newest) const;
+  void removeDamaged();
+  Status readManifest(const std::string &folder, int64_t step,
+                      std::string &text) const;
+  Status verify(const std::string &folder, int64_t step);
+  void skipDamaged(const Status &status, Committed &names);
 
   std::string path;
   const Program &program;
   World &world;
+  std::unique_ptr<Lease> lease; // of the first rank
+  RunFacts own;
+  bool acceptsOther = false;
+  Manifest manifest;
+  bool lost = false;
+  int64_t ownNewest = -1; // the step that was restored or saved last
+  /// Names of checkpoints that restore() found damaged. Every other one later
+  /// than `ownNewest` is another run's.
+  std::set<std::string> damaged;
 };
 
 } // namespace honert

@@ -1,12 +1,12 @@
 //===- Files.cpp - Reading by mapping, writing by renaming ----------------===//
 
 #include "checkpoint/Files.h"
+#include "checkpoint/FileLock.h"
 #include "checkpoint/MappedRanges.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -117,10 +117,8 @@ Status ReadFile::readAt(int64_t offset, void *data, int64_t count) const {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// A name no other process uses, in the same folder so that rename is atomic.
-static std::string temporaryName(const std::string &path) {
-  return folderOf(path) + "/." + baseName(path) + ".tmp-" +
-         std::to_string(getpid());
+std::string honert::temporaryPrefix(const std::string &path) {
+  return "." + baseName(path) + ".tmp-";
 }
 
 Status AtomicFile::failed(const char *what) {
@@ -141,18 +139,32 @@ AtomicFile::~AtomicFile() {
     unlink(temporary.c_str());
 }
 
-static int createExclusively(const std::string &name) {
-  int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  int descriptor = open(name.c_str(), flags, 0600);
-  if (descriptor < 0 && errno == EEXIST && unlink(name.c_str()) == 0)
-    descriptor = open(name.c_str(), flags, 0600); // of a dead process
-  return descriptor;
+/// Makes a file beside `path` that is nobody else's and locks it, so that
+/// others can tell it from a leftover. Negative: not possible; see errno.
+static int createTemporary(const std::string &path, std::string &name) {
+  int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  for (int tries = 0; tries < 100; ++tries) {
+    name = folderOf(path) + "/" + temporaryPrefix(path) + randomName();
+    int descriptor = open(name.c_str(), flags, 0600);
+    if (descriptor < 0 && errno == EEXIST)
+      continue;
+    if (descriptor < 0)
+      return descriptor;
+    // Between the two calls another process may have taken it for a leftover.
+    struct stat facts;
+    if (lockFile(descriptor) != FileLock::heldByOther &&
+        fstat(descriptor, &facts) == 0 && facts.st_nlink > 0)
+      return descriptor;
+    close(descriptor);
+    unlink(name.c_str());
+  }
+  errno = EBUSY;
+  return -1;
 }
 
 Status AtomicFile::create(const std::string &target) {
   path = target;
-  temporary = ::temporaryName(path);
-  descriptor = createExclusively(temporary);
+  descriptor = createTemporary(path, temporary);
   if (descriptor < 0)
     return systemError(path, "cannot be written");
   isCreator = true;
@@ -162,7 +174,7 @@ Status AtomicFile::create(const std::string &target) {
 Status AtomicFile::join(const std::string &target, const std::string &name) {
   path = target;
   temporary = name;
-  descriptor = open(temporary.c_str(), O_WRONLY | O_CLOEXEC);
+  descriptor = open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0)
     return systemError(path, "cannot be written where the first rank writes");
   return Status();
@@ -201,30 +213,47 @@ Status AtomicFile::sync() {
   return fsync(descriptor) == 0 ? Status() : failed("cannot be written");
 }
 
-Status AtomicFile::commit() {
+/// The file gets the owner and permissions of the one it replaces, or those of
+/// a new one.
+Status AtomicFile::takePermissions() {
+  struct stat old, own;
   mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(descriptor, 0666 & ~mask) != 0)
-    return failed("cannot be written");
+  mode_t mode = 0666 & ~mask;
+  if (stat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
+    mode = old.st_mode & 0777;
+    // Only root may give files away, and members of a group to that.
+    if (fstat(descriptor, &own) == 0 &&
+        (own.st_uid != old.st_uid || own.st_gid != old.st_gid))
+      (void)!fchown(descriptor, old.st_uid, old.st_gid);
+  }
+  return fchmod(descriptor, mode) == 0 ? Status() : failed("cannot be written");
+}
+
+Status AtomicFile::commit() {
+  HONERT_TRY(takePermissions());
   HONERT_TRY(sync());
-  int closed = close(descriptor);
-  descriptor = -1;
-  if (closed != 0 || rename(temporary.c_str(), path.c_str()) != 0)
+  // Closed afterwards: until then the lock says that this is no leftover. What
+  // close() could report, fsync() has.
+  if (rename(temporary.c_str(), path.c_str()) != 0)
     return failed("cannot be written");
   isCreator = false;
+  close(descriptor);
+  descriptor = -1;
   return syncFolder(folderOf(path));
 }
 
 Status honert::checkReplaceable(const std::string &path) {
   struct stat facts;
   if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
-    return Status::error(path + ": is no regular file, wanted one or none");
-  std::string name = temporaryName(path);
-  int descriptor = createExclusively(name);
+    return Status::error(path + ": is no regular file, expected one or none");
+  removeLeftovers(path);
+  std::string name;
+  int descriptor = createTemporary(path, name);
   if (descriptor < 0)
     return systemError(path, "cannot be written");
-  close(descriptor);
   unlink(name.c_str());
+  close(descriptor);
   return Status();
 }
 
@@ -296,25 +325,8 @@ uint64_t Checksum::value() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Folders
+// Names
 //===----------------------------------------------------------------------===//
-
-std::string honert::folderOf(const std::string &path) {
-  size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos)
-    return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string honert::baseName(const std::string &path) {
-  size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-bool honert::isFolder(const std::string &path) {
-  struct stat facts;
-  return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
 
 bool honert::isRegularFile(const std::string &path) {
   struct stat facts;
@@ -324,42 +336,4 @@ bool honert::isRegularFile(const std::string &path) {
 bool honert::fileExists(const std::string &path) {
   struct stat facts;
   return stat(path.c_str(), &facts) == 0;
-}
-
-std::vector<std::string> honert::listFolder(const std::string &path) {
-  std::vector<std::string> names;
-  if (DIR *folder = opendir(path.c_str())) {
-    while (dirent *entry = readdir(folder))
-      names.emplace_back(entry->d_name);
-    closedir(folder);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-void honert::removeFolder(const std::string &path) {
-  for (const std::string &name : listFolder(path))
-    if (name != "." && name != "..")
-      unlink((path + "/" + name).c_str());
-  rmdir(path.c_str());
-}
-
-Status honert::makeFolder(const std::string &path) {
-  if (isFolder(path))
-    return Status();
-  if (mkdir(path.c_str(), 0777) != 0)
-    return systemError(path, "cannot be made");
-  return Status();
-}
-
-Status honert::syncFolder(const std::string &path) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0)
-    return systemError(path, "cannot be synced");
-  int result = fsync(descriptor);
-  close(descriptor);
-  // Some file systems cannot sync folders and say so; nothing more can be done.
-  if (result != 0 && errno != EINVAL)
-    return systemError(path, "cannot be synced");
-  return Status();
 }

@@ -66,7 +66,8 @@ private:
 
 /// A file that appears under its name complete, or not at all: written beside
 /// it, synced, renamed. Several processes may write one: the first creates it
-/// and commits, the others join it.
+/// and commits, the others join it. What a killed process leaves beside `path`,
+/// the next checkReplaceable() of that path removes.
 class AtomicFile {
 public:
   AtomicFile() = default;
@@ -93,6 +94,7 @@ public:
 
 private:
   Status failed(const char *what);
+  Status takePermissions();
 
   std::string path, temporary;
   bool isCreator = false;
@@ -121,12 +123,21 @@ private:
 std::string folderOf(const std::string &path);
 std::string baseName(const std::string &path);
 bool isFolder(const std::string &path);
+bool isLink(const std::string &path);
 bool isRegularFile(const std::string &path);
 bool fileExists(const std::string &path);
-/// Names in a folder, sorted; empty if it cannot be read.
+/// Names in a folder, sorted, without "." and ".."; empty if it cannot be read.
 std::vector<std::string> listFolder(const std::string &path);
-/// Removes a folder and the files in it (no folders below).
+/// Removes a folder and the files in it. Links are not followed: of a link in
+/// the folder the link itself goes; a link instead of the folder, and folders
+/// in it, stay.
 void removeFolder(const std::string &path);
+/// How names of temporary files beside `path` begin.
+std::string temporaryPrefix(const std::string &path);
+/// Removes temporary files beside `path` whose process has ended; where the
+/// file system has no locks, none.
+void removeLeftovers(const std::string &path);
+/// Survives a power failure.
 Status makeFolder(const std::string &path);
 Status syncFolder(const std::string &path);
 /// An AtomicFile can be made at `path`, found out by making a file beside it.

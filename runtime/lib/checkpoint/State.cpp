@@ -3,6 +3,7 @@
 #include "checkpoint/State.h"
 #include "checkpoint/PackageWeights.h"
 #include "core/Initialize.h"
+#include "core/Printable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -176,7 +177,23 @@ static bool allFinite(const Argument &argument, const PartLayout &layout,
   return finite;
 }
 
-/// Tensors of the file that no argument of the wanted kinds answers to.
+/// Whether `tensor` is how checkpoints name optimizer state: that of one of the
+/// weights `known`, or of the whole step.
+static bool isOptimizerState(const std::string &tensor,
+                             const std::set<std::string> &known) {
+  static const std::set<std::string> prefixes = {
+      "exp_avg",  "exp_avg_sq", "exp_avg_scale", "exp_avg_sq_scale",
+      "momentum", "row_var",    "col_var",       "variance"};
+  static const std::set<std::string> ofStep = {
+      "loss_scale", "loss_scale.good_steps", "updates"};
+  size_t dot = tensor.find('.');
+  return ofStep.count(tensor) ||
+         (dot != tensor.npos && prefixes.count(tensor.substr(0, dot)) &&
+          known.count(tensor.substr(dot + 1)));
+}
+
+/// Tensors of the file that no argument answers to. Of a checkpoint's state the
+/// weights may be wanted alone: then optimizer state is passed over.
 static Status checkNoExtra(const SafeTensors &file, const Program &program,
                            bool optimizerToo) {
   std::set<std::string> known;
@@ -188,7 +205,8 @@ static Status checkNoExtra(const SafeTensors &file, const Program &program,
     known.insert(argument.aliases.begin(), argument.aliases.end());
   }
   for (const auto &entry : file.tensors())
-    if (!known.count(entry.first))
+    if (!known.count(entry.first) &&
+        (optimizerToo || !isOptimizerState(entry.first, known)))
       return Status::error(format("%s: tensor '%s' is not in this program",
                                   file.path().c_str(), entry.first.c_str()));
   return Status();
@@ -231,7 +249,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
         firstReplica(argument, program.mesh, world.rank()) == world.rank())
       std::fprintf(
           stderr, "warning: %s: tensor '%s' holds values that are not finite\n",
-          path.c_str(), loaded.part->name.c_str());
+          printable(path).c_str(), printable(loaded.part->name).c_str());
     filled.insert(loaded.part);
   }
   return Status();

@@ -5,6 +5,7 @@
 #include "comm/Connect.h"
 #include "core/Info.h"
 #include "core/MemoryLimits.h"
+#include "core/Printable.h"
 #include "core/Process.h"
 #include "core/Signals.h"
 #include "core/Trainer.h"
@@ -36,7 +37,7 @@ static int report(const Status &status, const LaunchPlace &place) {
           : format("rank %lld: ", static_cast<long long>(place.rank));
   if (!status.message().empty())
     std::fprintf(stderr, "%serror: %s\n", prefix.c_str(),
-                 status.message().c_str());
+                 printable(status.message()).c_str());
   return status.exitCode();
 }
 
@@ -94,7 +95,7 @@ static Status checkMachine(const Program &program, const Options &options,
   std::string warning;
   HONERT_TRY(checkMemory(findMemoryLimits(), need, warning));
   if (!warning.empty() && place.localRank == 0)
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
   return checkThreads(threads, helpers);
 }
 

@@ -199,6 +199,10 @@ static std::vector<Flag> makeFileFlags(Options &o) {
       {"resume", nullptr,
        "go on from the newest good checkpoint, bit for bit, if there is one",
        setFlag(o.resume)},
+      {"new-data", nullptr,
+       "with --resume: go on although --data, --val-data or --input is another "
+       "file than before",
+       setFlag(o.newData)},
       {"val-data", "FILE", "token stream to validate on, at the end at least",
        readText(o.validation)},
       {"val-input", "NAME=FILE.npy",
@@ -323,9 +327,10 @@ static Status readFlags(int argc, char **argv, Options &options,
 static Status checkDependencies(const std::set<std::string> &given,
                                 const Options &options) {
   static const std::pair<const char *, const char *> needs[] = {
-      {"resume", "checkpoint-dir"},  {"checkpoint-every", "checkpoint-dir"},
-      {"val-every", "val-data"},     {"val-batches", "val-data"},
-      {"min-lr", "schedule cosine"}, {"shuffle", "data"}};
+      {"resume", "checkpoint-dir"}, {"checkpoint-every", "checkpoint-dir"},
+      {"new-data", "resume"},       {"val-every", "val-data"},
+      {"val-batches", "val-data"},  {"min-lr", "schedule cosine"},
+      {"shuffle", "data"}};
   for (auto [flag, needed] : needs) {
     bool isThere = given.count(needed) > 0;
     if (std::strcmp(flag, "min-lr") == 0)

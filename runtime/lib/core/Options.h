@@ -24,8 +24,8 @@ struct Options {
   std::string bootstrap;    ///< how ranks meet without MPI, or empty
   double commTimeout = 600; ///< seconds; 0: none
   ScheduleKind schedule = ScheduleKind::constant;
-  bool shuffle = false, resume = false, quiet = false, deterministic = false;
-  bool fresh = false;
+  bool shuffle = false, resume = false, newData = false, quiet = false;
+  bool deterministic = false, fresh = false;
   bool benchCollectives = false;
   bool info = false, help = false, version = false;
 

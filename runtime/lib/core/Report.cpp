@@ -3,6 +3,7 @@
 #include "core/Report.h"
 
 #include "checkpoint/Files.h"
+#include "core/Printable.h"
 #include "core/Process.h"
 
 #include <algorithm>
@@ -252,7 +253,7 @@ void Report::line(const std::string &text) {
     return;
   bool redraw = barShown;
   clearBar();
-  print(text + "\n");
+  print(printable(text) + "\n"); // it may hold names from files
   if (redraw)
     drawBar(barText, barStep);
 }

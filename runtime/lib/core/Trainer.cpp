@@ -4,9 +4,12 @@
 #include "checkpoint/MappedRanges.h"
 #include "checkpoint/SharedFiles.h"
 #include "core/Dump.h"
+#include "core/OutputFiles.h"
+#include "core/Printable.h"
 #include "core/Process.h"
 #include "core/Shadow.h"
 #include "core/Signals.h"
+#include "data/FileIdentity.h"
 #include "data/SameData.h"
 
 #include <algorithm>
@@ -31,40 +34,9 @@ Trainer::Trainer(const Program &program, const Options &options,
 // Preparation
 //===----------------------------------------------------------------------===//
 
-/// No output lies where an input, another output or this program lies.
-static Status checkOverwriting(const Options &options) {
-  std::vector<std::pair<const char *, std::string>> files = {
-      {"save", options.save},
-      {"log", options.log},
-      {"profile", options.profile},
-      {"data", options.data},
-      {"val-data", options.validation}};
-  for (const auto &input : options.inputs)
-    files.emplace_back("input", input.second);
-  for (const auto &input : options.validationInputs)
-    files.emplace_back("val-input", input.second);
-  for (size_t i = 0; i < 3; ++i) {
-    const std::string &output = files[i].second;
-    if (isRegularFile(output) && isSameFile(output, "/proc/self/exe"))
-      return Status::usage(format("--%s: %s is this program, wanted another "
-                                  "file",
-                                  files[i].first, output.c_str()));
-    for (size_t j = i + 1; j < files.size(); ++j) {
-      const std::string &other = files[j].second;
-      if (!output.empty() && !other.empty() &&
-          (output == other ||
-           (isRegularFile(output) && isSameFile(output, other))))
-        return Status::usage(format("--%s: %s is the file of --%s",
-                                    files[i].first, output.c_str(),
-                                    files[j].first));
-    }
-  }
-  return Status();
-}
-
 /// What the first rank writes alone or creates for all.
 Status Trainer::checkFiles() {
-  HONERT_TRY(checkOverwriting(options));
+  HONERT_TRY(checkOverwriting(program, options));
   for (const std::string *path : {&options.save, &options.profile})
     if (!path->empty())
       HONERT_TRY(checkReplaceable(*path));
@@ -131,6 +103,48 @@ Status Trainer::startFresh() {
   return publishState();
 }
 
+/// What checkpoints note of this run.
+Status Trainer::noteFacts() {
+  RunFacts facts;
+  std::vector<std::pair<std::string, std::string>> files;
+  if (!options.data.empty())
+    files.emplace_back("--data", options.data);
+  if (!options.validation.empty())
+    files.emplace_back("--val-data", options.validation);
+  for (const auto &input : options.inputs)
+    files.emplace_back("--input " + input.first, input.second);
+  for (const auto &input : options.validationInputs)
+    files.emplace_back("--val-input " + input.first, input.second);
+  if (world.isFirst())
+    for (const auto &[flag, path] : files)
+      HONERT_TRY(identify(flag, path, facts.files.emplace_back()));
+  auto number = [](double value) { return format("%.9g", value); };
+  facts.settings = {{"--steps", std::to_string(options.steps)},
+                    {"--lr", number(options.learningRate)},
+                    {"--warmup", std::to_string(options.warmup)},
+                    {"--schedule", options.schedule == ScheduleKind::cosine
+                                       ? "cosine"
+                                       : "constant"},
+                    {"--min-lr", number(options.minLearningRate)},
+                    {"--weight-decay", number(options.weightDecay)},
+                    {"--clip", number(options.clip)}};
+  settings = facts.settings;
+  checkpoints->setFacts(std::move(facts), options.newData);
+  return Status();
+}
+
+/// Names the flags whose values differ from those of the run before.
+void Trainer::reportChanges() {
+  std::string text;
+  for (const auto &[flag, value] : checkpoints->restored().facts.settings)
+    for (const auto &[now, set] : settings)
+      if (flag == now && value != set)
+        text += format("%s %s (was %s)", text.empty() ? "" : ",",
+                       (flag + " " + set).c_str(), value.c_str());
+  if (!text.empty())
+    report.line("resume: changed:" + printable(text));
+}
+
 /// Goes on where a run stood, whose state is in the arena.
 Status Trainer::takeUp(const RunPosition &position) {
   const char *folder = options.checkpoints.c_str();
@@ -150,11 +164,14 @@ Status Trainer::takeUp(const RunPosition &position) {
                   folder);
   report.line(format("resume: after step %lld from %s",
                      static_cast<long long>(doneSteps), folder));
+  reportChanges();
   return Status();
 }
 
 Status Trainer::startOrResume() {
   std::optional<RunPosition> position;
+  if (checkpoints)
+    HONERT_TRY(world.agree(noteFacts()));
   if (options.resume) {
     HONERT_TRY(checkpoints->restore(executor->arena(), position));
     if (!position)

@@ -31,6 +31,8 @@ private:
   Status openStream(Batches &stream, const std::string &path, bool shuffle);
   Status openInputs();
   Status startFresh();
+  Status noteFacts();
+  void reportChanges();
   Status takeUp(const RunPosition &position);
   Status startOrResume();
   Status publishState();
@@ -78,6 +80,7 @@ private:
   Batches batches, validationBatches;
   NamedInputs named, validationNamed;
   std::optional<CheckpointFolder> checkpoints;
+  std::vector<std::pair<std::string, std::string>> settings; // for checkpoints
 
   struct StepInFlight {
     int64_t step;

@@ -2,6 +2,7 @@
 
 #include "checkpoint/MappedRanges.h"
 #include "core/Dump.h"
+#include "core/Printable.h"
 #include "core/Profile.h"
 #include "core/ResidentMemory.h"
 #include "core/Signals.h"
@@ -29,10 +30,12 @@ Status Trainer::pause(int64_t step) {
   if (options.checkpointEvery <= 0 || step % options.checkpointEvery != 0)
     return Status();
   if (Status status = checkpoint(step); !status.ok()) {
+    if (checkpoints->isLost())
+      return status; // its steps are another run's now
     // Training is worth more than this checkpoint; the one before stands.
     report.line("");
     std::fprintf(stderr, "warning: %s; the run goes on\n",
-                 status.message().c_str());
+                 printable(status.message()).c_str());
     hadTrouble = true;
     return world.agree(Status()); // what failed did not end the run
   }
