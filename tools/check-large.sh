@@ -5,6 +5,7 @@
 # budgets. 1,000 random programs with ids outside their table. Ranks: 1,000 random sharded graphs; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; and all that
 # test/e2e/ranks-*.test trains in one process is compiled and trained under mpirun, default and exact.
 # Ten million inputs with changed bytes for what ranks hear; ranks that meet while 1,000 strangers knock.
+# Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -56,3 +57,7 @@ done
 .venv/bin/python test/honec/arch_names.py test/fixtures/gpt2_untied.hone all
 .venv/bin/python test/honec/arch_names.py test/fixtures/gpt2_untied.hone all -- --precision=fp16
 tools/fuzz.sh 40000000 180
+.venv/bin/python test/e2e/power_loss.py build/bin/honert-tiny build/check/power-loss
+.venv/bin/python test/e2e/checkpoint_writers.py build/bin/honert-tiny build/check/writers --kills 1000 --rounds 500
+rm -rf build/check/writers*
+HONE_FUZZ_MANIFESTS=1000000 build/bin/honert-tests --gtest_filter='Manifests.*' --gtest_brief=1

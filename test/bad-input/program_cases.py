@@ -386,15 +386,15 @@ FLAGS = {
         good_run,
     ),
     "train-save-over-the-program": Case(
-        training("--save", "./train"), 2, "--save: ./train is this program, wanted another file", good_run
+        training("--save", "./train"), 2, "--save: ./train is this program, expected another file", good_run
     ),
     "train-log-over-the-program": Case(
-        training("--log", "train"), 2, "--log: train is this program, wanted another file", good_run
+        training("--log", "train"), 2, "--log: train is this program, expected another file", good_run
     ),
     "train-save-over-a-folder": Case(
         training("--save", "out"),
         1,
-        "out: is no regular file, wanted one or none",
+        "out: is no regular file, expected one or none",
         lambda shop: (good_run(shop), (shop.home / "out").mkdir()),
     ),
     "train-log-unwritable": Case(

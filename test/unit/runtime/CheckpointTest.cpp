@@ -110,8 +110,8 @@ TEST_F(Checkpoints, an_earlier_run_is_not_overwritten) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.err,
             "error: " + (folder / "c") +
-                ": holds step-00000004 of an earlier run; wanted --resume or "
-                "another folder\n");
+                ": holds step-00000004 of an earlier run; expected --resume "
+                "or another folder\n");
 }
 
 TEST_F(Checkpoints, leftovers_of_an_interrupted_save_are_removed) {
@@ -139,6 +139,7 @@ TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
       bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
       test::writeFile(path, bad);
       honert::CheckpointFolder checkpoints(folder / "c", *program, *world);
+      checkpoints.setFacts({}, /*acceptsOtherFiles=*/true);
       std::optional<honert::RunPosition> position;
       testing::internal::CaptureStderr();
       honert::Status status = checkpoints.restore(arena, position);
@@ -181,7 +182,8 @@ TEST_F(Checkpoints, those_of_another_program_are_refused) {
   Outcome outcome =
       run({"--steps", "6", "--checkpoint-dir", folder / "c", "--resume"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.err.find("made by the program 'tiny', this one is 'other'"),
+  EXPECT_NE(outcome.err.find("made by the program 'tiny' (tiny), this one is "
+                             "'tiny' (other)"),
             std::string::npos)
       << outcome.err;
 }

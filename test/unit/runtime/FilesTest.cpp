@@ -2,6 +2,7 @@
 
 #include "Run.h"
 #include "checkpoint/SafeTensors.h"
+#include "core/Printable.h"
 
 #include <gtest/gtest.h>
 
@@ -300,13 +301,13 @@ TEST(AtomicFile, leaves_the_old_file_until_it_is_complete) {
     EXPECT_EQ(test::readFile(folder / "f"), "old");
   } // given up
   EXPECT_EQ(test::readFile(folder / "f"), "old");
-  EXPECT_EQ(listFolder(folder.path).size(), 3u); // ".", "..", "f"
+  EXPECT_EQ(listFolder(folder.path), std::vector<std::string>{"f"});
   AtomicFile file;
   ASSERT_TRUE(file.create(folder / "f").ok());
   ASSERT_TRUE(file.write("new", 3).ok());
   ASSERT_TRUE(file.commit().ok());
   EXPECT_EQ(test::readFile(folder / "f"), "new");
-  EXPECT_EQ(listFolder(folder.path).size(), 3u);
+  EXPECT_EQ(listFolder(folder.path), std::vector<std::string>{"f"});
 }
 
 TEST(AtomicFile, a_folder_that_is_missing_is_named) {
@@ -314,6 +315,52 @@ TEST(AtomicFile, a_folder_that_is_missing_is_named) {
   Status status = file.create("/does/not/exist/f");
   EXPECT_EQ(status.message(), "/does/not/exist/f: cannot be written: No such "
                               "file or directory");
+}
+
+/// Two containers may have the same pid.
+TEST(AtomicFile, two_writers_of_one_name_do_not_meet) {
+  test::Folder folder;
+  AtomicFile one, two;
+  ASSERT_TRUE(one.create(folder / "f").ok());
+  ASSERT_TRUE(two.create(folder / "f").ok());
+  EXPECT_NE(one.temporaryName(), two.temporaryName());
+  ASSERT_TRUE(one.write("first", 5).ok());
+  ASSERT_TRUE(two.write("second", 6).ok());
+  ASSERT_TRUE(checkReplaceable(folder / "f").ok()); // removes leftovers only
+  ASSERT_TRUE(one.commit().ok());
+  EXPECT_EQ(test::readFile(folder / "f"), "first");
+  ASSERT_TRUE(two.commit().ok());
+  EXPECT_EQ(test::readFile(folder / "f"), "second");
+  EXPECT_EQ(listFolder(folder.path), std::vector<std::string>{"f"});
+}
+
+TEST(AtomicFile, leftovers_are_removed_by_the_next_writer) {
+  test::Folder folder;
+  test::writeFile(folder / ".f.tmp-0123456789abcdef", "half");
+  test::writeFile(folder / ".g.tmp-0123456789abcdef", "of another file");
+  test::writeFile(folder / ".f.tmp-notes", "the user's");
+  ASSERT_TRUE(checkReplaceable(folder / "f").ok());
+  EXPECT_EQ(
+      listFolder(folder.path),
+      (std::vector<std::string>{".f.tmp-notes", ".g.tmp-0123456789abcdef"}));
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+TEST(Printable, escapes_what_a_terminal_would_obey) {
+  EXPECT_EQ(printable("blocks.0.w \xc3\xa9 \xe6\xbc\xa2"),
+            "blocks.0.w \xc3\xa9 \xe6\xbc\xa2");
+  EXPECT_EQ(printable("a\x1b[2J\r\n\x7f"), "a\\x1b[2J\\x0d\\x0a\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b31m"); // C1
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
+  std::string text = printable(std::string(5 << 20, 'x') + "\nend");
+  EXPECT_LE(text.size(), 2000u);
+  EXPECT_EQ(text.substr(text.size() - 7), "\\x0aend");
+  EXPECT_EQ(printable(text), text);
 }
 
 } // namespace

@@ -96,7 +96,7 @@ TEST_P(OnMesh, initial_weights_are_read_in_parts) {
 TEST_P(OnMesh, checkpoints_load_on_every_other) {
   test::Folder folder;
   startAndSave({}, 7, "", folder / "one");
-  RunPosition position = {12, 24, 7, true, 1000};
+  RunPosition position = {12, 12, 7, true, 1000};
   expectAll(ranksOf(GetParam()), [&](World &world) {
     Instance instance(GetParam());
     HONERT_TRY(instance.start(world, 7));
@@ -187,7 +187,7 @@ TEST_P(OnMesh, a_damaged_checkpoint_is_skipped_by_all) {
       test::writeFile(folder / "c/step-00000003/manifest.json", "");
     HONERT_TRY(world.barrier());
     EXPECT_EQ(checkpoints.restore(instance.arena, found).message(),
-              folder / "c" + ": every checkpoint is damaged; wanted one good "
+              folder / "c" + ": every checkpoint is damaged; expected one good "
                              "checkpoint (or start without --resume)");
     return Status();
   });

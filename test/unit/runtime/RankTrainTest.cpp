@@ -200,8 +200,8 @@ TEST_F(RankTrain, a_checkpoint_that_fails_does_not_end_the_run) {
   std::string text = testing::internal::GetCapturedStderr();
   for (const Status &status : results)
     EXPECT_EQ(status.exitCode(), 1);
-  EXPECT_NE(text.find("cannot be made: No such file or directory; the run goes "
-                      "on\n"),
+  EXPECT_NE(text.find("cannot be written: No such file or directory; the run "
+                      "goes on\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("warning: rank 0 has failed; the run goes on\n"),

@@ -167,7 +167,8 @@ private:
   void meta() {
     honert_meta(program, "model", "tiny");
     honert_meta(program, "fingerprint", model.fingerprint);
-    honert_meta(program, "optimizer", "adamw");
+    honert_meta(program, "precision", model.precision);
+    honert_meta(program, "optimizer", model.optimizer);
     honert_meta_number(program, "abi", HONERT_ABI);
     honert_meta_number(program, "micro_batches", double(model.microBatches));
     honert_meta_number(program, "lr", 0.01);

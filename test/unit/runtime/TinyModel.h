@@ -23,7 +23,9 @@ struct TinyModel {
   bool needsFile = false;        ///< the buffer `scale` has no default
   bool hasMask = false;          ///< one more input, [vocab] x f32
   const char *fingerprint = "tiny";
-  honert_kernel before = nullptr; ///< runs at the start of each step
+  const char *precision = "fp32";
+  const char *optimizer = "adamw"; ///< the name alone; it computes AdamW
+  honert_kernel before = nullptr;  ///< runs at the start of each step
 };
 
 /// Describes `model` into `program`.
