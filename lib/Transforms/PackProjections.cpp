@@ -8,6 +8,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <numeric>
+
 namespace hone {
 #define GEN_PASS_DEF_PACKPROJECTIONS
 #include "hone/Transforms/Passes.h.inc"
@@ -213,15 +215,17 @@ bool PackProjections::pays(Projections &set) {
 // Rewrite
 //===----------------------------------------------------------------------===//
 
-/// One argument in the place of `arguments`, which become its parts along
-/// `dim`; it stands before the first of them, which are erased later.
-static BlockArgument packArguments(func::FuncOp func,
-                                   ArrayRef<BlockArgument> arguments,
-                                   int64_t dim) {
-  MLIRContext *context = func.getContext();
+/// The first of `arguments`, made as wide as all of them, which become its
+/// parts along `dim`. Attributes and the function's type are set for all
+/// arguments at once, at the end: each change of them costs the whole list.
+static BlockArgument packArguments(ArrayRef<BlockArgument> arguments,
+                                   int64_t dim,
+                                   MutableArrayRef<DictionaryAttr> described) {
+  BlockArgument packed = arguments.front();
+  MLIRContext *context = packed.getContext();
   SmallVector<StringRef> names;
   SmallVector<Attribute> parts;
-  auto type = cast<RankedTensorType>(arguments.front().getType());
+  auto type = cast<RankedTensorType>(packed.getType());
   SmallVector<int64_t> shape(type.getShape()), offset(shape.size(), 0);
   shape[dim] = 0;
   for (BlockArgument argument : arguments) {
@@ -232,14 +236,12 @@ static BlockArgument packArguments(func::FuncOp func,
     parts.push_back(PartAttr::get(context, names.back(), offset, part));
     shape[dim] += part[dim];
   }
-  unsigned index = arguments.front().getArgNumber();
-  NamedAttrList attributes(func.getArgAttrDict(index));
+  NamedAttrList attributes(described[packed.getArgNumber()]);
   attributes.set(attr::fqn, StringAttr::get(context, llvm::join(names, "+")));
   attributes.set(attr::parts, ArrayAttr::get(context, parts));
-  func.insertArgument(
-      index, RankedTensorType::get(shape, type.getElementType()),
-      attributes.getDictionary(context), arguments.front().getLoc());
-  return func.getArgument(index);
+  described[packed.getArgNumber()] = attributes.getDictionary(context);
+  packed.setType(type.clone(shape));
+  return packed;
 }
 
 static RankedTensorType withWidth(Value like, int64_t width) {
@@ -258,20 +260,21 @@ static void eraseBias(Projection &projection) {
 }
 
 /// The packed projection, and slices of it for the readers of the parts.
-static void pack(func::FuncOp func, Projections &set) {
+static void pack(Projections &set, MutableArrayRef<DictionaryAttr> described) {
   Projection first = set.front();
   SmallVector<BlockArgument> weights, biases;
   SmallVector<Location> locs;
-  int64_t width = 0;
+  SmallVector<int64_t> widths;
   for (Projection &projection : set) {
     weights.push_back(projection.weight);
     if (projection.bias)
       biases.push_back(projection.bias);
     locs.push_back(projection.dot.getLoc());
-    width += projection.width();
+    widths.push_back(projection.width());
   }
-  BlockArgument weight = packArguments(func, weights, first.outDim);
-  Location loc = FusedLoc::get(func.getContext(), locs);
+  int64_t width = std::accumulate(widths.begin(), widths.end(), int64_t(0));
+  BlockArgument weight = packArguments(weights, first.outDim, described);
+  Location loc = FusedLoc::get(first.dot.getContext(), locs);
   // Before the first: nothing but the common input is needed.
   OpBuilder builder(first.dot);
   Value packed = builder.create<DotGeneralOp>(
@@ -279,7 +282,7 @@ static void pack(func::FuncOp func, Projections &set) {
       first.dot.getLhsBatch(), first.dot.getRhsBatch(),
       first.dot.getLhsContract(), first.dot.getRhsContract());
   if (!biases.empty()) {
-    BlockArgument bias = packArguments(func, biases, 0);
+    BlockArgument bias = packArguments(biases, 0, described);
     int64_t last = cast<RankedTensorType>(packed.getType()).getRank() - 1;
     Value row = builder.create<BroadcastOp>(loc, packed.getType(), bias,
                                             builder.getDenseI64ArrayAttr(last));
@@ -289,9 +292,9 @@ static void pack(func::FuncOp func, Projections &set) {
   SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()),
       strides(type.getRank(), 1);
   limits.back() = 0;
-  for (Projection &projection : set) {
+  for (auto [projection, part] : llvm::zip_equal(set, widths)) {
     starts.back() = limits.back();
-    limits.back() += projection.width();
+    limits.back() += part;
     projection.result().replaceAllUsesWith(builder.create<SliceOp>(
         projection.dot.getLoc(), projection.result().getType(), packed, starts,
         limits, strides));
@@ -319,22 +322,29 @@ void PackProjections::runOnOperation() {
                      "hone-autodiff");
     return signalPassFailure();
   }
-  SmallVector<BlockArgument> parts;
+  SmallVector<DictionaryAttr> described;
+  func.getAllArgAttrs(described);
+  BitVector erased(func.getNumArguments());
   for (Projections &set : findSets(func)) {
     SmallVector<StringRef> names;
-    for (Projection &projection : set) {
+    for (auto [index, projection] : llvm::enumerate(set)) {
       names.push_back(nameOf(projection.weight));
-      parts.push_back(projection.weight);
+      // The first becomes the whole.
+      if (index == 0)
+        continue;
+      erased.set(projection.weight.getArgNumber());
       if (projection.bias)
-        parts.push_back(projection.bias);
+        erased.set(projection.bias.getArgNumber());
     }
     note(set.front().dot, "packs " + llvm::join(names, ", ") + ", saves " +
                               Twine(savedBytes(set)) + " bytes per step");
-    pack(func, set);
+    pack(set, described);
   }
-  // The parts are arguments no more.
-  BitVector erased(func.getNumArguments());
-  for (BlockArgument part : parts)
-    erased.set(part.getArgNumber());
+  if (erased.none())
+    return;
+  func.setAllArgAttrs(described);
   func.eraseArguments(erased);
+  func.setFunctionType(FunctionType::get(func.getContext(),
+                                         func.front().getArgumentTypes(),
+                                         func.getResultTypes()));
 }
