@@ -163,8 +163,9 @@ def build(kind: str, ops: int) -> tuple[Graph, str]:
 
 
 def in_order(graph: Graph) -> list[tuple[int, tuple]]:
-    """The arguments and their numbers: parameters come first."""
-    return sorted(enumerate(graph.arguments), key=lambda entry: entry[1][3]["kind"] != "param")
+    """The arguments and their numbers: parameters come first, then buffers."""
+    kinds = ("param", "buffer", "input")
+    return sorted(enumerate(graph.arguments), key=lambda entry: kinds.index(entry[1][3]["kind"]))
 
 
 def module_text(graph: Graph, loss: str, name: str) -> str:
@@ -174,6 +175,8 @@ def module_text(graph: Graph, loss: str, name: str) -> str:
         if facts["kind"] == "param":
             words += ["hone.requires_grad", "hone.group = 0 : i64",
                       'hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}']
+        elif facts["kind"] == "buffer":
+            words.append('hone.init = {dist = "file"}')
         else:
             words += [f'hone.role = "{facts["role"]}"', f'hone.vocab = {facts["vocab"]} : i64']
         lines.append(f"    %a{number}: {tensor(shape, element)} {{{', '.join(words)}}}")

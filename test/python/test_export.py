@@ -191,6 +191,22 @@ def test_buffers_that_follow_a_rule_are_not_stored(tmp_path, verified) -> None:
     assert text.count("hone.iota") >= 3
 
 
+def test_large_constants_are_no_text(tmp_path) -> None:
+    class Large(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("rows", torch.rand(70000, 6))
+            self.plain = torch.rand(70000, 6)  # no buffer of the module
+
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            return self.head(self.table(tokens) + self.rows[tokens] + self.plain[tokens])
+
+    manifest, text = export(tmp_path, Large())
+    assert [a["fqn"] for a in manifest["arguments"] if a["kind"] == "buffer"] == ["rows", "plain"]
+    assert len(text) < 50_000
+    assert os.path.getsize(tmp_path / "m.hone" / "consts.safetensors") > 2 * 70000 * 6 * 4
+
+
 def test_single_input_is_tokens_and_roles_can_be_given(tmp_path) -> None:
     shifted = lambda model, ids: F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
     manifest, _ = export(tmp_path, Net(), shifted, (IDS,))

@@ -12,7 +12,9 @@
 #include "hone/Target/Cpu.h"
 #include "hone/Target/Link.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/FileSystem.h"
@@ -186,11 +188,57 @@ llvm::Expected<plan::ProgramOp> Compilation::getProgram() {
   return *programs.begin();
 }
 
+/// Values of more bytes are not printed: text of them would be several times as
+/// long, and they are in the package.
+static constexpr size_t maxPrintedBytes = 65536;
+
+static std::string elisionNote(StringRef comment, int count) {
+  if (count == 0)
+    return "";
+  return llvm::formatv("{0} left out, of more than {1} bytes each: values of "
+                       "{2} buffer(s), which are in consts.safetensors\n",
+                       comment, maxPrintedBytes, count);
+}
+
 std::string Compilation::printModule() {
-  std::string text;
+  mlir::OwningOpRef<mlir::ModuleOp> printed = module->clone();
+  llvm::SmallDenseSet<mlir::Attribute> elided;
+  mlir::AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](mlir::DictionaryAttr init) -> std::optional<mlir::Attribute> {
+        auto data = init.getAs<mlir::StringAttr>("data");
+        if (!data || data.size() <= maxPrintedBytes)
+          return std::nullopt;
+        elided.insert(data);
+        mlir::NamedAttrList entries(init);
+        entries.erase("data");
+        return entries.getDictionary(init.getContext());
+      });
+  replacer.recursivelyReplaceElementsIn(*printed);
+  std::string text = elisionNote("//", elided.size());
   llvm::raw_string_ostream stream(text);
-  module->print(stream);
+  printed->print(stream);
   return text + "\n";
+}
+
+/// The same for LLVM IR, where such a value becomes a declaration.
+static std::string printCode(llvm::Module &code) {
+  int elided = 0;
+  for (llvm::GlobalVariable &global : code.globals()) {
+    auto *data = global.hasInitializer()
+                     ? llvm::dyn_cast<llvm::ConstantDataSequential>(
+                           global.getInitializer())
+                     : nullptr;
+    if (!data || data->getRawDataValues().size() <= maxPrintedBytes)
+      continue;
+    global.setInitializer(nullptr);
+    global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    ++elided;
+  }
+  std::string text = elisionNote(";", elided);
+  llvm::raw_string_ostream stream(text);
+  code.print(stream, nullptr);
+  return text;
 }
 
 Error Compilation::link(StringRef object, OutputFile &output) {
@@ -265,12 +313,8 @@ Error Compilation::writeBinary(OutputFile &output) {
       llvm::Linker::linkModules(*code, std::move(device.emulated)))
     return makeError(options.package + ": the emulation cannot be linked");
   timer.lap("optimize");
-  if (options.emit == Emit::LLVM) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    code->print(stream, nullptr);
-    return output.write(text);
-  }
+  if (options.emit == Emit::LLVM)
+    return output.write(printCode(*code));
   llvm::SmallVector<char, 0> object = emitObject(*code, *machine);
   timer.lap("codegen");
   StringRef bytes(object.data(), object.size());
