@@ -1,8 +1,8 @@
 //===- BoundIds.cpp - What ids the files of an input may hold -------------===//
 //
-// Of each input of ids the largest bound V such that ids in [0, V) stay inside
-// every table that they alone decide the place in. The runtime compares the
-// files with it before the first step.
+// Of each input of ids the bound V such that ids in [0, V) stay inside a table,
+// and every other one leaves it. The runtime compares the files with it before
+// the first step. Where no bound is exact, hone-guard-ids checks each batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 #include "hone/Dist/Dist.h"
 #include "hone/Transforms/Passes.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace hone {
@@ -25,98 +26,86 @@ using namespace hone;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Values that depend on one input. `tight` are those whose elements each grow
-/// or shrink with one element of it, so that a bound of theirs is exactly a
-/// bound of the input: any other would refuse ids that do no harm.
+/// Values whose elements each depend on one element of an input, and which of
+/// them hold a number for every element of it.
 class Dependence {
 public:
-  Dependence(func::FuncOp func, BlockArgument input,
-             const IntegerRanges &ranges)
-      : ranges(ranges) {
-    tight.insert(input);
-    reached.insert(input);
+  Dependence(func::FuncOp func, BlockArgument input) {
+    for (DenseSet<Value> *set : {&reached, &pointwise, &whole})
+      set->insert(input);
     for (Operation &op : func.front())
       visit(&op);
   }
 
-  bool isTight(Value value) const { return tight.contains(value); }
+  bool isPointwise(Value value) const { return pointwise.contains(value); }
+  bool isWhole(Value value) const { return whole.contains(value); }
 
 private:
   void visit(Operation *op);
-  bool isTightOp(Operation *op) const;
-  bool isTightChoice(SelectOp op) const;
+  bool isPointwiseOp(Operation *op, ArrayRef<Value> own) const;
+  bool isPointwiseChoice(SelectOp op) const;
   bool compares(Value pred, Value value) const;
   bool isReached(Value value) const { return reached.contains(value); }
-  bool isConstant(Value value) const {
-    const IntervalSet &set = ranges.lookup(value);
-    return !set.isEmpty() && set.low() == set.high();
-  }
 
-  const IntegerRanges &ranges;
-  DenseSet<Value> tight, reached;
+  DenseSet<Value> reached, pointwise, whole;
 };
 } // namespace
 
-/// Whether `pred` compares `value` itself, or only tells single numbers apart.
+/// Whether what `pred` has of the input is `value`, element by element.
 bool Dependence::compares(Value pred, Value value) const {
   Operation *op = pred.getDefiningOp();
   if (isa_and_present<NotOp, AndOp, OrOp>(op))
     return llvm::all_of(op->getOperands(), [&](Value each) {
       return !isReached(each) || compares(each, value);
     });
-  auto cmp = dyn_cast_or_null<CmpOp>(op);
-  return cmp && (cmp.getLhs() == value || cmp.getRhs() == value ||
-                 cmp.getPredicate() == CmpPredicate::eq ||
-                 cmp.getPredicate() == CmpPredicate::ne);
+  return isa_and_present<CmpOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value each) {
+           return !isReached(each) || each == value;
+         });
 }
 
-bool Dependence::isTightChoice(SelectOp op) const {
+bool Dependence::isPointwiseChoice(SelectOp op) const {
   Value branches[] = {op.getOnTrue(), op.getOnFalse()};
   if (isReached(branches[0]) && isReached(branches[1]) &&
       branches[0] != branches[1])
     return false;
   Value branch = isReached(branches[0]) ? branches[0] : branches[1];
-  return isTight(branch) &&
+  return isPointwise(branch) &&
          (!isReached(op.getPred()) || compares(op.getPred(), branch));
 }
 
-bool Dependence::isTightOp(Operation *op) const {
+/// `own`: the operands that depend on the input.
+bool Dependence::isPointwiseOp(Operation *op, ArrayRef<Value> own) const {
   if (auto select = dyn_cast<SelectOp>(op))
-    return isTightChoice(select);
-  SmallVector<Value> own, others;
-  for (Value operand : op->getOperands())
-    (isReached(operand) ? own : others).push_back(operand);
-  if (!llvm::all_of(own, [&](Value each) { return isTight(each); }))
-    return false;
+    return isPointwiseChoice(select);
   auto element = dyn_cast<IntegerType>(getElementTypeOrSelf(op->getResult(0)));
-  if (!element || element.isInteger(1))
+  if (!element || element.isInteger(1) ||
+      !llvm::all_of(own, [&](Value each) { return isPointwise(each); }))
     return false;
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, ConcatOp,
-            StopGradientOp, CastOp, NegOp, dist::ConstrainOp>(
-          [](Operation *) { return true; })
-      .Case<AddOp, SubOp, MaxOp, MinOp>(
-          [&](Operation *) { return own.size() == 1; })
-      // By a mask it would hide elements that do no harm.
-      .Case<MulOp>([&](Operation *) {
-        return own.size() == 1 && isConstant(others.front());
-      })
-      .Case<DivOp>([&](DivOp div) {
-        return own.size() == 1 && own.front() == div.getLhs() &&
-               isConstant(div.getRhs());
-      })
-      .Default([](Operation *) { return false; });
+  // Of x + x, say, ranges would know less than the bound of an input needs.
+  if (isa<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp>(op))
+    return own.size() == 1;
+  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, ConcatOp,
+             StopGradientOp, CastOp, NegOp, dist::ConstrainOp>(op);
 }
 
 void Dependence::visit(Operation *op) {
-  if (!llvm::any_of(op->getOperands(), [&](Value v) { return isReached(v); }))
+  SmallVector<Value> own;
+  for (Value operand : op->getOperands())
+    if (isReached(operand))
+      own.push_back(operand);
+  if (own.empty())
     return;
-  bool isExact = op->getNumResults() == 1 && isTightOp(op);
-  for (Value result : op->getResults()) {
-    reached.insert(result);
-    if (isExact)
-      tight.insert(result);
-  }
+  reached.insert(op->result_begin(), op->result_end());
+  if (op->getNumResults() != 1 || !isPointwiseOp(op, own))
+    return;
+  Value result = op->getResult(0);
+  pointwise.insert(result);
+  // A slice leaves elements out, which then do no harm.
+  bool hasAny = cast<RankedTensorType>(result.getType()).getNumElements() > 0;
+  if (!isa<SliceOp>(op) && hasAny &&
+      llvm::any_of(own, [&](Value each) { return isWhole(each); }))
+    whole.insert(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,89 +122,111 @@ public:
   void bound(BlockArgument input);
 
 private:
-  /// Finds the values that come from ids of `set`.
-  void runWith(BlockArgument input, const IntervalSet &set) {
+  /// The ids that a site reads where the input holds those of `set`.
+  const IntervalSet &idsOf(const IdSite &site, const IntervalSet &set) {
     IntegerRanges::Arguments arguments;
     arguments[input] = set;
     ranges.run(arguments);
+    return ranges.lookup(site.operand->get());
   }
-  bool isProven(const IdSite &site) const {
-    return site.isWithin(ranges.lookup(site.operand->get()));
+  bool isInside(const IdSite &site, const IntervalSet &set) {
+    return site.isWithin(idsOf(site, set));
   }
-  /// Whether ids of `set` stay inside all tables of `decided`.
-  bool isProven(BlockArgument input, const IntervalSet &set,
-                ArrayRef<IdSite> decided) {
-    runWith(input, set);
-    return llvm::all_of(decided,
-                        [&](const IdSite &site) { return isProven(site); });
+  bool isInside(const IdSite &site, int64_t id) {
+    return isInside(site, IntervalSet(id, id));
   }
-  SmallVector<IdSite> findDecided(BlockArgument input);
-  std::optional<int64_t> findIgnored(BlockArgument input, int64_t bound,
-                                     ArrayRef<IdSite> decided);
+  std::optional<int64_t> findBound(const IdSite &site);
+  bool isExact(const IdSite &site, int64_t bound);
+  void findIgnorable(const Dependence &dependence);
+  void setBound(std::optional<int64_t> bound, ArrayRef<IdSite> exact);
 
   func::FuncOp func;
   SmallVector<IdSite> sites;
   IntegerRanges ranges;
+  BlockArgument input;
+  IntervalSet every; ///< that the input's type has
+  /// Ids that losses ignore and the input may hold.
+  llvm::SmallSetVector<int64_t, 2> ignorable;
 };
 } // namespace
 
-/// The sites that the input alone decides, which ids below 0 do leave: where
-/// the program clamps them, files may hold them.
-SmallVector<IdSite> BoundFinder::findDecided(BlockArgument input) {
-  SmallVector<IdSite> decided;
-  ranges.run(IntegerRanges::Arguments());
-  Dependence dependence(func, input, ranges);
-  for (const IdSite &site : sites)
-    if (dependence.isTight(site.operand->get()))
-      decided.push_back(site);
-  runWith(input, IntervalSet(0, 0));
-  llvm::erase_if(decided, [&](const IdSite &site) { return !isProven(site); });
-  IntervalSet below = IntervalSet::all(getElementTypeOrSelf(input.getType()));
-  runWith(input, IntervalSet(below.low(), 0));
-  llvm::erase_if(decided, [&](const IdSite &site) { return isProven(site); });
-  return decided;
-}
-
-/// The id that a loss ignores, where no other table is read with it.
-std::optional<int64_t> BoundFinder::findIgnored(BlockArgument input,
-                                                int64_t bound,
-                                                ArrayRef<IdSite> decided) {
-  IntervalSet every = IntervalSet::all(getElementTypeOrSelf(input.getType()));
-  for (const IdSite &site : decided) {
-    std::optional<int64_t> ignored = site.ids.ignored;
-    if (!ignored || *ignored < every.low() || *ignored > every.high())
-      continue;
-    IntervalSet set(0, bound - 1);
-    set.add({*ignored, *ignored});
-    if (isProven(input, set, decided))
-      return ignored;
+/// The largest V such that ids in [0, V) stay inside the table of a site;
+/// nothing where 0 does not, or every id above does.
+std::optional<int64_t> BoundFinder::findBound(const IdSite &site) {
+  int64_t inside = 0, open = every.high();
+  if (!isInside(site, 0) || isInside(site, IntervalSet(0, open)))
+    return std::nullopt;
+  while (open - inside > 1) {
+    int64_t middle = inside + (open - inside) / 2;
+    (isInside(site, IntervalSet(0, middle)) ? inside : open) = middle;
   }
-  return std::nullopt;
+  return inside + 1;
 }
 
-void BoundFinder::bound(BlockArgument input) {
-  SmallVector<IdSite> decided = findDecided(input);
+/// Whether each other id leaves it, but those that may be ignored.
+bool BoundFinder::isExact(const IdSite &site, int64_t bound) {
+  IntervalSet others;
+  others.add({every.low(), -1});
+  others.add({bound, every.high()});
+  for (int64_t id : ignorable)
+    if (isInside(site, id))
+      others = others.where(CmpPredicate::ne, IntervalSet(id, id));
+  return idsOf(site, others).isOutside(site.ids.size, site.ids.ignored);
+}
+
+void BoundFinder::findIgnorable(const Dependence &dependence) {
+  ignorable.clear();
+  for (const IdSite &site : sites) {
+    std::optional<int64_t> id = site.ids.ignored;
+    if (id && *id >= every.low() && *id <= every.high() &&
+        dependence.isPointwise(site.operand->get()) && isInside(site, *id))
+      ignorable.insert(*id);
+  }
+}
+
+/// Of the ids that losses ignore one is written that the bound keeps out and no
+/// exact site does. Two of them have no place: then nothing is bounded.
+void BoundFinder::setBound(std::optional<int64_t> bound,
+                           ArrayRef<IdSite> exact) {
   unsigned index = input.getArgNumber();
-  func.removeArgAttr(index, attr::ignore);
-  if (decided.empty())
+  if (auto given = func.getArgAttrOfType<IntegerAttr>(index, attr::vocab))
+    bound = std::min(bound.value_or(given.getInt()), given.getInt());
+  if (!bound)
     return;
-  // Ids in [0, proven] are inside, those in [0, open] are not.
-  int64_t proven = 0;
-  int64_t open = IntervalSet::all(getElementTypeOrSelf(input.getType())).high();
-  if (isProven(input, IntervalSet(0, open), decided))
+  SmallVector<int64_t> ignored;
+  for (int64_t id : ignorable)
+    if ((id < 0 || id >= *bound) &&
+        llvm::all_of(exact,
+                     [&](const IdSite &site) { return isInside(site, id); }))
+      ignored.push_back(id);
+  bool isGiven = func.getArgAttr(index, attr::vocab) != nullptr;
+  if (ignored.size() > 1 && !isGiven)
     return;
-  while (open - proven > 1) {
-    int64_t middle = proven + (open - proven) / 2;
-    (isProven(input, IntervalSet(0, middle), decided) ? proven : open) = middle;
-  }
-  int64_t bound = proven + 1;
-  auto given = func.getArgAttrOfType<IntegerAttr>(index, attr::vocab);
-  if (given)
-    bound = std::min(bound, given.getInt());
   Builder builder(func.getContext());
-  func.setArgAttr(index, attr::vocab, builder.getI64IntegerAttr(bound));
-  if (std::optional<int64_t> ignored = findIgnored(input, bound, decided))
-    func.setArgAttr(index, attr::ignore, builder.getI64IntegerAttr(*ignored));
+  func.setArgAttr(index, attr::vocab, builder.getI64IntegerAttr(*bound));
+  if (!ignored.empty())
+    func.setArgAttr(index, attr::ignore,
+                    builder.getI64IntegerAttr(ignored.front()));
+}
+
+void BoundFinder::bound(BlockArgument of) {
+  input = of;
+  every = IntervalSet::all(getElementTypeOrSelf(input.getType()));
+  func.removeArgAttr(input.getArgNumber(), attr::ignore);
+  Dependence dependence(func, input);
+  findIgnorable(dependence);
+  std::optional<int64_t> least;
+  SmallVector<IdSite> exact;
+  for (const IdSite &site : sites) {
+    if (!dependence.isWhole(site.operand->get()))
+      continue;
+    std::optional<int64_t> bound = findBound(site);
+    if (!bound || !isExact(site, *bound))
+      continue;
+    least = std::min(least.value_or(*bound), *bound);
+    exact.push_back(site);
+  }
+  setBound(least, exact);
 }
 
 namespace {

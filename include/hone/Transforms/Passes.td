@@ -81,17 +81,16 @@ def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
 def BoundIds : Pass<"hone-bound-ids", "::mlir::ModuleOp"> {
   let summary = "Finds which ids the files of an input may hold";
   let description = [{
-    Lowers `hone.vocab` of each integer input of `@forward` to the largest bound for which all ids that it alone decides stay
-    inside their table, through shapes, sums, products and quotients with constants, selects (docs/rationale/ids.md); gives it
-    one where it has none. Writes `hone.ignore` where a loss ignores an id that reaches no other table. A place that several
-    values decide, or one and the same twice, sets no bound: `hone-guard-ids` checks it.
+    Gives each integer input of `@forward` the `hone.vocab` such that ids below it stay inside a table and every other one
+    leaves it, and `hone.ignore` where a loss ignores an id that reaches no other table (docs/rationale/ids.md). A bound that the
+    package gives is lowered, never raised. Where no bound is exact, because ids outside may do no harm, the input gets none:
+    `hone-guard-ids` checks each batch.
 
     ```mlir
     func.func @forward(%t: tensor<8xi64> {hone.kind = "input", hone.fqn = "t"}) {
-      %moved = hone.add %t, %two : tensor<8xi64>
-      %x = hone.embedding %table, %moved : tensor<61x16xf32>, ...
+      %x = hone.embedding %table, %t : tensor<61x16xf32>, ...
     // hone-opt --hone-bound-ids
-    func.func @forward(%t: tensor<8xi64> {hone.kind = "input", hone.fqn = "t", hone.vocab = 59 : i64}) {
+    func.func @forward(%t: tensor<8xi64> {hone.kind = "input", hone.fqn = "t", hone.vocab = 61 : i64}) {
     ```
   }];
 }
