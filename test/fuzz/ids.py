@@ -113,7 +113,7 @@ def random_ids(pick: random.Random, program: Program) -> np.ndarray:
     bits = 31 if program.element == "i32" else 63
     for _ in range(pick.choice((0, 0, 1, 1, 3))):
         ids[pick.randrange(len(ids))] = pick.choice(
-            (program.rows, program.rows + 1, -1, -100, 65000, -(2**bits), 2**bits - 1, 2**30))
+            (program.rows, program.rows + 1, -pick.randrange(1, 8), -100, 65000, -(2**bits), 2**bits - 1, 2**30))
     return ids.reshape(STEPS, *SHAPE)
 
 

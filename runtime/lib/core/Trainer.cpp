@@ -320,7 +320,7 @@ void Trainer::readFacts(StepFacts &facts) {
 /// No check of ids has found one outside its table: in what `function` left, or
 /// the micro-batches of a step.
 Status Trainer::checkIds(const Function &function, const char *when,
-                         int64_t step) {
+                         int64_t step, const std::string &ending) {
   for (const IdCheck &check : program.idChecks) {
     const Result *result = function.result(check.name);
     const Argument *running = program.argument(Kind::scalar, check.name);
@@ -331,13 +331,12 @@ Status Trainer::checkIds(const Function &function, const char *when,
                 executor->arena().at(result ? result->offset : running->offset),
                 sizeof id);
     if (id != 0)
-      return Status::error(format(
-          "%s %lld: %s%s%s reads id %lld, expected 0 to %lld; the run ends, "
-          "nothing is saved%s",
-          when, static_cast<long long>(step), check.op.c_str(),
-          check.location.empty() ? "" : " at ", check.location.c_str(),
-          static_cast<long long>(id), static_cast<long long>(check.size - 1),
-          savedStep < 0 ? "" : ", earlier checkpoints stand"));
+      return Status::error(
+          format("%s %lld: %s%s%s reads id %lld, expected 0 to %lld; %s", when,
+                 static_cast<long long>(step), check.op.c_str(),
+                 check.location.empty() ? "" : " at ", check.location.c_str(),
+                 static_cast<long long>(id),
+                 static_cast<long long>(check.size - 1), ending.c_str()));
   }
   return Status();
 }
@@ -392,8 +391,11 @@ Status Trainer::finishStep() {
   if (program.argument(Kind::scalar, "lr"))
     facts.learningRate = learningRateAt(options, step);
   const Function *last = program.function("step");
-  HONERT_TRY(
-      checkIds(last ? *last : *program.function("update"), "step", step));
+  std::string ending = "the run ends, nothing is saved";
+  if (savedStep >= 0)
+    ending += ", earlier checkpoints stand";
+  HONERT_TRY(checkIds(last ? *last : *program.function("update"), "step", step,
+                      ending));
   readFacts(facts);
   HONERT_TRY(checkStep(facts));
   doneSteps = step;
@@ -445,7 +447,7 @@ Status Trainer::noticeReasonsToStop() {
 
 Status Trainer::train() {
   auto ahead = static_cast<size_t>(executor->stepsInFlight());
-  for (int64_t step = firstStep; step <= options.steps; ++step) {
+  for (int64_t step = firstStep; step <= options.steps && !stoppedBy; ++step) {
     world.log().setStep(step);
     dataStatus = loadInputs((step - 1) * program.microBatches());
     HONERT_TRY(noticeReasonsToStop());

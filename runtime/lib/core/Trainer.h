@@ -51,7 +51,8 @@ private:
   bool pausesAfter(int64_t step) const;
   bool onlyPrints() const;
   Status noticeReasonsToStop();
-  Status checkIds(const Function &function, const char *when, int64_t step);
+  Status checkIds(const Function &function, const char *when, int64_t step,
+                  const std::string &ending);
   Status checkStep(StepFacts &facts);
   Status checkFinite(const StepFacts &facts) const;
   Status train();

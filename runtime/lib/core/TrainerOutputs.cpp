@@ -106,7 +106,11 @@ Status Trainer::validate(int64_t step) {
       return Status(); // saving comes first
     HONERT_TRY(executor->run(*evaluate));
     HONERT_TRY(executor->wait());
-    HONERT_TRY(checkIds(*evaluate, "validation batch", i));
+    dataStatus = checkIds(*evaluate, "validation batch", i, "the run ends");
+    if (!dataStatus.ok()) { // on all ranks, which share what the check found
+      stoppedBy = badInputs;
+      return Status();
+    }
     sum += readScalar(loss->dtype, loss->offset);
   }
   lastValidation = sum / static_cast<double>(count);
@@ -186,7 +190,7 @@ std::string Trainer::summaryText() const {
 }
 
 Status Trainer::finish() {
-  if (options.validates() && validatedStep != doneSteps)
+  if (!stoppedBy && options.validates() && validatedStep != doneSteps)
     HONERT_TRY(validate(doneSteps));
   std::string saved;
   if (!options.save.empty()) {
