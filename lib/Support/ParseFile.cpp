@@ -36,14 +36,25 @@ void hone::printError(llvm::Error error) {
 
 namespace {
 /// Walks over MLIR text keeping a stack of open brackets.
-class NestingScanner {
+class TextScanner {
 public:
-  explicit NestingScanner(StringRef text) : text(text) {}
+  explicit TextScanner(StringRef text) : text(text) {}
 
-  /// Position of the bracket that opens level `maxNesting + 1`, if any.
-  std::optional<size_t> findTooDeep();
+  /// Position of what the parser must not see, if anything: the bracket that
+  /// opens level `maxNesting + 1`; a number in an array of i1, for which MLIR
+  /// stores nothing, so that whoever reads the array reads past its end; a
+  /// result number that MLIR makes room for before it looks at the op.
+  std::optional<size_t> find();
+  /// Why not.
+  std::string message() const { return why; }
 
 private:
+  void openBracket(char opener);
+  /// Whether a number starts at `at` in an array that must have none.
+  bool isNumberInBooleans() const;
+  bool isLargeResultNumber() const;
+  /// Whether what is at `at` must not be there; then `why` is set.
+  bool isRefused();
   /// Moves `at` past the string or comment that starts there, if one does.
   bool skipStringOrComment();
   void close(char opener) {
@@ -56,11 +67,52 @@ private:
   StringRef text;
   size_t at = 0;
   SmallVector<char, 64> open;
+  size_t booleans = 0; // brackets around the array of i1 that is read, or 0
+  std::string why;
   unsigned signs = 0; // Each unary minus of an affine expression recurses too.
 };
 } // namespace
 
-bool NestingScanner::skipStringOrComment() {
+static bool isWord(char c) {
+  return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.';
+}
+
+void TextScanner::openBracket(char opener) {
+  StringRef type = text.drop_front(at + 1).ltrim();
+  bool isArray =
+      opener == '<' && text.take_front(at).rtrim().ends_with("array");
+  open.push_back(opener);
+  // An alias may stand for i1, and a comment may hide it.
+  bool isBoolean = type.consume_front("i1")
+                       ? type.empty() || !isWord(type[0])
+                       : type.starts_with("!") || type.starts_with("//");
+  if (isArray && isBoolean)
+    booleans = open.size();
+}
+
+bool TextScanner::isNumberInBooleans() const {
+  return booleans && open.size() == booleans && llvm::isDigit(text[at]) &&
+         !isWord(text[at - 1]);
+}
+
+bool TextScanner::isLargeResultNumber() const {
+  constexpr size_t mostDigits = 6;
+  return text[at] == '#' &&
+         text.drop_front(at + 1).take_while(llvm::isDigit).size() > mostDigits;
+}
+
+bool TextScanner::isRefused() {
+  if (open.size() > maxNesting || signs > maxNesting)
+    why = llvm::formatv("nests {0} levels deep, expected at most {1}",
+                        maxNesting + 1, maxNesting);
+  else if (isNumberInBooleans())
+    why = "has a number in an array of i1, expected true or false";
+  else if (isLargeResultNumber())
+    why = "has a result number of more than 6 digits, expected fewer";
+  return !why.empty();
+}
+
+bool TextScanner::skipStringOrComment() {
   if (text[at] == '/' && text.substr(at).starts_with("//")) {
     at = std::min(text.find('\n', at), text.size());
     return true;
@@ -74,7 +126,7 @@ bool NestingScanner::skipStringOrComment() {
   return true;
 }
 
-std::optional<size_t> NestingScanner::findTooDeep() {
+std::optional<size_t> TextScanner::find() {
   while (at < text.size()) {
     if (skipStringOrComment())
       continue;
@@ -89,7 +141,7 @@ std::optional<size_t> NestingScanner::findTooDeep() {
     case '[':
     case '{':
     case '<':
-      open.push_back(c);
+      openBracket(c);
       break;
     case ')':
       close('(');
@@ -108,7 +160,9 @@ std::optional<size_t> NestingScanner::findTooDeep() {
     }
     if (!llvm::isSpace(c))
       signs = c == '-' ? signs + 1 : 0;
-    if (open.size() > maxNesting || signs > maxNesting)
+    if (open.size() < booleans)
+      booleans = 0;
+    if (isRefused())
       return at;
     ++at;
   }
@@ -134,15 +188,14 @@ static bool holdsBytecode(StringRef text) {
 static std::optional<Refusal> findRefusal(StringRef text) {
   if (holdsBytecode(text))
     return Refusal{"is MLIR bytecode, expected text"};
-  std::optional<size_t> place = NestingScanner(text).findTooDeep();
+  TextScanner scanner(text);
+  std::optional<size_t> place = scanner.find();
   if (!place)
     return std::nullopt;
   StringRef before = text.take_front(*place);
   size_t newline = before.rfind('\n');
   size_t lineStart = newline == StringRef::npos ? 0 : newline + 1;
-  return Refusal{llvm::formatv("nests {0} levels deep, expected at most {1}",
-                               maxNesting + 1, maxNesting),
-                 unsigned(before.count('\n') + 1),
+  return Refusal{scanner.message(), unsigned(before.count('\n') + 1),
                  unsigned(*place - lineStart + 1)};
 }
 

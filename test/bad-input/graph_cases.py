@@ -117,6 +117,18 @@ GRAPHS = {
         "p.hone/graph.mlir:1:1052: nests 513 levels deep, expected at most 512",
         graph("#map = affine_map<(d0) -> (" + "- " * 100_000 + "d0)>"),
     ),
+    "number-in-booleans": Case(
+        honec(),
+        1,
+        "p.hone/graph.mlir:1:34: has a number in an array of i1, expected true or false",
+        graph("module attributes {a = array<i1: 1>} {}"),
+    ),
+    "large-result-number": Case(
+        honec(),
+        1,
+        "p.hone/graph.mlir:1:8: has a result number of more than 6 digits, expected fewer",
+        graph("%0 = %1#2147483648"),
+    ),
     "no-forward": Case(honec(), 1, "p.hone/graph.mlir:1:1: has no function @forward", graph("module {}")),
     "dialect-newer": Case(
         honec(),

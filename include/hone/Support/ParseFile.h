@@ -23,9 +23,11 @@ namespace hone {
 /// recurses once per level and overflows the stack at a few thousand.
 constexpr unsigned maxNesting = 512;
 
-/// Refuses what MLIR's parser must not see: bytecode, and text nested deeper
-/// than `maxNesting`, strings and comments not counted. The message names the
-/// place: "FILE:LINE:COL: nests 513 levels deep, expected at most 512".
+/// Refuses what MLIR's parser must not see: bytecode, numbers in arrays of i1
+/// (of an alias too, which may be i1), result numbers of seven digits, and text
+/// nested deeper than `maxNesting`, strings and comments not counted. The
+/// message names the place: "FILE:LINE:COL: nests 513 levels deep, expected at
+/// most 512".
 llvm::Error checkText(llvm::MemoryBufferRef buffer);
 
 /// The module in `buffer`, verified; null after a diagnostic.
