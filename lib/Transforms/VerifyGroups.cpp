@@ -169,6 +169,10 @@ static LogicalResult verifyGroup(GroupOp group,
 namespace {
 struct VerifyGroups : hone::impl::VerifyGroupsBase<VerifyGroups> {
   void runOnOperation() override {
+    if (!getOperation().getBody().hasOneBlock()) {
+      getOperation().emitError("has no body of one block");
+      return signalPassFailure();
+    }
     FailureOr<TargetDescription> target =
         getTarget(getOperation()->getParentOfType<ModuleOp>());
     if (failed(target))
