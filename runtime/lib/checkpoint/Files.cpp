@@ -24,7 +24,7 @@ static Status systemError(const std::string &path, const char *what) {
 
 MappedFile::~MappedFile() {
   mapped_ranges::remove(slot);
-  if (base)
+  if (isMapped)
     munmap(const_cast<char *>(base), static_cast<size_t>(bytes));
   if (descriptor >= 0)
     close(descriptor);
@@ -39,7 +39,15 @@ MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   std::swap(bytes, other.bytes);
   std::swap(descriptor, other.descriptor);
   std::swap(slot, other.slot);
+  std::swap(isMapped, other.isMapped);
   return *this;
+}
+
+MappedFile MappedFile::ofMemory(std::string_view content) {
+  MappedFile file;
+  file.base = content.data();
+  file.bytes = static_cast<int64_t>(content.size());
+  return file;
 }
 
 /// Opens a regular file of `bytes` bytes. `descriptor` is the caller's to close
@@ -68,12 +76,13 @@ Status MappedFile::open(const std::string &path) {
     return systemError(path, "cannot be mapped");
   base = static_cast<const char *>(mapped);
   bytes = size;
+  isMapped = true;
   slot = mapped_ranges::add(base, size, path, descriptor);
   return Status();
 }
 
 void MappedFile::release(const char *from, int64_t count) const {
-  if (count <= 0)
+  if (count <= 0 || !isMapped)
     return;
   // Whole pages: a neighbour that goes too is read again. (The mapping starts
   // on one, and ends with the last.)

@@ -27,6 +27,8 @@ public:
   MappedFile &operator=(MappedFile &&other) noexcept;
 
   Status open(const std::string &path);
+  /// Bytes in memory in the place of a file's; they have to live as long.
+  static MappedFile ofMemory(std::string_view content);
 
   const char *data() const { return base; }
   int64_t size() const { return bytes; }
@@ -41,6 +43,7 @@ private:
   int64_t bytes = 0;
   int descriptor = -1;
   int slot = -1; // of mapped_ranges
+  bool isMapped = false;
 };
 
 /// A regular file that is read piece by piece: what fails is an error, where a

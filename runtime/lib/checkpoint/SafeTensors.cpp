@@ -19,8 +19,14 @@ constexpr int64_t maxHeaderBytes = 100'000'000;
 //===----------------------------------------------------------------------===//
 
 Status SafeTensors::open(const std::string &path) {
+  MappedFile content;
+  HONERT_TRY(content.open(path));
+  return open(path, std::move(content));
+}
+
+Status SafeTensors::open(const std::string &path, MappedFile content) {
   name = path;
-  HONERT_TRY(file.open(path));
+  file = std::move(content);
   Status status = read(path);
   if (status.ok())
     return status;

@@ -28,6 +28,8 @@ struct TensorView {
 class SafeTensors {
 public:
   Status open(const std::string &path);
+  /// Takes what is mapped for the content of the file `path`.
+  Status open(const std::string &path, MappedFile content);
 
   const std::string &path() const { return name; }
   const std::map<std::string, TensorView> &tensors() const { return entries; }

@@ -21,8 +21,14 @@ constexpr int64_t llmcHeaderBytes = 256 * 4;
 } // namespace
 
 Status TokenFile::open(const std::string &path) {
+  MappedFile content;
+  HONERT_TRY(content.open(path));
+  return open(path, std::move(content));
+}
+
+Status TokenFile::open(const std::string &path, MappedFile content) {
   name = path;
-  HONERT_TRY(file.open(path));
+  file = std::move(content);
   HONERT_TRY(locate());
   if (count == 0)
     return Status::error(path + ": holds no tokens");
@@ -157,7 +163,7 @@ Status TokenFile::checkIds(const IdBounds &ids, const ThreadPool &pool,
   std::vector<char> isBad(static_cast<size_t>(blocks));
   int64_t first = blocks * part / parts, last = blocks * (part + 1) / parts;
   pool.run(last - first, 1, [&](int64_t lo, int64_t hi) {
-    std::vector<int64_t> read(block);
+    std::vector<int64_t> read(static_cast<size_t>(std::min(block, count)));
     for (int64_t b = first + lo; b < first + hi; ++b) {
       // The first share is that of the calling thread; the others are as long.
       if (progress && lo == 0 && b % 256 == 0)

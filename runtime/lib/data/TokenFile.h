@@ -29,6 +29,8 @@ using ReadProgress = std::function<void(double fraction)>;
 class TokenFile {
 public:
   Status open(const std::string &path);
+  /// Takes what is mapped for the content of the file `path`.
+  Status open(const std::string &path, MappedFile content);
 
   /// Every id is one of `ids`. Reads the whole file, or the share `part` of
   /// `parts` that cover it.

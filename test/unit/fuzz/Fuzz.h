@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Good inputs, which mutants are made from. `arguments`: files, where the
@@ -20,5 +21,9 @@ std::vector<std::string> fuzzSeeds(const std::vector<std::string> &arguments);
 /// Reads one input; whatever is wrong with the reader crashes. Returns 0 if the
 /// input was accepted, -1 if it was refused.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+inline std::string_view view(const uint8_t *data, size_t size) {
+  return {reinterpret_cast<const char *>(data), size};
+}
 
 #endif // TEST_UNIT_FUZZ_FUZZ_H

@@ -1,10 +1,7 @@
 //===- FuzzMain.cpp - Mutants of good inputs, the same in every run -------===//
 //
-// FUZZER [--iterations N] [--first N] [--seconds S] [--keep FILE] [SEED...]
-//
 // Mutant number N depends on N and the seeds alone: after a crash,
-// `--first N --iterations 1` makes it again. With --keep each mutant is in FILE
-// before it is read.
+// `--first N --iterations 1` makes it again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +14,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <sys/time.h>
 #include <unistd.h>
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
@@ -172,73 +171,140 @@ void Mutator::change() {
 // The loop
 //===----------------------------------------------------------------------===//
 
+static constexpr const char *usage =
+    "usage: FUZZER [--iterations N] [--first N] [--seconds S] [--keep FILE] "
+    "[SEED...]\n"
+    "  --iterations N  mutants at most (10000)\n"
+    "  --first N       the number of the first one (0)\n"
+    "  --seconds S     ends after S seconds (no bound)\n"
+    "  --keep FILE     each mutant is in FILE before it is read\n"
+    "  SEED            good inputs, where the fuzzer has none of its own\n";
+
 static volatile uint64_t current; // the mutant that is read
 
-static void sayMutant() {
+/// Longer than any mutant takes, also on a machine that is busy.
+static constexpr int mostSeconds = 60;
+
+static void sayMutant(const char *what) {
   char line[64];
-  int length = std::snprintf(line, sizeof line, "in mutant %llu\n",
+  int length = std::snprintf(line, sizeof line, "%sin mutant %llu\n", what,
                              static_cast<unsigned long long>(current));
   if (write(2, line, static_cast<size_t>(length)) < 0)
     _exit(1);
 }
 
 #ifdef HAS_SANITIZER
-static void watchForCrashes() { __sanitizer_set_death_callback(sayMutant); }
+static void watchForCrashes() {
+  __sanitizer_set_death_callback([] { sayMutant(""); });
+}
 #else
 static void watchForCrashes() {
   for (int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
     std::signal(signal, [](int seen) {
-      sayMutant();
+      sayMutant("");
       std::signal(seen, SIG_DFL);
       std::raise(seen);
     });
 }
 #endif
 
-int main(int argc, char **argv) {
-  uint64_t iterations = 10000, first = 0, seconds = UINT32_MAX;
+/// A mutant that is still the same one when the timer rings again.
+static void watchForHangs() {
+  static uint64_t last;
+  last = UINT64_MAX;
+  std::signal(SIGALRM, [](int) {
+    if (current == last) {
+      sayMutant("no end ");
+      _exit(1);
+    }
+    last = current;
+  });
+  itimerval interval = {{mostSeconds, 0}, {mostSeconds, 0}};
+  setitimer(ITIMER_REAL, &interval, nullptr);
+}
+
+namespace {
+struct Options {
+  uint64_t iterations = 10000, first = 0, seconds = INT32_MAX;
   std::string keep;
   std::vector<std::string> files;
+
+  bool parse(int argc, char **argv);
+
+private:
+  bool set(const std::string &flag, const char *value);
+};
+} // namespace
+
+bool Options::set(const std::string &flag, const char *value) {
+  if (flag == "--keep") {
+    keep = value;
+    return true;
+  }
+  uint64_t *number = flag == "--iterations" ? &iterations
+                     : flag == "--first"    ? &first
+                     : flag == "--seconds"  ? &seconds
+                                            : nullptr;
+  char *end = nullptr;
+  if (!number || *value < '0' || *value > '9')
+    return false;
+  *number = std::strtoull(value, &end, 10);
+  return *end == 0 && seconds <= INT32_MAX;
+}
+
+bool Options::parse(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
-    uint64_t *number = word == "--iterations" ? &iterations
-                       : word == "--first"    ? &first
-                       : word == "--seconds"  ? &seconds
-                                              : nullptr;
-    if (number && i + 1 < argc)
-      *number = std::strtoull(argv[++i], nullptr, 10);
-    else if (word == "--keep" && i + 1 < argc)
-      keep = argv[++i];
-    else
+    if (word.rfind("--", 0) != 0)
       files.push_back(word);
+    else if (i + 1 == argc || !set(word, argv[++i]))
+      return false;
+  }
+  return true;
+}
+
+/// Reads it where the byte after its last one is not its own.
+static bool read(const std::string &text) {
+  std::unique_ptr<uint8_t[]> bytes(new uint8_t[text.size()]);
+  std::copy(text.begin(), text.end(), bytes.get());
+  return LLVMFuzzerTestOneInput(bytes.get(), text.size()) == 0;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  if (!options.parse(argc, argv)) {
+    std::fputs(usage, stderr);
+    return 2;
   }
   watchForCrashes();
-  std::vector<std::string> seeds = fuzzSeeds(files);
-  auto read = [](const std::string &text) {
-    return LLVMFuzzerTestOneInput(
-               reinterpret_cast<const uint8_t *>(text.data()), text.size()) ==
-           0;
-  };
-  uint64_t accepted = 0, done = 0;
+  std::vector<std::string> seeds = fuzzSeeds(options.files);
+  if (seeds.empty()) {
+    std::fprintf(stderr, "error: no seed\n%s", usage);
+    return 2;
+  }
   for (const std::string &seed : seeds)
     if (!read(seed)) {
       std::fprintf(stderr, "error: a seed is refused:\n%s\n", seed.c_str());
       return 1;
     }
-  auto start = std::chrono::steady_clock::now();
-  for (; done < iterations; ++done) {
-    if (done % 256 == 0 && std::chrono::steady_clock::now() - start >
-                               std::chrono::seconds(seconds))
+  watchForHangs();
+  uint64_t accepted = 0, done = 0;
+  using Clock = std::chrono::steady_clock;
+  std::chrono::duration<double> passed{};
+  auto start = Clock::now();
+  for (; done < options.iterations; ++done) {
+    passed = Clock::now() - start;
+    if (passed.count() > static_cast<double>(options.seconds))
       break;
-    current = first + done;
+    current = options.first + done;
     Random random(current);
     std::string text = Mutator(random, seeds).make();
-    if (!keep.empty())
-      std::ofstream(keep, std::ios::binary) << text;
+    if (!options.keep.empty())
+      std::ofstream(options.keep, std::ios::binary) << text;
     accepted += read(text);
   }
-  std::printf("%llu mutants, %llu accepted\n",
-              static_cast<unsigned long long>(done),
+  std::printf("%llu mutants in %.0f s, %llu accepted\n",
+              static_cast<unsigned long long>(done), passed.count(),
               static_cast<unsigned long long>(accepted));
   return 0;
 }

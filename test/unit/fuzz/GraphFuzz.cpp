@@ -16,13 +16,37 @@ using namespace mlir;
 
 /// Nothing is known of a mutant's phase: each verifier may refuse it, and none
 /// may crash.
-static constexpr const char *verifiers[] = {
+static constexpr const char *verifierNames[] = {
     "hone-verify-import",   "hone-verify-raise",
     "hone-verify-pad",      "hone-verify-precision",
     "hone-verify-gradient", "hone-verify-step",
     "dist-verify",          "func.func(hone-verify-groups)",
     "hone-verify-plan",     "hone-verify-lower",
     "hone-verify-llvm"};
+
+/// What is larger makes the mutants few.
+static constexpr size_t mostBytes = 16 << 10;
+
+namespace {
+/// A context, and the verifiers that run in it.
+struct Verifiers {
+  explicit Verifiers(const DialectRegistry &registry)
+      : context(registry, MLIRContext::Threading::DISABLED) {
+    context.loadAllAvailableDialects();
+    context.getDiagEngine().registerHandler([](Diagnostic &) {});
+    for (const char *verifier : verifierNames) {
+      managers.push_back(std::make_unique<PassManager>(
+          &context, ModuleOp::getOperationName()));
+      managers.back()->enableVerifier(false);
+      if (failed(parsePassPipeline(verifier, *managers.back())))
+        llvm::report_fatal_error("a verifier is missing");
+    }
+  }
+
+  MLIRContext context;
+  std::vector<std::unique_ptr<PassManager>> managers;
+};
+} // namespace
 
 std::vector<std::string> fuzzSeeds(const std::vector<std::string> &files) {
   hone::registerAllPasses();
@@ -38,7 +62,8 @@ std::vector<std::string> fuzzSeeds(const std::vector<std::string> &files) {
     (*buffer)->getBuffer().split(parts, "// -----");
     for (StringRef part : parts) {
       auto *data = reinterpret_cast<const uint8_t *>(part.data());
-      if (LLVMFuzzerTestOneInput(data, part.size()) == 0)
+      if (part.size() <= mostBytes &&
+          LLVMFuzzerTestOneInput(data, part.size()) == 0)
         seeds.push_back(part.str());
     }
   }
@@ -52,26 +77,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return all;
   }();
   static uint64_t count = 0;
-  static std::unique_ptr<MLIRContext> context;
+  static std::unique_ptr<Verifiers> verifiers;
   // A context keeps every attribute that it was ever given.
-  if (count++ % 2000 == 0) {
-    context = std::make_unique<MLIRContext>(*registry,
-                                            MLIRContext::Threading::DISABLED);
-    context->loadAllAvailableDialects();
-  }
-  ScopedDiagnosticHandler silence(context.get(),
-                                  [](Diagnostic &) { return success(); });
-  StringRef text(reinterpret_cast<const char *>(data), size);
+  if (count++ % 2000 == 0)
+    verifiers = std::make_unique<Verifiers>(*registry);
   auto module = hone::parseGraph(
-      llvm::MemoryBuffer::getMemBufferCopy(text, "f"), context.get());
+      llvm::MemoryBuffer::getMemBufferCopy(view(data, size), "f"),
+      &verifiers->context);
   if (!module)
     return -1;
-  for (const char *verifier : verifiers) {
-    PassManager manager(context.get(), ModuleOp::getOperationName());
-    manager.enableVerifier(false);
-    if (failed(parsePassPipeline(verifier, manager)))
-      llvm::report_fatal_error("a verifier is missing");
-    (void)manager.run(*module);
-  }
+  for (auto &manager : verifiers->managers)
+    (void)manager->run(*module);
   return 0;
 }

@@ -12,7 +12,7 @@ std::vector<std::string> fuzzSeeds(const std::vector<std::string> &) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  std::string_view text(reinterpret_cast<const char *>(data), size);
+  std::string_view text = view(data, size);
   (void)honert::recogniseFile(text);
   (void)honert::looksLikeText(text);
   honert::JsonReader whole(text);

@@ -1,7 +1,6 @@
 //===- SafeTensorsFuzz.cpp - Files of weights -----------------------------===//
 
 #include "Fuzz.h"
-#include "MemoryFile.h"
 #include "checkpoint/SafeTensors.h"
 
 #include <cstring>
@@ -25,9 +24,8 @@ std::vector<std::string> fuzzSeeds(const std::vector<std::string> &) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static MemoryFile input;
   honert::SafeTensors tensors;
-  if (!tensors.open(input.fill(data, size)).ok())
+  if (!tensors.open("f", honert::MappedFile::ofMemory(view(data, size))).ok())
     return -1;
   // What is accepted can be read, all of it.
   volatile char sum = 0;

@@ -1,7 +1,6 @@
 //===- TokensFuzz.cpp - Token files of all formats ------------------------===//
 
 #include "Fuzz.h"
-#include "MemoryFile.h"
 #include "data/TokenFile.h"
 
 #include <cstring>
@@ -30,10 +29,9 @@ std::vector<std::string> fuzzSeeds(const std::vector<std::string> &) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static MemoryFile input;
   static honert::ThreadPool pool(1);
   honert::TokenFile tokens;
-  if (!tokens.open(input.fill(data, size)).ok())
+  if (!tokens.open("f", honert::MappedFile::ofMemory(view(data, size))).ok())
     return -1;
   // What is accepted can be read, all of it.
   std::vector<int64_t> ids(static_cast<size_t>(tokens.size()));

@@ -1,8 +1,9 @@
 //===- FuzzMessagesMain.cpp - What ranks hear, with bytes changed ---------===//
 //
-// honert-fuzz-messages [--iterations N] [--seed S]: each iteration feeds bytes
-// that a rank may hear to one of those that read them: messages between ranks,
-// the handshake from both ends, places on the wire, the file of
+// honert-fuzz-messages [--iterations N] [--seed S] [--seconds S]: each
+// iteration feeds bytes that a rank may hear to one of those that read them:
+// messages between ranks, the handshake from both ends, places on the wire, the
+// file of
 // --dist-bootstrap. Most are right but for a few changes. What they answer does
 // not matter; a crash, a wait without end, or memory taken for what did not
 // come, ends the program. For use with sanitizers too.
@@ -245,32 +246,39 @@ void Fuzzer::run(int64_t iteration) {
 }
 
 int main(int argc, char **argv) {
-  int64_t iterations = 100000, seed = 1;
+  int64_t iterations = 100000, seed = 1, seconds = INT32_MAX;
   for (int i = 1; i < argc; i += 2) {
     std::string flag = argv[i];
-    bool isKnown = flag == "--iterations" || flag == "--seed";
+    int64_t *number = flag == "--iterations" ? &iterations
+                      : flag == "--seed"     ? &seed
+                      : flag == "--seconds"  ? &seconds
+                                             : nullptr;
     char *end = nullptr;
     int64_t value = i + 1 < argc ? std::strtoll(argv[i + 1], &end, 10) : -1;
-    if (!isKnown || !end || *end || value < 0) {
-      std::fprintf(stderr, "error: %s: expected --iterations N or --seed N\n",
-                   flag.c_str());
+    if (!number || !end || *end || value < 0) {
+      std::fprintf(
+          stderr,
+          "error: %s: expected --iterations N, --seed N or --seconds N\n",
+          flag.c_str());
       return 2;
     }
-    (flag == "--seed" ? seed : iterations) = value;
+    *number = value;
   }
   Fuzzer fuzzer(static_cast<uint64_t>(seed));
-  for (int64_t i = 0; i != iterations; ++i)
-    fuzzer.run(i);
+  Deadline end(static_cast<double>(seconds));
+  int64_t done = 0;
+  for (; done != iterations && !end.isOver(); ++done)
+    fuzzer.run(done);
   std::printf("%lld inputs: %lld messages, %lld hellos, %lld challenges, %lld "
               "places and %lld files were right\n",
-              static_cast<long long>(iterations),
+              static_cast<long long>(done),
               static_cast<long long>(fuzzer.taken[0]),
               static_cast<long long>(fuzzer.taken[1]),
               static_cast<long long>(fuzzer.taken[2]),
               static_cast<long long>(fuzzer.taken[3]),
               static_cast<long long>(fuzzer.taken[4]));
   for (int64_t count : fuzzer.taken)
-    if (count == 0 && iterations >= 1000) {
+    if (count == 0 && done >= 1000) {
       std::fprintf(stderr, "error: of some kind no input was right\n");
       return 1;
     }
