@@ -4,7 +4,7 @@
 # most twice that of autocast. Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four
 # budgets. 1,000 random programs with ids outside their table. Ranks: 1,000 random sharded graphs; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; and all that
 # test/e2e/ranks-*.test trains in one process is compiled and trained under mpirun, default and exact.
-# Ten million inputs with changed bytes for what ranks hear; ranks that meet while 1,000 strangers knock.
+# Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
 # Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.
 set -euo pipefail
@@ -21,7 +21,6 @@ rm -rf build/check/gpt2_124m
 rm -rf build/check/gpt2_124m
 .venv/bin/python test/e2e/resident_memory.py build/check/gpt2_124m gpt2 --budgets 4 --precision=bf16
 
-honert-fuzz-messages --iterations 10000000 --seed 2
 .venv/bin/python test/e2e/rendezvous_attack.py honert-meet build/check/attack --strangers 1000 --rounds 3
 
 .venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
@@ -53,11 +52,14 @@ for model in gpt2 llama; do
   rm -rf "build/check/ranks-$model"
 done
 
-# Every name of a CPU or a GPU is taken or refused; random files, at most three minutes for each reader.
+# Every name of a CPU or a GPU is taken or refused.
 .venv/bin/python test/honec/arch_names.py test/fixtures/gpt2_untied.hone all
 .venv/bin/python test/honec/arch_names.py test/fixtures/gpt2_untied.hone all -- --precision=fp16
-tools/fuzz.sh 40000000 180
 .venv/bin/python test/e2e/power_loss.py build/bin/honert-tiny build/check/power-loss
 .venv/bin/python test/e2e/checkpoint_writers.py build/bin/honert-tiny build/check/writers --kills 1000 --rounds 500
 rm -rf build/check/writers*
-HONE_FUZZ_MANIFESTS=1000000 build/bin/honert-tests --gtest_filter='Manifests.*' --gtest_brief=1
+
+# Random inputs, as many as each line says or as come in its seconds.
+tools/fuzz.sh 40000000 900 safetensors tokens
+tools/fuzz.sh 10000000 600 messages manifests
+tools/fuzz.sh 1000000 600 json program graph

@@ -1,31 +1,53 @@
 #!/usr/bin/env bash
-# tools/fuzz.sh [MUTANTS [SECONDS [READER...]]]: feeds mutants of good inputs to what reads files: MUTANTS to each reader
-# (100,000), for SECONDS at most (600). READER: safetensors, tokens (.npy too), json and program are the runtime's, built
-# with AddressSanitizer and UndefinedBehaviorSanitizer in build/asan; graph is MLIR's parser and the verifiers, from build.
-# The first finding ends the run with the mutant's number: FUZZER --first NUMBER --iterations 1 repeats it.
+# Feeds mutants of good inputs to what reads from outside.
+#   tools/fuzz.sh [MUTANTS [SECONDS [READER...]]]
+#   MUTANTS   to each reader, at most (100000)
+#   SECONDS   for each reader, at most (600)
+#   READER    safetensors, tokens (.npy too), json, program (what an executable says of itself), messages (between ranks),
+#             manifests (of checkpoints), graph (MLIR's parser and the verifiers); default: all
+# All but manifests and graph have a build with AddressSanitizer and UndefinedBehaviorSanitizer (build/asan); these two
+# are in build. Each says the count it reached. The first finding ends the run with the mutant's number:
+# `FUZZER --first NUMBER --iterations 1` repeats it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+usage() { sed -n '2,10s/^# \?//p' "$0"; }
 mutants=${1:-100000}
+case $mutants in -h | --help) usage; exit 0 ;; esac
 seconds=${2:-600}
 readers=("${@:3}")
-[ ${#readers[@]} -gt 0 ] || readers=(safetensors tokens json program graph)
+[ ${#readers[@]} -gt 0 ] || readers=(safetensors tokens json program messages manifests graph)
+for number in "$mutants" "$seconds"; do
+  [[ $number =~ ^[0-9]+$ ]] || { echo "fuzz: '$number', expected a number" >&2; usage >&2; exit 2; }
+done
+for reader in "${readers[@]}"; do
+  [[ $reader =~ ^(safetensors|tokens|json|program|messages|manifests|graph)$ ]] ||
+    { echo "fuzz: no reader '$reader'" >&2; usage >&2; exit 2; }
+done
 
 build() { # FOLDER TARGET
   ninja -C "$1" "$2" > "$1/fuzz.log" || { cat "$1/fuzz.log"; exit 1; }
 }
 for reader in "${readers[@]}"; do
-  if [ "$reader" = graph ]; then
-    folder=build fuzzer=hone-fuzz-graph
-    seeds=(test/fixtures/*/graph.mlir test/IR/*.mlir test/Dist/*.mlir test/Transforms/*/*.mlir test/Plan/*.mlir)
-  else
-    folder=build/asan fuzzer=honert-fuzz-$reader seeds=()
+  case $reader in
+  graph) folder=build fuzzer=hone-fuzz-graph ;;
+  manifests) folder=build fuzzer=honert-tests ;;
+  *)
+    folder=build/asan fuzzer=honert-fuzz-$reader
     # As tools/check-sanitizers.sh builds it.
     options="-g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
     cmake -G Ninja -S runtime -B build/asan -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang-19 \
       -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
-      -DCMAKE_C_FLAGS="$options" -DCMAKE_CXX_FLAGS="$options" > /dev/null
-  fi
+      -DCMAKE_C_FLAGS="$options" -DCMAKE_CXX_FLAGS="$options" > /dev/null ;;
+  esac
   build "$folder" "$fuzzer"
   printf '%s: ' "$reader"
-  "$folder/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" "${seeds[@]}"
+  case $reader in
+  manifests)
+    HONE_FUZZ_MANIFESTS=$mutants HONE_FUZZ_SECONDS=$seconds "build/bin/$fuzzer" --gtest_filter='Manifests.crafted*' \
+      --gtest_brief=1 ;;
+  graph)
+    "build/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" \
+      test/fixtures/*/graph.mlir test/{IR,Dist,Plan}/*.mlir test/Transforms/*/*.mlir ;;
+  *) "$folder/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" ;;
+  esac
 done
