@@ -123,13 +123,15 @@ Value ElementEmitter::load(BlockArgument argument, ArrayRef<Value> indices) {
 }
 
 Value ElementEmitter::constant(ConstantOp op, ArrayRef<Value> indices) {
-  Type element = elementOf(op);
   auto dense = cast<DenseElementsAttr>(op.getValue());
   if (dense.isSplat())
     return pointops::constant(
         b, b.getLoc(), cast<TypedAttr>(dense.getSplatValue<Attribute>()));
+  // Never read, and an empty global has no lowering.
+  if (dense.empty())
+    return pointops::constant(b, b.getLoc(), b.getZeroAttr(elementOf(op)));
   Value loaded = b.create<memref::LoadOp>(table(op, dense), indices);
-  return pointops::fromMemory(b, b.getLoc(), loaded, element);
+  return pointops::fromMemory(b, b.getLoc(), loaded, elementOf(op));
 }
 
 /// The elements in the object file, bytes for i1.
