@@ -41,12 +41,17 @@ static double allArithmeticSeconds(ArrayRef<Operation *> ops,
   return seconds;
 }
 
-/// Bytes of an input of a launch that its ops read.
-static int64_t readBytes(BlockArgument input) {
+/// Bytes of an input of a launch that its ops read. `known` are those of ops
+/// that were asked for: a norm reads thousands of inputs, and costs as much to
+/// ask.
+static int64_t readBytes(BlockArgument input,
+                         DenseMap<Operation *, int64_t> &known) {
   int64_t whole = byteSize(input.getType()), parts = 0;
   for (Operation *user : input.getUsers()) {
-    auto op = dyn_cast<HoneOpInterface>(user);
-    int64_t part = op ? op.getCost().bytesRead : 0;
+    auto [entry, isNew] = known.try_emplace(user, 0);
+    if (auto op = isNew ? dyn_cast<HoneOpInterface>(user) : nullptr)
+      entry->second = op.getCost().bytesRead;
+    int64_t part = entry->second;
     if (part == 0) // it is copied, or seen with another shape
       return whole;
     parts += part;
@@ -60,8 +65,9 @@ OpCost hone::launchCost(plan::LaunchOp launch) {
   for (Operation &op : body.without_terminator())
     if (auto hone = dyn_cast<HoneOpInterface>(op))
       cost.flops += hone.getCost().flops;
+  DenseMap<Operation *, int64_t> known;
   for (BlockArgument input : body.getArguments())
-    cost.bytesRead += readBytes(input);
+    cost.bytesRead += readBytes(input, known);
   for (Value made : body.getTerminator()->getOperands())
     cost.bytesWritten += byteSize(made.getType());
   return cost;
