@@ -461,6 +461,10 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
   if (report) {
     writeCurve(program, chain, search.planner());
     explain(chain, found ? found->schedule : keepAll(chain.get()));
+    if (found && !search.planner().isExact())
+      emitRemark(getOperation().getLoc())
+          << "schedules are searched in rounded units of memory: a table of "
+             "exact ones has too many entries";
   }
   if (found)
     chain.record(found->schedule);
