@@ -293,11 +293,17 @@ Status Trainer::launchStep(int64_t step) {
   int64_t count = program.microBatches();
   for (int64_t micro = 0; micro < count; ++micro) {
     writeKey(step, micro);
-    if (micro > 0)
+    if (micro > 0 && dataStatus.ok())
       dataStatus = loadInputs((step - 1) * count + micro);
-    HONERT_TRY(dataStatus);
+    if (!dataStatus.ok() && world.size() == 1)
+      return noticeReasonsToStop();
+    // Other ranks wait for what this one does with the inputs before.
     HONERT_TRY(executor->run(*program.function("accumulate")));
   }
+  if (count > 1 && world.size() > 1)
+    HONERT_TRY(noticeReasonsToStop());
+  if (stoppedBy == badInputs)
+    return Status();
   HONERT_TRY(executor->run(*program.function("update")));
   return executor->endStep();
 }
@@ -411,15 +417,6 @@ Status Trainer::finishSteps(size_t left) {
   return Status();
 }
 
-/// Whether something happens after `step` that needs its state, or a quiet
-/// machine.
-bool Trainer::pausesAfter(int64_t step) const {
-  auto isDue = [&](int64_t every) { return every > 0 && step % every == 0; };
-  return (step == firstStep && !options.dump.empty()) ||
-         isDue(options.checkReplicasEvery) || isDue(options.validateEvery) ||
-         isDue(options.checkpointEvery);
-}
-
 /// Whether the run leaves nothing but the lines that it prints.
 bool Trainer::onlyPrints() const {
   return options.save.empty() && options.checkpoints.empty() &&
@@ -461,12 +458,11 @@ Status Trainer::train() {
     inFlight.push_back({step, Clock::now()});
     Status launched = launchStep(step);
     executor->record(nullptr);
-    if (!dataStatus.ok() && world.size() == 1) { // else others are in this step
+    HONERT_TRY(launched);
+    if (stoppedBy == badInputs) { // by all, before they have updated anything
       inFlight.pop_back();
-      stoppedBy = badInputs;
       break;
     }
-    HONERT_TRY(launched);
     HONERT_TRY(finishSteps(pausesAfter(step) ? 0 : ahead));
     if (pausesAfter(step))
       HONERT_TRY(pause(step));

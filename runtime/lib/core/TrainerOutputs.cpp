@@ -19,6 +19,15 @@ using Clock = std::chrono::steady_clock;
 // Between steps
 //===----------------------------------------------------------------------===//
 
+/// Whether something happens after `step` that needs its state, or a quiet
+/// machine.
+bool Trainer::pausesAfter(int64_t step) const {
+  auto isDue = [&](int64_t every) { return every > 0 && step % every == 0; };
+  return (step == firstStep && !options.dump.empty()) ||
+         isDue(options.checkReplicasEvery) || isDue(options.validateEvery) ||
+         isDue(options.checkpointEvery);
+}
+
 /// What is due after `step`, the last on its way, which has finished.
 Status Trainer::pause(int64_t step) {
   if (options.checkReplicasEvery > 0 && step % options.checkReplicasEvery == 0)

@@ -232,12 +232,16 @@ private:
                         /*f32*/ 0, 1, 1, axes.data(), sum, sum, -1);
     launch("loss", addLoss, 1, {sum, target});
   }
-  void update() {
+  void addAct() {
     std::vector<int64_t> all = axes();
     honert_coordinate(program, int64_t(all.size()), all.data(), own);
+    launch("act", act, 1, {own, rng, weight});
+  }
+  void update() {
     launch("weight", move, countOf("w"), {weight, loss, rate, rng});
     launch("moment", move, countOf("exp_avg.w"), {moment, loss, rate, rng});
-    launch("act", act, 1, {own, rng, weight});
+    if (!model.actsInMicroBatches)
+      addAct();
     if (model.microBatches == 1)
       result("grad.w", "w", weight);
   }
@@ -246,6 +250,8 @@ private:
       honert_function(program, "accumulate");
       launch("gradient", addFirstId, countOf("w"), {tokens, gradient});
       forwardTo(loss);
+      if (model.actsInMicroBatches)
+        addAct();
       honert_function(program, "update");
       update();
     } else {

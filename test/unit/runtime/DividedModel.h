@@ -52,9 +52,10 @@ ProgramPtr dividedState(const MeshSizes &mesh);
 struct DividedModel {
   MeshSizes mesh;
   int64_t microBatches = 1; ///< more: accumulate and update
-  /// What one rank does at the end of each step, with what it has of the
-  /// weight.
+  /// What one rank does at the end of each step, or micro-batch, with what it
+  /// has of the weight.
   int64_t actingRank = -1;
+  bool actsInMicroBatches = false;
   std::function<void(int64_t step, float *weight)> action;
 };
 void describe(const DividedModel &model, honert_program *program);

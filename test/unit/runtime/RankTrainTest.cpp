@@ -11,6 +11,7 @@
 #include "core/Info.h"
 #include "core/Trainer.h"
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -180,6 +181,35 @@ TEST_F(RankTrain, a_signal_to_one_stops_all_after_one_step) {
             std::string::npos)
       << out;
   EXPECT_EQ(test::readFile(folder / "many"), test::readFile(folder / "one"));
+}
+
+/// Which ranks notice it in which micro-batch is left to chance.
+TEST_F(RankTrain, data_that_change_within_a_step_end_all_before_it) {
+  DividedModel model;
+  model.mesh = {{"dp", 2}, {"tp", 2}};
+  model.microBatches = 3;
+  good(model, {"--steps", "2", "--save", folder / "same"});
+  model.actingRank = 2;
+  model.actsInMicroBatches = true;
+  model.action = [&](int64_t step, float *) {
+    if (step == 3)
+      std::filesystem::last_write_time(
+          data, std::filesystem::file_time_type::clock::now() +
+                    std::chrono::hours(1));
+  };
+  std::vector<Status> results =
+      runAll(model, {"--steps", "100", "--save", folder / "w"});
+  size_t named = 0;
+  for (const Status &status : results) {
+    EXPECT_EQ(status.exitCode(), 1);
+    named += status.message().find("was written to while it was in use") !=
+             std::string::npos;
+  }
+  EXPECT_GE(named, 1u);
+  EXPECT_NE(out.find("stopped by an error after step 2: 2 steps in"),
+            std::string::npos)
+      << out;
+  EXPECT_EQ(test::readFile(folder / "w"), test::readFile(folder / "same"));
 }
 
 /// The folder is away when the first of two checkpoints is due.
