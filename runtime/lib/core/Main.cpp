@@ -89,8 +89,8 @@ static Status checkMachine(const Program &program, const Options &options,
   int helpers = place.size > 1 ? 2 : 1;
   MemoryNeed need;
   need.touched = program.arenaBytes + otherBytes;
-  need.beside =
-      libraries + mappedBytes(options) + (threads - 1 + helpers) * stackBytes();
+  need.beside = libraries + (threads - 1 + helpers) * stackBytes();
+  need.files = mappedBytes(options);
   need.processes = place.localSize;
   std::string warning;
   HONERT_TRY(checkMemory(findMemoryLimits(), need, warning));

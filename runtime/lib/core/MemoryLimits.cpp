@@ -171,14 +171,14 @@ static void addGroups(const std::string &root, MemoryLimits &limits) {
 //===----------------------------------------------------------------------===//
 
 static void addResource(int resource, const char *origin, int64_t used,
-                        MemoryLimits &limits) {
+                        std::vector<MemoryLimit> &limits) {
   rlimit limit = {};
   if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 ||
       limit.rlim_cur == RLIM_INFINITY ||
       limit.rlim_cur > static_cast<rlim_t>(INT64_MAX))
     return;
   int64_t left = static_cast<int64_t>(limit.rlim_cur) - used;
-  limits.addresses.push_back({std::max<int64_t>(0, left), origin});
+  limits.push_back({std::max<int64_t>(0, left), origin});
 }
 
 MemoryLimits honert::findMemoryLimits(const std::string &root) {
@@ -190,9 +190,9 @@ MemoryLimits honert::findMemoryLimits(const std::string &root) {
     limits.slowing.push_back({available, "this machine has free"});
   addGroups(root, limits);
   addResource(RLIMIT_AS, "ulimit -v leaves",
-              kibibytes(self + "status", "VmSize:"), limits);
+              kibibytes(self + "status", "VmSize:"), limits.addresses);
   addResource(RLIMIT_DATA, "ulimit -d leaves",
-              kibibytes(self + "status", "VmData:"), limits);
+              kibibytes(self + "status", "VmData:"), limits.data);
   return limits;
 }
 
@@ -215,9 +215,24 @@ static std::string compare(int64_t bytes, const char *what, int64_t processes,
                 limit.origin.c_str(), formatBytes(limit.left).c_str());
 }
 
+/// `bytes` are the addresses that a process takes.
+static Status checkAddresses(const std::vector<MemoryLimit> &limits,
+                             int64_t bytes, const char *what) {
+  const MemoryLimit *limit = smallest(limits);
+  if (!limit || bytes <= limit->left)
+    return Status();
+  return Status::error(compare(bytes, what, 1, *limit) +
+                       "; raise the limit, or use fewer --threads");
+}
+
+static int64_t sumOf(int64_t one, int64_t other) {
+  int64_t sum;
+  return __builtin_add_overflow(one, other, &sum) ? INT64_MAX : sum;
+}
+
 Status honert::checkMemory(const MemoryLimits &limits, const MemoryNeed &need,
                            std::string &warning) {
-  int64_t together, addresses;
+  int64_t together;
   if (__builtin_mul_overflow(need.touched, need.processes, &together))
     together = INT64_MAX;
   if (const MemoryLimit *limit = smallest(limits.killing);
@@ -226,14 +241,11 @@ Status honert::checkMemory(const MemoryLimits &limits, const MemoryNeed &need,
         compare(need.touched, "memory", need.processes, *limit) +
         "; raise the limit, or compile with a smaller --memory-budget, batch "
         "or model");
-  if (__builtin_add_overflow(need.touched, need.beside, &addresses))
-    addresses = INT64_MAX;
-  if (const MemoryLimit *limit = smallest(limits.addresses);
-      limit && addresses > limit->left)
-    return Status::error(compare(addresses,
-                                 "addresses, with libraries, stacks and files",
-                                 1, *limit) +
-                         "; raise the limit, or use fewer --threads");
+  int64_t written = sumOf(need.touched, need.beside);
+  HONERT_TRY(checkAddresses(limits.addresses, sumOf(written, need.files),
+                            "addresses, with libraries, stacks and files"));
+  HONERT_TRY(checkAddresses(limits.data, written,
+                            "addresses, with libraries and stacks"));
   if (const MemoryLimit *limit = smallest(limits.slowing);
       limit && together > limit->left)
     warning = compare(need.touched, "memory", need.processes, *limit) +

@@ -27,8 +27,10 @@ struct MemoryLimits {
   /// The same, beyond which the machine becomes slow: memory that is available
   /// now, and memory.high.
   std::vector<MemoryLimit> slowing;
-  /// On addresses that are in use, touched or not: RLIMIT_AS and RLIMIT_DATA.
+  /// On addresses that are in use, touched or not: RLIMIT_AS.
   std::vector<MemoryLimit> addresses;
+  /// The same, but of memory that may be written to alone: RLIMIT_DATA.
+  std::vector<MemoryLimit> data;
 };
 
 /// Those of this process. `root` is put before the names of files below /proc
@@ -40,6 +42,7 @@ struct MemoryNeed {
   int64_t touched = 0;   ///< bytes
   int64_t beside = 0;    ///< bytes of addresses more, most never touched
   int64_t processes = 1; ///< of this machine that take the same
+  int64_t files = 0;     ///< bytes of files that are mapped to be read
 };
 
 /// An error with the smallest limit that is below the need; `warning` is set

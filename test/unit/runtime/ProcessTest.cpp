@@ -147,6 +147,23 @@ TEST(MemoryLimits, of_addresses) {
               "needs 1.00 GiB of addresses, .*; ulimit -v leaves ");
 }
 
+TEST(MemoryLimits, mapped_files_are_no_data) {
+  auto child = [] {
+    rlimit limit = {};
+    getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = rlim_t{1} << 30;
+    setrlimit(RLIMIT_DATA, &limit);
+    std::string warning;
+    MemoryLimits limits = findMemoryLimits();
+    Status fits = checkMemory(limits, {MiB, MiB, 1, 4096 * MiB}, warning);
+    Status refused = checkMemory(limits, {MiB, 1024 * MiB, 1, 0}, warning);
+    std::fputs(refused.message().c_str(), stderr);
+    _exit(fits.ok() ? refused.exitCode() : 9);
+  };
+  EXPECT_EXIT(child(), testing::ExitedWithCode(1),
+              "needs 1.00 GiB of addresses, .*; ulimit -d leaves ");
+}
+
 TEST(ThreadLimits, threads_that_do_not_start_are_counted) {
   EXPECT_TRUE(checkThreads(4, 2).ok());
   auto child = [] {
