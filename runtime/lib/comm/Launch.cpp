@@ -82,9 +82,11 @@ Status honert::findLaunch(const Environment &environment, LaunchPlace &place) {
     HONERT_TRY(readPlace(environment, srun, place));
   if (const char *address = environment("MASTER_ADDR"))
     place.masterAddress = address;
-  for (const char *name :
-       {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID"}) {
-    const char *value = environment(name);
+  constexpr const char *step = "SLURM_STEP_ID";
+  for (const char *name : {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", step}) {
+    // Another launcher may be one step of srun per machine.
+    bool isPart = name == step && place.launcher != srun.name;
+    const char *value = isPart ? nullptr : environment(name);
     place.run += std::string(value ? value : "") + '\n';
   }
   if (const char *secret = environment("HONE_SECRET"))

@@ -64,6 +64,26 @@ TEST(CommLaunch, srun_may_have_started_the_launcher) {
             "mpirun 3/8 1");
 }
 
+/// As `for node: srun -N1 torchrun --node_rank=...` does.
+TEST(CommLaunch, a_run_may_be_of_several_steps_of_srun) {
+  auto run = [](const Variables &variables) {
+    LaunchPlace place;
+    EXPECT_TRUE(find(variables, place).ok());
+    return place.run;
+  };
+  auto stepOf = [](const char *step) {
+    return Variables{{"SLURM_JOB_ID", "7"},
+                     {"SLURM_STEP_ID", step},
+                     {"SLURM_PROCID", "0"},
+                     {"SLURM_STEP_NUM_TASKS", "1"}};
+  };
+  const Variables torchrun = {{"RANK", "1"}, {"WORLD_SIZE", "2"}};
+  EXPECT_EQ(run(with(stepOf("0"), torchrun)), run(with(stepOf("1"), torchrun)));
+  EXPECT_NE(run(with(stepOf("0"), torchrun)),
+            run(with(with(stepOf("0"), torchrun), {{"SLURM_JOB_ID", "8"}})));
+  EXPECT_NE(run(stepOf("0")), run(stepOf("1")));
+}
+
 TEST(CommLaunch, launchers_must_not_contradict_each_other) {
   EXPECT_EQ(placeText(with(mpirun, {{"RANK", "3"}, {"WORLD_SIZE", "8"}})),
             "mpirun 3/8 1");
