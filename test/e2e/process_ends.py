@@ -7,11 +7,14 @@ PROGRAM (default honert-tiny) trains with its data, then at a random moment one 
   the reader of its output goes   exit code 141 and one line, or, where files were asked for, 0 and a warning
   a file beyond the limit         one line, no temporary file
   data that are cut or written to one line, the checkpoint of the step before is saved, exit code 1
+  a signal that the parent ignores nothing, the run goes on
+  a pipe that does not wait       all lines arrive, however late they are read
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import random
 import resource
@@ -43,8 +46,8 @@ class Trial:
     def start(self, *flags: str, sleep_ms: int = 4, **more) -> subprocess.Popen:
         environment = {**os.environ, "HONE_TINY_SLEEP_MS": str(sleep_ms)}
         command = [self.program, "--data", "data", *flags]
-        return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, **more)
+        return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True,
+                                **{"stdout": subprocess.PIPE, **more})
 
     def start_training(self, *flags: str) -> subprocess.Popen:
         """The same, some steps later."""
@@ -56,11 +59,11 @@ class Trial:
         return process
 
     def finish(self, process: subprocess.Popen, code: int, line: str) -> str:
-        """Standard output; standard error is one line that begins like `line`, or nothing."""
+        """Standard output, if it is a pipe; standard error is one line that begins like `line`, or nothing."""
         out, err = process.communicate(timeout=60)
         lines = err.splitlines()
         if process.returncode != code or len(lines) != (line != "") or not err.startswith(line):
-            raise Wrong(f"exit code {process.returncode}, expected {code} and '{line}'\n{out[-400:]}\n{err}")
+            raise Wrong(f"exit code {process.returncode}, expected {code} and '{line}'\n{(out or '')[-400:]}\n{err}")
         return out
 
     def newest(self) -> int:
@@ -136,6 +139,35 @@ def data(trial: Trial, change: str) -> None:
         raise Wrong(f"the checkpoint is after step {trial.newest()}, expected {step}")
 
 
+def ignored(trial: Trial) -> None:
+    def ignore() -> None:
+        for number in STOPS:
+            signal.signal(number, signal.SIG_IGN)
+
+    process = trial.start("--steps", "40", "--threads", "1", preexec_fn=ignore)
+    while line := process.stdout.readline():
+        if line.startswith("step 2/"):
+            break
+    for number in STOPS:
+        process.send_signal(number)
+    trial.finish(process, 0, "")
+
+
+def full_pipe(trial: Trial) -> None:
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(writer, False)
+    process = trial.start("--steps", "200", "--threads", "1", sleep_ms=0, stdout=writer)
+    os.close(writer)
+    time.sleep(trial.draw.uniform(0, 0.5))
+    with open(reader, encoding="utf-8") as stream:
+        out = stream.read()
+    trial.finish(process, 0, "")
+    missing = [step for step in range(1, 201) if f"\nstep {step}/200 " not in out]
+    if missing or "\n200 steps in " not in out:
+        raise Wrong(f"of 200 steps {len(missing)} are missing\n{out[-400:]}")
+
+
 def find_kinds() -> dict:
     """What may happen to a trial, by name."""
     kinds = {number.name: lambda trial, number=number: stop(trial, number) for number in STOPS}
@@ -146,6 +178,8 @@ def find_kinds() -> dict:
         "SIGXFSZ": file_limit,
         "data cut": lambda trial: data(trial, "cut"),
         "data written": lambda trial: data(trial, "written"),
+        "ignored signals": ignored,
+        "full pipe": full_pipe,
     }
 
 
@@ -156,6 +190,9 @@ def main() -> int:
     parser.add_argument("--program", default="honert-tiny")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     options = parser.parse_args()
+    for number in STOPS:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)  # else the program ignores it too
     program = shutil.which(options.program)
     if not program:
         parser.error(f"{options.program}: not found")

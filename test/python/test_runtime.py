@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = Path(os.environ.get("HONE_BIN", ROOT / "build" / "bin")) / "honert-tiny"
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 pytestmark = pytest.mark.skipif(not TINY.exists(), reason=f"{TINY} is not built")
 
 
@@ -33,6 +34,9 @@ def run(*arguments: object, **more) -> subprocess.CompletedProcess:
 
 def start(*arguments: object, sleep_ms: int = 0) -> subprocess.Popen:
     environment = {**os.environ, "HONE_TINY_SLEEP_MS": str(sleep_ms)}
+    for number in STOPS:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)  # else the program ignores it too
     return subprocess.Popen([TINY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=environment)
 
@@ -69,7 +73,7 @@ def test_log_is_json_lines(tmp_path: Path, tokens: Path) -> None:
     assert [line["step"] for line in lines if "val_loss" in line] == [2, 4]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+@pytest.mark.parametrize("number", STOPS)
 def test_a_signal_ends_the_run_after_its_step(tmp_path: Path, tokens: Path, number: signal.Signals) -> None:
     weights, checkpoints = tmp_path / "w", tmp_path / "c"
     process = start("--data", tokens, "--steps", 100000, "--save", weights, "--checkpoint-dir", checkpoints, sleep_ms=20)

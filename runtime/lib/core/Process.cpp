@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 using namespace honert;
@@ -24,13 +25,34 @@ void honert::prepareProcess() {
   failure = 0;
 }
 
+/// Writes all, waiting for a reader where the descriptor does not wait: another
+/// process may have made it so. An errno, or 0. (A stream forgets what it could
+/// not write.)
+static int writeAll(int descriptor, const std::string &text) {
+  for (size_t done = 0; done < text.size();) {
+    ssize_t written = write(descriptor, text.data() + done, text.size() - done);
+    if (written > 0) {
+      done += static_cast<size_t>(written);
+    } else if (written == 0) {
+      return EIO;
+    } else if (errno == EAGAIN) {
+      pollfd ready = {descriptor, POLLOUT, 0};
+      (void)poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
 void honert::print(const std::string &text) {
   if (failure)
     return;
   errno = 0;
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ||
-      std::ferror(stdout))
+  if (std::fflush(stdout) != 0) // what others have put there comes first
     failure = errno ? errno : EIO;
+  else
+    failure = writeAll(fileno(stdout), text);
 }
 
 bool honert::isReaderGone() { return failure == EPIPE; }

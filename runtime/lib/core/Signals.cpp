@@ -37,11 +37,13 @@ void honert::catchStopSignals() {
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (int signal : {SIGINT, SIGTERM, SIGUSR1})
-    sigaction(signal, &action, nullptr);
+  // What the parent ignores stays ignored: SIGHUP below nohup, SIGINT in the
+  // background of a script.
   struct sigaction before = {};
-  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
-    sigaction(SIGHUP, &action, nullptr);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
+    if (sigaction(signal, nullptr, &before) == 0 &&
+        before.sa_handler != SIG_IGN)
+      sigaction(signal, &action, nullptr);
 }
 
 int honert::stopSignal() { return caught; }
