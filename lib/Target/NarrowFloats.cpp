@@ -33,14 +33,65 @@ static llvm::Value *roundToBFloat(llvm::IRBuilder<> &builder,
   return builder.CreateBitCast(rounded, type);
 }
 
+static bool isNarrow(const llvm::Value *value) {
+  llvm::Type *element = value->getType()->getScalarType();
+  return element->isBFloatTy() || element->isHalfTy();
+}
+
+static llvm::Value *toIntegers(llvm::IRBuilder<> &builder, llvm::Value *value) {
+  return builder.CreateBitCast(
+      value, value->getType()->getWithNewType(builder.getInt16Ty()));
+}
+
+/// Loads and stores bf16 and f16 as integers: where a CPU has no registers for
+/// them, LLVM takes vectors that pass from block to block apart, and single
+/// elements by way of f32.
+static void accessAsIntegers(llvm::Module &module) {
+  llvm::SmallVector<llvm::LoadInst *> loads;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+      if (store && isNarrow(store->getValueOperand())) {
+        llvm::IRBuilder<> builder(store);
+        store->setOperand(0, toIntegers(builder, store->getValueOperand()));
+      }
+      auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      if (load && isNarrow(load))
+        loads.push_back(load);
+    }
+  for (llvm::LoadInst *load : loads) {
+    llvm::IRBuilder<> builder(load->getNextNode());
+    llvm::Type *type = load->getType();
+    load->mutateType(type->getWithNewType(builder.getInt16Ty()));
+    auto *narrow =
+        llvm::CastInst::Create(llvm::Instruction::BitCast, load, type, "",
+                               load->getNextNode()->getIterator());
+    load->replaceUsesWithIf(
+        narrow, [&](llvm::Use &use) { return use.getUser() != narrow; });
+  }
+}
+
+/// Removes casts to bf16 or f16 that are cast back.
+static void foldCasts(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction :
+         llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto *back = llvm::dyn_cast<llvm::BitCastInst>(&instruction);
+      auto *cast = back ? llvm::dyn_cast<llvm::BitCastInst>(back->getOperand(0))
+                        : nullptr;
+      if (!cast || cast->getSrcTy() != back->getDestTy() || !isNarrow(cast))
+        continue;
+      back->replaceAllUsesWith(cast->getOperand(0));
+      back->eraseFromParent();
+      if (cast->use_empty())
+        cast->eraseFromParent();
+    }
+}
+
 /// Moves elements of bf16 and f16 under a mask as integers: where a CPU has no
 /// such move, LLVM takes them one by one, and single ones by way of f32.
 static void moveAsIntegers(llvm::Module &module) {
   llvm::SmallVector<llvm::IntrinsicInst *> moves;
-  auto isNarrow = [](llvm::Value *value) {
-    llvm::Type *element = value->getType()->getScalarType();
-    return element->isBFloatTy() || element->isHalfTy();
-  };
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (auto *move = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
@@ -52,22 +103,18 @@ static void moveAsIntegers(llvm::Module &module) {
       }
   for (llvm::IntrinsicInst *move : moves) {
     llvm::IRBuilder<> builder(move);
-    auto integers = [&](llvm::Value *value) {
-      return builder.CreateBitCast(
-          value, value->getType()->getWithNewType(builder.getInt16Ty()));
-    };
     auto alignment = [&](unsigned operand) {
       return llvm::cast<llvm::ConstantInt>(move->getArgOperand(operand))
           ->getAlignValue();
     };
     if (move->getIntrinsicID() == llvm::Intrinsic::masked_load) {
-      llvm::Value *other = integers(move->getArgOperand(3));
+      llvm::Value *other = toIntegers(builder, move->getArgOperand(3));
       llvm::Value *loaded =
           builder.CreateMaskedLoad(other->getType(), move->getArgOperand(0),
                                    alignment(1), move->getArgOperand(2), other);
       move->replaceAllUsesWith(builder.CreateBitCast(loaded, move->getType()));
     } else {
-      builder.CreateMaskedStore(integers(move->getArgOperand(0)),
+      builder.CreateMaskedStore(toIntegers(builder, move->getArgOperand(0)),
                                 move->getArgOperand(1), alignment(2),
                                 move->getArgOperand(3));
     }
@@ -171,6 +218,8 @@ static void expandBFloat(llvm::Module &module,
 
 void hone::lowerNarrowFloats(llvm::Module &module,
                              const llvm::TargetMachine &machine) {
+  accessAsIntegers(module);
   moveAsIntegers(module);
   expandBFloat(module, machine);
+  foldCasts(module);
 }
