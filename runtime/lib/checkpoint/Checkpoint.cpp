@@ -78,6 +78,8 @@ Status CheckpointFolder::open(bool resume) {
 Status CheckpointFolder::checkLease() {
   LeaseHolder other;
   Lease::State state = lease ? lease->state(other) : Lease::State::held;
+  if (state == Lease::State::unknown) // it may be known at the next save
+    return systemError(path + "/.lock", "cannot be read");
   if (state == Lease::State::missing) {
     // Somebody removed the file: by hand, or another run at its end.
     Committed names = committed();

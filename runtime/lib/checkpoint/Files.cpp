@@ -14,10 +14,6 @@
 
 using namespace honert;
 
-static Status systemError(const std::string &path, const char *what) {
-  return Status::error(path + ": " + what + ": " + std::strerror(errno));
-}
-
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,9 @@
 
 namespace honert {
 
+/// "PATH: WHAT: ..." with what errno says.
+Status systemError(const std::string &path, const char *what);
+
 /// Most bytes of a file that whoever passes through it keeps in memory.
 constexpr int64_t pieceBytes = 1 << 20;
 

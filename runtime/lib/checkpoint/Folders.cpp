@@ -18,7 +18,7 @@
 
 using namespace honert;
 
-static Status systemError(const std::string &path, const char *what) {
+Status honert::systemError(const std::string &path, const char *what) {
   return Status::error(path + ": " + what + ": " + std::strerror(errno));
 }
 

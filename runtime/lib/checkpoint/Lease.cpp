@@ -2,6 +2,7 @@
 
 #include "checkpoint/Lease.h"
 #include "checkpoint/FileLock.h"
+#include "checkpoint/Files.h"
 #include "core/Json.h"
 #include "core/Printable.h"
 
@@ -21,23 +22,30 @@ using namespace honert;
 // Who holds it
 //===----------------------------------------------------------------------===//
 
-/// The beginning of a small file, without its last line end.
-static std::string readSmall(const char *path) {
+/// The beginning of a small file, without its last line end. False: it cannot
+/// be read; errno says why.
+static bool readSmall(const char *path, std::string &text) {
   int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  char text[2048];
-  ssize_t length = file < 0 ? -1 : read(file, text, sizeof text);
-  if (file >= 0)
-    close(file);
-  while (length > 0 && text[length - 1] == '\n')
+  if (file < 0)
+    return false;
+  char bytes[2048];
+  ssize_t length = read(file, bytes, sizeof bytes);
+  int error = errno;
+  close(file);
+  errno = error;
+  bool isRead = length >= 0;
+  while (length > 0 && bytes[length - 1] == '\n')
     --length;
-  return std::string(text, length > 0 ? static_cast<size_t>(length) : 0);
+  text.assign(bytes, length > 0 ? static_cast<size_t>(length) : 0);
+  return isRead;
 }
 
 /// When process `pid` of this namespace was started; 0: there is none.
 static uint64_t startOf(uint64_t pid) {
   std::string path =
       format("/proc/%llu/stat", static_cast<unsigned long long>(pid));
-  std::string text = readSmall(path.c_str());
+  std::string text;
+  readSmall(path.c_str(), text);
   // The name of the program, field 2, may hold anything; field 22 is ours.
   size_t at = text.rfind(')');
   for (int field = 2; at != text.npos && field < 22; ++field)
@@ -53,7 +61,7 @@ LeaseHolder LeaseHolder::ofThisProcess() {
   self.run = randomName();
   char text[256] = "";
   self.host = gethostname(text, sizeof text - 1) == 0 ? text : "?";
-  self.boot = readSmall("/proc/sys/kernel/random/boot_id");
+  readSmall("/proc/sys/kernel/random/boot_id", self.boot);
   ssize_t length = readlink("/proc/self/ns/pid", text, sizeof text - 1);
   self.processes.assign(text, length > 0 ? static_cast<size_t>(length) : 0);
   self.pid = static_cast<uint64_t>(getpid());
@@ -157,6 +165,8 @@ Status Lease::waitForOther(const LeaseHolder &other) const {
                ? refusal(other)
                : Status();
   int64_t renewed = renewalTime(path);
+  if (renewed == 0)
+    return systemError(path, "cannot be read");
   if (isLongGone(renewed))
     return Status();
   std::fprintf(
@@ -181,7 +191,7 @@ Status Lease::write() const {
   auto size = static_cast<ssize_t>(text.size());
   if (pwrite(descriptor, text.data(), text.size(), 0) != size ||
       ftruncate(descriptor, size) != 0 || fsync(descriptor) != 0)
-    return Status::error(path + ": cannot be written: " + std::strerror(errno));
+    return systemError(path, "cannot be written");
   return Status();
 }
 
@@ -193,14 +203,18 @@ Status Lease::tryAcquire(bool &again) {
     return Status::error(path + ": is a link, expected a regular file or none");
   struct stat facts, named;
   if (descriptor < 0 || fstat(descriptor, &facts) != 0)
-    return Status::error(path + ": cannot be written: " + std::strerror(errno));
+    return systemError(path, "cannot be written");
   if (!S_ISREG(facts.st_mode) || facts.st_nlink > 1)
     return Status::error(path + ": is no regular file with one name, expected "
                                 "that or none");
   FileLock lock =
       timing.usesLocks ? lockFile(descriptor) : FileLock::unsupported;
   LeaseHolder other;
-  bool isKnown = parse(readSmall(path.c_str()), other);
+  std::string text;
+  // Whoever holds a file that cannot be read, it is not free.
+  if (!readSmall(path.c_str(), text) && errno != ENOENT)
+    return systemError(path, "cannot be read");
+  bool isKnown = parse(text, other);
   if (lock == FileLock::heldByOther)
     return refusal(isKnown ? other : LeaseHolder());
   isLocked = lock == FileLock::held;
@@ -216,7 +230,10 @@ Status Lease::tryAcquire(bool &again) {
   // Two that found it free have both written; the later one keeps it.
   std::this_thread::sleep_for(
       std::min<Milliseconds>(timing.renewal / 10, Milliseconds(500)));
-  return state(other) == State::held ? Status() : refusal(other);
+  State now = state(other);
+  if (now == State::unknown)
+    return systemError(path, "cannot be read");
+  return now == State::held ? Status() : refusal(other);
 }
 
 Status Lease::acquire() {
@@ -262,11 +279,13 @@ void Lease::stopRenewing() {
 }
 
 Lease::State Lease::state(LeaseHolder &other) const {
-  struct stat facts;
-  if (lstat(path.c_str(), &facts) != 0 && errno == ENOENT)
+  std::string text;
+  if (!readSmall(path.c_str(), text))
+    return errno == ENOENT ? State::missing : State::unknown;
+  if (text.empty()) // one that was made on a full disk
     return State::missing;
   LeaseHolder found;
-  bool isKnown = parse(readSmall(path.c_str()), found);
+  bool isKnown = parse(text, found);
   if (isKnown && found.run == self.run)
     return State::held;
   other = isKnown ? found : LeaseHolder();

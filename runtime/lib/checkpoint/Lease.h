@@ -50,8 +50,9 @@ public:
   /// Takes the folder, at once or after `expiry`. The error names the holder.
   Status acquire();
 
-  enum class State { held, lost, missing };
-  /// Whether the lock file still names this lease; `missing`: there is none.
+  enum class State { held, lost, missing, unknown };
+  /// Whether the lock file still names this lease; `missing`: there is none, or
+  /// it is empty; `unknown`: it cannot be read now, and errno says why.
   /// `other` is filled where it names another.
   State state(LeaseHolder &other) const;
   Status lostTo(const LeaseHolder &other) const;
