@@ -125,7 +125,8 @@ Status CheckpointFolder::giveName(const std::string &temporary, int64_t step) {
   }
   // Fails where a checkpoint lies, which then is of another run.
   if (rename(temporary.c_str(), target.c_str()) != 0)
-    return Status::error(target + ": cannot be made: " + std::strerror(errno));
+    return systemError(target, "cannot be made");
+  ownNewest = step; // others see it, whatever fails from here on
   HONERT_TRY(syncFolder(path));
   if (!aside.empty() && isLink(aside))
     unlink(aside.c_str());
@@ -153,11 +154,21 @@ Status CheckpointFolder::commit(const std::string &temporary,
   // Writing may have taken long: what follows changes what others see.
   HONERT_TRY(checkLease());
   HONERT_TRY(giveName(temporary, position.step));
-  ownNewest = position.step;
-  HONERT_TRY(writeFile(path + "/latest", nameOf(position.step) + "\n"));
+  return finishSave();
+}
+
+/// What is left once the newest checkpoint is there to stay.
+Status CheckpointFolder::finishSave() {
+  Status status = writeFile(path + "/latest", nameOf(ownNewest) + "\n");
   removeDamaged();
-  removeOld(position.step);
-  return Status();
+  removeOld(ownNewest);
+  return status;
+}
+
+/// Whether this run's newest checkpoint is of `step`: an earlier save got so
+/// far before it failed.
+bool CheckpointFolder::isSaved(int64_t step) const {
+  return step == ownNewest && isFolder(path + "/" + nameOf(step));
 }
 
 Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
@@ -165,11 +176,18 @@ Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
   Status status;
   if (world.isFirst())
     status = checkLease();
-  if (status.ok() && world.isFirst())
+  if (status.ok() && world.isFirst() && !isSaved(position.step))
     status = makeTemporary(position, temporary);
   HONERT_TRY(world.broadcast(&lost, sizeof lost, /*root=*/0));
   HONERT_TRY(world.agree(status));
   HONERT_TRY(broadcastText(world, temporary));
+  if (temporary.empty()) { // nothing to write
+    if (world.isFirst())
+      status = syncFolder(path);
+    if (status.ok() && world.isFirst())
+      status = finishSave();
+    return world.agree(status);
+  }
   std::string state = temporary + "/" + stateName;
   FileChecksum written;
   status = saveState(state, program, world, arena, &written);
@@ -208,21 +226,33 @@ void CheckpointFolder::removeDamaged() {
 // Restoring
 //===----------------------------------------------------------------------===//
 
-/// Manifest of `folder` and size of its state are what was written for `step`;
-/// exit code 2 marks a good checkpoint that does not fit this run.
+/// Opens a file of a checkpoint. One that is not there, or no file, is damage.
+/// Of any other the checkpoint may be good: exit code 2.
+static Status openOfCheckpoint(const std::string &name, ReadFile &file) {
+  Status status = file.open(name);
+  struct stat facts;
+  bool isThere = stat(name.c_str(), &facts) == 0;
+  bool isDamage = isThere ? !S_ISREG(facts.st_mode) : errno == ENOENT;
+  return status.ok() || isDamage ? status : Status::usage(status.message());
+}
+
+/// Manifest of `folder` and size of its state are what was written for `step`.
+/// Exit code 2 marks a checkpoint that is good and does not fit this run, or
+/// may be good and cannot be read now; other errors mean damage.
 Status CheckpointFolder::readManifest(const std::string &folder, int64_t step,
                                       std::string &text) const {
   constexpr int64_t mostBytes = 1 << 20;
   std::string name = folder + "/" + manifestName;
   ReadFile file;
-  HONERT_TRY(file.open(name));
+  HONERT_TRY(openOfCheckpoint(name, file));
   if (file.size() > mostBytes)
     return Status::error(format("%s: has %lld bytes, expected at most %lld",
                                 name.c_str(),
                                 static_cast<long long>(file.size()),
                                 static_cast<long long>(mostBytes)));
   text.resize(static_cast<size_t>(file.size()));
-  HONERT_TRY(file.readAt(0, text.data(), file.size()));
+  if (Status read = file.readAt(0, text.data(), file.size()); !read.ok())
+    return Status::usage(read.message());
   Manifest found;
   HONERT_TRY(parseManifest(name, text, found));
   if (found.position.step != step)
@@ -240,7 +270,7 @@ Status CheckpointFolder::readManifest(const std::string &folder, int64_t step,
                  printable(folder).c_str());
   ReadFile state;
   std::string stateFile = folder + "/" + stateName;
-  HONERT_TRY(state.open(stateFile));
+  HONERT_TRY(openOfCheckpoint(stateFile, state));
   if (state.size() != found.stateBytes)
     return Status::error(format("%s: has %lld bytes, expected %lld",
                                 stateFile.c_str(),
@@ -258,13 +288,15 @@ Status CheckpointFolder::verify(const std::string &folder, int64_t step) {
   HONERT_TRY(world.broadcast(&code, sizeof code, /*root=*/0));
   HONERT_TRY(broadcastText(world, text));
   if (code != 0 && !world.isFirst())
-    status = code == 2 ? Status::usage(folder + ": does not fit this run")
+    status = code == 2 ? Status::usage(folder + ": cannot be taken")
                        : Status::error(folder + ": is damaged");
   HONERT_TRY(status);
   HONERT_TRY(parseManifest(folder, text, manifest));
   std::string state = folder + "/" + stateName;
   uint64_t seen;
-  HONERT_TRY(checksumOf(state, world, seen));
+  // The first rank has seen its size: what fails now is no damage.
+  if (Status read = checksumOf(state, world, seen); !read.ok())
+    return Status::usage(read.message());
   if (seen != manifest.stateChecksum)
     return Status::error(state + ": checksum does not match");
   return Status();

@@ -47,7 +47,8 @@ public:
 
   /// Restores the newest good checkpoint; nothing in `position` if there is no
   /// checkpoint at all. A damaged one is named in a warning and the one before
-  /// it is taken; only damaged ones, or one of another program: an error.
+  /// it is taken. An error: only damaged ones, one of another program, or one
+  /// that cannot be read now (it may be good).
   Status restore(Arena &arena, std::optional<RunPosition> &position);
   /// The manifest of what restore() took.
   const Manifest &restored() const { return manifest; }
@@ -62,6 +63,8 @@ private:
   Status commit(const std::string &temporary, const RunPosition &position,
                 uint64_t checksum);
   Status giveName(const std::string &temporary, int64_t step);
+  Status finishSave();
+  bool isSaved(int64_t step) const;
   void removeOld(int64_t newest) const;
   void removeDamaged();
   Status readManifest(const std::string &folder, int64_t step,

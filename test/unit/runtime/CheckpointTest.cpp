@@ -166,6 +166,27 @@ TEST_F(Checkpoints, a_damaged_one_gives_way_to_the_one_before) {
   EXPECT_EQ(test::readFile(folder / "w"), test::readFile(folder / "whole"));
 }
 
+/// It may be good; a later run may read it.
+TEST_F(Checkpoints, one_that_cannot_be_read_ends_the_run) {
+  for (const char *name : {"manifest.json", "state.safetensors"}) {
+    test::Folder here;
+    good({"--steps", "4", "--checkpoint-dir", here / "c", "--checkpoint-every",
+          "2"});
+    std::string path = here / "c/step-00000004/" + name;
+    std::filesystem::rename(path, here / "kept");
+    std::filesystem::create_symlink(path, path); // ELOOP
+    Outcome outcome =
+        run({"--steps", "8", "--checkpoint-dir", here / "c", "--resume"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err.rfind("error: " + path + ": cannot be read: ", 0), 0u)
+        << outcome.err;
+    std::filesystem::rename(here / "kept", path);
+    EXPECT_NE(good({"--steps", "8", "--checkpoint-dir", here / "c", "--resume"})
+                  .out.find("after step 4"),
+              std::string::npos);
+  }
+}
+
 TEST_F(Checkpoints, only_damaged_ones_are_an_error) {
   make("c", "4");
   for (const char *step : {"step-00000002", "step-00000004"})

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -25,6 +26,20 @@ std::string holder(const std::string &boot, const std::string &processes,
                 static_cast<unsigned long long>(pid),
                 static_cast<unsigned long long>(started));
 }
+
+/// Files cannot be opened while this lives (EMFILE).
+class NoMoreFiles {
+public:
+  NoMoreFiles() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = {0, before.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before); }
+
+private:
+  rlimit before;
+};
 
 class Leases : public testing::Test {
 protected:
@@ -157,6 +172,18 @@ TEST_F(Leases, whatever_the_file_holds) {
   }
 }
 
+/// What cannot be read now says nothing about who holds the folder.
+TEST_F(Leases, a_file_that_cannot_be_read_is_not_lost) {
+  Lease lease(folder.path, fast(true));
+  ASSERT_TRUE(lease.acquire().ok());
+  LeaseHolder other;
+  {
+    NoMoreFiles none;
+    EXPECT_EQ(lease.state(other), Lease::State::unknown);
+  }
+  EXPECT_EQ(lease.state(other), Lease::State::held);
+}
+
 /// A run whose folder another one takes over.
 class LostLease : public testing::Test {
 protected:
@@ -208,6 +235,43 @@ TEST_F(LostLease, a_lock_file_removed_by_hand_is_made_again) {
   Status status = save(4);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(test::exists(path + "/.lock"));
+}
+
+TEST_F(LostLease, a_lock_file_that_cannot_be_read_fails_one_save) {
+  {
+    NoMoreFiles none;
+    EXPECT_EQ(save(4).message(),
+              path + "/.lock: cannot be read: Too many open files");
+  }
+  EXPECT_FALSE(checkpoints.isLost());
+  Status status = save(6);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+/// What opening it anew on a full disk leaves.
+TEST_F(LostLease, an_empty_lock_file_is_written_again) {
+  test::writeFile(path + "/.lock", "");
+  Status status = save(4);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_FALSE(checkpoints.isLost());
+  EXPECT_NE(test::readFile(path + "/.lock").find("\"run\""), std::string::npos);
+}
+
+/// A name in use keeps `latest` from being written.
+TEST_F(LostLease, a_save_without_latest_is_completed_by_the_next_one) {
+  EXPECT_TRUE(save(4).ok());
+  std::filesystem::remove(path + "/latest");
+  std::filesystem::create_directory(path + "/latest");
+  EXPECT_NE(save(6).message().find("/latest: cannot be written"),
+            std::string::npos);
+  std::filesystem::remove(path + "/latest");
+  EXPECT_EQ(names(),
+            (std::vector<std::string>{"step-00000004", "step-00000006"}));
+  Status status = save(6);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(test::readFile(path + "/latest"), "step-00000006\n");
+  EXPECT_EQ(names(), (std::vector<std::string>{"latest", "step-00000004",
+                                               "step-00000006"}));
 }
 
 /// Even where the lease was lost between its check and the rename.

@@ -195,6 +195,42 @@ TEST_P(OnMesh, a_damaged_checkpoint_is_skipped_by_all) {
   EXPECT_EQ(text.find("warning: " + (folder / "c/step-00000004")), 0u) << text;
 }
 
+/// One rank sees another size (a network file system may be late).
+TEST_P(OnMesh, a_checkpoint_that_ranks_see_differently_is_kept) {
+  if (ranksOf(GetParam()) == 1)
+    return;
+  test::Folder folder;
+  testing::internal::CaptureStderr();
+  expectAll(ranksOf(GetParam()), [&](World &world) {
+    Instance instance(GetParam());
+    {
+      CheckpointFolder checkpoints(folder / "c", *instance.program, world);
+      HONERT_TRY(checkpoints.open(false));
+      HONERT_TRY(instance.start(world, 1));
+      for (int64_t step : {3, 4})
+        HONERT_TRY(checkpoints.save({step, step, 0, false, 0}, instance.arena));
+    }
+    if (world.isFirst()) {
+      std::filesystem::copy(folder / "c", folder / "d",
+                            std::filesystem::copy_options::recursive);
+      std::filesystem::resize_file(folder / "d/step-00000004/state.safetensors",
+                                   40);
+    }
+    HONERT_TRY(world.barrier());
+    CheckpointFolder seen(folder / (world.rank() == 1 ? "d" : "c"),
+                          *instance.program, world);
+    std::optional<RunPosition> found;
+    std::string message = seen.restore(instance.arena, found).message();
+    EXPECT_NE(message.find(world.rank() == 1 ? "has 40 bytes, and "
+                                             : "rank 1 has failed"),
+              std::string::npos)
+        << message;
+    EXPECT_FALSE(found);
+    return Status();
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(RankFiles, ranks_share_the_reading_of_a_checksum) {
   test::Folder folder;
   const auto share = size_t(FileChecksum::share);
