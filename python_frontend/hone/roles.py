@@ -42,15 +42,18 @@ def given_roles(names: Sequence[str], inputs: Sequence[Value], given: Mapping[st
 
 def inferred_roles(names: Sequence[str], inputs: Sequence[Value], ops: Sequence[Op]) -> Roles:
     """The first integer input is the tokens. A second and last one of its shape is the targets, if the loss picks
-    logits by it. Raises HoneError where the loss, or the model, shifts these targets itself."""
+    logits by it, among at least as many as there are tokens. Raises HoneError where the loss, or the model, shifts
+    these targets itself."""
     roles: Roles = dict.fromkeys(names)
     integers = [(name, x) for name, x in zip(names, inputs) if x.dtype in ("i64", "i32")]
     if not integers:
         return roles
     tokens = integers[0][1]
     roles[integers[0][0]] = "tokens"
-    if len(integers) == 2 and integers[1][1].shape == tokens.shape and _picks_classes(ops, integers[1][1]):
-        name, targets = integers[1]
+    if len(integers) != 2 or integers[1][1].shape != tokens.shape:
+        return roles
+    name, targets = integers[1]
+    if _are_of_one_vocabulary(ops, tokens, targets):
         if (_Positions(ops, tokens, targets).distance() or 0) > 0:
             raise HoneError(
                 f"{name}: the loss shifts them itself, and the targets of a token stream are shifted already; give "
@@ -72,24 +75,37 @@ def _dependents(ops: Sequence[Op], source: Value) -> set[int]:
     return found
 
 
-def _picks_classes(ops: Sequence[Op], ids: Value) -> bool:
-    """Whether `ids` choose classes: targets of a cross entropy, or compared with positions along the classes; and are
-    not looked up in a table, as what goes into a model is."""
-    integers, counting, picks = {ids.id}, set(), False
+def _are_of_one_vocabulary(ops: Sequence[Op], tokens: Value, targets: Value) -> bool:
+    """Whether the targets choose classes, at least as many as the tokens can be; and are not looked up in a table, as
+    what goes into a model is."""
+    looked_up, chosen = _sizes(ops, targets)
+    tables, ones_of = _sizes(ops, tokens)
+    return bool(chosen) and not looked_up and max(chosen) >= max(tables or ones_of, default=0)
+
+
+def _sizes(ops: Sequence[Op], ids: Value) -> tuple[list[int], list[int]]:
+    """How many rows the tables have that `ids` are looked up in, and how many classes they choose from: as targets of
+    a cross entropy, or compared with positions along the classes."""
+    integers: set[int] = {ids.id}
+    counting: dict[int, int] = {}  # positions: how many there are
+    rows, classes = [], []
     for op in ops:
         reads = [operand.id in integers for operand in op.operands]
+        counts = [counting[operand.id] for operand in op.operands if operand.id in counting]
         if op.name == "embedding" and reads[1]:
-            return False
+            rows.append(op.operands[0].shape[0])
         if op.name == "cross_entropy" and reads[1]:
-            picks = True
-        if op.name == "cmp" and any(reads) and any(operand.id in counting for operand in op.operands):
-            picks = True
+            classes.append(op.operands[0].shape[-1])
+        if op.name == "cmp" and any(reads):
+            classes += counts
         kept = {result.id for result in op.results if not is_float(result.dtype) and result.dtype != "i1"}
         if any(reads):
             integers |= kept
-        elif op.name == "iota" or any(operand.id in counting for operand in op.operands):
-            counting |= kept
-    return picks
+        elif op.name == "iota":
+            counting |= dict.fromkeys(kept, op.results[0].shape[op.attribute("dim")])
+        elif counts:
+            counting |= dict.fromkeys(kept, max(counts))
+    return rows, classes
 
 
 class _Positions:
@@ -122,10 +138,15 @@ class _Positions:
         return min(first) if first else None  # no logits can be followed: is the first target read at all?
 
     def _meetings(self) -> Iterator[tuple[Value, Value, torch.Tensor, torch.Tensor]]:
-        """(logits, labels, flat indices into the labels, into the logits) of each op where the two first meet."""
-        for op in self.ops:
-            labels = [x for x in op.operands if x.id in self.of_targets and x.id not in self.of_tokens]
-            scores = [x for x in op.operands if x.id in self.of_tokens and x not in labels]
+        """(logits, labels, flat indices into the labels, into the logits) of each op where the two first meet: the
+        cross entropies where there are any, since masks and weights of rows may bring the two together elsewhere."""
+        entropies = [op for op in self.ops if op.name == "cross_entropy" and op.operands[1].id in self.of_targets]
+        for op in entropies or self.ops:
+            if entropies:  # its labels may depend on the tokens too: masked where these are padding
+                labels, scores = [op.operands[1]], [x for x in op.operands[:1] if x.id in self.of_tokens]
+            else:
+                labels = [x for x in op.operands if x.id in self.of_targets and x.id not in self.of_tokens]
+                scores = [x for x in op.operands if x.id in self.of_tokens and x not in labels and is_float(x.dtype)]
             if not labels or not scores or is_float(labels[0].dtype) and op.name == "dot_general":
                 continue
             if op.name == "cross_entropy":

@@ -98,8 +98,25 @@ def two_later(model, tokens, labels):
     return cross_entropy(model(tokens)[:, :-2], labels[:, 2:])
 
 
+def masked_where_padded(model, tokens, labels):
+    return padded(model, tokens, labels.masked_fill(tokens == 0, -100))
+
+
+def weighted_where_padded(model, tokens, labels):
+    kept = ((labels != -100) & (tokens != 0)).float()
+    rows = cross_entropy(model(tokens), F.pad(labels, (0, 1), value=-100)[:, 1:], reduction="none")
+    return (rows * kept.flatten()).sum() / kept.sum()
+
+
+def weighted_and_gathered(model, tokens, labels):
+    kept = (labels[:, 1:] != 0) & (tokens[:, 1:] != 0)
+    rows = model(tokens)[:, :-1].log_softmax(-1).gather(-1, labels[:, 1:, None])[..., 0]
+    return -(rows * kept).sum() / kept.sum()
+
+
 ALIGNED = (plain, channels_first, prompt_left_out, chunked, next_two_tokens, gathered, left_out_where_zero)
 SHIFTED = (sliced, padded, sliced_and_gathered, rolled, logits_moved, tokens_moved, two_later)
+SHIFTED += (masked_where_padded, weighted_where_padded, weighted_and_gathered)
 
 
 def roles_of(tmp_path, model, loss, batch, **options) -> dict[str, str | None]:
@@ -152,6 +169,28 @@ def typed(model, tokens, kinds):
 @pytest.mark.parametrize("loss", (attended, weighted, typed), ids=lambda f: f.__name__)
 def test_a_second_integer_input_that_picks_no_class_is_given_by_name(loss, tmp_path) -> None:
     assert list(roles_of(tmp_path, Causal(), loss, (IDS, IDS)).values()) == ["tokens", None]
+
+
+class Tagger(nn.Module):
+    """[2, 6] tokens of 30 -> [2, 6, 3] logits, of tags."""
+
+    def __init__(self, classes: int = 3) -> None:
+        super().__init__()
+        self.table, self.places, self.head = nn.Embedding(30, 8), nn.Embedding(64, 8), nn.Linear(8, classes)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.table(tokens) + self.places(torch.arange(6)))
+
+
+@pytest.mark.parametrize("loss", (plain, gathered, sliced), ids=lambda f: f.__name__)
+def test_labels_of_another_vocabulary_are_given_by_name(loss, tmp_path, capsys) -> None:
+    assert roles_of(tmp_path, Tagger(), loss, (IDS, IDS)) == {"tokens": "tokens", "labels": None}
+    assert "roles: tokens -> tokens, labels -> by name\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("loss", (plain, gathered), ids=lambda f: f.__name__)
+def test_a_head_wider_than_the_table_has_targets(loss, tmp_path) -> None:
+    assert roles_of(tmp_path, Tagger(32), loss, (IDS, IDS)) == {"tokens": "tokens", "labels": "targets"}
 
 
 FAMILIES = {
