@@ -23,7 +23,9 @@ class _Usage(Exception):
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str):
         unknown = message.removeprefix("unrecognized arguments: ").split("=")[0].split()[:1]
-        if message.startswith("unrecognized") and (nearest := difflib.get_close_matches(unknown[0], _OPTIONS, n=1)):
+        if message.startswith("unrecognized") and not unknown:
+            message += "''"
+        elif message.startswith("unrecognized") and (nearest := difflib.get_close_matches(unknown[0], _OPTIONS, n=1)):
             message += f" (did you mean {nearest[0]}?)"
         raise _Usage(message)
 

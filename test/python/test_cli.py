@@ -50,6 +50,7 @@ def test_default_output_is_named_after_the_function(tmp_path, capsys, monkeypatc
         ("export", "x.py:f", "--golden", "-1"),
         ("export", "x.py:f", "--golden", "many"),
         ("export", "x.py:f", "--no-such-flag"),
+        ("export", "x.py:f", ""),
     ],
 )
 def test_wrong_command_lines(arguments: tuple, capsys) -> None:
