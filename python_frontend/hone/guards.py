@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from .errors import HoneError
-from .source import placed_here
+from .source import is_of_torch, placed_here
 
 _COMPILED = "_orig_mod"  # what torch.compile calls the module it wraps
 _QUANTISED = ("torch.ao.nn.", "torch.ao.quantization.", "torch.nn.quantized.", "torchao.", "bitsandbytes.")
@@ -206,12 +206,15 @@ def _is_real(x: torch.Tensor) -> bool:
     return type(x) in (torch.Tensor, torch.nn.Parameter) and not torch._is_functional_tensor(x)
 
 
+_CONTEXTLIB = torch.utils._contextlib.__file__
+
+
 def _called_by_torch() -> bool:
     """Whether the caller of the caller is torch itself, and no mode or decorator of torch's between."""
     frame = sys._getframe(2)
-    while frame.f_code.co_name == "__torch_function__" or frame.f_code.co_filename.endswith("/utils/_contextlib.py"):
+    while frame.f_code.co_name == "__torch_function__" or frame.f_code.co_filename == _CONTEXTLIB:
         frame = frame.f_back
-    return "/torch/" in frame.f_code.co_filename
+    return is_of_torch(frame.f_code.co_filename)
 
 
 def _refuse(what: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import sysconfig
 import traceback
 from typing import Sequence
-
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PYTHON = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
@@ -32,9 +32,17 @@ def user_frame(frames: Sequence[tuple[str, int]]) -> tuple[str, int] | None:
     return None
 
 
+def is_of_torch(file: str) -> bool:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    home = os.path.dirname(os.path.abspath(torch.__file__))  # a user's own folder may be called torch too
+    return os.path.abspath(file).startswith(home + os.sep)
+
+
 def _is_of_model(file: str) -> bool:
     path = os.path.abspath(file)
-    if file.startswith("<") or path.startswith(_PACKAGE) or f"{os.sep}torch{os.sep}" in path:
+    if file.startswith("<") or path.startswith(_PACKAGE) or is_of_torch(file):
         return False
     return not path.startswith(_PYTHON) or _INSTALLED in path
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import runpy
 from dataclasses import dataclass
 from typing import Callable
 
@@ -611,6 +612,15 @@ def test_refused_by_name(name: str, tmp_path, capfd) -> None:
     text = str(error.value)
     assert re.search(message, text), text
     assert "\n" not in text and not list(tmp_path.iterdir())
+
+
+def test_a_folder_of_the_users_is_not_torch(tmp_path) -> None:
+    path = tmp_path / "torch" / "train.py"
+    path.parent.mkdir()
+    path.write_text("import torch\n\ndef seeded(m, x):\n    torch.manual_seed(0)\n    return x * torch.rand(6)\n")
+    seeded = runpy.run_path(str(path))["seeded"]
+    with pytest.raises(HoneError, match=r"^train.py:4: the program seeds the random numbers"):
+        hone.export(Net(seeded), loss, ids(), out=str(tmp_path / "m.hone"))
 
 
 def dropout_of(model: nn.Module) -> list[float]:
