@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         "--weights",
         action=argparse.BooleanOptionalAction,
         help="whether the package holds the present weights (model.safetensors), from which runs then start; by "
-        "default it does where the model came from from_pretrained, or with --golden",
+        "default it does where the model's configuration names what from_pretrained read, or with --golden",
     )
     export.add_argument("-o", metavar="PKG.hone", dest="out", help="the package; FUNCTION.hone by default")
     _OPTIONS[:] = [name for action in export._actions for name in action.option_strings]

@@ -74,9 +74,11 @@ def export(
     roles: from input name to what a token stream feeds it: "tokens", "targets" (one token later), "labels" (the same
         ids as the tokens, for a loss that shifts them itself, as those of transformers do), or "" for an input that is
         given by name. Without it, the first integer input is the tokens, and a second and last one of the same shape,
-        by which the loss picks classes, the targets; what was inferred is printed.
+        by which the loss picks among at least as many classes as there are tokens, the targets; what was inferred is
+        printed.
     weights: whether the package holds the model's present weights (model.safetensors), from which runs then start
-        unless they are given --fresh or --init. None: where the model, or a module in it, came from from_pretrained.
+        unless they are given --fresh or --init. None: where the configuration of the model, or of a module in it,
+        names what from_pretrained read it from. Which it was is printed.
     golden: also write N eager steps of this model (golden.safetensors); the package holds the weights too.
 
     Raises HoneError, whose text is one line, where the model cannot be exported; nothing is written then.
@@ -99,9 +101,7 @@ def export(
     inputs = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
     if roles is None and any(inputs.values()):
         print(f"roles: {described_roles(inputs)}", file=sys.stderr)
-    if kept:
-        noise = "" if from_file else "; start from noise with ./train --fresh"
-        print(f"weights: {reason}{noise}", file=sys.stderr)
+    print(f"weights: {reason}", file=sys.stderr)
     if not model.training and any(a.kind == "rng" for a in graph.arguments):
         warn("model: is in evaluation mode, exported in training mode, with dropout; set its probability to 0 for none")
     return out

@@ -10,7 +10,8 @@ from .errors import HoneError
 
 
 def pretrained_name(model: torch.nn.Module) -> str | None:
-    """What the model, or a module in it, was read from by Hugging Face's from_pretrained."""
+    """What the configuration of the model, or of a module in it, was read from by Hugging Face: by from_pretrained, but
+    also where a model with random weights was made from_config of such a configuration."""
     for module in model.modules():
         name = getattr(getattr(module, "config", None), "_name_or_path", None)
         if isinstance(name, str) and name:
@@ -27,8 +28,8 @@ def starting_weights(
 ) -> tuple[dict[str, torch.nn.Parameter], str]:
     """The parameters whose present values the package holds, by canonical name, and the reason in words.
 
-    All of them if they are wanted, if golden steps start from them, or, where nothing was said, if the model is
-    pretrained; otherwise those of init {"dist": "file"}, `from_file`. Raises HoneError for what contradicts that.
+    All of them if they are wanted, if golden steps start from them, or, where nothing was said, if the model may
+    be pretrained; otherwise those of init {"dist": "file"}, `from_file`. Raises HoneError for what contradicts that.
     """
     if wanted is False and golden:
         raise HoneError("weights: is False, but golden steps start from them; leave one of the two out")
@@ -39,7 +40,17 @@ def starting_weights(
     empty = next((fqn for fqn, tensor in kept.items() if tensor.is_meta), None)
     if empty is not None:
         raise HoneError(f"weights: parameter '{empty}' has no values (meta device), expected a model with weights")
-    count = f"({len(kept)} tensor{'s' if len(kept) != 1 else ''})"
-    if len(kept) < len(parameters):
-        return kept, f"kept for init 'file' ({len(kept)} of {len(parameters)} tensors)"
-    return kept, f"kept from '{origin}' {count}" if origin else f"kept {count}"
+    return kept, _described(len(kept), len(parameters), wanted, origin, bool(from_file))
+
+
+def _described(kept: int, parameters: int, wanted: bool | None, origin: str | None, from_file: bool) -> str:
+    if not kept:
+        return "left out, runs start from noise" + ("; --weights keeps them" if wanted is None else "")
+    if kept < parameters:
+        return f"kept for init 'file' ({kept} of {parameters} tensors)"
+    count = f"{kept} tensor{'s' if kept != 1 else ''}"
+    named = f"kept (the configuration names '{origin}'; {count})" if origin else f"kept ({count})"
+    if from_file:  # ./train refuses --fresh
+        return named
+    unless = " if the model was only configured from it" if origin else ""
+    return f"{named}; start from noise with ./train --fresh{unless}"

@@ -300,15 +300,20 @@ class Wrapped(nn.Module):
         return self.base(tokens)
 
 
+LEFT_OUT = "weights: left out, runs start from noise"
 MIX = {"mix.*": {"dist": "file"}}
+NAMED = (  # a model made from_config of such a configuration looks the same, and is random
+    "weights: kept (the configuration names 'tuned'; 3 tensors); start from noise with ./train --fresh if the model was "
+    "only configured from it"
+)
 KEPT = {  # model, options -> the parameters that the package holds, and what export says
-    "plain": (Net, {}, [], ""),
+    "plain": (Net, {}, [], f"{LEFT_OUT}; --weights keeps them"),
     "asked for": (Net, {"weights": True}, "all", "weights: kept (3 tensors); start from noise with ./train --fresh"),
     "golden": (Net, {"golden": 1}, "all", "weights: kept (3 tensors); start from noise with ./train --fresh"),
-    "pretrained": (Pretrained, {}, "all", "weights: kept from 'tuned' (3 tensors); start from noise with ./train --fresh"),
-    "wrapped": (Wrapped, {}, "all", "weights: kept from 'tuned' (3 tensors); start from noise with ./train --fresh"),
-    "without a name": (lambda: Pretrained(""), {}, [], ""),
-    "pretrained, refused": (Pretrained, {"weights": False}, [], ""),
+    "pretrained": (Pretrained, {}, "all", NAMED),
+    "wrapped": (Wrapped, {}, "all", NAMED),
+    "without a name": (lambda: Pretrained(""), {}, [], f"{LEFT_OUT}; --weights keeps them"),
+    "pretrained, refused": (Pretrained, {"weights": False}, [], LEFT_OUT),
     "some of them": (Net, {"init": MIX}, ["mix.bias", "mix.weight"], "weights: kept for init 'file' (2 of 3 tensors)"),
     "more than some": (Net, {"init": MIX, "weights": True}, "all", "weights: kept (3 tensors)"),
 }
@@ -325,7 +330,7 @@ def test_weights_that_a_package_holds(case: str, tmp_path, capfd) -> None:
     assert sorted(held) == (sorted(parameters) if expected == "all" else expected)
     assert all(torch.equal(tensor, parameters[name]) for name, tensor in held.items())
     lines = capfd.readouterr().err.splitlines()
-    assert [line for line in lines if line.startswith("weights:")] == ([said] if said else [])
+    assert [line for line in lines if line.startswith("weights:")] == [said]
 
 
 def test_the_header_of_weights_tells_values_apart(tmp_path) -> None:
