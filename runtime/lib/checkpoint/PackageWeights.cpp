@@ -2,7 +2,9 @@
 
 #include "checkpoint/PackageWeights.h"
 #include "checkpoint/Files.h"
+#include "checkpoint/SafeTensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unistd.h>
 
@@ -34,7 +36,7 @@ static Status identify(const std::string &path, std::string &identity) {
   if (file.size() < 8)
     return Status();
   HONERT_TRY(file.readAt(0, &length, 8));
-  if (length > static_cast<uint64_t>(file.size() - 8))
+  if (length > static_cast<uint64_t>(std::min(file.size() - 8, maxHeaderBytes)))
     return Status();
   std::string header(length, '\0');
   HONERT_TRY(file.readAt(8, header.data(), static_cast<int64_t>(length)));

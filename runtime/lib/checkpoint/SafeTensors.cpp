@@ -11,9 +11,6 @@
 
 using namespace honert;
 
-/// The cap of the format's reference reader.
-constexpr int64_t maxHeaderBytes = 100'000'000;
-
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,9 @@
 
 namespace honert {
 
+/// The cap of the format's reference reader.
+constexpr int64_t maxHeaderBytes = 100'000'000;
+
 /// A tensor inside a mapped file; `data` may be unaligned.
 struct TensorView {
   DType dtype;
