@@ -45,7 +45,9 @@ CheckpointFolder::Committed CheckpointFolder::committed() const {
 Status CheckpointFolder::prepare(bool resume) {
   HONERT_TRY(makeFolder(path));
   HONERT_TRY(checkReplaceable(path + "/latest"));
-  lease = std::make_unique<Lease>(path);
+  LeaseTiming timing;
+  timing.patience = world.size() > 1 ? world.timeout() : 0;
+  lease = std::make_unique<Lease>(path, timing);
   HONERT_TRY(lease->acquire());
   Committed names = committed();
   if (!resume && !names.empty())

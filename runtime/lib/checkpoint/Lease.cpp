@@ -169,6 +169,15 @@ Status Lease::waitForOther(const LeaseHolder &other) const {
     return systemError(path, "cannot be read");
   if (isLongGone(renewed))
     return Status();
+  // The first rank alone watches; the others must not give up meanwhile.
+  double least = static_cast<double>(timing.expiry.count()) / 1000 + 5;
+  if (timing.patience > 0 && timing.patience < least)
+    return Status::error(
+        format("%s: was in use by %s; to see whether it still is takes %lld s, "
+               "expected --comm-timeout of at least %g, got %g",
+               folder.c_str(), nameOf(other, self).c_str(),
+               static_cast<long long>(timing.expiry.count() / 1000), least,
+               timing.patience));
   std::fprintf(
       stderr, "warning: %s\n",
       printable(format("%s: was in use by %s; waiting %lld s to see "

@@ -31,6 +31,8 @@ struct LeaseTiming {
   std::chrono::milliseconds renewal{10000};
   /// A holder that has not renewed for so long is gone.
   std::chrono::milliseconds expiry{35000};
+  /// Seconds that the other ranks wait for this one; 0: any.
+  double patience = 0;
 };
 
 /// The right to write a folder: FOLDER/.lock, locked where the file system can

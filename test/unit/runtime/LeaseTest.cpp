@@ -152,6 +152,22 @@ TEST_F(Leases, of_long_ago_is_not_waited_for) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
+/// The other ranks would give up while the first one watches.
+TEST_F(Leases, of_another_host_is_not_watched_for_longer_than_ranks_wait) {
+  test::writeFile(path, holder("another", "pid:[1]", 7, 5));
+  LeaseTiming timing;
+  timing.patience = 39;
+  Lease lease(folder.path, timing);
+  Status status;
+  EXPECT_LT(take(lease, status).count(), 5);
+  EXPECT_EQ(status.message(),
+            folder.path +
+                ": was in use by the run of host far, pid 7, since 2026-01-02 "
+                "03:04:05 UTC; to see whether it still is takes 35 s, expected "
+                "--comm-timeout of at least 40, got 39");
+  EXPECT_EQ(warning, "");
+}
+
 TEST_F(Leases, are_renewed) {
   Lease lease(folder.path, fast(true));
   ASSERT_TRUE(lease.acquire().ok());
