@@ -1,6 +1,5 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
-// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // CHECK-LABEL: @example
 func.func @example(%p: tensor<8x600xf32>, %g: tensor<8x600xf32>, %m: tensor<8x600xi8>, %ms: tensor<8x3xf32>,

@@ -1,6 +1,5 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
-// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // CHECK-LABEL: @example
 func.func @example(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>, %v: tensor<2x16x2x64xf32>) {

@@ -1,6 +1,5 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
-// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // CHECK-LABEL: @example
 func.func @example(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) {

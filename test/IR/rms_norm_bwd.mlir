@@ -1,6 +1,5 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
-// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // CHECK-LABEL: @example
 func.func @example(%dy: tensor<8x64xf32>, %x: tensor<8x64xf32>, %rstd: tensor<8xf32>, %g: tensor<64xf32>) {

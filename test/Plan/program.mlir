@@ -1,6 +1,5 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
-// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // CHECK: plan.program @gpt2 arena 4096 {
 // CHECK: plan.argument "w" kind "param" at 0 : tensor<8x64xf32>

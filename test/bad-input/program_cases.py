@@ -376,7 +376,7 @@ FLAGS = {
     "train-input-unknown": Case(
         training("--input", "mask=t.npy"),
         2,
-        "--input: 'mask', wanted an input of this program (there is none)",
+        "--input: 'mask', expected an input of this program (there is none)",
         good_run,
     ),
     "train-save-unwritable": Case(

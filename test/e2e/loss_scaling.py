@@ -113,7 +113,7 @@ def check_weights(engine: Engine) -> None:
         low = b"".join(b"\0\0" + data[i : i + 2] for i in range(0, len(data), 2))
         check(wide[name] == low, f"{name}: not the bf16 value in fp32")
     result = engine.train(["--precision=fp32"], "low", 3, "--resume")
-    refused = result.returncode == 1 and "is BF16, wanted F32" in result.stderr
+    refused = result.returncode == 1 and "precision bf16-sr, this program has fp32" in result.stderr
     check(refused, f"exit {result.returncode}: {result.stderr}")
     print("weights change precision, checkpoints do not")
 

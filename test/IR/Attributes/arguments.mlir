@@ -1,6 +1,5 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
-// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // CHECK: module attributes {hone.model = "tiny", hone.optimizer = {lr = 1.000000e-03 : f64, name = "adamw"}, hone.version = 1 : i64}
 module attributes {hone.version = 1 : i64, hone.model = "tiny", hone.optimizer = {name = "adamw", lr = 1.0e-03 : f64}} {

@@ -1,6 +1,5 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
-// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s
 
 // A padded table, two biases packed into one, a scalar; results carry parts too.
 // CHECK-LABEL: @parts

@@ -28,7 +28,6 @@ def main() -> None:
         text = opt(graph)
         same(name, "print, parse, print", text, opt(text))
         same(name, "generic form", text, opt(opt(graph, "--mlir-print-op-generic")))
-        same(name, "bytecode", text, opt(opt(graph, "--emit-bytecode")))
         clean = opt(text, "--canonicalize", "--cse", "--canonicalize")
         same(name, "canonicalised twice", clean, opt(clean, "--canonicalize", "--cse", "--canonicalize"))
         path = work / f"{name}.mlir"
