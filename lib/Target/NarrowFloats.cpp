@@ -71,6 +71,41 @@ static void accessAsIntegers(llvm::Module &module) {
   }
 }
 
+/// Whether the instruction only moves elements.
+static bool onlyMoves(const llvm::Instruction &instruction) {
+  return llvm::isa<llvm::PHINode, llvm::SelectInst, llvm::InsertElementInst,
+                   llvm::ExtractElementInst, llvm::ShuffleVectorInst,
+                   llvm::FreezeInst>(instruction);
+}
+
+/// Makes what only moves elements of bf16 and f16 move integers.
+static void moveValuesAsIntegers(llvm::Module &module) {
+  llvm::SmallVector<llvm::Instruction *> moves;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (onlyMoves(instruction) && isNarrow(&instruction))
+        moves.push_back(&instruction);
+  for (llvm::Instruction *move : moves) {
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(move);
+    for (llvm::Use &use : move->operands()) {
+      if (!isNarrow(use.get()))
+        continue;
+      llvm::IRBuilder<> builder(
+          phi ? phi->getIncomingBlock(use)->getTerminator() : move);
+      use.set(toIntegers(builder, use.get()));
+    }
+    llvm::Type *type = move->getType();
+    llvm::Instruction *next =
+        phi ? &*move->getParent()->getFirstInsertionPt() : move->getNextNode();
+    move->mutateType(
+        type->getWithNewType(llvm::Type::getInt16Ty(move->getContext())));
+    auto *narrow = llvm::CastInst::Create(llvm::Instruction::BitCast, move,
+                                          type, "", next->getIterator());
+    move->replaceUsesWithIf(
+        narrow, [&](llvm::Use &use) { return use.getUser() != narrow; });
+  }
+}
+
 /// Removes casts to bf16 or f16 that are cast back.
 static void foldCasts(llvm::Module &module) {
   for (llvm::Function &function : module)
@@ -221,5 +256,7 @@ void hone::lowerNarrowFloats(llvm::Module &module,
   accessAsIntegers(module);
   moveAsIntegers(module);
   expandBFloat(module, machine);
+  if (!machine.getMCSubtargetInfo()->checkFeatures("+avx512bf16"))
+    moveValuesAsIntegers(module);
   foldCasts(module);
 }
