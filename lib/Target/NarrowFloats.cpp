@@ -43,6 +43,21 @@ static llvm::Value *toIntegers(llvm::IRBuilder<> &builder, llvm::Value *value) {
       value, value->getType()->getWithNewType(builder.getInt16Ty()));
 }
 
+/// Gives the instruction a result of integers; before `next`, it is cast for
+/// those that read it.
+static void makeInteger(llvm::Instruction &instruction,
+                        llvm::Instruction &next) {
+  llvm::Type *type = instruction.getType();
+  llvm::SmallVector<llvm::Use *> uses;
+  for (llvm::Use &use : instruction.uses())
+    uses.push_back(&use);
+  llvm::IRBuilder<> builder(&next);
+  instruction.mutateType(type->getWithNewType(builder.getInt16Ty()));
+  llvm::Value *narrow = builder.CreateBitCast(&instruction, type);
+  for (llvm::Use *use : uses)
+    use->set(narrow);
+}
+
 /// Loads and stores bf16 and f16 as integers: where a CPU has no registers for
 /// them, LLVM takes vectors that pass from block to block apart, and single
 /// elements by way of f32.
@@ -59,16 +74,8 @@ static void accessAsIntegers(llvm::Module &module) {
       if (load && isNarrow(load))
         loads.push_back(load);
     }
-  for (llvm::LoadInst *load : loads) {
-    llvm::IRBuilder<> builder(load->getNextNode());
-    llvm::Type *type = load->getType();
-    load->mutateType(type->getWithNewType(builder.getInt16Ty()));
-    auto *narrow =
-        llvm::CastInst::Create(llvm::Instruction::BitCast, load, type, "",
-                               load->getNextNode()->getIterator());
-    load->replaceUsesWithIf(
-        narrow, [&](llvm::Use &use) { return use.getUser() != narrow; });
-  }
+  for (llvm::LoadInst *load : loads)
+    makeInteger(*load, *load->getNextNode());
 }
 
 /// Whether the instruction only moves elements.
@@ -94,15 +101,8 @@ static void moveValuesAsIntegers(llvm::Module &module) {
           phi ? phi->getIncomingBlock(use)->getTerminator() : move);
       use.set(toIntegers(builder, use.get()));
     }
-    llvm::Type *type = move->getType();
-    llvm::Instruction *next =
-        phi ? &*move->getParent()->getFirstInsertionPt() : move->getNextNode();
-    move->mutateType(
-        type->getWithNewType(llvm::Type::getInt16Ty(move->getContext())));
-    auto *narrow = llvm::CastInst::Create(llvm::Instruction::BitCast, move,
-                                          type, "", next->getIterator());
-    move->replaceUsesWithIf(
-        narrow, [&](llvm::Use &use) { return use.getUser() != narrow; });
+    makeInteger(*move, phi ? *move->getParent()->getFirstInsertionPt()
+                           : *move->getNextNode());
   }
 }
 
