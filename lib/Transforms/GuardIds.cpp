@@ -4,6 +4,8 @@
 //          select(inside, ids, 0)                       what the op reads now
 //          max of select(inside, least, ids), least: 0  a result of @forward
 //
+// In 64 bits where the ids' own type lacks a bound's number.
+//
 //===----------------------------------------------------------------------===//
 
 #include "hone/Analysis/IntegerRanges.h"
@@ -39,6 +41,7 @@ public:
   Guard build(const IdOperand &bound);
 
 private:
+  Value widened(const IdOperand &bound);
   Value splat(RankedTensorType of, int64_t number) {
     auto value = b.getIntegerAttr(of.getElementType(), number);
     return b.create<ConstantOp>(DenseElementsAttr::get(of, value));
@@ -58,17 +61,30 @@ private:
 };
 } // namespace
 
+/// The ids in a type that has every number of `bound`.
+Value GuardBuilder::widened(const IdOperand &bound) {
+  IntervalSet every = IntervalSet::all(type.getElementType());
+  auto fits = [&](int64_t number) {
+    return every.low() <= number && number <= every.high();
+  };
+  if (fits(bound.size) && fits(bound.ignored.value_or(0)))
+    return ids;
+  return b.create<CastOp>(type.clone(b.getI64Type()), ids);
+}
+
 Guard GuardBuilder::build(const IdOperand &bound) {
-  Value inside = b.create<AndOp>(compare(CmpPredicate::ge, ids, 0),
-                                 compare(CmpPredicate::lt, ids, bound.size));
+  Value wide = widened(bound);
+  Value inside = b.create<AndOp>(compare(CmpPredicate::ge, wide, 0),
+                                 compare(CmpPredicate::lt, wide, bound.size));
   if (bound.ignored)
     inside =
-        b.create<OrOp>(inside, compare(CmpPredicate::eq, ids, *bound.ignored));
+        b.create<OrOp>(inside, compare(CmpPredicate::eq, wide, *bound.ignored));
   Value safe = select(inside, ids, splat(type, 0));
   // The least integer stands for none; it is reported as the next one.
-  int64_t least = IntervalSet::all(type.getElementType()).low();
-  Value outside = b.create<MaxOp>(ids, splat(type, least + 1));
-  Value found = select(inside, splat(type, least), outside);
+  auto wideType = cast<RankedTensorType>(wide.getType());
+  int64_t least = IntervalSet::all(wideType.getElementType()).low();
+  Value outside = b.create<MaxOp>(wide, splat(wideType, least + 1));
+  Value found = select(inside, splat(wideType, least), outside);
   // One dimension at a time: rows first, which kernels share.
   for (int64_t dim = type.getRank(); dim-- > 0;)
     found = b.create<ReduceOp>(ReduceKind::max, found, ArrayRef<int64_t>(dim));
