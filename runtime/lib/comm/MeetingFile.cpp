@@ -38,6 +38,43 @@ bool MeetingFile::parse(const std::string &text) {
          fromHex(digits, secret) && !(words >> more);
 }
 
+/// Makes a file of another name beside `path`. Two containers may have equal
+/// process numbers, so that the name is random.
+static Status createBeside(const std::string &path, std::string &name,
+                           int &file) {
+  Digest random;
+  HONERT_TRY(fillRandom(random.data(), random.size()));
+  name = path + "." + toHex(random).substr(0, 16);
+  file = open(name.c_str(),
+              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  return file < 0 ? systemError(name) : Status();
+}
+
+/// Whether files that this process makes beside `path` belong to `user`: a file
+/// server may take root, or everybody, for nobody.
+static bool ownsNewFiles(const std::string &path, uid_t user) {
+  std::string name;
+  int file;
+  if (!createBeside(path, name, file).ok())
+    return false;
+  struct stat made = {};
+  bool isOwner = fstat(file, &made) == 0 && made.st_uid == user;
+  close(file);
+  (void)unlink(name.c_str());
+  return isOwner;
+}
+
+/// Users whom a server takes for one are told apart by nothing but the folder:
+/// others must not be able to put a file there.
+static bool isFolderOfOne(const std::string &path) {
+  size_t slash = path.find_last_of('/');
+  std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  struct stat found = {};
+  return stat(folder.c_str(), &found) == 0 &&
+         !(found.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 /// Whether an open file may be one of this user's.
 static Status checkKind(const std::string &path, int file) {
   struct stat found = {};
@@ -45,9 +82,18 @@ static Status checkKind(const std::string &path, int file) {
     return systemError(path);
   if (!S_ISREG(found.st_mode))
     return error(path, "expected a regular file, or none");
-  if (found.st_uid != geteuid())
+  unsigned owner = found.st_uid, user = geteuid();
+  if (owner != user && !ownsNewFiles(path, owner))
     return error(path, format("belongs to user %u, expected user %u or no file",
-                              unsigned(found.st_uid), unsigned(geteuid())));
+                              owner, user));
+  if (owner != user && !isFolderOfOne(path))
+    return error(
+        path,
+        format("belongs to user %u, as do all files that user %u makes there, "
+               "and other users may write the folder; expected a folder that "
+               "its owner alone may write (chmod go-w), or MASTER_ADDR and "
+               "MASTER_PORT instead of a file",
+               owner, user));
   if (found.st_mode & (S_IWGRP | S_IWOTH))
     return error(path, "other users may write it, expected chmod 600");
   return Status();
@@ -91,12 +137,14 @@ Status MeetingFile::read(const std::string &path, bool &isThere) {
   return Status();
 }
 
+/// Closes the file, too. What the others would refuse is not written.
 static Status writeAll(const std::string &path, int file,
                        const std::string &text) {
-  bool isWhole = ::write(file, text.data(), text.size()) ==
-                 static_cast<ssize_t>(text.size());
-  Status status = isWhole ? Status() : systemError(path);
-  if (close(file) != 0 && isWhole)
+  Status status = checkKind(path, file);
+  if (status.ok() && ::write(file, text.data(), text.size()) !=
+                         static_cast<ssize_t>(text.size()))
+    status = systemError(path);
+  if (close(file) != 0 && status.ok())
     status = systemError(path);
   return status;
 }
@@ -105,13 +153,9 @@ Status MeetingFile::write(const std::string &path) const {
   MeetingFile earlier;
   bool isThere;
   HONERT_TRY(earlier.read(path, isThere));
-  Digest random; // two containers may have equal process numbers
-  HONERT_TRY(fillRandom(random.data(), random.size()));
-  std::string temporary = path + "." + toHex(random).substr(0, 16);
-  int file = open(temporary.c_str(),
-                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0)
-    return systemError(temporary);
+  std::string temporary;
+  int file;
+  HONERT_TRY(createBeside(path, temporary, file));
   Status status = writeAll(temporary, file, text());
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
     status = systemError(path);

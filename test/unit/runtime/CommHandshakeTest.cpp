@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +211,78 @@ TEST_F(MeetingFileTest, others_must_not_write_it) {
   ASSERT_EQ(file.write(path).message(), "");
   ASSERT_EQ(chmod(path.c_str(), 0666), 0);
   expectRefused("other users may write it, expected chmod 600");
+}
+
+/// Files that this thread makes belong to `user`, as on a file server that
+/// takes root for nobody. Only root can do that.
+struct Squashed {
+  explicit Squashed(uid_t user) { setfsuid(user); }
+  ~Squashed() { setfsuid(geteuid()); }
+  static constexpr uid_t nobody = 65534;
+};
+
+struct SquashedMeetingFileTest : MeetingFileTest {
+  void SetUp() override {
+    if (geteuid() != 0)
+      GTEST_SKIP() << "only root can make files of another user";
+    ASSERT_EQ(chown(folder.path.c_str(), Squashed::nobody, -1), 0);
+  }
+  static std::string belongs(unsigned user) {
+    return format("belongs to user %u, expected user 0 or no file", user);
+  }
+};
+
+TEST_F(SquashedMeetingFileTest, its_owner_is_whom_the_server_takes_for_us) {
+  Squashed squashed(Squashed::nobody);
+  ASSERT_EQ(file.write(path).message(), "");
+  MeetingFile read;
+  bool isThere = false;
+  ASSERT_EQ(read.read(path, isThere).message(), "");
+  EXPECT_TRUE(isThere);
+  EXPECT_EQ(read.text(), file.text());
+  ASSERT_EQ(file.write(path).message(), ""); // over that of an earlier run
+  EXPECT_EQ(test::namesIn(folder.path), std::vector<std::string>{"place"});
+  file.remove(path);
+  EXPECT_FALSE(test::exists(path));
+}
+
+TEST_F(SquashedMeetingFileTest, files_of_others_are_refused) {
+  ASSERT_EQ(file.write(path).message(), "");
+  ASSERT_EQ(chown(path.c_str(), 1234, -1), 0);
+  expectRefused(belongs(1234));
+  Squashed squashed(Squashed::nobody);
+  EXPECT_EQ(readError(), path + ": Permission denied");
+  ASSERT_EQ(chmod(folder.path.c_str(), 0755), 0);
+  {
+    Squashed no(0);
+    ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  }
+  expectRefused(belongs(1234));
+}
+
+TEST_F(SquashedMeetingFileTest, without_a_server_nobody_is_another_user) {
+  ASSERT_EQ(file.write(path).message(), "");
+  ASSERT_EQ(chown(path.c_str(), Squashed::nobody, -1), 0);
+  expectRefused(belongs(Squashed::nobody));
+}
+
+/// The server may take others for the same user.
+TEST_F(SquashedMeetingFileTest, a_folder_for_all_is_refused) {
+  ASSERT_EQ(file.write(folder / "other").message(), "");
+  ASSERT_EQ(chown((folder / "other").c_str(), Squashed::nobody, -1), 0);
+  for (mode_t mode : {0777, 0775, 01777}) {
+    ASSERT_EQ(chmod(folder.path.c_str(), mode), 0);
+    Squashed squashed(Squashed::nobody);
+    EXPECT_NE(file.write(path).message(), "");
+    EXPECT_FALSE(test::exists(path)); // the others would refuse it
+    test::writeFile(path, test::readFile(folder / "other"));
+    ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+    expectRefused("belongs to user 65534, as do all files that user 0 makes "
+                  "there, and other users may write the folder; expected a "
+                  "folder that its owner alone may write (chmod go-w), or "
+                  "MASTER_ADDR and MASTER_PORT instead of a file");
+    unlink(path.c_str());
+  }
 }
 
 //===----------------------------------------------------------------------===//
