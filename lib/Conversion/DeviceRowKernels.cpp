@@ -231,7 +231,7 @@ FailureOr<GridKernel> DeviceRowEmitter::emitMain(StringRef name) {
     emitChunks();
     break;
   }
-  if (failed(storeScalars()))
+  if (failed(storeScalars()) || failed(checkBuffers()))
     return failure();
   if (shape.isVectorised)
     func->setAttr(attr::vectorised, builder.getUnitAttr());

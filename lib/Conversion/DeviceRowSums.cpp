@@ -233,5 +233,7 @@ FailureOr<GridKernel> DeviceRowEmitter::emitSums(StringRef name) {
           builder.create<scf::YieldOp>(loc);
         });
   }
+  if (failed(checkBuffers()))
+    return failure();
   return GridKernel{func, blocks, sumThreads};
 }

@@ -27,8 +27,8 @@ public:
       : RowValues(builder, launch, kernelLanes) {}
 
   mlir::LogicalResult prepare(mlir::StringRef name);
-  Kernel emitMain();
-  Kernel emitSums();
+  mlir::FailureOr<Kernel> emitMain();
+  mlir::FailureOr<Kernel> emitSums();
 
 private:
   static constexpr int64_t unroll = 4;
@@ -69,6 +69,7 @@ private:
                mlir::SmallVectorImpl<mlir::Value> &totals);
 
   // Kernels.
+  mlir::FailureOr<Kernel> finish(Kernel kernel);
   void emitWhere(mlir::Value at, int64_t value,
                  mlir::function_ref<void()> emit);
   void sumColumns(mlir::Value col, mlir::Value mask);

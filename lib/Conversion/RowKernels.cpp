@@ -145,7 +145,15 @@ Kernel RowKernelEmitter::emitChunks() {
   return {func, chunks, grainFor(perChunk * space->cols())};
 }
 
-Kernel RowKernelEmitter::emitMain() {
+/// Ends a kernel that is emitted; without what it reads there is none.
+FailureOr<Kernel> RowKernelEmitter::finish(Kernel kernel) {
+  if (succeeded(checkBuffers()))
+    return kernel;
+  func.erase();
+  return failure();
+}
+
+FailureOr<Kernel> RowKernelEmitter::emitMain() {
   // Who gets the first item stores the scalars that are results.
   makeScalars();
   auto isScalarOutput = [&](auto pair) { return isMadeScalar(pair.first); };
@@ -157,8 +165,8 @@ Kernel RowKernelEmitter::emitMain() {
     });
   llvm::erase_if(outputs, isScalarOutput);
   if (space->hasPartialSums())
-    return emitChunks();
-  return isFlatMap(launch, *space) ? emitFlat() : emitRows();
+    return finish(emitChunks());
+  return finish(isFlatMap(launch, *space) ? emitFlat() : emitRows());
 }
 
 /// Adds the chunks' rows of each column sum at the columns from `col` on.
@@ -207,7 +215,7 @@ void RowKernelEmitter::emitWhere(Value at, int64_t value,
   });
 }
 
-Kernel RowKernelEmitter::emitSums() {
+FailureOr<Kernel> RowKernelEmitter::emitSums() {
   int64_t cols = space->cols(), whole = cols / lanes;
   int64_t items = std::max<int64_t>(1, llvm::divideCeil(cols, lanes));
   if (columnSums.empty())
@@ -230,7 +238,7 @@ Kernel RowKernelEmitter::emitSums() {
   if (!totalSums.empty())
     emitWhere(lo, 0, [&] { sumTotals(); });
   builder.create<func::ReturnOp>(loc);
-  return {func, items, grainFor(chunkCount() * lanes)};
+  return finish({func, items, grainFor(chunkCount() * lanes)});
 }
 
 FailureOr<Kernel> hone::emitRowKernel(OpBuilder &builder, StringRef name,

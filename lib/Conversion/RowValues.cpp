@@ -43,6 +43,7 @@ LogicalResult RowValues::bind(ValueRange arguments) {
   space = RowSpace::of(body);
   if (!space)
     return launch.emitOpError("fits no row space");
+  launchBuffer = arguments.front();
   for (auto [argument, buffer] : llvm::zip(arguments, launch->getOperands()))
     if (auto layout = rowLayout(cast<MemRefType>(buffer.getType())))
       strided[argument] = *layout;
@@ -69,11 +70,24 @@ bool RowValues::isSplat(Value value) { return ::isSplat(value); }
 
 Value RowValues::bufferOf(Value value) {
   auto found = buffers.find(value);
-  if (found == buffers.end())
-    llvm::report_fatal_error("a row kernel reads a value from memory that is "
-                             "no argument of it",
-                             /*gen_crash_diag=*/false);
-  return found->second;
+  if (found != buffers.end())
+    return found->second;
+  if (!lacksBuffer)
+    emitError(value.getLoc())
+        << "a kernel reads this value from memory and makes it itself, "
+           "expected an argument of its launch";
+  lacksBuffer = true;
+  // What is emitted goes on, with a buffer of the type that it asks for.
+  Type type = launchBuffer.getType();
+  if (isa<MemRefType>(type)) {
+    auto tensor = cast<RankedTensorType>(value.getType());
+    Type element = tensor.getElementType();
+    type =
+        MemRefType::get({tensor.getNumElements()},
+                        element.isInteger(1) ? builder.getI8Type() : element);
+  }
+  return builder.create<UnrealizedConversionCastOp>(loc, type, ValueRange())
+      .getResult(0);
 }
 
 Value RowValues::splatScalar(Value value) {

@@ -97,9 +97,13 @@ protected:
   /// The element of a buffer with one per row, whose own last dimension may be
   /// part of a wider one.
   mlir::Value rowOffsetIn(mlir::Value buffer, mlir::Value row);
-  /// Where an argument or a sum lies; what a kernel makes lies nowhere, and no
-  /// row space asks for it.
+  /// Where an argument or a sum lies. What a kernel makes lies nowhere: asking
+  /// for it is an error at the value, and `checkBuffers` fails.
   mlir::Value bufferOf(mlir::Value value);
+  /// Whether all that was read lies somewhere, once everything is emitted.
+  mlir::LogicalResult checkBuffers() const {
+    return mlir::failure(lacksBuffer);
+  }
   /// first, first + 1, ... as i64.
   mlir::Value laneCounter(mlir::Value first);
 
@@ -151,6 +155,8 @@ private:
                        mlir::Value row);
 
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; // made outside of rows
+  mlir::Value launchBuffer; ///< any: what the target addresses memory by
+  bool lacksBuffer = false;
 };
 
 } // namespace hone
