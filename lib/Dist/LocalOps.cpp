@@ -100,6 +100,11 @@ Value dist::firstPosition(ImplicitLocOpBuilder &b, RankedTensorType type,
 LocalIds dist::findIds(ImplicitLocOpBuilder &b, Value ids, int64_t size,
                        ArrayRef<unsigned> axes, const Mesh &mesh) {
   RankedTensorType type = typeOf(ids);
+  // A narrow type may lack the positions of the other ranks.
+  if (!llvm::isIntN(type.getElementTypeBitWidth(), size * mesh.count(axes))) {
+    type = type.clone(b.getI64Type());
+    ids = b.create<CastOp>(type, ids);
+  }
   Value shifted =
       b.create<SubOp>(ids, firstPosition(b, type, size, axes, mesh));
   auto flags = type.clone(b.getI1Type());

@@ -28,6 +28,20 @@ func.func @contraction(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {
 
 // -----
 
+// Ids of a type without the positions that another rank's part has are shifted in 64 bits.
+dist.mesh @mesh [<"tp" = 2>]
+// CHECK-LABEL: @narrow_ids
+func.func @narrow_ids(%table: tensor<300x4xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>}, %ids: tensor<6xi8>)
+    -> (tensor<6x4xf32> {dist.sharding = #dist.sharding<{}, {}>}) {
+  // CHECK: %[[IDS:.+]] = hone.cast %{{.+}} : tensor<6xi8> -> tensor<6xi64>
+  // CHECK: hone.sub %[[IDS]], %{{.+}} : tensor<6xi64>
+  // CHECK: hone.embedding %{{.+}}, %{{.+}} : tensor<150x4xf32>, tensor<6xi64> -> tensor<6x4xf32>
+  %y = hone.embedding %table, %ids : tensor<300x4xf32>, tensor<6xi8> -> tensor<6x4xf32>
+  return %y : tensor<6x4xf32>
+}
+
+// -----
+
 // Queries, keys and values in one projection: cut where the slices cut, each divided by heads.
 dist.mesh @mesh [<"tp" = 4>]
 // SPREAD-LABEL: @packed
