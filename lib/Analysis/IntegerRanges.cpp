@@ -116,17 +116,22 @@ static std::optional<Interval> smaller(Interval x, Interval y) {
   return Interval{std::min(x.low, y.low), std::min(x.high, y.high)};
 }
 
-/// What is left of `set`, that of `value`, where `pred` is `truth`.
+/// What is left of `set`, that of `value`, where `pred` is `truth`. Looks
+/// through `depth` ops: both operands of each.
 static IntervalSet refine(IntervalSet set, Value value, Value pred, bool truth,
-                          const IntegerRanges &ranges) {
+                          const IntegerRanges &ranges, unsigned depth = 8) {
   Operation *op = pred.getDefiningOp();
-  if (auto inverse = dyn_cast_or_null<NotOp>(op))
-    return refine(set, value, inverse.getOperand(), !truth, ranges);
-  // Both hold, or neither does.
-  if (truth ? isa_and_present<AndOp>(op) : isa_and_present<OrOp>(op)) {
-    for (Value each : op->getOperands())
-      set = refine(set, value, each, truth, ranges);
+  if (depth-- == 0)
     return set;
+  if (auto inverse = dyn_cast_or_null<NotOp>(op))
+    return refine(set, value, inverse.getOperand(), !truth, ranges, depth);
+  if (isa_and_present<AndOp, OrOp>(op)) {
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    IntervalSet ofX = refine(set, value, x, truth, ranges, depth);
+    if (truth == isa<AndOp>(op)) // both are
+      return refine(ofX, value, y, truth, ranges, depth);
+    ofX.join(refine(set, value, y, truth, ranges, depth));
+    return ofX;
   }
   auto cmp = dyn_cast_or_null<CmpOp>(op);
   if (!cmp || !isInteger(cmp.getLhs()))

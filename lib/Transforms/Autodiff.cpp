@@ -3,7 +3,6 @@
 #include "GradientPath.h"
 #include "LossScaling.h"
 #include "VjpRules.h"
-#include "hone/IR/IndexedOps.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -158,14 +157,6 @@ static void buildEvaluate(func::FuncOp func) {
     if (argString(func, arg.getArgNumber(), attr::kind) == kind::rng &&
         arg.use_empty())
       func.eraseArgument(arg.getArgNumber());
-}
-
-/// One result, and checks of ids.
-static bool returnsOneLoss(func::FuncOp func) {
-  for (unsigned index = 1; index < func.getNumResults(); ++index)
-    if (resultString(func, index, attr::kind) != kind::idCheck)
-      return false;
-  return func.getNumResults() != 0;
 }
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include "GradientPath.h"
 
+#include "hone/IR/IndexedOps.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -37,4 +39,11 @@ DenseSet<Value> hone::findOnPath(func::FuncOp func, Value loss,
         if (trained.contains(operand))
           onPath.insert(operand);
   return onPath;
+}
+
+bool hone::returnsOneLoss(func::FuncOp func) {
+  for (unsigned index = 1; index < func.getNumResults(); ++index)
+    if (resultString(func, index, attr::kind) != kind::idCheck)
+      return false;
+  return func.getNumResults() != 0;
 }

@@ -17,6 +17,9 @@ llvm::DenseSet<mlir::Value>
 findOnPath(mlir::func::FuncOp func, mlir::Value loss,
            const llvm::DenseSet<mlir::Value> &trained);
 
+/// One result, and checks of ids.
+bool returnsOneLoss(mlir::func::FuncOp func);
+
 } // namespace hone
 
 #endif // HONE_LIB_TRANSFORMS_GRADIENTPATH_H

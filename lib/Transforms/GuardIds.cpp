@@ -4,8 +4,6 @@
 //          select(inside, ids, 0)                       what the op reads now
 //          max of select(inside, least, ids), least: 0  a result of @forward
 //
-// In 64 bits where the ids' own type lacks a bound's number.
-//
 //===----------------------------------------------------------------------===//
 
 #include "hone/Analysis/IntegerRanges.h"
@@ -41,7 +39,7 @@ public:
   Guard build(const IdOperand &bound);
 
 private:
-  Value widened(const IdOperand &bound);
+  Value isInside(const IdOperand &bound);
   Value splat(RankedTensorType of, int64_t number) {
     auto value = b.getIntegerAttr(of.getElementType(), number);
     return b.create<ConstantOp>(DenseElementsAttr::get(of, value));
@@ -61,30 +59,26 @@ private:
 };
 } // namespace
 
-/// The ids in a type that has every number of `bound`.
-Value GuardBuilder::widened(const IdOperand &bound) {
+/// i1 per id. Numbers that the type lacks are no ids.
+Value GuardBuilder::isInside(const IdOperand &bound) {
   IntervalSet every = IntervalSet::all(type.getElementType());
-  auto fits = [&](int64_t number) {
-    return every.low() <= number && number <= every.high();
-  };
-  if (fits(bound.size) && fits(bound.ignored.value_or(0)))
-    return ids;
-  return b.create<CastOp>(type.clone(b.getI64Type()), ids);
+  Value inside = compare(CmpPredicate::ge, ids, 0);
+  if (bound.size <= every.high())
+    inside =
+        b.create<AndOp>(inside, compare(CmpPredicate::lt, ids, bound.size));
+  std::optional<int64_t> ignored = bound.ignored;
+  if (ignored && every.low() <= *ignored && *ignored <= every.high())
+    inside = b.create<OrOp>(inside, compare(CmpPredicate::eq, ids, *ignored));
+  return inside;
 }
 
 Guard GuardBuilder::build(const IdOperand &bound) {
-  Value wide = widened(bound);
-  Value inside = b.create<AndOp>(compare(CmpPredicate::ge, wide, 0),
-                                 compare(CmpPredicate::lt, wide, bound.size));
-  if (bound.ignored)
-    inside =
-        b.create<OrOp>(inside, compare(CmpPredicate::eq, wide, *bound.ignored));
+  Value inside = isInside(bound);
   Value safe = select(inside, ids, splat(type, 0));
   // The least integer stands for none; it is reported as the next one.
-  auto wideType = cast<RankedTensorType>(wide.getType());
-  int64_t least = IntervalSet::all(wideType.getElementType()).low();
-  Value outside = b.create<MaxOp>(wide, splat(wideType, least + 1));
-  Value found = select(inside, splat(wideType, least), outside);
+  int64_t least = IntervalSet::all(type.getElementType()).low();
+  Value outside = b.create<MaxOp>(ids, splat(type, least + 1));
+  Value found = select(inside, splat(type, least), outside);
   // One dimension at a time: rows first, which kernels share.
   for (int64_t dim = type.getRank(); dim-- > 0;)
     found = b.create<ReduceOp>(ReduceKind::max, found, ArrayRef<int64_t>(dim));
@@ -112,6 +106,7 @@ struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
     // Without an ignored id: one that is inside.
     using Key = std::tuple<Value, int64_t, int64_t>;
     DenseMap<Key, Value> guarded;
+    size_t number = countChecks(func);
     SmallVector<Value> found;
     SmallVector<Attribute> described;
     for (const IdSite &site : findIdSites(func)) {
@@ -129,13 +124,21 @@ struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
         Guard guard = GuardBuilder(site.op(), ids).build(site.ids);
         safe = guard.safe;
         found.push_back(guard.found);
-        described.push_back(describe(site, described.size()));
+        described.push_back(describe(site, number++));
       }
       site.operand->set(safe);
     }
     if (!found.empty())
       addResults(func, found, described);
     return success();
+  }
+
+  /// Those that an earlier run of the pass has added.
+  size_t countChecks(func::FuncOp func) {
+    return llvm::count_if(
+        llvm::seq(0u, func.getNumResults()), [&](unsigned index) {
+          return resultString(func, index, attr::kind) == kind::idCheck;
+        });
   }
 
   LogicalResult refuse(const IdSite &site, const IntervalSet &set) {

@@ -46,7 +46,7 @@ struct VerifyRaise : hone::impl::VerifyRaiseBase<VerifyRaise> {
       getOperation().emitError("has no function @forward");
       return signalPassFailure();
     }
-    if (!func.getBody().hasOneBlock() || func.getNumResults() != 1) {
+    if (!func.getBody().hasOneBlock() || !returnsOneLoss(func)) {
       func.emitError("is no function of one block that returns one loss");
       return signalPassFailure();
     }

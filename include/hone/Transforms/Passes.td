@@ -108,7 +108,7 @@ def GuardIds : Pass<"hone-guard-ids", "::mlir::ModuleOp"> {
 def VerifyRaise : Pass<"hone-verify-raise", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the raise phase";
   let description = [{
-    `@forward` returns one loss and holds only `hone` ops and `dist.constrain`, and every op between a parameter with `hone.requires_grad` and the
+    `@forward` returns one loss (and results of kind `id_check`) and holds only `hone` ops and `dist.constrain`, and every op between a parameter with `hone.requires_grad` and the
     loss can be differentiated: it has a VJP rule, and no attention mask or rotation table lies on such a path.
   }];
 }

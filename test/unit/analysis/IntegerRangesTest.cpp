@@ -192,11 +192,32 @@ TEST(IntegerRanges, BranchesSatisfyTheirPredicate) {
     %6 = hone.not %3 : tensor<4xi1>
     %7 = hone.select %6, %u, %1 : tensor<4xi1>, tensor<4xi64>
     %8 = hone.select %2, %1, %u : tensor<4xi1>, tensor<4xi64>
-    %9 = hone.select %4, %0, %u : tensor<4xi1>, tensor<4xi64>)");
+    %9 = hone.select %4, %0, %u : tensor<4xi1>, tensor<4xi64>
+    %10 = hone.constant dense<-100> : tensor<4xi64>
+    %11 = hone.cmp eq, %u, %10 : tensor<4xi64> -> tensor<4xi1>
+    %12 = hone.or %4, %11 : tensor<4xi1>
+    %13 = hone.select %12, %u, %0 : tensor<4xi1>, tensor<4xi64>
+    %14 = hone.select %12, %0, %u : tensor<4xi1>, tensor<4xi64>)");
   EXPECT_EQ(of[5], from(0, 60));
   EXPECT_EQ(of[7], from(61, INT64_MAX));
   EXPECT_EQ(of[8], from(INT64_MIN, 61));
   // Not both: either may be what fails.
   EXPECT_EQ(of[9], from(INT64_MIN, INT64_MAX));
+  // One of both; neither.
+  EXPECT_EQ(of[13], from(-100, 60));
+  EXPECT_EQ(of[14], from(INT64_MIN, INT64_MAX));
+}
+
+TEST(IntegerRanges, DoublingPredicatesEnd) {
+  std::string body = "%0 = hone.cmp ge, %u, %t : tensor<4xi64> -> "
+                     "tensor<4xi1>\n";
+  for (unsigned i = 1; i != 60; ++i) {
+    std::string last = "%" + std::to_string(i - 1);
+    body += "%" + std::to_string(i) + " = hone." + (i % 2 ? "and " : "or ") +
+            last + ", " + last + " : tensor<4xi1>\n";
+  }
+  IntegerRangesOf of(body + "%60 = hone.select %59, %u, %t : tensor<4xi1>, "
+                            "tensor<4xi64>");
+  EXPECT_EQ(of[60], from(INT64_MIN, INT64_MAX));
 }
 } // namespace
