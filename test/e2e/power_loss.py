@@ -8,7 +8,7 @@ are built: all calls have reached it; names have, but of contents only what was 
 names included (a new folder then exists only if its parent was synced). In each a run with --resume must end with the
 bits of one that nobody disturbed, start no earlier than the last checkpoint that was committed before the failure, and
 leave nothing but two checkpoints. Besides, a checkpoint that was found damaged can be replaced where the file system
-refuses RENAME_EXCHANGE. Prints a line; exit 1 at the first state that is wrong.
+refuses RENAME_EXCHANGE, and a folder that cannot be listed ends a run, which must not start afresh then. Prints a line; exit 1 at the first state that is wrong.
 """
 
 from __future__ import annotations
@@ -191,6 +191,23 @@ def without_exchange(run: Run) -> None:
     run.goes_on(folder, 4, "after a damaged checkpoint")
 
 
+def without_listing(run: Run) -> None:
+    """The names of checkpoints cannot be read."""
+    folder = run.work / "unlisted"
+    folder.mkdir()
+    run.train("--steps", 4, "--checkpoint-dir", folder / "c")
+    for more in ["--resume"], []:
+        try:
+            done = run.train("--steps", STEPS, "--checkpoint-dir", folder / "c", *more, LD_PRELOAD=str(run.recorder),
+                             CALLS_ROOT=str(folder), CALLS_LIST_FAILS="1")
+        except Wrong as wrong:
+            if f"error: {folder}/c: cannot be read: Input/output error" not in str(wrong):
+                raise
+        else:
+            raise Wrong(f"an I/O error was not noticed: {done.stdout}")
+    run.goes_on(folder, 4, "after an I/O error")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -201,6 +218,7 @@ def main() -> int:
         run = Run(Path(shutil.which(options.program) or options.program).resolve(), options.folder.resolve())
         calls, states = failures(run, options.every)
         without_exchange(run)
+        without_listing(run)
     except Wrong as wrong:
         print(f"wrong: {wrong}")
         return 1

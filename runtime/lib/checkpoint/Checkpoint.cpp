@@ -32,14 +32,26 @@ static int64_t stepOf(const std::string &name) {
   return std::stoll(name.substr(prefix));
 }
 
-/// Steps and names of committed checkpoints, oldest first.
-CheckpointFolder::Committed CheckpointFolder::committed() const {
-  Committed found;
-  for (const std::string &name : listFolder(path))
-    if (int64_t step = stepOf(name); step >= 0 && isFolder(path + "/" + name))
+/// Steps and names of committed checkpoints, oldest first. A link that leads
+/// nowhere is one: its disk may not be mounted. An error: there may be more.
+Status CheckpointFolder::findCommitted(Committed &found) const {
+  found.clear();
+  std::vector<std::string> names;
+  HONERT_TRY(listFolder(path, names));
+  for (const std::string &name : names) {
+    int64_t step = stepOf(name);
+    if (step < 0)
+      continue;
+    std::string entry = path + "/" + name;
+    struct stat facts;
+    bool isThere = stat(entry.c_str(), &facts) == 0;
+    if (!isThere && errno != ENOENT)
+      return systemError(entry, "cannot be read");
+    if (isThere ? S_ISDIR(facts.st_mode) : isLink(entry))
       found.emplace_back(step, name);
+  }
   std::sort(found.begin(), found.end());
-  return found;
+  return Status();
 }
 
 Status CheckpointFolder::prepare(bool resume) {
@@ -49,14 +61,17 @@ Status CheckpointFolder::prepare(bool resume) {
   timing.patience = world.size() > 1 ? world.timeout() : 0;
   lease = std::make_unique<Lease>(path, timing);
   HONERT_TRY(lease->acquire());
-  Committed names = committed();
+  Committed names;
+  HONERT_TRY(findCommitted(names));
   if (!resume && !names.empty())
     return Status::error(format("%s: holds %s of an earlier run; expected "
                                 "--resume or another folder",
                                 path.c_str(), names.back().second.c_str()));
   // Nobody else writes here now, so that these are leftovers.
   std::string latest = temporaryPrefix(path + "/latest");
-  for (const std::string &name : listFolder(path)) {
+  std::vector<std::string> entries;
+  HONERT_TRY(listFolder(path, entries));
+  for (const std::string &name : entries) {
     std::string entry = path + "/" + name;
     if (name.rfind(temporaryFolders, 0) == 0)
       removeFolder(entry);
@@ -84,7 +99,8 @@ Status CheckpointFolder::checkLease() {
     return systemError(path + "/.lock", "cannot be read");
   if (state == Lease::State::missing) {
     // Somebody removed the file: by hand, or another run at its end.
-    Committed names = committed();
+    Committed names;
+    HONERT_TRY(findCommitted(names));
     bool isNewer = !names.empty() && names.back().first > ownNewest &&
                    !damaged.count(names.back().second);
     // Where it cannot be made now, it may be at the next save.
@@ -208,7 +224,9 @@ Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
 /// ones are damaged or of another run. A link is its maker's: it stays, and
 /// what it leads to.
 void CheckpointFolder::removeOld(int64_t newest) const {
-  Committed names = committed();
+  Committed names;
+  if (!findCommitted(names).ok())
+    return; // the next save does it
   auto isLater = [&](const auto &entry) { return entry.first > newest; };
   names.erase(std::remove_if(names.begin(), names.end(), isLater), names.end());
   for (size_t i = 0; i + kept < names.size(); ++i)
@@ -316,8 +334,7 @@ void CheckpointFolder::skipDamaged(const Status &status, Committed &names) {
 Status CheckpointFolder::restore(Arena &arena,
                                  std::optional<RunPosition> &position) {
   Committed names;
-  if (world.isFirst())
-    names = committed();
+  HONERT_TRY(world.agree(world.isFirst() ? findCommitted(names) : Status()));
   for (bool isNewest = true;; isNewest = false) {
     std::string name = names.empty() ? "" : names.back().second;
     HONERT_TRY(broadcastText(world, name));

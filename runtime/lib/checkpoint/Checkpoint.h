@@ -57,7 +57,7 @@ private:
   using Committed = std::vector<std::pair<int64_t, std::string>>;
 
   Status prepare(bool resume);
-  Committed committed() const;
+  Status findCommitted(Committed &found) const;
   Status checkLease();
   Status makeTemporary(const RunPosition &position, std::string &folder) const;
   Status commit(const std::string &temporary, const RunPosition &position,

@@ -132,8 +132,8 @@ bool isFolder(const std::string &path);
 bool isLink(const std::string &path);
 bool isRegularFile(const std::string &path);
 bool fileExists(const std::string &path);
-/// Names in a folder, sorted, without "." and ".."; empty if it cannot be read.
-std::vector<std::string> listFolder(const std::string &path);
+/// All names in a folder, sorted, without "." and "..".
+Status listFolder(const std::string &path, std::vector<std::string> &names);
 /// Removes a folder and the files in it. Links are not followed: of a link in
 /// the folder the link itself goes; a link instead of the folder, and folders
 /// in it, stay.

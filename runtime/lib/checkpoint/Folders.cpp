@@ -51,21 +51,30 @@ bool honert::isLink(const std::string &path) {
   return lstat(path.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
 }
 
-/// Names in a folder that is open, which it closes.
-static std::vector<std::string> namesIn(DIR *folder) {
-  std::vector<std::string> names;
-  while (dirent *entry = readdir(folder))
+/// Names in a folder that is open, which it closes. False: some may be missing;
+/// errno says why.
+static bool readNames(DIR *folder, std::vector<std::string> &names) {
+  errno = 0; // the end is no error
+  while (dirent *entry = readdir(folder)) {
     if (std::strcmp(entry->d_name, ".") != 0 &&
         std::strcmp(entry->d_name, "..") != 0)
       names.emplace_back(entry->d_name);
+    errno = 0;
+  }
+  int error = errno;
   closedir(folder);
   std::sort(names.begin(), names.end());
-  return names;
+  errno = error;
+  return error == 0;
 }
 
-std::vector<std::string> honert::listFolder(const std::string &path) {
+Status honert::listFolder(const std::string &path,
+                          std::vector<std::string> &names) {
+  names.clear();
   DIR *folder = opendir(path.c_str());
-  return folder ? namesIn(folder) : std::vector<std::string>();
+  if (!folder || !readNames(folder, names))
+    return systemError(path, "cannot be read");
+  return Status();
 }
 
 void honert::removeFolder(const std::string &path) {
@@ -77,11 +86,13 @@ void honert::removeFolder(const std::string &path) {
   int folder = openat(parent, name.c_str(), flags);
   if (folder >= 0) {
     int copy = dup(folder);
+    std::vector<std::string> names;
     if (DIR *listed = copy < 0 ? nullptr : fdopendir(copy))
-      for (const std::string &entry : namesIn(listed))
-        unlinkat(folder, entry.c_str(), 0); // fails for folders
+      (void)readNames(listed, names); // what is not seen stays
     else if (copy >= 0)
       close(copy);
+    for (const std::string &entry : names)
+      unlinkat(folder, entry.c_str(), 0); // fails for folders
     close(folder);
     unlinkat(parent, name.c_str(), AT_REMOVEDIR);
   }
@@ -138,7 +149,9 @@ void honert::removeLeftovers(const std::string &path) {
   int folder = open(folderName.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0)
     return;
-  for (const std::string &name : listFolder(folderName))
+  std::vector<std::string> names;
+  (void)listFolder(folderName, names); // what is not seen stays
+  for (const std::string &name : names)
     if (hasRandomName(name, prefix))
       removeAbandoned(folder, name);
   close(folder);

@@ -4,11 +4,13 @@
 // files below the folder $CALLS_ROOT, after it succeeded:
 //   create PATH | write PATH OFFSET HEX | truncate PATH SIZE | sync PATH
 //   rename FROM TO | unlink PATH | mkdir PATH
-// With CALLS_NO_EXCHANGE, renameat2() refuses all flags as NFS does.
+// With CALLS_NO_EXCHANGE, renameat2() refuses all flags as NFS does. With
+// CALLS_LIST_FAILS, a folder below the root is listed up to an I/O error.
 //
 //===----------------------------------------------------------------------===//
 
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -139,6 +141,17 @@ int renameat2(int fromFolder, const char *from, int toFolder, const char *to,
     return -1;
   }
   return REAL(renameat2, fromFolder, from, toFolder, to, flags);
+}
+
+struct dirent *readdir(DIR *folder) {
+  char path[8400];
+  struct dirent *entry = REAL(readdir, folder);
+  if (getenv("CALLS_LIST_FAILS") && nameOf(dirfd(folder), path) &&
+      !(entry && strcmp(entry->d_name, ".") == 0)) {
+    errno = EIO;
+    return NULL;
+  }
+  return entry;
 }
 
 int unlink(const char *path) {

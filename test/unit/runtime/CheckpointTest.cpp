@@ -8,6 +8,9 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using test::Outcome;
 using test::TinyModel;
@@ -185,6 +188,61 @@ TEST_F(Checkpoints, one_that_cannot_be_read_ends_the_run) {
                   .out.find("after step 4"),
               std::string::npos);
   }
+}
+
+/// So may what the folder holds: a run must not start anew then.
+TEST_F(Checkpoints, a_folder_that_cannot_be_listed_ends_the_run) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "needs another user";
+  make("c", "4");
+  std::filesystem::permissions(folder.path, std::filesystem::perms(0755));
+  for (const char *name : {"c", "c/latest"})
+    ASSERT_EQ(chown((folder / name).c_str(), 1234, 1234), 0);
+  for (bool resumes : {true, false}) {
+    ASSERT_EQ(chmod((folder / "c").c_str(), 0300), 0);
+    Arguments arguments = {"--steps", "6", "--checkpoint-dir", folder / "c"};
+    if (resumes)
+      arguments.push_back("--resume");
+    setfsuid(1234); // of this thread: it is root no more where files are
+    Outcome outcome = run(arguments);
+    setfsuid(0);
+    EXPECT_EQ(outcome.code, 1) << outcome.out;
+    EXPECT_EQ(outcome.err, "error: " + (folder / "c") +
+                               ": cannot be read: Permission denied\n");
+  }
+}
+
+TEST_F(Checkpoints, one_whose_folder_cannot_be_read_ends_the_run) {
+  make("c", "4");
+  std::string path = folder / "c/step-00000004";
+  std::filesystem::rename(path, folder / "kept");
+  std::filesystem::create_symlink(path, path); // ELOOP
+  for (bool resumes : {true, false}) {
+    Arguments arguments = {"--steps", "6", "--checkpoint-dir", folder / "c"};
+    if (resumes)
+      arguments.push_back("--resume");
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 1) << outcome.out;
+    EXPECT_EQ(outcome.err.rfind("error: " + path + ": cannot be read: ", 0), 0u)
+        << outcome.err;
+  }
+}
+
+/// The disk with the checkpoint may not be mounted.
+TEST_F(Checkpoints, a_link_that_leads_nowhere_is_a_damaged_one) {
+  make("c", "4");
+  std::filesystem::remove_all(folder / "c/step-00000002");
+  std::string path = folder / "c/step-00000004";
+  std::filesystem::rename(path, folder / "kept");
+  std::filesystem::create_symlink(folder / "disk/kept", path);
+  Arguments arguments = {"--steps", "6", "--checkpoint-dir", folder / "c",
+                         "--resume"};
+  Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.code, 1) << outcome.out;
+  EXPECT_NE(outcome.err.find("every checkpoint is damaged"), std::string::npos);
+  std::filesystem::create_directory(folder / "disk");
+  std::filesystem::rename(folder / "kept", folder / "disk/kept");
+  EXPECT_NE(good(arguments).out.find("after step 4"), std::string::npos);
 }
 
 TEST_F(Checkpoints, only_damaged_ones_are_an_error) {
