@@ -114,10 +114,12 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<Type> types;
   for (const OpAsmParser::Argument &argument : arguments)
     types.push_back(argument.type);
+  // The body first: a name that is an operand and defined in the body would
+  // otherwise leave the operand at a placeholder that the parser has freed.
   Region *body = result.addRegion();
   return failure(
-      parser.resolveOperands(operands, types, operandLoc, result.operands) ||
-      parser.parseRegion(*body, arguments));
+      parser.parseRegion(*body, arguments) ||
+      parser.resolveOperands(operands, types, operandLoc, result.operands));
 }
 
 void GroupOp::print(OpAsmPrinter &printer) {

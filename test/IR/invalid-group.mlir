@@ -53,3 +53,14 @@ func.func @group_family(%x: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @group_operand_of_body() -> tensor<8xf32> {
+  // expected-error@+1 {{use of undeclared SSA value name}}
+  %y = hone.group map (%a = %x : tensor<8xf32>) -> tensor<8xf32> {
+    %x = hone.neg %a : tensor<8xf32>
+    hone.yield %x : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
