@@ -230,7 +230,7 @@ TEST_F(RankTrain, a_checkpoint_that_fails_does_not_end_the_run) {
   std::string text = testing::internal::GetCapturedStderr();
   for (const Status &status : results)
     EXPECT_EQ(status.exitCode(), 1);
-  EXPECT_NE(text.find("cannot be written: No such file or directory; the run "
+  EXPECT_NE(text.find("cannot be read: No such file or directory; the run "
                       "goes on\n"),
             std::string::npos)
       << text;
