@@ -285,8 +285,9 @@ Status CheckpointFolder::readManifest(const std::string &folder, int64_t step,
     HONERT_TRY(checkFiles(folder, found, own.files));
   if (found.format < 3)
     std::fprintf(stderr,
-                 "warning: %s: of an earlier version, which did not note data, "
-                 "precision and optimizer; they are not compared\n",
+                 "warning: %s: of an earlier version, which noted of data the "
+                 "number of tokens alone; contents, precision and optimizer "
+                 "are not compared\n",
                  printable(folder).c_str());
   ReadFile state;
   std::string stateFile = folder + "/" + stateName;
@@ -320,6 +321,17 @@ Status CheckpointFolder::verify(const std::string &folder, int64_t step) {
   if (seen != manifest.stateChecksum)
     return Status::error(state + ": checksum does not match");
   return Status();
+}
+
+Status CheckpointFolder::checkTokens(int64_t tokens) const {
+  int64_t before = manifest.position.dataTokens;
+  if (ownNewest < 0 || acceptsOther || tokens == before)
+    return Status();
+  return Status::error(
+      format("%s: the run read %lld tokens of --data, got %lld; expected as "
+             "many, or --new-data to go on with this file",
+             path.c_str(), static_cast<long long>(before),
+             static_cast<long long>(tokens)));
 }
 
 void CheckpointFolder::skipDamaged(const Status &status, Committed &names) {

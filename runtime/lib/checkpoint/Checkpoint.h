@@ -50,6 +50,9 @@ public:
   /// it is taken. An error: only damaged ones, one of another program, or one
   /// that cannot be read now (it may be good).
   Status restore(Arena &arena, std::optional<RunPosition> &position);
+  /// What restore() took was trained on a stream of `tokens` (0: none), as this
+  /// run is. Of checkpoints of format 2 nothing else of the data is known.
+  Status checkTokens(int64_t tokens) const;
   /// The manifest of what restore() took.
   const Manifest &restored() const { return manifest; }
 

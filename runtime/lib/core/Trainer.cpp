@@ -80,6 +80,8 @@ Status Trainer::openInputs() {
   bool trains = options.steps > 0;
   if (!options.data.empty())
     HONERT_TRY(openStream(batches, options.data, options.shuffle));
+  if (checkpoints)
+    HONERT_TRY(checkpoints->checkTokens(dataTokens()));
   if (!options.validation.empty())
     HONERT_TRY(openStream(validationBatches, options.validation,
                           /*shuffle=*/false));

@@ -63,6 +63,7 @@ private:
   Status loadValidation(int64_t index);
   Status validate(int64_t step);
   Status checkpoint(int64_t step);
+  int64_t dataTokens() const;
   Status dump(int64_t step);
   Status writeProfile();
   std::string summaryText() const;

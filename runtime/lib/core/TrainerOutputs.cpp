@@ -128,13 +128,17 @@ Status Trainer::validate(int64_t step) {
   return Status();
 }
 
+int64_t Trainer::dataTokens() const {
+  return options.data.empty() ? 0 : batches.stream().size();
+}
+
 Status Trainer::checkpoint(int64_t step) {
   RunPosition position;
   position.step = step;
   position.microStep = step * program.microBatches();
   position.seed = seed;
   position.shuffle = options.shuffle;
-  position.dataTokens = options.data.empty() ? 0 : batches.stream().size();
+  position.dataTokens = dataTokens();
   HONERT_TRY(world.agree(fetchState()));
   Status saved = checkpoints->save(position, executor->arena());
   forgetState();

@@ -1,6 +1,7 @@
 //===- CheckpointResumeTest.cpp - What may differ when a run goes on ------===//
 
 #include "Run.h"
+#include "checkpoint/Manifest.h"
 #include "data/FileIdentity.h"
 
 #include <algorithm>
@@ -39,7 +40,9 @@ protected:
     return test::train(model, arguments);
   }
   Outcome resume(Arguments more = {}) {
-    more.insert(more.end(), {"--resume", "--steps", "6"});
+    more.push_back("--resume");
+    if (std::count(more.begin(), more.end(), "--steps") == 0)
+      more.insert(more.end(), {"--steps", "6"});
     return run(more);
   }
   /// Changes a byte of a file.
@@ -206,6 +209,34 @@ TEST_F(Resume, new_data_is_taken_when_asked_for) {
   // It is not a way to another model.
   model.fingerprint = "other";
   EXPECT_EQ(resume({"--new-data"}).code, 1);
+}
+
+/// Of format 2 the number of tokens is all that is known of the data.
+TEST_F(Resume, other_tokens_than_an_older_checkpoint_counted_are_refused) {
+  std::string name = folder / "c/step-00000004/manifest.json";
+  honert::Manifest manifest;
+  ASSERT_TRUE(parseManifest(name, test::readFile(name), manifest).ok());
+  manifest.format = 2;
+  test::writeFile(name, textOf(manifest));
+  flip(data, 0);
+  Outcome outcome = resume({"--steps", "4"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "warning: " + (folder / "c/step-00000004") +
+                             ": of an earlier version, which noted of data "
+                             "the number of tokens alone; contents, precision "
+                             "and optimizer are not compared\n");
+  for (int count : {119, 121, 400}) {
+    test::writeTokens(data, count);
+    outcome = resume();
+    EXPECT_EQ(outcome.code, 1) << count;
+    std::string line = outcome.err.substr(outcome.err.find('\n') + 1);
+    EXPECT_EQ(line, "error: " + (folder / "c") +
+                        ": the run read 120 tokens of --data, got " +
+                        std::to_string(count) +
+                        "; expected as many, or --new-data to go on with "
+                        "this file\n");
+  }
+  EXPECT_EQ(resume({"--new-data"}).code, 0);
 }
 
 TEST_F(Resume, validation_may_be_left_out_or_added) {
