@@ -16,7 +16,7 @@ from .errors import HoneError, warn
 from .golden import Feed, golden_steps
 from .graph import Graph, Value, is_float, values_with_gradient
 from .guards import check_batch, unwrapped
-from .id_bounds import id_bounds
+from .id_bounds import id_bounds, safe_bounds
 from .importer import AliasedWrite, Importer, cuts_gradients, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
@@ -260,7 +260,8 @@ def _golden(
         )
     inputs = [argument for argument in graph.arguments if argument.kind == "input"]
     shifts = {i: STREAM[argument.role][0] for i, argument in enumerate(inputs) if argument.role}
-    bounds = [argument.vocab for argument in inputs if argument.role and argument.vocab]
+    safe = safe_bounds(graph.ops, graph.arguments)
+    bounds = [safe[argument.value.id] for argument in inputs if argument.role and argument.value.id in safe]
     feed = Feed(shifts, min(bounds)) if shifts and bounds else None
     clip = spec.attribute.get("clip") if spec else None
     named = {f"input.{a.fqn}": x for i, (a, x) in enumerate(zip(inputs, batch)) if feed is None or i not in feed.shifts}

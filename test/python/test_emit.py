@@ -10,7 +10,6 @@ from hone.builder import Builder, broadcast_shape
 from hone.emit import dense, emit, float_bits, quote
 from hone.errors import HoneError
 from hone.graph import Dense, Graph, Location, Type, values_with_gradient
-from hone.id_bounds import id_bounds
 
 
 @pytest.mark.parametrize(
@@ -224,50 +223,6 @@ def test_identities_make_no_op() -> None:
         b.pad(x, (0, 0), (0, 0)),
     ]
     assert same == [x] * len(same) and len(b.ops) == 1
-
-
-def test_vocabulary_follows_ids_through_shapes() -> None:
-    b = Builder()
-    table = b.argument(Type("f32", (50, 4)), "param", "t", requires_grad=True)
-    ids = b.argument(Type("i32", (2, 3)), "input", "ids")
-    other = b.argument(Type("i32", (2, 3)), "input", "other")
-    b.embedding(table, b.cast(b.reshape(ids, (6,)), "i64"))
-    b.embedding(b.slice_dim(table, 0, 0, 40), b.transpose(ids, (1, 0)))
-    assert id_bounds(tuple(b.ops), tuple(b.arguments)) == {ids.id: 40}
-    assert other.id not in id_bounds(tuple(b.ops), tuple(b.arguments))
-
-
-def bounds_after(change, rows: int = 50) -> dict[str, int]:
-    """The bounds of inputs `t` and `u` of 3 ids that a table of `rows` rows is read with after `change`."""
-    b = Builder()
-    table = b.argument(Type("f32", (rows, 4)), "param", "table", requires_grad=True)
-    t, u = (b.argument(Type("i64", (3,)), "input", name) for name in "tu")
-    number = lambda value: b.splat(value, Type("i64", (3,)))
-    b.embedding(table, change(b, t, u, number))
-    names = {t.id: "t", u.id: "u"}
-    return {names[id]: bound for id, bound in id_bounds(tuple(b.ops), tuple(b.arguments)).items()}
-
-
-@pytest.mark.parametrize(
-    ("change", "bound"),
-    [
-        (lambda b, t, u, n: b.binary("add", t, n(1)), {"t": 49}),
-        (lambda b, t, u, n: b.binary("sub", t, n(-3)), {"t": 47}),
-        (lambda b, t, u, n: b.binary("sub", n(20), t), {"t": 21}),
-        (lambda b, t, u, n: b.binary("mul", n(4), t), {"t": 13}),
-        (lambda b, t, u, n: b.binary("div", t, n(10)), {"t": 500}),
-        (lambda b, t, u, n: b.binary("add", b.binary("mul", b.iota(0, t.type), n(10)), t), {"t": 30}),
-        (lambda b, t, u, n: b.select(b.compare("eq", t, n(-100)), n(0), t), {"t": 50}),
-        # Nothing is a bound of one input where another, or the same twice, decides too.
-        (lambda b, t, u, n: b.binary("add", t, u), {}),
-        (lambda b, t, u, n: b.binary("sub", t, b.binary("mul", b.binary("div", t, n(50)), n(50))), {}),
-        (lambda b, t, u, n: b.select(b.compare("lt", t, n(50)), t, n(0)), {}),
-        # An offset that id 0 does not survive is no bound either.
-        (lambda b, t, u, n: b.binary("sub", t, n(1)), {}),
-    ],
-)
-def test_bounds_follow_arithmetic(change, bound) -> None:
-    assert bounds_after(change) == bound
 
 
 def test_gradient_stops_at_stop_gradient_and_comparisons() -> None:
