@@ -138,6 +138,7 @@ private:
   std::optional<int64_t> findBound(const IdSite &site);
   bool isExact(const IdSite &site, int64_t bound);
   void findIgnorable(const Dependence &dependence);
+  llvm::SmallSetVector<int64_t, 2> findCompared(const Dependence &dependence);
   void setBound(std::optional<int64_t> bound, ArrayRef<IdSite> exact);
 
   func::FuncOp func;
@@ -145,7 +146,7 @@ private:
   IntegerRanges ranges;
   BlockArgument input;
   IntervalSet every; ///< that the input's type has
-  /// Ids that losses ignore and the input may hold.
+  /// Ids that losses ignore, or that are replaced, and the input may hold.
   llvm::SmallSetVector<int64_t, 2> ignorable;
 };
 } // namespace
@@ -176,15 +177,51 @@ bool BoundFinder::isExact(const IdSite &site, int64_t bound) {
 
 void BoundFinder::findIgnorable(const Dependence &dependence) {
   ignorable.clear();
-  for (const IdSite &site : sites) {
+  SmallVector<IdSite> own;
+  for (const IdSite &site : sites)
+    if (dependence.isPointwise(site.operand->get()))
+      own.push_back(site);
+  for (const IdSite &site : own) {
     std::optional<int64_t> id = site.ids.ignored;
-    if (id && *id >= every.low() && *id <= every.high() &&
-        dependence.isPointwise(site.operand->get()) && isInside(site, *id))
+    if (id && *id >= every.low() && *id <= every.high() && isInside(site, *id))
       ignorable.insert(*id);
   }
+  for (int64_t id : findCompared(dependence))
+    if (!own.empty() && llvm::all_of(own, [&](const IdSite &site) {
+          return isInside(site, id);
+        }))
+      ignorable.insert(id);
 }
 
-/// Of the ids that losses ignore one is written that the bound keeps out and no
+/// Numbers beyond all tables that the input's ids are compared with, as to fill
+/// in others for them.
+llvm::SmallSetVector<int64_t, 2>
+BoundFinder::findCompared(const Dependence &dependence) {
+  int64_t least = INT64_MAX;
+  for (const IdSite &site : sites)
+    least = std::min(least, site.ids.size);
+  IntegerRanges::Arguments arguments;
+  arguments[input] = every;
+  ranges.run(arguments);
+  llvm::SmallSetVector<int64_t, 2> found;
+  for (auto cmp : func.front().getOps<CmpOp>()) {
+    bool isEquality = cmp.getPredicate() == CmpPredicate::eq ||
+                      cmp.getPredicate() == CmpPredicate::ne;
+    Value ids = cmp.getLhs(), number = cmp.getRhs();
+    if (dependence.isPointwise(number))
+      std::swap(ids, number);
+    if (!isEquality || !dependence.isPointwise(ids))
+      continue;
+    const IntervalSet &set = ranges.lookup(number);
+    if (!set.isEmpty() && set.low() == set.high() &&
+        (set.low() < 0 || set.low() >= least) && set.low() >= every.low() &&
+        set.low() <= every.high())
+      found.insert(set.low());
+  }
+  return found;
+}
+
+/// Of the ids to ignore one is written that the bound keeps out and no
 /// exact site does. Two of them have no place: then nothing is bounded.
 void BoundFinder::setBound(std::optional<int64_t> bound,
                            ArrayRef<IdSite> exact) {

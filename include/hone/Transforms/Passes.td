@@ -82,7 +82,7 @@ def BoundIds : Pass<"hone-bound-ids", "::mlir::ModuleOp"> {
   let summary = "Finds which ids the files of an input may hold";
   let description = [{
     Gives each integer input of `@forward` the `hone.vocab` such that ids below it stay inside a table and every other one
-    leaves it, and `hone.ignore` where a loss ignores an id that reaches no other table (docs/rationale/ids.md). A bound that the
+    leaves it, and `hone.ignore` where a loss ignores, or a comparison replaces, an id that reaches no other table (docs/rationale/ids.md). A bound that the
     package gives is lowered, never raised. Where no bound is exact, because ids outside may do no harm, the input gets none:
     `hone-guard-ids` checks each batch.
 

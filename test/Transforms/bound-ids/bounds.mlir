@@ -139,3 +139,42 @@ func.func @forward(
   %7:2 = hone.cross_entropy mean %x, %zero ignore_index 0 label_smoothing 0.0 : tensor<4x61xf32>, tensor<4xi64> -> tensor<f32>, tensor<4xf32>
   return
 }
+
+// -----
+
+// So may one that is replaced before each table. Of two there is no place for the other, unless the package has a bound.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: hone.fqn = "filled", hone.ignore = -1 : i64, hone.kind = "input", hone.vocab = 61 : i64
+// CHECK-SAME: hone.fqn = "void", hone.ignore = 255 : i64, hone.kind = "input", hone.vocab = 61 : i64
+// CHECK-SAME: hone.fqn = "promised", hone.ignore = -1 : i64, hone.kind = "input", hone.vocab = 61 : i64
+// CHECK-SAME: {hone.fqn = "two", hone.kind = "input"}
+// CHECK-SAME: {hone.fqn = "masked", hone.kind = "input", hone.vocab = 61 : i64}
+func.func @forward(
+    %w: tensor<61x4xf32> {hone.kind = "param", hone.fqn = "w"},
+    %filled: tensor<4xi64> {hone.kind = "input", hone.fqn = "filled"},
+    %void: tensor<4xi64> {hone.kind = "input", hone.fqn = "void"},
+    %promised: tensor<4xi64> {hone.kind = "input", hone.fqn = "promised", hone.vocab = 61 : i64},
+    %two: tensor<4xi64> {hone.kind = "input", hone.fqn = "two"},
+    %masked: tensor<4xi64> {hone.kind = "input", hone.fqn = "masked"}) -> tensor<4xi1> {
+  %zero = hone.constant dense<0> : tensor<4xi64>
+  %none = hone.constant dense<-1> : tensor<4xi64>
+  %beyond = hone.constant dense<255> : tensor<4xi64>
+  %is = hone.cmp eq, %filled, %none : tensor<4xi64> -> tensor<4xi1>
+  %a = hone.select %is, %zero, %filled : tensor<4xi1>, tensor<4xi64>
+  %isnot = hone.cmp ne, %beyond, %void : tensor<4xi64> -> tensor<4xi1>
+  %b = hone.select %isnot, %void, %zero : tensor<4xi1>, tensor<4xi64>
+  %first = hone.cmp eq, %promised, %none : tensor<4xi64> -> tensor<4xi1>
+  %c = hone.select %first, %zero, %promised : tensor<4xi1>, tensor<4xi64>
+  %either = hone.cmp eq, %two, %none : tensor<4xi64> -> tensor<4xi1>
+  %once = hone.select %either, %zero, %two : tensor<4xi1>, tensor<4xi64>
+  %or = hone.cmp eq, %once, %beyond : tensor<4xi64> -> tensor<4xi1>
+  %d = hone.select %or, %zero, %once : tensor<4xi1>, tensor<4xi64>
+  %mask = hone.cmp eq, %masked, %none : tensor<4xi64> -> tensor<4xi1>
+  %0 = hone.embedding %w, %a : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %1 = hone.embedding %w, %b : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %2 = hone.embedding %w, %c : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %3 = hone.embedding %w, %d : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %4 = hone.embedding %w, %masked : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  return %mask : tensor<4xi1>
+}
