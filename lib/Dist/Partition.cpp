@@ -6,6 +6,7 @@
 #include "SplitChoice.h"
 #include "TermFlow.h"
 #include "hone/IR/ForwardOps.h"
+#include "hone/Support/SearchBound.h"
 
 namespace hone {
 #define GEN_PASS_DEF_DISTPARTITION
@@ -30,17 +31,23 @@ struct Waiting {
   SmallVector<unsigned, 2> operands;
 };
 
+/// Ops with more ways to be divided than are tried.
+struct Unsearched {
+  int64_t ops = 0, mostWays = 0;
+};
+
 /// Rewrites one function, into a second block of its body that replaces the
 /// first.
 class Partitioner {
 public:
   Partitioner(func::FuncOp func, const Mesh &mesh, RecordedShardings shardings,
-              int64_t warnBytes)
+              int64_t warnBytes, int64_t maxSplits)
       : func(func), mesh(mesh), shardings(std::move(shardings)),
         flow(func, mesh), forward(forwardOps(func)), warnBytes(warnBytes),
-        b(func.getLoc(), func.getContext()) {}
+        maxSplits(maxSplits), b(func.getLoc(), func.getContext()) {}
 
   LogicalResult run();
+  const Unsearched &unsearched() const { return stopped; }
 
 private:
   void takeArguments(Block &global, Block &local);
@@ -73,7 +80,8 @@ private:
   RecordedShardings shardings;
   TermFlow flow;
   llvm::DenseSet<Operation *> forward;
-  int64_t warnBytes;
+  int64_t warnBytes, maxSplits;
+  Unsearched stopped;
   ImplicitLocOpBuilder b;
   /// Of each value, as its op made it first: perhaps partial.
   llvm::DenseMap<Value, SmallVector<Parts, 1>> made;
@@ -312,10 +320,15 @@ LogicalResult Partitioner::place(Operation *op) {
     return success();
   }
   Waiting waiting = waitingOperands(op);
-  Split split = chooseSplit(op, *rule, shardings, mesh, waiting.axes,
-                            [&](unsigned operand, const Sharding &sharding) {
-                              return isThere(op->getOperand(operand), sharding);
-                            });
+  Split split = chooseSplit(
+      op, *rule, shardings, mesh, waiting.axes,
+      [&](unsigned operand, const Sharding &sharding) {
+        return isThere(op->getOperand(operand), sharding);
+      },
+      maxSplits);
+  stopped.ops += !split.isBest;
+  if (!split.isBest)
+    stopped.mostWays = std::max(stopped.mostWays, split.ways);
   for (unsigned operand : waiting.operands)
     split.tensors[operand].partial = waiting.axes;
   warnOfCopies(op, split);
@@ -389,20 +402,38 @@ namespace {
 struct DistPartition : hone::impl::DistPartitionBase<DistPartition> {
   using DistPartitionBase::DistPartitionBase;
 
+  void explain(func::FuncOp func, const Unsearched &stopped) {
+    if (stopped.ops != 0)
+      emitRemark(func.getLoc())
+          << searchStopped << "@" << func.getName() << ": " << stopped.ops
+          << (stopped.ops == 1 ? " op has" : " ops have") << " more than "
+          << int64_t(maxSplits)
+          << " ways to be divided along the mesh (max-splits of "
+             "dist-partition), the most "
+          << stopped.mostWays << ": their axes are decided one by one";
+  }
+
+  LogicalResult partition(func::FuncOp func, const Mesh &mesh) {
+    FailureOr<RecordedShardings> shardings =
+        RecordedShardings::read(func, mesh);
+    if (failed(shardings))
+      return failure();
+    Partitioner partitioner(func, mesh, std::move(*shardings), warnBytes,
+                            maxSplits);
+    if (failed(partitioner.run()))
+      return failure();
+    if (report)
+      explain(func, partitioner.unsearched());
+    return success();
+  }
+
   void runOnOperation() override {
     FailureOr<Mesh> mesh = Mesh::of(getOperation());
     if (failed(mesh))
       return signalPassFailure();
-    for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (func.isExternal())
-        continue;
-      FailureOr<RecordedShardings> shardings =
-          RecordedShardings::read(func, *mesh);
-      if (failed(shardings) ||
-          failed(
-              Partitioner(func, *mesh, std::move(*shardings), warnBytes).run()))
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && failed(partition(func, *mesh)))
         return signalPassFailure();
-    }
   }
 };
 } // namespace

@@ -4,6 +4,10 @@
 
 #include "hone/Dist/Propagation.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
@@ -64,7 +68,7 @@ public:
         isThere(isThere), candidates(mesh.numAxes()),
         wanted(rule.factors().size()) {}
 
-  Split choose();
+  Split choose(int64_t maxSplits);
 
 private:
   Value tensorOf(unsigned tensor) const {
@@ -78,6 +82,11 @@ private:
   std::optional<Split> make(ArrayRef<int> chosen) const;
   int64_t violations(ArrayRef<int> chosen) const;
   double seconds(const Split &split) const;
+  bool consider(ArrayRef<int> chosen);
+  int64_t countWays() const;
+  void chooseOfAll();
+  void chooseByAxis(SmallVector<int> chosen);
+  SmallVector<int> firstCandidates() const;
 
   Operation *op;
   const ShardingRule &rule;
@@ -88,6 +97,8 @@ private:
   std::vector<SmallVector<Candidate>> candidates; ///< of each axis
   /// The longest division that tensors have of each factor.
   FactorShards wanted;
+  std::optional<Split> best; ///< of those considered
+  std::pair<int64_t, double> bestScore;
 };
 } // namespace
 
@@ -203,30 +214,91 @@ double Chooser::seconds(const Split &split) const {
   return total + flops / flopsPerSecond + bytes / bytesPerSecond;
 }
 
-Split Chooser::choose() {
-  collect();
+/// Prices a way to divide the op; whether it is better than those before.
+bool Chooser::consider(ArrayRef<int> chosen) {
+  std::optional<Split> split = make(chosen);
+  if (!split)
+    return false;
+  std::pair<int64_t, double> score = {violations(chosen), seconds(*split)};
+  if (best && score >= bestScore)
+    return false;
+  best = std::move(split);
+  bestScore = score;
+  return true;
+}
+
+int64_t Chooser::countWays() const {
+  int64_t ways = 1;
+  for (const SmallVector<Candidate> &options : candidates)
+    if (llvm::MulOverflow(ways, int64_t(options.size() + 1), ways))
+      return std::numeric_limits<int64_t>::max();
+  return ways;
+}
+
+void Chooser::chooseOfAll() {
   SmallVector<int> chosen(mesh.numAxes(), -1);
-  std::optional<Split> best;
-  std::pair<int64_t, double> bestScore;
   while (true) {
-    if (std::optional<Split> split = make(chosen)) {
-      std::pair<int64_t, double> score = {violations(chosen), seconds(*split)};
-      if (!best || score < bestScore) {
-        best = std::move(split);
-        bestScore = score;
-      }
-    }
+    consider(chosen);
     // The next combination; the first axis counts slowest.
     unsigned axis = mesh.numAxes();
     while (axis != 0 && ++chosen[axis - 1] == int(candidates[axis - 1].size()))
       chosen[--axis] = -1;
     if (axis == 0)
-      return std::move(*best); // dividing nothing is always possible
+      return;
   }
+}
+
+/// Moves one axis at a time, from `chosen` on, for as long as that is better.
+void Chooser::chooseByAxis(SmallVector<int> chosen) {
+  constexpr int maxSweeps = 4;
+  consider(chosen);
+  bool isBetter = true;
+  for (int sweep = 0; isBetter && sweep != maxSweeps; ++sweep) {
+    isBetter = false;
+    for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
+      int kept = chosen[axis];
+      for (int next = -1; next != int(candidates[axis].size()); ++next) {
+        chosen[axis] = next;
+        if (next != kept && consider(chosen)) {
+          kept = next;
+          isBetter = true;
+        }
+      }
+      chosen[axis] = kept;
+    }
+  }
+}
+
+/// For each axis the first factor of its first priority.
+SmallVector<int> Chooser::firstCandidates() const {
+  SmallVector<int> chosen;
+  for (const SmallVector<Candidate> &options : candidates) {
+    auto first = llvm::min_element(options, [](auto &left, auto &right) {
+      return left.priority < right.priority;
+    });
+    chosen.push_back(options.empty() ? -1 : int(first - options.begin()));
+  }
+  return chosen;
+}
+
+Split Chooser::choose(int64_t maxSplits) {
+  collect();
+  int64_t ways = countWays();
+  if (ways <= maxSplits) {
+    chooseOfAll();
+  } else {
+    chooseByAxis(SmallVector<int>(mesh.numAxes(), -1));
+    chooseByAxis(firstCandidates());
+  }
+  Split split = std::move(*best); // dividing nothing is always possible
+  split.ways = ways;
+  split.isBest = ways <= maxSplits;
+  return split;
 }
 
 Split dist::chooseSplit(Operation *op, const ShardingRule &rule,
                         const RecordedShardings &shardings, const Mesh &mesh,
-                        ArrayRef<unsigned> apart, IsThere isThere) {
-  return Chooser(op, rule, shardings, mesh, apart, isThere).choose();
+                        ArrayRef<unsigned> apart, IsThere isThere,
+                        int64_t maxSplits) {
+  return Chooser(op, rule, shardings, mesh, apart, isThere).choose(maxSplits);
 }

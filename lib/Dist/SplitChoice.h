@@ -39,6 +39,10 @@ struct Split {
   FactorShards factors;
   /// Of operands, then of results as the op makes them: perhaps partial.
   llvm::SmallVector<Sharding> tensors;
+  /// Ways to divide the op that there are, at most INT64_MAX, and whether the
+  /// best of them was searched for.
+  int64_t ways = 0;
+  bool isBest = true;
 };
 
 /// Whether the parts of an operand under a sharding are there already.
@@ -47,10 +51,12 @@ using IsThere = llvm::function_ref<bool(unsigned, const Sharding &)>;
 /// The best way to divide `op`, whose operands and results are sharded as
 /// `shardings` says: an axis goes to a factor that some tensor has it on, or to
 /// none, and those of `apart` to none. Fewest axes against their priority
-/// first, then least seconds, then the first in order of the mesh.
+/// first, then least seconds, then the first in order of the mesh. Where there
+/// are more than `maxSplits` ways to, one axis is decided after the other.
 Split chooseSplit(mlir::Operation *op, const ShardingRule &rule,
                   const RecordedShardings &shardings, const Mesh &mesh,
-                  llvm::ArrayRef<unsigned> apart, IsThere isThere);
+                  llvm::ArrayRef<unsigned> apart, IsThere isThere,
+                  int64_t maxSplits);
 
 } // namespace hone::dist
 

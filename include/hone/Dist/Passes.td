@@ -92,6 +92,9 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
     least `warn-bytes` that is gathered over an axis which then divides nothing of the op, so that all ranks compute the same, is a
     warning that names the annotation of that axis.
 
+    The ways to divide an op are the product of what each axis may divide. Where there are more than `max-splits`, which
+    takes a mesh of many axes, the axes are decided one after the other, and `report` says so.
+
     ```mlir
     dist.mesh @mesh [<"tp" = 2>]
     func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>},
@@ -106,7 +109,9 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"warnBytes", "warn-bytes", "int64_t", "1 << 20", "Bytes of a gathered operand that are worth a warning">
+    Option<"warnBytes", "warn-bytes", "int64_t", "1 << 20", "Bytes of a gathered operand that are worth a warning">,
+    Option<"maxSplits", "max-splits", "int64_t", "4096", "Ways to divide an op that are all tried; of more, each axis is decided on its own">,
+    Option<"report", "report", "bool", "false", "Say with a remark per function that ops have more ways">
   ];
 }
 
