@@ -35,8 +35,18 @@ std::string hone::suggestName(StringRef name, llvm::ArrayRef<StringRef> names) {
 
 std::string hone::suggestWord(StringRef name, const llvm::Twine &list) {
   std::string text = list.str();
+  StringRef rest = text;
+  rest.consume_front("one of ");
   llvm::SmallVector<StringRef> words;
-  llvm::SplitString(text, words, ", ");
-  llvm::erase(words, "or");
+  while (!rest.empty()) {
+    size_t end = std::min(rest.find(", "), rest.find(" or "));
+    StringRef choice = rest.take_front(end);
+    // "a number of rows" describes values, and is none.
+    if (!choice.contains(' '))
+      words.push_back(choice);
+    rest = rest.drop_front(choice.size());
+    if (!rest.consume_front(", "))
+      rest.consume_front(" or ");
+  }
   return text + suggestName(name, words);
 }

@@ -54,6 +54,9 @@ INTERPRETER = {
         2,
         "--precision: 'bf16-rs', expected fp32, tf32, bf16, fp16 or bf16-sr; did you mean bf16-sr?",
     ),
+    "run-chunk-loss-prose": Case(
+        ("hone-run", "p.hone", "--chunk-loss", "of"), 2, "--chunk-loss: 'of', expected auto, off or a number of rows"
+    ),
     "run-data-missing": Case(
         ("hone-run", "p.hone", "--data", "t.bin"), 1, "t.bin: cannot be read: No such file or directory"
     ),

@@ -50,6 +50,7 @@ COMMAND_LINES = {
     "pad-zero": usage("--pad: is '0', expected auto, off or a multiple", "--pad=0"),
     "chunk-loss-zero": usage("--chunk-loss: is '0', expected auto, off or a number of rows", "--chunk-loss=0"),
     "chunk-loss-unknown": usage("--chunk-loss: is 'all', expected auto, off or a number of rows", "--chunk-loss=all"),
+    "chunk-loss-cut": usage("--chunk-loss: is 'aut', expected auto, off or a number of rows; did you mean auto?", "--chunk-loss=aut"),
     "attention-unknown": usage("--attention: is 'some', expected auto, fused or unfused", "--attention=some"),
     "pad-unknown": usage("--pad: is 'maybe', expected auto, off or a multiple", "--pad=maybe"),
     "memory-budget": usage("--memory-budget: is '2 pounds', expected a size as 800MB, 1.5GiB or a number of bytes",

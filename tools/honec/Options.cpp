@@ -33,8 +33,8 @@ static Error wrongValue(StringRef seen, const Twine &wanted) {
   return makeError("is '" + seen + "', expected " + wanted);
 }
 
-/// The same where `wanted` lists all words that there are, as "a, b or c"; the
-/// nearest is named.
+/// The same where `wanted` lists all words that there are, as "a, b or a
+/// number"; the nearest is named.
 static Error wrongWord(StringRef seen, const Twine &wanted) {
   return wrongValue(seen, suggestWord(seen, wanted));
 }
@@ -112,14 +112,14 @@ static Error setLossScale(StringRef value, Options &options) {
 static Error setPad(StringRef value, Options &options) {
   options.pipeline.pad = value.str();
   return isAutoOffOrCount(value) ? Error::success()
-                                 : wrongValue(value, "auto, off or a multiple");
+                                 : wrongWord(value, "auto, off or a multiple");
 }
 
 static Error setChunkLoss(StringRef value, Options &options) {
   options.pipeline.chunkLoss = value.str();
   return isAutoOffOrCount(value)
              ? Error::success()
-             : wrongValue(value, "auto, off or a number of rows");
+             : wrongWord(value, "auto, off or a number of rows");
 }
 
 static Error setAttention(StringRef value, Options &options) {

@@ -20,7 +20,8 @@ llvm::StringRef nearestName(llvm::StringRef name,
 std::string suggestName(llvm::StringRef name,
                         llvm::ArrayRef<llvm::StringRef> names);
 
-/// `list`, "a, b or c", and which of its words `name` may have meant.
+/// `list`, "a, b or c", and which of its words `name` may have meant. What has
+/// spaces is no word: "a, b or a number of rows" has two.
 std::string suggestWord(llvm::StringRef name, const llvm::Twine &list);
 
 } // namespace hone
