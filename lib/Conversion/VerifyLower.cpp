@@ -2,6 +2,8 @@
 
 #include "hone/Conversion/Passes.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 namespace hone {
 #define GEN_PASS_DEF_VERIFYLOWER
 #include "hone/Conversion/Passes.h.inc"
@@ -14,14 +16,16 @@ using namespace hone;
 /// that repeats what it has made grows beyond any, and LLVM with it.
 static LogicalResult verifySizes(ModuleOp module) {
   constexpr int64_t maxOps = 1 << 18;
-  for (auto kernel : module.getOps<func::FuncOp>()) {
+  // Those of a GPU are in a module of their own.
+  WalkResult walk = module.walk([&](FunctionOpInterface kernel) -> WalkResult {
     int64_t ops = 0;
     kernel.walk([&](Operation *) { ++ops; });
-    if (ops > maxOps)
-      return kernel.emitError() << "kernel @" << kernel.getSymName() << " has "
-                                << ops << " ops, expected at most " << maxOps;
-  }
-  return success();
+    if (ops <= maxOps)
+      return WalkResult::advance();
+    return kernel.emitError() << "kernel @" << kernel.getName() << " has "
+                              << ops << " ops, expected at most " << maxOps;
+  });
+  return failure(walk.wasInterrupted());
 }
 
 namespace {
