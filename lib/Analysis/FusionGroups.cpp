@@ -13,14 +13,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// Ops that it takes to make a free value. Masks and position tables need some
-/// ten; what needs more is stored.
-constexpr int64_t maxFreeOps = 32;
-
-/// Ops of a region that one search sees, and so of one kernel. The search takes
-/// more than linear time; no fixture has a longer region.
-constexpr size_t maxRegionOps = 256;
-
 static KernelFamily familyOf(Operation *op) {
   return cast<HoneOpInterface>(op).getKernelFamily();
 }
@@ -48,9 +40,12 @@ static bool isFreeWithin(Operation *op, int64_t &budget) {
   });
 }
 
-bool hone::isFreeValue(Operation *op) {
+bool hone::isFreeValue(Operation *op, bool *isStopped) {
   int64_t budget = maxFreeOps;
-  return isFreeWithin(op, budget);
+  bool isFree = isFreeWithin(op, budget);
+  if (isStopped)
+    *isStopped = budget < 0;
+  return isFree;
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,7 +208,7 @@ void FusionAnalysis::formRegions() {
     found[connected.getLeaderValue(op)].push_back(op);
   // A longer one is cut. Windows of program order stay free of cycles.
   for (auto &[leader, ops] : found) {
-    solved.cut += ops.size() > maxRegionOps;
+    solved.cut += int64_t(ops.size()) > maxRegionOps;
     for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
       ArrayRef<Operation *> window = rest.take_front(maxRegionOps);
       solve(window);

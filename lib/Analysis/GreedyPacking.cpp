@@ -13,10 +13,6 @@ using namespace hone::packing;
 
 static constexpr int64_t noBytes = std::numeric_limits<int64_t>::max();
 
-/// Neighbours that may be looked at before no further order is tried: what
-/// bounds the time for tens of thousands of buffers.
-static constexpr int64_t maxScanned = 150'000'000;
-
 //===----------------------------------------------------------------------===//
 // Orders
 //===----------------------------------------------------------------------===//
@@ -191,19 +187,25 @@ static Layout placeInOrder(const Component &component,
   return layout;
 }
 
-Layout packing::packGreedily(const Component &component, int64_t target) {
+Layout packing::packGreedily(const Component &component, int64_t target,
+                             int64_t maxScanned) {
   Layout best;
   best.bytes = noBytes;
   int64_t scanned = 0;
+  bool isStopped = false;
   for (Order order :
        {Order::Size, Order::SizeThenLifetime, Order::Area, Order::Lifetime,
         Order::Pressure, Order::Last, Order::First}) {
+    isStopped = !best.offsets.empty() && scanned > maxScanned;
+    if (isStopped)
+      break;
     Layout layout =
         placeInOrder(component, sortBuffers(component, order), scanned);
     if (layout.bytes < best.bytes || best.offsets.empty())
       best = std::move(layout);
-    if (best.bytes <= target || scanned > maxScanned)
+    if (best.bytes <= target)
       break;
   }
+  best.isStopped = isStopped;
   return best;
 }

@@ -112,13 +112,22 @@ Packing hone::packBuffers(llvm::ArrayRef<BufferRequest> requests,
     packing.lowerBound = std::max(packing.lowerBound, component.peak);
     int64_t target =
         std::max({limits.target, packing.lowerBound, packing.bytes});
-    Layout layout = packing::packGreedily(component, target);
-    if (layout.bytes > target && packing.nodes < limits.maxNodes) {
+    Layout layout = packing::packGreedily(component, target, limits.maxScanned);
+    bool hasFewerOrders = layout.isStopped;
+    bool mayImprove = layout.bytes > target;
+    if (mayImprove && packing.nodes < limits.maxNodes) {
       packing::SearchResult result = packing::improveBySearch(
-          component, target, limits.maxNodes - packing.nodes, layout);
+          component, target, limits.maxNodes - packing.nodes, limits.maxPairs,
+          layout);
       packing.lowerBound = std::max(packing.lowerBound, result.lowerBound);
       packing.nodes += result.nodes;
+      packing.metNodes |= result.metNodes;
+      packing.metPairs |= result.metPairs;
+    } else if (mayImprove && limits.maxNodes != 0) {
+      packing.metNodes = true; // the components before took them
     }
+    packing.metScanned |=
+        hasFewerOrders && layout.bytes > std::max(target, packing.lowerBound);
     packing.bytes = std::max(packing.bytes, layout.bytes);
     for (auto [index, offset] : llvm::zip(component.indices, layout.offsets))
       packing.offsets[index] = offset;

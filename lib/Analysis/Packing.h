@@ -36,6 +36,7 @@ struct Component {
 struct Layout {
   std::vector<int64_t> offsets;
   int64_t bytes = 0; ///< end of the highest; INT64_MAX: no layout was found
+  bool isStopped = false; ///< not all orders were tried
 };
 
 /// The orders in which buffers are placed, or preferred by the search.
@@ -53,19 +54,24 @@ enum class Order {
 std::vector<int32_t> sortBuffers(const Component &component, Order order);
 
 /// Places buffers one after the other in several orders, each buffer as low as
-/// it goes, and keeps the best; stops at `target` bytes.
-Layout packGreedily(const Component &component, int64_t target);
+/// it goes, and keeps the best; stops at `target` bytes, and after the order in
+/// which `maxScanned` neighbours have been looked at.
+Layout packGreedily(const Component &component, int64_t target,
+                    int64_t maxScanned);
 
 /// What a search of a component found out.
 struct SearchResult {
   int64_t lowerBound = 0; ///< no layout has fewer bytes
   int64_t nodes = 0;      ///< decisions that were tried
+  bool metNodes = false;  ///< more of them could have found a better layout
+  bool metPairs = false;  ///< nothing was tried: the tables would be too large
 };
 
 /// Looks for a better layout than `best`, down to `target` bytes, in at most
-/// `maxNodes` decisions, and puts what it finds there.
+/// `maxNodes` decisions, and puts what it finds there. Nothing is tried where
+/// more than `maxPairs` pairs of buffers live at once.
 SearchResult improveBySearch(const Component &component, int64_t target,
-                             int64_t maxNodes, Layout &best);
+                             int64_t maxNodes, int64_t maxPairs, Layout &best);
 
 } // namespace hone::packing
 

@@ -272,8 +272,7 @@ Layout Search::layout() const {
 
 /// Whether the tables of a search stay small; the largest programs have
 /// greedy orders alone.
-static bool isSearchable(const Component &component) {
-  constexpr int64_t maxEntries = 4'000'000;
+static bool isSearchable(const Component &component, int64_t maxEntries) {
   if (component.peak >= int64_t(1) << 60)
     return false; // sums of two heights have to fit
   std::vector<int64_t> begins(component.sections, 0);
@@ -296,10 +295,12 @@ static bool isSearchable(const Component &component) {
 
 SearchResult packing::improveBySearch(const Component &component,
                                       int64_t target, int64_t maxNodes,
-                                      Layout &best) {
+                                      int64_t maxPairs, Layout &best) {
   SearchResult result;
-  if (!isSearchable(component))
+  if (!isSearchable(component, maxPairs)) {
+    result.metPairs = true;
     return result;
+  }
   Search search(component);
   int64_t granule = search.granule;
   // Heights are sums of sizes. First the target, then by bisection between what
@@ -312,6 +313,7 @@ SearchResult packing::improveBySearch(const Component &component,
       best = search.layout();
     } else {
       tooLow = capacity;
+      result.metNodes |= outcome == Outcome::Limit;
       if (outcome == Outcome::None)
         result.lowerBound =
             std::max(result.lowerBound, (capacity + 1) * granule);
@@ -321,5 +323,6 @@ SearchResult packing::improveBySearch(const Component &component,
     capacity = std::max(tooLow + 1, (tooLow + best.bytes / granule) / 2);
   }
   result.nodes = std::min(search.nodes(), maxNodes);
+  result.metNodes &= best.bytes > std::max(target, result.lowerBound);
   return result;
 }

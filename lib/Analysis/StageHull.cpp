@@ -34,8 +34,8 @@ struct Vertex {
 
 class Hull {
 public:
-  Hull(const StageModel &model, bool withInput)
-      : model(model), withInput(withInput) {}
+  Hull(const StageModel &model, bool withInput, int64_t &steps)
+      : model(model), withInput(withInput), steps(steps) {}
 
   SmallVector<StageChoice> vertices() {
     double allSeconds = 0.0;
@@ -68,8 +68,9 @@ private:
                : std::max(0.0, unit.redoSeconds - unit.seconds);
   }
 
-  /// The cheapest choice where redo is priced by `priceOf`.
-  template <typename Price> Vertex cut(Price priceOf) const {
+  /// The cheapest choice where redo is priced by `priceOf`; a dearer one where
+  /// no steps are left.
+  template <typename Price> Vertex cut(Price priceOf) {
     const StageGraph &graph = model.graph;
     const int source = 0, sink = 1, units = graph.forward.size();
     auto unitNode = [](int unit) { return 2 + unit; };
@@ -94,8 +95,10 @@ private:
       if (model.isChosen(value) && model.isReadByBackward(value))
         network.addEdge(valueNode(value), sink, FlowNetwork::infinite);
 
-    const BitVector saving =
-        std::move(network).minimumCut(source, sink).fromSource;
+    const FlowNetwork::Cut cut =
+        std::move(network).minimumCut(source, sink, steps);
+    steps = cut.isMinimum ? std::max<int64_t>(steps - cut.steps, 0) : 0;
+    const BitVector &saving = cut.fromSource;
     BitVector redone = model.noUnits();
     for (int unit = 0; unit != units; ++unit)
       redone[unit] = !saving[unitNode(unit)];
@@ -111,11 +114,14 @@ private:
 
   /// Adds the vertices between two, most saved first.
   void refine(const Vertex &most, const Vertex &least) {
-    if (most.bytes <= least.bytes || least.seconds <= most.seconds)
+    if (steps == 0 || most.bytes <= least.bytes ||
+        least.seconds <= most.seconds)
       return;
     const double rate =
         (most.bytes - least.bytes) / (least.seconds - most.seconds);
     const Vertex between = cut([&](double seconds) { return rate * seconds; });
+    if (steps == 0)
+      return;
     auto valueOf = [&](const Vertex &vertex) {
       return vertex.bytes + rate * vertex.seconds;
     };
@@ -128,11 +134,12 @@ private:
 
   const StageModel &model;
   bool withInput;
+  int64_t &steps; ///< left
   SmallVector<Vertex> found;
 };
 } // namespace
 
 SmallVector<StageChoice> hone::hullChoices(const StageModel &model,
-                                           bool withInput) {
-  return Hull(model, withInput).vertices();
+                                           bool withInput, int64_t &steps) {
+  return Hull(model, withInput, steps).vertices();
 }

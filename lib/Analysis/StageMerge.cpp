@@ -59,13 +59,12 @@ struct Run {
 };
 } // namespace
 
-/// Longest patterns that a run may consist of: no layer has more cuts.
-constexpr int maxPeriod = 8;
-
-static Run longestRun(ArrayRef<int> kinds) {
+/// Of patterns of `shortest` to `longest` stages.
+static Run longestRun(ArrayRef<int> kinds, int shortest, int longest) {
   Run best;
   int count = kinds.size();
-  for (int period = 1; period <= std::min(maxPeriod, count / 2); ++period) {
+  for (int period = shortest; period <= std::min(longest, count / 2);
+       ++period) {
     int first = 0;
     for (int end = period; end <= count; ++end) {
       if (end < count && kinds[end] == kinds[end - period])
@@ -79,12 +78,20 @@ static Run longestRun(ArrayRef<int> kinds) {
   return best;
 }
 
-SmallVector<int> hone::chooseCuts(ArrayRef<StageGraph> graphs) {
+SmallVector<int> hone::chooseCuts(ArrayRef<StageGraph> graphs,
+                                  MergeStops *stops) {
   int count = graphs.size();
-  Run run = longestRun(findKinds(graphs));
+  SmallVector<int> kinds = findKinds(graphs);
+  Run run = longestRun(kinds, 1, maxPeriod);
   int others = count - run.length, step = run.period;
   while (others + run.length / step > maxStages && step < run.length)
     step += run.period;
+  if (stops) {
+    // Looked at to be said, not taken.
+    Run longer = longestRun(kinds, maxPeriod + 1, 8 * maxPeriod);
+    stops->longerPeriod = longer.length > run.length ? longer.period : 0;
+    stops->periodsPerStage = step / run.period;
+  }
   SmallVector<int> cuts;
   for (int stage = 0; stage != count; ++stage) {
     // Counted from the end of the run, where a layer ends.

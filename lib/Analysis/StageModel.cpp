@@ -24,6 +24,12 @@ StageModel::StageModel(const StageGraph &graph)
   for (const StageUnit &unit : graph.backward)
     for (int read : unit.reads)
       readByBackward.set(read);
+  for (const StageUnit &unit : graph.forward)
+    if (unit.launch >= 0) {
+      Launch &launch = launches[unit.launch];
+      launch.seconds += unit.seconds;
+      ++launch.units;
+    }
 
   BitVector wanted = outputs();
   for (int number = graph.forward.size() - 1; number >= 0; --number) {
@@ -185,16 +191,6 @@ int64_t StageModel::peakLiveBytes(ArrayRef<Step> steps, BitVector needed,
   return std::max(peak, live);
 }
 
-StageModel::Launch StageModel::launchOf(int unit) const {
-  Launch launch;
-  for (const StageUnit &other : graph.forward)
-    if (other.launch == graph.forward[unit].launch) {
-      launch.seconds += other.seconds;
-      ++launch.units;
-    }
-  return launch;
-}
-
 StageModel::Visit StageModel::forwardVisit(BitVector kept,
                                            bool withFixed) const {
   BitVector wanted = kept, runs = noUnits();
@@ -229,7 +225,7 @@ StageModel::Visit StageModel::forwardVisit(BitVector kept,
       continue;
     }
     // A kernel that leaves out some results is no slower than with them.
-    const Launch whole = launchOf(first);
+    const Launch whole = launches.lookup(launch);
     const bool isWhole = whole.units == static_cast<int>(step.units.size());
     seconds += isWhole ? whole.seconds : std::min(whole.seconds, apart);
   }

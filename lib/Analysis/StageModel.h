@@ -12,6 +12,7 @@
 #include "hone/Analysis/StageOptions.h"
 
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace hone {
 
@@ -86,7 +87,7 @@ private:
     double seconds = 0.0;
     int units = 0;
   };
-  Launch launchOf(int unit) const;
+  llvm::DenseMap<int, Launch> launches; ///< by number
 
   llvm::SmallVector<int> makerOf; ///< forward unit of a value, or -1
   llvm::BitVector readByBackward, outputUnits;

@@ -4,6 +4,7 @@
 
 #include "StageFront.h"
 #include "StageHull.h"
+#include "hone/Analysis/MinCut.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -48,6 +49,12 @@ public:
     }
   }
 
+  /// What more there was to try.
+  void note(StageStops &stops) const {
+    stops.metSearched = mayRedo > limits.searched;
+    stops.metSteps = steps > limits.steps;
+  }
+
 private:
   /// Of other units, results that are needed are saved without question.
   void freeLargest(int count) {
@@ -61,6 +68,7 @@ private:
         sizes.push_back({-bytes, number});
     }
     llvm::sort(sizes);
+    mayRedo = llvm::count_if(sizes, [](auto &size) { return size.first < 0; });
     if (static_cast<int>(sizes.size()) > count)
       sizes.resize(count);
     isFree.reset();
@@ -111,9 +119,14 @@ private:
   }
 
   void descend(int number) {
-    if (steps++ < limits.steps && !front.beats(bound()))
+    bool isLeft = steps < limits.steps;
+    steps += 1 + static_cast<int64_t>(model.graph.forward.size()) / stepUnits;
+    if (isLeft && !front.beats(bound()))
       decide(number);
   }
+
+  /// Pricing a choice looks at every unit: beyond so many it counts as several.
+  static constexpr int64_t stepUnits = 256;
 
   /// No completion of the choice costs less in any number.
   StageNumbers bound() const {
@@ -140,7 +153,8 @@ private:
   StageChoice choice;
   BitVector needed;          ///< values
   bool isOutputRead = false; ///< by a forward unit
-  int steps = 0;
+  int64_t steps = 0;
+  int mayRedo = 0; ///< units whose results could be saved
 };
 
 BitVector unitSet(const StageModel &model, ArrayRef<int> units) {
@@ -165,12 +179,14 @@ StageOption makeOption(const StageModel &model, const StageChoice &choice,
 }
 
 /// Also without the input, where the backward units themselves do not read it.
-SmallVector<StageChoice> allHullChoices(const StageModel &model) {
-  SmallVector<StageChoice> choices = hullChoices(model, /*withInput=*/true);
+SmallVector<StageChoice> allHullChoices(const StageModel &model,
+                                        int64_t &steps) {
+  SmallVector<StageChoice> choices =
+      hullChoices(model, /*withInput=*/true, steps);
   if (llvm::none_of(model.graph.backward, [&](const StageUnit &unit) {
         return model.readsInput(unit);
       }))
-    choices.append(hullChoices(model, /*withInput=*/false));
+    choices.append(hullChoices(model, /*withInput=*/false, steps));
   return choices;
 }
 } // namespace
@@ -180,12 +196,19 @@ SmallVector<StageChoice> allHullChoices(const StageModel &model) {
 //===----------------------------------------------------------------------===//
 
 SmallVector<StageOption> hone::planStage(const StageGraph &graph,
-                                         const StageLimits &limits) {
+                                         const StageLimits &limits,
+                                         StageStops *stops) {
   const StageModel model(graph);
   StageFront front;
-  for (const StageChoice &choice : allHullChoices(model))
+  int64_t cutSteps = limits.cutSteps;
+  for (const StageChoice &choice : allHullChoices(model, cutSteps))
     front.add(choice, model.price(choice));
-  Search(model, limits, front).run();
+  Search search(model, limits, front);
+  search.run();
+  if (stops) {
+    search.note(*stops);
+    stops->metCutSteps = cutSteps == 0;
+  }
   front.thin(limits.kept);
   SmallVector<StageOption> options;
   for (const StageFront::Point &point : front.sorted())
@@ -196,7 +219,9 @@ SmallVector<StageOption> hone::planStage(const StageGraph &graph,
 SmallVector<StageOption> hone::planStageHull(const StageGraph &graph) {
   const StageModel model(graph);
   SmallVector<StageOption> options;
-  for (const StageChoice &choice : hullChoices(model, /*withInput=*/true))
+  int64_t cutSteps = FlowNetwork::unlimited;
+  for (const StageChoice &choice :
+       hullChoices(model, /*withInput=*/true, cutSteps))
     options.push_back(makeOption(model, choice, model.price(choice)));
   return options;
 }

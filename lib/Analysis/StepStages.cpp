@@ -6,7 +6,6 @@
 #include "hone/Analysis/GroupSlices.h"
 #include "hone/Analysis/KernelCost.h"
 #include "hone/Analysis/Scratch.h"
-#include "hone/Analysis/StageMerge.h"
 #include "hone/Analysis/Views.h"
 #include "hone/Plan/Plan.h"
 
@@ -336,7 +335,7 @@ StepStages::StepStages(func::FuncOp func, const TargetDescription &target)
   SmallVector<StageGraph, 0> graphs;
   for (size_t stage = 0; stage != chain.size(); ++stage)
     graphs.push_back(graph(stage));
-  SmallVector<int> cuts = chooseCuts(graphs);
+  SmallVector<int> cuts = chooseCuts(graphs, &mergeStops);
   join([&](int stage) { return llvm::is_contained(cuts, stage); });
   interleaveTurn();
 }

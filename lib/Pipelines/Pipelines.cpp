@@ -197,7 +197,9 @@ static void addShardPasses(OpPassManager &manager,
   // Sums over a parameter that ranks divide are ops of their own.
   manager.addNestedPass<func::FuncOp>(createDecomposeUpdates());
   manager.addPass(createDistPropagate());
-  manager.addPass(createDistPartition());
+  DistPartitionOptions partition;
+  partition.report = options.report;
+  manager.addPass(createDistPartition(partition));
   manager.addPass(createDistVerify());
   manager.addPass(createDistLowerCollectives());
   addDispensable(manager, createDistBucketCollectives(), options);
@@ -280,7 +282,7 @@ void hone::buildFusePhase(OpPassManager &manager,
   functions.addPass(createDecomposeRows());
   // Backward ops recompute what forward ops have: share it, then group.
   addCleanup(functions);
-  addDispensable(functions, createRecomputeMaps(), options);
+  addDispensable(functions, createRecomputeMaps({options.report}), options);
   auto has = [&](StringRef part) {
     return !llvm::is_contained(options.without, part);
   };
@@ -301,10 +303,16 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
 
 void hone::buildPlanPhase(OpPassManager &manager,
                           const PipelineOptions &options) {
-  if (options.overlap != "off")
-    manager.addPass(createOverlapCollectives(
-        {options.memoryBudget, /*always=*/options.overlap == "on"}));
-  manager.addPass(createPlanMemory());
+  if (options.overlap != "off") {
+    OverlapCollectivesOptions overlap;
+    overlap.budget = options.memoryBudget;
+    overlap.always = options.overlap == "on";
+    overlap.report = options.report;
+    manager.addPass(createOverlapCollectives(overlap));
+  }
+  PlanMemoryOptions plan;
+  plan.report = options.report;
+  manager.addPass(createPlanMemory(plan));
   manager.addPass(createVerifyPlan());
 }
 

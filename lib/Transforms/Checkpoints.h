@@ -10,7 +10,7 @@
 #ifndef HONE_LIB_TRANSFORMS_CHECKPOINTS_H
 #define HONE_LIB_TRANSFORMS_CHECKPOINTS_H
 
-#include "hone/Analysis/ChainSchedule.h"
+#include "hone/Analysis/StageMerge.h"
 #include "hone/IR/Hone.h"
 
 #include <string>
@@ -32,6 +32,22 @@ void dropSchedule(mlir::func::FuncOp func);
 /// Orders and clones the kernels of `func` as its attributes say, and takes
 /// them away. Errors are reported.
 mlir::LogicalResult applyCheckpoints(mlir::func::FuncOp func);
+
+/// Bounds of the search for checkpoints, and what met them.
+struct CheckpointSearch {
+  StageLimits stage;
+  int maxTrials = 10; ///< schedules that are measured
+
+  int kinds = 0; ///< of stages, and those that met a bound of their planner:
+  int metSearched = 0, metSteps = 0, metCutSteps = 0;
+  MergeStops merge;
+  bool metTrials = false, isRounded = false;
+
+  /// Counts a kind of stage that has been planned.
+  void add(const StageStops &stops);
+  /// Says at `loc`, in a remark each, which bounds were met.
+  void explain(mlir::Location loc) const;
+};
 
 } // namespace hone
 

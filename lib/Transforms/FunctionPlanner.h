@@ -65,6 +65,8 @@ public:
   /// Bytes of the packed storages, and what no packing can be below.
   int64_t temporaryBytes() const { return packing.bytes; }
   int64_t lowerBound() const { return packing.lowerBound; }
+  /// Says in remarks which of the limits of its plan stopped the packing.
+  void explainLimits(const PackingLimits &limits);
   /// Writes the function into `program`, temporaries from `base` on.
   void emit(mlir::OpBuilder &builder, int64_t base);
 

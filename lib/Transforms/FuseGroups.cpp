@@ -2,7 +2,9 @@
 
 #include "hone/Analysis/Exchanges.h"
 #include "hone/Analysis/FusionGroups.h"
+#include "hone/Analysis/Partition.h"
 #include "hone/Analysis/Views.h"
+#include "hone/Support/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -92,10 +94,16 @@ static void hoistAccumulations(Block &block) {
 }
 
 /// Gives each reader of a free value its own copy of it. Readers come before
-/// what they read in this order, so chains of free values follow.
-static void copyFreeValues(Block &block) {
+/// what they read in this order, so chains of free values follow. Counts the
+/// values that took too many ops to say that they are free.
+static int64_t copyFreeValues(Block &block) {
+  int64_t tooLong = 0;
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isa<HoneDialect>(op.getDialect()) || !isFreeValue(&op))
+    bool isStopped = false;
+    bool isFree =
+        isa<HoneDialect>(op.getDialect()) && isFreeValue(&op, &isStopped);
+    tooLong += isStopped;
+    if (!isFree)
       continue;
     if (op.use_empty()) {
       op.erase();
@@ -109,6 +117,7 @@ static void copyFreeValues(Block &block) {
     }
     op.moveBefore(readers.front());
   }
+  return tooLong;
 }
 
 /// Gives the group reshapes of its own where others read them too.
@@ -250,18 +259,33 @@ namespace {
 struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
   using Base::Base;
 
+  /// Says which searches stopped at their bounds.
+  void explainBounds(const FusionCounts &counts, int64_t notFree) {
+    auto say = [&](int64_t count) {
+      return emitRemark(getOperation().getLoc())
+             << searchStopped << "@" << getOperation().getName() << ": "
+             << count;
+    };
+    if (counts.cut != 0)
+      say(counts.cut) << " regions of too many ops for one search, cut in "
+                         "program order after "
+                      << maxRegionOps << " ops each";
+    if (int64_t greedy = counts.regions - counts.exact; greedy != 0)
+      say(greedy) << " regions of row ops have more than " << maxExactParts
+                  << " parts, or too many ways to group them: pairs are joined "
+                     "by gain";
+    if (notFree != 0)
+      say(notFree) << " values are stored that more than " << maxFreeOps
+                   << " ops make from constants and counters";
+  }
+
   void explain(const FusionAnalysis &analysis) {
     FusionCounts counts = analysis.counts();
-    InFlightDiagnostic remark = emitRemark(getOperation().getLoc());
-    remark << "@" << getOperation().getName() << ": "
-           << analysis.groups().size() << " groups; " << counts.exact << " of "
-           << counts.regions << " regions of row ops at least cost, "
-           << counts.searched << " of them distinct, the largest of "
-           << counts.largest << " parts";
-    if (counts.cut != 0)
-      remark << "; " << counts.cut
-             << " regions of too many ops for one search, cut in program order";
-    remark.report();
+    emitRemark(getOperation().getLoc())
+        << "@" << getOperation().getName() << ": " << analysis.groups().size()
+        << " groups; " << counts.exact << " of " << counts.regions
+        << " regions of row ops at least cost, " << counts.searched
+        << " of them distinct, the largest of " << counts.largest << " parts";
     for (const FusionGroup &group : analysis.groups())
       emitRemark(group.ops.back()->getLoc()) << analysis.explain(group);
   }
@@ -274,11 +298,13 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     Block &block = getOperation().getBody().front();
     repeatIds(block);
     hoistAccumulations(block);
-    copyFreeValues(block);
+    int64_t notFree = copyFreeValues(block);
     target->hasEpilogues = epilogues;
     FusionAnalysis analysis(block, *target, /*shares=*/regions);
-    if (report)
+    if (report) {
       explain(analysis);
+      explainBounds(analysis.counts(), notFree);
+    }
     for (FusionGroup group : analysis.groups()) {
       takeReshapes(group);
       wrap(group);

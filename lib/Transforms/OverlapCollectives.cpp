@@ -12,6 +12,7 @@
 #include "hone/Analysis/KernelCost.h"
 #include "hone/Analysis/Views.h"
 #include "hone/Dist/Traffic.h"
+#include "hone/Support/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -27,19 +28,27 @@ namespace {
 class Overlap {
 public:
   Overlap(func::FuncOp func, const dist::Mesh &mesh,
-          const TargetDescription &target)
-      : block(func.getBody().front()), mesh(mesh), target(target) {}
+          const TargetDescription &target, int64_t maxSteps)
+      : block(func.getBody().front()), mesh(mesh), target(target),
+        maxSteps(maxSteps) {}
 
   void run();
+  /// Collectives that were not moved as far as they could be, as the steps did
+  /// not do; and all there are.
+  int64_t numLeft() const { return left; }
+  int64_t numAll() const { return all; }
 
 private:
+  void spread(GroupOp group, double wanted);
   void hoist(GroupOp group, Operation *reader, double wanted);
   bool mayPass(GroupOp group, Operation *reader, Operation *before) const;
   void split(GroupOp group, Operation *wait);
   Operation *firstReader(Value value) const;
   Operation *lastMaker(GroupOp group) const;
   double secondsOf(Operation &op);
-  double secondsBetween(Operation *from, Operation *to);
+  double secondsBetween(Operation *from, Operation *to, double enough);
+  /// Counts a step; false where none is left.
+  bool step(int64_t count = 1) { return (steps += count) <= maxSteps; }
 
   Block &block;
   const dist::Mesh &mesh;
@@ -48,6 +57,8 @@ private:
   SmallVector<std::pair<int64_t, Operation *>> early;
   int64_t most = 0; ///< bytes of them at a time: twice those of the largest
   DenseMap<Operation *, double> seconds; ///< of kernels that were asked for
+  int64_t steps = 0, maxSteps;           ///< ops looked at
+  int64_t left = 0, all = 0;
 };
 } // namespace
 
@@ -90,11 +101,15 @@ Operation *Overlap::lastMaker(GroupOp group) const {
   return last;
 }
 
-/// Of the kernels behind `from` and before `to`.
-double Overlap::secondsBetween(Operation *from, Operation *to) {
+/// Of the kernels behind `from` and before `to`, or of the first that take
+/// `enough`.
+double Overlap::secondsBetween(Operation *from, Operation *to, double enough) {
   double sum = 0;
-  for (Operation *op = from->getNextNode(); op != to; op = op->getNextNode())
+  for (Operation *op = from->getNextNode(); op != to && sum < enough;
+       op = op->getNextNode()) {
     sum += secondsOf(*op);
+    step();
+  }
   return sum;
 }
 
@@ -121,10 +136,11 @@ bool Overlap::mayPass(GroupOp group, Operation *reader,
 /// kernels stand behind it, or it is where its operands are made.
 void Overlap::hoist(GroupOp group, Operation *reader, double wanted) {
   Operation *maker = lastMaker(group), *place = group;
-  double covered = secondsBetween(group, reader);
+  double covered = secondsBetween(group, reader, wanted);
   while (covered < wanted) {
     Operation *before = place->getPrevNode();
-    if (!before || before == maker || !mayPass(group, reader, before))
+    if (!before || before == maker || !step(1 + early.size()) ||
+        !mayPass(group, reader, before))
       break;
     covered += secondsOf(*before);
     place = before;
@@ -162,6 +178,27 @@ void Overlap::split(GroupOp group, Operation *wait) {
       ValueRange(builder.create<dist::WaitOp>(group.getLoc(), inside)));
 }
 
+/// Begins a collective early and waits for it late, where that hides some of
+/// its `wanted` seconds.
+void Overlap::spread(GroupOp group, double wanted) {
+  Operation *reader = firstReader(group.getResult(0));
+  if (!reader)
+    return;
+  hoist(group, reader, wanted);
+  // As late as it must be, and no later: its operands live that long.
+  Operation *wait = group->getNextNode();
+  for (double covered = 0; wait != reader && covered < wanted && step();
+       wait = wait->getNextNode())
+    covered += secondsOf(*wait);
+  // Views of the result come behind the wait.
+  for (Operation *user : group.getResult(0).getUsers())
+    if (user->isBeforeInBlock(wait))
+      wait = user;
+  constexpr double any = std::numeric_limits<double>::min();
+  if (secondsBetween(group, wait, any) > 0)
+    split(group, wait);
+}
+
 void Overlap::run() {
   SmallVector<std::pair<GroupOp, double>> exchanges;
   for (auto group : block.getOps<GroupOp>())
@@ -170,22 +207,12 @@ void Overlap::run() {
         exchanges.emplace_back(group, transfer->seconds);
         most = std::max(most, 2 * byteSize(group.getResult(0).getType()));
       }
+  all = left = exchanges.size();
   for (auto [group, wanted] : exchanges) {
-    Operation *reader = firstReader(group.getResult(0));
-    if (!reader)
-      continue;
-    hoist(group, reader, wanted);
-    // As late as it must be, and no later: its operands live that long.
-    Operation *wait = group->getNextNode();
-    for (double covered = 0; wait != reader && covered < wanted;
-         wait = wait->getNextNode())
-      covered += secondsOf(*wait);
-    // Views of the result come behind the wait.
-    for (Operation *user : group.getResult(0).getUsers())
-      if (user->isBeforeInBlock(wait))
-        wait = user;
-    if (secondsBetween(group, wait) > 0)
-      split(group, wait);
+    if (!step())
+      return;
+    spread(group, wanted);
+    left -= steps <= maxSteps;
   }
 }
 
@@ -193,6 +220,19 @@ namespace {
 struct OverlapCollectives
     : hone::impl::OverlapCollectivesBase<OverlapCollectives> {
   using OverlapCollectivesBase::OverlapCollectivesBase;
+
+  void spread(func::FuncOp func, const dist::Mesh &mesh,
+              const TargetDescription &target) {
+    Overlap overlap(func, mesh, target, maxSteps);
+    overlap.run();
+    if (report && overlap.numLeft() != 0)
+      emitRemark(func.getLoc())
+          << searchStopped << "@" << func.getName() << ": after "
+          << int64_t(maxSteps)
+          << " steps (max-steps of hone-overlap-collectives) "
+          << overlap.numLeft() << " of " << overlap.numAll()
+          << " collectives stay where they stand, or are moved less far";
+  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -207,7 +247,7 @@ struct OverlapCollectives
     SmallVector<func::FuncOp> funcs = programFunctions(module);
     if (budget == 0) {
       for (func::FuncOp func : funcs)
-        Overlap(func, *mesh, *target).run();
+        spread(func, *mesh, *target);
       return;
     }
     StateMap state;
@@ -217,7 +257,7 @@ struct OverlapCollectives
         return signalPassFailure();
     for (func::FuncOp func : funcs) {
       OwningOpRef<func::FuncOp> trial = func.clone();
-      Overlap(*trial, *mesh, *target).run();
+      spread(*trial, *mesh, *target);
       FunctionPlanner planner(*trial, state, *target);
       if (failed(planner.plan()))
         return signalPassFailure();

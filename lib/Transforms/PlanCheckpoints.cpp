@@ -27,8 +27,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-/// Schedules that are measured in search of one that fits.
-constexpr int maxTrials = 10;
 /// Points of the curve that are measured for the report.
 constexpr int maxCurvePoints = 32;
 
@@ -40,8 +38,9 @@ namespace {
 /// A step function as a chain, schedules of it, and what they cost.
 class StepChain {
 public:
+  /// Notes in `search` what met its bounds.
   StepChain(func::FuncOp func, const TargetDescription &target,
-            const StateMap &state);
+            const StateMap &state, CheckpointSearch &search);
 
   const Chain &get() const { return chain; }
   const StepStages &stages() const { return cut; }
@@ -73,15 +72,19 @@ private:
 } // namespace
 
 StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
-                     const StateMap &state)
+                     const StateMap &state, CheckpointSearch &search)
     : func(func), state(state), target(target), cut(func, target) {
+  search.merge = cut.stops();
   SmallVector<StageGraph, 0> graphs;
   for (size_t stage = 0; stage != cut.stages().size(); ++stage)
     graphs.push_back(cut.graph(stage));
   kinds = findKinds(graphs);
   for (auto [kind, graph] : llvm::zip_equal(kinds, graphs)) {
-    if (kind == int(kindOptions.size()))
-      kindOptions.push_back(planStage(graph));
+    if (kind == int(kindOptions.size())) {
+      StageStops stops;
+      kindOptions.push_back(planStage(graph, search.stage, &stops));
+      search.add(stops);
+    }
     chain.stages.push_back(chainStage(graph, kindOptions[kind]));
   }
   FunctionPlanner planner(func, state, target);
@@ -160,7 +163,8 @@ struct Measured {
 /// Looks for the fastest schedule whose temporaries fit into `limit` bytes.
 class Search {
 public:
-  Search(StepChain &chain, int64_t limit);
+  /// Notes in `bounds` whether it met that of trials.
+  Search(StepChain &chain, int64_t limit, CheckpointSearch &bounds);
 
   /// The fastest that fits, of those that were measured; none where no plan
   /// fits. A plan that cannot be made is a reported error.
@@ -177,6 +181,7 @@ private:
 
   StepChain &chain;
   int64_t limit;
+  CheckpointSearch &bounds;
   int64_t outside; ///< temporaries that the chain does not see
   ChainPlanner table;
   int64_t least = 0;
@@ -202,8 +207,8 @@ static bool isFaster(const ChainSchedule &schedule,
   return !than || schedule.seconds < than->schedule.seconds;
 }
 
-Search::Search(StepChain &chain, int64_t limit)
-    : chain(chain), limit(limit),
+Search::Search(StepChain &chain, int64_t limit, CheckpointSearch &bounds)
+    : chain(chain), limit(limit), bounds(bounds),
       outside(chain.keptBytes() - keepAll(chain.get()).bytes),
       table(chain.get(), keepAll(chain.get()).bytes, tableLimits()) {}
 
@@ -237,7 +242,11 @@ Search::Found Search::searchTable(const ChainPlanner &planner) {
   std::optional<Measured> best;
   int64_t asked = std::max<int64_t>(limit - outside, 0);
   int64_t fits = -1, exceeds = std::numeric_limits<int64_t>::max();
-  for (int trial = 0; trial != maxTrials; ++trial) {
+  for (int trial = 0;; ++trial) {
+    if (trial == bounds.maxTrials) {
+      bounds.metTrials = true;
+      break;
+    }
     std::optional<ChainSchedule> schedule = planner.schedule(asked);
     if (!schedule)
       break;
@@ -326,6 +335,8 @@ private:
   void writeCurve(const Program &program, StepChain &chain,
                   const ChainPlanner &table);
   void explain(const StepChain &chain, const ChainSchedule &schedule);
+
+  CheckpointSearch bounds;
 };
 } // namespace
 
@@ -448,7 +459,7 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
   bool fits = std::max(chain.keptBytes(), program.others) <= limit;
   if (fits && !report)
     return success(); // everything can be kept
-  Search search(chain, std::max<int64_t>(limit, 0));
+  Search search(chain, std::max<int64_t>(limit, 0), bounds);
   std::optional<Measured> found;
   if (!fits) {
     FailureOr<std::optional<Measured>> searched = search.run();
@@ -461,10 +472,8 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
   if (report) {
     writeCurve(program, chain, search.planner());
     explain(chain, found ? found->schedule : keepAll(chain.get()));
-    if (found && !search.planner().isExact())
-      emitRemark(getOperation().getLoc())
-          << "schedules are searched in rounded units of memory: a table of "
-             "exact ones has too many entries";
+    bounds.isRounded = found && !search.planner().isExact();
+    bounds.explain(getOperation().getLoc());
   }
   if (found)
     chain.record(found->schedule);
@@ -475,7 +484,12 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
 
 LogicalResult PlanCheckpoints::choose(Program &program,
                                       const TargetDescription &target) {
-  StepChain chain(program.step, target, program.state);
+  bounds = CheckpointSearch();
+  bounds.stage.searched = stageUnits;
+  bounds.stage.steps = stageSteps;
+  bounds.stage.cutSteps = cutSteps;
+  bounds.maxTrials = maxTrials;
+  StepChain chain(program.step, target, program.state, bounds);
   if (chain.keptBytes() < 0)
     return failure();
   if (policy == "auto")

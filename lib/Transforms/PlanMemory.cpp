@@ -12,6 +12,7 @@
 #include "hone/Analysis/Strides.h"
 #include "hone/Analysis/Views.h"
 #include "hone/IR/IndexedOps.h"
+#include "hone/Support/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -23,6 +24,24 @@ namespace hone {
 
 using namespace mlir;
 using namespace hone;
+
+void FunctionPlanner::explainLimits(const PackingLimits &limits) {
+  auto say = [&](int64_t count, StringRef what, StringRef option) {
+    emitRemark(func.getLoc())
+        << searchStopped << "@" << func.getName() << ": offsets after " << count
+        << ' ' << what << " (" << option
+        << " of hone-plan-memory): temporaries take " << packing.bytes
+        << " bytes, proved is that they need " << packing.lowerBound;
+  };
+  if (packing.metScanned)
+    say(limits.maxScanned, "neighbours looked at by greedy orders",
+        "max-scanned");
+  if (packing.metPairs)
+    say(limits.maxPairs, "pairs of buffers that live at once, without a search",
+        "max-pairs");
+  if (packing.metNodes)
+    say(limits.maxNodes, "decisions of a search", "max-nodes");
+}
 
 MemRefType FunctionPlanner::memrefOf(Value value) {
   RankedTensorType type = typeOf(value);
@@ -255,6 +274,8 @@ static DictionaryAttr categoriesOf(plan::ProgramOp program) {
 
 namespace {
 struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
+  using Base::Base;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<func::FuncOp> funcs = programFunctions(module);
@@ -272,12 +293,18 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
       if (failed(collectState(func, state, persistent)))
         return signalPassFailure();
 
+    PackingLimits limits;
+    limits.maxNodes = maxNodes;
+    limits.maxScanned = maxScanned;
+    limits.maxPairs = maxPairs;
     std::vector<FunctionPlanner> planners;
     int64_t temporary = 0;
     for (func::FuncOp func : funcs) {
       planners.emplace_back(func, state, *target);
-      if (failed(planners.back().plan()))
+      if (failed(planners.back().plan(limits)))
         return signalPassFailure();
+      if (report)
+        planners.back().explainLimits(limits);
       temporary = std::max(temporary, planners.back().temporaryBytes());
     }
 

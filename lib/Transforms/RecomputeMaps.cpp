@@ -1,6 +1,7 @@
 //===- RecomputeMaps.cpp - Cheap values made again where they are read ----===//
 
 #include "hone/Analysis/FusionGroups.h"
+#include "hone/Support/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -22,12 +23,15 @@ namespace {
 struct Recipe {
   llvm::SetVector<Operation *> ops;
   llvm::SetVector<Value> leaves;
+  bool isTooLong = false; ///< `maxOps` do not do
 };
 
 class Recomputation {
 public:
   Recomputation(Block &block, const TargetDescription &target);
   void run();
+  /// Values that stay stored because making one again took more than `maxOps`.
+  int64_t numTooLong() const { return tooLong; }
 
 private:
   bool isOwn(Operation *op) const { return own.contains(op); }
@@ -52,6 +56,7 @@ private:
   DenseMap<Value, bool> storedValues; // asked for so far
   /// Clones by the group that they are for and their original.
   DenseMap<std::pair<int, Operation *>, Operation *> clones;
+  int64_t tooLong = 0;
 };
 } // namespace
 
@@ -127,9 +132,12 @@ bool Recomputation::collect(Value value, int group, Recipe &recipe) {
     recipe.leaves.insert(value);
     return true;
   }
-  if (!producer->hasTrait<OpTrait::Elementwise>() ||
-      recipe.ops.size() >= maxOps)
+  if (!producer->hasTrait<OpTrait::Elementwise>())
     return false;
+  if (recipe.ops.size() >= maxOps) {
+    recipe.isTooLong = true;
+    return false;
+  }
   if (!recipe.ops.insert(producer))
     return true; // with all that it reads
   return llvm::all_of(producer->getOperands(), [&](Value operand) {
@@ -204,6 +212,7 @@ void Recomputation::run() {
     bool isMade = llvm::all_of(op->getOperands(), [&](Value operand) {
       return collect(operand, groupOf(op), recipe);
     });
+    tooLong += recipe.isTooLong;
     if (!isMade || !pays(op, recipe, groups))
       continue;
     for (auto &[group, ops] : readers)
@@ -216,12 +225,21 @@ void Recomputation::run() {
 
 namespace {
 struct RecomputeMaps : hone::impl::RecomputeMapsBase<RecomputeMaps> {
+  using Base::Base;
+
   void runOnOperation() override {
     FailureOr<TargetDescription> target =
         getTarget(getOperation()->getParentOfType<ModuleOp>());
     if (failed(target))
       return signalPassFailure();
-    Recomputation(getOperation().getBody().front(), *target).run();
+    Recomputation recomputation(getOperation().getBody().front(), *target);
+    recomputation.run();
+    if (report && recomputation.numTooLong() != 0)
+      emitRemark(getOperation().getLoc())
+          << searchStopped << "@" << getOperation().getName() << ": "
+          << recomputation.numTooLong()
+          << " maps are stored that take more than " << maxOps
+          << " ops to make again";
   }
 };
 } // namespace

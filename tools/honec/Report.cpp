@@ -6,6 +6,7 @@
 #include "MemoryReport.h"
 #include "hone/Analysis/Sizes.h"
 #include "hone/Support/ParseFile.h"
+#include "hone/Support/SearchBound.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"
@@ -54,7 +55,8 @@ static void writeTable(llvm::raw_ostream &out, StringRef title, StringRef what,
 static void writePage(llvm::raw_ostream &out, const Summary &summary,
                       const MachineModel &machine, const JobSummary *job,
                       llvm::ArrayRef<Explanation> sizes,
-                      llvm::ArrayRef<Explanation> groups) {
+                      llvm::ArrayRef<Explanation> groups,
+                      llvm::ArrayRef<Explanation> bounds) {
   out << "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>"
       << escapeMarkup(summary.model)
       << "</title>\n<style>body{font:14px sans-serif;margin:2em}"
@@ -90,6 +92,8 @@ static void writePage(llvm::raw_ostream &out, const Summary &summary,
   out << "</table>\n";
   writeTable(out, "Parameters packed and padded", "decision", sizes);
   writeTable(out, "Groups and why they were formed", "group", groups);
+  if (!bounds.empty())
+    writeTable(out, "Searches that stopped at their bound", "search", bounds);
 }
 
 static void writeExplanations(llvm::raw_ostream &out,
@@ -128,20 +132,27 @@ llvm::Error honec::writeReport(StringRef directory, const Summary &summary,
                                const MachineModel &machine,
                                const JobSummary *job,
                                llvm::ArrayRef<Explanation> explanations) {
-  std::vector<Explanation> sizes, stages, groups;
-  for (const Explanation &explanation : explanations)
-    (explanation.phase == "pad"          ? sizes
+  std::vector<Explanation> sizes, stages, groups, bounds;
+  for (Explanation explanation : explanations) {
+    StringRef text = explanation.text;
+    bool isBound = text.consume_front(searchStopped);
+    if (isBound)
+      explanation.text = explanation.phase + ": " + text.str();
+    (isBound                             ? bounds
+     : explanation.phase == "pad"        ? sizes
      : explanation.phase == "checkpoint" ? stages
                                          : groups)
-        .push_back(explanation);
+        .push_back(std::move(explanation));
+  }
   using Stream = llvm::raw_ostream;
   llvm::SmallVector<std::pair<StringRef, std::function<void(Stream &)>>> files =
       {{"index.html",
         [&](Stream &out) {
-          writePage(out, summary, machine, job, sizes, groups);
+          writePage(out, summary, machine, job, sizes, groups, bounds);
         }},
        {"padding.txt", [&](Stream &out) { writeExplanations(out, sizes); }},
        {"fusion.txt", [&](Stream &out) { writeExplanations(out, groups); }},
+       {"bounds.txt", [&](Stream &out) { writeExplanations(out, bounds); }},
        {"memory.html",
         [&](Stream &out) { writeMemoryPage(out, summary, machine, stages); }},
        {"memory.txt",

@@ -19,8 +19,9 @@ struct Explanation {
 
 /// Writes into `directory`: index.html, which lists all launches; memory.html
 /// and memory.txt, what the arena holds; as lines, padding.txt, how the pad
-/// phase sized parameters, and fusion.txt, what other phases than `checkpoint`
-/// explain; of `job`, null for one rank, ranks.json. The error names the file.
+/// phase sized parameters, bounds.txt, which searches stopped at their bound,
+/// and fusion.txt, what other phases than `checkpoint` explain; of `job`, null
+/// for one rank, ranks.json. The error names the file.
 llvm::Error writeReport(llvm::StringRef directory, const Summary &summary,
                         const MachineModel &machine, const JobSummary *job,
                         llvm::ArrayRef<Explanation> explanations);

@@ -99,8 +99,17 @@ private:
 
 /// A value computed from narrow data alone by a few ops (splats, index
 /// counters, repeated vectors and maps of such): recomputed wherever it is
-/// read, never stored.
-bool isFreeValue(mlir::Operation *op);
+/// read, never stored. One that could take more than `maxFreeOps` is stored;
+/// `isStopped`, where given, says that this decided.
+bool isFreeValue(mlir::Operation *op, bool *isStopped = nullptr);
+
+/// Ops that it takes to make a free value. Masks and position tables need some
+/// ten; what needs more is stored.
+constexpr int64_t maxFreeOps = 32;
+
+/// Ops of a region that one search sees, and so of one kernel. The search takes
+/// more than linear time; no fixture has a longer region.
+constexpr int64_t maxRegionOps = 256;
 
 } // namespace hone
 

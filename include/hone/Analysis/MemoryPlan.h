@@ -32,6 +32,12 @@ struct PackingLimits {
   /// target, one that looks at thousands of buffers counted as several; 0: no
   /// search. The default takes a second or less.
   int64_t maxNodes = 160'000;
+  /// Neighbours that greedy orders may look at before no further one is tried:
+  /// what bounds the time for tens of thousands of buffers.
+  int64_t maxScanned = 150'000'000;
+  /// Pairs of buffers that live at once, in buffers that are searched: what
+  /// bounds the tables. More of them have greedy orders alone.
+  int64_t maxPairs = 4'000'000;
 };
 
 struct Packing {
@@ -41,6 +47,8 @@ struct Packing {
   int64_t bytes = 0;
   int64_t lowerBound = 0; ///< proved: no packing has fewer bytes
   int64_t nodes = 0;      ///< decisions that the search tried
+  /// The limits that stopped short of the target, where `bytes` is above it.
+  bool metNodes = false, metScanned = false, metPairs = false;
 };
 
 /// Packs the requests, sizes rounded up to `alignment`. Deterministic.

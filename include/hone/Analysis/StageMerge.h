@@ -20,9 +20,19 @@ constexpr int maxStages = 256;
 /// kernels and costs.
 llvm::SmallVector<int> findKinds(llvm::ArrayRef<StageGraph> graphs);
 
+/// Longest patterns that a run may consist of: no layer has more cuts.
+constexpr int maxPeriod = 8;
+
+/// What kept stages from being whole layers.
+struct MergeStops {
+  int longerPeriod = 0;    ///< of a longer run, above `maxPeriod`; 0: none seen
+  int periodsPerStage = 1; ///< above 1 where one each were too many stages
+};
+
 /// The numbers of the stages after which a cut is worth keeping: in the longest
 /// run of stages whose kinds repeat, one per period.
-llvm::SmallVector<int> chooseCuts(llvm::ArrayRef<StageGraph> graphs);
+llvm::SmallVector<int> chooseCuts(llvm::ArrayRef<StageGraph> graphs,
+                                  MergeStops *stops = nullptr);
 
 } // namespace hone
 

@@ -93,8 +93,16 @@ struct StageOption : StageRedo {
 struct StageLimits {
   int kept = 8;        ///< options in the answer
   int searched = 20;   ///< units that branch and bound decides, largest first
-  int steps = 1 << 15; ///< nodes that it visits at most
+  int steps = 1 << 15; ///< nodes that it visits at most; several of 256 units
+  /// Edges that minimum cuts look at, all of a stage.
+  int64_t cutSteps = 1 << 24;
   bool perReader = false; ///< whether it tries `each` and `later`
+};
+
+/// What kept the planner of a stage from trying more.
+struct StageStops {
+  bool metSearched = false; ///< units beyond those searched may run again
+  bool metSteps = false, metCutSteps = false;
 };
 
 /// Options of which none is better than another in everything: bytes saved,
@@ -102,7 +110,8 @@ struct StageLimits {
 /// saved first. Where there are more than `kept`, those go first that a chain
 /// would miss least; those of least bytes saved, seconds and peak stay.
 llvm::SmallVector<StageOption> planStage(const StageGraph &graph,
-                                         const StageLimits &limits = {});
+                                         const StageLimits &limits = {},
+                                         StageStops *stops = nullptr);
 
 /// The vertices of the convex hull of (bytes saved, seconds of redo): as
 /// planned before the search. Most saved first.

@@ -14,7 +14,7 @@
 #ifndef HONE_ANALYSIS_STEPSTAGES_H
 #define HONE_ANALYSIS_STEPSTAGES_H
 
-#include "hone/Analysis/StageOptions.h"
+#include "hone/Analysis/StageMerge.h"
 #include "hone/Analysis/TargetDescription.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -53,6 +53,7 @@ public:
 
   /// The stage for the planner of its options.
   StageGraph graph(int stage) const;
+  const MergeStops &stops() const { return mergeStops; }
 
 private:
   void addUnits(mlir::Operation *op);
@@ -75,6 +76,7 @@ private:
   llvm::SmallVector<int> unitStage;
   llvm::DenseMap<mlir::Operation *, int> backwardStage;
   llvm::SmallVector<mlir::Operation *> backwardOps; ///< in program order
+  MergeStops mergeStops;
 };
 
 } // namespace hone

@@ -631,7 +631,8 @@ def RecomputeMaps : Pass<"hone-recompute-maps", "::mlir::func::FuncOp"> {
     row or column, and the traffic saved outweighs the computation. The backward pass of a norm then reads the norm's input
     instead of a normalised copy; that of a gated activation reads what it was applied to. Copies are marked `hone.clone`:
     no kernel holds both. Values of the same ops from the same operands are equal bit for bit. Declined where the value
-    depends on a reduction of its own rows that is not stored, on a random number, or on more than 16 ops.
+    depends on a reduction of its own rows that is not stored, on a random number, or on more than 16 ops, which a remark
+    counts under `report`.
 
     ```mlir
     %s = hone.logistic %g : tensor<8x64xf32>
@@ -643,6 +644,9 @@ def RecomputeMaps : Pass<"hone-recompute-maps", "::mlir::func::FuncOp"> {
     %d = hone.mul %p, %t : tensor<8x64xf32>
     ```
   }];
+  let options = [
+    Option<"report", "report", "bool", "false", "Say with a remark how many values take too many ops">
+  ];
 }
 
 def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
@@ -660,7 +664,7 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
       outside.
 
     With `report`, a remark at the location of each group says why its ops are together, what that saves, and what comes
-    nearest to joining and why it does not:
+    nearest to joining and why it does not; remarks besides say which searches stopped at their bounds:
 
     ```
     remark: row kernel of 4 ops that moves 6400 bytes: 2 values never stored, 1 value read once for all, 1 column sum; saves
@@ -714,12 +718,17 @@ def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
     every sqrt(n)-th of those (Chen et al. 2016).
 
     With `report`, a remark per stage says what it keeps and makes again, and the module gets `hone.memory_curve`: pairs of
-    arena bytes and estimated seconds per step that other budgets would give.
+    arena bytes and estimated seconds per step that other budgets would give. A remark for each bound that was met says what
+    was not tried for it.
   }];
   let options = [
     Option<"budget", "budget", "int64_t", "0", "Bytes of the arena; 0: no bound">,
     Option<"policy", "policy", "std::string", "\"auto\"", "auto, none, full or sqrt">,
-    Option<"report", "report", "bool", "false", "Explain each stage in a remark, and write the curve">
+    Option<"report", "report", "bool", "false", "Explain each stage in a remark, and write the curve">,
+    Option<"stageUnits", "stage-units", "int", "20", "Kernels of a stage that branch and bound decides, the largest first">,
+    Option<"stageSteps", "stage-steps", "int", "1 << 15", "Choices that it tries for a kind of stage">,
+    Option<"cutSteps", "cut-steps", "int64_t", "1 << 24", "Edges that minimum cuts look at for a kind of stage">,
+    Option<"maxTrials", "max-trials", "int", "10", "Schedules that are measured in search of one that fits">
   ];
 }
 
@@ -782,7 +791,9 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"budget", "budget", "int64_t", "0", "Bytes of the arena; 0: no bound">,
-    Option<"always", "always", "bool", "false", "On a CPU too">
+    Option<"always", "always", "bool", "false", "On a CPU too">,
+    Option<"maxSteps", "max-steps", "int64_t", "1 << 28", "Ops looked at in a function; then the rest stays where it stands">,
+    Option<"report", "report", "bool", "false", "Say with a remark how many collectives stay for that">
   ];
   let dependentDialects = ["::hone::dist::DistDialect"];
 }
@@ -792,7 +803,7 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Replaces the functions `@step`, `@accumulate`, `@update` and `@evaluate` by a `plan.program`. Arguments of one kind and name
     share storage in all functions and keep it. Other values live from their launch to their last reader, in program
-    order; results of the function live to its end. Offsets are chosen by decreasing size, each the lowest that fits.
+    order; results of the function live to its end. Offsets are chosen by greedy orders, then by a search.
 
     A result that donates an argument is written over it when nothing reads the argument later; otherwise it is copied at
     the end. A launch writes over an operand that dies there, where the op allows it (`getReusableOperands`); also over
@@ -800,7 +811,15 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
 
     Every buffer that is no state says what it is for, and the program how its arena is used where it is fullest; bytes
     that nothing needs there are `gaps`.
+
+    With `report`, a remark says which limit stopped the search for offsets, where nothing proves that there are no better.
   }];
+  let options = [
+    Option<"maxNodes", "max-nodes", "int64_t", "160000", "Decisions of the search; 0: greedy orders alone">,
+    Option<"maxScanned", "max-scanned", "int64_t", "150000000", "Neighbours that greedy orders look at">,
+    Option<"maxPairs", "max-pairs", "int64_t", "4000000", "Pairs of buffers alive at once, of more there is no search">,
+    Option<"report", "report", "bool", "false", "Say with a remark where a limit stopped the search">
+  ];
   let dependentDialects = ["::hone::plan::PlanDialect"];
 }
 

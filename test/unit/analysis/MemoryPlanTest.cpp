@@ -197,6 +197,41 @@ TEST(MemoryPlan, SearchIsSoundAndBounded) {
   EXPECT_GT(numBetter, 0);
 }
 
+TEST(MemoryPlan, SaysWhatLimitStoppedIt) {
+  int numNodes = 0, numPairs = 0, numScanned = 0;
+  for (unsigned seed = 0; seed != 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Requests requests = randomRequests(seed, 30 + 5 * seed, 60, 200);
+    PackingLimits limits;
+    limits.maxNodes = 1000;
+    Packing searched = packBuffers(requests, 1, limits);
+    // What nothing stopped is the best there is.
+    EXPECT_EQ(searched.metNodes, searched.bytes > searched.lowerBound);
+    EXPECT_FALSE(searched.metPairs || searched.metScanned);
+    numNodes += searched.metNodes;
+
+    limits.maxPairs = 10;
+    Packing greedy = packBuffers(requests, 1, limits);
+    expectSound(requests, greedy, 1);
+    EXPECT_EQ(greedy.offsets, packBuffers(requests, 1, {0, 0}).offsets);
+    EXPECT_EQ(greedy.metPairs, greedy.bytes > greedy.lowerBound);
+    EXPECT_FALSE(greedy.metNodes || greedy.metScanned);
+    numPairs += greedy.metPairs;
+
+    limits.maxNodes = 0;
+    limits.maxScanned = 0;
+    Packing single = packBuffers(requests, 1, limits);
+    expectSound(requests, single, 1);
+    EXPECT_GE(single.bytes, greedy.bytes);
+    EXPECT_EQ(single.metScanned, single.bytes > single.lowerBound);
+    EXPECT_FALSE(single.metNodes || single.metPairs);
+    numScanned += single.metScanned;
+  }
+  EXPECT_GT(numNodes, 0);
+  EXPECT_GT(numPairs, 0);
+  EXPECT_GT(numScanned, 0);
+}
+
 TEST(MemoryPlan, TargetIsGoodEnough) {
   for (unsigned seed = 0; seed != 40; ++seed) {
     SCOPED_TRACE(seed);

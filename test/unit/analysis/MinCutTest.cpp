@@ -14,11 +14,12 @@ struct Edge {
   double capacity;
 };
 
-FlowNetwork::Cut minimumCut(int nodes, const std::vector<Edge> &edges) {
+FlowNetwork::Cut minimumCut(int nodes, const std::vector<Edge> &edges,
+                            int64_t maxSteps = FlowNetwork::unlimited) {
   FlowNetwork network(nodes);
   for (const Edge &edge : edges)
     network.addEdge(edge.from, edge.to, edge.capacity);
-  return std::move(network).minimumCut(0, nodes - 1);
+  return std::move(network).minimumCut(0, nodes - 1, maxSteps);
 }
 
 double capacityOf(const std::vector<Edge> &edges,
@@ -96,5 +97,51 @@ TEST(MinCut, EqualsTheLeastOfAllCuts) {
     EXPECT_NEAR(capacityOf(edges, cut.fromSource), least, 1e-9)
         << "round " << round;
   }
+}
+
+/// Random edges of `nodes` nodes, some of which no cut may go through.
+std::vector<Edge> randomEdges(std::mt19937 &random, int nodes) {
+  auto below = [&](int bound) {
+    return std::uniform_int_distribution<int>(0, bound - 1)(random);
+  };
+  std::vector<Edge> edges;
+  for (int number = 6 * nodes; number >= 0; --number) {
+    const int from = below(nodes - 1), to = 1 + below(nodes - 1);
+    if (from != to)
+      edges.push_back(
+          {from, to,
+           below(16) == 0 ? FlowNetwork::infinite : below(100) / 7.0});
+  }
+  return edges;
+}
+
+TEST(MinCut, GivesASoundCutWhereStepsDoNotDo) {
+  std::mt19937 random(11);
+  int dearer = 0;
+  for (int round = 0; round != 200; ++round) {
+    SCOPED_TRACE(round);
+    const int nodes = 6 + round % 8;
+    const std::vector<Edge> edges = randomEdges(random, nodes);
+    const FlowNetwork::Cut best = minimumCut(nodes, edges);
+    EXPECT_TRUE(best.isMinimum);
+    // As many steps as it takes change nothing.
+    const FlowNetwork::Cut enough = minimumCut(nodes, edges, best.steps);
+    EXPECT_TRUE(enough.isMinimum);
+    EXPECT_EQ(enough.fromSource, best.fromSource);
+    const FlowNetwork::Cut stopped = minimumCut(nodes, edges, 0);
+    EXPECT_LE(stopped.steps, best.steps);
+    if (stopped.isMinimum)
+      continue;
+    EXPECT_EQ(stopped.capacity == FlowNetwork::infinite,
+              best.capacity == FlowNetwork::infinite);
+    if (stopped.capacity == FlowNetwork::infinite)
+      continue;
+    EXPECT_TRUE(stopped.fromSource[0]);
+    EXPECT_FALSE(stopped.fromSource[nodes - 1]);
+    EXPECT_NEAR(capacityOf(edges, stopped.fromSource), stopped.capacity, 1e-9);
+    EXPECT_GE(stopped.capacity, best.capacity - 1e-9);
+    dearer += stopped.capacity > best.capacity + 1e-9;
+  }
+  EXPECT_GT(dearer, 0);
 }
 } // namespace
