@@ -157,8 +157,9 @@ def random_ids(pick: random.Random, program: Program, count: int, others: tuple[
     """Ids, as many of `others` of them outside the table: not the first or the last, which one input of a stream reads."""
     ids = np.array([pick.randrange(program.rows) for _ in range(count)], dtype=program.dtype)
     bits = 31 if program.element == "i32" else 63
+    end = pick.choice((count - 1, SHAPE[0] * SHAPE[1] - 1))  # anywhere, or in the first batch
     for _ in range(pick.choice(others)):
-        ids[pick.randrange(1, count - 1)] = pick.choice(
+        ids[pick.randrange(1, end)] = pick.choice(
             (program.rows, program.rows + 1, -pick.randrange(1, 8), -100, 65000, -(2**bits), 2**bits - 1, 2**30))
     return ids
 

@@ -28,6 +28,7 @@ class Bug:
 VJP, VJP_NAMED = "lib/Transforms/VjpRules.cpp", "lib/Transforms/VjpNamedRules.cpp"
 DECOMPOSE, STEP = "lib/Transforms/DecomposeRows.cpp", "lib/Transforms/BuildStep.cpp"
 UNFUSED = "lib/Transforms/DecomposeAttention.cpp"
+BOUND_IDS, GUARD_IDS = "lib/Transforms/BoundIds.cpp", "lib/Transforms/GuardIds.cpp"
 GRADIENTS = ("Transforms/autodiff", "fuzz/autodiff.test")
 ROWS = ("fuzz/decompose.test", "Transforms/decompose-rows-values.mlir")
 PROGRAMS = ("Conversion/random-programs.test",)
@@ -322,6 +323,21 @@ BUGS = [
         "if (direct->copiedBytes() <= mostCopiedBytes)", "if (mostCopiedBytes > 0)", ("honert-tests",)),
     Bug("runtime-gaps-in-place", "runtime/lib/cpu/DirectMatmul.cpp", "HONERT_TRY(tryPacking(Packing::gaps, whole));",
         "HONERT_TRY(tryPacking(Packing::needed, whole));", ("honert-tests",)),
+    # Ids.
+    Bug("ids-bound-that-is-not-exact", BOUND_IDS, "if (!bound || !isExact(site, *bound))", "if (!bound)",
+        ("Transforms/bound-ids",)),
+    Bug("ids-slice-reads-all", BOUND_IDS, "if (!isa<SliceOp>(op) && hasAny &&", "if (hasAny &&",
+        ("Transforms/bound-ids",)),
+    Bug("ids-guard-lets-one-more-row-in", GUARD_IDS, "compare(CmpPredicate::lt, ids, bound.size)",
+        "compare(CmpPredicate::le, ids, bound.size)", ("Transforms/guard-ids",)),
+    Bug("ids-guard-of-i8-wraps", GUARD_IDS, "if (bound.size <= every.high())", "if (bound.size > 0)",
+        ("Transforms/guard-ids",)),
+    Bug("ids-either-taken-for-both", "lib/Analysis/IntegerRanges.cpp", "if (truth == isa<AndOp>(op))", "if (op)",
+        ("hone-analysis-tests",)),
+    Bug("ids-of-the-last-micro-batch-alone", STEP, "type, isFirst, found, before)", "type, isFirst, found, found)",
+        ("Pipelines/id-checks.mlir",)),
+    Bug("ids-run-goes-on-after-validation", "runtime/lib/core/Trainer.cpp", "step <= options.steps && !stoppedBy;",
+        "step <= options.steps;", ("e2e/validation-ids.test",)),
     # Shardings.
     Bug("dist-terms-taken-for-sums", "lib/Dist/ShardingRule.cpp",
         "llvm::append_range(sharding.partial, factors[index].axes);", "(void)factors[index];", ("hone-dist-tests",)),
@@ -329,6 +345,8 @@ BUGS = [
         "positions.push_back(begin + i * parts + part);", ("hone-dist-tests",)),
     Bug("dist-slice-keeps-global-bounds", "lib/Dist/LocalOps.cpp",
         "local.push_back(position / split.parts(tensor, dim));", "local.push_back(position);", ("hone-dist-tests",)),
+    Bug("dist-narrow-ids-wrap", "lib/Dist/LocalOps.cpp", "size * mesh.count(axes))) {", "0)) {",
+        ("Dist/partition.mlir",)),
     Bug("dist-gradients-of-rows-of-others", "lib/Dist/LocalOps.cpp", "Value grad = keepOwn(b, ids.isOwn, operands[0]);",
         "Value grad = operands[0];", ("hone-dist-tests",)),
     Bug("dist-loss-within-part-alone", "lib/Dist/LocalLoss.cpp", "Value beyond = b.create<SubOp>(lse, part.getLse());",
