@@ -2,11 +2,12 @@
 """Measures how long honec takes: for the models of test/e2e, and per op for graphs of 1,000 to 100,000 ops.
 
   tools/benchmark-compile.py [--models NAME,...|all|none] [--kinds KIND,...|none] [--sizes 1000,3000,...]
-      [--honec PATH] [--before PATH] [--timeout SECONDS] [--bound SECONDS] [-o docs/benchmarks/compile-time.md]
+      [--honec PATH] [--before PATH] [--timeout SECONDS] [--before-timeout SECONDS] [--bound SECONDS]
+      [-o docs/benchmarks/compile-time.md]
 
 Times are of the processor (user and system), which other work on the machine changes little. --before is another honec,
-of an older commit, to compare. What takes longer than --timeout (of the processor) is stopped, and the table says so.
-Exit 1 if a compilation fails, or a model takes longer than --bound. Models need PyTorch and transformers.
+of an older commit, to compare. What takes longer than --timeout (of the processor; --before-timeout for the older one)
+is stopped, and the table says so; larger graphs of the same kind are then not tried. Exit 1 if a compilation fails, or a model takes longer than --bound. Models need PyTorch and transformers.
 """
 
 from __future__ import annotations
@@ -49,20 +50,36 @@ def compile_seconds(honec: str, package: pathlib.Path, limit: int) -> float | No
     return seconds
 
 
+class Compiler:
+    def __init__(self, path: str, limit: int) -> None:
+        self.path, self.limit = path, limit
+        self.over: set[str] = set()  # kinds of graphs of which one took longer than the limit
+
+    def seconds(self, package: pathlib.Path, kind: str) -> float | None:
+        if kind in self.over:
+            return None
+        seconds = compile_seconds(self.path, package, self.limit)
+        if seconds is None and kind:
+            self.over.add(kind)
+        return seconds
+
+
 class Benchmark:
     def __init__(self, args: argparse.Namespace) -> None:
-        self.compilers = ([args.before] if args.before else []) + [args.honec]
-        self.limit, self.bound, self.failed = args.timeout, args.bound, 0
+        self.after = Compiler(args.honec, args.timeout)
+        self.compilers = [Compiler(args.before, args.before_timeout)] if args.before else []
+        self.compilers.append(self.after)
+        self.bound, self.failed = args.bound, 0
 
-    def cells(self, name: str, package: pathlib.Path, ops: int = 0) -> list[str]:
+    def cells(self, name: str, package: pathlib.Path, kind: str = "", ops: int = 0) -> list[str]:
         """A cell per compiler; with `ops`, two: seconds, and microseconds per op. Of failures, only the last compiler's
         count."""
         cells = []
-        for honec in self.compilers:
-            is_last = honec == self.compilers[-1]
+        for compiler in self.compilers:
+            is_last = compiler is self.after
             try:
-                seconds = compile_seconds(honec, package, self.limit)
-                cell = f"{seconds:.1f}" if seconds is not None else f"over {self.limit}"
+                seconds = compiler.seconds(package, kind)
+                cell = f"{seconds:.1f}" if seconds is not None else f"over {compiler.limit}"
                 self.failed += is_last and not ops and (seconds is None or seconds > self.bound)
             except Failed as error:
                 seconds, cell = None, f"fails: {error}" if is_last else "fails"
@@ -102,7 +119,7 @@ def sizes_table(benchmark: Benchmark, kinds: list[str], sizes: list[int], work: 
         for size in sizes:
             package = work / f"{kind}-{size}.hone"
             ops = graphs_of_size.write_package(package, kind, size)
-            lines.append(f"| {kind} | {ops:,} | {' | '.join(benchmark.cells(f'{kind} {size}', package, ops))} |")
+            lines.append(f"| {kind} | {ops:,} | {' | '.join(benchmark.cells(f'{kind} {size}', package, kind, ops))} |")
     return lines
 
 
@@ -114,6 +131,7 @@ def main() -> int:
     parser.add_argument("--honec", default=str(ROOT / "build" / "bin" / "honec"))
     parser.add_argument("--before")
     parser.add_argument("--timeout", type=int, default=600)
+    parser.add_argument("--before-timeout", type=int, default=60)
     parser.add_argument("--bound", type=float, default=10)
     parser.add_argument("-o", dest="page")
     args = parser.parse_args()
