@@ -7,7 +7,8 @@
 
 Times are of the processor (user and system), which other work on the machine changes little. --before is another honec,
 of an older commit, to compare. What takes longer than --timeout (of the processor; --before-timeout for the older one)
-is stopped, and the table says so; larger graphs of the same kind are then not tried. Exit 1 if a compilation fails, or a model takes longer than --bound. Models need PyTorch and transformers.
+is stopped, and the table says so; larger graphs of the same kind are then not tried. Exit 1 if a compilation fails, or
+a model takes longer than --bound. Models need PyTorch and transformers.
 """
 
 from __future__ import annotations
@@ -136,7 +137,8 @@ def main() -> int:
     parser.add_argument("-o", dest="page")
     args = parser.parse_args()
     benchmark = Benchmark(args)
-    command = " ".join(["tools/benchmark-compile.py", *(word for word in sys.argv[1:] if not word.startswith("/"))])
+    words = (pathlib.Path(word).name if word.startswith("/") else word for word in sys.argv[1:])
+    command = " ".join(["tools/benchmark-compile.py", *words])
     lines = ["# How long honec takes", "",
              f"Written by `{command}` on {datetime.date.today()}: {platform.processor() or platform.machine()}, "
              f"{os.cpu_count()} cores. Seconds of the processor, for the whole of honec, optimized code and link "
