@@ -121,7 +121,7 @@ def names(text: str) -> list[str]:
     chosen = text.split(",")
     for name in chosen:
         if name not in gpu_cases.CASES:
-            raise argparse.ArgumentTypeError(f"'{name}' is no case, wanted one of {', '.join(gpu_cases.CASES)}")
+            raise argparse.ArgumentTypeError(f"'{name}' is no case, expected one of {', '.join(gpu_cases.CASES)}")
     return chosen
 
 

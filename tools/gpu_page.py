@@ -154,7 +154,7 @@ def page(folder: pathlib.Path) -> str:
     reports = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
     for name, report in reports.items():
         if not report["host"]["gpu"] or any(case["emulated"] for case in report["cases"].values()):
-            raise ValueError(f"{folder / name}: was made without a GPU, wanted results of hardware")
+            raise ValueError(f"{folder / name}: was made without a GPU, expected results of hardware")
     text = HEAD + ("" if reports else NOTHING)
     for name, report in reports.items():
         text += hardware_section(name, report)
@@ -175,7 +175,7 @@ def main() -> int:
     if not arguments.check:
         target.write_text(text)
     elif not target.exists() or target.read_text() != text:
-        print(f"error: {target}: is not that of the results beside it, wanted the output of tools/gpu_page.py", file=sys.stderr)
+        print(f"error: {target}: is not that of the results beside it, expected the output of tools/gpu_page.py", file=sys.stderr)
         return 1
     return 0
 

@@ -59,7 +59,7 @@ Status Options::read(int argc, char **argv) {
       arch = std::atoi(archText.c_str());
       if (!emulates && deviceProperties(arch).empty())
         return Status::error("--arch=sm_" + archText +
-                             ": not known; wanted one of" +
+                             ": not known; expected one of" +
                              knownArchitectures());
     } else if (argument == "--emulate") {
       emulates = true;
@@ -149,7 +149,7 @@ static Status openLibrary(const Options &options, CudnnFunctions &cudnn) {
     preloadCompiler(folderOf(path));
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    return Status::error(format("%s: cannot be opened (%s); wanted cuDNN 9 "
+    return Status::error(format("%s: cannot be opened (%s); expected cuDNN 9 "
                                 "(see --library)",
                                 path.c_str(), dlerror()));
   return cudnn.take(path,

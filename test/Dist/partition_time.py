@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     package, mesh, recipe, limit = argv[1:]
     divided = f"mesh={mesh} recipe={recipe}"
     step, shard = (min(seconds(package, f"upto={phase} {divided}") for _ in range(3)) for phase in ("step", "shard"))
-    print(f"{mesh} {recipe}: {shard - step:.2f} s to divide a step that is built in {step:.2f} s, wanted at most {limit} s")
+    print(f"{mesh} {recipe}: {shard - step:.2f} s to divide a step that is built in {step:.2f} s, expected at most {limit} s")
     return 1 if shard - step > float(limit) else 0
 
 

@@ -130,19 +130,19 @@ TOKEN_FILES = {
     "tokens-odd-size": Case(
         training(),
         1,
-        "tokens.bin: has 129 bytes, wanted an even number (uint16 ids)",
+        "tokens.bin: has 129 bytes, expected an even number (uint16 ids)",
         tokens(ids(*range(16)) * 4 + b"x"),
     ),
     "tokens-fewer-than-a-batch": Case(
         training(),
         1,
-        "tokens.bin: holds 3 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        "tokens.bin: holds 3 tokens, expected at least 17 (a batch of 2 x 8 and one more)",
         tokens(ids(1, 2, 3)),
     ),
     "tokens-one-short-of-a-batch": Case(
         training(),
         1,
-        "tokens.bin: holds 16 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        "tokens.bin: holds 16 tokens, expected at least 17 (a batch of 2 x 8 and one more)",
         tokens(ids(*[1] * 16)),
     ),
     "tokens-id-too-large": Case(
@@ -154,20 +154,20 @@ TOKEN_FILES = {
     "tokens-llmc-truncated": Case(
         training(),
         1,
-        "tokens.bin: has 1124 bytes, wanted 1224 (its header says 100 tokens)",
+        "tokens.bin: has 1124 bytes, expected 1224 (its header says 100 tokens)",
         tokens(llmc(20240520, 1, 100, ids(*[1] * 50))),
     ),
     "tokens-llmc-header-only": Case(training(), 1, "tokens.bin: holds no tokens", tokens(llmc(20240520, 1, 0, b""))),
     "tokens-llmc-half-header": Case(
         training(),
         1,
-        "tokens.bin: has 100 bytes, wanted a header of 1024 (magic 20240520)",
+        "tokens.bin: has 100 bytes, expected a header of 1024 (magic 20240520)",
         tokens(llmc(20240520, 1, 0, b"")[:100]),
     ),
     "tokens-llmc-version": Case(
         training(),
         1,
-        "tokens.bin: version 9 of magic 20240520, wanted 1",
+        "tokens.bin: version 9 of magic 20240520, expected 1",
         tokens(llmc(20240520, 9, 50, ids(*[1] * 50))),
     ),
     "tokens-npy-truncated": Case(
@@ -179,19 +179,19 @@ TOKEN_FILES = {
     "tokens-npy-floats": Case(
         ("./train", "--data", "t.npy"),
         1,
-        "t.npy: .npy of float32, wanted uint16, uint32, int32 or int64",
+        "t.npy: .npy of float32, expected uint16, uint32, int32 or int64",
         tokens(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (64,), }", b"\0" * 256), "t.npy"),
     ),
     "tokens-npy-big-endian": Case(
         ("./train", "--data", "t.npy"),
         1,
-        "t.npy: .npy element type '>u2', wanted a little-endian integer, float or bool",
+        "t.npy: .npy element type '>u2', expected a little-endian integer, float or bool",
         tokens(npy("{'descr': '>u2', 'fortran_order': False, 'shape': (64,), }", b"\0" * 128), "t.npy"),
     ),
     "tokens-npy-objects": Case(
         ("./train", "--data", "t.npy"),
         1,
-        "t.npy: .npy element type '|O', wanted a little-endian integer, float or bool",
+        "t.npy: .npy element type '|O', expected a little-endian integer, float or bool",
         tokens(npy("{'descr': '|O', 'fortran_order': False, 'shape': (64,), }", b"\0" * 512), "t.npy"),
     ),
     "tokens-npy-huge-shape": Case(
@@ -242,7 +242,7 @@ TOKEN_FILES = {
     "tokens-bad-leave-no-output": Case(
         training("--save", "w.safetensors", "--log", "run.jsonl"),
         1,
-        "tokens.bin: holds 3 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        "tokens.bin: holds 3 tokens, expected at least 17 (a batch of 2 x 8 and one more)",
         tokens(ids(1, 2, 3)),
     ),
     "validation-missing": Case(
@@ -251,7 +251,7 @@ TOKEN_FILES = {
     "validation-too-short": Case(
         training("--val-data", "v.bin"),
         1,
-        "v.bin: holds 1 tokens, wanted at least 17 (a batch of 2 x 8 and one more)",
+        "v.bin: holds 1 tokens, expected at least 17 (a batch of 2 x 8 and one more)",
         lambda shop: (good_run(shop), shop.tokens("v.bin", ids(1))),
     ),
 }
@@ -263,14 +263,14 @@ WEIGHTS = {
         "none.safetensors: cannot be read: No such file or directory",
         good_run,
     ),
-    "weights-empty": weights("has 0 bytes, wanted a safetensors file (8 bytes header length first)", b""),
-    "weights-no-header": weights("has 3 bytes, wanted a safetensors file (8 bytes header length first)", b"\x08\0\0"),
+    "weights-empty": weights("has 0 bytes, expected a safetensors file (8 bytes header length first)", b""),
+    "weights-no-header": weights("has 3 bytes, expected a safetensors file (8 bytes header length first)", b"\x08\0\0"),
     "weights-header-longer-than-file": weights(
-        "header of 1099511627776 bytes, wanted at most 100000000 (is it a safetensors file?)",
+        "header of 1099511627776 bytes, expected at most 100000000 (is it a safetensors file?)",
         safetensors({"table": TABLE}, b"\0" * 1024, length=1 << 40),
     ),
     "weights-header-longest": weights(
-        "header of 18446744073709551615 bytes, wanted at most 100000000 (is it a safetensors file?)",
+        "header of 18446744073709551615 bytes, expected at most 100000000 (is it a safetensors file?)",
         safetensors({"table": TABLE}, b"\0" * 1024, length=(1 << 64) - 1),
     ),
     "weights-are-an-index": weights(
@@ -290,31 +290,31 @@ WEIGHTS = {
     "weights-not-json": weights("header, byte 8: expected '{'", safetensors("table", b"\0" * 1024)),
     "weights-array": weights("header, byte 8: expected '{'", safetensors([], b"")),
     "weights-truncated": weights(
-        "tensor 'table' has bytes 0 to 1024, wanted a range within 1000", safetensors({"table": TABLE}, b"\0" * 1000)
+        "tensor 'table' has bytes 0 to 1024, expected a range within 1000", safetensors({"table": TABLE}, b"\0" * 1000)
     ),
     "weights-too-long": weights("4 bytes after the last tensor", safetensors({"table": TABLE}, b"\0" * 1028)),
     "weights-shape": weights(
-        "tensor 'table' has shape [16, 15], wanted [16, 16]",
+        "tensor 'table' has shape [16, 15], expected [16, 16]",
         safetensors({"table": {**TABLE, "shape": [16, 15], "data_offsets": [0, 960]}}, b"\0" * 960),
     ),
     "weights-transposed-rank": weights(
-        "tensor 'table' has shape [256], wanted [16, 16]",
+        "tensor 'table' has shape [256], expected [16, 16]",
         safetensors({"table": {**TABLE, "shape": [256]}}, b"\0" * 1024),
     ),
     "weights-dtype": weights(
-        "tensor 'table' is F64, wanted F32",
+        "tensor 'table' is F64, expected F32",
         safetensors({"table": {**TABLE, "dtype": "F64", "data_offsets": [0, 2048]}}, b"\0" * 2048),
     ),
     "weights-dtype-unknown": weights(
-        "tensor 'table' has dtype F33, wanted F32, F64, BF16, F16, I64, I32, I8 or BOOL",
+        "tensor 'table' has dtype F33, expected F32, F64, BF16, F16, I64, I32, I8 or BOOL",
         safetensors({"table": {**TABLE, "dtype": "F33"}}, b"\0" * 1024),
     ),
     "weights-size-lies": weights(
-        "tensor 'table' has 1000 bytes, wanted those of F32 of shape [16, 16]",
+        "tensor 'table' has 1000 bytes, expected those of F32 of shape [16, 16]",
         safetensors({"table": {**TABLE, "data_offsets": [0, 1000]}}, b"\0" * 1000),
     ),
     "weights-offsets-reversed": weights(
-        "tensor 'table' has bytes 1024 to 0, wanted a range within 1024",
+        "tensor 'table' has bytes 1024 to 0, expected a range within 1024",
         safetensors({"table": {**TABLE, "data_offsets": [1024, 0]}}, b"\0" * 1024),
     ),
     "weights-offsets-negative": weights(
@@ -322,7 +322,7 @@ WEIGHTS = {
         safetensors({"table": {**TABLE, "data_offsets": [-8, 1016]}}, b"\0" * 1024),
     ),
     "weights-size-overflows": weights(
-        "tensor 'table' has 1024 bytes, wanted those of F32 of shape [4611686018427387904, 16]",
+        "tensor 'table' has 1024 bytes, expected those of F32 of shape [4611686018427387904, 16]",
         safetensors({"table": {**TABLE, "shape": [1 << 62, 16]}}, b"\0" * 1024),
     ),
     "weights-tensor-missing": weights("tensor 'table' is missing (F32 of shape [16, 16])", safetensors({}, b"")),
@@ -331,11 +331,11 @@ WEIGHTS = {
         safetensors({"table": TABLE, "chair": {**TABLE, "data_offsets": [1024, 2048]}}, b"\0" * 2048),
     ),
     "weights-overlap": weights(
-        "tensor 'chair' starts at byte 512 of the data, wanted 1024 (no holes, no overlaps)",
+        "tensor 'chair' starts at byte 512 of the data, expected 1024 (no holes, no overlaps)",
         safetensors({"table": TABLE, "chair": {**TABLE, "data_offsets": [512, 1536]}}, b"\0" * 1536),
     ),
     "weights-hole": weights(
-        "tensor 'table' starts at byte 8 of the data, wanted 0 (no holes, no overlaps)",
+        "tensor 'table' starts at byte 8 of the data, expected 0 (no holes, no overlaps)",
         safetensors({"table": {**TABLE, "data_offsets": [8, 1032]}}, b"\0" * 1032),
     ),
     "weights-twice": weights(
@@ -345,7 +345,7 @@ WEIGHTS = {
 }
 
 FLAGS = {
-    "train-no-data": Case(("./train",), 2, "--data: not given, wanted --data FILE with tokens", good_run),
+    "train-no-data": Case(("./train",), 2, "--data: not given, expected --data FILE with tokens", good_run),
     "train-flag-unknown": flags("--fast: unknown, expected a flag of --help", "--fast"),
     "train-flag-misspelt": flags("--weigth-decay: unknown; did you mean --weight-decay?", "--weigth-decay=1"),
     "train-flag-cut": flags("--checkpoint: unknown; did you mean --checkpoint-dir?", "--checkpoint", "c"),
@@ -353,25 +353,25 @@ FLAGS = {
         "--schedule: 'cosin', expected constant or cosine; did you mean cosine?", "--schedule", "cosin"
     ),
     "train-argument": flags("more.bin: unknown, expected a flag of --help", "more.bin"),
-    "train-threads-zero": flags("--threads: '0', wanted a whole number from 1 to 1024", "--threads", "0"),
+    "train-threads-zero": flags("--threads: '0', expected a whole number from 1 to 1024", "--threads", "0"),
     "train-steps-text": Case(
-        ("./train", "--data", "tokens.bin", "--steps", "ten"), 2, "--steps: 'ten', wanted a whole number", good_run
+        ("./train", "--data", "tokens.bin", "--steps", "ten"), 2, "--steps: 'ten', expected a whole number", good_run
     ),
-    "train-lr-negative": flags("--lr: '-0.1', wanted a number >= 0", "--lr", "-0.1"),
-    "train-lr-text": flags("--lr: 'high', wanted a number >= 0", "--lr", "high"),
-    "train-warmup-beyond-steps": flags("--warmup: 3, wanted at most --steps (2)", "--warmup", "3"),
+    "train-lr-negative": flags("--lr: '-0.1', expected a number >= 0", "--lr", "-0.1"),
+    "train-lr-text": flags("--lr: 'high', expected a number >= 0", "--lr", "high"),
+    "train-warmup-beyond-steps": flags("--warmup: 3, expected at most --steps (2)", "--warmup", "3"),
     "train-schedule-unknown": flags("--schedule: 'linear', expected constant or cosine", "--schedule", "linear"),
     "train-min-lr-alone": flags("--min-lr: given without --schedule cosine", "--min-lr", "1e-5"),
     "train-min-lr-above-lr": flags(
-        "--min-lr: 0.001, wanted at most --lr (1e-05)", "--schedule", "cosine", "--lr", "1e-5", "--min-lr", "1e-3"
+        "--min-lr: 0.001, expected at most --lr (1e-05)", "--schedule", "cosine", "--lr", "1e-5", "--min-lr", "1e-3"
     ),
     "train-resume-alone": flags("--resume: given without --checkpoint-dir", "--resume"),
     "train-checkpoint-every-alone": flags(
         "--checkpoint-every: given without --checkpoint-dir", "--checkpoint-every", "2"
     ),
     "train-val-every-alone": flags("--val-every: given without --val-data", "--val-every", "2"),
-    "train-given-twice": flags("--lr: given twice, wanted once", "--lr", "1", "--lr", "2"),
-    "train-flag-without-value": flags("--lr: no value, wanted X", "--lr"),
+    "train-given-twice": flags("--lr: given twice, expected once", "--lr", "1", "--lr", "2"),
+    "train-flag-without-value": flags("--lr: no value, expected X", "--lr"),
     "train-switch-with-value": flags("--resume: takes no value, 'yes' was given", "--resume=yes"),
     "train-input-unknown": Case(
         training("--input", "mask=t.npy"),

@@ -39,7 +39,7 @@ def build_watcher(work: Path) -> Path:
             return library
         except FileNotFoundError:
             continue
-    sys.exit(f"error: no C compiler, wanted one of {', '.join(COMPILERS)}")
+    sys.exit(f"error: no C compiler, expected one of {', '.join(COMPILERS)}")
 
 
 def watch(program: Path, arguments: list[object], work: Path, steps: int, limit: int = LIMIT) -> Path:
@@ -102,7 +102,7 @@ def main() -> int:
     stem = watch(program, arguments, work, LINES, options.limit)
 
     if (lines := len(log.read_text().splitlines())) != LINES:
-        sys.exit(f"error: {lines} lines in the log, wanted {LINES}")
+        sys.exit(f"error: {lines} lines in the log, expected {LINES}")
     *events, last = stem.with_suffix(".events").read_text().splitlines()
     events = [event for event in events if not packs_for_itself(event)]
     grown = status(stem, "last")["VmSize"] - status(stem, "1")["VmSize"]
@@ -111,7 +111,7 @@ def main() -> int:
         line, function, count, *callers = event.split()
         print(f"before line {line} of the log: {function} of {count} bytes by {' < '.join(callers)}")
     if grown > GROWTH:
-        print(f"the address space grew by {grown} bytes from the first step to the last, wanted at most {GROWTH}")
+        print(f"the address space grew by {grown} bytes from the first step to the last, expected at most {GROWTH}")
     if events or grown > GROWTH:
         return 1
     print(f"no allocation of {options.limit} bytes")

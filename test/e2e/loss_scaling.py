@@ -98,7 +98,7 @@ def check_resume(engine: Engine, precision: str, *options: str) -> None:
 
 def check_underflow(engine: Engine) -> None:
     result = engine.train(["--precision=fp16", "--loss-scale=1e-9"], "small", 3)
-    check(result.returncode == 1 and "the loss scale is 1e-09, wanted at least 5.96046e-08" in result.stderr,
+    check(result.returncode == 1 and "the loss scale is 1e-09, expected at least 5.96046e-08" in result.stderr,
           f"exit {result.returncode}: {result.stderr}")
     print("a scale that is lost ends the run")
 

@@ -94,7 +94,7 @@ def main() -> None:
     row = len(fresh[name][1]) // shape[0]
     write(work / "wide", {**fresh, name: (wide, fresh[name][1] + bytes(row * (wide[0] - shape[0])))})
     message = run("padded", *still, "--init", work / "wide", ok=False).strip()
-    assert message.endswith(f"tensor '{name}' has shape {wide}, wanted {shape}"), message
+    assert message.endswith(f"tensor '{name}' has shape {wide}, expected {shape}"), message
     print("a file of the padded shape is refused")
 
 

@@ -92,7 +92,7 @@ def stops(case: Case) -> None:
     """Rank 2 stands still: the timeout ends the others, and the launcher the one that stands."""
     text = case.fails(
         [r"rank [013]: error: .*'sum of terms'.* \(number \d+ of step 2\) has waited 2.\d s for rank 2, "
-         r"wanted at most 2 s \(--comm-timeout\)", r"rank [013]: its latest collectives:\n",
+         r"expected at most 2 s \(--comm-timeout\)", r"rank [013]: its latest collectives:\n",
          r"  shift 'shifted' along dp,tp of 256 bytes at model.py:2 \(number \d+ of step 1\): begun .* took"],
         [["-np", "4", *case.command("--comm-timeout", "2")]], {"HONE_RANKS_FAULT": "2:2:stop"})
     if "Segmentation" in text:
@@ -203,7 +203,7 @@ def main(argv: list[str]) -> int:
             case, r"rank 2 has the program ranks \(dp=2,tp=2, \w+\), rank 0 has ranks",
             ["env", "HONE_RANKS_PROGRAM=other", *case.command()]),
         "another flag": lambda case: differs(
-            case, "rank 2 has --seed 7, rank 0 has 0; wanted the same on all ranks", case.command("--seed", "7")),
+            case, "rank 2 has --seed 7, rank 0 has 0; expected the same on all ranks", case.command("--seed", "7")),
         "another data list": reads_other_data,
         "another number of ranks": is_of_another_size,
         "state survives": keeps_its_state,

@@ -90,7 +90,7 @@ def survives(run: Run, how: signal.Signals) -> None:
     for rank in OTHERS:
         if not re.search(WAITS.format(rank), text):
             raise Wrong(f"rank {rank} did not say for whom it waited:\n{text}")
-    if how == signal.SIGSTOP and "wanted at most 3 s (--comm-timeout)" not in text:
+    if how == signal.SIGSTOP and "expected at most 3 s (--comm-timeout)" not in text:
         raise Wrong(f"nothing said that the time was over:\n{text}")
     steps = newest(run.checkpoints) + 2
     run.ends(steps, *run.kept(), "--resume", "--save", str(run.folder / "again"))

@@ -97,9 +97,9 @@ def check(package: Path, work: Path, options: list[str], files_too: bool) -> lis
         print(f"{name}: peak {mib(peak)}, {mib(above)} above idle, plan {over:+.2f} %; no file: {mib(anonymous)}, "
               f"plan {anonymous_over:+.2f} %; {100 * resident / size:.1f} % of the arena resident")
         if abs(above - arena) > room:
-            problems.append(f"{name}: {mib(above)} above idle, wanted the plan of {mib(arena)} within {mib(room)}")
+            problems.append(f"{name}: {mib(above)} above idle, expected the plan of {mib(arena)} within {mib(room)}")
         if anonymous > arena + room:
-            problems.append(f"{name}: {mib(anonymous)} that are no file, wanted at most {mib(arena + room)}")
+            problems.append(f"{name}: {mib(anonymous)} that are no file, expected at most {mib(arena + room)}")
     return problems
 
 

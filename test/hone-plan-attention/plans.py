@@ -51,20 +51,20 @@ def check(case, seen, wanted, nodes, is_same_version):
     """Prints what is wrong with an answer."""
     if isinstance(wanted, str):
         if seen != wanted:
-            print(f"{case}: saw '{seen}', wanted '{wanted}'")
+            print(f"{case}: saw '{seen}', expected '{wanted}'")
         return
     words = seen.split(" ", 2)
     if words[0] != "plan":
-        print(f"{case}: saw '{seen}', wanted a plan")
+        print(f"{case}: saw '{seen}', expected a plan")
         return
     with open(words[2]) as file:
         graph = json.load(file)["operationGraph"]
     if len(graph["nodes"]) != nodes:
-        print(f"{case}: saw {len(graph['nodes'])} operations, wanted {nodes}")
+        print(f"{case}: saw {len(graph['nodes'])} operations, expected {nodes}")
     # Another version may need a little more or less of its own.
     bytes, tolerance = int(words[1]), 0 if is_same_version else MIB
     if wanted is not None and abs(bytes - wanted) > tolerance:
-        print(f"{case}: saw {bytes} bytes, wanted {wanted}")
+        print(f"{case}: saw {bytes} bytes, expected {wanted}")
 
 
 def main(folder):

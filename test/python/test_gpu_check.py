@@ -235,7 +235,7 @@ def test_an_emulated_result_is_none(folder):
     case = facts_of("gpt2-tiny-fp32") | {"emulated": True}
     (place / "gpt2-tiny-fp32" / "case.json").write_text(json.dumps(case))
     gpu_run.run(results / "made-up.json", 8, None)
-    with pytest.raises(ValueError, match="made-up.json: was made without a GPU, wanted results of hardware"):
+    with pytest.raises(ValueError, match="made-up.json: was made without a GPU, expected results of hardware"):
         gpu_page.page(results)
 
 

@@ -108,7 +108,7 @@ Status ReadFile::readAt(int64_t offset, void *data, int64_t count) const {
     if (read < 0)
       return systemError(path, "cannot be read");
     if (read == 0)
-      return Status::error(format("%s: ends at byte %lld, wanted %lld",
+      return Status::error(format("%s: ends at byte %lld, expected %lld",
                                   path.c_str(), static_cast<long long>(offset),
                                   static_cast<long long>(bytes)));
     next += read;

@@ -48,15 +48,15 @@ Status SafeTensors::mistakenFor(const std::string &kind) const {
 
 Status SafeTensors::read(const std::string &path) {
   if (file.size() < 8)
-    return Status::error(format("%s: has %lld bytes, wanted a safetensors file "
-                                "(8 bytes header length first)",
-                                path.c_str(),
-                                static_cast<long long>(file.size())));
+    return Status::error(
+        format("%s: has %lld bytes, expected a safetensors file "
+               "(8 bytes header length first)",
+               path.c_str(), static_cast<long long>(file.size())));
   uint64_t headerBytes;
   std::memcpy(&headerBytes, file.data(), 8);
   if (headerBytes > static_cast<uint64_t>(maxHeaderBytes))
     return Status::error(
-        format("%s: header of %llu bytes, wanted at most %lld (is it a "
+        format("%s: header of %llu bytes, expected at most %lld (is it a "
                "safetensors file?)",
                path.c_str(), static_cast<unsigned long long>(headerBytes),
                static_cast<long long>(maxHeaderBytes)));
@@ -112,7 +112,7 @@ static bool readEntry(JsonReader &json, Entry &entry) {
   if (!read)
     return false;
   if (entry.dtype.empty() || !hasShape || entry.range.size() != 2)
-    return json.fail("wanted dtype, shape and two data_offsets");
+    return json.fail("expected dtype, shape and two data_offsets");
   return true;
 }
 
@@ -122,16 +122,16 @@ static std::string resolve(const Entry &entry, const char *body,
   std::optional<DType> dtype = dtypeFromSafetensors(entry.dtype);
   if (!dtype)
     return "has dtype " + entry.dtype +
-           ", wanted F32, F64, BF16, F16, I64, I32, I8 or BOOL";
+           ", expected F32, F64, BF16, F16, I64, I32, I8 or BOOL";
   uint64_t begin = entry.range[0], end = entry.range[1];
   if (begin > end || end > static_cast<uint64_t>(bodyBytes))
-    return format("has bytes %llu to %llu, wanted a range within %lld",
+    return format("has bytes %llu to %llu, expected a range within %lld",
                   static_cast<unsigned long long>(begin),
                   static_cast<unsigned long long>(end),
                   static_cast<long long>(bodyBytes));
   std::optional<int64_t> bytes = byteCount(*dtype, entry.shape);
   if (!bytes || *bytes != static_cast<int64_t>(end - begin))
-    return format("has %llu bytes, wanted those of %s of shape %s",
+    return format("has %llu bytes, expected those of %s of shape %s",
                   static_cast<unsigned long long>(end - begin),
                   entry.dtype.c_str(), toString(entry.shape).c_str());
   view = {*dtype, entry.shape, body + begin, *bytes};
@@ -176,12 +176,12 @@ Status SafeTensors::checkLayout() const {
   const char *end = body;
   for (const Named *entry : order) {
     if (entry->second.data != end)
-      return Status::error(
-          format("%s: tensor '%s' starts at byte %lld of the data, wanted %lld "
-                 "(no holes, no overlaps)",
-                 name.c_str(), entry->first.c_str(),
-                 static_cast<long long>(entry->second.data - body),
-                 static_cast<long long>(end - body)));
+      return Status::error(format(
+          "%s: tensor '%s' starts at byte %lld of the data, expected %lld "
+          "(no holes, no overlaps)",
+          name.c_str(), entry->first.c_str(),
+          static_cast<long long>(entry->second.data - body),
+          static_cast<long long>(end - body)));
     end += entry->second.bytes;
   }
   if (end != body + bodyBytes)

@@ -32,7 +32,7 @@ Status honert::checkShared(World &world, const std::string &path) {
   if (!world.isFirst() && !isRegularFile(name))
     status = Status::error(
         format("%s: rank %lld does not see what the first rank writes there, "
-               "wanted a folder that all ranks share",
+               "expected a folder that all ranks share",
                path.c_str(), static_cast<long long>(world.rank())));
   return world.agree(status);
 }

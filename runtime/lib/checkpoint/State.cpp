@@ -51,10 +51,11 @@ static Status findTensor(const SafeTensors &file, const Argument &argument,
     if (!other || other == found)
       continue;
     if (!areEqual(file, *other, *found))
-      return Status::error(format(
-          "%s: tensor '%s' differs from '%s', wanted equal ones (tied in this "
-          "program)",
-          file.path().c_str(), alias.c_str(), part.name.c_str()));
+      return Status::error(format("%s: tensor '%s' differs from '%s', expected "
+                                  "equal ones (tied in this "
+                                  "program)",
+                                  file.path().c_str(), alias.c_str(),
+                                  part.name.c_str()));
   }
   return Status();
 }
@@ -63,7 +64,7 @@ static Status checkTensor(const SafeTensors &file, const Argument &argument,
                           const Part &part, const TensorView &tensor,
                           bool exact) {
   if (tensor.shape != part.shape)
-    return Status::error(format("%s: tensor '%s' has shape %s, wanted %s",
+    return Status::error(format("%s: tensor '%s' has shape %s, expected %s",
                                 file.path().c_str(), part.name.c_str(),
                                 toString(tensor.shape).c_str(),
                                 toString(part.shape).c_str()));
@@ -73,7 +74,7 @@ static Status checkTensor(const SafeTensors &file, const Argument &argument,
   bool converts = isFloat(tensor.dtype) && tensor.dtype != DType::f64 &&
                   isFloat(argument.dtype);
   if (tensor.dtype != argument.dtype && !widens && (exact || !converts))
-    return Status::error(format("%s: tensor '%s' is %s, wanted %s",
+    return Status::error(format("%s: tensor '%s' is %s, expected %s",
                                 file.path().c_str(), part.name.c_str(),
                                 safetensorsName(tensor.dtype),
                                 safetensorsName(argument.dtype)));

@@ -39,11 +39,11 @@ static Status tellDifference(const SharedFact &fact, int64_t differing,
   std::memcpy(own.data(), fact.value.data(),
               std::min<size_t>(fact.value.size(), shownBytes - 1));
   HONERT_TRY(world.allGather(own.data(), shownBytes, all.data()));
-  return Status::error(
-      format("rank %lld has %s %s, rank 0 has %s; wanted the same on all ranks",
-             static_cast<long long>(differing), fact.name.c_str(),
-             shown(all.data() + differing * shownBytes).c_str(),
-             shown(all.data()).c_str()));
+  return Status::error(format(
+      "rank %lld has %s %s, rank 0 has %s; expected the same on all ranks",
+      static_cast<long long>(differing), fact.name.c_str(),
+      shown(all.data() + differing * shownBytes).c_str(),
+      shown(all.data()).c_str()));
 }
 
 Status honert::agreeOn(const std::vector<SharedFact> &facts, World &world) {

@@ -34,10 +34,10 @@ static Status readNumber(const Environment &environment, const char *name,
   errno = 0;
   value = std::strtoll(text, &end, 10);
   if (end == text || *end || errno || value < least || value > most)
-    return Status::error(format(
-        "%s: '%s' in the environment, wanted a whole number from %lld to %lld",
-        name, text, static_cast<long long>(least),
-        static_cast<long long>(most)));
+    return Status::error(format("%s: '%s' in the environment, expected a whole "
+                                "number from %lld to %lld",
+                                name, text, static_cast<long long>(least),
+                                static_cast<long long>(most)));
   return Status();
 }
 
@@ -72,7 +72,7 @@ Status honert::findLaunch(const Environment &environment, LaunchPlace &place) {
     else if (told.rank != place.rank || told.size != place.size)
       return Status::error(format(
           "%s says rank %lld of %lld, but %s (%s, %s) rank %lld of %lld; "
-          "wanted one launcher, or the same from both",
+          "expected one launcher, or the same from both",
           place.launcher.c_str(), static_cast<long long>(place.rank),
           static_cast<long long>(place.size), launcher.name, launcher.rank,
           launcher.size, static_cast<long long>(told.rank),

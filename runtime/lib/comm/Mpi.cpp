@@ -19,7 +19,7 @@ Status MpiFunctions::open() {
     library = dlopen("libmpi.so", RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     const char *why = dlerror();
-    return Status::error(format("libmpi.so.40: cannot be opened (%s); wanted "
+    return Status::error(format("libmpi.so.40: cannot be opened (%s); expected "
                                 "Open MPI 4 or 5",
                                 why ? why : "no such library"));
   }
@@ -27,12 +27,12 @@ Status MpiFunctions::open() {
   function = reinterpret_cast<int(*) parameters>(dlsym(library, #function));   \
   if (!function)                                                               \
     return Status::error("libmpi.so: has no " #function                        \
-                         "; wanted Open MPI 4 or 5");
+                         "; expected Open MPI 4 or 5");
 #define MPI_OBJECT(type, object)                                               \
   object = reinterpret_cast<type>(dlsym(library, #object));                    \
   if (!object)                                                                 \
     return Status::error("libmpi.so: has no " #object                          \
-                         "; wanted Open MPI 4 or 5");
+                         "; expected Open MPI 4 or 5");
 #include "comm/Mpi.def"
 #undef MPI_FUNCTION
 #undef MPI_OBJECT
@@ -101,7 +101,7 @@ Status MpiMessenger::start() {
   if (rank == place.rank && size == place.size)
     return Status();
   return Status::error(format(
-      "%s is rank %d of %d, but %s started rank %lld of %lld; wanted Open "
+      "%s is rank %d of %d, but %s started rank %lld of %lld; expected Open "
       "MPI's own mpirun, or srun --mpi=pmix",
       mpi.versionText().c_str(), rank, size, place.launcher.c_str(),
       static_cast<long long>(place.rank), static_cast<long long>(place.size)));

@@ -74,7 +74,7 @@ void Watchdog::look() {
   wait->seconds = secondsOf(*wait, sinceLastLook.count());
   if (timeout > 0 && wait->seconds > timeout)
     end(textOf(*wait) +
-        format(", wanted at most %g s (--comm-timeout)", timeout));
+        format(", expected at most %g s (--comm-timeout)", timeout));
   bool isForRank = wait->peer >= 0;
   if (stopSignal() && isForRank && wait->seconds > shortWait && !toldSignal) {
     toldSignal = true;

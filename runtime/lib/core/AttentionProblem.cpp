@@ -135,7 +135,7 @@ public:
   }
   void blame(const std::string &seen, const std::string &wanted) {
     if (error.ok())
-      error = Status::error(format("attention problem: saw '%s', wanted %s",
+      error = Status::error(format("attention problem: got '%s', expected %s",
                                    seen.c_str(), wanted.c_str()));
   }
 

@@ -91,7 +91,7 @@ static Status checkArgument(const Argument &argument, const Bounds &bounds,
       (argument.kind != Kind::input || argument.dims.empty() ||
        (argument.dtype != DType::i64 && argument.dtype != DType::i32)))
     return broken(format("argument '%s' is fed with tokens, but is %s of rank "
-                         "%zu (wanted an i64 or i32 input of rank 1 or more)",
+                         "%zu (expected an i64 or i32 input of rank 1 or more)",
                          fqn, name(argument.dtype), argument.dims.size()));
   if (argument.kind == Kind::rng &&
       (argument.dtype != DType::i64 || argument.dims != Shape{3}))
@@ -163,7 +163,7 @@ static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
   if ((operand != DType::f32 && operand != DType::bf16 &&
        operand != DType::f16) ||
       (result != DType::f32 && result != operand))
-    return broken(format("matmul %s multiplies %s to %s, wanted f32, bf16 or "
+    return broken(format("matmul %s multiplies %s to %s, expected f32, bf16 or "
                          "f16 to the same or f32",
                          name.c_str(), honert::name(operand),
                          honert::name(result)));
@@ -196,7 +196,7 @@ static Status checkDeviceLaunch(const char *name, const DeviceLaunch &launch,
   if (launch.kernel.empty() || launch.blocks < 1 || launch.blocks > INT32_MAX ||
       launch.threads < 1 || launch.threads > 1024)
     return broken(format("launch %s: kernel '%s', %lld blocks, %lld threads "
-                         "(wanted a name, 1 to 2^31 - 1 and 1 to 1024)",
+                         "(expected a name, 1 to 2^31 - 1 and 1 to 1024)",
                          name, launch.kernel.c_str(),
                          static_cast<long long>(launch.blocks),
                          static_cast<long long>(launch.threads)));
@@ -212,7 +212,7 @@ static Status checkAttention(const char *name, const AttentionLaunch &launch,
                              const Bounds &bounds) {
   std::vector<AttentionOperand> operands = launch.problem.operands();
   if (launch.offsets.size() != operands.size())
-    return broken(format("attention %s has %zu offsets, wanted %zu", name,
+    return broken(format("attention %s has %zu offsets, expected %zu", name,
                          launch.offsets.size(), operands.size()));
   for (size_t i = 0; i != operands.size(); ++i) {
     AttentionTensor tensor = launch.problem.tensor(operands[i]);
@@ -251,7 +251,7 @@ static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
   } else if (auto *kernel = std::get_if<KernelLaunch>(&launch.action)) {
     if (!kernel->kernel || kernel->items < 0 || kernel->grain < 1)
       return broken(
-          format("launch %s: items %lld, grain %lld (wanted a kernel, "
+          format("launch %s: items %lld, grain %lld (expected a kernel, "
                  "items >= 0 and grain >= 1)",
                  name, static_cast<long long>(kernel->items),
                  static_cast<long long>(kernel->grain)));
@@ -315,9 +315,10 @@ static Status checkDeviceCode(const Program &program) {
   for (const DeviceCode &code : program.deviceCode) {
     auto arch = static_cast<long long>(code.arch);
     if (!code.data || code.bytes < 1 || code.arch < 10 || code.arch > 999)
-      return broken(format("device code of %lld bytes for sm_%lld (wanted some "
-                           "bytes and an architecture)",
-                           static_cast<long long>(code.bytes), arch));
+      return broken(
+          format("device code of %lld bytes for sm_%lld (expected some "
+                 "bytes and an architecture)",
+                 static_cast<long long>(code.bytes), arch));
     if (!seen.insert({code.kind, code.arch}).second)
       return broken(format("device code of one kind twice for sm_%lld", arch));
   }
@@ -345,7 +346,7 @@ static Status checkEntryPoints(const Program &program) {
     double count = program.number("micro_batches", 1);
     if (!(count >= 1 && count <= 1e9) || count != std::floor(count))
       return broken(
-          format("micro_batches is %g (wanted a whole number >= 1)", count));
+          format("micro_batches is %g (expected a whole number >= 1)", count));
   }
   if (program.isExact() && program.isForCuda())
     return broken("it is exact and for a GPU");

@@ -59,7 +59,7 @@ Status honert::checkDivision(const Argument &argument, const Mesh &mesh) {
       if (division.cuts[i] <= (i ? division.cuts[i - 1] : 0) ||
           division.cuts[i] >= argument.whole[dim])
         return broken(format("argument '%s' is cut at %lld in dimension %zu of "
-                             "size %lld, wanted ascending cuts inside it",
+                             "size %lld, expected ascending cuts inside it",
                              fqn, static_cast<long long>(division.cuts[i]), dim,
                              static_cast<long long>(argument.whole[dim])));
     int64_t parts = mesh.groupSize(division.axes);
@@ -74,7 +74,7 @@ Status honert::checkDivision(const Argument &argument, const Mesh &mesh) {
   if (used.size() != dividing)
     return broken(format("argument '%s' is divided twice along an axis", fqn));
   if (!argument.partial.empty() && argument.kind != Kind::grad)
-    return broken(format("argument '%s' of kind %s is a term, wanted a grad",
+    return broken(format("argument '%s' of kind %s is a term, expected a grad",
                          fqn, name(argument.kind)));
   for (int64_t axis : argument.partial)
     if (!used.insert(axis).second)
@@ -96,7 +96,7 @@ static Status checkKind(const char *name, const CollectiveLaunch &launch,
   bool cuts = launch.kind == CollectiveKind::reduceScatter ||
               launch.kind == CollectiveKind::allToAll;
   if (reduces && !isCombined(launch.dtype))
-    return broken(format("collective %s combines %s, wanted f32, f64, bf16, "
+    return broken(format("collective %s combines %s, expected f32, f64, bf16, "
                          "f16, i64 or i32",
                          name, honert::name(launch.dtype)));
   if (!reduces && launch.reduce != ReduceKind::sum)

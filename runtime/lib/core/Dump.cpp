@@ -32,10 +32,10 @@ Status honert::checkDump(const Program &program) {
   for (const Function &function : program.functions)
     for (const Result &result : function.results)
       if (isGradient(result) && !likeOf(program, result))
-        return Status::error(
-            format("--dump: '%s' has shape %s, wanted that of its parameter or "
-                   "of a rank's part of it",
-                   result.name.c_str(), toString(result.dims).c_str()));
+        return Status::error(format(
+            "--dump: '%s' has shape %s, expected that of its parameter or "
+            "of a rank's part of it",
+            result.name.c_str(), toString(result.dims).c_str()));
   return Status();
 }
 

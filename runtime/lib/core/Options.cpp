@@ -17,11 +17,11 @@ using namespace honert;
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Where a flag's value goes; the error says what was wanted instead.
+/// Where a flag's value goes; the error says what was expected.
 using Reader = std::function<Status(const std::string &value)>;
 
-static Status unwanted(const std::string &value, const std::string &wanted) {
-  return Status::usage("'" + value + "', wanted " + wanted);
+static Status wrongValue(const std::string &value, const std::string &wanted) {
+  return Status::usage("'" + value + "', expected " + wanted);
 }
 
 /// For a value that is none of `words`.
@@ -45,7 +45,7 @@ static Reader readInteger(int64_t &target, int64_t low, int64_t high,
     bool isDigits = !value.empty() &&
                     value.find_first_not_of("0123456789") == std::string::npos;
     if (!isDigits || errno != 0 || *end || number < low || number > high)
-      return unwanted(value, wanted);
+      return wrongValue(value, wanted);
     target = number;
     return Status();
   };
@@ -59,7 +59,7 @@ static Reader readNumber(double &target, const char *wanted) {
         !value.empty() &&
         (std::isdigit(static_cast<unsigned char>(value[0])) || value[0] == '.');
     if (!startsRight || *end || !std::isfinite(number) || number < 0)
-      return unwanted(value, wanted);
+      return wrongValue(value, wanted);
     target = number;
     return Status();
   };
@@ -68,7 +68,7 @@ static Reader readNumber(double &target, const char *wanted) {
 static Reader readText(std::string &target) {
   return [&target](const std::string &value) {
     if (value.empty())
-      return unwanted(value, "a name");
+      return wrongValue(value, "a name");
     target = value;
     return Status();
   };
@@ -101,7 +101,7 @@ readNamedFile(std::vector<std::pair<std::string, std::string>> &files) {
     size_t equals = value.find('=');
     if (equals == std::string::npos || equals == 0 ||
         equals + 1 == value.size())
-      return unwanted(value, "NAME=FILE.npy");
+      return wrongValue(value, "NAME=FILE.npy");
     files.emplace_back(value.substr(0, equals), value.substr(equals + 1));
     return Status();
   };
@@ -171,7 +171,7 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "0 makes it where all see it, readable by its user alone",
        [&o](const std::string &value) {
          if (value.rfind("file:", 0) != 0 || value.size() == 5)
-           return unwanted(value, "file:PATH");
+           return wrongValue(value, "file:PATH");
          o.bootstrap = value;
          return Status();
        }},
@@ -309,11 +309,11 @@ static Status readFlags(int argc, char **argv, Options &options,
       value = argument.substr(equals + 1);
     else if (flag->value) {
       if (i + 1 == argc)
-        return Status::usage(name + ": no value, wanted " + flag->value);
+        return Status::usage(name + ": no value, expected " + flag->value);
       value = argv[++i];
     }
     if (!given.insert(flag->name).second && !flag->mayRepeat)
-      return Status::usage(name + ": given twice, wanted once");
+      return Status::usage(name + ": given twice, expected once");
     if (Status status = flag->read(value); !status.ok())
       return Status::usage(name + ": " + status.message());
   }
@@ -343,12 +343,13 @@ static Status checkDependencies(const std::set<std::string> &given,
   if (given.count("fresh") && given.count("init"))
     return Status::usage("--fresh: given with --init, expected one of them");
   if (given.count("min-lr") && options.minLearningRate > options.learningRate)
-    return Status::usage(format("--min-lr: %g, wanted at most --lr (%g)",
+    return Status::usage(format("--min-lr: %g, expected at most --lr (%g)",
                                 options.minLearningRate, options.learningRate));
   if (given.count("warmup") && options.warmup > options.steps)
-    return Status::usage(format("--warmup: %lld, wanted at most --steps (%lld)",
-                                static_cast<long long>(options.warmup),
-                                static_cast<long long>(options.steps)));
+    return Status::usage(
+        format("--warmup: %lld, expected at most --steps (%lld)",
+               static_cast<long long>(options.warmup),
+               static_cast<long long>(options.steps)));
   return Status();
 }
 
@@ -383,8 +384,8 @@ static Status checkSteps(const std::set<std::string> &given,
                  !program.argument(Kind::scalar, "lr");
   if (!hasRate && options.steps > 0 && !options.info &&
       !options.benchCollectives)
-    return Status::usage(
-        "--lr: not given, wanted a learning rate (the program has no default)");
+    return Status::usage("--lr: not given, expected a learning rate (the "
+                         "program has no default)");
   if (!options.profile.empty() && options.steps == 0)
     return Status::usage("--profile: given with --steps 0");
   if (!options.dump.empty() && options.steps == 0)
@@ -415,7 +416,7 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   bool needsData = program.input(Role::tokens) && !feedsTokens;
   bool trains = options.steps > 0 && !options.info && !options.benchCollectives;
   if (needsData && !given.count("data") && trains)
-    return Status::usage("--data: not given, wanted --data FILE with tokens");
+    return Status::usage("--data: not given, expected --data FILE with tokens");
   return Status();
 }
 

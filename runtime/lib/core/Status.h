@@ -9,7 +9,7 @@
 namespace honert {
 
 /// Success, or an error with the line that explains it ("FILE: what was seen,
-/// what was wanted") and the exit code it leads to. Never ignored.
+/// what was expected") and the exit code it leads to. Never ignored.
 class [[nodiscard]] Status {
 public:
   Status() = default;

@@ -152,7 +152,7 @@ Status Trainer::takeUp(const RunPosition &position) {
   const char *folder = options.checkpoints.c_str();
   if (options.seedGiven && options.seed != position.seed)
     return Status::error(
-        format("--seed: %llu, wanted that of the run in %s (%llu)",
+        format("--seed: %llu, expected that of the run in %s (%llu)",
                static_cast<unsigned long long>(options.seed), folder,
                static_cast<unsigned long long>(position.seed)));
   if (options.shuffle != position.shuffle)
@@ -362,7 +362,7 @@ Status Trainer::checkStep(StepFacts &facts) {
   if (*facts.lossScale >= smallestScale)
     return Status();
   return Status::error(format(
-      "step %lld: the loss scale is %g, wanted at least %g: every step "
+      "step %lld: the loss scale is %g, expected at least %g: every step "
       "overflows; the run ends, nothing is saved%s",
       static_cast<long long>(facts.step), *facts.lossScale, smallestScale,
       savedStep < 0 ? "" : ", earlier checkpoints stand"));
@@ -376,7 +376,7 @@ Status Trainer::checkFinite(const StepFacts &facts) const {
     return Status();
   double seen = lossIsBad ? facts.loss : *facts.gradNorm;
   return Status::error(format(
-      "step %lld: %s is %g, wanted a finite value; the run ends, nothing is "
+      "step %lld: %s is %g, expected a finite value; the run ends, nothing is "
       "saved%s",
       static_cast<long long>(facts.step),
       lossIsBad ? "the loss" : "the gradient norm",

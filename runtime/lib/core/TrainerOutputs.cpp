@@ -82,7 +82,7 @@ Status Trainer::checkReplicas(int64_t step) {
           all[static_cast<size_t>(first) * own.size() + i])
         return Status::error(format(
             "step %lld: %s '%s' of rank %lld differs from that of rank %lld, "
-            "wanted equal replicas",
+            "expected equal replicas",
             static_cast<long long>(step), name(state[i]->kind),
             state[i]->fqn.c_str(), static_cast<long long>(rank),
             static_cast<long long>(first)));

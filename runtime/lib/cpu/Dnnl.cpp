@@ -19,9 +19,10 @@ Status DnnlFunctions::open() {
 #define DNNL_FUNCTION(name)                                                    \
   name = reinterpret_cast<decltype(name)>(dlsym(library, #name));              \
   if (!name)                                                                   \
-    return Status::error(format("%s: has no %s; wanted oneDNN 2.6 or a later " \
-                                "2.x",                                         \
-                                libraryName, #name));
+    return Status::error(                                                      \
+        format("%s: has no %s; expected oneDNN 2.6 or a later "                \
+               "2.x",                                                          \
+               libraryName, #name));
 #include "cpu/Dnnl.def"
 #undef DNNL_FUNCTION
   handle = library; // stays open until the process ends

@@ -23,13 +23,14 @@ Status Device::choose(int64_t process) {
   int count = 0;
   HONERT_TRY(check(driver.cuDeviceGetCount(&count), "the number of GPUs"));
   if (count == 0)
-    return Status::error("libcuda.so.1: the driver sees no GPU, wanted one (is "
-                         "CUDA_VISIBLE_DEVICES set?)");
+    return Status::error(
+        "libcuda.so.1: the driver sees no GPU, expected one (is "
+        "CUDA_VISIBLE_DEVICES set?)");
   // A launcher may show each process its own GPU only.
   int64_t number = count == 1 ? 0 : process;
   if (number >= count)
     return Status::error(
-        format("libcuda.so.1: the driver sees %d GPUs, wanted one for each "
+        format("libcuda.so.1: the driver sees %d GPUs, expected one for each "
                "process of this machine; this is number %lld",
                count, static_cast<long long>(process)));
   return look(static_cast<int>(number));

@@ -45,21 +45,21 @@ Status DriverFunctions::open() {
 #define CUDA_FUNCTION(function, parameters)                                    \
   function = reinterpret_cast<CUresult(*) parameters>(driver.find(#function)); \
   if (!function)                                                               \
-    return Status::error(format("%s: has no %s; wanted a driver for CUDA %s "  \
-                                "or later",                                    \
-                                library, #function,                            \
-                                versionOf(oldestDriver).c_str()));
+    return Status::error(                                                      \
+        format("%s: has no %s; expected a driver for CUDA %s "                 \
+               "or later",                                                     \
+               library, #function, versionOf(oldestDriver).c_str()));
 #include "cuda/Driver.def"
 #undef CUDA_FUNCTION
   int version = 0;
   HONERT_TRY(check(cuDriverGetVersion(&version), "the driver's version"));
   if (version < oldestDriver)
     return Status::error(
-        format("%s: the driver is for CUDA %s, wanted %s or later", library,
+        format("%s: the driver is for CUDA %s, expected %s or later", library,
                versionOf(version).c_str(), versionOf(oldestDriver).c_str()));
   CUresult result = cuInit(0);
   if (result == CUDA_ERROR_NO_DEVICE)
-    return Status::error(format("%s: the driver sees no GPU, wanted one (is "
+    return Status::error(format("%s: the driver sees no GPU, expected one (is "
                                 "CUDA_VISIBLE_DEVICES set?)",
                                 library));
   return check(result, "the driver does not start");
@@ -101,13 +101,13 @@ Status CublasFunctions::open() {
 #define CUBLAS_FUNCTION(result, function, parameters)                          \
   function = reinterpret_cast<result(*) parameters>(library.find(#function));  \
   if (!function)                                                               \
-    return Status::error(format("%s: has no %s; wanted cuBLAS 12 or 13",       \
+    return Status::error(format("%s: has no %s; expected cuBLAS 12 or 13",     \
                                 name.c_str(), #function));
 #include "cuda/Cublas.def"
 #undef CUBLAS_FUNCTION
   if (cublasLtGetVersion() < oldestCublas)
-    return Status::error(format("%s: is %s, wanted 12.0 or later", name.c_str(),
-                                versionText().c_str()));
+    return Status::error(format("%s: is %s, expected 12.0 or later",
+                                name.c_str(), versionText().c_str()));
   return Status();
 }
 

@@ -12,12 +12,12 @@ Status CudnnFunctions::take(const std::string &library,
 #define CUDNN_FUNCTION(result, function, parameters)                           \
   function = reinterpret_cast<result(*) parameters>(find(#function));          \
   if (!function)                                                               \
-    return Status::error(                                                      \
-        format("%s: has no %s; wanted cuDNN 9", library.c_str(), #function));
+    return Status::error(format("%s: has no %s; expected cuDNN 9",             \
+                                library.c_str(), #function));
 #include "cudnn/Cudnn.def"
 #undef CUDNN_FUNCTION
   if (cudnnGetVersion() < oldestCudnn)
-    return Status::error(format("%s: is cuDNN %s, wanted 9.19.0 or later",
+    return Status::error(format("%s: is cuDNN %s, expected 9.19.0 or later",
                                 library.c_str(), versionText().c_str()));
   return Status();
 }

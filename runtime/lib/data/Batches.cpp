@@ -91,7 +91,7 @@ Status Batches::open(const std::string &path, const Program &program,
   HONERT_TRY(file.open(path));
   if (file.size() <= rows * columns)
     return Status::error(format(
-        "%s: holds %lld tokens, wanted at least %lld (a batch of %lld x %lld "
+        "%s: holds %lld tokens, expected at least %lld (a batch of %lld x %lld "
         "and one more)",
         path.c_str(), static_cast<long long>(file.size()),
         static_cast<long long>(rows * columns + 1),

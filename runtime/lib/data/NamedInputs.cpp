@@ -43,12 +43,13 @@ Status NamedInputs::openOne(const Argument &argument, const PartLayout &layout,
   bool isWidened = dtype == DType::f32 && argument.dtype == DType::f64;
   if ((dtype != argument.dtype && !isWidened) ||
       (array.shape != argument.whole && !perStep))
-    return Status::error(format(
-        "%s: %s of shape %s, wanted %s of shape %s (input '%s'), or that with "
-        "a first dimension of micro-batches",
-        path.c_str(), name(array.type), toString(array.shape).c_str(),
-        name(argument.dtype), toString(argument.whole).c_str(),
-        argument.fqn.c_str()));
+    return Status::error(
+        format("%s: %s of shape %s, expected %s of shape %s (input '%s'), or "
+               "that with "
+               "a first dimension of micro-batches",
+               path.c_str(), name(array.type), toString(array.shape).c_str(),
+               name(argument.dtype), toString(argument.whole).c_str(),
+               argument.fqn.c_str()));
   input.dtype = *dtype;
   input.offset = array.offset;
   input.values = perStep ? array.shape[0] : 1;

@@ -131,7 +131,7 @@ static Status locateHeader(const std::string &path, std::string_view file,
   auto byte = [&](size_t i) { return static_cast<unsigned char>(file[i]); };
   unsigned version = byte(6);
   if ((version != 1 && version != 2) || byte(7) != 0)
-    return Status::error(format("%s: .npy version %u.%u, wanted 1.0 or 2.0",
+    return Status::error(format("%s: .npy version %u.%u, expected 1.0 or 2.0",
                                 path.c_str(), version, byte(7)));
   size_t start = version == 1 ? 10 : 12;
   size_t length = byte(8) | byte(9) << 8;
@@ -139,9 +139,10 @@ static Status locateHeader(const std::string &path, std::string_view file,
     length |= static_cast<size_t>(byte(10)) << 16 |
               static_cast<size_t>(byte(11)) << 24;
   if (length > maxHeaderBytes)
-    return Status::error(format("%s: .npy header of %zu bytes, wanted at most "
-                                "%zu",
-                                path.c_str(), length, maxHeaderBytes));
+    return Status::error(
+        format("%s: .npy header of %zu bytes, expected at most "
+               "%zu",
+               path.c_str(), length, maxHeaderBytes));
   if (file.size() < start || length > file.size() - start)
     return Status::error(path + ": .npy header is truncated");
   header = file.substr(start, length);
@@ -163,13 +164,13 @@ Status honert::readNpy(const std::string &path, std::string_view file,
     if (description == each.description)
       type = &each;
   if (!type)
-    return Status::error(format(
-        "%s: .npy element type '%s', wanted a little-endian integer, float or "
-        "bool",
-        path.c_str(), description.c_str()));
+    return Status::error(format("%s: .npy element type '%s', expected a "
+                                "little-endian integer, float or "
+                                "bool",
+                                path.c_str(), description.c_str()));
   array.type = static_cast<NpyType>(type - facts);
   if (fortran && array.shape.size() > 1)
-    return Status::error(path + ": .npy in Fortran order, wanted C order");
+    return Status::error(path + ": .npy in Fortran order, expected C order");
   std::optional<int64_t> count = elementCount(array.shape);
   int64_t bytes, present = static_cast<int64_t>(file.size()) - array.offset;
   if (!count || __builtin_mul_overflow(*count, type->width, &bytes) ||

@@ -66,7 +66,7 @@ Status honert::checkSameData(const Options &options, World &world) {
       if (all[rank][source] != all[0][source])
         return Status::error(
             format("--%s: rank %zu has another file than the first rank (size, "
-                   "first or last MiB differ), wanted the same on all ranks",
+                   "first or last MiB differ), expected the same on all ranks",
                    flags[source], rank));
   return Status();
 }

@@ -40,9 +40,10 @@ Status TokenFile::locate() {
     NpyArray array;
     HONERT_TRY(readNpy(name, file.view(), array));
     if (array.shape.size() != 1)
-      return Status::error(format("%s: .npy of shape %s, wanted one dimension "
-                                  "of token ids",
-                                  name.c_str(), toString(array.shape).c_str()));
+      return Status::error(
+          format("%s: .npy of shape %s, expected one dimension "
+                 "of token ids",
+                 name.c_str(), toString(array.shape).c_str()));
     switch (array.type) {
     case NpyType::u16:
       width = Width::u16;
@@ -57,7 +58,7 @@ Status TokenFile::locate() {
       width = Width::i64;
       break;
     default:
-      return Status::error(format("%s: .npy of %s, wanted uint16, uint32, "
+      return Status::error(format("%s: .npy of %s, expected uint16, uint32, "
                                   "int32 or int64",
                                   name.c_str(), honert::name(array.type)));
     }
@@ -76,7 +77,7 @@ Status TokenFile::locate() {
   if (file.size() % 2 != 0 && looksLikeText(file.view()))
     return mistakenFor("text");
   if (file.size() % 2 != 0)
-    return Status::error(format("%s: has %lld bytes, wanted an even number "
+    return Status::error(format("%s: has %lld bytes, expected an even number "
                                 "(uint16 ids)",
                                 name.c_str(),
                                 static_cast<long long>(file.size())));
@@ -105,18 +106,18 @@ Status TokenFile::locateLlmc(uint32_t magic) {
       [&](const LlmcFormat &each) { return each.magic == magic; });
   if (file.size() < llmcHeaderBytes)
     return Status::error(
-        format("%s: has %lld bytes, wanted a header of %lld (magic %u)",
+        format("%s: has %lld bytes, expected a header of %lld (magic %u)",
                name.c_str(), static_cast<long long>(file.size()),
                static_cast<long long>(llmcHeaderBytes), magic));
   uint32_t header[3];
   std::memcpy(header, file.data(), sizeof header);
   if (header[1] != known.version)
-    return Status::error(format("%s: version %u of magic %u, wanted %u",
+    return Status::error(format("%s: version %u of magic %u, expected %u",
                                 name.c_str(), header[1], magic, known.version));
   int64_t wanted = llmcHeaderBytes + int64_t{header[2]} * known.width;
   if (file.size() != wanted)
     return Status::error(
-        format("%s: has %lld bytes, wanted %lld (its header says %u tokens)",
+        format("%s: has %lld bytes, expected %lld (its header says %u tokens)",
                name.c_str(), static_cast<long long>(file.size()),
                static_cast<long long>(wanted), header[2]));
   width = known.width == 2 ? Width::u16 : Width::u32;

@@ -115,9 +115,10 @@ Status Communicator::await(const std::string &what, double seconds) {
       return nccl.check(state, what, comm);
     std::chrono::duration<double> waited = Clock::now() - begin;
     if (seconds > 0 && waited.count() > seconds)
-      return Status::error(format("%s: waited %.0f s for the others, wanted at "
-                                  "most %g s (--comm-timeout)",
-                                  what.c_str(), waited.count(), seconds));
+      return Status::error(
+          format("%s: waited %.0f s for the others, expected at "
+                 "most %g s (--comm-timeout)",
+                 what.c_str(), waited.count(), seconds));
     // A launch takes microseconds, a start seconds.
     if (looks > 100)
       std::this_thread::sleep_for(std::chrono::microseconds(100));

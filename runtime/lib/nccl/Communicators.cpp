@@ -39,7 +39,7 @@ static Status readRegistration(const NcclFunctions &nccl, bool deterministic,
   const char *set = std::getenv("HONE_NCCL_REGISTRATION");
   std::string text = set && *set ? set : "buffer";
   if (text != "none" && text != "buffer" && text != "window")
-    return Status::error(format("HONE_NCCL_REGISTRATION: '%s', wanted none, "
+    return Status::error(format("HONE_NCCL_REGISTRATION: '%s', expected none, "
                                 "buffer or window",
                                 text.c_str()));
   bool canRegister = nccl.ncclMemAlloc && nccl.ncclMemFree &&

@@ -19,7 +19,7 @@ Status NcclFunctions::open() {
 #define NCCL_FUNCTION(result, function, parameters)                            \
   function = reinterpret_cast<result(*) parameters>(library.find(#function));  \
   if (!function)                                                               \
-    return Status::error(format("%s: has no %s; wanted NCCL 2.27 or later",    \
+    return Status::error(format("%s: has no %s; expected NCCL 2.27 or later",  \
                                 libraryName, #function));
 #define NCCL_OPTIONAL(result, function, parameters)                            \
   function = reinterpret_cast<result(*) parameters>(library.find(#function));
@@ -29,7 +29,7 @@ Status NcclFunctions::open() {
   int version = 0;
   HONERT_TRY(check(ncclGetVersion(&version), "NCCL's version"));
   if (version < oldestNccl)
-    return Status::error(format("%s: is NCCL %s, wanted 2.27 or later",
+    return Status::error(format("%s: is NCCL %s, expected 2.27 or later",
                                 libraryName, versionText().c_str()));
   return Status();
 }

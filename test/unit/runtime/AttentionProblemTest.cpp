@@ -68,33 +68,34 @@ TEST_P(RefusedProblem, names_the_word) {
   AttentionProblem problem;
   Status read = AttentionProblem::parse(line, problem);
   EXPECT_EQ(read.message(),
-            std::string("attention problem: saw ") + GetParam().message);
+            std::string("attention problem: got ") + GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedProblem,
     testing::Values(
         Refusal{"forward", "onward",
-                "'onward', wanted 'forward' or 'backward'"},
-        Refusal{"bf16", "f64", "'f64', wanted 'bf16', 'f16' or 'f32'"},
-        Refusal{"batch", "bach", "'bach', wanted 'batch'"},
+                "'onward', expected 'forward' or 'backward'"},
+        Refusal{"bf16", "f64", "'f64', expected 'bf16', 'f16' or 'f32'"},
+        Refusal{"batch", "bach", "'bach', expected 'batch'"},
         Refusal{"positions 33", "positions 0",
-                "'0', wanted a whole number from 1 to 2147483647"},
-        Refusal{"heads 12 4", "heads 12 5",
-                "'5', wanted a number of key heads that divides that of query "
-                "heads"},
-        Refusal{"scale 0.125", "scale inf", "'inf', wanted a finite number"},
-        Refusal{"causal 1", "causal 2", "'2', wanted '0' or '1'"},
+                "'0', expected a whole number from 1 to 2147483647"},
+        Refusal{
+            "heads 12 4", "heads 12 5",
+            "'5', expected a number of key heads that divides that of query "
+            "heads"},
+        Refusal{"scale 0.125", "scale inf", "'inf', expected a finite number"},
+        Refusal{"causal 1", "causal 2", "'2', expected '0' or '1'"},
         Refusal{"dropout 0", "dropout 1",
-                "'dropout 1', wanted 0 <= dropout < 1"},
-        Refusal{"key 9,8,7", "key 9,8", "'9,8', wanted three strides"},
+                "'dropout 1', expected 0 <= dropout < 1"},
+        Refusal{"key 9,8,7", "key 9,8", "'9,8', expected three strides"},
         Refusal{"key 9,8,7", "key 9,8,-7",
-                "'-7', wanted a whole number from 0 to 1099511627776"},
+                "'-7', expected a whole number from 0 to 1099511627776"},
         Refusal{"result 31680,960,80", "result 31680,960,40",
-                "'result', wanted a result whose elements lie apart"},
-        Refusal{" result 31680,960,80", "", "'', wanted 'result'"},
+                "'result', expected a result whose elements lie apart"},
+        Refusal{" result 31680,960,80", "", "'', expected 'result'"},
         Refusal{"result 31680,960,80", "result 31680,960,80 lse",
-                "'lse', wanted the end of the line"}));
+                "'lse', expected the end of the line"}));
 
 //===----------------------------------------------------------------------===//
 // As part of a program
@@ -132,7 +133,7 @@ TEST_F(AttentionLaunches, lie_in_the_arena) {
 
 TEST_F(AttentionLaunches, have_all_offsets) {
   add({0, 0, 0, 0});
-  expect("attention a has 4 offsets, wanted 5");
+  expect("attention a has 4 offsets, expected 5");
 }
 
 TEST_F(AttentionLaunches, have_their_workspace_in_the_arena) {

@@ -153,7 +153,7 @@ TEST_F(Resume, another_run_is_refused_by_name) {
          model.microBatches = 3;
          return Arguments();
        }},
-      {"seed", "--seed: 5, wanted that of the run in",
+      {"seed", "--seed: 5, expected that of the run in",
        [](Text &, Text &, TinyModel &) { return Arguments{"--seed", "5"}; }},
       {"order", "--shuffle: the run in",
        [](Text &, Text &, TinyModel &) { return Arguments{"--shuffle"}; }},

@@ -274,7 +274,7 @@ TEST_F(Checkpoints, another_seed_or_order_is_refused) {
   Arguments seeded = resume, shuffled = resume;
   seeded.insert(seeded.end(), {"--seed", "5"});
   shuffled.push_back("--shuffle");
-  EXPECT_NE(run(seeded).err.find("--seed: 5, wanted that of the run in"),
+  EXPECT_NE(run(seeded).err.find("--seed: 5, expected that of the run in"),
             std::string::npos);
   EXPECT_NE(run(shuffled).err.find("was started without it"),
             std::string::npos);

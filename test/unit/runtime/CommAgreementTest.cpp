@@ -35,12 +35,12 @@ TEST(CommAgreement, every_rank_hears_of_the_first_that_differs) {
                            {"--save", rank == 2 ? "" : "x"}};
             }),
             std::vector<std::string>(3, "rank 2 has --seed 2, rank 0 has 1; "
-                                        "wanted the same on all ranks"));
+                                        "expected the same on all ranks"));
   EXPECT_EQ(heard([](int64_t rank) {
               return Facts{{"--save", rank == 1 ? "" : "x"}};
             }),
             std::vector<std::string>(3, "rank 1 has --save (none), rank 0 has "
-                                        "x; wanted the same on all ranks"));
+                                        "x; expected the same on all ranks"));
 }
 
 TEST(CommAgreement, ranks_may_know_of_other_facts) {
@@ -71,7 +71,7 @@ TEST(CommAgreement, a_value_of_another_rank_may_be_anything) {
     EXPECT_EQ(
         messages[size_t(rank)],
         "rank 2 has another build of the runtime:    " + std::string(117, 'x') +
-            ", rank 0 has --lr ; wanted the same on all ranks");
+            ", rank 0 has --lr ; expected the same on all ranks");
 }
 
 TEST(CommAgreement, a_text_of_the_first_rank_may_have_any_length) {

@@ -91,15 +91,15 @@ INSTANTIATE_TEST_SUITE_P(
                 with([](Program &p) { p.param(4, 13, {1}); })},
         Mistake{"argument 'w' has 4 of 12 in dimension 0, divided by 3",
                 with([](Program &p) { p.param(4, 12, {1}, {4}); })},
-        Mistake{"argument 'w' is cut at 12 in dimension 0 of size 12, wanted "
+        Mistake{"argument 'w' is cut at 12 in dimension 0 of size 12, expected "
                 "ascending cuts inside it",
                 with([](Program &p) { p.param(4, 12, {1}, {3, 12}); })},
-        Mistake{"argument 'w' is cut at 3 in dimension 0 of size 12, wanted "
+        Mistake{"argument 'w' is cut at 3 in dimension 0 of size 12, expected "
                 "ascending cuts inside it",
                 with([](Program &p) { p.param(4, 12, {1}, {6, 3}); })},
         Mistake{"axis 2 is not of the mesh, or named twice",
                 with([](Program &p) { p.param(4, 12, {2}); })},
-        Mistake{"argument 'w' of kind param is a term, wanted a grad",
+        Mistake{"argument 'w' of kind param is a term, expected a grad",
                 with([](Program &p) {
                   int64_t axes[] = {0};
                   p.param(4, 12, {1});
@@ -137,11 +137,12 @@ INSTANTIATE_TEST_SUITE_P(
                   p.shard(4, 8, 0, 96);
                   honert_wait(p.get(), 5);
                 })},
-        Mistake{"collective c combines i8, wanted f32, f64, bf16, f16, i64 or "
-                "i32",
-                inStep([](Program &p) {
-                  p.collective(allReduce, 12, 0, 1024, -1, i8);
-                })},
+        Mistake{
+            "collective c combines i8, expected f32, f64, bf16, f16, i64 or "
+            "i32",
+            inStep([](Program &p) {
+              p.collective(allReduce, 12, 0, 1024, -1, i8);
+            })},
         Mistake{"collective c has a reduction it does not make",
                 inStep([](Program &p) {
                   p.collective(allGather, 12, 0, 1024, -1, f32, /*max=*/1);

@@ -89,17 +89,17 @@ TEST(CommLaunch, launchers_must_not_contradict_each_other) {
             "mpirun 3/8 1");
   EXPECT_EQ(placeText(with(mpirun, {{"RANK", "0"}, {"WORLD_SIZE", "1"}})),
             "mpirun says rank 3 of 8, but torchrun (RANK, WORLD_SIZE) rank 0 "
-            "of 1; wanted one launcher, or the same from both");
+            "of 1; expected one launcher, or the same from both");
 }
 
 TEST(CommLaunch, numbers_must_be_numbers) {
   EXPECT_EQ(placeText(with(mpirun, {{"OMPI_COMM_WORLD_RANK", "8"}})),
-            "OMPI_COMM_WORLD_RANK: '8' in the environment, wanted a whole "
+            "OMPI_COMM_WORLD_RANK: '8' in the environment, expected a whole "
             "number from 0 to 7");
   EXPECT_EQ(placeText({{"RANK", ""}, {"WORLD_SIZE", "2"}}),
-            "RANK: '' in the environment, wanted a whole number from 0 to 1");
+            "RANK: '' in the environment, expected a whole number from 0 to 1");
   EXPECT_EQ(placeText({{"MASTER_PORT", "70000"}}),
-            "MASTER_PORT: '70000' in the environment, wanted a whole number "
+            "MASTER_PORT: '70000' in the environment, expected a whole number "
             "from 1 to 65535");
 }
 
@@ -111,7 +111,7 @@ TEST(CommLaunch, the_machine_is_shared_as_far_as_it_is_told) {
       find(with(mpirun, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}), place).ok());
   EXPECT_EQ(place.localSize, 4);
   EXPECT_EQ(placeText(with(mpirun, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "9"}})),
-            "OMPI_COMM_WORLD_LOCAL_SIZE: '9' in the environment, wanted a "
+            "OMPI_COMM_WORLD_LOCAL_SIZE: '9' in the environment, expected a "
             "whole number from 1 to 8");
 }
 

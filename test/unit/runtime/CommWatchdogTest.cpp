@@ -95,7 +95,7 @@ TEST(CommWatchdogDeathTest, ends_a_long_wait) {
   EXPECT_EXIT(
       waitFor(10, 0.2), testing::ExitedWithCode(1),
       "rank 3: error: all_reduce 'w' \\(number 1\\) has waited 0.[0-9] "
-      "s for rank 1, wanted at most 0.2 s \\(--comm-timeout\\)\n"
+      "s for rank 1, expected at most 0.2 s \\(--comm-timeout\\)\n"
       "rank 3: its latest collectives:\n"
       "rank 3:   all_reduce 'w' \\(number 1\\): begun .* ms ago, not done\n");
 }

@@ -62,39 +62,42 @@ TEST_P(Mistakes, get_one_line_and_leave_nothing) {
 INSTANTIATE_TEST_SUITE_P(
     Flags, Mistakes,
     testing::Values(
-        Mistake{2, {}, "--data: not given, wanted --data FILE with tokens"},
+        Mistake{2, {}, "--data: not given, expected --data FILE with tokens"},
         Mistake{
             2, {"--dat", "D/tokens"}, "--dat: unknown; did you mean --data?"},
         Mistake{
             2, {"--check"}, "--check: unknown; did you mean --checkpoint-dir?"},
         Mistake{2, {"tokens"}, "tokens: unknown, expected a flag of --help"},
         Mistake{2, {"-h"}, "-h: unknown, expected a flag of --help"},
-        Mistake{2, {"--data"}, "--data: no value, wanted FILE"},
-        Mistake{2, {"--data="}, "--data: '', wanted a name"},
+        Mistake{2, {"--data"}, "--data: no value, expected FILE"},
+        Mistake{2, {"--data="}, "--data: '', expected a name"},
         Mistake{2,
                 {"--data", "D/tokens", "--data=D/tokens"},
-                "--data: given twice, wanted once"},
+                "--data: given twice, expected once"},
         Mistake{2, {"--quiet=yes"}, "--quiet: takes no value, 'yes' was given"},
-        Mistake{2, {"--steps", "ten"}, "--steps: 'ten', wanted a whole number"},
-        Mistake{2, {"--steps", "-1"}, "--steps: '-1', wanted a whole number"},
-        Mistake{2, {"--steps", "1.5"}, "--steps: '1.5', wanted a whole number"},
+        Mistake{
+            2, {"--steps", "ten"}, "--steps: 'ten', expected a whole number"},
+        Mistake{2, {"--steps", "-1"}, "--steps: '-1', expected a whole number"},
+        Mistake{
+            2, {"--steps", "1.5"}, "--steps: '1.5', expected a whole number"},
         Mistake{2,
                 {"--steps", "99999999999999999999"},
-                "--steps: '99999999999999999999', wanted a whole number"},
+                "--steps: '99999999999999999999', expected a whole number"},
         Mistake{2,
                 {"--threads", "0"},
-                "--threads: '0', wanted a whole number from 1 to 1024"},
-        Mistake{2, {"--lr", "fast"}, "--lr: 'fast', wanted a number >= 0"},
-        Mistake{2, {"--lr", "-1"}, "--lr: '-1', wanted a number >= 0"},
-        Mistake{2, {"--lr", "nan"}, "--lr: 'nan', wanted a number >= 0"},
-        Mistake{2, {"--lr", "inf"}, "--lr: 'inf', wanted a number >= 0"},
+                "--threads: '0', expected a whole number from 1 to 1024"},
+        Mistake{2, {"--lr", "fast"}, "--lr: 'fast', expected a number >= 0"},
+        Mistake{2, {"--lr", "-1"}, "--lr: '-1', expected a number >= 0"},
+        Mistake{2, {"--lr", "nan"}, "--lr: 'nan', expected a number >= 0"},
+        Mistake{2, {"--lr", "inf"}, "--lr: 'inf', expected a number >= 0"},
         Mistake{2,
                 {"--comm-timeout", "-1"},
-                "--comm-timeout: '-1', wanted a number >= 0"},
-        Mistake{2, {"--clip", "1x"}, "--clip: '1x', wanted a number >= 0"},
-        Mistake{2,
-                {"--seed", "9223372036854775808"},
-                "--seed: '9223372036854775808', wanted a whole number < 2^63"},
+                "--comm-timeout: '-1', expected a number >= 0"},
+        Mistake{2, {"--clip", "1x"}, "--clip: '1x', expected a number >= 0"},
+        Mistake{
+            2,
+            {"--seed", "9223372036854775808"},
+            "--seed: '9223372036854775808', expected a whole number < 2^63"},
         Mistake{2,
                 {"--schedule", "linear"},
                 "--schedule: 'linear', expected constant or cosine"},
@@ -102,8 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--schedule", "cosin"},
                 "--schedule: 'cosin', expected constant or cosine; did you "
                 "mean cosine?"},
-        Mistake{
-            2, {"--input", "mask"}, "--input: 'mask', wanted NAME=FILE.npy"}));
+        Mistake{2,
+                {"--input", "mask"},
+                "--input: 'mask', expected NAME=FILE.npy"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Contradictions, Mistakes,
@@ -126,10 +130,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{2,
                 {"--data", "D/tokens", "--schedule", "cosine", "--lr", "0.1",
                  "--min-lr", "0.2"},
-                "--min-lr: 0.2, wanted at most --lr (0.1)"},
+                "--min-lr: 0.2, expected at most --lr (0.1)"},
         Mistake{2,
                 {"--data", "D/tokens", "--warmup", "11", "--steps", "10"},
-                "--warmup: 11, wanted at most --steps (10)"},
+                "--warmup: 11, expected at most --steps (10)"},
         Mistake{2, {"--shuffle"}, "--shuffle: given without --data"},
         Mistake{2,
                 {"--data", "D/tokens", "--steps", "0", "--dump", "D/d"},
@@ -160,22 +164,22 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{1, {"--data", "D/folder"}, "D/folder: is not a regular file"},
         Mistake{1,
                 {"--data", "D/bytes"},
-                "D/bytes: has 3 bytes, wanted an even number (uint16 ids)"},
+                "D/bytes: has 3 bytes, expected an even number (uint16 ids)"},
         Mistake{
             1,
             {"--data", "D/floats.npy"},
-            "D/floats.npy: .npy of float32, wanted uint16, uint32, int32 or "
+            "D/floats.npy: .npy of float32, expected uint16, uint32, int32 or "
             "int64"},
         Mistake{1,
                 {"--data", "D/tokens", "--val-data", "D/none"},
                 "D/none: cannot be read: No such file or directory"},
         Mistake{1,
                 {"--data", "D/tokens", "--init", "D/bytes"},
-                "D/bytes: has 3 bytes, wanted a safetensors file (8 bytes "
+                "D/bytes: has 3 bytes, expected a safetensors file (8 bytes "
                 "header length first)"},
         Mistake{1,
                 {"--data", "D/tokens", "--init", "D/tokens"},
-                "D/tokens: header of 844433520132096 bytes, wanted at most "
+                "D/tokens: header of 844433520132096 bytes, expected at most "
                 "100000000 (is it a safetensors file?)"},
         Mistake{1,
                 {"--data", "D/tokens", "--save", "D/none/w"},
@@ -215,12 +219,13 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{1,
                 {"--data", "D/tokens", "--dump", "D/tokens"},
                 "D/tokens: cannot be made: File exists"},
-        Mistake{1,
-                {"--data", "D/tokens", "--input", "mask=D/floats.npy"},
-                "D/floats.npy: float32 of shape [3], wanted f32 of shape [32] "
-                "(input 'mask'), or that with a first dimension of "
-                "micro-batches",
-                true},
+        Mistake{
+            1,
+            {"--data", "D/tokens", "--input", "mask=D/floats.npy"},
+            "D/floats.npy: float32 of shape [3], expected f32 of shape [32] "
+            "(input 'mask'), or that with a first dimension of "
+            "micro-batches",
+            true},
         Mistake{1,
                 {"--data", "D/tokens", "--input", "mask=D/tokens"},
                 "D/tokens: is no .npy file",
@@ -251,7 +256,7 @@ TEST(CommandLine, fewer_tokens_than_a_batch_are_refused) {
   Outcome outcome = test::train({}, {"--data", folder / "t"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.err, "error: " + (folder / "t") +
-                             ": holds 16 tokens, wanted at least 17 (a batch "
+                             ": holds 16 tokens, expected at least 17 (a batch "
                              "of 2 x 8 and one more)\n");
 }
 

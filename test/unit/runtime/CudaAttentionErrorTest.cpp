@@ -142,14 +142,15 @@ TEST_F(AttentionErrors, the_library_may_be_too_old) {
   AttentionProgram program(c);
   fake::cudnnSettings().version = 90700;
   EXPECT_EQ(errorOf(program),
-            "libcudnn_graph.so.9: is cuDNN 9.7.0, wanted 9.19.0 or later");
+            "libcudnn_graph.so.9: is cuDNN 9.7.0, expected 9.19.0 or later");
 }
 
 TEST_F(AttentionErrors, the_library_may_lack_a_function) {
   AttentionProgram program(c);
   fake().settings.missing = {"cudnnBackendExecute"};
-  EXPECT_EQ(errorOf(program),
-            "libcudnn_graph.so.9: has no cudnnBackendExecute; wanted cuDNN 9");
+  EXPECT_EQ(
+      errorOf(program),
+      "libcudnn_graph.so.9: has no cudnnBackendExecute; expected cuDNN 9");
 }
 
 TEST_F(AttentionErrors, the_library_may_not_start) {

@@ -57,16 +57,16 @@ INSTANTIATE_TEST_SUITE_P(
                 [](fake::State &state) {
                   state.settings.missing = {"cuGraphInstantiateWithFlags"};
                 },
-                "libcuda.so.1: has no cuGraphInstantiateWithFlags; wanted a "
+                "libcuda.so.1: has no cuGraphInstantiateWithFlags; expected a "
                 "driver for CUDA 12.0 or later"},
         Mistake{
             "old_driver",
             [](fake::State &state) { state.settings.driverVersion = 11040; },
-            "libcuda.so.1: the driver is for CUDA 11.4, wanted 12.0 or "
+            "libcuda.so.1: the driver is for CUDA 11.4, expected 12.0 or "
             "later"},
         Mistake{"no_gpu",
                 [](fake::State &state) { state.settings.devices = 0; },
-                "libcuda.so.1: the driver sees no GPU, wanted one (is "
+                "libcuda.so.1: the driver sees no GPU, expected one (is "
                 "CUDA_VISIBLE_DEVICES set?)"},
         Mistake{"driver_that_does_not_start", failing("cuInit", 1, 719),
                 "the driver does not start: CUDA_ERROR_LAUNCH_FAILED (as told "
@@ -184,13 +184,14 @@ TEST_F(CudaLibrary, may_be_the_one_before) {
 
 TEST_F(CudaLibrary, is_too_old) {
   fake().settings.cublasVersion = 110000;
-  expectLine("libcublasLt.so.13: is cuBLASLt 11.0.0, wanted 12.0 or later");
+  expectLine("libcublasLt.so.13: is cuBLASLt 11.0.0, expected 12.0 or later");
 }
 
 TEST_F(CudaLibrary, lacks_a_function) {
   fake().settings.missing = {"cublasLtMatmulAlgoCheck"};
-  expectLine("libcublasLt.so.13: has no cublasLtMatmulAlgoCheck; wanted cuBLAS "
-             "12 or 13");
+  expectLine(
+      "libcublasLt.so.13: has no cublasLtMatmulAlgoCheck; expected cuBLAS "
+      "12 or 13");
 }
 
 TEST_F(CudaLibrary, has_no_memory_for_its_workspace) {

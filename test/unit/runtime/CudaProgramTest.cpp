@@ -88,8 +88,9 @@ TEST_F(CudaDescription, code_is_of_one_kind_once) {
 TEST_F(CudaDescription, code_has_bytes_and_a_known_kind) {
   honert_device_code(p, 0, 90, "", 0);
   step();
-  EXPECT_EQ(mistake(), "program: device code of 0 bytes for sm_90 (wanted some "
-                       "bytes and an architecture)");
+  EXPECT_EQ(mistake(),
+            "program: device code of 0 bytes for sm_90 (expected some "
+            "bytes and an architecture)");
   code(2);
   EXPECT_EQ(mistake(), "program: code kind 2 is not known");
 }
@@ -98,7 +99,7 @@ TEST_F(CudaDescription, a_launch_names_a_kernel_and_a_row_of_blocks) {
   code(), step(), launch("k", 0);
   EXPECT_EQ(mistake(),
             "program: launch gelu: kernel 'k', 0 blocks, 128 threads "
-            "(wanted a name, 1 to 2^31 - 1 and 1 to 1024)");
+            "(expected a name, 1 to 2^31 - 1 and 1 to 1024)");
 }
 
 TEST_F(CudaDescription, a_block_has_1024_threads_at_most) {

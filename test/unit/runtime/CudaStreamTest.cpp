@@ -105,7 +105,7 @@ TEST_F(CudaStreams, a_loss_that_is_no_number_names_its_step) {
   Outcome outcome = program.run({"--data", data, "--steps", "9", "--log",
                                  folder / "log", "--save", folder / "weights"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.err, "error: step 3: the loss is nan, wanted a finite "
+  EXPECT_EQ(outcome.err, "error: step 3: the loss is nan, expected a finite "
                          "value; the run ends, nothing is saved\n");
   EXPECT_EQ(calls("cuGraphLaunch"), 3); // steps 2, 3 and 4
   EXPECT_NE(test::readFile(folder / "log").find("\"step\":2,"),

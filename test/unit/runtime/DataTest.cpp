@@ -110,13 +110,13 @@ INSTANTIATE_TEST_SUITE_P(
     Formats, BadTokenFiles,
     testing::Values(
         BadFile{"empty", "", "holds no tokens"},
-        BadFile{"odd", "abc", "wanted an even number"},
+        BadFile{"odd", "abc", "expected an even number"},
         BadFile{"llmc_header_cut", llmc(20240520, 1, 4, "").substr(0, 600),
-                "wanted a header"},
+                "expected a header"},
         BadFile{"llmc_version", llmc(20240520, 2, 4, sample<uint16_t>()),
-                "version 2 of magic 20240520, wanted 1"},
+                "version 2 of magic 20240520, expected 1"},
         BadFile{"llmc32_version", llmc(20240801, 1, 4, sample<uint32_t>()),
-                "wanted 7"},
+                "expected 7"},
         BadFile{"llmc_short", llmc(20240520, 1, 5, sample<uint16_t>()),
                 "its header says 5 tokens"},
         BadFile{"llmc_long", llmc(20240520, 1, 3, sample<uint16_t>()),
@@ -132,9 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
                           test::bytesOf(std::vector<int32_t>{1, -1})),
                 "token -1 at position 1"},
         BadFile{"npy_float", test::npy("<f4", "(2,)", std::string(8, '\0')),
-                "wanted uint16, uint32, int32 or int64"},
+                "expected uint16, uint32, int32 or int64"},
         BadFile{"npy_rank", test::npy("<u2", "(2, 2)", std::string(8, '\0')),
-                "wanted one dimension"},
+                "expected one dimension"},
         BadFile{"npy_big_endian",
                 test::npy(">u2", "(4,)", std::string(8, '\0')),
                 "element type '>u2'"},
@@ -310,7 +310,7 @@ TEST(Batches, one_token_more_than_a_batch_is_needed) {
   Batches tooFew, enough;
   EXPECT_NE(tooFew.open(folder / "tokens", *program, *alone(), false, 0, pool())
                 .message()
-                .find("holds 16 tokens, wanted at least 17"),
+                .find("holds 16 tokens, expected at least 17"),
             std::string::npos);
   test::writeTokens(folder / "tokens", 17);
   EXPECT_TRUE(

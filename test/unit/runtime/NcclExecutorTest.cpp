@@ -259,21 +259,21 @@ TEST_F(NcclErrors, no_library) {
 
 TEST_F(NcclErrors, an_old_library) {
   settings.ncclVersion = 22203;
-  std::string line = "libnccl.so.2: is NCCL 2.22.3, wanted 2.27 or later";
+  std::string line = "libnccl.so.2: is NCCL 2.22.3, expected 2.27 or later";
   EXPECT_EQ(errors(), (Lines{line, line}));
 }
 
 TEST_F(NcclErrors, a_library_without_a_function) {
   settings.missing = {"ncclCommSplit"};
   std::string line =
-      "libnccl.so.2: has no ncclCommSplit; wanted NCCL 2.27 or later";
+      "libnccl.so.2: has no ncclCommSplit; expected NCCL 2.27 or later";
   EXPECT_EQ(errors(), (Lines{line, line}));
 }
 
 TEST_F(NcclErrors, another_word_for_registration) {
   setenv("HONE_NCCL_REGISTRATION", "yes", 1);
   std::string line =
-      "HONE_NCCL_REGISTRATION: 'yes', wanted none, buffer or window";
+      "HONE_NCCL_REGISTRATION: 'yes', expected none, buffer or window";
   EXPECT_EQ(errors(), (Lines{line, line}));
 }
 
@@ -314,8 +314,9 @@ TEST_F(NcclErrors, a_rank_without_memory_of_the_host) {
 
 TEST_F(NcclErrors, ranks_that_register_differently) {
   setenv("HONE_NCCL_REGISTRATION", "window", 1);
-  std::string line = "rank 1 has HONE_NCCL_REGISTRATION (as its NCCL can) "
-                     "buffer, rank 0 has window; wanted the same on all ranks";
+  std::string line =
+      "rank 1 has HONE_NCCL_REGISTRATION (as its NCCL can) "
+      "buffer, rank 0 has window; expected the same on all ranks";
   EXPECT_EQ(errors([](World &world) {
               if (world.rank() == 1)
                 fake::state().settings.missing = {"ncclCommWindowRegister"};
@@ -330,7 +331,7 @@ TEST_F(NcclErrors, fewer_gpus_than_ranks) {
               fake::state().settings.devices = 0;
               return Status();
             })[0],
-            "libcuda.so.1: the driver sees no GPU, wanted one (is "
+            "libcuda.so.1: the driver sees no GPU, expected one (is "
             "CUDA_VISIBLE_DEVICES set?)");
 }
 
@@ -343,7 +344,7 @@ TEST_F(NcclErrors, a_rank_that_never_joins) {
     return Status();
   });
   EXPECT_EQ(lines[0], "rank 0 cannot join the 2 ranks: waited 0 s for the "
-                      "others, wanted at most 0.3 s (--comm-timeout)");
+                      "others, expected at most 0.3 s (--comm-timeout)");
   EXPECT_EQ(lines[1], "rank 1 cannot join the 2 ranks: NCCL: unhandled system "
                       "error");
 }

@@ -49,7 +49,7 @@ TEST_F(NcclWatchdogDeathTest, a_rank_that_stops) {
   EXPECT_EXIT(run([](int64_t rank) { sleep(rank == 1 ? 20 : 0); }),
               testing::ExitedWithCode(1),
               "rank 0: error: all_reduce a of 32 B at m.py:3 \\(1 of 2 in "
-              "'step'\\) \\(number [0-9]+\\) has waited 0.[0-9] s, wanted at "
+              "'step'\\) \\(number [0-9]+\\) has waited 0.[0-9] s, expected at "
               "most 0.3 s \\(--comm-timeout\\)\n"
               "rank 0: its latest collectives:\n"
               "(.|\n)*all_reduce a of 32 B.*not done");

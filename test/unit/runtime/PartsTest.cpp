@@ -252,7 +252,7 @@ TEST(Parts, a_tensor_of_another_shape_is_named) {
                                     std::string(128, '\0')));
   Instance padded(paddedProgram());
   EXPECT_EQ(padded.start(folder / "f").message(),
-            folder / "f" + ": tensor 'q' has shape [8, 4], wanted [4, 2]");
+            folder / "f" + ": tensor 'q' has shape [8, 4], expected [4, 2]");
   test::writeFile(folder / "e", test::safetensors("{}", ""));
   EXPECT_EQ(padded.start(folder / "e").message(),
             folder / "e" + ": tensor 'q' is missing (F32 of shape [4, 2])");

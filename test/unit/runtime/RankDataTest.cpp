@@ -170,13 +170,14 @@ TEST(RankInputs, files_hold_values_of_all_ranks) {
   test::writeFile(folder / "mask.npy",
                   test::npy("<f4", "(6, 4)", std::string(96, '\0')));
   test::ProgramPtr program = dividedInputs({{"dp", 2}}, {{{"dp"}, {}}});
-  EXPECT_EQ(NamedInputs()
-                .open({{"mask", folder / "mask.npy"}}, *program,
-                      LonelyRank(0, 2), true)
-                .message(),
-            folder / "mask.npy" +
-                ": float32 of shape [6, 4], wanted f32 of shape [12, 4] (input "
-                "'mask'), or that with a first dimension of micro-batches");
+  EXPECT_EQ(
+      NamedInputs()
+          .open({{"mask", folder / "mask.npy"}}, *program, LonelyRank(0, 2),
+                true)
+          .message(),
+      folder / "mask.npy" +
+          ": float32 of shape [6, 4], expected f32 of shape [12, 4] (input "
+          "'mask'), or that with a first dimension of micro-batches");
 }
 
 Options optionsOf(const std::string &data) {
@@ -203,7 +204,7 @@ TEST(RankInputs, another_file_on_one_rank_is_named) {
   for (const Status &status : check("b"))
     EXPECT_EQ(status.message(),
               "--data: rank 2 has another file than the first rank (size, "
-              "first or last MiB differ), wanted the same on all ranks");
+              "first or last MiB differ), expected the same on all ranks");
   std::vector<Status> missing = check("missing");
   EXPECT_NE(missing[2].message().find("missing: cannot be read"),
             std::string::npos);

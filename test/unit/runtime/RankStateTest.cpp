@@ -266,7 +266,7 @@ TEST(RankFiles, a_file_that_ends_early_is_an_error) {
   char bytes[60];
   EXPECT_TRUE(file.readAt(10, bytes, 30).ok());
   EXPECT_EQ(file.readAt(10, bytes, 60).message(),
-            path + ": ends at byte 40, wanted 100");
+            path + ": ends at byte 40, expected 100");
 }
 
 /// The first rank makes it as long as it will be before others write.

@@ -251,9 +251,10 @@ TEST_F(RankTrain, replicas_that_differ_are_found) {
   };
   for (const Status &status : runAll(model, {"--steps", "8", "--check-replicas",
                                              "2", "--save", folder / "w"}))
-    EXPECT_EQ(status.message(),
-              "step 4: param 'w' of rank 3 differs from that of rank 1, wanted "
-              "equal replicas");
+    EXPECT_EQ(
+        status.message(),
+        "step 4: param 'w' of rank 3 differs from that of rank 1, expected "
+        "equal replicas");
   EXPECT_FALSE(test::exists(folder / "w"));
 }
 

@@ -196,7 +196,7 @@ TEST_F(Train, a_loss_that_is_not_finite_ends_the_run) {
         model, {"--data", data, "--lr", "1e38", "--steps", "20", "--save",
                 folder / "w", "--checkpoint-dir", checkpoints / "c"});
     EXPECT_EQ(outcome.code, 1);
-    EXPECT_NE(outcome.err.find("wanted a finite value"), std::string::npos);
+    EXPECT_NE(outcome.err.find("expected a finite value"), std::string::npos);
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
     EXPECT_FALSE(test::exists(folder / "w"));
     EXPECT_TRUE(test::namesIn(checkpoints / "c").empty());
@@ -371,10 +371,10 @@ TEST_F(Train, weights_that_do_not_fit_are_refused) {
   std::string good = weights({{"table", 1}, {"bias", 1}});
   std::string wrongType = good;
   wrongType.replace(wrongType.find("F32"), 3, "I32");
-  refuse(wrongType, "tensor 'table' is I32, wanted F32");
+  refuse(wrongType, "tensor 'table' is I32, expected F32");
   std::string wrongShape = good;
   wrongShape.replace(wrongShape.find("[32,32]"), 7, "[1024 ]");
-  refuse(wrongShape, "tensor 'table' has shape [1024], wanted [32, 32]");
+  refuse(wrongShape, "tensor 'table' has shape [1024], expected [32, 32]");
 }
 
 TEST_F(Train, weights_that_are_not_finite_are_named) {
