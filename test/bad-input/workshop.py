@@ -60,11 +60,13 @@ class Workshop:
         return path
 
     def binary(self) -> None:
-        """The compiled bigram model, ./train; compiled once for all cases."""
+        """The compiled bigram model, ./train; compiled once for all cases, by the compiler that is there now."""
+        compiler = Path(shutil.which("honec", path=self.environment["PATH"]))
+        parts = [compiler, *(compiler.parent.parent / "lib" / "honec").glob("*")]
         cache = self.home.parent / "bigram"
         with open(self.home.parent / "bigram.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not cache.exists():
+            if not cache.exists() or cache.stat().st_mtime < max(part.stat().st_mtime for part in parts):
                 package = self.package()
                 made = cache.with_suffix(".new")
                 subprocess.run(["honec", package, "-o", made], env=self.environment, check=True)
