@@ -3,6 +3,7 @@
 #include "checkpoint/PackageWeights.h"
 #include "checkpoint/Files.h"
 #include "checkpoint/SafeTensors.h"
+#include "core/Fnv.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,10 +41,8 @@ static Status identify(const std::string &path, std::string &identity) {
     return Status();
   std::string header(length, '\0');
   HONERT_TRY(file.readAt(8, header.data(), static_cast<int64_t>(length)));
-  uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-  for (unsigned char c : header)
-    hash = (hash ^ c) * 0x100000001b3;
-  identity += format(" %016llx", static_cast<unsigned long long>(hash));
+  identity +=
+      format(" %016llx", static_cast<unsigned long long>(fnv1a(header)));
   return Status();
 }
 

@@ -1,20 +1,14 @@
 //===- Agreement.cpp - Ranks run the same thing ---------------------------===//
 
 #include "comm/Agreement.h"
+#include "core/Fnv.h"
+#include "core/Printable.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 using namespace honert;
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): differences by mistake, not by malice.
-static uint64_t hashOf(const std::string &text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (unsigned char byte : text)
-    hash = (hash ^ byte) * 0x100000001b3u;
-  return hash;
-}
 
 //===----------------------------------------------------------------------===//
 // Comparing
@@ -26,10 +20,7 @@ static constexpr int64_t shownBytes = 120;
 /// What a rank has sent, on one line of a terminal.
 static std::string shown(const char *value) {
   std::string text(value, strnlen(value, shownBytes));
-  for (char &byte : text)
-    if (static_cast<unsigned char>(byte) < ' ' || byte == 0x7f)
-      byte = ' ';
-  return text.empty() ? "(none)" : text;
+  return text.empty() ? "(none)" : printable(text);
 }
 
 /// What each rank has for a fact in which some differ.
@@ -50,14 +41,14 @@ Status honert::agreeOn(const std::vector<SharedFact> &facts, World &world) {
   // Of another build a rank may know other facts: their number comes first.
   std::string names;
   for (const SharedFact &fact : facts)
-    names += fact.name + "\n";
+    names += (names.empty() ? "" : " ") + fact.name;
   std::vector<SharedFact> known = {{"another build of the runtime:", names}};
   known.insert(known.end(), facts.begin(), facts.end());
   for (size_t first = 0; first != known.size();) {
     size_t count = first == 0 ? 1 : known.size() - 1;
     std::vector<uint64_t> own, all(count * world.size());
     for (size_t i = 0; i != count; ++i)
-      own.push_back(hashOf(known[first + i].value));
+      own.push_back(fnv1a(known[first + i].value));
     int64_t bytes = static_cast<int64_t>(count * sizeof(uint64_t));
     HONERT_TRY(world.allGather(own.data(), bytes, all.data()));
     for (size_t i = 0; i != count; ++i)
@@ -144,7 +135,7 @@ std::vector<SharedFact> honert::sharedFacts(const Program &program,
   auto flag = [](bool value) {
     return std::string(value ? "given" : "not given");
   };
-  uint64_t hash = hashOf(textOf(program));
+  uint64_t hash = fnv1a(textOf(program));
   const Options &o = options;
   return {
       {"the program",

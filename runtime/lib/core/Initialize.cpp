@@ -1,6 +1,7 @@
 //===- Initialize.cpp - Values of a fresh run -----------------------------===//
 
 #include "core/Initialize.h"
+#include "core/Fnv.h"
 #include "core/Philox.h"
 
 #include <algorithm>
@@ -8,14 +9,6 @@
 #include <cstring>
 
 using namespace honert;
-
-/// FNV-1a: the stream of random numbers an argument draws from.
-static uint64_t hashOfName(const std::string &fqn) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : fqn)
-    hash = (hash ^ c) * 0x100000001b3;
-  return hash;
-}
 
 /// 24 random bits as a number in (0, 1).
 static float unitInterval(uint32_t word) {
@@ -96,7 +89,7 @@ void honert::initialize(const Argument &argument, const Part &part,
                         const ThreadPool &pool) {
   int64_t width = byteWidth(argument.dtype);
   auto *storage = static_cast<char *>(data);
-  uint64_t stream = hashOfName(part.name);
+  uint64_t stream = fnv1a(part.name); // of random numbers
   PhiloxKey key = philoxKey(seed);
   pool.run(layout.size(), 4096, [&](int64_t lo, int64_t hi) {
     layout.forEachRun(lo, hi,

@@ -1,6 +1,7 @@
 //===- DeviceCollectives.cpp - What the ranks' GPUs do together -----------===//
 
 #include "cuda/DeviceCollectives.h"
+#include "core/Fnv.h"
 
 #include <cstring>
 #include <fstream>
@@ -51,10 +52,7 @@ static uint64_t machineHash() {
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
   std::getline(boot, line);
   text += line;
-  uint64_t hash = 14695981039346656037u; // FNV-1a
-  for (char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
+  return fnv1a(text);
 }
 
 Status DeviceCollectives::findLocalRank(int64_t &number) {

@@ -68,10 +68,10 @@ TEST(CommAgreement, a_value_of_another_rank_may_be_anything) {
     EXPECT_FALSE(world.agree(Status()).ok());
   });
   for (int rank : {0, 1})
-    EXPECT_EQ(
-        messages[size_t(rank)],
-        "rank 2 has another build of the runtime:    " + std::string(117, 'x') +
-            ", rank 0 has --lr ; expected the same on all ranks");
+    EXPECT_EQ(messages[size_t(rank)],
+              "rank 2 has another build of the runtime: \\x1b\\x0a\\x09" +
+                  std::string(117, 'x') +
+                  ", rank 0 has --lr; expected the same on all ranks");
 }
 
 TEST(CommAgreement, a_text_of_the_first_rank_may_have_any_length) {

@@ -2,6 +2,7 @@
 
 #include "Describe.h"
 #include "TinyModel.h"
+#include "core/Fnv.h"
 #include "core/Initialize.h"
 #include "core/Json.h"
 #include "core/Options.h"
@@ -55,6 +56,13 @@ std::vector<T> valuesOf(const Argument &argument, uint64_t seed,
     initialize(argument, part, PartLayout(argument.dims, part), seed,
                values.data(), ThreadPool(threads));
   return values;
+}
+
+/// Of the page of its authors.
+TEST(Fnv, known_answers) {
+  EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325u);
+  EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(fnv1a("foobar"), 0x85944171f73967e8u);
 }
 
 TEST(Initialize, does_not_depend_on_threads) {
