@@ -4,7 +4,7 @@
     bugs.py --check    fails if a piece of text is not in its file exactly once (an ordinary test: the table cannot rot)
 
 tools/check-planted.sh plants them one by one and reports which test notices. `tests` says where to look first: paths of
-lit tests below test/, or names of unit test programs.
+lit tests below test/, files of pytest in test/python, or names of unit test programs.
 """
 
 from __future__ import annotations
@@ -268,6 +268,8 @@ BUGS = [
         "isEverywhere = true;", RANKS_MEET),
     Bug("rendezvous-file-link-followed", "runtime/lib/comm/MeetingFile.cpp",
         "O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC", "O_RDONLY | O_NONBLOCK | O_CLOEXEC", RANKS_MEET),
+    Bug("rendezvous-file-of-any-owner", "runtime/lib/comm/MeetingFile.cpp",
+        "fstat(file, &made) == 0 && made.st_uid == user", "fstat(file, &made) == 0", RANKS_MEET),
     Bug("message-size-unchecked", "runtime/lib/comm/SocketMessenger.cpp", "header.bytes > largestMessage",
         "header.bytes > INT64_MAX", RANKS_MEET),
     # Runtime.
@@ -293,6 +295,28 @@ BUGS = [
         "                          Arena &arena) {\n  if (loaded.argument->kind == Kind::opt)\n    return;\n"
         "  for (const Argument &target : targetsOf(program, *loaded.argument))",
         ("honert-tests",)),
+    Bug("resume-other-bytes", "runtime/lib/checkpoint/Checkpoint.cpp", "if (seen != manifest.stateChecksum)",
+        "if (false)", ("honert-tests",)),
+    Bug("resume-other-data", "runtime/lib/checkpoint/Checkpoint.cpp", "found.format >= 3 && !acceptsOther", "false",
+        ("honert-tests",)),
+    Bug("resume-other-tokens-than-format-2", "runtime/lib/checkpoint/Checkpoint.cpp",
+        "acceptsOther || tokens == before", "acceptsOther || tokens >= 0", ("honert-tests",)),
+    Bug("resume-afresh-from-unlisted-folder", "runtime/lib/checkpoint/Folders.cpp",
+        "if (!folder || !readNames(folder, names))", "if (folder && !readNames(folder, names))", ("honert-tests",)),
+    Bug("data-identity-of-a-beginning", "runtime/lib/data/FileIdentity.cpp", "for (int64_t i = 0; i < count; ++i) {",
+        "for (int64_t i = 0; i < std::min<int64_t>(count, 1); ++i) {", ("honert-tests",)),
+    Bug("lease-of-another-machine-ignored", "runtime/lib/checkpoint/Lease.cpp", "if (isHere && isLocked)",
+        "if (isLocked)", ("honert-tests",)),
+    Bug("lease-lost-unnoticed", "runtime/lib/checkpoint/Lease.cpp", "isKnown && found.run == self.run", "isKnown",
+        ("honert-tests",)),
+    Bug("links-followed-to-remove", "runtime/lib/checkpoint/Folders.cpp", "O_RDONLY | O_DIRECTORY | O_NOFOLLOW",
+        "O_RDONLY | O_DIRECTORY", ("honert-tests",)),
+    Bug("links-lock-file-followed", "runtime/lib/checkpoint/Lease.cpp", "O_RDWR | O_CREAT | O_NOFOLLOW",
+        "O_RDWR | O_CREAT", ("honert-tests",)),
+    Bug("roles-shifted-labels-taken", "python_frontend/hone/roles.py", ".distance() or 0) > 0:",
+        ".distance() or 0) > 1:", ("python/test_roles.py",)),
+    Bug("roles-labels-of-another-vocabulary", "python_frontend/hone/roles.py",
+        "max(chosen) >= max(tables or ones_of, default=0)", "max(chosen) > 0", ("python/test_roles.py",)),
     Bug("start-package-left-out", "runtime/lib/checkpoint/State.cpp", "} else if (!options.fresh) {",
         "} else if (false) {", ("honec/package-weights.test",)),
     Bug("start-any-weights-taken", "runtime/lib/checkpoint/PackageWeights.cpp", "known.empty() || identity == known",

@@ -32,14 +32,14 @@ class NotBuilt(Exception):
 
 
 def run(command: list[str], build: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"OMP_NUM_THREADS": "2"}
+    environment = os.environ | {"OMP_NUM_THREADS": "2", "HONE_OPT": str(build / "bin" / "hone-opt")}
     return subprocess.run(command, cwd=build, capture_output=True, text=True, env=environment)
 
 
 def targets_of(test: str) -> list[str]:
     if test in UNIT_TESTS:
         return [test]
-    if test.startswith(("IR", "Interpreter", "Transforms", "Plan", "fuzz")):
+    if test.startswith(("IR", "Interpreter", "Transforms", "Plan", "fuzz", "python/")):
         return TOOLS
     return [*TOOLS, "honec", "honert-tiny"]
 
@@ -51,22 +51,26 @@ def make(build: Path, targets: list[str]) -> None:
         raise NotBuilt(lines[0][:200])
 
 
-def failing_test(build: Path, test: str) -> str:
+def failing_test(source: Path, build: Path, test: str) -> str:
     """The name of a test that fails, or nothing; what it runs is built first."""
     make(build, targets_of(test))
     if test in UNIT_TESTS:
         done = run([str(build / "bin" / test), "--gtest_brief=1", "--gtest_fail_fast"], build)
         names = re.findall(r"\[  FAILED  \] ([\w./]+)", done.stdout)
         return f"{test}: {names[0]}" if names else f"{test}: exits with {done.returncode}" if done.returncode else ""
+    if test.startswith("python/"):
+        done = run([sys.executable, "-m", "pytest", "-q", "-x", str(source / "test" / test)], build)
+        names = re.findall(r"^FAILED \S+::(\S+)", done.stdout, re.MULTILINE)
+        return f"{test}: {names[0]}" if names else f"{test}: exits with {done.returncode}" if done.returncode else ""
     done = run([sys.executable, LIT, "-q", "-j1", "--max-failures", "1", str(build / "test" / test)], build)
     names = re.findall(r"^ +hone :: (\S+)", done.stdout, re.MULTILINE)
     return names[0] if names else f"{test}: lit exits with {done.returncode}" if done.returncode else ""
 
 
-def first_failure(build: Path, bug: Bug) -> str:
+def first_failure(source: Path, build: Path, bug: Bug) -> str:
     rest = [test for test in (*UNIT_TESTS, *FOLDERS) if test not in bug.tests]
     for test in (*bug.tests, *rest):
-        if name := failing_test(build, test):
+        if name := failing_test(source, build, test):
             return name
     return ""
 
@@ -76,7 +80,7 @@ def plant(source: Path, build: Path, bug: Bug) -> str:
     text = path.read_text()
     path.write_text(text.replace(bug.old, bug.new))
     try:
-        name = first_failure(build, bug)
+        name = first_failure(source, build, bug)
         return f"caught by {name}" if name else "SURVIVED"
     except NotBuilt as error:
         return f"NOT BUILT: {error}"
