@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <map>
 
@@ -84,7 +85,8 @@ SmallVector<int> hone::chooseCuts(ArrayRef<StageGraph> graphs,
   SmallVector<int> kinds = findKinds(graphs);
   Run run = longestRun(kinds, 1, maxPeriod);
   int others = count - run.length, step = run.period;
-  while (others + run.length / step > maxStages && step < run.length)
+  while (others + llvm::divideCeil(run.length, step) > maxStages &&
+         step < run.length)
     step += run.period;
   if (stops) {
     // Looked at to be said, not taken.
@@ -100,5 +102,13 @@ SmallVector<int> hone::chooseCuts(ArrayRef<StageGraph> graphs,
     if (!isInside || place % step == 0)
       cuts.push_back(stage);
   }
-  return cuts;
+  // Too many that do not repeat: some in one, also counted from the end.
+  size_t joined = std::max<size_t>(llvm::divideCeil(cuts.size(), maxStages), 1);
+  SmallVector<int> kept;
+  for (auto [index, cut] : llvm::enumerate(cuts))
+    if ((cuts.size() - 1 - index) % joined == 0)
+      kept.push_back(cut);
+  if (stops)
+    stops->joined = int(joined);
+  return kept;
 }

@@ -36,6 +36,10 @@ void CheckpointSearch::explain(Location loc) const {
   if (merge.periodsPerStage > 1)
     say() << "stages are " << merge.periodsPerStage
           << " layers each: a chain has at most " << maxStages << " stages";
+  if (merge.joined > 1)
+    say() << merge.joined
+          << " neighbouring stages are joined into one: a chain has at most "
+          << maxStages << " stages";
   if (metTrials)
     say() << maxTrials
           << " schedules were measured (max-trials of hone-plan-checkpoints): "

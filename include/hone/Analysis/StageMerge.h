@@ -27,10 +27,11 @@ constexpr int maxPeriod = 8;
 struct MergeStops {
   int longerPeriod = 0;    ///< of a longer run, above `maxPeriod`; 0: none seen
   int periodsPerStage = 1; ///< above 1 where one each were too many stages
+  int joined = 1; ///< of the stages that are left, above 1 for the same reason
 };
 
 /// The numbers of the stages after which a cut is worth keeping: in the longest
-/// run of stages whose kinds repeat, one per period.
+/// run of stages whose kinds repeat, one per period. At most `maxStages`.
 llvm::SmallVector<int> chooseCuts(llvm::ArrayRef<StageGraph> graphs,
                                   MergeStops *stops = nullptr);
 

@@ -109,8 +109,25 @@ TEST(StageBounds, OfStagesAreSaid) {
   EXPECT_EQ(chooseCuts(stagesOf(maxStages, 1), &stops).size(),
             size_t(maxStages));
   EXPECT_EQ(stops.periodsPerStage, 1);
-  EXPECT_EQ(chooseCuts(stagesOf(3 * maxStages, 1), &stops).size(),
-            size_t(maxStages));
+  EXPECT_EQ(chooseCuts(stagesOf(2 * maxStages + 1, 1), &stops).size(), 171u);
   EXPECT_EQ(stops.periodsPerStage, 3);
+  EXPECT_EQ(stops.joined, 1);
+}
+
+TEST(StageBounds, OfStagesThatDifferAreSaid) {
+  llvm::SmallVector<StageGraph, 0> graphs;
+  for (int stage = 0; stage != 2 * maxStages + 1; ++stage) {
+    graphs.push_back(longStage(1));
+    graphs.back().values.front().bytes = 1 + stage;
+  }
+  MergeStops stops;
+  llvm::SmallVector<int> cuts = chooseCuts(graphs, &stops);
+  EXPECT_EQ(stops.joined, 3);
+  EXPECT_EQ(stops.periodsPerStage, 1);
+  ASSERT_EQ(cuts.size(), 171u);
+  EXPECT_EQ(cuts.back(), 2 * maxStages); // the chain ends with a stage
+  graphs.truncate(maxStages);
+  EXPECT_EQ(chooseCuts(graphs, &stops).size(), size_t(maxStages));
+  EXPECT_EQ(stops.joined, 1);
 }
 } // namespace
