@@ -17,6 +17,7 @@ from numbers import Real
 from typing import Union
 
 import torch
+from torch.optim import optimizer as all_optimizers
 
 from .errors import HoneError, warn
 from .schedule import base_rate, number, scheduler_note
@@ -141,6 +142,7 @@ def _from_torch(
             f"optimizer: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, and Adam without weight decay; "
             'a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
         )
+    _refuse_hooks(optimizer)
     names = {id(tensor): fqn for fqn, tensor in parameters.items()}
     groups, group_of = [], {}
     for index, group in enumerate(optimizer.param_groups):
@@ -159,6 +161,22 @@ def _from_torch(
         if note is not None:
             warn(note)
     return _KINDS[kind], groups, group_of
+
+
+def _refuse_hooks(optimizer: torch.optim.Optimizer) -> None:
+    """Refuses what a user runs before or after each step, which may change gradients or weights."""
+    held = (
+        (optimizer._optimizer_step_pre_hooks, "this one has a hook before"),
+        (optimizer._optimizer_step_post_hooks, "this one has a hook after"),
+        (all_optimizers._global_optimizer_pre_hooks, "all have a hook before"),
+        (all_optimizers._global_optimizer_post_hooks, "all have a hook after"),
+    )
+    for hooks, what in held:
+        if hooks:
+            raise HoneError(
+                f"optimizer: {type(optimizer).__name__}: {what} step(), and the program would lose it; expected no "
+                "hooks: remove it (clipping the gradient's norm is clip=)"
+            )
 
 
 def _state_note(optimizer: torch.optim.Optimizer) -> str | None:

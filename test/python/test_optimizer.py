@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch")
 
 from hone.errors import HoneError  # noqa: E402
 from hone.optimizer import read_optimizer, rebuild  # noqa: E402
+from torch.optim import optimizer as all_optimizers  # noqa: E402
 
 
 def parameters() -> dict[str, torch.nn.Parameter]:
@@ -339,6 +340,33 @@ def test_wrong_values(message: str) -> None:
     with pytest.raises(HoneError, match=message) as error:
         read_optimizer(WRONG[message](p), p, None)
     assert "\n" not in str(error.value)
+
+
+def add_hook(optimizer: torch.optim.Optimizer, name: str):
+    return getattr(optimizer, name)(lambda *given: None)
+
+
+HOOKS = {
+    "SGD: this one has a hook before step": lambda o: add_hook(o, "register_step_pre_hook"),
+    "SGD: this one has a hook after step": lambda o: add_hook(o, "register_step_post_hook"),
+    "SGD: all have a hook before step": lambda o: add_hook(all_optimizers, "register_optimizer_step_pre_hook"),
+    "SGD: all have a hook after step": lambda o: add_hook(all_optimizers, "register_optimizer_step_post_hook"),
+}
+
+
+@pytest.mark.parametrize("message", HOOKS)
+def test_hooks_around_a_step_are_refused(message: str) -> None:
+    """A projection of weights after each step, say: PyTorch runs it, and the program cannot."""
+    p = parameters()
+    optimizer = torch.optim.SGD([p["w"]], lr=0.1)
+    hook = HOOKS[message](optimizer)
+    try:
+        with pytest.raises(HoneError, match=message) as error:
+            read_optimizer(optimizer, p, None)
+        assert "\n" not in str(error.value)
+    finally:
+        hook.remove()
+    read_optimizer(optimizer, p, None)
 
 
 def test_two_bounds_of_the_norm() -> None:
