@@ -158,7 +158,25 @@ def _imported(
     if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
+    _check_clip(b, loss, captured, spec)
     return _finished(b, b.cast(loss, "f32"), spec, name), importer.constants
+
+
+def _check_clip(b: Builder, loss: Value, captured: Capture, spec: OptimizerSpec | None) -> None:
+    """Refuses a bound of the norm where parameters get gradients and the optimizer does not hold them: PyTorch counts
+    them where the user clips `model.parameters()`, and the program does not make them."""
+    if spec is None or "clip" not in spec.attribute:
+        return
+    reached = values_with_gradient(_live(b.ops, loss), loss)
+    for argument in b.arguments:
+        fqn = argument.fqn
+        if argument.kind != "param" or fqn in spec.group_of or argument.value.id not in reached:
+            continue
+        if captured.parameters[fqn].requires_grad:
+            raise HoneError(
+                f"clip: parameter '{fqn}' gets a gradient, and the optimizer does not hold it; expected "
+                "requires_grad_(False) on it to leave it out of the norm, or a group with lr=0 to count it"
+            )
 
 
 def _parameter(

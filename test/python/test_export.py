@@ -161,6 +161,20 @@ def test_frozen_unused_and_unheld_parameters_are_not_trained(tmp_path) -> None:
     assert re.findall(r'kind = "param", hone.fqn = "([\w.]+)"', text) == [n for n, _ in model.named_parameters()]
 
 
+def test_a_bound_of_the_norm_counts_what_the_optimizer_holds(tmp_path) -> None:
+    """clip_grad_norm_(model.parameters()) also counts parameters that no optimizer holds."""
+    model = Net()
+    options = dict(optimizer=torch.optim.SGD(model.table.parameters(), lr=0.1), clip=1.0)
+    with pytest.raises(HoneError, match="^clip: parameter 'mix.weight' gets a gradient, and the optimizer does not"):
+        export(tmp_path, model, **options)
+    assert not list(tmp_path.iterdir())
+    model.mix.requires_grad_(False)
+    export(tmp_path, model, **options)
+    model.mix.requires_grad_(True)
+    options["optimizer"].add_param_group({"params": model.mix.parameters(), "lr": 0.0})
+    export(tmp_path, model, **options)
+
+
 def test_buffers_that_follow_a_rule_are_not_stored(tmp_path, verified) -> None:
     class Masked(Net):
         def __init__(self) -> None:
