@@ -57,13 +57,13 @@ public:
   int64_t size() const override { return board.ranks(); }
   Status broadcast(void *data, int64_t bytes, int64_t root) override {
     return board.exchange(own, data, [&](const auto &shown) {
-      if (own != root)
+      if (own != root && bytes > 0) // of none, the place may be null
         std::memcpy(data, shown[size_t(root)], size_t(bytes));
     });
   }
   Status allGather(const void *data, int64_t bytes, void *all) override {
     return board.exchange(own, data, [&](const auto &shown) {
-      for (size_t i = 0; i != shown.size(); ++i)
+      for (size_t i = 0; i != shown.size() && bytes > 0; ++i)
         std::memcpy(static_cast<char *>(all) + int64_t(i) * bytes, shown[i],
                     size_t(bytes));
     });
