@@ -88,6 +88,8 @@ Status Trainer::openInputs() {
   if (trains || !options.inputs.empty())
     HONERT_TRY(
         named.open(options.inputs, program, world, !options.data.empty()));
+  HONERT_TRY(named.checkStream(options.shuffle, batches.batchesPerEpoch(),
+                               options.steps, program.microBatches()));
   if (!options.validationInputs.empty())
     return validationNamed.open(options.validationInputs, program, world,
                                 !options.validation.empty(), "val-input",

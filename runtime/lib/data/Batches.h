@@ -73,7 +73,10 @@ public:
   /// that open() has checked.
   Status load(int64_t index, char *arena);
 
-  int64_t batchesPerEpoch() const { return order->batchesPerEpoch(); }
+  /// 0 before a file is open.
+  int64_t batchesPerEpoch() const {
+    return order ? order->batchesPerEpoch() : 0;
+  }
   const TokenFile &stream() const { return file; }
 
 private:

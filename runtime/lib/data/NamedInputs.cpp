@@ -97,6 +97,48 @@ NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
           argument.role == Role::none
               ? ""
               : format(" or --%s FILE", tokensFlag).c_str()));
+  return checkCounts();
+}
+
+Status NamedInputs::checkCounts() const {
+  const Input *first = nullptr;
+  for (const Input &input : inputs) {
+    if (input.values == 1)
+      continue;
+    if (!first)
+      first = &input;
+    if (input.values != first->values)
+      return Status::error(format(
+          "%s: values of %lld micro-batches, expected %lld as in %s, or shape "
+          "%s for all of them",
+          input.path.c_str(), static_cast<long long>(input.values),
+          static_cast<long long>(first->values), first->path.c_str(),
+          toString(input.argument->whole).c_str()));
+  }
+  return Status();
+}
+
+Status NamedInputs::checkStream(bool shuffle, int64_t streamBatches,
+                                int64_t steps, int64_t perStep) const {
+  if (streamBatches == 0)
+    return Status();
+  for (const Input &input : inputs) {
+    if (input.values == 1)
+      continue;
+    if (shuffle)
+      return Status::usage(format(
+          "--shuffle: %s holds values in the order of the stream, expected no "
+          "--shuffle, or shape %s for all micro-batches",
+          input.path.c_str(), toString(input.argument->whole).c_str()));
+    int64_t least = std::min(input.values, streamBatches) / perStep;
+    if (input.values != streamBatches && steps > least)
+      return Status::error(format(
+          "%s: values of %lld micro-batches, expected %lld as in the stream of "
+          "--data, or --steps %lld at most",
+          input.path.c_str(), static_cast<long long>(input.values),
+          static_cast<long long>(streamBatches),
+          static_cast<long long>(least)));
+  }
   return Status();
 }
 

@@ -27,6 +27,11 @@ public:
   /// are no longer those that open() has checked.
   Status load(int64_t index, char *arena) const;
 
+  /// Values per micro-batch stay with the windows of a token stream that has
+  /// `streamBatches` (0: there is none) for `steps` of `perStep` micro-batches.
+  Status checkStream(bool shuffle, int64_t streamBatches, int64_t steps,
+                     int64_t perStep) const;
+
   /// Micro-batches until all files have been read once.
   int64_t batchesPerEpoch() const;
   /// No file has values that go with the tokens of each micro-batch: those for
@@ -46,6 +51,9 @@ private:
 
   Status openOne(const Argument &argument, const PartLayout &layout,
                  const std::string &path);
+
+  /// Files of several values all have as many, so that they stay together.
+  Status checkCounts() const;
 
   std::vector<Input> inputs;
 };

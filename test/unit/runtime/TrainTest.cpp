@@ -419,6 +419,38 @@ TEST_F(Train, other_inputs_come_from_array_files) {
   EXPECT_NE(constant[2], second[2]);
 }
 
+TEST_F(Train, values_per_micro_batch_stay_with_their_tokens) {
+  model.hasMask = true;
+  std::string zeros = floats(32, 0), file = folder / "m.npy";
+  auto expect = [&](Arguments flags, int code, const std::string &message) {
+    flags.insert(flags.end(), {"--input", "mask=" + file});
+    Outcome outcome = test::train(model, flags);
+    EXPECT_EQ(outcome.code, code);
+    EXPECT_EQ(outcome.err, message);
+  };
+  test::writeFile(file, test::npy("<f4", "(2, 32)", zeros + zeros));
+  // The third window of the stream has no value of its own.
+  expect({"--data", data, "--steps", "2"}, 0, "");
+  expect({"--data", data, "--steps", "3"}, 1,
+         "error: " + file +
+             ": values of 2 micro-batches, expected 24 as in the stream of "
+             "--data, or --steps 2 at most\n");
+  expect({"--data", data, "--steps", "2", "--shuffle"}, 2,
+         "error: --shuffle: " + file +
+             " holds values in the order of the stream, expected no "
+             "--shuffle, or shape [32] for all micro-batches\n");
+
+  std::string tokens = folder / "t.npy", targets = folder / "u.npy";
+  std::string ids(sizeof(int64_t) * 3 * 2 * 8, '\0');
+  for (const std::string &path : {tokens, targets})
+    test::writeFile(path, test::npy("<i8", "(3, 2, 8)", ids));
+  expect({"--input", "tokens=" + tokens, "--input", "targets=" + targets}, 1,
+         "error: " + file + ": values of 2 micro-batches, expected 3 as in " +
+             tokens + ", or shape [32] for all of them\n");
+  test::writeFile(file, test::npy("<f4", "(32,)", zeros));
+  expect({"--data", data, "--steps", "3", "--shuffle"}, 0, "");
+}
+
 TEST_F(Train, other_inputs_have_files_of_their_own_to_validate_on) {
   model.hasMask = true;
   std::string zeros = floats(32, 0), ramp;
@@ -445,7 +477,8 @@ TEST_F(Train, other_inputs_have_files_of_their_own_to_validate_on) {
   EXPECT_EQ(validate(two, {"--val-input", one}), same);
   EXPECT_NE(validate(one, {"--val-input", other}), same);
   auto refused = [&](std::vector<std::string> flags) {
-    flags.insert(flags.end(), {"--data", data, "--val-data", data});
+    flags.insert(flags.end(),
+                 {"--data", data, "--val-data", data, "--steps", "1"});
     Outcome outcome = test::train(model, flags);
     EXPECT_EQ(outcome.code, 2);
     return outcome.err;
