@@ -262,6 +262,11 @@ static Status openOfCheckpoint(const std::string &name, ReadFile &file) {
 Status CheckpointFolder::readManifest(const std::string &folder, int64_t step,
                                       std::string &text) const {
   constexpr int64_t mostBytes = 1 << 20;
+  if (isLink(folder) && !isFolder(folder))
+    return Status::usage(folder +
+                         ": is a link that leads nowhere, expected its disk to "
+                         "be there, or no link (to go on from the checkpoint "
+                         "before it)");
   std::string name = folder + "/" + manifestName;
   ReadFile file;
   HONERT_TRY(openOfCheckpoint(name, file));
