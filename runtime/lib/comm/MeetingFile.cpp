@@ -64,36 +64,30 @@ static bool ownsNewFiles(const std::string &path, uid_t user) {
   return isOwner;
 }
 
-/// Users whom a server takes for one are told apart by nothing but the folder:
-/// others must not be able to put a file there.
-static bool isFolderOfOne(const std::string &path) {
-  size_t slash = path.find_last_of('/');
-  std::string folder =
-      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+/// Whether an open file may be one of this user's. Users whom a server takes
+/// for one cannot be told apart by it: another secret must do that.
+Status MeetingFile::checkKind(const std::string &path, int descriptor) {
   struct stat found = {};
-  return stat(folder.c_str(), &found) == 0 &&
-         !(found.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/// Whether an open file may be one of this user's.
-static Status checkKind(const std::string &path, int file) {
-  struct stat found = {};
-  if (fstat(file, &found) != 0)
+  if (fstat(descriptor, &found) != 0)
     return systemError(path);
   if (!S_ISREG(found.st_mode))
     return error(path, "expected a regular file, or none");
   unsigned owner = found.st_uid, user = geteuid();
-  if (owner != user && !ownsNewFiles(path, owner))
-    return error(path, format("belongs to user %u, expected user %u or no file",
-                              owner, user));
-  if (owner != user && !isFolderOfOne(path))
-    return error(
-        path,
-        format("belongs to user %u, as do all files that user %u makes there, "
-               "and other users may write the folder; expected a folder that "
-               "its owner alone may write (chmod go-w), or MASTER_ADDR and "
-               "MASTER_PORT instead of a file",
-               owner, user));
+  if (owner != user && owner != squashedUser) {
+    if (!ownsNewFiles(path, owner))
+      return error(path,
+                   format("belongs to user %u, expected user %u or no file",
+                          owner, user));
+    if (!hasOtherSecret)
+      return error(
+          path,
+          format("belongs to user %u, as do all files that user %u makes there "
+                 "and perhaps those of other users; expected HONE_SECRET or "
+                 "HONE_SECRET_FILE as well, or MASTER_ADDR and MASTER_PORT "
+                 "instead of a file",
+                 owner, user));
+    squashedUser = owner;
+  }
   if (found.st_mode & (S_IWGRP | S_IWOTH))
     return error(path, "other users may write it, expected chmod 600");
   return Status();
@@ -138,25 +132,25 @@ Status MeetingFile::read(const std::string &path, bool &isThere) {
 }
 
 /// Closes the file, too. What the others would refuse is not written.
-static Status writeAll(const std::string &path, int file,
-                       const std::string &text) {
-  Status status = checkKind(path, file);
-  if (status.ok() && ::write(file, text.data(), text.size()) !=
-                         static_cast<ssize_t>(text.size()))
+Status MeetingFile::writeAll(const std::string &path, int descriptor) {
+  Status status = checkKind(path, descriptor);
+  std::string all = text();
+  if (status.ok() && ::write(descriptor, all.data(), all.size()) !=
+                         static_cast<ssize_t>(all.size()))
     status = systemError(path);
-  if (close(file) != 0 && status.ok())
+  if (close(descriptor) != 0 && status.ok())
     status = systemError(path);
   return status;
 }
 
-Status MeetingFile::write(const std::string &path) const {
-  MeetingFile earlier;
+Status MeetingFile::write(const std::string &path) {
+  MeetingFile earlier = *this;
   bool isThere;
   HONERT_TRY(earlier.read(path, isThere));
   std::string temporary;
   int file;
   HONERT_TRY(createBeside(path, temporary, file));
-  Status status = writeAll(temporary, file, text());
+  Status status = writeAll(temporary, file);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
     status = systemError(path);
   if (!status.ok())
@@ -165,7 +159,7 @@ Status MeetingFile::write(const std::string &path) const {
 }
 
 void MeetingFile::remove(const std::string &path) const {
-  MeetingFile found;
+  MeetingFile found = *this;
   bool isThere;
   if (found.read(path, isThere).ok() && isThere && found.secret == secret)
     (void)unlink(path.c_str());

@@ -145,6 +145,7 @@ static Status leadByFile(Start &start, const std::string &path) {
   Listening listening;
   HONERT_TRY(listening.atFreePort(start.place));
   MeetingFile file;
+  file.hasOtherSecret = start.key.isSecret;
   file.host = listening.isLoopback ? "127.0.0.1" : name;
   file.port = listening.port, file.run = start.key.run;
   HONERT_TRY(fillRandom(file.secret.data(), file.secret.size()));
@@ -159,8 +160,9 @@ static Status leadByFile(Start &start, const std::string &path) {
 /// there then may be gone soon.
 static Status followFile(Start &start, const std::string &path) {
   std::string earlier; // what was wrong
+  MeetingFile file;
+  file.hasOtherSecret = start.key.isSecret;
   for (bool isThere = false; !isThere;) {
-    MeetingFile file;
     bool isWritten = false;
     HONERT_TRY(file.read(path, isWritten));
     if (isWritten && file.run == start.key.run) {
