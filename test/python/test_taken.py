@@ -263,6 +263,23 @@ changed("max_norm", lambda m: m, "aten.embedding_renorm_.default", max_norm=1.0)
 changed("scale_grad_by_freq", lambda m: m, "scale_grad_by_freq or sparse gradients", scale_grad_by_freq=True)
 changed("sparse gradients", lambda m: m, "scale_grad_by_freq or sparse gradients", sparse=True)
 
+# -- ties ---------------------------------------------------------------------------------------------------------
+
+
+def tie(bias: float) -> Callable:
+    """Makes four of six activations equal, and larger or smaller than the others."""
+
+    def change(model) -> None:
+        model.mix.weight.data[:4] = model.mix.weight.data[0].clone()
+        model.mix.bias.data[:4] = bias
+
+    return change
+
+
+changed("a tie of max: the first gets the gradient", tie(3), hidden=lambda m, x: x * x.max(-1, keepdim=True).values)
+changed("a tie of min: the first gets the gradient", tie(-3), hidden=lambda m, x: x * x.min(-1, keepdim=True).values)
+changed("a tie of amax: all share the gradient", tie(3), hidden=lambda m, x: x * x.amax(-1, keepdim=True))
+
 # -- parameters ---------------------------------------------------------------------------------------------------
 
 

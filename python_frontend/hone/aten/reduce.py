@@ -6,7 +6,7 @@ from typing import Sequence
 
 from ..builder import Builder
 from ..errors import HoneError
-from ..graph import Value, is_float
+from ..graph import Type, Value, is_float
 from .elementwise import sub
 from .promote import as_float
 from .registry import emits
@@ -70,9 +70,16 @@ def _extremum(name: str) -> None:
 
     @emits(f"{name}.dim")
     def with_index(b: Builder, self: Value, dim: int, keepdim: bool = False) -> list[Value]:
-        """Values and the first index of each; a tie shares the gradient."""
+        """Values and the first index of each, whose element alone gets the gradient: a reduction would share it."""
         where = argmax(b, self if name == "max" else b.unary("neg", self), dim, keepdim)
-        return [b.reduce(name, self, [axis(dim, self.rank)], keepdim), where]
+        if self.rank == 0 or not b.is_differentiable(self):
+            return [b.reduce(name, self, [axis(dim, self.rank)], keepdim), where]
+        at = axis(dim, self.rank)
+        first = b.reshape(where, [1 if d == at else size for d, size in enumerate(self.shape)])
+        index = Type("i64", self.shape)
+        is_first = b.compare("eq", b.iota(at, index), b.broadcast_to(first, self.shape))
+        chosen = b.select(is_first, self, b.splat(0, self.type))
+        return [b.reduce("sum", chosen, [at], keepdim), where]
 
 
 @emits("argmax.default")
