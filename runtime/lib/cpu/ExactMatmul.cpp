@@ -29,10 +29,20 @@ static float rounded(DType dtype, double value) {
   return static_cast<float>(loadElement(dtype, element));
 }
 
+// What chooses between clones runs before ThreadSanitizer is set up.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FOR_EACH_CPU
+#endif
+#endif
+#ifndef FOR_EACH_CPU
+#define FOR_EACH_CPU                                                           \
+  __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+
 /// The products are exact, so it is the same where they are fused with the
 /// additions.
-__attribute__((target_clones("avx512f", "avx2", "default"))) static void
-addTerms(Tile &tile, int64_t terms) {
+FOR_EACH_CPU static void addTerms(Tile &tile, int64_t terms) {
   for (int64_t k = 0; k < terms; ++k)
     for (int64_t row = 0; row < tileRows; ++row)
       for (int64_t col = 0; col < tileCols; ++col)
