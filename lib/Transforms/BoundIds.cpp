@@ -139,6 +139,7 @@ private:
   bool isExact(const IdSite &site, int64_t bound);
   void findIgnorable(const Dependence &dependence);
   llvm::SmallSetVector<int64_t, 2> findCompared(const Dependence &dependence);
+  SmallVector<int64_t> findIgnored(int64_t bound, ArrayRef<IdSite> exact);
   void setBound(std::optional<int64_t> bound, ArrayRef<IdSite> exact);
 
   func::FuncOp func;
@@ -221,24 +222,35 @@ BoundFinder::findCompared(const Dependence &dependence) {
   return found;
 }
 
-/// Of the ids to ignore one is written that the bound keeps out and no
-/// exact site does. Two of them have no place: then nothing is bounded.
+/// Of the ids to ignore those that the bound keeps out and no exact site does.
+SmallVector<int64_t> BoundFinder::findIgnored(int64_t bound,
+                                              ArrayRef<IdSite> exact) {
+  SmallVector<int64_t> ignored;
+  for (int64_t id : ignorable)
+    if ((id < 0 || id >= bound) && llvm::all_of(exact, [&](const IdSite &site) {
+          return isInside(site, id);
+        }))
+      ignored.push_back(id);
+  return ignored;
+}
+
+/// One id is written that may be ignored. Two of them have no place: then
+/// nothing is bounded, or as much as the package says, which keeps fewer out.
 void BoundFinder::setBound(std::optional<int64_t> bound,
                            ArrayRef<IdSite> exact) {
   unsigned index = input.getArgNumber();
-  if (auto given = func.getArgAttrOfType<IntegerAttr>(index, attr::vocab))
+  auto given = func.getArgAttrOfType<IntegerAttr>(index, attr::vocab);
+  if (given)
     bound = std::min(bound.value_or(given.getInt()), given.getInt());
   if (!bound)
     return;
-  SmallVector<int64_t> ignored;
-  for (int64_t id : ignorable)
-    if ((id < 0 || id >= *bound) &&
-        llvm::all_of(exact,
-                     [&](const IdSite &site) { return isInside(site, id); }))
-      ignored.push_back(id);
-  bool isGiven = func.getArgAttr(index, attr::vocab) != nullptr;
-  if (ignored.size() > 1 && !isGiven)
-    return;
+  SmallVector<int64_t> ignored = findIgnored(*bound, exact);
+  if (ignored.size() > 1) {
+    if (!given)
+      return;
+    bound = given.getInt();
+    ignored = findIgnored(*bound, exact);
+  }
   Builder builder(func.getContext());
   func.setArgAttr(index, attr::vocab, builder.getI64IntegerAttr(*bound));
   if (!ignored.empty())

@@ -142,7 +142,8 @@ func.func @forward(
 
 // -----
 
-// So may one that is replaced before each table. Of two there is no place for the other, unless the package has a bound.
+// So may one that is replaced before each table. Of two there is no place for the other: then nothing is bounded, or as
+// much as the package says. What it lets in stays.
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: hone.fqn = "filled", hone.ignore = -1 : i64, hone.kind = "input", hone.vocab = 61 : i64
@@ -150,13 +151,17 @@ func.func @forward(
 // CHECK-SAME: hone.fqn = "promised", hone.ignore = -1 : i64, hone.kind = "input", hone.vocab = 61 : i64
 // CHECK-SAME: {hone.fqn = "two", hone.kind = "input"}
 // CHECK-SAME: {hone.fqn = "masked", hone.kind = "input", hone.vocab = 61 : i64}
+// CHECK-SAME: hone.fqn = "wide", hone.ignore = -1 : i64, hone.kind = "input", hone.vocab = 256 : i64
+// CHECK-SAME: hone.fqn = "apart", hone.ignore = -1 : i64, hone.kind = "input", hone.vocab = 100 : i64
 func.func @forward(
     %w: tensor<61x4xf32> {hone.kind = "param", hone.fqn = "w"},
     %filled: tensor<4xi64> {hone.kind = "input", hone.fqn = "filled"},
     %void: tensor<4xi64> {hone.kind = "input", hone.fqn = "void"},
     %promised: tensor<4xi64> {hone.kind = "input", hone.fqn = "promised", hone.vocab = 61 : i64},
     %two: tensor<4xi64> {hone.kind = "input", hone.fqn = "two"},
-    %masked: tensor<4xi64> {hone.kind = "input", hone.fqn = "masked"}) -> tensor<4xi1> {
+    %masked: tensor<4xi64> {hone.kind = "input", hone.fqn = "masked"},
+    %wide: tensor<4xi64> {hone.kind = "input", hone.fqn = "wide", hone.vocab = 256 : i64},
+    %apart: tensor<4xi64> {hone.kind = "input", hone.fqn = "apart", hone.vocab = 100 : i64}) -> tensor<4xi1> {
   %zero = hone.constant dense<0> : tensor<4xi64>
   %none = hone.constant dense<-1> : tensor<4xi64>
   %beyond = hone.constant dense<255> : tensor<4xi64>
@@ -170,11 +175,21 @@ func.func @forward(
   %once = hone.select %either, %zero, %two : tensor<4xi1>, tensor<4xi64>
   %or = hone.cmp eq, %once, %beyond : tensor<4xi64> -> tensor<4xi1>
   %d = hone.select %or, %zero, %once : tensor<4xi1>, tensor<4xi64>
+  %either_wide = hone.cmp eq, %wide, %none : tensor<4xi64> -> tensor<4xi1>
+  %once_wide = hone.select %either_wide, %zero, %wide : tensor<4xi1>, tensor<4xi64>
+  %or_wide = hone.cmp eq, %once_wide, %beyond : tensor<4xi64> -> tensor<4xi1>
+  %e = hone.select %or_wide, %zero, %once_wide : tensor<4xi1>, tensor<4xi64>
+  %either_apart = hone.cmp eq, %apart, %none : tensor<4xi64> -> tensor<4xi1>
+  %once_apart = hone.select %either_apart, %zero, %apart : tensor<4xi1>, tensor<4xi64>
+  %or_apart = hone.cmp eq, %once_apart, %beyond : tensor<4xi64> -> tensor<4xi1>
+  %f = hone.select %or_apart, %zero, %once_apart : tensor<4xi1>, tensor<4xi64>
   %mask = hone.cmp eq, %masked, %none : tensor<4xi64> -> tensor<4xi1>
   %0 = hone.embedding %w, %a : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
   %1 = hone.embedding %w, %b : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
   %2 = hone.embedding %w, %c : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
   %3 = hone.embedding %w, %d : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
   %4 = hone.embedding %w, %masked : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %5 = hone.embedding %w, %e : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
+  %6 = hone.embedding %w, %f : tensor<61x4xf32>, tensor<4xi64> -> tensor<4x4xf32>
   return %mask : tensor<4xi1>
 }
