@@ -35,8 +35,8 @@ static std::string feedText(const Argument &argument) {
   if (argument.vocab > 0)
     text += format(", ids < %lld", static_cast<long long>(argument.vocab));
   if (argument.ignored)
-    text +=
-        format(" or %lld (ignored)", static_cast<long long>(*argument.ignored));
+    text += format(" or %lld (ignored or replaced)",
+                   static_cast<long long>(*argument.ignored));
   return text;
 }
 

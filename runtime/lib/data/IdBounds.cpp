@@ -28,14 +28,13 @@ int64_t IdBounds::findOther(const int64_t *ids, int64_t n) const {
 
 std::string IdBounds::expected(int64_t id) const {
   std::string text =
-      format("expected 0 to %lld",
-             static_cast<long long>(vocab > 0 ? vocab : INT64_MAX) - 1);
-  if (ignored && (*ignored < 0 || *ignored >= vocab))
+      format("expected 0 to %lld", static_cast<long long>(end() - 1));
+  if (ignored && static_cast<uint64_t>(*ignored) >= end())
     text += format(" or %lld", static_cast<long long>(*ignored));
   if (id != -100)
     return text;
   text += "; -100 marks ignored labels, ";
-  return text + (ignored ? format("but this loss has ignore_index %lld",
+  return text + (ignored ? format("but this program ignores or replaces %lld",
                                   static_cast<long long>(*ignored))
                          : "which this input does not take");
 }

@@ -8,7 +8,7 @@
 namespace honert {
 
 /// The ids that files may hold: [0, vocab), and perhaps one that a loss
-/// ignores.
+/// ignores or that is replaced before it is read.
 struct IdBounds {
   int64_t vocab; ///< 0: every id >= 0
   std::optional<int64_t> ignored;
@@ -24,14 +24,18 @@ struct IdBounds {
   void intersect(const IdBounds &other);
 
   bool contains(int64_t id) const {
-    auto bound = static_cast<uint64_t>(vocab > 0 ? vocab : INT64_MAX);
     // Negative ids are huge as unsigned ones: one comparison finds both.
-    return static_cast<uint64_t>(id) < bound || id == ignored;
+    return static_cast<uint64_t>(id) < end() || id == ignored;
   }
   /// The first of n ids that is not one of them; n without one.
   int64_t findOther(const int64_t *ids, int64_t n) const;
-  /// "expected ids from 0 to 60", and what `id`, which is none, may have meant.
+  /// "expected 0 to 60 or -1", and what `id`, which is none, may have meant.
   std::string expected(int64_t id) const;
+
+private:
+  uint64_t end() const {
+    return vocab > 0 ? static_cast<uint64_t>(vocab) : uint64_t{1} << 63;
+  }
 };
 
 } // namespace honert

@@ -350,8 +350,17 @@ TEST(IdBounds, one_id_is_ignored) {
     EXPECT_FALSE(bounds.contains(id)) << id;
   EXPECT_EQ(bounds.expected(61), "expected 0 to 60 or -100");
   EXPECT_EQ(IdBounds(61, 0).expected(-100),
-            "expected 0 to 60; -100 marks ignored labels, but this loss has "
-            "ignore_index 0");
+            "expected 0 to 60; -100 marks ignored labels, but this program "
+            "ignores or replaces 0");
+}
+
+TEST(IdBounds, without_a_vocab_every_id_from_0_on_is_one) {
+  IdBounds bounds;
+  for (int64_t id : {int64_t{0}, INT64_MAX})
+    EXPECT_TRUE(bounds.contains(id)) << id;
+  for (int64_t id : {int64_t{-1}, INT64_MIN})
+    EXPECT_FALSE(bounds.contains(id)) << id;
+  EXPECT_EQ(bounds.expected(-1), "expected 0 to 9223372036854775807");
 }
 
 TEST(IdBounds, a_stream_holds_what_all_its_inputs_take) {
