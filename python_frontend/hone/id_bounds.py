@@ -7,7 +7,7 @@ places; the compiler (hone-bound-ids, hone-guard-ids) checks these for each batc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Iterable, Sequence
 
 from .graph import Argument, Op, Value, is_float
@@ -28,9 +28,24 @@ class Within:
     low: int
     high: int
     exact: bool = True  # all of these do stay inside, and no other
+    ignored: int | None = None  # that a loss ignores and is none of these; the compiler adds it to an input's bound
 
     def __and__(self, other: Within) -> Within:
-        return Within(max(self.low, other.low), min(self.high, other.high), self.exact and other.exact)
+        if self.ignored != other.ignored:
+            both = [x for a, b in ((self, other), (other, self)) if (x := a.ignored) is not None and b.has(x)]
+            if both:
+                return self.merged() & other.merged()
+        low, high, exact = max(self.low, other.low), min(self.high, other.high), self.exact and other.exact
+        return Within(low, high, exact, self.ignored if self.ignored == other.ignored else None)
+
+    def has(self, id: int) -> bool:
+        return self.low <= id <= self.high or id == self.ignored
+
+    def merged(self) -> Within:
+        """The ignored id among the others, with all that is between them."""
+        if self.ignored is None:
+            return self
+        return self.moved(min(self.low, self.ignored), max(self.high, self.ignored))
 
     def moved(self, low: int, high: int) -> Within:
         return Within(low, high, exact=False)
@@ -49,7 +64,8 @@ def id_bounds(ops: Sequence[Op], arguments: Sequence[Argument]) -> dict[int, int
         within = found.get(argument.value.id)
         if argument.kind != "input" or within is None or not within.low <= 0 <= within.high:
             continue
-        if argument.role or within.exact and within.low == 0:
+        fits = within.high < 2 ** (_bits(argument.value) - 1) - 1
+        if fits and (argument.role or within.exact and within.low == 0):
             bounds[argument.value.id] = within.high + 1
     return bounds
 
@@ -80,7 +96,9 @@ def _followed(ops: Sequence[Op], rule: Rule) -> dict[int, Within]:
             join_cuts(result)
         if op.name in ("embedding", "cross_entropy") and op.operands[1].type.numel > 0:
             size = op.operands[0].shape[0 if op.name == "embedding" else -1]
-            narrow(op.operands[1], Within(0, size - 1))
+            ignored = op.attribute("ignore_index") if op.name == "cross_entropy" and rule is _possible else None
+            is_inside = ignored is not None and 0 <= ignored < size
+            narrow(op.operands[1], Within(0, size - 1, ignored=None if is_inside else ignored))
         within = found.get(op.results[0].id)
         if within is None or op.results[0].type.numel == 0:
             continue
@@ -105,7 +123,10 @@ def _covered(shape: tuple[int, ...], cuts: list[tuple[Op, Within]]) -> Within | 
             for place in range(*(cut.attribute(name)[dim] for name in ("starts", "limits", "strides"))):
                 places[place] = places[place] & within if place in places else within
         if len(places) == size > 0:
-            return Within(min(x.low for x in places.values()), max(x.high for x in places.values()), exact=False)
+            parts = list(places.values())
+            if len({part.ignored for part in parts}) > 1:
+                parts = [part.merged() for part in parts]
+            return replace(parts[0], low=min(x.low for x in parts), high=max(x.high for x in parts), exact=False)
     return None
 
 
@@ -114,15 +135,17 @@ def _possible(op: Op, wanted: Within, constants: Constants, producer: dict[int, 
     place, whatever else decides it; and that range."""
     result = op.results[0]
     if op.name in _MOVES:
-        return [(operand, wanted) for operand in op.operands]
+        # Parts of a concatenation may each be made of the input in another way.
+        return [(operand, wanted.merged() if op.name == "concat" else wanted) for operand in op.operands]
     if op.name == "cast":
         widens = all(x.dtype in ("i8", "i32", "i64") for x in (op.operands[0], result))
         return [(op.operands[0], wanted)] if widens and _bits(op.operands[0]) <= _bits(result) else []
     if op.name == "select":
-        return _unless_equal(op, wanted, constants, producer)
+        return _unless_equal(op, wanted.merged(), constants, producer)
     operand, other, is_left = _beside_constant(op, constants)
     if operand is None:
         return []
+    wanted = wanted.merged()
     (low, high), (least, most) = (wanted.low, wanted.high), other
     if op.name == "add":
         return [(operand, wanted.moved(low - most, high - least))]
