@@ -21,11 +21,9 @@ static KernelFamily familyOf(Operation *op) {
 // Free values
 //===----------------------------------------------------------------------===//
 
-/// Takes one op per call from `budget`: as a tree, since that is what copies
-/// for each reader make of shared operands.
-static bool isFreeWithin(Operation *op, int64_t &budget) {
-  if (--budget < 0)
-    return false;
+/// Whether `op` is free, where `isFree` says it of the operands.
+static bool isFreeAbove(Operation *op,
+                        llvm::function_ref<bool(Operation *)> isFree) {
   if (isa<IotaOp, BroadcastOp>(op))
     return true;
   if (isa<ConstantOp>(op))
@@ -36,16 +34,34 @@ static bool isFreeWithin(Operation *op, int64_t &budget) {
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     Operation *producer = operand.getDefiningOp();
     return producer && isa<HoneDialect>(producer->getDialect()) &&
-           isFreeWithin(producer, budget);
+           isFree(producer);
   });
 }
 
-bool hone::isFreeValue(Operation *op, bool *isStopped) {
+/// Takes one op per call from `budget`: as a tree, since that is what copies
+/// for each reader make of shared operands.
+static bool isFreeWithin(Operation *op, int64_t &budget) {
+  return --budget >= 0 && isFreeAbove(op, [&](Operation *producer) {
+    return isFreeWithin(producer, budget);
+  });
+}
+
+bool hone::isFreeValue(Operation *op) {
   int64_t budget = maxFreeOps;
-  bool isFree = isFreeWithin(op, budget);
-  if (isStopped)
-    *isStopped = budget < 0;
-  return isFree;
+  return isFreeWithin(op, budget);
+}
+
+int64_t hone::countTooLongToFree(Block &block) {
+  llvm::SmallPtrSet<Operation *, 32> found;
+  auto isKnown = [&](Operation *producer) { return found.contains(producer); };
+  int64_t count = 0;
+  for (Operation &op : block) {
+    if (!isa<HoneDialect>(op.getDialect()) || !isFreeAbove(&op, isKnown))
+      continue;
+    found.insert(&op);
+    count += !isFreeValue(&op);
+  }
+  return count;
 }
 
 //===----------------------------------------------------------------------===//

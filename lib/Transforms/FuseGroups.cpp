@@ -94,16 +94,10 @@ static void hoistAccumulations(Block &block) {
 }
 
 /// Gives each reader of a free value its own copy of it. Readers come before
-/// what they read in this order, so chains of free values follow. Counts the
-/// values that took too many ops to say that they are free.
-static int64_t copyFreeValues(Block &block) {
-  int64_t tooLong = 0;
+/// what they read in this order, so chains of free values follow.
+static void copyFreeValues(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    bool isStopped = false;
-    bool isFree =
-        isa<HoneDialect>(op.getDialect()) && isFreeValue(&op, &isStopped);
-    tooLong += isStopped;
-    if (!isFree)
+    if (!isa<HoneDialect>(op.getDialect()) || !isFreeValue(&op))
       continue;
     if (op.use_empty()) {
       op.erase();
@@ -117,7 +111,6 @@ static int64_t copyFreeValues(Block &block) {
     }
     op.moveBefore(readers.front());
   }
-  return tooLong;
 }
 
 /// Gives the group reshapes of its own where others read them too.
@@ -276,7 +269,7 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
                      "by gain";
     if (notFree != 0)
       say(notFree) << " values are stored that more than " << maxFreeOps
-                   << " ops make from constants and counters";
+                   << " ops make from constants, counters and broadcasts";
   }
 
   void explain(const FusionAnalysis &analysis) {
@@ -298,7 +291,8 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     Block &block = getOperation().getBody().front();
     repeatIds(block);
     hoistAccumulations(block);
-    int64_t notFree = copyFreeValues(block);
+    int64_t notFree = report ? countTooLongToFree(block) : 0;
+    copyFreeValues(block);
     target->hasEpilogues = epilogues;
     FusionAnalysis analysis(block, *target, /*shares=*/regions);
     if (report) {

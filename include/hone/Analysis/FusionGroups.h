@@ -99,9 +99,11 @@ private:
 
 /// A value computed from narrow data alone by a few ops (splats, index
 /// counters, repeated vectors and maps of such): recomputed wherever it is
-/// read, never stored. One that could take more than `maxFreeOps` is stored;
-/// `isStopped`, where given, says that this decided.
-bool isFreeValue(mlir::Operation *op, bool *isStopped = nullptr);
+/// read, never stored. One that could take more than `maxFreeOps` is stored.
+bool isFreeValue(mlir::Operation *op);
+
+/// Values of `block` that are stored for that reason alone.
+int64_t countTooLongToFree(mlir::Block &block);
 
 /// Ops that it takes to make a free value. Masks and position tables need some
 /// ten; what needs more is stored.
