@@ -428,6 +428,8 @@ struct DistPartition : hone::impl::DistPartitionBase<DistPartition> {
   }
 
   void runOnOperation() override {
+    if (failed(checkBounds(getOperation().getLoc(), maxSplits)))
+      return signalPassFailure();
     FailureOr<Mesh> mesh = Mesh::of(getOperation());
     if (failed(mesh))
       return signalPassFailure();

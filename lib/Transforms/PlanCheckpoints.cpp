@@ -14,6 +14,7 @@
 #include "hone/Analysis/Sizes.h"
 #include "hone/Analysis/StageMerge.h"
 #include "hone/Analysis/StepStages.h"
+#include "hone/Support/SearchBound.h"
 #include "hone/Transforms/CheckpointPolicy.h"
 #include "hone/Transforms/Passes.h"
 
@@ -510,6 +511,9 @@ LogicalResult PlanCheckpoints::choose(Program &program,
 }
 
 void PlanCheckpoints::runOnOperation() {
+  if (failed(checkBounds(getOperation().getLoc(), stageUnits, stageSteps,
+                         cutSteps, maxTrials)))
+    return signalPassFailure();
   if (!isCheckpointPolicy(policy)) {
     getOperation().emitError()
         << "policy is '" << policy << "', expected " << checkpointPolicyList;

@@ -278,6 +278,8 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(checkBounds(module.getLoc(), maxNodes, maxScanned, maxPairs)))
+      return signalPassFailure();
     SmallVector<func::FuncOp> funcs = programFunctions(module);
     if (funcs.empty()) {
       module.emitError("has none of the functions @step, @accumulate, @update "

@@ -5,10 +5,12 @@
 // RUN: hone-opt %t/few.mlir --dist-propagate --dist-partition="report max-splits=1" --dist-verify -o %t/byaxis.mlir 2>&1 | FileCheck %s --check-prefix=FEW
 // RUN: diff %t/best.mlir %t/byaxis.mlir
 // RUN: hone-opt %t/few.mlir --dist-propagate --dist-partition=report -o %t/again.mlir 2>&1 | count 0
+// RUN: not hone-opt %t/few.mlir --dist-propagate --dist-partition="max-splits=-1" -o /dev/null 2>&1 | FileCheck %s --check-prefix=BELOW --implicit-check-not=error
 
 // The ways to divide an op are exponential in the axes of the mesh: of more than 4096, one axis is decided after the other, and
 // the report says so.
 
+// BELOW: error: max-splits: expected 0 or more, got -1
 // MANY: remark: search stopped at its bound: @many: 1 op has more than 4096 ways to be divided along the mesh (max-splits of dist-partition), the most 8192: their axes are decided one by one
 // MANY: hone.neg %{{.+}} : tensor<1x2xf32>
 // ALL-NOT: remark

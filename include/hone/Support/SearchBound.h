@@ -7,6 +7,8 @@
 #ifndef HONE_SUPPORT_SEARCHBOUND_H
 #define HONE_SUPPORT_SEARCHBOUND_H
 
+#include "mlir/IR/Diagnostics.h"
+
 #include "llvm/ADT/StringRef.h"
 
 namespace hone {
@@ -15,6 +17,21 @@ namespace hone {
 /// bound. honec --report lists these apart.
 inline constexpr llvm::StringLiteral searchStopped =
     "search stopped at its bound: ";
+
+/// Refuses negative bounds, which are options of a pass, with one line each.
+template <typename... Options>
+mlir::LogicalResult checkBounds(mlir::Location loc, const Options &...options) {
+  bool areSound = true;
+  auto check = [&](const auto &option) {
+    if (option.getValue() >= 0)
+      return;
+    mlir::emitError(loc) << option.ArgStr << ": expected 0 or more, got "
+                         << option.getValue();
+    areSound = false;
+  };
+  (check(options), ...);
+  return mlir::success(areSound);
+}
 
 } // namespace hone
 
