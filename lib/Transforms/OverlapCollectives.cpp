@@ -221,10 +221,8 @@ struct OverlapCollectives
     : hone::impl::OverlapCollectivesBase<OverlapCollectives> {
   using OverlapCollectivesBase::OverlapCollectivesBase;
 
-  void spread(func::FuncOp func, const dist::Mesh &mesh,
-              const TargetDescription &target) {
-    Overlap overlap(func, mesh, target, maxSteps);
-    overlap.run();
+  /// Of a function that keeps what was done.
+  void explain(func::FuncOp func, const Overlap &overlap) {
     if (report && overlap.numLeft() != 0)
       emitRemark(func.getLoc())
           << searchStopped << "@" << func.getName() << ": after "
@@ -236,6 +234,8 @@ struct OverlapCollectives
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(checkBounds(module.getLoc(), maxSteps)))
+      return signalPassFailure();
     if (module.getOps<dist::MeshOp>().empty())
       return;
     FailureOr<dist::Mesh> mesh = dist::Mesh::of(module);
@@ -246,8 +246,11 @@ struct OverlapCollectives
       return;
     SmallVector<func::FuncOp> funcs = programFunctions(module);
     if (budget == 0) {
-      for (func::FuncOp func : funcs)
-        spread(func, *mesh, *target);
+      for (func::FuncOp func : funcs) {
+        Overlap overlap(func, *mesh, *target, maxSteps);
+        overlap.run();
+        explain(func, overlap);
+      }
       return;
     }
     StateMap state;
@@ -257,12 +260,15 @@ struct OverlapCollectives
         return signalPassFailure();
     for (func::FuncOp func : funcs) {
       OwningOpRef<func::FuncOp> trial = func.clone();
-      spread(*trial, *mesh, *target);
+      Overlap overlap(*trial, *mesh, *target, maxSteps);
+      overlap.run();
       FunctionPlanner planner(*trial, state, *target);
       if (failed(planner.plan()))
         return signalPassFailure();
-      if (persistent + planner.temporaryBytes() <= budget)
-        func.getBody().takeBody(trial->getBody());
+      if (persistent + planner.temporaryBytes() > budget)
+        continue;
+      func.getBody().takeBody(trial->getBody());
+      explain(func, overlap);
     }
   }
 };
