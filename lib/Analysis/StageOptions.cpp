@@ -52,7 +52,7 @@ public:
   /// What more there was to try.
   void note(StageStops &stops) const {
     stops.metSearched = mayRedo > limits.searched;
-    stops.metSteps = steps > limits.steps;
+    stops.metSteps = metSteps;
   }
 
 private:
@@ -119,14 +119,18 @@ private:
   }
 
   void descend(int number) {
-    bool isLeft = steps < limits.steps;
-    steps += 1 + static_cast<int64_t>(model.graph.forward.size()) / stepUnits;
-    if (isLeft && !front.beats(bound()))
+    const bool isLeft = steps < limits.steps;
+    steps += llvm::divideCeil(model.graph.forward.size(), stepUnits);
+    if ((metSteps && !isLeft) || front.beats(bound()))
+      return;
+    if (isLeft)
       decide(number);
+    else
+      metSteps = true;
   }
 
-  /// Pricing a choice looks at every unit: beyond so many it counts as several.
-  static constexpr int64_t stepUnits = 256;
+  /// Pricing a choice looks at every unit: one of more counts as several.
+  static constexpr int64_t stepUnits = 1024;
 
   /// No completion of the choice costs less in any number.
   StageNumbers bound() const {
@@ -154,7 +158,8 @@ private:
   BitVector needed;          ///< values
   bool isOutputRead = false; ///< by a forward unit
   int64_t steps = 0;
-  int mayRedo = 0; ///< units whose results could be saved
+  bool metSteps = false; ///< and a choice was left that could be better
+  int mayRedo = 0;       ///< units whose results could be saved
 };
 
 BitVector unitSet(const StageModel &model, ArrayRef<int> units) {

@@ -93,7 +93,7 @@ struct StageOption : StageRedo {
 struct StageLimits {
   int kept = 8;        ///< options in the answer
   int searched = 20;   ///< units that branch and bound decides, largest first
-  int steps = 1 << 15; ///< nodes that it visits at most; several of 256 units
+  int steps = 1 << 15; ///< nodes that it visits at most, fewer of > 1024 units
   /// Edges that minimum cuts look at, all of a stage.
   int64_t cutSteps = 1 << 24;
   bool perReader = false; ///< whether it tries `each` and `later`

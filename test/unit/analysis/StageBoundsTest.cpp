@@ -74,6 +74,28 @@ TEST(StageBounds, OfStepsAreSaid) {
   EXPECT_FALSE(stops.metCutSteps);
 }
 
+/// Steps suffice where what they did not reach cannot be better.
+TEST(StageBounds, OfStepsThatMissNothingAreNotSaid) {
+  StageStops stops;
+  StageLimits limits;
+  limits.steps = 0;
+  StageGraph graph = longStage(1);
+  for (StageUnit &unit : graph.forward)
+    unit.canRedo = false;
+  planStage(graph, limits, &stops);
+  EXPECT_FALSE(stops.metSteps);
+}
+
+/// A node of a stage longer than a layer of any model is one step still.
+TEST(StageBounds, OfStepsAreThoseOfShortStages) {
+  StageStops stops;
+  StageLimits limits;
+  limits.searched = 6;
+  limits.steps = 1400; // of nodes that count twice it takes some 2000
+  planStage(longStage(300), limits, &stops);
+  EXPECT_FALSE(stops.metSteps);
+}
+
 TEST(StageBounds, OfCutsAreSaid) {
   const StageGraph graph = longStage(8);
   for (int64_t steps : {0, 40, 300}) {
