@@ -6,7 +6,7 @@
 #include "SplitChoice.h"
 #include "TermFlow.h"
 #include "hone/IR/ForwardOps.h"
-#include "hone/Support/SearchBound.h"
+#include "hone/IR/SearchBound.h"
 
 namespace hone {
 #define GEN_PASS_DEF_DISTPARTITION

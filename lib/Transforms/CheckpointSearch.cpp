@@ -2,7 +2,7 @@
 
 #include "Checkpoints.h"
 
-#include "hone/Support/SearchBound.h"
+#include "hone/IR/SearchBound.h"
 
 using namespace mlir;
 using namespace hone;

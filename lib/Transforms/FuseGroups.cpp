@@ -4,7 +4,7 @@
 #include "hone/Analysis/FusionGroups.h"
 #include "hone/Analysis/Partition.h"
 #include "hone/Analysis/Views.h"
-#include "hone/Support/SearchBound.h"
+#include "hone/IR/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

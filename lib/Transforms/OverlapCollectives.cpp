@@ -12,7 +12,7 @@
 #include "hone/Analysis/KernelCost.h"
 #include "hone/Analysis/Views.h"
 #include "hone/Dist/Traffic.h"
-#include "hone/Support/SearchBound.h"
+#include "hone/IR/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {

@@ -14,7 +14,7 @@
 #include "hone/Analysis/Sizes.h"
 #include "hone/Analysis/StageMerge.h"
 #include "hone/Analysis/StepStages.h"
-#include "hone/Support/SearchBound.h"
+#include "hone/IR/SearchBound.h"
 #include "hone/Transforms/CheckpointPolicy.h"
 #include "hone/Transforms/Passes.h"
 

@@ -12,7 +12,7 @@
 #include "hone/Analysis/Strides.h"
 #include "hone/Analysis/Views.h"
 #include "hone/IR/IndexedOps.h"
-#include "hone/Support/SearchBound.h"
+#include "hone/IR/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -1,7 +1,7 @@
 //===- RecomputeMaps.cpp - Cheap values made again where they are read ----===//
 
 #include "hone/Analysis/FusionGroups.h"
-#include "hone/Support/SearchBound.h"
+#include "hone/IR/SearchBound.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

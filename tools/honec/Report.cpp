@@ -5,8 +5,8 @@
 #include "Markup.h"
 #include "MemoryReport.h"
 #include "hone/Analysis/Sizes.h"
+#include "hone/IR/SearchBound.h"
 #include "hone/Support/ParseFile.h"
-#include "hone/Support/SearchBound.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_SUPPORT_SEARCHBOUND_H
-#define HONE_SUPPORT_SEARCHBOUND_H
+#ifndef HONE_IR_SEARCHBOUND_H
+#define HONE_IR_SEARCHBOUND_H
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -35,4 +35,4 @@ mlir::LogicalResult checkBounds(mlir::Location loc, const Options &...options) {
 
 } // namespace hone
 
-#endif // HONE_SUPPORT_SEARCHBOUND_H
+#endif // HONE_IR_SEARCHBOUND_H
