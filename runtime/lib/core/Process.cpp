@@ -2,6 +2,7 @@
 
 #include "core/Process.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,7 +14,7 @@
 using namespace honert;
 
 // Standard output is one for the process, and so is what became of it.
-static int failure = 0; // the first errno
+static std::atomic<int> failure = 0; // the first errno
 
 void honert::prepareProcess() {
   for (int descriptor :
@@ -63,5 +64,5 @@ Status honert::checkPrinted(bool isAll) {
   if (failure == EPIPE)
     return isAll ? Status::stopped(SIGPIPE) : Status();
   return Status::error(std::string("standard output: cannot be written: ") +
-                       std::strerror(failure));
+                       std::strerror(failure.load()));
 }

@@ -16,15 +16,19 @@ using namespace honert;
 // Signals that ask for an end
 //===----------------------------------------------------------------------===//
 
-// A signal handler can reach nothing but a global.
-static volatile std::sig_atomic_t caught = 0;
-static volatile std::sig_atomic_t wasInsistent = 0; // SIGINT or SIGTERM came
+// A signal handler can reach nothing but a global. Atomic, since ranks may be
+// threads of one process, as in tests.
+static std::atomic<int> caught = 0;
+static std::atomic<bool> wasInsistent = false; // SIGINT or SIGTERM came
+static_assert(std::atomic<int>::is_always_lock_free &&
+                  std::atomic<bool>::is_always_lock_free,
+              "a signal handler uses them");
 
 static void note(int signal) {
   if (signal == SIGINT || signal == SIGTERM) {
     if (wasInsistent)
       _exit(128 + signal);
-    wasInsistent = 1;
+    wasInsistent = true;
   }
   if (!caught)
     caught = signal;
@@ -32,7 +36,7 @@ static void note(int signal) {
 
 void honert::catchStopSignals() {
   caught = 0;
-  wasInsistent = 0;
+  wasInsistent = false;
   struct sigaction action = {};
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;
