@@ -96,8 +96,9 @@ Status Batches::open(const std::string &path, const Program &program,
         path.c_str(), static_cast<long long>(file.size()),
         static_cast<long long>(rows * columns + 1),
         static_cast<long long>(rows), static_cast<long long>(columns)));
-  if (ids.vocab == 0 && isNarrow)
-    ids.vocab = int64_t{1} << 31;
+  constexpr int64_t mostNarrow = int64_t{1} << 31;
+  if (isNarrow)
+    ids.vocab = ids.vocab ? std::min(ids.vocab, mostNarrow) : mostNarrow;
   HONERT_TRY(file.checkIds(ids, pool, world.rank(), world.size(), progress));
   order =
       std::make_unique<BatchOrder>(file.size(), rows, columns, shuffle, seed);

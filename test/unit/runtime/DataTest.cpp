@@ -318,6 +318,26 @@ TEST(Batches, one_token_more_than_a_batch_is_needed) {
           .ok());
 }
 
+TEST(Batches, ids_that_no_i32_holds_are_refused) {
+  test::Folder folder;
+  std::vector<int64_t> ids(20, 7);
+  ids[3] = int64_t{1} << 32;
+  test::writeFile(folder / "tokens.npy",
+                  test::npy("<i8", "(20,)", test::bytesOf(ids)));
+  test::ProgramPtr program = inputsOnly(DType::i32, 2, 8);
+  for (int64_t vocab : {int64_t{0}, int64_t{1} << 40}) {
+    for (Argument &input : program->arguments)
+      input.vocab = vocab;
+    Batches batches;
+    EXPECT_NE(
+        batches
+            .open(folder / "tokens.npy", *program, *alone(), false, 0, pool())
+            .message()
+            .find("token 4294967296 at position 3, expected 0 to 2147483647"),
+        std::string::npos);
+  }
+}
+
 // Pages of a mapped file are read again long after the check.
 TEST(Batches, ids_that_change_after_the_check_end_the_run) {
   test::Folder folder;
