@@ -99,15 +99,22 @@ void DeviceProgress::collectStep() {
   ended.pop_front();
 }
 
+/// A word that the device may be writing: the old one or the new one. Under
+/// ThreadSanitizer the emulated device is a thread that copies bytes.
+__attribute__((no_sanitize("thread"))) static uint32_t
+readWord(const volatile uint32_t *word) {
+  return *word;
+}
+
 const DeviceProgress::Place *DeviceProgress::current(uint32_t &run) const {
-  auto *words = reinterpret_cast<volatile uint32_t *>(pinned.at(0));
+  auto *words = reinterpret_cast<const volatile uint32_t *>(pinned.at(0));
   std::lock_guard<std::mutex> lock(mutex);
-  run = words[0];
+  run = readWord(words);
   auto found = running.find(run);
   if (found == running.end())
     return nullptr;
   for (const Place &place : placesOf.at(found->second))
-    if (words[1 + place.line] < place.number)
+    if (readWord(words + 1 + place.line) < place.number)
       return &place;
   return nullptr;
 }
