@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks who may include whom: check-arrows.py SOURCE_DIR. Prints every wrong arrow; exit 1 if there is one.
 
-The rules are those of docs/design.md: IR <- Dist <- Plan <- Analysis <- Transforms <- Pipelines <- tools, and
-Analysis <- Conversion <- Pipelines; Support (files, other programs) stands below Analysis; Transforms and Conversion
-never meet; the runtime knows no compiler, the compiler nothing of the runtime but its .def files; vendor headers
-stay in their own folder of the runtime.
+The rules are those of docs/design.md: IR <- Dist <- Plan <- Analysis <- Transforms <- Pipelines <- Driver <- tools,
+Analysis <- Conversion <- Pipelines, and Analysis <- Report <- Driver; Support (files, other programs) stands below
+Analysis; Transforms and Conversion never meet; the runtime knows no compiler, the compiler nothing of the runtime but
+its .def files; vendor headers stay in their own folder of the runtime.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ ALLOWED = {
     "Interpreter": {"IR", "Dist", "Plan", "Support"},
     "Target": {"IR", "Support"},
     "Pipelines": {"IR", "Dist", "Plan", "Support", "Analysis", "Transforms", "Conversion", "Target"},
+    "Report": {"IR", "Dist", "Plan", "Support", "Analysis", "Target"},
+    "Driver": {"IR", "Dist", "Plan", "Support", "Analysis", "Transforms", "Conversion", "Target", "Pipelines",
+               "Report"},
 }
 
 # Headers of others, and the only folders that may include them.

@@ -1,6 +1,6 @@
 //===- honec.cpp - Compiles a package into an executable that trains ------===//
 
-#include "Compile.h"
+#include "hone/Driver/Compile.h"
 #include "hone/Target/Link.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -1,7 +1,7 @@
 //===- Options.h - Command line of honec ----------------------*- C++ -*-===//
 
-#ifndef HONEC_OPTIONS_H
-#define HONEC_OPTIONS_H
+#ifndef HONE_DRIVER_OPTIONS_H
+#define HONE_DRIVER_OPTIONS_H
 
 #include "hone/Pipelines/Pipelines.h"
 #include "hone/Target/Cpu.h"
@@ -35,4 +35,4 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options);
 
 } // namespace honec
 
-#endif // HONEC_OPTIONS_H
+#endif // HONE_DRIVER_OPTIONS_H

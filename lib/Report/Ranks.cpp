@@ -1,6 +1,6 @@
 //===- Ranks.cpp - What the ranks of a job do together --------------------===//
 
-#include "Ranks.h"
+#include "hone/Report/Ranks.h"
 
 #include "Markup.h"
 #include "hone/Analysis/Sizes.h"

@@ -1,9 +1,9 @@
 //===- DryRun.h - Does it fit, and how fast may it be ---------*- C++ -*-===//
 
-#ifndef HONEC_DRYRUN_H
-#define HONEC_DRYRUN_H
+#ifndef HONE_REPORT_DRYRUN_H
+#define HONE_REPORT_DRYRUN_H
 
-#include "Ranks.h"
+#include "hone/Report/Ranks.h"
 
 namespace honec {
 
@@ -14,4 +14,4 @@ void printDryRun(const Summary &summary, const MachineModel &machine,
 
 } // namespace honec
 
-#endif // HONEC_DRYRUN_H
+#endif // HONE_REPORT_DRYRUN_H

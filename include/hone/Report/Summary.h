@@ -1,7 +1,7 @@
 //===- Summary.h - What a planned program costs ---------------*- C++ -*-===//
 
-#ifndef HONEC_SUMMARY_H
-#define HONEC_SUMMARY_H
+#ifndef HONE_REPORT_SUMMARY_H
+#define HONE_REPORT_SUMMARY_H
 
 #include "hone/Analysis/KernelCost.h"
 #include "hone/Analysis/LibraryLimit.h"
@@ -82,4 +82,4 @@ Summary summarize(hone::plan::ProgramOp program, int64_t microBatches,
 
 } // namespace honec
 
-#endif // HONEC_SUMMARY_H
+#endif // HONE_REPORT_SUMMARY_H

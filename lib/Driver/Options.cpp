@@ -1,6 +1,6 @@
 //===- Options.cpp - Command line of honec --------------------------------===//
 
-#include "Options.h"
+#include "hone/Driver/Options.h"
 
 #include "hone/Analysis/Sizes.h"
 #include "hone/Support/NearestName.h"

@@ -1,9 +1,9 @@
 //===- MemoryReport.h - What the arena holds ------------------*- C++ -*-===//
 
-#ifndef HONEC_MEMORYREPORT_H
-#define HONEC_MEMORYREPORT_H
+#ifndef HONE_REPORT_MEMORYREPORT_H
+#define HONE_REPORT_MEMORYREPORT_H
 
-#include "Report.h"
+#include "hone/Report/Report.h"
 
 namespace honec {
 
@@ -31,4 +31,4 @@ void writeMemoryPage(llvm::raw_ostream &out, const Summary &summary,
 
 } // namespace honec
 
-#endif // HONEC_MEMORYREPORT_H
+#endif // HONE_REPORT_MEMORYREPORT_H

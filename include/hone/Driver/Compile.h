@@ -1,9 +1,9 @@
 //===- Compile.h - From a package to a file -------------------*- C++ -*-===//
 
-#ifndef HONEC_COMPILE_H
-#define HONEC_COMPILE_H
+#ifndef HONE_DRIVER_COMPILE_H
+#define HONE_DRIVER_COMPILE_H
 
-#include "Options.h"
+#include "hone/Driver/Options.h"
 
 namespace honec {
 
@@ -13,4 +13,4 @@ int compile(const Options &options, llvm::StringRef tool);
 
 } // namespace honec
 
-#endif // HONEC_COMPILE_H
+#endif // HONE_DRIVER_COMPILE_H

@@ -1,11 +1,11 @@
 //===- Machine.h - How long a planned program may take ----------*- C++ -*-===//
 
-#ifndef HONEC_MACHINE_H
-#define HONEC_MACHINE_H
+#ifndef HONE_REPORT_MACHINE_H
+#define HONE_REPORT_MACHINE_H
 
-#include "Summary.h"
 #include "hone/Analysis/Cluster.h"
 #include "hone/Analysis/ClusterTimeline.h"
+#include "hone/Report/Summary.h"
 #include "hone/Target/Cpu.h"
 
 namespace honec {
@@ -65,4 +65,4 @@ double estimateStep(const Summary &summary, const MachineModel &machine);
 
 } // namespace honec
 
-#endif // HONEC_MACHINE_H
+#endif // HONE_REPORT_MACHINE_H

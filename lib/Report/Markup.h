@@ -1,7 +1,7 @@
 //===- Markup.h - Text in HTML and XML ------------------------*- C++ -*-===//
 
-#ifndef HONEC_MARKUP_H
-#define HONEC_MARKUP_H
+#ifndef HONE_REPORT_MARKUP_H
+#define HONE_REPORT_MARKUP_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -14,4 +14,4 @@ std::string escapeMarkup(llvm::StringRef text);
 
 } // namespace honec
 
-#endif // HONEC_MARKUP_H
+#endif // HONE_REPORT_MARKUP_H

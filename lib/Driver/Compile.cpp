@@ -1,12 +1,12 @@
 //===- Compile.cpp - From a package to a file -----------------------------===//
 
-#include "Compile.h"
+#include "hone/Driver/Compile.h"
 
 #include "DeviceCode.h"
-#include "DryRun.h"
 #include "OutputFile.h"
-#include "Report.h"
 #include "hone/Analysis/StepFlops.h"
+#include "hone/Report/DryRun.h"
+#include "hone/Report/Report.h"
 #include "hone/Support/Package.h"
 #include "hone/Support/ParseFile.h"
 #include "hone/Target/Cpu.h"

@@ -1,6 +1,6 @@
 //===- DryRun.cpp - Does it fit, and how fast may it be -------------------===//
 
-#include "DryRun.h"
+#include "hone/Report/DryRun.h"
 
 #include "MemoryReport.h"
 #include "hone/Analysis/Sizes.h"

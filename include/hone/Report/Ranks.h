@@ -1,9 +1,9 @@
 //===- Ranks.h - What the ranks of a job do together ----------*- C++ -*-===//
 
-#ifndef HONEC_RANKS_H
-#define HONEC_RANKS_H
+#ifndef HONE_REPORT_RANKS_H
+#define HONE_REPORT_RANKS_H
 
-#include "Machine.h"
+#include "hone/Report/Machine.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -45,4 +45,4 @@ void writeJobData(llvm::raw_ostream &out, const JobSummary &job,
 
 } // namespace honec
 
-#endif // HONEC_RANKS_H
+#endif // HONE_REPORT_RANKS_H

@@ -1,7 +1,7 @@
 //===- OutputFile.h - A file that appears whole or not at all -*- C++ -*-===//
 
-#ifndef HONEC_OUTPUTFILE_H
-#define HONEC_OUTPUTFILE_H
+#ifndef HONE_DRIVER_OUTPUTFILE_H
+#define HONE_DRIVER_OUTPUTFILE_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -40,4 +40,4 @@ private:
 
 } // namespace honec
 
-#endif // HONEC_OUTPUTFILE_H
+#endif // HONE_DRIVER_OUTPUTFILE_H

@@ -1,6 +1,6 @@
 //===- Summary.cpp - What a planned program costs -------------------------===//
 
-#include "Summary.h"
+#include "hone/Report/Summary.h"
 
 #include "hone/Analysis/StepFlops.h"
 #include "hone/Dist/Traffic.h"

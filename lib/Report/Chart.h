@@ -1,7 +1,7 @@
 //===- Chart.h - Axes of a picture in SVG ---------------------*- C++ -*-===//
 
-#ifndef HONEC_CHART_H
-#define HONEC_CHART_H
+#ifndef HONE_REPORT_CHART_H
+#define HONE_REPORT_CHART_H
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -55,4 +55,4 @@ llvm::StringRef chartStyle();
 
 } // namespace honec
 
-#endif // HONEC_CHART_H
+#endif // HONE_REPORT_CHART_H

@@ -1,7 +1,7 @@
 //===- DeviceCode.h - The part of a program that runs on a GPU --*- C++ -*-===//
 
-#ifndef HONE_TOOLS_HONEC_DEVICECODE_H
-#define HONE_TOOLS_HONEC_DEVICECODE_H
+#ifndef HONE_DRIVER_DEVICECODE_H
+#define HONE_DRIVER_DEVICECODE_H
 
 #include "hone/Support/AttentionPlanner.h"
 #include "hone/Target/Cpu.h"
@@ -38,4 +38,4 @@ llvm::Error planAttentionCalls(mlir::ModuleOp module,
 
 } // namespace honec
 
-#endif // HONE_TOOLS_HONEC_DEVICECODE_H
+#endif // HONE_DRIVER_DEVICECODE_H

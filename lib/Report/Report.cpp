@@ -1,6 +1,6 @@
 //===- Report.cpp - Pages about a compiled program ------------------------===//
 
-#include "Report.h"
+#include "hone/Report/Report.h"
 
 #include "Markup.h"
 #include "MemoryReport.h"

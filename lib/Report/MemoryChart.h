@@ -1,9 +1,9 @@
 //===- MemoryChart.h - Memory over a step, and against time ---*- C++ -*-===//
 
-#ifndef HONEC_MEMORYCHART_H
-#define HONEC_MEMORYCHART_H
+#ifndef HONE_REPORT_MEMORYCHART_H
+#define HONE_REPORT_MEMORYCHART_H
 
-#include "Machine.h"
+#include "hone/Report/Machine.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,4 +23,4 @@ size_t chosenPoint(const MemorySummary &memory);
 
 } // namespace honec
 
-#endif // HONEC_MEMORYCHART_H
+#endif // HONE_REPORT_MEMORYCHART_H

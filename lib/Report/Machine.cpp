@@ -1,6 +1,6 @@
 //===- Machine.cpp - How long a planned program may take ------------------===//
 
-#include "Machine.h"
+#include "hone/Report/Machine.h"
 
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,9 +1,9 @@
 //===- Report.h - Pages about a compiled program --------------*- C++ -*-===//
 
-#ifndef HONEC_REPORT_H
-#define HONEC_REPORT_H
+#ifndef HONE_REPORT_REPORT_H
+#define HONE_REPORT_REPORT_H
 
-#include "Ranks.h"
+#include "hone/Report/Ranks.h"
 
 #include "llvm/Support/Error.h"
 
@@ -28,4 +28,4 @@ llvm::Error writeReport(llvm::StringRef directory, const Summary &summary,
 
 } // namespace honec
 
-#endif // HONEC_REPORT_H
+#endif // HONE_REPORT_REPORT_H
