@@ -20,6 +20,7 @@ config.substitutions.append(("%python", python))
 config.substitutions.append(("%fixtures", os.path.join(config.test_source_root, "fixtures")))
 config.substitutions.append(("%plugins", os.path.join(config.hone_build_dir, "test", "plugins")))
 config.substitutions.append(("%source", config.hone_source_dir))
+config.substitutions.append(("%build", config.hone_build_dir))
 config.substitutions.append(("%llvm_include", config.llvm_include_dir))
 
 build_bin = os.path.join(config.hone_build_dir, "bin")

@@ -1,15 +1,26 @@
 #!/usr/bin/env bash
-# Configures and builds everything in build/ with the packaged clang and LLVM.
+# Configures and builds with a preset of CMakePresets.json: `release` in build/, another one in build/PRESET.
+#   tools/build.sh [PRESET [TARGET...]]   (default: release, and all that the tests need)
 #   JOBS=N   compile N files at a time (default: the number of cores)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [ ! -f build/build.ninja ]; then
-  echo "build: configuring"
-  mkdir -p build
-  cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 > build/configure.log 2>&1 || {
-    cat build/configure.log >&2
+preset=${1:-release}
+shift || true
+presets=$(cmake --list-presets | sed -n 's/^ *"\([^"]*\)".*/\1/p')
+grep -qxF -- "$preset" <<<"$presets" ||
+  { echo "build: expected a preset ($(paste -sd' ' <<<"$presets")), got '$preset'" >&2; exit 2; }
+folder=build
+[ "$preset" = release ] || folder=build/$preset
+cache=$folder/CMakeCache.txt
+if [ ! -f "$folder/build.ninja" ] || [ CMakePresets.json -nt "$folder/build.ninja" ] ||
+  ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache"; then
+  echo "build: configuring $preset"
+  mkdir -p "$folder"
+  # --fresh: a folder in which something else was configured begins anew.
+  cmake --preset "$preset" > "$folder/configure.log" 2>&1 ||
+    cmake --fresh --preset "$preset" > "$folder/configure.log" 2>&1 || {
+    cat "$folder/configure.log" >&2
     exit 1
   }
 fi
-ninja -C build -j "${JOBS:-$(nproc)}" all
+ninja -C "$folder" -j "${JOBS:-$(nproc)}" "${@:-all}"

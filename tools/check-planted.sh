@@ -14,8 +14,7 @@ if [ ! -d "$work/source" ]; then
 fi
 git -C "$work/source" checkout -q --force --detach "$(git rev-parse HEAD)"
 if [ ! -f "$work/build/build.ninja" ]; then
-  cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 > "$work/configure.log"
+  cmake --preset release -S "$work/source" -B "$work/build" > "$work/configure.log"
 fi
 python=.venv/bin/python
 [ -x "$python" ] || python=python3

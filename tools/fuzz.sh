@@ -5,8 +5,8 @@
 #   SECONDS   for each reader, at most (600)
 #   READER    safetensors, tokens (.npy too), json, program (what an executable says of itself), messages (between ranks),
 #             manifests (of checkpoints), graph (MLIR's parser and the verifiers); default: all
-# All but manifests and graph have a build with AddressSanitizer and UndefinedBehaviorSanitizer (build/asan); these two
-# are in build. Each says the count it reached. The first finding ends the run with the mutant's number:
+# All but manifests and graph are built with the preset `asan`; these two
+# with `release`. Each says the count it reached. The first finding ends the run with the mutant's number:
 # `FUZZER --first NUMBER --iterations 1` repeats it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,22 +24,17 @@ for reader in "${readers[@]}"; do
     { echo "fuzz: no reader '$reader'" >&2; usage >&2; exit 2; }
 done
 
-build() { # FOLDER TARGET
-  ninja -C "$1" "$2" > "$1/fuzz.log" || { cat "$1/fuzz.log"; exit 1; }
+build() { # PRESET TARGET
+  mkdir -p build
+  tools/build.sh "$1" "$2" > build/fuzz.log || { cat build/fuzz.log; exit 1; }
 }
 for reader in "${readers[@]}"; do
   case $reader in
-  graph) folder=build fuzzer=hone-fuzz-graph ;;
-  manifests) folder=build fuzzer=honert-tests ;;
-  *)
-    folder=build/asan fuzzer=honert-fuzz-$reader
-    # As tools/check-sanitizers.sh builds it.
-    options="-g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-    cmake -G Ninja -S runtime -B build/asan -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang-19 \
-      -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
-      -DCMAKE_C_FLAGS="$options" -DCMAKE_CXX_FLAGS="$options" > /dev/null ;;
+  graph) preset=release fuzzer=hone-fuzz-graph ;;
+  manifests) preset=release fuzzer=honert-tests ;;
+  *) preset=asan fuzzer=honert-fuzz-$reader ;;
   esac
-  build "$folder" "$fuzzer"
+  build "$preset" "$fuzzer"
   printf '%s: ' "$reader"
   case $reader in
   manifests)
@@ -48,6 +43,6 @@ for reader in "${readers[@]}"; do
   graph)
     "build/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" \
       test/fixtures/*/graph.mlir test/{IR,Dist,Plan}/*.mlir test/Transforms/*/*.mlir ;;
-  *) "$folder/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" ;;
+  *) "build/asan/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" ;;
   esac
 done
