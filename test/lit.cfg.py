@@ -54,6 +54,8 @@ if planner and subprocess.run([planner, "--version"], capture_output=True).retur
     config.available_features.add("cudnn")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+if shutil.which("node"):
+    config.available_features.add("node")
 if shutil.which("cbc"):
     config.available_features.add("cbc")
 if python == venv_python:

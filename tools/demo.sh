@@ -32,7 +32,7 @@ echo "== train"
   --lr 1e-3 --warmup "$((steps / 10))" --schedule cosine --min-lr 1e-4 \
   --save "$out/weights.safetensors" --log "$out/run.jsonl"
 
-.venv/bin/python tools/plot-log.py "$out/run.jsonl" "$out/loss.svg" "$entropy=unigram entropy"
+.venv/bin/python tools/plot-log.py "$out/run.jsonl" "$out/loss.html" "$entropy=unigram entropy"
 .venv/bin/python - "$out/run.jsonl" "$entropy" <<'PYTHON'
 import json, sys
 losses = [entry["val_loss"] for entry in map(json.loads, open(sys.argv[1])) if "val_loss" in entry]
@@ -45,4 +45,4 @@ echo "after the build: $((SECONDS - started)) s"
 echo "binary      $root/$out/train"
 echo "weights     $root/$out/weights.safetensors"
 echo "log         $root/$out/run.jsonl"
-echo "loss curve  $root/$out/loss.svg"
+echo "loss curve  $root/$out/loss.html"

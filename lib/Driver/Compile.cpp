@@ -366,8 +366,9 @@ Error Compilation::plan() {
     printDryRun(summary, machine, job ? &*job : nullptr);
   return options.report.empty()
              ? Error::success()
-             : writeReport(options.report, summary, machine,
-                           job ? &*job : nullptr, explanations);
+             : writeReport(options.report,
+                           makeReport(summary, machine, job ? &*job : nullptr,
+                                      explanations));
 }
 
 /// What the program looks for before it runs kernels on a CPU.

@@ -335,7 +335,7 @@ static const OptionRow rows[] = {
      "with --target=cuda: the binary brings a GPU, one thread at a time, for "
      "tests",
      setEmulate},
-    {"--report", "DIR", "write the list of launches there, as a page",
+    {"--report", "DIR", "write report.json there, and index.html, a page of it",
      setReport},
     {"--dry-run", "", "say what it needs and how fast it may be; no output",
      setDryRun},

@@ -2,7 +2,6 @@
 
 #include "hone/Report/DryRun.h"
 
-#include "MemoryReport.h"
 #include "hone/Analysis/Sizes.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -13,6 +12,32 @@
 using namespace hone;
 using namespace honec;
 using llvm::formatv;
+using llvm::StringRef;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static std::string at(StringRef location) {
+  return location.empty() ? "" : (" at " + location).str();
+}
+
+/// "launch 57 of step: contraction (dot_general, add) at gpt2.py:40", launches
+/// counted from 1 in their function; there must be a launch.
+static std::string describeFullest(const Summary &summary) {
+  const Launch &launch = summary.launches[*summary.memory.at];
+  return formatv("launch {0} of {1}: {2} ({3}){4}", launch.number,
+                 launch.function, launch.family, launch.ops,
+                 at(launch.location));
+}
+
+/// "12 x tensor<4x1024x3072xf32>  activations, gelu at gpt2.py:88".
+static std::string describeTensors(const LiveTensors &row) {
+  std::string type;
+  llvm::raw_string_ostream(type) << row.type;
+  return formatv("{0} x {1}  {2}, {3}{4}", row.count, type,
+                 categoryName(row.category), row.name, at(row.location));
+}
 
 static void printMemory(llvm::raw_ostream &out, const Summary &summary,
                         const MachineModel &machine) {
@@ -31,7 +56,8 @@ static void printMemory(llvm::raw_ostream &out, const Summary &summary,
   if (memory.at)
     out << formatv("fullest at       {0}\n", describeFullest(summary));
   out << "largest tensors there\n";
-  for (const LiveTensors &row : largestTensors(memory))
+  for (const LiveTensors &row :
+       llvm::ArrayRef<LiveTensors>(memory.tensors).take_front(10))
     out << formatv("  {0,11}  {1}\n", formatBytes(row.bytes),
                    describeTensors(row));
 }

@@ -2,12 +2,10 @@
 
 #include "hone/Report/Ranks.h"
 
-#include "Markup.h"
 #include "hone/Analysis/Sizes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 #include <map>
 #include <tuple>
@@ -211,56 +209,4 @@ void honec::printJob(llvm::raw_ostream &out, const JobSummary &job) {
   out << formatv("MFU {0:F1} %\n", 100 * job.utilization);
   if (!job.advice.empty())
     out << "advice           " << job.advice << '\n';
-}
-
-void honec::writeJobSection(llvm::raw_ostream &out, const JobSummary &job) {
-  out << formatv("<h2>{0} ranks</h2>\n<p>{1}: {2:F2} ms per step, of which "
-                 "{3:F2} waiting for others",
-                 job.ranks, escapeMarkup(job.mesh), job.seconds * 1e3,
-                 job.exposedSeconds() * 1e3);
-  if (job.tokens != 0)
-    out << formatv("; {0:F0} tokens/s", tokensPerSecond(job));
-  out << formatv("; MFU {0:F1} %.\n", 100 * job.utilization);
-  if (!job.advice.empty())
-    out << "<p>" << escapeMarkup(job.advice) << ".\n";
-  out << "<table>\n<tr><th class=l>collectives<th class=l>axes<th>count<th>MiB "
-         "sent<th>estimated ms\n";
-  for (const TrafficRow &row : job.traffic)
-    out << formatv("<tr><td class=l>{0}<td class=l>{1}<td>{2}<td>{3:F2}<td>"
-                   "{4:F3}\n",
-                   row.kind, escapeMarkup(row.axes), row.count,
-                   row.bytes / 1048576.0, row.seconds * 1e3);
-  out << "</table>\n";
-}
-
-void honec::writeJobData(llvm::raw_ostream &out, const JobSummary &job,
-                         const MemorySummary &memory) {
-  llvm::json::Object bytes, state, exposed;
-  for (const auto &[kind, size] : memory.state)
-    state[kind] = size;
-  for (const auto &[name, size] : memory.categories())
-    bytes[name] = size;
-  for (const auto &[axes, seconds] : job.exposed)
-    exposed[axes] = seconds;
-  llvm::json::Array traffic;
-  for (const TrafficRow &row : job.traffic)
-    traffic.push_back(llvm::json::Object{{"kind", row.kind},
-                                         {"axes", row.axes},
-                                         {"count", row.count},
-                                         {"bytes", row.bytes},
-                                         {"seconds", row.seconds}});
-  llvm::json::Object data{{"mesh", job.mesh},
-                          {"ranks", job.ranks},
-                          {"arena", memory.arena},
-                          {"memory", std::move(bytes)},
-                          {"state", std::move(state)},
-                          {"traffic", std::move(traffic)},
-                          {"exposed_seconds", std::move(exposed)},
-                          {"work_seconds", job.work},
-                          {"step_seconds", job.seconds},
-                          {"tokens_per_step", job.tokens},
-                          {"mfu", job.utilization}};
-  if (!job.advice.empty())
-    data["advice"] = job.advice;
-  out << formatv("{0:2}", llvm::json::Value(std::move(data))) << '\n';
 }

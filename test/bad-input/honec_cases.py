@@ -132,7 +132,7 @@ OUTPUTS = {
     "report-over-a-file": Case(
         honec("--emit=plan", "--report=p.hone/graph.mlir"),
         1,
-        "p.hone/graph.mlir/index.html: cannot be written: Not a directory",
+        "p.hone/graph.mlir/report.json: cannot be written: Not a directory",
     ),
 }
 

@@ -1,67 +1,17 @@
-"""Checks what honec reports about memory: memory_report.py REPORT_DIRECTORY
-
-Categories add up to the arena, tensors to what lives, the launches' maximum is the arena less its gaps; memory.html is
-well-formed XML and draws as many steps as the text has lines.
-"""
+"""Checks what the page of a report draws, as render-page.js prints it: memory_report.py REPORT_DIRECTORY PAGE.xml"""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def section(text: str, title: str) -> list[list[str]]:
-    """The lines below `title` as words, up to an empty line."""
-    lines = text.split("\n" + title + "\n")[1].split("\n\n")[0]
-    return [line.split() for line in lines.splitlines()]
+from typing import Any
 
 
-def check_text(text: str) -> int:
-    """Returns the number of launches."""
-    peak = {words[1]: int(words[0]) for words in section(text, "At the fullest point")[1:]}
-    arena = peak.pop("arena")
-    peak.pop("budget", None)
-    assert sum(peak.values()) == arena, (peak, arena)
-    gaps = peak.pop("gaps", 0)
-
-    tensors = section(text, "Tensors at the fullest point")[1:]
-    for category, size in peak.items():
-        assert sum(int(words[0]) for words in tensors if words[2] == category) == size, category
-
-    header, *launches = section(text, "Bytes alive by launch")
-    assert header[:2] == ["function", "launch"] and header[2:4] == ["estimated", "ms"], header
-    categories = header[4:-2]
-    assert header[-2:] == ["total", "launch"], header
-    totals = []
-    for words in launches:
-        columns = [int(word) for word in words[3 : 4 + len(categories)]]
-        assert sum(columns[:-1]) == columns[-1], words
-        totals.append(columns[-1])
-    assert max(totals) == arena - gaps, (max(totals), arena, gaps)
-    fullest = launches[totals.index(max(totals))]
-    assert f"Fullest at launch {fullest[1]} of {fullest[0]}: " in text, fullest
-    assert {"parameters", "activations"} <= set(categories), categories
-    return len([words for words in launches if words[0] != "evaluate"])
-
-
-def check_curve(text: str, page: Path) -> None:
-    """Points are in order, more memory takes less time, and one of them is this program."""
-    if "\nTime against memory\n" not in text:
-        return
-    points = section(text, "Time against memory")[1:]
-    sizes, times = ([float(words[column]) for words in points] for column in (0, 1))
-    assert sizes == sorted(set(sizes)), sizes
-    assert times == sorted(times, reverse=True), times
-    assert [words[2:] for words in points].count(["this", "program"]) == 1, points
-    budgets = re.findall(r"^ +(\d+)  budget$", text, re.MULTILINE)
-    chosen = next(float(words[0]) for words in points if words[2:])
-    assert all(chosen <= int(budget) for budget in budgets), (chosen, budgets)
-    dots = [circle.get("class") for circle in xml.parse(page).getroot().iter(SVG + "circle")]
-    assert dots.count("dot") == len(points) - 1, (dots, points)
+def by_class(element: xml.Element, name: str) -> list[xml.Element]:
+    return [one for one in element.iter() if one.get("class") == name]
 
 
 def heights(path: str) -> list[float]:
@@ -69,28 +19,51 @@ def heights(path: str) -> list[float]:
     return [float(y) for y in re.findall(r"[V ]([\d.]+)", path)]
 
 
-def check_page(page: Path, launches: int) -> None:
-    root = xml.parse(page).getroot()
-    timeline = next(root.iter(SVG + "svg"))
-    texts = [text.text for text in timeline.iter(SVG + "text")]
-    for wanted in ("activations", "parameters", "arena", "fullest point", "forward", "backward", "bytes alive"):
-        assert wanted in texts, (wanted, texts)
-    hits = [rect for rect in timeline.iter(SVG + "rect") if rect.get("class") == "hit"]
-    assert 0 < len(hits) <= launches, (len(hits), launches)
+def check_timeline(chart: xml.Element, report: Any) -> None:
+    texts = [text.text for text in chart.iter("text")]
+    for expected in ("forward", "backward", "bytes alive"):
+        assert expected in texts, (expected, texts)
+    launches = [launch for launch in report["launches"] if launch["times"]]
+    hits = by_class(chart, "hit")
+    assert 0 < len(hits) <= len(launches), (len(hits), len(launches))
+    assert all(hit.find("title") is not None for hit in hits)
+    used = {category for launch in report["launches"] for category in launch["live"]}
+    areas = by_class(chart, "area")
+    assert len(areas) == len(used), (len(areas), used)
     # The highest area touches the mark of the fullest point, and neither is above the arena's line.
-    areas = [path.get("d") for path in timeline.iter(SVG + "path") if path.get("fill")]
-    top = min(height for area in areas for height in heights(area))
-    mark = next(path.get("d") for path in timeline.iter(SVG + "path") if path.get("class") == "peak")
-    arena = next(float(line.get("y1")) for line in timeline.iter(SVG + "line") if line.get("class") == "arena")
-    assert abs(float(re.match(r"M[\d.]+ ([\d.]+)", mark)[1]) - top) < 0.11, (mark, top)
+    top = min(height for area in areas for height in heights(area.get("d", "")))
+    mark, arena = by_class(chart, "peak")[0].get("d", ""), float(by_class(chart, "arena")[0].get("y1", ""))
+    match = re.match(r"M[\d.]+ ([\d.]+)", mark)
+    assert match and abs(float(match[1]) - top) < 0.11, (mark, top)
     assert arena <= top + 0.11, (arena, top)
 
 
+def check_tables(page: xml.Element, report: Any) -> None:
+    """One row for each element of the data."""
+    memory, ranks = report["memory"], report.get("ranks", {"traffic": []})
+    lists = {"launch-list": report["launches"], "tensors": memory["tensors"], "curve-points": memory["curve"],
+             "traffic": ranks["traffic"]}
+    lists.update({f"{name}-list": report[name] for name in ("sizes", "groups", "stages", "bounds")})
+    for name, rows in lists.items():
+        table = page.find(f".//table[@id='{name}']")
+        assert (table is None) == (not rows), name
+        assert table is None or len(table.findall("tbody/tr")) == len(rows), name
+    for link in page.findall("nav//a"):
+        target = link.get("href", "")[1:]
+        assert page.find(f"section[@id='{target}']") is not None, target
+
+
 def main() -> None:
-    directory = Path(sys.argv[1])
-    launches = check_text((directory / "memory.txt").read_text(encoding="utf-8"))
-    check_page(directory / "memory.html", launches)
-    check_curve((directory / "memory.txt").read_text(encoding="utf-8"), directory / "memory.html")
+    report = json.loads(Path(sys.argv[1], "report.json").read_text(encoding="utf-8"))
+    page = xml.parse(sys.argv[2]).getroot()
+    assert page.findtext("h1") == report["model"], page.findtext("h1")
+    charts = {chart.get("id"): chart for chart in page.findall("chart")}
+    check_timeline(charts["timeline"], report)
+    check_tables(page, report)
+    if curve := report["memory"]["curve"]:
+        assert len(by_class(charts["curve"], "dot")) == len(curve) - 1
+        assert len(by_class(charts["curve"], "chosen")) == 1
+    assert page.find(".//div[@id='timeline']") is not None
 
 
 main()

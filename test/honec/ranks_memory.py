@@ -22,6 +22,7 @@ import math
 import os
 import subprocess
 import sys
+from typing import Any
 
 RANKS = 8
 HEADS = 8
@@ -77,19 +78,20 @@ def plan(package: str, report: str, *options: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
+def read(report: str) -> dict[str, Any]:
+    with open(os.path.join(report, "report.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
 def planned_activations(report: str) -> int:
     """The most bytes of activations that are alive at a launch."""
-    with open(os.path.join(report, "memory.txt"), encoding="utf-8") as file:
-        titles, *launches = file.read().split("\nBytes alive by launch\n")[1].splitlines()
-    column = titles.replace("estimated ms", "estimated_ms").split().index("activations")
-    return max(int(launch.split()[column]) for launch in launches)
+    return max(launch["live"].get("activations", 0) for launch in read(report)["launches"])
 
 
 def planned(package: str, report: str, *options: str) -> dict[str, int]:
     """Bytes of one rank's state in the plan."""
     plan(package, report, *options)
-    with open(os.path.join(report, "ranks.json"), encoding="utf-8") as file:
-        state = json.load(file)["state"]
+    state = read(report)["memory"]["state"]
     return {
         "weights": state["param"] + state.get("shadow", 0),
         "gradients": state["grad"],

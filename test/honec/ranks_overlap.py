@@ -1,4 +1,4 @@
-"""Compares two reports of one job, without and with overlap: ranks_overlap.py OFF/ranks.json ON/ranks.json."""
+"""Compares two reports of one job, without and with overlap: ranks_overlap.py OFF/report.json ON/report.json."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import sys
 def read(path: str) -> tuple[float, float, int]:
     """Exposed seconds, seconds of the exchanges alone, bytes."""
     with open(path, encoding="utf-8") as file:
-        job = json.load(file)
+        job = json.load(file)["ranks"]
     rows = job["traffic"]
-    exposed = sum(job["exposed_seconds"].values())
+    exposed = sum(row["seconds"] for row in job["exposed"])
     assert math.isclose(job["work_seconds"] + exposed, job["step_seconds"], rel_tol=1e-9)
     return exposed, sum(row["seconds"] for row in rows), sum(row["bytes"] for row in rows)
 

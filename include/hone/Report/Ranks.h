@@ -36,12 +36,6 @@ JobSummary summarizeJob(const Summary &summary, const MachineModel &machine);
 
 /// Lines of the dry run.
 void printJob(llvm::raw_ostream &out, const JobSummary &job);
-/// A section of index.html.
-void writeJobSection(llvm::raw_ostream &out, const JobSummary &job);
-/// ranks.json: the same, with the bytes of a rank's memory by category at the
-/// fullest point, and of its state by kind.
-void writeJobData(llvm::raw_ostream &out, const JobSummary &job,
-                  const MemorySummary &memory);
 
 } // namespace honec
 

@@ -1,4 +1,4 @@
-//===- Report.h - Pages about a compiled program --------------*- C++ -*-===//
+//===- Report.h - What honec says about a program -------------*- C++ -*-===//
 
 #ifndef HONE_REPORT_REPORT_H
 #define HONE_REPORT_REPORT_H
@@ -17,14 +17,25 @@ struct Explanation {
   std::string text;
 };
 
-/// Writes into `directory`: index.html, which lists all launches; memory.html
-/// and memory.txt, what the arena holds; as lines, padding.txt, how the pad
-/// phase sized parameters, bounds.txt, which searches stopped at their bound,
-/// and fusion.txt, what other phases than `checkpoint` explain; of `job`, null
-/// for one rank, ranks.json. The error names the file.
-llvm::Error writeReport(llvm::StringRef directory, const Summary &summary,
-                        const MachineModel &machine, const JobSummary *job,
-                        llvm::ArrayRef<Explanation> explanations);
+/// What `--report` writes: a compiled program, its estimates on a machine, and
+/// the reasons of the phases.
+struct Report {
+  const Summary &summary;
+  const MachineModel &machine;
+  const JobSummary *job; ///< null for one rank
+  /// How the pad phase packed and padded parameters, what stages keep, why
+  /// groups were formed, and which searches stopped at their bound.
+  std::vector<Explanation> sizes, stages, groups, bounds;
+};
+
+/// Sorts `explanations` into a report of the rest.
+Report makeReport(const Summary &summary, const MachineModel &machine,
+                  const JobSummary *job,
+                  llvm::ArrayRef<Explanation> explanations);
+
+/// Writes report.json, whose schema is docs/report.md, and index.html, one page
+/// that draws it, into `directory`. The error names the file.
+llvm::Error writeReport(llvm::StringRef directory, const Report &report);
 
 } // namespace honec
 

@@ -1,0 +1,20 @@
+//===- Json.h - A report as JSON ------------------------------*- C++ -*-===//
+
+#ifndef HONE_REPORT_JSON_H
+#define HONE_REPORT_JSON_H
+
+#include "hone/Report/Report.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace honec {
+
+/// Of the schema below: raised when a key changes its meaning or goes.
+constexpr int reportSchema = 1;
+
+/// Writes `report` by the schema of docs/report.md.
+void writeJson(llvm::json::OStream &out, const Report &report);
+
+} // namespace honec
+
+#endif // HONE_REPORT_JSON_H

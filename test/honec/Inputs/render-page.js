@@ -1,0 +1,12 @@
+// Prints what the page of a report would show as XML: node render-page.js INDEX.html [WIDTH]
+'use strict';
+
+const fs = require('fs');
+
+const page = fs.readFileSync(process.argv[2], 'utf8');
+const script = id => page.split(` id="${id}">`)[1].split('</script>')[0];
+const width = Number(process.argv[3] || 1000);
+const { render, drawCharts } = new Function(`${script('program')}; return { render, drawCharts };`)();
+const data = JSON.parse(script('data'));
+const charts = Object.entries(drawCharts(data, width)).map(([id, chart]) => `<chart id="${id}">${chart}</chart>`);
+console.log(`<page>${render(data)}${charts.join('')}</page>`);

@@ -1,0 +1,89 @@
+"""Checks report.json: report_data.py REPORT_DIRECTORY
+
+It has the keys and types that docs/report.md documents and no other; its numbers agree with each other; the page holds the
+same data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, Iterator
+
+PAGE = Path(__file__).parents[2] / "docs" / "report.md"
+TYPES = {"integer": (int,), "number": (int, float), "string": (str,), "true": (bool,), "object": (dict,), "array": (list,)}
+Rows = dict[str, tuple[str, bool]]
+
+
+def read_schema() -> Rows:
+    """The documented type of each path, and whether it is always there."""
+    rows = re.findall(r"^\| `([^`]+)` \| (\w+) \| ([^|]*) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return {path: (kind, when.strip() == "always") for path, kind, when in rows}
+
+
+def walk(value: Any, path: str, schema: Rows) -> Iterator[tuple[str, Any]]:
+    """Every value with its path: "launches[].live.*"."""
+    yield path, value
+    if isinstance(value, list):
+        for element in value:
+            yield from walk(element, path + "[]", schema)
+    if isinstance(value, dict):
+        for key, element in value.items():
+            inner = f"{path}.{key}" if path else key
+            yield from walk(element, inner if inner in schema else f"{path}.*", schema)
+
+
+def check_schema(report: Any) -> None:
+    schema = read_schema()
+    for path, value in walk(report, "", schema):
+        if path:
+            assert path in schema, f"{path}: not in {PAGE.name}"
+            assert type(value) in TYPES[schema[path][0]], (path, value)
+        if isinstance(value, dict):
+            prefix = f"{path}." if path else ""
+            required = {p[len(prefix):] for p, (_, always) in schema.items() if always and p.startswith(prefix)}
+            missing = {key for key in required if not re.search(r"[.\[*]", key)} - set(value)
+            assert not missing, (path, missing)
+
+
+def check_memory(memory: Any, launches: Any) -> None:
+    """Categories add up to the arena, tensors to what lives, and the fullest launch is the arena less its gaps."""
+    peak = {row["category"]: row["bytes"] for row in memory["peak"]}
+    assert sum(peak.values()) == memory["arena"], (peak, memory["arena"])
+    gaps = peak.pop("gaps", 0)
+    for category, size in peak.items():
+        assert sum(row["bytes"] for row in memory["tensors"] if row["category"] == category) == size, category
+    totals = [sum(launch["live"].values()) for launch in launches]
+    assert max(totals) == totals[memory["fullest"]] == memory["arena"] - gaps, (max(totals), memory["arena"], gaps)
+    assert {"parameters", "activations"} <= set(peak), peak
+    assert all(set(launch["live"]) <= set(memory["stack"]) for launch in launches)
+
+
+def check_curve(memory: Any) -> None:
+    """Points are in order, more memory takes less time, and the chosen one fits into the budget."""
+    if not memory["curve"]:
+        return
+    sizes, times = ([point[key] for point in memory["curve"]] for key in ("bytes", "seconds"))
+    assert sizes == sorted(set(sizes)), sizes
+    assert times == sorted(times, reverse=True), times
+    assert sizes[memory["chosen"]] <= memory.get("budget", sizes[-1]), memory
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    assert sorted(path.name for path in directory.iterdir()) == ["index.html", "report.json"]
+    report = json.loads((directory / "report.json").read_text(encoding="utf-8"))
+    check_schema(report)
+    check_memory(report["memory"], report["launches"])
+    check_curve(report["memory"])
+    step = report["step"]
+    for total, each in (("launches", lambda launch: 1), ("flops", lambda x: x["flops"]), ("bytes", lambda x: x["bytes"])):
+        assert step[total] == sum(each(launch) * launch["times"] for launch in report["launches"]), total
+    page = (directory / "index.html").read_text(encoding="utf-8")
+    data = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    assert json.loads(data) == report, "the page holds other data"
+
+
+main()
