@@ -4,8 +4,8 @@
 #define HONERT_COMM_AGREEMENT_H
 
 #include "comm/World.h"
-#include "core/Options.h"
 
+#include <string>
 #include <vector>
 
 namespace honert {
@@ -20,11 +20,6 @@ struct SharedFact {
 /// The error, on every rank, names the first rank that differs from rank 0, the
 /// fact and both values. Called by all.
 Status agreeOn(const std::vector<SharedFact> &facts, World &world);
-
-/// The program, with its mesh, its layout and the sequence of its collectives,
-/// and the flags that all ranks must be given alike.
-std::vector<SharedFact> sharedFacts(const Program &program,
-                                    const Options &options);
 
 } // namespace honert
 

@@ -1,10 +1,10 @@
 //===- Bench.cpp - How fast ranks reach each other ------------------------===//
 
 #include "comm/Bench.h"
-#include "comm/Transport.h"
 #include "core/Arena.h"
 #include "core/Json.h"
 #include "core/Process.h"
+#include "cuda/DeviceTransport.h"
 
 #include <algorithm>
 #include <cerrno>

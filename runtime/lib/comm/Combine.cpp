@@ -115,10 +115,6 @@ static void combineAs(ReduceKind kind, DType dtype,
   }
 }
 
-bool honert::isCombined(DType dtype) {
-  return isFloat(dtype) || dtype == DType::i64 || dtype == DType::i32;
-}
-
 void honert::combine(ReduceKind kind, DType dtype,
                      const std::vector<const char *> &terms, int64_t count,
                      char *out) {

@@ -7,10 +7,6 @@
 
 namespace honert {
 
-/// Whether elements of the type are combined at all: f32, f64, bf16, f16, i64,
-/// i32.
-bool isCombined(DType dtype);
-
 /// out[i] = terms[0][i] combined with terms[1][i], ... in this order: floats
 /// are added in f64 and rounded once, sums of whole numbers wrap; a NaN makes a
 /// maximum or minimum NaN. `out` may be one of the terms.

@@ -2,6 +2,7 @@
 
 #include "comm/Connect.h"
 #include "comm/Mpi.h"
+#include "comm/SingleWorld.h"
 #include "comm/SocketWorld.h"
 
 using namespace honert;

@@ -9,8 +9,6 @@
 
 namespace honert {
 
-class World;
-
 /// Runs collectives on host memory, in the order of the calls: the same on all
 /// ranks.
 class Transport {
@@ -26,12 +24,6 @@ public:
   /// The collective of `token` is done.
   virtual Status wait(int64_t token) = 0;
 };
-
-/// Runs collectives among the GPUs of a program for CUDA (lib/cuda), in memory
-/// of its own of `bytes` bytes: what run() is given is not looked at. Called by
-/// all ranks of `world`, which both outlive the transport.
-Status makeDeviceTransport(const Program &program, World &world, int64_t bytes,
-                           std::unique_ptr<Transport> &transport);
 
 } // namespace honert
 

@@ -65,9 +65,6 @@ private:
   double patience = 600;
 };
 
-/// A process that is alone.
-std::unique_ptr<World> makeSingleWorld();
-
 } // namespace honert
 
 #endif // HONERT_COMM_WORLD_H

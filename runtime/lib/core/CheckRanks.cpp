@@ -1,7 +1,6 @@
 //===- CheckRanks.cpp - What ranks demand of a description ----------------===//
 
 #include "core/CheckRanks.h"
-#include "comm/Combine.h"
 
 #include <set>
 
@@ -87,6 +86,11 @@ Status honert::checkDivision(const Argument &argument, const Mesh &mesh) {
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
+
+/// Whether collectives combine elements of the type at all.
+static bool isCombined(DType dtype) {
+  return isFloat(dtype) || dtype == DType::i64 || dtype == DType::i32;
+}
 
 /// The type is one the collective takes, and the counts come out even.
 static Status checkKind(const char *name, const CollectiveLaunch &launch,

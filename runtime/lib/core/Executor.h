@@ -114,18 +114,6 @@ protected:
   std::vector<LaunchTime> *recording = nullptr;
 };
 
-/// The executor of the program's target. With `deterministic`, equal runs on
-/// equal machines give equal bits. `world` has a process for each rank of the
-/// program and outlives the executor; null: this process alone.
-std::unique_ptr<Executor> makeExecutor(const Program &program,
-                                       const ThreadPool &pool,
-                                       bool deterministic = false,
-                                       World *world = nullptr);
-
-/// That of programs for CUDA (lib/cuda).
-std::unique_ptr<Executor> makeCudaExecutor(const Program &program,
-                                           bool deterministic, World *world);
-
 } // namespace honert
 
 #endif // HONERT_CORE_EXECUTOR_H

@@ -1,9 +1,10 @@
 //===- Main.cpp - The command line of a training program ------------------===//
 
-#include "comm/Agreement.h"
 #include "comm/Bench.h"
 #include "comm/Connect.h"
+#include "comm/SharedFacts.h"
 #include "core/Info.h"
+#include "core/MakeExecutor.h"
 #include "core/MemoryLimits.h"
 #include "core/Printable.h"
 #include "core/Process.h"

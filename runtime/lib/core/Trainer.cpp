@@ -4,6 +4,7 @@
 #include "checkpoint/MappedRanges.h"
 #include "checkpoint/SharedFiles.h"
 #include "core/Dump.h"
+#include "core/MakeExecutor.h"
 #include "core/OutputFiles.h"
 #include "core/Printable.h"
 #include "core/Process.h"

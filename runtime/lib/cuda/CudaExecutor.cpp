@@ -31,12 +31,6 @@ struct CudaExecutor::BoundFunction {
   CUgraphExec graph = nullptr;
 };
 
-std::unique_ptr<Executor> honert::makeCudaExecutor(const Program &program,
-                                                   bool deterministic,
-                                                   World *world) {
-  return std::make_unique<CudaExecutor>(program, deterministic, world);
-}
-
 static bool isSet(const char *variable) {
   const char *value = std::getenv(variable);
   return value && *value && std::strcmp(value, "0") != 0;

@@ -1,6 +1,6 @@
 //===- DeviceTransport.cpp - Collectives of GPUs, without a program -------===//
 
-#include "comm/Transport.h"
+#include "cuda/DeviceTransport.h"
 #include "cuda/DeviceCollectives.h"
 
 using namespace honert;

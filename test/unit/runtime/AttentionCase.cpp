@@ -1,6 +1,7 @@
 //===- AttentionCase.cpp - One attention, forward and backward, for tests -===//
 
 #include "AttentionCase.h"
+#include "core/MakeExecutor.h"
 #include "fake/FakeCudnn.h"
 
 #include <cmath>

@@ -3,6 +3,7 @@
 #include "checkpoint/Checkpoint.h"
 #include "Describe.h"
 #include "Run.h"
+#include "comm/SingleWorld.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -3,7 +3,7 @@
 #include "Describe.h"
 #include "ThreadRanks.h"
 #include "checkpoint/SharedFiles.h"
-#include "comm/Agreement.h"
+#include "comm/SharedFacts.h"
 
 #include <functional>
 #include <gtest/gtest.h>

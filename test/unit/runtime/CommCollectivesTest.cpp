@@ -8,6 +8,7 @@
 
 #include "Describe.h"
 #include "ThreadRanks.h"
+#include "comm/SingleWorld.h"
 #include "comm/Transport.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 //===- CudaCacheTest.cpp - Which algorithms were the fastest --------------===//
 
 #include "CudaFixture.h"
+#include "core/MakeExecutor.h"
 #include "cuda/AlgorithmCache.h"
 
 #include <filesystem>

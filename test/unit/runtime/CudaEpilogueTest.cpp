@@ -1,6 +1,7 @@
 //===- CudaEpilogueTest.cpp - Epilogues against their formulas ------------===//
 
 #include "CudaFixture.h"
+#include "core/MakeExecutor.h"
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 //===- CudaErrorTest.cpp - One line for everything that can be wrong ------===//
 
 #include "CudaFixture.h"
+#include "core/MakeExecutor.h"
 
 #include <cstdlib>
 

@@ -7,6 +7,7 @@
 
 #include "CudaFixture.h"
 #include "MatmulCase.h"
+#include "core/MakeExecutor.h"
 #include "cuda/LibraryProduct.h"
 
 using namespace honert;

@@ -1,6 +1,7 @@
 //===- CudaProgramTest.cpp - What a program for CUDA must satisfy ---------===//
 
 #include "CudaFixture.h"
+#include "core/MakeExecutor.h"
 #include "cuda/DeviceImage.h"
 
 using namespace honert;

@@ -1,6 +1,7 @@
 //===- CudaTrainTest.cpp - Whole runs on a GPU that is none ---------------===//
 
 #include "CudaFixture.h"
+#include "core/MakeExecutor.h"
 
 #include <cstdlib>
 #include <sstream>

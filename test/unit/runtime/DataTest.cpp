@@ -2,6 +2,7 @@
 
 #include "Describe.h"
 #include "Run.h"
+#include "comm/SingleWorld.h"
 #include "data/Batches.h"
 #include "data/Npy.h"
 

@@ -2,6 +2,7 @@
 
 #include "Run.h"
 #include "checkpoint/SafeTensors.h"
+#include "comm/SingleWorld.h"
 #include "core/Printable.h"
 
 #include <gtest/gtest.h>

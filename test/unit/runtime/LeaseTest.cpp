@@ -3,6 +3,7 @@
 #include "Describe.h"
 #include "Run.h"
 #include "checkpoint/Checkpoint.h"
+#include "comm/SingleWorld.h"
 
 #include <cstring>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #define TEST_UNIT_RUNTIME_MATMULCASE_H
 
 #include "Describe.h"
-#include "core/Executor.h"
+#include "core/MakeExecutor.h"
 
 #include <cmath>
 #include <cstring>

@@ -7,6 +7,7 @@
 
 #include "NcclFixture.h"
 #include "RankStep.h"
+#include "core/MakeExecutor.h"
 
 using namespace honert;
 using test::RankStep;

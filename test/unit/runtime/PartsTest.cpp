@@ -9,6 +9,7 @@
 #include "Describe.h"
 #include "Run.h"
 #include "checkpoint/State.h"
+#include "comm/SingleWorld.h"
 
 #include <array>
 #include <cstring>

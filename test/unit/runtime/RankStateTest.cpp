@@ -9,6 +9,7 @@
 #include "Run.h"
 #include "checkpoint/Checkpoint.h"
 #include "checkpoint/SharedFiles.h"
+#include "comm/SingleWorld.h"
 #include "core/Shadow.h"
 
 #include <cstring>

@@ -9,6 +9,7 @@
 #include "Ranks.h"
 #include "Run.h"
 #include "core/Info.h"
+#include "core/MakeExecutor.h"
 #include "core/Trainer.h"
 
 #include <chrono>
