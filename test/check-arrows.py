@@ -4,7 +4,8 @@
 The rules are those of docs/design.md: IR <- Dist <- Plan <- Analysis <- Transforms <- Pipelines <- Driver <- tools,
 Analysis <- Conversion <- Pipelines, and Analysis <- Report <- Driver; Support (files, other programs) stands below
 Analysis; Transforms and Conversion never meet; the runtime knows no compiler, the compiler nothing of the runtime but
-its .def files; vendor headers stay in their own folder of the runtime.
+its .def files. In the runtime base <- program <- {io, comm} <- exec <- train, and emulation stands beside exec; vendor
+headers stay in their own folders.
 """
 
 from __future__ import annotations
@@ -31,16 +32,43 @@ ALLOWED = {
                "Report"},
 }
 
+# What a room of the runtime may include of runtime/lib, besides itself; a file belongs to the longest name that fits.
+# Emulation stands in for vendors' libraries: it sees what the runtime declares of each, and combines as ranks do.
+RUNTIME = {
+    "base": "",
+    "program": "base",
+    "io": "base program",
+    "io/checkpoint": "base program io",
+    "io/data": "base program io",
+    "comm/group": "base program",
+    "comm/host": "base program comm/group",
+    "comm/tcp": "base program comm/group comm/host",
+    "exec": "base program",
+    "exec/cpu": "base program exec",
+    "exec/cuda/core": "base program",
+    "exec/cuda/products": "base program exec/cuda/core",
+    "exec/cuda/attention": "base program exec/cuda/core",
+    "exec/cuda/collectives": "base program comm/group exec/cuda/core",
+    "exec/cuda": "base program exec exec/cuda/core exec/cuda/products exec/cuda/attention exec/cuda/collectives",
+    "train": "base program io io/checkpoint io/data comm/group comm/host comm/tcp exec exec/cpu exec/cuda "
+    "exec/cuda/collectives",
+    "emulation/kernels": "",
+    "emulation/driver": "exec/cuda/core exec/cuda/products",
+    "emulation/cublas": "base emulation/driver",
+    "emulation/cudnn": "base emulation/driver exec/cuda/attention",
+    "emulation/nccl": "comm/host emulation/driver exec/cuda/collectives",
+    "emulation": "emulation/driver emulation/cudnn emulation/nccl exec/cuda/core exec/cuda/products",
+}
+
 # Headers of others, and the only folders that may include them.
 FENCED = {
     r"(llvm|mlir|lld)/": ("include/", "lib/", "tools/", "test/unit/"),
     r"hone/": ("include/", "lib/", "tools/", "test/unit/"),
     r"honert/": ("runtime/", "tools/hone-run/", "test/unit/device/", "test/unit/fuzz/", "test/unit/runtime/"),
-    r"(oneapi/)?dnnl": ("runtime/lib/cpu/", "test/unit/runtime/"),
-    r"(cuda|cublas|cudnn|nvrtc)": ("runtime/lib/cuda/", "runtime/lib/cudnn/", "runtime/lib/nccl/", "runtime/lib/fake/",
-                                   "runtime/tools/", "test/unit/runtime/"),
-    r"nccl\b": ("runtime/lib/nccl/", "runtime/lib/cuda/", "runtime/lib/fake/", "runtime/tools/", "test/unit/runtime/"),
-    r"mpi\b": ("runtime/lib/comm/", "test/unit/runtime/"),
+    r"(oneapi/)?dnnl": ("runtime/lib/exec/cpu/",),
+    r"(cuda|cublas|cudnn|nvrtc)": ("runtime/lib/exec/cuda/",),
+    r"nccl\b": ("runtime/lib/exec/cuda/collectives/",),
+    r"mpi\b": ("runtime/lib/comm/host/",),
 }
 EXCEPTIONS = {"honert/abi.def", "honert/cpu_features.def", "honert/emulator.def"}
 
@@ -61,6 +89,39 @@ def part_of(relative: str) -> str | None:
     """ "Analysis" for include/hone/Analysis/X.h and lib/Analysis/X.cpp."""
     match = re.match(r"(?:include/hone|lib)/(\w+)/", relative)
     return match[1] if match else None
+
+
+def room_of(name: str) -> str | None:
+    """ "exec/cuda/core" for exec/cuda/core/Device.h."""
+    folder = name.rpartition("/")[0]
+    while folder and folder not in RUNTIME:
+        folder = folder.rpartition("/")[0]
+    return folder or None
+
+
+def wrong_runtime_includes(root: Path) -> Iterator[str]:
+    library = root / "runtime/lib"
+    for path in sorted(library.rglob("*")):
+        if path.suffix not in SUFFIXES:
+            continue
+        name = path.relative_to(library).as_posix()
+        room = room_of(name)
+        if room is None:
+            yield f"runtime/lib/{name}: lies in no room of check-arrows.py"
+            continue
+        allowed = {room, *RUNTIME[room].split()}
+        for number, included in includes(path):
+            if (library / included).is_file() and room_of(included) not in allowed:
+                yield f"runtime/lib/{name}:{number}: {room} includes {included}, but may only know {sorted(allowed)}"
+
+
+def runtime_cycles() -> Iterator[str]:
+    """The rules themselves draw no circle."""
+    below = {room: set(allowed.split()) for room, allowed in RUNTIME.items()}
+    while leaves := {room for room, allowed in below.items() if not allowed & below.keys()}:
+        below = {room: allowed for room, allowed in below.items() if room not in leaves}
+    if below:
+        yield f"RUNTIME in check-arrows.py lets rooms include each other in a circle, some of {sorted(below)}"
 
 
 def wrong_includes(root: Path) -> Iterator[str]:
@@ -97,7 +158,8 @@ def main(argv: list[str]) -> int:
     if len(argv) != 2 or not Path(argv[1], "include/hone").is_dir():
         print("error: wrong arguments, expected SOURCE_DIR", file=sys.stderr)
         return 2
-    wrong = [*wrong_includes(Path(argv[1])), *wrong_imports(Path(argv[1]))]
+    root = Path(argv[1])
+    wrong = [*wrong_includes(root), *runtime_cycles(), *wrong_runtime_includes(root), *wrong_imports(root)]
     print("\n".join(wrong) if wrong else "all arrows point the right way")
     return 1 if wrong else 0
 

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cudnn/AttentionPlan.h"
-#include "cudnn/DeviceProperties.h"
-#include "fake/FakeCudnn.h"
+#include "emulation/cudnn/FakeCudnn.h"
+#include "exec/cuda/attention/GpuProperties.h"
+#include "exec/cuda/attention/Plan.h"
 
 #include <climits>
 #include <cstdio>

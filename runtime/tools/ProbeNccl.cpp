@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "nccl/Probe.h"
+#include "exec/cuda/collectives/Probe.h"
 
 #include <cstdio>
 

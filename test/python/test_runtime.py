@@ -1,6 +1,6 @@
 """The runtime as a process: files as NumPy and safetensors see them, signals, kills, and full disks.
 
-Runs honert-tiny (test/unit/runtime/TinyMain.cpp), from the folder HONE_BIN or build/bin.
+Runs honert-tiny (test/unit/runtime/programs/Tiny.cpp), from the folder HONE_BIN or build/bin.
 """
 
 import json

@@ -1,8 +1,8 @@
 //===- JsonFuzz.cpp - JSON, and guesses at what a file is -----------------===//
 
 #include "Fuzz.h"
-#include "core/FileKind.h"
-#include "core/Json.h"
+#include "base/Json.h"
+#include "io/FileKind.h"
 
 std::vector<std::string> fuzzSeeds(const std::vector<std::string> &) {
   return {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"
-#include "core/Program.h"
 #include "honert/honert.h"
+#include "program/Program.h"
 
 #include <array>
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- SafeTensorsFuzz.cpp - Files of weights -----------------------------===//
 
 #include "Fuzz.h"
-#include "checkpoint/SafeTensors.h"
+#include "io/SafeTensors.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 //===- TokensFuzz.cpp - Token files of all formats ------------------------===//
 
 #include "Fuzz.h"
-#include "data/TokenFile.h"
+#include "io/data/TokenFile.h"
 
 #include <cstring>
 

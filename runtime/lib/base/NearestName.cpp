@@ -1,0 +1,47 @@
+//===- NearestName.cpp - What a misspelt name was meant to be -------------===//
+
+#include "base/NearestName.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace honert;
+
+/// Letters to insert, remove or replace to make `to` of `from`.
+static size_t editDistance(const std::string &from, const std::string &to) {
+  std::vector<size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < from.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < to.size(); ++j) {
+      size_t replaced = diagonal + (from[i] != to[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string honert::nearestName(const std::string &name,
+                                const std::vector<std::string> &names) {
+  constexpr size_t longest = 64; // Names are short; a long word is none.
+  if (name.size() > longest)
+    return "";
+  // Dashes are not letters: "-x" resembles no other short flag.
+  size_t letters = name.size() - static_cast<size_t>(
+                                     std::count(name.begin(), name.end(), '-'));
+  size_t best = letters < 4 ? 1 : letters / 3 + 1;
+  std::string nearest;
+  for (const std::string &known : names)
+    if (size_t distance = editDistance(name, known); distance < best) {
+      best = distance;
+      nearest = known;
+    }
+  if (!nearest.empty() || letters < 3)
+    return nearest;
+  for (const std::string &known : names)
+    if (known.compare(0, name.size(), name) == 0)
+      return known;
+  return "";
+}

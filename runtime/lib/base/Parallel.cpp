@@ -1,0 +1,131 @@
+//===- Parallel.cpp - Ranges over the threads of libgomp ------------------===//
+
+#include "base/Parallel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sched.h>
+#include <unistd.h>
+#include <xmmintrin.h>
+
+using namespace honert;
+
+// libgomp's entry points, stable since GCC 4.2; GOMP_parallel since GCC 4.9.
+extern "C" {
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
+                   unsigned flags);
+void omp_set_num_threads(int threads);
+void omp_set_dynamic(int dynamic);
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
+}
+
+// ThreadSanitizer does not see how libgomp orders the beginning and the end of
+// a region, since libgomp is not instrumented: say so.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HONERT_TSAN 1
+#endif
+#endif
+#ifdef HONERT_TSAN
+extern "C" {
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+}
+static void orderAfter(void *region) { __tsan_acquire(region); }
+static void orderBefore(void *region) { __tsan_release(region); }
+#else
+static void orderAfter(void *) {}
+static void orderBefore(void *) {}
+#endif
+
+constexpr unsigned flushToZero = 0x8000, denormalsAreZero = 0x0040;
+
+int honert::availableCores() {
+  // Machines with more cores than the fixed set holds fall back to all cores.
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+void honert::flushSubnormals() {
+  _mm_setcsr(_mm_getcsr() | flushToZero | denormalsAreZero);
+}
+
+DefaultFloatMode::DefaultFloatMode() : saved(_mm_getcsr()) {
+  _mm_setcsr(saved & ~(flushToZero | denormalsAreZero));
+}
+
+DefaultFloatMode::~DefaultFloatMode() { _mm_setcsr(saved); }
+
+namespace {
+struct Region {
+  int64_t items, grain, chunks;
+  void (*body)(void *, int64_t, int64_t);
+  void *context;
+};
+} // namespace
+
+/// The chunks of thread t of T are [t * chunks / T, (t + 1) * chunks / T).
+static void runShare(void *data) {
+  orderAfter(data);
+  const auto &region = *static_cast<const Region *>(data);
+  // Workers keep the mode of the moment the pool was made: set it each time.
+  flushSubnormals();
+  int64_t team = omp_get_num_threads(), self = omp_get_thread_num();
+  int64_t lo = self * region.chunks / team * region.grain;
+  int64_t hi =
+      std::min((self + 1) * region.chunks / team * region.grain, region.items);
+  if (lo < hi)
+    region.body(region.context, lo, hi);
+  orderBefore(data);
+}
+
+/// Runs every thread's share of the region on a team of `threads`.
+static void runRegion(Region &region, int threads) {
+  orderBefore(&region);
+  GOMP_parallel(runShare, &region, static_cast<unsigned>(threads), 0);
+  orderAfter(&region);
+}
+
+ThreadPool::ThreadPool(int threads) : threads(threads) {
+  flushSubnormals();
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+}
+
+void ThreadPool::run(int64_t items, int64_t grain,
+                     void (*body)(void *context, int64_t lo, int64_t hi),
+                     void *context) const {
+  if (items <= 0)
+    return;
+  int64_t chunks = (items - 1) / grain + 1;
+  if (threads == 1 || chunks == 1)
+    return body(context, 0, items);
+  // Always the whole team: libgomp ends the threads a smaller one leaves out.
+  Region region{items, grain, chunks, body, context};
+  runRegion(region, threads);
+}
+
+void ThreadPool::runInside(int64_t items,
+                           void (*body)(void *context, int64_t lo, int64_t hi),
+                           void *context) const {
+  Region region{items, 1, items, body, context};
+  runRegion(region, threads);
+}
+
+int ThreadPool::self() { return omp_get_thread_num(); }
+
+ThreadPool::Alone::Alone(const ThreadPool &pool) : threads(pool.size()) {
+  omp_set_num_threads(1);
+}
+
+ThreadPool::Alone::~Alone() { omp_set_num_threads(threads); }
+
+void ThreadPool::zero(void *data, int64_t bytes) const {
+  run(bytes, 1 << 18, [&](int64_t lo, int64_t hi) {
+    std::memset(static_cast<char *>(data) + lo, 0,
+                static_cast<size_t>(hi - lo));
+  });
+}

@@ -1,0 +1,46 @@
+//===- Types.h - Element types and shapes ---------------------------------===//
+
+#ifndef HONERT_BASE_TYPES_H
+#define HONERT_BASE_TYPES_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace honert {
+
+/// Element types, numbered as in abi.def.
+enum class DType : int64_t { f32, f64, bf16, f16, i64, i32, i8, i1 };
+constexpr int64_t numDTypes = 8;
+
+/// Bytes of one element.
+int64_t byteWidth(DType dtype);
+/// Name for people and in IR: "f32".
+const char *name(DType dtype);
+/// Name in a safetensors header: "F32".
+const char *safetensorsName(DType dtype);
+std::optional<DType> dtypeFromSafetensors(const std::string &name);
+bool isFloat(DType dtype);
+
+using Shape = std::vector<int64_t>;
+
+/// Product of the sizes; nothing if a size is negative or the product exceeds
+/// int64.
+std::optional<int64_t> elementCount(const Shape &shape);
+/// Bytes of a tensor; nothing under the same conditions.
+std::optional<int64_t> byteCount(DType dtype, const Shape &shape);
+/// "[2, 16]"
+std::string toString(const Shape &shape);
+
+/// One element at `address`, converted from or to double (rounding to nearest
+/// even).
+double loadElement(DType dtype, const void *address);
+void storeElement(DType dtype, void *address, double value);
+
+/// "1.2 GiB"
+std::string formatBytes(int64_t bytes);
+
+} // namespace honert
+
+#endif // HONERT_BASE_TYPES_H

@@ -1,0 +1,41 @@
+//===- Exchange.h - Messages that are waited for together -----------------===//
+
+#ifndef HONERT_COMM_HOST_EXCHANGE_H
+#define HONERT_COMM_HOST_EXCHANGE_H
+
+#include "comm/host/Messenger.h"
+#include "program/CollectiveLog.h"
+
+#include <vector>
+
+namespace honert {
+
+/// Some messages to and from other ranks, of any size, with one tag. After an
+/// error the ranks no longer agree on what comes next: every later call returns
+/// the same.
+class Exchange {
+public:
+  Exchange(Messenger &messenger, CollectiveLog &log)
+      : messenger(messenger), log(log) {}
+
+  Status send(int64_t to, int64_t tag, const char *data, int64_t bytes);
+  Status receive(int64_t from, int64_t tag, char *data, int64_t bytes);
+  /// Waits until all messages are done, in the log's entry `number`.
+  Status finish(int64_t number);
+
+private:
+  /// Keeps an error, and forgets the messages: their buffers are the callers',
+  /// who return it.
+  Status keep(const Status &status);
+  template <typename Post> Status postAll(int64_t bytes, Post post);
+  Status await(int64_t number);
+
+  Messenger &messenger;
+  CollectiveLog &log;
+  Status failure;
+  std::vector<Message> messages;
+};
+
+} // namespace honert
+
+#endif // HONERT_COMM_HOST_EXCHANGE_H

@@ -1,0 +1,55 @@
+//===- MessageTransport.cpp - Collectives on host memory by messages ------===//
+
+#include "comm/host/MessageTransport.h"
+#include "comm/host/Operation.h"
+
+using namespace honert;
+
+void ScratchPool::reserve(int64_t bytes) {
+  pieceBytes = std::max(pieceBytes, bytes);
+}
+
+char *ScratchPool::take() {
+  if (unused.empty()) {
+    pieces.emplace_back(new char[pieceBytes]);
+    return pieces.back().get();
+  }
+  char *piece = unused.back();
+  unused.pop_back();
+  return piece;
+}
+
+HostTransport::HostTransport(Messenger &messenger, CollectiveLog &log,
+                             const Mesh &mesh)
+    : messenger(messenger), log(log), mesh(mesh) {}
+
+HostTransport::~HostTransport() = default;
+
+Status HostTransport::prepare(const Launch &launch) {
+  auto operation =
+      std::make_unique<HostOperation>(messenger, log, scratch, mesh, launch);
+  scratch.reserve(operation->scratchBytes());
+  operations[&launch] = std::move(operation);
+  return Status();
+}
+
+Status HostTransport::run(const Launch &launch, char *memory) {
+  HostOperation &operation = *operations.at(&launch);
+  HONERT_TRY(operation.begin(memory));
+  auto &collective = std::get<CollectiveLaunch>(launch.action);
+  if (!collective.isAsynchronous())
+    return operation.finish();
+  begun[collective.token] = &operation;
+  return Status();
+}
+
+Status HostTransport::wait(int64_t token) {
+  auto found = begun.find(token);
+  if (found == begun.end())
+    return Status::error(
+        format("a wait for token %lld, which no collective has begun",
+               static_cast<long long>(token)));
+  HostOperation &operation = *found->second;
+  begun.erase(found);
+  return operation.finish();
+}

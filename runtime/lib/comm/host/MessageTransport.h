@@ -1,0 +1,59 @@
+//===- MessageTransport.h - Collectives on host memory by messages --------===//
+//
+// Every rank of a group sends each other one what that one needs, and combines
+// what it gets in the order of the ranks. So sums do not depend on who came
+// first nor on how far apart ranks are: they are those of hone-run, bit for
+// bit, and equal on all ranks. The bytes are as few as a ring's; on shared
+// cores it takes as long as MPI_Allreduce (docs/rationale/sharding.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_COMM_HOST_MESSAGETRANSPORT_H
+#define HONERT_COMM_HOST_MESSAGETRANSPORT_H
+
+#include "comm/host/Exchange.h"
+#include "program/Transport.h"
+
+#include <map>
+
+namespace honert {
+
+class HostOperation;
+
+/// Memory for what operations receive and do not keep, as many pieces as
+/// operations are under way at once.
+class ScratchPool {
+public:
+  /// Pieces have at least `bytes` bytes; to be called before the first take().
+  void reserve(int64_t bytes);
+  char *take();
+  void give(char *piece) { unused.push_back(piece); }
+
+private:
+  int64_t pieceBytes = 0;
+  std::vector<std::unique_ptr<char[]>> pieces;
+  std::vector<char *> unused;
+};
+
+class HostTransport final : public Transport {
+public:
+  /// `messenger` reaches all ranks of `mesh`; all three outlive the transport.
+  HostTransport(Messenger &messenger, CollectiveLog &log, const Mesh &mesh);
+  ~HostTransport() override;
+
+  Status prepare(const Launch &launch) override;
+  Status run(const Launch &launch, char *memory) override;
+  Status wait(int64_t token) override;
+
+private:
+  Messenger &messenger;
+  CollectiveLog &log;
+  const Mesh &mesh;
+  ScratchPool scratch;
+  std::map<const Launch *, std::unique_ptr<HostOperation>> operations;
+  std::map<int64_t, HostOperation *> begun; // by token
+};
+
+} // namespace honert
+
+#endif // HONERT_COMM_HOST_MESSAGETRANSPORT_H

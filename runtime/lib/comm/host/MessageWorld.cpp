@@ -1,0 +1,53 @@
+//===- MessageWorld.cpp - A world of processes that send messages ---------===//
+
+#include "comm/host/MessageWorld.h"
+#include "comm/host/MessageTransport.h"
+
+#include <cstring>
+
+using namespace honert;
+
+MessageWorld::MessageWorld(std::unique_ptr<Messenger> owned)
+    : messenger(std::move(owned)), exchange(*messenger, log()) {}
+
+/// Collectives of programs have the others.
+static constexpr int64_t tag = Messenger::largestTag;
+
+Status MessageWorld::broadcast(void *data, int64_t bytes, int64_t root) {
+  if (size() == 1)
+    return Status();
+  int64_t number = log().begin(
+      format("broadcast of %lld bytes between steps from rank %lld",
+             static_cast<long long>(bytes), static_cast<long long>(root)));
+  if (rank() != root)
+    HONERT_TRY(exchange.receive(root, tag, static_cast<char *>(data), bytes));
+  for (int64_t peer = 0; rank() == root && peer != size(); ++peer)
+    if (peer != root)
+      HONERT_TRY(
+          exchange.send(peer, tag, static_cast<const char *>(data), bytes));
+  HONERT_TRY(exchange.finish(number));
+  log().end(number);
+  return Status();
+}
+
+Status MessageWorld::allGather(const void *own, int64_t bytes, void *all) {
+  auto *blocks = static_cast<char *>(all);
+  std::memcpy(blocks + rank() * bytes, own, bytes);
+  if (size() == 1)
+    return Status();
+  int64_t number =
+      log().begin(format("exchange of %lld bytes between steps by all ranks",
+                         static_cast<long long>(bytes)));
+  for (int64_t peer = 0; peer != size(); ++peer)
+    if (peer != rank()) {
+      HONERT_TRY(exchange.receive(peer, tag, blocks + peer * bytes, bytes));
+      HONERT_TRY(exchange.send(peer, tag, blocks + rank() * bytes, bytes));
+    }
+  HONERT_TRY(exchange.finish(number));
+  log().end(number);
+  return Status();
+}
+
+std::unique_ptr<Transport> MessageWorld::makeTransport(const Mesh &mesh) {
+  return std::make_unique<HostTransport>(*messenger, log(), mesh);
+}

@@ -1,0 +1,32 @@
+//===- MessageWorld.h - A world of processes that send messages -----------===//
+
+#ifndef HONERT_COMM_HOST_MESSAGEWORLD_H
+#define HONERT_COMM_HOST_MESSAGEWORLD_H
+
+#include "comm/host/Exchange.h"
+#include "program/World.h"
+
+namespace honert {
+
+/// Everything between ranks by messages: the control plane here, collectives of
+/// programs in HostTransport.
+class MessageWorld : public World {
+public:
+  explicit MessageWorld(std::unique_ptr<Messenger> messenger);
+
+  int64_t rank() const override { return messenger->rank(); }
+  int64_t size() const override { return messenger->size(); }
+  Status broadcast(void *data, int64_t bytes, int64_t root) override;
+  Status allGather(const void *own, int64_t bytes, void *all) override;
+  std::unique_ptr<Transport> makeTransport(const Mesh &mesh) override;
+
+protected:
+  std::unique_ptr<Messenger> messenger;
+
+private:
+  Exchange exchange;
+};
+
+} // namespace honert
+
+#endif // HONERT_COMM_HOST_MESSAGEWORLD_H

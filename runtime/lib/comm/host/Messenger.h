@@ -1,0 +1,42 @@
+//===- Messenger.h - Moves bytes between ranks ----------------------------===//
+
+#ifndef HONERT_COMM_HOST_MESSENGER_H
+#define HONERT_COMM_HOST_MESSENGER_H
+
+#include "base/Status.h"
+
+#include <cstdint>
+
+namespace honert {
+
+/// A message on its way.
+struct Message {
+  int64_t peer;
+  void *handle; ///< of the messenger
+};
+
+/// Sends and receives without waiting. Messages from one rank to another with
+/// one tag arrive in the order in which they were sent. Used by one thread.
+class Messenger {
+public:
+  virtual ~Messenger() = default;
+
+  virtual int64_t rank() const = 0;
+  virtual int64_t size() const = 0;
+
+  /// Tags are from 0 to largestTag, a message has at most largestMessage bytes.
+  /// The bytes belong to the message until it is done.
+  static constexpr int64_t largestTag = 32767;
+  static constexpr int64_t largestMessage = int64_t(1) << 30;
+  virtual Status send(int64_t to, int64_t tag, const void *data, int64_t bytes,
+                      Message &message) = 0;
+  virtual Status receive(int64_t from, int64_t tag, void *data, int64_t bytes,
+                         Message &message) = 0;
+  /// Whether the message has left, or arrived; once it is done, it is not asked
+  /// for again.
+  virtual Status test(Message &message, bool &isDone) = 0;
+};
+
+} // namespace honert
+
+#endif // HONERT_COMM_HOST_MESSENGER_H

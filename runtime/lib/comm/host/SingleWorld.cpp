@@ -1,0 +1,34 @@
+//===- SingleWorld.cpp - A process that is alone --------------------------===//
+
+#include "comm/host/SingleWorld.h"
+#include "comm/host/MessageWorld.h"
+
+using namespace honert;
+
+namespace {
+/// Reaches nobody.
+class NoMessenger final : public Messenger {
+public:
+  int64_t rank() const override { return 0; }
+  int64_t size() const override { return 1; }
+  Status send(int64_t to, int64_t, const void *, int64_t, Message &) override {
+    return nobody(to);
+  }
+  Status receive(int64_t from, int64_t, void *, int64_t, Message &) override {
+    return nobody(from);
+  }
+  Status test(Message &message, bool &) override {
+    return nobody(message.peer);
+  }
+
+private:
+  static Status nobody(int64_t rank) {
+    return Status::error(
+        format("a message for rank %lld of 1", static_cast<long long>(rank)));
+  }
+};
+} // namespace
+
+std::unique_ptr<World> honert::makeSingleWorld() {
+  return std::make_unique<MessageWorld>(std::make_unique<NoMessenger>());
+}

@@ -1,0 +1,72 @@
+//===- SocketMeeting.h - How processes find each other over TCP -----------===//
+
+#ifndef HONERT_COMM_TCP_SOCKETMEETING_H
+#define HONERT_COMM_TCP_SOCKETMEETING_H
+
+#include "comm/group/Launch.h"
+#include "comm/tcp/Admission.h"
+
+#include <vector>
+
+namespace honert {
+
+/// Connects every pair of the processes of a launch. Rank 0 listens; the others
+/// tell it where they listen themselves, and learn it of each other. Every
+/// connection begins with a handshake; strangers on it disturb nobody.
+class SocketMeeting {
+public:
+  /// Ranks may come until `deadline`.
+  SocketMeeting(const LaunchPlace &place, const RunKey &key,
+                const Deadline &deadline)
+      : place(place), key(key), deadline(deadline),
+        peers(static_cast<size_t>(place.size)) {}
+
+  /// Rank 0, with what listens, at all addresses of the machine or at some.
+  Status lead(const std::vector<Socket> &listeners, bool isEverywhere);
+  /// The others, with where rank 0 may listen, the likeliest first. `isThere`:
+  /// it is there; if not, it may come yet. Errors: something else is there, or
+  /// the run does not meet.
+  Status follow(const std::vector<SocketAddress> &addresses, bool &isThere);
+  /// The connections by rank, once all have met; of the own rank none.
+  std::vector<Socket> takePeers() { return std::move(peers); }
+
+private:
+  Status gather(Admission &admission, const std::vector<Socket> &listeners,
+                std::vector<SocketAddress> *places);
+  Verdict judge(const Hello &hello) const;
+  std::string missing() const;
+  Status callFirst(const SocketAddress &address, Call &call, Reply &reply,
+                   Socket &listener);
+  Status meet(int64_t rank, const SocketAddress &address);
+  Status meetOthers(const SocketAddress &first,
+                    const std::vector<Socket> &listeners, bool isEverywhere);
+  Status sayTo(int64_t rank, const Socket &socket, const void *data,
+               size_t bytes) const;
+  Status hearFrom(int64_t rank, const Socket &socket, void *data,
+                  size_t bytes) const;
+
+  const LaunchPlace place;
+  const RunKey key;
+  const Deadline deadline;
+  std::vector<Socket> peers;
+  int64_t lowest = 1; ///< the first rank that may call this one
+  /// Until when rank 0 may close connections before it says what it is.
+  std::optional<Deadline> patience;
+};
+
+/// Where a rank listens, as rank 0 tells it to the others.
+struct WirePlace {
+  uint8_t address[16]; ///< of IPv4 the first four
+  uint32_t scope;      ///< of an address of IPv6 that holds for a link
+  uint16_t port;
+  uint8_t family;        ///< 4 or 6; 0: it is rank 0 itself
+  uint8_t isBesideFirst; ///< on the machine of rank 0
+};
+
+WirePlace toWire(const SocketAddress &address);
+/// False if it is no place.
+bool fromWire(const WirePlace &wire, SocketAddress &address);
+
+} // namespace honert
+
+#endif // HONERT_COMM_TCP_SOCKETMEETING_H

@@ -1,0 +1,75 @@
+//===- FakeCuda.cpp - What the fake knows, and who finds it ---------------===//
+
+#include "emulation/driver/FakeCuda.h"
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+using namespace honert;
+using namespace honert::fake;
+
+static thread_local State *played = nullptr;
+
+State &fake::state() {
+  static State state;
+  return played ? *played : state;
+}
+
+PlayedProcess::PlayedProcess(State &state)
+    : outer(std::exchange(played, &state)) {}
+PlayedProcess::~PlayedProcess() { played = outer; }
+
+void State::reset() { *this = State(); }
+
+void State::failCall(const std::string &function, int number, int code) {
+  failures[function] = {number, code};
+}
+
+void State::died(const char *kind) {
+  if (--live[kind] == 0)
+    live.erase(kind);
+}
+
+CUresult State::mistake(CUresult code, const std::string &what) {
+  mistakes.push_back(what);
+  text = what;
+  return code;
+}
+
+CUresult State::enter(const char *function, bool needsContext,
+                      bool mayCapture) {
+  ++calls[function];
+  if (settings.keepsOrder)
+    order.push_back(function);
+  if (auto failure = failures.find(function); failure != failures.end())
+    if (--failure->second.first == 0)
+      return failure->second.second;
+  if (sticky != CUDA_SUCCESS)
+    return sticky;
+  std::string name = function;
+  if (needsContext && !isCurrent)
+    return mistake(CUDA_ERROR_INVALID_CONTEXT, name + " without a context");
+  if (isCapturing && !mayCapture)
+    return mistake(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                   name + " during a capture");
+  return CUDA_SUCCESS;
+}
+
+static bool lies(const std::map<const char *, int64_t> &ranges,
+                 const void *from, int64_t bytes) {
+  auto *begin = static_cast<const char *>(from);
+  auto after = ranges.upper_bound(begin);
+  if (after == ranges.begin() || bytes < 0)
+    return false;
+  auto [start, size] = *std::prev(after);
+  return begin + bytes <= start + size;
+}
+
+bool State::isOnDevice(const void *from, int64_t bytes) const {
+  return lies(deviceMemory, from, bytes);
+}
+
+bool State::isPinned(const void *from, int64_t bytes) const {
+  return lies(pinnedMemory, from, bytes);
+}

@@ -1,0 +1,175 @@
+//===- FakeCuda.h - A GPU's driver and cuBLASLt without a GPU -------------===//
+//
+// honert_fake_cuda stands behind the tables of functions that exec/cuda opens:
+// an executable that links it (with honert_emulated_library as a symbol to be
+// found) runs CUDA programs on the host, through the runtime that meets GPUs.
+//
+// Device memory is host memory between guard pages, filled with 0xFF at first.
+// Work put on a stream is done when somebody waits for it, so that a result
+// read, or an input overwritten, too early shows; with `copiesRunAhead` that of
+// every stream but the first as soon as events let it. Kernels run by
+// honemu_launch where the emulator is linked, or by host functions that a test
+// gives. Products are plain loops. What a driver would forbid is a mistake
+// here: it is listed, and the call fails with it as its text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_EMULATION_DRIVER_FAKECUDA_H
+#define HONERT_EMULATION_DRIVER_FAKECUDA_H
+
+#include "exec/cuda/products/Cublas.h"
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace honert::fake {
+
+/// A kernel given as a function of the host, which does the whole grid.
+struct HostKernel {
+  size_t parameters;
+  std::function<void(void *const *buffers, int64_t blocks, int64_t threads)>
+      run;
+};
+
+/// What the fake shows, for tests to change before a program starts.
+struct Settings {
+  int driverVersion = 13000;
+  int devices = 1;
+  int arch = emulatedArch;
+  std::string name = "emulated GPU";
+  size_t memoryBytes = size_t(64) << 30;
+  size_t cublasVersion = 130000;
+  /// Libraries and functions that are not there.
+  std::set<std::string> missing;
+  /// Algorithms of every product, and the milliseconds that each takes.
+  std::vector<double> algorithmTimes = {1};
+  /// Epilogues that no algorithm has.
+  std::set<int> missingEpilogues;
+  std::map<std::string, HostKernel> kernels;
+  /// Work of streams after the first is done as soon as it may, not as late.
+  bool copiesRunAhead = false;
+  bool keepsOrder = false; ///< State::order
+  int ncclVersion = 22809;
+  /// How often NCCL says that a call still goes on.
+  int ncclPolls = 2;
+  /// Seconds after which a collective that lacks ranks is a mistake.
+  double ncclPatience = 20;
+};
+
+/// The state of the fake: one per process, as of a driver, or per thread that
+/// plays one.
+struct State {
+  Settings settings;
+  std::map<std::string, int> calls; ///< by function
+  std::vector<std::string> order;   ///< functions as called, if kept
+  std::map<std::string, int> live;  ///< objects by kind, while there are any
+  std::vector<std::string> mistakes;
+  /// Makes the `number`-th call of a function from now on fail.
+  void failCall(const std::string &function, int number, int code);
+  /// As at the start of the process; what is alive is forgotten.
+  void reset();
+
+  // The rest is for the fake itself.
+  using Work = std::function<CUresult()>;
+  CUstream firstStream = nullptr;
+  CUgraph captured = nullptr; ///< that is being captured
+
+  /// Counts a call; returns what it has to fail with, or success: it was told
+  /// to, something failed before, there is no context, or a capture in which
+  /// it may not be made.
+  CUresult enter(const char *function, bool needsContext = true,
+                 bool mayCapture = false);
+  CUresult mistake(CUresult code, const std::string &text);
+  void born(const char *kind) { ++live[kind]; }
+  void died(const char *kind);
+  /// Whether the bytes lie in one allocation of the device.
+  bool isOnDevice(const void *from, int64_t bytes) const;
+  bool isPinned(const void *from, int64_t bytes) const;
+
+  std::map<std::string, std::pair<int, int>> failures; ///< calls left, code
+  std::string text; ///< of the latest mistake
+  CUresult sticky = CUDA_SUCCESS;
+  bool isInitialised = false, isRetained = false, isCurrent = false;
+  bool isCapturing = false;
+  double milliseconds = 0; ///< time of the device
+  std::map<const char *, int64_t> deviceMemory, pinnedMemory;
+};
+
+State &state();
+
+/// While it lives, the calling thread is a process whose state this is.
+class PlayedProcess {
+public:
+  explicit PlayedProcess(State &state);
+  ~PlayedProcess();
+  PlayedProcess(const PlayedProcess &) = delete;
+  PlayedProcess &operator=(const PlayedProcess &) = delete;
+
+private:
+  State *const outer;
+};
+
+} // namespace honert::fake
+
+namespace honert::fake {
+
+/// A record of an event: whether it has passed, and when.
+struct Moment {
+  bool hasPassed = false;
+  double milliseconds = 0;
+};
+
+/// What a stream does next: work, or waiting for a moment of another stream.
+struct Task {
+  State::Work work;
+  std::shared_ptr<Moment> awaited;
+  CUstream awaitedOn = nullptr;
+};
+
+} // namespace honert::fake
+
+/// Tasks in order, done when waited for; during a capture they become a graph.
+struct honert::CudaStream {
+  std::deque<honert::fake::Task> queue;
+  bool isCaptured = false;   ///< is part of the capture
+  std::vector<size_t> after; ///< the nodes that what comes next depends on
+};
+/// Nodes in the order of the calls, each with those that it depends on.
+struct honert::CudaGraph {
+  struct Node {
+    honert::fake::State::Work work;
+    std::vector<size_t> after;
+  };
+  std::vector<Node> nodes;
+  std::vector<CUstream> streams; ///< that take part; the first began it
+};
+
+namespace honert::fake {
+
+/// Puts work on a stream, or into the graph that is being captured.
+CUresult enqueue(CUstream stream, State::Work work);
+/// Does all work of a stream, and what that waits for; the first error stays.
+CUresult drain(CUstream stream);
+
+// Every function of the tables.
+#define CUDA_FUNCTION(name, parameters) CUresult name parameters;
+#include "exec/cuda/core/Driver.def"
+#undef CUDA_FUNCTION
+#define CUBLAS_FUNCTION(result, name, parameters) result name parameters;
+#include "exec/cuda/products/Cublas.def"
+#undef CUBLAS_FUNCTION
+
+} // namespace honert::fake
+
+/// What exec/cuda asks instead of opening libraries; with an empty symbol:
+/// whether there is such a library.
+extern "C" void *honert_emulated_library(const char *library,
+                                         const char *symbol);
+
+#endif // HONERT_EMULATION_DRIVER_FAKECUDA_H

@@ -1,0 +1,404 @@
+//===- Stream.cpp - A driver's kernels, streams, graphs and events --------===//
+
+#include "emulation/driver/FakeCuda.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+
+using namespace honert;
+using namespace honert::fake;
+
+#define FAKE_ENTER(...)                                                        \
+  if (CUresult failed = state().enter(__VA_ARGS__))                            \
+  return failed
+
+// The emulator's, where it is linked.
+extern "C" __attribute__((weak)) int
+honemu_launch(const char *kernel, int64_t blocks, int64_t threads, void **args,
+              char *message, int64_t message_bytes);
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+/// Does what a stream does next.
+static void advance(CUstream stream) {
+  Task task = std::move(stream->queue.front());
+  stream->queue.pop_front();
+  // The moment was recorded before the wait: it is in the queue, or has passed.
+  while (task.awaited && !task.awaited->hasPassed &&
+         state().sticky == CUDA_SUCCESS)
+    advance(task.awaitedOn);
+  if (task.work && state().sticky == CUDA_SUCCESS)
+    if (CUresult failed = task.work())
+      state().sticky = failed;
+}
+
+/// Whether a stream has something to do that waits for nobody.
+static bool isReady(CUstream stream) {
+  if (stream->queue.empty())
+    return false;
+  const Task &next = stream->queue.front();
+  return !next.awaited || next.awaited->hasPassed;
+}
+
+/// Puts a task at the end of a stream.
+static void add(CUstream stream, Task task) {
+  stream->queue.push_back(std::move(task));
+  if (state().settings.copiesRunAhead && stream != state().firstStream)
+    while (isReady(stream))
+      advance(stream);
+}
+
+CUresult fake::enqueue(CUstream stream, State::Work work) {
+  if (!stream)
+    return state().mistake(CUDA_ERROR_INVALID_HANDLE, "work on no stream");
+  if (!state().isCapturing) {
+    add(stream, {std::move(work), nullptr, nullptr});
+    return CUDA_SUCCESS;
+  }
+  if (!stream->isCaptured)
+    return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                           "work on a stream outside the capture");
+  std::vector<CudaGraph::Node> &nodes = state().captured->nodes;
+  nodes.push_back({std::move(work), stream->after});
+  stream->after = {nodes.size() - 1};
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::drain(CUstream stream) {
+  while (!stream->queue.empty())
+    advance(stream);
+  return state().sticky;
+}
+
+CUresult fake::cuStreamCreate(CUstream *stream, unsigned) {
+  FAKE_ENTER("cuStreamCreate");
+  *stream = new CudaStream;
+  if (!state().firstStream)
+    state().firstStream = *stream;
+  state().born("stream");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuStreamDestroy_v2(CUstream stream) {
+  if (stream == state().firstStream)
+    state().firstStream = nullptr;
+  delete stream;
+  state().died("stream");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuStreamSynchronize(CUstream stream) {
+  FAKE_ENTER("cuStreamSynchronize");
+  return drain(stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+struct honert::CudaGraphExec {
+  std::vector<State::Work> work; ///< in the order in which it is done
+};
+
+CUresult fake::cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  FAKE_ENTER("cuStreamBeginCapture_v2");
+  if (!stream)
+    return state().mistake(CUDA_ERROR_INVALID_HANDLE, "capture of no stream");
+  state().captured = new CudaGraph;
+  state().born("graph");
+  state().isCapturing = stream->isCaptured = true;
+  state().captured->streams = {stream};
+  return CUDA_SUCCESS;
+}
+
+/// Whether the stream that began a capture waits for all that was captured.
+static bool isJoined(const CudaGraph &graph) {
+  std::vector<bool> isAwaited(graph.nodes.size());
+  for (const CudaGraph::Node &node : graph.nodes)
+    for (size_t before : node.after)
+      isAwaited[before] = true;
+  for (size_t before : graph.streams.front()->after)
+    isAwaited[before] = true;
+  return std::find(isAwaited.begin(), isAwaited.end(), false) ==
+         isAwaited.end();
+}
+
+CUresult fake::cuStreamEndCapture(CUstream, CUgraph *graph) {
+  *graph = nullptr;
+  if (!state().isCapturing)
+    return state().mistake(CUDA_ERROR_INVALID_VALUE, "no capture to end");
+  state().isCapturing = false;
+  *graph = std::exchange(state().captured, nullptr);
+  bool joined = isJoined(**graph);
+  for (CUstream stream : (*graph)->streams) {
+    stream->isCaptured = false;
+    stream->after.clear();
+  }
+  FAKE_ENTER("cuStreamEndCapture");
+  if (!joined)
+    return state().mistake(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                           "a capture with work that nobody waits for");
+  return CUDA_SUCCESS;
+}
+
+/// All nodes, each after those that it depends on: those of other streams than
+/// the first as late as that allows, or, if copies run ahead, as early.
+static std::vector<State::Work> inOrder(const CudaGraph &graph) {
+  const std::vector<CudaGraph::Node> &nodes = graph.nodes;
+  std::vector<State::Work> work;
+  std::vector<bool> isDone(nodes.size());
+  std::vector<size_t> open;
+  if (state().settings.copiesRunAhead)
+    for (const CudaGraph::Node &node : nodes)
+      work.push_back(node.work);
+  else if (!nodes.empty())
+    open.push_back(nodes.size() - 1);
+  while (!open.empty()) {
+    const CudaGraph::Node &node = nodes[open.back()];
+    auto next = std::find_if(node.after.begin(), node.after.end(),
+                             [&](size_t before) { return !isDone[before]; });
+    if (next != node.after.end()) {
+      open.push_back(*next);
+      continue;
+    }
+    if (!isDone[open.back()])
+      work.push_back(node.work);
+    isDone[open.back()] = true;
+    open.pop_back();
+    if (open.empty()) // what no later node waits for
+      for (size_t i = nodes.size(); i-- != 0;)
+        if (!isDone[i])
+          open = {i};
+  }
+  return work;
+}
+
+CUresult fake::cuGraphInstantiateWithFlags(CUgraphExec *executable,
+                                           CUgraph graph, unsigned long long) {
+  FAKE_ENTER("cuGraphInstantiateWithFlags");
+  *executable = new CudaGraphExec{inOrder(*graph)};
+  state().born("executable graph");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  FAKE_ENTER("cuGraphLaunch");
+  for (const State::Work &work : executable->work)
+    if (CUresult failed = enqueue(stream, work))
+      return failed;
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  state().died("graph");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuGraphExecDestroy(CUgraphExec executable) {
+  delete executable;
+  state().died("executable graph");
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+struct honert::CudaEvent {
+  bool isTimed;
+  CUstream stream = nullptr;    ///< of the latest record
+  std::shared_ptr<Moment> last; ///< the latest record, or null
+  CUgraph graph = nullptr;      ///< in whose capture it was recorded last
+  std::vector<size_t> after;    ///< the nodes that it waits for there
+};
+
+CUresult fake::cuEventCreate(CUevent *event, unsigned flags) {
+  FAKE_ENTER("cuEventCreate");
+  *event = new CudaEvent{
+      flags != CU_EVENT_DISABLE_TIMING, nullptr, nullptr, nullptr, {}};
+  state().born("event");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuEventDestroy_v2(CUevent event) {
+  delete event; // what still waits for a moment of it keeps that
+  state().died("event");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuEventRecord(CUevent event, CUstream stream) {
+  FAKE_ENTER("cuEventRecord", true, /*mayCapture=*/true);
+  if (state().isCapturing) {
+    if (!stream->isCaptured)
+      return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                             "an event on a stream outside the capture");
+    event->graph = state().captured;
+    event->after = stream->after;
+    return CUDA_SUCCESS;
+  }
+  event->graph = nullptr;
+  event->stream = stream;
+  event->last = std::make_shared<Moment>();
+  return enqueue(stream, [moment = event->last] {
+    moment->hasPassed = true;
+    moment->milliseconds = state().milliseconds;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult fake::cuEventSynchronize(CUevent event) {
+  FAKE_ENTER("cuEventSynchronize");
+  while (event->last && !event->last->hasPassed &&
+         state().sticky == CUDA_SUCCESS)
+    advance(event->stream);
+  return state().sticky;
+}
+
+CUresult fake::cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  FAKE_ENTER("cuStreamWaitEvent", true, /*mayCapture=*/true);
+  if (state().isCapturing || event->graph) {
+    if (event->graph != state().captured)
+      return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                             "a capture and an event that is not its own");
+    if (!stream->isCaptured)
+      state().captured->streams.push_back(stream);
+    stream->isCaptured = true;
+    stream->after.insert(stream->after.end(), event->after.begin(),
+                         event->after.end());
+    return CUDA_SUCCESS;
+  }
+  if (event->last) // one that was never recorded has passed
+    add(stream, {nullptr, event->last, event->stream});
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuEventElapsedTime(float *milliseconds, CUevent start,
+                                  CUevent end) {
+  FAKE_ENTER("cuEventElapsedTime");
+  auto hasTime = [](CUevent event) {
+    return event->isTimed && event->last && event->last->hasPassed;
+  };
+  if (!hasTime(start) || !hasTime(end))
+    return state().mistake(CUDA_ERROR_INVALID_HANDLE,
+                           "the time of an event that has none");
+  *milliseconds =
+      static_cast<float>(end->last->milliseconds - start->last->milliseconds);
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+struct honert::CudaFunction {
+  std::string name;
+};
+
+/// An image: PTX, or "\x7f" "ELF" and then, in this fake, such text too.
+struct honert::CudaModule {
+  std::string text;
+  std::map<std::string, CudaFunction> functions;
+};
+
+/// The number after `sm_` in ".target sm_90"; 0: none.
+static int targetOf(const std::string &text) {
+  size_t at = text.find(".target sm_");
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 11);
+}
+
+CUresult fake::cuModuleLoadDataEx(CUmodule *module, const void *image,
+                                  unsigned options, CUjit_option *names,
+                                  void **values) {
+  FAKE_ENTER("cuModuleLoadDataEx");
+  std::string text = static_cast<const char *>(image);
+  int target = targetOf(text), arch = state().settings.arch;
+  bool isMachineCode = text.rfind("\x7f"
+                                  "ELF",
+                                  0) == 0;
+  if (isMachineCode ? target != arch : target > arch)
+    return isMachineCode ? CUDA_ERROR_NO_BINARY_FOR_GPU
+                         : CUDA_ERROR_INVALID_PTX;
+  if (target == 0) {
+    for (unsigned i = 0; i != options; ++i)
+      if (names[i] == CU_JIT_ERROR_LOG_BUFFER)
+        std::strcpy(static_cast<char *>(values[i]),
+                    "ptxas fatal : no .target\nptxas fatal : aborted");
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  *module = new CudaModule{std::move(text), {}};
+  state().born("module");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuModuleUnload(CUmodule module) {
+  delete module;
+  state().died("module");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuModuleGetFunction(CUfunction *function, CUmodule module,
+                                   const char *name) {
+  FAKE_ENTER("cuModuleGetFunction");
+  std::string entry = std::string(".entry ") + name;
+  size_t at = module->text.find(entry);
+  while (at != std::string::npos && at + entry.size() < module->text.size() &&
+         (std::isalnum(
+              static_cast<unsigned char>(module->text[at + entry.size()])) ||
+          module->text[at + entry.size()] == '_'))
+    at = module->text.find(entry, at + 1);
+  if (at == std::string::npos) {
+    state().text = "named symbol not found";
+    return CUDA_ERROR_NOT_FOUND;
+  }
+  module->functions[name].name = name;
+  *function = &module->functions[name];
+  return CUDA_SUCCESS;
+}
+
+/// Runs a kernel by a function of the host, or by the emulator.
+static CUresult runKernel(const std::string &name, int64_t blocks,
+                          int64_t threads, void **parameters) {
+  state().milliseconds += 0.01;
+  auto host = state().settings.kernels.find(name);
+  if (host != state().settings.kernels.end()) {
+    std::vector<void *> buffers;
+    for (size_t i = 0; i != host->second.parameters; ++i) {
+      buffers.push_back(*static_cast<void **>(parameters[i]));
+      if (!state().isOnDevice(buffers.back(), 1))
+        return state().mistake(
+            CUDA_ERROR_ILLEGAL_ADDRESS,
+            format("parameter %zu of %s is no device memory", i, name.c_str()));
+    }
+    host->second.run(buffers.data(), blocks, threads);
+    return CUDA_SUCCESS;
+  }
+  if (!honemu_launch)
+    return state().mistake(CUDA_ERROR_LAUNCH_FAILED,
+                           "no emulator is linked that runs " + name);
+  char message[1024] = "";
+  if (honemu_launch(name.c_str(), blocks, threads, parameters, message,
+                    sizeof message) == 0)
+    return CUDA_SUCCESS;
+  return state().mistake(CUDA_ERROR_LAUNCH_FAILED, message);
+}
+
+CUresult fake::cuLaunchKernel(CUfunction function, unsigned gridX,
+                              unsigned gridY, unsigned gridZ, unsigned blockX,
+                              unsigned blockY, unsigned blockZ, unsigned,
+                              CUstream stream, void **parameters,
+                              void **extra) {
+  FAKE_ENTER("cuLaunchKernel", true, /*mayCapture=*/true);
+  bool isOneDimensional = gridY == 1 && gridZ == 1 && blockY == 1 &&
+                          blockZ == 1 && gridX > 0 && blockX > 0;
+  if (!function || !isOneDimensional || blockX > 1024 || extra)
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "a launch that is no row of blocks");
+  return enqueue(stream, [=, name = function->name] {
+    return runKernel(name, gridX, blockX, parameters);
+  });
+}

@@ -1,0 +1,98 @@
+//===- Emulator.h - Blocks of device threads on the host --------*- C++ -*-===//
+
+#ifndef HONERT_EMULATION_KERNELS_EMULATOR_H
+#define HONERT_EMULATION_KERNELS_EMULATOR_H
+
+#include "emulation/kernels/Fibres.h"
+#include "emulation/kernels/Memory.h"
+#include "honert/emulator.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace honert::emulator {
+
+/// A shuffle as PTX has it.
+enum class ShuffleKind : uint8_t { Bfly, Down, Up, Idx };
+struct Shuffle {
+  ShuffleKind kind;
+  uint32_t members;
+  uint32_t value;
+  uint32_t lane;  ///< or the distance to it
+  uint32_t clamp; ///< and segments, from bit 8 on
+};
+
+/// Runs one launch at a time.
+class Emulator {
+public:
+  explicit Emulator(const honemu_image &image);
+
+  Memory &getMemory() { return memory; }
+  /// Returns the first mistake, or "".
+  std::string run(const char *kernel, int64_t blocks, int64_t threads,
+                  void **args, const honemu_options &options);
+
+  /// The emulator whose kernel runs on this host thread.
+  static Emulator &active();
+
+  // What the thread that runs asks for.
+  int32_t threadId() const { return static_cast<int32_t>(current); }
+  int32_t blockId() const { return static_cast<int32_t>(block); }
+  int32_t threadCount() const { return static_cast<int32_t>(threads.size()); }
+  int32_t blockCount() const { return static_cast<int32_t>(gridBlocks); }
+  /// Of the kernel that runs on this host thread, if there is one.
+  static bool isInexact();
+  void waitAtBarrier();
+  uint32_t exchange(const Shuffle &shuffle);
+  void access(uintptr_t address, size_t bytes, size_t alignment, int64_t kind);
+
+private:
+  enum class State : uint8_t { Ready, AtShuffle, AtBarrier, Ended };
+  struct Thread {
+    State state;
+    Shuffle shuffle; // that it waits in
+    uint32_t result; // of the latest one
+  };
+
+  const honemu_kernel *findKernel(const char *name) const;
+  std::string prepare(int64_t blocks, int64_t count);
+  /// The following return false after a mistake.
+  bool runBlock();
+  bool runWarp(size_t warp);
+  bool meetAtBarrier();
+  /// Answers the shuffles of a warp in which nobody can go on without;
+  /// `answered` says whether there were any.
+  bool answerShuffles(size_t first, size_t end, bool &answered);
+  bool checkMembers(size_t first, size_t end, size_t thread);
+  bool readLane(size_t first, size_t end, size_t thread);
+
+  /// Notes the first mistake, of `thread`; false.
+  bool fail(size_t thread, const std::string &what);
+  template <typename T> void mix(std::vector<T> &order);
+  static void runThread();
+
+  static constexpr size_t warpSize = 32;
+
+  const honemu_image &image;
+  Fibres fibres;
+  Memory memory;
+  std::string mistake;
+
+  // Of the launch
+  const honemu_kernel *kernel = nullptr;
+  void **args = nullptr;
+  int64_t gridBlocks = 0;
+  bool isMixed = false;
+  bool errs = false;
+  std::mt19937_64 random;
+  std::vector<size_t> warps; // in the order of their turns
+  // Of the block
+  int64_t block = 0;
+  size_t current = 0; // thread
+  std::vector<Thread> threads;
+};
+
+} // namespace honert::emulator
+
+#endif // HONERT_EMULATION_KERNELS_EMULATOR_H

@@ -1,0 +1,36 @@
+//===- Dnnl.cpp - oneDNN, opened when first needed ------------------------===//
+
+#include "exec/cpu/Dnnl.h"
+
+#include <dlfcn.h>
+
+using namespace honert;
+
+constexpr const char *libraryName = "libdnnl.so.2";
+
+Status DnnlFunctions::open() {
+  if (handle)
+    return Status();
+  void *library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return Status::error(format("%s: cannot be opened (%s); matrix products "
+                                "need oneDNN 2 (Debian: libdnnl2)",
+                                libraryName, dlerror()));
+#define DNNL_FUNCTION(name)                                                    \
+  name = reinterpret_cast<decltype(name)>(dlsym(library, #name));              \
+  if (!name)                                                                   \
+    return Status::error(                                                      \
+        format("%s: has no %s; expected oneDNN 2.6 or a later "                \
+               "2.x",                                                          \
+               libraryName, #name));
+#include "exec/cpu/Dnnl.def"
+#undef DNNL_FUNCTION
+  handle = library; // stays open until the process ends
+  return Status();
+}
+
+std::string DnnlFunctions::versionText() const {
+  const dnnl_version_t *version = dnnl_version();
+  return format("oneDNN %d.%d.%d", version->major, version->minor,
+                version->patch);
+}

@@ -1,0 +1,181 @@
+//===- Executor.cpp - Runs the functions of a program on a CPU ------------===//
+
+#include "exec/cpu/Executor.h"
+#include "exec/cpu/ExactMatmul.h"
+#include "exec/cpu/PeakProbe.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+using namespace honert;
+
+struct CpuExecutor::Bound {
+  const Launch *launch;
+  std::vector<void *> buffers;   // of a kernel
+  int trials = 0;                // runs of a kernel that were measured
+  int64_t leastTime = INT64_MAX; // of these, in ns
+  bool runsAlone = false;
+  std::unique_ptr<Matmul> matmul; // of a matrix product
+};
+
+CpuExecutor::CpuExecutor(const Program &program, const ThreadPool &pool,
+                         World *world)
+    : Executor(program), pool(pool), world(world), matmuls(pool) {}
+
+CpuExecutor::~CpuExecutor() = default;
+
+Status CpuExecutor::bind(const Launch &launch, Bound &bound) {
+  bound.launch = &launch;
+  if (auto *kernel = std::get_if<KernelLaunch>(&launch.action))
+    for (int64_t offset : kernel->offsets)
+      bound.buffers.push_back(memory.at(offset));
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action)) {
+    if (program.isExact()) {
+      bound.matmul = std::make_unique<ExactMatmul>(pool, *matmul);
+      return Status();
+    }
+    return matmuls.prepare(launch.name, *matmul, bound.matmul);
+  }
+  if (world && std::holds_alternative<CollectiveLaunch>(launch.action))
+    return prepareCollective(launch);
+  return Status();
+}
+
+Status CpuExecutor::prepareCollective(const Launch &launch) {
+  if (!transport)
+    transport = world->makeTransport(program.mesh);
+  if (!transport)
+    return Status::error(format("%s: the ranks of this run exchange nothing on "
+                                "CPUs",
+                                launch.name.c_str()));
+  return transport->prepare(launch);
+}
+
+Status CpuExecutor::start() {
+  HONERT_TRY(memory.allocate(program.arenaBytes, "the arena"));
+  for (const Function &function : program.functions) {
+    std::vector<Bound> &bounds = functions[&function];
+    bounds.resize(function.launches.size());
+    for (size_t i = 0; i < bounds.size(); ++i)
+      HONERT_TRY(bind(function.launches[i], bounds[i]));
+  }
+  HONERT_TRY(
+      workspace.allocate(matmuls.workspaceBytes(), "the library workspace"));
+  for (auto &[function, bounds] : functions)
+    for (Bound &bound : bounds)
+      if (bound.matmul)
+        bound.matmul->bind(memory.at(0), workspace.at(0));
+  isStarted = true;
+  return Status();
+}
+
+/// Sharing a kernel of a few microseconds costs more than it saves, and much
+/// more when another process holds a core. So the first runs measure the time
+/// spent inside the kernel, all threads together, and a short one goes on
+/// alone; what it computes does not depend on the threads.
+void CpuExecutor::runKernel(const KernelLaunch &kernel, Bound &bound) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int trials = 4;
+  constexpr int64_t shortTime = 6000; // ns
+  if (bound.runsAlone)
+    return kernel.kernel(bound.buffers.data(), 0, kernel.items);
+  if (bound.trials == trials) {
+    pool.run(kernel.items, kernel.grain, [&](int64_t lo, int64_t hi) {
+      kernel.kernel(bound.buffers.data(), lo, hi);
+    });
+    return;
+  }
+  std::atomic<int64_t> spent{0};
+  pool.run(kernel.items, kernel.grain, [&](int64_t lo, int64_t hi) {
+    Clock::time_point begin = Clock::now();
+    kernel.kernel(bound.buffers.data(), lo, hi);
+    spent += std::chrono::nanoseconds(Clock::now() - begin).count();
+  });
+  bound.leastTime = std::min<int64_t>(bound.leastTime, spent);
+  if (++bound.trials == trials)
+    bound.runsAlone = bound.leastTime < shortTime;
+}
+
+/// The number of this rank in its group along `axes`.
+int64_t CpuExecutor::numberAlong(const Axes &axes) const {
+  return program.mesh.numberInGroup(world ? world->rank() : 0, axes);
+}
+
+void CpuExecutor::runShard(const ShardLaunch &shard) {
+  int64_t rowBytes = program.mesh.groupSize(shard.axes) * shard.bytes;
+  const char *in = memory.at(shard.in) + numberAlong(shard.axes) * shard.bytes;
+  char *out = memory.at(shard.out);
+  // A range of rows is worth sharing from some hundred KiB on.
+  int64_t grain = std::max<int64_t>(1, (256 << 10) / (shard.bytes + 1));
+  pool.run(shard.rows, grain, [&](int64_t lo, int64_t hi) {
+    for (int64_t row = lo; row < hi; ++row)
+      std::memcpy(out + row * shard.bytes, in + row * rowBytes, shard.bytes);
+  });
+}
+
+Status CpuExecutor::runLaunch(const Function &function, Bound &bound) {
+  if (bound.matmul)
+    return bound.matmul->run();
+  const auto &action = bound.launch->action;
+  if (std::holds_alternative<CollectiveLaunch>(action))
+    return transport->run(*bound.launch, memory.at(0));
+  if (auto *wait = std::get_if<WaitLaunch>(&action))
+    return transport->wait(wait->token);
+  if (auto *kernel = std::get_if<KernelLaunch>(&action)) {
+    if (kernel->items > 0)
+      runKernel(*kernel, bound);
+  } else if (auto *zero = std::get_if<ZeroLaunch>(&action)) {
+    pool.zero(memory.at(zero->offset), zero->bytes);
+  } else if (auto *shard = std::get_if<ShardLaunch>(&action)) {
+    runShard(*shard);
+  } else if (auto *coordinate = std::get_if<CoordinateLaunch>(&action)) {
+    int64_t number = numberAlong(coordinate->axes);
+    std::memcpy(memory.at(coordinate->out), &number, sizeof number);
+  } else if (auto *call = std::get_if<CallbackLaunch>(&action)) {
+    DefaultFloatMode mode;
+    if (call->callback(call->user, function.name.c_str(), memory.at(0)) != 0)
+      return Status::reported();
+  }
+  return Status();
+}
+
+Status CpuExecutor::run(const Function &function) {
+  using Clock = std::chrono::steady_clock;
+  for (Bound &bound : functions.at(&function)) {
+    if (!recording) {
+      HONERT_TRY(runLaunch(function, bound));
+      continue;
+    }
+    Clock::time_point begin = Clock::now();
+    HONERT_TRY(runLaunch(function, bound));
+    recording->push_back({bound.launch, begin, Clock::now()});
+  }
+  return Status();
+}
+
+Status CpuExecutor::zero(int64_t offset, int64_t bytes) {
+  pool.zero(memory.at(offset), bytes);
+  return Status();
+}
+
+std::optional<int64_t> CpuExecutor::workspaceBytes() const {
+  if (!isStarted)
+    return std::nullopt;
+  return matmuls.workspaceBytes();
+}
+
+std::string CpuExecutor::machineText() const {
+  return format("%d thread%s", pool.size(), pool.size() == 1 ? "" : "s");
+}
+
+std::string CpuExecutor::libraryNote() const {
+  return matmuls.multipliesNarrow() ? libraryVersion() : "";
+}
+
+PeakRate CpuExecutor::peakRate() const {
+  bool bfloat = matmuls.usesBFloatUnits();
+  return {probePeakFlops(pool, bfloat),
+          bfloat ? "bf16 multiply-adds, measured at start"
+                 : "fp32 multiply-adds, measured at start"};
+}

@@ -1,0 +1,54 @@
+//===- Executor.h - Runs the functions of a program on a CPU --------------===//
+
+#ifndef HONERT_EXEC_CPU_EXECUTOR_H
+#define HONERT_EXEC_CPU_EXECUTOR_H
+
+#include "exec/Executor.h"
+#include "exec/cpu/Matmul.h"
+#include "program/Transport.h"
+
+namespace honert {
+
+/// Kernels on the threads of a pool, matrix products by oneDNN, collectives by
+/// the transport of the world, over an arena in memory: its view is the arena
+/// itself.
+class CpuExecutor : public Executor {
+public:
+  /// Without a world, a program of several ranks starts, for --info, and runs
+  /// no collective.
+  CpuExecutor(const Program &program, const ThreadPool &pool,
+              World *world = nullptr);
+  ~CpuExecutor() override;
+
+  Status start() override;
+  Status run(const Function &function) override;
+  Status zero(int64_t offset, int64_t bytes) override;
+
+  std::optional<int64_t> workspaceBytes() const override;
+  std::string machineText() const override;
+  std::string libraryVersion() const override { return matmuls.versionText(); }
+  std::string libraryNote() const override;
+  PeakRate peakRate() const override;
+
+private:
+  struct Bound;
+
+  Status bind(const Launch &launch, Bound &bound);
+  Status prepareCollective(const Launch &launch);
+  Status runLaunch(const Function &function, Bound &bound);
+  void runKernel(const KernelLaunch &kernel, Bound &bound);
+  void runShard(const ShardLaunch &shard);
+  int64_t numberAlong(const Axes &axes) const;
+
+  const ThreadPool &pool;
+  World *world;
+  Arena workspace;
+  MatmulLibrary matmuls;
+  bool isStarted = false;
+  std::map<const Function *, std::vector<Bound>> functions;
+  std::unique_ptr<Transport> transport; ///< where a function has a collective
+};
+
+} // namespace honert
+
+#endif // HONERT_EXEC_CPU_EXECUTOR_H

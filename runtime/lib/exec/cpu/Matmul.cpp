@@ -1,0 +1,258 @@
+//===- Matmul.cpp - Matrix products by oneDNN -----------------------------===//
+
+#include "exec/cpu/Matmul.h"
+#include "exec/cpu/DirectMatmul.h"
+#include "exec/cpu/PanelMatmul.h"
+#include "exec/cpu/RowsMatmul.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+using namespace honert;
+
+//===----------------------------------------------------------------------===//
+// The library
+//===----------------------------------------------------------------------===//
+
+Status honert::checkDnnl(dnnl_status_t status, const char *what,
+                         const std::string &name) {
+  if (status == dnnl_success)
+    return Status();
+  return Status::error(format("matmul %s: oneDNN could not %s (status %d)",
+                              name.c_str(), what, status));
+}
+
+bool MatmulLibrary::Problem::operator<(const Problem &other) const {
+  auto key = [](const Problem &p) {
+    return std::tie(p.batch, p.m, p.n, p.k, p.lhs, p.rhs, p.out, p.operand,
+                    p.result, p.bias, p.biasType, p.accumulate, p.oneThread);
+  };
+  return key(*this) < key(other);
+}
+
+bool MatmulLibrary::Primitive::isReference() const {
+  return implementation.find("ref") != std::string::npos;
+}
+
+bool MatmulLibrary::Primitive::isThreadInvariant() const {
+  return implementation.find("brg") != std::string::npos;
+}
+
+MatmulLibrary::~MatmulLibrary() {
+  for (auto &entry : primitives)
+    dnnl.dnnl_primitive_destroy(entry.second.primitive);
+  for (dnnl_stream_t stream : streams)
+    dnnl.dnnl_stream_destroy(stream);
+  if (engine)
+    dnnl.dnnl_engine_destroy(engine);
+}
+
+Status MatmulLibrary::start() {
+  if (engine)
+    return Status();
+  HONERT_TRY(dnnl.open());
+  HONERT_TRY(checkDnnl(dnnl.dnnl_engine_create(&engine, dnnl_cpu, 0),
+                       "start its engine", ""));
+  for (int i = 0; i < pool.size(); ++i) {
+    dnnl_stream_t stream;
+    HONERT_TRY(checkDnnl(
+        dnnl.dnnl_stream_create(&stream, engine, dnnl_stream_default_flags),
+        "start a stream", ""));
+    streams.push_back(stream);
+  }
+  return Status();
+}
+
+static dnnl_data_type_t dnnlType(DType dtype) {
+  return dtype == DType::bf16 ? dnnl_bf16 : dnnl_f32;
+}
+
+/// A batch of matrices; a batch stride of 0 is the library's broadcast.
+static dnnl_status_t describeMatrix(const DnnlFunctions &dnnl, int64_t batch,
+                                    int64_t rows, int64_t cols,
+                                    const MatrixStrides &strides, DType dtype,
+                                    dnnl_memory_desc_t &desc) {
+  dnnl_data_type_t type = dnnlType(dtype);
+  if (batch == 1) {
+    dnnl_dims_t dims = {rows, cols}, steps = {strides.row, strides.col};
+    return dnnl.dnnl_memory_desc_init_by_strides(&desc, 2, dims, type, steps);
+  }
+  bool repeats = strides.batch == 0;
+  dnnl_dims_t dims = {repeats ? 1 : batch, rows, cols};
+  dnnl_dims_t steps = {repeats
+                           ? std::max(strides.row * rows, strides.col * cols)
+                           : strides.batch,
+                       strides.row, strides.col};
+  return dnnl.dnnl_memory_desc_init_by_strides(&desc, 3, dims, type, steps);
+}
+
+Status MatmulLibrary::describe(const Problem &problem,
+                               Primitive &primitive) const {
+  int64_t batch = problem.batch, m = problem.m, n = problem.n, k = problem.k;
+  dnnl_status_t results[] = {describeMatrix(dnnl, batch, m, k, problem.lhs,
+                                            problem.operand, primitive.lhs),
+                             describeMatrix(dnnl, batch, k, n, problem.rhs,
+                                            problem.operand, primitive.rhs),
+                             describeMatrix(dnnl, batch, m, n, problem.out,
+                                            problem.result, primitive.out),
+                             describeMatrix(dnnl, batch, 1, n, {0, n, 1},
+                                            problem.biasType, primitive.bias)};
+  for (dnnl_status_t result : results)
+    HONERT_TRY(checkDnnl(result, "describe an operand", ""));
+  return Status();
+}
+
+Status MatmulLibrary::build(const std::string &name, const Problem &problem,
+                            Primitive &primitive) {
+  HONERT_TRY(describe(problem, primitive));
+  std::optional<ThreadPool::Alone> alone;
+  if (problem.oneThread)
+    alone.emplace(pool);
+  dnnl_primitive_attr_t attributes;
+  HONERT_TRY(checkDnnl(dnnl.dnnl_primitive_attr_create(&attributes),
+                       "make attributes", name));
+  dnnl.dnnl_primitive_attr_set_scratchpad_mode(attributes,
+                                               dnnl_scratchpad_mode_user);
+  if (problem.accumulate) {
+    dnnl_post_ops_t postOps;
+    HONERT_TRY(
+        checkDnnl(dnnl.dnnl_post_ops_create(&postOps), "make post-ops", name));
+    dnnl.dnnl_post_ops_append_sum(postOps, 1.0f);
+    dnnl.dnnl_primitive_attr_set_post_ops(attributes, postOps);
+    dnnl.dnnl_post_ops_destroy(postOps);
+  }
+  dnnl_matmul_desc_t operation;
+  dnnl_primitive_desc_t desc = nullptr;
+  dnnl_status_t status = dnnl.dnnl_matmul_desc_init(
+      &operation, &primitive.lhs, &primitive.rhs,
+      problem.bias ? &primitive.bias : nullptr, &primitive.out);
+  if (status == dnnl_success)
+    status = dnnl.dnnl_primitive_desc_create(&desc, &operation, attributes,
+                                             engine, nullptr);
+  dnnl.dnnl_primitive_attr_destroy(attributes);
+  HONERT_TRY(checkDnnl(status, "find an implementation", name));
+
+  primitive.scratch =
+      *dnnl.dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  // Slots of the workspace stay on cache lines.
+  primitive.scratchBytes =
+      static_cast<int64_t>(dnnl.dnnl_memory_desc_get_size(&primitive.scratch) +
+                           63) /
+      64 * 64;
+  const char *implementation = "";
+  dnnl.dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0,
+                                 &implementation);
+  primitive.implementation = implementation;
+  status = dnnl.dnnl_primitive_create(&primitive.primitive, desc);
+  dnnl.dnnl_primitive_desc_destroy(desc);
+  return checkDnnl(status, "make a primitive", name);
+}
+
+Status MatmulLibrary::lookUp(const std::string &name, const Problem &problem,
+                             const Primitive *&primitive) {
+  auto [entry, isNew] = primitives.try_emplace(problem);
+  if (isNew) {
+    if (Status status = build(name, problem, entry->second); !status.ok()) {
+      primitives.erase(entry);
+      return status;
+    }
+  }
+  primitive = &entry->second;
+  return Status();
+}
+
+dnnl_status_t MatmulLibrary::execute(const Call &call, int thread,
+                                     char *scratch) const {
+  dnnl_stream_t stream = streams[static_cast<size_t>(thread)];
+  const Primitive &primitive = *call.primitive;
+  const std::tuple<int, const dnnl_memory_desc_t *, const void *> operands[] = {
+      {DNNL_ARG_SRC, &primitive.lhs, call.lhs},
+      {DNNL_ARG_WEIGHTS, &primitive.rhs, call.rhs},
+      {DNNL_ARG_DST, &primitive.out, call.out},
+      {DNNL_ARG_SCRATCHPAD, &primitive.scratch, scratch},
+      {DNNL_ARG_BIAS, &primitive.bias, call.bias}};
+  dnnl_exec_arg_t arguments[5];
+  int count = 0;
+  dnnl_status_t status = dnnl_success;
+  for (auto [index, desc, data] : operands) {
+    if (!data || status != dnnl_success)
+      continue;
+    status = dnnl.dnnl_memory_create(&arguments[count].memory, desc, engine,
+                                     const_cast<void *>(data));
+    arguments[count].arg = index;
+    count += status == dnnl_success;
+  }
+  if (status == dnnl_success)
+    status = dnnl.dnnl_primitive_execute(primitive.primitive, stream, count,
+                                         arguments);
+  if (status == dnnl_success)
+    status = dnnl.dnnl_stream_wait(stream);
+  for (int i = 0; i < count; ++i)
+    dnnl.dnnl_memory_destroy(arguments[i].memory);
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Whether the library computes bf16 products by the instruction for them. On
+/// AVX-512 without it, it would emulate them at a third of the rate of fp32.
+bool MatmulLibrary::hasBFloatUnits() const {
+  int isa = dnnl.dnnl_get_effective_cpu_isa();
+  return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+}
+
+/// Whole operands are copied up to this size; larger ones by rows or panels.
+constexpr int64_t mostCopiedBytes = 12 << 20;
+
+Status MatmulLibrary::prepare(const std::string &name,
+                              const MatmulLaunch &launch,
+                              std::unique_ptr<Matmul> &matmul) {
+  // Nothing to sum: no library is needed.
+  if (launch.isEmpty()) {
+    matmul = std::make_unique<DirectMatmul>(*this, name, launch);
+    return Status();
+  }
+  HONERT_TRY(start());
+  operandTypes.insert(launch.operand);
+  bool isMultiplied = launch.operand == DType::f32 ||
+                      (launch.operand == DType::bf16 && hasBFloatUnits());
+  if (isMultiplied) {
+    auto direct = std::make_unique<DirectMatmul>(*this, name, launch);
+    HONERT_TRY(direct->prepare());
+    if (direct->copiedBytes() <= mostCopiedBytes) {
+      matmul = std::move(direct);
+    } else if (int64_t rows = direct->rowsWithin(mostCopiedBytes)) {
+      auto parts = std::make_unique<RowsMatmul>(*this, name, launch, rows);
+      HONERT_TRY(parts->prepare());
+      matmul = std::move(parts);
+    }
+  }
+  if (!matmul) {
+    auto panels = std::make_unique<PanelMatmul>(
+        *this, name, launch, isMultiplied ? launch.operand : DType::f32);
+    HONERT_TRY(panels->prepare());
+    matmul = std::move(panels);
+  }
+  workspace = std::max(workspace, matmul->neededBytes());
+  return Status();
+}
+
+bool MatmulLibrary::usesBFloatUnits() const {
+  return operandTypes.count(DType::bf16) && hasBFloatUnits();
+}
+
+std::string MatmulLibrary::versionText() const {
+  if (!engine)
+    return "";
+  std::string text = dnnl.versionText();
+  for (DType dtype : operandTypes)
+    if (dtype != DType::f32)
+      text +=
+          format(", %s products %s", honert::name(dtype),
+                 dtype == DType::bf16 && hasBFloatUnits() ? "on bf16 units"
+                                                          : "emulated in fp32");
+  return text;
+}

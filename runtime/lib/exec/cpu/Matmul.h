@@ -1,0 +1,115 @@
+//===- Matmul.h - Matrix products by oneDNN -------------------------------===//
+
+#ifndef HONERT_EXEC_CPU_MATMUL_H
+#define HONERT_EXEC_CPU_MATMUL_H
+
+#include "base/Parallel.h"
+#include "exec/cpu/Dnnl.h"
+#include "exec/cpu/Matrices.h"
+#include "program/Program.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace honert {
+
+/// One product of the program, ready to run.
+class Matmul {
+public:
+  virtual ~Matmul() = default;
+  /// Bytes of workspace that a run needs.
+  virtual int64_t neededBytes() const = 0;
+  /// Gives the product its operands' arena and a workspace.
+  virtual void bind(char *arena, char *workspace) = 0;
+  virtual Status run() const = 0;
+};
+
+/// The library's engine and streams, and one primitive per distinct problem.
+/// Primitives keep no state: their scratch memory is part of a workspace that
+/// is shared by all products of the program, since these run one after another.
+class MatmulLibrary {
+public:
+  explicit MatmulLibrary(const ThreadPool &pool) : pool(pool) {}
+  ~MatmulLibrary();
+  MatmulLibrary(const MatmulLibrary &) = delete;
+  MatmulLibrary &operator=(const MatmulLibrary &) = delete;
+
+  /// Makes `launch` ready to run, the primitives included. All products are
+  /// prepared before the first is bound.
+  Status prepare(const std::string &name, const MatmulLaunch &launch,
+                 std::unique_ptr<Matmul> &matmul);
+  /// Bytes the workspace needs for every product prepared so far.
+  int64_t workspaceBytes() const { return workspace; }
+  /// "oneDNN 2.6.3, bf16 products on bf16 units", or empty if no product was
+  /// prepared.
+  std::string versionText() const;
+  /// Whether there are products of bf16 or f16, and whether of bf16 on the
+  /// processor's units for them.
+  bool multipliesNarrow() const {
+    return operandTypes.size() > operandTypes.count(DType::f32);
+  }
+  bool usesBFloatUnits() const;
+
+  /// What the library is asked to compute.
+  struct Problem {
+    int64_t batch, m, n, k;
+    MatrixStrides lhs, rhs, out;
+    DType operand, result; ///< of the output in memory
+    bool bias;
+    DType biasType;
+    bool accumulate;
+    bool oneThread;
+
+    bool operator<(const Problem &other) const;
+  };
+  struct Primitive {
+    dnnl_primitive_t primitive = nullptr;
+    dnnl_memory_desc_t lhs, rhs, bias, out, scratch;
+    int64_t scratchBytes = 0;
+    std::string implementation;
+
+    /// The library's plain loops: slow.
+    bool isReference() const;
+    /// Kernels whose sums do not depend on the thread count, up to
+    /// MatmulPlan::sumLength() terms: those for AVX-512. Others share small
+    /// sums too.
+    bool isThreadInvariant() const;
+  };
+  /// One execution of a primitive.
+  struct Call {
+    const Primitive *primitive;
+    const char *lhs, *rhs, *bias;
+    char *out;
+  };
+
+  Status lookUp(const std::string &name, const Problem &problem,
+                const Primitive *&primitive);
+  /// By stream number `thread`: one for each thread.
+  dnnl_status_t execute(const Call &call, int thread, char *scratch) const;
+
+  const ThreadPool &pool;
+
+private:
+  Status start();
+  Status build(const std::string &name, const Problem &problem,
+               Primitive &primitive);
+  Status describe(const Problem &problem, Primitive &primitive) const;
+  bool hasBFloatUnits() const;
+
+  DnnlFunctions dnnl;
+  dnnl_engine_t engine = nullptr;
+  std::vector<dnnl_stream_t> streams; // one per thread
+  std::map<Problem, Primitive> primitives;
+  std::set<DType> operandTypes; // of products prepared so far
+  int64_t workspace = 0;
+};
+
+/// The error of a library call that failed, or success.
+Status checkDnnl(dnnl_status_t status, const char *what,
+                 const std::string &name);
+
+} // namespace honert
+
+#endif // HONERT_EXEC_CPU_MATMUL_H

@@ -1,0 +1,65 @@
+//===- Matrices.h - Batches of matrices in memory -------------------------===//
+
+#ifndef HONERT_EXEC_CPU_MATRICES_H
+#define HONERT_EXEC_CPU_MATRICES_H
+
+#include "base/Parallel.h"
+#include "base/Types.h"
+
+#include <tuple>
+
+namespace honert {
+
+/// Element strides of a batch of matrices.
+struct MatrixStrides {
+  int64_t batch, row, col;
+
+  bool operator==(const MatrixStrides &other) const {
+    return batch == other.batch && row == other.row && col == other.col;
+  }
+  bool operator<(const MatrixStrides &other) const {
+    return std::tie(batch, row, col) <
+           std::tie(other.batch, other.row, other.col);
+  }
+  MatrixStrides transposed() const { return {batch, col, row}; }
+};
+
+/// Row-major matrices without gaps.
+inline MatrixStrides denseStrides(int64_t rows, int64_t cols) {
+  return {rows * cols, cols, 1};
+}
+
+/// A batch of matrices of f32, bf16 or f16.
+struct Matrices {
+  char *data;
+  DType dtype;
+  MatrixStrides strides;
+
+  /// The same, from element (batch, row, col) on.
+  Matrices from(int64_t batch, int64_t row, int64_t col) const {
+    int64_t element =
+        batch * strides.batch + row * strides.row + col * strides.col;
+    return {data + element * byteWidth(dtype), dtype, strides};
+  }
+};
+
+/// to[b, r, c] = from[b, r, c], by all threads: widened exactly, or rounded to
+/// nearest even, where the types differ.
+void copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
+                  int64_t cols, const Matrices &from, const Matrices &to);
+
+/// What a product is added to.
+struct Start {
+  const Matrices *addend; ///< or null
+  const char *bias;       ///< or null: an element per column,
+  DType biasType;         ///
+  bool biasAlongRows;     ///< or per row
+};
+
+/// to[b, r, c] = addend[b, r, c] + bias[c], summed in f32; 0 without both.
+void startMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
+                   int64_t cols, const Start &start, const Matrices &to);
+
+} // namespace honert
+
+#endif // HONERT_EXEC_CPU_MATRICES_H

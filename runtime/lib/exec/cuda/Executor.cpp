@@ -1,0 +1,352 @@
+//===- Executor.cpp - Runs the functions of a program on a GPU ------------===//
+
+#include "exec/cuda/Executor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+using namespace honert;
+
+struct CudaExecutor::Bound {
+  const Launch *launch;
+  CUfunction kernel = nullptr;
+  std::vector<CUdeviceptr> addresses; // of a kernel's buffers
+  std::vector<void *> parameters;     // of the kernel: addresses of these
+  std::vector<std::unique_ptr<MatmulDescriptors>> calls; // of a product
+  AttentionCall attention;
+
+  /// "launch gelu at model.py:3"
+  std::string text() const {
+    std::string text = "launch " + launch->name;
+    return launch->location.empty() ? text : text + " at " + launch->location;
+  }
+};
+
+struct CudaExecutor::BoundFunction {
+  const Function *function = nullptr;
+  std::vector<Bound> launches;
+  bool wasRun = false;
+  CUgraphExec graph = nullptr;
+};
+
+static bool isSet(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && *value && std::strcmp(value, "0") != 0;
+}
+
+CudaExecutor::CudaExecutor(const Program &program, bool deterministic,
+                           World *world)
+    : Executor(program), world(world),
+      collectives(device, program, world, deterministic),
+      matmuls(device, {program.text("precision") == "tf32", deterministic}),
+      attentions(device), staging(device, program),
+      checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
+  for (const Function &function : program.functions)
+    for (const Launch &launch : function.launches)
+      if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+        workspace.add(*matmul);
+}
+
+CudaExecutor::~CudaExecutor() {
+  for (CUstream stream : {device.copyStream(), device.stream()})
+    if (stream) // nothing may run on while memory is freed
+      (void)device.functions().cuStreamSynchronize(stream);
+  for (auto &[function, bound] : functions)
+    if (bound.graph)
+      (void)device.functions().cuGraphExecDestroy(bound.graph);
+  collectives.close();
+}
+
+//===----------------------------------------------------------------------===//
+// Start
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::bind(const Launch &launch, Bound &bound) {
+  bound.launch = &launch;
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+    return matmuls.prepare(launch.name, *matmul, deviceArena, bound.calls);
+  if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))
+    return attentions.prepare(launch, *attention, deviceArena, bound.attention);
+  if (auto *kernel = std::get_if<DeviceLaunch>(&launch.action)) {
+    for (int64_t offset : kernel->offsets)
+      bound.addresses.push_back(deviceArena.at(offset));
+    for (CUdeviceptr &address : bound.addresses)
+      bound.parameters.push_back(&address);
+    return image.find(kernel->kernel, bound.kernel);
+  }
+  return Status();
+}
+
+Status CudaExecutor::startForInfo() {
+  HONERT_TRY(device.open());
+  return device.choose();
+}
+
+/// What this process does alone, as number `process` of its machine.
+Status CudaExecutor::prepare(int64_t process) {
+  HONERT_TRY(device.open());
+  HONERT_TRY(device.choose(process));
+  HONERT_TRY(device.start());
+  HONERT_TRY(collectives.open());
+  HONERT_TRY(memory.reserve(program.arenaBytes, "the view of the arena"));
+  HONERT_TRY(
+      collectives.allocate(deviceArena, program.arenaBytes, "the arena"));
+  if (!program.deviceCode.empty())
+    HONERT_TRY(image.load(device, program.deviceCode));
+  HONERT_TRY(matmuls.start(workspace));
+  HONERT_TRY(staging.start());
+  for (const Function &function : program.functions) {
+    BoundFunction &bound = functions[&function];
+    bound.function = &function;
+    bound.launches.resize(function.launches.size());
+    for (size_t i = 0; i != bound.launches.size(); ++i)
+      HONERT_TRY(bind(function.launches[i], bound.launches[i]));
+  }
+  matmuls.finish();
+  return device.synchronize("the GPU has failed at start");
+}
+
+Status CudaExecutor::start() {
+  int64_t process = 0;
+  HONERT_TRY(collectives.findLocalRank(process));
+  Status prepared = prepare(process);
+  // Nobody waits for a rank that has failed alone.
+  HONERT_TRY(world ? world->agree(prepared) : prepared);
+  return collectives.join(deviceArena);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::enqueue(const Bound &bound) {
+  const DriverFunctions &driver = device.functions();
+  if (auto *zero = std::get_if<ZeroLaunch>(&bound.launch->action))
+    return this->zero(zero->offset, zero->bytes);
+  if (auto *kernel = std::get_if<DeviceLaunch>(&bound.launch->action))
+    return device.check(
+        driver.cuLaunchKernel(
+            bound.kernel, static_cast<unsigned>(kernel->blocks), 1, 1,
+            static_cast<unsigned>(kernel->threads), 1, 1, 0, device.stream(),
+            const_cast<void **>(bound.parameters.data()), nullptr),
+        bound.text());
+  if (std::holds_alternative<AttentionLaunch>(bound.launch->action))
+    return attentions.enqueue(bound.attention);
+  if (!std::holds_alternative<MatmulLaunch>(bound.launch->action))
+    return collectives.enqueue(*bound.launch, deviceArena, bound.text());
+  for (const auto &call : bound.calls)
+    HONERT_TRY(matmuls.enqueue(*call));
+  return Status();
+}
+
+Status CudaExecutor::enqueueAll(const BoundFunction &function) {
+  for (const Bound &bound : function.launches)
+    HONERT_TRY(enqueue(bound));
+  return Status();
+}
+
+Status CudaExecutor::runChecked(const BoundFunction &function) {
+  for (const Bound &bound : function.launches) {
+    HONERT_TRY(enqueue(bound));
+    HONERT_TRY(device.synchronize(bound.text()));
+  }
+  return Status();
+}
+
+/// As runChecked(), with the time of each launch: events lie between them, so
+/// that waiting does not count.
+Status CudaExecutor::runRecorded(const BoundFunction &function) {
+  using Clock = std::chrono::steady_clock;
+  size_t count = function.launches.size();
+  std::vector<DeviceEvent> events(count + 1);
+  for (DeviceEvent &event : events)
+    HONERT_TRY(event.create(device, /*timed=*/true));
+  Clock::time_point start = Clock::now();
+  HONERT_TRY(events[0].record());
+  for (size_t i = 0; i != count; ++i) {
+    HONERT_TRY(enqueue(function.launches[i]));
+    HONERT_TRY(events[i + 1].record());
+  }
+  HONERT_TRY(events[count].wait());
+  auto momentOf = [&](size_t i, Clock::time_point &moment) {
+    double seconds = 0;
+    HONERT_TRY(events[0].secondsTo(events[i], seconds));
+    moment = start + std::chrono::nanoseconds(std::llround(seconds * 1e9));
+    return Status();
+  };
+  for (size_t i = 0; i != count; ++i) {
+    LaunchTime time = {function.launches[i].launch, {}, {}};
+    HONERT_TRY(momentOf(i, time.begin));
+    HONERT_TRY(momentOf(i + 1, time.end));
+    recording->push_back(time);
+  }
+  return Status();
+}
+
+Status CudaExecutor::capture(BoundFunction &bound) {
+  const DriverFunctions &driver = device.functions();
+  std::string what =
+      format("function '%s' cannot be recorded", bound.function->name.c_str());
+  HONERT_TRY(
+      device.check(driver.cuStreamBeginCapture_v2(
+                       device.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                   what));
+  Status enqueued = enqueueAll(bound);
+  CUgraph graph = nullptr;
+  CUresult ended = driver.cuStreamEndCapture(device.stream(), &graph);
+  CUresult made = CUDA_SUCCESS;
+  if (enqueued.ok() && ended == CUDA_SUCCESS)
+    made = driver.cuGraphInstantiateWithFlags(&bound.graph, graph, 0);
+  if (graph)
+    (void)driver.cuGraphDestroy(graph);
+  if (made != CUDA_SUCCESS)
+    bound.graph = nullptr;
+  HONERT_TRY(enqueued);
+  HONERT_TRY(device.check(ended, what));
+  return device.check(made, what);
+}
+
+Status CudaExecutor::runOnDevice(const Function &function) {
+  BoundFunction &bound = functions.at(&function);
+  HONERT_TRY(staging.upload(memory, deviceArena));
+  HONERT_TRY(collectives.beginFunction(function));
+  if (recording) {
+    HONERT_TRY(runRecorded(bound));
+  } else if (!bound.wasRun || checksLaunches) {
+    HONERT_TRY(runChecked(bound));
+    bound.wasRun = true;
+  } else {
+    if (!bound.graph)
+      HONERT_TRY(capture(bound));
+    HONERT_TRY(device.check(
+        device.functions().cuGraphLaunch(bound.graph, device.stream()),
+        format("function '%s'", function.name.c_str())));
+  }
+  return staging.download(function, deviceArena);
+}
+
+Status CudaExecutor::run(const Function &function) {
+  std::string name = "'" + function.name + "'";
+  if (running.find(name) == std::string::npos)
+    running += (running.empty() ? "" : ", ") + name;
+  Status status = runOnDevice(function);
+  if (status.ok())
+    return status;
+  collectives.fail();
+  if (!ended.empty())
+    HONERT_TRY(collect()); // what failed there shows in any later call
+  return status;
+}
+
+Status CudaExecutor::endStep() {
+  ended.push_back(std::move(running));
+  running.clear();
+  collectives.endStep();
+  return staging.endStep();
+}
+
+Status CudaExecutor::collect() {
+  std::string names = std::move(ended.front());
+  ended.pop_front();
+  Status status = staging.collect(
+      memory,
+      format("function %s on GPU %s (HONE_CHECK_LAUNCHES=1 names the launch)",
+             names.c_str(), device.name().c_str()));
+  collectives.collectStep();
+  if (!status.ok())
+    collectives.fail();
+  return status;
+}
+
+std::string CudaExecutor::libraryVersion() const {
+  std::string text;
+  for (const std::string &each :
+       {matmuls.versionText(), attentions.versionText(),
+        collectives.versionText()})
+    text += (text.empty() || each.empty() ? "" : ", ") + each;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+/// What a launch multiplies; of one that is no product, f32.
+Multiplied CudaExecutor::multipliedBy(const Launch &launch) const {
+  if (std::holds_alternative<AttentionLaunch>(launch.action))
+    return Multiplied::narrow;
+  auto *matmul = std::get_if<MatmulLaunch>(&launch.action);
+  if (!matmul)
+    return Multiplied::f32;
+  if (matmul->operand != DType::f32)
+    return Multiplied::narrow;
+  return matmuls.roundsToTf32() ? Multiplied::tf32 : Multiplied::f32;
+}
+
+/// Of the narrowest type that the program multiplies.
+PeakRate CudaExecutor::peakRate() const {
+  Multiplied narrowest = Multiplied::f32;
+  for (const Function &function : program.functions)
+    for (const Launch &launch : function.launches)
+      narrowest = std::min(narrowest, multipliedBy(launch));
+  const char *origin = narrowest == Multiplied::narrow
+                           ? "16-bit products, by the GPU's data sheet"
+                       : narrowest == Multiplied::tf32
+                           ? "TF32 products, by the GPU's data sheet"
+                           : "fp32 multiply-adds, by the GPU's data sheet";
+  return {dataSheetFlops(device.name(), narrowest), origin};
+}
+
+/// Tensor cores multiply 16-bit types and TF32, whatever the alignment; f32 is
+/// multiplied beside them, as everything that generated kernels compute.
+LaunchLimits CudaExecutor::limitsOf(const Launch &launch) const {
+  LaunchLimits limits;
+  Multiplied multiplied = multipliedBy(launch);
+  limits.flops = dataSheetFlops(device.name(), multiplied);
+  limits.bytesPerSecond = dataSheetBandwidth(device.name());
+  limits.usesTensorCores = multiplied != Multiplied::f32;
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+    limits.alignment = operandAlignment(*matmul);
+  return limits;
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+Status CudaExecutor::publish(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  HONERT_TRY(device.check(device.functions().cuMemcpyHtoDAsync_v2(
+                              deviceArena.at(offset), memory.at(offset),
+                              static_cast<size_t>(bytes), device.stream()),
+                          "state cannot be copied to the GPU"));
+  HONERT_TRY(device.synchronize("state cannot be copied to the GPU"));
+  forget(offset, bytes);
+  return Status();
+}
+
+Status CudaExecutor::fetch(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  HONERT_TRY(device.check(device.functions().cuMemcpyDtoHAsync_v2(
+                              memory.at(offset), deviceArena.at(offset),
+                              static_cast<size_t>(bytes), device.stream()),
+                          "state cannot be copied from the GPU"));
+  return device.synchronize("state cannot be copied from the GPU");
+}
+
+void CudaExecutor::forget(int64_t offset, int64_t bytes) {
+  memory.release(offset, bytes);
+}
+
+Status CudaExecutor::zero(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  return device.check(device.functions().cuMemsetD8Async(
+                          deviceArena.at(offset), 0, static_cast<size_t>(bytes),
+                          device.stream()),
+                      "memory of the GPU cannot be set to zero");
+}

@@ -1,0 +1,89 @@
+//===- Executor.h - Runs the functions of a program on a GPU --------------===//
+
+#ifndef HONERT_EXEC_CUDA_EXECUTOR_H
+#define HONERT_EXEC_CUDA_EXECUTOR_H
+
+#include "exec/Executor.h"
+#include "exec/cuda/attention/Launches.h"
+#include "exec/cuda/collectives/Launches.h"
+#include "exec/cuda/core/DataSheet.h"
+#include "exec/cuda/core/Image.h"
+#include "exec/cuda/core/Staging.h"
+#include "exec/cuda/products/Matmul.h"
+
+#include <deque>
+#include <memory>
+
+namespace honert {
+
+/// The program on a GPU, or of several ranks on the GPU of this one: one arena
+/// in its memory, all launches in order on one stream, collectives beside it.
+/// The host may be a step ahead.
+///
+/// The first run of a function is made launch by launch, each waited for: the
+/// driver loads what it loads late, and a launch that fails is named. The
+/// second records the launches as a graph; from then on a run is one call. An
+/// error on the way of a graph names the function only; with
+/// HONE_CHECK_LAUNCHES set to anything but 0, every run is made like the first.
+class CudaExecutor : public Executor {
+public:
+  /// `world` may be null: this process alone.
+  CudaExecutor(const Program &program, bool deterministic, World *world);
+  ~CudaExecutor() override;
+
+  Status start() override;
+  /// Looks for a GPU and touches nothing of it.
+  Status startForInfo() override;
+  Status run(const Function &function) override;
+  Status endStep() override;
+  int stepsInFlight() const override { return 1; }
+  Status collect() override;
+
+  Status publish(int64_t offset, int64_t bytes) override;
+  Status fetch(int64_t offset, int64_t bytes) override;
+  void forget(int64_t offset, int64_t bytes) override;
+  Status zero(int64_t offset, int64_t bytes) override;
+
+  std::optional<int64_t> workspaceBytes() const override {
+    return workspace.bytes();
+  }
+  std::string machineText() const override { return device.text(); }
+  /// "cuBLASLt 13.1.0, cuDNN 9.19.0, NCCL 2.28.9"; what is not used is not
+  /// named.
+  std::string libraryVersion() const override;
+  std::string libraryNote() const override { return matmuls.versionText(); }
+  PeakRate peakRate() const override;
+  LaunchLimits limitsOf(const Launch &launch) const override;
+
+private:
+  struct Bound;
+  struct BoundFunction;
+
+  Status prepare(int64_t process);
+  Status bind(const Launch &launch, Bound &bound);
+  Status enqueue(const Bound &bound);
+  Status enqueueAll(const BoundFunction &function);
+  Status runChecked(const BoundFunction &function);
+  Status runRecorded(const BoundFunction &function);
+  Status capture(BoundFunction &function);
+  Multiplied multipliedBy(const Launch &launch) const;
+  Status runOnDevice(const Function &function);
+
+  World *const world;
+  Device device;                 // first: what follows lives on it
+  DeviceCollectives collectives; // NCCL may have allocated the arena
+  DeviceMemory deviceArena;
+  MatmulWorkspace workspace;
+  DeviceImage image;
+  DeviceMatmuls matmuls;
+  DeviceAttentions attentions;
+  Staging staging;
+  std::map<const Function *, BoundFunction> functions;
+  std::string running;           ///< functions of the step, "'step'"
+  std::deque<std::string> ended; ///< the same of steps to collect
+  bool checksLaunches;
+};
+
+} // namespace honert
+
+#endif // HONERT_EXEC_CUDA_EXECUTOR_H

@@ -1,0 +1,354 @@
+//===- Graph.cpp - Attention as an operation graph of cuDNN ---------------===//
+
+#include "exec/cuda/attention/Graph.h"
+#include "exec/cuda/attention/Cudnn.h"
+
+#include <limits>
+
+using namespace honert;
+
+using Operand = AttentionOperand;
+using Dims = std::array<int64_t, 4>;
+
+//===----------------------------------------------------------------------===//
+// Support
+//===----------------------------------------------------------------------===//
+
+/// The widest head of a backward pass.
+static int64_t widestBackward(int arch) { return arch / 10 == 9 ? 256 : 128; }
+
+Status honert::checkSupport(const AttentionProblem &problem, int arch) {
+  auto refuses = [](const std::string &seen, const std::string &wanted) {
+    return Status::error(seen + ", cuDNN takes " + wanted);
+  };
+  if (problem.dtype != DType::bf16 && problem.dtype != DType::f16)
+    return refuses(format("operands are %s", name(problem.dtype)),
+                   "bf16 or f16");
+  int64_t widest = problem.isBackward ? widestBackward(arch) : 256;
+  for (int64_t width : {problem.width, problem.valueWidth})
+    if (width % 8 != 0 || width > widest)
+      return refuses(format("width is %lld", static_cast<long long>(width)),
+                     format("multiples of 8 up to %lld %s on sm_%d",
+                            static_cast<long long>(widest),
+                            problem.isBackward ? "backward" : "forward", arch));
+  if (problem.isBackward && problem.queries == 1 && problem.keys == 1)
+    return refuses("there is one query and one key", "more backward");
+  for (Operand operand : problem.operands()) {
+    if (operand == Operand::lse || operand == Operand::seed)
+      continue;
+    AttentionTensor tensor = problem.tensor(operand);
+    for (size_t i = 0; i != 3; ++i)
+      if (tensor.dims[i] > 1 && tensor.strides[i] % 8 != 0)
+        return refuses(format("a stride of %s is %lld", tensor.name,
+                              static_cast<long long>(tensor.strides[i])),
+                       "multiples of 8");
+  }
+  if (problem.isBackward && problem.deterministic && problem.dropout > 0 &&
+      arch / 10 == 10)
+    return refuses("a deterministic backward pass has dropout",
+                   format("one or the other on sm_%d", arch));
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+static int cudnnType(DType dtype) {
+  return dtype == DType::bf16  ? CUDNN_DATA_BFLOAT16
+         : dtype == DType::f16 ? CUDNN_DATA_HALF
+         : dtype == DType::i64 ? CUDNN_DATA_INT64
+                               : CUDNN_DATA_FLOAT;
+}
+
+static Dims rowMajor(const Dims &dims) {
+  return {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1};
+}
+
+static Dims swapped(Dims dims) {
+  std::swap(dims[2], dims[3]);
+  return dims;
+}
+
+namespace {
+/// A tensor is its index in the graph.
+class Builder {
+public:
+  explicit Builder(const AttentionProblem &problem)
+      : problem(problem), io(cudnnType(problem.dtype)),
+        scores(
+            {problem.batch, problem.queryHeads, problem.queries, problem.keys}),
+        rows({problem.batch, problem.queryHeads, problem.queries, 1}) {}
+
+  void forward();
+  void backward();
+
+  AttentionGraph result;
+
+private:
+  // Tensors.
+  size_t add(GraphTensor tensor);
+  size_t operand(Operand operand, bool isTransposed = false);
+  size_t scalar(AttentionId id, double value);
+  size_t scratch(AttentionId id, const Dims &dims);
+  size_t seed(AttentionId id);
+  size_t intermediate(const Dims &dims, const Dims &strides, int dtype);
+  size_t score(int dtype = CUDNN_DATA_FLOAT) {
+    return intermediate(scores, rowMajor(scores), dtype);
+  }
+  size_t row() { return intermediate(rows, rowMajor(rows), CUDNN_DATA_FLOAT); }
+
+  // Nodes; each returns its output.
+  size_t matmul(size_t a, size_t b, size_t out);
+  size_t point(int mode, std::vector<size_t> inputs, size_t out,
+               int computeType = CUDNN_DATA_FLOAT, int64_t axis = -1);
+  size_t reduce(int mode, size_t x, size_t out);
+  size_t reshape(size_t x, size_t out);
+  size_t random();
+
+  /// The scores where a key comes before its query, -inf elsewhere.
+  size_t masked(size_t scores, int indexType);
+  /// The transpose, rounded to the operands' type: how weights enter a product.
+  size_t transposedScores(size_t x);
+  /// Sums over queries: a^T b into `out`, over the query heads that share a
+  /// key head.
+  void gradientOfKeys(size_t scores, size_t rows, Operand out);
+
+  const AttentionProblem &problem;
+  int io; ///< type of the operands
+  Dims scores, rows;
+  int64_t nextVirtual = idVirtual;
+};
+} // namespace
+
+size_t Builder::add(GraphTensor tensor) {
+  result.graph.tensors.push_back(tensor);
+  return result.graph.tensors.size() - 1;
+}
+
+/// The same memory transposed has an id of its own nowhere: an operand enters
+/// the graph once.
+size_t Builder::operand(Operand operand, bool isTransposed) {
+  AttentionTensor tensor = problem.tensor(operand);
+  GraphTensor described;
+  described.id = idOf(operand);
+  described.dtype = cudnnType(tensor.dtype);
+  described.dims = isTransposed ? swapped(tensor.dims) : tensor.dims;
+  described.strides = isTransposed ? swapped(tensor.strides) : tensor.strides;
+  return add(described);
+}
+
+size_t Builder::scalar(AttentionId id, double value) {
+  result.scalars[id] = static_cast<float>(value);
+  GraphTensor tensor;
+  tensor.id = id;
+  tensor.dtype = CUDNN_DATA_FLOAT;
+  tensor.dims = tensor.strides = {1, 1, 1, 1};
+  tensor.isByValue = true;
+  return add(tensor);
+}
+
+size_t Builder::scratch(AttentionId id, const Dims &dims) {
+  result.scratch[id] = dims[0] * dims[1] * dims[2] * dims[3] * 4;
+  GraphTensor tensor;
+  tensor.id = id;
+  tensor.dtype = CUDNN_DATA_FLOAT;
+  tensor.dims = dims;
+  tensor.strides = rowMajor(dims);
+  return add(tensor);
+}
+
+size_t Builder::seed(AttentionId id) {
+  GraphTensor tensor;
+  tensor.id = id;
+  tensor.dtype = CUDNN_DATA_INT64;
+  tensor.dims = tensor.strides = {1, 1, 1, 1};
+  tensor.alignment = 8;
+  return add(tensor);
+}
+
+size_t Builder::intermediate(const Dims &dims, const Dims &strides, int dtype) {
+  GraphTensor tensor;
+  tensor.id = nextVirtual++;
+  tensor.dtype = dtype;
+  tensor.dims = dims;
+  tensor.strides = strides;
+  tensor.isVirtual = true;
+  return add(tensor);
+}
+
+size_t Builder::matmul(size_t a, size_t b, size_t out) {
+  GraphNode node;
+  node.inputs = {a, b};
+  node.output = out;
+  node.computeType = CUDNN_DATA_FLOAT;
+  result.graph.nodes.push_back(node);
+  return out;
+}
+
+size_t Builder::point(int mode, std::vector<size_t> inputs, size_t out,
+                      int computeType, int64_t axis) {
+  GraphNode node;
+  node.kind = GraphNode::Kind::pointwise;
+  node.mode = mode;
+  node.inputs = std::move(inputs);
+  node.output = out;
+  node.computeType = computeType;
+  node.axis = axis;
+  result.graph.nodes.push_back(node);
+  return out;
+}
+
+size_t Builder::reduce(int mode, size_t x, size_t out) {
+  GraphNode node;
+  node.kind = GraphNode::Kind::reduction;
+  node.mode = mode;
+  node.inputs = {x};
+  node.output = out;
+  node.computeType = CUDNN_DATA_FLOAT;
+  result.graph.nodes.push_back(node);
+  return out;
+}
+
+size_t Builder::reshape(size_t x, size_t out) {
+  GraphNode node;
+  node.kind = GraphNode::Kind::reshape;
+  node.inputs = {x};
+  node.output = out;
+  result.graph.nodes.push_back(node);
+  return out;
+}
+
+/// 1 where a weight stays, 0 where it drops out. Forward and backward draw the
+/// same numbers from the same seed and offset.
+size_t Builder::random() {
+  GraphNode node;
+  node.kind = GraphNode::Kind::rng;
+  node.inputs = {seed(idSeed), seed(idOffset)};
+  node.output = score();
+  node.probability = 1 - problem.dropout;
+  result.graph.nodes.push_back(node);
+  return node.output;
+}
+
+size_t Builder::masked(size_t x, int indexType) {
+  size_t query = point(CUDNN_POINTWISE_GEN_INDEX, {x}, score(indexType),
+                       CUDNN_DATA_FLOAT, /*axis=*/2);
+  size_t key = point(CUDNN_POINTWISE_GEN_INDEX, {x}, score(indexType),
+                     CUDNN_DATA_FLOAT, /*axis=*/3);
+  size_t isVisible = point(CUDNN_POINTWISE_CMP_GE, {query, key},
+                           score(CUDNN_DATA_BOOLEAN), CUDNN_DATA_BOOLEAN);
+  size_t hidden = scalar(idHidden, -std::numeric_limits<float>::infinity());
+  return point(CUDNN_POINTWISE_BINARY_SELECT, {x, hidden, isVisible}, score());
+}
+
+// s = scale q k^T; p = e^(s - max) / sum; lse = max + log sum; result = p v.
+void Builder::forward() {
+  size_t q = operand(Operand::query), k = operand(Operand::key, true),
+         v = operand(Operand::value), o = operand(Operand::result),
+         lse = operand(Operand::lse);
+  size_t scale = scalar(idScale, problem.scale);
+  size_t s =
+      point(CUDNN_POINTWISE_MUL, {matmul(q, k, score()), scale}, score());
+  if (problem.causal)
+    s = masked(s, CUDNN_DATA_FLOAT);
+  size_t max = reduce(CUDNN_REDUCE_TENSOR_MAX, s, row());
+  size_t e = point(CUDNN_POINTWISE_EXP,
+                   {point(CUDNN_POINTWISE_SUB, {s, max}, score())}, score());
+  size_t sum = reduce(CUDNN_REDUCE_TENSOR_ADD, e, row());
+  size_t log = point(CUDNN_POINTWISE_LOG, {sum}, row());
+  point(CUDNN_POINTWISE_ADD, {max, log}, lse);
+  bool drops = problem.dropout > 0;
+  size_t p = point(CUDNN_POINTWISE_DIV, {e, sum},
+                   score(drops ? int(CUDNN_DATA_FLOAT) : io));
+  if (drops) {
+    p = point(CUDNN_POINTWISE_MUL, {p, random()}, score());
+    p = point(CUDNN_POINTWISE_MUL,
+              {p, scalar(idInverseKept, 1 / (1 - problem.dropout))}, score(io));
+  }
+  matmul(p, v, o);
+}
+
+size_t Builder::transposedScores(size_t x) {
+  Dims dims = swapped(scores);
+  return reshape(x, intermediate(dims, swapped(rowMajor(scores)), io));
+}
+
+void Builder::gradientOfKeys(size_t x, size_t y, Operand out) {
+  size_t grad = operand(out);
+  if (problem.queryHeads == problem.keyHeads) {
+    matmul(transposedScores(x), y, grad);
+    return;
+  }
+  Dims dims = result.graph.tensors[grad].dims;
+  dims[1] = problem.queryHeads;
+  size_t perHead = intermediate(dims, rowMajor(dims), io);
+  reduce(CUDNN_REDUCE_TENSOR_ADD, matmul(transposedScores(x), y, perHead),
+         grad);
+}
+
+// delta = sum do o; p = e^(scale q k^T - lse); dv = p^T do;
+// ds = scale p (do v^T - delta); dq = ds k; dk = ds^T q.
+// With dropout, mask m and k = 1 - dropout: dv = (p m / k)^T do and
+// ds = scale / k p (m do v^T - k delta).
+void Builder::backward() {
+  bool drops = problem.dropout > 0;
+  size_t q = operand(Operand::query), k = operand(Operand::key, true),
+         v = operand(Operand::value, true), o = operand(Operand::result),
+         lse = operand(Operand::lse), grad = operand(Operand::resultGrad);
+  size_t scale = scalar(idScale, problem.scale);
+  size_t kept = scalar(idKept, drops ? 1 - problem.dropout : 1);
+  size_t inverse = drops ? scalar(idInverseKept, 1 / (1 - problem.dropout)) : 0;
+  size_t mask = drops ? random() : 0;
+
+  Dims result = {problem.batch, problem.queryHeads, problem.queries,
+                 problem.valueWidth};
+  size_t products =
+      point(CUDNN_POINTWISE_MUL, {grad, o},
+            intermediate(result, rowMajor(result), CUDNN_DATA_FLOAT));
+  size_t delta = point(CUDNN_POINTWISE_MUL,
+                       {reduce(CUDNN_REDUCE_TENSOR_ADD, products, row()), kept},
+                       scratch(idSums, rows));
+
+  size_t s =
+      point(CUDNN_POINTWISE_MUL, {matmul(q, k, score()), scale}, score());
+  s = point(CUDNN_POINTWISE_SUB, {s, lse}, score());
+  if (problem.causal)
+    s = masked(s, CUDNN_DATA_INT32);
+  size_t p = point(CUDNN_POINTWISE_EXP, {s}, score()), dropped = p;
+  if (drops) {
+    dropped = point(CUDNN_POINTWISE_MUL, {p, mask}, score());
+    dropped = point(CUDNN_POINTWISE_MUL, {dropped, inverse}, score());
+  }
+  gradientOfKeys(dropped, grad, Operand::valueGrad);
+
+  size_t dp = matmul(grad, v, score());
+  if (drops)
+    dp = point(CUDNN_POINTWISE_MUL, {dp, mask}, score());
+  size_t ds = point(CUDNN_POINTWISE_SUB, {dp, delta}, score());
+  ds = point(CUDNN_POINTWISE_MUL, {ds, p}, score());
+  if (drops)
+    ds = point(CUDNN_POINTWISE_MUL, {ds, inverse}, score());
+  ds = point(CUDNN_POINTWISE_MUL, {ds, scale}, score());
+  gradientOfKeys(ds, q, Operand::keyGrad);
+
+  AttentionTensor key = problem.tensor(Operand::key);
+  size_t rowsOfKeys = reshape(k, intermediate(key.dims, key.strides, io));
+  size_t queryGrad = operand(Operand::queryGrad);
+  if (problem.deterministic) { // no sums in memory that blocks race for
+    matmul(ds, rowsOfKeys, queryGrad);
+    return;
+  }
+  size_t sums = scratch(idAccumulator, {problem.batch, problem.queryHeads,
+                                        problem.queries, problem.width});
+  point(CUDNN_POINTWISE_IDENTITY, {matmul(ds, rowsOfKeys, sums)}, queryGrad);
+}
+
+AttentionGraph honert::buildAttentionGraph(const AttentionProblem &problem) {
+  Builder builder(problem);
+  if (problem.isBackward)
+    builder.backward();
+  else
+    builder.forward();
+  return std::move(builder.result);
+}

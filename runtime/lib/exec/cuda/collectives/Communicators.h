@@ -1,0 +1,74 @@
+//===- Communicators.h - The groups of a program's ranks ------------------===//
+
+#ifndef HONERT_EXEC_CUDA_COLLECTIVES_COMMUNICATORS_H
+#define HONERT_EXEC_CUDA_COLLECTIVES_COMMUNICATORS_H
+
+#include "exec/cuda/collectives/Communicator.h"
+#include "program/Program.h"
+#include "program/World.h"
+
+#include <map>
+#include <memory>
+
+namespace honert {
+
+/// How NCCL is told of the arena, so that it sends from there and receives
+/// there without copies. All ranks do the same.
+enum class Registration { none, buffer, window };
+
+/// NCCL's communicators: one of all ranks, and a part of it for each list of
+/// axes that collectives of a program go along. They are made in the order in
+/// which the program names the lists: the same on all ranks.
+class Communicators {
+public:
+  /// With `deterministic`, sums are made in an order that depends on nothing
+  /// but the machines. `timeout` in seconds for everything that needs all
+  /// ranks; 0: none. One rank that serves all others at the start takes long
+  /// where they are many: there is an id, and a rank that serves it, for each
+  /// `ranksOfId`.
+  Communicators(const Program &program, bool deterministic, double timeout,
+                int64_t ranksOfId = 1024);
+
+  /// The lists of axes, in order; those of one rank are not among them.
+  const std::vector<Axes> &lists() const { return axes; }
+  /// The number of `along` in lists(), or -1: a group of one rank.
+  int64_t number(const Axes &along) const;
+
+  /// Opens NCCL. Touches nobody else.
+  Status open();
+  const NcclFunctions &functions() const { return nccl; }
+  /// HONE_NCCL_REGISTRATION: "none", "buffer" (what it is without) or "window".
+  /// None where NCCL is too old, buffers where it is to be deterministic.
+  Registration registration() const { return kind; }
+
+  /// Joins all ranks of `world`, splits them, and registers memory. Called by
+  /// all ranks.
+  Status join(World &world, void *memory, int64_t bytes);
+  Communicator &at(int64_t number) { return *members[number]; }
+
+  /// An error that came by itself.
+  Status poll();
+  /// Parts from the others in order, or not.
+  Status close();
+  void abort();
+
+private:
+  Status makeIds(World &world, std::vector<ncclUniqueId> &ids);
+  Status split(World &world, const Axes &along);
+
+  const Program &program;
+  const bool deterministic;
+  const double timeout;
+  const int64_t ranksOfId;
+  NcclFunctions nccl;
+  Registration kind = Registration::none;
+  std::vector<Axes> axes;
+  std::unique_ptr<Communicator> all;
+  std::vector<std::unique_ptr<Communicator>>
+      parts;                           // but for those that are all
+  std::vector<Communicator *> members; // by number in `axes`
+};
+
+} // namespace honert
+
+#endif // HONERT_EXEC_CUDA_COLLECTIVES_COMMUNICATORS_H

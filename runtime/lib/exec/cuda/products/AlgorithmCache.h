@@ -1,0 +1,41 @@
+//===- AlgorithmCache.h - Which algorithms were the fastest ---------------===//
+
+#ifndef HONERT_EXEC_CUDA_PRODUCTS_ALGORITHMCACHE_H
+#define HONERT_EXEC_CUDA_PRODUCTS_ALGORITHMCACHE_H
+
+#include "exec/cuda/products/Cublas.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace honert {
+
+/// Algorithms by problem, in a file that later runs read:
+/// $XDG_CACHE_HOME/hone/matmul-algorithms (without the variable: ~/.cache).
+/// Keys name the library's version and the GPU. The file is only a memory: one
+/// that is missing, of another kind or cannot be written costs time, no run.
+class AlgorithmCache {
+public:
+  /// Reads the file; `path` may be empty, for none.
+  explicit AlgorithmCache(std::string path);
+
+  std::optional<cublasLtMatmulAlgo_t> find(const std::string &key) const;
+  void add(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
+  /// Writes the file whole if something was added, with what others have added
+  /// to it meanwhile.
+  void save();
+
+  static std::string defaultPath();
+
+private:
+  void read();
+
+  std::string path;
+  std::map<std::string, cublasLtMatmulAlgo_t> entries;
+  bool hasNews = false;
+};
+
+} // namespace honert
+
+#endif // HONERT_EXEC_CUDA_PRODUCTS_ALGORITHMCACHE_H

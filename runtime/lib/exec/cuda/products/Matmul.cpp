@@ -1,0 +1,272 @@
+//===- Matmul.cpp - Matrix products by cuBLASLt ---------------------------===//
+
+#include "exec/cuda/products/Matmul.h"
+
+#include <algorithm>
+
+using namespace honert;
+
+//===----------------------------------------------------------------------===//
+// Workspace
+//===----------------------------------------------------------------------===//
+
+void MatmulWorkspace::add(const MatmulLaunch &launch) {
+  isNeeded |= launch.batch * launch.m * launch.n != 0;
+  if (launch.summed == Sums::none)
+    return;
+  bool ofResult = launch.summed == Sums::ofResult;
+  DType dtype = ofResult ? launch.result : launch.operand;
+  int64_t &longest = dtype == DType::f32   ? ones32
+                     : dtype == DType::f16 ? ones16
+                                           : onesB16;
+  longest = std::max(longest, ofResult ? launch.m : launch.k);
+}
+
+/// Vectors start where memory of the device does.
+static int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+int64_t MatmulWorkspace::onesOffset(DType dtype) const {
+  int64_t offset = algorithmBytes;
+  if (dtype == DType::f32)
+    return offset;
+  offset += aligned(4 * ones32);
+  return dtype == DType::f16 ? offset : offset + aligned(2 * ones16);
+}
+
+int64_t MatmulWorkspace::bytes() const {
+  return isNeeded ? onesOffset(DType::bf16) + aligned(2 * onesB16) : 0;
+}
+
+Status DeviceMatmuls::fillOnes() {
+  const DriverFunctions &driver = device.functions();
+  auto fill = [&](DType dtype, int64_t count, unsigned one) {
+    if (count == 0)
+      return Status();
+    CUdeviceptr at = workspace.at(sizes.onesOffset(dtype));
+    auto elements = static_cast<size_t>(count);
+    return device.check(
+        dtype == DType::f32
+            ? driver.cuMemsetD32Async(at, one, elements, device.stream())
+            : driver.cuMemsetD16Async(at, static_cast<unsigned short>(one),
+                                      elements, device.stream()),
+        "the workspace cannot be filled");
+  };
+  HONERT_TRY(fill(DType::f32, sizes.ones32, 0x3f800000));
+  HONERT_TRY(fill(DType::f16, sizes.ones16, 0x3c00));
+  return fill(DType::bf16, sizes.onesB16, 0x3f80);
+}
+
+//===----------------------------------------------------------------------===//
+// Library
+//===----------------------------------------------------------------------===//
+
+DeviceMatmuls::DeviceMatmuls(const Device &device, MatmulOptions options)
+    : device(device), options(options),
+      cache(options.deterministic ? "" : AlgorithmCache::defaultPath()) {}
+
+DeviceMatmuls::~DeviceMatmuls() {
+  if (handle)
+    (void)library.cublasLtDestroy(handle);
+}
+
+Status DeviceMatmuls::start(const MatmulWorkspace &needed) {
+  sizes = needed;
+  if (!sizes.isNeeded)
+    return Status();
+  HONERT_TRY(library.open());
+  cublasLtHandle_t made = nullptr;
+  if (cublasStatus_t status = library.cublasLtCreate(&made);
+      status != CUBLAS_STATUS_SUCCESS)
+    return Status::error(format("%s does not start on GPU %s (status %d)",
+                                library.versionText().c_str(),
+                                device.name().c_str(), status));
+  handle = made;
+  HONERT_TRY(
+      workspace.allocate(device, sizes.bytes(), "the library workspace"));
+  return fillOnes();
+}
+
+std::string DeviceMatmuls::versionText() const {
+  return handle ? library.versionText() : "";
+}
+
+Status DeviceMatmuls::enqueue(const MatmulDescriptors &call) const {
+  auto address = [&](int i) {
+    return reinterpret_cast<void *>(call.addresses[i]);
+  };
+  float alpha = 1;
+  return call.check(library.cublasLtMatmul(
+                        handle, call.desc, &alpha, address(0), call.layouts[0],
+                        address(1), call.layouts[1], &call.beta, address(2),
+                        call.layouts[2], address(3), call.layouts[3],
+                        &call.algorithm,
+                        reinterpret_cast<void *>(workspace.at(0)),
+                        static_cast<size_t>(algorithmBytes), device.stream()),
+                    "run it");
+}
+
+Status
+DeviceMatmuls::prepare(const std::string &name, const MatmulLaunch &launch,
+                       const DeviceMemory &arena,
+                       std::vector<std::unique_ptr<MatmulDescriptors>> &calls) {
+  if (launch.batch * launch.m * launch.n == 0)
+    return Status(); // no element of the result
+  auto add = [&](const LibraryProduct &product, bool &isKnown) {
+    calls.push_back(std::make_unique<MatmulDescriptors>(library));
+    HONERT_TRY(calls.back()->create(name, product, *this, arena));
+    return choose(*calls.back(), isKnown);
+  };
+  LibraryProduct product;
+  bool isKnown = false, withSums = hasSumsEpilogue(launch);
+  HONERT_TRY(planProduct(name, launch, withSums, product));
+  HONERT_TRY(add(product, isKnown));
+  if (!isKnown && withSums) { // nor may the library have the epilogue here
+    calls.pop_back();
+    withSums = false;
+    HONERT_TRY(planProduct(name, launch, withSums, product));
+    HONERT_TRY(add(product, isKnown));
+  }
+  if (isKnown && launch.summed != Sums::none && !withSums)
+    HONERT_TRY(add(planSums(launch), isKnown));
+  return isKnown ? Status() : lacks(*calls.back());
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithms
+//===----------------------------------------------------------------------===//
+
+/// The largest power of two up to 256 that divides an address.
+static uint32_t alignmentOf(CUdeviceptr address) {
+  uint32_t alignment = 256;
+  while (address % alignment != 0)
+    alignment /= 2;
+  return alignment;
+}
+
+std::string DeviceMatmuls::keyOf(const MatmulDescriptors &call) const {
+  std::string key = library.versionText() + " | " + device.name() + " | " +
+                    call.problem + (options.tf32 ? " tf32" : "") + " aligned";
+  for (CUdeviceptr address : call.addresses)
+    key += format(" %u", alignmentOf(address));
+  return key;
+}
+
+Status DeviceMatmuls::askHeuristic(
+    const MatmulDescriptors &call,
+    std::vector<cublasLtMatmulHeuristicResult_t> &results) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  HONERT_TRY(call.check(library.cublasLtMatmulPreferenceCreate(&preference),
+                        "make a preference"));
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = library.cublasLtMatmulPreferenceSetAttribute(
+          preference, attribute, &value, sizeof value);
+  };
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+      static_cast<uint64_t>(algorithmBytes));
+  for (int i = 0; i != 4; ++i) // attributes of a, b, c and d follow each other
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i,
+        alignmentOf(call.addresses[i]));
+  if (options.deterministic)
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_NONE));
+  results.resize(8);
+  int count = 0;
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = library.cublasLtMatmulAlgoGetHeuristic(
+        handle, call.desc, call.layouts[0], call.layouts[1], call.layouts[2],
+        call.layouts[3], preference, static_cast<int>(results.size()),
+        results.data(), &count);
+  (void)library.cublasLtMatmulPreferenceDestroy(preference);
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+    HONERT_TRY(call.check(status, "list algorithms"));
+  results.resize(static_cast<size_t>(std::max(count, 0)));
+  results.erase(std::remove_if(results.begin(), results.end(),
+                               [](const auto &each) {
+                                 return each.state != CUBLAS_STATUS_SUCCESS;
+                               }),
+                results.end());
+  return Status();
+}
+
+Status DeviceMatmuls::lacks(const MatmulDescriptors &call) const {
+  return Status::error(format("matmul %s: %s has no algorithm on GPU %s for %s",
+                              call.name.c_str(), library.versionText().c_str(),
+                              device.name().c_str(), call.problem.c_str()));
+}
+
+/// Seconds of one of some runs, if the algorithm runs at all.
+bool DeviceMatmuls::seconds(const MatmulDescriptors &call,
+                            double &seconds) const {
+  constexpr int runs = 5;
+  DeviceEvent begin, end;
+  if (!begin.create(device, true).ok() || !end.create(device, true).ok() ||
+      !enqueue(call).ok() || !begin.record().ok())
+    return false;
+  for (int i = 0; i != runs; ++i)
+    if (!enqueue(call).ok())
+      return false;
+  if (!end.record().ok() || !end.wait().ok() ||
+      !begin.secondsTo(end, seconds).ok())
+    return false;
+  seconds /= runs;
+  return true;
+}
+
+/// Leaves the fastest of the candidates in `call`.
+Status DeviceMatmuls::timeAll(
+    MatmulDescriptors &call,
+    const std::vector<cublasLtMatmulHeuristicResult_t> &results) {
+  std::optional<std::pair<double, cublasLtMatmulAlgo_t>> best;
+  for (const cublasLtMatmulHeuristicResult_t &result : results) {
+    call.algorithm = result.algo;
+    double time;
+    if (seconds(call, time) && (!best || time < best->first))
+      best = {time, result.algo};
+  }
+  if (!best) {
+    call.algorithm = results.front().algo;
+    return enqueue(call); // its error tells why
+  }
+  call.algorithm = best->second;
+  return Status();
+}
+
+/// What an earlier run found, if the library still accepts it.
+bool DeviceMatmuls::takeCached(MatmulDescriptors &call,
+                               const std::string &key) {
+  std::optional<cublasLtMatmulAlgo_t> known = cache.find(key);
+  cublasLtMatmulHeuristicResult_t result = {};
+  if (!known ||
+      library.cublasLtMatmulAlgoCheck(
+          handle, call.desc, call.layouts[0], call.layouts[1], call.layouts[2],
+          call.layouts[3], &*known, &result) != CUBLAS_STATUS_SUCCESS ||
+      result.workspaceSize > static_cast<size_t>(algorithmBytes))
+    return false;
+  call.algorithm = *known;
+  return true;
+}
+
+Status DeviceMatmuls::choose(MatmulDescriptors &call, bool &isKnown) {
+  isKnown = true;
+  std::string key = keyOf(call);
+  if (auto known = chosen.find(key); known != chosen.end()) {
+    call.algorithm = known->second;
+    return Status();
+  }
+  if (!takeCached(call, key)) {
+    std::vector<cublasLtMatmulHeuristicResult_t> results;
+    HONERT_TRY(askHeuristic(call, results));
+    isKnown = !results.empty();
+    if (!isKnown)
+      return Status();
+    call.algorithm = results.front().algo;
+    if (!options.deterministic && results.size() > 1) {
+      HONERT_TRY(timeAll(call, results));
+      cache.add(key, call.algorithm);
+    }
+  }
+  chosen.emplace(key, call.algorithm);
+  return Status();
+}

@@ -1,0 +1,121 @@
+//===- Matmul.h - Matrix products by cuBLASLt -----------------------------===//
+
+#ifndef HONERT_EXEC_CUDA_PRODUCTS_MATMUL_H
+#define HONERT_EXEC_CUDA_PRODUCTS_MATMUL_H
+
+#include "exec/cuda/core/Device.h"
+#include "exec/cuda/products/AlgorithmCache.h"
+#include "exec/cuda/products/LibraryProduct.h"
+
+#include <memory>
+#include <vector>
+
+namespace honert {
+
+/// Bytes that an algorithm may use besides: what the library's documentation
+/// recommends for Hopper.
+constexpr int64_t algorithmBytes = 32 << 20;
+
+/// What all products of a program need of the library's workspace: the
+/// algorithms' memory, then vectors of ones for sums that no epilogue may
+/// write.
+struct MatmulWorkspace {
+  int64_t ones32 = 0, ones16 = 0, onesB16 = 0; ///< longest vector of each type
+  bool isNeeded = false;
+
+  void add(const MatmulLaunch &launch);
+  /// Where the ones of `dtype` begin.
+  int64_t onesOffset(DType dtype) const;
+  int64_t bytes() const;
+};
+
+/// How products are computed.
+struct MatmulOptions {
+  bool tf32 = false;          ///< operands in f32 are rounded to TF32
+  bool deterministic = false; ///< the first algorithm without split sums
+};
+
+class MatmulDescriptors;
+
+/// The library, the workspace, and an algorithm per distinct problem: that of
+/// the cache file, or the fastest of eight, or the first.
+class DeviceMatmuls {
+public:
+  DeviceMatmuls(const Device &device, MatmulOptions options);
+  ~DeviceMatmuls();
+  DeviceMatmuls(const DeviceMatmuls &) = delete;
+  DeviceMatmuls &operator=(const DeviceMatmuls &) = delete;
+
+  /// Opens the library and fills the workspace.
+  Status start(const MatmulWorkspace &needed);
+  /// Makes a product ready to be enqueued; its results in `arena` are
+  /// overwritten while algorithms are timed.
+  Status prepare(const std::string &name, const MatmulLaunch &launch,
+                 const DeviceMemory &arena,
+                 std::vector<std::unique_ptr<MatmulDescriptors>> &calls);
+  /// Puts a product on the device's stream.
+  Status enqueue(const MatmulDescriptors &call) const;
+  /// Tells the cache file what was found.
+  void finish() { cache.save(); }
+
+  std::string versionText() const;
+  bool roundsToTf32() const { return options.tf32; }
+
+private:
+  friend class MatmulDescriptors;
+
+  Status fillOnes();
+  /// Gives the product its algorithm; `isKnown`: the library has one.
+  Status choose(MatmulDescriptors &call, bool &isKnown);
+  Status lacks(const MatmulDescriptors &call) const;
+  Status askHeuristic(const MatmulDescriptors &call,
+                      std::vector<cublasLtMatmulHeuristicResult_t> &results);
+  Status timeAll(MatmulDescriptors &call,
+                 const std::vector<cublasLtMatmulHeuristicResult_t> &results);
+  bool seconds(const MatmulDescriptors &call, double &seconds) const;
+  bool takeCached(MatmulDescriptors &call, const std::string &key);
+  std::string keyOf(const MatmulDescriptors &call) const;
+
+  const Device &device;
+  MatmulOptions options;
+  CublasFunctions library;
+  cublasLtHandle_t handle = nullptr;
+  MatmulWorkspace sizes;
+  DeviceMemory workspace;
+  AlgorithmCache cache;
+  std::map<std::string, cublasLtMatmulAlgo_t> chosen; ///< in this run
+};
+
+/// One product as the library knows it.
+class MatmulDescriptors {
+public:
+  explicit MatmulDescriptors(const CublasFunctions &library)
+      : library(library) {}
+  ~MatmulDescriptors();
+  MatmulDescriptors(const MatmulDescriptors &) = delete;
+  MatmulDescriptors &operator=(const MatmulDescriptors &) = delete;
+
+  Status create(const std::string &name, const LibraryProduct &product,
+                const DeviceMatmuls &owner, const DeviceMemory &arena);
+
+private:
+  friend class DeviceMatmuls;
+
+  Status check(cublasStatus_t status, const char *what) const;
+  Status createLayout(const LibraryMatrix &matrix, int64_t batch,
+                      cublasLtMatrixLayout_t &layout);
+  Status setEpilogue(const LibraryProduct &product, const DeviceMemory &arena);
+
+  const CublasFunctions &library;
+  std::string name, problem;
+  cublasLtMatmulDesc_t desc = nullptr;
+  cublasLtMatrixLayout_t layouts[4] = {}; ///< of a, b, c and d
+  /// Of a, b, c and d, of the vector and of aux; 0: none.
+  CUdeviceptr addresses[6] = {};
+  float beta = 0;
+  cublasLtMatmulAlgo_t algorithm = {};
+};
+
+} // namespace honert
+
+#endif // HONERT_EXEC_CUDA_PRODUCTS_MATMUL_H

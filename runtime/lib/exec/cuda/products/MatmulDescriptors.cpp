@@ -1,0 +1,102 @@
+//===- MatmulDescriptors.cpp - One product as cuBLASLt knows it -----------===//
+
+#include "exec/cuda/products/Matmul.h"
+
+using namespace honert;
+
+MatmulDescriptors::~MatmulDescriptors() {
+  for (cublasLtMatrixLayout_t layout : layouts)
+    if (layout)
+      (void)library.cublasLtMatrixLayoutDestroy(layout);
+  if (desc)
+    (void)library.cublasLtMatmulDescDestroy(desc);
+}
+
+Status MatmulDescriptors::check(cublasStatus_t status, const char *what) const {
+  if (status == CUBLAS_STATUS_SUCCESS)
+    return Status();
+  return Status::error(format("matmul %s: %s could not %s (status %d)",
+                              name.c_str(), library.versionText().c_str(), what,
+                              status));
+}
+
+static cudaDataType typeOf(DType dtype) {
+  return dtype == DType::bf16  ? CUDA_R_16BF
+         : dtype == DType::f16 ? CUDA_R_16F
+                               : CUDA_R_32F;
+}
+
+Status MatmulDescriptors::createLayout(const LibraryMatrix &matrix,
+                                       int64_t batch,
+                                       cublasLtMatrixLayout_t &layout) {
+  HONERT_TRY(check(library.cublasLtMatrixLayoutCreate(
+                       &layout, typeOf(matrix.dtype),
+                       static_cast<uint64_t>(matrix.rows),
+                       static_cast<uint64_t>(matrix.cols), matrix.stride),
+                   "describe an operand"));
+  if (batch == 1)
+    return Status();
+  auto count = static_cast<int32_t>(batch);
+  HONERT_TRY(check(
+      library.cublasLtMatrixLayoutSetAttribute(
+          layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+      "describe a batch"));
+  return check(library.cublasLtMatrixLayoutSetAttribute(
+                   layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                   &matrix.batchStride, sizeof matrix.batchStride),
+               "describe a batch");
+}
+
+/// The pointers are set before algorithms are asked for: the library reads
+/// their alignment.
+Status MatmulDescriptors::setEpilogue(const LibraryProduct &product,
+                                      const DeviceMemory &arena) {
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto &value) {
+    return check(library.cublasLtMatmulDescSetAttribute(desc, attribute, &value,
+                                                        sizeof value),
+                 "take an epilogue");
+  };
+  auto epilogue = static_cast<uint32_t>(product.epilogue);
+  HONERT_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+  if (product.vector != -1) {
+    addresses[4] = arena.at(product.vector);
+    HONERT_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, addresses[4]));
+  }
+  if (product.aux != -1) {
+    addresses[5] = arena.at(product.aux);
+    HONERT_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, addresses[5]));
+    HONERT_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.auxStride));
+  }
+  return Status();
+}
+
+Status MatmulDescriptors::create(const std::string &label,
+                                 const LibraryProduct &product,
+                                 const DeviceMatmuls &owner,
+                                 const DeviceMemory &arena) {
+  name = label;
+  problem = product.text();
+  beta = product.accumulate ? 1.0f : 0.0f;
+  bool tf32 = owner.options.tf32 && product.a.dtype == DType::f32;
+  HONERT_TRY(
+      check(library.cublasLtMatmulDescCreate(
+                &desc, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                CUDA_R_32F),
+            "describe the product"));
+  const LibraryMatrix *matrices[] = {&product.a, &product.b, &product.c,
+                                     &product.d};
+  const cublasLtMatmulDescAttributes_t transposes[] = {
+      CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB};
+  for (int i = 0; i != 4; ++i) {
+    HONERT_TRY(createLayout(*matrices[i], product.batch, layouts[i]));
+    addresses[i] = arena.at(matrices[i]->offset);
+    int32_t op = matrices[i]->isTransposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    if (i < 2)
+      HONERT_TRY(check(library.cublasLtMatmulDescSetAttribute(
+                           desc, transposes[i], &op, sizeof op),
+                       "describe the product"));
+  }
+  if (product.bIsOnes)
+    addresses[1] = owner.workspace.at(owner.sizes.onesOffset(product.b.dtype));
+  return setEpilogue(product, arena);
+}

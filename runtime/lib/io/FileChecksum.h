@@ -1,0 +1,35 @@
+//===- FileChecksum.h - Checksum of a large file ----------------*- C++ -*-===//
+//
+// That of the checksums of its pieces, so that ranks can share the reading.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_IO_FILECHECKSUM_H
+#define HONERT_IO_FILECHECKSUM_H
+
+#include "base/Files.h"
+#include "program/World.h"
+
+namespace honert {
+
+/// Of a file whose bytes come in order.
+class FileChecksum {
+public:
+  /// Bytes of a piece; the last one may have fewer.
+  static constexpr int64_t share = 16 << 20;
+
+  void add(const void *data, int64_t bytes);
+  uint64_t value() const;
+
+private:
+  Checksum pieces, latest;
+  int64_t bytesOfLatest = 0;
+};
+
+/// The same of a file that all ranks see; each reads its pieces of it. Called
+/// by all ranks, which agree on the result.
+Status checksumOf(const std::string &path, World &world, uint64_t &value);
+
+} // namespace honert
+
+#endif // HONERT_IO_FILECHECKSUM_H

@@ -1,0 +1,26 @@
+//===- SharedFiles.h - What all ranks see of a file system ------*- C++ -*-===//
+//
+// Files of a run belong to all of its ranks: one folder, which every rank
+// reaches under the same name. All functions are called by all ranks and return
+// what these agree on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_IO_SHAREDFILES_H
+#define HONERT_IO_SHAREDFILES_H
+
+#include "program/World.h"
+
+#include <string>
+
+namespace honert {
+
+/// Every rank gets the first rank's text, of at most 1 MiB.
+Status broadcastText(World &world, std::string &text);
+
+/// What the first rank makes in the folder of `path` the other ranks see there.
+Status checkShared(World &world, const std::string &path);
+
+} // namespace honert
+
+#endif // HONERT_IO_SHAREDFILES_H

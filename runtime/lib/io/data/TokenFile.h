@@ -1,0 +1,66 @@
+//===- TokenFile.h - Streams of token ids ---------------------------------===//
+//
+// Formats, told apart by how the file starts:
+//   llm.c   256 int32 (magic 20240520, version 1, count) then uint16 ids, or
+//           (magic 20240801, version 7, count) then uint32 ids
+//   .npy    one dimension of uint16, uint32, int32 or int64
+//   else    headerless uint16 ids (nanoGPT), unless it looks like text or a
+//   file
+//           of another known format
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_IO_DATA_TOKENFILE_H
+#define HONERT_IO_DATA_TOKENFILE_H
+
+#include "base/Files.h"
+#include "base/Parallel.h"
+#include "io/data/IdBounds.h"
+
+#include <functional>
+
+namespace honert {
+
+/// Told by the calling thread now and then how much of a file has been read, as
+/// a fraction; at last 1.
+using ReadProgress = std::function<void(double fraction)>;
+
+/// A mapped stream of token ids.
+class TokenFile {
+public:
+  Status open(const std::string &path);
+  /// Takes what is mapped for the content of the file `path`.
+  Status open(const std::string &path, MappedFile content);
+
+  /// Every id is one of `ids`. Reads the whole file, or the share `part` of
+  /// `parts` that cover it.
+  Status checkIds(const IdBounds &ids, const ThreadPool &pool, int64_t part = 0,
+                  int64_t parts = 1, const ReadProgress &progress = {}) const;
+  /// The error of an id that is not.
+  Status refuseId(const IdBounds &ids, int64_t position, int64_t id) const;
+
+  const std::string &path() const { return name; }
+  int64_t size() const { return count; }
+  /// ids[begin, begin + n), which must lie in the file.
+  void read(int64_t begin, int64_t n, int64_t *ids) const;
+  /// Lets go of the memory of these ids: a long stream passes through it.
+  void release(int64_t begin, int64_t n) const;
+
+private:
+  enum class Width { u16, u32, i32, i64 };
+
+  Status locate();
+  Status locateLlmc(uint32_t magic);
+  Status mistakenFor(const std::string &kind) const;
+  int64_t bytesOfId() const;
+
+  std::string name;
+  MappedFile file;
+  Width width = Width::u16;
+  const char *first = nullptr;
+  int64_t count = 0;
+};
+
+} // namespace honert
+
+#endif // HONERT_IO_DATA_TOKENFILE_H

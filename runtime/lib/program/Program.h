@@ -1,0 +1,306 @@
+//===- Program.h - What abi.def describes ---------------------------------===//
+//
+// The description of a training program as plain data: recorded by the
+// functions of abi.def, checked once, then only read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_PROGRAM_PROGRAM_H
+#define HONERT_PROGRAM_PROGRAM_H
+
+#include "base/AttentionProblem.h"
+#include "base/Status.h"
+#include "base/Types.h"
+#include "honert/honert.h"
+#include "program/Mesh.h"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace honert {
+
+// Enumerations are numbered as in abi.def.
+enum class Kind : int64_t {
+  param,
+  buffer,
+  opt,
+  grad,
+  input,
+  rng,
+  scalar,
+  shadow
+};
+enum class InitKind : int64_t { none, constant, normal, uniform, file };
+enum class Role : int64_t { none, tokens, targets };
+enum class CodeKind : int64_t { ptx, machine };
+enum class CollectiveKind : int64_t {
+  allReduce,
+  allGather,
+  reduceScatter,
+  allToAll,
+  shift
+};
+enum class ReduceKind : int64_t { sum, max, min };
+enum class Epilogue : int64_t {
+  gelu,
+  geluAux,
+  geluBwd,
+  geluBwdSums,
+  sumsA,
+  sumsB
+};
+
+/// "param", "buffer", ...
+const char *name(Kind kind);
+/// "all_reduce", "all_gather", ...
+const char *name(CollectiveKind kind);
+
+/// How one dimension of a whole tensor is divided: honert_argument_division.
+/// Without axes it is not.
+struct DimDivision {
+  Axes axes;
+  Shape cuts;
+};
+
+/// A tensor of files inside an argument's whole: the box of `shape` at
+/// `offset`.
+struct Part {
+  std::string name;
+  Shape offset, shape;
+};
+
+/// A tensor at a fixed place in the arena.
+struct Argument {
+  Kind kind;
+  std::string fqn;
+  DType dtype;
+  Shape dims; ///< of the part that a rank has
+  int64_t offset;
+  int64_t bytes = 0;
+  Shape whole;                        ///< dims of the tensor of all ranks
+  std::vector<DimDivision> divisions; ///< one for each dimension of `whole`
+  Axes partial;                       ///< ranks hold terms along these
+  InitKind init = InitKind::none;
+  double a = 0, b = 0;
+  const char *data = nullptr; ///< initial value in the executable, or null
+  int64_t dataBytes = 0;
+  std::vector<std::string> aliases; ///< of the only part
+  /// Never empty; of the whole, what is outside all parts is zero.
+  std::vector<Part> parts;
+  bool isWhole = true; ///< the only part is the whole itself
+  Role role = Role::none;
+  int64_t vocab = 0;              ///< ids must be smaller; 0: no bound
+  std::optional<int64_t> ignored; ///< the id that may be there besides
+
+  /// Kept from step to step and in files.
+  bool isState() const {
+    return kind == Kind::param || kind == Kind::buffer || kind == Kind::opt;
+  }
+  /// Whether ranks have different parts of it.
+  bool isDivided() const;
+  /// A buffer whose value comes with the program.
+  bool isConstant() const {
+    return kind == Kind::buffer && (data || init == InitKind::file);
+  }
+};
+
+struct KernelLaunch {
+  honert_kernel kernel;
+  int64_t items, grain;
+  std::vector<int64_t> offsets;
+};
+
+/// A kernel of the program's device code.
+struct DeviceLaunch {
+  std::string kernel;
+  int64_t blocks, threads;
+  std::vector<int64_t> offsets; ///< of its parameters in the arena
+};
+
+/// What is done to a product on its way to memory, and what is summed beside
+/// it: honert_matmul_epilogue.
+enum class Activation { none, gelu, geluAux, geluBwd };
+enum class Sums { none, ofResult, ofA, ofB };
+
+/// c[b,m,n] = sum_k a[b,m,k] * b[b,k,n] (+ bias[n]) (+ addend[b,m,n]).
+struct MatmulLaunch {
+  int64_t batch, m, n, k;
+  /// Elements: a (batch, m, k), b (batch, k, n), c (batch, m, n), addend
+  /// (batch, m, n).
+  std::array<int64_t, 12> strides;
+  /// Byte offsets; -1: absent.
+  int64_t a, b, c, bias, addend;
+  /// Of a and b; of c, bias and addend.
+  DType operand = DType::f32, result = DType::f32;
+  Activation activation = Activation::none;
+  Sums summed = Sums::none;
+  /// Byte offsets; -1: absent. Elements between rows of aux.
+  int64_t aux = -1, auxStride = 0, sums = -1;
+
+  bool hasEpilogue() const {
+    return activation != Activation::none || summed != Sums::none;
+  }
+  /// Without terms or elements.
+  bool isEmpty() const { return batch == 0 || m == 0 || n == 0 || k == 0; }
+};
+
+/// A plan of cuDNN for one architecture, in the executable.
+struct AttentionPlanCode {
+  int64_t arch; ///< 80 for sm_80
+  const char *json;
+  int64_t bytes;
+};
+
+/// Fused attention by cuDNN.
+struct AttentionLaunch {
+  AttentionProblem problem;
+  std::vector<int64_t> offsets; ///< of problem.operands()
+  int64_t workspace, workspaceBytes;
+  std::vector<AttentionPlanCode> plans;
+};
+
+struct ZeroLaunch {
+  int64_t offset, bytes;
+};
+
+/// honert_collective.
+struct CollectiveLaunch {
+  CollectiveKind kind;
+  ReduceKind reduce;
+  int64_t amount;
+  DType dtype;
+  int64_t count;
+  Axes axes;
+  int64_t in, out;
+  int64_t token; ///< negative: done before the next launch
+
+  bool isAsynchronous() const { return token >= 0; }
+  int64_t inBytes() const { return count * byteWidth(dtype); }
+  /// In a group of `ranks` ranks.
+  int64_t outBytes(int64_t ranks) const;
+};
+
+struct WaitLaunch {
+  int64_t token;
+};
+
+/// honert_shard.
+struct ShardLaunch {
+  Axes axes;
+  int64_t rows, bytes; ///< of one part of a row
+  int64_t in, out;
+};
+
+/// honert_coordinate.
+struct CoordinateLaunch {
+  Axes axes;
+  int64_t out;
+};
+
+struct CallbackLaunch {
+  honert_callback_fn callback;
+  void *user;
+};
+
+/// What a group of ops costs, which one launch or several in turn compute.
+struct LaunchCost {
+  std::string family; ///< empty: nothing is known
+  int64_t bytes = 0, flops = 0;
+  size_t part = 0, parts = 1; ///< of the group's launches
+};
+
+struct Launch {
+  std::string name;
+  std::string location;
+  std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, AttentionLaunch,
+               ZeroLaunch, CollectiveLaunch, WaitLaunch, ShardLaunch,
+               CoordinateLaunch, CallbackLaunch>
+      action;
+  LaunchCost cost = {};
+};
+
+/// Code of all device kernels, in the executable.
+struct DeviceCode {
+  CodeKind kind;
+  int64_t arch; ///< 80 for sm_80
+  const char *data;
+  int64_t bytes;
+};
+
+struct Result {
+  std::string name;
+  DType dtype;
+  Shape dims;
+  int64_t offset;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Launch> launches;
+  std::vector<Result> results;
+
+  const Result *result(const std::string &name) const;
+};
+
+/// What a result, or scalar of "accumulate", that checks ids is about:
+/// honert_id_check.
+struct IdCheck {
+  std::string name;
+  std::string op, location;
+  int64_t size; ///< rows or classes
+};
+
+/// Tensors that are alike and live at the peak.
+struct LiveTensors {
+  std::string category;
+  std::string name;     ///< of the op that makes them, or of state
+  std::string location; ///< FILE:LINE, or ""
+  DType dtype;
+  Shape dims;
+  int64_t count, bytes; ///< how many, and what they take together
+};
+
+struct Program {
+  std::map<std::string, std::string> meta;
+  std::map<std::string, double> numbers;
+  int64_t arenaBytes = 0;
+  Mesh mesh;
+  std::vector<std::pair<std::string, int64_t>> categories;
+  std::vector<LiveTensors> live; ///< at the peak, most bytes first
+  std::vector<Argument> arguments;
+  std::vector<DeviceCode> deviceCode;
+  std::vector<Function> functions;
+  std::vector<IdCheck> idChecks;
+  /// The first mistake of the caller while describing; reported by check().
+  std::string mistake;
+
+  const Function *function(const std::string &name) const;
+  const Argument *argument(Kind kind, const std::string &fqn) const;
+  /// A scalar that micro-batches add to: the loss, or a check of ids. The
+  /// runtime sets it to zero before a step.
+  bool isRunning(const Argument &argument) const;
+  /// The input that is fed with `role`, or null.
+  const Argument *input(Role role) const;
+  double number(const std::string &key, double fallback) const;
+  std::string text(const std::string &key, const char *fallback = "") const;
+  /// Whether the program runs on a GPU.
+  bool isForCuda() const;
+  /// Bits do not depend on how ranks divide the program.
+  bool isExact() const;
+  /// Micro-batches per step (1 if the program has `step`).
+  int64_t microBatches() const;
+
+  /// Everything lies in the arena, the functions fit together, names are
+  /// unique: what the rest of the runtime relies on.
+  Status check() const;
+};
+
+} // namespace honert
+
+struct honert_program : honert::Program {};
+
+#endif // HONERT_PROGRAM_PROGRAM_H

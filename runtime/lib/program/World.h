@@ -1,0 +1,70 @@
+//===- World.h - The processes of a run -----------------------------------===//
+//
+// One process per rank. World is the control plane: small messages in host
+// memory between all processes, before and between steps. What the program's
+// collectives move goes through a Transport.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONERT_PROGRAM_WORLD_H
+#define HONERT_PROGRAM_WORLD_H
+
+#include "base/Status.h"
+#include "program/CollectiveLog.h"
+#include "program/Mesh.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace honert {
+
+class Transport;
+
+class World {
+public:
+  virtual ~World();
+
+  virtual int64_t rank() const = 0;
+  virtual int64_t size() const = 0;
+  bool isFirst() const { return rank() == 0; }
+
+  /// Every process gets `bytes` bytes of `root`.
+  virtual Status broadcast(void *data, int64_t bytes, int64_t root) = 0;
+  /// `all` holds `bytes` bytes of each process, by rank.
+  virtual Status allGather(const void *own, int64_t bytes, void *all) = 0;
+  /// Returns when all have called it.
+  Status barrier();
+
+  /// What all did in turn: `own` where every process succeeded. A process that
+  /// failed returns its own error; the others one that names the first rank
+  /// that failed. Called by all.
+  Status agree(const Status &own);
+
+  /// What runs collectives on host memory for a program of this mesh, of as
+  /// many ranks as there are processes. Null: this world has none.
+  virtual std::unique_ptr<Transport> makeTransport(const Mesh &mesh);
+  /// What this process exchanged, for messages about failures.
+  CollectiveLog &log() { return collectives; }
+  /// How many seconds a wait for other ranks may take; 0: any.
+  double timeout() const { return patience; }
+  void setTimeout(double seconds) { patience = seconds; }
+
+  /// An error if another rank has ended, as far as that shows without a word of
+  /// it. For any thread.
+  virtual Status findLost() const { return Status(); }
+  /// The last thing a process does here, with how its run ended. An error that
+  /// the others do not know ends their processes too.
+  virtual void leave(const Status &ended) {}
+
+protected:
+  /// Whether the latest agree() has told all that some process failed.
+  bool failureIsKnown = false;
+
+private:
+  CollectiveLog collectives;
+  double patience = 600;
+};
+
+} // namespace honert
+
+#endif // HONERT_PROGRAM_WORLD_H

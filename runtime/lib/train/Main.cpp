@@ -1,0 +1,162 @@
+//===- Main.cpp - The command line of a training program ------------------===//
+
+#include "base/Printable.h"
+#include "base/Signals.h"
+#include "exec/cpu/Features.h"
+#include "train/Bench.h"
+#include "train/Connect.h"
+#include "train/Info.h"
+#include "train/MakeExecutor.h"
+#include "train/MemoryLimits.h"
+#include "train/Process.h"
+#include "train/SharedFacts.h"
+#include "train/ThreadLimits.h"
+#include "train/Trainer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace honert;
+
+namespace {
+/// What is known of a run when it ends, whichever way.
+struct Run {
+  LaunchPlace place;
+  std::unique_ptr<World> world; ///< null until connected
+};
+} // namespace
+
+/// The one line of an error; among several ranks it names its own.
+static int report(const Status &status, const LaunchPlace &place) {
+  std::string prefix =
+      place.size == 1
+          ? ""
+          : format("rank %lld: ", static_cast<long long>(place.rank));
+  if (!status.message().empty())
+    std::fprintf(stderr, "%serror: %s\n", prefix.c_str(),
+                 printable(status.message()).c_str());
+  return status.exitCode();
+}
+
+/// --info works on a machine that lacks the library, or the GPU.
+static Status printInfo(const Program &program, const ThreadPool &pool) {
+  std::unique_ptr<Executor> executor = makeExecutor(program, pool);
+  Status started = executor->startForInfo();
+  print(infoText(program, *executor, started.message()));
+  return Status();
+}
+
+/// Ranks of one machine share its cores, unless the launcher has given each its
+/// own.
+static int threadsFor(const Options &options, const LaunchPlace &place) {
+  if (options.threads > 0)
+    return static_cast<int>(options.threads);
+  int cores = availableCores();
+  bool areAll = cores == sysconf(_SC_NPROCESSORS_ONLN);
+  int sharing = areAll ? static_cast<int>(place.localSize) : 1;
+  return std::max(1, cores / sharing);
+}
+
+/// Bytes of the files that are mapped.
+static int64_t mappedBytes(const Options &options) {
+  std::vector<std::string> files = {options.data, options.validation,
+                                    options.init};
+  for (const auto *inputs : {&options.inputs, &options.validationInputs})
+    for (const auto &input : *inputs)
+      files.push_back(input.second);
+  int64_t bytes = 0;
+  for (const std::string &file : files) {
+    struct stat facts;
+    if (!file.empty() && stat(file.c_str(), &facts) == 0 &&
+        __builtin_add_overflow(bytes, facts.st_size, &bytes))
+      return INT64_MAX / 2;
+  }
+  return bytes;
+}
+
+/// What a program that runs on this machine's CPU needs of it.
+static Status checkMachine(const Program &program, const Options &options,
+                           const LaunchPlace &place, int threads) {
+  HONERT_TRY(checkCpu(program));
+  if (program.isForCuda())
+    return Status();
+  // Addresses that libraries take: their code, and more than they touch.
+  constexpr int64_t libraries = 80 << 20;
+  // One reads ahead, one watches other ranks.
+  int helpers = place.size > 1 ? 2 : 1;
+  MemoryNeed need;
+  need.touched = program.arenaBytes + otherBytes;
+  need.beside = libraries + (threads - 1 + helpers) * stackBytes();
+  need.files = mappedBytes(options);
+  need.processes = place.localSize;
+  std::string warning;
+  HONERT_TRY(checkMemory(findMemoryLimits(), need, warning));
+  if (!warning.empty() && place.localRank == 0)
+    std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
+  return checkThreads(threads, helpers);
+}
+
+static Status runMain(const Program &program, int argc, char **argv, Run &run) {
+  HONERT_TRY(findLaunch(run.place));
+  if (run.place.rank != 0 && !std::freopen("/dev/null", "w", stdout))
+    return Status::error("/dev/null: cannot be opened");
+  Options options;
+  HONERT_TRY(parseOptions(program, argc, argv, options));
+  if (options.help) {
+    print(helpText(argv[0], program));
+    return Status();
+  }
+  if (options.version) {
+    print(versionText(program));
+    return Status();
+  }
+  HONERT_TRY(program.check());
+  ThreadPool pool(threadsFor(options, run.place));
+  if (options.info)
+    return printInfo(program, pool);
+  HONERT_TRY(checkMachine(program, options, run.place, pool.size()));
+  HONERT_TRY(connect(program, options, run.place, run.world));
+  // After MPI, which complains about handlers that are there before its own.
+  reportFatalSignals(run.place.size > 1 ? run.place.rank : -1);
+  HONERT_TRY(agreeOn(sharedFacts(program, options), *run.world));
+  if (options.benchCollectives)
+    return benchCollectives(program, options, *run.world);
+  return Trainer(program, options, pool, *run.world).run();
+}
+
+/// Nothing throws on purpose; the standard library does when memory ends.
+static Status runGuarded(const Program &program, int argc, char **argv,
+                         Run &run) {
+  try {
+    Status status = runMain(program, argc, argv, run);
+    // A full disk is an error of the run, told at its end so that it costs no
+    // training.
+    return status.ok() ? checkPrinted(!run.world) : status;
+  } catch (const std::bad_alloc &) {
+    return Status::error("out of memory");
+  } catch (const std::exception &exception) {
+    return Status::error(std::string("internal: ") + exception.what());
+  }
+}
+
+/// In microseconds: other ranks that fail for the same reason tell it
+/// meanwhile.
+static constexpr useconds_t patience = 500000;
+
+extern "C" int honert_main(honert_program *program, int argc, char **argv) {
+  prepareProcess();
+  Run run;
+  Status status = runGuarded(*program, argc, argv, run);
+  int code = report(status, run.place);
+  // A stop is known to all ranks, and has been waited for by all.
+  bool hasFailed = !status.ok() && !status.isStop();
+  if (hasFailed && run.place.size > 1) // the launcher ends the others soon
+    usleep(patience);
+  if (run.world)
+    run.world->leave(hasFailed ? status : Status());
+  return code;
+}

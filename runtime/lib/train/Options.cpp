@@ -1,0 +1,438 @@
+//===- Options.cpp - The command line of a training program ---------------===//
+
+#include "train/Options.h"
+#include "base/NearestName.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <set>
+
+using namespace honert;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Where a flag's value goes; the error says what was expected.
+using Reader = std::function<Status(const std::string &value)>;
+
+static Status wrongValue(const std::string &value, const std::string &wanted) {
+  return Status::usage("'" + value + "', expected " + wanted);
+}
+
+/// For a value that is none of `words`.
+static Status unknownWord(const std::string &value,
+                          const std::vector<std::string> &words) {
+  std::string list;
+  for (const std::string &word : words)
+    list += (list.empty() ? "" : word == words.back() ? " or " : ", ") + word;
+  std::string nearest = nearestName(value, words);
+  return Status::usage(
+      "'" + value + "', expected " + list +
+      (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
+static Reader readInteger(int64_t &target, int64_t low, int64_t high,
+                          const char *wanted) {
+  return [=, &target](const std::string &value) {
+    char *end;
+    errno = 0;
+    long long number = std::strtoll(value.c_str(), &end, 10);
+    bool isDigits = !value.empty() &&
+                    value.find_first_not_of("0123456789") == std::string::npos;
+    if (!isDigits || errno != 0 || *end || number < low || number > high)
+      return wrongValue(value, wanted);
+    target = number;
+    return Status();
+  };
+}
+
+static Reader readNumber(double &target, const char *wanted) {
+  return [=, &target](const std::string &value) {
+    char *end;
+    double number = std::strtod(value.c_str(), &end);
+    bool startsRight =
+        !value.empty() &&
+        (std::isdigit(static_cast<unsigned char>(value[0])) || value[0] == '.');
+    if (!startsRight || *end || !std::isfinite(number) || number < 0)
+      return wrongValue(value, wanted);
+    target = number;
+    return Status();
+  };
+}
+
+static Reader readText(std::string &target) {
+  return [&target](const std::string &value) {
+    if (value.empty())
+      return wrongValue(value, "a name");
+    target = value;
+    return Status();
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Flag {
+  const char *name;
+  const char *value; ///< name of the value in --help; null: takes none
+  const char *help;
+  Reader read;
+  bool mayRepeat = false;
+};
+} // namespace
+
+static Reader setFlag(bool &target) {
+  return [&target](const std::string &) {
+    target = true;
+    return Status();
+  };
+}
+
+static Reader
+readNamedFile(std::vector<std::pair<std::string, std::string>> &files) {
+  return [&files](const std::string &value) {
+    size_t equals = value.find('=');
+    if (equals == std::string::npos || equals == 0 ||
+        equals + 1 == value.size())
+      return wrongValue(value, "NAME=FILE.npy");
+    files.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    return Status();
+  };
+}
+
+static constexpr int64_t many = INT64_MAX / 4;
+static const char *const count = "a whole number";
+static const char *const positive = "a whole number >= 1";
+static const char *const real = "a number >= 0";
+
+/// What is trained, on what and how.
+static std::vector<Flag> makeTrainingFlags(Options &o) {
+  return {
+      {"data", "FILE", "token stream to train on: llm.c, nanoGPT or .npy",
+       readText(o.data)},
+      {"input", "NAME=FILE.npy",
+       "values of another input: its shape, or [N, its shape] for N "
+       "micro-batches in turn",
+       readNamedFile(o.inputs), /*mayRepeat=*/true},
+      {"steps", "N", "train until step N (default 100; 0 trains nothing)",
+       readInteger(o.steps, 0, many, count)},
+      {"lr", "X", "learning rate (default: the optimizer's, when compiled)",
+       readNumber(o.learningRate, real)},
+      {"warmup", "N", "first raise the rate from lr/N to lr over N steps",
+       readInteger(o.warmup, 0, many, count)},
+      {"schedule", "KIND",
+       "then: constant (default), or cosine down to --min-lr at the last step",
+       [&o](const std::string &value) {
+         if (value != "constant" && value != "cosine")
+           return unknownWord(value, {"constant", "cosine"});
+         o.schedule =
+             value == "cosine" ? ScheduleKind::cosine : ScheduleKind::constant;
+         return Status();
+       }},
+      {"min-lr", "X", "rate at the end of a cosine (default: a tenth of --lr)",
+       readNumber(o.minLearningRate, real)},
+      {"weight-decay", "X", "weight decay (default: as compiled)",
+       readNumber(o.weightDecay, real)},
+      {"clip", "X",
+       "largest global gradient norm; 0: no clipping (default: as compiled)",
+       readNumber(o.clip, real)},
+      {"seed", "N", "seed of initial values, dropout and --shuffle (default 0)",
+       [&o](const std::string &value) {
+         int64_t seed;
+         HONERT_TRY(
+             readInteger(seed, 0, INT64_MAX, "a whole number < 2^63")(value));
+         o.seed = static_cast<uint64_t>(seed);
+         o.seedGiven = true;
+         return Status();
+       }},
+      {"shuffle", nullptr,
+       "visit the windows of each epoch in a random order, each once",
+       setFlag(o.shuffle)},
+      {"threads", "N",
+       "threads (default: the cores this process may use, or its share of the "
+       "machine where several ranks may use all)",
+       readInteger(o.threads, 1, 1024, "a whole number from 1 to 1024")},
+      {"deterministic", nullptr,
+       "equal runs give equal bits on a GPU too, at some speed (on a CPU they "
+       "always do)",
+       setFlag(o.deterministic)},
+      {"comm-timeout", "SECONDS",
+       "end when another rank has not come for so long; 0: wait (default 600)",
+       readNumber(o.commTimeout, real)},
+      {"dist-bootstrap", "file:PATH",
+       "ranks on GPUs without MPI meet by this file, not by MASTER_ADDR: rank "
+       "0 makes it where all see it, readable by its user alone",
+       [&o](const std::string &value) {
+         if (value.rfind("file:", 0) != 0 || value.size() == 5)
+           return wrongValue(value, "file:PATH");
+         o.bootstrap = value;
+         return Status();
+       }},
+  };
+}
+
+/// What is read and written besides.
+static std::vector<Flag> makeFileFlags(Options &o) {
+  return {
+      {"init", "FILE",
+       "start from these weights (safetensors; default: those of the package, "
+       "if it holds any)",
+       readText(o.init)},
+      {"fresh", nullptr,
+       "start from values generated by --seed, not from the package's weights",
+       setFlag(o.fresh)},
+      {"save", "FILE", "write the weights here at the end (safetensors)",
+       readText(o.save)},
+      {"checkpoint-dir", "DIR",
+       "keep the two newest checkpoints here; one is "
+       "written at the end in any case",
+       readText(o.checkpoints)},
+      {"checkpoint-every", "N", "write a checkpoint every N steps",
+       readInteger(o.checkpointEvery, 1, many, positive)},
+      {"resume", nullptr,
+       "go on from the newest good checkpoint, bit for bit, if there is one",
+       setFlag(o.resume)},
+      {"new-data", nullptr,
+       "with --resume: go on although --data, --val-data or --input is another "
+       "file than before",
+       setFlag(o.newData)},
+      {"val-data", "FILE", "token stream to validate on, at the end at least",
+       readText(o.validation)},
+      {"val-input", "NAME=FILE.npy",
+       "values of another input to validate on, as --input has them",
+       readNamedFile(o.validationInputs), /*mayRepeat=*/true},
+      {"val-every", "N", "validate every N steps",
+       readInteger(o.validateEvery, 1, many, positive)},
+      {"val-batches", "N",
+       "batches of a validation, at most one epoch (default 20)",
+       readInteger(o.validationBatches, 1, many, positive)},
+      {"check-replicas", "N",
+       "every N steps compare what ranks hold of the same weights and "
+       "optimizer state, bit by bit",
+       readInteger(o.checkReplicasEvery, 1, many, positive)},
+      {"log", "FILE", "write every step and validation as a line of JSON",
+       readText(o.log)},
+      {"quiet", nullptr, "print the summary only", setFlag(o.quiet)},
+      {"dump", "DIR",
+       "write gradients, loss and norm of the first step to "
+       "DIR/step1.safetensors",
+       readText(o.dump)},
+      {"profile", "FILE",
+       "write the times of the last step's launches (Chrome trace) and print "
+       "their sums",
+       readText(o.profile)},
+      {"bench-collectives", nullptr,
+       "measure the links between the ranks, and stop",
+       setFlag(o.benchCollectives)},
+      {"info", nullptr, "print arguments, memory plan and build, and stop",
+       setFlag(o.info)},
+      {"version", nullptr, "print the versions, and stop", setFlag(o.version)},
+      {"help", nullptr, "print this text, and stop", setFlag(o.help)},
+  };
+}
+
+static std::vector<Flag> makeFlags(Options &options) {
+  std::vector<Flag> flags = makeTrainingFlags(options);
+  for (Flag &flag : makeFileFlags(options))
+    flags.push_back(std::move(flag));
+  return flags;
+}
+
+/// What a run of `program` has to be given.
+static std::string neededFlags(const Program &program) {
+  std::string text = program.input(Role::tokens) ? " --data FILE" : "";
+  for (const Argument &argument : program.arguments)
+    if (argument.kind == Kind::input && argument.role == Role::none)
+      text += " --input " + argument.fqn + "=FILE.npy";
+  return text;
+}
+
+std::string honert::helpText(const char *programName, const Program &program) {
+  Options ignored;
+  std::string text = format("usage: %s%s [flags]\n"
+                            "Trains the compiled model. Flags are written "
+                            "--flag VALUE or --flag=VALUE.\n\n",
+                            programName, neededFlags(program).c_str());
+  for (const Flag &flag : makeFlags(ignored)) {
+    std::string left = std::string("--") + flag.name;
+    if (flag.value)
+      left += std::string(" ") + flag.value;
+    text += format("  %-24s  %s\n", left.c_str(), flag.help);
+  }
+  return text +
+         "\nStep s trains with rate lr * s / warmup while s <= warmup. Batches "
+         "follow the stream in order;\nat its end they start over. A loss or "
+         "norm that is not finite ends the run with exit code 1\nand nothing "
+         "is saved. SIGINT, SIGTERM, SIGHUP and SIGUSR1 end it after the step, "
+         "saving as at the end;\na second SIGINT or SIGTERM ends it at once.\n"
+         "Exit codes: 0 when all steps are done, 1 after an error, 2 for a "
+         "wrong command line, 128 + N when\nsignal N ended the run after "
+         "saving (130 SIGINT, 143 SIGTERM, 129 SIGHUP, 138 SIGUSR1).\n";
+}
+
+static Status unknownFlag(const std::string &name,
+                          const std::vector<Flag> &flags) {
+  std::vector<std::string> names;
+  for (const Flag &flag : flags)
+    names.push_back(std::string("--") + flag.name);
+  std::string nearest = nearestName(name, names);
+  return Status::usage(
+      name + (nearest.empty() ? ": unknown, expected a flag of --help"
+                              : ": unknown; did you mean " + nearest + "?"));
+}
+
+/// Splits the arguments into flags and values and hands these to the readers.
+static Status readFlags(int argc, char **argv, Options &options,
+                        std::set<std::string> &given) {
+  std::vector<Flag> flags = makeFlags(options);
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i], value;
+    size_t equals = argument.find('=');
+    bool hasValue = equals != std::string::npos;
+    std::string name = argument.substr(0, equals);
+    auto flag = std::find_if(flags.begin(), flags.end(), [&](const Flag &each) {
+      return name == std::string("--") + each.name;
+    });
+    if (flag == flags.end())
+      return unknownFlag(name, flags);
+    if (hasValue && !flag->value)
+      return Status::usage(name + ": takes no value, '" +
+                           argument.substr(equals + 1) + "' was given");
+    if (hasValue)
+      value = argument.substr(equals + 1);
+    else if (flag->value) {
+      if (i + 1 == argc)
+        return Status::usage(name + ": no value, expected " + flag->value);
+      value = argv[++i];
+    }
+    if (!given.insert(flag->name).second && !flag->mayRepeat)
+      return Status::usage(name + ": given twice, expected once");
+    if (Status status = flag->read(value); !status.ok())
+      return Status::usage(name + ": " + status.message());
+  }
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Flags that depend on each other or on the program
+//===----------------------------------------------------------------------===//
+
+static Status checkDependencies(const std::set<std::string> &given,
+                                const Options &options) {
+  static const std::pair<const char *, const char *> needs[] = {
+      {"resume", "checkpoint-dir"}, {"checkpoint-every", "checkpoint-dir"},
+      {"new-data", "resume"},       {"val-every", "val-data"},
+      {"val-batches", "val-data"},  {"min-lr", "schedule cosine"},
+      {"shuffle", "data"}};
+  for (auto [flag, needed] : needs) {
+    bool isThere = given.count(needed) > 0;
+    if (std::strcmp(flag, "min-lr") == 0)
+      isThere = options.schedule == ScheduleKind::cosine;
+    if (std::strcmp(needed, "val-data") == 0)
+      isThere = options.validates();
+    if (given.count(flag) && !isThere)
+      return Status::usage(format("--%s: given without --%s", flag, needed));
+  }
+  if (given.count("fresh") && given.count("init"))
+    return Status::usage("--fresh: given with --init, expected one of them");
+  if (given.count("min-lr") && options.minLearningRate > options.learningRate)
+    return Status::usage(format("--min-lr: %g, expected at most --lr (%g)",
+                                options.minLearningRate, options.learningRate));
+  if (given.count("warmup") && options.warmup > options.steps)
+    return Status::usage(
+        format("--warmup: %lld, expected at most --steps (%lld)",
+               static_cast<long long>(options.warmup),
+               static_cast<long long>(options.steps)));
+  return Status();
+}
+
+static Status checkProgramHas(const std::set<std::string> &given,
+                              const Program &program) {
+  static const std::pair<const char *, const char *> scalars[] = {
+      {"lr", "lr"},
+      {"warmup", "lr"},
+      {"schedule", "lr"},
+      {"weight-decay", "weight_decay"},
+      {"clip", "clip"}};
+  for (auto [flag, scalar] : scalars)
+    if (given.count(flag) && !program.argument(Kind::scalar, scalar))
+      return Status::usage(
+          format("--%s: this program has no input '%s' that it could set", flag,
+                 scalar));
+  for (const char *flag : {"data", "val-data"})
+    if (given.count(flag) && !program.input(Role::tokens))
+      return Status::usage(format(
+          "--%s: this program reads no token stream (see --info)", flag));
+  for (const char *flag : {"val-data", "val-input"})
+    if (given.count(flag) && !program.function("evaluate"))
+      return Status::usage(format("--%s: this program cannot validate (it has "
+                                  "no function 'evaluate')",
+                                  flag));
+  return Status();
+}
+
+static Status checkSteps(const std::set<std::string> &given,
+                         const Program &program, const Options &options) {
+  bool hasRate = given.count("lr") || program.numbers.count("lr") ||
+                 !program.argument(Kind::scalar, "lr");
+  if (!hasRate && options.steps > 0 && !options.info &&
+      !options.benchCollectives)
+    return Status::usage("--lr: not given, expected a learning rate (the "
+                         "program has no default)");
+  if (!options.profile.empty() && options.steps == 0)
+    return Status::usage("--profile: given with --steps 0");
+  if (!options.dump.empty() && options.steps == 0)
+    return Status::usage("--dump: given with --steps 0");
+  return Status();
+}
+
+Status honert::parseOptions(const Program &program, int argc, char **argv,
+                            Options &options) {
+  options.learningRate = program.number("lr", 0);
+  options.weightDecay = program.number("weight_decay", 0);
+  options.clip = program.number("clip", 0);
+  std::set<std::string> given;
+  HONERT_TRY(readFlags(argc, argv, options, given));
+  if (options.help || options.version)
+    return Status();
+  HONERT_TRY(checkDependencies(given, options));
+  HONERT_TRY(checkProgramHas(given, program));
+  HONERT_TRY(checkSteps(given, program, options));
+  if (!given.count("min-lr"))
+    options.minLearningRate = options.learningRate / 10;
+  bool feedsTokens = false;
+  for (const auto &input : options.inputs)
+    if (const Argument *argument = program.argument(Kind::input, input.first))
+      feedsTokens |= argument->role != Role::none;
+  if (feedsTokens && given.count("data"))
+    return Status::usage("--input: feeds the token stream that --data feeds");
+  bool needsData = program.input(Role::tokens) && !feedsTokens;
+  bool trains = options.steps > 0 && !options.info && !options.benchCollectives;
+  if (needsData && !given.count("data") && trains)
+    return Status::usage("--data: not given, expected --data FILE with tokens");
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+double honert::learningRateAt(const Options &options, int64_t step) {
+  if (step <= options.warmup)
+    return options.learningRate * static_cast<double>(step) /
+           static_cast<double>(options.warmup);
+  if (options.schedule == ScheduleKind::constant)
+    return options.learningRate;
+  double progress = static_cast<double>(step - options.warmup) /
+                    static_cast<double>(options.steps - options.warmup);
+  double cosine = 0.5 * (1 + std::cos(M_PI * std::min(progress, 1.0)));
+  return options.minLearningRate +
+         cosine * (options.learningRate - options.minLearningRate);
+}

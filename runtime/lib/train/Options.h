@@ -1,0 +1,53 @@
+//===- Options.h - The command line of a training program -----------------===//
+
+#ifndef HONERT_TRAIN_OPTIONS_H
+#define HONERT_TRAIN_OPTIONS_H
+
+#include "program/Program.h"
+
+#include <utility>
+
+namespace honert {
+
+enum class ScheduleKind { constant, cosine };
+
+/// What the flags say, with defaults where they say nothing.
+struct Options {
+  std::string data, validation, init, save, log, checkpoints, dump, profile;
+  std::vector<std::pair<std::string, std::string>> inputs, validationInputs;
+  int64_t steps = 100, warmup = 0, threads = 0;
+  int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;
+  int64_t checkReplicasEvery = 0;
+  uint64_t seed = 0;
+  bool seedGiven = false;
+  double learningRate = 0, minLearningRate = 0, weightDecay = 0, clip = 0;
+  std::string bootstrap;    ///< how ranks meet without MPI, or empty
+  double commTimeout = 600; ///< seconds; 0: none
+  ScheduleKind schedule = ScheduleKind::constant;
+  bool shuffle = false, resume = false, newData = false, quiet = false;
+  bool deterministic = false, fresh = false;
+  bool benchCollectives = false;
+  bool info = false, help = false, version = false;
+
+  bool validates() const {
+    return !validation.empty() || !validationInputs.empty();
+  }
+};
+
+/// Reads `argc` arguments as flags of `program`, whose description gives some
+/// defaults. Unknown, repeated, malformed, contradictory flags, and flags for
+/// what the program does not have, are usage errors.
+Status parseOptions(const Program &program, int argc, char **argv,
+                    Options &options);
+
+/// The text of --help for `program`.
+std::string helpText(const char *programName, const Program &program);
+
+/// Learning rate of `step` (1 is the first): linear from rate / warmup up to
+/// rate over the warm-up steps, then constant, or half a cosine down to the
+/// minimum at the last step.
+double learningRateAt(const Options &options, int64_t step);
+
+} // namespace honert
+
+#endif // HONERT_TRAIN_OPTIONS_H

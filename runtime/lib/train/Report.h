@@ -1,0 +1,91 @@
+//===- Report.h - What a run tells its user -------------------------------===//
+
+#ifndef HONERT_TRAIN_REPORT_H
+#define HONERT_TRAIN_REPORT_H
+
+#include "program/Program.h"
+#include "program/World.h"
+#include "train/Options.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+namespace honert {
+
+/// What one step showed.
+struct StepFacts {
+  int64_t step = 0;
+  double loss = 0;
+  std::optional<double> gradNorm;
+  std::optional<double> learningRate;
+  std::optional<double> lossScale; ///< after the step, where there is one
+  bool skipped = false;            ///< gradients overflowed: nothing changed
+  double seconds = 0;
+};
+
+/// Step lines on stdout (a bar that redraws, on a terminal) and JSON lines in
+/// the log, by the first rank for all: the others write nothing. Speeds are
+/// those of all ranks together.
+class Report {
+public:
+  Report(const Program &program, const Options &options, const World &world);
+  ~Report();
+  Report(const Report &) = delete;
+  Report &operator=(const Report &) = delete;
+
+  /// Opens the log: empty, or, for a run that goes on after `doneSteps`,
+  /// holding the lines up to that step.
+  Status open(bool resume, int64_t doneSteps);
+
+  /// What speeds are computed from. Zero: unknown, the figure is left out.
+  void setTokens(int64_t perStep) { tokensPerStep = perStep; }
+  /// FLOP/s of one rank; `origin` says of what, and who knows.
+  void setPeak(double flops, const char *origin);
+  /// The line that explains MFU; empty if it is not shown.
+  std::string mfuFormula() const;
+
+  void step(const StepFacts &facts);
+  void validation(int64_t step, double loss);
+  /// A line of its own, above the bar; left out when quiet.
+  void line(const std::string &text);
+  /// On a terminal, before the first step: how far what `text` names has come,
+  /// in a line that the next one replaces; 1 removes it.
+  void progress(const std::string &text, double fraction);
+  /// Ends the bar; the summary is printed in any case.
+  void summary(const std::string &text);
+  /// Median seconds of the latest steps, 1024 at most; 0 if there was none.
+  double medianSeconds() const;
+  double tokensPerSecond(double seconds) const;
+  /// False if a line of the log was lost.
+  bool logIsComplete() const { return !logFailed; }
+
+private:
+  Status trimLog(int64_t doneSteps);
+  std::string stepLine(const StepFacts &facts) const;
+  void drawBar(const std::string &text, int64_t step);
+  void clearBar();
+  void writeLog(const std::string &json);
+
+  const Options &options;
+  bool isSilent;
+  int64_t ranks;
+  int64_t tokensPerStep = 0;
+  double flopsPerStep, modelFlopsPerToken;
+  double peakFlops = 0; // of one rank
+  const char *peakOrigin = "";
+  int lossDigits; // significant ones that name a loss exactly
+  bool isTerminal;
+  bool barShown = false;
+  std::string barText;
+  int64_t barStep = 0;
+  std::array<double, 1024> seconds; // of the latest steps, in a ring
+  size_t stepsSeen = 0;
+  std::FILE *log = nullptr;
+  bool logFailed = false;
+};
+
+} // namespace honert
+
+#endif // HONERT_TRAIN_REPORT_H

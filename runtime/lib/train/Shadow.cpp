@@ -1,0 +1,46 @@
+//===- Shadow.cpp - Low-precision copies of parameters --------------------===//
+
+#include "train/Shadow.h"
+#include "program/Division.h"
+
+#include <cstring>
+
+using namespace honert;
+
+/// f32 to bf16: halves of the lower 16 bits round to even, a NaN stays one.
+static uint16_t roundToBFloat(uint32_t bits) {
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void roundElements(const Argument &from, const char *source,
+                          const Argument &to, char *target, int64_t lo,
+                          int64_t hi) {
+  if (from.dtype == DType::f32 && to.dtype == DType::bf16) {
+    const auto *wide = reinterpret_cast<const uint32_t *>(source);
+    auto *narrow = reinterpret_cast<uint16_t *>(target);
+    for (int64_t i = lo; i < hi; ++i)
+      narrow[i] = roundToBFloat(wide[i]);
+    return;
+  }
+  int64_t fromWidth = byteWidth(from.dtype), toWidth = byteWidth(to.dtype);
+  for (int64_t i = lo; i < hi; ++i)
+    storeElement(to.dtype, target + i * toWidth,
+                 loadElement(from.dtype, source + i * fromWidth));
+}
+
+void honert::fillShadows(const Program &program, const ThreadPool &pool,
+                         Arena &arena) {
+  for (const Argument &shadow : program.arguments) {
+    if (shadow.kind != Kind::shadow)
+      continue;
+    const Argument *param = program.argument(Kind::param, shadow.fqn);
+    if (!areDividedAlike(*param, shadow))
+      continue;
+    pool.run(*elementCount(shadow.dims), 4096, [&](int64_t lo, int64_t hi) {
+      roundElements(*param, arena.at(param->offset), shadow,
+                    arena.at(shadow.offset), lo, hi);
+    });
+  }
+}

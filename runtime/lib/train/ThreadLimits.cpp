@@ -1,0 +1,49 @@
+//===- ThreadLimits.cpp - Whether the system starts enough threads --------===//
+
+#include "train/ThreadLimits.h"
+
+#include <cstring>
+#include <mutex>
+#include <pthread.h>
+#include <vector>
+
+using namespace honert;
+
+int64_t honert::stackBytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  if (pthread_attr_init(&attributes) != 0)
+    return 0;
+  (void)pthread_attr_getstacksize(&attributes, &bytes);
+  (void)pthread_attr_destroy(&attributes);
+  return static_cast<int64_t>(bytes);
+}
+
+Status honert::checkThreads(int threads, int helpers) {
+  std::mutex held; // all live at the same time
+  std::unique_lock<std::mutex> lock(held);
+  auto wait = [](void *mutex) -> void * {
+    std::lock_guard<std::mutex> waiting(*static_cast<std::mutex *>(mutex));
+    return nullptr;
+  };
+  std::vector<pthread_t> started;
+  int code = 0, count = threads - 1 + helpers;
+  for (int i = 0; i < count && code == 0; ++i) {
+    pthread_t thread;
+    code = pthread_create(&thread, nullptr, wait, &held);
+    if (code == 0)
+      started.push_back(thread);
+  }
+  lock.unlock();
+  for (pthread_t thread : started)
+    (void)pthread_join(thread, nullptr);
+  if (code == 0)
+    return Status();
+  int possible = static_cast<int>(started.size()) + 1 - helpers;
+  return Status::error(format(
+      "--threads: %d threads and %d helpers cannot be started: %s; %s", threads,
+      helpers, std::strerror(code),
+      possible > 0 ? format("--threads=%d can", possible).c_str()
+                   : "the limits of this process (ulimit -u, ulimit -v, its "
+                     "control group) leave no room"));
+}

@@ -1,0 +1,500 @@
+//===- Trainer.cpp - The training loop ------------------------------------===//
+
+#include "train/Trainer.h"
+#include "base/MappedRanges.h"
+#include "base/Printable.h"
+#include "base/Signals.h"
+#include "io/FileIdentity.h"
+#include "io/SharedFiles.h"
+#include "train/Dump.h"
+#include "train/MakeExecutor.h"
+#include "train/OutputFiles.h"
+#include "train/Process.h"
+#include "train/SameData.h"
+#include "train/Shadow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+using namespace honert;
+
+using Clock = std::chrono::steady_clock;
+
+Trainer::Trainer(const Program &program, const Options &options,
+                 const ThreadPool &pool, World &world)
+    : program(program), options(options), pool(pool), world(world),
+      executor(makeExecutor(program, pool, options.deterministic, &world)),
+      report(program, options, world), seed(options.seed) {}
+
+//===----------------------------------------------------------------------===//
+// Preparation
+//===----------------------------------------------------------------------===//
+
+/// What the first rank writes alone or creates for all.
+Status Trainer::checkFiles() {
+  HONERT_TRY(checkOverwriting(program, options));
+  for (const std::string *path : {&options.save, &options.profile})
+    if (!path->empty())
+      HONERT_TRY(checkReplaceable(*path));
+  if (!options.log.empty())
+    HONERT_TRY(checkAppendable(options.log));
+  if (options.dump.empty())
+    return Status();
+  HONERT_TRY(makeFolder(options.dump));
+  return checkReplaceable(options.dump + "/step1.safetensors");
+}
+
+Status Trainer::checkOutputs() {
+  HONERT_TRY(world.agree(world.isFirst() ? checkFiles() : Status()));
+  if (!options.save.empty())
+    HONERT_TRY(checkShared(world, options.save));
+  if (!options.dump.empty()) {
+    HONERT_TRY(world.agree(checkDump(program)));
+    HONERT_TRY(checkShared(world, options.dump + "/step1.safetensors"));
+  }
+  if (options.checkpoints.empty())
+    return Status();
+  checkpoints.emplace(options.checkpoints, program, world);
+  return checkpoints->open(options.resume);
+}
+
+/// Opens a token stream, whose ids are all read: says so where that takes long.
+Status Trainer::openStream(Batches &stream, const std::string &path,
+                           bool shuffle) {
+  constexpr int64_t longFile = 1 << 28;
+  std::string what = "checking the ids of " + path;
+  ReadProgress progress;
+  if (ReadFile file; file.open(path).ok() && file.size() >= longFile) {
+    report.line(what + format(" (%s)", formatBytes(file.size()).c_str()));
+    progress = [&](double fraction) { report.progress(what, fraction); };
+  }
+  return stream.open(path, program, world, shuffle, shuffle ? seed : 0, pool,
+                     progress);
+}
+
+Status Trainer::openInputs() {
+  bool trains = options.steps > 0;
+  if (!options.data.empty())
+    HONERT_TRY(openStream(batches, options.data, options.shuffle));
+  if (checkpoints)
+    HONERT_TRY(checkpoints->checkTokens(dataTokens()));
+  if (!options.validation.empty())
+    HONERT_TRY(openStream(validationBatches, options.validation,
+                          /*shuffle=*/false));
+  if (trains || !options.inputs.empty())
+    HONERT_TRY(
+        named.open(options.inputs, program, world, !options.data.empty()));
+  HONERT_TRY(named.checkStream(options.shuffle, batches.batchesPerEpoch(),
+                               options.steps, program.microBatches()));
+  if (!options.validationInputs.empty())
+    return validationNamed.open(options.validationInputs, program, world,
+                                !options.validation.empty(), "val-input",
+                                "val-data");
+  // What goes with the tokens of training does not go with others.
+  if (!options.validation.empty())
+    return named.checkRepeats("val-input");
+  return Status();
+}
+
+Status Trainer::startFresh() {
+  HONERT_TRY(startState({options.init, options.fresh}, program, world, seed,
+                        pool, executor->arena(), origin));
+  fillShadows(program, pool, executor->arena());
+  return publishState();
+}
+
+/// What checkpoints note of this run.
+Status Trainer::noteFacts() {
+  RunFacts facts;
+  std::vector<std::pair<std::string, std::string>> files;
+  if (!options.data.empty())
+    files.emplace_back("--data", options.data);
+  if (!options.validation.empty())
+    files.emplace_back("--val-data", options.validation);
+  for (const auto &input : options.inputs)
+    files.emplace_back("--input " + input.first, input.second);
+  for (const auto &input : options.validationInputs)
+    files.emplace_back("--val-input " + input.first, input.second);
+  if (world.isFirst())
+    for (const auto &[flag, path] : files)
+      HONERT_TRY(identify(flag, path, facts.files.emplace_back()));
+  auto number = [](double value) { return format("%.9g", value); };
+  facts.settings = {{"--steps", std::to_string(options.steps)},
+                    {"--lr", number(options.learningRate)},
+                    {"--warmup", std::to_string(options.warmup)},
+                    {"--schedule", options.schedule == ScheduleKind::cosine
+                                       ? "cosine"
+                                       : "constant"},
+                    {"--min-lr", number(options.minLearningRate)},
+                    {"--weight-decay", number(options.weightDecay)},
+                    {"--clip", number(options.clip)}};
+  settings = facts.settings;
+  checkpoints->setFacts(std::move(facts), options.newData);
+  return Status();
+}
+
+/// Names the flags whose values differ from those of the run before.
+void Trainer::reportChanges() {
+  std::string text;
+  for (const auto &[flag, value] : checkpoints->restored().facts.settings)
+    for (const auto &[now, set] : settings)
+      if (flag == now && value != set)
+        text += format("%s %s (was %s)", text.empty() ? "" : ",",
+                       (flag + " " + set).c_str(), value.c_str());
+  if (!text.empty())
+    report.line("resume: changed:" + printable(text));
+}
+
+/// Goes on where a run stood, whose state is in the arena.
+Status Trainer::takeUp(const RunPosition &position) {
+  const char *folder = options.checkpoints.c_str();
+  if (options.seedGiven && options.seed != position.seed)
+    return Status::error(
+        format("--seed: %llu, expected that of the run in %s (%llu)",
+               static_cast<unsigned long long>(options.seed), folder,
+               static_cast<unsigned long long>(position.seed)));
+  if (options.shuffle != position.shuffle)
+    return Status::error(format("--shuffle: the run in %s was started %s it",
+                                folder, position.shuffle ? "with" : "without"));
+  fillShadows(program, pool, executor->arena());
+  HONERT_TRY(publishState());
+  seed = position.seed;
+  doneSteps = savedStep = position.step;
+  origin = format("resumed, step %lld of %s", static_cast<long long>(doneSteps),
+                  folder);
+  report.line(format("resume: after step %lld from %s",
+                     static_cast<long long>(doneSteps), folder));
+  reportChanges();
+  return Status();
+}
+
+Status Trainer::startOrResume() {
+  std::optional<RunPosition> position;
+  if (checkpoints)
+    HONERT_TRY(world.agree(noteFacts()));
+  if (options.resume) {
+    HONERT_TRY(checkpoints->restore(executor->arena(), position));
+    if (!position)
+      report.line(format("resume: no checkpoint in %s, starting at step 1",
+                         options.checkpoints.c_str()));
+  }
+  return world.agree(position ? takeUp(*position) : startFresh());
+}
+
+/// What the host has written once, before the first step.
+Status Trainer::publishState() {
+  for (const Argument &argument : program.arguments)
+    if (argument.isState() || argument.kind == Kind::shadow)
+      HONERT_TRY(executor->publish(argument.offset, argument.bytes));
+  return Status();
+}
+
+/// What files hold.
+Status Trainer::fetchState() {
+  for (const Argument &argument : program.arguments)
+    if (argument.isState())
+      HONERT_TRY(executor->fetch(argument.offset, argument.bytes));
+  return Status();
+}
+
+void Trainer::forgetState() {
+  for (const Argument &argument : program.arguments)
+    if (argument.isState())
+      executor->forget(argument.offset, argument.bytes);
+}
+
+void Trainer::printHeader() {
+  const Argument *tokens = program.input(Role::tokens);
+  int64_t perBatch = tokens ? *elementCount(tokens->whole) : 0;
+  bool knowsFlops = program.number("flops_per_step", 0) > 0 ||
+                    program.number("model_flops_per_token", 0) > 0;
+  if (knowsFlops && options.steps > 0 && world.isFirst()) {
+    PeakRate peak = executor->peakRate();
+    report.setPeak(peak.flops, peak.origin);
+  }
+  report.setTokens(perBatch * program.microBatches());
+  std::string text = "hone: " + program.text("model", "program");
+  if (double count = program.number("parameters", 0); count > 0)
+    text += format(", %.4g M parameters", count * 1e-6);
+  text += format(", arena %s, library workspace %s, %s",
+                 formatBytes(executor->arena().bytes()).c_str(),
+                 formatBytes(executor->workspaceBytes().value_or(0)).c_str(),
+                 executor->machineText().c_str());
+  if (world.size() > 1)
+    text += format(" per rank, %lld ranks (%s)",
+                   static_cast<long long>(world.size()),
+                   program.mesh.text().c_str());
+  report.line(text);
+  report.line("weights: " + origin);
+  if (std::string note = executor->libraryNote(); !note.empty())
+    report.line("matrix products: " + note);
+  if (!options.data.empty())
+    report.line(format(
+        "data: %s, %lld tokens, %lld batches of %s per epoch, %lld per step",
+        options.data.c_str(), static_cast<long long>(batches.stream().size()),
+        static_cast<long long>(batches.batchesPerEpoch()),
+        toString(tokens->whole).c_str(),
+        static_cast<long long>(program.microBatches())));
+  if (std::string formula = report.mfuFormula(); !formula.empty())
+    report.line(formula);
+}
+
+//===----------------------------------------------------------------------===//
+// One step
+//===----------------------------------------------------------------------===//
+
+void Trainer::writeScalars(int64_t step) {
+  double clip =
+      options.clip > 0 ? options.clip : std::numeric_limits<double>::infinity();
+  const std::pair<const char *, double> values[] = {
+      {"lr", learningRateAt(options, step)},
+      {"weight_decay", options.weightDecay},
+      {"clip", clip},
+      {"step", static_cast<double>(step)}};
+  for (auto [fqn, value] : values)
+    if (const Argument *scalar = program.argument(Kind::scalar, fqn))
+      storeElement(scalar->dtype, executor->arena().at(scalar->offset), value);
+}
+
+void Trainer::writeKey(int64_t step, int64_t micro) {
+  for (const Argument &argument : program.arguments) {
+    if (argument.kind != Kind::rng)
+      continue;
+    auto *key =
+        reinterpret_cast<int64_t *>(executor->arena().at(argument.offset));
+    key[0] = static_cast<int64_t>(seed);
+    key[1] = step;
+    key[2] = micro;
+  }
+}
+
+Status Trainer::loadInputs(int64_t microStep) {
+  Status loaded;
+  if (!options.data.empty())
+    loaded = batches.load(microStep, executor->arena().at(0));
+  if (loaded.ok())
+    loaded = named.load(microStep, executor->arena().at(0));
+  // That a file has changed says more than which ids it holds now.
+  HONERT_TRY(mapped_ranges::check());
+  return loaded;
+}
+
+/// Puts a step on its way, whose first inputs are in place.
+Status Trainer::launchStep(int64_t step) {
+  writeScalars(step);
+  if (const Function *function = program.function("step")) {
+    writeKey(step, 0);
+    HONERT_TRY(executor->run(*function));
+    return executor->endStep();
+  }
+  for (const Argument &argument : program.arguments)
+    if (argument.kind == Kind::grad || program.isRunning(argument))
+      HONERT_TRY(executor->zero(argument.offset, argument.bytes));
+  int64_t count = program.microBatches();
+  for (int64_t micro = 0; micro < count; ++micro) {
+    writeKey(step, micro);
+    if (micro > 0 && dataStatus.ok())
+      dataStatus = loadInputs((step - 1) * count + micro);
+    if (!dataStatus.ok() && world.size() == 1)
+      return noticeReasonsToStop();
+    // Other ranks wait for what this one does with the inputs before.
+    HONERT_TRY(executor->run(*program.function("accumulate")));
+  }
+  if (count > 1 && world.size() > 1)
+    HONERT_TRY(noticeReasonsToStop());
+  if (stoppedBy == badInputs)
+    return Status();
+  HONERT_TRY(executor->run(*program.function("update")));
+  return executor->endStep();
+}
+
+/// What the latest step that was collected has left.
+void Trainer::readFacts(StepFacts &facts) {
+  const Function *last = program.function("step");
+  if (last) {
+    const Result *loss = last->result("loss");
+    facts.loss = readScalar(loss->dtype, loss->offset);
+  } else {
+    last = program.function("update");
+    const Argument *loss = program.argument(Kind::scalar, "loss");
+    facts.loss = readScalar(loss->dtype, loss->offset);
+  }
+  if (const Result *norm = last->result("grad_norm"))
+    facts.gradNorm = readScalar(norm->dtype, norm->offset);
+}
+
+/// No check of ids has found one outside its table: in what `function` left, or
+/// the micro-batches of a step.
+Status Trainer::checkIds(const Function &function, const char *when,
+                         int64_t step, const std::string &ending) {
+  for (const IdCheck &check : program.idChecks) {
+    const Result *result = function.result(check.name);
+    const Argument *running = program.argument(Kind::scalar, check.name);
+    if (!result && !running)
+      continue;
+    int64_t id;
+    std::memcpy(&id,
+                executor->arena().at(result ? result->offset : running->offset),
+                sizeof id);
+    if (id != 0)
+      return Status::error(
+          format("%s %lld: %s%s%s reads id %lld, expected 0 to %lld; %s", when,
+                 static_cast<long long>(step), check.op.c_str(),
+                 check.location.empty() ? "" : " at ", check.location.c_str(),
+                 static_cast<long long>(id),
+                 static_cast<long long>(check.size - 1), ending.c_str()));
+  }
+  return Status();
+}
+
+/// What a step that was made must satisfy. With a loss scale, one whose
+/// gradients overflow is skipped by the program, which shrinks the scale; below
+/// the smallest one that was of use no step will come.
+Status Trainer::checkStep(StepFacts &facts) {
+  const Argument *scale = program.argument(Kind::opt, "loss_scale");
+  if (!scale)
+    return checkFinite(facts);
+  constexpr double smallestScale = 0x1p-24;
+  facts.lossScale = readScalar(scale->dtype, scale->offset);
+  facts.skipped = facts.gradNorm && !std::isfinite(*facts.gradNorm);
+  if (*facts.lossScale >= smallestScale)
+    return Status();
+  return Status::error(format(
+      "step %lld: the loss scale is %g, expected at least %g: every step "
+      "overflows; the run ends, nothing is saved%s",
+      static_cast<long long>(facts.step), *facts.lossScale, smallestScale,
+      savedStep < 0 ? "" : ", earlier checkpoints stand"));
+}
+
+/// Without a loss scale, a loss or gradients that are no numbers end the run.
+/// Such gradients have changed nothing: the program's updates are conditional.
+Status Trainer::checkFinite(const StepFacts &facts) const {
+  bool lossIsBad = !std::isfinite(facts.loss);
+  if (!lossIsBad && (!facts.gradNorm || std::isfinite(*facts.gradNorm)))
+    return Status();
+  double seen = lossIsBad ? facts.loss : *facts.gradNorm;
+  return Status::error(format(
+      "step %lld: %s is %g, expected a finite value; the run ends, nothing is "
+      "saved%s",
+      static_cast<long long>(facts.step),
+      lossIsBad ? "the loss" : "the gradient norm",
+      std::isnan(seen) ? std::fabs(seen) : seen, // A NaN's sign says nothing.
+      savedStep < 0 ? "" : ", earlier checkpoints stand"));
+}
+
+/// Waits for the oldest step on its way, and tells what it showed.
+Status Trainer::finishStep() {
+  auto [step, start] = inFlight.front();
+  inFlight.pop_front();
+  HONERT_TRY(executor->collect());
+  // A step that overlaps the one before lasts from that one's end.
+  Clock::time_point now = Clock::now();
+  StepFacts facts;
+  facts.step = step;
+  facts.seconds =
+      std::chrono::duration<double>(now - std::max(start, lastEnd)).count();
+  lastEnd = now;
+  if (program.argument(Kind::scalar, "lr"))
+    facts.learningRate = learningRateAt(options, step);
+  const Function *last = program.function("step");
+  std::string ending = "the run ends, nothing is saved";
+  if (savedStep >= 0)
+    ending += ", earlier checkpoints stand";
+  HONERT_TRY(checkIds(last ? *last : *program.function("update"), "step", step,
+                      ending));
+  readFacts(facts);
+  HONERT_TRY(checkStep(facts));
+  doneSteps = step;
+  lastLoss = facts.loss;
+  report.step(facts);
+  return Status();
+}
+
+/// Finishes steps until no more than `left` are on their way.
+Status Trainer::finishSteps(size_t left) {
+  while (inFlight.size() > left)
+    HONERT_TRY(finishStep());
+  return Status();
+}
+
+/// Whether the run leaves nothing but the lines that it prints.
+bool Trainer::onlyPrints() const {
+  return options.save.empty() && options.checkpoints.empty() &&
+         options.log.empty() && options.dump.empty() && options.profile.empty();
+}
+
+/// Finds out whether any rank has a reason to stop: then all end after the same
+/// step. It costs a byte of each rank per step, and that none runs ahead.
+Status Trainer::noticeReasonsToStop() {
+  int reason = !dataStatus.ok() ? badInputs : stopSignal();
+  if (isReaderGone() && onlyPrints())
+    reason = reason ? reason : SIGPIPE;
+  else if (isReaderGone() && !std::exchange(toldReaderIsGone, true))
+    std::fprintf(stderr, "warning: nobody reads standard output any more; the "
+                         "run goes on for its files\n");
+  auto own = static_cast<char>(reason);
+  std::vector<char> all(static_cast<size_t>(world.size()), own);
+  if (world.size() > 1)
+    HONERT_TRY(world.allGather(&own, 1, all.data()));
+  for (char each : all)
+    if (each && (!stoppedBy || each == badInputs))
+      stoppedBy = each;
+  return Status();
+}
+
+Status Trainer::train() {
+  auto ahead = static_cast<size_t>(executor->stepsInFlight());
+  for (int64_t step = firstStep; step <= options.steps && !stoppedBy; ++step) {
+    world.log().setStep(step);
+    dataStatus = loadInputs((step - 1) * program.microBatches());
+    HONERT_TRY(noticeReasonsToStop());
+    if (stoppedBy)
+      break;
+    // By all: what GPUs do together is launched or replayed by all alike.
+    if (!options.profile.empty()) {
+      times.clear();
+      executor->record(&times);
+    }
+    inFlight.push_back({step, Clock::now()});
+    Status launched = launchStep(step);
+    executor->record(nullptr);
+    HONERT_TRY(launched);
+    if (stoppedBy == badInputs) { // by all, before they have updated anything
+      inFlight.pop_back();
+      break;
+    }
+    HONERT_TRY(finishSteps(pausesAfter(step) ? 0 : ahead));
+    if (pausesAfter(step))
+      HONERT_TRY(pause(step));
+  }
+  HONERT_TRY(finishSteps(0));
+  return noticeReasonsToStop();
+}
+
+Status Trainer::run() {
+  begin = Clock::now();
+  HONERT_TRY(checkOutputs());
+  HONERT_TRY(checkSameData(options, world));
+  HONERT_TRY(world.agree(executor->start()));
+  HONERT_TRY(startOrResume());
+  HONERT_TRY(world.agree(openInputs()));
+  HONERT_TRY(world.agree(mapped_ranges::check()));
+  firstStep = doneSteps + 1;
+  HONERT_TRY(world.agree(report.open(options.resume, doneSteps)));
+  printHeader();
+  catchStopSignals();
+  if (!options.data.empty() && doneSteps < options.steps)
+    batches.prefetchFrom(doneSteps * program.microBatches());
+  HONERT_TRY(train());
+  HONERT_TRY(finish());
+  if (stoppedBy == badInputs)
+    return world.agree(dataStatus);
+  if (hadTrouble || !report.logIsComplete())
+    return Status::reported();
+  return stoppedBy ? Status::stopped(stoppedBy) : Status();
+}

@@ -1,0 +1,231 @@
+//===- TrainerOutputs.cpp - What a run writes beside its log --------------===//
+
+#include "base/MappedRanges.h"
+#include "base/Printable.h"
+#include "base/Signals.h"
+#include "train/Dump.h"
+#include "train/Profile.h"
+#include "train/ResidentMemory.h"
+#include "train/Trainer.h"
+
+#include <csignal>
+#include <cstdio>
+
+using namespace honert;
+
+using Clock = std::chrono::steady_clock;
+
+//===----------------------------------------------------------------------===//
+// Between steps
+//===----------------------------------------------------------------------===//
+
+/// Whether something happens after `step` that needs its state, or a quiet
+/// machine.
+bool Trainer::pausesAfter(int64_t step) const {
+  auto isDue = [&](int64_t every) { return every > 0 && step % every == 0; };
+  return (step == firstStep && !options.dump.empty()) ||
+         isDue(options.checkReplicasEvery) || isDue(options.validateEvery) ||
+         isDue(options.checkpointEvery);
+}
+
+/// What is due after `step`, the last on its way, which has finished.
+Status Trainer::pause(int64_t step) {
+  if (options.checkReplicasEvery > 0 && step % options.checkReplicasEvery == 0)
+    HONERT_TRY(checkReplicas(step));
+  if (step == firstStep && !options.dump.empty())
+    HONERT_TRY(dump(step));
+  if (options.validateEvery > 0 && step % options.validateEvery == 0)
+    HONERT_TRY(validate(step));
+  if (options.checkpointEvery <= 0 || step % options.checkpointEvery != 0)
+    return Status();
+  if (Status status = checkpoint(step); !status.ok()) {
+    if (checkpoints->isLost())
+      return status; // its steps are another run's now
+    // Training is worth more than this checkpoint; the one before stands.
+    report.line("");
+    std::fprintf(stderr, "warning: %s; the run goes on\n",
+                 printable(status.message()).c_str());
+    hadTrouble = true;
+    return world.agree(Status()); // what failed did not end the run
+  }
+  return Status();
+}
+
+/// Compares what ranks hold of the same elements, bit by bit.
+Status Trainer::checkReplicas(int64_t step) {
+  auto isKept = [](const Argument &argument) {
+    return argument.isState() || argument.kind == Kind::shadow;
+  };
+  Status fetched;
+  for (const Argument &argument : program.arguments)
+    if (isKept(argument) && fetched.ok())
+      fetched = executor->fetch(argument.offset, argument.bytes);
+  HONERT_TRY(world.agree(fetched));
+  std::vector<const Argument *> state;
+  std::vector<uint64_t> own;
+  for (const Argument &argument : program.arguments)
+    if (isKept(argument)) {
+      Checksum checksum;
+      checksum.add(executor->arena().at(argument.offset), argument.bytes);
+      state.push_back(&argument);
+      own.push_back(checksum.value());
+      executor->forget(argument.offset, argument.bytes);
+    }
+  std::vector<uint64_t> all(own.size() * static_cast<size_t>(world.size()));
+  HONERT_TRY(world.allGather(own.data(),
+                             static_cast<int64_t>(own.size() * sizeof own[0]),
+                             all.data()));
+  for (size_t i = 0; i != state.size(); ++i)
+    for (int64_t rank = 0; rank != world.size(); ++rank) {
+      int64_t first = firstReplica(*state[i], program.mesh, rank);
+      if (all[static_cast<size_t>(rank) * own.size() + i] !=
+          all[static_cast<size_t>(first) * own.size() + i])
+        return Status::error(format(
+            "step %lld: %s '%s' of rank %lld differs from that of rank %lld, "
+            "expected equal replicas",
+            static_cast<long long>(step), name(state[i]->kind),
+            state[i]->fqn.c_str(), static_cast<long long>(rank),
+            static_cast<long long>(first)));
+    }
+  return Status();
+}
+
+Status Trainer::loadValidation(int64_t index) {
+  const NamedInputs &others =
+      options.validationInputs.empty() ? named : validationNamed;
+  Status loaded = others.load(index, executor->arena().at(0));
+  if (loaded.ok() && !options.validation.empty())
+    loaded = validationBatches.load(index, executor->arena().at(0));
+  HONERT_TRY(mapped_ranges::check());
+  return loaded;
+}
+
+Status Trainer::validate(int64_t step) {
+  const Function *evaluate = program.function("evaluate");
+  const Result *loss = evaluate->result("loss");
+  int64_t count = std::min(options.validationBatches,
+                           options.validation.empty()
+                               ? validationNamed.batchesPerEpoch()
+                               : validationBatches.batchesPerEpoch());
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    dataStatus = loadValidation(i);
+    HONERT_TRY(noticeReasonsToStop());
+    if (stoppedBy)
+      return Status(); // saving comes first
+    HONERT_TRY(executor->run(*evaluate));
+    HONERT_TRY(executor->wait());
+    dataStatus = checkIds(*evaluate, "validation batch", i, "the run ends");
+    if (!dataStatus.ok()) { // on all ranks, which share what the check found
+      stoppedBy = badInputs;
+      return Status();
+    }
+    sum += readScalar(loss->dtype, loss->offset);
+  }
+  lastValidation = sum / static_cast<double>(count);
+  validatedStep = step;
+  report.validation(step, *lastValidation);
+  return Status();
+}
+
+int64_t Trainer::dataTokens() const {
+  return options.data.empty() ? 0 : batches.stream().size();
+}
+
+Status Trainer::checkpoint(int64_t step) {
+  RunPosition position;
+  position.step = step;
+  position.microStep = step * program.microBatches();
+  position.seed = seed;
+  position.shuffle = options.shuffle;
+  position.dataTokens = dataTokens();
+  HONERT_TRY(world.agree(fetchState()));
+  Status saved = checkpoints->save(position, executor->arena());
+  forgetState();
+  HONERT_TRY(saved);
+  savedStep = step;
+  return Status();
+}
+
+/// Loss and gradients of a step that has finished.
+Status Trainer::dump(int64_t step) {
+  return writeDump(format("%s/step%lld.safetensors", options.dump.c_str(),
+                          static_cast<long long>(step)),
+                   program, *executor, world);
+}
+
+//===----------------------------------------------------------------------===//
+// At the end
+//===----------------------------------------------------------------------===//
+
+/// The first rank's profile.
+Status Trainer::writeProfile() {
+  std::string trace = chromeTrace(times, program, *executor);
+  AtomicFile file;
+  HONERT_TRY(file.create(options.profile));
+  HONERT_TRY(file.write(trace.data(), static_cast<int64_t>(trace.size())));
+  HONERT_TRY(file.commit());
+  std::string table = profileTable(times);
+  table.pop_back(); // summary() ends the line
+  report.summary(table);
+  return Status();
+}
+
+std::string Trainer::summaryText() const {
+  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  int64_t made = doneSteps - firstStep + 1;
+  std::string text;
+  if (stoppedBy)
+    text = format("stopped by %s after step %lld: ",
+                  stoppedBy == badInputs ? "an error" : signalName(stoppedBy),
+                  static_cast<long long>(doneSteps));
+  else if (made == 0 && doneSteps > 0 && options.steps > 0)
+    text =
+        format("already complete: the run in %s is after step %lld, --steps "
+               "is %lld: ",
+               options.checkpoints.c_str(), static_cast<long long>(doneSteps),
+               static_cast<long long>(options.steps));
+  text += format("%lld step%s in %.1f s", static_cast<long long>(made),
+                 made == 1 ? "" : "s", seconds);
+  if (lastLoss)
+    text += format(" | loss %.4f", *lastLoss);
+  if (lastValidation)
+    text += format(" | val %.4f", *lastValidation);
+  if (double median = report.medianSeconds(); median > 0) {
+    text += format(" | median %.1f ms", median * 1e3);
+    if (double rate = report.tokensPerSecond(median); rate > 0)
+      text += format(", %.0f tok/s", rate);
+  }
+  if (int64_t resident = peakResidentBytes(); resident > 0)
+    text += format(" | at most %s resident%s", formatBytes(resident).c_str(),
+                   world.size() > 1 ? " on the first rank" : "");
+  return text;
+}
+
+Status Trainer::finish() {
+  if (!stoppedBy && options.validates() && validatedStep != doneSteps)
+    HONERT_TRY(validate(doneSteps));
+  std::string saved;
+  if (!options.save.empty()) {
+    HONERT_TRY(world.agree(fetchState()));
+    HONERT_TRY(saveWeights(options.save, program, world, executor->arena(),
+                           {{"step", std::to_string(doneSteps)},
+                            {"seed", std::to_string(seed)},
+                            {"fingerprint", program.text("fingerprint")}}));
+    saved = " | saved " + options.save;
+  }
+  if (checkpoints && savedStep != doneSteps) {
+    HONERT_TRY(checkpoint(doneSteps));
+    saved += " | checkpoint in " + options.checkpoints;
+  }
+  bool hasProfile = world.isFirst() && !times.empty();
+  HONERT_TRY(world.agree(hasProfile ? writeProfile() : Status()));
+  report.summary(summaryText() + saved);
+  if (stoppedBy == SIGPIPE && world.isFirst())
+    std::fprintf(stderr,
+                 "stopped after step %lld: nobody reads standard output any "
+                 "more, and no file was asked for (--save, --checkpoint-dir, "
+                 "--log)\n",
+                 static_cast<long long>(doneSteps));
+  return Status();
+}

@@ -1,0 +1,242 @@
+//===- SocketTest.cpp - Ranks that meet over TCP --------------------------===//
+
+#include "program/Program.h"
+#include "program/Transport.h"
+#include "support/RankStep.h"
+#include "support/SocketRanks.h"
+#include "train/Connect.h"
+
+#include <algorithm>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace honert;
+
+namespace {
+
+using CommSocket = test::SocketRanks;
+
+/// Each rank's number, from each rank, and large blocks in both directions.
+Status exchange(World &world) {
+  int64_t own = world.rank() + 7;
+  std::vector<int64_t> all(size_t(world.size()));
+  for (int round = 0; round != 3; ++round) {
+    HONERT_TRY(world.allGather(&own, sizeof own, all.data()));
+    for (int64_t rank = 0; rank != world.size(); ++rank)
+      EXPECT_EQ(all[size_t(rank)], rank + 7);
+    for (int64_t root = 0; root != world.size(); ++root) {
+      std::string text(3000000, char('a' + world.rank()));
+      HONERT_TRY(world.broadcast(text.data(), int64_t(text.size()), root));
+      EXPECT_EQ(text, std::string(text.size(), char('a' + root)));
+    }
+  }
+  return Status();
+}
+
+TEST_F(CommSocket, joins_every_pair) {
+  for (int64_t ranks : {2, 3, 5})
+    expectAll(ranks, exchange);
+}
+
+TEST_F(CommSocket, late_ranks_are_waited_for) {
+  std::vector<LaunchPlace> places;
+  for (int64_t rank : {2, 1, 0}) // the first starts last
+    places.push_back(placeOf(rank, 3));
+  for (const std::string &line : run(places, exchange))
+    EXPECT_EQ(line, "");
+}
+
+/// What programs do goes the same way: with tokens messages cross.
+TEST_F(CommSocket, carries_collectives) {
+  Mesh mesh;
+  mesh.axes = {{"a", 3, ""}};
+  expectAll(3, [&](World &world) {
+    std::unique_ptr<Transport> transport = world.makeTransport(mesh);
+    constexpr int64_t count = 300000;
+    std::vector<float> memory(4 * count, float(world.rank() + 1));
+    Launch launches[] = {{"x", "",
+                          CollectiveLaunch{CollectiveKind::allReduce,
+                                           ReduceKind::sum,
+                                           0,
+                                           DType::f32,
+                                           count,
+                                           {0},
+                                           0,
+                                           4 * count,
+                                           3}},
+                         {"y", "",
+                          CollectiveLaunch{CollectiveKind::shift,
+                                           ReduceKind::sum,
+                                           1,
+                                           DType::f32,
+                                           count,
+                                           {0},
+                                           8 * count,
+                                           12 * count,
+                                           4}}};
+    for (const Launch &launch : launches) {
+      HONERT_TRY(transport->prepare(launch));
+      HONERT_TRY(
+          transport->run(launch, reinterpret_cast<char *>(memory.data())));
+    }
+    for (int64_t token : {4, 3})
+      HONERT_TRY(transport->wait(token));
+    EXPECT_EQ(memory[count], 6);
+    EXPECT_EQ(memory[2 * count - 1], 6);
+    EXPECT_EQ(memory[3 * count], float((world.rank() + 2) % 3 + 1));
+    return Status();
+  });
+}
+
+TEST_F(CommSocket, meets_by_a_file) {
+  test::Folder folder;
+  bootstrap = "file:" + (folder / "place");
+  expectAll(3, exchange);
+  EXPECT_FALSE(test::exists(folder / "place"));
+}
+
+TEST_F(CommSocket, an_old_file_is_nobody) {
+  test::Folder folder;
+  bootstrap = "file:" + (folder / "place");
+  test::writeFile(folder / "place", "hone-meeting-1 127.0.0.1 1 0 " +
+                                        std::string(64, '0') + "\n");
+  std::vector<LaunchPlace> places = {placeOf(1, 2), placeOf(0, 2)};
+  for (const std::string &line : run(places, exchange))
+    EXPECT_EQ(line, "");
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST_F(CommSocket, no_address) {
+  LaunchPlace place = placeOf(0, 2);
+  place.masterAddress = "", place.launcher = "srun";
+  EXPECT_EQ(run({place})[0],
+            "srun started 2 ranks, but MASTER_ADDR and MASTER_PORT do not say "
+            "where they meet (or --dist-bootstrap=file:PATH)");
+}
+
+/// Both ranks end, whatever listens there.
+TEST_F(CommSocket, a_busy_port) {
+  Socket other;
+  SocketAddress taken = SocketAddress::everywhere(port);
+  ASSERT_TRUE(listenAt(taken, other).ok());
+  std::vector<std::string> lines = run(2);
+  std::string where = format("the ranks do not meet at 127.0.0.1:%lld "
+                             "(MASTER_PORT + 1): ",
+                             static_cast<long long>(port));
+  EXPECT_EQ(lines[0], where + format("port %lld of this machine: Address "
+                                     "already in use",
+                                     static_cast<long long>(port)));
+  EXPECT_EQ(lines[1], where + "what listens there has not answered in time");
+}
+
+TEST_F(CommSocket, a_rank_that_does_not_come) {
+  timeout = 0.5;
+  std::vector<std::string> lines = run({placeOf(0, 3), placeOf(2, 3)});
+  EXPECT_NE(lines[0].find("the ranks 1 have not come in time (--comm-timeout)"),
+            std::string::npos)
+      << lines[0];
+  EXPECT_NE(lines[1].find("rank 0 "), std::string::npos) << lines[1];
+}
+
+TEST_F(CommSocket, no_first_rank) {
+  timeout = 0.3;
+  EXPECT_NE(run({placeOf(1, 2)})[0].find(
+                "rank 0 has not come in time (--comm-timeout)"),
+            std::string::npos);
+}
+
+TEST_F(CommSocket, a_rank_of_another_size_or_twice) {
+  timeout = 0.5;
+  EXPECT_NE(run({placeOf(0, 2), placeOf(1, 3)})[1].find(
+                "what listens there is of 2 ranks, this process of 3"),
+            std::string::npos);
+  std::vector<std::string> lines =
+      run({placeOf(0, 3), placeOf(1, 3), placeOf(1, 3)});
+  EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const auto &line) {
+    return line.find("has a rank 1 already") != std::string::npos;
+  })) << lines[1];
+}
+
+TEST_F(CommSocket, a_rank_that_leaves) {
+  std::vector<std::string> lines = run(3, [](World &world) {
+    HONERT_TRY(world.barrier());
+    if (world.rank() == 1)
+      return Status::error("no more");
+    return world.barrier();
+  });
+  EXPECT_EQ(lines[1], "no more");
+  for (int rank : {0, 2}) // of rank 1, or of the other one that it ended
+    EXPECT_NE(lines[size_t(rank)].find("has left the run"), std::string::npos)
+        << lines[size_t(rank)];
+}
+
+/// What the call before asked for lies in memory that is gone.
+TEST_F(CommSocket, after_a_loss_every_call_is_the_same_error) {
+  std::vector<std::string> lines = run(3, [](World &world) {
+    HONERT_TRY(world.barrier());
+    if (world.rank() == 1)
+      return Status::error("no more");
+    Status first;
+    for (int call = 0; call != 3; ++call) {
+      std::vector<char> own(100000), all(3 * own.size());
+      Status status =
+          call == 2
+              ? world.broadcast(own.data(), int64_t(own.size()), 0)
+              : world.allGather(own.data(), int64_t(own.size()), all.data());
+      if (call == 0)
+        first = status;
+      EXPECT_EQ(status.message(), first.message());
+    }
+    return first;
+  });
+  for (int rank : {0, 2})
+    EXPECT_NE(lines[size_t(rank)].find("has left the run"), std::string::npos)
+        << lines[size_t(rank)];
+}
+
+/// Slurm's srun --mpi=pmi2 shows as PMI.
+TEST_F(CommSocket, ranks_on_gpus_meet_so_under_srun) {
+  for (const char *launcher : {"srun", "PMI", "torchrun"}) {
+    std::vector<std::string> lines(2);
+    std::vector<std::thread> threads;
+    for (int64_t rank : {0, 1})
+      threads.emplace_back([&, rank] {
+        test::RankStep step({2});
+        LaunchPlace place = placeOf(rank, 2);
+        place.launcher = launcher;
+        Options options;
+        options.commTimeout = timeout;
+        std::unique_ptr<World> world;
+        Status status = connect(step.finish(true), options, place, world);
+        if (status.ok())
+          status = world->barrier();
+        if (world)
+          world->leave(status);
+        lines[size_t(rank)] = status.message();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_EQ(lines, std::vector<std::string>(2)) << launcher;
+  }
+}
+
+/// Another thread sees it while the rank's own one is busy.
+TEST_F(CommSocket, a_rank_that_left_is_seen) {
+  run(2, [](World &world) {
+    HONERT_TRY(world.barrier());
+    EXPECT_TRUE(world.rank() == 1 || world.findLost().ok());
+    HONERT_TRY(world.barrier());
+    if (world.rank() == 1)
+      return Status::error("no more");
+    for (int i = 0; i != 200 && world.findLost().ok(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(world.findLost().message(), "rank 1 has left the run");
+    return Status::error("nor this one");
+  });
+}
+
+} // namespace

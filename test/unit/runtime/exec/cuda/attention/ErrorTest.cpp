@@ -1,0 +1,210 @@
+//===- ErrorTest.cpp - Plans, call order, what can be wrong ---------------===//
+
+#include "emulation/cudnn/FakeCudnn.h"
+#include "support/AttentionCase.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace honert;
+using namespace test;
+
+using Operand = AttentionOperand;
+
+namespace {
+
+class AttentionErrors : public Cuda {
+protected:
+  AttentionErrors() { fake::cudnnSettings() = {}; }
+
+  /// The lines on stderr while a program starts and runs twice; `message` is
+  /// that of the first error.
+  std::string runTwice(AttentionProgram &program, std::string &message) {
+    testing::internal::CaptureStderr();
+    Status status = program.start();
+    for (int i = 0; i != 2 && status.ok(); ++i)
+      status = program.run(randomInputs(c));
+    message = status.message();
+    return testing::internal::GetCapturedStderr();
+  }
+  std::string errorOf(AttentionProgram &program) {
+    std::string message;
+    EXPECT_EQ(runTwice(program, message), "");
+    return message;
+  }
+
+  const AttentionCase c = {1, 2, 2, 8, 8, 16, 16, true};
+};
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+TEST_F(AttentionErrors, plans_of_the_program_are_read_not_made) {
+  AttentionProgram program(c);
+  int made = calls("finalize a plan");
+  std::string message;
+  EXPECT_EQ(runTwice(program, message), "");
+  EXPECT_EQ(message, "");
+  EXPECT_EQ(calls("finalize a plan") - made, 2); // both from text
+  EXPECT_EQ(calls("cudnnCreate"), 1);
+  EXPECT_EQ(calls("cudnnSetStream"), 1);
+  // The first run as it is, the second while it is recorded; then it is a
+  // graph, that the library is not asked for.
+  EXPECT_EQ(calls("cudnnBackendExecute"), 4);
+  EXPECT_TRUE(program.run(randomInputs(c)).ok());
+  EXPECT_EQ(calls("cudnnBackendExecute"), 4);
+}
+
+TEST_F(AttentionErrors, a_recorded_run_gives_the_same_bits) {
+  AttentionProgram program(c);
+  ASSERT_TRUE(program.start().ok());
+  std::vector<double> first;
+  for (int i = 0; i != 3; ++i) {
+    ASSERT_TRUE(program.run(randomInputs(c)).ok());
+    std::vector<double> grad = program.read(Operand::keyGrad);
+    if (i == 0)
+      first = grad;
+    EXPECT_EQ(grad, first);
+  }
+}
+
+TEST_F(AttentionErrors, plans_are_made_where_there_are_none) {
+  AttentionProgram program(c, /*arch=*/0);
+  std::string message;
+  EXPECT_EQ(runTwice(program, message),
+            "warning: plans of attention in this program are not used (it has "
+            "none for sm_999); planning again\n");
+  EXPECT_EQ(message, "");
+}
+
+TEST_F(AttentionErrors, plans_are_made_for_another_version) {
+  AttentionProgram program(c);
+  fake::cudnnSettings().version = 92000;
+  std::string message;
+  EXPECT_EQ(runTwice(program, message),
+            "warning: plans of attention in this program are not used (cuDNN "
+            "9.20.0 could not read a plan: CUDNN_STATUS_NOT_SUPPORTED (as told "
+            "to fail)); planning again\n");
+  EXPECT_EQ(message, "");
+}
+
+TEST_F(AttentionErrors, plans_of_another_architecture_are_not_used) {
+  AttentionProgram program(c, /*arch=*/90);
+  fake().settings.arch = 100;
+  std::string message, lines = runTwice(program, message);
+  EXPECT_NE(lines.find("it has none for sm_100"), std::string::npos) << lines;
+  EXPECT_EQ(message, "");
+}
+
+/// There the kernel is named by its number; that of the emulated library is the
+/// only one it has.
+TEST_F(AttentionErrors, deterministic_plans_of_sm_100_ask_for_no_list) {
+  AttentionCase same = c;
+  same.deterministic = true;
+  AttentionProgram program(same, /*arch=*/0);
+  fake().settings.arch = 100;
+  int lists = calls("list of engines");
+  std::string message;
+  runTwice(program, message);
+  EXPECT_EQ(message, "");
+  EXPECT_EQ(calls("list of engines") - lists, 1); // of the forward pass
+  EXPECT_LT(relativeError(program.read(Operand::queryGrad),
+                          PlainAttention(same, randomInputs(same))
+                              .backward()[Operand::queryGrad]),
+            0x1p-7);
+}
+
+TEST_F(AttentionErrors, a_new_plan_may_need_too_much_workspace) {
+  AttentionProgram program(c, /*arch=*/0);
+  fake::cudnnSettings().workspaceBytes = 4096;
+  std::string message;
+  runTwice(program, message);
+  EXPECT_EQ(message,
+            "attention forward at model.py:3: cuDNN 9.19.0 needs 4096 bytes of "
+            "workspace on GPU emulated GPU, the program has 512 (was it "
+            "compiled for another version or architecture?)");
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST_F(AttentionErrors, the_library_may_be_missing) {
+  AttentionProgram program(c);
+  fake().settings.missing = {"libcudnn_graph.so.9"};
+  EXPECT_EQ(errorOf(program),
+            "libcudnn_graph.so.9: cannot be opened (no such library); fused "
+            "attention needs cuDNN 9 (is its folder in LD_LIBRARY_PATH?)");
+}
+
+TEST_F(AttentionErrors, the_library_may_be_too_old) {
+  AttentionProgram program(c);
+  fake::cudnnSettings().version = 90700;
+  EXPECT_EQ(errorOf(program),
+            "libcudnn_graph.so.9: is cuDNN 9.7.0, expected 9.19.0 or later");
+}
+
+TEST_F(AttentionErrors, the_library_may_lack_a_function) {
+  AttentionProgram program(c);
+  fake().settings.missing = {"cudnnBackendExecute"};
+  EXPECT_EQ(
+      errorOf(program),
+      "libcudnn_graph.so.9: has no cudnnBackendExecute; expected cuDNN 9");
+}
+
+TEST_F(AttentionErrors, the_library_may_not_start) {
+  AttentionProgram program(c);
+  fake().failCall("cudnnCreate", 1, 3000);
+  EXPECT_EQ(errorOf(program),
+            "cuDNN 9.19.0 on GPU emulated GPU could not start: "
+            "CUDNN_STATUS_NOT_SUPPORTED (as told to fail)");
+}
+
+TEST_F(AttentionErrors, there_may_be_no_plan) {
+  AttentionProgram program(c, /*arch=*/0);
+  fake().failCall("finalize a plan", 1, 3000);
+  std::string message;
+  runTwice(program, message);
+  EXPECT_EQ(message,
+            "attention forward at model.py:3: cuDNN 9.19.0 could not make a "
+            "plan: CUDNN_STATUS_NOT_SUPPORTED (as told to fail)");
+}
+
+TEST_F(AttentionErrors, a_call_may_fail) {
+  AttentionProgram program(c);
+  fake().failCall("cudnnBackendExecute", 2, 5000);
+  EXPECT_EQ(errorOf(program),
+            "attention backward at model.py:3: cuDNN 9.19.0 could not run it: "
+            "CUDNN_STATUS_EXECUTION_FAILED (as told to fail)");
+}
+
+TEST_F(AttentionErrors, a_call_may_fail_while_it_is_recorded) {
+  AttentionProgram program(c);
+  fake().failCall("cudnnBackendExecute", 3, 5000);
+  EXPECT_EQ(errorOf(program),
+            "attention forward at model.py:3: cuDNN 9.19.0 could not run it: "
+            "CUDNN_STATUS_EXECUTION_FAILED (as told to fail)");
+}
+
+/// What the fake is there to notice.
+TEST_F(AttentionErrors, operands_outside_the_device_are_mistakes) {
+  expectsMistakes = true;
+  AttentionProgram program(c);
+  program.launch(false).offsets[0] = int64_t(1) << 20;
+  EXPECT_EQ(errorOf(program),
+            "attention forward at model.py:3: cuDNN 9.19.0 could not run it: "
+            "CUDNN_STATUS_BAD_PARAM (tensor 1 is outside the memory of the "
+            "device)");
+}
+
+TEST_F(AttentionErrors, operands_that_are_not_aligned_are_mistakes) {
+  expectsMistakes = true;
+  AttentionProgram program(c);
+  program.launch(false).offsets[1] += 8;
+  EXPECT_EQ(errorOf(program),
+            "attention forward at model.py:3: cuDNN 9.19.0 could not run it: "
+            "CUDNN_STATUS_BAD_PARAM (tensor 2 is not aligned as described)");
+}
+
+} // namespace

@@ -1,0 +1,363 @@
+//===- ExecutorTest.cpp - Collectives of programs on GPUs -----------------===//
+//
+// Every kind, launch by launch, recorded and replayed, against the transport of
+// ranks on CPUs. Both make sums in the order of the ranks: no tolerance.
+//
+//===----------------------------------------------------------------------===//
+
+#include "support/NcclFixture.h"
+#include "support/RankStep.h"
+#include "train/MakeExecutor.h"
+
+#include <cstring>
+#include <random>
+
+using namespace honert;
+using test::RankStep;
+
+namespace {
+
+using Describe = std::function<void(RankStep &)>;
+
+/// Bytes of which floats of any width are normal numbers: threads of the CPU
+/// take denormal ones for zero.
+std::string draw(int64_t bytes, int64_t seed) {
+  std::mt19937_64 random{uint64_t(seed)};
+  std::string drawn(size_t(bytes), '\0');
+  for (char &byte : drawn)
+    byte = char(0x10 + random() % 0x30);
+  return drawn;
+}
+
+class NcclExecutor : public test::Nccl {
+protected:
+  /// The arenas of all ranks after each of three steps.
+  std::vector<std::string> run(const std::vector<int64_t> &mesh,
+                               const Describe &describe, bool onDevice) {
+    int64_t ranks = 1;
+    for (int64_t size : mesh)
+      ranks *= size;
+    std::vector<std::string> results(size_t(3 * ranks), "");
+    onAll(ranks, [&](World &world) {
+      RankStep step(mesh);
+      describe(step);
+      const Program &program = step.finish(onDevice);
+      ThreadPool pool(1);
+      auto executor = makeExecutor(program, pool, deterministic, &world);
+      HONERT_TRY(executor->start());
+      for (int64_t run = 0; run != 3; ++run) {
+        std::string drawn = draw(program.arenaBytes, 100 * run + world.rank());
+        std::memcpy(executor->arena().at(0), drawn.data(), drawn.size());
+        HONERT_TRY(executor->publish(0, program.arenaBytes));
+        HONERT_TRY(executor->run(program.functions[0]));
+        HONERT_TRY(executor->wait());
+        HONERT_TRY(executor->fetch(0, program.arenaBytes));
+        results[size_t(3 * world.rank() + run)].assign(
+            executor->arena().at(0), size_t(program.arenaBytes));
+      }
+      return Status();
+    });
+    return results;
+  }
+  void check(const std::vector<int64_t> &mesh, const Describe &describe) {
+    std::vector<std::string> wanted = run(mesh, describe, false);
+    for (bool early : {false, true}) {
+      settings.copiesRunAhead = early;
+      std::vector<std::string> seen = run(mesh, describe, true);
+      for (size_t i = 0; i != wanted.size(); ++i)
+        EXPECT_TRUE(seen[i] == wanted[i])
+            << "rank " << i / 3 << ", run " << i % 3 << ", early " << early
+            << ": other bytes from offset "
+            << std::mismatch(seen[i].begin(), seen[i].end(), wanted[i].begin())
+                       .first -
+                   seen[i].begin();
+    }
+  }
+
+  bool deterministic = false;
+};
+
+constexpr CollectiveKind kinds[] = {
+    CollectiveKind::allReduce, CollectiveKind::allGather,
+    CollectiveKind::reduceScatter, CollectiveKind::allToAll,
+    CollectiveKind::shift};
+
+TEST_F(NcclExecutor, every_kind_of_every_type) {
+  check({3, 2}, [](RankStep &step) {
+    for (CollectiveKind kind : kinds)
+      for (int64_t type = 0; type != numDTypes; ++type)
+        if (byteWidth(DType(type)) > 1 || kind == CollectiveKind::allGather ||
+            kind == CollectiveKind::allToAll || kind == CollectiveKind::shift)
+          step.collective(kind, DType(type), 30, {0});
+  });
+}
+
+TEST_F(NcclExecutor, every_group_of_ranks) {
+  check({2, 1, 2}, [](RankStep &step) {
+    for (const Axes &axes : {Axes{}, Axes{0}, Axes{1}, Axes{2}, Axes{0, 2},
+                             Axes{2, 0}, Axes{0, 1, 2}})
+      for (CollectiveKind kind : kinds)
+        step.collective(kind, DType::f32, 12, axes);
+  });
+  // World, a, c and [c, a]; [a, c] and [a, b, c] are the world.
+  EXPECT_EQ(calls("ncclCommInitRankConfig"), 4);
+  EXPECT_EQ(calls("ncclCommSplit"), 3 * 4);
+}
+
+TEST_F(NcclExecutor, maxima_and_minima) {
+  check({4}, [](RankStep &step) {
+    for (ReduceKind reduce : {ReduceKind::max, ReduceKind::min})
+      for (CollectiveKind kind :
+           {CollectiveKind::allReduce, CollectiveKind::reduceScatter})
+        step.collective(kind, DType::f32, 200, {0}, -1, reduce);
+  });
+}
+
+TEST_F(NcclExecutor, shifts_go_around) {
+  check({4}, [](RankStep &step) {
+    for (int64_t amount = 0; amount != 4; ++amount)
+      step.collective(CollectiveKind::shift, DType::i8, 7, {0}, -1,
+                      ReduceKind::sum, amount);
+  });
+}
+
+// Longer than what the fake moves at once: 256 KiB.
+TEST_F(NcclExecutor, large_blocks) {
+  check({2}, [](RankStep &step) {
+    for (CollectiveKind kind : kinds)
+      step.collective(kind, DType::f32, 100002, {0});
+  });
+}
+
+TEST_F(NcclExecutor, of_nothing) {
+  check({2}, [](RankStep &step) {
+    for (CollectiveKind kind : kinds)
+      step.collective(kind, DType::f32, 0, {0});
+  });
+}
+
+TEST_F(NcclExecutor, several_under_way_at_once) {
+  check({2, 2}, [](RankStep &step) {
+    step.collective(CollectiveKind::allReduce, DType::f32, 64, {0}, 7);
+    step.collective(CollectiveKind::allGather, DType::bf16, 64, {1}, 2);
+    step.collective(CollectiveKind::allToAll, DType::f32, 64, {0, 1}, 3);
+    step.wait(2);
+    step.collective(CollectiveKind::reduceScatter, DType::f32, 64, {0}, 4);
+    step.collective(CollectiveKind::allReduce, DType::f32, 64, {});
+    step.collective(CollectiveKind::allReduce, DType::f32, 8, {}, 5);
+    for (int64_t token : {5, 3, 7, 4})
+      step.wait(token);
+  });
+}
+
+TEST_F(NcclExecutor, own_parts_and_numbers) {
+  check({2, 3}, [](RankStep &step) {
+    for (const Axes &axes : {Axes{}, Axes{0}, Axes{1}, Axes{1, 0}}) {
+      step.coordinate(axes);
+      step.shard(axes, 5, 12);
+      step.shard(axes, 1, 64);
+      step.shard(axes, 3, 0);
+    }
+  });
+  EXPECT_EQ(calls("ncclGetVersion"), 0); // nothing is sent
+}
+
+/// What a program of one rank needs of NCCL: nothing.
+TEST_F(NcclExecutor, groups_of_one_rank_open_no_library) {
+  settings.missing = {"libnccl.so.2"};
+  check({1}, [](RankStep &step) {
+    step.collective(CollectiveKind::allReduce, DType::f32, 8, {0});
+    step.collective(CollectiveKind::shift, DType::i64, 8, {0}, 1);
+    step.wait(1);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void oneSum(RankStep &step) {
+  step.collective(CollectiveKind::allReduce, DType::f32, 8, {0});
+  step.collective(CollectiveKind::allReduce, DType::f32, 8, {0, 1});
+}
+
+TEST_F(NcclExecutor, the_arena_is_registered_once_per_group) {
+  run({2, 2}, oneSum, true);
+  EXPECT_EQ(calls("ncclCommRegister"), 2 * 4);
+  EXPECT_EQ(calls("ncclCommDeregister"), 2 * 4);
+  EXPECT_EQ(calls("ncclCommWindowRegister"), 0);
+}
+
+TEST_F(NcclExecutor, the_arena_may_be_a_window) {
+  setenv("HONE_NCCL_REGISTRATION", "window", 1);
+  check({2, 2}, oneSum);
+  EXPECT_EQ(calls("ncclCommWindowRegister"), 2 * 4);
+  EXPECT_EQ(calls("ncclCommRegister"), 0);
+}
+
+TEST_F(NcclExecutor, the_arena_may_be_nothing_special) {
+  setenv("HONE_NCCL_REGISTRATION", "none", 1);
+  check({2, 2}, oneSum);
+  EXPECT_EQ(calls("ncclCommRegister"), 0);
+}
+
+TEST_F(NcclExecutor, a_library_without_windows_has_buffers) {
+  setenv("HONE_NCCL_REGISTRATION", "window", 1);
+  settings.missing = {"ncclCommWindowRegister"};
+  check({2, 2}, oneSum);
+  EXPECT_EQ(calls("ncclCommRegister"), 2 * 4);
+}
+
+TEST_F(NcclExecutor, equal_bits_need_no_windows) {
+  setenv("HONE_NCCL_REGISTRATION", "window", 1);
+  for (const char *variable :
+       {"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_COLLNET_ENABLE"})
+    setenv(variable, "x", 1); // as a user who knows better
+  deterministic = true;
+  check({2, 2}, oneSum);
+  EXPECT_EQ(calls("ncclCommRegister"), 2 * 4);
+  EXPECT_STREQ(std::getenv("NCCL_ALGO"), "x");
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// Of a run of one sum on two ranks.
+class NcclErrors : public NcclExecutor {
+protected:
+  std::vector<std::string> errors(const test::Nccl::Body &before = {}) {
+    std::vector<std::string> lines;
+    for (const Status &status : onRanks(2, [&](World &world) {
+           if (before)
+             HONERT_TRY(before(world));
+           RankStep step({2, 1});
+           oneSum(step);
+           const Program &program = step.finish(true);
+           ThreadPool pool(1);
+           auto executor = makeExecutor(program, pool, false, &world);
+           HONERT_TRY(executor->start());
+           for (int run = 0; run != 3; ++run) {
+             HONERT_TRY(executor->run(program.functions[0]));
+             HONERT_TRY(executor->wait());
+           }
+           return Status();
+         }))
+      lines.push_back(status.message());
+    return lines;
+  }
+  using Lines = std::vector<std::string>;
+};
+
+TEST_F(NcclErrors, no_library) {
+  settings.missing = {"libnccl.so.2"};
+  std::string line =
+      "libnccl.so.2: cannot be opened (no such library); a program of several "
+      "ranks on GPUs needs NCCL 2.27 or later (is its folder in "
+      "LD_LIBRARY_PATH?)";
+  EXPECT_EQ(errors(), (Lines{line, line}));
+}
+
+TEST_F(NcclErrors, an_old_library) {
+  settings.ncclVersion = 22203;
+  std::string line = "libnccl.so.2: is NCCL 2.22.3, expected 2.27 or later";
+  EXPECT_EQ(errors(), (Lines{line, line}));
+}
+
+TEST_F(NcclErrors, a_library_without_a_function) {
+  settings.missing = {"ncclCommSplit"};
+  std::string line =
+      "libnccl.so.2: has no ncclCommSplit; expected NCCL 2.27 or later";
+  EXPECT_EQ(errors(), (Lines{line, line}));
+}
+
+TEST_F(NcclErrors, another_word_for_registration) {
+  setenv("HONE_NCCL_REGISTRATION", "yes", 1);
+  std::string line =
+      "HONE_NCCL_REGISTRATION: 'yes', expected none, buffer or window";
+  EXPECT_EQ(errors(), (Lines{line, line}));
+}
+
+/// The other rank does not wait for it.
+TEST_F(NcclErrors, a_rank_without_memory) {
+  EXPECT_EQ(errors([](World &world) {
+              if (world.rank() == 1)
+                fake::state().settings.memoryBytes = 64;
+              return Status();
+            }),
+            (Lines{"rank 1 has failed",
+                   "the arena needs 320 B; GPU emulated GPU has 64 B free of "
+                   "64 B"}));
+}
+
+/// Whichever of its memory it is: the other rank does not wait in NCCL.
+TEST_F(NcclErrors, a_rank_without_memory_of_the_host) {
+  onAll(2, [](World &world) {
+    RankStep step({2, 1});
+    oneSum(step);
+    const Program &program = step.finish(true);
+    ThreadPool pool(1);
+    return makeExecutor(program, pool, false, &world)->start();
+  });
+  int count = calls("cuMemAllocHost_v2") / 2;
+  EXPECT_GT(count, 0);
+  for (int number = 1; number <= count; ++number) {
+    std::vector<std::string> lines = errors([&](World &world) {
+      if (world.rank() == 1)
+        fake::state().failCall("cuMemAllocHost_v2", number,
+                               CUDA_ERROR_OUT_OF_MEMORY);
+      return Status();
+    });
+    EXPECT_EQ(lines[0], "rank 1 has failed");
+    EXPECT_NE(lines[1], "");
+  }
+}
+
+TEST_F(NcclErrors, ranks_that_register_differently) {
+  setenv("HONE_NCCL_REGISTRATION", "window", 1);
+  std::string line =
+      "rank 1 has HONE_NCCL_REGISTRATION (as its NCCL can) "
+      "buffer, rank 0 has window; expected the same on all ranks";
+  EXPECT_EQ(errors([](World &world) {
+              if (world.rank() == 1)
+                fake::state().settings.missing = {"ncclCommWindowRegister"};
+              return Status();
+            }),
+            (Lines{line, line}));
+}
+
+TEST_F(NcclErrors, fewer_gpus_than_ranks) {
+  settings.ncclPolls = 1;
+  EXPECT_EQ(errors([](World &) {
+              fake::state().settings.devices = 0;
+              return Status();
+            })[0],
+            "libcuda.so.1: the driver sees no GPU, expected one (is "
+            "CUDA_VISIBLE_DEVICES set?)");
+}
+
+TEST_F(NcclErrors, a_rank_that_never_joins) {
+  timeout = 0.3;
+  expectsMistakes = true;
+  std::vector<std::string> lines = errors([](World &world) {
+    if (world.rank() == 1)
+      fake::state().failCall("ncclCommInitRankConfig", 1, ncclSystemError);
+    return Status();
+  });
+  EXPECT_EQ(lines[0], "rank 0 cannot join the 2 ranks: waited 0 s for the "
+                      "others, expected at most 0.3 s (--comm-timeout)");
+  EXPECT_EQ(lines[1], "rank 1 cannot join the 2 ranks: NCCL: unhandled system "
+                      "error");
+}
+
+TEST_F(NcclErrors, a_collective_that_is_refused_names_its_line) {
+  expectsMistakes = leavesThings = true;
+  std::vector<std::string> lines = errors([](World &) {
+    fake::state().failCall("ncclAllReduce", 2, ncclInternalError);
+    return Status();
+  });
+  for (const std::string &line : lines)
+    EXPECT_EQ(line, "launch all at m.py:3: NCCL: internal error");
+}
+
+} // namespace

@@ -1,0 +1,263 @@
+//===- CommandLineTest.cpp - Wrong command lines and files ----------------===//
+
+#include "support/Describe.h"
+#include "support/Run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+using test::Outcome;
+using test::TinyModel;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// "D" stands for the folder of the test; it holds D/tokens (400 ids),
+/// D/bytes (3 bytes), and the folder D/folder.
+std::string expand(std::string text, const std::string &folder) {
+  for (size_t at = 0; (at = text.find("D/", at)) != text.npos;
+       at += folder.size())
+    text.replace(at, 1, folder);
+  return text;
+}
+
+struct Mistake {
+  int code;
+  Arguments arguments;
+  const char *message; ///< the whole line on stderr, after "error: "
+  bool hasMask = false;
+};
+
+std::ostream &operator<<(std::ostream &out, const Mistake &mistake) {
+  for (const std::string &argument : mistake.arguments)
+    out << argument << " ";
+  return out;
+}
+
+class Mistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(Mistakes, get_one_line_and_leave_nothing) {
+  test::Folder folder;
+  test::writeTokens(folder / "tokens", 400);
+  test::writeFile(folder / "bytes", "abc");
+  test::writeFile(folder / "floats.npy",
+                  test::npy("<f4", "(3,)", std::string(12, '\0')));
+  std::filesystem::create_directory(folder / "folder");
+  Arguments before = test::namesIn(folder.path);
+  Arguments arguments;
+  for (const std::string &argument : GetParam().arguments)
+    arguments.push_back(expand(argument, folder.path));
+  TinyModel model;
+  model.hasMask = GetParam().hasMask;
+  Outcome outcome = test::train(model, arguments);
+  EXPECT_EQ(outcome.code, GetParam().code);
+  EXPECT_EQ(outcome.err,
+            "error: " + expand(GetParam().message, folder.path) + "\n");
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(test::namesIn(folder.path), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Flags, Mistakes,
+    testing::Values(
+        Mistake{2, {}, "--data: not given, expected --data FILE with tokens"},
+        Mistake{
+            2, {"--dat", "D/tokens"}, "--dat: unknown; did you mean --data?"},
+        Mistake{
+            2, {"--check"}, "--check: unknown; did you mean --checkpoint-dir?"},
+        Mistake{2, {"tokens"}, "tokens: unknown, expected a flag of --help"},
+        Mistake{2, {"-h"}, "-h: unknown, expected a flag of --help"},
+        Mistake{2, {"--data"}, "--data: no value, expected FILE"},
+        Mistake{2, {"--data="}, "--data: '', expected a name"},
+        Mistake{2,
+                {"--data", "D/tokens", "--data=D/tokens"},
+                "--data: given twice, expected once"},
+        Mistake{2, {"--quiet=yes"}, "--quiet: takes no value, 'yes' was given"},
+        Mistake{
+            2, {"--steps", "ten"}, "--steps: 'ten', expected a whole number"},
+        Mistake{2, {"--steps", "-1"}, "--steps: '-1', expected a whole number"},
+        Mistake{
+            2, {"--steps", "1.5"}, "--steps: '1.5', expected a whole number"},
+        Mistake{2,
+                {"--steps", "99999999999999999999"},
+                "--steps: '99999999999999999999', expected a whole number"},
+        Mistake{2,
+                {"--threads", "0"},
+                "--threads: '0', expected a whole number from 1 to 1024"},
+        Mistake{2, {"--lr", "fast"}, "--lr: 'fast', expected a number >= 0"},
+        Mistake{2, {"--lr", "-1"}, "--lr: '-1', expected a number >= 0"},
+        Mistake{2, {"--lr", "nan"}, "--lr: 'nan', expected a number >= 0"},
+        Mistake{2, {"--lr", "inf"}, "--lr: 'inf', expected a number >= 0"},
+        Mistake{2,
+                {"--comm-timeout", "-1"},
+                "--comm-timeout: '-1', expected a number >= 0"},
+        Mistake{2, {"--clip", "1x"}, "--clip: '1x', expected a number >= 0"},
+        Mistake{
+            2,
+            {"--seed", "9223372036854775808"},
+            "--seed: '9223372036854775808', expected a whole number < 2^63"},
+        Mistake{2,
+                {"--schedule", "linear"},
+                "--schedule: 'linear', expected constant or cosine"},
+        Mistake{2,
+                {"--schedule", "cosin"},
+                "--schedule: 'cosin', expected constant or cosine; did you "
+                "mean cosine?"},
+        Mistake{2,
+                {"--input", "mask"},
+                "--input: 'mask', expected NAME=FILE.npy"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Contradictions, Mistakes,
+    testing::Values(
+        Mistake{2,
+                {"--data", "D/tokens", "--resume"},
+                "--resume: given without --checkpoint-dir"},
+        Mistake{2,
+                {"--data", "D/tokens", "--checkpoint-every", "5"},
+                "--checkpoint-every: given without --checkpoint-dir"},
+        Mistake{2,
+                {"--data", "D/tokens", "--val-every", "5"},
+                "--val-every: given without --val-data"},
+        Mistake{2,
+                {"--data", "D/tokens", "--val-batches", "5"},
+                "--val-batches: given without --val-data"},
+        Mistake{2,
+                {"--data", "D/tokens", "--min-lr", "0.001"},
+                "--min-lr: given without --schedule cosine"},
+        Mistake{2,
+                {"--data", "D/tokens", "--schedule", "cosine", "--lr", "0.1",
+                 "--min-lr", "0.2"},
+                "--min-lr: 0.2, expected at most --lr (0.1)"},
+        Mistake{2,
+                {"--data", "D/tokens", "--warmup", "11", "--steps", "10"},
+                "--warmup: 11, expected at most --steps (10)"},
+        Mistake{2, {"--shuffle"}, "--shuffle: given without --data"},
+        Mistake{2,
+                {"--data", "D/tokens", "--steps", "0", "--dump", "D/d"},
+                "--dump: given with --steps 0"},
+        Mistake{2,
+                {"--data", "D/tokens", "--input", "tokens=D/floats.npy"},
+                "--input: feeds the token stream that --data feeds"},
+        Mistake{2,
+                {"--data", "D/tokens", "--input", "other=D/floats.npy"},
+                "--input: 'other', expected an input of this program (there is "
+                "none)"},
+        Mistake{2,
+                {"--data", "D/tokens"},
+                "--input: nothing for 'mask', expected --input mask=FILE.npy "
+                "(f32 of shape [32])",
+                true},
+        Mistake{2,
+                {"--data", "D/tokens", "--input", "nask=D/floats.npy"},
+                "--input: 'nask', expected an input of this program (mask)",
+                true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, Mistakes,
+    testing::Values(
+        Mistake{1,
+                {"--data", "D/none"},
+                "D/none: cannot be read: No such file or directory"},
+        Mistake{1, {"--data", "D/folder"}, "D/folder: is not a regular file"},
+        Mistake{1,
+                {"--data", "D/bytes"},
+                "D/bytes: has 3 bytes, expected an even number (uint16 ids)"},
+        Mistake{
+            1,
+            {"--data", "D/floats.npy"},
+            "D/floats.npy: .npy of float32, expected uint16, uint32, int32 or "
+            "int64"},
+        Mistake{1,
+                {"--data", "D/tokens", "--val-data", "D/none"},
+                "D/none: cannot be read: No such file or directory"},
+        Mistake{1,
+                {"--data", "D/tokens", "--init", "D/bytes"},
+                "D/bytes: has 3 bytes, expected a safetensors file (8 bytes "
+                "header length first)"},
+        Mistake{1,
+                {"--data", "D/tokens", "--init", "D/tokens"},
+                "D/tokens: header of 844433520132096 bytes, expected at most "
+                "100000000 (is it a safetensors file?)"},
+        Mistake{1,
+                {"--data", "D/tokens", "--save", "D/none/w"},
+                "D/none/w: cannot be written: No such file or directory"},
+        Mistake{1,
+                {"--data", "D/tokens", "--save", "D/folder"},
+                "D/folder: is no regular file, expected one or none"},
+        Mistake{1,
+                {"--data", "D/tokens", "--save", "/dev/null"},
+                "/dev/null: is no regular file, expected one or none"},
+        Mistake{1,
+                {"--data", "D/tokens", "--log", "D/folder"},
+                "D/folder: is no regular file, expected one or none"},
+        Mistake{
+            2,
+            {"--data", "D/tokens", "--save", "D/tokens"},
+            "--save: D/tokens is the file of --data, expected another file"},
+        Mistake{2,
+                {"--data", "D/tokens", "--log", "D/folder/../tokens"},
+                "--log: D/folder/../tokens is the file of --data, expected "
+                "another file"},
+        Mistake{2,
+                {"--data", "D/tokens", "--save", "D/w", "--log", "D/w"},
+                "--save: D/w is the file of --log, expected another file"},
+        Mistake{1,
+                {"--data", "D/tokens", "--log", "D/none/log"},
+                "D/none/log: cannot be written: No such file or directory"},
+        Mistake{1,
+                {"--data", "D/tokens", "--profile", "D/none/p"},
+                "D/none/p: cannot be written: No such file or directory"},
+        Mistake{1,
+                {"--data", "D/tokens", "--checkpoint-dir", "D/none/c"},
+                "D/none/c: cannot be made: No such file or directory"},
+        Mistake{1,
+                {"--data", "D/tokens", "--checkpoint-dir", "D/tokens"},
+                "D/tokens: cannot be made: File exists"},
+        Mistake{1,
+                {"--data", "D/tokens", "--dump", "D/tokens"},
+                "D/tokens: cannot be made: File exists"},
+        Mistake{
+            1,
+            {"--data", "D/tokens", "--input", "mask=D/floats.npy"},
+            "D/floats.npy: float32 of shape [3], expected f32 of shape [32] "
+            "(input 'mask'), or that with a first dimension of "
+            "micro-batches",
+            true},
+        Mistake{1,
+                {"--data", "D/tokens", "--input", "mask=D/tokens"},
+                "D/tokens: is no .npy file",
+                true}));
+
+TEST(CommandLine, a_log_may_go_to_a_device) {
+  test::Folder folder;
+  test::writeTokens(folder / "t", 100);
+  Outcome outcome = test::train(
+      {}, {"--data", folder / "t", "--steps", "1", "--log", "/dev/null"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST(CommandLine, ids_beyond_the_vocabulary_are_named) {
+  test::Folder folder;
+  std::vector<uint16_t> ids(100, 1);
+  ids[77] = 32;
+  test::writeFile(folder / "t", test::bytesOf(ids));
+  Outcome outcome = test::train({}, {"--data", folder / "t"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "error: " + (folder / "t") +
+                             ": token 32 at position 77, expected 0 to 31\n");
+}
+
+TEST(CommandLine, fewer_tokens_than_a_batch_are_refused) {
+  test::Folder folder;
+  test::writeTokens(folder / "t", 16);
+  Outcome outcome = test::train({}, {"--data", folder / "t"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "error: " + (folder / "t") +
+                             ": holds 16 tokens, expected at least 17 (a batch "
+                             "of 2 x 8 and one more)\n");
+}
+
+} // namespace
