@@ -3,7 +3,7 @@
 #   dev     the compiler's libraries and headers, and the package that find_package(Hone) finds (HoneConfig.cmake)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS hone-lsp-server hone-opt hone-plan-attention hone-run honec DESTINATION bin COMPONENT tools)
+install(TARGETS hone-lsp-server hone-opt hone-plan-attention hone-reduce hone-run honec DESTINATION bin COMPONENT tools)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/honec ${CMAKE_BINARY_DIR}/lib/hone-null-driver DESTINATION lib
   COMPONENT tools)
 
