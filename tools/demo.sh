@@ -11,7 +11,7 @@ precision=${PRECISION:-fp32}
 out=demo-out
 
 tools/setup.sh
-tools/build.sh
+tools/build.sh release honec
 mkdir -p "$out"
 started=$SECONDS
 
