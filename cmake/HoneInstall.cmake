@@ -14,7 +14,7 @@ endforeach()
 install(TARGETS ${libraries} EXPORT HoneTargets DESTINATION lib COMPONENT dev)
 foreach(tree ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   install(DIRECTORY ${tree}/include/hone DESTINATION include COMPONENT dev
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc")
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.def" PATTERN "*.inc")
 endforeach()
 
 set(package lib/cmake/Hone)

@@ -169,8 +169,8 @@ Error Compilation::runPhases(Phase first, Phase last) {
     mlir::PassManager manager(&context);
     PipelineOptions pipeline = options.pipeline;
     pipeline.report = !options.report.empty();
-    pipeline.library.tool = findAttentionPlanner(tool);
-    pipeline.library.emulates = options.emulates;
+    pipeline.attentionTool = findAttentionPlanner(tool);
+    pipeline.emulate = options.emulates;
     buildPhase(phase, manager, pipeline);
     if (failed(manager.run(*module)))
       return diagnostics.failed()
@@ -284,7 +284,7 @@ Error Compilation::lowerDevice() {
   if (Error error = planAttentionCalls(
           *module, *target,
           {findAttentionPlanner(tool), /*arch=*/"", options.emulates},
-          *options.pipeline.library.answers))
+          *options.pipeline.attentionAnswers))
     return makeError(options.package + ": " + llvm::toString(std::move(error)));
   llvm::Expected<DeviceCode> compiled = compileDevice(
       *module, *target, options.emulates, options.cpu, *machine, llvmContext);
@@ -351,8 +351,7 @@ Error Compilation::plan() {
   TargetDescription target = *getTarget(*module);
   MachineModel machine = assumedMachine();
   target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
-  Summary summary =
-      summarize(*program, options.pipeline.step.microBatches, target);
+  Summary summary = summarize(*program, options.pipeline.microBatches, target);
   summary.limit = limit;
   summary.modelFlops = modelFlops;
   if (cluster)
@@ -431,11 +430,11 @@ Error Compilation::run() {
       return error;
   if (Error error = runPhases(Phase::Import, Phase::Step))
     return error;
-  modelFlops = hone::modelFlops(*module, options.pipeline.step.microBatches);
+  modelFlops = hone::modelFlops(*module, options.pipeline.microBatches);
   if (Error error = runPhases(Phase::Shard, Phase::Shard))
     return error;
   if (options.isCuda && options.dryRun)
-    limit = findLibraryLimit(*module, options.pipeline.step.microBatches,
+    limit = findLibraryLimit(*module, options.pipeline.microBatches,
                              *getTarget(*module));
   if (Error error = runPhases(Phase::Fuse, Phase::Checkpoint))
     return error;

@@ -4,25 +4,13 @@
 
 #include "hone/Conversion/Passes.h"
 #include "hone/Dist/Passes.h"
-#include "hone/Support/NearestName.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
 #include "hone/Transforms/PrecisionPolicy.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Index/IR/IndexDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -45,21 +33,6 @@ llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
   return phases;
 }
 
-llvm::ArrayRef<std::pair<llvm::StringLiteral, AttentionKernels>>
-hone::getAttentionKernels() {
-  static constexpr std::pair<llvm::StringLiteral, AttentionKernels> names[] = {
-      {"auto", AttentionKernels::Auto},
-      {"fused", AttentionKernels::Fused},
-      {"unfused", AttentionKernels::Unfused}};
-  return names;
-}
-
-bool hone::isAutoOffOrCount(StringRef value) {
-  int64_t count = 0;
-  return value == "auto" || value == "off" ||
-         (!value.getAsInteger(10, count) && count > 0);
-}
-
 /// The policy of `options`; one that does nothing for an unknown name, which
 /// the passes report.
 static PrecisionPolicy policyOf(const PipelineOptions &options) {
@@ -67,18 +40,10 @@ static PrecisionPolicy policyOf(const PipelineOptions &options) {
   return policy ? *policy : getPrecisionPolicies().front();
 }
 
-llvm::ArrayRef<llvm::StringLiteral> hone::getDispensables() {
-  static constexpr llvm::StringLiteral names[] = {
-      "hone-pack-projections",  "hone-join-rotations", "hone-shadow-parameters",
-      "hone-recompute-maps",    "epilogues",           "regions",
-      "dist-bucket-collectives"};
-  return names;
-}
-
 /// Adds a pass that may be left out.
-static void addDispensable(OpPassManager &manager, std::unique_ptr<Pass> pass,
-                           const PipelineOptions &options) {
-  assert(llvm::is_contained(getDispensables(), pass->getArgument()) &&
+static void addOptional(OpPassManager &manager, std::unique_ptr<Pass> pass,
+                        const PipelineOptions &options) {
+  assert(llvm::is_contained(getOptionalPasses(), pass->getArgument()) &&
          "not in the list");
   if (!llvm::is_contained(options.without, pass->getArgument()))
     manager.addPass(std::move(pass));
@@ -122,14 +87,14 @@ void hone::buildPadPhase(OpPassManager &manager,
                          const PipelineOptions &options) {
   // Both before autodiff: gradients and state follow the parameters. Packing
   // first, so that one padding serves all parts.
-  addDispensable(
-      manager, createPackProjections({options.step.optimizer, options.report}),
-      options);
-  addDispensable(manager.nest<func::FuncOp>(), createJoinRotations(), options);
+  addOptional(manager,
+              createPackProjections({options.optimizer, options.report}),
+              options);
+  addOptional(manager.nest<func::FuncOp>(), createJoinRotations(), options);
   PadDimsOptions pad;
   pad.multiple = options.pad;
   pad.precision = options.precision;
-  pad.optimizer = options.step.optimizer;
+  pad.optimizer = options.optimizer;
   pad.report = options.report;
   manager.addPass(createPadDims(pad));
   // Equal masks of several readers become one.
@@ -153,7 +118,7 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
   // Micro-batches are averaged: each contributes its gradient over their
   // number, so the loss is seeded with the quotient.
   AutodiffOptions autodiff;
-  autodiff.seed = 1.0 / options.step.microBatches;
+  autodiff.seed = 1.0 / options.microBatches;
   autodiff.scaleLoss = policyOf(options).scalesLoss;
   manager.addPass(createAutodiff(autodiff));
   // Rules write each gradient from scratch: sums with zero, transposes of
@@ -167,19 +132,19 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
 void hone::buildStepPhase(OpPassManager &manager,
                           const PipelineOptions &options) {
   BuildStepOptions step;
-  step.microBatches = options.step.microBatches;
-  step.keepGradients = options.step.keepGradients;
-  step.optimizer = options.step.optimizer;
-  step.moments = options.step.moments;
-  step.lr = options.step.lr;
-  step.weightDecay = options.step.weightDecay;
-  step.clip = options.step.clip;
-  step.lossScale = options.step.lossScale;
+  step.microBatches = options.microBatches;
+  step.keepGradients = options.keepGradients;
+  step.optimizer = options.optimizer;
+  step.moments = options.moments;
+  step.lr = options.lr;
+  step.weightDecay = options.weightDecay;
+  step.clip = options.clip;
+  step.lossScale = options.lossScale;
   manager.addPass(createBuildStep(step));
   if (policyOf(options).hasLowState)
     manager.addPass(createLowState());
   // After the step is whole: a shadow is made by the update.
-  addDispensable(manager, createShadowParameters(), options);
+  addOptional(manager, createShadowParameters(), options);
   addCleanup(manager);
   manager.addPass(createVerifyStep());
 }
@@ -187,7 +152,7 @@ void hone::buildStepPhase(OpPassManager &manager,
 /// The passes of the shard phase, of a module that a recipe or a user divides.
 static void addShardPasses(OpPassManager &manager,
                            const PipelineOptions &options) {
-  const dist::Recipe &recipe = options.recipe;
+  const dist::Recipe &recipe = options.ranks;
   DistAnnotateOptions annotate;
   annotate.mesh = recipe.mesh;
   if (!recipe.fsdp.empty())
@@ -202,7 +167,7 @@ static void addShardPasses(OpPassManager &manager,
   manager.addPass(createDistPartition(partition));
   manager.addPass(createDistVerify());
   manager.addPass(createDistLowerCollectives());
-  addDispensable(manager, createDistBucketCollectives(), options);
+  addOptional(manager, createDistBucketCollectives(), options);
   // Coordinates and moves that several parts share.
   addCleanup(manager);
 }
@@ -236,7 +201,7 @@ struct ShardAnnotated : PassWrapper<ShardAnnotated, OperationPass<ModuleOp>> {
 
 void hone::buildShardPhase(OpPassManager &manager,
                            const PipelineOptions &options) {
-  if (!options.recipe.mesh.empty())
+  if (!options.ranks.mesh.empty())
     return addShardPasses(manager, options);
   manager.addPass(std::make_unique<ShardAnnotated>(options));
   // One rank rounds where several do.
@@ -255,22 +220,19 @@ void hone::buildChunkedLoss(OpPassManager &functions,
 
 void hone::buildFusePhase(OpPassManager &manager,
                           const PipelineOptions &options) {
-  if (options.attention != AttentionKernels::Unfused &&
-      !options.library.tool.empty())
+  if (options.attention != "unfused" && !options.attentionTool.empty())
     manager.addPass(createPlanAttention(
-        {options.library.tool, options.library.emulates,
-         options.library.isDeterministic,
-         /*required=*/options.attention == AttentionKernels::Fused,
-         options.report},
-        options.library.answers));
+        {options.attentionTool, options.emulate, options.deterministicAttention,
+         /*required=*/options.attention == "fused", options.report},
+        options.attentionAnswers));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
   functions.addPass(createJoinPads());
   // Its transposes, too, may meet others, and its products take the same form.
-  if (options.attention != AttentionKernels::Fused)
-    functions.addPass(createDecomposeAttention(
-        {/*keepFused=*/options.attention == AttentionKernels::Auto}));
+  if (options.attention != "fused")
+    functions.addPass(
+        createDecomposeAttention({/*keepFused=*/options.attention == "auto"}));
   // While norms and softmax are one op each: a transpose that it adds may fold
   // with one around them.
   functions.addPass(createNormalizeContractions());
@@ -282,7 +244,7 @@ void hone::buildFusePhase(OpPassManager &manager,
   functions.addPass(createDecomposeRows());
   // Backward ops recompute what forward ops have: share it, then group.
   addCleanup(functions);
-  addDispensable(functions, createRecomputeMaps({options.report}), options);
+  addOptional(functions, createRecomputeMaps({options.report}), options);
   auto has = [&](StringRef part) {
     return !llvm::is_contained(options.without, part);
   };
@@ -377,7 +339,7 @@ void hone::buildDevicePhase(OpPassManager &manager) {
 }
 
 //===----------------------------------------------------------------------===//
-// Registration
+// By name
 //===----------------------------------------------------------------------===//
 
 void hone::buildPhase(Phase phase, OpPassManager &manager,
@@ -408,199 +370,4 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::LLVM:
     return buildLLVMPhase(manager);
   }
-}
-
-namespace {
-/// Options of `--hone-pipeline`.
-struct CommandLine : PassPipelineOptions<CommandLine> {
-  // Words, not enumerations: LLVM's error would not list what there is.
-  Option<std::string> upto{*this, "upto",
-                           llvm::cl::desc("Last phase to run: import, raise, "
-                                          "pad, precision, autodiff, step, "
-                                          "shard, fuse, checkpoint, plan, "
-                                          "lower or llvm"),
-                           llvm::cl::init("llvm")};
-  Option<int64_t> microBatches{
-      *this, "micro-batches",
-      llvm::cl::desc("Micro-batches whose gradients one step adds"),
-      llvm::cl::init(1)};
-  Option<bool> keepGradients{
-      *this, "keep-gradients",
-      llvm::cl::desc("Return the gradients from the step"),
-      llvm::cl::init(false)};
-  Option<std::string> optimizer{
-      *this, "optimizer",
-      llvm::cl::desc("Optimizer; default: that of the package")};
-  Option<std::string> moments{
-      *this, "moments",
-      llvm::cl::desc("Moments in fp32, bf16 or 8bit; default: the package's")};
-  Option<std::string> pad{
-      *this, "pad", llvm::cl::desc("Padding of parameters: auto, off or N"),
-      llvm::cl::init("auto")};
-  Option<std::string> precision{
-      *this, "precision", llvm::cl::desc("Policy of hone-mixed-precision"),
-      llvm::cl::init("fp32")};
-  Option<std::string> stream{
-      *this, "stream",
-      llvm::cl::desc("Sums of f32 and low activations: f32 or low"),
-      llvm::cl::init("f32")};
-  Option<double> lossScale{*this, "loss-scale",
-                           llvm::cl::desc("First loss scale of fp16"),
-                           llvm::cl::init(65536)};
-  Option<std::string> target{
-      *this, "target", llvm::cl::desc("cpu or cuda; default: the module's")};
-  Option<std::string> arch{*this, "arch",
-                           llvm::cl::desc("With target: znver4, sm_90, ...")};
-  Option<bool> report{*this, "report",
-                      llvm::cl::desc("Explain each group in a remark"),
-                      llvm::cl::init(false)};
-  Option<std::string> chunkLoss{
-      *this, "chunk-loss",
-      llvm::cl::desc("Rows of logits at a time, auto (default) or off"),
-      llvm::cl::init("auto")};
-  Option<std::string> attention{
-      *this, "attention",
-      llvm::cl::desc("Attention: auto (fused where the target has it), fused "
-                     "or unfused"),
-      llvm::cl::init("auto")};
-  Option<std::string> attentionTool{
-      *this, "attention-tool",
-      llvm::cl::desc("With target=cuda: whom hone-plan-attention asks")};
-  Option<bool> emulate{*this, "emulate",
-                       llvm::cl::desc("Ask it for the emulated library"),
-                       llvm::cl::init(false)};
-  Option<bool> deterministicAttention{
-      *this, "deterministic-attention",
-      llvm::cl::desc("Ask it for kernels that give equal bits"),
-      llvm::cl::init(false)};
-  Option<int64_t> memoryBudget{
-      *this, "memory-budget",
-      llvm::cl::desc("Bytes of the arena that checkpoints are chosen for"),
-      llvm::cl::init(0)};
-  Option<std::string> checkpoint{
-      *this, "checkpoint",
-      llvm::cl::desc(
-          "What stays for the backward pass: auto, none, full, sqrt"),
-      llvm::cl::init("auto")};
-  Option<std::string> mesh{*this, "mesh",
-                           llvm::cl::desc("Axes of ranks: rep=2,fs=4@nvlink")};
-  Option<std::string> recipe{
-      *this, "recipe",
-      llvm::cl::desc("How they divide the step: fsdp, zero1, sp, tp=4, ...")};
-  Option<bool> exact{
-      *this, "exact",
-      llvm::cl::desc("Bits that do not depend on the mesh (hone-set-exact)"),
-      llvm::cl::init(false)};
-  Option<std::string> overlap{
-      *this, "overlap",
-      llvm::cl::desc("Collectives beside kernels: auto (on GPUs), on or off"),
-      llvm::cl::init("auto")};
-  ListOption<std::string> without{
-      *this, "without",
-      llvm::cl::desc("Passes to leave out that only save time or memory")};
-  PipelineOptions get() const {
-    PipelineOptions options;
-    options.target = target;
-    options.arch = arch;
-    options.chunkLoss = chunkLoss;
-    options.library.tool = attentionTool;
-    options.library.emulates = emulate;
-    options.library.isDeterministic = deterministicAttention;
-    options.exact = exact;
-    options.overlap = overlap;
-    options.report = report;
-    options.memoryBudget = memoryBudget;
-    options.checkpoint = checkpoint;
-    options.without.assign(without.begin(), without.end());
-    options.step.microBatches = microBatches;
-    options.step.keepGradients = keepGradients;
-    options.step.optimizer = optimizer;
-    options.step.moments = moments;
-    options.step.lossScale = lossScale;
-    options.pad = pad;
-    options.precision = precision;
-    options.stream = stream;
-    return options;
-  }
-};
-} // namespace
-
-/// What `word`, the value of the option `name`, stands for.
-template <typename T>
-static LogicalResult
-readWord(StringRef name, StringRef word,
-         ArrayRef<std::pair<llvm::StringLiteral, T>> meanings, T &result,
-         function_ref<LogicalResult(const Twine &)> error) {
-  std::string list;
-  for (auto [known, meaning] : meanings) {
-    if (known == word) {
-      result = meaning;
-      return success();
-    }
-    bool isLast = known == meanings.back().first;
-    list += (list.empty() ? "" : isLast ? " or " : ", ") + known.str();
-  }
-  return error(name + " is '" + word + "', expected " +
-               suggestWord(word, list));
-}
-
-/// The phases up to one, as the text of the options says.
-static LogicalResult
-buildPipeline(OpPassManager &manager, StringRef text,
-              function_ref<LogicalResult(const Twine &)> error) {
-  CommandLine options;
-  if (failed(options.parseFromString(text)))
-    return failure();
-  llvm::Expected<dist::Recipe> recipe =
-      dist::parseRecipe(options.mesh, options.recipe);
-  if (!recipe)
-    return error(llvm::toString(recipe.takeError()));
-  PipelineOptions pipeline = options.get();
-  pipeline.recipe = std::move(*recipe);
-  Phase upto;
-  if (failed(readWord("upto", options.upto, getPhases(), upto, error)) ||
-      failed(readWord("attention", options.attention, getAttentionKernels(),
-                      pipeline.attention, error)))
-    return failure();
-  for (auto [name, phase] : getPhases())
-    if (phase <= upto)
-      buildPhase(phase, manager, pipeline);
-  return success();
-}
-
-void hone::registerHonePipelines() {
-  registerPassPipeline(
-      "hone-pipeline", "Phases in order, from import to `upto`", buildPipeline,
-      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> visit) {
-        visit(CommandLine());
-      });
-  PassPipelineRegistration<>(
-      "hone-lower-to-llvm", "From kernels to the llvm dialect", buildLLVMPhase);
-  PassPipelineRegistration<>("hone-lower-to-nvvm",
-                             "From kernels of a GPU to the nvvm dialect",
-                             buildDevicePhase);
-}
-
-void hone::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<HoneDialect, dist::DistDialect, plan::PlanDialect,
-                  affine::AffineDialect, arith::ArithDialect,
-                  cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect,
-                  index::IndexDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
-  registerBuiltinDialectTranslation(registry);
-  registerGPUDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  registerNVVMDialectTranslation(registry);
-}
-
-void hone::registerAllPasses() {
-  registerHonePasses();
-  registerHoneDistPasses();
-  registerHoneConversionPasses();
-  registerHoneTargetPasses();
-  registerTransformsPasses();
-  registerConversionPasses();
-  memref::registerExpandStridedMetadata();
-  registerHonePipelines();
 }

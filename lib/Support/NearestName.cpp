@@ -33,20 +33,27 @@ std::string hone::suggestName(StringRef name, llvm::ArrayRef<StringRef> names) {
   return nearest.empty() ? "" : ("; did you mean " + nearest + "?").str();
 }
 
-std::string hone::suggestWord(StringRef name, const llvm::Twine &list) {
-  std::string text = list.str();
-  StringRef rest = text;
-  rest.consume_front("one of ");
+/// The words of "a, b or c". "a number of rows" describes values, and is none.
+static llvm::SmallVector<StringRef> wordsOf(StringRef list) {
+  list.consume_front("one of ");
   llvm::SmallVector<StringRef> words;
-  while (!rest.empty()) {
-    size_t end = std::min(rest.find(", "), rest.find(" or "));
-    StringRef choice = rest.take_front(end);
-    // "a number of rows" describes values, and is none.
+  while (!list.empty()) {
+    size_t end = std::min(list.find(", "), list.find(" or "));
+    StringRef choice = list.take_front(end);
     if (!choice.contains(' '))
       words.push_back(choice);
-    rest = rest.drop_front(choice.size());
-    if (!rest.consume_front(", "))
-      rest.consume_front(" or ");
+    list = list.drop_front(choice.size());
+    if (!list.consume_front(", "))
+      list.consume_front(" or ");
   }
-  return text + suggestName(name, words);
+  return words;
+}
+
+bool hone::isWordOf(StringRef name, StringRef list) {
+  return llvm::is_contained(wordsOf(list), name);
+}
+
+std::string hone::suggestWord(StringRef name, const llvm::Twine &list) {
+  std::string text = list.str();
+  return text + suggestName(name, wordsOf(text));
 }

@@ -174,8 +174,7 @@ int64_t Program::flopsPerStep() {
     StringRef name = entry.func.getSymName();
     if (name == "evaluate")
       continue;
-    int64_t times =
-        name == "accumulate" ? options.pipeline.step.microBatches : 1;
+    int64_t times = name == "accumulate" ? options.pipeline.microBatches : 1;
     entry.func.walk(
         [&](HoneOpInterface op) { total += times * op.getCost().flops; });
   }
@@ -199,8 +198,7 @@ void Program::describeFacts(const Package &package) {
        options.mode == Mode::F64 ? "interpreter, f64" : "interpreter");
   text("compiler", "hone-run");
   honert_meta_number(program, "abi", HONERT_ABI);
-  honert_meta_number(program, "micro_batches",
-                     options.pipeline.step.microBatches);
+  honert_meta_number(program, "micro_batches", options.pipeline.microBatches);
   if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
     if (auto name = optimizer.getAs<StringAttr>("name"))
       text("optimizer", name.getValue());
@@ -221,7 +219,7 @@ void Program::describeFacts(const Package &package) {
             entry.func.getArgAttrOfType<ArrayAttr>(index, attr::parts),
             entry.type.getInput(index));
       if (argString(entry.func, index, attr::role) == "tokens")
-        tokens = elementCount(slot.shape) * options.pipeline.step.microBatches;
+        tokens = elementCount(slot.shape) * options.pipeline.microBatches;
     }
   }
   int64_t flops = flopsPerStep();

@@ -5,30 +5,22 @@
 
 #include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
-#include "hone/Transforms/OptimizerNames.h"
-#include "hone/Transforms/PrecisionPolicy.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace hone;
 
-static constexpr llvm::StringLiteral usage =
+static constexpr llvm::StringLiteral usageOfTraining =
     R"(hone-run: the reference interpreter of the hone dialect
 
   hone-run PACKAGE.hone [flags]   trains in the interpreter; takes the flags of a compiled
                                   program (PACKAGE.hone --help) and:
       --f64                       all floats in double, nothing rounded
-      --micro-batches K           batches whose gradients one step adds (default 1)
-      --mesh AXES --recipe WORDS  divide the step among ranks as honec does, and run all of
-                                  them; copies that differ in a bit are an error
-      --exact                     the same bits on any mesh, and on one rank
-      --optimizer NAME            adamw, sgd, lion or adafactor (default: the package's)
-      --moments fp32|bf16|8bit    how the optimizer keeps its moments (default fp32)
-      --precision NAME            policy of contractions, as honec has them (default fp32)
-      --stream f32|low, --loss-scale X    those of honec
-      --pad auto|off|N            padding of parameters, as honec has it (default off)
-      --chunk-loss auto|off|N     rows of logits at a time (default off)
       --no-raise                  the graph as exported, no named op found in it
+)";
 
+static constexpr llvm::StringLiteral usageOfChecks = R"(
   hone-run --eval FILE.mlir       evaluates functions and prints their results
       --entry NAME                this function (default: all, in order)
       --f64                       all floats in double, nothing rounded
@@ -52,6 +44,27 @@ static constexpr llvm::StringLiteral usage =
 
 FILE may be - for standard input.
 )";
+
+/// The meaning of a graph, nothing done to it unless it is asked for.
+static PipelineOptions plainOptions() {
+  PipelineOptions options;
+  options.chunkLoss = "off";
+  options.pad = "off";
+  return options;
+}
+
+static void printUsage() {
+  llvm::raw_ostream &out = llvm::outs();
+  out << usageOfTraining;
+  for (const PipelineOption &option : getPipelineOptions())
+    if (option.reach >= OptionReach::HoneRun)
+      out << llvm::formatv(
+          "      {0,-27} {1}\n",
+          ("--" + option.name + (option.isFlag() ? "" : " ") + option.value)
+              .str(),
+          option.describe(plainOptions()));
+  out << usageOfChecks;
+}
 
 namespace {
 /// The words of a command line, taken one by one.
@@ -173,84 +186,54 @@ static bool readCommandLine(Words &words, CommandLine &line) {
   return words.good;
 }
 
+/// Reads an option of the pipeline, and its value. `takeValue` is asked for one
+/// that is not a flag's.
+static void readPipelineOption(Words &words, const PipelineOption &option,
+                               llvm::function_ref<StringRef()> takeValue,
+                               PipelineOptions &options) {
+  StringRef value = option.isFlag() ? "" : takeValue();
+  if (!words.good)
+    return;
+  if (std::optional<RefusedValue> refused = option.read(value, options))
+    words.fail("--" + option.name + ": '" + refused->value + "', expected " +
+               refused->expected);
+}
+
 /// Takes the options of hone-run itself; all others are the runtime's.
 static bool readTrainLine(Words &words, char **argv,
                           run::TrainOptions &options) {
   options.package = words.take().str();
-  options.pipeline.chunkLoss = "off"; // the plain meaning, unless asked for
-  options.pipeline.pad = "off";
+  options.pipeline = plainOptions();
   options.arguments = {argv[0]};
-  StringRef mesh, recipe;
   for (int index = 2; words.good && !words.empty(); ++index) {
     StringRef word = words.take();
-    StringRef name = word.split('=').first;
-    auto takeValue = [&]() -> StringRef {
+    auto [name, attached] = word.split('=');
+    auto takeValue = [&, name = name, attached = attached]() -> StringRef {
       if (word.contains('='))
-        return word.split('=').second;
+        return attached;
       ++index;
       return words.valueOf(name);
     };
-    auto takeOneOf = [&](std::string &text,
-                         llvm::function_ref<bool(StringRef)> accepts,
-                         const Twine &wanted) {
-      text = takeValue().str();
-      if (words.good && !accepts(text))
-        words.fail(name + ": '" + text + "', expected " +
-                   suggestWord(text, wanted));
-    };
+    const PipelineOption *option =
+        name.starts_with("--")
+            ? findPipelineOption(name.drop_front(2), OptionReach::HoneRun)
+            : nullptr;
     if (word == "--f64") {
       options.mode = interp::Mode::F64;
     } else if (word == "--no-raise") {
       options.raise = false;
-    } else if (word == "--exact") {
-      options.pipeline.exact = true;
-    } else if (name == "--micro-batches") {
-      StringRef count = takeValue();
-      if (words.good &&
-          (count.getAsInteger(10, options.pipeline.step.microBatches) ||
-           options.pipeline.step.microBatches < 1))
-        words.fail(name + ": '" + count + "', expected an integer >= 1");
-    } else if (name == "--mesh" || name == "--recipe") {
-      (name == "--mesh" ? mesh : recipe) = takeValue();
-    } else if (name == "--chunk-loss") {
-      takeOneOf(options.pipeline.chunkLoss, isAutoOffOrCount,
-                "auto, off or a number of rows");
-    } else if (name == "--pad") {
-      takeOneOf(options.pipeline.pad, isAutoOffOrCount,
-                "auto, off or a multiple");
-    } else if (name == "--optimizer") {
-      takeOneOf(options.pipeline.step.optimizer, isOptimizer, listOptimizers());
-    } else if (name == "--moments") {
-      takeOneOf(options.pipeline.step.moments, isMomentFormat,
-                listMomentFormats());
-    } else if (name == "--precision") {
-      takeOneOf(
-          options.pipeline.precision,
-          [](StringRef policy) { return findPrecisionPolicy(policy); },
-          listPrecisionPolicies());
-    } else if (name == "--stream") {
-      takeOneOf(
-          options.pipeline.stream,
-          [](StringRef type) { return type == "f32" || type == "low"; },
-          "f32 or low");
-    } else if (name == "--loss-scale") {
-      StringRef value = takeValue();
-      double &scale = options.pipeline.step.lossScale;
-      if (words.good && (value.getAsDouble(scale) || !(scale > 0)))
-        words.fail(name + ": '" + value + "', expected a number > 0");
+    } else if (option && !(option->isFlag() && word.contains('='))) {
+      readPipelineOption(words, *option, takeValue, options.pipeline);
     } else {
       // Only what is dumped needs to be kept.
-      options.pipeline.step.keepGradients |= name == "--dump";
+      options.pipeline.keepGradients |= name == "--dump";
       options.arguments.push_back(argv[index]);
     }
   }
   if (!words.good)
     return false;
-  llvm::Expected<dist::Recipe> ranks = dist::parseRecipe(mesh, recipe);
-  if (ranks)
-    options.pipeline.recipe = std::move(*ranks);
-  else
-    words.fail("--mesh, --recipe: " + llvm::toString(ranks.takeError()));
+  if (llvm::Error error = options.pipeline.readRanks())
+    words.fail("--mesh, --recipe: " + llvm::toString(std::move(error)));
   return words.good;
 }
 
@@ -270,7 +253,7 @@ static int runCheck(MLIRContext &context, Words &words) {
 static int runMain(int argc, char **argv) {
   StringRef action = argc > 1 ? argv[1] : "--help";
   if (action == "--help" || action == "-h") {
-    llvm::outs() << usage;
+    printUsage();
     return argc > 1 ? run::ok : run::wrongCommandLine;
   }
   bool checks =

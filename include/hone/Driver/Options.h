@@ -24,7 +24,6 @@ struct Options {
   std::string cluster;   ///< file that describes one, "": the target's
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;
-  std::string mesh, recipe; ///< as given; read into the pipeline's recipe
   bool dryRun = false;
   bool timePhases = false;
 };

@@ -24,6 +24,9 @@ std::string suggestName(llvm::StringRef name,
 /// spaces is no word: "a, b or a number of rows" has two.
 std::string suggestWord(llvm::StringRef name, const llvm::Twine &list);
 
+/// Whether `name` is a word of such a list.
+bool isWordOf(llvm::StringRef name, llvm::StringRef list);
+
 } // namespace hone
 
 #endif // HONE_SUPPORT_NEARESTNAME_H

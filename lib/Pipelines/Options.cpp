@@ -1,0 +1,215 @@
+//===- Options.cpp - What the phases are told -----------------------------===//
+
+#include "hone/Pipelines/Options.h"
+
+#include "hone/Analysis/Sizes.h"
+#include "hone/Support/NearestName.h"
+#include "hone/Transforms/CheckpointPolicy.h"
+#include "hone/Transforms/OptimizerNames.h"
+#include "hone/Transforms/PrecisionPolicy.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+
+using namespace hone;
+using llvm::StringRef;
+
+llvm::ArrayRef<llvm::StringLiteral> hone::getOptionalPasses() {
+  static constexpr llvm::StringLiteral names[] = {
+      "hone-pack-projections",  "hone-join-rotations", "hone-shadow-parameters",
+      "hone-recompute-maps",    "epilogues",           "regions",
+      "dist-bucket-collectives"};
+  return names;
+}
+
+llvm::Error PipelineOptions::readRanks() {
+  llvm::Expected<dist::Recipe> read = dist::parseRecipe(mesh, recipe);
+  if (!read)
+    return read.takeError();
+  ranks = std::move(*read);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+using Refused = std::optional<RefusedValue>;
+
+static constexpr int64_t maxCount = 1 << 20;
+
+static Refused refuse(StringRef value, const llvm::Twine &expected) {
+  return RefusedValue{value.str(), expected.str()};
+}
+
+static Refused readCount(StringRef text, int64_t &field) {
+  if (!text.getAsInteger(10, field) && field >= 1 && field <= maxCount)
+    return std::nullopt;
+  return refuse(text, "an integer from 1 to " + llvm::Twine(maxCount));
+}
+
+static Refused readBytes(StringRef text, int64_t &field) {
+  std::optional<int64_t> bytes = parseBytes(text);
+  if (!bytes)
+    return refuse(text, "a size as 800MB, 1.5GiB or a number of bytes");
+  field = *bytes;
+  return std::nullopt;
+}
+
+static Refused readWords(StringRef text, StringRef words,
+                         std::vector<std::string> &field) {
+  for (StringRef word : llvm::split(text, ',')) {
+    if (!isWordOf(word, words))
+      return refuse(word, suggestWord(word, words));
+    field.push_back(word.str());
+  }
+  return std::nullopt;
+}
+
+static bool isAutoOffOrCount(StringRef text) {
+  int64_t count = 0;
+  return text == "auto" || text == "off" ||
+         (!text.getAsInteger(10, count) && count > 0);
+}
+
+/// What the numbers of `kind` are.
+static StringRef describeNumbers(OptionKind kind) {
+  switch (kind) {
+  case OptionKind::Positive:
+    return "a number > 0";
+  case OptionKind::NonNegative:
+    return "a number >= 0";
+  case OptionKind::PositiveOrInf:
+    return "a number > 0 or inf";
+  default:
+    llvm_unreachable("no number");
+  }
+}
+
+static bool isNumber(OptionKind kind, StringRef text) {
+  double value = 0;
+  if (text.getAsDouble(value))
+    return false;
+  bool isPositive = value > 0;
+  if (kind == OptionKind::PositiveOrInf)
+    return isPositive;
+  return std::isfinite(value) &&
+         (isPositive || (kind == OptionKind::NonNegative && value == 0));
+}
+
+/// Whether a field of text may hold `text`.
+static Refused checkText(const PipelineOption &option, StringRef text) {
+  switch (option.kind) {
+  case OptionKind::Word:
+    return isWordOf(text, option.words)
+               ? std::nullopt
+               : refuse(text, suggestWord(text, option.words));
+  case OptionKind::AutoOffOrCount:
+    return isAutoOffOrCount(text)
+               ? std::nullopt
+               : refuse(text, suggestWord(text, option.words));
+  case OptionKind::NonNegative:
+  case OptionKind::PositiveOrInf:
+    return isNumber(option.kind, text)
+               ? std::nullopt
+               : refuse(text, describeNumbers(option.kind));
+  default:
+    return std::nullopt;
+  }
+}
+
+namespace {
+/// Reads `text` into the field of an option.
+struct FieldReader {
+  const PipelineOption &option;
+  StringRef text;
+  PipelineOptions &options;
+
+  Refused operator()(bool PipelineOptions::*field) const {
+    options.*field = true;
+    return std::nullopt;
+  }
+  Refused operator()(int64_t PipelineOptions::*field) const {
+    return option.kind == OptionKind::Bytes ? readBytes(text, options.*field)
+                                            : readCount(text, options.*field);
+  }
+  Refused operator()(double PipelineOptions::*field) const {
+    if (!isNumber(option.kind, text))
+      return refuse(text, describeNumbers(option.kind));
+    text.getAsDouble(options.*field);
+    return std::nullopt;
+  }
+  Refused operator()(std::string PipelineOptions::*field) const {
+    options.*field = text.str();
+    return checkText(option, text);
+  }
+  Refused operator()(std::vector<std::string> PipelineOptions::*field) const {
+    return readWords(text, option.words, options.*field);
+  }
+};
+
+/// The value of a field in a help; "" for what stands for nothing.
+struct FieldPrinter {
+  const PipelineOptions &options;
+
+  std::string operator()(bool PipelineOptions::*) const { return ""; }
+  std::string operator()(int64_t PipelineOptions::*field) const {
+    return options.*field == 0 ? "" : std::to_string(options.*field);
+  }
+  std::string operator()(double PipelineOptions::*field) const {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%g", options.*field);
+    return text;
+  }
+  std::string operator()(std::string PipelineOptions::*field) const {
+    return options.*field;
+  }
+  std::string operator()(std::vector<std::string> PipelineOptions::*) const {
+    return "";
+  }
+};
+} // namespace
+
+std::optional<RefusedValue>
+PipelineOption::read(StringRef text, PipelineOptions &options) const {
+  return std::visit(FieldReader{*this, text, options}, field);
+}
+
+std::string PipelineOption::describe(const PipelineOptions &defaults) const {
+  std::string text = help;
+  bool isListed = value.contains('|');
+  if (!isListed && (kind == OptionKind::Word || kind == OptionKind::Words))
+    text += ": " + words;
+  std::string initial = std::visit(FieldPrinter{defaults}, field);
+  return initial.empty() ? text : text + " (default " + initial + ")";
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+llvm::ArrayRef<PipelineOption> hone::getPipelineOptions() {
+  static const std::vector<PipelineOption> rows = {
+#define HONE_OPTION(kind, field, initial, name, reach, value, words, help)     \
+  {name,                                                                       \
+   OptionKind::kind,                                                           \
+   &PipelineOptions::field,                                                    \
+   OptionReach::reach,                                                         \
+   value,                                                                      \
+   std::string(words),                                                         \
+   help},
+#include "hone/Pipelines/Options.def"
+  };
+  return rows;
+}
+
+const PipelineOption *hone::findPipelineOption(StringRef name,
+                                               OptionReach reach) {
+  for (const PipelineOption &row : getPipelineOptions())
+    if (row.name == name)
+      return row.reach >= reach ? &row : nullptr;
+  return nullptr;
+}
