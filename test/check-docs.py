@@ -38,6 +38,7 @@ FOREIGN = {
     "FileCheck": ("--check-prefix",),
     "git": ("--stat",),
     "lit.py": ("--filter", "--param"),
+    "$lit": ("--filter", "--param"),
     "mpirun": ("--allow-run-as-root", "--oversubscribe", "--mca", "--map-by", "--bind-to", "--use-hwthread-cpus",
                "--hostfile"),
     "python": ("--version",),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and testing Hone needs and this machine lacks: Debian packages (as root) and a Python virtual
 # environment in .venv. A second run finds everything in place and returns at once.
+#   HONE_DEVELOPER=1   also clang-tidy and clangd
 #   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
 #   HONE_NO_CUDNN=1    leave cuDNN out of it (0.5 GB; without it attention on GPUs is compiled unfused)
 set -euo pipefail
@@ -12,6 +13,7 @@ packages=(
 )
 # A Python from elsewhere than Debian brings its own venv.
 python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3 python3-venv)
+[ "${HONE_DEVELOPER:-0}" = 1 ] && packages+=(clang-tidy-19 clangd-19)
 missing=()
 for package in "${packages[@]}"; do
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
