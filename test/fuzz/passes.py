@@ -13,6 +13,7 @@ failure with pass, graph and seed, and a summary per pass; exits 1 if there is a
 from __future__ import annotations
 
 import argparse
+import functools
 import random
 import re
 import sys
@@ -181,17 +182,22 @@ class Tally:
         self.problems = []
 
 
+@functools.lru_cache(maxsize=None)
+def prepare(work: Path, name: str, seeds: tuple[int, ...]) -> tuple[Modules, tuple[str, ...]]:
+    """Prepared graphs of one source, with complaints about the preparation: once for all passes that share a source."""
+    source, label = SOURCES[name], name.replace(" ", "")
+    raw = {f"{label}{seed}": module(f"{label}{seed}", source.make(seed)) for seed in seeds}
+    done = optimize(work, raw, source.prepare)
+    return done.modules, tuple(f"{graph} is not accepted: {done.errors}" for graph in raw if graph not in done.modules)
+
+
 def make_batch(work: Path, row: Row, seeds: range) -> Iterator[tuple[Source, Modules, list[str]]]:
     """Prepared graphs of the seeds, by source, with complaints about the preparation."""
     for number, name in enumerate(row.sources):
-        source = SOURCES[name]
-        label = name.replace(" ", "")
-        mine = [seed for seed in seeds if seed % len(row.sources) == number]
-        raw = {f"{label}{seed}": module(f"{label}{seed}", source.make(seed)) for seed in mine}
-        if raw:
-            done = optimize(work, raw, source.prepare)
-            yield source, done.modules, [f"{graph} is not accepted: {done.errors}" for graph in raw
-                                         if graph not in done.modules]
+        mine = tuple(seed for seed in seeds if seed % len(row.sources) == number)
+        if mine:
+            modules, complaints = prepare(work, name, mine)
+            yield SOURCES[name], modules, list(complaints)
 
 
 def check(work: Path, name: str, row: Row, seeds: range) -> Tally:
@@ -199,7 +205,7 @@ def check(work: Path, name: str, row: Row, seeds: range) -> Tally:
     tally = Tally()
     for first in range(seeds.start, seeds.stop, BATCH):
         batch = range(first, min(first + BATCH, seeds.stop))
-        for number, (source, before, complaints) in enumerate(make_batch(work, row, batch)):
+        for number, (source, before, complaints) in enumerate(make_batch(work.parent, row, batch)):
             option = row.options[(first // BATCH + number) % len(row.options)]
             flags = random_sequence(first + number) if name == ANY_ORDER else [f"--{name}{option}"]
             after = optimize(work, before, flags)

@@ -31,16 +31,21 @@ Rule = Callable[[Case], list[str]]
 
 
 def run(case: Case, options: tuple[str, ...]) -> list[str]:
-    """Compares the functions that both sides have, the later ones behind the arguments of the earlier (adapt.py)."""
+    """Compares the functions that both sides have, the later ones behind the arguments of the earlier (adapt.py). Those
+    that the pass did not touch need no run."""
     shared, complaints, adapted = {}, [], {}
     for graph, text in case.before.items():
         old, new = functions_of(text), functions_of(case.after[graph])
-        names = [name for name in old if name in new]
+        names = [name for name in old if name in new and old[name] != new[name]]
+        if not names:
+            continue
         try:
             adapted[graph] = "".join(adapt(old[name], new[name]) for name in names)
             shared[graph] = {name: name for name in names}
         except KeyError as missing:
             complaints.append(f"{graph}: {missing}")
+    if not shared:
+        return complaints
     before, after = merge(case.before, shared), merge(adapted, shared)
     return complaints + [f"{graph}: {line}" for graph, line in compare(case.work, before, after, options).items()]
 
