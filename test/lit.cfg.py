@@ -56,6 +56,8 @@ if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 if shutil.which("node"):
     config.available_features.add("node")
+if shutil.which("clang-tidy-19"):
+    config.available_features.add("clang-tidy")
 if shutil.which("cbc"):
     config.available_features.add("cbc")
 if python == venv_python:
