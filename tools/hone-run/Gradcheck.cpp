@@ -58,15 +58,15 @@ static void describeArguments(func::FuncOp func) {
     chosen |= bool(func.getArgAttr(index, attr::requiresGrad));
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
-    bool wanted = chosen ? bool(func.getArgAttr(index, attr::requiresGrad))
-                         : isFloatTensor(argument.getType());
-    StringRef kind = wanted            ? kind::param
+    bool isChecked = chosen ? bool(func.getArgAttr(index, attr::requiresGrad))
+                            : isFloatTensor(argument.getType());
+    StringRef kind = isChecked         ? kind::param
                      : isKey(argument) ? kind::rng
                                        : kind::input;
     func.setArgAttr(index, attr::kind, builder.getStringAttr(kind));
     func.setArgAttr(index, attr::fqn,
                     builder.getStringAttr("arg" + Twine(index)));
-    if (!wanted)
+    if (!isChecked)
       continue;
     func.setArgAttr(index, attr::requiresGrad, builder.getUnitAttr());
     if (!func.getArgAttr(index, attr::init))

@@ -179,10 +179,10 @@ static bool readCommandLine(Words &words, CommandLine &line) {
                  ", expected an option of hone-run --help" +
                  suggestName(word, checkOptions));
   }
-  size_t wanted = line.action == "--compare" ? 2 : 1;
-  if (words.good && line.files.size() != wanted)
+  size_t expected = line.action == "--compare" ? 2 : 1;
+  if (words.good && line.files.size() != expected)
     words.fail(line.action + ": got " + Twine(line.files.size()) +
-               " files, expected " + Twine(wanted));
+               " files, expected " + Twine(expected));
   return words.good;
 }
 
