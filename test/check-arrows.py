@@ -64,7 +64,7 @@ RUNTIME = {
 FENCED = {
     r"(llvm|mlir|lld)/": ("include/", "lib/", "tools/", "test/unit/"),
     r"hone/": ("include/", "lib/", "tools/", "test/unit/"),
-    r"honert/": ("runtime/", "tools/hone-run/", "test/unit/device/", "test/unit/fuzz/", "test/unit/runtime/"),
+    r"honert/": ("runtime/", "tools/hone-run/", "test/unit/Target/", "test/unit/fuzz/", "test/unit/runtime/"),
     r"(oneapi/)?dnnl": ("runtime/lib/exec/cpu/",),
     r"(cuda|cublas|cudnn|nvrtc)": ("runtime/lib/exec/cuda/",),
     r"nccl\b": ("runtime/lib/exec/cuda/collectives/",),

@@ -24,7 +24,7 @@ PAGES = ("README.md", "docs/*.md", "docs/rationale/*.md", "docs/benchmarks/*.md"
 
 ROOMS = "cmake|docs|include|lib|python_frontend|runtime|test|tools"
 PATH = re.compile(rf"(?<![\w/.<%$-])((?:\.\./)?(?:{ROOMS})/[\w./*{{}},+-]*[\w*}}/])(?![\w<])")
-# A file without its folder, `CheckProgram.cpp`; a room's file without its suffix, `Analysis/KernelCost`.
+# A file without its folder, `CheckProgram.cpp`; a room's file without its suffix, `Analysis/Cost/KernelCost`.
 FILE = re.compile(r"`([\w.-]+\.(?:cpp|h|td|def|py|sh|test|md))`")
 ROOM_FILE = re.compile(r"`((?:[A-Z]\w+/)+\w+)(?:\.(?:h|cpp))?`")
 PASS = re.compile(r"(?<![\w/.-])(?:--?)?((?:hone|dist|plan)-[a-z][a-z0-9-]*)(?![\w.<*{-])")

@@ -26,7 +26,7 @@ rm -rf build/check/gpt2_124m
 .venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
 .venv/bin/python test/fuzz/ids.py build/check/ids --count 1000
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
-.venv/bin/python test/Dist/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2
+.venv/bin/python test/Sharding/Partition/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2
 
 # How a program ends when its surroundings end it, and under limits of memory.
 .venv/bin/python test/e2e/process_ends.py build/check/ends --trials 200

@@ -42,7 +42,7 @@ for reader in "${readers[@]}"; do
       --gtest_brief=1 ;;
   graph)
     "build/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" \
-      test/fixtures/*/graph.mlir test/{IR,Dist,Plan}/*.mlir test/Transforms/*/*.mlir ;;
+      test/fixtures/*/graph.mlir test/{IR,Plan,Sharding}/*.mlir test/{Sharding,Transforms}/*/*.mlir test/Transforms/*/*/*.mlir ;;
   *) "build/asan/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" ;;
   esac
 done

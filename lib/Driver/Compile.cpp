@@ -4,12 +4,12 @@
 
 #include "DeviceCode.h"
 #include "OutputFile.h"
-#include "hone/Analysis/StepFlops.h"
+#include "hone/Analysis/Cost/StepFlops.h"
 #include "hone/Report/DryRun.h"
 #include "hone/Report/Report.h"
 #include "hone/Support/Package.h"
 #include "hone/Support/ParseFile.h"
-#include "hone/Target/Cpu.h"
+#include "hone/Target/CPU/MachineCode.h"
 #include "hone/Target/Link.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"

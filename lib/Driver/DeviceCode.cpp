@@ -2,12 +2,12 @@
 
 #include "DeviceCode.h"
 
-#include "hone/Conversion/AttentionPlans.h"
-#include "hone/Conversion/DeviceImages.h"
+#include "hone/Codegen/Program/AttentionPlans.h"
+#include "hone/Codegen/Program/DeviceImages.h"
 #include "hone/IR/Locations.h"
 #include "hone/Support/ParseFile.h"
-#include "hone/Target/DeviceAssembler.h"
-#include "hone/Target/DeviceEmulation.h"
+#include "hone/Target/Emulation/DeviceCode.h"
+#include "hone/Target/GPU/Assembler.h"
 
 using namespace hone;
 using namespace honec;

@@ -4,8 +4,8 @@
 #define HONE_DRIVER_DEVICECODE_H
 
 #include "hone/Support/AttentionPlanner.h"
-#include "hone/Target/Cpu.h"
-#include "hone/Target/Device.h"
+#include "hone/Target/CPU/MachineCode.h"
+#include "hone/Target/GPU/DeviceCode.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -4,7 +4,7 @@
 
 #include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
-#include "hone/Target/Device.h"
+#include "hone/Target/GPU/DeviceCode.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -2,7 +2,7 @@
 
 #include "hone/Interpreter/Interpreter.h"
 
-#include "hone/Dist/Dist.h"
+#include "hone/Sharding/IR/Dist.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -2,11 +2,11 @@
 
 #include "hone/Pipelines/Options.h"
 
-#include "hone/Analysis/Sizes.h"
+#include "hone/Support/ByteSize.h"
 #include "hone/Support/NearestName.h"
-#include "hone/Transforms/CheckpointPolicy.h"
-#include "hone/Transforms/OptimizerNames.h"
-#include "hone/Transforms/PrecisionPolicy.h"
+#include "hone/Transforms/Precision/Policy.h"
+#include "hone/Transforms/Recompute/CheckpointPolicy.h"
+#include "hone/Transforms/Step/OptimizerNames.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

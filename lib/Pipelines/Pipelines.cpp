@@ -2,11 +2,11 @@
 
 #include "hone/Pipelines/Pipelines.h"
 
-#include "hone/Conversion/Passes.h"
-#include "hone/Dist/Passes.h"
+#include "hone/Codegen/Passes.h"
+#include "hone/Sharding/Passes.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
-#include "hone/Transforms/PrecisionPolicy.h"
+#include "hone/Transforms/Precision/Policy.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -2,8 +2,8 @@
 
 #include "hone/Pipelines/Pipelines.h"
 
-#include "hone/Conversion/Passes.h"
-#include "hone/Dist/Passes.h"
+#include "hone/Codegen/Passes.h"
+#include "hone/Sharding/Passes.h"
 #include "hone/Support/NearestName.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
@@ -163,8 +163,8 @@ void hone::registerAllDialects(DialectRegistry &registry) {
 
 void hone::registerAllPasses() {
   registerHonePasses();
-  registerHoneDistPasses();
-  registerHoneConversionPasses();
+  registerHoneShardingPasses();
+  registerHoneCodegenPasses();
   registerHoneTargetPasses();
   registerTransformsPasses();
   registerConversionPasses();

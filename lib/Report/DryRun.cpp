@@ -2,7 +2,7 @@
 
 #include "hone/Report/DryRun.h"
 
-#include "hone/Analysis/Sizes.h"
+#include "hone/Support/ByteSize.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,7 +2,7 @@
 
 #include "hone/Report/Ranks.h"
 
-#include "hone/Analysis/Sizes.h"
+#include "hone/Support/ByteSize.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

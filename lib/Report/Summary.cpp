@@ -2,9 +2,9 @@
 
 #include "hone/Report/Summary.h"
 
-#include "hone/Analysis/StepFlops.h"
-#include "hone/Dist/Traffic.h"
+#include "hone/Analysis/Cost/StepFlops.h"
 #include "hone/IR/Locations.h"
+#include "hone/Sharding/Model/Traffic.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseSet.h"

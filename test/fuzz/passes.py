@@ -148,9 +148,9 @@ TABLE = {
 # phases has its verifier, which runs there too.
 COMPILED = ("hone-plan-memory", "hone-verify-plan", "hone-lower-to-kernels", "hone-verify-lower",
             "hone-approximate-math", "hone-bind-kernels", "hone-verify-llvm")
-# What an attribute says to later phases alone: test/Transforms/plan-attention.
+# What an attribute says to later phases alone: test/Transforms/Fuse/plan-attention.
 MARKING = ("hone-plan-attention",)
-# Device code: test/Target/device and test/unit/device, where the emulator runs it.
+# Device code: test/Target/GPU and test/unit/Target, where the emulator runs it.
 EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
 # Whose results several ranks run: sharded.py.
 SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "dist-print-collectives",
@@ -260,7 +260,7 @@ def main() -> int:
             print(f"{name}: {row.rule.__name__} on {', '.join(row.sources)}")
         print(f"compiled (programs.py): {', '.join(COMPILED)}")
         print(f"marking (test/Transforms): {', '.join(MARKING)}")
-        print(f"emulated (test/unit/device): {', '.join(EMULATED)}")
+        print(f"emulated (test/unit/Target): {', '.join(EMULATED)}")
         return 0
     failures = 0
     for name in options.passes or table:

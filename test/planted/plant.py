@@ -23,7 +23,7 @@ LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
 UNIT_TESTS = ("hone-unit-tests", "hone-analysis-tests", "hone-kernel-tests", "hone-attention-tests", "honert-tests")
 TOOLS = ["hone-opt", "hone-run"]
 # Cheap folders first; the rest of test/ comes after.
-FOLDERS = ("IR", "Interpreter", "Transforms", "Plan", "Pipelines", "Target", "Conversion", "fuzz", "hone-run", "honec",
+FOLDERS = ("IR", "Interpreter", "Transforms", "Plan", "Pipelines", "Target", "Codegen", "fuzz", "hone-run", "honec",
            "e2e")
 
 

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HoneRun.h"
-#include "hone/Dist/Dist.h"
+#include "hone/Sharding/IR/Dist.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"

@@ -4,7 +4,7 @@
 #define HONE_DRIVER_OPTIONS_H
 
 #include "hone/Pipelines/Pipelines.h"
-#include "hone/Target/Cpu.h"
+#include "hone/Target/CPU/MachineCode.h"
 
 #include <optional>
 

@@ -8,8 +8,8 @@
 #ifndef HONE_INTERPRETER_RANKS_H
 #define HONE_INTERPRETER_RANKS_H
 
-#include "hone/Dist/Sharding.h"
 #include "hone/Interpreter/Interpreter.h"
+#include "hone/Sharding/IR/Sharding.h"
 
 namespace hone::interp {
 

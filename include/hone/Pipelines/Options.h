@@ -8,7 +8,7 @@
 #ifndef HONE_PIPELINES_OPTIONS_H
 #define HONE_PIPELINES_OPTIONS_H
 
-#include "hone/Dist/Recipe.h"
+#include "hone/Sharding/Propagate/Recipe.h"
 #include "hone/Support/AttentionPlanner.h"
 
 #include <optional>

@@ -3,7 +3,7 @@
 #ifndef HONE_PLAN_PLAN_H
 #define HONE_PLAN_PLAN_H
 
-#include "hone/Dist/Dist.h"
+#include "hone/Sharding/IR/Dist.h"
 
 #include "mlir/IR/SymbolTable.h"
 

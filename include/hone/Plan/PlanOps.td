@@ -3,7 +3,7 @@
 #ifndef HONE_PLAN_PLANOPS_TD
 #define HONE_PLAN_PLANOPS_TD
 
-include "hone/Dist/DistAttrs.td"
+include "hone/Sharding/IR/DistAttrs.td"
 include "hone/IR/HoneEnums.td"
 include "hone/Plan/PlanEnums.td"
 include "mlir/IR/BuiltinAttributes.td"

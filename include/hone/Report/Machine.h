@@ -3,10 +3,10 @@
 #ifndef HONE_REPORT_MACHINE_H
 #define HONE_REPORT_MACHINE_H
 
-#include "hone/Analysis/Cluster.h"
-#include "hone/Analysis/ClusterTimeline.h"
+#include "hone/Analysis/Cost/Cluster.h"
+#include "hone/Analysis/Cost/ClusterTimeline.h"
 #include "hone/Report/Summary.h"
-#include "hone/Target/Cpu.h"
+#include "hone/Target/CPU/MachineCode.h"
 
 namespace honec {
 

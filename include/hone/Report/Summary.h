@@ -3,11 +3,11 @@
 #ifndef HONE_REPORT_SUMMARY_H
 #define HONE_REPORT_SUMMARY_H
 
-#include "hone/Analysis/KernelCost.h"
-#include "hone/Analysis/LibraryLimit.h"
-#include "hone/Analysis/MemoryTimeline.h"
-#include "hone/Dist/Sharding.h"
+#include "hone/Analysis/Cost/KernelCost.h"
+#include "hone/Analysis/Cost/LibraryRoofline.h"
+#include "hone/Analysis/Memory/Timeline.h"
 #include "hone/Plan/Plan.h"
+#include "hone/Sharding/IR/Sharding.h"
 
 #include <map>
 

@@ -1,7 +1,7 @@
 //===- Plugin.cpp - A pass out of tree that knows ops by their types ------===//
 
-#include "hone/Analysis/Sizes.h"
 #include "hone/IR/Hone.h"
+#include "hone/Support/ByteSize.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"

@@ -1,0 +1,100 @@
+//===- TargetDescription.h - The machine that passes decide for -*- C++ -*-===//
+//
+// What graph passes need to know about the machine: which tensors pay to pad,
+// what a library call takes with it, what moving a byte costs. Facts only; the
+// tables are in TargetDescription.cpp, with their sources. The module names the
+// machine (`hone.target = "cuda sm_90"`); without the attribute it is a CPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_ANALYSIS_COST_TARGETDESCRIPTION_H
+#define HONE_ANALYSIS_COST_TARGETDESCRIPTION_H
+
+#include "hone/IR/Hone.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <optional>
+#include <string>
+
+namespace hone {
+
+enum class TargetKind { CPU, CUDA };
+
+/// The architecture that device code is written for where none is named: every
+/// GPU since runs it.
+constexpr llvm::StringLiteral oldestDevice = "sm_80";
+
+/// What the target's matrix library computes in the call of the product itself.
+/// A value is the share by which the call takes longer; none: the library does
+/// not have it.
+struct Epilogues {
+  using Slowdown = std::optional<double>;
+  Slowdown bias;         ///< + a vector along the columns
+  Slowdown addend;       ///< + a matrix of the result's type (C operand)
+  Slowdown gelu;         ///< gelu_tanh of the result, the argument dropped
+  Slowdown geluAux;      ///< gelu_tanh, the argument stored beside it
+  Slowdown geluBwd;      ///< * gelu_tanh'(u): the gradient of the argument
+  Slowdown geluBwdSums;  ///< the same and the column sums of the result
+  Slowdown operandSums;  ///< sums of an operand over what is contracted
+  int64_t alignment = 1; ///< rows of an activation are multiples of this
+};
+
+/// What one kernel over rows can hold.
+struct RowLimits {
+  size_t columnSums;  ///< sums over rows that accumulate beside each other
+  int64_t summedCols; ///< columns of such a sum
+  size_t results;     ///< values with an element per point that it stores
+  size_t streams;     ///< values that it reads or writes
+  int64_t rowBytes;   ///< of its operands' rows that stay on chip
+};
+
+/// What one GPU can do and what libraries reach on it, as published: nothing of
+/// it was measured by this project. FLOP and bytes are per second.
+struct DeviceFigures {
+  llvm::StringLiteral arch, name;
+  double narrowPeak, narrow; ///< products of 16-bit types, FLOP
+  double wide;               ///< products of f32 without its low bits dropped
+  double maps;               ///< operations on elements
+  double bytesPeak, bytes;   ///< memory
+};
+
+struct TargetDescription {
+  TargetKind kind = TargetKind::CPU;
+  bool hasEpilogues = true;   ///< false: the library only multiplies
+  bool hasNarrowUnits = true; ///< products of 16-bit types are faster
+  std::string arch;           ///< "znver4", "sm_90", ...; empty: generic
+
+  /// Whether it computes the attention op `op` as one kernel or call: a CPU
+  /// any, a GPU what hone-plan-attention marked.
+  bool hasFusedAttention(mlir::Operation *op) const;
+  double matmulFlopsPerSecond(mlir::Type element) const;
+  /// Of fused attention over heads of `width` elements.
+  double attentionFlopsPerSecond(mlir::Type element, int64_t width,
+                                 bool isBackward) const;
+  double bytesPerSecond() const;
+  /// Operations on elements, as `getCost` counts them.
+  double mapFlopsPerSecond() const;
+  /// Seconds that a kernel or call costs besides its work.
+  double launchSeconds() const;
+  RowLimits rowLimits() const;
+  /// Chunks of rows whose sums are partial, at most: what keeps all cores busy.
+  int64_t partialChunks() const;
+  /// CUDA: the device of `arch`, or the one of sm_90 for an architecture that
+  /// the table lacks.
+  const DeviceFigures &device() const;
+  /// Library epilogues of products of `operand`s whose result is of `result`s.
+  Epilogues epilogues(mlir::Type operand, mlir::Type result) const;
+  /// Elements to whose multiples sizes of products are padded; 1: no need.
+  int64_t paddingMultiple(mlir::Type element) const;
+  /// Share by which the three products of a weight in a step take longer
+  /// because rows of one of them have `size` elements, no multiple of that.
+  double misalignment(mlir::Type element, int64_t size) const;
+};
+
+/// The target that `module` names. An unknown one is an error at the module.
+mlir::FailureOr<TargetDescription> getTarget(mlir::ModuleOp module);
+
+} // namespace hone
+
+#endif // HONE_ANALYSIS_COST_TARGETDESCRIPTION_H

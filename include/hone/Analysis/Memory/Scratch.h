@@ -1,0 +1,52 @@
+//===- Scratch.h - Memory that a kernel needs for itself --------*- C++ -*-===//
+
+#ifndef HONE_ANALYSIS_MEMORY_SCRATCH_H
+#define HONE_ANALYSIS_MEMORY_SCRATCH_H
+
+#include "hone/Analysis/Cost/TargetDescription.h"
+
+namespace hone {
+
+/// Elements of a tensor whose squares one partial sum of a global norm holds.
+constexpr int64_t normChunk = 16384;
+/// Number of those for a tensor or buffer.
+int64_t normPartials(mlir::Type input);
+
+/// Of the backward pass of attention on types narrower than fp32: the sums of
+/// the gradients of keys and of values, which are rounded at the end only.
+/// Otherwise empty: such sums stand in their results.
+llvm::SmallVector<mlir::MemRefType> gradientSumTypes(AttentionBwdOp op);
+
+/// Scratch of a library's attention, the block's only such op, which is marked
+/// with its workspace.
+struct LibraryScratch {
+  /// Bytes of the workspace, from an offset that alignedWorkspace() makes of
+  /// the buffer's; none: the call needs no memory.
+  mlir::MemRefType workspace;
+  /// With dropout the library's generator is started from these two numbers,
+  /// {seed, offset}; else none.
+  mlir::MemRefType seed;
+  /// Results that the call writes though nobody asks for them, with types.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::MemRefType>> unread;
+
+  /// In the order of the launch's `scratch` operands.
+  llvm::SmallVector<mlir::MemRefType> types() const;
+  static LibraryScratch of(mlir::Block &body);
+};
+/// Libraries expect memory as allocators hand it out, at multiples of 256
+/// bytes; the arena's buffers lie at multiples of 64.
+int64_t alignedWorkspace(int64_t offset);
+
+/// Types of the scratch buffers of a group, in the order of its launch's
+/// `scratch` operands:
+/// - a row group: per yielded sum over rows, its partial sums [chunks, cols]
+///   (or [chunks] for a sum over everything);
+/// - attention of a library: its LibraryScratch;
+/// - attention backward otherwise: its gradientSumTypes;
+/// - a global norm: all partial sums of squares.
+llvm::SmallVector<mlir::MemRefType>
+scratchTypes(GroupOp group, const TargetDescription &target);
+
+} // namespace hone
+
+#endif // HONE_ANALYSIS_MEMORY_SCRATCH_H

@@ -1,0 +1,38 @@
+//===- Dist.h - The dist dialect: meshes, shardings, collectives *- C++ -*-===//
+
+#ifndef HONE_SHARDING_IR_DIST_H
+#define HONE_SHARDING_IR_DIST_H
+
+#include "hone/IR/Hone.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+#include "hone/Sharding/IR/DistDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "hone/Sharding/IR/DistAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "hone/Sharding/IR/DistOps.h.inc"
+
+namespace hone::dist {
+
+/// Name of the `#dist.sharding` of arguments and results of functions.
+constexpr llvm::StringLiteral shardingAttr = attr::sharding;
+/// Name of the array of `#dist.sharding`, one per result, that dist-propagate
+/// leaves on each op.
+constexpr llvm::StringLiteral shardingsAttr = "dist.shardings";
+
+/// On parameters: what is gathered of them for the forward part is gathered
+/// again for the backward part, and not kept.
+constexpr llvm::StringLiteral regatherAttr = "dist.regather";
+
+/// Whether arguments and results of a kind may be partial sums.
+inline bool mayBePartial(llvm::StringRef kind) { return kind == kind::grad; }
+
+/// Unit attribute of collectives that only begin (see `dist.wait`).
+constexpr llvm::StringLiteral asyncAttr = "async";
+
+} // namespace hone::dist
+
+#endif // HONE_SHARDING_IR_DIST_H

@@ -1,0 +1,50 @@
+//===- Recipe.h - How a step is divided, in words ---------------*- C++ -*-===//
+
+#ifndef HONE_SHARDING_PROPAGATE_RECIPE_H
+#define HONE_SHARDING_PROPAGATE_RECIPE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace hone::dist {
+
+/// An axis of a mesh as it is written: "fs=4@nvlink".
+struct AxisText {
+  llvm::StringRef name; ///< rep, dp, fs or tp
+  int64_t size;         ///< at least 1
+  llvm::StringRef link; ///< empty: by position
+};
+/// Reads one; an error quotes it.
+llvm::Expected<AxisText> parseAxis(llvm::StringRef text);
+
+/// What axis fs divides, in words: "zero1" to "zero3", "zero3-keep".
+llvm::ArrayRef<llvm::StringLiteral> levelsOfState();
+
+/// What dist-annotate is told.
+struct Recipe {
+  std::string mesh;      ///< "rep=2,fs=4@nvlink"; empty: one rank
+  std::string fsdp;      ///< an option of dist-annotate; empty: its default
+  bool sequence = false; ///< the axis tp divides positions too
+};
+
+/// Reads `mesh`, axes with sizes, and `recipe`, words separated by commas:
+///
+///   ddp              state and parameters are copies
+///   zero1, zero2, zero3, fsdp, fsdp=zeroN
+///                    what axis fs divides besides the batch; fsdp is zero3
+///   zero3-keep       zero3, but what is gathered stays for the backward part
+///   sp               sequence parallel: axis tp divides positions too
+///   AXIS=SIZE[@LINK] an axis that `mesh` does not have: before the first
+///                    of its axes that belongs further in
+///
+/// Axes are, from the outermost, rep, dp, fs and tp; with zeroN or fsdp and no
+/// axis fs, dp is it. A wrong word is an error that quotes it.
+llvm::Expected<Recipe> parseRecipe(llvm::StringRef mesh,
+                                   llvm::StringRef recipe);
+
+} // namespace hone::dist
+
+#endif // HONE_SHARDING_PROPAGATE_RECIPE_H

@@ -1,0 +1,41 @@
+//===- Policy.h - Policies of mixed precision -------------------*- C++ -*-===//
+//
+// What `hone.precision` and the option --precision of the tools may name, and
+// what each policy asks of the phases (docs/rationale/mixed-precision.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TRANSFORMS_PRECISION_POLICY_H
+#define HONE_TRANSFORMS_PRECISION_POLICY_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace hone {
+
+struct PrecisionPolicy {
+  /// What contractions read, where that is not f32.
+  enum class Low { None, BF16, F16 };
+
+  llvm::StringLiteral name;
+  Low low = Low::None;
+  /// Small gradients underflow unless the loss is scaled.
+  bool scalesLoss = false;
+  /// Parameters and state are low too, rounded stochastically.
+  bool hasLowState = false;
+};
+
+/// All policies, the default first.
+llvm::ArrayRef<PrecisionPolicy> getPrecisionPolicies();
+
+/// The policy of that name; null: there is none.
+const PrecisionPolicy *findPrecisionPolicy(llvm::StringRef name);
+
+/// "fp32, tf32, bf16, fp16 or bf16-sr", for messages.
+std::string listPrecisionPolicies();
+
+} // namespace hone
+
+#endif // HONE_TRANSFORMS_PRECISION_POLICY_H

@@ -1,0 +1,166 @@
+//===- TargetDescription.cpp - The machine that passes decide for ---------===//
+
+#include "hone/Analysis/Cost/TargetDescription.h"
+
+using namespace mlir;
+using namespace hone;
+
+// CPU figures are those of two cores with AVX-512 (docs/benchmarks/cpu.md).
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+// Peaks are from NVIDIA's data sheets. What libraries reach in products: the
+// best published rates for A100 and H100 (the H200 has the same cores); in
+// memory-bound kernels: cuDNN's published rates on H200 (3.8 TB/s), and for the
+// A100 an assumption. B200: the shares of the H200. f32 products: three
+// quarters of the vector units' peak, an assumption.
+static constexpr DeviceFigures devices[] = {
+    {"sm_80", "A100 SXM 80 GB", 312e12, 271e12, 14.6e12, 9e12, 2.0e12, 1.7e12},
+    {"sm_90", "H200 SXM", 989e12, 794.5e12, 50e12, 30e12, 4.8e12, 3.8e12},
+    {"sm_100", "B200 SXM", 2250e12, 1800e12, 60e12, 36e12, 8.0e12, 6.3e12},
+};
+
+static const DeviceFigures &hopper() { return devices[1]; }
+
+const DeviceFigures &TargetDescription::device() const {
+  for (const DeviceFigures &figures : devices)
+    if (figures.arch == arch)
+      return figures;
+  return hopper();
+}
+
+bool TargetDescription::hasFusedAttention(Operation *op) const {
+  return kind == TargetKind::CPU || op->hasAttr(attr::workspace);
+}
+
+double TargetDescription::matmulFlopsPerSecond(Type element) const {
+  bool narrow = hasNarrowUnits && (element.isBF16() || element.isF16());
+  if (kind == TargetKind::CPU)
+    return narrow ? 450e9 : 240e9;
+  return narrow ? device().narrow : device().wide;
+}
+
+// CPU: docs/rationale/attention.md. CUDA: cuDNN's published rates on H200,
+// causal, at T = 2048 for heads of 64 and at T = 8192 for wider ones; on other
+// devices the same shares of a product's rate, an assumption.
+double TargetDescription::attentionFlopsPerSecond(Type element, int64_t width,
+                                                  bool isBackward) const {
+  bool isBf16 = hasNarrowUnits && element.isBF16();
+  if (kind == TargetKind::CPU)
+    return isBf16 ? 300e9 : 180e9;
+  double onHopper = width <= 64 ? (isBackward ? 264e12 : 310e12)
+                                : (isBackward ? 541e12 : 644e12);
+  return matmulFlopsPerSecond(element) * onHopper / hopper().narrow;
+}
+
+double TargetDescription::bytesPerSecond() const {
+  return kind == TargetKind::CPU ? 50e9 : device().bytes;
+}
+
+double TargetDescription::mapFlopsPerSecond() const {
+  return kind == TargetKind::CPU ? 100e9 : device().maps;
+}
+
+// CUDA: published for a node of a graph.
+double TargetDescription::launchSeconds() const {
+  return kind == TargetKind::CPU ? 0.5e-6 : 0.9e-6;
+}
+
+//===----------------------------------------------------------------------===//
+// Limits and libraries
+//===----------------------------------------------------------------------===//
+
+// A core adds column sums in its caches, behind hardware prefetchers that
+// follow some 24 streams; a multiprocessor in registers and 227 KiB of shared
+// memory, of which four sums of 16 Ki columns in fp32 leave room for nothing
+// else.
+RowLimits TargetDescription::rowLimits() const {
+  if (kind == TargetKind::CPU)
+    return {/*columnSums=*/8, /*summedCols=*/1 << 18, /*results=*/8,
+            /*streams=*/24, /*rowBytes=*/1 << 20};
+  return {/*columnSums=*/4, /*summedCols=*/1 << 14, /*results=*/4,
+          /*streams=*/24, /*rowBytes=*/227 << 10};
+}
+
+// CUDA: two blocks for each of 132 multiprocessors.
+int64_t TargetDescription::partialChunks() const {
+  return kind == TargetKind::CPU ? 64 : 264;
+}
+
+// oneDNN has GELU post-ops too, but cannot store their argument, which training
+// reads: they are left out.
+static Epilogues cpuEpilogues() {
+  Epilogues table;
+  table.bias = table.addend = 0.0;
+  return table;
+}
+
+// cuBLASLt. Slow-downs are assumptions of the cost model until they are
+// measured (docs/rationale/epilogues.md); where an architecture's library runs
+// an epilogue as a kernel of its own, it has none.
+static Epilogues cudaEpilogues(StringRef arch, Type operand, Type result) {
+  Epilogues table;
+  table.addend = 0.02;
+  if (result.isF64())
+    return table; // no other epilogue
+  table.bias = 0.0;
+  table.alignment = 8;
+  bool isAmpere = arch == "sm_80" || arch == "sm_86";
+  bool hasSeparateGelu = arch == "sm_89" || arch == "sm_120";
+  if (operand == result && !hasSeparateGelu) {
+    // Measured slower than a kernel of one's own before Hopper.
+    table.gelu = table.geluAux = isAmpere ? 0.5 : 0.03;
+    table.geluBwd = isAmpere ? 0.6 : 0.04;
+  }
+  // A vector of column sums has the result's type: fp16 does not hold it.
+  if (!result.isF16()) {
+    table.operandSums = isAmpere ? 0.6 : 0.04;
+    if (table.geluBwd)
+      table.geluBwdSums = *table.geluBwd + 0.02;
+  }
+  return table;
+}
+
+Epilogues TargetDescription::epilogues(Type operand, Type result) const {
+  if (!hasEpilogues)
+    return {};
+  return kind == TargetKind::CPU ? cpuEpilogues()
+                                 : cudaEpilogues(arch, operand, result);
+}
+
+int64_t TargetDescription::paddingMultiple(Type element) const {
+  if (kind == TargetKind::CPU)
+    return 16; // one 512-bit vector of fp32
+  return 64;   // 128 bytes of a 16-bit type: whole tiles and sectors
+}
+
+// CPU: measured (docs/rationale/padding.md): the last vector of a row of the
+// result is masked, 1 % of one product of three. CUDA: rows that are no
+// multiple of 16 bytes cannot be loaded by tensor-core kernels in vectors (40 %
+// in a report of 2020), others than 128 bytes lose whole swizzled tiles;
+// assumptions of the cost model until they are measured.
+double TargetDescription::misalignment(Type element, int64_t size) const {
+  int64_t bytes = size * elementByteWidth(element);
+  if (kind == TargetKind::CPU)
+    return bytes % 64 == 0 ? 0.0 : 0.004;
+  if (bytes % 128 == 0)
+    return 0.0;
+  return bytes % 16 == 0 ? 0.02 : 0.4;
+}
+
+FailureOr<TargetDescription> hone::getTarget(ModuleOp module) {
+  TargetDescription target;
+  auto name = module->getAttrOfType<StringAttr>(attr::target);
+  if (!name)
+    return target;
+  auto [kind, arch] = name.getValue().split(' ');
+  target.arch = arch.str();
+  if (kind == "cuda")
+    target.kind = TargetKind::CUDA;
+  else if (kind != "cpu")
+    return module.emitError(attr::target)
+           << " is '" << name.getValue() << "', expected 'cpu' or 'cuda'";
+  return target;
+}

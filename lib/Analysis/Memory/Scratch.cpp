@@ -1,0 +1,99 @@
+//===- Scratch.cpp - Memory that a kernel needs for itself ----------------===//
+
+#include "hone/Analysis/Memory/Scratch.h"
+
+#include "hone/Analysis/Attention/Problem.h"
+#include "hone/Analysis/Fusion/RowSpace.h"
+#include "hone/Plan/Plan.h"
+
+using namespace mlir;
+using namespace hone;
+
+int64_t hone::normPartials(Type input) {
+  return llvm::divideCeil(cast<ShapedType>(input).getNumElements(), normChunk);
+}
+
+SmallVector<MemRefType> hone::gradientSumTypes(AttentionBwdOp op) {
+  SmallVector<MemRefType> types;
+  if (getElementTypeOrSelf(op.getKey()).getIntOrFloatBitWidth() < 32)
+    for (Value operand : {op.getKey(), op.getValue()})
+      types.push_back(
+          MemRefType::get(cast<ShapedType>(operand.getType()).getShape(),
+                          Float32Type::get(op.getContext())));
+  return types;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention of a library
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t workspaceAlignment = 256;
+
+int64_t hone::alignedWorkspace(int64_t offset) {
+  return llvm::alignTo(offset, workspaceAlignment);
+}
+
+/// The marked attention op of `body`, or null.
+static Operation *findLibraryAttention(Block &body) {
+  for (Operation &op : body)
+    if (op.hasAttr(attr::workspace))
+      return &op;
+  return nullptr;
+}
+
+LibraryScratch LibraryScratch::of(Block &body) {
+  LibraryScratch scratch;
+  Operation *op = findLibraryAttention(body);
+  Builder builder(op->getContext());
+  int64_t bytes = op->getAttrOfType<IntegerAttr>(attr::workspace).getInt();
+  if (bytes > 0)
+    scratch.workspace = MemRefType::get(
+        {bytes + workspaceAlignment - plan::alignment}, builder.getI8Type());
+  if (readAttention(op)->dropout > 0)
+    scratch.seed = MemRefType::get({2}, builder.getI64Type());
+  for (Value result : op->getResults())
+    if (result.use_empty())
+      scratch.unread.push_back(
+          {result,
+           MemRefType::get(cast<ShapedType>(result.getType()).getShape(),
+                           getElementTypeOrSelf(result))});
+  return scratch;
+}
+
+SmallVector<MemRefType> LibraryScratch::types() const {
+  SmallVector<MemRefType> types;
+  for (MemRefType type : {workspace, seed})
+    if (type)
+      types.push_back(type);
+  llvm::append_range(types, llvm::make_second_range(unread));
+  return types;
+}
+
+SmallVector<MemRefType> hone::scratchTypes(GroupOp group,
+                                           const TargetDescription &target) {
+  SmallVector<MemRefType> types;
+  Type f32 = Float32Type::get(group.getContext());
+  Block &body = group.getBodyBlock();
+  if (group.getFamily() == KernelFamily::row) {
+    std::optional<RowSpace> space = RowSpace::of(body);
+    assert(space && "hone-verify-groups accepts only groups with a row space");
+    for (Value yielded : body.getTerminator()->getOperands()) {
+      int64_t chunks = numChunks(space->rows(), target.partialChunks());
+      if (space->role(yielded) == Role::ColumnSum)
+        types.push_back(MemRefType::get({chunks, space->cols()}, f32));
+      else if (space->role(yielded) == Role::TotalSum)
+        types.push_back(MemRefType::get({chunks}, f32));
+    }
+  }
+  if (findLibraryAttention(body))
+    return LibraryScratch::of(body).types();
+  for (auto attention : body.getOps<AttentionBwdOp>())
+    llvm::append_range(types, gradientSumTypes(attention));
+  for (auto norm : body.getOps<GlobalNormOp>()) {
+    int64_t partials = 0;
+    for (Value input : norm.getInputs())
+      partials += normPartials(input.getType());
+    types.push_back(MemRefType::get({partials}, f32));
+  }
+  return types;
+}

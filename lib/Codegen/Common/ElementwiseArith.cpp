@@ -1,0 +1,572 @@
+//===- ElementwiseArith.cpp - Elementwise ops on scalars and vectors ------===//
+
+#include "ElementwiseArith.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hone;
+
+/// `element`, or a vector of it with the lanes of `like`.
+static Type withElement(Type like, Type element) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return vector.clone(element);
+  return element;
+}
+
+static bool isNarrow(Type element) {
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+}
+
+Type pointops::computeType(Type element) {
+  return isNarrow(element) ? Float32Type::get(element.getContext()) : element;
+}
+
+/// A constant like `type`, scalar or vector.
+static Value number(OpBuilder &builder, Location loc, Type type, double value) {
+  Type element = getElementTypeOrSelf(type);
+  TypedAttr attribute;
+  if (isa<FloatType>(element))
+    attribute = builder.getFloatAttr(element, value);
+  else
+    attribute = builder.getIntegerAttr(element, int64_t(value));
+  if (auto vector = dyn_cast<VectorType>(type))
+    attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+  return builder.create<arith::ConstantOp>(loc, attribute);
+}
+
+//===----------------------------------------------------------------------===//
+// Floating-point types
+//===----------------------------------------------------------------------===//
+
+/// f64 to f32 such that a second rounding is as good as one: inexact results
+/// get an odd last bit (Boldo and Melquiond, 2008).
+static Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
+  Type f64 = value.getType();
+  Type f32 = withElement(f64, builder.getF32Type());
+  Type i32 = withElement(f64, builder.getI32Type());
+  Value nearest = builder.create<arith::TruncFOp>(loc, f32, value);
+  Value back = builder.create<arith::ExtFOp>(loc, f64, nearest);
+  Value bits = builder.create<arith::BitcastOp>(loc, i32, nearest);
+  Value one = number(builder, loc, i32, 1);
+  // Toward zero first: one step back where rounding went away from it.
+  Value away = builder.create<arith::CmpFOp>(
+      loc, arith::CmpFPredicate::OGT, builder.create<math::AbsFOp>(loc, back),
+      builder.create<math::AbsFOp>(loc, value));
+  Value stepped = builder.create<arith::SubIOp>(loc, bits, one);
+  Value truncated = builder.create<arith::SelectOp>(loc, away, stepped, bits);
+  Value inexact = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ONE,
+                                                back, value);
+  Value odd = builder.create<arith::OrIOp>(loc, truncated, one);
+  Value result = builder.create<arith::SelectOp>(loc, inexact, odd, bits);
+  return builder.create<arith::BitcastOp>(loc, f32, result);
+}
+
+Value pointops::convertFloat(OpBuilder &builder, Location loc, Value value,
+                             Type to) {
+  Type from = getElementTypeOrSelf(value);
+  if (from == to)
+    return value;
+  // By way of f32: every CPU converts between that and the others.
+  if (isNarrow(from) && !to.isF32()) {
+    Value wide = convertFloat(builder, loc, value, builder.getF32Type());
+    return convertFloat(builder, loc, wide, to);
+  }
+  if (from.isF64() && isNarrow(to))
+    return convertFloat(builder, loc, roundToOdd(builder, loc, value), to);
+  Type type = withElement(value.getType(), to);
+  if (to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth())
+    return builder.create<arith::ExtFOp>(loc, type, value);
+  return builder.create<arith::TruncFOp>(loc, type, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Data in memory, constants, casts
+//===----------------------------------------------------------------------===//
+
+Value pointops::constant(OpBuilder &builder, Location loc, TypedAttr value) {
+  if (auto number = dyn_cast<FloatAttr>(value);
+      number && isNarrow(number.getType()))
+    value = builder.getF32FloatAttr(number.getValueAsDouble());
+  return builder.create<arith::ConstantOp>(loc, value);
+}
+
+Value pointops::fromMemory(OpBuilder &builder, Location loc, Value loaded,
+                           Type element) {
+  if (element.isInteger(1))
+    return builder.create<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ne, loaded,
+        number(builder, loc, loaded.getType(), 0));
+  if (isNarrow(element))
+    return convertFloat(builder, loc, loaded, builder.getF32Type());
+  return loaded;
+}
+
+Value pointops::toMemory(OpBuilder &builder, Location loc, Value value,
+                         Type memory) {
+  Type element = getElementTypeOrSelf(value);
+  Type type = withElement(value.getType(), memory);
+  if (element.isInteger(1) && memory.isInteger(8))
+    return builder.create<arith::ExtUIOp>(loc, type, value);
+  if (isNarrow(memory))
+    return convertFloat(builder, loc, value, memory);
+  return value;
+}
+
+/// Rounds computed data to a narrow type, and back to what is computed with.
+static Value roundTo(OpBuilder &builder, Location loc, Value value,
+                     Type element) {
+  if (!isNarrow(element))
+    return value;
+  Value narrow = pointops::convertFloat(builder, loc, value, element);
+  return pointops::convertFloat(builder, loc, narrow, builder.getF32Type());
+}
+
+Value pointops::cast(OpBuilder &builder, Location loc, Value value, Type to) {
+  Type from = getElementTypeOrSelf(value);
+  Type computed = computeType(to);
+  Type type = withElement(value.getType(), computed);
+  if (from == computed)
+    return roundTo(builder, loc, value, to);
+  if (to.isInteger(1)) { // x != 0
+    Value zero = number(builder, loc, value.getType(), 0);
+    if (isa<FloatType>(from))
+      return builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE,
+                                           value, zero);
+    return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, value,
+                                         zero);
+  }
+  if (isa<FloatType>(from) && isNarrow(to)) // one rounding, straight to it
+    return roundTo(builder, loc, value, to);
+  if (isa<FloatType>(from) && isa<FloatType>(computed))
+    return convertFloat(builder, loc, value, computed);
+  if (isa<FloatType>(from))
+    return builder.create<arith::FPToSIOp>(loc, type, value);
+  if (isa<FloatType>(computed)) {
+    Value result =
+        from.isInteger(1)
+            ? builder.create<arith::UIToFPOp>(loc, type, value).getResult()
+            : builder.create<arith::SIToFPOp>(loc, type, value).getResult();
+    return roundTo(builder, loc, result, to);
+  }
+  if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
+    return builder.create<arith::TruncIOp>(loc, type, value);
+  if (from.isInteger(1))
+    return builder.create<arith::ExtUIOp>(loc, type, value);
+  return builder.create<arith::ExtSIOp>(loc, type, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise ops
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Short names for the ops below; all operands have one type.
+struct Math {
+  OpBuilder &builder;
+  Location loc;
+
+  Value c(Value like, double value) {
+    return number(builder, loc, like.getType(), value);
+  }
+  Value add(Value a, Value b) {
+    return builder.create<arith::AddFOp>(loc, a, b);
+  }
+  Value sub(Value a, Value b) {
+    return builder.create<arith::SubFOp>(loc, a, b);
+  }
+  Value mul(Value a, Value b) {
+    return builder.create<arith::MulFOp>(loc, a, b);
+  }
+  Value div(Value a, Value b) {
+    return builder.create<arith::DivFOp>(loc, a, b);
+  }
+  Value fma(Value a, Value b, Value c) {
+    return builder.create<math::FmaOp>(loc, a, b, c);
+  }
+  Value exp(Value a) { return builder.create<math::ExpOp>(loc, a); }
+  Value neg(Value a) { return builder.create<arith::NegFOp>(loc, a); }
+  /// 1 / (1 + e^-x): e^-x overflows to inf for x < -88, and the result is 0.
+  Value logistic(Value x) {
+    Value one = c(x, 1.0);
+    return div(one, add(one, exp(neg(x))));
+  }
+};
+} // namespace
+
+/// tanh in f64, which has no polynomial: Lambert's continued fraction near 0,
+/// where 1 - 2 / (e^2x + 1) would cancel.
+static Value tanhF64(Math m, Value x) {
+  Value square = m.mul(x, x), fraction = m.c(x, 25.0);
+  for (int odd = 23; odd >= 1; odd -= 2)
+    fraction = m.add(m.c(x, odd), m.div(square, fraction));
+  Value small = m.div(x, fraction);
+  Value abs = m.builder.create<math::AbsFOp>(m.loc, x), two = m.c(x, 2.0);
+  Value one = m.c(x, 1.0), e = m.exp(m.mul(two, abs));
+  Value large = m.sub(one, m.div(two, m.add(e, one)));
+  large = m.builder.create<math::CopySignOp>(m.loc, large, x);
+  Value isSmall = m.builder.create<arith::CmpFOp>(
+      m.loc, arith::CmpFPredicate::OLT, abs, m.c(x, 0.75));
+  return m.builder.create<arith::SelectOp>(m.loc, isSmall, small, large);
+}
+
+/// erf in f64: 2/sqrt(pi) e^-x^2 sum_n 2^n x^(2n+1) / (2n+1)!!, whose terms
+/// have one sign, so that nothing cancels; 1 beyond 6 to all digits.
+static Value erfF64(Math m, Value x) {
+  constexpr int64_t terms = 170; // the last is below 1e-17 of the sum at 6
+  OpBuilder &b = m.builder;
+  Value limit = m.c(x, 6.0), abs = b.create<math::AbsFOp>(m.loc, x);
+  Value bounded = b.create<arith::MinimumFOp>(m.loc, abs, limit);
+  Value square = m.mul(bounded, bounded), twice = m.add(square, square);
+  Value first = b.create<arith::ConstantIndexOp>(m.loc, 1);
+  Value last = b.create<arith::ConstantIndexOp>(m.loc, terms);
+  auto series = b.create<scf::ForOp>(
+      m.loc, first, last, first, ValueRange{bounded, bounded, m.c(x, 3.0)},
+      [&](OpBuilder &nested, Location loc, Value, ValueRange carried) {
+        Math inner{nested, loc};
+        Value term = inner.mul(carried[0], inner.div(twice, carried[2]));
+        Value sum = inner.add(carried[1], term);
+        Value odd = inner.add(carried[2], inner.c(x, 2.0));
+        nested.create<scf::YieldOp>(loc, ValueRange{term, sum, odd});
+      });
+  Value gauss = m.exp(m.neg(square));
+  Value scale = m.c(x, 1.1283791670955126); // 2 / sqrt(pi)
+  Value magnitude = m.mul(scale, m.mul(gauss, series.getResult(1)));
+  Value beyond =
+      b.create<arith::CmpFOp>(m.loc, arith::CmpFPredicate::OGE, abs, limit);
+  magnitude = b.create<arith::SelectOp>(m.loc, beyond, m.c(x, 1.0), magnitude);
+  return b.create<math::CopySignOp>(m.loc, magnitude, x);
+}
+
+static Value tanhOf(Math m, Value x) {
+  if (getElementTypeOrSelf(x).isF64())
+    return tanhF64(m, x);
+  return m.builder.create<math::TanhOp>(m.loc, x);
+}
+
+static Value erfOf(Math m, Value x) {
+  if (getElementTypeOrSelf(x).isF64())
+    return erfF64(m, x);
+  return m.builder.create<math::ErfOp>(m.loc, x);
+}
+
+/// sin(x + quarterTurns * pi/2). The polynomials of f32 lose digits with the
+/// size of x (1e-5 at 1000, a position like others): they get what is left of x
+/// after k quarter turns, subtracted in three parts (Cody and Waite, 1980).
+static Value sine(Math m, Value x, int64_t quarterTurns) {
+  OpBuilder &builder = m.builder;
+  Location loc = m.loc;
+  if (!getElementTypeOrSelf(x).isF32()) {
+    if (quarterTurns == 0)
+      return builder.create<math::SinOp>(loc, x);
+    return builder.create<math::CosOp>(loc, x);
+  }
+  Value k = builder.create<math::RoundEvenOp>(
+      loc, m.mul(x, m.c(x, 0.63661977236758134308))); // 2 / pi
+  Value rest = m.fma(k, m.c(x, -1.5707963705062866), x);
+  rest = m.fma(k, m.c(x, 4.371138828673793e-08), rest);
+  rest = m.fma(k, m.c(x, 1.7151245100058819e-15), rest);
+  // sin, cos, -sin, -cos of the rest, by k modulo 4; in floats, where infinity
+  // and NaN give NaN.
+  k = m.add(k, m.c(x, quarterTurns));
+  auto modulo = [&](double base) {
+    Value whole =
+        builder.create<math::FloorOp>(loc, m.mul(k, m.c(x, 1 / base)));
+    return m.fma(whole, m.c(x, -base), k);
+  };
+  Value isOdd = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ,
+                                              modulo(2), m.c(x, 1));
+  Value isNegative = builder.create<arith::CmpFOp>(
+      loc, arith::CmpFPredicate::OGE, modulo(4), m.c(x, 2));
+  Value value = builder.create<arith::SelectOp>(
+      loc, isOdd, builder.create<math::CosOp>(loc, rest),
+      builder.create<math::SinOp>(loc, rest));
+  return builder.create<arith::SelectOp>(loc, isNegative, m.neg(value), value);
+}
+
+static constexpr double sqrt2OverPi = 0.79788456080286535588;
+static constexpr double geluCubic = 0.044715;
+static constexpr double invSqrt2 = 0.70710678118654752440;
+static constexpr double invSqrt2Pi = 0.39894228040143267794;
+
+/// Twice the argument of tanh in GELU, from x and x^2.
+static Value geluInner(Math m, Value x, Value square) {
+  Value slope = m.fma(square, m.c(x, 2 * sqrt2OverPi * geluCubic),
+                      m.c(x, 2 * sqrt2OverPi));
+  return m.mul(x, slope);
+}
+
+// x/2 (1 + tanh u) = x logistic(2u)
+static Value gelu(Math m, Value x, GeluApproximation form) {
+  if (form == GeluApproximation::tanh)
+    return m.mul(x, m.logistic(geluInner(m, x, m.mul(x, x))));
+  Value erf = erfOf(m, m.mul(x, m.c(x, invSqrt2)));
+  Value half = m.mul(x, m.c(x, 0.5));
+  return m.fma(half, erf, half);
+}
+
+static Value geluBwd(Math m, Value grad, Value x, GeluApproximation form) {
+  Value square = m.mul(x, x);
+  if (form == GeluApproximation::tanh) {
+    // s + x s (1 - s) (2u)', with s = logistic(2u)
+    Value s = m.logistic(geluInner(m, x, square));
+    Value slope = m.fma(square, m.c(x, 6 * sqrt2OverPi * geluCubic),
+                        m.c(x, 2 * sqrt2OverPi));
+    Value bell = m.mul(m.mul(x, s), m.sub(m.c(x, 1.0), s));
+    return m.mul(grad, m.fma(bell, slope, s));
+  }
+  // (1 + erf(x / sqrt 2)) / 2 + x exp(-x^2 / 2) / sqrt(2 pi)
+  Value erf = erfOf(m, m.mul(x, m.c(x, invSqrt2)));
+  Value half = m.c(x, 0.5);
+  Value cdf = m.fma(half, erf, half);
+  Value pdf = m.mul(m.exp(m.mul(square, m.c(x, -0.5))), m.c(x, invSqrt2Pi));
+  return m.mul(grad, m.fma(x, pdf, cdf));
+}
+
+static arith::CmpFPredicate floatPredicate(CmpPredicate predicate) {
+  switch (predicate) {
+  case CmpPredicate::eq:
+    return arith::CmpFPredicate::OEQ;
+  case CmpPredicate::ne:
+    return arith::CmpFPredicate::UNE;
+  case CmpPredicate::lt:
+    return arith::CmpFPredicate::OLT;
+  case CmpPredicate::le:
+    return arith::CmpFPredicate::OLE;
+  case CmpPredicate::gt:
+    return arith::CmpFPredicate::OGT;
+  case CmpPredicate::ge:
+    return arith::CmpFPredicate::OGE;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+/// Signed, but for i1, where true is greater than false.
+static arith::CmpIPredicate intPredicate(CmpPredicate predicate, bool isBool) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case CmpPredicate::eq:
+    return P::eq;
+  case CmpPredicate::ne:
+    return P::ne;
+  case CmpPredicate::lt:
+    return isBool ? P::ult : P::slt;
+  case CmpPredicate::le:
+    return isBool ? P::ule : P::sle;
+  case CmpPredicate::gt:
+    return isBool ? P::ugt : P::sgt;
+  case CmpPredicate::ge:
+    return isBool ? P::uge : P::sge;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+/// x > 0 ? 1 : x < 0 ? -1 : x, which keeps NaN and both zeros.
+static Value signOf(OpBuilder &builder, Location loc, Value x, bool isFloat) {
+  Value zero = number(builder, loc, x.getType(), 0);
+  Value one = number(builder, loc, x.getType(), 1);
+  Value minus = number(builder, loc, x.getType(), -1);
+  Value above, below;
+  if (isFloat) {
+    above =
+        builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, x, zero);
+    below =
+        builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, zero);
+  } else {
+    above =
+        builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, x, zero);
+    below =
+        builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, zero);
+  }
+  Value rest = builder.create<arith::SelectOp>(loc, below, minus, x);
+  return builder.create<arith::SelectOp>(loc, above, one, rest);
+}
+
+/// Quotient toward zero. What the graph leaves undefined (0 as divisor, the
+/// smallest number over -1) gives some number and never traps.
+static Value divideInts(OpBuilder &builder, Location loc, Value lhs,
+                        Value rhs) {
+  auto is = [&](double value) -> Value {
+    return builder.create<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::eq, rhs,
+        number(builder, loc, rhs.getType(), value));
+  };
+  Value negates = is(-1);
+  Value special = builder.create<arith::OrIOp>(loc, negates, is(0));
+  Value divisor = builder.create<arith::SelectOp>(
+      loc, special, number(builder, loc, rhs.getType(), 1), rhs);
+  Value quotient = builder.create<arith::DivSIOp>(loc, lhs, divisor);
+  Value negated = builder.create<arith::SubIOp>(
+      loc, number(builder, loc, lhs.getType(), 0), lhs);
+  return builder.create<arith::SelectOp>(loc, negates, negated, quotient);
+}
+
+/// An op with one result from float and integer forms of it.
+template <typename FloatOp, typename IntOp>
+static Value either(OpBuilder &builder, Location loc, bool isFloat,
+                    ArrayRef<Value> operands) {
+  if (isFloat)
+    return builder.create<FloatOp>(loc, operands[0], operands[1]);
+  return builder.create<IntOp>(loc, operands[0], operands[1]);
+}
+
+Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
+                        ArrayRef<Value> operands) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(operands[0]));
+  Value x = operands[0];
+  Math m{builder, loc};
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case([&](NegOp) -> Value {
+            if (isFloat)
+              return m.neg(x);
+            return builder.create<arith::SubIOp>(
+                loc, number(builder, loc, x.getType(), 0), x);
+          })
+          .Case([&](AbsOp) -> Value {
+            if (isFloat)
+              return builder.create<math::AbsFOp>(loc, x);
+            return builder.create<math::AbsIOp>(loc, x);
+          })
+          .Case([&](ExpOp) { return m.exp(x); })
+          .Case([&](LogOp) -> Value {
+            return builder.create<math::LogOp>(loc, x);
+          })
+          .Case([&](SqrtOp) -> Value {
+            return builder.create<math::SqrtOp>(loc, x);
+          })
+          .Case([&](RsqrtOp) -> Value {
+            return m.div(m.c(x, 1.0), builder.create<math::SqrtOp>(loc, x));
+          })
+          .Case([&](SinOp) { return sine(m, x, /*quarterTurns=*/0); })
+          .Case([&](CosOp) { return sine(m, x, /*quarterTurns=*/1); })
+          .Case([&](TanhOp) { return tanhOf(m, x); })
+          .Case([&](ErfOp) { return erfOf(m, x); })
+          .Case([&](LogisticOp) { return m.logistic(x); })
+          .Case([&](SignOp) { return signOf(builder, loc, x, isFloat); })
+          .Case([&](NotOp) -> Value {
+            return builder.create<arith::XOrIOp>(
+                loc, x, number(builder, loc, x.getType(), -1));
+          })
+          .Case([&](CastOp cast) {
+            return pointops::cast(builder, loc, x,
+                                  getElementTypeOrSelf(cast.getType()));
+          })
+          .Case([&](AddOp) {
+            return either<arith::AddFOp, arith::AddIOp>(builder, loc, isFloat,
+                                                        operands);
+          })
+          .Case([&](SubOp) {
+            return either<arith::SubFOp, arith::SubIOp>(builder, loc, isFloat,
+                                                        operands);
+          })
+          .Case([&](MulOp) {
+            return either<arith::MulFOp, arith::MulIOp>(builder, loc, isFloat,
+                                                        operands);
+          })
+          .Case([&](DivOp) {
+            return isFloat ? m.div(operands[0], operands[1])
+                           : divideInts(builder, loc, operands[0], operands[1]);
+          })
+          .Case([&](MaxOp) {
+            return either<arith::MaximumFOp, arith::MaxSIOp>(builder, loc,
+                                                             isFloat, operands);
+          })
+          .Case([&](MinOp) {
+            return either<arith::MinimumFOp, arith::MinSIOp>(builder, loc,
+                                                             isFloat, operands);
+          })
+          .Case([&](PowOp) -> Value {
+            return builder.create<math::PowFOp>(loc, operands[0], operands[1]);
+          })
+          .Case([&](AndOp) -> Value {
+            return builder.create<arith::AndIOp>(loc, operands[0], operands[1]);
+          })
+          .Case([&](OrOp) -> Value {
+            return builder.create<arith::OrIOp>(loc, operands[0], operands[1]);
+          })
+          .Case([&](CmpOp cmp) -> Value {
+            if (isFloat)
+              return builder.create<arith::CmpFOp>(
+                  loc, floatPredicate(cmp.getPredicate()), operands[0],
+                  operands[1]);
+            bool isBool = getElementTypeOrSelf(x).isInteger(1);
+            return builder.create<arith::CmpIOp>(
+                loc, intPredicate(cmp.getPredicate(), isBool), operands[0],
+                operands[1]);
+          })
+          .Case([&](SelectOp) -> Value {
+            return builder.create<arith::SelectOp>(loc, operands[0],
+                                                   operands[1], operands[2]);
+          })
+          .Case([&](GeluOp op) { return gelu(m, x, op.getApproximate()); })
+          .Case([&](GeluBwdOp op) {
+            return geluBwd(m, x, operands[1], op.getApproximate());
+          })
+          .Default([](Operation *) -> Value {
+            llvm_unreachable("an elementwise op without a form on elements");
+          });
+  if (isa<CastOp>(op))
+    return result;
+  return roundTo(builder, loc, result,
+                 getElementTypeOrSelf(op->getResult(0).getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Value pointops::identity(OpBuilder &builder, Location loc, ReduceKind kind,
+                         Type element) {
+  Type type = computeType(element);
+  if (kind == ReduceKind::sum)
+    return number(builder, loc, type, 0);
+  bool isMax = kind == ReduceKind::max;
+  if (isa<FloatType>(type))
+    return number(builder, loc, type, isMax ? -INFINITY : INFINITY);
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt value =
+      isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+  return builder.create<arith::ConstantOp>(loc,
+                                           builder.getIntegerAttr(type, value));
+}
+
+Value pointops::combine(OpBuilder &builder, Location loc, ReduceKind kind,
+                        Value a, Value b) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(a));
+  Value operands[] = {a, b};
+  switch (kind) {
+  case ReduceKind::sum:
+    return either<arith::AddFOp, arith::AddIOp>(builder, loc, isFloat,
+                                                operands);
+  case ReduceKind::max:
+    return either<arith::MaximumFOp, arith::MaxSIOp>(builder, loc, isFloat,
+                                                     operands);
+  case ReduceKind::min:
+    return either<arith::MinimumFOp, arith::MinSIOp>(builder, loc, isFloat,
+                                                     operands);
+  }
+  llvm_unreachable("unknown reduction");
+}
+
+Value pointops::reduceLanes(OpBuilder &builder, Location loc, ReduceKind kind,
+                            Value vector) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(vector));
+  using K = vector::CombiningKind;
+  K combining = K::ADD;
+  if (kind == ReduceKind::max)
+    combining = isFloat ? K::MAXIMUMF : K::MAXSI;
+  else if (kind == ReduceKind::min)
+    combining = isFloat ? K::MINIMUMF : K::MINSI;
+  // A sum of lanes may be a tree; without the flag LLVM adds them in a chain.
+  auto flags = isFloat && kind == ReduceKind::sum
+                   ? arith::FastMathFlags::reassoc
+                   : arith::FastMathFlags::none;
+  return builder.create<vector::ReductionOp>(loc, combining, vector, flags);
+}

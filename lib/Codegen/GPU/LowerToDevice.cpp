@@ -1,0 +1,249 @@
+//===- LowerToDevice.cpp - From the plan to kernels of a GPU --------------===//
+
+#include "LowerToDevice.h"
+
+#include "AddKernels.h"
+#include "Attention.h"
+#include "Codegen/Program/Lowering.h"
+#include "DataMovementKernels.h"
+#include "GatherKernels.h"
+#include "NormKernels.h"
+#include "RopeKernels.h"
+#include "RowKernels.h"
+#include "UpdateKernels.h"
+#include "hone/Analysis/Attention/Problem.h"
+#include "hone/Codegen/Program/AttentionPlans.h"
+#include "hone/Codegen/Program/DeviceImages.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::plan;
+
+namespace {
+class DeviceLowering : public ProgramLowering {
+public:
+  DeviceLowering(ModuleOp module, ProgramOp program);
+
+private:
+  using Emitter = function_ref<FailureOr<GridKernel>(OpBuilder &, StringRef)>;
+  using LaunchEmitter = FailureOr<GridKernel> (*)(OpBuilder &, StringRef,
+                                                  LaunchOp);
+
+  LogicalResult describeLaunch(LaunchOp launch) override;
+  LogicalResult finish() override;
+  LogicalResult describeNorm(LaunchOp launch);
+  LogicalResult describeAdds(LaunchOp launch);
+  LogicalResult describeScatter(LaunchOp launch);
+  LogicalResult describeRow(LaunchOp launch);
+  LogicalResult describeAttention(LaunchOp launch);
+  LogicalResult describeAlone(LaunchOp launch, LaunchEmitter emitter);
+  /// Describes the launch of a kernel that takes the launch's buffers, or the
+  /// arena alone.
+  LogicalResult describeKernel(LaunchOp launch, StringRef stage,
+                               bool takesArena, Emitter emitter);
+  void promise(gpu::GPUFuncOp func, LaunchOp launch);
+
+  gpu::GPUModuleOp device;
+  llvm::StringMap<GridKernel> kernels; // by what they compute
+};
+} // namespace
+
+DeviceLowering::DeviceLowering(ModuleOp module, ProgramOp program)
+    : ProgramLowering(module, program) {
+  builder.setInsertionPointToEnd(module.getBody());
+  device = builder.create<gpu::GPUModuleOp>(module.getLoc(), "hone_device");
+  module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                  builder.getUnitAttr());
+}
+
+/// A text that is equal for launches whose buffers are aligned alike, as far as
+/// accesses of 16 bytes go.
+static std::string alignmentsOf(LaunchOp launch) {
+  std::string text;
+  for (Value buffer : launch->getOperands())
+    text += "," + std::to_string(arenaOffset(buffer) % 16);
+  return text;
+}
+
+/// Where buffers share no memory with one that is written, the compiler may
+/// reorder accesses and read through the texture path.
+void DeviceLowering::promise(gpu::GPUFuncOp func, LaunchOp launch) {
+  for (auto [index, isShared] : llvm::enumerate(aliasedBuffers(launch))) {
+    if (isShared)
+      continue;
+    func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
+                    builder.getUnitAttr());
+    if (index < launch.getInputs().size())
+      func.setArgAttr(index, LLVM::LLVMDialect::getReadonlyAttrName(),
+                      builder.getUnitAttr());
+  }
+}
+
+LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
+                                             bool takesArena, Emitter emitter) {
+  std::string key = keyOf(launch, stage) + alignmentsOf(launch);
+  auto found = kernels.find(key);
+  if (found == kernels.end()) {
+    builder.setInsertionPoint(device.getBody(), --device.getBody()->end());
+    FailureOr<GridKernel> kernel = emitter(builder, kernelName(launch));
+    if (failed(kernel))
+      return failure();
+    if (!takesArena)
+      promise(kernel->func, launch);
+    found = kernels.try_emplace(key, *kernel).first;
+  }
+  const GridKernel &kernel = found->second;
+  if (kernel.blocks == 0)
+    return success();
+  SmallVector<Value> operands = nameOperands(launch);
+  gpu::GPUFuncOp func = kernel.func;
+  operands.append({writer.string(func.getName()), writer.integer(kernel.blocks),
+                   writer.integer(kernel.threads)});
+  if (takesArena)
+    operands.append({writer.integer(1), writer.array({0})});
+  else
+    llvm::append_range(operands, offsetOperands(launch));
+  writer.call("honert_device_launch", operands);
+  return success();
+}
+
+/// A launch of one kernel.
+LogicalResult DeviceLowering::describeAlone(LaunchOp launch,
+                                            LaunchEmitter emitter) {
+  bool hasTable = launch.getFamily() == KernelFamily::multi;
+  return describeKernel(
+      launch, "", hasTable,
+      [&](OpBuilder &b, StringRef name) { return emitter(b, name, launch); });
+}
+
+LogicalResult DeviceLowering::describeRow(LaunchOp launch) {
+  if (failed(describeKernel(launch, "", /*takesArena=*/false,
+                            [&](OpBuilder &b, StringRef name) {
+                              return emitDeviceRowKernel(b, name, launch);
+                            })))
+    return failure();
+  if (launch.getScratch().empty())
+    return success();
+  return describeKernel(launch, "sums", /*takesArena=*/false,
+                        [&](OpBuilder &b, StringRef name) {
+                          return emitDevicePartialSums(b, name, launch);
+                        });
+}
+
+LogicalResult DeviceLowering::describeScatter(LaunchOp launch) {
+  // Rows to which the gradients are added in place are there already.
+  bool isInPlace = llvm::any_of(launch.getInputs(), [&](Value input) {
+    return overlap(input, launch.getOutputs().front());
+  });
+  if (!isInPlace &&
+      failed(describeKernel(launch, "start", /*takesArena=*/false,
+                            [&](OpBuilder &b, StringRef name) {
+                              return emitDeviceScatterStart(b, name, launch);
+                            })))
+    return failure();
+  return describeKernel(launch, "", /*takesArena=*/false,
+                        [&](OpBuilder &b, StringRef name) {
+                          return emitDeviceScatter(b, name, launch);
+                        });
+}
+
+LogicalResult DeviceLowering::describeNorm(LaunchOp launch) {
+  llvm::SmallSetVector<Type, 2> elements;
+  for (Value input : launch.getInputs())
+    elements.insert(getElementTypeOrSelf(input.getType()));
+  for (Type element : elements) {
+    std::string stage;
+    llvm::raw_string_ostream(stage) << "squares " << element;
+    auto emit = [&](OpBuilder &b, StringRef name) {
+      return emitDeviceSquareSums(b, name, launch, cast<FloatType>(element));
+    };
+    if (failed(describeKernel(launch, stage, /*takesArena=*/true, emit)))
+      return failure();
+  }
+  return describeKernel(launch, "root", /*takesArena=*/true,
+                        [&](OpBuilder &b, StringRef name) {
+                          return emitDeviceNormFinish(b, name, launch);
+                        });
+}
+
+LogicalResult DeviceLowering::describeAdds(LaunchOp launch) {
+  llvm::SmallSetVector<Type, 2> elements;
+  for (Value output : launch.getOutputs())
+    elements.insert(getElementTypeOrSelf(output.getType()));
+  for (Type element : elements) {
+    std::string stage;
+    llvm::raw_string_ostream(stage) << "adds " << element;
+    auto emit = [&](OpBuilder &b, StringRef name) {
+      return emitDeviceAdds(b, name, launch, element);
+    };
+    if (failed(describeKernel(launch, stage, /*takesArena=*/true, emit)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult DeviceLowering::describeAttention(LaunchOp launch) {
+  FailureOr<AttentionCall> call = describeAttentionCall(launch);
+  if (failed(call))
+    return failure();
+  if (readAttention(&launch.getBodyBlock().front())->dropout > 0 &&
+      failed(describeKernel(launch, "seed", /*takesArena=*/false,
+                            [&](OpBuilder &b, StringRef name) {
+                              return emitAttentionSeed(b, name, launch);
+                            })))
+    return failure();
+  SmallVector<Value> operands = nameOperands(launch);
+  operands.append({writer.string(call->problem),
+                   writer.integer(call->offsets.size()),
+                   writer.array(call->offsets), writer.integer(call->workspace),
+                   writer.integer(call->workspaceBytes)});
+  writer.call("honert_attention", operands);
+  writer.callPart(requestAttentionPlan(
+      module, {call->problem, call->workspaceBytes, launch.getLoc()}));
+  return success();
+}
+
+LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
+  Operation *main = mainOp(launch);
+  switch (launch.getFamily()) {
+  case KernelFamily::collective:
+    return describeCollective(launch);
+  case KernelFamily::contraction:
+    return describeProduct(launch);
+  case KernelFamily::attention:
+    return describeAttention(launch);
+  case KernelFamily::map:
+    if (isa<RopeOp>(main))
+      return describeAlone(launch, emitDeviceRope);
+    return describeRow(launch);
+  case KernelFamily::row:
+    return describeRow(launch);
+  case KernelFamily::gather:
+    if (isa<EmbeddingBwdOp>(main))
+      return describeScatter(launch);
+    return describeAlone(launch, emitDeviceGather);
+  case KernelFamily::multi:
+    if (isa<GlobalNormOp>(main))
+      return describeNorm(launch);
+    if (isa<AddOp>(main))
+      return describeAdds(launch);
+    return describeAlone(launch, emitDeviceUpdates);
+  case KernelFamily::move:
+  case KernelFamily::column:
+  case KernelFamily::view:
+    return describeAlone(launch, emitDevicePoint);
+  }
+  llvm_unreachable("unknown family");
+}
+
+LogicalResult DeviceLowering::finish() {
+  writer.callPart(deviceImagesName);
+  return success();
+}
+
+LogicalResult hone::lowerToDevice(ModuleOp module, ProgramOp program) {
+  return DeviceLowering(module, program).run();
+}

@@ -1,0 +1,159 @@
+//===- LowerToKernels.cpp - From the plan to kernels and calls ------------===//
+
+#include "Codegen/CPU/Attention/Kernels.h"
+#include "Codegen/CPU/GatherKernels.h"
+#include "Codegen/CPU/GenericKernels.h"
+#include "Codegen/CPU/OptimizerKernels.h"
+#include "Codegen/CPU/RopeKernels.h"
+#include "Codegen/CPU/RowKernels.h"
+#include "hone/Analysis/Memory/Scratch.h"
+#include "hone/Codegen/Passes.h"
+
+#include "Codegen/GPU/LowerToDevice.h"
+#include "Codegen/Program/Lowering.h"
+#include "hone/Analysis/Cost/TargetDescription.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace hone {
+#define GEN_PASS_DEF_LOWERTOKERNELS
+#include "hone/Codegen/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::plan;
+
+namespace {
+class Lowering : public ProgramLowering {
+public:
+  using ProgramLowering::ProgramLowering;
+
+private:
+  LogicalResult describeLaunch(LaunchOp launch) override;
+  LogicalResult describeNorm(LaunchOp launch);
+  using Emitter =
+      function_ref<FailureOr<Kernel>(OpBuilder &, StringRef, LaunchOp)>;
+  LogicalResult describeKernel(LaunchOp launch, StringRef stage,
+                               Emitter emitter);
+  void describeCall(LaunchOp launch, const Kernel &kernel);
+  Kernel finishKernel(Kernel kernel, ArrayRef<bool> shared);
+
+  llvm::StringMap<Kernel> kernels; // by what they compute
+};
+} // namespace
+
+LogicalResult Lowering::describeLaunch(LaunchOp launch) {
+  Operation *main = mainOp(launch);
+  switch (launch.getFamily()) {
+  case KernelFamily::collective:
+    return describeCollective(launch);
+  case KernelFamily::contraction:
+    return describeProduct(launch);
+  case KernelFamily::attention:
+    return describeKernel(launch, "", emitAttention);
+  case KernelFamily::map:
+    if (isa<RopeOp>(main))
+      return describeKernel(launch, "", emitRope);
+    return describeKernel(launch, "", emitRowKernel);
+  case KernelFamily::row:
+    if (failed(describeKernel(launch, "", emitRowKernel)))
+      return failure();
+    if (launch.getScratch().empty())
+      return success();
+    return describeKernel(launch, "sums", emitPartialSums);
+  case KernelFamily::gather:
+    return describeKernel(launch, "", emitGather);
+  case KernelFamily::multi:
+    if (isa<GlobalNormOp>(main))
+      return describeNorm(launch);
+    return describeKernel(launch, "", emitUpdates);
+  case KernelFamily::move:
+  case KernelFamily::column:
+  case KernelFamily::view:
+    return describeKernel(launch, "", emitPoint);
+  }
+  llvm_unreachable("unknown family");
+}
+
+/// Promises about the kernel's buffers, and the entry the runtime calls.
+/// `shared` says which buffers may not be promised to be alone.
+Kernel Lowering::finishKernel(Kernel kernel, ArrayRef<bool> shared) {
+  kernel.func.setPrivate();
+  for (auto [index, isShared] : llvm::enumerate(shared))
+    if (!isShared)
+      kernel.func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
+                             builder.getUnitAttr());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(module.getBody());
+  declareEntry(builder, kernel);
+  return kernel;
+}
+
+LogicalResult Lowering::describeKernel(LaunchOp launch, StringRef stage,
+                                       Emitter emitter) {
+  std::string key = keyOf(launch, stage);
+  auto found = kernels.find(key);
+  if (found == kernels.end()) {
+    builder.setInsertionPointToEnd(module.getBody());
+    FailureOr<Kernel> kernel = emitter(builder, kernelName(launch), launch);
+    if (failed(kernel))
+      return failure();
+    // A kernel with a table sees other buffers than the launch.
+    SmallVector<bool> shared;
+    if (kernel->table.tensors.empty())
+      shared = aliasedBuffers(launch);
+    found = kernels.try_emplace(key, finishKernel(*kernel, shared)).first;
+  }
+  describeCall(launch, found->second);
+  return success();
+}
+
+void Lowering::describeCall(LaunchOp launch, const Kernel &kernel) {
+  func::FuncOp func = kernel.func;
+  SmallVector<Value> operands = nameOperands(launch);
+  operands.append({writer.kernel((func.getSymName() + "_entry").str()),
+                   writer.integer(kernel.items), writer.integer(kernel.grain)});
+  llvm::append_range(operands, offsetOperands(launch));
+  writer.call("honert_launch", operands);
+}
+
+/// Sums of squares, a kernel per element type, then the root of their sum.
+LogicalResult Lowering::describeNorm(LaunchOp launch) {
+  llvm::SmallSetVector<Type, 2> elements;
+  for (Value input : launch.getInputs())
+    elements.insert(getElementTypeOrSelf(input.getType()));
+  for (Type element : elements) {
+    auto emit = [&](OpBuilder &, StringRef name, LaunchOp) {
+      return emitSquareSums(builder, name, launch, cast<FloatType>(element));
+    };
+    std::string stage;
+    llvm::raw_string_ostream(stage) << "squares " << element;
+    if (failed(describeKernel(launch, stage, emit)))
+      return failure();
+  }
+  return describeKernel(launch, "root", emitNormFinish);
+}
+
+namespace {
+struct LowerToKernels : hone::impl::LowerToKernelsBase<LowerToKernels> {
+  void runOnOperation() override {
+    auto programs = getOperation().getOps<ProgramOp>();
+    if (!llvm::hasSingleElement(programs)) {
+      getOperation().emitError("has no plan.program, or several: run "
+                               "hone-plan-memory before");
+      return signalPassFailure();
+    }
+    FailureOr<TargetDescription> target = getTarget(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    ProgramOp program = *programs.begin();
+    LogicalResult lowered = target->kind == TargetKind::CUDA
+                                ? lowerToDevice(getOperation(), program)
+                                : Lowering(getOperation(), program).run();
+    if (failed(lowered))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,96 @@
+//===- Lowering.h - Describes a planned program -----------------*- C++ -*-===//
+//
+// What every target does with a plan: @hone_program tells the runtime the
+// arena, the arguments, and the launches and results of each function through
+// abi.def. A target says what the kernels of a launch are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_CODEGEN_PROGRAM_LOWERING_H
+#define HONE_LIB_CODEGEN_PROGRAM_LOWERING_H
+
+#include "Writer.h"
+#include "hone/Plan/AbiNumbers.h"
+#include "hone/Plan/Plan.h"
+#include "hone/Sharding/IR/Sharding.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace hone {
+
+/// The mesh of the module, if its programs run on several ranks.
+std::optional<dist::Mesh> findMesh(mlir::ModuleOp module);
+
+class ProgramLowering {
+public:
+  ProgramLowering(mlir::ModuleOp module, plan::ProgramOp program)
+      : module(module), program(program), mesh(findMesh(module)),
+        builder(module.getContext()), writer(module) {}
+  virtual ~ProgramLowering() = default;
+
+  /// Replaces the program by its description. Errors are reported.
+  mlir::LogicalResult run();
+
+protected:
+  virtual mlir::LogicalResult describeLaunch(plan::LaunchOp launch) = 0;
+  /// What the program needs besides its functions.
+  virtual mlir::LogicalResult finish() { return mlir::success(); }
+
+  /// What ranks do together (DescribeRanks.cpp).
+  mlir::LogicalResult describeCollective(plan::LaunchOp launch);
+  /// A library's product, with its epilogue.
+  mlir::LogicalResult describeProduct(plan::LaunchOp launch);
+  /// The name and the user's source line, as the first operands of a call.
+  llvm::SmallVector<mlir::Value> nameOperands(plan::LaunchOp launch);
+  /// Offsets of the launch's buffers in the arena, as the last two.
+  llvm::SmallVector<mlir::Value> offsetOperands(plan::LaunchOp launch);
+  /// A text that is equal for launches whose kernels are: stage, body, types,
+  /// aliasing.
+  static std::string keyOf(plan::LaunchOp launch, llvm::StringRef stage);
+  /// A name for one kernel more.
+  std::string kernelName(plan::LaunchOp launch);
+
+  mlir::ModuleOp module;
+  plan::ProgramOp program;
+  const std::optional<dist::Mesh> mesh;
+  mlir::OpBuilder builder;
+  ProgramWriter writer;
+
+private:
+  void describeProgram();
+  void describeArgument(plan::ArgumentOp argument);
+  mlir::LogicalResult describeFunction(plan::FunctionOp function);
+  void describeResult(plan::ResultOp result);
+  void describeIdCheck(llvm::StringRef name, mlir::DictionaryAttr ids);
+  void describeCost(plan::LaunchOp launch);
+
+  // DescribeRanks.cpp.
+  void describeMesh();
+  void describeSharding(plan::ArgumentOp argument);
+  mlir::RankedTensorType wholeTypeOf(plan::ArgumentOp argument) const;
+  llvm::SmallVector<mlir::Value> axisOperands(llvm::ArrayRef<unsigned> axes);
+  void describeExchange(plan::LaunchOp launch, mlir::Operation *op,
+                        abi::Collective kind, int64_t reduce,
+                        mlir::ArrayAttr axes, int64_t amount = 0);
+  void describeShard(plan::LaunchOp launch, dist::ShardOp shard);
+  int64_t tokenOf(plan::LaunchOp launch, mlir::Operation *op);
+  mlir::LogicalResult describeWait(plan::LaunchOp launch);
+
+  unsigned kernelCount = 0;
+  /// Of collectives that only began, by their results.
+  llvm::DenseMap<mlir::Value, int64_t> tokens;
+  int64_t nextToken = 0;
+  llvm::StringSet<> idChecks; ///< described already
+};
+
+/// The op that gives a launch of a library or single-op family its name; the
+/// yield of one that copies.
+mlir::Operation *mainOp(plan::LaunchOp launch);
+
+/// Which buffers of a launch share memory with one that it writes: two
+/// launches can share a kernel only where these agree.
+llvm::SmallVector<bool> aliasedBuffers(plan::LaunchOp launch);
+
+} // namespace hone
+
+#endif // HONE_LIB_CODEGEN_PROGRAM_LOWERING_H

@@ -1,0 +1,193 @@
+//===- ShardingRule.cpp - How a split op divides its tensors --------------===//
+
+#include "ShardingRule.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::dist;
+
+FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
+  ShardingRule rule;
+  if (auto facts = dyn_cast<HoneOpInterface>(op))
+    rule.mapping = facts.getDimensionMapping();
+  else if (isa<ConstrainOp>(op))
+    rule.mapping = hone::detail::elementwiseMapping(op);
+  else
+    return op->emitOpError("has no sharding rule, expected an op that answers "
+                           "HoneOpInterface");
+  // Rows and classes found by index are counted from the first of a part, and
+  // random numbers from its place in the whole.
+  for (const Factor &factor : rule.mapping.factors)
+    rule.needsRuns.push_back(factor.kind == FactorKind::Gather ||
+                             factor.kind == FactorKind::Exchange);
+  if (auto random = dyn_cast<RandomOpInterface>(op);
+      random && random.getRandomKey())
+    for (unsigned factor : random.getRandomFactors())
+      rule.needsRuns[factor] = true;
+  rule.operands = op->getNumOperands();
+  auto note = [&](Value value) {
+    rule.shapes.emplace_back(
+        cast<RankedTensorType>(value.getType()).getShape());
+  };
+  llvm::for_each(op->getOperands(), note);
+  llvm::for_each(op->getResults(), note);
+  return rule;
+}
+
+FailureOr<ShardingRule> ShardingRule::forPartsOf(Operation *op) {
+  FailureOr<ShardingRule> rule = of(op);
+  if (succeeded(rule))
+    rule->isExact = hone::isExact(op);
+  return rule;
+}
+
+bool ShardingRule::isPassThrough() const {
+  for (const Factor &factor : mapping.factors)
+    if (factor.kind != FactorKind::Parallel)
+      return false;
+  for (unsigned tensor = 0; tensor != numTensors(); ++tensor)
+    for (const DimensionFactors &dim : factorsOf(tensor))
+      if (dim.size() > 1 || dim.offset())
+        return false;
+  return true;
+}
+
+DimShards ShardingRule::closed(unsigned factor, DimShards shards) const {
+  if (shards.isWhole())
+    return shards;
+  for (unsigned tensor = 0; tensor != numTensors(); ++tensor)
+    for (auto [dim, factors] : llvm::enumerate(factorsOf(tensor))) {
+      if (!factors.offset() || factors[0] != int(factor))
+        continue;
+      int64_t begin = *factors.offset();
+      for (int64_t cut : {begin, begin + shapes[tensor][dim]})
+        if (cut > 0 && cut < mapping.factors[factor].size)
+          shards.cuts.push_back(cut);
+    }
+  llvm::sort(shards.cuts);
+  shards.cuts.erase(llvm::unique(shards.cuts), shards.cuts.end());
+  return shards;
+}
+
+/// The factor number `index` of a merged dimension, if `shards` of the
+/// dimension divide it: its segments repeat in each of the `repeats` runs of
+/// the slower factors, and all cuts are of whole `stride`s.
+static std::optional<DimShards> takeFactor(const DimShards &shards,
+                                           int64_t repeats, int64_t size,
+                                           int64_t stride, const Mesh &mesh) {
+  int64_t run = size * stride;
+  DimShards own = {shards.axes, {}};
+  for (int64_t cut : shards.cuts)
+    if (cut < run)
+      own.cuts.push_back(cut / stride);
+  SmallVector<int64_t> wanted;
+  for (int64_t repeat = 0; repeat != repeats; ++repeat) {
+    if (repeat != 0)
+      wanted.push_back(repeat * run);
+    for (int64_t cut : own.cuts)
+      wanted.push_back(repeat * run + cut * stride);
+  }
+  if (ArrayRef(wanted) != ArrayRef<int64_t>(shards.cuts) ||
+      !dividesEvenly(own, size, mesh))
+    return std::nullopt;
+  return own;
+}
+
+std::optional<std::pair<unsigned, DimShards>>
+ShardingRule::factorDivided(unsigned tensor, unsigned dim,
+                            const DimShards &shards, const Mesh &mesh) const {
+  const DimensionFactors &factors = factorsOf(tensor)[dim];
+  if (factors.empty() || shards.isWhole())
+    return std::nullopt;
+  if (factors.offset()) {
+    DimShards whole = {shards.axes, {}};
+    for (int64_t cut : shards.cuts)
+      whole.cuts.push_back(cut + *factors.offset());
+    return std::make_pair(unsigned(factors[0]),
+                          closed(factors[0], std::move(whole)));
+  }
+  if (factors.size() == 1)
+    return std::make_pair(unsigned(factors[0]), closed(factors[0], shards));
+  int64_t repeats = 1, left = shapes[tensor][dim];
+  for (int factor : factors) {
+    int64_t size = mapping.factors[factor].size;
+    left /= size;
+    if (std::optional<DimShards> own =
+            takeFactor(shards, repeats, size, left, mesh))
+      return std::make_pair(unsigned(factor), closed(factor, *own));
+    repeats *= size;
+  }
+  return std::nullopt;
+}
+
+std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
+                                                  ArrayRef<DimShards> factors,
+                                                  const Mesh &mesh) const {
+  const DimensionFactors &own = factorsOf(tensor)[dim];
+  int64_t size = shapes[tensor][dim];
+  DimShards shards;
+  if (llvm::all_of(own, [&](int factor) { return factors[factor].isWhole(); }))
+    return shards;
+  int64_t repeats = 1, left = size;
+  for (int factor : own) {
+    const DimShards &divided = factors[factor];
+    int64_t factorSize = mapping.factors[factor].size;
+    if (divided.isWhole()) {
+      left /= factorSize;
+      repeats *= factorSize;
+      continue;
+    }
+    if (!shards.isWhole())
+      return std::nullopt; // two factors of one dimension
+    shards.axes = divided.axes;
+    if (own.offset()) {
+      for (int64_t cut : divided.cuts)
+        if (cut > *own.offset() && cut < *own.offset() + size)
+          shards.cuts.push_back(cut - *own.offset());
+      break;
+    }
+    if (own.size() == 1) {
+      // Fewer elements of the factor: cuts would be others.
+      if (size != factorSize && !divided.cuts.empty())
+        return std::nullopt;
+      shards.cuts = divided.cuts;
+      break;
+    }
+    left /= factorSize;
+    for (int64_t repeat = 0; repeat != repeats; ++repeat) {
+      if (repeat != 0)
+        shards.cuts.push_back(repeat * factorSize * left);
+      for (int64_t cut : divided.cuts)
+        shards.cuts.push_back((repeat * factorSize + cut) * left);
+    }
+    repeats *= factorSize;
+  }
+  if (!dividesEvenly(shards, size, mesh))
+    return std::nullopt;
+  return shards;
+}
+
+std::optional<Sharding> ShardingRule::shardingOf(unsigned tensor,
+                                                 ArrayRef<DimShards> factors,
+                                                 const Mesh &mesh) const {
+  for (auto [needsRun, shards] : llvm::zip_equal(needsRuns, factors))
+    if (needsRun && !shards.cuts.empty())
+      return std::nullopt;
+  Sharding sharding;
+  llvm::SmallDenseSet<int> present;
+  for (auto [dim, own] : llvm::enumerate(factorsOf(tensor))) {
+    std::optional<DimShards> shards = dimDivided(tensor, dim, factors, mesh);
+    if (!shards)
+      return std::nullopt;
+    sharding.dims.push_back(std::move(*shards));
+    present.insert(own.begin(), own.end());
+  }
+  if (tensor < operands)
+    return sharding;
+  sharding.kind = mapping.combiner;
+  for (auto [index, factor] : llvm::enumerate(mapping.factors))
+    if (!present.contains(index) && (factor.kind == FactorKind::Reduce ||
+                                     factor.kind == FactorKind::Gather))
+      llvm::append_range(sharding.partial, factors[index].axes);
+  return sharding;
+}

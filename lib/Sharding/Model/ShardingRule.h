@@ -1,0 +1,79 @@
+//===- ShardingRule.h - How a split op divides its tensors ------*- C++ -*-===//
+//
+// An op is split along its factors (HoneOpInterface::getDimensionMapping): each
+// rank runs the iterations of its part of them. This is what relates that to
+// the shardings of operands and results.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_SHARDING_MODEL_SHARDINGRULE_H
+#define HONE_LIB_SHARDING_MODEL_SHARDINGRULE_H
+
+#include "hone/Sharding/IR/Sharding.h"
+
+namespace hone::dist {
+
+/// How each factor of an op is divided.
+using FactorShards = llvm::SmallVector<DimShards>;
+
+class ShardingRule {
+public:
+  /// The rule of `op`; reported where it has none.
+  static mlir::FailureOr<ShardingRule> of(mlir::Operation *op);
+  /// The same, in which only independent iterations can be shared if the module
+  /// is exact: parts of a sum are rounded otherwise than the whole.
+  static mlir::FailureOr<ShardingRule> forPartsOf(mlir::Operation *op);
+
+  llvm::ArrayRef<Factor> factors() const { return mapping.factors; }
+  unsigned numTensors() const { return shapes.size(); }
+  unsigned numOperands() const { return operands; }
+  /// Operands, then results.
+  llvm::ArrayRef<int64_t> shapeOf(unsigned tensor) const {
+    return shapes[tensor];
+  }
+  const TensorFactors &factorsOf(unsigned tensor) const {
+    return tensor < operands ? mapping.operands[tensor]
+                             : mapping.results[tensor - operands];
+  }
+  /// How parts along factors that are reduced combine.
+  ReduceKind combiner() const { return mapping.combiner; }
+  /// Whether every factor is independent, and none is merged or cut: what the
+  /// tensors have in common flows through.
+  bool isPassThrough() const;
+  /// Whether ranks may share the iterations of a factor.
+  bool canSplit(unsigned factor) const {
+    FactorKind kind = mapping.factors[factor].kind;
+    return kind == FactorKind::Parallel ||
+           (!isExact && kind != FactorKind::Replicate);
+  }
+
+  /// `shards` with the cuts that the pieces of `factor` ask for.
+  DimShards closed(unsigned factor, DimShards shards) const;
+  /// The factors of a dimension that is divided by `shards`, one of which is
+  /// divided; nothing where no division of a factor gives that.
+  std::optional<std::pair<unsigned, DimShards>>
+  factorDivided(unsigned tensor, unsigned dim, const DimShards &shards,
+                const Mesh &mesh) const;
+  /// How dimension `dim` is divided where factors are; nothing where parts
+  /// would be uneven or belong to no sharding.
+  std::optional<DimShards> dimDivided(unsigned tensor, unsigned dim,
+                                      llvm::ArrayRef<DimShards> factors,
+                                      const Mesh &mesh) const;
+  /// The sharding of a tensor, of results with the axes along which they are
+  /// partial.
+  std::optional<Sharding> shardingOf(unsigned tensor,
+                                     llvm::ArrayRef<DimShards> factors,
+                                     const Mesh &mesh) const;
+
+private:
+  DimensionMapping mapping;
+  bool isExact = false;
+  /// Which factors have no cuts where they are divided: parts are runs.
+  llvm::SmallVector<bool> needsRuns;
+  unsigned operands = 0;
+  llvm::SmallVector<llvm::SmallVector<int64_t>> shapes;
+};
+
+} // namespace hone::dist
+
+#endif // HONE_LIB_SHARDING_MODEL_SHARDINGRULE_H

@@ -1,0 +1,512 @@
+//===- Annotate.cpp - Annotations of all arguments ------------------------===//
+
+#include "hone/Sharding/Passes.h"
+
+#include "Annotations.h"
+#include "TensorParallel.h"
+#include "hone/IR/StateCode.h"
+#include "hone/Sharding/Propagate/Recipe.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace hone {
+#define GEN_PASS_DEF_DISTANNOTATE
+#include "hone/Sharding/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::dist;
+
+namespace {
+struct DistAnnotate : hone::impl::DistAnnotateBase<DistAnnotate> {
+  using DistAnnotateBase::DistAnnotateBase;
+
+  void runOnOperation() override {
+    if (failed(mesh.empty() ? readGiven() : readRecipe()))
+      return signalPassFailure();
+    findMasters();
+    for (func::FuncOp func : functions())
+      if (failed(annotate(func)) || (!given && failed(constrain(func))))
+        return signalPassFailure();
+    if (sequence && !given && failed(checkSequence()))
+      signalPassFailure();
+  }
+
+private:
+  SmallVector<func::FuncOp> functions();
+  FailureOr<func::FuncOp> findReader();
+  LogicalResult readGiven();
+  LogicalResult readRecipe();
+  LogicalResult readMesh();
+  LogicalResult readAxes();
+  LogicalResult readLevel();
+  LogicalResult readFeatures();
+  void findMasters();
+  LogicalResult annotate(func::FuncOp func);
+  void scatterGradients(func::FuncOp func);
+  LogicalResult constrain(func::FuncOp func);
+  LogicalResult checkSequence();
+  FailureOr<ShardingAttr> shardingOf(func::FuncOp func, unsigned index);
+  FailureOr<ShardingAttr> batchSharding(func::FuncOp func, unsigned index,
+                                        RankedTensorType type);
+  ArrayRef<int64_t> parameterShape(StringRef name, StringRef kind,
+                                   RankedTensorType type);
+  SmallVector<DimAttr> parameterDims(StringRef name, StringRef kind,
+                                     ArrayRef<int64_t> shape);
+  ShardingAttr stateSharding(StringRef name, StringRef kind,
+                             RankedTensorType type);
+  ShardingAttr givenSharding(StringRef name, StringRef kind,
+                             RankedTensorType type);
+  ShardingAttr withTerms(StringRef kind, ArrayRef<DimAttr> dims);
+  bool isDivided(StringRef name, StringRef kind) const;
+  bool isRegathered(func::FuncOp func, unsigned index, ShardingAttr sharding);
+
+  std::optional<Mesh> axes; ///< of the module, once they are read
+  SmallVector<StringAttr> batchAxes;
+  StringAttr stateAxis, tensorAxis; ///< null: the mesh has none
+  int64_t batchParts = 1, stateParts = 1;
+  int level = 3;
+  bool isKept = false; ///< what is gathered stays for the backward part
+  FeatureShards features;
+  bool isSequenceDivided = false;
+  std::optional<Annotations> given; ///< a user's, in place of a recipe
+  llvm::StringMap<ArrayRef<int64_t>> parameterShapes; ///< once it is asked for
+  /// Parameters that only updates read: others read a copy in another type.
+  llvm::StringSet<> masters;
+};
+} // namespace
+
+static DimAttr dimOf(MLIRContext *context, ArrayRef<StringAttr> axes = {},
+                     int64_t priority = 0) {
+  return DimAttr::get(context, axes, {}, /*isOpen=*/false, priority);
+}
+
+SmallVector<func::FuncOp> DistAnnotate::functions() {
+  SmallVector<func::FuncOp> all;
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    if (!func.isExternal())
+      all.push_back(func);
+  return all;
+}
+
+/// The first function that reads a batch decides for all: state is divided
+/// alike in each.
+FailureOr<func::FuncOp> DistAnnotate::findReader() {
+  for (func::FuncOp func : functions())
+    for (unsigned index = 0; index != func.getNumArguments(); ++index)
+      if (argString(func, index, attr::kind) == kind::input)
+        return func;
+  return getOperation().emitError("has no function with an input, expected "
+                                  "one to see what its weights are for");
+}
+
+//===----------------------------------------------------------------------===//
+// What a user annotated
+//===----------------------------------------------------------------------===//
+
+LogicalResult DistAnnotate::readGiven() {
+  if (getOperation().getOps<MeshOp>().empty())
+    return getOperation().emitError(
+        "has no dist.mesh, expected one or axes in option mesh");
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(readAxes()) || failed(reader))
+    return failure();
+  FailureOr<Annotations> read = readAnnotations(*reader, *axes);
+  if (failed(read))
+    return failure();
+  given = std::move(*read);
+  batchAxes = given->inputAxes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The recipe
+//===----------------------------------------------------------------------===//
+
+LogicalResult DistAnnotate::readRecipe() {
+  return failure(failed(readMesh()) || failed(readLevel()) ||
+                 failed(readFeatures()));
+}
+
+LogicalResult DistAnnotate::readMesh() {
+  ModuleOp module = getOperation();
+  MLIRContext *context = &getContext();
+  for (auto op : module.getOps<MeshOp>())
+    return op.emitOpError("says already how ranks divide the module, expected "
+                          "no recipe (--mesh, --recipe) besides");
+  SmallVector<Attribute> attrs;
+  for (StringRef text : llvm::split(mesh, ',')) {
+    llvm::Expected<AxisText> axis = parseAxis(text);
+    if (!axis)
+      return module.emitError()
+             << "mesh has axis " << llvm::toString(axis.takeError());
+    auto [name, size, link] = *axis;
+    auto nameAttr = StringAttr::get(context, name);
+    attrs.push_back(AxisAttr::get(
+        context, nameAttr, size,
+        link.empty() ? StringAttr() : StringAttr::get(context, link)));
+    if (name == "tp") {
+      tensorAxis = nameAttr;
+      continue;
+    }
+    batchAxes.push_back(nameAttr);
+    batchParts *= size;
+    if (name == "fs") {
+      stateAxis = nameAttr;
+      stateParts = size;
+    }
+  }
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto op = builder.create<MeshOp>(module.getLoc(), "mesh",
+                                   ArrayAttr::get(context, attrs));
+  return failure(failed(op.verify()) || failed(readAxes()));
+}
+
+LogicalResult DistAnnotate::readAxes() {
+  FailureOr<Mesh> read = Mesh::of(getOperation());
+  if (succeeded(read))
+    axes = std::move(*read);
+  return read;
+}
+
+LogicalResult DistAnnotate::readLevel() {
+  if (sequence && !tensorAxis)
+    return getOperation().emitError("mesh has no axis tp, expected one that "
+                                    "divides sequences");
+  StringRef text = fsdp;
+  if (!llvm::is_contained(levelsOfState(), text))
+    return getOperation().emitError() << "fsdp is '" << fsdp << "', expected "
+                                      << llvm::join(levelsOfState(), ", ");
+  isKept = text.consume_back("-keep");
+  level = text.back() - '0';
+  return success();
+}
+
+LogicalResult DistAnnotate::readFeatures() {
+  if (!tensorAxis)
+    return success();
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(reader))
+    return failure();
+  FailureOr<FeatureShards> found = divideFeatures(*reader, tensorAxis, *axes);
+  if (failed(found))
+    return failure();
+  features = std::move(*found);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+void DistAnnotate::findMasters() {
+  llvm::StringSet<> copied, read;
+  for (func::FuncOp func : functions())
+    for (BlockArgument arg : func.getArguments()) {
+      unsigned index = arg.getArgNumber();
+      StringRef kind = argString(func, index, attr::kind);
+      StringRef name = argString(func, index, attr::fqn);
+      if (kind == kind::shadow)
+        copied.insert(name);
+      auto isUpdate = [](Operation *user) {
+        auto facts = dyn_cast<HoneOpInterface>(user);
+        return facts && facts.getNumericClass() == NumericClass::state;
+      };
+      if (kind == kind::param && !llvm::all_of(arg.getUsers(), isUpdate))
+        read.insert(name);
+    }
+  for (const auto &name : copied)
+    if (!read.contains(name.getKey()))
+      masters.insert(name.getKey());
+}
+
+/// Whether axis fs divides an argument.
+bool DistAnnotate::isDivided(StringRef name, StringRef kind) const {
+  if (!stateAxis)
+    return false;
+  if (kind == kind::opt || (kind == kind::param && masters.contains(name)))
+    return true;
+  if (kind == kind::grad)
+    return level >= 2;
+  return level >= 3 && (kind == kind::param || kind == kind::shadow);
+}
+
+FailureOr<ShardingAttr> DistAnnotate::batchSharding(func::FuncOp func,
+                                                    unsigned index,
+                                                    RankedTensorType type) {
+  if (type.getDimSize(0) % batchParts != 0)
+    return func.emitError()
+           << "input '" << argString(func, index, attr::fqn) << "' has "
+           << type.getDimSize(0) << " rows, expected a multiple of "
+           << batchParts
+           << ", the ranks that share the batch; the exported batch is that of "
+              "all ranks together";
+  SmallVector<DimAttr> dims(type.getRank(), dimOf(&getContext()));
+  dims[0] = dimOf(&getContext(), batchAxes);
+  return ShardingAttr::get(&getContext(), dims, {}, ReduceKind::sum);
+}
+
+/// The parameter that a tensor of state belongs to: `exp_avg.wte` to `wte`.
+static StringRef parameterOf(StringRef name, StringRef kind) {
+  return kind == kind::opt ? name.split('.').second : name;
+}
+
+/// Whether state of `type` has the dimensions of a parameter of `shape`: all,
+/// all but one, or in the last one's place its blocks.
+static bool isStateOf(RankedTensorType type, ArrayRef<int64_t> shape) {
+  if (type.getShape() == shape)
+    return true;
+  if (shape.empty())
+    return false;
+  SmallVector<int64_t> rows(shape.drop_back());
+  SmallVector<int64_t> columns(rows);
+  if (!rows.empty())
+    columns.back() = shape.back();
+  return type.getShape() == ArrayRef<int64_t>(stateScaleShape(shape)) ||
+         type.getShape() == ArrayRef<int64_t>(rows) ||
+         type.getShape() == ArrayRef<int64_t>(columns);
+}
+
+/// The shape of the parameter of a tensor of state; its own where there is
+/// none.
+ArrayRef<int64_t> DistAnnotate::parameterShape(StringRef name, StringRef kind,
+                                               RankedTensorType type) {
+  if (parameterShapes.empty())
+    for (func::FuncOp func : functions())
+      for (BlockArgument arg : func.getArguments())
+        if (argString(func, arg.getArgNumber(), attr::kind) == kind::param)
+          if (auto param = dyn_cast<RankedTensorType>(arg.getType()))
+            parameterShapes[argString(func, arg.getArgNumber(), attr::fqn)] =
+                param.getShape();
+  auto found = parameterShapes.find(parameterOf(name, kind));
+  return found == parameterShapes.end() ? type.getShape() : found->second;
+}
+
+/// How a parameter is divided, or what has its shape.
+SmallVector<DimAttr> DistAnnotate::parameterDims(StringRef name, StringRef kind,
+                                                 ArrayRef<int64_t> shape) {
+  SmallVector<DimAttr> dims(shape.size(), dimOf(&getContext()));
+  auto divided = features.find(parameterOf(name, kind));
+  if (divided != features.end() && divided->second.size() == dims.size())
+    dims = divided->second;
+  // Parts of the outermost dimension lie side by side.
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (isDivided(name, kind) && dims[dim].getAxes().empty() && size != 0 &&
+        size % stateParts == 0) {
+      dims[dim] = dimOf(&getContext(), stateAxis, memoryPriority);
+      break;
+    }
+  return dims;
+}
+
+/// Codes of a parameter that is divided as `dims`, or where `isScale` their
+/// scales: in whole blocks. Where parts of rows are none, the outermost
+/// dimension is divided instead that may be.
+static SmallVector<DimAttr> dimsOfCodes(SmallVector<DimAttr> dims,
+                                        ArrayRef<int64_t> shape, bool isScale,
+                                        const Mesh &mesh) {
+  auto isEven = [&](DimAttr dim, int64_t size) {
+    Sharding one = toSharding(
+        ShardingAttr::get(dim.getContext(), dim, {}, ReduceKind::sum), mesh);
+    return dividesEvenly(one.dims[0], size, mesh);
+  };
+  DimAttr last = dims.back();
+  auto isWhole = [](int64_t cut) { return cut % stateBlock == 0; };
+  SmallVector<int64_t> cuts;
+  for (int64_t cut : last.getCuts())
+    cuts.push_back(cut / stateBlock);
+  DimAttr blocks = DimAttr::get(last.getContext(), last.getAxes(), cuts,
+                                last.getIsOpen(), last.getPriority());
+  if (last.getAxes().empty() ||
+      (isWhole(shape.back()) && llvm::all_of(last.getCuts(), isWhole) &&
+       isEven(blocks, shape.back() / stateBlock))) {
+    if (isScale)
+      dims.back() = blocks;
+    return dims;
+  }
+  dims.back() = dimOf(last.getContext());
+  for (auto [dim, size] : llvm::zip(dims, shape.drop_back())) {
+    SmallVector<StringAttr> axes(dim.getAxes());
+    llvm::append_range(axes, last.getAxes());
+    auto both =
+        DimAttr::get(dim.getContext(), axes, dim.getCuts(), /*isOpen=*/false,
+                     std::max(dim.getPriority(), last.getPriority()));
+    if (!isEven(both, size))
+      continue;
+    dim = both;
+    break;
+  }
+  return dims;
+}
+
+/// State of a parameter of `shape` that is divided as `dims`.
+static SmallVector<DimAttr> dimsOfState(StringRef name, RankedTensorType type,
+                                        SmallVector<DimAttr> dims,
+                                        ArrayRef<int64_t> shape,
+                                        const Mesh &mesh) {
+  if (type.getRank() + 1 == int64_t(shape.size())) { // means of rows, columns
+    dims.erase(dims.end() - (name.starts_with("col_var.") ? 2 : 1));
+    return dims;
+  }
+  bool isScale = type.getShape() != shape;
+  if (isScale || type.getElementType().isInteger(8))
+    return dimsOfCodes(std::move(dims), shape, isScale, mesh);
+  return dims;
+}
+
+ShardingAttr DistAnnotate::stateSharding(StringRef name, StringRef kind,
+                                         RankedTensorType type) {
+  ArrayRef<int64_t> shape = parameterShape(name, kind, type);
+  if (kind != kind::opt || !isStateOf(type, shape))
+    shape = type.getShape();
+  SmallVector<DimAttr> dims = parameterDims(name, kind, shape);
+  if (kind == kind::opt)
+    dims = dimsOfState(name, type, std::move(dims), shape, *axes);
+  return withTerms(kind, dims);
+}
+
+/// As the argument of the model is divided that it belongs to, in dimensions of
+/// the same size.
+ShardingAttr DistAnnotate::givenSharding(StringRef name, StringRef kind,
+                                         RankedTensorType type) {
+  SmallVector<DimAttr> dims(type.getRank(), dimOf(&getContext()));
+  auto found = given->arguments.find(parameterOf(name, kind));
+  if (found != given->arguments.end() &&
+      found->second.shape.size() == dims.size())
+    for (auto [dim, divided, size, own] : llvm::zip_equal(
+             dims, found->second.dims, found->second.shape, type.getShape()))
+      if (own == size)
+        dim = divided;
+  return withTerms(kind, dims);
+}
+
+static bool isShardedBy(ArrayRef<DimAttr> dims, StringAttr axis) {
+  return llvm::any_of(dims, [&](DimAttr dim) {
+    return llvm::is_contained(dim.getAxes(), axis);
+  });
+}
+
+/// Gradients, to which micro-batches are added, are terms along the axes of the
+/// batch that do not divide them.
+ShardingAttr DistAnnotate::withTerms(StringRef kind, ArrayRef<DimAttr> dims) {
+  SmallVector<StringAttr> terms;
+  if (kind == kind::grad && !isExact(getOperation()))
+    llvm::copy_if(batchAxes, std::back_inserter(terms),
+                  [&](StringAttr axis) { return !isShardedBy(dims, axis); });
+  return ShardingAttr::get(&getContext(), dims, terms, ReduceKind::sum);
+}
+
+FailureOr<ShardingAttr> DistAnnotate::shardingOf(func::FuncOp func,
+                                                 unsigned index) {
+  auto type = dyn_cast<RankedTensorType>(func.getArgumentTypes()[index]);
+  if (!type)
+    return func.emitError()
+           << "argument " << index << " is no tensor, expected one";
+  StringRef kind = argString(func, index, attr::kind);
+  StringRef name = argString(func, index, attr::fqn);
+  if (given)
+    return givenSharding(name, kind, type);
+  if (kind == kind::input && type.getRank() != 0)
+    return batchSharding(func, index, type);
+  return stateSharding(name, kind, type);
+}
+
+bool DistAnnotate::isRegathered(func::FuncOp func, unsigned index,
+                                ShardingAttr sharding) {
+  if (!isParameter(func, index))
+    return false;
+  return given ? given->arguments.lookup(argString(func, index, attr::fqn))
+                     .isRegathered
+               : !isKept && isShardedBy(sharding.getDims(), stateAxis);
+}
+
+LogicalResult DistAnnotate::annotate(func::FuncOp func) {
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    bool isFound = given && isOfModel(argString(func, index, attr::kind));
+    if (func.getArgAttr(index, shardingAttr) && !isFound)
+      continue;
+    FailureOr<ShardingAttr> sharding = shardingOf(func, index);
+    if (failed(sharding))
+      return failure();
+    func.setArgAttr(index, shardingAttr, *sharding);
+    if (isRegathered(func, index, *sharding))
+      func.setArgAttr(index, regatherAttr, UnitAttr::get(&getContext()));
+  }
+  // What replaces an argument is divided as it is.
+  for (unsigned index = 0; index != func.getNumResults(); ++index)
+    if (auto donor =
+            func.getResultAttrOfType<IntegerAttr>(index, attr::donates))
+      if (!func.getResultAttr(index, shardingAttr))
+        func.setResultAttr(index, shardingAttr,
+                           func.getArgAttr(donor.getInt(), shardingAttr));
+  return success();
+}
+
+/// Gradients that are terms of all ranks are summed in the parts that the state
+/// has: for the update, and the norm before it.
+void DistAnnotate::scatterGradients(func::FuncOp func) {
+  if (!stateAxis || level != 1 || isExact(func))
+    return;
+  llvm::StringMap<ShardingAttr> state;
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    if (argString(func, index, attr::kind) == kind::opt) {
+      StringRef name = argString(func, index, attr::fqn);
+      auto type = cast<RankedTensorType>(func.getArgumentTypes()[index]);
+      ArrayRef<int64_t> shape = parameterShape(name, kind::opt, type);
+      // Means of rows and columns are taken in the parts of what they are of.
+      state.try_emplace(
+          parameterOf(name, kind::opt),
+          type.getRank() == int64_t(shape.size())
+              ? func.getArgAttrOfType<ShardingAttr>(index, shardingAttr)
+              : withTerms(kind::opt, parameterDims(name, kind::opt, shape)));
+    }
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned index = arg.getArgNumber();
+    if (argString(func, index, attr::kind) != kind::grad)
+      continue;
+    ShardingAttr sharding = state.lookup(argString(func, index, attr::fqn));
+    auto type = cast<RankedTensorType>(arg.getType());
+    if (!sharding || int64_t(sharding.getDims().size()) != type.getRank())
+      continue;
+    auto sum = builder.create<ConstrainOp>(arg.getLoc(), type, arg, sharding);
+    arg.replaceAllUsesExcept(sum, sum);
+  }
+}
+
+LogicalResult DistAnnotate::constrain(func::FuncOp func) {
+  scatterGradients(func);
+  if (!sequence)
+    return success();
+  FailureOr<bool> isDivided =
+      divideSequence(func, tensorAxis, batchAxes, *axes);
+  if (failed(isDivided))
+    return failure();
+  isSequenceDivided |= *isDivided;
+  return success();
+}
+
+/// What was asked for and divides nothing is an error.
+LogicalResult DistAnnotate::checkSequence() {
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(reader))
+    return failure();
+  if (isSequenceDivided)
+    return success();
+  int64_t parts = (*axes)[*axes->find(tensorAxis.getValue())].size;
+  InFlightDiagnostic error = reader->emitError()
+                             << "sequence divides nothing along axis "
+                             << tensorAxis.getValue() << " of " << parts
+                             << " ranks: ";
+  auto input = dyn_cast_or_null<BlockArgument>(findSequences(*reader));
+  if (!input)
+    return error << "no input has positions, expected one of two dimensions";
+  int64_t positions = cast<RankedTensorType>(input.getType()).getDimSize(1);
+  error << "input '" << argString(*reader, input.getArgNumber(), attr::fqn)
+        << "' has " << positions << " positions, expected ";
+  if (positions % parts != 0)
+    return error << "a multiple of " << parts;
+  return error << "sums over what the axis divides that have them";
+}

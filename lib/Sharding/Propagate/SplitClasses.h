@@ -1,0 +1,58 @@
+//===- SplitClasses.h - Dimensions that are divided together ----*- C++ -*-===//
+
+#ifndef HONE_LIB_SHARDING_PROPAGATE_SPLITCLASSES_H
+#define HONE_LIB_SHARDING_PROPAGATE_SPLITCLASSES_H
+
+#include "Sharding/Model/ShardingRule.h"
+
+#include "llvm/ADT/IntEqClasses.h"
+
+namespace hone::dist {
+
+/// Classes of the dimensions of a function's values: two are of one class where
+/// an op has them along one factor, the slowest of each where dimensions are
+/// merged. Dividing one divides all, without moving data, if the class is
+/// divisible: features between a pair of weights, heads, a vocabulary; not the
+/// residual stream, which norms need whole.
+class SplitClasses {
+public:
+  /// Reports ops without a rule. Updates of state are left out: they follow
+  /// their parameter.
+  static mlir::FailureOr<SplitClasses> of(mlir::func::FuncOp func,
+                                          int64_t parts);
+
+  unsigned find(mlir::Value value, unsigned dim) const {
+    return classes[first.find(value)->second + dim];
+  }
+  /// Whether every dimension of the class has `parts` equal parts, and no op
+  /// needs one of them whole.
+  bool isDivisible(unsigned id) const { return !stuck[id]; }
+  /// The least size in the class that `parts` do not divide; 0: none.
+  int64_t unevenSize(unsigned id) const { return uneven[id]; }
+  /// An op that needs a dimension of the class whole; null: none.
+  mlir::Operation *holder(unsigned id) const { return holders[id]; }
+  /// The class along which an op adds up terms of its results, if it is one of
+  /// `wanted`.
+  bool combines(mlir::Operation *op,
+                const llvm::DenseSet<unsigned> &wanted) const;
+
+private:
+  void number(mlir::Value value);
+  void join(mlir::Operation *op, const ShardingRule &rule);
+  void mark(mlir::func::FuncOp func, int64_t parts);
+
+  llvm::DenseMap<mlir::Value, unsigned> first;
+  llvm::SmallVector<int64_t> sizes;
+  /// Dimensions that must stay whole, and the ops that want it.
+  llvm::SmallVector<std::pair<unsigned, mlir::Operation *>> wholes;
+  llvm::IntEqClasses classes;
+  // By class.
+  llvm::SmallVector<bool> stuck;
+  llvm::SmallVector<int64_t> uneven;
+  llvm::SmallVector<mlir::Operation *> holders;
+  llvm::DenseMap<mlir::Operation *, ShardingRule> rules;
+};
+
+} // namespace hone::dist
+
+#endif // HONE_LIB_SHARDING_PROPAGATE_SPLITCLASSES_H

@@ -1,0 +1,44 @@
+//===- TensorParallel.h - Weights that a tensor axis divides ----*- C++ -*-===//
+
+#ifndef HONE_LIB_SHARDING_PROPAGATE_TENSORPARALLEL_H
+#define HONE_LIB_SHARDING_PROPAGATE_TENSORPARALLEL_H
+
+#include "hone/Sharding/IR/Sharding.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace hone::dist {
+
+/// Priorities of dimensions, after the batch (docs/rationale/sharding.md).
+constexpr int64_t tensorPriority = 1, sequencePriority = 2, memoryPriority = 3;
+
+/// How dimensions of parameters are divided, by name.
+using FeatureShards = llvm::StringMap<llvm::SmallVector<DimAttr>>;
+
+/// Whether an argument is a parameter or a copy of one in another type.
+bool isParameter(mlir::func::FuncOp func, unsigned index);
+
+/// The division of the parameters of `func`, which reads a batch, along `axis`:
+/// a dimension of each weight whose class (SplitClasses) is divisible, and of
+/// what goes with it (biases), with the cuts that slices of packed projections
+/// ask for. An error if that is none; weights of products that stay whole are
+/// warned of.
+mlir::FailureOr<FeatureShards> divideFeatures(mlir::func::FuncOp func,
+                                              mlir::StringAttr axis,
+                                              const Mesh &mesh);
+
+/// The first input of `func` that has a batch of sequences; null: none.
+mlir::Value findSequences(mlir::func::FuncOp func);
+
+/// Constrains what ops of `func`, whose arguments are annotated, add up over
+/// `axis` to parts of the sequence, dimension 1 of an input: sums are
+/// scattered, and norms and residual sums share their rows. The batch keeps
+/// `batchAxes`. False: there is nothing of the kind.
+mlir::FailureOr<bool> divideSequence(mlir::func::FuncOp func,
+                                     mlir::StringAttr axis,
+                                     llvm::ArrayRef<mlir::StringAttr> batchAxes,
+                                     const Mesh &mesh);
+
+} // namespace hone::dist
+
+#endif // HONE_LIB_SHARDING_PROPAGATE_TENSORPARALLEL_H

@@ -1,0 +1,141 @@
+//===- FunctionPlanner.h - The storage plan of one function -----*- C++ -*-===//
+//
+// Finds the storage of every value of a function, packs the storages by
+// lifetime and writes the plan (hone-plan-memory).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_LIB_TRANSFORMS_PLAN_FUNCTIONPLANNER_H
+#define HONE_LIB_TRANSFORMS_PLAN_FUNCTIONPLANNER_H
+
+#include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/Analysis/Memory/BufferPurpose.h"
+#include "hone/Analysis/Memory/Plan.h"
+#include "hone/Plan/Plan.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace hone {
+
+/// Memory of one or more values of a function.
+struct Storage {
+  int64_t bytes = 0;
+  int64_t first = 0, last = 0; // positions of the launches around its life
+  int64_t offset = -1;         // in the arena, once known
+  bool persistent = false;     // an argument's
+};
+
+/// Where a value lies: part of a storage, with strides in elements.
+struct Place {
+  int storage = -1;
+  int64_t byteOffset = 0;
+  llvm::SmallVector<int64_t> strides;
+};
+
+/// An argument of the program: state of one kind and name.
+struct StateArgument {
+  mlir::RankedTensorType type;
+  int64_t offset;
+  mlir::DictionaryAttr attributes;
+};
+
+using StateKey = std::pair<llvm::StringRef, llvm::StringRef>; // kind, fqn
+using StateMap = llvm::MapVector<StateKey, StateArgument>;
+
+/// The functions of `module` that a program has, in the order of its state.
+llvm::SmallVector<mlir::func::FuncOp> programFunctions(mlir::ModuleOp module);
+
+/// Collects the arguments of a function into `state`, those that are new at
+/// offsets from `bytes` on. One with another type than before is an error.
+mlir::LogicalResult collectState(mlir::func::FuncOp func, StateMap &state,
+                                 int64_t &bytes);
+
+/// The storage plan of one function.
+class FunctionPlanner {
+public:
+  /// `state` must outlive the planner.
+  FunctionPlanner(mlir::func::FuncOp func, const StateMap &state,
+                  const TargetDescription &target)
+      : func(func), state(state), target(target), block(func.getBody().front()),
+        purposes(func) {}
+
+  /// Finds storages; packs those that are not persistent from byte 0 on.
+  mlir::LogicalResult plan(const PackingLimits &limits = {});
+  /// Bytes of the packed storages, and what no packing can be below.
+  int64_t temporaryBytes() const { return packing.bytes; }
+  int64_t lowerBound() const { return packing.lowerBound; }
+  /// Says in remarks which of the limits of its plan stopped the packing.
+  void explainLimits(const PackingLimits &limits);
+  /// Writes the function into `program`, temporaries from `base` on.
+  void emit(mlir::OpBuilder &builder, int64_t base);
+
+private:
+  static mlir::RankedTensorType typeOf(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+  int newStorage(mlir::Type type, int64_t position);
+  void placeContiguous(mlir::Value value, int storage);
+  mlir::LogicalResult placeView(mlir::Operation *op);
+  bool restride(const Place &from, mlir::RankedTensorType type,
+                mlir::RankedTensorType to,
+                llvm::SmallVectorImpl<int64_t> &strides);
+  SliceOp partUnder(ConcatOp concat, mlir::Value input, int64_t start);
+  mlir::Value valueUnder(ConcatOp concat);
+  void planPlacements();
+  void planDonations();
+  void planSaves();
+  /// Operands of the group that it may write this result over.
+  llvm::ArrayRef<unsigned> reusableOperands(GroupOp group, unsigned result);
+  bool diesAt(mlir::Value value, GroupOp group,
+              llvm::function_ref<bool(mlir::OpOperand &)> mayOverwrite);
+  bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
+  void takeOver(mlir::Value result, mlir::BlockArgument argument);
+  bool isReadableAt(mlir::Value value, const Place &place);
+  mlir::Value deadPart(GroupOp group, unsigned result,
+                       const llvm::SmallDenseSet<mlir::Value> &taken);
+  void placeResults(GroupOp group, int64_t position);
+  void use(mlir::Value value, int64_t position);
+  mlir::Value bufferFor(mlir::OpBuilder &builder, mlir::Value value);
+  mlir::Value createBuffer(mlir::OpBuilder &builder, mlir::Value value);
+  plan::BufferOp createRoot(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::MemRefType type, const Storage &storage,
+                            plan::Purpose purpose);
+  void emitEnd(mlir::OpBuilder &builder);
+  mlir::MemRefType memrefOf(mlir::Value value);
+
+  mlir::func::FuncOp func;
+  const StateMap &state;
+  const TargetDescription target;
+  mlir::Block &block;
+  BufferPurposes purposes;
+  llvm::DenseMap<mlir::Operation *, int64_t> position;
+  int64_t end = 0;
+  llvm::SmallVector<Storage> storages;
+  llvm::DenseMap<mlir::Value, Place> places;
+  /// What groups may write over, which is asked for every result: some groups
+  /// have thousands.
+  llvm::DenseMap<mlir::Operation *, std::vector<llvm::SmallVector<unsigned, 2>>>
+      reusable;
+  /// Result value -> argument that it takes the storage of.
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> takesOver;
+  /// Result value -> part of a wider value that it is written over.
+  llvm::DenseMap<mlir::Value, mlir::Value> overParts;
+  /// Slices that the parts of a concatenation are written over.
+  llvm::DenseSet<mlir::Value> underParts;
+  /// Donated results that need a copy at the end, with their argument.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> copies;
+  /// Results that lie in an argument which one of those copies overwrites, with
+  /// the storage that saves them before.
+  llvm::MapVector<mlir::Value, int> saved;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int>> scratch;
+  Packing packing;
+  llvm::SmallVector<int> packed; // storage of each packed request
+  int64_t temporaryBase = 0;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<int, mlir::Value> roots;
+};
+
+} // namespace hone
+
+#endif // HONE_LIB_TRANSFORMS_PLAN_FUNCTIONPLANNER_H

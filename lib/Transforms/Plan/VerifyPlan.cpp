@@ -1,0 +1,301 @@
+//===- VerifyPlan.cpp - Border check after the memory plan ----------------===//
+
+#include "hone/Analysis/Fusion/RowSpace.h"
+#include "hone/Sharding/IR/Dist.h"
+#include "hone/Transforms/Passes.h"
+
+#include <map>
+
+namespace hone {
+#define GEN_PASS_DEF_VERIFYPLAN
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::plan;
+
+/// Calls `visit(begin, end)` for the runs of bytes that a buffer at byte
+/// `begin` of the arena consists of.
+static void forEachRun(MemRefType type, int64_t begin,
+                       llvm::function_ref<void(int64_t, int64_t)> visit) {
+  if (type.getNumElements() == 0)
+    return;
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> strides = getStridesAndOffset(type).first;
+  int64_t width = elementByteWidth(type.getElementType());
+  // The inner dimensions without gaps are one run.
+  int64_t run = 1;
+  size_t outer = shape.size();
+  while (outer > 0 && (shape[outer - 1] == 1 || strides[outer - 1] == run))
+    run *= shape[--outer];
+  SmallVector<int64_t> index(outer, 0);
+  while (true) {
+    int64_t at = begin;
+    for (size_t dim = 0; dim != outer; ++dim)
+      at += index[dim] * strides[dim] * width;
+    visit(at, at + run * width);
+    size_t dim = outer;
+    while (dim > 0 && ++index[dim - 1] == shape[dim - 1])
+      index[--dim] = 0;
+    if (dim == 0)
+      return;
+  }
+}
+
+namespace {
+/// Runs through the launches of one function and knows of every byte which
+/// buffer it belongs to: the one that a launch wrote last.
+class PlanChecker {
+public:
+  explicit PlanChecker(FunctionOp function) : function(function) {}
+
+  LogicalResult run() {
+    // State belongs to nobody until a launch writes it: any buffer may read.
+    auto program = function->getParentOfType<ProgramOp>();
+    for (auto argument : program.getOps<ArgumentOp>()) {
+      int64_t offset = argument.getOffset();
+      claim(offset, {offset + byteSize(argument.getType()), {}, {}});
+    }
+    for (Operation &op : function.getBody().front())
+      if (failed(visit(&op)))
+        return failure();
+    return success();
+  }
+
+private:
+  /// The bytes up to `end` belong to the root buffer `root`, as `writer` wrote.
+  struct Owner {
+    int64_t end;
+    BufferOp root;
+    LaunchOp writer;
+  };
+
+  LogicalResult visit(Operation *op) {
+    if (auto launch = dyn_cast<LaunchOp>(op)) {
+      if (failed(checkFlying(launch)) || failed(checkLayouts(launch)))
+        return failure();
+      for (Value input : launch.getInputs())
+        if (failed(read(launch, input)))
+          return failure();
+      for (auto buffers : {launch.getOutputs(), launch.getScratch()})
+        for (Value buffer : buffers)
+          if (failed(write(launch, buffer)))
+            return failure();
+      return success();
+    }
+    if (auto result = dyn_cast<ResultOp>(op)) {
+      if (!isRun(result.getBuffer()))
+        return result.emitOpError("is a buffer with gaps, expected one run of "
+                                  "memory");
+      return read(result, result.getBuffer());
+    }
+    return success();
+  }
+
+  static bool isRun(Value buffer) {
+    int64_t runs = 0;
+    forEachRun(cast<MemRefType>(buffer.getType()), 0,
+               [&](int64_t, int64_t) { ++runs; });
+    return runs <= 1;
+  }
+
+  /// Buffers with gaps are where kernels step over them: the runtime knows
+  /// where a collective's begin, and no strides; a row kernel knows one.
+  LogicalResult checkLayouts(LaunchOp launch) {
+    KernelFamily family = launch.getFamily();
+    if (llvm::all_of(launch.getOperands(), isRun))
+      return success();
+    if (family == KernelFamily::collective || family == KernelFamily::gather ||
+        family == KernelFamily::multi)
+      return launch.emitOpError()
+             << "of family " << stringifyKernelFamily(family)
+             << " takes a buffer with gaps, expected one "
+                "run of memory";
+    bool walksRows = family == KernelFamily::map ||
+                     family == KernelFamily::row ||
+                     family == KernelFamily::column;
+    Block &body = launch.getBodyBlock();
+    std::optional<RowSpace> space = RowSpace::of(body);
+    if (!walksRows || !space)
+      return success(); // heads, elements and matrices have their own checks
+    SmallVector<Value> values(body.getArguments());
+    llvm::append_range(values, body.getTerminator()->getOperands());
+    for (auto [value, buffer] : llvm::zip(values, launch.getOperands()))
+      if (!space->canWalk(
+              value,
+              getStridesAndOffset(cast<MemRefType>(buffer.getType())).first))
+        return launch.emitOpError("has rows of unequal distances in a buffer "
+                                  "with gaps, expected one");
+    return success();
+  }
+
+  /// A collective that has begun owns its buffers until it is waited for.
+  LogicalResult checkFlying(LaunchOp launch) {
+    Operation *op = &launch.getBodyBlock().front();
+    bool waits = isa<dist::WaitOp>(op);
+    if (waits)
+      llvm::erase_if(flying, [&](LaunchOp begun) {
+        return begun.getOutputs().front() == launch.getInputs().front();
+      });
+    for (LaunchOp begun : flying)
+      for (Value buffer : launch.getOperands()) {
+        bool isWritten = !llvm::is_contained(launch.getInputs(), buffer);
+        if (!overlap(buffer, begun.getOutputs().front()) &&
+            !(isWritten && overlap(buffer, begun.getInputs().front())))
+          continue;
+        InFlightDiagnostic diag =
+            launch.emitOpError()
+            << (isWritten ? "writes" : "reads")
+            << " what a collective that has begun exchanges, expected a wait "
+               "before";
+        diag.attachNote(begun.getLoc()) << "this collective";
+        return diag;
+      }
+    if (op->hasAttr(dist::asyncAttr))
+      flying.push_back(launch);
+    return success();
+  }
+
+  LogicalResult write(LaunchOp launch, Value buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    int64_t first = arenaOffset(buffer);
+    bool isTwice = false;
+    forEachRun(type, first, [&](int64_t begin, int64_t end) {
+      isTwice |= hasWritten(launch, begin, end);
+    });
+    if (isTwice)
+      return launch.emitOpError()
+             << "writes bytes " << first << " to " << first + extentBytes(type)
+             << " with two of its results";
+    forEachRun(type, first, [&](int64_t begin, int64_t end) {
+      claim(begin, {end, rootBuffer(buffer), launch});
+    });
+    return success();
+  }
+
+  /// Whether `launch` has written any of the bytes already.
+  bool hasWritten(LaunchOp launch, int64_t begin, int64_t end) const {
+    auto at = owners.upper_bound(begin);
+    if (at != owners.begin())
+      --at;
+    for (; at != owners.end() && at->first < end; ++at)
+      if (at->second.writer == launch && at->second.end > begin)
+        return true;
+    return false;
+  }
+
+  /// Makes `owner` that of the bytes from `begin` to its end.
+  void claim(int64_t begin, Owner owner) {
+    if (begin == owner.end)
+      return;
+    auto next = owners.lower_bound(begin);
+    if (next != owners.begin()) { // one that begins before
+      auto before = std::prev(next);
+      Owner old = before->second;
+      if (old.end > begin) {
+        before->second.end = begin;
+        if (old.end > owner.end)
+          owners[owner.end] = old;
+      }
+    }
+    while (next != owners.end() && next->first < owner.end) {
+      Owner old = next->second;
+      next = owners.erase(next);
+      if (old.end > owner.end)
+        next = owners.insert({owner.end, old}).first;
+    }
+    owners[begin] = owner;
+  }
+
+  LogicalResult read(Operation *op, Value buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    int64_t first = arenaOffset(buffer);
+    LogicalResult result = success();
+    forEachRun(type, first, [&](int64_t begin, int64_t end) {
+      while (succeeded(result) && begin < end) {
+        auto after = owners.upper_bound(begin);
+        Owner owner = {begin, {}, {}};
+        if (after != owners.begin())
+          owner = std::prev(after)->second;
+        if (owner.end <= begin) {
+          result = op->emitOpError()
+                   << "reads bytes " << first << " to "
+                   << first + extentBytes(type) << " before they are written";
+        } else if (owner.root && owner.root != rootBuffer(buffer)) {
+          InFlightDiagnostic diag = op->emitOpError()
+                                    << "reads bytes " << first << " to "
+                                    << first + extentBytes(type)
+                                    << ", which another launch wrote over";
+          diag.attachNote(owner.writer.getLoc()) << "this launch";
+          result = diag;
+        }
+        begin = owner.end;
+      }
+    });
+    return result;
+  }
+
+  FunctionOp function;
+  SmallVector<LaunchOp> flying; // begun, and not waited for
+  std::map<int64_t, Owner>
+      owners; // by first byte; what is missing is unwritten
+};
+
+/// What is said of the arena's fullest point accounts for every byte.
+static LogicalResult verifyCategories(ProgramOp program) {
+  auto categories = program.getCategories();
+  if (!categories)
+    return success();
+  int64_t sum = 0;
+  for (NamedAttribute entry : *categories)
+    if (auto bytes = dyn_cast<IntegerAttr>(entry.getValue()))
+      sum += bytes.getInt();
+  if (sum == int64_t(program.getArena()))
+    return success();
+  return program.emitOpError()
+         << "has categories of " << sum << " bytes together, expected "
+         << program.getArena() << " as the arena has";
+}
+
+/// The arena ends with the last argument or buffer.
+static LogicalResult verifyArena(ProgramOp program) {
+  int64_t end = 0;
+  for (auto argument : program.getOps<ArgumentOp>())
+    end = std::max(end, int64_t(argument.getOffset()) +
+                            byteSize(argument.getType()));
+  program.walk([&](BufferOp buffer) {
+    end = std::max(end, int64_t(buffer.getOffset()) +
+                            extentBytes(cast<MemRefType>(buffer.getType())));
+  });
+  int64_t wanted = llvm::alignTo(end, alignment);
+  if (int64_t(program.getArena()) == wanted)
+    return success();
+  return program.emitOpError()
+         << "has an arena of " << program.getArena() << " bytes, expected "
+         << wanted << " as its buffers use";
+}
+
+struct VerifyPlan : hone::impl::VerifyPlanBase<VerifyPlan> {
+  void runOnOperation() override {
+    auto programs = getOperation().getOps<ProgramOp>();
+    if (!llvm::hasSingleElement(programs)) {
+      getOperation().emitError()
+          << "has " << std::distance(programs.begin(), programs.end())
+          << " programs, expected one";
+      return signalPassFailure();
+    }
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      func.emitOpError("is left after the plan");
+      return signalPassFailure();
+    }
+    for (auto function : (*programs.begin()).getOps<FunctionOp>())
+      if (failed(PlanChecker(function).run()))
+        return signalPassFailure();
+    if (failed(verifyArena(*programs.begin())) ||
+        failed(verifyCategories(*programs.begin())))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace

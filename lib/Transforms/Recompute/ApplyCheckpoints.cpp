@@ -1,0 +1,425 @@
+//===- ApplyCheckpoints.cpp - Makes values again where planned ------------===//
+
+#include "Checkpoints.h"
+
+#include "hone/Analysis/Layout/Views.h"
+#include "hone/Analysis/Recompute/GroupSlices.h"
+#include "hone/Analysis/Recompute/StepStages.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace hone {
+#define GEN_PASS_DEF_APPLYCHECKPOINTS
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+//===----------------------------------------------------------------------===//
+// Schedules as text
+//===----------------------------------------------------------------------===//
+
+std::string hone::printVisits(ArrayRef<ChainVisit> visits) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (size_t first = 0, next; first != visits.size(); first = next) {
+    ChainVisit visit = visits[first];
+    int step = visit.isForward ? 1 : -1;
+    for (next = first + 1; next != visits.size(); ++next)
+      if (visits[next].isForward != visit.isForward ||
+          visits[next].stage != visits[next - 1].stage + step)
+        break;
+    out << (first ? " " : "") << (visit.isForward ? 'f' : 'b') << visit.stage;
+    if (next - first > 1)
+      out << ':' << visits[next - 1].stage;
+  }
+  return text;
+}
+
+FailureOr<SmallVector<ChainVisit>> hone::parseVisits(StringRef text,
+                                                     std::string &problem) {
+  SmallVector<ChainVisit> visits;
+  SmallVector<StringRef> words;
+  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    auto [from, to] = word.drop_front().split(':');
+    int first, last;
+    bool isForward = word.front() == 'f';
+    bool isWord = (isForward || word.front() == 'b') &&
+                  !from.getAsInteger(10, first) && first >= 0;
+    last = isWord ? first : 0;
+    if (word.contains(':'))
+      isWord &= !to.getAsInteger(10, last) && last >= 0;
+    int step = isForward ? 1 : -1;
+    if (!isWord || (last - first) * step < 0) {
+      problem =
+          ("'" + word + "' is no visit, expected f2, f0:3, b3 or b3:0").str();
+      return failure();
+    }
+    for (int stage = first; stage != last + step; stage += step)
+      visits.push_back({isForward, stage});
+  }
+  return visits;
+}
+
+bool hone::hasSchedule(func::FuncOp func) {
+  return func->hasAttr(attr::schedule);
+}
+
+void hone::dropSchedule(func::FuncOp func) {
+  for (Operation &op : func.getBody().front())
+    for (StringRef name : {attr::forward, attr::backward, attr::redo})
+      op.removeAttr(name);
+  func->removeAttr(attr::schedule);
+}
+
+//===----------------------------------------------------------------------===//
+// Application
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Rewrites one function. Kernels move to the end of the block in the order in
+/// which they are to run; *now* is what has been moved.
+class Application {
+public:
+  explicit Application(func::FuncOp func)
+      : func(func), block(func.getBody().front()),
+        builder(block.getTerminator()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult readAttributes();
+  LogicalResult checkVisits();
+  void sortLoose();
+  LogicalResult visitForward(int stage, bool isFirst);
+  LogicalResult visitBackward(int stage);
+
+  LogicalResult moveHere(Operation *op);
+  void moveViews(Value original);
+  Value valueNow(Value original);
+  void addClone(Operation *clone);
+  void redo(Value root, int stage);
+  SmallVector<unsigned> redoneWith(GroupOp group, unsigned result, int stage);
+  void build(const GroupSlice &slice);
+  void dropUnread();
+
+  bool isRedone(Value root) const { return redone.contains(root); }
+  int stageOf(Operation *op, unsigned result) const {
+    return op->getAttrOfType<DenseI64ArrayAttr>(attr::forward)[result];
+  }
+
+  func::FuncOp func;
+  Block &block;
+  OpBuilder builder;
+  SmallVector<ChainVisit> visits;
+  int count = 0; ///< of stages
+  // Original ops in program order.
+  SmallVector<SmallVector<Operation *>> forward, backward; // by stage
+  SmallVector<Operation *> before, after;                  // in no stage
+  llvm::DenseSet<Value> redone;    ///< storages that backward visits make again
+  llvm::DenseSet<Value> madeAgain; ///< those that one has made
+  llvm::DenseSet<Operation *> moved;              ///< where they are to run
+  DenseMap<Value, Value> latest;                  ///< storage -> its clone
+  DenseMap<std::pair<Value, Value>, Value> views; ///< (view, storage now)
+  SmallVector<Operation *> clones;
+};
+} // namespace
+
+LogicalResult Application::readAttributes() {
+  std::string problem;
+  auto text = func->getAttrOfType<StringAttr>(attr::schedule);
+  if (!text)
+    return func.emitOpError()
+           << "has a " << attr::schedule << " that is no string";
+  FailureOr<SmallVector<ChainVisit>> parsed =
+      parseVisits(text.getValue(), problem);
+  if (failed(parsed))
+    return func.emitOpError() << "has the " << attr::schedule << " '"
+                              << text.getValue() << "', in which " << problem;
+  visits = std::move(*parsed);
+  for (ChainVisit visit : visits)
+    count = std::max(count, visit.stage + 1);
+  forward.resize(count);
+  backward.resize(count);
+  auto outside = [&](Operation &op, StringRef name, int64_t stage) {
+    return op.emitOpError() << "has " << name << " stage " << stage
+                            << ", which the schedule does not visit";
+  };
+  for (Operation &op : block.without_terminator()) {
+    if (auto stage = op.getAttrOfType<IntegerAttr>(attr::backward)) {
+      if (stage.getInt() < 0 || stage.getInt() >= count)
+        return outside(op, attr::backward, stage.getInt());
+      backward[stage.getInt()].push_back(&op);
+      continue;
+    }
+    auto stages = op.getAttrOfType<DenseI64ArrayAttr>(attr::forward);
+    if (!stages)
+      continue;
+    if (stages.size() != op.getNumResults())
+      return op.emitOpError() << "has " << stages.size() << " stages in "
+                              << attr::forward << ", expected one per result";
+    for (int64_t stage : stages.asArrayRef())
+      if (stage < 0 || stage >= count)
+        return outside(op, attr::forward, stage);
+    llvm::SmallDenseSet<int64_t> own(stages.asArrayRef().begin(),
+                                     stages.asArrayRef().end());
+    for (int64_t stage : own)
+      forward[stage].push_back(&op);
+    auto again = op.getAttrOfType<DenseI64ArrayAttr>(attr::redo);
+    if (!again)
+      continue;
+    for (int64_t result : again.asArrayRef()) {
+      if (result < 0 || result >= op.getNumResults() || !isa<GroupOp>(op))
+        return op.emitOpError() << "has no result " << result
+                                << " of a group, as " << attr::redo << " says";
+      redone.insert(op.getResult(result));
+    }
+  }
+  return checkVisits();
+}
+
+/// Each stage runs forward before the stage after it, and backward once, when
+/// it has run forward and the stage after it backward.
+LogicalResult Application::checkVisits() {
+  SmallVector<bool> hasRun(count), isDone(count);
+  auto wrong = [&](ChainVisit visit, StringRef why) {
+    return func.emitOpError()
+           << "has a " << attr::schedule << " that visits stage " << visit.stage
+           << (visit.isForward ? " forward " : " backward ") << why;
+  };
+  for (ChainVisit visit : visits) {
+    int stage = visit.stage;
+    if (isDone[stage])
+      return wrong(visit, "after its backward visit");
+    if (visit.isForward) {
+      if (stage > 0 && !hasRun[stage - 1])
+        return wrong(visit, "before the stage that it continues");
+      hasRun[stage] = true;
+      continue;
+    }
+    if (!hasRun[stage])
+      return wrong(visit, "before it has run forward");
+    if (stage + 1 < count && !isDone[stage + 1])
+      return wrong(visit, "before the stage after it");
+    isDone[stage] = true;
+  }
+  if (count > 0 && !isDone[0])
+    return func.emitOpError() << "has a " << attr::schedule
+                              << " without a backward visit of stage 0";
+  return success();
+}
+
+/// Ops of no stage run first, unless they wait for one that is in a stage.
+void Application::sortLoose() {
+  llvm::DenseSet<Operation *> late;
+  for (Operation &op : block.without_terminator()) {
+    bool isStaged = op.hasAttr(attr::forward) || op.hasAttr(attr::backward);
+    bool waits = isStaged || llvm::any_of(op.getOperands(), [&](Value operand) {
+                   return operand.getDefiningOp() &&
+                          late.contains(operand.getDefiningOp());
+                 });
+    if (waits)
+      late.insert(&op);
+    if (!isStaged && !seesOperand(&op))
+      (waits ? after : before).push_back(&op);
+  }
+}
+
+/// Moves the views between a value of the original and its storage.
+void Application::moveViews(Value original) {
+  Operation *view = original.getDefiningOp();
+  if (!seesOperand(view) || !moved.insert(view).second)
+    return;
+  moveViews(view->getOperand(0));
+  view->moveBefore(block.getTerminator());
+}
+
+/// What holds the value of `original` now.
+Value Application::valueNow(Value original) {
+  Value root = withoutViews(original);
+  Value now = latest.lookup(root);
+  Operation *view = original.getDefiningOp();
+  if (!now) {
+    moveViews(original);
+    return original;
+  }
+  if (!seesOperand(view))
+    return now;
+  Value known = views.lookup({original, now});
+  if (known)
+    return known;
+  Value operand = valueNow(view->getOperand(0));
+  IRMapping mapping;
+  mapping.map(view->getOperand(0), operand);
+  Operation *copy = builder.clone(*view, mapping);
+  clones.push_back(copy);
+  views[{original, now}] = copy->getResult(0);
+  return copy->getResult(0);
+}
+
+/// Moves an op of the original to the end of what runs, with what it reads now.
+LogicalResult Application::moveHere(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    operand.set(valueNow(operand.get()));
+    Operation *maker = withoutViews(operand.get()).getDefiningOp();
+    if (!maker || moved.contains(maker))
+      continue;
+    InFlightDiagnostic diag =
+        op->emitOpError("would run before what it reads is made");
+    diag.attachNote(maker->getLoc()) << "by this, in a later visit";
+    return diag;
+  }
+  moved.insert(op);
+  op->moveBefore(block.getTerminator());
+  return success();
+}
+
+/// Takes note of a copy, and gives it a number: equal clones are not one value.
+void Application::addClone(Operation *clone) {
+  clone->setAttr(attr::clone, builder.getI64IntegerAttr(clones.size()));
+  clones.push_back(clone);
+  moved.insert(clone);
+}
+
+/// Makes the results of a slice again, here.
+void Application::build(const GroupSlice &slice) {
+  GroupOp group = slice.group;
+  GroupOp clone =
+      buildSlice(builder, slice, [&](Value value) { return valueNow(value); });
+  addClone(clone);
+  for (auto [result, made] : llvm::zip_equal(slice.wanted, clone.getResults()))
+    latest[group.getResult(result)] = made;
+}
+
+LogicalResult Application::visitForward(int stage, bool isFirst) {
+  for (Operation *op : forward[stage]) {
+    if (isFirst) {
+      if (!moved.contains(op) && failed(moveHere(op)))
+        return failure();
+      continue;
+    }
+    auto group = dyn_cast<GroupOp>(op);
+    if (!group) {
+      IRMapping mapping;
+      for (Value operand : op->getOperands())
+        mapping.map(operand, valueNow(operand));
+      Operation *clone = builder.clone(*op, mapping);
+      addClone(clone);
+      latest[op->getResult(0)] = clone->getResult(0);
+      continue;
+    }
+    SmallVector<unsigned> own;
+    for (unsigned result = 0; result != group.getNumResults(); ++result)
+      if (stageOf(op, result) == stage)
+        own.push_back(result);
+    auto slice = sliceGroup(group, own, [&](unsigned result) {
+      return stageOf(op, result) < stage;
+    });
+    build(slice ? *slice : wholeGroup(group));
+  }
+  return success();
+}
+
+/// Results of `group` to make again together with `result`: those that the
+/// backward visit of the stage reads too, and that are cheap to hold until
+/// then.
+SmallVector<unsigned> Application::redoneWith(GroupOp group, unsigned result,
+                                              int stage) {
+  SmallVector<unsigned> wanted;
+  int64_t bytes = byteSize(group.getResult(result).getType());
+  for (unsigned other = 0; other != group.getNumResults(); ++other) {
+    Value value = group.getResult(other);
+    bool isNarrow = 8 * byteSize(value.getType()) <= bytes;
+    if (other == result ||
+        (isNarrow && isRedone(value) && !madeAgain.contains(value) &&
+         stageOf(group, other) == stage))
+      wanted.push_back(other);
+  }
+  return wanted;
+}
+
+/// Makes a storage again for the backward visit of `stage`, and before it what
+/// its kernel reads that has to be made again.
+void Application::redo(Value root, int stage) {
+  if (!isRedone(root) || madeAgain.contains(root))
+    return;
+  auto group = cast<GroupOp>(root.getDefiningOp());
+  unsigned result = cast<OpResult>(root).getResultNumber();
+  auto isThere = [&](unsigned other) {
+    Value value = group.getResult(other);
+    return !isRedone(value) || madeAgain.contains(value);
+  };
+  auto slice = sliceGroup(group, redoneWith(group, result, stage), isThere);
+  GroupSlice made = slice ? *slice : wholeGroup(group);
+  for (unsigned input : made.inputs)
+    redo(withoutViews(group.getOperand(input)), stage);
+  for (unsigned wanted : made.wanted)
+    madeAgain.insert(group.getResult(wanted));
+  build(made);
+}
+
+LogicalResult Application::visitBackward(int stage) {
+  for (Operation *op : backward[stage]) {
+    for (Value operand : op->getOperands())
+      redo(withoutViews(operand), stage);
+    if (failed(moveHere(op)))
+      return failure();
+  }
+  return success();
+}
+
+/// Erases what was cloned for readers that there are none of, from the last
+/// clone on, and views of the original whose readers all read clones.
+void Application::dropUnread() {
+  for (Operation *clone : llvm::reverse(clones)) {
+    if (auto group = dyn_cast<GroupOp>(clone))
+      hone::dropUnread(group);
+    else if (clone->use_empty())
+      clone->erase();
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (seesOperand(&op) && op.use_empty())
+      op.erase();
+}
+
+LogicalResult Application::run() {
+  if (failed(readAttributes()))
+    return failure();
+  sortLoose();
+  for (Operation *op : before)
+    if (failed(moveHere(op)))
+      return failure();
+  SmallVector<bool> hasRun(count);
+  for (ChainVisit visit : visits) {
+    LogicalResult done = visit.isForward
+                             ? visitForward(visit.stage, !hasRun[visit.stage])
+                             : visitBackward(visit.stage);
+    if (failed(done))
+      return failure();
+    hasRun[visit.stage] = true;
+  }
+  for (Operation *op : after)
+    if (failed(moveHere(op)))
+      return failure();
+  for (Value operand : block.getTerminator()->getOperands())
+    moveViews(operand); // the return reads the first version
+  dropUnread();
+  dropSchedule(func);
+  return success();
+}
+
+LogicalResult hone::applyCheckpoints(func::FuncOp func) {
+  return Application(func).run();
+}
+
+namespace {
+struct ApplyCheckpoints : hone::impl::ApplyCheckpointsBase<ApplyCheckpoints> {
+  void runOnOperation() override {
+    if (hasSchedule(getOperation()) && failed(applyCheckpoints(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,463 @@
+//===- BuildStep.cpp - From @gradient to the training step ----------------===//
+
+#include "LossScaling.h"
+#include "ParameterUpdates.h"
+#include "StepFunction.h"
+#include "Transforms/Autodiff/GradientContract.h"
+#include "hone/IR/IndexedOps.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace hone {
+#define GEN_PASS_DEF_BUILDSTEP
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+/// What is made besides the updates of the optimizer.
+struct StepSettings {
+  bool keepGradients;
+  double lossScale;
+  int64_t growthInterval;
+};
+
+/// State of loss scaling, where gradients are scaled.
+struct Scaling {
+  BlockArgument scale, goodSteps, updates;
+};
+} // namespace
+
+static Value constant(ImplicitLocOpBuilder &b, RankedTensorType type,
+                      double number) {
+  Attribute value = b.getFloatAttr(type.getElementType(), number);
+  return b.create<ConstantOp>(DenseElementsAttr::get(type, value));
+}
+
+static bool isKind(func::FuncOp func, unsigned index, StringRef kind) {
+  return argString(func, index, attr::kind) == kind;
+}
+
+/// Whether @gradient multiplies the cotangent of the loss by an argument.
+static bool takesScale(func::FuncOp gradient) {
+  unsigned last = gradient.getNumArguments() - 1;
+  return gradient.getNumArguments() != 0 &&
+         argString(gradient, last, attr::fqn) == lossscaling::cotangent;
+}
+
+/// Appends the arguments of `from` that have `kind`, as they are.
+static SmallVector<BlockArgument>
+copyArguments(func::FuncOp from, StringRef kind, StepFunction &to) {
+  SmallVector<BlockArgument> copies;
+  for (BlockArgument arg : from.getArguments())
+    if (isKind(from, arg.getArgNumber(), kind))
+      copies.push_back(to.addArgument(arg.getType(),
+                                      from.getArgAttrDict(arg.getArgNumber()),
+                                      arg.getLoc()));
+  return copies;
+}
+
+/// The parameters of `gradient` that are trained, as arguments of the step.
+static SmallVector<Trained> findTrained(func::FuncOp gradient,
+                                        ArrayRef<BlockArgument> params) {
+  SmallVector<Trained> trained;
+  unsigned position = 0;
+  for (unsigned index = 0; index != gradient.getNumArguments(); ++index) {
+    if (!isKind(gradient, index, kind::param))
+      continue;
+    BlockArgument param = params[position++];
+    if (!gradient.getArgAttr(index, attr::requiresGrad))
+      continue;
+    auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
+    trained.push_back(
+        {param,
+         {},
+         {},
+         group ? group.getInt() : 0,
+         argString(gradient, index, attr::fqn),
+         gradient.getArgAttrOfType<ArrayAttr>(index, attr::parts)});
+  }
+  return trained;
+}
+
+static void addState(const OptimizerSettings &settings, StepFunction &step,
+                     MutableArrayRef<Trained> trained) {
+  Builder &b = step.builder;
+  auto zero =
+      b.getDictionaryAttr({b.getNamedAttr("dist", b.getStringAttr("constant")),
+                           b.getNamedAttr("value", b.getF64FloatAttr(0.0))});
+  for (Trained &t : trained)
+    for (const StateTensor &tensor :
+         stateOf(settings, t.name, cast<RankedTensorType>(t.param.getType()),
+                 t.parts)) {
+      NamedAttrList attrs(step.describe(kind::opt, tensor.name));
+      attrs.append(attr::init, zero);
+      if (tensor.parts)
+        attrs.append(attr::parts, tensor.parts);
+      t.state.push_back(step.addArgument(
+          tensor.type, attrs.getDictionary(b.getContext()), t.param.getLoc()));
+    }
+}
+
+/// The generator's key, where updates round at random: that of the model, in
+/// `keys`, or an argument of its own.
+static Value addKey(const OptimizerSettings &settings, StepFunction &step,
+                    ArrayRef<BlockArgument> keys) {
+  if (settings.moments != Moments::BF16)
+    return {};
+  if (!keys.empty())
+    return keys.front();
+  auto type = RankedTensorType::get({3}, step.builder.getI64Type());
+  return step.addArgument(type, kind::rng, "rng");
+}
+
+/// Appends state of rank 0 that begins as `value`.
+static BlockArgument addCounter(StepFunction &step, StringRef name,
+                                Type element, double value) {
+  Builder &b = step.builder;
+  NamedAttrList attrs(step.describe(kind::opt, name));
+  attrs.append(
+      attr::init,
+      b.getDictionaryAttr({b.getNamedAttr("dist", b.getStringAttr("constant")),
+                           b.getNamedAttr("value", b.getF64FloatAttr(value))}));
+  return step.addArgument(RankedTensorType::get({}, element),
+                          attrs.getDictionary(b.getContext()),
+                          step.builder.getLoc());
+}
+
+static BlockArgument addLossScale(StepFunction &step,
+                                  const StepSettings &settings) {
+  return addCounter(step, lossscaling::scale, step.builder.getF32Type(),
+                    settings.lossScale);
+}
+
+static std::optional<Scaling> addScaling(StepFunction &step,
+                                         func::FuncOp gradient,
+                                         const StepSettings &settings) {
+  if (!takesScale(gradient))
+    return std::nullopt;
+  Type count = step.builder.getI64Type();
+  return Scaling{addLossScale(step, settings),
+                 addCounter(step, lossscaling::goodSteps, count, 0),
+                 addCounter(step, lossscaling::updates, count, 0)};
+}
+
+static DictionaryAttr describeGradient(StepFunction &step, const Trained &t) {
+  NamedAttrList attrs(step.describe(kind::grad, t.name));
+  if (t.parts)
+    attrs.append(attr::parts, t.parts);
+  return attrs.getDictionary(step.builder.getContext());
+}
+
+/// Appends the argument that holds the gradient of `t`.
+static BlockArgument addGradient(StepFunction &step, const Trained &t) {
+  return step.addArgument(t.param.getType(), describeGradient(step, t),
+                          step.builder.getLoc());
+}
+
+static Scalars addScalars(StepFunction &step) {
+  Builder &b = step.builder;
+  auto number = RankedTensorType::get({}, b.getF32Type());
+  auto count = RankedTensorType::get({}, b.getI64Type());
+  Scalars scalars;
+  scalars.lr = step.addArgument(number, kind::scalar, "lr");
+  scalars.weightDecay = step.addArgument(number, kind::scalar, "weight_decay");
+  scalars.clip = step.addArgument(number, kind::scalar, "clip");
+  scalars.step = step.addArgument(count, kind::scalar, "step");
+  return scalars;
+}
+
+/// The results of @gradient that are checks of ids.
+static SmallVector<unsigned> findIdChecks(func::FuncOp gradient) {
+  SmallVector<unsigned> found;
+  for (unsigned index = 0; index != gradient.getNumResults(); ++index)
+    if (resultString(gradient, index, attr::kind) == kind::idCheck)
+      found.push_back(index);
+  return found;
+}
+
+/// Copies the body of @gradient, whose arguments are `args` by kind, and
+/// returns the loss, the gradients and the checks of ids.
+static SmallVector<Value>
+inlineGradient(func::FuncOp gradient, StepFunction &step,
+               llvm::StringMap<SmallVector<BlockArgument>> &args) {
+  IRMapping mapping;
+  llvm::StringMap<unsigned> next;
+  for (BlockArgument arg : gradient.getArguments()) {
+    StringRef kind = argString(gradient, arg.getArgNumber(), attr::kind);
+    mapping.map(arg, args[kind][next[kind]++]);
+  }
+  for (Operation &op : gradient.front().without_terminator())
+    step.builder.clone(op, mapping);
+  SmallVector<Value> results;
+  for (Value result : gradient.front().getTerminator()->getOperands())
+    results.push_back(mapping.lookup(result));
+  return results;
+}
+
+/// min(1, clip / (norm + 1e-6)), and 1 without a bound: inf / inf is no number.
+static Value clipFactor(ImplicitLocOpBuilder &b, Value clip, Value norm) {
+  auto type = cast<RankedTensorType>(clip.getType());
+  Value one = constant(b, type, 1.0);
+  Value shifted = b.create<AddOp>(norm, constant(b, type, 1e-6));
+  Value factor = b.create<MinOp>(b.create<DivOp>(clip, shifted), one);
+  Value unbounded = b.create<CmpOp>(
+      type.clone(b.getI1Type()), CmpPredicate::eq, clip,
+      constant(b, type, std::numeric_limits<double>::infinity()));
+  return b.create<SelectOp>(type, unbounded, one, factor);
+}
+
+/// Whether all gradients are finite numbers: their norm is one exactly then,
+/// but for squares that overflow, which are no gradients to train with either.
+static Value isFinite(ImplicitLocOpBuilder &b, Value norm) {
+  auto type = cast<RankedTensorType>(norm.getType());
+  return b.create<CmpOp>(
+      type.clone(b.getI1Type()), CmpPredicate::lt, norm,
+      constant(b, type, std::numeric_limits<double>::infinity()));
+}
+
+/// Norm, clipping and the updates, which become the first results: parameters,
+/// then their state. Returns the norm.
+static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
+                       ArrayRef<Trained> trained, const Scalars &scalars,
+                       Value key, const std::optional<Scaling> &scaling,
+                       int64_t growthInterval) {
+  ImplicitLocOpBuilder &b = step.builder;
+  SmallVector<Value> gradients;
+  for (const Trained &t : trained)
+    gradients.push_back(t.gradient);
+  Value norm = b.create<GlobalNormOp>(scalars.clip.getType(), gradients);
+  Value apply = isFinite(b, norm), count = scalars.step;
+  // Gradients stay scaled: norm and factor are two numbers, they are millions.
+  if (scaling)
+    norm = b.create<DivOp>(norm, scaling->scale);
+  Value factor = clipFactor(b, scalars.clip, norm);
+  LossScale next;
+  if (scaling) {
+    factor = b.create<DivOp>(factor, scaling->scale);
+    next = advance(b, {scaling->scale, scaling->goodSteps, scaling->updates},
+                   apply, growthInterval);
+    count = next.updates;
+  }
+  SmallVector<Operation *> updates = updateParameters(
+      b, settings, {scalars, key, count, factor, apply}, trained);
+  for (auto [t, update] : llvm::zip(trained, updates))
+    step.addUpdate(update->getResult(0), t.param);
+  for (auto [t, update] : llvm::zip(trained, updates))
+    for (auto [index, state] : llvm::enumerate(t.state))
+      step.addUpdate(update->getResult(index + 1), state);
+  if (scaling) {
+    step.addUpdate(next.scale, scaling->scale);
+    step.addUpdate(next.goodSteps, scaling->goodSteps);
+    step.addUpdate(next.updates, scaling->updates);
+  }
+  return norm;
+}
+
+static func::FuncOp buildStep(func::FuncOp gradient,
+                              const OptimizerSettings &settings,
+                              const StepSettings &more) {
+  StepFunction step(gradient.getContext(), gradient.getLoc(), "step");
+  llvm::StringMap<SmallVector<BlockArgument>> args;
+  args[kind::param] = copyArguments(gradient, kind::param, step);
+  SmallVector<Trained> trained = findTrained(gradient, args[kind::param]);
+  addState(settings, step, trained);
+  std::optional<Scaling> scaling = addScaling(step, gradient, more);
+  if (scaling)
+    args[kind::scalar] = {scaling->scale};
+  for (StringRef kind : {kind::buffer, kind::input, kind::rng})
+    args[kind] = copyArguments(gradient, kind, step);
+  Value key = addKey(settings, step, args[kind::rng]);
+  Scalars scalars = addScalars(step);
+
+  SmallVector<Value> results = inlineGradient(gradient, step, args);
+  for (auto [t, value] : llvm::zip(trained, llvm::drop_begin(results)))
+    t.gradient = value;
+  Value norm = updateAll(step, settings, trained, scalars, key, scaling,
+                         more.growthInterval);
+  step.addResult(results.front(), step.describe(kind::loss));
+  step.addResult(norm, step.describe(kind::gradNorm));
+  for (const Trained &t : trained) {
+    if (!more.keepGradients)
+      break;
+    Value kept = t.gradient;
+    if (scaling) {
+      Value scale = step.builder.create<BroadcastOp>(
+          kept.getType(), scaling->scale, ArrayRef<int64_t>());
+      kept = step.builder.create<DivOp>(kept, scale);
+    }
+    step.addResult(kept, describeGradient(step, t));
+  }
+  for (unsigned index : findIdChecks(gradient))
+    step.addResult(results[index], gradient.getResultAttrDict(index));
+  return step.finish();
+}
+
+/// Adds a check of ids to what earlier micro-batches left: the first id outside
+/// its table stays until the step is done.
+static void addIdCheck(StepFunction &step, Value found, DictionaryAttr attrs) {
+  ImplicitLocOpBuilder &b = step.builder;
+  auto type = cast<RankedTensorType>(found.getType());
+  NamedAttrList described(attrs);
+  described.set(attr::kind, b.getStringAttr(kind::scalar));
+  BlockArgument before = step.addArgument(
+      type, described.getDictionary(b.getContext()), b.getLoc());
+  Value none = b.create<ConstantOp>(
+      DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), 0)));
+  Value isFirst = b.create<CmpOp>(type.clone(b.getI1Type()), CmpPredicate::eq,
+                                  before, none);
+  step.addUpdate(b.create<SelectOp>(type, isFirst, found, before), before);
+}
+
+/// Adds gradients and loss, each over `count`, to what earlier micro-batches
+/// left. @gradient has seeded its gradients with `hone.seed`.
+static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
+                                    const StepSettings &more) {
+  StepFunction step(gradient.getContext(), gradient.getLoc(), "accumulate");
+  ImplicitLocOpBuilder &b = step.builder;
+  llvm::StringMap<SmallVector<BlockArgument>> args;
+  for (StringRef kind : {kind::param, kind::buffer, kind::input, kind::rng})
+    args[kind] = copyArguments(gradient, kind, step);
+  // The scale stays as it is until the update: the sums have one scale.
+  if (takesScale(gradient))
+    args[kind::scalar] = {addLossScale(step, more)};
+  SmallVector<BlockArgument> sums;
+  for (const Trained &t : findTrained(gradient, args[kind::param]))
+    sums.push_back(addGradient(step, t));
+  BlockArgument lossSum =
+      step.addArgument(gradient.getResultTypes()[0], kind::scalar, "loss");
+
+  SmallVector<Value> results = inlineGradient(gradient, step, args);
+  auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
+  double wanted = 1.0 / double(count);
+  double scale = wanted / (seed ? seed.getValueAsDouble() : 1.0);
+  for (auto [sum, value] : llvm::zip(sums, llvm::drop_begin(results))) {
+    Value share = value;
+    if (scale != 1.0)
+      share = b.create<MulOp>(
+          share, constant(b, cast<RankedTensorType>(sum.getType()), scale));
+    step.addUpdate(b.create<AddOp>(sum, share), sum);
+  }
+  auto lossType = cast<RankedTensorType>(lossSum.getType());
+  Value share =
+      b.create<DivOp>(results.front(), constant(b, lossType, double(count)));
+  step.addUpdate(b.create<AddOp>(lossSum, share), lossSum);
+  for (unsigned index : findIdChecks(gradient))
+    addIdCheck(step, results[index], gradient.getResultAttrDict(index));
+  return step.finish();
+}
+
+static func::FuncOp buildUpdate(func::FuncOp gradient,
+                                const OptimizerSettings &settings,
+                                const StepSettings &more) {
+  StepFunction step(gradient.getContext(), gradient.getLoc(), "update");
+  SmallVector<Trained> trained =
+      findTrained(gradient, copyArguments(gradient, kind::param, step));
+  addState(settings, step, trained);
+  std::optional<Scaling> scaling = addScaling(step, gradient, more);
+  for (Trained &t : trained)
+    t.gradient = addGradient(step, t);
+  Value key = addKey(settings, step, {});
+  Scalars scalars = addScalars(step);
+  Value norm = updateAll(step, settings, trained, scalars, key, scaling,
+                         more.growthInterval);
+  step.addResult(norm, step.describe(kind::gradNorm));
+  return step.finish();
+}
+
+namespace {
+struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
+  using BuildStepBase::BuildStepBase;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    auto gradient = module.lookupSymbol<func::FuncOp>("gradient");
+    if (!gradient)
+      return module.emitError("has no function @gradient: run hone-autodiff "
+                              "before hone-build-step");
+    if (microBatches < 1)
+      return module.emitError("micro-batches is ")
+             << int64_t(microBatches) << ", expected at least 1";
+    OptimizerOptions options{optimizer,  lr,     weightDecay, clip,
+                             beta1,      beta2,  eps,         momentum,
+                             beta2Decay, eps1,   eps2,        clipThreshold,
+                             nesterov,   moments};
+    FailureOr<OptimizerSettings> settings =
+        OptimizerSettings::read(module, options);
+    if (failed(settings) || failed(verifyArguments(gradient, *settings)))
+      return failure();
+
+    StepSettings more = {keepGradients, lossScale, growthInterval};
+    if (microBatches == 1) {
+      module.push_back(buildStep(gradient, *settings, more));
+    } else {
+      module.push_back(buildAccumulate(gradient, microBatches, more));
+      module.push_back(buildUpdate(gradient, *settings, more));
+    }
+    gradient.erase();
+    if (auto forward = module.lookupSymbol<func::FuncOp>("forward"))
+      forward.erase();
+    module->setAttr(attr::optimizer, settings->write(&getContext()));
+    module->setAttr(attr::microBatches,
+                    Builder(&getContext()).getI64IntegerAttr(microBatches));
+    return success();
+  }
+
+  /// What the functions below rely on.
+  LogicalResult verifyArguments(func::FuncOp gradient,
+                                const OptimizerSettings &settings) {
+    if (failed(checkGradientContract(gradient)))
+      return failure();
+    auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
+    double wanted = microBatches == 1 ? 1.0 : 0.0;
+    if (seed && (seed.getValueAsDouble() == 0.0 ||
+                 (wanted != 0.0 && seed.getValueAsDouble() != wanted)))
+      return gradient.emitError("gradients are seeded with ")
+             << seed.getValueAsDouble()
+             << ", expected 1 for one micro-batch and 1/K for K";
+    auto scalar =
+        RankedTensorType::get({}, Builder(&getContext()).getF32Type());
+    unsigned count = gradient.getNumArguments();
+    if (takesScale(gradient) && gradient.getArgumentTypes()[--count] != scalar)
+      return gradient.emitError("loss_cotangent has type ")
+             << gradient.getArgumentTypes()[count] << ", expected " << scalar;
+    if (!(lossScale > 0) || !std::isfinite(lossScale) || growthInterval < 1)
+      return gradient.emitError("loss-scale is ")
+             << double(lossScale) << " and growth-interval "
+             << int64_t(growthInterval)
+             << ", expected a finite number above 0 and at least 1";
+    for (unsigned index = 0; index != count; ++index) {
+      StringRef kind = argString(gradient, index, attr::kind);
+      if (kind != kind::param && kind != kind::buffer && kind != kind::input &&
+          kind != kind::rng)
+        return gradient.emitError("argument ")
+               << index << " has kind '" << kind
+               << "', expected param, buffer, input or rng";
+      if (argString(gradient, index, attr::fqn).empty())
+        return gradient.emitError("argument ") << index << " has no name";
+      if (settings.kind == OptimizerKind::Adafactor &&
+          gradient.getArgAttr(index, attr::parts))
+        return gradient.emitError("parameter '")
+               << argString(gradient, index, attr::fqn)
+               << "' is padded or packed, but adafactor takes means over the "
+                  "parameters of files";
+      auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
+      if (group && group.getInt() >= int64_t(settings.groups.size()) &&
+          gradient.getArgAttr(index, attr::requiresGrad))
+        return gradient.emitError("parameter '")
+               << argString(gradient, index, attr::fqn) << "' is in group "
+               << group.getInt() << ", but hone.optimizer has "
+               << settings.groups.size();
+    }
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,46 @@
+//===- ClusterTimelineTest.cpp - Exchanges beside work --------------------===//
+
+#include "hone/Analysis/Cost/ClusterTimeline.h"
+
+#include "gtest/gtest.h"
+
+using namespace hone;
+
+namespace {
+
+using Event = TimelineEvent;
+
+Event work(double seconds) { return {Event::Work, seconds}; }
+Event begin(size_t exchange, double seconds, size_t channel = 0) {
+  return {Event::Begin, seconds, exchange, channel};
+}
+Event wait(size_t exchange) { return {Event::Wait, 0, exchange}; }
+
+TEST(ClusterTimeline, WaitedForAtOnceIsExposed) {
+  TimelineSeconds seconds =
+      runTimeline({work(1), begin(0, 2), wait(0), work(3)});
+  EXPECT_EQ(seconds.work, 4);
+  EXPECT_EQ(seconds.exposed[0], 2);
+  EXPECT_EQ(seconds.total(), 6);
+}
+
+TEST(ClusterTimeline, WorkHides) {
+  EXPECT_EQ(runTimeline({begin(0, 2), work(3), wait(0)}).total(), 3);
+  EXPECT_EQ(runTimeline({begin(0, 5), work(3), wait(0)}).exposed[0], 2);
+}
+
+TEST(ClusterTimeline, ChannelsRunBesideEachOther) {
+  EXPECT_EQ(runTimeline({begin(0, 2), begin(1, 2), wait(0), wait(1)}).total(),
+            4);
+  TimelineSeconds two =
+      runTimeline({begin(0, 2, 0), begin(1, 2, 1), wait(0), wait(1)});
+  EXPECT_EQ(two.total(), 2);
+  EXPECT_EQ(two.exposed[1], 0);
+}
+
+TEST(ClusterTimeline, TheListEndsWithItsExchanges) {
+  EXPECT_EQ(runTimeline({work(1), begin(0, 2)}).total(), 3);
+  EXPECT_EQ(runTimeline({}).total(), 0);
+}
+
+} // namespace

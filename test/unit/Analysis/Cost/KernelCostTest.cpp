@@ -1,0 +1,60 @@
+//===- KernelCostTest.cpp - Seconds that a kernel takes -------------------===//
+
+#include "hone/Analysis/Cost/KernelCost.h"
+
+#include "ParsedFunction.h"
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+
+constexpr double flops = 2.0 * 32 * 64 * 16;
+
+/// y = gelu(x w + b)
+ParsedFunction projection() {
+  return ParsedFunction("%x: tensor<32x64xbf16>, %w: tensor<64x16xbf16>, "
+                        "%b: tensor<16xbf16>",
+                        R"(
+    %d = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
+        : tensor<32x64xbf16>, tensor<64x16xbf16> -> tensor<32x16xbf16>
+    %r = hone.broadcast %b dims [1] : tensor<16xbf16> -> tensor<32x16xbf16>
+    %a = hone.add %d, %r : tensor<32x16xbf16>
+    %y = hone.gelu tanh %a : tensor<32x16xbf16>)");
+}
+
+TargetDescription gpu(StringRef arch) {
+  TargetDescription target;
+  target.kind = TargetKind::CUDA;
+  target.arch = arch.str();
+  return target;
+}
+
+TEST(KernelCost, EpilogueOfAGpuSlowsTheCall) {
+  ParsedFunction f = projection();
+  KernelTime time = kernelTime(f.ops(), 3800, gpu("sm_90"));
+  EXPECT_DOUBLE_EQ(time.computing, flops / 794.5e12 * 1.03);
+  EXPECT_DOUBLE_EQ(time.moving, 1e-9);
+  EXPECT_DOUBLE_EQ(time.launching, 0.9e-6);
+}
+
+TEST(KernelCost, EpilogueOfACpuIsAMap) {
+  ParsedFunction f = projection();
+  double elements = 32 * 16;
+  KernelTime time = kernelTime(f.ops(), 0, TargetDescription());
+  // The bias is repeated and added; GELU counts 12.
+  EXPECT_DOUBLE_EQ(time.computing, flops / 450e9 + 14 * elements / 100e9);
+}
+
+TEST(KernelCost, DevicesHaveTheirOwnRates) {
+  ParsedFunction f = projection();
+  Operation *dot = f.ops().front();
+  EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_80")).computing, flops / 271e12);
+  EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_100")).computing,
+                   flops / 1800e12);
+  // An architecture without figures.
+  EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_89")).computing,
+                   flops / 794.5e12);
+}
+
+} // namespace
