@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Checks who may include whom: check-arrows.py SOURCE_DIR. Prints every wrong arrow; exit 1 if there is one.
 
-The rules are those of docs/design.md: IR <- Dist <- Plan <- Analysis <- Transforms <- Pipelines <- Driver <- tools,
-Analysis <- Conversion <- Pipelines, and Analysis <- Report <- Driver; Support (files, other programs) stands below
-Analysis; Transforms and Conversion never meet; the runtime knows no compiler, the compiler nothing of the runtime but
-its .def files. In the runtime base <- program <- {io, comm} <- exec <- train, and emulation stands beside exec; vendor
-headers stay in their own folders.
+The rooms are those of docs/design.md. ALLOWED is the whole list of arrows between rooms of the compiler, RUNTIME that of
+the runtime; a header that lies beside its sources (lib/Room/...) belongs to its room and its unit tests alone. The
+runtime knows no compiler, the compiler nothing of the runtime but its .def files; vendor headers stay in their own
+folders.
 """
 
 from __future__ import annotations
@@ -15,22 +14,28 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
-# What a part of the compiler may include of include/hone/, besides itself.
+# What a room of the compiler may include of include/hone/, besides itself. The dist dialect and what its attributes mean
+# (Sharding/IR, Sharding/Model) lie below the analyses; the passes of Sharding lie above them.
+DIALECTS = {"IR", "Sharding/IR", "Plan"}
+BELOW_PASSES = DIALECTS | {"Sharding/Model", "Support", "Analysis"}
 ALLOWED = {
     "IR": set(),
-    "Dist": {"IR"},
-    "Plan": {"IR", "Dist"},
+    "Sharding/IR": {"IR"},
+    "Sharding/Model": {"IR", "Sharding/IR"},
+    "Plan": {"IR", "Sharding/IR"},
     "Support": {"IR", "Plan"},
-    "Analysis": {"IR", "Dist", "Plan", "Support"},
-    "Transforms": {"IR", "Dist", "Plan", "Support", "Analysis"},
-    "Conversion": {"IR", "Dist", "Plan", "Analysis"},
-    "Interpreter": {"IR", "Dist", "Plan", "Support"},
+    "Interpreter": DIALECTS | {"Support"},
+    "Analysis": DIALECTS | {"Sharding/Model", "Support"},
+    "Transforms": BELOW_PASSES,
+    "Sharding": BELOW_PASSES,
+    "Codegen": BELOW_PASSES,
     "Target": {"IR", "Support"},
-    "Pipelines": {"IR", "Dist", "Plan", "Support", "Analysis", "Transforms", "Conversion", "Target"},
-    "Report": {"IR", "Dist", "Plan", "Support", "Analysis", "Target"},
-    "Driver": {"IR", "Dist", "Plan", "Support", "Analysis", "Transforms", "Conversion", "Target", "Pipelines",
-               "Report"},
+    "Pipelines": BELOW_PASSES | {"Transforms", "Sharding", "Codegen", "Target"},
+    "Report": BELOW_PASSES | {"Target"},
+    "Driver": BELOW_PASSES | {"Transforms", "Sharding", "Codegen", "Target", "Pipelines", "Report"},
 }
+# What of a room the room below it may not see: its passes.
+SUBROOMS = {"Sharding": ("IR", "Model")}
 
 # What a room of the runtime may include of runtime/lib, besides itself; a file belongs to the longest name that fits.
 # Emulation stands in for vendors' libraries: it sees what the runtime declares of each, and combines as ranks do.
@@ -85,10 +90,18 @@ def includes(path: Path) -> Iterator[tuple[int, str]]:
             yield number, match[1] or match[2]
 
 
-def part_of(relative: str) -> str | None:
-    """ "Analysis" for include/hone/Analysis/X.h and lib/Analysis/X.cpp."""
-    match = re.match(r"(?:include/hone|lib)/(\w+)/", relative)
-    return match[1] if match else None
+def room_of(path: str) -> str | None:
+    """ "Analysis" for include/hone/Analysis/X.h and lib/Analysis/Cost/X.cpp; "Sharding/IR" for what has rules of its
+    own."""
+    match = re.match(r"(?:include/hone|lib)/(\w+)/(?:(\w+)/)?", path)
+    if not match:
+        return None
+    return f"{match[1]}/{match[2]}" if match[2] in SUBROOMS.get(match[1], ()) else match[1]
+
+
+def is_private(root: Path, name: str) -> bool:
+    """Whether `name` is a header of the compiler beside its sources, by its path below lib/."""
+    return "/" in name and not name.startswith("hone/") and (root / "lib" / name).is_file()
 
 
 def room_of(name: str) -> str | None:
@@ -130,9 +143,9 @@ def wrong_includes(root: Path) -> Iterator[str]:
             if path.suffix not in SUFFIXES:
                 continue
             relative = path.relative_to(root).as_posix()
-            part = part_of(relative)
-            if part is not None and part not in ALLOWED:
-                yield f"{relative}: part '{part}' has no rule in check-arrows.py"
+            room = room_of(relative)
+            if room is not None and room not in ALLOWED:
+                yield f"{relative}: room '{room}' has no rule in check-arrows.py"
                 continue
             for number, name in includes(path):
                 if name in EXCEPTIONS:
@@ -140,9 +153,11 @@ def wrong_includes(root: Path) -> Iterator[str]:
                 for pattern, homes in FENCED.items():
                     if re.match(pattern, name) and not relative.startswith(homes):
                         yield f"{relative}:{number}: includes {name}, which only {' and '.join(homes)} may"
-                target = re.match(r"hone/(\w+)/", name)
-                if part and target and target[1] != part and target[1] not in ALLOWED[part]:
-                    yield f"{relative}:{number}: {part} includes {name}, but may only know {sorted(ALLOWED[part])}"
+                target = room_of(f"include/{name}" if name.startswith("hone/") else "")
+                if room and target and target != room and target not in ALLOWED[room]:
+                    yield f"{relative}:{number}: {room} includes {name}, but may only know {sorted(ALLOWED[room])}"
+                if is_private(root, name) and not relative.startswith((f"lib/{name.split('/')[0]}/", "test/unit/")):
+                    yield f"{relative}:{number}: includes {name}, which only lib/{name.split('/')[0]} may"
 
 
 def wrong_imports(root: Path) -> Iterator[str]:
