@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "hone/Analysis/MemoryPlan.h"
+#include "hone/Analysis/Memory/Plan.h"
 #include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
 
