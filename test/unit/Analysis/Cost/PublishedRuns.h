@@ -8,7 +8,7 @@
 #ifndef HONE_TEST_PUBLISHEDRUNS_H
 #define HONE_TEST_PUBLISHEDRUNS_H
 
-#include "Analysis/Cost/ClusterStep.h"
+#include "ClusterStep.h"
 
 #include <vector>
 

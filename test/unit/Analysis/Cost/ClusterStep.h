@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_LIB_ANALYSIS_COST_CLUSTERSTEP_H
-#define HONE_LIB_ANALYSIS_COST_CLUSTERSTEP_H
+#ifndef HONE_TEST_UNIT_ANALYSIS_COST_CLUSTERSTEP_H
+#define HONE_TEST_UNIT_ANALYSIS_COST_CLUSTERSTEP_H
 
 #include "hone/Analysis/Cost/Cluster.h"
 
@@ -84,4 +84,4 @@ StepSeconds estimateStep(const DecoderShape &decoder, const ParallelStep &step,
 
 } // namespace hone
 
-#endif // HONE_LIB_ANALYSIS_COST_CLUSTERSTEP_H
+#endif // HONE_TEST_UNIT_ANALYSIS_COST_CLUSTERSTEP_H
