@@ -104,7 +104,7 @@ def is_private(root: Path, name: str) -> bool:
     return "/" in name and not name.startswith("hone/") and (root / "lib" / name).is_file()
 
 
-def room_of(name: str) -> str | None:
+def runtime_room_of(name: str) -> str | None:
     """ "exec/cuda/core" for exec/cuda/core/Device.h."""
     folder = name.rpartition("/")[0]
     while folder and folder not in RUNTIME:
@@ -118,13 +118,13 @@ def wrong_runtime_includes(root: Path) -> Iterator[str]:
         if path.suffix not in SUFFIXES:
             continue
         name = path.relative_to(library).as_posix()
-        room = room_of(name)
+        room = runtime_room_of(name)
         if room is None:
             yield f"runtime/lib/{name}: lies in no room of check-arrows.py"
             continue
         allowed = {room, *RUNTIME[room].split()}
         for number, included in includes(path):
-            if (library / included).is_file() and room_of(included) not in allowed:
+            if (library / included).is_file() and runtime_room_of(included) not in allowed:
                 yield f"runtime/lib/{name}:{number}: {room} includes {included}, but may only know {sorted(allowed)}"
 
 

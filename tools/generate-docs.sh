@@ -14,11 +14,11 @@ generate() { # PAGE GENERATOR FILE [OPTION...]
 }
 
 generate HoneDialect -gen-dialect-doc IR/HoneOps.td -dialect=hone
-generate DistDialect -gen-dialect-doc Dist/DistOps.td -dialect=dist
+generate DistDialect -gen-dialect-doc Sharding/IR/DistOps.td -dialect=dist
 generate PlanDialect -gen-dialect-doc Plan/PlanOps.td -dialect=plan
 generate HoneOpInterface -gen-op-interface-docs IR/HoneInterfaces.td
 generate TransformsPasses -gen-pass-doc Transforms/Passes.td
-generate DistPasses -gen-pass-doc Dist/Passes.td
-generate ConversionPasses -gen-pass-doc Conversion/Passes.td
+generate ShardingPasses -gen-pass-doc Sharding/Passes.td
+generate CodegenPasses -gen-pass-doc Codegen/Passes.td
 generate TargetPasses -gen-pass-doc Target/Passes.td
 tools/gpu_page.py docs/benchmarks/gpu ${1:+--check}

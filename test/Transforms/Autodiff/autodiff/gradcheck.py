@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RULES = os.path.join(HERE, "..", "..", "..", "lib", "Transforms", "VjpRules.cpp")
+RULES = os.path.join(HERE, *[".."] * 4, "lib", "Transforms", "Autodiff", "VjpRules.cpp")
 MIN_SHAPES = 10
 
 Shape = Sequence[int]
