@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# The longer check: GPT-2 124M at batch 4 x 64, ten AdamW steps, compiled against PyTorch. In fp32 losses within 1e-5, gradients
-# of step 1 within 1e-5 of their rms, equal bits with 1 and 2 threads; in bf16 losses within 5e-3 of fp64 and every gradient's error at
-# most twice that of autocast. Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four
-# budgets. 1,000 random programs with ids outside their table. Ranks: 1,000 random sharded graphs; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; and all that
-# test/e2e/ranks-*.test trains in one process is compiled and trained under mpirun, default and exact.
-# Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
-# Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
+# The longer check:
+# - GPT-2 124M at batch 4 x 64, ten AdamW steps, compiled against PyTorch. In fp32: losses within 1e-5, gradients of step
+#   1 within 1e-5 of their rms, equal bits with 1 and 2 threads. In bf16: losses within 5e-3 of fp64, and every gradient's
+#   error at most twice that of autocast.
+# - Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four budgets.
+# - Runtime and interpreter under AddressSanitizer and UndefinedBehaviorSanitizer; threads, loader and collectives under
+#   ThreadSanitizer.
+# - 1,000 random programs with ids outside their table; 1,000 random sharded graphs; GPT-2 with 96 layers is divided for
+#   eight in less than 2 s of processor time; all that test/e2e/ranks-*.test trains in one process is compiled and trained
+#   under mpirun, default and exact.
+# - Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
+# - Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +19,7 @@ tools/build.sh
 [ -f build/fixtures/gpt2_124m.hone/golden.safetensors ] || .venv/bin/python test/fixtures/make.py --large
 rm -rf build/check/gpt2_124m
 export PATH="$PWD/build/bin:$PATH"
+tools/check-sanitizers.sh
 .venv/bin/python test/e2e/golden.py build/fixtures/gpt2_124m.hone build/check/gpt2_124m
 HONE_FIXTURES=build/fixtures .venv/bin/python test/e2e/precision.py gpt2_124m build/check/gpt2_124m bf16
 rm -rf build/check/gpt2_124m
@@ -37,18 +43,22 @@ honec test/fixtures/gpt2_tiny.hone -o build/check/limits/train
   --limits 60 --threads 8
 HONE_TINY_MEMORY=500000000 .venv/bin/python test/e2e/memory_limits.py build/check/limits honert-tiny \
   build/check/limits/data \
-  --limits 20 --largest 1200 --group 32 --group 100 --group 200 --group 300 --group 400 --group 500 --group 550 --group 700
+  --limits 20 --largest 1200 --group 32 --group 100 --group 200 --group 300 --group 400 --group 500 --group 550 \
+  --group 700
 
 one_process() { # TEST MODEL: what the test trains of the model in one process
-  sed -e ':join' -e '/\\$/{N;s/ *\\\n# RUN: */ /;b join' -e '}' "test/e2e/$1.test" | sed -n "s/.*$2\.hone [^ ]* interpreter \(.*\) | FileCheck.*/\1/p"
+  sed -e ':join' -e '/\\$/{N;s/ *\\\n# RUN: */ /;b join' -e '}' "test/e2e/$1.test" |
+    sed -n "s/.*$2\.hone [^ ]* interpreter \(.*\) | FileCheck.*/\1/p"
 }
 for model in gpt2 llama; do
   package=build/fixtures/${model}_dropout_shared.hone
   .venv/bin/python test/fixtures/make.py --only "${model}_dropout_shared" -o build/fixtures
   # shellcheck disable=SC2046 # a case is a word
-  .venv/bin/python test/e2e/ranks.py "$package" "build/check/ranks-$model" mpi $(one_process "ranks-$model" "${model}_dropout_shared")
+  .venv/bin/python test/e2e/ranks.py "$package" "build/check/ranks-$model" mpi \
+    $(one_process "ranks-$model" "${model}_dropout_shared")
   # shellcheck disable=SC2046
-  .venv/bin/python test/e2e/ranks.py --exact "$package" "build/check/ranks-$model" mpi $(one_process ranks-exact "${model}_dropout_shared")
+  .venv/bin/python test/e2e/ranks.py --exact "$package" "build/check/ranks-$model" mpi \
+    $(one_process ranks-exact "${model}_dropout_shared")
   rm -rf "build/check/ranks-$model"
 done
 
