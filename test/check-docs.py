@@ -8,9 +8,11 @@ README.md, docs/ and the READMEs of parts. Prints PAGE:LINE: what is wrong; exit
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import glob
 import itertools
+import os
 import re
 import shlex
 import subprocess
@@ -31,6 +33,9 @@ PASS = re.compile(r"(?<![\w/.-])(?:--?)?((?:hone|dist|plan)-[a-z][a-z0-9-]*)(?![
 NAME = re.compile(r"(?<![\w/.@-])((?:hone|dist|plan)\.[a-z_]\w*(?:\.[a-z_]\w*)*)(?![\w(/])")
 OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*)(?![\w<*-])")
 SUFFIXES = ("mlir", "md", "py", "pth", "json", "safetensors", "txt", "html", "svg", "jsonl")
+
+# Folders of a build and of an installation.
+BUILT = {"lib/honec", "lib/hone-null-driver"}
 
 # Options of programs that are not ours, as pages use them.
 FOREIGN = {
@@ -56,8 +61,12 @@ def run(*command: str) -> str:
 
 @functools.lru_cache(None)
 def tracked() -> list[str]:
-    files = run("git", "ls-files", "--cached", "--others", "--exclude-standard").split()
-    return files or [str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*") if path.is_file()]
+    command = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
+    listed = subprocess.run(command, capture_output=True, text=True, cwd=SOURCE)
+    if listed.returncode == 0:
+        return [path for path in listed.stdout.splitlines() if (SOURCE / path).exists()]
+    files = (path.relative_to(SOURCE) for path in SOURCE.rglob("*") if path.is_file())
+    return [str(path) for path in files if path.parts[0] not in ("build", ".venv", ".git")]
 
 
 @functools.lru_cache(None)
@@ -142,10 +151,20 @@ def alternatives(path: str) -> list[str]:
             for name in alternatives(path[:match.start()] + choice + path[match.end():])]
 
 
+@functools.lru_cache(None)
+def known_paths() -> set[str]:
+    """Files, their folders, and both without suffix."""
+    files = set(tracked())
+    folders = {str(folder) for path in files for folder in Path(path).parents}
+    return files | folders | {str(Path(path).with_suffix("")) for path in files}
+
+
 def path_exists(path: str, page: Path) -> bool:
-    folders = (SOURCE, BIN.parent, page.parent, page.parent.parent)
-    stems = ("", ".*") if not Path(path).suffix else ("",)
-    return any(glob.glob(str(folder / path) + stem) for folder in folders for stem in stems)
+    if "*" in path:
+        return any(fnmatch.fnmatchcase(known, path) for known in known_paths())
+    inside = page.parent.relative_to(SOURCE) if page.is_relative_to(SOURCE) else Path()
+    near = {os.path.normpath(folder / path) for folder in (Path(), inside, inside.parent)}
+    return bool(near & known_paths()) or path in BUILT
 
 
 def room_file_exists(path: str) -> bool:
@@ -154,7 +173,8 @@ def room_file_exists(path: str) -> bool:
 
 def wrong_names(text: str, page: Path) -> list[str]:
     found = []
-    for path in PATH.findall(text):
+    # A test of the build is that of the source.
+    for path in PATH.findall(text.replace("build/test/", "test/")):
         found += [f"no file {name}" for name in alternatives(path.rstrip("/")) if not path_exists(name, page)]
     found += [f"no file named {name}" for name in FILE.findall(text) if name not in file_names()]
     found += [f"no file {name}" for name in ROOM_FILE.findall(text) if not room_file_exists(name)]
