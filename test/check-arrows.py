@@ -3,8 +3,8 @@
 
 The rooms are those of docs/design.md. ALLOWED is the whole list of arrows between rooms of the compiler, RUNTIME that of
 the runtime; a header that lies beside its sources (lib/Room/...) belongs to its room and its unit tests alone. The
-runtime knows no compiler, the compiler nothing of the runtime but its .def files; vendor headers stay in their own
-folders.
+runtime knows no compiler, the compiler nothing of the runtime but its .def files and runtime/lib/base; vendor headers
+stay in their own folders.
 """
 
 from __future__ import annotations
@@ -126,6 +126,11 @@ def wrong_runtime_includes(root: Path) -> Iterator[str]:
         for number, included in includes(path):
             if (library / included).is_file() and runtime_room_of(included) not in allowed:
                 yield f"runtime/lib/{name}:{number}: {room} includes {included}, but may only know {sorted(allowed)}"
+    for folder in ("include", "lib", "tools"):
+        for path in sorted((root / folder).rglob("*")):
+            for number, included in includes(path) if path.suffix in SUFFIXES else ():
+                if (library / included).is_file() and runtime_room_of(included) != "base":
+                    yield f"{path.relative_to(root)}:{number}: includes {included}, of the runtime only base/ may be"
 
 
 def runtime_cycles() -> Iterator[str]:

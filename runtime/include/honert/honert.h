@@ -26,7 +26,6 @@ typedef int (*honert_callback_fn)(void *user, const char *function,
 
 #define HONERT_FUNCTION(result, name, parameters) result name parameters;
 #include "honert/abi.def"
-#undef HONERT_FUNCTION
 
 /* An empty program; freed with honert_program_free. */
 honert_program *honert_program_new(void);

@@ -12,17 +12,16 @@ using namespace honert;
 
 namespace {
 struct DTypeFacts {
-  const char *name;
   const char *safetensors;
   int64_t width;
   bool isFloat;
 };
-constexpr DTypeFacts facts[numDTypes] = {
-    {"f32", "F32", 4, true},   {"f64", "F64", 8, true},
-    {"bf16", "BF16", 2, true}, {"f16", "F16", 2, true},
-    {"i64", "I64", 8, false},  {"i32", "I32", 4, false},
-    {"i8", "I8", 1, false},    {"i1", "BOOL", 1, false},
+// By number.
+constexpr DTypeFacts facts[] = {
+    {"F32", 4, true},  {"F64", 8, true},  {"BF16", 2, true}, {"F16", 2, true},
+    {"I64", 8, false}, {"I32", 4, false}, {"I8", 1, false},  {"BOOL", 1, false},
 };
+static_assert(sizeof facts / sizeof facts[0] == countOf<DType>);
 } // namespace
 
 static const DTypeFacts &factsOf(DType dtype) {
@@ -30,14 +29,13 @@ static const DTypeFacts &factsOf(DType dtype) {
 }
 
 int64_t honert::byteWidth(DType dtype) { return factsOf(dtype).width; }
-const char *honert::name(DType dtype) { return factsOf(dtype).name; }
 const char *honert::safetensorsName(DType dtype) {
   return factsOf(dtype).safetensors;
 }
 bool honert::isFloat(DType dtype) { return factsOf(dtype).isFloat; }
 
 std::optional<DType> honert::dtypeFromSafetensors(const std::string &name) {
-  for (int64_t i = 0; i < numDTypes; ++i)
+  for (int64_t i = 0; i < countOf<DType>; ++i)
     if (name == facts[i].safetensors)
       return static_cast<DType>(i);
   return std::nullopt;

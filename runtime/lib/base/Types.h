@@ -3,21 +3,15 @@
 #ifndef HONERT_BASE_TYPES_H
 #define HONERT_BASE_TYPES_H
 
-#include <cstdint>
-#include <optional>
+#include "base/Enumerations.h"
+
 #include <string>
 #include <vector>
 
 namespace honert {
 
-/// Element types, numbered as in abi.def.
-enum class DType : int64_t { f32, f64, bf16, f16, i64, i32, i8, i1 };
-constexpr int64_t numDTypes = 8;
-
 /// Bytes of one element.
 int64_t byteWidth(DType dtype);
-/// Name for people and in IR: "f32".
-const char *name(DType dtype);
 /// Name in a safetensors header: "F32".
 const char *safetensorsName(DType dtype);
 std::optional<DType> dtypeFromSafetensors(const std::string &name);

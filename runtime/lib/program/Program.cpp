@@ -8,18 +8,6 @@
 
 using namespace honert;
 
-const char *honert::name(Kind kind) {
-  static const char *const names[] = {"param", "buffer", "opt",    "grad",
-                                      "input", "rng",    "scalar", "shadow"};
-  return names[static_cast<int64_t>(kind)];
-}
-
-const char *honert::name(CollectiveKind kind) {
-  static const char *const names[] = {"all_reduce", "all_gather",
-                                      "reduce_scatter", "all_to_all", "shift"};
-  return names[static_cast<int64_t>(kind)];
-}
-
 bool Argument::isDivided() const {
   return std::any_of(divisions.begin(), divisions.end(),
                      [](const DimDivision &dim) { return !dim.axes.empty(); });
@@ -92,13 +80,12 @@ static void blame(honert_program *program, std::string mistake) {
 
 /// The enumerator numbered `value`; out of range is the caller's mistake.
 template <typename Enum>
-static Enum enumerator(honert_program *program, const char *what, int64_t value,
-                       Enum last) {
-  if (value >= 0 && value <= static_cast<int64_t>(last))
-    return static_cast<Enum>(value);
-  blame(program,
-        format("%s %lld is not known", what, static_cast<long long>(value)));
-  return Enum{};
+static Enum read(honert_program *program, const char *what, int64_t value) {
+  std::optional<Enum> known = enumerator<Enum>(value);
+  if (!known)
+    blame(program,
+          format("%s %lld is not known", what, static_cast<long long>(value)));
+  return known.value_or(Enum{});
 }
 
 static Shape shapeOf(honert_program *program, int64_t rank,
@@ -205,19 +192,18 @@ void honert_live(honert_program *program, const char *category,
                  const char *name, const char *location, int64_t dtype,
                  int64_t rank, const int64_t *dims, int64_t count,
                  int64_t bytes) {
-  program->live.push_back(
-      {category, name, location,
-       enumerator(program, "element type", dtype, DType::i1),
-       shapeOf(program, rank, dims), count, bytes});
+  program->live.push_back({category, name, location,
+                           read<DType>(program, "element type", dtype),
+                           shapeOf(program, rank, dims), count, bytes});
 }
 
 void honert_argument(honert_program *program, int64_t kind, const char *fqn,
                      int64_t dtype, int64_t rank, const int64_t *dims,
                      int64_t offset) {
   Argument argument;
-  argument.kind = enumerator(program, "argument kind", kind, Kind::shadow);
+  argument.kind = read<Kind>(program, "argument kind", kind);
   argument.fqn = fqn;
-  argument.dtype = enumerator(program, "element type", dtype, DType::i1);
+  argument.dtype = read<DType>(program, "element type", dtype);
   argument.dims = shapeOf(program, rank, dims);
   argument.offset = offset;
   argument.bytes = byteCount(argument.dtype, argument.dims).value_or(-1);
@@ -285,7 +271,7 @@ void honert_argument_init(honert_program *program, int64_t init, double a,
   Argument *argument = latestArgument(program, "honert_argument_init");
   if (!argument)
     return;
-  argument->init = enumerator(program, "init", init, InitKind::file);
+  argument->init = read<InitKind>(program, "init", init);
   argument->a = a;
   argument->b = b;
   std::string names = aliases ? aliases : "";
@@ -311,7 +297,7 @@ void honert_argument_role(honert_program *program, int64_t role,
   Argument *argument = latestArgument(program, "honert_argument_role");
   if (!argument)
     return;
-  argument->role = enumerator(program, "role", role, Role::targets);
+  argument->role = read<Role>(program, "role", role);
   argument->vocab = vocab;
 }
 
@@ -328,8 +314,7 @@ void honert_id_check(honert_program *program, const char *name, const char *op,
 void honert_device_code(honert_program *program, int64_t kind, int64_t arch,
                         const char *data, int64_t bytes) {
   program->deviceCode.push_back(
-      {enumerator(program, "code kind", kind, CodeKind::machine), arch, data,
-       bytes});
+      {read<CodeKind>(program, "code kind", kind), arch, data, bytes});
 }
 
 void honert_function(honert_program *program, const char *name) {
@@ -355,10 +340,8 @@ void honert_matmul(honert_program *program, const char *name,
   if (!function)
     return;
   MatmulLaunch matmul{batch, m, n, k, {}, a, b, c, bias, addend};
-  matmul.operand =
-      enumerator(program, "element type of a matmul", operand, DType::i1);
-  matmul.result =
-      enumerator(program, "element type of a matmul", result, DType::i1);
+  matmul.operand = read<DType>(program, "element type of a matmul", operand);
+  matmul.result = read<DType>(program, "element type of a matmul", result);
   std::copy(strides, strides + 12, matmul.strides.begin());
   function->launches.push_back({name, location ? location : "", matmul});
 }
@@ -380,8 +363,7 @@ void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
                                             "honert_matmul");
   if (!matmul)
     return;
-  addEpilogue(program, *matmul,
-              enumerator(program, "epilogue", epilogue, Epilogue::sumsB));
+  addEpilogue(program, *matmul, read<Epilogue>(program, "epilogue", epilogue));
   if (aux != -1) {
     matmul->aux = aux;
     matmul->auxStride = auxStride;
@@ -424,11 +406,10 @@ void honert_collective(honert_program *program, const char *name,
   if (!function)
     return;
   CollectiveLaunch launch;
-  launch.kind =
-      enumerator(program, "collective", collective, CollectiveKind::shift);
-  launch.reduce = enumerator(program, "reduction", reduce, ReduceKind::min);
+  launch.kind = read<CollectiveKind>(program, "collective", collective);
+  launch.reduce = read<ReduceKind>(program, "reduction", reduce);
   launch.amount = amount;
-  launch.dtype = enumerator(program, "element type", dtype, DType::i1);
+  launch.dtype = read<DType>(program, "element type", dtype);
   launch.count = count;
   launch.axes = axesOf(program, axisCount, axes);
   launch.in = in;
@@ -489,9 +470,9 @@ void honert_callback(honert_program *program, honert_callback_fn callback,
 void honert_result(honert_program *program, const char *name, int64_t dtype,
                    int64_t rank, const int64_t *dims, int64_t offset) {
   if (Function *function = latestFunction(program, "honert_result"))
-    function->results.push_back(
-        {name, enumerator(program, "element type", dtype, DType::i1),
-         shapeOf(program, rank, dims), offset});
+    function->results.push_back({name,
+                                 read<DType>(program, "element type", dtype),
+                                 shapeOf(program, rank, dims), offset});
 }
 
 } // extern "C"

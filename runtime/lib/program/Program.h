@@ -23,42 +23,6 @@
 
 namespace honert {
 
-// Enumerations are numbered as in abi.def.
-enum class Kind : int64_t {
-  param,
-  buffer,
-  opt,
-  grad,
-  input,
-  rng,
-  scalar,
-  shadow
-};
-enum class InitKind : int64_t { none, constant, normal, uniform, file };
-enum class Role : int64_t { none, tokens, targets };
-enum class CodeKind : int64_t { ptx, machine };
-enum class CollectiveKind : int64_t {
-  allReduce,
-  allGather,
-  reduceScatter,
-  allToAll,
-  shift
-};
-enum class ReduceKind : int64_t { sum, max, min };
-enum class Epilogue : int64_t {
-  gelu,
-  geluAux,
-  geluBwd,
-  geluBwdSums,
-  sumsA,
-  sumsB
-};
-
-/// "param", "buffer", ...
-const char *name(Kind kind);
-/// "all_reduce", "all_gather", ...
-const char *name(CollectiveKind kind);
-
 /// How one dimension of a whole tensor is divided: honert_argument_division.
 /// Without axes it is not.
 struct DimDivision {

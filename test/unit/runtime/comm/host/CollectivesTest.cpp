@@ -155,7 +155,7 @@ constexpr DType combinedTypes[] = {DType::f32, DType::f64, DType::bf16,
 TEST(CommCollectives, of_every_type) {
   Mesh mesh = meshOf({3, 2});
   for (CollectiveKind kind : kinds)
-    for (int64_t type = 0; type != numDTypes; ++type) {
+    for (int64_t type = 0; type != countOf<DType>; ++type) {
       auto dtype = static_cast<DType>(type);
       bool reduces = kind == CollectiveKind::allReduce ||
                      kind == CollectiveKind::reduceScatter;

@@ -85,7 +85,7 @@ constexpr CollectiveKind kinds[] = {
 TEST_F(NcclExecutor, every_kind_of_every_type) {
   check({3, 2}, [](RankStep &step) {
     for (CollectiveKind kind : kinds)
-      for (int64_t type = 0; type != numDTypes; ++type)
+      for (int64_t type = 0; type != countOf<DType>; ++type)
         if (byteWidth(DType(type)) > 1 || kind == CollectiveKind::allGather ||
             kind == CollectiveKind::allToAll || kind == CollectiveKind::shift)
           step.collective(kind, DType(type), 30, {0});
