@@ -1,6 +1,7 @@
 //===- Parallel.cpp - Ranges over the threads of libgomp ------------------===//
 
 #include "base/Parallel.h"
+#include "base/ThreadSanitizer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,12 +23,7 @@ int omp_get_thread_num(void);
 
 // ThreadSanitizer does not see how libgomp orders the beginning and the end of
 // a region, since libgomp is not instrumented: say so.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HONERT_TSAN 1
-#endif
-#endif
-#ifdef HONERT_TSAN
+#if HONERT_TSAN
 extern "C" {
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);

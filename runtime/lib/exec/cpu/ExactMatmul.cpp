@@ -1,6 +1,7 @@
 //===- ExactMatmul.cpp - Products whose bits no shape decides -------------===//
 
 #include "exec/cpu/ExactMatmul.h"
+#include "base/ThreadSanitizer.h"
 
 #include <algorithm>
 
@@ -30,12 +31,9 @@ static float rounded(DType dtype, double value) {
 }
 
 // What chooses between clones runs before ThreadSanitizer is set up.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
+#if HONERT_TSAN
 #define FOR_EACH_CPU
-#endif
-#endif
-#ifndef FOR_EACH_CPU
+#else
 #define FOR_EACH_CPU                                                           \
   __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
