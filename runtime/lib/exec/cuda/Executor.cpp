@@ -1,6 +1,7 @@
 //===- Executor.cpp - Runs the functions of a program on a GPU ------------===//
 
 #include "exec/cuda/Executor.h"
+#include "base/DataSheet.h"
 
 #include <algorithm>
 #include <cmath>
@@ -285,6 +286,15 @@ Multiplied CudaExecutor::multipliedBy(const Launch &launch) const {
   return matmuls.roundsToTf32() ? Multiplied::tf32 : Multiplied::f32;
 }
 
+/// FLOP/s of products by the data sheet; 0: not known.
+static double flopsOf(const DataSheet *sheet, Multiplied multiplied) {
+  if (!sheet)
+    return 0;
+  return multiplied == Multiplied::narrow ? sheet->narrow
+         : multiplied == Multiplied::tf32 ? sheet->tf32
+                                          : sheet->f32;
+}
+
 /// Of the narrowest type that the program multiplies.
 PeakRate CudaExecutor::peakRate() const {
   Multiplied narrowest = Multiplied::f32;
@@ -296,7 +306,7 @@ PeakRate CudaExecutor::peakRate() const {
                        : narrowest == Multiplied::tf32
                            ? "TF32 products, by the GPU's data sheet"
                            : "fp32 multiply-adds, by the GPU's data sheet";
-  return {dataSheetFlops(device.name(), narrowest), origin};
+  return {flopsOf(findDataSheet(device.name()), narrowest), origin};
 }
 
 /// Tensor cores multiply 16-bit types and TF32, whatever the alignment; f32 is
@@ -304,8 +314,9 @@ PeakRate CudaExecutor::peakRate() const {
 LaunchLimits CudaExecutor::limitsOf(const Launch &launch) const {
   LaunchLimits limits;
   Multiplied multiplied = multipliedBy(launch);
-  limits.flops = dataSheetFlops(device.name(), multiplied);
-  limits.bytesPerSecond = dataSheetBandwidth(device.name());
+  const DataSheet *sheet = findDataSheet(device.name());
+  limits.flops = flopsOf(sheet, multiplied);
+  limits.bytesPerSecond = sheet ? sheet->bandwidth : 0;
   limits.usesTensorCores = multiplied != Multiplied::f32;
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
     limits.alignment = operandAlignment(*matmul);

@@ -6,7 +6,6 @@
 #include "exec/Executor.h"
 #include "exec/cuda/attention/Launches.h"
 #include "exec/cuda/collectives/Launches.h"
-#include "exec/cuda/core/DataSheet.h"
 #include "exec/cuda/core/Image.h"
 #include "exec/cuda/core/Staging.h"
 #include "exec/cuda/products/Matmul.h"
@@ -15,6 +14,9 @@
 #include <memory>
 
 namespace honert {
+
+/// What is multiplied: bf16 or f16, f32 rounded to TF32, or f32.
+enum class Multiplied { narrow, tf32, f32 };
 
 /// The program on a GPU, or of several ranks on the GPU of this one: one arena
 /// in its memory, all launches in order on one stream, collectives beside it.
