@@ -8,7 +8,7 @@
 using namespace honert;
 
 /// Letters to insert, remove or replace to make `to` of `from`.
-static size_t editDistance(const std::string &from, const std::string &to) {
+static size_t editDistance(std::string_view from, std::string_view to) {
   std::vector<size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < from.size(); ++i) {
@@ -23,25 +23,27 @@ static size_t editDistance(const std::string &from, const std::string &to) {
   return row.back();
 }
 
-std::string honert::nearestName(const std::string &name,
-                                const std::vector<std::string> &names) {
-  constexpr size_t longest = 64; // Names are short; a long word is none.
+std::string_view
+honert::nearestName(std::string_view name,
+                    const std::vector<std::string_view> &names) {
+  constexpr size_t longest = 256; // Names are shorter; a long word is none.
   if (name.size() > longest)
     return "";
   // Dashes are not letters: "-x" resembles no other short flag.
   size_t letters = name.size() - static_cast<size_t>(
                                      std::count(name.begin(), name.end(), '-'));
   size_t best = letters < 4 ? 1 : letters / 3 + 1;
-  std::string nearest;
-  for (const std::string &known : names)
+  std::string_view nearest;
+  for (std::string_view known : names)
     if (size_t distance = editDistance(name, known); distance < best) {
       best = distance;
       nearest = known;
     }
   if (!nearest.empty() || letters < 3)
     return nearest;
-  for (const std::string &known : names)
-    if (known.compare(0, name.size(), name) == 0)
+  // The beginning of a longer name.
+  for (std::string_view known : names)
+    if (known.substr(0, name.size()) == name)
       return known;
   return "";
 }

@@ -3,16 +3,16 @@
 #ifndef HONERT_BASE_NEARESTNAME_H
 #define HONERT_BASE_NEARESTNAME_H
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace honert {
 
 /// The one of `names` that `name` is most likely a misspelling or the beginning
 /// of; "" if none is near: more than a third of the letters would have to
-/// change. hone/Support/NearestName.h is its twin in the compiler.
-std::string nearestName(const std::string &name,
-                        const std::vector<std::string> &names);
+/// change.
+std::string_view nearestName(std::string_view name,
+                             const std::vector<std::string_view> &names);
 
 } // namespace honert
 

@@ -178,7 +178,7 @@ void honert::storeElement(DType dtype, void *address, double value) {
 // Text
 //===----------------------------------------------------------------------===//
 
-std::string honert::formatBytes(int64_t bytes) {
+std::pair<double, const char *> honert::scaleBytes(int64_t bytes) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double amount = static_cast<double>(bytes);
   int unit = 0;
@@ -186,7 +186,12 @@ std::string honert::formatBytes(int64_t bytes) {
     amount /= 1024;
     ++unit;
   }
-  return format(unit == 0 ? "%.0f %s" : "%.2f %s", amount, units[unit]);
+  return {amount, units[unit]};
+}
+
+std::string honert::formatBytes(int64_t bytes) {
+  auto [amount, unit] = scaleBytes(bytes);
+  return format(bytes < 1024 ? "%.0f %s" : "%.2f %s", amount, unit);
 }
 
 std::string honert::format(const char *pattern, ...) {

@@ -32,7 +32,9 @@ std::string toString(const Shape &shape);
 double loadElement(DType dtype, const void *address);
 void storeElement(DType dtype, void *address, double value);
 
-/// "1.2 GiB"
+/// `bytes` in the largest unit of which there is one at least: 1.2 and "GiB".
+std::pair<double, const char *> scaleBytes(int64_t bytes);
+/// "1.20 GiB"
 std::string formatBytes(int64_t bytes);
 
 } // namespace honert

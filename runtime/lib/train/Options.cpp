@@ -30,7 +30,7 @@ static Status unknownWord(const std::string &value,
   std::string list;
   for (const std::string &word : words)
     list += (list.empty() ? "" : word == words.back() ? " or " : ", ") + word;
-  std::string nearest = nearestName(value, words);
+  std::string nearest(nearestName(value, {words.begin(), words.end()}));
   return Status::usage(
       "'" + value + "', expected " + list +
       (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
@@ -282,7 +282,7 @@ static Status unknownFlag(const std::string &name,
   std::vector<std::string> names;
   for (const Flag &flag : flags)
     names.push_back(std::string("--") + flag.name);
-  std::string nearest = nearestName(name, names);
+  std::string nearest(nearestName(name, {names.begin(), names.end()}));
   return Status::usage(
       name + (nearest.empty() ? ": unknown, expected a flag of --help"
                               : ": unknown; did you mean " + nearest + "?"));
