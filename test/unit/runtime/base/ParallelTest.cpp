@@ -1,0 +1,44 @@
+//===- ParallelTest.cpp - Ranges over threads -----------------------------===//
+
+#include "base/Parallel.h"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <vector>
+
+using namespace honert;
+
+namespace {
+
+TEST(ThreadPool, ranges_cover_the_items_once) {
+  for (int threads : {1, 2, 3, 5})
+    for (int64_t items : {0, 1, 7, 64, 1000})
+      for (int64_t grain : {1, 4, 64, 5000}) {
+        ThreadPool pool(threads);
+        std::vector<std::atomic<int>> visits(static_cast<size_t>(items));
+        pool.run(items, grain, [&](int64_t lo, int64_t hi) {
+          EXPECT_EQ(lo % grain, 0);
+          EXPECT_LT(lo, hi);
+          for (int64_t i = lo; i < hi; ++i)
+            ++visits[static_cast<size_t>(i)];
+        });
+        for (auto &count : visits)
+          ASSERT_EQ(count, 1);
+      }
+}
+
+TEST(ThreadPool, every_thread_flushes_subnormals) {
+  ThreadPool pool(3);
+  std::atomic<int> kept{0};
+  pool.run(3, 1, [&](int64_t lo, int64_t hi) {
+    volatile float tiny = 1e-38f;
+    for (int64_t i = lo; i < hi; ++i)
+      kept += tiny * 0.5f != 0;
+  });
+  EXPECT_EQ(kept, 0);
+  DefaultFloatMode mode;
+  volatile float tiny = 1e-38f;
+  EXPECT_NE(tiny * 0.5f, 0);
+}
+
+} // namespace

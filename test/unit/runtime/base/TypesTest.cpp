@@ -1,0 +1,59 @@
+//===- TypesTest.cpp - Elements of every type -----------------------------===//
+
+#include "base/Parallel.h"
+#include "base/Types.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace honert;
+
+namespace {
+
+uint16_t stored(DType dtype, double value) {
+  uint16_t bits;
+  storeElement(dtype, &bits, value);
+  return bits;
+}
+
+TEST(Types, half_rounds_to_nearest_even) {
+  EXPECT_EQ(stored(DType::f16, 1), 0x3c00);
+  EXPECT_EQ(stored(DType::f16, -2), 0xc000);
+  EXPECT_EQ(stored(DType::f16, 65504), 0x7bff);
+  EXPECT_EQ(stored(DType::f16, 65519), 0x7bff);
+  EXPECT_EQ(stored(DType::f16, 65520), 0x7c00);
+  EXPECT_EQ(stored(DType::f16, 0x1p-24), 0x0001);
+  EXPECT_EQ(stored(DType::f16, 0x1p-25), 0x0000); // a tie, to even
+  EXPECT_EQ(stored(DType::f16, 1 + 0x1p-11), 0x3c00);
+  EXPECT_EQ(stored(DType::f16, 1 + 3 * 0x1p-11), 0x3c02);
+}
+
+TEST(Types, bfloat_rounds_to_nearest_even) {
+  EXPECT_EQ(stored(DType::bf16, 1), 0x3f80);
+  EXPECT_EQ(stored(DType::bf16, 1 + 0x1p-8), 0x3f80);
+  EXPECT_EQ(stored(DType::bf16, 1 + 3 * 0x1p-8), 0x3f82);
+  EXPECT_EQ(stored(DType::bf16, 1e39), 0x7f80);
+}
+
+TEST(Types, sixteen_bit_floats_survive_a_round_trip) {
+  DefaultFloatMode mode; // subnormals count
+  for (DType dtype : {DType::f16, DType::bf16})
+    for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+      auto original = static_cast<uint16_t>(bits);
+      double value = loadElement(dtype, &original);
+      if (!std::isnan(value)) {
+        ASSERT_EQ(stored(dtype, value), original) << name(dtype);
+      }
+    }
+}
+
+TEST(Types, sizes_beyond_int64_are_refused) {
+  EXPECT_EQ(byteCount(DType::f32, {3, 4}), 48);
+  EXPECT_EQ(elementCount({}), 1);
+  EXPECT_FALSE(elementCount({int64_t{1} << 32, int64_t{1} << 32}));
+  EXPECT_FALSE(byteCount(DType::f64, {int64_t{1} << 61}));
+  EXPECT_FALSE(elementCount({2, -1}));
+}
+
+} // namespace
