@@ -12,8 +12,8 @@
 
 #include "base/Arena.h"
 #include "base/Parallel.h"
+#include "program/ProcessGroup.h"
 #include "program/Program.h"
-#include "program/World.h"
 
 #include <chrono>
 #include <memory>

@@ -48,7 +48,7 @@ static Status readPiece(const ReadFile &file, int64_t index, uint64_t &value) {
   return Status();
 }
 
-Status honert::checksumOf(const std::string &path, World &world,
+Status honert::checksumOf(const std::string &path, ProcessGroup &world,
                           uint64_t &value) {
   ReadFile file;
   HONERT_TRY(world.agree(file.open(path)));

@@ -8,7 +8,7 @@
 #define HONERT_IO_FILECHECKSUM_H
 
 #include "base/Files.h"
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 namespace honert {
 
@@ -28,7 +28,8 @@ private:
 
 /// The same of a file that all ranks see; each reads its pieces of it. Called
 /// by all ranks, which agree on the result.
-Status checksumOf(const std::string &path, World &world, uint64_t &value);
+Status checksumOf(const std::string &path, ProcessGroup &world,
+                  uint64_t &value);
 
 } // namespace honert
 

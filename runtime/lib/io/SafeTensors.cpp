@@ -302,8 +302,8 @@ static Status writeTensor(const TensorSource &tensor, Piece::Write write) {
 
 /// What this rank writes. The checksum sees it in the file's order.
 static Status writeOwn(AtomicFile &file, const std::string &header,
-                       const std::vector<TensorSource> &tensors, World &world,
-                       FileChecksum *checksum) {
+                       const std::vector<TensorSource> &tensors,
+                       ProcessGroup &world, FileChecksum *checksum) {
   auto write = [&](int64_t offset, const void *data, int64_t bytes) {
     if (checksum)
       checksum->add(data, bytes);
@@ -330,7 +330,7 @@ Status
 honert::writeSafeTensors(const std::string &path,
                          const std::vector<TensorSource> &tensors,
                          const std::map<std::string, std::string> &metadata,
-                         World &world, FileChecksum *checksum) {
+                         ProcessGroup &world, FileChecksum *checksum) {
   AtomicFile file;
   std::string header = makeHeader(tensors, metadata);
   auto bytes = static_cast<int64_t>(8 + header.size());

@@ -74,7 +74,7 @@ struct TensorSource {
 Status writeSafeTensors(const std::string &path,
                         const std::vector<TensorSource> &tensors,
                         const std::map<std::string, std::string> &metadata,
-                        World &world, FileChecksum *checksum = nullptr);
+                        ProcessGroup &world, FileChecksum *checksum = nullptr);
 
 } // namespace honert
 

@@ -8,7 +8,7 @@ using namespace honert;
 /// Names of files are shorter.
 static constexpr int64_t longestText = int64_t(1) << 20;
 
-Status honert::broadcastText(World &world, std::string &text) {
+Status honert::broadcastText(ProcessGroup &world, std::string &text) {
   auto bytes = static_cast<int64_t>(text.size());
   HONERT_TRY(world.broadcast(&bytes, sizeof bytes, /*root=*/0));
   if (bytes < 0 || bytes > longestText)
@@ -19,7 +19,7 @@ Status honert::broadcastText(World &world, std::string &text) {
   return world.broadcast(text.data(), bytes, /*root=*/0);
 }
 
-Status honert::checkShared(World &world, const std::string &path) {
+Status honert::checkShared(ProcessGroup &world, const std::string &path) {
   if (world.size() == 1)
     return Status();
   AtomicFile probe;

@@ -9,17 +9,17 @@
 #ifndef HONERT_IO_SHAREDFILES_H
 #define HONERT_IO_SHAREDFILES_H
 
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 #include <string>
 
 namespace honert {
 
 /// Every rank gets the first rank's text, of at most 1 MiB.
-Status broadcastText(World &world, std::string &text);
+Status broadcastText(ProcessGroup &world, std::string &text);
 
 /// What the first rank makes in the folder of `path` the other ranks see there.
-Status checkShared(World &world, const std::string &path);
+Status checkShared(ProcessGroup &world, const std::string &path);
 
 } // namespace honert
 

@@ -115,7 +115,7 @@ namespace {
 /// Runs collectives on memory of its own.
 class Bench {
 public:
-  Bench(const Program &program, World &world)
+  Bench(const Program &program, ProcessGroup &world)
       : program(program), world(world) {}
 
   Status start();
@@ -135,7 +135,7 @@ private:
   std::string text() const;
 
   const Program &program;
-  World &world;
+  ProcessGroup &world;
   std::unique_ptr<Transport> transport;
   Arena memory;
   std::deque<Launch> launches; // stay where they are
@@ -285,7 +285,7 @@ Status Bench::writeLog(const std::string &path) const {
 }
 
 Status honert::benchCollectives(const Program &program, const Options &options,
-                                World &world) {
+                                ProcessGroup &world) {
   Bench bench(program, world);
   HONERT_TRY(world.agree(bench.start()));
   HONERT_TRY(bench.run());

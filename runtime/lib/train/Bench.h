@@ -3,7 +3,7 @@
 #ifndef HONERT_TRAIN_BENCH_H
 #define HONERT_TRAIN_BENCH_H
 
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 #include "train/Options.h"
 
 #include <vector>
@@ -36,7 +36,7 @@ LinkRate fitLink(const std::vector<LinkSample> &samples);
 /// each list of axes; --log FILE becomes a description of links, named as the
 /// axes, that honec --cluster reads. Called by all.
 Status benchCollectives(const Program &program, const Options &options,
-                        World &world);
+                        ProcessGroup &world);
 
 } // namespace honert
 

@@ -2,8 +2,8 @@
 
 #include "train/Connect.h"
 #include "comm/host/Mpi.h"
-#include "comm/host/SingleWorld.h"
-#include "comm/tcp/SocketWorld.h"
+#include "comm/host/SingleProcess.h"
+#include "comm/tcp/SocketProcessGroup.h"
 
 using namespace honert;
 
@@ -39,7 +39,7 @@ static bool meetsWithoutMpi(const Program &program, const Options &options,
 
 Status honert::connect(const Program &program, const Options &options,
                        const LaunchPlace &place,
-                       std::unique_ptr<World> &world) {
+                       std::unique_ptr<ProcessGroup> &world) {
   int64_t ranks = program.mesh.ranks();
   if (place.size != ranks)
     return Status::error(format("this program is made for %s, started as "
@@ -48,7 +48,7 @@ Status honert::connect(const Program &program, const Options &options,
                                 static_cast<long long>(place.size),
                                 commandFor(program).c_str()));
   if (ranks == 1) {
-    world = makeSingleWorld();
+    world = makeSingleProcess();
     return Status();
   }
   if (place.launcher == "torchrun" && !program.isForCuda())

@@ -4,7 +4,7 @@
 #define HONERT_TRAIN_CONNECT_H
 
 #include "comm/group/Launch.h"
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 #include "train/Options.h"
 
 namespace honert {
@@ -14,7 +14,7 @@ namespace honert {
 /// started in another number than the program has ranks; what joins them is
 /// missing or does not start.
 Status connect(const Program &program, const Options &options,
-               const LaunchPlace &place, std::unique_ptr<World> &world);
+               const LaunchPlace &place, std::unique_ptr<ProcessGroup> &world);
 
 } // namespace honert
 

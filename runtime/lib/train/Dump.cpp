@@ -43,7 +43,7 @@ namespace {
 /// Collects tensors, each name once, and brings their values into the view.
 class Dump {
 public:
-  Dump(const Program &program, Executor &executor, World &world)
+  Dump(const Program &program, Executor &executor, ProcessGroup &world)
       : program(program), executor(executor), world(world) {}
 
   Status add(const Result &result) {
@@ -147,14 +147,14 @@ private:
 
   const Program &program;
   Executor &executor;
-  World &world;
+  ProcessGroup &world;
   std::set<std::string> names;
   std::vector<std::vector<char>> sums;
 };
 } // namespace
 
 Status honert::writeDump(const std::string &path, const Program &program,
-                         Executor &executor, World &world) {
+                         Executor &executor, ProcessGroup &world) {
   Dump dump(program, executor, world);
   HONERT_TRY(world.agree(dump.collect()));
   HONERT_TRY(dump.addTerms());

@@ -17,7 +17,7 @@ Status checkDump(const Program &program);
 /// whole, to a safetensors file. Called by all ranks, which agree on the
 /// result.
 Status writeDump(const std::string &path, const Program &program,
-                 Executor &executor, World &world);
+                 Executor &executor, ProcessGroup &world);
 
 } // namespace honert
 

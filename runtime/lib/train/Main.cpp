@@ -26,7 +26,7 @@ namespace {
 /// What is known of a run when it ends, whichever way.
 struct Run {
   LaunchPlace place;
-  std::unique_ptr<World> world; ///< null until connected
+  std::unique_ptr<ProcessGroup> world; ///< null until connected
 };
 } // namespace
 

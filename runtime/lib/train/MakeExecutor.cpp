@@ -9,7 +9,7 @@ using namespace honert;
 std::unique_ptr<Executor> honert::makeExecutor(const Program &program,
                                                const ThreadPool &pool,
                                                bool deterministic,
-                                               World *world) {
+                                               ProcessGroup *world) {
   if (program.isForCuda())
     return std::make_unique<CudaExecutor>(program, deterministic, world);
   return std::make_unique<CpuExecutor>(program, pool, world);

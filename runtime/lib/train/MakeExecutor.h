@@ -13,7 +13,7 @@ namespace honert {
 std::unique_ptr<Executor> makeExecutor(const Program &program,
                                        const ThreadPool &pool,
                                        bool deterministic = false,
-                                       World *world = nullptr);
+                                       ProcessGroup *world = nullptr);
 
 } // namespace honert
 

@@ -15,7 +15,7 @@
 using namespace honert;
 
 Report::Report(const Program &program, const Options &options,
-               const World &world)
+               const ProcessGroup &world)
     : options(options), isSilent(!world.isFirst()), ranks(world.size()),
       flopsPerStep(program.number("flops_per_step", 0)),
       modelFlopsPerToken(program.number("model_flops_per_token", 0)),

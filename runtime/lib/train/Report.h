@@ -3,8 +3,8 @@
 #ifndef HONERT_TRAIN_REPORT_H
 #define HONERT_TRAIN_REPORT_H
 
+#include "program/ProcessGroup.h"
 #include "program/Program.h"
-#include "program/World.h"
 #include "train/Options.h"
 
 #include <array>
@@ -30,7 +30,8 @@ struct StepFacts {
 /// those of all ranks together.
 class Report {
 public:
-  Report(const Program &program, const Options &options, const World &world);
+  Report(const Program &program, const Options &options,
+         const ProcessGroup &world);
   ~Report();
   Report(const Report &) = delete;
   Report &operator=(const Report &) = delete;

@@ -54,7 +54,7 @@ static Status sample(const Options &options, Hashes &hashes) {
   return sampleNamed(options.validationInputs, hashes[validationInputs]);
 }
 
-Status honert::checkSameData(const Options &options, World &world) {
+Status honert::checkSameData(const Options &options, ProcessGroup &world) {
   if (world.size() == 1)
     return Status();
   Hashes own;

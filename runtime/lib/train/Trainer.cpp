@@ -26,7 +26,7 @@ using namespace honert;
 using Clock = std::chrono::steady_clock;
 
 Trainer::Trainer(const Program &program, const Options &options,
-                 const ThreadPool &pool, World &world)
+                 const ThreadPool &pool, ProcessGroup &world)
     : program(program), options(options), pool(pool), world(world),
       executor(makeExecutor(program, pool, options.deterministic, &world)),
       report(program, options, world), seed(options.seed) {}

@@ -19,7 +19,7 @@ class Trainer {
 public:
   /// `world` has a process for each rank of the program.
   Trainer(const Program &program, const Options &options,
-          const ThreadPool &pool, World &world);
+          const ThreadPool &pool, ProcessGroup &world);
 
   Status run();
 
@@ -76,7 +76,7 @@ private:
   const Program &program;
   const Options &options;
   const ThreadPool &pool;
-  World &world;
+  ProcessGroup &world;
   std::unique_ptr<Executor> executor;
   Report report;
   Batches batches, validationBatches;

@@ -20,7 +20,7 @@ static std::string shown(const char *value) {
 
 /// What each rank has for a fact in which some differ.
 static Status tellDifference(const SharedFact &fact, int64_t differing,
-                             World &world) {
+                             ProcessGroup &world) {
   std::vector<char> own(shownBytes), all(shownBytes * world.size());
   std::memcpy(own.data(), fact.value.data(),
               std::min<size_t>(fact.value.size(), shownBytes - 1));
@@ -32,7 +32,8 @@ static Status tellDifference(const SharedFact &fact, int64_t differing,
       shown(all.data()).c_str()));
 }
 
-Status honert::agreeOn(const std::vector<SharedFact> &facts, World &world) {
+Status honert::agreeOn(const std::vector<SharedFact> &facts,
+                       ProcessGroup &world) {
   // Of another build a rank may know other facts: their number comes first.
   std::string names;
   for (const SharedFact &fact : facts)

@@ -3,7 +3,7 @@
 #ifndef HONERT_COMM_GROUP_AGREEMENT_H
 #define HONERT_COMM_GROUP_AGREEMENT_H
 
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct SharedFact {
 /// Compares the facts of all ranks, which name the same ones in the same order.
 /// The error, on every rank, names the first rank that differs from rank 0, the
 /// fact and both values. Called by all.
-Status agreeOn(const std::vector<SharedFact> &facts, World &world);
+Status agreeOn(const std::vector<SharedFact> &facts, ProcessGroup &world);
 
 } // namespace honert
 

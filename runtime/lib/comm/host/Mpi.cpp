@@ -2,7 +2,7 @@
 
 #include "comm/host/Mpi.h"
 #include "comm/group/Watchdog.h"
-#include "comm/host/MessageWorld.h"
+#include "comm/host/MessageProcessGroup.h"
 
 #include <dlfcn.h>
 
@@ -146,10 +146,10 @@ Status MpiMessenger::test(Message &message, bool &isDone) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class MpiWorld final : public MessageWorld {
+class MpiProcessGroup final : public MessageProcessGroup {
 public:
-  MpiWorld(const LaunchPlace &place, double timeout)
-      : MessageWorld(std::make_unique<MpiMessenger>(place)),
+  MpiProcessGroup(const LaunchPlace &place, double timeout)
+      : MessageProcessGroup(std::make_unique<MpiMessenger>(place)),
         watchdog(log(), place.rank, timeout) {}
 
   Status start();
@@ -163,7 +163,7 @@ private:
 };
 } // namespace
 
-Status MpiWorld::start() {
+Status MpiProcessGroup::start() {
   int64_t number = log().begin("the start of MPI");
   log().wait(number);
   Status status = mpi().start();
@@ -172,7 +172,7 @@ Status MpiWorld::start() {
   return status;
 }
 
-void MpiWorld::leave(const Status &ended) {
+void MpiProcessGroup::leave(const Status &ended) {
   if (!isStarted)
     return;
   int64_t number = log().begin("the end of the run");
@@ -185,8 +185,8 @@ void MpiWorld::leave(const Status &ended) {
 }
 
 Status honert::connectMpi(const LaunchPlace &place, double timeout,
-                          std::unique_ptr<World> &world) {
-  auto connected = std::make_unique<MpiWorld>(place, timeout);
+                          std::unique_ptr<ProcessGroup> &world) {
+  auto connected = std::make_unique<MpiProcessGroup>(place, timeout);
   Status status = connected->start();
   world = std::move(connected);
   return status;

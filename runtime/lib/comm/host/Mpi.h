@@ -9,7 +9,7 @@
 #define HONERT_COMM_HOST_MPI_H
 
 #include "comm/group/Launch.h"
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 namespace honert {
 
@@ -44,7 +44,7 @@ struct MpiFunctions {
 /// `place.size`. A wait of more than `timeout` seconds (0: any) ends the
 /// process.
 Status connectMpi(const LaunchPlace &place, double timeout,
-                  std::unique_ptr<World> &world);
+                  std::unique_ptr<ProcessGroup> &world);
 
 } // namespace honert
 

@@ -20,7 +20,7 @@ struct CpuExecutor::Bound {
 };
 
 CpuExecutor::CpuExecutor(const Program &program, const ThreadPool &pool,
-                         World *world)
+                         ProcessGroup *world)
     : Executor(program), pool(pool), world(world), matmuls(pool) {}
 
 CpuExecutor::~CpuExecutor() = default;

@@ -17,7 +17,7 @@ public:
   /// Without a world, a program of several ranks starts, for --info, and runs
   /// no collective.
   CpuExecutor(const Program &program, const ThreadPool &pool,
-              World *world = nullptr);
+              ProcessGroup *world = nullptr);
   ~CpuExecutor() override;
 
   Status start() override;
@@ -41,7 +41,7 @@ private:
   int64_t numberAlong(const Axes &axes) const;
 
   const ThreadPool &pool;
-  World *world;
+  ProcessGroup *world;
   Arena workspace;
   MatmulLibrary matmuls;
   bool isStarted = false;

@@ -38,7 +38,7 @@ static bool isSet(const char *variable) {
 }
 
 CudaExecutor::CudaExecutor(const Program &program, bool deterministic,
-                           World *world)
+                           ProcessGroup *world)
     : Executor(program), world(world),
       collectives(device, program, world, deterministic),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),

@@ -30,7 +30,7 @@ enum class Multiplied { narrow, tf32, f32 };
 class CudaExecutor : public Executor {
 public:
   /// `world` may be null: this process alone.
-  CudaExecutor(const Program &program, bool deterministic, World *world);
+  CudaExecutor(const Program &program, bool deterministic, ProcessGroup *world);
   ~CudaExecutor() override;
 
   Status start() override;
@@ -71,7 +71,7 @@ private:
   Multiplied multipliedBy(const Launch &launch) const;
   Status runOnDevice(const Function &function);
 
-  World *const world;
+  ProcessGroup *const world;
   Device device;                 // first: what follows lives on it
   DeviceCollectives collectives; // NCCL may have allocated the arena
   DeviceMemory deviceArena;

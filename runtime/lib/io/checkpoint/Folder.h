@@ -24,7 +24,8 @@ namespace honert {
 /// how many ranks wrote it.
 class CheckpointFolder {
 public:
-  CheckpointFolder(std::string path, const Program &program, World &world)
+  CheckpointFolder(std::string path, const Program &program,
+                   ProcessGroup &world)
       : path(std::move(path)), program(program), world(world) {}
 
   /// Makes the folder, takes it for this run, finds out whether it can be
@@ -77,7 +78,7 @@ private:
 
   std::string path;
   const Program &program;
-  World &world;
+  ProcessGroup &world;
   std::unique_ptr<Lease> lease; // of the first rank
   RunFacts own;
   bool acceptsOther = false;

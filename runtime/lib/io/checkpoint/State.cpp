@@ -83,7 +83,7 @@ static Status checkTensor(const SafeTensors &file, const Argument &argument,
 
 /// The elements of `part` that this rank of `world` has.
 static PartLayout layoutOf(const Program &program, const Argument &argument,
-                           const Part &part, const World &world) {
+                           const Part &part, const ProcessGroup &world) {
   return PartLayout(argument, part, program.mesh, world.rank());
 }
 
@@ -135,7 +135,7 @@ static std::vector<Argument> targetsOf(const Program &program,
 }
 
 static void copyToTargets(const SafeTensors &file, const Loaded &loaded,
-                          const Program &program, const World &world,
+                          const Program &program, const ProcessGroup &world,
                           Arena &arena) {
   for (const Argument &target : targetsOf(program, *loaded.argument))
     copyTensor(file, {&target, loaded.part, loaded.tensor},
@@ -214,8 +214,8 @@ static Status checkNoExtra(const SafeTensors &file, const Program &program,
 }
 
 Status honert::loadWeights(const std::string &path, const Program &program,
-                           const World &world, Arena &arena, Filled &filled,
-                           bool onlyInitFile) {
+                           const ProcessGroup &world, Arena &arena,
+                           Filled &filled, bool onlyInitFile) {
   SafeTensors file;
   HONERT_TRY(file.open(path));
   // First all checks, then all copies: nothing is half loaded.
@@ -257,7 +257,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
 }
 
 Status honert::loadState(const std::string &path, const Program &program,
-                         const World &world, Arena &arena) {
+                         const ProcessGroup &world, Arena &arena) {
   SafeTensors file;
   HONERT_TRY(file.open(path));
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/true));
@@ -282,7 +282,7 @@ Status honert::loadState(const std::string &path, const Program &program,
 
 /// Fills buffers of init `file` that no weights file held, and that are not in
 /// the executable, from the package, if it lies where it was.
-static Status loadConstants(const Program &program, const World &world,
+static Status loadConstants(const Program &program, const ProcessGroup &world,
                             Arena &arena, Filled &filled) {
   std::string path = program.text("package") + "/consts.safetensors";
   SafeTensors file;
@@ -339,9 +339,9 @@ static std::string describeWeights(const std::string &path, size_t count) {
 }
 
 /// The weights of the package, unless it has none.
-static Status loadPackageWeights(const Program &program, const World &world,
-                                 Arena &arena, Filled &filled,
-                                 std::string &origin) {
+static Status loadPackageWeights(const Program &program,
+                                 const ProcessGroup &world, Arena &arena,
+                                 Filled &filled, std::string &origin) {
   std::string path;
   HONERT_TRY(findPackageWeights(program, path));
   if (path.empty())
@@ -384,7 +384,7 @@ static Status noValue(const Argument &argument, const Part &part,
 }
 
 Status honert::startState(const StartOptions &options, const Program &program,
-                          const World &world, uint64_t seed,
+                          const ProcessGroup &world, uint64_t seed,
                           const ThreadPool &pool, Arena &arena,
                           std::string &origin) {
   clearPadding(program, arena);
@@ -423,7 +423,7 @@ Status honert::startState(const StartOptions &options, const Program &program,
 
 TensorSource honert::sourceOf(const Program &program, const Argument &argument,
                               const Part &part, const Arena &arena,
-                              const World &world) {
+                              const ProcessGroup &world) {
   int64_t rank = world.rank();
   return {part.name,
           argument.dtype,
@@ -435,7 +435,7 @@ TensorSource honert::sourceOf(const Program &program, const Argument &argument,
 }
 
 Status honert::saveWeights(const std::string &path, const Program &program,
-                           World &world, const Arena &arena,
+                           ProcessGroup &world, const Arena &arena,
                            std::map<std::string, std::string> metadata) {
   std::vector<TensorSource> tensors;
   for (const Argument &argument : program.arguments) {
@@ -454,7 +454,7 @@ Status honert::saveWeights(const std::string &path, const Program &program,
 }
 
 Status honert::saveState(const std::string &path, const Program &program,
-                         World &world, const Arena &arena,
+                         ProcessGroup &world, const Arena &arena,
                          FileChecksum *checksum) {
   std::vector<TensorSource> tensors;
   for (const Argument &argument : program.arguments)

@@ -17,7 +17,8 @@ using Filled = std::set<const Part *>;
 
 /// What a file holds of one part, of which this rank of `world` has some.
 TensorSource sourceOf(const Program &program, const Argument &argument,
-                      const Part &part, const Arena &arena, const World &world);
+                      const Part &part, const Arena &arena,
+                      const ProcessGroup &world);
 
 // Files hold whole tensors. Loading reads from them what this rank has, and
 // asks no other rank; ranks may find different errors. A low-precision copy of
@@ -31,12 +32,12 @@ TensorSource sourceOf(const Program &program, const Argument &argument,
 /// Buffers may be missing, and with `onlyInitFile` parameters of another init.
 /// Values that are not finite are named on stderr.
 Status loadWeights(const std::string &path, const Program &program,
-                   const World &world, Arena &arena, Filled &filled,
+                   const ProcessGroup &world, Arena &arena, Filled &filled,
                    bool onlyInitFile = false);
 
 /// Every param, buffer and opt argument from a checkpoint's file, exactly.
 Status loadState(const std::string &path, const Program &program,
-                 const World &world, Arena &arena);
+                 const ProcessGroup &world, Arena &arena);
 
 /// Where the parameters of a run that is not resumed come from.
 struct StartOptions {
@@ -50,8 +51,8 @@ struct StartOptions {
 /// package's file holds all parameters, or those of init `file` alone, beside
 /// which the others are generated.
 Status startState(const StartOptions &options, const Program &program,
-                  const World &world, uint64_t seed, const ThreadPool &pool,
-                  Arena &arena, std::string &origin);
+                  const ProcessGroup &world, uint64_t seed,
+                  const ThreadPool &pool, Arena &arena, std::string &origin);
 
 // Saving is called by all ranks, which write one file together and agree on the
 // result. Its bytes do not depend on the mesh.
@@ -59,13 +60,14 @@ Status startState(const StartOptions &options, const Program &program,
 /// Parameters and buffers under their names, in fp32 where the program is in
 /// fp64, for PyTorch; constants are left out.
 Status saveWeights(const std::string &path, const Program &program,
-                   World &world, const Arena &arena,
+                   ProcessGroup &world, const Arena &arena,
                    std::map<std::string, std::string> metadata);
 
 /// Everything loadState() reads. A rank that is alone adds what it writes to
 /// `checksum`, if that is given.
-Status saveState(const std::string &path, const Program &program, World &world,
-                 const Arena &arena, FileChecksum *checksum);
+Status saveState(const std::string &path, const Program &program,
+                 ProcessGroup &world, const Arena &arena,
+                 FileChecksum *checksum);
 
 } // namespace honert
 

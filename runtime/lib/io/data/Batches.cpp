@@ -69,7 +69,7 @@ Batches::~Batches() {
 }
 
 Status Batches::open(const std::string &path, const Program &program,
-                     const World &world, bool shuffle, uint64_t seed,
+                     const ProcessGroup &world, bool shuffle, uint64_t seed,
                      const ThreadPool &pool, const ReadProgress &progress) {
   const Argument *tokens = program.input(Role::tokens);
   columns = tokens->whole.back();

@@ -5,7 +5,7 @@
 
 #include "io/data/TokenFile.h"
 #include "program/Parts.h"
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -62,7 +62,7 @@ public:
   /// Opens `path` for the inputs of `program`; checks the length, and the ids
   /// of this rank's share of the file: a wrong one is an error of one rank.
   Status open(const std::string &path, const Program &program,
-              const World &world, bool shuffle, uint64_t seed,
+              const ProcessGroup &world, bool shuffle, uint64_t seed,
               const ThreadPool &pool, const ReadProgress &progress = {});
 
   /// Starts a thread that reads batches ahead, two at most, from `index` on.

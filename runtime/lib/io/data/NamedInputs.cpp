@@ -62,7 +62,7 @@ Status NamedInputs::openOne(const Argument &argument, const PartLayout &layout,
 
 Status
 NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
-                  const Program &program, const World &world,
+                  const Program &program, const ProcessGroup &world,
                   bool tokensFromData, const char *flag,
                   const char *tokensFlag) {
   auto isNamed = [&](const Argument &argument) {

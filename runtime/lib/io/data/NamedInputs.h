@@ -5,7 +5,7 @@
 
 #include "io/data/Npy.h"
 #include "program/Parts.h"
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 #include <utility>
 
@@ -20,8 +20,9 @@ public:
   /// Opens each (name, file), given by `flag`; every input that is not fed with
   /// tokens from `tokensFlag` must be among them, and nothing else.
   Status open(const std::vector<std::pair<std::string, std::string>> &files,
-              const Program &program, const World &world, bool tokensFromData,
-              const char *flag = "input", const char *tokensFlag = "data");
+              const Program &program, const ProcessGroup &world,
+              bool tokensFromData, const char *flag = "input",
+              const char *tokensFlag = "data");
 
   /// Writes the values of micro-batch `index` into the arena. Fails where ids
   /// are no longer those that open() has checked.

@@ -21,7 +21,7 @@ struct Rank {
   CUdeviceptr memory = 0;
   std::unique_ptr<Communicator> all;
 
-  Status start(World &world) {
+  Status start(ProcessGroup &world) {
     HONERT_TRY(nccl.open());
     (void)fake::cuInit(0);
     (void)fake::cuDevicePrimaryCtxRetain(&context, 0);
@@ -67,7 +67,7 @@ protected:
 
   /// The first mistake of two ranks, or "".
   std::string mistakeOf(const std::function<Status(Rank &, int64_t)> &body) {
-    onRanks(2, [&](World &world) {
+    onRanks(2, [&](ProcessGroup &world) {
       Rank rank;
       HONERT_TRY(rank.start(world));
       Status status = body(rank, world.rank());
@@ -238,7 +238,7 @@ TEST_F(NcclFake, a_message_that_nobody_receives) {
 class NcclIds : public test::Nccl {};
 
 TEST_F(NcclIds, of_many_ranks_are_several) {
-  onAll(4, [](World &world) {
+  onAll(4, [](ProcessGroup &world) {
     Program program;
     program.mesh.axes = {{"a", 2, ""}, {"b", 2, ""}};
     program.functions = {{"step",
@@ -271,7 +271,7 @@ TEST_F(NcclIds, of_many_ranks_are_several) {
 class NcclProbe : public test::Nccl {};
 
 TEST_F(NcclProbe, works_on_the_fake) {
-  onAll(1, [](World &) {
+  onAll(1, [](ProcessGroup &) {
     std::string report;
     HONERT_TRY(probeNccl(report));
     EXPECT_EQ(report.rfind("emulated GPU (sm_999), driver for CUDA 13.0, NCCL "
@@ -286,7 +286,7 @@ TEST_F(NcclProbe, works_on_the_fake) {
 
 TEST_F(NcclProbe, says_what_does_not_work) {
   settings.missing = {"libnccl.so.2"};
-  onAll(1, [](World &) {
+  onAll(1, [](ProcessGroup &) {
     std::string report;
     EXPECT_NE(
         probeNccl(report).message().find("libnccl.so.2: cannot be opened"),

@@ -1,7 +1,7 @@
 //===- FilesTest.cpp - safetensors, checksums, atomic files ---------------===//
 
 #include "base/Printable.h"
-#include "comm/host/SingleWorld.h"
+#include "comm/host/SingleProcess.h"
 #include "io/SafeTensors.h"
 #include "support/Run.h"
 
@@ -11,8 +11,8 @@ using namespace honert;
 
 namespace {
 
-World *alone() {
-  static std::unique_ptr<World> world = makeSingleWorld();
+ProcessGroup *alone() {
+  static std::unique_ptr<ProcessGroup> world = makeSingleProcess();
   return world.get();
 }
 

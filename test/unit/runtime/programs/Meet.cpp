@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "comm/tcp/SocketWorld.h"
+#include "comm/tcp/SocketProcessGroup.h"
 
 #include <chrono>
 #include <cstdio>
@@ -15,7 +15,7 @@
 
 using namespace honert;
 
-static Status exchange(World &world) {
+static Status exchange(ProcessGroup &world) {
   std::vector<int64_t> all(static_cast<size_t>(world.size()));
   for (int64_t round = 0; round != 3; ++round) {
     int64_t own = 7 * world.rank() + round;
@@ -31,7 +31,7 @@ static Status exchange(World &world) {
 int main(int argc, char **argv) {
   auto begin = std::chrono::steady_clock::now();
   LaunchPlace place;
-  std::unique_ptr<World> world;
+  std::unique_ptr<ProcessGroup> world;
   Status status = findLaunch(place);
   double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 20;
   if (status.ok())

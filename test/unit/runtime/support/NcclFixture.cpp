@@ -41,7 +41,7 @@ std::vector<Status> Nccl::onRanks(int64_t ranks, const Body &body) {
     states.back()->settings = settings;
   }
   std::vector<Status> results(static_cast<size_t>(ranks));
-  test::onRanks(ranks, [&](World &world) {
+  test::onRanks(ranks, [&](ProcessGroup &world) {
     fake::PlayedProcess played(rank(world.rank()));
     world.setTimeout(timeout);
     results[static_cast<size_t>(world.rank())] = body(world);

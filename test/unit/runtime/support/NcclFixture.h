@@ -13,7 +13,7 @@ namespace test {
 /// any device, and nothing was asked that a driver or NCCL forbids.
 class Nccl : public testing::Test {
 protected:
-  using Body = std::function<honert::Status(honert::World &)>;
+  using Body = std::function<honert::Status(honert::ProcessGroup &)>;
 
   Nccl();
   ~Nccl() override;

@@ -49,9 +49,9 @@ private:
   int64_t waiting = 0, round = 0;
 };
 
-class ThreadWorld final : public World {
+class ThreadProcessGroup final : public ProcessGroup {
 public:
-  ThreadWorld(Board &board, int64_t own) : board(board), own(own) {}
+  ThreadProcessGroup(Board &board, int64_t own) : board(board), own(own) {}
 
   int64_t rank() const override { return own; }
   int64_t size() const override { return board.ranks(); }
@@ -103,18 +103,19 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Transport> ThreadWorld::makeTransport(const Mesh &mesh) {
+std::unique_ptr<Transport> ThreadProcessGroup::makeTransport(const Mesh &mesh) {
   return std::make_unique<ThreadTransport>(board, own, mesh);
 }
 
-std::vector<Status> test::runRanks(int64_t ranks,
-                                   const std::function<Status(World &)> &body) {
+std::vector<Status>
+test::runRanks(int64_t ranks,
+               const std::function<Status(ProcessGroup &)> &body) {
   Board board(ranks);
   std::vector<Status> results(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
-      ThreadWorld world(board, rank);
+      ThreadProcessGroup world(board, rank);
       results[static_cast<size_t>(rank)] = body(world);
     });
   for (std::thread &thread : threads)
@@ -123,7 +124,7 @@ std::vector<Status> test::runRanks(int64_t ranks,
 }
 
 void test::expectAll(int64_t ranks,
-                     const std::function<Status(World &)> &body) {
+                     const std::function<Status(ProcessGroup &)> &body) {
   for (const Status &status : runRanks(ranks, body))
     EXPECT_TRUE(status.ok()) << status.message();
 }

@@ -3,7 +3,7 @@
 #ifndef TEST_UNIT_RUNTIME_RANKS_H
 #define TEST_UNIT_RUNTIME_RANKS_H
 
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 #include <functional>
 #include <vector>
@@ -15,11 +15,12 @@ namespace test {
 /// that waits 20 s for the others gets an error.
 std::vector<honert::Status>
 runRanks(int64_t ranks,
-         const std::function<honert::Status(honert::World &)> &body);
+         const std::function<honert::Status(honert::ProcessGroup &)> &body);
 
 /// The same where every rank must succeed.
-void expectAll(int64_t ranks,
-               const std::function<honert::Status(honert::World &)> &body);
+void expectAll(
+    int64_t ranks,
+    const std::function<honert::Status(honert::ProcessGroup &)> &body);
 
 } // namespace test
 

@@ -5,7 +5,7 @@
 
 #include "comm/tcp/Handshake.h"
 #include "comm/tcp/MeetingFile.h"
-#include "comm/tcp/SocketWorld.h"
+#include "comm/tcp/SocketProcessGroup.h"
 #include "support/Run.h"
 
 #include <functional>
@@ -33,7 +33,7 @@ protected:
     place.secret = secret;
     return place;
   }
-  using Body = std::function<Status(World &)>;
+  using Body = std::function<Status(ProcessGroup &)>;
   /// What the ranks of `places` say, each a thread.
   std::vector<std::string> run(const std::vector<LaunchPlace> &places,
                                const Body &body = {}) {
@@ -41,7 +41,7 @@ protected:
     std::vector<std::thread> threads;
     for (size_t i = 0; i != places.size(); ++i)
       threads.emplace_back([&, i] {
-        std::unique_ptr<World> world;
+        std::unique_ptr<ProcessGroup> world;
         Status status = connectSockets(places[i], bootstrap, timeout, world);
         if (status.ok() && body)
           status = body(*world);

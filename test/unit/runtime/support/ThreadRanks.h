@@ -3,7 +3,7 @@
 #ifndef TEST_UNIT_RUNTIME_THREADRANKS_H
 #define TEST_UNIT_RUNTIME_THREADRANKS_H
 
-#include "comm/host/MessageWorld.h"
+#include "comm/host/MessageProcessGroup.h"
 
 #include <deque>
 #include <map>
@@ -85,7 +85,7 @@ template <typename Body> void onRanks(int64_t ranks, Body body) {
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
-      honert::MessageWorld world(
+      honert::MessageProcessGroup world(
           std::make_unique<ThreadMessenger>(hub, rank, ranks));
       body(world);
     });

@@ -56,7 +56,7 @@ protected:
     EXPECT_TRUE(parsed.ok()) << parsed.message();
     testing::internal::CaptureStdout();
     std::vector<Status> results =
-        test::runRanks(program->mesh.ranks(), [&](World &world) {
+        test::runRanks(program->mesh.ranks(), [&](ProcessGroup &world) {
           ThreadPool pool(1);
           return Trainer(*program, options, pool, world).run();
         });

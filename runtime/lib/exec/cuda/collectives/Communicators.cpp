@@ -72,7 +72,8 @@ Status Communicators::open() {
 }
 
 /// The first rank of each `ranksOfId` makes one.
-Status Communicators::makeIds(World &world, std::vector<ncclUniqueId> &ids) {
+Status Communicators::makeIds(ProcessGroup &world,
+                              std::vector<ncclUniqueId> &ids) {
   int64_t ranks = world.size();
   ids.resize(static_cast<size_t>((ranks + ranksOfId - 1) / ranksOfId));
   Status made;
@@ -86,7 +87,7 @@ Status Communicators::makeIds(World &world, std::vector<ncclUniqueId> &ids) {
   return Status();
 }
 
-Status Communicators::split(World &world, const Axes &along) {
+Status Communicators::split(ProcessGroup &world, const Axes &along) {
   const Mesh &mesh = program.mesh;
   if (mesh.groupSize(along) == mesh.ranks()) {
     std::vector<int64_t> group = mesh.groupOf(0, along);
@@ -110,7 +111,7 @@ static const char *textOf(Registration kind) {
                                         : "window";
 }
 
-Status Communicators::join(World &world, void *memory, int64_t bytes) {
+Status Communicators::join(ProcessGroup &world, void *memory, int64_t bytes) {
   HONERT_TRY(agreeOn(
       {{"HONE_NCCL_REGISTRATION (as its NCCL can)", textOf(kind)}}, world));
   std::vector<ncclUniqueId> ids;

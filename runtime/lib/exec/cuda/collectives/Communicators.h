@@ -4,8 +4,8 @@
 #define HONERT_EXEC_CUDA_COLLECTIVES_COMMUNICATORS_H
 
 #include "exec/cuda/collectives/Communicator.h"
+#include "program/ProcessGroup.h"
 #include "program/Program.h"
-#include "program/World.h"
 
 #include <map>
 #include <memory>
@@ -43,7 +43,7 @@ public:
 
   /// Joins all ranks of `world`, splits them, and registers memory. Called by
   /// all ranks.
-  Status join(World &world, void *memory, int64_t bytes);
+  Status join(ProcessGroup &world, void *memory, int64_t bytes);
   Communicator &at(int64_t number) { return *members[number]; }
 
   /// An error that came by itself.
@@ -53,8 +53,8 @@ public:
   void abort();
 
 private:
-  Status makeIds(World &world, std::vector<ncclUniqueId> &ids);
-  Status split(World &world, const Axes &along);
+  Status makeIds(ProcessGroup &world, std::vector<ncclUniqueId> &ids);
+  Status split(ProcessGroup &world, const Axes &along);
 
   const Program &program;
   const bool deterministic;

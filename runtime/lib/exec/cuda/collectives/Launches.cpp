@@ -10,8 +10,8 @@
 using namespace honert;
 
 DeviceCollectives::DeviceCollectives(const Device &device,
-                                     const Program &program, World *world,
-                                     bool deterministic)
+                                     const Program &program,
+                                     ProcessGroup *world, bool deterministic)
     : device(device), program(program), world(world),
       communicators(program, deterministic, world ? world->timeout() : 0),
       lines(communicators.lists().size()),

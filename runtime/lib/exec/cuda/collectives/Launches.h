@@ -20,8 +20,8 @@ namespace honert {
 class DeviceCollectives {
 public:
   /// `world` may be null: one rank.
-  DeviceCollectives(const Device &device, const Program &program, World *world,
-                    bool deterministic);
+  DeviceCollectives(const Device &device, const Program &program,
+                    ProcessGroup *world, bool deterministic);
   ~DeviceCollectives();
 
   /// Whether ranks exchange anything.
@@ -79,7 +79,7 @@ private:
 
   const Device &device;
   const Program &program;
-  World *const world;
+  ProcessGroup *const world;
   Communicators communicators;
   std::vector<Line> lines;             ///< as communicators.lists()
   std::map<int64_t, DeviceEvent> done; ///< by token

@@ -9,7 +9,7 @@ namespace {
 /// One collective at a time, each waited for.
 class DeviceTransport final : public Transport {
 public:
-  DeviceTransport(const Program &program, World &world)
+  DeviceTransport(const Program &program, ProcessGroup &world)
       : program(program), world(world), collectives(device, program, &world,
                                                     /*deterministic=*/false) {}
   ~DeviceTransport() override { collectives.close(); }
@@ -25,7 +25,7 @@ private:
   Status runLogged(const Launch &launch);
 
   const Program &program;
-  World &world;
+  ProcessGroup &world;
   Device device; // first: what follows lives on it
   DeviceCollectives collectives;
   DeviceMemory memory;
@@ -64,7 +64,7 @@ Status DeviceTransport::run(const Launch &launch, char *) {
   return status;
 }
 
-Status honert::makeDeviceTransport(const Program &program, World &world,
+Status honert::makeDeviceTransport(const Program &program, ProcessGroup &world,
                                    int64_t bytes,
                                    std::unique_ptr<Transport> &transport) {
   auto made = std::make_unique<DeviceTransport>(program, world);

@@ -3,15 +3,16 @@
 #ifndef HONERT_EXEC_CUDA_COLLECTIVES_TRANSPORT_H
 #define HONERT_EXEC_CUDA_COLLECTIVES_TRANSPORT_H
 
+#include "program/ProcessGroup.h"
 #include "program/Transport.h"
-#include "program/World.h"
 
 namespace honert {
 
 /// Runs collectives among the GPUs of a program for CUDA, in memory
 /// of its own of `bytes` bytes: what run() is given is not looked at. Called by
 /// all ranks of `world`, which both outlive the transport.
-Status makeDeviceTransport(const Program &program, World &world, int64_t bytes,
+Status makeDeviceTransport(const Program &program, ProcessGroup &world,
+                           int64_t bytes,
                            std::unique_ptr<Transport> &transport);
 
 } // namespace honert

@@ -17,7 +17,7 @@ using Facts = std::vector<SharedFact>;
 /// What each of three ranks hears, of which rank r has facts(r).
 std::vector<std::string> heard(std::function<Facts(int64_t)> facts) {
   std::vector<std::string> messages(3);
-  test::onRanks(3, [&](MessageWorld &world) {
+  test::onRanks(3, [&](MessageProcessGroup &world) {
     messages[world.rank()] = agreeOn(facts(world.rank()), world).message();
   });
   return messages;
@@ -55,7 +55,7 @@ TEST(CommAgreement, ranks_may_know_of_other_facts) {
 /// It has no end, where others end theirs by a zero.
 TEST(CommAgreement, a_value_of_another_rank_may_be_anything) {
   std::vector<std::string> messages(3);
-  test::onRanks(3, [&](MessageWorld &world) {
+  test::onRanks(3, [&](MessageProcessGroup &world) {
     if (world.rank() != 2) {
       messages[world.rank()] = agreeOn({{"--lr", "1"}}, world).message();
       return;
@@ -77,7 +77,7 @@ TEST(CommAgreement, a_value_of_another_rank_may_be_anything) {
 TEST(CommAgreement, a_text_of_the_first_rank_may_have_any_length) {
   for (int64_t bytes : {int64_t(40000000000), int64_t(-1)}) {
     std::vector<std::string> messages(2);
-    test::onRanks(2, [&](MessageWorld &world) {
+    test::onRanks(2, [&](MessageProcessGroup &world) {
       std::string text;
       if (world.rank() == 0)
         EXPECT_TRUE(world.broadcast(&bytes, sizeof bytes, 0).ok());

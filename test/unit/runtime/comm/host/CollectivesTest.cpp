@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "comm/host/SingleWorld.h"
+#include "comm/host/SingleProcess.h"
 #include "program/Transport.h"
 #include "support/Describe.h"
 #include "support/ThreadRanks.h"
@@ -119,7 +119,7 @@ void check(const Mesh &mesh, const Case &each, bool hasToken = false) {
   launch.token = hasToken ? 3 : -1;
   second.token = hasToken ? 8 : -1;
   std::vector<std::string> results(mesh.ranks());
-  test::onRanks(mesh.ranks(), [&](MessageWorld &world) {
+  test::onRanks(mesh.ranks(), [&](MessageProcessGroup &world) {
     std::unique_ptr<Transport> transport = world.makeTransport(mesh);
     Launch launches[] = {{"x", "", launch}, {"y", "", second}};
     std::string memory(2 * half, '\7');
@@ -293,7 +293,7 @@ TEST(CommExchange, an_error_is_that_of_every_later_call) {
 
 TEST(CommWorld, tells_all_what_one_says) {
   for (int64_t root = 0; root != 3; ++root)
-    test::onRanks(3, [&](MessageWorld &world) {
+    test::onRanks(3, [&](MessageProcessGroup &world) {
       int64_t value = world.rank() + 10;
       ASSERT_TRUE(world.broadcast(&value, sizeof value, root).ok());
       EXPECT_EQ(value, root + 10);
@@ -306,7 +306,7 @@ TEST(CommWorld, tells_all_what_one_says) {
 }
 
 TEST(CommWorld, a_failure_of_one_is_one_of_all) {
-  test::onRanks(3, [](MessageWorld &world) {
+  test::onRanks(3, [](MessageProcessGroup &world) {
     Status status =
         world.agree(world.rank() == 1 ? Status::error("no disk") : Status());
     EXPECT_EQ(status.message(),
@@ -316,7 +316,7 @@ TEST(CommWorld, a_failure_of_one_is_one_of_all) {
 }
 
 TEST(CommWorld, alone) {
-  std::unique_ptr<World> world = makeSingleWorld();
+  std::unique_ptr<ProcessGroup> world = makeSingleProcess();
   int64_t value = 7, all = 0;
   EXPECT_TRUE(world->broadcast(&value, sizeof value, 0).ok());
   EXPECT_TRUE(world->allGather(&value, sizeof value, &all).ok());

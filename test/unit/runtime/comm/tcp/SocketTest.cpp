@@ -18,7 +18,7 @@ namespace {
 using CommSocket = test::SocketRanks;
 
 /// Each rank's number, from each rank, and large blocks in both directions.
-Status exchange(World &world) {
+Status exchange(ProcessGroup &world) {
   int64_t own = world.rank() + 7;
   std::vector<int64_t> all(size_t(world.size()));
   for (int round = 0; round != 3; ++round) {
@@ -51,7 +51,7 @@ TEST_F(CommSocket, late_ranks_are_waited_for) {
 TEST_F(CommSocket, carries_collectives) {
   Mesh mesh;
   mesh.axes = {{"a", 3, ""}};
-  expectAll(3, [&](World &world) {
+  expectAll(3, [&](ProcessGroup &world) {
     std::unique_ptr<Transport> transport = world.makeTransport(mesh);
     constexpr int64_t count = 300000;
     std::vector<float> memory(4 * count, float(world.rank() + 1));
@@ -162,7 +162,7 @@ TEST_F(CommSocket, a_rank_of_another_size_or_twice) {
 }
 
 TEST_F(CommSocket, a_rank_that_leaves) {
-  std::vector<std::string> lines = run(3, [](World &world) {
+  std::vector<std::string> lines = run(3, [](ProcessGroup &world) {
     HONERT_TRY(world.barrier());
     if (world.rank() == 1)
       return Status::error("no more");
@@ -176,7 +176,7 @@ TEST_F(CommSocket, a_rank_that_leaves) {
 
 /// What the call before asked for lies in memory that is gone.
 TEST_F(CommSocket, after_a_loss_every_call_is_the_same_error) {
-  std::vector<std::string> lines = run(3, [](World &world) {
+  std::vector<std::string> lines = run(3, [](ProcessGroup &world) {
     HONERT_TRY(world.barrier());
     if (world.rank() == 1)
       return Status::error("no more");
@@ -210,7 +210,7 @@ TEST_F(CommSocket, ranks_on_gpus_meet_so_under_srun) {
         place.launcher = launcher;
         Options options;
         options.commTimeout = timeout;
-        std::unique_ptr<World> world;
+        std::unique_ptr<ProcessGroup> world;
         Status status = connect(step.finish(true), options, place, world);
         if (status.ok())
           status = world->barrier();
@@ -226,7 +226,7 @@ TEST_F(CommSocket, ranks_on_gpus_meet_so_under_srun) {
 
 /// Another thread sees it while the rank's own one is busy.
 TEST_F(CommSocket, a_rank_that_left_is_seen) {
-  run(2, [](World &world) {
+  run(2, [](ProcessGroup &world) {
     HONERT_TRY(world.barrier());
     EXPECT_TRUE(world.rank() == 1 || world.findLost().ok());
     HONERT_TRY(world.barrier());

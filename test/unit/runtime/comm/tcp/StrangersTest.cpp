@@ -36,7 +36,7 @@ protected:
     return lines;
   }
   std::string meet(const LaunchPlace &place) {
-    return run({place}, [](World &world) { return world.barrier(); })[0];
+    return run({place}, [](ProcessGroup &world) { return world.barrier(); })[0];
   }
 };
 
@@ -123,7 +123,7 @@ TEST_F(CommStrangers, a_rank_twice_or_of_another_size_ends_itself_alone) {
   std::vector<std::string> lines(3);
   std::atomic<int> come = 0;
   auto join = [&](LaunchPlace place, std::string &line) {
-    line = run({place}, [&](World &world) {
+    line = run({place}, [&](ProcessGroup &world) {
       ++come;
       return world.barrier();
     })[0];

@@ -1,7 +1,7 @@
 //===- FolderTest.cpp - Runs that go on -----------------------------------===//
 
 #include "io/checkpoint/Folder.h"
-#include "comm/host/SingleWorld.h"
+#include "comm/host/SingleProcess.h"
 #include "support/Describe.h"
 #include "support/Run.h"
 
@@ -132,7 +132,7 @@ TEST_F(Checkpoints, every_flipped_bit_is_noticed) {
   test::describe(model, program.get());
   honert::Arena arena;
   ASSERT_TRUE(arena.allocate(program->arenaBytes, "the arena").ok());
-  std::unique_ptr<honert::World> world = honert::makeSingleWorld();
+  std::unique_ptr<honert::ProcessGroup> world = honert::makeSingleProcess();
   std::mt19937 random(1);
   for (const char *name : {"state.safetensors", "manifest.json"}) {
     std::string path = folder / "c/step-00000004/" + name;

@@ -1,6 +1,6 @@
 //===- LeaseTest.cpp - One run at a time writes a folder ------------------===//
 
-#include "comm/host/SingleWorld.h"
+#include "comm/host/SingleProcess.h"
 #include "io/checkpoint/Folder.h"
 #include "support/Describe.h"
 #include "support/Run.h"
@@ -219,7 +219,7 @@ protected:
 
   test::Folder folder;
   std::string path = folder / "c";
-  std::unique_ptr<World> world = makeSingleWorld();
+  std::unique_ptr<ProcessGroup> world = makeSingleProcess();
   test::ProgramPtr program{honert_program_new(), honert_program_free};
   Arena arena;
   CheckpointFolder checkpoints{path, *program, *world};

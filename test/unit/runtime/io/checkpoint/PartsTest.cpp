@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "program/Parts.h"
-#include "comm/host/SingleWorld.h"
+#include "comm/host/SingleProcess.h"
 #include "io/checkpoint/State.h"
 #include "support/Describe.h"
 #include "support/Run.h"
@@ -21,8 +21,8 @@ namespace {
 
 constexpr int64_t normal = 2;
 
-World *alone() {
-  static std::unique_ptr<World> world = makeSingleWorld();
+ProcessGroup *alone() {
+  static std::unique_ptr<ProcessGroup> world = makeSingleProcess();
   return world.get();
 }
 

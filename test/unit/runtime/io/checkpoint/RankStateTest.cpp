@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "comm/host/SingleWorld.h"
+#include "comm/host/SingleProcess.h"
 #include "io/SharedFiles.h"
 #include "io/checkpoint/Folder.h"
 #include "support/DividedModel.h"
@@ -39,7 +39,8 @@ struct Instance {
     EXPECT_TRUE(arena.allocate(program->arenaBytes, "the arena").ok());
     std::memset(arena.at(0), 0x7f, size_t(program->arenaBytes));
   }
-  Status start(World &world, uint64_t seed, const std::string &init = "") {
+  Status start(ProcessGroup &world, uint64_t seed,
+               const std::string &init = "") {
     std::string origin;
     return startState({init}, *program, world, seed, ThreadPool(1), arena,
                       origin);
@@ -59,7 +60,7 @@ int64_t ranksOf(const MeshSizes &mesh) {
 /// Starts the model on `mesh` and saves it to `name`.w and `name`.s.
 void startAndSave(const MeshSizes &mesh, uint64_t seed, const std::string &init,
                   const std::string &name) {
-  expectAll(ranksOf(mesh), [&](World &world) {
+  expectAll(ranksOf(mesh), [&](ProcessGroup &world) {
     Instance instance(mesh);
     HONERT_TRY(instance.start(world, seed, init));
     HONERT_TRY(saveWeights(name + ".w", *instance.program, world,
@@ -98,7 +99,7 @@ TEST_P(OnMesh, checkpoints_load_on_every_other) {
   test::Folder folder;
   startAndSave({}, 7, "", folder / "one");
   RunPosition position = {12, 12, 7, true, 1000};
-  expectAll(ranksOf(GetParam()), [&](World &world) {
+  expectAll(ranksOf(GetParam()), [&](ProcessGroup &world) {
     Instance instance(GetParam());
     HONERT_TRY(instance.start(world, 7));
     CheckpointFolder checkpoints(folder / "c", *instance.program, world);
@@ -108,7 +109,7 @@ TEST_P(OnMesh, checkpoints_load_on_every_other) {
   EXPECT_EQ(test::readFile(folder / "c/step-00000012/state.safetensors"),
             test::readFile(folder / "one.s"));
   for (const MeshSizes &mesh : meshes) {
-    expectAll(ranksOf(mesh), [&](World &world) {
+    expectAll(ranksOf(mesh), [&](ProcessGroup &world) {
       Instance instance(mesh);
       CheckpointFolder checkpoints(folder / "c", *instance.program, world);
       HONERT_TRY(checkpoints.open(true));
@@ -145,8 +146,8 @@ TEST_P(OnMesh, copies_are_rounded_whole) {
     }
   };
   Instance one({});
-  ASSERT_TRUE(one.start(*makeSingleWorld(), 5).ok());
-  expectAll(ranksOf(GetParam()), [&](World &world) {
+  ASSERT_TRUE(one.start(*makeSingleProcess(), 5).ok());
+  expectAll(ranksOf(GetParam()), [&](ProcessGroup &world) {
     Instance fresh(GetParam()), fromWeights(GetParam()), restored(GetParam());
     for (Instance *each : {&fresh, &fromWeights, &restored}) {
       if (each == &restored)
@@ -165,7 +166,7 @@ TEST_P(OnMesh, copies_are_rounded_whole) {
 TEST_P(OnMesh, a_damaged_checkpoint_is_skipped_by_all) {
   test::Folder folder;
   testing::internal::CaptureStderr();
-  expectAll(ranksOf(GetParam()), [&](World &world) {
+  expectAll(ranksOf(GetParam()), [&](ProcessGroup &world) {
     Instance instance(GetParam());
     CheckpointFolder checkpoints(folder / "c", *instance.program, world);
     HONERT_TRY(checkpoints.open(false));
@@ -202,7 +203,7 @@ TEST_P(OnMesh, a_checkpoint_that_ranks_see_differently_is_kept) {
     return;
   test::Folder folder;
   testing::internal::CaptureStderr();
-  expectAll(ranksOf(GetParam()), [&](World &world) {
+  expectAll(ranksOf(GetParam()), [&](ProcessGroup &world) {
     Instance instance(GetParam());
     {
       CheckpointFolder checkpoints(folder / "c", *instance.program, world);
@@ -246,7 +247,7 @@ TEST(RankFiles, ranks_share_the_reading_of_a_checksum) {
       pieces.add(&bytes[at], int64_t(std::min<size_t>(99999, size - at)));
     EXPECT_EQ(whole.value(), pieces.value());
     for (int64_t ranks : {1, 2, 4})
-      expectAll(ranks, [&](World &world) {
+      expectAll(ranks, [&](ProcessGroup &world) {
         uint64_t value = 0;
         HONERT_TRY(checksumOf(folder / "f", world, value));
         EXPECT_EQ(value, whole.value()) << size;
@@ -286,7 +287,7 @@ TEST(RankFiles, a_file_of_several_ranks_has_its_size_at_once) {
 
 TEST(RankFiles, a_rank_that_finds_no_folder_fails_all) {
   test::Folder folder;
-  std::vector<Status> results = test::runRanks(3, [&](World &world) {
+  std::vector<Status> results = test::runRanks(3, [&](ProcessGroup &world) {
     // Only the first rank sees the folder that it has made.
     if (world.isFirst())
       HONERT_TRY(makeFolder(folder / "own"));
@@ -306,9 +307,10 @@ TEST(RankFiles, a_rank_that_finds_no_folder_fails_all) {
 
 TEST(RankFiles, what_all_ranks_see_is_shared) {
   test::Folder folder;
-  expectAll(3,
-            [&](World &world) { return checkShared(world, folder / "file"); });
-  for (const Status &status : test::runRanks(3, [&](World &world) {
+  expectAll(3, [&](ProcessGroup &world) {
+    return checkShared(world, folder / "file");
+  });
+  for (const Status &status : test::runRanks(3, [&](ProcessGroup &world) {
          return checkShared(world, folder / "missing/file");
        }))
     EXPECT_FALSE(status.ok());

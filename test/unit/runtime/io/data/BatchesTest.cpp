@@ -1,7 +1,7 @@
 //===- BatchesTest.cpp - Token files, arrays, batches ---------------------===//
 
 #include "io/data/Batches.h"
-#include "comm/host/SingleWorld.h"
+#include "comm/host/SingleProcess.h"
 #include "io/data/Npy.h"
 #include "support/Describe.h"
 #include "support/Run.h"
@@ -21,8 +21,8 @@ const ThreadPool &pool() {
   return pool;
 }
 
-World *alone() {
-  static std::unique_ptr<World> world = makeSingleWorld();
+ProcessGroup *alone() {
+  static std::unique_ptr<ProcessGroup> world = makeSingleProcess();
   return world.get();
 }
 

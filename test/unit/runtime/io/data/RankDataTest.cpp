@@ -21,7 +21,7 @@ const ThreadPool &pool() {
 }
 
 /// One of several ranks, which asks no other one.
-class LonelyRank final : public World {
+class LonelyRank final : public ProcessGroup {
 public:
   LonelyRank(int64_t own, int64_t ranks) : own(own), ranks(ranks) {}
   int64_t rank() const override { return own; }
@@ -194,7 +194,7 @@ TEST(RankInputs, another_file_on_one_rank_is_named) {
   text.back() = 'y';
   test::writeFile(folder / "b", text);
   auto check = [&](const char *ofRankTwo) {
-    return test::runRanks(3, [&, ofRankTwo](World &world) {
+    return test::runRanks(3, [&, ofRankTwo](ProcessGroup &world) {
       return checkSameData(
           optionsOf(folder / (world.rank() == 2 ? ofRankTwo : "a")), world);
     });

@@ -38,7 +38,7 @@ protected:
     for (int64_t size : mesh)
       ranks *= size;
     std::vector<std::string> results(size_t(3 * ranks), "");
-    onAll(ranks, [&](World &world) {
+    onAll(ranks, [&](ProcessGroup &world) {
       RankStep step(mesh);
       describe(step);
       const Program &program = step.finish(onDevice);
@@ -99,7 +99,7 @@ TEST_F(NcclExecutor, every_group_of_ranks) {
       for (CollectiveKind kind : kinds)
         step.collective(kind, DType::f32, 12, axes);
   });
-  // World, a, c and [c, a]; [a, c] and [a, b, c] are the world.
+  // ProcessGroup, a, c and [c, a]; [a, c] and [a, b, c] are the world.
   EXPECT_EQ(calls("ncclCommInitRankConfig"), 4);
   EXPECT_EQ(calls("ncclCommSplit"), 3 * 4);
 }
@@ -228,7 +228,7 @@ class NcclErrors : public NcclExecutor {
 protected:
   std::vector<std::string> errors(const test::Nccl::Body &before = {}) {
     std::vector<std::string> lines;
-    for (const Status &status : onRanks(2, [&](World &world) {
+    for (const Status &status : onRanks(2, [&](ProcessGroup &world) {
            if (before)
              HONERT_TRY(before(world));
            RankStep step({2, 1});
@@ -280,7 +280,7 @@ TEST_F(NcclErrors, another_word_for_registration) {
 
 /// The other rank does not wait for it.
 TEST_F(NcclErrors, a_rank_without_memory) {
-  EXPECT_EQ(errors([](World &world) {
+  EXPECT_EQ(errors([](ProcessGroup &world) {
               if (world.rank() == 1)
                 fake::state().settings.memoryBytes = 64;
               return Status();
@@ -292,7 +292,7 @@ TEST_F(NcclErrors, a_rank_without_memory) {
 
 /// Whichever of its memory it is: the other rank does not wait in NCCL.
 TEST_F(NcclErrors, a_rank_without_memory_of_the_host) {
-  onAll(2, [](World &world) {
+  onAll(2, [](ProcessGroup &world) {
     RankStep step({2, 1});
     oneSum(step);
     const Program &program = step.finish(true);
@@ -302,7 +302,7 @@ TEST_F(NcclErrors, a_rank_without_memory_of_the_host) {
   int count = calls("cuMemAllocHost_v2") / 2;
   EXPECT_GT(count, 0);
   for (int number = 1; number <= count; ++number) {
-    std::vector<std::string> lines = errors([&](World &world) {
+    std::vector<std::string> lines = errors([&](ProcessGroup &world) {
       if (world.rank() == 1)
         fake::state().failCall("cuMemAllocHost_v2", number,
                                CUDA_ERROR_OUT_OF_MEMORY);
@@ -318,7 +318,7 @@ TEST_F(NcclErrors, ranks_that_register_differently) {
   std::string line =
       "rank 1 has HONE_NCCL_REGISTRATION (as its NCCL can) "
       "buffer, rank 0 has window; expected the same on all ranks";
-  EXPECT_EQ(errors([](World &world) {
+  EXPECT_EQ(errors([](ProcessGroup &world) {
               if (world.rank() == 1)
                 fake::state().settings.missing = {"ncclCommWindowRegister"};
               return Status();
@@ -328,7 +328,7 @@ TEST_F(NcclErrors, ranks_that_register_differently) {
 
 TEST_F(NcclErrors, fewer_gpus_than_ranks) {
   settings.ncclPolls = 1;
-  EXPECT_EQ(errors([](World &) {
+  EXPECT_EQ(errors([](ProcessGroup &) {
               fake::state().settings.devices = 0;
               return Status();
             })[0],
@@ -339,7 +339,7 @@ TEST_F(NcclErrors, fewer_gpus_than_ranks) {
 TEST_F(NcclErrors, a_rank_that_never_joins) {
   timeout = 0.3;
   expectsMistakes = true;
-  std::vector<std::string> lines = errors([](World &world) {
+  std::vector<std::string> lines = errors([](ProcessGroup &world) {
     if (world.rank() == 1)
       fake::state().failCall("ncclCommInitRankConfig", 1, ncclSystemError);
     return Status();
@@ -352,7 +352,7 @@ TEST_F(NcclErrors, a_rank_that_never_joins) {
 
 TEST_F(NcclErrors, a_collective_that_is_refused_names_its_line) {
   expectsMistakes = leavesThings = true;
-  std::vector<std::string> lines = errors([](World &) {
+  std::vector<std::string> lines = errors([](ProcessGroup &) {
     fake::state().failCall("ncclAllReduce", 2, ncclInternalError);
     return Status();
   });

@@ -30,7 +30,7 @@ protected:
     options.save = name + ".w", options.log = name + ".log";
     options.learningRate = 0.125, options.quiet = true;
     options.profile = profile;
-    onAll(program->mesh.ranks(), [&](World &world) {
+    onAll(program->mesh.ranks(), [&](ProcessGroup &world) {
       ThreadPool pool(1);
       return Trainer(*program, options, pool, world).run();
     });
@@ -91,7 +91,7 @@ TEST_F(NcclTrain, links_between_gpus_are_measured) {
   options.log = folder / "links";
   std::string seen; // by the watchdog of the world
   testing::internal::CaptureStdout();
-  onAll(2, [&](World &world) {
+  onAll(2, [&](ProcessGroup &world) {
     Status status = benchCollectives(*program, options, world);
     if (world.isFirst())
       seen = world.log().text();

@@ -22,7 +22,7 @@ protected:
 
   /// Steps of two sums on two ranks; `lastly` is done in place of the fourth.
   void run(const std::function<void(int64_t rank)> &lastly) {
-    (void)onRanks(2, [&](World &world) {
+    (void)onRanks(2, [&](ProcessGroup &world) {
       RankStep step({2});
       for (int i = 0; i != 2; ++i)
         step.collective(CollectiveKind::allReduce, DType::f32, 8, {0});

@@ -1,8 +1,8 @@
-//===- SocketWorld.cpp - Processes that meet without MPI ------------------===//
+//===- SocketProcessGroup.cpp - Processes that meet without MPI -----------===//
 
-#include "comm/tcp/SocketWorld.h"
+#include "comm/tcp/SocketProcessGroup.h"
 #include "comm/group/Watchdog.h"
-#include "comm/host/MessageWorld.h"
+#include "comm/host/MessageProcessGroup.h"
 #include "comm/tcp/Listening.h"
 #include "comm/tcp/MeetingFile.h"
 #include "comm/tcp/SocketMeeting.h"
@@ -17,10 +17,11 @@
 using namespace honert;
 
 namespace {
-class SocketWorld final : public MessageWorld {
+class SocketProcessGroup final : public MessageProcessGroup {
 public:
-  SocketWorld(std::unique_ptr<SocketMessenger> messenger, double timeout)
-      : MessageWorld(std::move(messenger)), watchdog(log(), rank(), timeout) {
+  SocketProcessGroup(std::unique_ptr<SocketMessenger> messenger, double timeout)
+      : MessageProcessGroup(std::move(messenger)),
+        watchdog(log(), rank(), timeout) {
     setTimeout(timeout);
   }
 
@@ -187,7 +188,7 @@ static Status followFile(Start &start, const std::string &path) {
 
 Status honert::connectSockets(const LaunchPlace &place,
                               const std::string &bootstrap, double timeout,
-                              std::unique_ptr<World> &world) {
+                              std::unique_ptr<ProcessGroup> &world) {
   const std::string prefix = "file:";
   bool hasFile = bootstrap.rfind(prefix, 0) == 0;
   if (!hasFile && (place.masterAddress.empty() || place.masterPort == 0))
@@ -208,7 +209,7 @@ Status honert::connectSockets(const LaunchPlace &place,
   } else {
     HONERT_TRY(meetAtMaster(start));
   }
-  world = std::make_unique<SocketWorld>(
+  world = std::make_unique<SocketProcessGroup>(
       std::make_unique<SocketMessenger>(place, std::move(start.peers)),
       timeout);
   return Status();

@@ -1,10 +1,10 @@
-//===- SocketWorld.h - Processes that meet without MPI --------------------===//
+//===- SocketProcessGroup.h - Processes that meet without MPI -------------===//
 
-#ifndef HONERT_COMM_TCP_SOCKETWORLD_H
-#define HONERT_COMM_TCP_SOCKETWORLD_H
+#ifndef HONERT_COMM_TCP_SOCKETPROCESSGROUP_H
+#define HONERT_COMM_TCP_SOCKETPROCESSGROUP_H
 
 #include "comm/group/Launch.h"
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 namespace honert {
 
@@ -20,8 +20,8 @@ namespace honert {
 /// secret (comm/MeetingFile.h); others wait for it. A wait of more than
 /// `timeout` seconds (0: any) is an error.
 Status connectSockets(const LaunchPlace &place, const std::string &bootstrap,
-                      double timeout, std::unique_ptr<World> &world);
+                      double timeout, std::unique_ptr<ProcessGroup> &world);
 
 } // namespace honert
 
-#endif // HONERT_COMM_TCP_SOCKETWORLD_H
+#endif // HONERT_COMM_TCP_SOCKETPROCESSGROUP_H

@@ -1,7 +1,7 @@
-//===- SingleWorld.cpp - A process that is alone --------------------------===//
+//===- SingleProcess.cpp - A process that is alone ------------------------===//
 
-#include "comm/host/SingleWorld.h"
-#include "comm/host/MessageWorld.h"
+#include "comm/host/SingleProcess.h"
+#include "comm/host/MessageProcessGroup.h"
 
 using namespace honert;
 
@@ -29,6 +29,6 @@ private:
 };
 } // namespace
 
-std::unique_ptr<World> honert::makeSingleWorld() {
-  return std::make_unique<MessageWorld>(std::make_unique<NoMessenger>());
+std::unique_ptr<ProcessGroup> honert::makeSingleProcess() {
+  return std::make_unique<MessageProcessGroup>(std::make_unique<NoMessenger>());
 }

@@ -1,19 +1,19 @@
-//===- MessageWorld.cpp - A world of processes that send messages ---------===//
+//===- MessageProcessGroup.cpp - A world of processes that send messages --===//
 
-#include "comm/host/MessageWorld.h"
+#include "comm/host/MessageProcessGroup.h"
 #include "comm/host/MessageTransport.h"
 
 #include <cstring>
 
 using namespace honert;
 
-MessageWorld::MessageWorld(std::unique_ptr<Messenger> owned)
+MessageProcessGroup::MessageProcessGroup(std::unique_ptr<Messenger> owned)
     : messenger(std::move(owned)), exchange(*messenger, log()) {}
 
 /// Collectives of programs have the others.
 static constexpr int64_t tag = Messenger::largestTag;
 
-Status MessageWorld::broadcast(void *data, int64_t bytes, int64_t root) {
+Status MessageProcessGroup::broadcast(void *data, int64_t bytes, int64_t root) {
   if (size() == 1)
     return Status();
   int64_t number = log().begin(
@@ -30,7 +30,8 @@ Status MessageWorld::broadcast(void *data, int64_t bytes, int64_t root) {
   return Status();
 }
 
-Status MessageWorld::allGather(const void *own, int64_t bytes, void *all) {
+Status MessageProcessGroup::allGather(const void *own, int64_t bytes,
+                                      void *all) {
   auto *blocks = static_cast<char *>(all);
   std::memcpy(blocks + rank() * bytes, own, bytes);
   if (size() == 1)
@@ -48,6 +49,7 @@ Status MessageWorld::allGather(const void *own, int64_t bytes, void *all) {
   return Status();
 }
 
-std::unique_ptr<Transport> MessageWorld::makeTransport(const Mesh &mesh) {
+std::unique_ptr<Transport>
+MessageProcessGroup::makeTransport(const Mesh &mesh) {
   return std::make_unique<HostTransport>(*messenger, log(), mesh);
 }

@@ -1,13 +1,13 @@
-//===- World.h - The processes of a run -----------------------------------===//
+//===- ProcessGroup.h - The processes of a run ----------------------------===//
 //
-// One process per rank. World is the control plane: small messages in host
-// memory between all processes, before and between steps. What the program's
-// collectives move goes through a Transport.
+// One process per rank. ProcessGroup is the control plane: small messages in
+// host memory between all processes, before and between steps. What the
+// program's collectives move goes through a Transport.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONERT_PROGRAM_WORLD_H
-#define HONERT_PROGRAM_WORLD_H
+#ifndef HONERT_PROGRAM_PROCESSGROUP_H
+#define HONERT_PROGRAM_PROCESSGROUP_H
 
 #include "base/Status.h"
 #include "program/CollectiveLog.h"
@@ -20,9 +20,9 @@ namespace honert {
 
 class Transport;
 
-class World {
+class ProcessGroup {
 public:
-  virtual ~World();
+  virtual ~ProcessGroup();
 
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
@@ -67,4 +67,4 @@ private:
 
 } // namespace honert
 
-#endif // HONERT_PROGRAM_WORLD_H
+#endif // HONERT_PROGRAM_PROCESSGROUP_H

@@ -1,18 +1,18 @@
-//===- MessageWorld.h - A world of processes that send messages -----------===//
+//===- MessageProcessGroup.h - A world of processes that send messages ----===//
 
-#ifndef HONERT_COMM_HOST_MESSAGEWORLD_H
-#define HONERT_COMM_HOST_MESSAGEWORLD_H
+#ifndef HONERT_COMM_HOST_MESSAGEPROCESSGROUP_H
+#define HONERT_COMM_HOST_MESSAGEPROCESSGROUP_H
 
 #include "comm/host/Exchange.h"
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 
 namespace honert {
 
 /// Everything between ranks by messages: the control plane here, collectives of
 /// programs in HostTransport.
-class MessageWorld : public World {
+class MessageProcessGroup : public ProcessGroup {
 public:
-  explicit MessageWorld(std::unique_ptr<Messenger> messenger);
+  explicit MessageProcessGroup(std::unique_ptr<Messenger> messenger);
 
   int64_t rank() const override { return messenger->rank(); }
   int64_t size() const override { return messenger->size(); }
@@ -29,4 +29,4 @@ private:
 
 } // namespace honert
 
-#endif // HONERT_COMM_HOST_MESSAGEWORLD_H
+#endif // HONERT_COMM_HOST_MESSAGEPROCESSGROUP_H

@@ -1,21 +1,21 @@
-//===- World.cpp - The processes of a run ---------------------------------===//
+//===- ProcessGroup.cpp - The processes of a run --------------------------===//
 
-#include "program/World.h"
+#include "program/ProcessGroup.h"
 #include "program/Transport.h"
 
 #include <vector>
 
 using namespace honert;
 
-World::~World() = default;
+ProcessGroup::~ProcessGroup() = default;
 
-Status World::barrier() {
+Status ProcessGroup::barrier() {
   char own = 0;
   std::vector<char> all(size());
   return allGather(&own, 1, all.data());
 }
 
-Status World::agree(const Status &own) {
+Status ProcessGroup::agree(const Status &own) {
   char failed = !own.ok();
   std::vector<char> all(size());
   Status told = allGather(&failed, 1, all.data());
@@ -32,6 +32,6 @@ Status World::agree(const Status &own) {
   return Status();
 }
 
-std::unique_ptr<Transport> World::makeTransport(const Mesh &) {
+std::unique_ptr<Transport> ProcessGroup::makeTransport(const Mesh &) {
   return nullptr;
 }
