@@ -270,7 +270,7 @@ BUGS = [
         "O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC", "O_RDONLY | O_NONBLOCK | O_CLOEXEC", RANKS_MEET),
     Bug("rendezvous-file-of-any-owner", "runtime/lib/comm/tcp/MeetingFile.cpp",
         "fstat(file, &made) == 0 && made.st_uid == user", "fstat(file, &made) == 0", RANKS_MEET),
-    Bug("message-size-unchecked", "runtime/lib/comm/tcp/SocketMessenger.cpp", "header.bytes > largestMessage",
+    Bug("message-size-unchecked", "runtime/lib/comm/tcp/SocketPointToPoint.cpp", "header.bytes > largestMessage",
         "header.bytes > INT64_MAX", RANKS_MEET),
     # Runtime.
     Bug("matmul-bias-per-part", "runtime/lib/exec/cpu/DirectMatmul.cpp",

@@ -19,9 +19,9 @@ Status Exchange::keep(const Status &status) {
 /// Calls `post(at, length, message)` for the messages of `bytes` bytes.
 template <typename Post> Status Exchange::postAll(int64_t bytes, Post post) {
   HONERT_TRY(failure);
-  for (int64_t at = 0; at < bytes; at += Messenger::largestMessage) {
+  for (int64_t at = 0; at < bytes; at += PointToPoint::largestMessage) {
     Message message;
-    int64_t length = std::min(bytes - at, Messenger::largestMessage);
+    int64_t length = std::min(bytes - at, PointToPoint::largestMessage);
     HONERT_TRY(keep(post(at, length, message)));
     messages.push_back(message);
   }
@@ -31,13 +31,13 @@ template <typename Post> Status Exchange::postAll(int64_t bytes, Post post) {
 Status Exchange::send(int64_t to, int64_t tag, const char *data,
                       int64_t bytes) {
   return postAll(bytes, [&](int64_t at, int64_t length, Message &message) {
-    return messenger.send(to, tag, data + at, length, message);
+    return peers.send(to, tag, data + at, length, message);
   });
 }
 
 Status Exchange::receive(int64_t from, int64_t tag, char *data, int64_t bytes) {
   return postAll(bytes, [&](int64_t at, int64_t length, Message &message) {
-    return messenger.receive(from, tag, data + at, length, message);
+    return peers.receive(from, tag, data + at, length, message);
   });
 }
 
@@ -60,7 +60,7 @@ Status Exchange::await(int64_t number) {
   for (Message &message : messages) {
     // Looking at one message moves all.
     for (bool isDone = false;; rest(looks++)) {
-      HONERT_TRY(messenger.test(message, isDone));
+      HONERT_TRY(peers.test(message, isDone));
       if (isDone)
         break;
       if (looks % 64 == 0)

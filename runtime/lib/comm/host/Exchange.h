@@ -3,7 +3,7 @@
 #ifndef HONERT_COMM_HOST_EXCHANGE_H
 #define HONERT_COMM_HOST_EXCHANGE_H
 
-#include "comm/host/Messenger.h"
+#include "comm/host/PointToPoint.h"
 #include "program/CollectiveLog.h"
 
 #include <vector>
@@ -15,8 +15,7 @@ namespace honert {
 /// the same.
 class Exchange {
 public:
-  Exchange(Messenger &messenger, CollectiveLog &log)
-      : messenger(messenger), log(log) {}
+  Exchange(PointToPoint &peers, CollectiveLog &log) : peers(peers), log(log) {}
 
   Status send(int64_t to, int64_t tag, const char *data, int64_t bytes);
   Status receive(int64_t from, int64_t tag, char *data, int64_t bytes);
@@ -30,7 +29,7 @@ private:
   template <typename Post> Status postAll(int64_t bytes, Post post);
   Status await(int64_t number);
 
-  Messenger &messenger;
+  PointToPoint &peers;
   CollectiveLog &log;
   Status failure;
   std::vector<Message> messages;

@@ -7,11 +7,11 @@
 
 using namespace honert;
 
-MessageProcessGroup::MessageProcessGroup(std::unique_ptr<Messenger> owned)
-    : messenger(std::move(owned)), exchange(*messenger, log()) {}
+MessageProcessGroup::MessageProcessGroup(std::unique_ptr<PointToPoint> owned)
+    : peers(std::move(owned)), exchange(*peers, log()) {}
 
 /// Collectives of programs have the others.
-static constexpr int64_t tag = Messenger::largestTag;
+static constexpr int64_t tag = PointToPoint::largestTag;
 
 Status MessageProcessGroup::broadcast(void *data, int64_t bytes, int64_t root) {
   if (size() == 1)
@@ -51,5 +51,5 @@ Status MessageProcessGroup::allGather(const void *own, int64_t bytes,
 
 std::unique_ptr<Transport>
 MessageProcessGroup::makeTransport(const Mesh &mesh) {
-  return std::make_unique<HostTransport>(*messenger, log(), mesh);
+  return std::make_unique<HostTransport>(*peers, log(), mesh);
 }

@@ -12,16 +12,16 @@ namespace honert {
 /// programs in HostTransport.
 class MessageProcessGroup : public ProcessGroup {
 public:
-  explicit MessageProcessGroup(std::unique_ptr<Messenger> messenger);
+  explicit MessageProcessGroup(std::unique_ptr<PointToPoint> peers);
 
-  int64_t rank() const override { return messenger->rank(); }
-  int64_t size() const override { return messenger->size(); }
+  int64_t rank() const override { return peers->rank(); }
+  int64_t size() const override { return peers->size(); }
   Status broadcast(void *data, int64_t bytes, int64_t root) override;
   Status allGather(const void *own, int64_t bytes, void *all) override;
   std::unique_ptr<Transport> makeTransport(const Mesh &mesh) override;
 
 protected:
-  std::unique_ptr<Messenger> messenger;
+  std::unique_ptr<PointToPoint> peers;
 
 private:
   Exchange exchange;

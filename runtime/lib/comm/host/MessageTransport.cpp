@@ -19,15 +19,15 @@ char *ScratchPool::take() {
   return piece;
 }
 
-HostTransport::HostTransport(Messenger &messenger, CollectiveLog &log,
+HostTransport::HostTransport(PointToPoint &peers, CollectiveLog &log,
                              const Mesh &mesh)
-    : messenger(messenger), log(log), mesh(mesh) {}
+    : peers(peers), log(log), mesh(mesh) {}
 
 HostTransport::~HostTransport() = default;
 
 Status HostTransport::prepare(const Launch &launch) {
   auto operation =
-      std::make_unique<HostOperation>(messenger, log, scratch, mesh, launch);
+      std::make_unique<HostOperation>(peers, log, scratch, mesh, launch);
   scratch.reserve(operation->scratchBytes());
   operations[&launch] = std::move(operation);
   return Status();

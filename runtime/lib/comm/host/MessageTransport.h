@@ -37,8 +37,8 @@ private:
 
 class HostTransport final : public Transport {
 public:
-  /// `messenger` reaches all ranks of `mesh`; all three outlive the transport.
-  HostTransport(Messenger &messenger, CollectiveLog &log, const Mesh &mesh);
+  /// `peers` reaches all ranks of `mesh`; all three outlive the transport.
+  HostTransport(PointToPoint &peers, CollectiveLog &log, const Mesh &mesh);
   ~HostTransport() override;
 
   Status prepare(const Launch &launch) override;
@@ -46,7 +46,7 @@ public:
   Status wait(int64_t token) override;
 
 private:
-  Messenger &messenger;
+  PointToPoint &peers;
   CollectiveLog &log;
   const Mesh &mesh;
   ScratchPool scratch;

@@ -61,9 +61,9 @@ std::string MpiFunctions::versionText() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class MpiMessenger final : public Messenger {
+class MpiPointToPoint final : public PointToPoint {
 public:
-  explicit MpiMessenger(const LaunchPlace &place) : place(place) {}
+  explicit MpiPointToPoint(const LaunchPlace &place) : place(place) {}
 
   /// Starts the library, which only the calling thread uses from now on.
   Status start();
@@ -86,7 +86,7 @@ private:
 };
 } // namespace
 
-Status MpiMessenger::start() {
+Status MpiPointToPoint::start() {
   HONERT_TRY(mpi.open());
   int provided = 0, rank = 0, size = 0;
   HONERT_TRY(mpi.check(
@@ -111,8 +111,8 @@ static std::string textOf(const char *what, int64_t rank) {
   return format("a message %s rank %lld", what, static_cast<long long>(rank));
 }
 
-Status MpiMessenger::send(int64_t to, int64_t tag, const void *data,
-                          int64_t bytes, Message &message) {
+Status MpiPointToPoint::send(int64_t to, int64_t tag, const void *data,
+                             int64_t bytes, Message &message) {
   MPI_Request request = nullptr;
   int code = mpi.MPI_Isend(data, static_cast<int>(bytes), mpi.ompi_mpi_byte,
                            static_cast<int>(to), static_cast<int>(tag),
@@ -121,8 +121,8 @@ Status MpiMessenger::send(int64_t to, int64_t tag, const void *data,
   return code == MPI_SUCCESS ? Status() : mpi.check(code, textOf("to", to));
 }
 
-Status MpiMessenger::receive(int64_t from, int64_t tag, void *data,
-                             int64_t bytes, Message &message) {
+Status MpiPointToPoint::receive(int64_t from, int64_t tag, void *data,
+                                int64_t bytes, Message &message) {
   MPI_Request request = nullptr;
   int code = mpi.MPI_Irecv(data, static_cast<int>(bytes), mpi.ompi_mpi_byte,
                            static_cast<int>(from), static_cast<int>(tag),
@@ -131,7 +131,7 @@ Status MpiMessenger::receive(int64_t from, int64_t tag, void *data,
   return code == MPI_SUCCESS ? Status() : mpi.check(code, textOf("from", from));
 }
 
-Status MpiMessenger::test(Message &message, bool &isDone) {
+Status MpiPointToPoint::test(Message &message, bool &isDone) {
   auto request = static_cast<MPI_Request>(message.handle);
   int done = 0;
   int code = mpi.MPI_Test(&request, &done, /*status=*/nullptr);
@@ -149,14 +149,14 @@ namespace {
 class MpiProcessGroup final : public MessageProcessGroup {
 public:
   MpiProcessGroup(const LaunchPlace &place, double timeout)
-      : MessageProcessGroup(std::make_unique<MpiMessenger>(place)),
+      : MessageProcessGroup(std::make_unique<MpiPointToPoint>(place)),
         watchdog(log(), place.rank, timeout) {}
 
   Status start();
   void leave(const Status &ended) override;
 
 private:
-  MpiMessenger &mpi() { return static_cast<MpiMessenger &>(*messenger); }
+  MpiPointToPoint &mpi() { return static_cast<MpiPointToPoint &>(*peers); }
 
   Watchdog watchdog;
   bool isStarted = false;

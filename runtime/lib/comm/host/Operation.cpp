@@ -24,13 +24,13 @@ static std::string textOf(const Launch &launch, const Mesh &mesh) {
   return launch.location.empty() ? text : text + " at " + launch.location;
 }
 
-HostOperation::HostOperation(Messenger &messenger, CollectiveLog &log,
+HostOperation::HostOperation(PointToPoint &peers, CollectiveLog &log,
                              ScratchPool &scratch, const Mesh &mesh,
                              const Launch &from)
     : launch(std::get<CollectiveLaunch>(from.action)), text(textOf(from, mesh)),
-      log(log), scratch(scratch), exchange(messenger, log),
-      group(mesh.groupOf(messenger.rank(), launch.axes)),
-      own(mesh.numberInGroup(messenger.rank(), launch.axes)) {
+      log(log), scratch(scratch), exchange(peers, log),
+      group(mesh.groupOf(peers.rank(), launch.axes)),
+      own(mesh.numberInGroup(peers.rank(), launch.axes)) {
   if (!reduces())
     return;
   isDirect = launch.kind == CollectiveKind::allReduce &&
@@ -92,7 +92,7 @@ int64_t HostOperation::scratchBytes() const {
 
 /// place(i) is {address, bytes} of what rank i of the group gets.
 template <typename Place> Status HostOperation::sendAll(Place place) {
-  int64_t tag = number % Messenger::largestTag;
+  int64_t tag = number % PointToPoint::largestTag;
   // Each begins with its neighbour, so that not all send to the first.
   for (int64_t i = 1; i < ranks(); ++i) {
     int64_t to = (own + i) % ranks();
@@ -104,7 +104,7 @@ template <typename Place> Status HostOperation::sendAll(Place place) {
 
 /// place(i) is {address, bytes} of what rank i of the group sends.
 template <typename Place> Status HostOperation::receiveAll(Place place) {
-  int64_t tag = number % Messenger::largestTag;
+  int64_t tag = number % PointToPoint::largestTag;
   for (int64_t i = 1; i < ranks(); ++i) {
     int64_t from = (own + ranks() - i) % ranks();
     auto [address, bytes] = place(from);
@@ -118,7 +118,7 @@ using ConstPlace = std::pair<const char *, int64_t>;
 
 /// A collective that combines nothing has one round.
 Status HostOperation::postMove() {
-  int64_t tag = number % Messenger::largestTag, bytes = launch.inBytes();
+  int64_t tag = number % PointToPoint::largestTag, bytes = launch.inBytes();
   if (launch.kind == CollectiveKind::shift) {
     int64_t from = (own + ranks() - launch.amount) % ranks();
     int64_t to = (own + launch.amount) % ranks();

@@ -13,7 +13,7 @@ namespace honert {
 /// rank one of them, while the parts of the slice before are handed out.
 class HostOperation {
 public:
-  HostOperation(Messenger &messenger, CollectiveLog &log, ScratchPool &scratch,
+  HostOperation(PointToPoint &peers, CollectiveLog &log, ScratchPool &scratch,
                 const Mesh &mesh, const Launch &launch);
 
   /// What take() of the pool must give.

@@ -7,7 +7,7 @@ using namespace honert;
 
 namespace {
 /// Reaches nobody.
-class NoMessenger final : public Messenger {
+class NoPointToPoint final : public PointToPoint {
 public:
   int64_t rank() const override { return 0; }
   int64_t size() const override { return 1; }
@@ -30,5 +30,6 @@ private:
 } // namespace
 
 std::unique_ptr<ProcessGroup> honert::makeSingleProcess() {
-  return std::make_unique<MessageProcessGroup>(std::make_unique<NoMessenger>());
+  return std::make_unique<MessageProcessGroup>(
+      std::make_unique<NoPointToPoint>());
 }

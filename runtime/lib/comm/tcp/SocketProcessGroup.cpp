@@ -6,7 +6,7 @@
 #include "comm/tcp/Listening.h"
 #include "comm/tcp/MeetingFile.h"
 #include "comm/tcp/SocketMeeting.h"
-#include "comm/tcp/SocketMessenger.h"
+#include "comm/tcp/SocketPointToPoint.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,14 +19,14 @@ using namespace honert;
 namespace {
 class SocketProcessGroup final : public MessageProcessGroup {
 public:
-  SocketProcessGroup(std::unique_ptr<SocketMessenger> messenger, double timeout)
-      : MessageProcessGroup(std::move(messenger)),
+  SocketProcessGroup(std::unique_ptr<SocketPointToPoint> peers, double timeout)
+      : MessageProcessGroup(std::move(peers)),
         watchdog(log(), rank(), timeout) {
     setTimeout(timeout);
   }
 
   Status findLost() const override {
-    return static_cast<const SocketMessenger &>(*messenger).findLost();
+    return static_cast<const SocketPointToPoint &>(*peers).findLost();
   }
   /// A rank that closes its connections ends the others: after an error at
   /// once, else when all have come here.
@@ -210,7 +210,7 @@ Status honert::connectSockets(const LaunchPlace &place,
     HONERT_TRY(meetAtMaster(start));
   }
   world = std::make_unique<SocketProcessGroup>(
-      std::make_unique<SocketMessenger>(place, std::move(start.peers)),
+      std::make_unique<SocketPointToPoint>(place, std::move(start.peers)),
       timeout);
   return Status();
 }

@@ -13,7 +13,7 @@
 #include "comm/tcp/Admission.h"
 #include "comm/tcp/MeetingFile.h"
 #include "comm/tcp/SocketMeeting.h"
-#include "comm/tcp/SocketMessenger.h"
+#include "comm/tcp/SocketPointToPoint.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -55,7 +55,7 @@ private:
   void change(std::string &bytes);
   void makePair(Socket &here, Socket &there);
   static void put(const Socket &socket, const std::string &bytes);
-  void feedMessenger();
+  void feedPointToPoint();
   void feedAdmission();
   void feedCall();
   void feedPlaces();
@@ -113,11 +113,11 @@ template <typename Value> static std::string bytesOf(const Value &value) {
 }
 
 /// Some messages, of which some are asked for, before or after they come.
-void Fuzzer::feedMessenger() {
+void Fuzzer::feedPointToPoint() {
   std::vector<Socket> peers(2);
   Socket there;
   makePair(peers[1], there);
-  SocketMessenger messenger(place, std::move(peers));
+  SocketPointToPoint messages(place, std::move(peers));
   std::string bytes;
   int64_t headers[4][2];
   for (auto &header : headers) {
@@ -132,14 +132,14 @@ void Fuzzer::feedMessenger() {
   for (int i = 0; i != 4; ++i) {
     Message message;
     bool isDone = false;
-    if (!messenger.receive(1, headers[i][0], room[i], headers[i][1], message)
+    if (!messages.receive(1, headers[i][0], room[i], headers[i][1], message)
              .ok())
       return;
     if (i == 1)
       put(there, bytes.substr(first));
     if (i == 2 && below(2) == 0)
       there = Socket();
-    if (!messenger.test(message, isDone).ok())
+    if (!messages.test(message, isDone).ok())
       return;
     taken[0] += isDone;
   }
@@ -241,7 +241,7 @@ void Fuzzer::run(int64_t iteration) {
   case 3:
     return feedAdmission();
   default:
-    return feedMessenger();
+    return feedPointToPoint();
   }
 }
 

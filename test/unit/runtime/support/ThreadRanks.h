@@ -36,9 +36,9 @@ private:
 
 /// One thread's end. What it receives with one tag from one rank, it must ask
 /// for in the order in which it began.
-class ThreadMessenger final : public honert::Messenger {
+class ThreadPointToPoint final : public honert::PointToPoint {
 public:
-  ThreadMessenger(MessageHub &hub, int64_t rank, int64_t ranks)
+  ThreadPointToPoint(MessageHub &hub, int64_t rank, int64_t ranks)
       : hub(hub), own(rank), ranks(ranks) {}
 
   int64_t rank() const override { return own; }
@@ -86,7 +86,7 @@ template <typename Body> void onRanks(int64_t ranks, Body body) {
   for (int64_t rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
       honert::MessageProcessGroup world(
-          std::make_unique<ThreadMessenger>(hub, rank, ranks));
+          std::make_unique<ThreadPointToPoint>(hub, rank, ranks));
       body(world);
     });
   for (std::thread &thread : threads)

@@ -233,7 +233,7 @@ TEST(CommCollectives, several_of_several_slices) {
 }
 
 /// Notes what it is to send and receive, and moves nothing.
-class NotingMessenger final : public Messenger {
+class NotingPointToPoint final : public PointToPoint {
 public:
   int64_t rank() const override { return 0; }
   int64_t size() const override { return 2; }
@@ -260,35 +260,35 @@ public:
 
 // Libraries count a message's bytes in an int.
 TEST(CommExchange, large_messages_are_several) {
-  constexpr int64_t most = Messenger::largestMessage;
-  NotingMessenger messenger;
+  constexpr int64_t most = PointToPoint::largestMessage;
+  NotingPointToPoint peers;
   CollectiveLog log;
-  Exchange exchange(messenger, log);
+  Exchange exchange(peers, log);
   std::vector<std::pair<int64_t, int64_t>> wanted = {
       {0, most}, {most, most}, {2 * most, 5}};
-  ASSERT_TRUE(exchange.send(1, 0, messenger.memory, 2 * most + 5).ok());
-  EXPECT_EQ(messenger.messages, wanted);
-  messenger.messages.clear();
-  ASSERT_TRUE(exchange.receive(1, 0, messenger.memory, 2 * most + 5).ok());
-  EXPECT_EQ(messenger.messages, wanted);
-  messenger.messages.clear();
-  ASSERT_TRUE(exchange.send(1, 0, messenger.memory, 0).ok());
-  EXPECT_TRUE(messenger.messages.empty());
+  ASSERT_TRUE(exchange.send(1, 0, peers.memory, 2 * most + 5).ok());
+  EXPECT_EQ(peers.messages, wanted);
+  peers.messages.clear();
+  ASSERT_TRUE(exchange.receive(1, 0, peers.memory, 2 * most + 5).ok());
+  EXPECT_EQ(peers.messages, wanted);
+  peers.messages.clear();
+  ASSERT_TRUE(exchange.send(1, 0, peers.memory, 0).ok());
+  EXPECT_TRUE(peers.messages.empty());
   ASSERT_TRUE(exchange.finish(log.begin("x")).ok());
 }
 
 TEST(CommExchange, an_error_is_that_of_every_later_call) {
-  NotingMessenger messenger;
+  NotingPointToPoint peers;
   CollectiveLog log;
-  Exchange exchange(messenger, log);
-  ASSERT_TRUE(exchange.receive(1, 0, messenger.memory, 1).ok());
-  messenger.failure = Status::error("lost");
+  Exchange exchange(peers, log);
+  ASSERT_TRUE(exchange.receive(1, 0, peers.memory, 1).ok());
+  peers.failure = Status::error("lost");
   EXPECT_EQ(exchange.finish(log.begin("x")).message(), "lost");
-  messenger.failure = Status();
-  EXPECT_EQ(exchange.send(1, 0, messenger.memory, 1).message(), "lost");
-  EXPECT_EQ(exchange.receive(1, 0, messenger.memory, 1).message(), "lost");
+  peers.failure = Status();
+  EXPECT_EQ(exchange.send(1, 0, peers.memory, 1).message(), "lost");
+  EXPECT_EQ(exchange.receive(1, 0, peers.memory, 1).message(), "lost");
   EXPECT_EQ(exchange.finish(log.begin("y")).message(), "lost");
-  EXPECT_EQ(messenger.tests, 1); // the message is not asked for again
+  EXPECT_EQ(peers.tests, 1); // the message is not asked for again
 }
 
 TEST(CommWorld, tells_all_what_one_says) {

@@ -4,7 +4,7 @@
 #include "comm/tcp/Listening.h"
 #include "comm/tcp/MeetingFile.h"
 #include "comm/tcp/SocketMeeting.h"
-#include "comm/tcp/SocketMessenger.h"
+#include "comm/tcp/SocketPointToPoint.h"
 #include "support/Run.h"
 
 #include <cstring>
@@ -393,15 +393,15 @@ std::string saysOf(int64_t tag, int64_t bytes) {
   Socket there(ends[1]);
   LaunchPlace place;
   place.size = 2;
-  SocketMessenger messenger(place, std::move(peers));
+  SocketPointToPoint messages(place, std::move(peers));
   int64_t header[] = {tag, bytes};
   EXPECT_TRUE(sendAll(there, header, sizeof header, Deadline(5)).ok());
   char byte;
   Message message;
   bool isDone = false;
-  Status status = messenger.receive(1, 3, &byte, 1, message);
+  Status status = messages.receive(1, 3, &byte, 1, message);
   if (status.ok())
-    status = messenger.test(message, isDone);
+    status = messages.test(message, isDone);
   EXPECT_FALSE(isDone);
   return status.message();
 }

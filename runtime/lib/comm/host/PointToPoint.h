@@ -1,7 +1,7 @@
-//===- Messenger.h - Moves bytes between ranks ----------------------------===//
+//===- PointToPoint.h - Moves bytes between ranks -------------------------===//
 
-#ifndef HONERT_COMM_HOST_MESSENGER_H
-#define HONERT_COMM_HOST_MESSENGER_H
+#ifndef HONERT_COMM_HOST_POINTTOPOINT_H
+#define HONERT_COMM_HOST_POINTTOPOINT_H
 
 #include "base/Status.h"
 
@@ -12,14 +12,14 @@ namespace honert {
 /// A message on its way.
 struct Message {
   int64_t peer;
-  void *handle; ///< of the messenger
+  void *handle; ///< of the peers
 };
 
 /// Sends and receives without waiting. Messages from one rank to another with
 /// one tag arrive in the order in which they were sent. Used by one thread.
-class Messenger {
+class PointToPoint {
 public:
-  virtual ~Messenger() = default;
+  virtual ~PointToPoint() = default;
 
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
@@ -39,4 +39,4 @@ public:
 
 } // namespace honert
 
-#endif // HONERT_COMM_HOST_MESSENGER_H
+#endif // HONERT_COMM_HOST_POINTTOPOINT_H

@@ -1,14 +1,14 @@
-//===- SocketMessenger.cpp - Messages over TCP ----------------------------===//
+//===- SocketPointToPoint.cpp - Messages over TCP -------------------------===//
 
-#include "comm/tcp/SocketMessenger.h"
+#include "comm/tcp/SocketPointToPoint.h"
 
 #include <algorithm>
 #include <cerrno>
 
 using namespace honert;
 
-SocketMessenger::SocketMessenger(const LaunchPlace &place,
-                                 std::vector<Socket> sockets)
+SocketPointToPoint::SocketPointToPoint(const LaunchPlace &place,
+                                       std::vector<Socket> sockets)
     : place(place), peers(sockets.size()) {
   for (size_t rank = 0; rank != peers.size(); ++rank)
     peers[rank].socket = std::move(sockets[rank]);
@@ -20,7 +20,7 @@ static Status lost(int64_t rank) {
 }
 
 /// Forgets what was asked for; nothing is asked for again.
-Status SocketMessenger::fail(const Status &status) {
+Status SocketPointToPoint::fail(const Status &status) {
   if (status.ok())
     return status;
   failure = status;
@@ -33,16 +33,16 @@ Status SocketMessenger::fail(const Status &status) {
   return status;
 }
 
-SocketMessenger::Pending *SocketMessenger::add(int64_t tag, const void *data,
-                                               int64_t bytes) {
+SocketPointToPoint::Pending *
+SocketPointToPoint::add(int64_t tag, const void *data, int64_t bytes) {
   pendings.push_back(
       {{tag, bytes}, static_cast<char *>(const_cast<void *>(data))});
   pendings.back().self = std::prev(pendings.end());
   return &pendings.back();
 }
 
-Status SocketMessenger::send(int64_t to, int64_t tag, const void *data,
-                             int64_t bytes, Message &message) {
+Status SocketPointToPoint::send(int64_t to, int64_t tag, const void *data,
+                                int64_t bytes, Message &message) {
   HONERT_TRY(failure);
   Pending *pending = add(tag, data, bytes);
   Peer &peer = peers[static_cast<size_t>(to)];
@@ -52,8 +52,8 @@ Status SocketMessenger::send(int64_t to, int64_t tag, const void *data,
   return Status();
 }
 
-Status SocketMessenger::receive(int64_t from, int64_t tag, void *data,
-                                int64_t bytes, Message &message) {
+Status SocketPointToPoint::receive(int64_t from, int64_t tag, void *data,
+                                   int64_t bytes, Message &message) {
   HONERT_TRY(failure);
   Pending *pending = add(tag, data, bytes);
   message = {from, pending};
@@ -67,7 +67,7 @@ static Status otherSize(int64_t from, int64_t sent, int64_t expected) {
 }
 
 /// Gives a new wish what has come of it already.
-Status SocketMessenger::take(Peer &peer, Pending *pending, int64_t from) {
+Status SocketPointToPoint::take(Peer &peer, Pending *pending, int64_t from) {
   int64_t tag = pending->header.tag, bytes = pending->header.bytes;
   auto came = std::find_if(peer.early.begin(), peer.early.end(),
                            [&](const Early &each) { return each.tag == tag; });
@@ -91,7 +91,7 @@ Status SocketMessenger::take(Peer &peer, Pending *pending, int64_t from) {
   return Status();
 }
 
-void SocketMessenger::sendSome(Peer &peer) {
+void SocketPointToPoint::sendSome(Peer &peer) {
   while (!peer.toSend.empty() && !peer.isLost) {
     Pending &first = *peer.toSend.front();
     constexpr int64_t headerBytes = sizeof(Header);
@@ -118,7 +118,7 @@ void SocketMessenger::sendSome(Peer &peer) {
 }
 
 /// The header has come: finds out where its bytes go.
-Status SocketMessenger::beginBody(Peer &peer, int64_t number) {
+Status SocketPointToPoint::beginBody(Peer &peer, int64_t number) {
   const Header &header = peer.header;
   peer.bytes = 0;
   if (header.tag < 0 || header.tag > largestTag || header.bytes < 0 ||
@@ -142,7 +142,7 @@ Status SocketMessenger::beginBody(Peer &peer, int64_t number) {
 
 /// Where the next bytes of a message go, and how many at most. What was not
 /// asked for gets memory as it comes: a size alone takes none.
-char *SocketMessenger::roomFor(Peer &peer, int64_t &most) {
+char *SocketPointToPoint::roomFor(Peer &peer, int64_t &most) {
   constexpr int64_t piece = int64_t(1) << 20;
   most = peer.header.bytes - peer.bytes;
   if (peer.target)
@@ -154,14 +154,14 @@ char *SocketMessenger::roomFor(Peer &peer, int64_t &most) {
   return bytes.data() + peer.bytes;
 }
 
-void SocketMessenger::endBody(Peer &peer) {
+void SocketPointToPoint::endBody(Peer &peer) {
   if (peer.target)
     peer.target->isDone = true;
   peer.target = nullptr;
   peer.headerBytes = 0;
 }
 
-Status SocketMessenger::receiveSome(Peer &peer, int64_t number) {
+Status SocketPointToPoint::receiveSome(Peer &peer, int64_t number) {
   while (!peer.isLost) {
     bool isHeader = peer.headerBytes < int64_t(sizeof(Header));
     char *at = reinterpret_cast<char *>(&peer.header) + peer.headerBytes;
@@ -189,7 +189,7 @@ Status SocketMessenger::receiveSome(Peer &peer, int64_t number) {
   return Status();
 }
 
-Status SocketMessenger::moveAll() {
+Status SocketPointToPoint::moveAll() {
   for (size_t number = 0; number != peers.size(); ++number)
     if (Peer &peer = peers[number]; peer.socket.isOpen()) {
       sendSome(peer);
@@ -199,7 +199,7 @@ Status SocketMessenger::moveAll() {
   return Status();
 }
 
-Status SocketMessenger::test(Message &message, bool &isDone) {
+Status SocketPointToPoint::test(Message &message, bool &isDone) {
   HONERT_TRY(failure);
   HONERT_TRY(fail(moveAll()));
   auto *pending = static_cast<Pending *>(message.handle);
@@ -211,7 +211,7 @@ Status SocketMessenger::test(Message &message, bool &isDone) {
   return Status();
 }
 
-Status SocketMessenger::findLost() const {
+Status SocketPointToPoint::findLost() const {
   for (size_t number = 0; number != peers.size(); ++number)
     if (peers[number].socket.isOpen() && hasClosed(peers[number].socket))
       return lost(static_cast<int64_t>(number));

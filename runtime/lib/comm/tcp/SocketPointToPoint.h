@@ -1,10 +1,10 @@
-//===- SocketMessenger.h - Messages over TCP ------------------------------===//
+//===- SocketPointToPoint.h - Messages over TCP ---------------------------===//
 
-#ifndef HONERT_COMM_TCP_SOCKETMESSENGER_H
-#define HONERT_COMM_TCP_SOCKETMESSENGER_H
+#ifndef HONERT_COMM_TCP_SOCKETPOINTTOPOINT_H
+#define HONERT_COMM_TCP_SOCKETPOINTTOPOINT_H
 
 #include "comm/group/Launch.h"
-#include "comm/host/Messenger.h"
+#include "comm/host/PointToPoint.h"
 #include "comm/tcp/Sockets.h"
 
 #include <deque>
@@ -16,9 +16,9 @@ namespace honert {
 
 /// A connection to every other rank. After an error nothing more is sent or
 /// received: what was asked for lies in buffers that may be gone.
-class SocketMessenger final : public Messenger {
+class SocketPointToPoint final : public PointToPoint {
 public:
-  SocketMessenger(const LaunchPlace &place, std::vector<Socket> peers);
+  SocketPointToPoint(const LaunchPlace &place, std::vector<Socket> peers);
 
   int64_t rank() const override { return place.rank; }
   int64_t size() const override { return place.size; }
@@ -77,4 +77,4 @@ private:
 
 } // namespace honert
 
-#endif // HONERT_COMM_TCP_SOCKETMESSENGER_H
+#endif // HONERT_COMM_TCP_SOCKETPOINTTOPOINT_H
