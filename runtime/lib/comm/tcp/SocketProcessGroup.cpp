@@ -4,8 +4,8 @@
 #include "comm/group/Watchdog.h"
 #include "comm/host/MessageProcessGroup.h"
 #include "comm/tcp/Listening.h"
-#include "comm/tcp/MeetingFile.h"
-#include "comm/tcp/SocketMeeting.h"
+#include "comm/tcp/Rendezvous.h"
+#include "comm/tcp/RendezvousFile.h"
 #include "comm/tcp/SocketPointToPoint.h"
 
 #include <algorithm>
@@ -61,9 +61,9 @@ struct Start {
 } // namespace
 
 static Status lead(Start &start, const Listening &listening) {
-  SocketMeeting meeting(start.place, start.key, start.deadline);
-  Status met = meeting.lead(listening.sockets, listening.isEverywhere);
-  start.peers = meeting.takePeers();
+  Rendezvous rendezvous(start.place, start.key, start.deadline);
+  Status met = rendezvous.lead(listening.sockets, listening.isEverywhere);
+  start.peers = rendezvous.takePeers();
   return met;
 }
 
@@ -108,15 +108,15 @@ static Status leadAtMaster(Start &start, int64_t port) {
 }
 
 static Status followMaster(Start &start, int64_t port) {
-  SocketMeeting meeting(start.place, start.key, start.deadline);
+  Rendezvous rendezvous(start.place, start.key, start.deadline);
   std::vector<SocketAddress> addresses;
   HONERT_TRY(SocketAddress::find(start.place.masterAddress, port, addresses));
   for (bool isThere = false; !isThere;) {
-    HONERT_TRY(meeting.follow(addresses, isThere));
+    HONERT_TRY(rendezvous.follow(addresses, isThere));
     if (!isThere)
       HONERT_TRY(rest(start));
   }
-  start.peers = meeting.takePeers();
+  start.peers = rendezvous.takePeers();
   return Status();
 }
 
@@ -145,7 +145,7 @@ static Status leadByFile(Start &start, const std::string &path) {
   (void)gethostname(name, sizeof name - 1);
   Listening listening;
   HONERT_TRY(listening.atFreePort(start.place));
-  MeetingFile file;
+  RendezvousFile file;
   file.hasOtherSecret = start.key.isSecret;
   file.host = listening.isLoopback ? "127.0.0.1" : name;
   file.port = listening.port, file.run = start.key.run;
@@ -161,7 +161,7 @@ static Status leadByFile(Start &start, const std::string &path) {
 /// there then may be gone soon.
 static Status followFile(Start &start, const std::string &path) {
   std::string earlier; // what was wrong
-  MeetingFile file;
+  RendezvousFile file;
   file.hasOtherSecret = start.key.isSecret;
   for (bool isThere = false; !isThere;) {
     bool isWritten = false;
@@ -169,16 +169,16 @@ static Status followFile(Start &start, const std::string &path) {
     if (isWritten && file.run == start.key.run) {
       RunKey key = start.key;
       addSecret(file.secret, key);
-      SocketMeeting meeting(start.place, key, start.deadline);
+      Rendezvous rendezvous(start.place, key, start.deadline);
       std::vector<SocketAddress> addresses;
       Status met = SocketAddress::find(file.host, file.port, addresses);
       if (met.ok())
-        met = meeting.follow(addresses, isThere);
+        met = rendezvous.follow(addresses, isThere);
       if (isThere)
         HONERT_TRY(met);
       if (!met.ok())
         earlier = "; " + met.message();
-      start.peers = meeting.takePeers();
+      start.peers = rendezvous.takePeers();
     }
     if (Status rested = isThere ? Status() : rest(start); !rested.ok())
       return Status::error(rested.message() + earlier);

@@ -17,7 +17,7 @@ namespace honert {
 /// Rank 0 listens at `place`'s master address (comm/Listening.h), one port
 /// above the master port, which the launcher may use. With `bootstrap`
 /// "file:PATH", it listens at any free port and writes that to the file, with a
-/// secret (comm/MeetingFile.h); others wait for it. A wait of more than
+/// secret (comm/RendezvousFile.h); others wait for it. A wait of more than
 /// `timeout` seconds (0: any) is an error.
 Status connectSockets(const LaunchPlace &place, const std::string &bootstrap,
                       double timeout, std::unique_ptr<ProcessGroup> &world);

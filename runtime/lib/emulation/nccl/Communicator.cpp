@@ -85,7 +85,7 @@ bool NcclComm::await(int64_t times, const std::string &what) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
   while (true) {
-    int64_t missing = meeting->missing(times);
+    int64_t missing = rendezvous->missing(times);
     if (missing < 0)
       return true;
     if (isAborted)

@@ -4,7 +4,7 @@
 #define HONERT_EMULATION_NCCL_COMMUNICATOR_H
 
 #include "emulation/nccl/FakeNccl.h"
-#include "emulation/nccl/Meeting.h"
+#include "emulation/nccl/Rendezvous.h"
 
 #include <atomic>
 #include <memory>
@@ -61,7 +61,7 @@ CUresult meet(NcclComm &comm, const Operation &operation, const char *in,
 
 struct honert::NcclComm {
   honert::fake::State *owner;
-  std::shared_ptr<honert::fake::Meeting> meeting;
+  std::shared_ptr<honert::fake::Rendezvous> rendezvous;
   int64_t issued = 0, executed = 0; ///< operations
   int64_t operations = 0;           ///< issued or recorded
   int64_t registered = 0;

@@ -25,21 +25,21 @@ static ncclResult_t checkConfig(const ncclConfig_t *config) {
 /// A new communicator that goes on until all ranks have joined.
 static ncclResult_t makeComm(ncclComm_t *comm, const std::string &name,
                              int ranks, int rank) {
-  if (ranks < 1 || ranks > Meeting::largest || rank < 0 || rank >= ranks)
+  if (ranks < 1 || ranks > Rendezvous::largest || rank < 0 || rank >= ranks)
     return ncclMistake(ncclInvalidArgument,
                        format("rank %d of %d ranks", rank, ranks));
   auto made = std::make_shared<NcclComm>();
   made->owner = &state();
-  made->meeting = Meeting::join(name, ranks, rank);
-  if (!made->meeting)
+  made->rendezvous = Rendezvous::join(name, ranks, rank);
+  if (!made->rendezvous)
     return ncclMistake(ncclInvalidUsage,
                        format("rank %d has joined twice", rank));
   *comm = made.get();
   add(made);
-  return goOn(*made, [meeting = made->meeting] {
-    if (meeting->missing(1) >= 0)
+  return goOn(*made, [rendezvous = made->rendezvous] {
+    if (rendezvous->missing(1) >= 0)
       return false;
-    meeting->forget();
+    rendezvous->forget();
     return true;
   });
 }
@@ -103,20 +103,20 @@ struct Wish {
 /// Joins the part that all ranks' wishes give this one.
 static ncclResult_t joinPart(NcclComm &whole, int64_t number,
                              ncclComm_t *part) {
-  Meeting &meeting = *whole.meeting;
+  Rendezvous &rendezvous = *whole.rendezvous;
   std::vector<std::pair<int64_t, int64_t>> members; // key, rank
   Wish own, other;
-  std::memcpy(&own, meeting.note(meeting.rank()), sizeof own);
-  for (int64_t rank = 0; rank != meeting.ranks(); ++rank) {
-    std::memcpy(&other, meeting.note(rank), sizeof other);
+  std::memcpy(&own, rendezvous.note(rendezvous.rank()), sizeof own);
+  for (int64_t rank = 0; rank != rendezvous.ranks(); ++rank) {
+    std::memcpy(&other, rendezvous.note(rank), sizeof other);
     if (other.color == own.color)
       members.push_back({other.key, rank});
   }
   std::sort(members.begin(), members.end());
   auto place = std::find(members.begin(), members.end(),
-                         std::pair(own.key, meeting.rank()));
+                         std::pair(own.key, rendezvous.rank()));
   return makeComm(part,
-                  format("%s-%lld-%lld", meeting.label().c_str(),
+                  format("%s-%lld-%lld", rendezvous.label().c_str(),
                          static_cast<long long>(number),
                          static_cast<long long>(own.color)),
                   static_cast<int>(members.size()),
@@ -136,18 +136,18 @@ ncclResult_t fake::ncclCommSplit(ncclComm_t comm, int color, int key,
   if (whole->issued != whole->executed)
     return ncclMistake(ncclInvalidUsage, "a split while work goes on");
   Wish wish = {color, key};
-  Meeting &meeting = *whole->meeting;
-  std::memcpy(meeting.note(meeting.rank()), &wish, sizeof wish);
-  int64_t shown = meeting.arrive(), read = 0;
+  Rendezvous &rendezvous = *whole->rendezvous;
+  std::memcpy(rendezvous.note(rendezvous.rank()), &wish, sizeof wish);
+  int64_t shown = rendezvous.arrive(), read = 0;
   State *owner = &state();
   return goOn(*whole, [=, whole = whole.get()]() mutable {
     PlayedProcess played(*owner);
-    if (read == 0 && whole->meeting->missing(shown) < 0) {
+    if (read == 0 && whole->rendezvous->missing(shown) < 0) {
       if (joinPart(*whole, shown, part) != ncclInProgress)
         return true; // the mistake is listed
-      read = whole->meeting->arrive();
+      read = whole->rendezvous->arrive();
     }
-    return read != 0 && whole->meeting->missing(read) < 0;
+    return read != 0 && whole->rendezvous->missing(read) < 0;
   });
 }
 
@@ -181,9 +181,9 @@ ncclResult_t fake::ncclCommFinalize(ncclComm_t comm) {
     return failed;
   if (shared->issued != shared->executed)
     return ncclMistake(ncclInvalidUsage, "an end while work goes on");
-  std::shared_ptr<Meeting> meeting = shared->meeting;
-  int64_t came = meeting->arrive();
-  return goOn(*shared, [=] { return meeting->missing(came) < 0; });
+  std::shared_ptr<Rendezvous> rendezvous = shared->rendezvous;
+  int64_t came = rendezvous->arrive();
+  return goOn(*shared, [=] { return rendezvous->missing(came) < 0; });
 }
 
 ncclResult_t fake::ncclCommDestroy(ncclComm_t comm) {

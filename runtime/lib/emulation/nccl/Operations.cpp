@@ -83,7 +83,7 @@ static ncclResult_t collect(const char *function, Operation::Kind kind,
 
 static int64_t ranksOf(ncclComm_t comm) {
   std::shared_ptr<NcclComm> shared = find(comm);
-  return shared ? shared->meeting->ranks() : 1;
+  return shared ? shared->rendezvous->ranks() : 1;
 }
 
 ncclResult_t fake::ncclAllReduce(const void *in, void *out, size_t count,
@@ -119,7 +119,7 @@ static ncclResult_t addEnd(const char *function, const MessageEnd &end,
     return ncclMistake(ncclInvalidUsage,
                        format("%s outside a group waits for ever", function));
   const void *memory = end.from ? end.from : end.to;
-  if (end.peer < 0 || end.peer >= shared->meeting->ranks() ||
+  if (end.peer < 0 || end.peer >= shared->rendezvous->ranks() ||
       !isOnDevice(memory, end.bytes))
     return ncclMistake(ncclInvalidArgument,
                        format("%s with rank %d, or of memory that is not the "

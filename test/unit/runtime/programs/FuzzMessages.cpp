@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "comm/tcp/Admission.h"
-#include "comm/tcp/MeetingFile.h"
-#include "comm/tcp/SocketMeeting.h"
+#include "comm/tcp/Rendezvous.h"
+#include "comm/tcp/RendezvousFile.h"
 #include "comm/tcp/SocketPointToPoint.h"
 
 #include <algorithm>
@@ -219,7 +219,7 @@ void Fuzzer::feedPlaces() {
 }
 
 void Fuzzer::feedFile() {
-  MeetingFile file;
+  RendezvousFile file;
   file.host = "node0", file.port = 29501, file.run = key.run;
   std::string text = file.text();
   change(text);

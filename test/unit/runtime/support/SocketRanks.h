@@ -4,7 +4,7 @@
 #define TEST_UNIT_RUNTIME_SOCKETRANKS_H
 
 #include "comm/tcp/Handshake.h"
-#include "comm/tcp/MeetingFile.h"
+#include "comm/tcp/RendezvousFile.h"
 #include "comm/tcp/SocketProcessGroup.h"
 #include "support/Run.h"
 

@@ -2,8 +2,8 @@
 
 #include "comm/tcp/Admission.h"
 #include "comm/tcp/Listening.h"
-#include "comm/tcp/MeetingFile.h"
-#include "comm/tcp/SocketMeeting.h"
+#include "comm/tcp/Rendezvous.h"
+#include "comm/tcp/RendezvousFile.h"
 #include "comm/tcp/SocketPointToPoint.h"
 #include "support/Run.h"
 
@@ -133,11 +133,11 @@ TEST(CommSecret, what_is_none_is_refused) {
 // The file of --dist-bootstrap
 //===----------------------------------------------------------------------===//
 
-struct MeetingFileTest : testing::Test {
-  MeetingFileTest() { file.host = "node0", file.port = 5, file.run = 6; }
+struct RendezvousFileTest : testing::Test {
+  RendezvousFileTest() { file.host = "node0", file.port = 5, file.run = 6; }
   std::string readError() {
     bool isThere;
-    return MeetingFile().read(path, isThere).message();
+    return RendezvousFile().read(path, isThere).message();
   }
   /// Nobody reads it, or replaces it.
   void expectRefused(const std::string &what) {
@@ -147,21 +147,21 @@ struct MeetingFileTest : testing::Test {
 
   test::Folder folder;
   const std::string path = folder / "place";
-  MeetingFile file;
+  RendezvousFile file;
 };
 
-TEST_F(MeetingFileTest, only_its_owner_reads_it) {
+TEST_F(RendezvousFileTest, only_its_owner_reads_it) {
   file.secret = sha256("some");
   ASSERT_EQ(file.write(path).message(), "");
   struct stat found;
   ASSERT_EQ(stat(path.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0600u);
-  MeetingFile read;
+  RendezvousFile read;
   bool isThere = false;
   ASSERT_EQ(read.read(path, isThere).message(), "");
   EXPECT_TRUE(isThere);
   EXPECT_EQ(read.text(), file.text());
-  MeetingFile another = file;
+  RendezvousFile another = file;
   another.secret = sha256("another");
   another.remove(path); // not that one's
   EXPECT_TRUE(test::exists(path));
@@ -169,34 +169,34 @@ TEST_F(MeetingFileTest, only_its_owner_reads_it) {
   EXPECT_FALSE(test::exists(path));
 }
 
-TEST_F(MeetingFileTest, none_and_an_empty_one_are_no_place) {
+TEST_F(RendezvousFileTest, none_and_an_empty_one_are_no_place) {
   bool isThere = true;
-  EXPECT_EQ(MeetingFile().read(path, isThere).message(), "");
+  EXPECT_EQ(RendezvousFile().read(path, isThere).message(), "");
   EXPECT_FALSE(isThere);
   test::writeFile(path, "");
-  EXPECT_EQ(MeetingFile().read(path, isThere).message(), "");
+  EXPECT_EQ(RendezvousFile().read(path, isThere).message(), "");
   EXPECT_FALSE(isThere);
   EXPECT_EQ(file.write(path).message(), "");
 }
 
-TEST_F(MeetingFileTest, a_link_is_not_followed) {
+TEST_F(RendezvousFileTest, a_link_is_not_followed) {
   ASSERT_EQ(file.write(folder / "target").message(), "");
   ASSERT_EQ(symlink("target", path.c_str()), 0);
   expectRefused("is a link, expected a regular file, or none");
   EXPECT_EQ(test::readFile(folder / "target"), file.text());
 }
 
-TEST_F(MeetingFileTest, a_pipe_is_not_waited_for) {
+TEST_F(RendezvousFileTest, a_pipe_is_not_waited_for) {
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   expectRefused("expected a regular file, or none");
 }
 
-TEST_F(MeetingFileTest, a_folder) {
+TEST_F(RendezvousFileTest, a_folder) {
   ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
   expectRefused("expected a regular file, or none");
 }
 
-TEST_F(MeetingFileTest, files_of_something_else_stay) {
+TEST_F(RendezvousFileTest, files_of_something_else_stay) {
   for (std::string text :
        {std::string("my notes\n"), std::string(100000, 'x'), std::string(1, 0),
         file.text() + "more", file.text().substr(0, 40)}) {
@@ -207,7 +207,7 @@ TEST_F(MeetingFileTest, files_of_something_else_stay) {
   }
 }
 
-TEST_F(MeetingFileTest, others_must_not_write_it) {
+TEST_F(RendezvousFileTest, others_must_not_write_it) {
   ASSERT_EQ(file.write(path).message(), "");
   ASSERT_EQ(chmod(path.c_str(), 0666), 0);
   expectRefused("other users may write it, expected chmod 600");
@@ -221,7 +221,7 @@ struct Squashed {
   static constexpr uid_t nobody = 65534;
 };
 
-struct SquashedMeetingFileTest : MeetingFileTest {
+struct SquashedRendezvousFileTest : RendezvousFileTest {
   void SetUp() override {
     if (geteuid() != 0)
       GTEST_SKIP() << "only root can make files of another user";
@@ -232,11 +232,11 @@ struct SquashedMeetingFileTest : MeetingFileTest {
   }
 };
 
-TEST_F(SquashedMeetingFileTest, its_owner_is_whom_the_server_takes_for_us) {
+TEST_F(SquashedRendezvousFileTest, its_owner_is_whom_the_server_takes_for_us) {
   Squashed squashed(Squashed::nobody);
   file.hasOtherSecret = true;
   ASSERT_EQ(file.write(path).message(), "");
-  MeetingFile read;
+  RendezvousFile read;
   read.hasOtherSecret = true;
   bool isThere = false;
   ASSERT_EQ(read.read(path, isThere).message(), "");
@@ -248,7 +248,7 @@ TEST_F(SquashedMeetingFileTest, its_owner_is_whom_the_server_takes_for_us) {
   EXPECT_FALSE(test::exists(path));
 }
 
-TEST_F(SquashedMeetingFileTest, files_of_others_are_refused) {
+TEST_F(SquashedRendezvousFileTest, files_of_others_are_refused) {
   ASSERT_EQ(file.write(path).message(), "");
   ASSERT_EQ(chown(path.c_str(), 1234, -1), 0);
   expectRefused(belongs(1234));
@@ -262,14 +262,14 @@ TEST_F(SquashedMeetingFileTest, files_of_others_are_refused) {
   expectRefused(belongs(1234));
 }
 
-TEST_F(SquashedMeetingFileTest, without_a_server_nobody_is_another_user) {
+TEST_F(SquashedRendezvousFileTest, without_a_server_nobody_is_another_user) {
   ASSERT_EQ(file.write(path).message(), "");
   ASSERT_EQ(chown(path.c_str(), Squashed::nobody, -1), 0);
   expectRefused(belongs(Squashed::nobody));
 }
 
 /// The server may take others for the same user.
-TEST_F(SquashedMeetingFileTest, without_another_secret_is_refused) {
+TEST_F(SquashedRendezvousFileTest, without_another_secret_is_refused) {
   file.hasOtherSecret = true;
   ASSERT_EQ(file.write(folder / "other").message(), "");
   file.hasOtherSecret = false;

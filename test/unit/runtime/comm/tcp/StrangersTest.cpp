@@ -167,7 +167,7 @@ TEST_F(CommStrangers, a_file_has_a_secret_of_its_own) {
   secret.reset();
   std::vector<std::string> lines(2);
   std::thread first([&] { lines[0] = meet(placeOf(0, 2)); });
-  MeetingFile file;
+  RendezvousFile file;
   for (bool isThere = false; !isThere;)
     ASSERT_TRUE(file.read(folder / "place", isThere).ok());
   port = file.port;

@@ -1,4 +1,4 @@
-//===- MeetingFile.h - A file that says where rank 0 listens --------------===//
+//===- RendezvousFile.h - A file that says where rank 0 listens -----------===//
 //
 // What --dist-bootstrap=file:PATH names. Rank 0 makes it for the others, with a
 // secret of this run alone, so that only its owner can join; it is removed when
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONERT_COMM_TCP_MEETINGFILE_H
-#define HONERT_COMM_TCP_MEETINGFILE_H
+#ifndef HONERT_COMM_TCP_RENDEZVOUSFILE_H
+#define HONERT_COMM_TCP_RENDEZVOUSFILE_H
 
 #include "comm/tcp/Secret.h"
 
@@ -18,7 +18,7 @@
 
 namespace honert {
 
-struct MeetingFile {
+struct RendezvousFile {
   std::string host;
   int64_t port = 0;
   uint64_t run = 0;
@@ -48,4 +48,4 @@ private:
 
 } // namespace honert
 
-#endif // HONERT_COMM_TCP_MEETINGFILE_H
+#endif // HONERT_COMM_TCP_RENDEZVOUSFILE_H

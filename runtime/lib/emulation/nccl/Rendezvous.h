@@ -1,7 +1,7 @@
-//===- Meeting.h - Where the ranks of the fake NCCL meet ------------------===//
+//===- Rendezvous.h - Where the ranks of the fake NCCL meet ---------------===//
 
-#ifndef HONERT_EMULATION_NCCL_MEETING_H
-#define HONERT_EMULATION_NCCL_MEETING_H
+#ifndef HONERT_EMULATION_NCCL_RENDEZVOUS_H
+#define HONERT_EMULATION_NCCL_RENDEZVOUS_H
 
 #include <atomic>
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace honert::fake {
 
 /// Memory that the ranks of a communicator share, threads of one process or
 /// processes of one machine, and how often each has come.
-class Meeting {
+class Rendezvous {
 public:
   static constexpr int64_t largest = 64; ///< ranks
   static constexpr int64_t noteBytes = 4096, dataBytes = 1 << 18;
 
   /// Joins as `rank`; null if that rank is there already.
-  static std::shared_ptr<Meeting> join(const std::string &name, int64_t ranks,
-                                       int64_t rank);
-  ~Meeting();
+  static std::shared_ptr<Rendezvous> join(const std::string &name,
+                                          int64_t ranks, int64_t rank);
+  ~Rendezvous();
 
   /// The name that it was joined by.
   std::string label() const { return name.substr(1); }
@@ -37,7 +37,7 @@ public:
   void forget();
 
 private:
-  Meeting(std::string name, void *memory, int64_t ranks, int64_t rank)
+  Rendezvous(std::string name, void *memory, int64_t ranks, int64_t rank)
       : name(std::move(name)), memory(static_cast<char *>(memory)),
         count(ranks), own(rank) {}
   /// How often a rank has come. Zero at first, as new memory is.
@@ -53,4 +53,4 @@ private:
 
 } // namespace honert::fake
 
-#endif // HONERT_EMULATION_NCCL_MEETING_H
+#endif // HONERT_EMULATION_NCCL_RENDEZVOUS_H

@@ -1,7 +1,7 @@
-//===- SocketMeeting.h - How processes find each other over TCP -----------===//
+//===- Rendezvous.h - How processes find each other over TCP --------------===//
 
-#ifndef HONERT_COMM_TCP_SOCKETMEETING_H
-#define HONERT_COMM_TCP_SOCKETMEETING_H
+#ifndef HONERT_COMM_TCP_RENDEZVOUS_H
+#define HONERT_COMM_TCP_RENDEZVOUS_H
 
 #include "comm/group/Launch.h"
 #include "comm/tcp/Admission.h"
@@ -13,11 +13,11 @@ namespace honert {
 /// Connects every pair of the processes of a launch. Rank 0 listens; the others
 /// tell it where they listen themselves, and learn it of each other. Every
 /// connection begins with a handshake; strangers on it disturb nobody.
-class SocketMeeting {
+class Rendezvous {
 public:
   /// Ranks may come until `deadline`.
-  SocketMeeting(const LaunchPlace &place, const RunKey &key,
-                const Deadline &deadline)
+  Rendezvous(const LaunchPlace &place, const RunKey &key,
+             const Deadline &deadline)
       : place(place), key(key), deadline(deadline),
         peers(static_cast<size_t>(place.size)) {}
 
@@ -69,4 +69,4 @@ bool fromWire(const WirePlace &wire, SocketAddress &address);
 
 } // namespace honert
 
-#endif // HONERT_COMM_TCP_SOCKETMEETING_H
+#endif // HONERT_COMM_TCP_RENDEZVOUS_H

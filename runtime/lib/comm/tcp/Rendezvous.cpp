@@ -1,6 +1,6 @@
-//===- SocketMeeting.cpp - How processes find each other over TCP ---------===//
+//===- Rendezvous.cpp - How processes find each other over TCP ------------===//
 
-#include "comm/tcp/SocketMeeting.h"
+#include "comm/tcp/Rendezvous.h"
 
 #include <cstring>
 #include <netinet/in.h>
@@ -15,13 +15,13 @@ static Status about(int64_t rank, const Status &status) {
                               status.message().c_str()));
 }
 
-Status SocketMeeting::sayTo(int64_t rank, const Socket &socket,
-                            const void *data, size_t bytes) const {
+Status Rendezvous::sayTo(int64_t rank, const Socket &socket, const void *data,
+                         size_t bytes) const {
   return about(rank, sendAll(socket, data, bytes, deadline));
 }
 
-Status SocketMeeting::hearFrom(int64_t rank, const Socket &socket, void *data,
-                               size_t bytes) const {
+Status Rendezvous::hearFrom(int64_t rank, const Socket &socket, void *data,
+                            size_t bytes) const {
   return about(rank, receiveAll(socket, data, bytes, deadline));
 }
 
@@ -74,14 +74,14 @@ bool honert::fromWire(const WirePlace &wire, SocketAddress &address) {
 //===----------------------------------------------------------------------===//
 
 /// A rank whose connection is gone may come again.
-Verdict SocketMeeting::judge(const Hello &hello) const {
+Verdict Rendezvous::judge(const Hello &hello) const {
   if (hello.rank < lowest)
     return Verdict::noSuchRank;
   const Socket &peer = peers[static_cast<size_t>(hello.rank)];
   return peer.isOpen() && !hasClosed(peer) ? Verdict::twice : Verdict::welcome;
 }
 
-std::string SocketMeeting::missing() const {
+std::string Rendezvous::missing() const {
   std::string ranks;
   for (int64_t rank = lowest; rank != place.size; ++rank)
     if (!peers[static_cast<size_t>(rank)].isOpen())
@@ -90,9 +90,9 @@ std::string SocketMeeting::missing() const {
 }
 
 /// Until every rank from `lowest` is there. `places`: where they listen.
-Status SocketMeeting::gather(Admission &admission,
-                             const std::vector<Socket> &listeners,
-                             std::vector<SocketAddress> *places) {
+Status Rendezvous::gather(Admission &admission,
+                          const std::vector<Socket> &listeners,
+                          std::vector<SocketAddress> *places) {
   while (true) {
     for (int64_t rank = lowest; rank != place.size; ++rank)
       if (Socket &peer = peers[static_cast<size_t>(rank)];
@@ -117,8 +117,8 @@ Status SocketMeeting::gather(Admission &admission,
   }
 }
 
-Status SocketMeeting::lead(const std::vector<Socket> &listeners,
-                           bool isEverywhere) {
+Status Rendezvous::lead(const std::vector<Socket> &listeners,
+                        bool isEverywhere) {
   std::vector<SocketAddress> places(peers.size());
   Admission admission(key, place.rank, place.size, isEverywhere,
                       [this](const Hello &hello) { return judge(hello); });
@@ -137,7 +137,7 @@ Status SocketMeeting::lead(const std::vector<Socket> &listeners,
 //===----------------------------------------------------------------------===//
 
 /// Calls a rank that listens, until it has time.
-Status SocketMeeting::meet(int64_t rank, const SocketAddress &address) {
+Status Rendezvous::meet(int64_t rank, const SocketAddress &address) {
   while (true) {
     Call call(key, place.rank, place.size, rank);
     Reply reply = call.open(address, deadline);
@@ -156,9 +156,9 @@ Status SocketMeeting::meet(int64_t rank, const SocketAddress &address) {
 }
 
 /// Connects to the ranks from 1 below the own, and waits for those above.
-Status SocketMeeting::meetOthers(const SocketAddress &first,
-                                 const std::vector<Socket> &listeners,
-                                 bool isEverywhere) {
+Status Rendezvous::meetOthers(const SocketAddress &first,
+                              const std::vector<Socket> &listeners,
+                              bool isEverywhere) {
   std::vector<WirePlace> places(peers.size());
   HONERT_TRY(
       hearFrom(0, peers[0], places.data(), places.size() * sizeof(WirePlace)));
@@ -183,8 +183,8 @@ Status SocketMeeting::meetOthers(const SocketAddress &first,
 /// Says hello to rank 0, with a socket that listens where the connection to it
 /// leaves this machine. On rank 0's own machine that may be where no other rank
 /// comes: then everywhere, as rank 0 does.
-Status SocketMeeting::callFirst(const SocketAddress &address, Call &call,
-                                Reply &reply, Socket &listener) {
+Status Rendezvous::callFirst(const SocketAddress &address, Call &call,
+                             Reply &reply, Socket &listener) {
   reply = call.open(address, Deadline(answerSeconds, deadline));
   if (reply != Reply::welcome)
     return Status();
@@ -199,8 +199,8 @@ Status SocketMeeting::callFirst(const SocketAddress &address, Call &call,
   return Status();
 }
 
-Status SocketMeeting::follow(const std::vector<SocketAddress> &addresses,
-                             bool &isThere) {
+Status Rendezvous::follow(const std::vector<SocketAddress> &addresses,
+                          bool &isThere) {
   isThere = false;
   for (const SocketAddress &address : addresses) {
     Deadline soon(answerSeconds);

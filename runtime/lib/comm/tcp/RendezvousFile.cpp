@@ -1,6 +1,6 @@
-//===- MeetingFile.cpp - A file that says where rank 0 listens ------------===//
+//===- RendezvousFile.cpp - A file that says where rank 0 listens ---------===//
 
-#include "comm/tcp/MeetingFile.h"
+#include "comm/tcp/RendezvousFile.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -24,13 +24,13 @@ static Status systemError(const std::string &path) {
   return error(path, std::strerror(errno));
 }
 
-std::string MeetingFile::text() const {
+std::string RendezvousFile::text() const {
   return format("%s %s %lld %llu %s\n", title, host.c_str(),
                 static_cast<long long>(port),
                 static_cast<unsigned long long>(run), toHex(secret).c_str());
 }
 
-bool MeetingFile::parse(const std::string &text) {
+bool RendezvousFile::parse(const std::string &text) {
   std::istringstream words(text);
   std::string first, digits, more;
   words >> first >> host >> port >> run >> digits;
@@ -66,7 +66,7 @@ static bool ownsNewFiles(const std::string &path, uid_t user) {
 
 /// Whether an open file may be one of this user's. Users whom a server takes
 /// for one cannot be told apart by it: another secret must do that.
-Status MeetingFile::checkKind(const std::string &path, int descriptor) {
+Status RendezvousFile::checkKind(const std::string &path, int descriptor) {
   struct stat found = {};
   if (fstat(descriptor, &found) != 0)
     return systemError(path);
@@ -109,7 +109,7 @@ static Status readAll(const std::string &path, int file, std::string &text) {
 }
 
 /// O_NONBLOCK: nobody may ever write to a pipe.
-Status MeetingFile::read(const std::string &path, bool &isThere) {
+Status RendezvousFile::read(const std::string &path, bool &isThere) {
   isThere = false;
   int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0 && (errno == ENOENT || errno == ESTALE))
@@ -132,7 +132,7 @@ Status MeetingFile::read(const std::string &path, bool &isThere) {
 }
 
 /// Closes the file, too. What the others would refuse is not written.
-Status MeetingFile::writeAll(const std::string &path, int descriptor) {
+Status RendezvousFile::writeAll(const std::string &path, int descriptor) {
   Status status = checkKind(path, descriptor);
   std::string all = text();
   if (status.ok() && ::write(descriptor, all.data(), all.size()) !=
@@ -143,8 +143,8 @@ Status MeetingFile::writeAll(const std::string &path, int descriptor) {
   return status;
 }
 
-Status MeetingFile::write(const std::string &path) {
-  MeetingFile earlier = *this;
+Status RendezvousFile::write(const std::string &path) {
+  RendezvousFile earlier = *this;
   bool isThere;
   HONERT_TRY(earlier.read(path, isThere));
   std::string temporary;
@@ -158,8 +158,8 @@ Status MeetingFile::write(const std::string &path) {
   return status;
 }
 
-void MeetingFile::remove(const std::string &path) const {
-  MeetingFile found = *this;
+void RendezvousFile::remove(const std::string &path) const {
+  RendezvousFile found = *this;
   bool isThere;
   if (found.read(path, isThere).ok() && isThere && found.secret == secret)
     (void)unlink(path.c_str());

@@ -1,4 +1,4 @@
-//===- Meet.cpp - What ranks of the fake NCCL do together -----------------===//
+//===- Matching.cpp - What ranks of the fake NCCL do together -------------===//
 
 #include "comm/host/Combine.h"
 #include "emulation/nccl/Communicator.h"
@@ -54,28 +54,28 @@ namespace {
 class Encounter {
 public:
   Encounter(NcclComm &comm, const Operation &operation)
-      : comm(comm), meeting(*comm.meeting), operation(operation) {}
+      : comm(comm), rendezvous(*comm.rendezvous), operation(operation) {}
 
   CUresult run(const char *in, char *out, const std::vector<MessageEnd> &ends);
 
 private:
-  bool passes() { return comm.await(meeting.arrive(), operation.text()); }
+  bool passes() { return comm.await(rendezvous.arrive(), operation.text()); }
   CUresult compare(const std::vector<MessageEnd> &ends);
   CUresult combineAll(const char *in, char *out);
   CUresult gather(const char *in, char *out);
   CUresult deliver(const std::vector<MessageEnd> &ends);
 
   NcclComm &comm;
-  Meeting &meeting;
+  Rendezvous &rendezvous;
   const Operation &operation;
 };
 
 /// What a rank shows of an operation: what it sends to each other.
 struct Note {
   Operation operation;
-  int64_t sent[Meeting::largest];
+  int64_t sent[Rendezvous::largest];
 };
-static_assert(sizeof(Note) <= Meeting::noteBytes);
+static_assert(sizeof(Note) <= Rendezvous::noteBytes);
 } // namespace
 
 static constexpr CUresult failure = CUDA_ERROR_LAUNCH_FAILED;
@@ -85,28 +85,28 @@ CUresult Encounter::compare(const std::vector<MessageEnd> &ends) {
   for (const MessageEnd &end : ends)
     if (end.from)
       own.sent[end.peer] += end.bytes;
-  std::memcpy(meeting.note(meeting.rank()), &own, sizeof own);
+  std::memcpy(rendezvous.note(rendezvous.rank()), &own, sizeof own);
   if (!passes())
     return failure;
   std::string wrong;
-  std::vector<int64_t> coming(static_cast<size_t>(meeting.ranks()));
+  std::vector<int64_t> coming(static_cast<size_t>(rendezvous.ranks()));
   for (const MessageEnd &end : ends)
     if (end.to)
       coming[static_cast<size_t>(end.peer)] += end.bytes;
-  for (int64_t rank = 0; rank != meeting.ranks(); ++rank) {
+  for (int64_t rank = 0; rank != rendezvous.ranks(); ++rank) {
     Note other;
-    std::memcpy(&other, meeting.note(rank), sizeof other);
+    std::memcpy(&other, rendezvous.note(rank), sizeof other);
     if (!(other.operation == operation))
       wrong = format("rank %lld does %s, rank %lld %s",
-                     static_cast<long long>(meeting.rank()),
+                     static_cast<long long>(rendezvous.rank()),
                      operation.text().c_str(), static_cast<long long>(rank),
                      other.operation.text().c_str());
-    else if (other.sent[meeting.rank()] != coming[static_cast<size_t>(rank)])
+    else if (other.sent[rendezvous.rank()] != coming[static_cast<size_t>(rank)])
       wrong = format("rank %lld sends %lld bytes, of which rank %lld receives "
                      "%lld",
                      static_cast<long long>(rank),
-                     static_cast<long long>(other.sent[meeting.rank()]),
-                     static_cast<long long>(meeting.rank()),
+                     static_cast<long long>(other.sent[rendezvous.rank()]),
+                     static_cast<long long>(rendezvous.rank()),
                      static_cast<long long>(coming[static_cast<size_t>(rank)]));
   }
   if (!passes())
@@ -117,17 +117,18 @@ CUresult Encounter::compare(const std::vector<MessageEnd> &ends) {
 /// All blocks combined; of reduce_scatter only the own one is kept.
 CUresult Encounter::combineAll(const char *in, char *out) {
   bool scatters = operation.kind == Operation::reduceScatter;
-  int64_t width = byteWidth(dtypeOf(operation.type)), ranks = meeting.ranks();
+  int64_t width = byteWidth(dtypeOf(operation.type)),
+          ranks = rendezvous.ranks();
   int64_t total = operation.count * (scatters ? ranks : 1);
-  int64_t most = Meeting::dataBytes / width;
-  int64_t first = scatters ? meeting.rank() * operation.count : 0;
+  int64_t most = Rendezvous::dataBytes / width;
+  int64_t first = scatters ? rendezvous.rank() * operation.count : 0;
   std::vector<const char *> terms;
   for (int64_t rank = 0; rank != ranks; ++rank)
-    terms.push_back(meeting.data(rank));
-  std::vector<char> sums(static_cast<size_t>(Meeting::dataBytes));
+    terms.push_back(rendezvous.data(rank));
+  std::vector<char> sums(static_cast<size_t>(Rendezvous::dataBytes));
   for (int64_t at = 0; at < total; at += most) {
     int64_t count = std::min(most, total - at);
-    std::memcpy(meeting.data(meeting.rank()), in + at * width,
+    std::memcpy(rendezvous.data(rendezvous.rank()), in + at * width,
                 static_cast<size_t>(count * width));
     if (!passes())
       return failure;
@@ -147,14 +148,14 @@ CUresult Encounter::combineAll(const char *in, char *out) {
 
 CUresult Encounter::gather(const char *in, char *out) {
   int64_t bytes = operation.count * byteWidth(dtypeOf(operation.type));
-  for (int64_t at = 0; at < bytes; at += Meeting::dataBytes) {
-    auto part = std::min(Meeting::dataBytes, bytes - at);
-    std::memcpy(meeting.data(meeting.rank()), in + at,
+  for (int64_t at = 0; at < bytes; at += Rendezvous::dataBytes) {
+    auto part = std::min(Rendezvous::dataBytes, bytes - at);
+    std::memcpy(rendezvous.data(rendezvous.rank()), in + at,
                 static_cast<size_t>(part));
     if (!passes())
       return failure;
-    for (int64_t rank = 0; rank != meeting.ranks(); ++rank)
-      std::memcpy(out + rank * bytes + at, meeting.data(rank),
+    for (int64_t rank = 0; rank != rendezvous.ranks(); ++rank)
+      std::memcpy(out + rank * bytes + at, rendezvous.data(rank),
                   static_cast<size_t>(part));
     if (!passes())
       return failure;
@@ -165,10 +166,10 @@ CUresult Encounter::gather(const char *in, char *out) {
 /// In rounds: a rank shows each other a piece of what it sends there. At most
 /// one message goes from a rank to another.
 CUresult Encounter::deliver(const std::vector<MessageEnd> &ends) {
-  int64_t piece = Meeting::dataBytes / meeting.ranks(), longest = 0;
-  for (int64_t rank = 0; rank != meeting.ranks(); ++rank) {
+  int64_t piece = Rendezvous::dataBytes / rendezvous.ranks(), longest = 0;
+  for (int64_t rank = 0; rank != rendezvous.ranks(); ++rank) {
     Note note;
-    std::memcpy(&note, meeting.note(rank), sizeof note);
+    std::memcpy(&note, rendezvous.note(rank), sizeof note);
     for (int64_t bytes : note.sent)
       longest = std::max(longest, bytes);
   }
@@ -177,7 +178,7 @@ CUresult Encounter::deliver(const std::vector<MessageEnd> &ends) {
   for (int64_t at = 0; at < longest; at += piece) {
     for (const MessageEnd &end : ends)
       if (end.from && at < end.bytes)
-        std::memcpy(meeting.data(meeting.rank()) + end.peer * piece,
+        std::memcpy(rendezvous.data(rendezvous.rank()) + end.peer * piece,
                     end.from + at,
                     static_cast<size_t>(std::min(piece, end.bytes - at)));
     if (!passes())
@@ -185,7 +186,7 @@ CUresult Encounter::deliver(const std::vector<MessageEnd> &ends) {
     for (const MessageEnd &end : ends)
       if (end.to && at < end.bytes)
         std::memcpy(end.to + at,
-                    meeting.data(end.peer) + meeting.rank() * piece,
+                    rendezvous.data(end.peer) + rendezvous.rank() * piece,
                     static_cast<size_t>(std::min(piece, end.bytes - at)));
     if (!passes())
       return failure;
