@@ -122,7 +122,7 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   HONERT_TRY(connect(program, options, run.place, run.world));
   // After MPI, which complains about handlers that are there before its own.
   reportFatalSignals(run.place.size > 1 ? run.place.rank : -1);
-  HONERT_TRY(agreeOn(sharedFacts(program, options), *run.world));
+  HONERT_TRY(checkConsistency(sharedFacts(program, options), *run.world));
   if (options.benchCollectives)
     return benchCollectives(program, options, *run.world);
   return Trainer(program, options, pool, *run.world).run();

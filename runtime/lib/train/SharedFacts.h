@@ -3,7 +3,7 @@
 #ifndef HONERT_TRAIN_SHAREDFACTS_H
 #define HONERT_TRAIN_SHAREDFACTS_H
 
-#include "comm/group/Agreement.h"
+#include "comm/group/ConsistencyCheck.h"
 #include "train/Options.h"
 
 namespace honert {

@@ -1,7 +1,7 @@
 //===- Communicators.cpp - The groups of a program's ranks ----------------===//
 
 #include "exec/cuda/collectives/Communicators.h"
-#include "comm/group/Agreement.h"
+#include "comm/group/ConsistencyCheck.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -112,7 +112,7 @@ static const char *textOf(Registration kind) {
 }
 
 Status Communicators::join(ProcessGroup &world, void *memory, int64_t bytes) {
-  HONERT_TRY(agreeOn(
+  HONERT_TRY(checkConsistency(
       {{"HONE_NCCL_REGISTRATION (as its NCCL can)", textOf(kind)}}, world));
   std::vector<ncclUniqueId> ids;
   HONERT_TRY(makeIds(world, ids));

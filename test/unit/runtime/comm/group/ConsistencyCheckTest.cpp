@@ -1,4 +1,4 @@
-//===- AgreementTest.cpp - Ranks run the same thing -----------------------===//
+//===- ConsistencyCheckTest.cpp - Ranks run the same thing ----------------===//
 
 #include "io/SharedFiles.h"
 #include "support/Describe.h"
@@ -18,17 +18,18 @@ using Facts = std::vector<SharedFact>;
 std::vector<std::string> heard(std::function<Facts(int64_t)> facts) {
   std::vector<std::string> messages(3);
   test::onRanks(3, [&](MessageProcessGroup &world) {
-    messages[world.rank()] = agreeOn(facts(world.rank()), world).message();
+    messages[world.rank()] =
+        checkConsistency(facts(world.rank()), world).message();
   });
   return messages;
 }
 
-TEST(CommAgreement, equal_facts_are_fine) {
+TEST(ConsistencyCheck, equal_facts_are_fine) {
   EXPECT_EQ(heard([](int64_t) { return Facts{{"--seed", "1"}, {"--lr", ""}}; }),
             std::vector<std::string>(3));
 }
 
-TEST(CommAgreement, every_rank_hears_of_the_first_that_differs) {
+TEST(ConsistencyCheck, every_rank_hears_of_the_first_that_differs) {
   EXPECT_EQ(heard([](int64_t rank) {
               return Facts{{"--lr", "1"},
                            {"--seed", rank == 0 ? "1" : std::to_string(rank)},
@@ -43,7 +44,7 @@ TEST(CommAgreement, every_rank_hears_of_the_first_that_differs) {
                                         "x; expected the same on all ranks"));
 }
 
-TEST(CommAgreement, ranks_may_know_of_other_facts) {
+TEST(ConsistencyCheck, ranks_may_know_of_other_facts) {
   for (const std::string &message : heard([](int64_t rank) {
          return rank == 1 ? Facts{{"--lr", "1"}, {"--new", "1"}}
                           : Facts{{"--lr", "1"}};
@@ -53,11 +54,12 @@ TEST(CommAgreement, ranks_may_know_of_other_facts) {
 }
 
 /// It has no end, where others end theirs by a zero.
-TEST(CommAgreement, a_value_of_another_rank_may_be_anything) {
+TEST(ConsistencyCheck, a_value_of_another_rank_may_be_anything) {
   std::vector<std::string> messages(3);
   test::onRanks(3, [&](MessageProcessGroup &world) {
     if (world.rank() != 2) {
-      messages[world.rank()] = agreeOn({{"--lr", "1"}}, world).message();
+      messages[world.rank()] =
+          checkConsistency({{"--lr", "1"}}, world).message();
       return;
     }
     uint64_t hash = 0, hashes[3];
@@ -74,7 +76,7 @@ TEST(CommAgreement, a_value_of_another_rank_may_be_anything) {
                   ", rank 0 has --lr; expected the same on all ranks");
 }
 
-TEST(CommAgreement, a_text_of_the_first_rank_may_have_any_length) {
+TEST(ConsistencyCheck, a_text_of_the_first_rank_may_have_any_length) {
   for (int64_t bytes : {int64_t(40000000000), int64_t(-1)}) {
     std::vector<std::string> messages(2);
     test::onRanks(2, [&](MessageProcessGroup &world) {
@@ -90,7 +92,7 @@ TEST(CommAgreement, a_text_of_the_first_rank_may_have_any_length) {
   }
 }
 
-TEST(CommAgreement, numbers_are_compared_whole_and_told_short) {
+TEST(ConsistencyCheck, numbers_are_compared_whole_and_told_short) {
   auto rateOf = [](double rate) {
     Options options;
     options.learningRate = rate;
@@ -114,7 +116,7 @@ Facts factsOf(std::function<void(honert_program *)> describe) {
   return sharedFacts(*program, Options());
 }
 
-TEST(CommAgreement, a_program_is_told_by_its_collectives) {
+TEST(ConsistencyCheck, a_program_is_told_by_its_collectives) {
   auto with = [](int64_t kind, int64_t count, int64_t out, int64_t token) {
     return factsOf([=](honert_program *program) {
              int64_t axes[] = {0};

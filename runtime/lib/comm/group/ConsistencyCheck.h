@@ -1,7 +1,7 @@
-//===- Agreement.h - Ranks run the same thing -----------------------------===//
+//===- ConsistencyCheck.h - Ranks run the same thing ----------------------===//
 
-#ifndef HONERT_COMM_GROUP_AGREEMENT_H
-#define HONERT_COMM_GROUP_AGREEMENT_H
+#ifndef HONERT_COMM_GROUP_CONSISTENCYCHECK_H
+#define HONERT_COMM_GROUP_CONSISTENCYCHECK_H
 
 #include "program/ProcessGroup.h"
 
@@ -19,8 +19,9 @@ struct SharedFact {
 /// Compares the facts of all ranks, which name the same ones in the same order.
 /// The error, on every rank, names the first rank that differs from rank 0, the
 /// fact and both values. Called by all.
-Status agreeOn(const std::vector<SharedFact> &facts, ProcessGroup &world);
+Status checkConsistency(const std::vector<SharedFact> &facts,
+                        ProcessGroup &world);
 
 } // namespace honert
 
-#endif // HONERT_COMM_GROUP_AGREEMENT_H
+#endif // HONERT_COMM_GROUP_CONSISTENCYCHECK_H

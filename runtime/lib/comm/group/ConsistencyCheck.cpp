@@ -1,6 +1,6 @@
-//===- Agreement.cpp - Ranks run the same thing ---------------------------===//
+//===- ConsistencyCheck.cpp - Ranks run the same thing --------------------===//
 
-#include "comm/group/Agreement.h"
+#include "comm/group/ConsistencyCheck.h"
 #include "base/Fnv.h"
 #include "base/Printable.h"
 
@@ -32,8 +32,8 @@ static Status tellDifference(const SharedFact &fact, int64_t differing,
       shown(all.data()).c_str()));
 }
 
-Status honert::agreeOn(const std::vector<SharedFact> &facts,
-                       ProcessGroup &world) {
+Status honert::checkConsistency(const std::vector<SharedFact> &facts,
+                                ProcessGroup &world) {
   // Of another build a rank may know other facts: their number comes first.
   std::string names;
   for (const SharedFact &fact : facts)
