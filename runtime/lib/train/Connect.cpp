@@ -29,7 +29,7 @@ static std::string commandFor(const Program &program) {
 /// Ranks on GPUs need MPI for nothing but to meet: torchrun says where, srun
 /// (which shows as PMI where it speaks that) may or not, and the user may.
 static bool meetsWithoutMpi(const Program &program, const Options &options,
-                            const LaunchPlace &place) {
+                            const LauncherEnvironment &place) {
   if (!program.isForCuda())
     return false;
   return !options.bootstrap.empty() || place.launcher == "torchrun" ||
@@ -38,7 +38,7 @@ static bool meetsWithoutMpi(const Program &program, const Options &options,
 }
 
 Status honert::connect(const Program &program, const Options &options,
-                       const LaunchPlace &place,
+                       const LauncherEnvironment &place,
                        std::unique_ptr<ProcessGroup> &world) {
   int64_t ranks = program.mesh.ranks();
   if (place.size != ranks)

@@ -3,7 +3,7 @@
 #ifndef HONERT_TRAIN_CONNECT_H
 #define HONERT_TRAIN_CONNECT_H
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 #include "program/ProcessGroup.h"
 #include "train/Options.h"
 
@@ -14,7 +14,8 @@ namespace honert {
 /// started in another number than the program has ranks; what joins them is
 /// missing or does not start.
 Status connect(const Program &program, const Options &options,
-               const LaunchPlace &place, std::unique_ptr<ProcessGroup> &world);
+               const LauncherEnvironment &place,
+               std::unique_ptr<ProcessGroup> &world);
 
 } // namespace honert
 

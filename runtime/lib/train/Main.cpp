@@ -25,13 +25,13 @@ using namespace honert;
 namespace {
 /// What is known of a run when it ends, whichever way.
 struct Run {
-  LaunchPlace place;
+  LauncherEnvironment place;
   std::unique_ptr<ProcessGroup> world; ///< null until connected
 };
 } // namespace
 
 /// The one line of an error; among several ranks it names its own.
-static int report(const Status &status, const LaunchPlace &place) {
+static int report(const Status &status, const LauncherEnvironment &place) {
   std::string prefix =
       place.size == 1
           ? ""
@@ -52,7 +52,8 @@ static Status printInfo(const Program &program, const ThreadPool &pool) {
 
 /// Ranks of one machine share its cores, unless the launcher has given each its
 /// own.
-static int threadsFor(const Options &options, const LaunchPlace &place) {
+static int threadsFor(const Options &options,
+                      const LauncherEnvironment &place) {
   if (options.threads > 0)
     return static_cast<int>(options.threads);
   int cores = availableCores();
@@ -80,7 +81,7 @@ static int64_t mappedBytes(const Options &options) {
 
 /// What a program that runs on this machine's CPU needs of it.
 static Status checkMachine(const Program &program, const Options &options,
-                           const LaunchPlace &place, int threads) {
+                           const LauncherEnvironment &place, int threads) {
   HONERT_TRY(checkCpu(program));
   if (program.isForCuda())
     return Status();
@@ -101,7 +102,7 @@ static Status checkMachine(const Program &program, const Options &options,
 }
 
 static Status runMain(const Program &program, int argc, char **argv, Run &run) {
-  HONERT_TRY(findLaunch(run.place));
+  HONERT_TRY(readLauncherEnvironment(run.place));
   if (run.place.rank != 0 && !std::freopen("/dev/null", "w", stdout))
     return Status::error("/dev/null: cannot be opened");
   Options options;

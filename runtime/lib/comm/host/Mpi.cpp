@@ -63,7 +63,7 @@ std::string MpiFunctions::versionText() const {
 namespace {
 class MpiPointToPoint final : public PointToPoint {
 public:
-  explicit MpiPointToPoint(const LaunchPlace &place) : place(place) {}
+  explicit MpiPointToPoint(const LauncherEnvironment &place) : place(place) {}
 
   /// Starts the library, which only the calling thread uses from now on.
   Status start();
@@ -81,7 +81,7 @@ public:
   Status test(Message &message, bool &isDone) override;
 
 private:
-  const LaunchPlace place;
+  const LauncherEnvironment place;
   MpiFunctions mpi;
 };
 } // namespace
@@ -148,7 +148,7 @@ Status MpiPointToPoint::test(Message &message, bool &isDone) {
 namespace {
 class MpiProcessGroup final : public MessageProcessGroup {
 public:
-  MpiProcessGroup(const LaunchPlace &place, double timeout)
+  MpiProcessGroup(const LauncherEnvironment &place, double timeout)
       : MessageProcessGroup(std::make_unique<MpiPointToPoint>(place)),
         watchdog(log(), place.rank, timeout) {}
 
@@ -184,7 +184,7 @@ void MpiProcessGroup::leave(const Status &ended) {
   log().end(number);
 }
 
-Status honert::connectMpi(const LaunchPlace &place, double timeout,
+Status honert::connectMpi(const LauncherEnvironment &place, double timeout,
                           std::unique_ptr<ProcessGroup> &world) {
   auto connected = std::make_unique<MpiProcessGroup>(place, timeout);
   Status status = connected->start();

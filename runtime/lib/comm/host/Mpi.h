@@ -8,7 +8,7 @@
 #ifndef HONERT_COMM_HOST_MPI_H
 #define HONERT_COMM_HOST_MPI_H
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 #include "program/ProcessGroup.h"
 
 namespace honert {
@@ -43,7 +43,7 @@ struct MpiFunctions {
 /// Joins the processes that an MPI launcher started, as rank `place.rank` of
 /// `place.size`. A wait of more than `timeout` seconds (0: any) ends the
 /// process.
-Status connectMpi(const LaunchPlace &place, double timeout,
+Status connectMpi(const LauncherEnvironment &place, double timeout,
                   std::unique_ptr<ProcessGroup> &world);
 
 } // namespace honert

@@ -22,7 +22,8 @@ static bool isFixed(const std::string &host) {
          host.find(':') != std::string::npos;
 }
 
-Status Listening::atMaster(const LaunchPlace &place, int64_t masterPort) {
+Status Listening::atMaster(const LauncherEnvironment &place,
+                           int64_t masterPort) {
   std::vector<SocketAddress> all, own;
   HONERT_TRY(SocketAddress::find(place.masterAddress, masterPort, all));
   for (const SocketAddress &address : all) {
@@ -51,7 +52,7 @@ Status Listening::atMaster(const LaunchPlace &place, int64_t masterPort) {
   return Status();
 }
 
-Status Listening::atFreePort(const LaunchPlace &place) {
+Status Listening::atFreePort(const LauncherEnvironment &place) {
   isLoopback = place.localSize == place.size;
   isEverywhere = !isLoopback;
   SocketAddress address = SocketAddress::everywhere(0);

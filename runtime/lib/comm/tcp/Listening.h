@@ -3,7 +3,7 @@
 #ifndef HONERT_COMM_TCP_LISTENING_H
 #define HONERT_COMM_TCP_LISTENING_H
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 #include "comm/tcp/Sockets.h"
 
 namespace honert {
@@ -23,10 +23,10 @@ struct Listening {
   /// an address that rank 0 does not have), and where a name that is not
   /// "localhost" leads rank 0 to itself while ranks are on other machines (a
   /// line of /etc/hosts for the machine's own name).
-  Status atMaster(const LaunchPlace &place, int64_t port);
+  Status atMaster(const LauncherEnvironment &place, int64_t port);
   /// At any free port: of this machine alone where the launcher says that all
   /// ranks are here, else everywhere.
-  Status atFreePort(const LaunchPlace &place);
+  Status atFreePort(const LauncherEnvironment &place);
 
 private:
   Status add(SocketAddress address);

@@ -3,7 +3,7 @@
 #ifndef HONERT_COMM_TCP_RENDEZVOUS_H
 #define HONERT_COMM_TCP_RENDEZVOUS_H
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 #include "comm/tcp/Admission.h"
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace honert {
 class Rendezvous {
 public:
   /// Ranks may come until `deadline`.
-  Rendezvous(const LaunchPlace &place, const RunKey &key,
+  Rendezvous(const LauncherEnvironment &place, const RunKey &key,
              const Deadline &deadline)
       : place(place), key(key), deadline(deadline),
         peers(static_cast<size_t>(place.size)) {}
@@ -45,7 +45,7 @@ private:
   Status hearFrom(int64_t rank, const Socket &socket, void *data,
                   size_t bytes) const;
 
-  const LaunchPlace place;
+  const LauncherEnvironment place;
   const RunKey key;
   const Deadline deadline;
   std::vector<Socket> peers;

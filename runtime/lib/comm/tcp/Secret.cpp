@@ -70,7 +70,7 @@ static Status readSecretFile(const std::string &path, std::string &text) {
   return Status();
 }
 
-Status honert::readRunKey(const LaunchPlace &place, RunKey &key) {
+Status honert::readRunKey(const LauncherEnvironment &place, RunKey &key) {
   key = RunKey();
   if (place.secret && place.secretFile)
     return Status::error(

@@ -4,7 +4,7 @@
 #define HONERT_COMM_TCP_SECRET_H
 
 #include "base/Sha256.h"
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 
 namespace honert {
 
@@ -18,7 +18,7 @@ struct RunKey {
 /// From HONE_SECRET or the file HONE_SECRET_FILE names, as `place` tells them,
 /// and the launcher's variables. Errors: both, one that is empty, shorter than
 /// 16 bytes or longer than 4096; a file that is none, or that others may write.
-Status readRunKey(const LaunchPlace &place, RunKey &key);
+Status readRunKey(const LauncherEnvironment &place, RunKey &key);
 
 /// Mixes in a secret of this run alone: 32 random bytes.
 void addSecret(const Digest &secret, RunKey &key);

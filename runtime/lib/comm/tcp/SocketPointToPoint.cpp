@@ -7,7 +7,7 @@
 
 using namespace honert;
 
-SocketPointToPoint::SocketPointToPoint(const LaunchPlace &place,
+SocketPointToPoint::SocketPointToPoint(const LauncherEnvironment &place,
                                        std::vector<Socket> sockets)
     : place(place), peers(sockets.size()) {
   for (size_t rank = 0; rank != peers.size(); ++rank)

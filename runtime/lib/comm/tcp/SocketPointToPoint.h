@@ -3,7 +3,7 @@
 #ifndef HONERT_COMM_TCP_SOCKETPOINTTOPOINT_H
 #define HONERT_COMM_TCP_SOCKETPOINTTOPOINT_H
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 #include "comm/host/PointToPoint.h"
 #include "comm/tcp/Sockets.h"
 
@@ -18,7 +18,8 @@ namespace honert {
 /// received: what was asked for lies in buffers that may be gone.
 class SocketPointToPoint final : public PointToPoint {
 public:
-  SocketPointToPoint(const LaunchPlace &place, std::vector<Socket> peers);
+  SocketPointToPoint(const LauncherEnvironment &place,
+                     std::vector<Socket> peers);
 
   int64_t rank() const override { return place.rank; }
   int64_t size() const override { return place.size; }
@@ -69,7 +70,7 @@ private:
   char *roomFor(Peer &peer, int64_t &most);
   void endBody(Peer &peer);
 
-  const LaunchPlace place;
+  const LauncherEnvironment place;
   std::vector<Peer> peers;
   std::list<Pending> pendings;
   Status failure;

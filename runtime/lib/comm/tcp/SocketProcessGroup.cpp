@@ -53,7 +53,7 @@ static void raiseLimit(int64_t ranks) {
 namespace {
 /// The ranks of a launch, until they have met.
 struct Start {
-  const LaunchPlace &place;
+  const LauncherEnvironment &place;
   RunKey key;
   Deadline deadline;
   std::vector<Socket> peers; ///< of those who have met
@@ -96,7 +96,7 @@ static void warn(const Listening &listening, const std::string &master,
 }
 
 static Status leadAtMaster(Start &start, int64_t port) {
-  const LaunchPlace &place = start.place;
+  const LauncherEnvironment &place = start.place;
   Listening listening;
   HONERT_TRY(listening.atMaster(place, port));
   warn(listening, place.masterAddress, start.key.isSecret);
@@ -121,7 +121,7 @@ static Status followMaster(Start &start, int64_t port) {
 }
 
 static Status meetAtMaster(Start &start) {
-  const LaunchPlace &place = start.place;
+  const LauncherEnvironment &place = start.place;
   int64_t port = place.masterPort + 1;
   if (port > 65535)
     return Status::error("MASTER_PORT is 65535, expected at most 65534: ranks "
@@ -186,7 +186,7 @@ static Status followFile(Start &start, const std::string &path) {
   return Status();
 }
 
-Status honert::connectSockets(const LaunchPlace &place,
+Status honert::connectSockets(const LauncherEnvironment &place,
                               const std::string &bootstrap, double timeout,
                               std::unique_ptr<ProcessGroup> &world) {
   const std::string prefix = "file:";

@@ -3,7 +3,7 @@
 #ifndef HONERT_COMM_TCP_SOCKETPROCESSGROUP_H
 #define HONERT_COMM_TCP_SOCKETPROCESSGROUP_H
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 #include "program/ProcessGroup.h"
 
 namespace honert {
@@ -19,8 +19,9 @@ namespace honert {
 /// "file:PATH", it listens at any free port and writes that to the file, with a
 /// secret (comm/RendezvousFile.h); others wait for it. A wait of more than
 /// `timeout` seconds (0: any) is an error.
-Status connectSockets(const LaunchPlace &place, const std::string &bootstrap,
-                      double timeout, std::unique_ptr<ProcessGroup> &world);
+Status connectSockets(const LauncherEnvironment &place,
+                      const std::string &bootstrap, double timeout,
+                      std::unique_ptr<ProcessGroup> &world);
 
 } // namespace honert
 

@@ -62,7 +62,7 @@ private:
   void feedFile();
 
   std::mt19937_64 random;
-  LaunchPlace place;
+  LauncherEnvironment place;
   RunKey key;
   const Deadline past{1e-9};
 };

@@ -30,9 +30,9 @@ static Status exchange(ProcessGroup &world) {
 
 int main(int argc, char **argv) {
   auto begin = std::chrono::steady_clock::now();
-  LaunchPlace place;
+  LauncherEnvironment place;
   std::unique_ptr<ProcessGroup> world;
-  Status status = findLaunch(place);
+  Status status = readLauncherEnvironment(place);
   double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 20;
   if (status.ok())
     status = connectSockets(place, argc > 2 ? argv[2] : "", seconds, world);

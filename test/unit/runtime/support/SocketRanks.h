@@ -25,8 +25,8 @@ protected:
     EXPECT_TRUE(listenAt(any, probe).ok());
     port = any.port();
   }
-  LaunchPlace placeOf(int64_t rank, int64_t size) const {
-    LaunchPlace place;
+  LauncherEnvironment placeOf(int64_t rank, int64_t size) const {
+    LauncherEnvironment place;
     place.launcher = "torchrun";
     place.rank = place.localRank = rank, place.size = size;
     place.masterAddress = "127.0.0.1", place.masterPort = port - 1;
@@ -35,7 +35,7 @@ protected:
   }
   using Body = std::function<Status(ProcessGroup &)>;
   /// What the ranks of `places` say, each a thread.
-  std::vector<std::string> run(const std::vector<LaunchPlace> &places,
+  std::vector<std::string> run(const std::vector<LauncherEnvironment> &places,
                                const Body &body = {}) {
     std::vector<std::string> lines(places.size());
     std::vector<std::thread> threads;
@@ -54,7 +54,7 @@ protected:
     return lines;
   }
   std::vector<std::string> run(int64_t ranks, const Body &body = {}) {
-    std::vector<LaunchPlace> places;
+    std::vector<LauncherEnvironment> places;
     for (int64_t rank = 0; rank != ranks; ++rank)
       places.push_back(placeOf(rank, ranks));
     return run(places, body);

@@ -74,12 +74,12 @@ TEST(Sha256, every_bit_is_compared) {
 // Secrets
 //===----------------------------------------------------------------------===//
 
-std::string errorOf(const LaunchPlace &place) {
+std::string errorOf(const LauncherEnvironment &place) {
   RunKey key;
   return readRunKey(place, key).message();
 }
 
-Digest keyOf(const LaunchPlace &place) {
+Digest keyOf(const LauncherEnvironment &place) {
   RunKey key;
   EXPECT_EQ(readRunKey(place, key).message(), "");
   EXPECT_EQ(key.isSecret, place.secret || place.secretFile);
@@ -88,7 +88,7 @@ Digest keyOf(const LaunchPlace &place) {
 
 TEST(CommSecret, comes_from_a_variable_or_a_file) {
   test::Folder folder;
-  LaunchPlace none, variable, file, other;
+  LauncherEnvironment none, variable, file, other;
   variable.secret = "0123456789abcdef";
   file.secretFile = folder / "secret";
   other.secret = "0123456789abcdeg";
@@ -104,7 +104,7 @@ TEST(CommSecret, comes_from_a_variable_or_a_file) {
 
 TEST(CommSecret, what_is_none_is_refused) {
   test::Folder folder;
-  LaunchPlace place;
+  LauncherEnvironment place;
   place.secret = "";
   EXPECT_EQ(errorOf(place), "HONE_SECRET: expected 16 to 4096 bytes that "
                             "nobody guesses, got 0");
@@ -289,8 +289,8 @@ TEST_F(SquashedRendezvousFileTest, without_another_secret_is_refused) {
 // Where rank 0 listens
 //===----------------------------------------------------------------------===//
 
-LaunchPlace placeAt(const std::string &address, int64_t here) {
-  LaunchPlace place;
+LauncherEnvironment placeAt(const std::string &address, int64_t here) {
+  LauncherEnvironment place;
   place.size = 4, place.localSize = here, place.masterAddress = address;
   return place;
 }
@@ -328,7 +328,7 @@ TEST(CommListening, a_file_leads_as_far_as_ranks_are) {
 //===----------------------------------------------------------------------===//
 
 RunKey keyOf(const std::string &secret) {
-  LaunchPlace place;
+  LauncherEnvironment place;
   place.secret = secret + " of at least sixteen bytes";
   RunKey key;
   EXPECT_TRUE(readRunKey(place, key).ok());
@@ -391,7 +391,7 @@ std::string saysOf(int64_t tag, int64_t bytes) {
   std::vector<Socket> peers(2);
   peers[1] = Socket(ends[0]);
   Socket there(ends[1]);
-  LaunchPlace place;
+  LauncherEnvironment place;
   place.size = 2;
   SocketPointToPoint messages(place, std::move(peers));
   int64_t header[] = {tag, bytes};

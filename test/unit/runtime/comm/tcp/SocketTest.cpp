@@ -40,7 +40,7 @@ TEST_F(CommSocket, joins_every_pair) {
 }
 
 TEST_F(CommSocket, late_ranks_are_waited_for) {
-  std::vector<LaunchPlace> places;
+  std::vector<LauncherEnvironment> places;
   for (int64_t rank : {2, 1, 0}) // the first starts last
     places.push_back(placeOf(rank, 3));
   for (const std::string &line : run(places, exchange))
@@ -101,7 +101,7 @@ TEST_F(CommSocket, an_old_file_is_nobody) {
   bootstrap = "file:" + (folder / "place");
   test::writeFile(folder / "place", "hone-meeting-1 127.0.0.1 1 0 " +
                                         std::string(64, '0') + "\n");
-  std::vector<LaunchPlace> places = {placeOf(1, 2), placeOf(0, 2)};
+  std::vector<LauncherEnvironment> places = {placeOf(1, 2), placeOf(0, 2)};
   for (const std::string &line : run(places, exchange))
     EXPECT_EQ(line, "");
 }
@@ -111,7 +111,7 @@ TEST_F(CommSocket, an_old_file_is_nobody) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(CommSocket, no_address) {
-  LaunchPlace place = placeOf(0, 2);
+  LauncherEnvironment place = placeOf(0, 2);
   place.masterAddress = "", place.launcher = "srun";
   EXPECT_EQ(run({place})[0],
             "srun started 2 ranks, but MASTER_ADDR and MASTER_PORT do not say "
@@ -206,7 +206,7 @@ TEST_F(CommSocket, ranks_on_gpus_meet_so_under_srun) {
     for (int64_t rank : {0, 1})
       threads.emplace_back([&, rank] {
         test::RankStep step({2});
-        LaunchPlace place = placeOf(rank, 2);
+        LauncherEnvironment place = placeOf(rank, 2);
         place.launcher = launcher;
         Options options;
         options.commTimeout = timeout;

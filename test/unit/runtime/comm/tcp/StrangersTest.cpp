@@ -35,7 +35,7 @@ protected:
       thread.join();
     return lines;
   }
-  std::string meet(const LaunchPlace &place) {
+  std::string meet(const LauncherEnvironment &place) {
     return run({place}, [](ProcessGroup &world) { return world.barrier(); })[0];
   }
 };
@@ -76,7 +76,7 @@ TEST_F(CommStrangers, take_no_place_of_a_rank) {
 
 TEST_F(CommStrangers, without_the_secret_a_rank_is_refused) {
   timeout = 3;
-  LaunchPlace other = placeOf(1, 2);
+  LauncherEnvironment other = placeOf(1, 2);
   other.secret = "another secret, of another test";
   std::vector<std::string> lines = run({placeOf(0, 2), other});
   std::string where =
@@ -122,7 +122,7 @@ TEST_F(CommStrangers, a_rank_twice_or_of_another_size_ends_itself_alone) {
   std::string twice, other;
   std::vector<std::string> lines(3);
   std::atomic<int> come = 0;
-  auto join = [&](LaunchPlace place, std::string &line) {
+  auto join = [&](LauncherEnvironment place, std::string &line) {
     line = run({place}, [&](ProcessGroup &world) {
       ++come;
       return world.barrier();
@@ -150,7 +150,7 @@ TEST_F(CommStrangers, a_rank_twice_or_of_another_size_ends_itself_alone) {
 
 /// While others are missing.
 TEST_F(CommStrangers, a_rank_that_came_and_went_may_come_again) {
-  LaunchPlace place = placeOf(1, 3);
+  LauncherEnvironment place = placeOf(1, 3);
   RunKey key;
   ASSERT_TRUE(readRunKey(place, key).ok());
   for (const std::string &line : meetAfter(3, [&] {
@@ -192,7 +192,7 @@ TEST_F(CommStrangers, a_file_that_is_a_link_ends_all) {
 }
 
 TEST_F(CommStrangers, no_port_above_the_last) {
-  LaunchPlace place = placeOf(0, 2);
+  LauncherEnvironment place = placeOf(0, 2);
   place.masterPort = 65535;
   EXPECT_EQ(run({place})[0], "MASTER_PORT is 65535, expected at most 65534: "
                              "ranks meet one port above it");

@@ -1,6 +1,6 @@
-//===- Launch.cpp - How this process was started --------------------------===//
+//===- LauncherEnvironment.cpp - How this process was started -------------===//
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -46,7 +46,7 @@ static bool isTold(const Environment &environment, const Launcher &launcher) {
 }
 
 static Status readPlace(const Environment &environment,
-                        const Launcher &launcher, LaunchPlace &place) {
+                        const Launcher &launcher, LauncherEnvironment &place) {
   place.launcher = launcher.name;
   HONERT_TRY(readNumber(environment, launcher.size, 1, INT32_MAX, place.size));
   HONERT_TRY(
@@ -60,12 +60,13 @@ static Status readPlace(const Environment &environment,
   return Status();
 }
 
-Status honert::findLaunch(const Environment &environment, LaunchPlace &place) {
-  place = LaunchPlace();
+Status honert::readLauncherEnvironment(const Environment &environment,
+                                       LauncherEnvironment &place) {
+  place = LauncherEnvironment();
   for (const Launcher &launcher : {mpirun, torchrun, pmi}) {
     if (!isTold(environment, launcher))
       continue;
-    LaunchPlace told;
+    LauncherEnvironment told;
     HONERT_TRY(readPlace(environment, launcher, told));
     if (place.launcher.empty())
       place = told;
@@ -99,6 +100,7 @@ Status honert::findLaunch(const Environment &environment, LaunchPlace &place) {
   return Status();
 }
 
-Status honert::findLaunch(LaunchPlace &place) {
-  return findLaunch([](const char *name) { return std::getenv(name); }, place);
+Status honert::readLauncherEnvironment(LauncherEnvironment &place) {
+  return readLauncherEnvironment(
+      [](const char *name) { return std::getenv(name); }, place);
 }

@@ -1,7 +1,7 @@
-//===- Launch.h - How this process was started ----------------------------===//
+//===- LauncherEnvironment.h - How this process was started ---------------===//
 
-#ifndef HONERT_COMM_GROUP_LAUNCH_H
-#define HONERT_COMM_GROUP_LAUNCH_H
+#ifndef HONERT_COMM_GROUP_LAUNCHERENVIRONMENT_H
+#define HONERT_COMM_GROUP_LAUNCHERENVIRONMENT_H
 
 #include "base/Status.h"
 
@@ -13,7 +13,7 @@ namespace honert {
 
 /// A process's place among those that were started together, as the launcher
 /// tells it in the environment.
-struct LaunchPlace {
+struct LauncherEnvironment {
   /// "mpirun", "torchrun", "PMI" or "srun"; empty: started alone.
   std::string launcher;
   int64_t rank = 0, size = 1;
@@ -42,11 +42,12 @@ using Environment = std::function<const char *(const char *name)>;
 /// different places, that is an error. srun is asked last and alone, for it may
 /// have started one mpirun or torchrun for each machine; its step is counted,
 /// for in a batch script SLURM_NTASKS counts what nobody has started.
-Status findLaunch(const Environment &environment, LaunchPlace &place);
+Status readLauncherEnvironment(const Environment &environment,
+                               LauncherEnvironment &place);
 
 /// That of this process's environment.
-Status findLaunch(LaunchPlace &place);
+Status readLauncherEnvironment(LauncherEnvironment &place);
 
 } // namespace honert
 
-#endif // HONERT_COMM_GROUP_LAUNCH_H
+#endif // HONERT_COMM_GROUP_LAUNCHERENVIRONMENT_H

@@ -1,6 +1,6 @@
-//===- LaunchTest.cpp - How processes were started ------------------------===//
+//===- LauncherEnvironmentTest.cpp - How processes were started -----------===//
 
-#include "comm/group/Launch.h"
+#include "comm/group/LauncherEnvironment.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -11,8 +11,8 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-Status find(const Variables &variables, LaunchPlace &place) {
-  return findLaunch(
+Status find(const Variables &variables, LauncherEnvironment &place) {
+  return readLauncherEnvironment(
       [&](const char *name) {
         auto found = variables.find(name);
         return found == variables.end() ? nullptr : found->second.c_str();
@@ -21,7 +21,7 @@ Status find(const Variables &variables, LaunchPlace &place) {
 }
 
 std::string placeText(const Variables &variables) {
-  LaunchPlace place;
+  LauncherEnvironment place;
   Status status = find(variables, place);
   return status.ok() ? place.launcher + " " + std::to_string(place.rank) + "/" +
                            std::to_string(place.size) + " " +
@@ -39,7 +39,7 @@ Variables with(Variables variables, const Variables &more) {
   return variables;
 }
 
-TEST(CommLaunch, every_launcher_is_understood) {
+TEST(LauncherEnvironmentTest, every_launcher_is_understood) {
   EXPECT_EQ(placeText({}), " 0/1 0");
   EXPECT_EQ(placeText(mpirun), "mpirun 3/8 1");
   EXPECT_EQ(
@@ -52,22 +52,22 @@ TEST(CommLaunch, every_launcher_is_understood) {
             "srun 5/6 2");
 }
 
-TEST(CommLaunch, half_of_a_place_is_none) {
+TEST(LauncherEnvironmentTest, half_of_a_place_is_none) {
   EXPECT_EQ(placeText({{"RANK", "captain"}}), " 0/1 0");
   EXPECT_EQ(placeText({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}),
             " 0/1 0"); // a batch script
 }
 
-TEST(CommLaunch, srun_may_have_started_the_launcher) {
+TEST(LauncherEnvironmentTest, srun_may_have_started_the_launcher) {
   EXPECT_EQ(placeText(with(mpirun, {{"SLURM_PROCID", "1"},
                                     {"SLURM_STEP_NUM_TASKS", "2"}})),
             "mpirun 3/8 1");
 }
 
 /// As `for node: srun -N1 torchrun --node_rank=...` does.
-TEST(CommLaunch, a_run_may_be_of_several_steps_of_srun) {
+TEST(LauncherEnvironmentTest, a_run_may_be_of_several_steps_of_srun) {
   auto run = [](const Variables &variables) {
-    LaunchPlace place;
+    LauncherEnvironment place;
     EXPECT_TRUE(find(variables, place).ok());
     return place.run;
   };
@@ -84,7 +84,7 @@ TEST(CommLaunch, a_run_may_be_of_several_steps_of_srun) {
   EXPECT_NE(run(stepOf("0")), run(stepOf("1")));
 }
 
-TEST(CommLaunch, launchers_must_not_contradict_each_other) {
+TEST(LauncherEnvironmentTest, launchers_must_not_contradict_each_other) {
   EXPECT_EQ(placeText(with(mpirun, {{"RANK", "3"}, {"WORLD_SIZE", "8"}})),
             "mpirun 3/8 1");
   EXPECT_EQ(placeText(with(mpirun, {{"RANK", "0"}, {"WORLD_SIZE", "1"}})),
@@ -92,7 +92,7 @@ TEST(CommLaunch, launchers_must_not_contradict_each_other) {
             "of 1; expected one launcher, or the same from both");
 }
 
-TEST(CommLaunch, numbers_must_be_numbers) {
+TEST(LauncherEnvironmentTest, numbers_must_be_numbers) {
   EXPECT_EQ(placeText(with(mpirun, {{"OMPI_COMM_WORLD_RANK", "8"}})),
             "OMPI_COMM_WORLD_RANK: '8' in the environment, expected a whole "
             "number from 0 to 7");
@@ -103,8 +103,8 @@ TEST(CommLaunch, numbers_must_be_numbers) {
             "from 1 to 65535");
 }
 
-TEST(CommLaunch, the_machine_is_shared_as_far_as_it_is_told) {
-  LaunchPlace place;
+TEST(LauncherEnvironmentTest, the_machine_is_shared_as_far_as_it_is_told) {
+  LauncherEnvironment place;
   ASSERT_TRUE(find(mpirun, place).ok());
   EXPECT_EQ(place.localSize, 1);
   ASSERT_TRUE(
@@ -115,8 +115,8 @@ TEST(CommLaunch, the_machine_is_shared_as_far_as_it_is_told) {
             "whole number from 1 to 8");
 }
 
-TEST(CommLaunch, an_address_comes_with_it) {
-  LaunchPlace place;
+TEST(LauncherEnvironmentTest, an_address_comes_with_it) {
+  LauncherEnvironment place;
   ASSERT_TRUE(
       find({{"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}}, place).ok());
   EXPECT_EQ(place.masterAddress, "node0");
