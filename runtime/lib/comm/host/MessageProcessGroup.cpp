@@ -8,7 +8,7 @@
 using namespace honert;
 
 MessageProcessGroup::MessageProcessGroup(std::unique_ptr<PointToPoint> owned)
-    : peers(std::move(owned)), exchange(*peers, log()) {}
+    : peers(std::move(owned)), pending(*peers, log()) {}
 
 /// Collectives of programs have the others.
 static constexpr int64_t tag = PointToPoint::largestTag;
@@ -20,12 +20,12 @@ Status MessageProcessGroup::broadcast(void *data, int64_t bytes, int64_t root) {
       format("broadcast of %lld bytes between steps from rank %lld",
              static_cast<long long>(bytes), static_cast<long long>(root)));
   if (rank() != root)
-    HONERT_TRY(exchange.receive(root, tag, static_cast<char *>(data), bytes));
+    HONERT_TRY(pending.receive(root, tag, static_cast<char *>(data), bytes));
   for (int64_t peer = 0; rank() == root && peer != size(); ++peer)
     if (peer != root)
       HONERT_TRY(
-          exchange.send(peer, tag, static_cast<const char *>(data), bytes));
-  HONERT_TRY(exchange.finish(number));
+          pending.send(peer, tag, static_cast<const char *>(data), bytes));
+  HONERT_TRY(pending.finish(number));
   log().end(number);
   return Status();
 }
@@ -41,10 +41,10 @@ Status MessageProcessGroup::allGather(const void *own, int64_t bytes,
                          static_cast<long long>(bytes)));
   for (int64_t peer = 0; peer != size(); ++peer)
     if (peer != rank()) {
-      HONERT_TRY(exchange.receive(peer, tag, blocks + peer * bytes, bytes));
-      HONERT_TRY(exchange.send(peer, tag, blocks + rank() * bytes, bytes));
+      HONERT_TRY(pending.receive(peer, tag, blocks + peer * bytes, bytes));
+      HONERT_TRY(pending.send(peer, tag, blocks + rank() * bytes, bytes));
     }
-  HONERT_TRY(exchange.finish(number));
+  HONERT_TRY(pending.finish(number));
   log().end(number);
   return Status();
 }

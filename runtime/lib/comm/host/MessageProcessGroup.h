@@ -3,7 +3,7 @@
 #ifndef HONERT_COMM_HOST_MESSAGEPROCESSGROUP_H
 #define HONERT_COMM_HOST_MESSAGEPROCESSGROUP_H
 
-#include "comm/host/Exchange.h"
+#include "comm/host/PendingMessages.h"
 #include "program/ProcessGroup.h"
 
 namespace honert {
@@ -24,7 +24,7 @@ protected:
   std::unique_ptr<PointToPoint> peers;
 
 private:
-  Exchange exchange;
+  PendingMessages pending;
 };
 
 } // namespace honert

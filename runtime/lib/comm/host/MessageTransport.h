@@ -11,7 +11,7 @@
 #ifndef HONERT_COMM_HOST_MESSAGETRANSPORT_H
 #define HONERT_COMM_HOST_MESSAGETRANSPORT_H
 
-#include "comm/host/Exchange.h"
+#include "comm/host/PendingMessages.h"
 #include "program/Transport.h"
 
 #include <map>

@@ -28,7 +28,7 @@ HostOperation::HostOperation(PointToPoint &peers, CollectiveLog &log,
                              ScratchPool &scratch, const Mesh &mesh,
                              const Launch &from)
     : launch(std::get<CollectiveLaunch>(from.action)), text(textOf(from, mesh)),
-      log(log), scratch(scratch), exchange(peers, log),
+      log(log), scratch(scratch), pending(peers, log),
       group(mesh.groupOf(peers.rank(), launch.axes)),
       own(mesh.numberInGroup(peers.rank(), launch.axes)) {
   if (!reduces())
@@ -97,7 +97,7 @@ template <typename Place> Status HostOperation::sendAll(Place place) {
   for (int64_t i = 1; i < ranks(); ++i) {
     int64_t to = (own + i) % ranks();
     auto [address, bytes] = place(to);
-    HONERT_TRY(exchange.send(group[to], tag, address, bytes));
+    HONERT_TRY(pending.send(group[to], tag, address, bytes));
   }
   return Status();
 }
@@ -108,7 +108,7 @@ template <typename Place> Status HostOperation::receiveAll(Place place) {
   for (int64_t i = 1; i < ranks(); ++i) {
     int64_t from = (own + ranks() - i) % ranks();
     auto [address, bytes] = place(from);
-    HONERT_TRY(exchange.receive(group[from], tag, address, bytes));
+    HONERT_TRY(pending.receive(group[from], tag, address, bytes));
   }
   return Status();
 }
@@ -124,8 +124,8 @@ Status HostOperation::postMove() {
     int64_t to = (own + launch.amount) % ranks();
     if (from == own) // the amount is a multiple of the ranks
       return Status();
-    HONERT_TRY(exchange.receive(group[from], tag, out, bytes));
-    return exchange.send(group[to], tag, in, bytes);
+    HONERT_TRY(pending.receive(group[from], tag, out, bytes));
+    return pending.send(group[to], tag, in, bytes);
   }
   bool gathers = launch.kind == CollectiveKind::allGather;
   int64_t block = gathers ? bytes : bytes / ranks();
@@ -224,7 +224,7 @@ Status HostOperation::finish() {
   for (;; ++round) {
     if (round > 0)
       HONERT_TRY(post());
-    HONERT_TRY(exchange.finish(number));
+    HONERT_TRY(pending.finish(number));
     if (reduces() && (isDirect || round < slices()))
       combineTerms();
     if (round == last)

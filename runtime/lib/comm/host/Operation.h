@@ -44,7 +44,7 @@ private:
   const std::string text; ///< for the log
   CollectiveLog &log;
   ScratchPool &scratch;
-  Exchange exchange;
+  PendingMessages pending;
   std::vector<int64_t> group; ///< its ranks
   int64_t own;                ///< number in it
   bool isDirect = false;      ///< a sum so small that every rank makes it all

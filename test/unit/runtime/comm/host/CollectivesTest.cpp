@@ -259,35 +259,35 @@ public:
 };
 
 // Libraries count a message's bytes in an int.
-TEST(CommExchange, large_messages_are_several) {
+TEST(PendingMessagesTest, large_messages_are_several) {
   constexpr int64_t most = PointToPoint::largestMessage;
   NotingPointToPoint peers;
   CollectiveLog log;
-  Exchange exchange(peers, log);
+  PendingMessages pending(peers, log);
   std::vector<std::pair<int64_t, int64_t>> wanted = {
       {0, most}, {most, most}, {2 * most, 5}};
-  ASSERT_TRUE(exchange.send(1, 0, peers.memory, 2 * most + 5).ok());
+  ASSERT_TRUE(pending.send(1, 0, peers.memory, 2 * most + 5).ok());
   EXPECT_EQ(peers.messages, wanted);
   peers.messages.clear();
-  ASSERT_TRUE(exchange.receive(1, 0, peers.memory, 2 * most + 5).ok());
+  ASSERT_TRUE(pending.receive(1, 0, peers.memory, 2 * most + 5).ok());
   EXPECT_EQ(peers.messages, wanted);
   peers.messages.clear();
-  ASSERT_TRUE(exchange.send(1, 0, peers.memory, 0).ok());
+  ASSERT_TRUE(pending.send(1, 0, peers.memory, 0).ok());
   EXPECT_TRUE(peers.messages.empty());
-  ASSERT_TRUE(exchange.finish(log.begin("x")).ok());
+  ASSERT_TRUE(pending.finish(log.begin("x")).ok());
 }
 
-TEST(CommExchange, an_error_is_that_of_every_later_call) {
+TEST(PendingMessagesTest, an_error_is_that_of_every_later_call) {
   NotingPointToPoint peers;
   CollectiveLog log;
-  Exchange exchange(peers, log);
-  ASSERT_TRUE(exchange.receive(1, 0, peers.memory, 1).ok());
+  PendingMessages pending(peers, log);
+  ASSERT_TRUE(pending.receive(1, 0, peers.memory, 1).ok());
   peers.failure = Status::error("lost");
-  EXPECT_EQ(exchange.finish(log.begin("x")).message(), "lost");
+  EXPECT_EQ(pending.finish(log.begin("x")).message(), "lost");
   peers.failure = Status();
-  EXPECT_EQ(exchange.send(1, 0, peers.memory, 1).message(), "lost");
-  EXPECT_EQ(exchange.receive(1, 0, peers.memory, 1).message(), "lost");
-  EXPECT_EQ(exchange.finish(log.begin("y")).message(), "lost");
+  EXPECT_EQ(pending.send(1, 0, peers.memory, 1).message(), "lost");
+  EXPECT_EQ(pending.receive(1, 0, peers.memory, 1).message(), "lost");
+  EXPECT_EQ(pending.finish(log.begin("y")).message(), "lost");
   EXPECT_EQ(peers.tests, 1); // the message is not asked for again
 }
 

@@ -1,6 +1,6 @@
-//===- Exchange.cpp - Messages that are waited for together ---------------===//
+//===- PendingMessages.cpp - Messages that are waited for together --------===//
 
-#include "comm/host/Exchange.h"
+#include "comm/host/PendingMessages.h"
 
 #include <algorithm>
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 using namespace honert;
 
-Status Exchange::keep(const Status &status) {
+Status PendingMessages::keep(const Status &status) {
   if (!status.ok()) {
     failure = status;
     messages.clear();
@@ -17,7 +17,8 @@ Status Exchange::keep(const Status &status) {
 }
 
 /// Calls `post(at, length, message)` for the messages of `bytes` bytes.
-template <typename Post> Status Exchange::postAll(int64_t bytes, Post post) {
+template <typename Post>
+Status PendingMessages::postAll(int64_t bytes, Post post) {
   HONERT_TRY(failure);
   for (int64_t at = 0; at < bytes; at += PointToPoint::largestMessage) {
     Message message;
@@ -28,14 +29,15 @@ template <typename Post> Status Exchange::postAll(int64_t bytes, Post post) {
   return Status();
 }
 
-Status Exchange::send(int64_t to, int64_t tag, const char *data,
-                      int64_t bytes) {
+Status PendingMessages::send(int64_t to, int64_t tag, const char *data,
+                             int64_t bytes) {
   return postAll(bytes, [&](int64_t at, int64_t length, Message &message) {
     return peers.send(to, tag, data + at, length, message);
   });
 }
 
-Status Exchange::receive(int64_t from, int64_t tag, char *data, int64_t bytes) {
+Status PendingMessages::receive(int64_t from, int64_t tag, char *data,
+                                int64_t bytes) {
   return postAll(bytes, [&](int64_t at, int64_t length, Message &message) {
     return peers.receive(from, tag, data + at, length, message);
   });
@@ -55,7 +57,7 @@ static void rest(int64_t looks) {
   nanosleep(&time, nullptr);
 }
 
-Status Exchange::await(int64_t number) {
+Status PendingMessages::await(int64_t number) {
   int64_t looks = 0;
   for (Message &message : messages) {
     // Looking at one message moves all.
@@ -71,7 +73,7 @@ Status Exchange::await(int64_t number) {
   return Status();
 }
 
-Status Exchange::finish(int64_t number) {
+Status PendingMessages::finish(int64_t number) {
   HONERT_TRY(failure);
   return keep(await(number));
 }

@@ -1,7 +1,7 @@
-//===- Exchange.h - Messages that are waited for together -----------------===//
+//===- PendingMessages.h - Messages that are waited for together ----------===//
 
-#ifndef HONERT_COMM_HOST_EXCHANGE_H
-#define HONERT_COMM_HOST_EXCHANGE_H
+#ifndef HONERT_COMM_HOST_PENDINGMESSAGES_H
+#define HONERT_COMM_HOST_PENDINGMESSAGES_H
 
 #include "comm/host/PointToPoint.h"
 #include "program/CollectiveLog.h"
@@ -13,9 +13,10 @@ namespace honert {
 /// Some messages to and from other ranks, of any size, with one tag. After an
 /// error the ranks no longer agree on what comes next: every later call returns
 /// the same.
-class Exchange {
+class PendingMessages {
 public:
-  Exchange(PointToPoint &peers, CollectiveLog &log) : peers(peers), log(log) {}
+  PendingMessages(PointToPoint &peers, CollectiveLog &log)
+      : peers(peers), log(log) {}
 
   Status send(int64_t to, int64_t tag, const char *data, int64_t bytes);
   Status receive(int64_t from, int64_t tag, char *data, int64_t bytes);
@@ -37,4 +38,4 @@ private:
 
 } // namespace honert
 
-#endif // HONERT_COMM_HOST_EXCHANGE_H
+#endif // HONERT_COMM_HOST_PENDINGMESSAGES_H
