@@ -11,7 +11,7 @@
 #include "train/OutputFiles.h"
 #include "train/Process.h"
 #include "train/SameData.h"
-#include "train/Shadow.h"
+#include "train/WorkingCopies.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,7 +104,7 @@ Status Trainer::openInputs() {
 Status Trainer::startFresh() {
   HONERT_TRY(startState({options.init, options.fresh}, program, world, seed,
                         pool, executor->arena(), origin));
-  fillShadows(program, pool, executor->arena());
+  fillWorkingCopies(program, pool, executor->arena());
   return publishState();
 }
 
@@ -161,7 +161,7 @@ Status Trainer::takeUp(const RunPosition &position) {
   if (options.shuffle != position.shuffle)
     return Status::error(format("--shuffle: the run in %s was started %s it",
                                 folder, position.shuffle ? "with" : "without"));
-  fillShadows(program, pool, executor->arena());
+  fillWorkingCopies(program, pool, executor->arena());
   HONERT_TRY(publishState());
   seed = position.seed;
   doneSteps = savedStep = position.step;

@@ -1,7 +1,7 @@
 //===- WorkingCopiesTest.cpp - Parameters in a low type -------------------===//
 
+#include "train/WorkingCopies.h"
 #include "support/Describe.h"
-#include "train/Shadow.h"
 
 #include <cmath>
 #include <cstring>
@@ -12,11 +12,11 @@ using namespace honert;
 namespace {
 
 /// A program of one parameter of type `from` and its shadow of type `to`.
-struct ShadowedProgram {
+struct ProgramWithWorkingCopies {
   test::ProgramPtr program{honert_program_new(), honert_program_free};
   Arena arena;
 
-  ShadowedProgram(DType from, DType to, int64_t count) {
+  ProgramWithWorkingCopies(DType from, DType to, int64_t count) {
     int64_t dims[] = {count}, bytes = (count * 8 + 63) / 64 * 64;
     honert_arena(program.get(), 2 * bytes);
     honert_argument(program.get(), 0, "w", static_cast<int64_t>(from), 1, dims,
@@ -29,17 +29,17 @@ struct ShadowedProgram {
   char *shadow() { return arena.at(program->arguments[1].offset); }
 };
 
-TEST(Shadow, rounds_every_float_like_single_elements) {
+TEST(WorkingCopies, rounds_every_float_like_single_elements) {
   constexpr int64_t count = 3 * 65536 + 5;
   for (DType to : {DType::bf16, DType::f16}) {
-    ShadowedProgram p(DType::f32, to, count);
+    ProgramWithWorkingCopies p(DType::f32, to, count);
     // Every upper half, with lower halves below, at and above a tie.
     const uint32_t lower[] = {0x7fff, 0x8000, 0x8001};
     for (int64_t i = 0; i < count; ++i) {
       uint32_t bits = static_cast<uint32_t>(i / 3) << 16 | lower[i % 3];
       std::memcpy(p.param() + 4 * i, &bits, 4);
     }
-    fillShadows(*p.program, ThreadPool(2), p.arena);
+    fillWorkingCopies(*p.program, ThreadPool(2), p.arena);
     DefaultFloatMode mode;
     for (int64_t i = 0; i < count; ++i) {
       double value = loadElement(DType::f32, p.param() + 4 * i);
@@ -54,11 +54,11 @@ TEST(Shadow, rounds_every_float_like_single_elements) {
   }
 }
 
-TEST(Shadow, of_the_interpreter_in_double_is_a_copy) {
-  ShadowedProgram p(DType::f64, DType::f64, 3);
+TEST(WorkingCopies, of_the_interpreter_in_double_is_a_copy) {
+  ProgramWithWorkingCopies p(DType::f64, DType::f64, 3);
   const double values[] = {1.0 / 3, -1e300, 0x1p-1060};
   std::memcpy(p.param(), values, sizeof values);
-  fillShadows(*p.program, ThreadPool(1), p.arena);
+  fillWorkingCopies(*p.program, ThreadPool(1), p.arena);
   EXPECT_EQ(std::memcmp(p.shadow(), values, sizeof values), 0);
 }
 

@@ -10,7 +10,7 @@
 #include "support/DividedModel.h"
 #include "support/Ranks.h"
 #include "support/Run.h"
-#include "train/Shadow.h"
+#include "train/WorkingCopies.h"
 
 #include <cstring>
 #include <filesystem>
@@ -156,7 +156,7 @@ TEST_P(OnMesh, copies_are_rounded_whole) {
       else
         HONERT_TRY(each->start(world, each == &fresh ? 5 : 6,
                                each == &fresh ? "" : folder / "one.w"));
-      fillShadows(*each->program, ThreadPool(1), each->arena);
+      fillWorkingCopies(*each->program, ThreadPool(1), each->arena);
       expectCopy(*each, one);
     }
     return Status();

@@ -1,6 +1,6 @@
-//===- Shadow.cpp - Low-precision copies of parameters --------------------===//
+//===- WorkingCopies.cpp - Low-precision copies of parameters -------------===//
 
-#include "train/Shadow.h"
+#include "train/WorkingCopies.h"
 #include "program/Division.h"
 
 #include <cstring>
@@ -30,8 +30,8 @@ static void roundElements(const Argument &from, const char *source,
                  loadElement(from.dtype, source + i * fromWidth));
 }
 
-void honert::fillShadows(const Program &program, const ThreadPool &pool,
-                         Arena &arena) {
+void honert::fillWorkingCopies(const Program &program, const ThreadPool &pool,
+                               Arena &arena) {
   for (const Argument &shadow : program.arguments) {
     if (shadow.kind != Kind::shadow)
       continue;

@@ -1,7 +1,7 @@
-//===- Shadow.h - Low-precision copies of parameters ------------*- C++ -*-===//
+//===- WorkingCopies.h - Low-precision copies of parameters -----*- C++ -*-===//
 
-#ifndef HONERT_TRAIN_SHADOW_H
-#define HONERT_TRAIN_SHADOW_H
+#ifndef HONERT_TRAIN_WORKINGCOPIES_H
+#define HONERT_TRAIN_WORKINGCOPIES_H
 
 #include "base/Arena.h"
 #include "base/Parallel.h"
@@ -13,8 +13,9 @@ namespace honert {
 /// to nearest even, where a rank has the same elements of both; others are
 /// filled as the parameter is (io/checkpoint/State.h). Afterwards the program
 /// keeps them up to date itself.
-void fillShadows(const Program &program, const ThreadPool &pool, Arena &arena);
+void fillWorkingCopies(const Program &program, const ThreadPool &pool,
+                       Arena &arena);
 
 } // namespace honert
 
-#endif // HONERT_TRAIN_SHADOW_H
+#endif // HONERT_TRAIN_WORKINGCOPIES_H
