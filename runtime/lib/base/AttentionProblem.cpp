@@ -106,10 +106,10 @@ public:
       blame(word, format("'%s' or '%s'", no, yes));
     return word == yes;
   }
-  void key(const char *wanted) {
+  void key(const char *expected) {
     std::string word = next();
-    if (word != wanted)
-      blame(word, format("'%s'", wanted));
+    if (word != expected)
+      blame(word, format("'%s'", expected));
   }
   int64_t size() { return integer(next(), 1, INT32_MAX); }
   double real() {
@@ -133,10 +133,10 @@ public:
     return {read(0, first), read(first + 1, second),
             read(second + 1, word.size())};
   }
-  void blame(const std::string &seen, const std::string &wanted) {
+  void blame(const std::string &seen, const std::string &expected) {
     if (error.ok())
       error = Status::error(format("attention problem: got '%s', expected %s",
-                                   seen.c_str(), wanted.c_str()));
+                                   seen.c_str(), expected.c_str()));
   }
 
   Status error;

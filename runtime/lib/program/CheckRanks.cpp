@@ -62,8 +62,8 @@ Status honert::checkDivision(const Argument &argument, const Mesh &mesh) {
                              fqn, static_cast<long long>(division.cuts[i]), dim,
                              static_cast<long long>(argument.whole[dim])));
     int64_t parts = mesh.groupSize(division.axes);
-    int64_t wanted = dividedSize(division, argument.whole[dim], parts);
-    if (wanted != argument.dims[dim])
+    int64_t expected = dividedSize(division, argument.whole[dim], parts);
+    if (expected != argument.dims[dim])
       return broken(format(
           "argument '%s' has %lld of %lld in dimension %zu, divided by %lld",
           fqn, static_cast<long long>(argument.dims[dim]),

@@ -132,7 +132,7 @@ static Function *latestFunction(honert_program *program, const char *caller) {
 /// The latest launch if it is of the kind that `caller` adds to.
 template <typename Kind>
 static Kind *latestLaunch(honert_program *program, const char *caller,
-                          const char *wanted) {
+                          const char *expected) {
   Function *function = latestFunction(program, caller);
   if (!function)
     return nullptr;
@@ -140,7 +140,7 @@ static Kind *latestLaunch(honert_program *program, const char *caller,
                      ? nullptr
                      : std::get_if<Kind>(&function->launches.back().action);
   if (!launch)
-    blame(program, format("%s follows no %s", caller, wanted));
+    blame(program, format("%s follows no %s", caller, expected));
   return launch;
 }
 

@@ -20,8 +20,9 @@ using namespace honert;
 /// Where a flag's value goes; the error says what was expected.
 using Reader = std::function<Status(const std::string &value)>;
 
-static Status wrongValue(const std::string &value, const std::string &wanted) {
-  return Status::usage("'" + value + "', expected " + wanted);
+static Status wrongValue(const std::string &value,
+                         const std::string &expected) {
+  return Status::usage("'" + value + "', expected " + expected);
 }
 
 /// For a value that is none of `words`.
@@ -37,7 +38,7 @@ static Status unknownWord(const std::string &value,
 }
 
 static Reader readInteger(int64_t &target, int64_t low, int64_t high,
-                          const char *wanted) {
+                          const char *expected) {
   return [=, &target](const std::string &value) {
     char *end;
     errno = 0;
@@ -45,13 +46,13 @@ static Reader readInteger(int64_t &target, int64_t low, int64_t high,
     bool isDigits = !value.empty() &&
                     value.find_first_not_of("0123456789") == std::string::npos;
     if (!isDigits || errno != 0 || *end || number < low || number > high)
-      return wrongValue(value, wanted);
+      return wrongValue(value, expected);
     target = number;
     return Status();
   };
 }
 
-static Reader readNumber(double &target, const char *wanted) {
+static Reader readNumber(double &target, const char *expected) {
   return [=, &target](const std::string &value) {
     char *end;
     double number = std::strtod(value.c_str(), &end);
@@ -59,7 +60,7 @@ static Reader readNumber(double &target, const char *wanted) {
         !value.empty() &&
         (std::isdigit(static_cast<unsigned char>(value[0])) || value[0] == '.');
     if (!startsRight || *end || !std::isfinite(number) || number < 0)
-      return wrongValue(value, wanted);
+      return wrongValue(value, expected);
     target = number;
     return Status();
   };

@@ -83,7 +83,7 @@ Status SocketPointToPoint::take(Peer &peer, Pending *pending, int64_t from) {
     std::copy_n(came->bytes.begin(), bytes, pending->data);
     pending->isDone = true;
     peer.early.erase(came);
-  } else { // the rest of it comes where it is wanted
+  } else { // what follows goes straight to the receiver
     std::copy_n(came->bytes.begin(), peer.bytes, pending->data);
     peer.target = pending;
     peer.early.erase(came);

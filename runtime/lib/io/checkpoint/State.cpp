@@ -194,7 +194,7 @@ static bool isOptimizerState(const std::string &tensor,
 }
 
 /// Tensors of the file that no argument answers to. Of a checkpoint's state the
-/// weights may be wanted alone: then optimizer state is passed over.
+/// weights may be loaded alone: then optimizer state is passed over.
 static Status checkNoExtra(const SafeTensors &file, const Program &program,
                            bool optimizerToo) {
   std::set<std::string> known;
@@ -221,10 +221,10 @@ Status honert::loadWeights(const std::string &path, const Program &program,
   // First all checks, then all copies: nothing is half loaded.
   std::vector<Loaded> found;
   for (const Argument &argument : program.arguments) {
-    bool isWanted = argument.kind == Kind::buffer ||
+    bool isLoaded = argument.kind == Kind::buffer ||
                     (argument.kind == Kind::param &&
                      (!onlyInitFile || argument.init == InitKind::file));
-    if (!isWanted)
+    if (!isLoaded)
       continue;
     for (const Part &part : argument.parts) {
       const TensorView *tensor;

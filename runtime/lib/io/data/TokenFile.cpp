@@ -114,12 +114,12 @@ Status TokenFile::locateLlmc(uint32_t magic) {
   if (header[1] != known.version)
     return Status::error(format("%s: version %u of magic %u, expected %u",
                                 name.c_str(), header[1], magic, known.version));
-  int64_t wanted = llmcHeaderBytes + int64_t{header[2]} * known.width;
-  if (file.size() != wanted)
+  int64_t expected = llmcHeaderBytes + int64_t{header[2]} * known.width;
+  if (file.size() != expected)
     return Status::error(
         format("%s: has %lld bytes, expected %lld (its header says %u tokens)",
                name.c_str(), static_cast<long long>(file.size()),
-               static_cast<long long>(wanted), header[2]));
+               static_cast<long long>(expected), header[2]));
   width = known.width == 2 ? Width::u16 : Width::u32;
   first = file.data() + llmcHeaderBytes;
   count = header[2];

@@ -134,14 +134,14 @@ TEST(Division, is_the_definition_position_by_position) {
       for (int64_t rank = 0; rank != made.mesh.ranks(); ++rank) {
         const DimDivision &division = made.argument.divisions[dim];
         int64_t size = made.argument.whole[dim];
-        std::map<int64_t, int64_t> seen, wanted;
+        std::map<int64_t, int64_t> seen, expected;
         for (const DimRun &run : runsOf(division, size, made.mesh, rank))
           for (int64_t j = 0; j < run.length; ++j)
             seen[run.whole + j] = run.local + j;
         for (int64_t position = 0; position != size; ++position)
           if (auto place = placeOf(division, size, made.mesh, rank, position))
-            wanted[position] = *place;
-        ASSERT_EQ(seen, wanted);
+            expected[position] = *place;
+        ASSERT_EQ(seen, expected);
       }
   }
 }
@@ -153,8 +153,8 @@ TEST(Division, parts_lie_where_the_definition_says) {
     Part part = randomPart(made.argument, random);
     for (int64_t rank = 0; rank != made.mesh.ranks(); ++rank) {
       PartLayout layout(made.argument, part, made.mesh, rank);
-      std::map<int64_t, int64_t> wanted = placesOf(made, part, rank);
-      ASSERT_EQ(layout.size(), int64_t(wanted.size()));
+      std::map<int64_t, int64_t> expected = placesOf(made, part, rank);
+      ASSERT_EQ(layout.size(), int64_t(expected.size()));
       // In order, in two pieces that may cut a run.
       int64_t middle = layout.size() / 3, last = -1;
       std::map<int64_t, int64_t> seen;
@@ -167,7 +167,7 @@ TEST(Division, parts_lie_where_the_definition_says) {
                               seen[element + j] = place + j;
                             last = element + length - 1;
                           });
-      ASSERT_EQ(seen, wanted);
+      ASSERT_EQ(seen, expected);
     }
   }
 }
@@ -204,10 +204,10 @@ TEST(Division, initial_values_do_not_depend_on_the_mesh) {
       initialize(made.argument, part,
                  PartLayout(made.argument, part, made.mesh, rank), 9,
                  local.data(), ThreadPool(2));
-      std::vector<float> wanted(local.size(), untouched);
+      std::vector<float> expected(local.size(), untouched);
       for (auto [element, place] : placesOf(made, part, rank))
-        wanted[size_t(place)] = whole[size_t(element)];
-      ASSERT_EQ(local, wanted);
+        expected[size_t(place)] = whole[size_t(element)];
+      ASSERT_EQ(local, expected);
     }
   }
 }

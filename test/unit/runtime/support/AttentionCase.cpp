@@ -21,11 +21,11 @@ std::ostream &test::operator<<(std::ostream &out, const AttentionCase &c) {
 }
 
 double test::relativeError(const std::vector<double> &got,
-                           const std::vector<double> &wanted) {
+                           const std::vector<double> &expected) {
   double error = 0, size = 0;
-  for (size_t i = 0; i != wanted.size(); ++i) {
-    error += (got[i] - wanted[i]) * (got[i] - wanted[i]);
-    size += wanted[i] * wanted[i];
+  for (size_t i = 0; i != expected.size(); ++i) {
+    error += (got[i] - expected[i]) * (got[i] - expected[i]);
+    size += expected[i] * expected[i];
   }
   return std::sqrt(error / size);
 }

@@ -85,9 +85,9 @@ private:
 /// Inputs of `c`, rounded to its type.
 Tensors randomInputs(const AttentionCase &c);
 
-/// sqrt(sum (got - wanted)^2 / sum wanted^2)
+/// sqrt(sum (got - expected)^2 / sum expected^2)
 double relativeError(const std::vector<double> &got,
-                     const std::vector<double> &wanted);
+                     const std::vector<double> &expected);
 
 } // namespace test
 

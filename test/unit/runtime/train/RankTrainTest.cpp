@@ -285,14 +285,15 @@ TEST_F(RankTrain, a_dump_sums_the_terms_of_a_gradient) {
   EXPECT_EQ(gradient->shape, (Shape{8, 12}));
   TokenFile stream;
   ASSERT_TRUE(stream.open(data).ok());
-  int64_t wanted = 0, id;
+  int64_t expected = 0, id;
   for (int64_t batch : {0, 1})
     for (int64_t row : {0, 4}) {
       stream.read((batch * 8 + row) * 6, 1, &id);
-      wanted += id;
+      expected += id;
     }
   for (int64_t i = 0; i != 8 * 12; ++i)
-    EXPECT_EQ(loadElement(DType::f32, gradient->data + i * 4), double(wanted));
+    EXPECT_EQ(loadElement(DType::f32, gradient->data + i * 4),
+              double(expected));
 }
 
 TEST_F(RankTrain, what_one_rank_finds_wrong_ends_all) {

@@ -43,13 +43,13 @@ TEST(WorkingCopies, rounds_every_float_like_single_elements) {
     DefaultFloatMode mode;
     for (int64_t i = 0; i < count; ++i) {
       double value = loadElement(DType::f32, p.param() + 4 * i);
-      uint16_t wanted, seen;
-      storeElement(to, &wanted, value);
+      uint16_t expected, seen;
+      storeElement(to, &expected, value);
       std::memcpy(&seen, p.shadow() + 2 * i, 2);
       if (std::isnan(value))
         ASSERT_TRUE(std::isnan(loadElement(to, &seen))) << i;
       else
-        ASSERT_EQ(seen, wanted) << i << " " << name(to);
+        ASSERT_EQ(seen, expected) << i << " " << name(to);
     }
   }
 }

@@ -18,8 +18,8 @@ using Dims = std::array<int64_t, 4>;
 static int64_t widestBackward(int arch) { return arch / 10 == 9 ? 256 : 128; }
 
 Status honert::checkSupport(const AttentionProblem &problem, int arch) {
-  auto refuses = [](const std::string &seen, const std::string &wanted) {
-    return Status::error(seen + ", cuDNN takes " + wanted);
+  auto refuses = [](const std::string &seen, const std::string &expected) {
+    return Status::error(seen + ", cuDNN takes " + expected);
   };
   if (problem.dtype != DType::bf16 && problem.dtype != DType::f16)
     return refuses(format("operands are %s", name(problem.dtype)),

@@ -49,10 +49,10 @@ Status AttentionPlan::listConfigurations(Handle described, Handle properties,
                                what));
   HONERT_TRY(descriptors.finalize(heuristic, what));
   int64_t count = 0;
-  auto read = [&](int64_t wanted, void *elements) {
+  auto read = [&](int64_t expected, void *elements) {
     return cudnn.check(
         cudnn.cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, wanted,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, expected,
                                        &count, elements),
         what);
   };
@@ -200,10 +200,10 @@ Status AttentionPlan::load(const std::string &text, int arch,
 
 Status AttentionPlan::text(std::string &text) const {
   int64_t count = 0;
-  auto read = [&](int64_t wanted, void *elements) {
+  auto read = [&](int64_t expected, void *elements) {
     return cudnn.check(cudnn.cudnnBackendGetAttribute(
                            plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
-                           CUDNN_TYPE_CHAR, wanted, &count, elements),
+                           CUDNN_TYPE_CHAR, expected, &count, elements),
                        "write a plan");
   };
   HONERT_TRY(read(0, nullptr));

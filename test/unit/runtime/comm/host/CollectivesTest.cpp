@@ -75,7 +75,7 @@ std::vector<double> wantedOf(const Case &each, const Mesh &mesh, int64_t rank) {
       sums[j] = combined(each.reduce, sums[j], terms[j]);
   }
   int64_t block = each.count / ranks;
-  std::vector<double> wanted;
+  std::vector<double> expected;
   switch (each.kind) {
   case CollectiveKind::allReduce:
     return sums;
@@ -86,8 +86,8 @@ std::vector<double> wantedOf(const Case &each, const Mesh &mesh, int64_t rank) {
   case CollectiveKind::allToAll:
     for (int64_t i = 0; i != ranks; ++i)
       for (int64_t j = 0; j != block; ++j)
-        wanted.push_back(all[i * each.count + own * block + j]);
-    return wanted;
+        expected.push_back(all[i * each.count + own * block + j]);
+    return expected;
   case CollectiveKind::shift:
     return inputOf(each, group[(own + ranks - each.amount) % ranks]);
   }
@@ -140,8 +140,8 @@ void check(const Mesh &mesh, const Case &each, bool hasToken = false) {
                             memory.substr(second.out, second.outBytes(ranks));
   });
   for (int64_t rank = 0; rank != mesh.ranks(); ++rank) {
-    std::string wanted = bytesFor(each, wantedOf(each, mesh, rank));
-    EXPECT_EQ(results[rank], wanted + wanted) << "rank " << rank;
+    std::string expected = bytesFor(each, wantedOf(each, mesh, rank));
+    EXPECT_EQ(results[rank], expected + expected) << "rank " << rank;
   }
 }
 
@@ -264,13 +264,13 @@ TEST(PendingMessagesTest, large_messages_are_several) {
   NotingPointToPoint peers;
   CollectiveLog log;
   PendingMessages pending(peers, log);
-  std::vector<std::pair<int64_t, int64_t>> wanted = {
+  std::vector<std::pair<int64_t, int64_t>> expected = {
       {0, most}, {most, most}, {2 * most, 5}};
   ASSERT_TRUE(pending.send(1, 0, peers.memory, 2 * most + 5).ok());
-  EXPECT_EQ(peers.messages, wanted);
+  EXPECT_EQ(peers.messages, expected);
   peers.messages.clear();
   ASSERT_TRUE(pending.receive(1, 0, peers.memory, 2 * most + 5).ok());
-  EXPECT_EQ(peers.messages, wanted);
+  EXPECT_EQ(peers.messages, expected);
   peers.messages.clear();
   ASSERT_TRUE(pending.send(1, 0, peers.memory, 0).ok());
   EXPECT_TRUE(peers.messages.empty());

@@ -28,8 +28,9 @@ double roundingOf(DType dtype) {
   return dtype == DType::bf16 ? 0x1p-9 : 0x1p-12;
 }
 
-void expectNear(const Tensors &wanted, AttentionProgram &program, DType dtype) {
-  for (const auto &[operand, values] : wanted) {
+void expectNear(const Tensors &expected, AttentionProgram &program,
+                DType dtype) {
+  for (const auto &[operand, values] : expected) {
     // Weights and their gradients are rounded once and so is the result, which
     // delta is made from; gradients of grouped heads once more. lse is fp32.
     double bound = operand == Operand::lse ? 1e-6 : 3 * roundingOf(dtype);

@@ -60,15 +60,16 @@ protected:
     return results;
   }
   void check(const std::vector<int64_t> &mesh, const Describe &describe) {
-    std::vector<std::string> wanted = run(mesh, describe, false);
+    std::vector<std::string> expected = run(mesh, describe, false);
     for (bool early : {false, true}) {
       settings.copiesRunAhead = early;
       std::vector<std::string> seen = run(mesh, describe, true);
-      for (size_t i = 0; i != wanted.size(); ++i)
-        EXPECT_TRUE(seen[i] == wanted[i])
+      for (size_t i = 0; i != expected.size(); ++i)
+        EXPECT_TRUE(seen[i] == expected[i])
             << "rank " << i / 3 << ", run " << i % 3 << ", early " << early
             << ": other bytes from offset "
-            << std::mismatch(seen[i].begin(), seen[i].end(), wanted[i].begin())
+            << std::mismatch(seen[i].begin(), seen[i].end(),
+                             expected[i].begin())
                        .first -
                    seen[i].begin();
     }

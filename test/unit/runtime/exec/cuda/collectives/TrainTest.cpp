@@ -50,14 +50,14 @@ protected:
 /// one CPU is computed on every set of GPUs.
 TEST_F(NcclTrain, is_that_of_one_rank_on_a_cpu) {
   for (int64_t microBatches : {1, 3}) {
-    std::string wanted = train({}, microBatches, false);
-    EXPECT_GT(wanted.size(), 400u);
+    std::string expected = train({}, microBatches, false);
+    EXPECT_GT(expected.size(), 400u);
     for (const MeshSizes &mesh :
          {MeshSizes{}, MeshSizes{{"dp", 2}}, MeshSizes{{"dp", 4}},
           MeshSizes{{"dp", 2}, {"tp", 2}}})
       for (bool early : {false, true}) {
         settings.copiesRunAhead = early;
-        EXPECT_EQ(train(mesh, microBatches, true), wanted)
+        EXPECT_EQ(train(mesh, microBatches, true), expected)
             << textOf(mesh) << ", " << microBatches << " micro-batches";
       }
   }
@@ -73,9 +73,9 @@ TEST_F(NcclTrain, collectives_are_part_of_graphs) {
 
 /// Ranks that launch and ranks that replay would be a mistake.
 TEST_F(NcclTrain, a_profile_is_made_by_all_ranks) {
-  std::string wanted = train({}, 1, false);
+  std::string expected = train({}, 1, false);
   profile = folder / "profile";
-  EXPECT_EQ(train({{"dp", 2}}, 1, true), wanted);
+  EXPECT_EQ(train({{"dp", 2}}, 1, true), expected);
   EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 2); // validations
   EXPECT_NE(readFile(profile).find("\"name\":\"sum\""), std::string::npos);
 }
