@@ -156,7 +156,7 @@ Status Bench::prepare(CollectiveKind kind, const Axes &axes) {
 
 Status Bench::start() {
   if (program.isForCuda())
-    HONERT_TRY(makeDeviceTransport(program, world, 2 * mostBytes, transport));
+    HONERT_TRY(makeGpuTransport(program, world, 2 * mostBytes, transport));
   else
     transport = world.makeTransport(program.mesh);
   if (!transport)

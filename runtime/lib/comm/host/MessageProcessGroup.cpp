@@ -51,5 +51,5 @@ Status MessageProcessGroup::allGather(const void *own, int64_t bytes,
 
 std::unique_ptr<Transport>
 MessageProcessGroup::makeTransport(const Mesh &mesh) {
-  return std::make_unique<HostTransport>(*peers, log(), mesh);
+  return std::make_unique<MessageTransport>(*peers, log(), mesh);
 }

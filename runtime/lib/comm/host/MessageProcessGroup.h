@@ -9,7 +9,7 @@
 namespace honert {
 
 /// Everything between ranks by messages: the control plane here, collectives of
-/// programs in HostTransport.
+/// programs in MessageTransport.
 class MessageProcessGroup : public ProcessGroup {
 public:
   explicit MessageProcessGroup(std::unique_ptr<PointToPoint> peers);

@@ -19,22 +19,22 @@ char *ScratchPool::take() {
   return piece;
 }
 
-HostTransport::HostTransport(PointToPoint &peers, CollectiveLog &log,
-                             const Mesh &mesh)
+MessageTransport::MessageTransport(PointToPoint &peers, CollectiveLog &log,
+                                   const Mesh &mesh)
     : peers(peers), log(log), mesh(mesh) {}
 
-HostTransport::~HostTransport() = default;
+MessageTransport::~MessageTransport() = default;
 
-Status HostTransport::prepare(const Launch &launch) {
+Status MessageTransport::prepare(const Launch &launch) {
   auto operation =
-      std::make_unique<HostOperation>(peers, log, scratch, mesh, launch);
+      std::make_unique<MessageOperation>(peers, log, scratch, mesh, launch);
   scratch.reserve(operation->scratchBytes());
   operations[&launch] = std::move(operation);
   return Status();
 }
 
-Status HostTransport::run(const Launch &launch, char *memory) {
-  HostOperation &operation = *operations.at(&launch);
+Status MessageTransport::run(const Launch &launch, char *memory) {
+  MessageOperation &operation = *operations.at(&launch);
   HONERT_TRY(operation.begin(memory));
   auto &collective = std::get<CollectiveLaunch>(launch.action);
   if (!collective.isAsynchronous())
@@ -43,13 +43,13 @@ Status HostTransport::run(const Launch &launch, char *memory) {
   return Status();
 }
 
-Status HostTransport::wait(int64_t token) {
+Status MessageTransport::wait(int64_t token) {
   auto found = begun.find(token);
   if (found == begun.end())
     return Status::error(
         format("a wait for token %lld, which no collective has begun",
                static_cast<long long>(token)));
-  HostOperation &operation = *found->second;
+  MessageOperation &operation = *found->second;
   begun.erase(found);
   return operation.finish();
 }

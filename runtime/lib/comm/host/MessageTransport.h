@@ -18,7 +18,7 @@
 
 namespace honert {
 
-class HostOperation;
+class MessageOperation;
 
 /// Memory for what operations receive and do not keep, as many pieces as
 /// operations are under way at once.
@@ -35,11 +35,11 @@ private:
   std::vector<char *> unused;
 };
 
-class HostTransport final : public Transport {
+class MessageTransport final : public Transport {
 public:
   /// `peers` reaches all ranks of `mesh`; all three outlive the transport.
-  HostTransport(PointToPoint &peers, CollectiveLog &log, const Mesh &mesh);
-  ~HostTransport() override;
+  MessageTransport(PointToPoint &peers, CollectiveLog &log, const Mesh &mesh);
+  ~MessageTransport() override;
 
   Status prepare(const Launch &launch) override;
   Status run(const Launch &launch, char *memory) override;
@@ -50,8 +50,8 @@ private:
   CollectiveLog &log;
   const Mesh &mesh;
   ScratchPool scratch;
-  std::map<const Launch *, std::unique_ptr<HostOperation>> operations;
-  std::map<int64_t, HostOperation *> begun; // by token
+  std::map<const Launch *, std::unique_ptr<MessageOperation>> operations;
+  std::map<int64_t, MessageOperation *> begun; // by token
 };
 
 } // namespace honert

@@ -24,9 +24,9 @@ static std::string textOf(const Launch &launch, const Mesh &mesh) {
   return launch.location.empty() ? text : text + " at " + launch.location;
 }
 
-HostOperation::HostOperation(PointToPoint &peers, CollectiveLog &log,
-                             ScratchPool &scratch, const Mesh &mesh,
-                             const Launch &from)
+MessageOperation::MessageOperation(PointToPoint &peers, CollectiveLog &log,
+                                   ScratchPool &scratch, const Mesh &mesh,
+                                   const Launch &from)
     : launch(std::get<CollectiveLaunch>(from.action)), text(textOf(from, mesh)),
       log(log), scratch(scratch), pending(peers, log),
       group(mesh.groupOf(peers.rank(), launch.axes)),
@@ -40,7 +40,7 @@ HostOperation::HostOperation(PointToPoint &peers, CollectiveLog &log,
       ranks();
 }
 
-bool HostOperation::reduces() const {
+bool MessageOperation::reduces() const {
   return launch.kind == CollectiveKind::allReduce ||
          launch.kind == CollectiveKind::reduceScatter;
 }
@@ -49,14 +49,14 @@ bool HostOperation::reduces() const {
 // Where things are
 //===----------------------------------------------------------------------===//
 
-int64_t HostOperation::slices() const {
+int64_t MessageOperation::slices() const {
   return (launch.count + sliceLength - 1) / sliceLength;
 }
 
 /// The first element of `in` that rank `part` of the group combines in `slice`.
 /// An all_reduce cuts each slice among the ranks; a reduce_scatter each rank's
 /// block among the slices.
-int64_t HostOperation::partBegin(int64_t slice, int64_t part) const {
+int64_t MessageOperation::partBegin(int64_t slice, int64_t part) const {
   if (launch.kind == CollectiveKind::reduceScatter) {
     int64_t block = launch.count / ranks();
     return part * block + std::min(slice * (sliceLength / ranks()), block);
@@ -68,7 +68,7 @@ int64_t HostOperation::partBegin(int64_t slice, int64_t part) const {
 }
 
 /// Bytes that each rank sends this one in this round, where it combines.
-int64_t HostOperation::receivedBytes() const {
+int64_t MessageOperation::receivedBytes() const {
   int64_t width = byteWidth(launch.dtype);
   if (isDirect)
     return launch.inBytes();
@@ -79,7 +79,7 @@ int64_t HostOperation::receivedBytes() const {
   return (end - begin) * width;
 }
 
-int64_t HostOperation::scratchBytes() const {
+int64_t MessageOperation::scratchBytes() const {
   if (!reduces() || ranks() == 1)
     return 0;
   int64_t most = sliceLength * byteWidth(launch.dtype);
@@ -91,7 +91,7 @@ int64_t HostOperation::scratchBytes() const {
 //===----------------------------------------------------------------------===//
 
 /// place(i) is {address, bytes} of what rank i of the group gets.
-template <typename Place> Status HostOperation::sendAll(Place place) {
+template <typename Place> Status MessageOperation::sendAll(Place place) {
   int64_t tag = number % PointToPoint::largestTag;
   // Each begins with its neighbour, so that not all send to the first.
   for (int64_t i = 1; i < ranks(); ++i) {
@@ -103,7 +103,7 @@ template <typename Place> Status HostOperation::sendAll(Place place) {
 }
 
 /// place(i) is {address, bytes} of what rank i of the group sends.
-template <typename Place> Status HostOperation::receiveAll(Place place) {
+template <typename Place> Status MessageOperation::receiveAll(Place place) {
   int64_t tag = number % PointToPoint::largestTag;
   for (int64_t i = 1; i < ranks(); ++i) {
     int64_t from = (own + ranks() - i) % ranks();
@@ -117,7 +117,7 @@ using Place = std::pair<char *, int64_t>;
 using ConstPlace = std::pair<const char *, int64_t>;
 
 /// A collective that combines nothing has one round.
-Status HostOperation::postMove() {
+Status MessageOperation::postMove() {
   int64_t tag = number % PointToPoint::largestTag, bytes = launch.inBytes();
   if (launch.kind == CollectiveKind::shift) {
     int64_t from = (own + ranks() - launch.amount) % ranks();
@@ -137,7 +137,7 @@ Status HostOperation::postMove() {
 }
 
 /// What this rank keeps of its own.
-void HostOperation::copyOwn() {
+void MessageOperation::copyOwn() {
   int64_t bytes = launch.inBytes();
   if (launch.kind == CollectiveKind::shift) {
     if (launch.amount % ranks() == 0)
@@ -150,7 +150,7 @@ void HostOperation::copyOwn() {
 }
 
 /// The terms of this round's slice, to the ranks that combine them.
-Status HostOperation::postTerms() {
+Status MessageOperation::postTerms() {
   int64_t width = byteWidth(launch.dtype), bytes = receivedBytes();
   HONERT_TRY(receiveAll(
       [&](int64_t i) { return Place(received + i * bytes, bytes); }));
@@ -166,7 +166,7 @@ Status HostOperation::postTerms() {
 }
 
 /// The parts of the slice before, which are combined, to all.
-Status HostOperation::postSums() {
+Status MessageOperation::postSums() {
   int64_t width = byteWidth(launch.dtype), slice = round - 1;
   auto place = [&](int64_t i) {
     int64_t begin = partBegin(slice, i), end = partBegin(slice, i + 1);
@@ -176,7 +176,7 @@ Status HostOperation::postSums() {
   return sendAll([&](int64_t) { return place(own); });
 }
 
-void HostOperation::combineTerms() {
+void MessageOperation::combineTerms() {
   int64_t width = byteWidth(launch.dtype), bytes = receivedBytes();
   int64_t begin = isDirect ? 0 : partBegin(round, own);
   terms.clear();
@@ -189,7 +189,7 @@ void HostOperation::combineTerms() {
           out + (begin - first) * width);
 }
 
-Status HostOperation::post() {
+Status MessageOperation::post() {
   if (!reduces())
     return postMove();
   if (isDirect)
@@ -200,7 +200,7 @@ Status HostOperation::post() {
   return handsOut ? postSums() : Status();
 }
 
-Status HostOperation::begin(char *memory) {
+Status MessageOperation::begin(char *memory) {
   in = memory + launch.in;
   out = memory + launch.out;
   round = 0;
@@ -214,7 +214,7 @@ Status HostOperation::begin(char *memory) {
   return post();
 }
 
-Status HostOperation::finish() {
+Status MessageOperation::finish() {
   if (launch.count == 0)
     return Status();
   bool isAllReduce = launch.kind == CollectiveKind::allReduce;

@@ -11,10 +11,11 @@ namespace honert {
 /// and then combines. Large sums go slice by slice, so that what is received
 /// stays small: in each round a slice's parts are exchanged and combined, every
 /// rank one of them, while the parts of the slice before are handed out.
-class HostOperation {
+class MessageOperation {
 public:
-  HostOperation(PointToPoint &peers, CollectiveLog &log, ScratchPool &scratch,
-                const Mesh &mesh, const Launch &launch);
+  MessageOperation(PointToPoint &peers, CollectiveLog &log,
+                   ScratchPool &scratch, const Mesh &mesh,
+                   const Launch &launch);
 
   /// What take() of the pool must give.
   int64_t scratchBytes() const;

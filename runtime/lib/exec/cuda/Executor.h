@@ -72,13 +72,13 @@ private:
   Status runOnDevice(const Function &function);
 
   ProcessGroup *const world;
-  Device device;                 // first: what follows lives on it
-  DeviceCollectives collectives; // NCCL may have allocated the arena
+  Device device;                  // first: what follows lives on it
+  CollectiveLaunches collectives; // NCCL may have allocated the arena
   DeviceMemory deviceArena;
   MatmulWorkspace workspace;
-  DeviceImage image;
-  DeviceMatmuls matmuls;
-  DeviceAttentions attentions;
+  KernelImage image;
+  MatmulLaunches matmuls;
+  AttentionLaunches attentions;
   Staging staging;
   std::map<const Function *, BoundFunction> functions;
   std::string running;           ///< functions of the step, "'step'"

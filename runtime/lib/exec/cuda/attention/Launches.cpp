@@ -6,17 +6,17 @@
 
 using namespace honert;
 
-DeviceAttentions::~DeviceAttentions() {
+AttentionLaunches::~AttentionLaunches() {
   plans.clear();
   if (handle)
     (void)cudnn.cudnnDestroy(handle);
 }
 
-std::string DeviceAttentions::versionText() const {
+std::string AttentionLaunches::versionText() const {
   return handle ? "cuDNN " + cudnn.versionText() : "";
 }
 
-Status DeviceAttentions::open() {
+Status AttentionLaunches::open() {
   if (handle)
     return Status();
   HONERT_TRY(cudnn.open());
@@ -40,8 +40,8 @@ static const AttentionPlanCode *planFor(const AttentionLaunch &attention,
   return nullptr;
 }
 
-Status DeviceAttentions::plan(const AttentionLaunch &attention,
-                              std::unique_ptr<AttentionPlan> &made) {
+Status AttentionLaunches::plan(const AttentionLaunch &attention,
+                               std::unique_ptr<AttentionPlan> &made) {
   std::string why = format("it has none for sm_%d", device.arch());
   if (const AttentionPlanCode *code = planFor(attention, device.arch())) {
     made = std::make_unique<AttentionPlan>(cudnn, attention.problem);
@@ -62,10 +62,10 @@ Status DeviceAttentions::plan(const AttentionLaunch &attention,
   return made->build(device.arch(), handle);
 }
 
-Status DeviceAttentions::prepare(const Launch &launch,
-                                 const AttentionLaunch &attention,
-                                 const DeviceMemory &arena,
-                                 AttentionCall &call) {
+Status AttentionLaunches::prepare(const Launch &launch,
+                                  const AttentionLaunch &attention,
+                                  const DeviceMemory &arena,
+                                  AttentionCall &call) {
   HONERT_TRY(open());
   call.name =
       launch.name + (launch.location.empty() ? "" : " at " + launch.location);
@@ -90,7 +90,7 @@ Status DeviceAttentions::prepare(const Launch &launch,
   return Status();
 }
 
-Status DeviceAttentions::enqueue(const AttentionCall &call) const {
+Status AttentionLaunches::enqueue(const AttentionCall &call) const {
   Status enqueued = call.plan->execute(handle, call.operands, call.workspace);
   if (enqueued.ok())
     return Status();

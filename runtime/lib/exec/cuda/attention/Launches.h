@@ -22,12 +22,12 @@ struct AttentionCall {
 
 /// The library, and a plan per distinct problem: the executable's for this
 /// architecture where the library takes it, else one that is made here.
-class DeviceAttentions {
+class AttentionLaunches {
 public:
-  explicit DeviceAttentions(const Device &device) : device(device) {}
-  ~DeviceAttentions();
-  DeviceAttentions(const DeviceAttentions &) = delete;
-  DeviceAttentions &operator=(const DeviceAttentions &) = delete;
+  explicit AttentionLaunches(const Device &device) : device(device) {}
+  ~AttentionLaunches();
+  AttentionLaunches(const AttentionLaunches &) = delete;
+  AttentionLaunches &operator=(const AttentionLaunches &) = delete;
 
   /// Opens the library with the first. Errors: there is none, it has no plan,
   /// or one that needs more workspace than the program has for it.

@@ -9,31 +9,31 @@
 
 using namespace honert;
 
-DeviceCollectives::DeviceCollectives(const Device &device,
-                                     const Program &program,
-                                     ProcessGroup *world, bool deterministic)
+CollectiveLaunches::CollectiveLaunches(const Device &device,
+                                       const Program &program,
+                                       ProcessGroup *world, bool deterministic)
     : device(device), program(program), world(world),
       communicators(program, deterministic, world ? world->timeout() : 0),
       lines(communicators.lists().size()),
       progress(program, communicators.lists()) {}
 
-DeviceCollectives::~DeviceCollectives() {
+CollectiveLaunches::~CollectiveLaunches() {
   for (Line &line : lines)
     if (line.stream)
       (void)device.functions().cuStreamDestroy_v2(line.stream);
 }
 
-void DeviceCollectives::fail() {
+void CollectiveLaunches::fail() {
   communicators.abort(); // or what waits for others would never end
 }
 
-void DeviceCollectives::close() {
+void CollectiveLaunches::close() {
   watchdog.reset();
   if (!communicators.close().ok())
     communicators.abort();
 }
 
-std::string DeviceCollectives::versionText() const {
+std::string CollectiveLaunches::versionText() const {
   if (!isUsed() || !communicators.functions().ncclGetVersion)
     return "";
   return "NCCL " + communicators.functions().versionText();
@@ -55,7 +55,7 @@ static uint64_t machineHash() {
   return fnv1a(text);
 }
 
-Status DeviceCollectives::findLocalRank(int64_t &number) {
+Status CollectiveLaunches::findLocalRank(int64_t &number) {
   number = 0;
   if (!world || world->size() == 1)
     return Status();
@@ -67,12 +67,12 @@ Status DeviceCollectives::findLocalRank(int64_t &number) {
   return Status();
 }
 
-Status DeviceCollectives::open() {
+Status CollectiveLaunches::open() {
   return isUsed() ? communicators.open() : Status();
 }
 
-Status DeviceCollectives::allocate(DeviceMemory &memory, int64_t bytes,
-                                   const char *what) {
+Status CollectiveLaunches::allocate(DeviceMemory &memory, int64_t bytes,
+                                    const char *what) {
   if (!isUsed() || communicators.registration() == Registration::none)
     return memory.allocate(device, bytes, what);
   size_t free = 0, total = 0;
@@ -96,7 +96,7 @@ Status DeviceCollectives::allocate(DeviceMemory &memory, int64_t bytes,
 }
 
 /// What this process does alone.
-Status DeviceCollectives::joinAlone() {
+Status CollectiveLaunches::joinAlone() {
   const DriverFunctions &driver = device.functions();
   for (Line &line : lines) {
     HONERT_TRY(device.check(
@@ -115,7 +115,7 @@ Status DeviceCollectives::joinAlone() {
   return progress.start(device);
 }
 
-Status DeviceCollectives::join(const DeviceMemory &arena) {
+Status CollectiveLaunches::join(const DeviceMemory &arena) {
   if (!isUsed())
     return Status();
   // Nobody waits in NCCL for a rank that has failed alone.
@@ -131,7 +131,7 @@ Status DeviceCollectives::join(const DeviceMemory &arena) {
 }
 
 /// What NCCL reports, or a rank that has ended while the GPU waits for it.
-Status DeviceCollectives::findTrouble() {
+Status CollectiveLaunches::findTrouble() {
   progress.look();
   HONERT_TRY(communicators.poll());
   std::optional<CollectiveLog::Wait> wait = progress.log().waiting();
@@ -175,9 +175,9 @@ static ncclRedOp_t operationOf(ReduceKind reduce) {
 
 /// Every rank sends to some and receives from some, all at once: all_to_all and
 /// shift.
-ncclResult_t DeviceCollectives::exchange(const CollectiveLaunch &collective,
-                                         ncclComm_t comm, CUstream stream,
-                                         const DeviceMemory &arena) {
+ncclResult_t CollectiveLaunches::exchange(const CollectiveLaunch &collective,
+                                          ncclComm_t comm, CUstream stream,
+                                          const DeviceMemory &arena) {
   const NcclFunctions &nccl = communicators.functions();
   int64_t ranks = program.mesh.groupSize(collective.axes);
   int64_t own = program.mesh.numberInGroup(rank(), collective.axes);
@@ -214,9 +214,9 @@ ncclResult_t DeviceCollectives::exchange(const CollectiveLaunch &collective,
   return result;
 }
 
-ncclResult_t DeviceCollectives::issue(const CollectiveLaunch &collective,
-                                      int64_t number,
-                                      const DeviceMemory &arena) {
+ncclResult_t CollectiveLaunches::issue(const CollectiveLaunch &collective,
+                                       int64_t number,
+                                       const DeviceMemory &arena) {
   if (collective.count == 0)
     return ncclSuccess;
   const NcclFunctions &nccl = communicators.functions();
@@ -243,9 +243,9 @@ ncclResult_t DeviceCollectives::issue(const CollectiveLaunch &collective,
   return ncclInvalidArgument;
 }
 
-Status DeviceCollectives::copy(int64_t out, int64_t in, int64_t bytes,
-                               const DeviceMemory &arena,
-                               const std::string &what) {
+Status CollectiveLaunches::copy(int64_t out, int64_t in, int64_t bytes,
+                                const DeviceMemory &arena,
+                                const std::string &what) {
   if (out == in || bytes == 0)
     return Status();
   return device.check(device.functions().cuMemcpyDtoDAsync_v2(
@@ -254,10 +254,10 @@ Status DeviceCollectives::copy(int64_t out, int64_t in, int64_t bytes,
                       what);
 }
 
-Status DeviceCollectives::enqueueCollective(const Launch &launch,
-                                            const CollectiveLaunch &collective,
-                                            const DeviceMemory &arena,
-                                            const std::string &what) {
+Status CollectiveLaunches::enqueueCollective(const Launch &launch,
+                                             const CollectiveLaunch &collective,
+                                             const DeviceMemory &arena,
+                                             const std::string &what) {
   int64_t number = communicators.number(collective.axes);
   bool isAsync = collective.isAsynchronous();
   if (number < 0) { // a group of one: what comes out is what went in
@@ -283,9 +283,9 @@ Status DeviceCollectives::enqueueCollective(const Launch &launch,
 /// Rows whose beginnings are farther apart are copied one by one.
 static constexpr int64_t largestPitch = INT32_MAX;
 
-Status DeviceCollectives::shard(const ShardLaunch &launch,
-                                const DeviceMemory &arena,
-                                const std::string &what) {
+Status CollectiveLaunches::shard(const ShardLaunch &launch,
+                                 const DeviceMemory &arena,
+                                 const std::string &what) {
   int64_t ranks = program.mesh.groupSize(launch.axes);
   int64_t own = program.mesh.numberInGroup(rank(), launch.axes);
   int64_t pitch = ranks * launch.bytes, in = launch.in + own * launch.bytes;
@@ -307,8 +307,8 @@ Status DeviceCollectives::shard(const ShardLaunch &launch,
 }
 
 /// An i64, by its halves.
-Status DeviceCollectives::writeCoordinate(const CoordinateLaunch &launch,
-                                          const DeviceMemory &arena) {
+Status CollectiveLaunches::writeCoordinate(const CoordinateLaunch &launch,
+                                           const DeviceMemory &arena) {
   auto own =
       static_cast<uint64_t>(program.mesh.numberInGroup(rank(), launch.axes));
   for (int half : {0, 1})
@@ -320,13 +320,13 @@ Status DeviceCollectives::writeCoordinate(const CoordinateLaunch &launch,
   return Status();
 }
 
-Status DeviceCollectives::beginFunction(const Function &function) {
+Status CollectiveLaunches::beginFunction(const Function &function) {
   return isUsed() ? progress.begin(function) : Status();
 }
 
-Status DeviceCollectives::enqueue(const Launch &launch,
-                                  const DeviceMemory &arena,
-                                  const std::string &what) {
+Status CollectiveLaunches::enqueue(const Launch &launch,
+                                   const DeviceMemory &arena,
+                                   const std::string &what) {
   if (auto *collective = std::get_if<CollectiveLaunch>(&launch.action))
     return enqueueCollective(launch, *collective, arena, what);
   if (auto *shard = std::get_if<ShardLaunch>(&launch.action))

@@ -17,12 +17,12 @@ namespace honert {
 /// order. One begins after what was put on the main stream before it; the main
 /// stream waits for it at once, or, if it has a token, at honert_wait. All of
 /// it may be recorded as part of a graph.
-class DeviceCollectives {
+class CollectiveLaunches {
 public:
   /// `world` may be null: one rank.
-  DeviceCollectives(const Device &device, const Program &program,
-                    ProcessGroup *world, bool deterministic);
-  ~DeviceCollectives();
+  CollectiveLaunches(const Device &device, const Program &program,
+                     ProcessGroup *world, bool deterministic);
+  ~CollectiveLaunches();
 
   /// Whether ranks exchange anything.
   bool isUsed() const { return !communicators.lists().empty(); }
@@ -83,7 +83,7 @@ private:
   Communicators communicators;
   std::vector<Line> lines;             ///< as communicators.lists()
   std::map<int64_t, DeviceEvent> done; ///< by token
-  DeviceProgress progress;
+  CollectiveProgress progress;
   std::unique_ptr<Watchdog> watchdog;
 };
 

@@ -9,15 +9,16 @@ using namespace honert;
 
 static constexpr int64_t wordBytes = sizeof(uint32_t);
 
-DeviceProgress::DeviceProgress(const Program &program,
-                               const std::vector<Axes> &lists)
+CollectiveProgress::CollectiveProgress(const Program &program,
+                                       const std::vector<Axes> &lists)
     : lines(lists.size()) {
   for (const Function &function : program.functions)
     describe(program, function, lists);
 }
 
-void DeviceProgress::describe(const Program &program, const Function &function,
-                              const std::vector<Axes> &lists) {
+void CollectiveProgress::describe(const Program &program,
+                                  const Function &function,
+                                  const std::vector<Axes> &lists) {
   Places &places = placesOf[&function];
   std::vector<uint32_t> counts(lines);
   for (const Launch &launch : function.launches) {
@@ -41,7 +42,7 @@ void DeviceProgress::describe(const Program &program, const Function &function,
                              function.name.c_str());
 }
 
-Status DeviceProgress::start(const Device &onDevice) {
+Status CollectiveProgress::start(const Device &onDevice) {
   device = &onDevice;
   const char *what = "the places of collectives cannot be copied to the GPU";
   size_t most = 0;
@@ -63,8 +64,8 @@ Status DeviceProgress::start(const Device &onDevice) {
 }
 
 /// `count` words: from the table's word `from` to the host's word `to`.
-Status DeviceProgress::copyDown(int64_t to, int64_t from, int64_t count,
-                                CUstream stream) {
+Status CollectiveProgress::copyDown(int64_t to, int64_t from, int64_t count,
+                                    CUstream stream) {
   return device->check(device->functions().cuMemcpyDtoHAsync_v2(
                            pinned.at(to * wordBytes),
                            table.at(from * wordBytes),
@@ -72,7 +73,7 @@ Status DeviceProgress::copyDown(int64_t to, int64_t from, int64_t count,
                        "the place of a collective cannot be told");
 }
 
-Status DeviceProgress::begin(const Function &function) {
+Status CollectiveProgress::begin(const Function &function) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     running[++launched] = &function;
@@ -83,7 +84,7 @@ Status DeviceProgress::begin(const Function &function) {
   return copyDown(0, 0, static_cast<int64_t>(lines + 1), device->stream());
 }
 
-Status DeviceProgress::mark(const Launch &launch, CUstream stream) {
+Status CollectiveProgress::mark(const Launch &launch, CUstream stream) {
   auto found = placeOf.find(&launch);
   if (found == placeOf.end())
     return Status();
@@ -93,7 +94,7 @@ Status DeviceProgress::mark(const Launch &launch, CUstream stream) {
                   static_cast<int64_t>(lines + 1 + place.number), 1, stream);
 }
 
-void DeviceProgress::collectStep() {
+void CollectiveProgress::collectStep() {
   std::lock_guard<std::mutex> lock(mutex);
   running.erase(running.begin(), running.upper_bound(ended.front()));
   ended.pop_front();
@@ -106,7 +107,8 @@ readWord(const volatile uint32_t *word) {
   return *word;
 }
 
-const DeviceProgress::Place *DeviceProgress::current(uint32_t &run) const {
+const CollectiveProgress::Place *
+CollectiveProgress::current(uint32_t &run) const {
   auto *words = reinterpret_cast<const volatile uint32_t *>(pinned.at(0));
   std::lock_guard<std::mutex> lock(mutex);
   run = readWord(words);
@@ -119,7 +121,7 @@ const DeviceProgress::Place *DeviceProgress::current(uint32_t &run) const {
   return nullptr;
 }
 
-void DeviceProgress::look() {
+void CollectiveProgress::look() {
   uint32_t run = 0;
   const Place *place = current(run);
   if (shown == std::make_pair(run, place))

@@ -17,11 +17,11 @@ namespace honert {
 /// Tells a watchdog how far the GPU has come, in functions that the host has
 /// launched whole: after each collective its stream copies the number done to
 /// memory of the host. What waits is written into a log.
-class DeviceProgress {
+class CollectiveProgress {
 public:
   /// `lines` are the lists of axes that collectives go along, each with a
   /// stream.
-  DeviceProgress(const Program &program, const std::vector<Axes> &lines);
+  CollectiveProgress(const Program &program, const std::vector<Axes> &lines);
 
   Status start(const Device &device);
   /// A run of `function` begins on the main stream, which records nothing.

@@ -7,12 +7,12 @@ using namespace honert;
 
 namespace {
 /// One collective at a time, each waited for.
-class DeviceTransport final : public Transport {
+class GpuTransport final : public Transport {
 public:
-  DeviceTransport(const Program &program, ProcessGroup &world)
+  GpuTransport(const Program &program, ProcessGroup &world)
       : program(program), world(world), collectives(device, program, &world,
                                                     /*deterministic=*/false) {}
-  ~DeviceTransport() override { collectives.close(); }
+  ~GpuTransport() override { collectives.close(); }
 
   Status start(int64_t bytes);
   Status prepare(const Launch &) override { return Status(); }
@@ -27,12 +27,12 @@ private:
   const Program &program;
   ProcessGroup &world;
   Device device; // first: what follows lives on it
-  DeviceCollectives collectives;
+  CollectiveLaunches collectives;
   DeviceMemory memory;
 };
 } // namespace
 
-Status DeviceTransport::startAlone(int64_t process, int64_t bytes) {
+Status GpuTransport::startAlone(int64_t process, int64_t bytes) {
   HONERT_TRY(device.open());
   HONERT_TRY(device.choose(process));
   HONERT_TRY(device.start());
@@ -40,19 +40,19 @@ Status DeviceTransport::startAlone(int64_t process, int64_t bytes) {
   return collectives.allocate(memory, bytes, "what the ranks send");
 }
 
-Status DeviceTransport::start(int64_t bytes) {
+Status GpuTransport::start(int64_t bytes) {
   int64_t process = 0;
   HONERT_TRY(collectives.findLocalRank(process));
   HONERT_TRY(world.agree(startAlone(process, bytes)));
   return collectives.join(memory);
 }
 
-Status DeviceTransport::runLogged(const Launch &launch) {
+Status GpuTransport::runLogged(const Launch &launch) {
   HONERT_TRY(collectives.enqueue(launch, memory, launch.name));
   return device.synchronize(launch.name);
 }
 
-Status DeviceTransport::run(const Launch &launch, char *) {
+Status GpuTransport::run(const Launch &launch, char *) {
   auto &collective = std::get<CollectiveLaunch>(launch.action);
   CollectiveLog &log = world.log();
   int64_t number = log.begin(format("%s %s of %s", name(collective.kind),
@@ -64,10 +64,10 @@ Status DeviceTransport::run(const Launch &launch, char *) {
   return status;
 }
 
-Status honert::makeDeviceTransport(const Program &program, ProcessGroup &world,
-                                   int64_t bytes,
-                                   std::unique_ptr<Transport> &transport) {
-  auto made = std::make_unique<DeviceTransport>(program, world);
+Status honert::makeGpuTransport(const Program &program, ProcessGroup &world,
+                                int64_t bytes,
+                                std::unique_ptr<Transport> &transport) {
+  auto made = std::make_unique<GpuTransport>(program, world);
   HONERT_TRY(made->start(bytes));
   transport = std::move(made);
   return Status();

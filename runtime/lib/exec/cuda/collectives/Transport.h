@@ -11,9 +11,8 @@ namespace honert {
 /// Runs collectives among the GPUs of a program for CUDA, in memory
 /// of its own of `bytes` bytes: what run() is given is not looked at. Called by
 /// all ranks of `world`, which both outlive the transport.
-Status makeDeviceTransport(const Program &program, ProcessGroup &world,
-                           int64_t bytes,
-                           std::unique_ptr<Transport> &transport);
+Status makeGpuTransport(const Program &program, ProcessGroup &world,
+                        int64_t bytes, std::unique_ptr<Transport> &transport);
 
 } // namespace honert
 

@@ -31,14 +31,14 @@ static std::string listOf(const std::vector<DeviceCode> &images) {
   return text;
 }
 
-DeviceImage::~DeviceImage() {
+KernelImage::~KernelImage() {
   if (module)
     (void)owner->functions().cuModuleUnload(module);
 }
 
 /// The error of an image that the driver does not take, with the first line of
 /// what its translator wrote.
-Status DeviceImage::refused(CUresult result, const DeviceCode &image,
+Status KernelImage::refused(CUresult result, const DeviceCode &image,
                             const char *log) {
   std::string first(log);
   first.resize(std::min(first.find('\n'), first.size()));
@@ -49,7 +49,7 @@ Status DeviceImage::refused(CUresult result, const DeviceCode &image,
   return owner->check(result, what);
 }
 
-Status DeviceImage::load(const Device &device,
+Status KernelImage::load(const Device &device,
                          const std::vector<DeviceCode> &images) {
   owner = &device;
   Status loaded = Status::error(
@@ -62,7 +62,7 @@ Status DeviceImage::load(const Device &device,
   return loaded;
 }
 
-Status DeviceImage::loadImage(const DeviceCode &image) {
+Status KernelImage::loadImage(const DeviceCode &image) {
   // The driver reads PTX up to a zero.
   std::string text;
   const char *data = image.data;
@@ -83,7 +83,7 @@ Status DeviceImage::loadImage(const DeviceCode &image) {
   return refused(result, image, log);
 }
 
-Status DeviceImage::find(const std::string &kernel, CUfunction &function) {
+Status KernelImage::find(const std::string &kernel, CUfunction &function) {
   auto [entry, isNew] = kernels.try_emplace(kernel, nullptr);
   if (isNew)
     HONERT_TRY(owner->check(owner->functions().cuModuleGetFunction(

@@ -15,12 +15,12 @@ std::vector<const DeviceCode *>
 chooseImages(const std::vector<DeviceCode> &images, int arch);
 
 /// The program's device code, loaded, and its kernels by name.
-class DeviceImage {
+class KernelImage {
 public:
-  DeviceImage() = default;
-  ~DeviceImage();
-  DeviceImage(const DeviceImage &) = delete;
-  DeviceImage &operator=(const DeviceImage &) = delete;
+  KernelImage() = default;
+  ~KernelImage();
+  KernelImage(const KernelImage &) = delete;
+  KernelImage &operator=(const KernelImage &) = delete;
 
   /// Loads an image for `device`. Machine code may be too new for a driver that
   /// still reads the PTX; that it translates, which may take seconds the first

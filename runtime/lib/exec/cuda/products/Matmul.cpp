@@ -37,7 +37,7 @@ int64_t MatmulWorkspace::bytes() const {
   return isNeeded ? onesOffset(DType::bf16) + aligned(2 * onesB16) : 0;
 }
 
-Status DeviceMatmuls::fillOnes() {
+Status MatmulLaunches::fillOnes() {
   const DriverFunctions &driver = device.functions();
   auto fill = [&](DType dtype, int64_t count, unsigned one) {
     if (count == 0)
@@ -60,16 +60,16 @@ Status DeviceMatmuls::fillOnes() {
 // Library
 //===----------------------------------------------------------------------===//
 
-DeviceMatmuls::DeviceMatmuls(const Device &device, MatmulOptions options)
+MatmulLaunches::MatmulLaunches(const Device &device, MatmulOptions options)
     : device(device), options(options),
       cache(options.deterministic ? "" : AlgorithmCache::defaultPath()) {}
 
-DeviceMatmuls::~DeviceMatmuls() {
+MatmulLaunches::~MatmulLaunches() {
   if (handle)
     (void)library.cublasLtDestroy(handle);
 }
 
-Status DeviceMatmuls::start(const MatmulWorkspace &needed) {
+Status MatmulLaunches::start(const MatmulWorkspace &needed) {
   sizes = needed;
   if (!sizes.isNeeded)
     return Status();
@@ -86,11 +86,11 @@ Status DeviceMatmuls::start(const MatmulWorkspace &needed) {
   return fillOnes();
 }
 
-std::string DeviceMatmuls::versionText() const {
+std::string MatmulLaunches::versionText() const {
   return handle ? library.versionText() : "";
 }
 
-Status DeviceMatmuls::enqueue(const MatmulDescriptors &call) const {
+Status MatmulLaunches::enqueue(const MatmulDescriptors &call) const {
   auto address = [&](int i) {
     return reinterpret_cast<void *>(call.addresses[i]);
   };
@@ -105,10 +105,10 @@ Status DeviceMatmuls::enqueue(const MatmulDescriptors &call) const {
                     "run it");
 }
 
-Status
-DeviceMatmuls::prepare(const std::string &name, const MatmulLaunch &launch,
-                       const DeviceMemory &arena,
-                       std::vector<std::unique_ptr<MatmulDescriptors>> &calls) {
+Status MatmulLaunches::prepare(
+    const std::string &name, const MatmulLaunch &launch,
+    const DeviceMemory &arena,
+    std::vector<std::unique_ptr<MatmulDescriptors>> &calls) {
   if (launch.batch * launch.m * launch.n == 0)
     return Status(); // no element of the result
   auto add = [&](const LibraryProduct &product, bool &isKnown) {
@@ -143,7 +143,7 @@ static uint32_t alignmentOf(CUdeviceptr address) {
   return alignment;
 }
 
-std::string DeviceMatmuls::keyOf(const MatmulDescriptors &call) const {
+std::string MatmulLaunches::keyOf(const MatmulDescriptors &call) const {
   std::string key = library.versionText() + " | " + device.name() + " | " +
                     call.problem + (options.tf32 ? " tf32" : "") + " aligned";
   for (CUdeviceptr address : call.addresses)
@@ -151,7 +151,7 @@ std::string DeviceMatmuls::keyOf(const MatmulDescriptors &call) const {
   return key;
 }
 
-Status DeviceMatmuls::askHeuristic(
+Status MatmulLaunches::askHeuristic(
     const MatmulDescriptors &call,
     std::vector<cublasLtMatmulHeuristicResult_t> &results) {
   cublasLtMatmulPreference_t preference = nullptr;
@@ -190,15 +190,15 @@ Status DeviceMatmuls::askHeuristic(
   return Status();
 }
 
-Status DeviceMatmuls::lacks(const MatmulDescriptors &call) const {
+Status MatmulLaunches::lacks(const MatmulDescriptors &call) const {
   return Status::error(format("matmul %s: %s has no algorithm on GPU %s for %s",
                               call.name.c_str(), library.versionText().c_str(),
                               device.name().c_str(), call.problem.c_str()));
 }
 
 /// Seconds of one of some runs, if the algorithm runs at all.
-bool DeviceMatmuls::seconds(const MatmulDescriptors &call,
-                            double &seconds) const {
+bool MatmulLaunches::seconds(const MatmulDescriptors &call,
+                             double &seconds) const {
   constexpr int runs = 5;
   DeviceEvent begin, end;
   if (!begin.create(device, true).ok() || !end.create(device, true).ok() ||
@@ -215,7 +215,7 @@ bool DeviceMatmuls::seconds(const MatmulDescriptors &call,
 }
 
 /// Leaves the fastest of the candidates in `call`.
-Status DeviceMatmuls::timeAll(
+Status MatmulLaunches::timeAll(
     MatmulDescriptors &call,
     const std::vector<cublasLtMatmulHeuristicResult_t> &results) {
   std::optional<std::pair<double, cublasLtMatmulAlgo_t>> best;
@@ -234,8 +234,8 @@ Status DeviceMatmuls::timeAll(
 }
 
 /// What an earlier run found, if the library still accepts it.
-bool DeviceMatmuls::takeCached(MatmulDescriptors &call,
-                               const std::string &key) {
+bool MatmulLaunches::takeCached(MatmulDescriptors &call,
+                                const std::string &key) {
   std::optional<cublasLtMatmulAlgo_t> known = cache.find(key);
   cublasLtMatmulHeuristicResult_t result = {};
   if (!known ||
@@ -248,7 +248,7 @@ bool DeviceMatmuls::takeCached(MatmulDescriptors &call,
   return true;
 }
 
-Status DeviceMatmuls::choose(MatmulDescriptors &call, bool &isKnown) {
+Status MatmulLaunches::choose(MatmulDescriptors &call, bool &isKnown) {
   isKnown = true;
   std::string key = keyOf(call);
   if (auto known = chosen.find(key); known != chosen.end()) {

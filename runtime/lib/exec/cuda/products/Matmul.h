@@ -39,12 +39,12 @@ class MatmulDescriptors;
 
 /// The library, the workspace, and an algorithm per distinct problem: that of
 /// the cache file, or the fastest of eight, or the first.
-class DeviceMatmuls {
+class MatmulLaunches {
 public:
-  DeviceMatmuls(const Device &device, MatmulOptions options);
-  ~DeviceMatmuls();
-  DeviceMatmuls(const DeviceMatmuls &) = delete;
-  DeviceMatmuls &operator=(const DeviceMatmuls &) = delete;
+  MatmulLaunches(const Device &device, MatmulOptions options);
+  ~MatmulLaunches();
+  MatmulLaunches(const MatmulLaunches &) = delete;
+  MatmulLaunches &operator=(const MatmulLaunches &) = delete;
 
   /// Opens the library and fills the workspace.
   Status start(const MatmulWorkspace &needed);
@@ -96,10 +96,10 @@ public:
   MatmulDescriptors &operator=(const MatmulDescriptors &) = delete;
 
   Status create(const std::string &name, const LibraryProduct &product,
-                const DeviceMatmuls &owner, const DeviceMemory &arena);
+                const MatmulLaunches &owner, const DeviceMemory &arena);
 
 private:
-  friend class DeviceMatmuls;
+  friend class MatmulLaunches;
 
   Status check(cublasStatus_t status, const char *what) const;
   Status createLayout(const LibraryMatrix &matrix, int64_t batch,

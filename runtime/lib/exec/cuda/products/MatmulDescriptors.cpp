@@ -72,7 +72,7 @@ Status MatmulDescriptors::setEpilogue(const LibraryProduct &product,
 
 Status MatmulDescriptors::create(const std::string &label,
                                  const LibraryProduct &product,
-                                 const DeviceMatmuls &owner,
+                                 const MatmulLaunches &owner,
                                  const DeviceMemory &arena) {
   name = label;
   problem = product.text();
