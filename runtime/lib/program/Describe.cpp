@@ -1,0 +1,412 @@
+//===- Describe.cpp - The functions of abi.def ----------------------------===//
+
+#include "program/Program.h"
+
+#include <algorithm>
+#include <new>
+
+using namespace honert;
+
+static void blame(honert_program *program, std::string mistake) {
+  if (program->mistake.empty())
+    program->mistake = std::move(mistake);
+}
+
+/// The enumerator numbered `value`; out of range is the caller's mistake.
+template <typename Enum>
+static Enum read(honert_program *program, const char *what, int64_t value) {
+  std::optional<Enum> known = enumerator<Enum>(value);
+  if (!known)
+    blame(program,
+          format("%s %lld is not known", what, static_cast<long long>(value)));
+  return known.value_or(Enum{});
+}
+
+static Shape shapeOf(honert_program *program, int64_t rank,
+                     const int64_t *dims) {
+  if (rank < 0 || rank > 64) {
+    blame(program,
+          format("rank %lld is out of range", static_cast<long long>(rank)));
+    return {};
+  }
+  return rank == 0 ? Shape() : Shape(dims, dims + rank);
+}
+
+/// Numbers of axes of the program's mesh, none twice.
+static Axes axesOf(honert_program *program, int64_t count,
+                   const int64_t *axes) {
+  int64_t known = program->mesh.axes.size();
+  Axes result;
+  for (int64_t i = 0; i < count; ++i) {
+    if (axes[i] < 0 || axes[i] >= known ||
+        std::count(result.begin(), result.end(), axes[i]) != 0) {
+      blame(program, format("axis %lld is not of the mesh, or named twice",
+                            static_cast<long long>(axes[i])));
+      return {};
+    }
+    result.push_back(axes[i]);
+  }
+  return result;
+}
+
+static Argument *latestArgument(honert_program *program, const char *caller) {
+  if (!program->arguments.empty())
+    return &program->arguments.back();
+  blame(program, format("%s before any argument", caller));
+  return nullptr;
+}
+
+static Function *latestFunction(honert_program *program, const char *caller) {
+  if (!program->functions.empty())
+    return &program->functions.back();
+  blame(program, format("%s before any function", caller));
+  return nullptr;
+}
+
+/// The latest launch if it is of the kind that `caller` adds to.
+template <typename Kind>
+static Kind *latestLaunch(honert_program *program, const char *caller,
+                          const char *expected) {
+  Function *function = latestFunction(program, caller);
+  if (!function)
+    return nullptr;
+  Kind *launch = function->launches.empty()
+                     ? nullptr
+                     : std::get_if<Kind>(&function->launches.back().action);
+  if (!launch)
+    blame(program, format("%s follows no %s", caller, expected));
+  return launch;
+}
+
+/// Sets the activation or the sums of a product, once each.
+static void addEpilogue(honert_program *program, MatmulLaunch &matmul,
+                        Epilogue epilogue) {
+  static const std::pair<Activation, Sums> effects[] = {
+      {Activation::gelu, Sums::none},    {Activation::geluAux, Sums::none},
+      {Activation::geluBwd, Sums::none}, {Activation::geluBwd, Sums::ofResult},
+      {Activation::none, Sums::ofA},     {Activation::none, Sums::ofB}};
+  auto [activation, sums] = effects[static_cast<int64_t>(epilogue)];
+  bool twice = (activation != Activation::none &&
+                matmul.activation != Activation::none) ||
+               (sums != Sums::none && matmul.summed != Sums::none);
+  if (twice)
+    return blame(program, "a matmul has two epilogues of one kind");
+  if (activation != Activation::none)
+    matmul.activation = activation;
+  if (sums != Sums::none)
+    matmul.summed = sums;
+}
+
+extern "C" {
+
+honert_program *honert_program_new(void) {
+  return new (std::nothrow) honert_program();
+}
+
+void honert_program_free(honert_program *program) { delete program; }
+
+void honert_meta(honert_program *program, const char *key, const char *value) {
+  program->meta[key] = value;
+}
+
+void honert_meta_number(honert_program *program, const char *key,
+                        double value) {
+  program->numbers[key] = value;
+}
+
+void honert_arena(honert_program *program, int64_t bytes) {
+  program->arenaBytes = bytes;
+}
+
+void honert_category(honert_program *program, const char *name, int64_t bytes) {
+  program->categories.emplace_back(name, bytes);
+}
+
+void honert_live(honert_program *program, const char *category,
+                 const char *name, const char *location, int64_t dtype,
+                 int64_t rank, const int64_t *dims, int64_t count,
+                 int64_t bytes) {
+  program->live.push_back({category, name, location,
+                           read<DType>(program, "element type", dtype),
+                           shapeOf(program, rank, dims), count, bytes});
+}
+
+void honert_argument(honert_program *program, int64_t kind, const char *fqn,
+                     int64_t dtype, int64_t rank, const int64_t *dims,
+                     int64_t offset) {
+  Argument argument;
+  argument.kind = read<Kind>(program, "argument kind", kind);
+  argument.fqn = fqn;
+  argument.dtype = read<DType>(program, "element type", dtype);
+  argument.dims = shapeOf(program, rank, dims);
+  argument.offset = offset;
+  argument.bytes = byteCount(argument.dtype, argument.dims).value_or(-1);
+  argument.whole = argument.dims;
+  argument.divisions.resize(argument.dims.size());
+  argument.parts = {{fqn, Shape(argument.dims.size(), 0), argument.dims}};
+  program->arguments.push_back(std::move(argument));
+}
+
+void honert_argument_part(honert_program *program, const char *fqn,
+                          int64_t rank, const int64_t *offset,
+                          const int64_t *shape) {
+  Argument *argument = latestArgument(program, "honert_argument_part");
+  if (!argument)
+    return;
+  if (argument->isWhole)
+    argument->parts.clear();
+  argument->isWhole = false;
+  argument->parts.push_back(
+      {fqn, shapeOf(program, rank, offset), shapeOf(program, rank, shape)});
+}
+
+void honert_mesh_axis(honert_program *program, const char *name, int64_t size,
+                      const char *link) {
+  if (!program->arguments.empty())
+    return blame(program, "honert_mesh_axis after an argument");
+  if (size < 1 || size > INT32_MAX / program->mesh.ranks())
+    return blame(program, format("mesh axis '%s' has size %lld", name,
+                                 static_cast<long long>(size)));
+  program->mesh.axes.push_back({name, size, link ? link : ""});
+}
+
+void honert_argument_whole(honert_program *program, int64_t rank,
+                           const int64_t *whole) {
+  Argument *argument = latestArgument(program, "honert_argument_whole");
+  if (!argument)
+    return;
+  argument->whole = shapeOf(program, rank, whole);
+  if (argument->isWhole)
+    argument->parts.front().shape = argument->whole;
+}
+
+void honert_argument_division(honert_program *program, int64_t dim,
+                              int64_t axisCount, const int64_t *axes,
+                              int64_t cutCount, const int64_t *cuts) {
+  Argument *argument = latestArgument(program, "honert_argument_division");
+  if (!argument)
+    return;
+  if (dim < 0 || dim >= int64_t(argument->divisions.size()))
+    return blame(program,
+                 format("argument '%s' divides dimension %lld",
+                        argument->fqn.c_str(), static_cast<long long>(dim)));
+  argument->divisions[dim] = {axesOf(program, axisCount, axes),
+                              Shape(cuts, cuts + cutCount)};
+}
+
+void honert_argument_partial(honert_program *program, int64_t axisCount,
+                             const int64_t *axes) {
+  if (Argument *argument = latestArgument(program, "honert_argument_partial"))
+    argument->partial = axesOf(program, axisCount, axes);
+}
+
+void honert_argument_init(honert_program *program, int64_t init, double a,
+                          double b, const char *aliases) {
+  Argument *argument = latestArgument(program, "honert_argument_init");
+  if (!argument)
+    return;
+  argument->init = read<InitKind>(program, "init", init);
+  argument->a = a;
+  argument->b = b;
+  std::string names = aliases ? aliases : "";
+  for (size_t begin = 0; begin < names.size();) {
+    size_t end = std::min(names.find('\n', begin), names.size());
+    if (end > begin)
+      argument->aliases.push_back(names.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+void honert_argument_data(honert_program *program, const char *data,
+                          int64_t bytes) {
+  Argument *argument = latestArgument(program, "honert_argument_data");
+  if (!argument)
+    return;
+  argument->data = data;
+  argument->dataBytes = bytes;
+}
+
+void honert_argument_role(honert_program *program, int64_t role,
+                          int64_t vocab) {
+  Argument *argument = latestArgument(program, "honert_argument_role");
+  if (!argument)
+    return;
+  argument->role = read<Role>(program, "role", role);
+  argument->vocab = vocab;
+}
+
+void honert_argument_ignore(honert_program *program, int64_t ignored) {
+  if (Argument *argument = latestArgument(program, "honert_argument_ignore"))
+    argument->ignored = ignored;
+}
+
+void honert_id_check(honert_program *program, const char *name, const char *op,
+                     const char *location, int64_t size) {
+  program->idChecks.push_back({name, op, location ? location : "", size});
+}
+
+void honert_device_code(honert_program *program, int64_t kind, int64_t arch,
+                        const char *data, int64_t bytes) {
+  program->deviceCode.push_back(
+      {read<CodeKind>(program, "code kind", kind), arch, data, bytes});
+}
+
+void honert_function(honert_program *program, const char *name) {
+  program->functions.push_back({name, {}, {}});
+}
+
+void honert_launch(honert_program *program, const char *name,
+                   const char *location, honert_kernel kernel, int64_t items,
+                   int64_t grain, int64_t count, const int64_t *offsets) {
+  if (Function *function = latestFunction(program, "honert_launch"))
+    function->launches.push_back(
+        {name, location ? location : "",
+         KernelLaunch{kernel, items, grain,
+                      std::vector<int64_t>(offsets, offsets + count)}});
+}
+
+void honert_matmul(honert_program *program, const char *name,
+                   const char *location, int64_t operand, int64_t result,
+                   int64_t batch, int64_t m, int64_t n, int64_t k,
+                   const int64_t *strides, int64_t a, int64_t b, int64_t c,
+                   int64_t bias, int64_t addend) {
+  Function *function = latestFunction(program, "honert_matmul");
+  if (!function)
+    return;
+  MatmulLaunch matmul{batch, m, n, k, {}, a, b, c, bias, addend};
+  matmul.operand = read<DType>(program, "element type of a matmul", operand);
+  matmul.result = read<DType>(program, "element type of a matmul", result);
+  std::copy(strides, strides + 12, matmul.strides.begin());
+  function->launches.push_back({name, location ? location : "", matmul});
+}
+
+void honert_device_launch(honert_program *program, const char *name,
+                          const char *location, const char *kernel,
+                          int64_t blocks, int64_t threads, int64_t count,
+                          const int64_t *offsets) {
+  if (Function *function = latestFunction(program, "honert_device_launch"))
+    function->launches.push_back(
+        {name, location ? location : "",
+         DeviceLaunch{kernel ? kernel : "", blocks, threads,
+                      std::vector<int64_t>(offsets, offsets + count)}});
+}
+
+void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
+                            int64_t aux, int64_t auxStride, int64_t sums) {
+  auto *matmul = latestLaunch<MatmulLaunch>(program, "honert_matmul_epilogue",
+                                            "honert_matmul");
+  if (!matmul)
+    return;
+  addEpilogue(program, *matmul, read<Epilogue>(program, "epilogue", epilogue));
+  if (aux != -1) {
+    matmul->aux = aux;
+    matmul->auxStride = auxStride;
+  }
+  if (sums != -1)
+    matmul->sums = sums;
+}
+
+void honert_attention(honert_program *program, const char *name,
+                      const char *location, const char *problem, int64_t count,
+                      const int64_t *offsets, int64_t workspace,
+                      int64_t workspaceBytes) {
+  Function *function = latestFunction(program, "honert_attention");
+  if (!function)
+    return;
+  AttentionLaunch launch;
+  if (Status read = AttentionProblem::parse(problem, launch.problem);
+      !read.ok())
+    return blame(program, format("%s: %s", name, read.message().c_str()));
+  launch.offsets.assign(offsets, offsets + count);
+  launch.workspace = workspace;
+  launch.workspaceBytes = workspaceBytes;
+  function->launches.push_back(
+      {name, location ? location : "", std::move(launch)});
+}
+
+void honert_attention_plan(honert_program *program, int64_t arch,
+                           const char *json, int64_t bytes) {
+  if (auto *attention = latestLaunch<AttentionLaunch>(
+          program, "honert_attention_plan", "honert_attention"))
+    attention->plans.push_back({arch, json, bytes});
+}
+
+void honert_collective(honert_program *program, const char *name,
+                       const char *location, int64_t collective, int64_t reduce,
+                       int64_t amount, int64_t dtype, int64_t count,
+                       int64_t axisCount, const int64_t *axes, int64_t in,
+                       int64_t out, int64_t token) {
+  Function *function = latestFunction(program, "honert_collective");
+  if (!function)
+    return;
+  CollectiveLaunch launch;
+  launch.kind = read<CollectiveKind>(program, "collective", collective);
+  launch.reduce = read<ReduceKind>(program, "reduction", reduce);
+  launch.amount = amount;
+  launch.dtype = read<DType>(program, "element type", dtype);
+  launch.count = count;
+  launch.axes = axesOf(program, axisCount, axes);
+  launch.in = in;
+  launch.out = out;
+  launch.token = token;
+  function->launches.push_back(
+      {name, location ? location : "", std::move(launch)});
+}
+
+void honert_wait(honert_program *program, int64_t token) {
+  if (Function *function = latestFunction(program, "honert_wait"))
+    function->launches.push_back({"wait", "", WaitLaunch{token}});
+}
+
+void honert_shard(honert_program *program, const char *name,
+                  const char *location, int64_t axisCount, const int64_t *axes,
+                  int64_t rows, int64_t bytes, int64_t in, int64_t out) {
+  if (Function *function = latestFunction(program, "honert_shard"))
+    function->launches.push_back(
+        {name, location ? location : "",
+         ShardLaunch{axesOf(program, axisCount, axes), rows, bytes, in, out}});
+}
+
+void honert_coordinate(honert_program *program, int64_t axisCount,
+                       const int64_t *axes, int64_t out) {
+  if (Function *function = latestFunction(program, "honert_coordinate"))
+    function->launches.push_back(
+        {"coordinate", "",
+         CoordinateLaunch{axesOf(program, axisCount, axes), out}});
+}
+
+void honert_zero(honert_program *program, int64_t offset, int64_t bytes) {
+  if (Function *function = latestFunction(program, "honert_zero"))
+    function->launches.push_back({"zero", "", ZeroLaunch{offset, bytes}});
+}
+
+void honert_launch_cost(honert_program *program, const char *family,
+                        int64_t bytes, int64_t flops) {
+  Function *function = latestFunction(program, "honert_launch_cost");
+  if (!function)
+    return;
+  std::vector<Launch> &launches = function->launches;
+  size_t first = launches.size();
+  while (first > 0 && launches[first - 1].cost.family.empty())
+    --first;
+  size_t parts = launches.size() - first;
+  for (size_t i = 0; i != parts; ++i)
+    launches[first + i].cost = {family, bytes, flops, i, parts};
+}
+
+void honert_callback(honert_program *program, honert_callback_fn callback,
+                     void *user) {
+  if (Function *function = latestFunction(program, "honert_callback"))
+    function->launches.push_back(
+        {function->name, "", CallbackLaunch{callback, user}});
+}
+
+void honert_result(honert_program *program, const char *name, int64_t dtype,
+                   int64_t rank, const int64_t *dims, int64_t offset) {
+  if (Function *function = latestFunction(program, "honert_result"))
+    function->results.push_back({name,
+                                 read<DType>(program, "element type", dtype),
+                                 shapeOf(program, rank, dims), offset});
+}
+
+} // extern "C"
