@@ -33,7 +33,7 @@ private:
   Status startFresh();
   Status noteFacts();
   void reportChanges();
-  Status takeUp(const RunPosition &position);
+  Status continueFrom(const RunPosition &position);
   Status startOrResume();
   Status publishState();
   Status fetchState();
