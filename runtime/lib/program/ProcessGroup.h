@@ -35,29 +35,29 @@ public:
   /// Returns when all have called it.
   Status barrier();
 
-  /// What all did in turn: `own` where every process succeeded. A process that
-  /// failed returns its own error; the others one that names the first rank
-  /// that failed. Called by all.
+  /// Combines the results of all processes. Success if all succeeded; a process
+  /// that failed returns its own error, the others an error that names the
+  /// first rank that failed. Called by all.
   Status agree(const Status &own);
 
-  /// What runs collectives on host memory for a program of this mesh, of as
-  /// many ranks as there are processes. Null: this world has none.
+  /// Makes the transport for collectives on host memory of a program on `mesh`,
+  /// which has as many ranks as there are processes. Null: there is none.
   virtual std::unique_ptr<Transport> makeTransport(const Mesh &mesh);
-  /// What this process exchanged, for messages about failures.
+  /// The latest collectives of this process, for messages about failures.
   CollectiveLog &log() { return collectives; }
-  /// How many seconds a wait for other ranks may take; 0: any.
+  /// How many seconds a wait for other ranks may take; 0: no limit.
   double timeout() const { return patience; }
   void setTimeout(double seconds) { patience = seconds; }
 
-  /// An error if another rank has ended, as far as that shows without a word of
-  /// it. For any thread.
+  /// An error if another rank is known to have ended, by its connection. May be
+  /// called by any thread.
   virtual Status findLost() const { return Status(); }
-  /// The last thing a process does here, with how its run ended. An error that
-  /// the others do not know ends their processes too.
+  /// The last call of a process, with the result of its run. An error that the
+  /// other processes do not know ends them too.
   virtual void leave(const Status &ended) {}
 
 protected:
-  /// Whether the latest agree() has told all that some process failed.
+  /// Whether all processes know of a failure, from the latest agree().
   bool failureIsKnown = false;
 
 private:

@@ -1,4 +1,4 @@
-//===- Watchdog.cpp - Ends a process that waits in vain -------------------===//
+//===- Watchdog.cpp - Ends a process whose wait exceeds the timeout -------===//
 
 #include "comm/group/Watchdog.h"
 #include "base/Signals.h"

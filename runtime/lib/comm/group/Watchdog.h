@@ -1,4 +1,4 @@
-//===- Watchdog.h - Ends a process that waits in vain ---------------------===//
+//===- Watchdog.h - Ends a process whose wait exceeds the timeout ---------===//
 
 #ifndef HONERT_COMM_GROUP_WATCHDOG_H
 #define HONERT_COMM_GROUP_WATCHDOG_H
@@ -19,14 +19,14 @@ namespace honert {
 std::vector<std::string> piecesOf(const std::string &text,
                                   const std::string &prefix);
 
-/// A thread that looks at what a process waits for. A wait longer than
-/// `timeout` ends the process: one line and the log on stderr, exit code 1. A
-/// wait for a rank at a stop signal, which a launcher sends when another one
-/// has ended, is told, and goes on: whoever sent it may have ended nobody. Time
-/// in which the process itself stood still does not count.
+/// A thread that watches the waits of a process. A wait longer than `timeout`
+/// ends the process: one line and the log on stderr, exit code 1. A stop signal
+/// during a wait, which a launcher sends when another rank has ended, only
+/// prints what the process waits for, since the signal may have another reason.
+/// Time in which the process itself was stopped does not count.
 class Watchdog {
 public:
-  /// What the watched library adds.
+  /// What the library that communicates adds.
   struct Hooks {
     /// An error of the library since the last call; success while all is well.
     /// Ends the process as a wait does.
@@ -35,7 +35,7 @@ public:
     std::function<void()> abort;
   };
 
-  /// `timeout` in seconds; 0: waits may last. The log outlives the watchdog.
+  /// `timeout` in seconds; 0: no limit. The log outlives the watchdog.
   Watchdog(const CollectiveLog &log, int64_t rank, double timeout,
            Hooks hooks = {});
   ~Watchdog();

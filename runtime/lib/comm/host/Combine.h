@@ -1,4 +1,4 @@
-//===- Combine.h - Sums of what ranks have --------------------------------===//
+//===- Combine.h - Reductions over the data of ranks ----------------------===//
 
 #ifndef HONERT_COMM_HOST_COMBINE_H
 #define HONERT_COMM_HOST_COMBINE_H

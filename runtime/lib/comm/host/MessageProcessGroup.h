@@ -1,4 +1,4 @@
-//===- MessageProcessGroup.h - A world of processes that send messages ----===//
+//===- MessageProcessGroup.h - A process group over messages --------------===//
 
 #ifndef HONERT_COMM_HOST_MESSAGEPROCESSGROUP_H
 #define HONERT_COMM_HOST_MESSAGEPROCESSGROUP_H
@@ -8,8 +8,8 @@
 
 namespace honert {
 
-/// Everything between ranks by messages: the control plane here, collectives of
-/// programs in MessageTransport.
+/// A process group over point-to-point messages: the control plane. Collectives
+/// of programs are in MessageTransport.
 class MessageProcessGroup : public ProcessGroup {
 public:
   explicit MessageProcessGroup(std::unique_ptr<PointToPoint> peers);

@@ -1,10 +1,10 @@
 //===- MessageTransport.h - Collectives on host memory by messages --------===//
 //
-// Every rank of a group sends each other one what that one needs, and combines
-// what it gets in the order of the ranks. So sums do not depend on who came
-// first nor on how far apart ranks are: they are those of hone-run, bit for
-// bit, and equal on all ranks. The bytes are as few as a ring's; on shared
-// cores it takes as long as MPI_Allreduce (docs/rationale/sharding.md).
+// Every rank of a group sends each other rank the blocks that it needs, and
+// combines what it receives in the order of the ranks. So sums depend neither
+// on the order of arrival nor on the network: they are equal on all ranks and,
+// bit for bit, those of hone-run. As many bytes are sent as by a ring; on
+// shared cores it takes as long as MPI_Allreduce (docs/rationale/sharding.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ namespace honert {
 
 class MessageOperation;
 
-/// Memory for what operations receive and do not keep, as many pieces as
-/// operations are under way at once.
+/// Memory for received data that is not kept: one piece for each operation that
+/// is running.
 class ScratchPool {
 public:
   /// Pieces have at least `bytes` bytes; to be called before the first take().

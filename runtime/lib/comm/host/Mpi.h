@@ -1,7 +1,7 @@
 //===- Mpi.h - Open MPI, opened when a program needs it -------------------===//
 //
 // Types and values are declared here, so that one executable starts on any
-// machine; where mpi.h is found, CheckHeaders.cpp compares.
+// machine; where mpi.h is found, CheckHeader.cpp compares.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,17 +7,17 @@
 
 namespace honert {
 
-/// A launch prepared for this rank. It runs in rounds: each sends and receives,
-/// and then combines. Large sums go slice by slice, so that what is received
-/// stays small: in each round a slice's parts are exchanged and combined, every
-/// rank one of them, while the parts of the slice before are handed out.
+/// A collective prepared for this rank. It runs in rounds, each of which sends
+/// and receives, and then combines. Large sums run slice by slice to bound the
+/// memory for received data: in each round every rank receives and combines one
+/// block of a slice, while it sends its block of the slice before to all.
 class MessageOperation {
 public:
   MessageOperation(PointToPoint &peers, CollectiveLog &log,
                    ScratchPool &scratch, const Mesh &mesh,
                    const Launch &launch);
 
-  /// What take() of the pool must give.
+  /// Bytes that a piece of the pool must have.
   int64_t scratchBytes() const;
   /// Sends what the first round sends.
   Status begin(char *memory);
@@ -48,7 +48,7 @@ private:
   PendingMessages pending;
   std::vector<int64_t> group; ///< its ranks
   int64_t own;                ///< number in it
-  bool isDirect = false;      ///< a sum so small that every rank makes it all
+  bool isDirect = false;      ///< a small sum: every rank computes all of it
   int64_t sliceLength = 0;    ///< elements; of all blocks together
 
   std::vector<const char *> terms; ///< of a round, by rank

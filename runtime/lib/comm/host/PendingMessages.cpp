@@ -1,4 +1,4 @@
-//===- PendingMessages.cpp - Messages that are waited for together --------===//
+//===- PendingMessages.cpp - Messages that complete together --------------===//
 
 #include "comm/host/PendingMessages.h"
 

@@ -1,4 +1,4 @@
-//===- PendingMessages.h - Messages that are waited for together ----------===//
+//===- PendingMessages.h - Messages that complete together ----------------===//
 
 #ifndef HONERT_COMM_HOST_PENDINGMESSAGES_H
 #define HONERT_COMM_HOST_PENDINGMESSAGES_H
@@ -10,9 +10,9 @@
 
 namespace honert {
 
-/// Some messages to and from other ranks, of any size, with one tag. After an
-/// error the ranks no longer agree on what comes next: every later call returns
-/// the same.
+/// Messages to and from other ranks, of any size, with one tag, that finish()
+/// waits for. After an error ranks may be at different messages: every later
+/// call returns the same error.
 class PendingMessages {
 public:
   PendingMessages(PointToPoint &peers, CollectiveLog &log)
@@ -24,8 +24,8 @@ public:
   Status finish(int64_t number);
 
 private:
-  /// Keeps an error, and forgets the messages: their buffers are the callers',
-  /// who return it.
+  /// Keeps an error and drops the messages, since the callers free their
+  /// buffers on an error.
   Status keep(const Status &status);
   template <typename Post> Status postAll(int64_t bytes, Post post);
   Status await(int64_t number);

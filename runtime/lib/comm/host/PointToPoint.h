@@ -12,7 +12,7 @@ namespace honert {
 /// A message on its way.
 struct Message {
   int64_t peer;
-  void *handle; ///< of the peers
+  void *handle; ///< of the implementation
 };
 
 /// Sends and receives without waiting. Messages from one rank to another with
@@ -32,8 +32,8 @@ public:
                       Message &message) = 0;
   virtual Status receive(int64_t from, int64_t tag, void *data, int64_t bytes,
                          Message &message) = 0;
-  /// Whether the message has left, or arrived; once it is done, it is not asked
-  /// for again.
+  /// Whether the message has been sent or received. Not called again for a
+  /// message that is done.
   virtual Status test(Message &message, bool &isDone) = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace honert {
 
-/// A process that is alone.
+/// The process group of a run of one rank.
 std::unique_ptr<ProcessGroup> makeSingleProcess();
 
 } // namespace honert

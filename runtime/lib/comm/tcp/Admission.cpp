@@ -1,4 +1,4 @@
-//===- Admission.cpp - Lets ranks in, and strangers wait ------------------===//
+//===- Admission.cpp - Handshakes of connections that arrive --------------===//
 
 #include "comm/tcp/Admission.h"
 

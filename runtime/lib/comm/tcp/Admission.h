@@ -1,4 +1,4 @@
-//===- Admission.h - Lets ranks in, and strangers wait --------------------===//
+//===- Admission.h - Handshakes of connections that arrive ----------------===//
 
 #ifndef HONERT_COMM_TCP_ADMISSION_H
 #define HONERT_COMM_TCP_ADMISSION_H
@@ -10,38 +10,39 @@
 
 namespace honert {
 
-/// A process that has proved what it is.
+/// A process whose handshake succeeded.
 struct Guest {
   Socket socket;
   SocketAddress from;
   Hello hello;
 };
 
-/// The end of handshakes that listens. All that connect are served at once, by
-/// one thread: each has `serviceSeconds` to prove itself, and costs a few
-/// hundred bytes until then. Where more come than files may be open, the
-/// oldest makes room.
+/// The listening end of handshakes. One thread serves all connections at once.
+/// A connection has `serviceSeconds` to complete its handshake and costs a few
+/// hundred bytes until then. When no more files can be opened, the oldest
+/// incomplete one is closed.
 class Admission {
 public:
-  /// What a process is told that knows the secret and is of this run.
+  /// Decides on a process that knows the secret and belongs to this run.
   using Judge = std::function<Verdict(const Hello &)>;
 
   /// Of rank `rank` of `size`.
   Admission(const RunKey &key, int64_t rank, int64_t size, bool isEverywhere,
             Judge judge);
 
-  /// Waits at `listeners` until a process is welcome. Not open after
-  /// `deadline`.
+  /// Waits at `listeners` until a handshake succeeds. The guest's socket is not
+  /// open if that did not happen by `deadline`.
   Status next(const std::vector<Socket> &listeners, const Deadline &deadline,
               Guest &guest);
-  /// Its parts. Serves a connection.
+  /// The steps of next(). Adds a connection to those that are served.
   Status add(Socket socket, const SocketAddress &from);
-  /// Until something comes, the time of a stranger is over, or the deadline.
+  /// Waits until bytes or connections arrive, a connection times out, or the
+  /// deadline.
   void wait(const std::vector<Socket> &listeners, const Deadline &deadline);
-  /// Reads what has come. True if one is welcome.
+  /// Reads what has arrived. True if a handshake has succeeded.
   bool serve(Guest &guest);
 
-  /// The latest process of Hone that was not welcome, and why; or empty.
+  /// The latest process of Hone that was rejected, and why; or empty.
   const std::string &lastRefusal() const { return refusal; }
 
 private:
@@ -59,7 +60,8 @@ private:
   bool hasRoom() const;
   Status makeRoom(int error);
   Status acceptAll(const std::vector<Socket> &listeners);
-  /// Reads of a stranger's hello; false if it has left, or says other things.
+  /// Reads a part of a hello; false if the connection is closed or what it sent
+  /// is no hello.
   bool hear(Stranger &stranger) const;
   bool answer(Stranger &stranger);
 

@@ -1,10 +1,10 @@
 //===- Handshake.h - Two processes prove that they are of one run ---------===//
 //
 // Three messages of fixed size on a new connection. The process that accepted
-// it sends a challenge; the other one says hello, with a proof that it knows
+// it sends a challenge; the other one sends a hello, with a proof that it knows
 // the run's secret; the answer has a proof in turn. A proof is an HMAC of all
-// that was said before, of both ends' random numbers and of the rank that was
-// called, so that none can be used again elsewhere. What follows on the
+// earlier messages, of both ends' random numbers and of the rank that was
+// called, so that it cannot be replayed elsewhere. What follows on the
 // connection is neither encrypted nor signed.
 //
 //===----------------------------------------------------------------------===//
@@ -17,10 +17,10 @@
 
 namespace honert {
 
-/// How long a process that was called serves one that has not proved itself.
+/// How long the accepting process serves a connection without a valid hello.
 static constexpr double serviceSeconds = 1;
-/// How long the one that calls waits for an answer: longer, or it would give
-/// up on a process that serves others.
+/// How long the connecting process waits for an answer. Longer, since the other
+/// process may serve other connections first.
 static constexpr double answerSeconds = 5;
 
 using Nonce = std::array<uint8_t, 32>;
@@ -60,10 +60,10 @@ struct Answer {
 extern const uint64_t handshakeMagic;
 
 Status makeChallenge(bool isEverywhere, Challenge &challenge);
-/// Fills in magic, random number, run and proof of what rank `called` is told.
+/// Fills in magic, random number, run and proof of a hello to rank `called`.
 Status completeHello(const RunKey &key, int64_t called,
                      const Challenge &challenge, Hello &hello);
-/// Whether who says hello to rank `called` knows the secret.
+/// Whether the sender of a hello to rank `called` knows the secret.
 bool knowsSecret(const RunKey &key, int64_t called, const Challenge &challenge,
                  const Hello &hello);
 Answer makeAnswer(const RunKey &key, int64_t called, int64_t size,
@@ -73,11 +73,11 @@ Answer makeAnswer(const RunKey &key, int64_t called, int64_t size,
 /// How a call ended.
 enum class Reply {
   welcome,
-  absent,   ///< nobody listens
-  silent,   ///< closed, or quiet for too long, before it said what it is
-  busy,     ///< so after that: it serves many
-  stranger, ///< it is something else, or of another run
-  refused   ///< it is of this run, and does not expect this process
+  absent,   ///< no process listens
+  silent,   ///< closed or timed out before the challenge
+  busy,     ///< closed or timed out after it: the process serves many
+  stranger, ///< another program, or another run
+  refused   ///< of this run, but it does not expect this process
 };
 
 /// The end that connects.

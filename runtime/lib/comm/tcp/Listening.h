@@ -14,18 +14,18 @@ struct Listening {
   int64_t port = 0;
   bool isEverywhere = false; ///< at all addresses of this machine
   bool isLoopback = false;   ///< where this machine alone reaches it
-  /// Why it is everywhere, where MASTER_ADDR says something else; or empty.
+  /// Why it listens at all addresses although MASTER_ADDR names one; or empty.
   std::string reason;
   std::string text; ///< "10.0.0.1:29501", "[::]:29501"
 
-  /// At the addresses of `place`'s MASTER_ADDR that are this machine's, and no
-  /// others. At all of this machine where none is (behind a NAT the others use
-  /// an address that rank 0 does not have), and where a name that is not
-  /// "localhost" leads rank 0 to itself while ranks are on other machines (a
-  /// line of /etc/hosts for the machine's own name).
+  /// Listens at those addresses of MASTER_ADDR that belong to this machine. At
+  /// all addresses of the machine if none does (behind a NAT the others use an
+  /// address that rank 0 does not have), or if ranks are on other machines and
+  /// a name other than "localhost" resolves to the loopback address (as a line
+  /// of /etc/hosts for the machine's own name makes it).
   Status atMaster(const LauncherEnvironment &place, int64_t port);
-  /// At any free port: of this machine alone where the launcher says that all
-  /// ranks are here, else everywhere.
+  /// Listens at any free port: of the loopback address if the launcher's
+  /// variables say that all ranks are on this machine, else of all addresses.
   Status atFreePort(const LauncherEnvironment &place);
 
 private:

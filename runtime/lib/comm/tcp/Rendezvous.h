@@ -11,23 +11,26 @@
 namespace honert {
 
 /// Connects every pair of the processes of a launch. Rank 0 listens; the others
-/// tell it where they listen themselves, and learn it of each other. Every
-/// connection begins with a handshake; strangers on it disturb nobody.
+/// send it the ports at which they listen, and receive those of all others.
+/// Every connection begins with a handshake, so that other programs that
+/// connect do no harm.
 class Rendezvous {
 public:
-  /// Ranks may come until `deadline`.
+  /// Ranks may arrive until `deadline`.
   Rendezvous(const LauncherEnvironment &place, const RunKey &key,
              const Deadline &deadline)
       : place(place), key(key), deadline(deadline),
         peers(static_cast<size_t>(place.size)) {}
 
-  /// Rank 0, with what listens, at all addresses of the machine or at some.
+  /// For rank 0, with its listening sockets; `isEverywhere`: at all addresses
+  /// of the machine.
   Status lead(const std::vector<Socket> &listeners, bool isEverywhere);
-  /// The others, with where rank 0 may listen, the likeliest first. `isThere`:
-  /// it is there; if not, it may come yet. Errors: something else is there, or
-  /// the run does not meet.
+  /// For the others, with the addresses at which rank 0 may listen, the
+  /// likeliest first. `isThere`: rank 0 was reached; otherwise it may still
+  /// start. Errors: another program listens there, or ranks are missing at the
+  /// deadline.
   Status follow(const std::vector<SocketAddress> &addresses, bool &isThere);
-  /// The connections by rank, once all have met; of the own rank none.
+  /// The connections by rank, after lead() or follow(); none to the own rank.
   std::vector<Socket> takePeers() { return std::move(peers); }
 
 private:
@@ -50,11 +53,11 @@ private:
   const Deadline deadline;
   std::vector<Socket> peers;
   int64_t lowest = 1; ///< the first rank that may call this one
-  /// Until when rank 0 may close connections before it says what it is.
+  /// Until when rank 0 may close connections before it sends a challenge.
   std::optional<Deadline> patience;
 };
 
-/// Where a rank listens, as rank 0 tells it to the others.
+/// Where a rank listens, as rank 0 sends it to the others.
 struct WirePlace {
   uint8_t address[16]; ///< of IPv4 the first four
   uint32_t scope;      ///< of an address of IPv6 that holds for a link
@@ -64,7 +67,7 @@ struct WirePlace {
 };
 
 WirePlace toWire(const SocketAddress &address);
-/// False if it is no place.
+/// False if `wire` is no address.
 bool fromWire(const WirePlace &wire, SocketAddress &address);
 
 } // namespace honert

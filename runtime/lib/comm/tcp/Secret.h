@@ -8,7 +8,7 @@
 
 namespace honert {
 
-/// What proves that a process belongs to a run.
+/// The key with which a process proves that it belongs to a run.
 struct RunKey {
   Digest key = {};       ///< of the secret; of the empty text without one
   bool isSecret = false; ///< some secret was given

@@ -15,7 +15,7 @@
 namespace honert {
 
 /// A connection to every other rank. After an error nothing more is sent or
-/// received: what was asked for lies in buffers that may be gone.
+/// received, since the callers' buffers may no longer exist.
 class SocketPointToPoint final : public PointToPoint {
 public:
   SocketPointToPoint(const LauncherEnvironment &place,
@@ -36,27 +36,27 @@ private:
   struct Header {
     int64_t tag, bytes;
   };
-  /// What was asked for, until it is done and told.
+  /// A send or receive that was posted, until test() has reported it done.
   struct Pending {
     Header header;
-    char *data;        ///< of the one who asked
+    char *data;        ///< the caller's
     int64_t moved = 0; ///< bytes, of a message that is sent with its header
     bool isDone = false;
     std::list<Pending>::iterator self = {}; ///< in `pendings`
   };
-  /// A message that came before it was asked for.
+  /// A message that arrived before its receive was posted.
   struct Early {
     int64_t tag, size;
-    std::vector<char> bytes; ///< as many as have come, or a few more
+    std::vector<char> bytes; ///< those that have arrived, or a few more
   };
   struct Peer {
     Socket socket;
     std::deque<Pending *> toSend, toReceive;
     std::deque<Early> early;
-    // What is coming in: its header, then its bytes.
+    // The message that is arriving: its header, then its bytes.
     Header header = {};
     int64_t headerBytes = 0, bytes = 0;
-    Pending *target = nullptr; ///< where they go, or into `early`
+    Pending *target = nullptr; ///< their receive; null: they go to `early`
     bool isLost = false;
   };
 

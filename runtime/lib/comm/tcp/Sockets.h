@@ -1,4 +1,4 @@
-//===- Sockets.h - Connections that are waited for ------------------------===//
+//===- Sockets.h - TCP connections with deadlines -------------------------===//
 
 #ifndef HONERT_COMM_TCP_SOCKETS_H
 #define HONERT_COMM_TCP_SOCKETS_H
@@ -37,7 +37,7 @@ struct SocketAddress {
   sockaddr_storage storage = {};
   socklen_t length = 0;
 
-  /// All of `host`, a name or number. Errors: nobody knows it.
+  /// All addresses of `host`, a name or a number. Errors: it is not known.
   static Status find(const std::string &host, int64_t port,
                      std::vector<SocketAddress> &addresses);
   /// Every address of this machine.
@@ -56,13 +56,13 @@ struct SocketAddress {
   void unmap();
 };
 
-/// When to give up; a time that never comes if `seconds` is 0.
+/// A point in time; never, if `seconds` is 0.
 class Deadline {
 public:
   using Clock = std::chrono::steady_clock;
 
   explicit Deadline(double seconds);
-  /// In `seconds`, or at `other` where that is sooner.
+  /// In `seconds` from now, or at `other` if that is sooner.
   Deadline(double seconds, const Deadline &other);
   bool isOver() const { return Clock::now() >= end; }
   /// For poll(2), at most a second.
@@ -78,14 +78,14 @@ Status listenAt(SocketAddress &address, Socket &socket);
 /// A connection that waits at `listener`; false if there is none, with the
 /// reason in errno.
 bool acceptFrom(const Socket &listener, Socket &socket, SocketAddress &peer);
-/// One attempt; not open if nobody listens there.
+/// One attempt to connect; not open if no process listens there.
 Status connectTo(const SocketAddress &address, const Deadline &deadline,
                  Socket &socket);
 
 /// Whether the other end has closed the connection, as far as that shows.
 bool hasClosed(const Socket &socket);
 
-/// All bytes by the deadline, or an error that says why not: "has closed the
+/// Sends or receives all bytes by the deadline. Errors: "has closed the
 /// connection", "has not answered in time".
 Status sendAll(const Socket &socket, const void *data, size_t bytes,
                const Deadline &deadline);
