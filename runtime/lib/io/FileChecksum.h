@@ -1,6 +1,6 @@
 //===- FileChecksum.h - Checksum of a large file ----------------*- C++ -*-===//
 //
-// That of the checksums of its pieces, so that ranks can share the reading.
+// A checksum of the checksums of pieces, so that ranks can share the reading.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace honert {
 
-/// Of a file whose bytes come in order.
+/// The checksum of a file that is written from its beginning to its end.
 class FileChecksum {
 public:
   /// Bytes of a piece; the last one may have fewer.
@@ -26,8 +26,8 @@ private:
   int64_t bytesOfLatest = 0;
 };
 
-/// The same of a file that all ranks see; each reads its pieces of it. Called
-/// by all ranks, which agree on the result.
+/// The same checksum of a file that all ranks see; each reads its pieces.
+/// Called by all ranks, which get one result.
 Status checksumOf(const std::string &path, ProcessGroup &world,
                   uint64_t &value);
 

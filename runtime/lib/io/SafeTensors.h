@@ -31,13 +31,13 @@ struct TensorView {
 class SafeTensors {
 public:
   Status open(const std::string &path);
-  /// Takes what is mapped for the content of the file `path`.
+  /// Reads `content`, which is the file `path`, mapped.
   Status open(const std::string &path, MappedFile content);
 
   const std::string &path() const { return name; }
   const std::map<std::string, TensorView> &tensors() const { return entries; }
   const TensorView *find(const std::string &tensor) const;
-  /// Lets go of the memory of these bytes of a tensor.
+  /// Releases the resident pages of these bytes of a tensor.
   void release(const char *from, int64_t bytes) const {
     file.release(from, bytes);
   }

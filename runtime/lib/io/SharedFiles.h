@@ -1,8 +1,8 @@
 //===- SharedFiles.h - What all ranks see of a file system ------*- C++ -*-===//
 //
-// Files of a run belong to all of its ranks: one folder, which every rank
+// The files of a run belong to all of its ranks: one folder, which every rank
 // reaches under the same name. All functions are called by all ranks and return
-// what these agree on.
+// one result to all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ namespace honert {
 /// Every rank gets the first rank's text, of at most 1 MiB.
 Status broadcastText(ProcessGroup &world, std::string &text);
 
-/// What the first rank makes in the folder of `path` the other ranks see there.
+/// An error if a rank does not see a file that rank 0 makes beside `path`.
 Status checkShared(ProcessGroup &world, const std::string &path);
 
 } // namespace honert

@@ -9,10 +9,10 @@
 
 namespace honert {
 
-/// The world of a process that was started at `place` to run `program`. A
-/// program of one rank stays alone, and no library of ranks is opened. Errors:
-/// started in another number than the program has ranks; what joins them is
-/// missing or does not start.
+/// Joins the processes that run `program`, as the launcher's environment
+/// `place` describes them. A program of one rank opens no library for that.
+/// Errors: the number of processes is not the program's number of ranks; MPI is
+/// missing; the processes do not connect.
 Status connect(const Program &program, const Options &options,
                const LauncherEnvironment &place,
                std::unique_ptr<ProcessGroup> &world);

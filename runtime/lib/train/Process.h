@@ -16,7 +16,7 @@ void prepareProcess();
 /// Writes to standard output at once. The first failure is remembered; after it
 /// nothing is written.
 void print(const std::string &text);
-/// Whether who read standard output through a pipe has gone.
+/// Whether the reader of standard output, a pipe, has closed it.
 bool isReaderGone();
 /// Whether all that was printed has reached its file. Text that is the whole
 /// purpose of a process (`isAll`) and finds no reader any more ends it as

@@ -8,8 +8,8 @@
 
 namespace honert {
 
-/// The program, with its mesh, its layout and the sequence of its collectives,
-/// and the flags that all ranks must be given alike.
+/// What checkConsistency() compares: the program with its mesh, its layout and
+/// its sequence of collectives, and the flags that must be equal on all ranks.
 std::vector<SharedFact> sharedFacts(const Program &program,
                                     const Options &options);
 

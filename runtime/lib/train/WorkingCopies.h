@@ -9,10 +9,10 @@
 
 namespace honert {
 
-/// Fills every argument of kind shadow with the parameter of its name, rounded
-/// to nearest even, where a rank has the same elements of both; others are
-/// filled as the parameter is (io/checkpoint/State.h). Afterwards the program
-/// keeps them up to date itself.
+/// Working copies are parameters in a low type (arguments of kind `shadow`).
+/// Fills each from the parameter of its name, rounded to nearest even, if the
+/// rank has the same elements of both; others are filled where parameters are
+/// (io/checkpoint/State.h). Afterwards the program keeps them up to date.
 void fillWorkingCopies(const Program &program, const ThreadPool &pool,
                        Arena &arena);
 

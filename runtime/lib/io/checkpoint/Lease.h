@@ -25,13 +25,13 @@ struct LeaseHolder {
   static LeaseHolder ofThisProcess();
 };
 
-/// Of tests; the defaults are those of every run.
+/// Changed by tests only.
 struct LeaseTiming {
   bool usesLocks = true;
   std::chrono::milliseconds renewal{10000};
-  /// A holder that has not renewed for so long is gone.
+  /// Seconds without renewal after which a holder counts as dead.
   std::chrono::milliseconds expiry{35000};
-  /// Seconds that the other ranks wait for this one; 0: any.
+  /// Seconds that the other ranks wait for this one; 0: no limit.
   double patience = 0;
 };
 

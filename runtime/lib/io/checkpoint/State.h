@@ -12,7 +12,7 @@
 
 namespace honert {
 
-/// Parts of arguments that have their value.
+/// Parts of arguments that have been given their value.
 using Filled = std::set<const Part *>;
 
 /// What a file holds of one part, of which this rank of `world` has some.

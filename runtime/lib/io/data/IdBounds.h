@@ -20,16 +20,16 @@ struct IdBounds {
   static IdBounds of(const Argument &argument) {
     return {argument.vocab, argument.ignored};
   }
-  /// Those that both allow.
+  /// The ids that both allow.
   void intersect(const IdBounds &other);
 
   bool contains(int64_t id) const {
     // Negative ids are huge as unsigned ones: one comparison finds both.
     return static_cast<uint64_t>(id) < end() || id == ignored;
   }
-  /// The first of n ids that is not one of them; n without one.
+  /// The index of the first of n ids that is out of bounds; n: there is none.
   int64_t findOther(const int64_t *ids, int64_t n) const;
-  /// "expected 0 to 60 or -1", and what `id`, which is none, may have meant.
+  /// "expected 0 to 60 or -1", and a hint at what the wrong `id` may stand for.
   std::string expected(int64_t id) const;
 
 private:

@@ -4,9 +4,8 @@
 //   llm.c   256 int32 (magic 20240520, version 1, count) then uint16 ids, or
 //           (magic 20240801, version 7, count) then uint32 ids
 //   .npy    one dimension of uint16, uint32, int32 or int64
-//   else    headerless uint16 ids (nanoGPT), unless it looks like text or a
-//   file
-//           of another known format
+//   else    headerless uint16 ids (nanoGPT), unless it looks like text or
+//           a file of another known format
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,29 +20,29 @@
 
 namespace honert {
 
-/// Told by the calling thread now and then how much of a file has been read, as
-/// a fraction; at last 1.
+/// Called now and then, by the calling thread, with the fraction of a file that
+/// has been read; at last with 1.
 using ReadProgress = std::function<void(double fraction)>;
 
 /// A mapped stream of token ids.
 class TokenFile {
 public:
   Status open(const std::string &path);
-  /// Takes what is mapped for the content of the file `path`.
+  /// Reads `content`, which is the file `path`, mapped.
   Status open(const std::string &path, MappedFile content);
 
-  /// Every id is one of `ids`. Reads the whole file, or the share `part` of
-  /// `parts` that cover it.
+  /// Checks that every id is one of `ids`: in the whole file, or the share
+  /// `part` of `parts` that cover it.
   Status checkIds(const IdBounds &ids, const ThreadPool &pool, int64_t part = 0,
                   int64_t parts = 1, const ReadProgress &progress = {}) const;
-  /// The error of an id that is not.
+  /// The error for an id outside `ids`.
   Status refuseId(const IdBounds &ids, int64_t position, int64_t id) const;
 
   const std::string &path() const { return name; }
   int64_t size() const { return count; }
   /// ids[begin, begin + n), which must lie in the file.
   void read(int64_t begin, int64_t n, int64_t *ids) const;
-  /// Lets go of the memory of these ids: a long stream passes through it.
+  /// Releases the resident pages of these ids, since a stream may be long.
   void release(int64_t begin, int64_t n) const;
 
 private:
