@@ -290,7 +290,7 @@ BUGS = [
         "options.learningRate * static_cast<double>(step - 1) /", ("honert-tests",)),
     Bug("step-same-dropout-in-micro-batches", "runtime/lib/train/Trainer.cpp", "key[2] = micro;", "key[2] = 0;",
         ("honert-tests",)),
-    Bug("resume-forgets-optimizer", "runtime/lib/io/checkpoint/State.cpp",
+    Bug("resume-forgets-optimizer", "runtime/lib/io/checkpoint/LoadTensor.cpp",
         "                          Arena &arena) {\n  for (const Argument &target : targetsOf(program, *loaded.argument))",
         "                          Arena &arena) {\n  if (loaded.argument->kind == Kind::opt)\n    return;\n"
         "  for (const Argument &target : targetsOf(program, *loaded.argument))",
@@ -317,7 +317,7 @@ BUGS = [
         ".distance() or 0) > 1:", ("python/test_roles.py",)),
     Bug("roles-labels-of-another-vocabulary", "python_frontend/hone/roles.py",
         "max(chosen) >= max(tables or ones_of, default=0)", "max(chosen) > 0", ("python/test_roles.py",)),
-    Bug("start-package-left-out", "runtime/lib/io/checkpoint/State.cpp", "} else if (!options.fresh) {",
+    Bug("start-package-left-out", "runtime/lib/io/checkpoint/StartState.cpp", "} else if (!options.fresh) {",
         "} else if (false) {", ("honec/package-weights.test",)),
     Bug("start-any-weights-taken", "runtime/lib/io/checkpoint/PackageWeights.cpp", "known.empty() || identity == known",
         "true", ("honec/package-weights.test",)),
