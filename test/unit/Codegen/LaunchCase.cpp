@@ -7,6 +7,8 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
@@ -35,20 +37,40 @@ static const llvm::fltSemantics &semanticsOf(interp::Element element) {
   }
 }
 
+/// A number of type `element` as its bits. APFloat takes most of a test's time
+/// where the compiler's own types would do.
+static uint64_t bitsOf(double number, interp::Element element) {
+  if (element == interp::Element::F64)
+    return llvm::bit_cast<uint64_t>(number);
+  if (element == interp::Element::F32)
+    return llvm::bit_cast<uint32_t>(static_cast<float>(number));
+  llvm::APFloat value(number);
+  bool lost;
+  value.convert(semanticsOf(element), llvm::APFloat::rmNearestTiesToEven,
+                &lost);
+  return value.bitcastToAPInt().getZExtValue();
+}
+
+/// The number that `bits` are in type `element`, which has `width` bytes.
+static double numberOf(uint64_t bits, interp::Element element, int64_t width) {
+  if (element == interp::Element::F64)
+    return llvm::bit_cast<double>(bits);
+  if (element == interp::Element::F32)
+    return llvm::bit_cast<float>(static_cast<uint32_t>(bits));
+  llvm::APFloat value(semanticsOf(element), llvm::APInt(8 * width, bits));
+  bool lost;
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
+                &lost);
+  return value.convertToDouble();
+}
+
 std::vector<char> hone::test::bytesOf(const Tensor &tensor) {
-  int64_t width = interp::byteWidth(tensor.element());
-  std::vector<char> bytes(tensor.size() * width);
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    uint64_t bits;
-    if (tensor.isFloat()) {
-      llvm::APFloat value(tensor.floats()[i]);
-      bool lost;
-      value.convert(semanticsOf(tensor.element()),
-                    llvm::APFloat::rmNearestTiesToEven, &lost);
-      bits = value.bitcastToAPInt().getZExtValue();
-    } else {
-      bits = tensor.ints()[i];
-    }
+  int64_t width = interp::byteWidth(tensor.element()), size = tensor.size();
+  std::vector<char> bytes(size * width);
+  for (int64_t i = 0; i < size; ++i) {
+    uint64_t bits = tensor.isFloat()
+                        ? bitsOf(tensor.floats()[i], tensor.element())
+                        : tensor.ints()[i];
     std::memcpy(&bytes[i * width], &bits, width); // little-endian
   }
   return bytes;
@@ -64,11 +86,7 @@ Tensor hone::test::tensorFrom(const std::vector<char> &bytes, Type type) {
     uint64_t bits = 0;
     std::memcpy(&bits, &bytes[i * width], width);
     if (interp::isFloat(element)) {
-      llvm::APFloat value(semanticsOf(element), llvm::APInt(8 * width, bits));
-      bool lost;
-      value.convert(llvm::APFloat::IEEEdouble(),
-                    llvm::APFloat::rmNearestTiesToEven, &lost);
-      floats.push_back(value.convertToDouble());
+      floats.push_back(numberOf(bits, element, width));
     } else {
       EXPECT_TRUE(element != interp::Element::I1 || bits <= 1)
           << "boolean byte " << bits;
@@ -239,13 +257,29 @@ LaunchCase::LaunchCase(const std::string &text, const CaseOptions &options)
   end_->erase();
 }
 
+/// Random arguments. A case asks for them several times in a row, and they take
+/// longer to draw than a kernel does.
+static const interp::Tensors &randomArguments(FunctionType function,
+                                              int64_t idBound) {
+  static std::string last;
+  static interp::Tensors arguments;
+  std::string key;
+  llvm::raw_string_ostream(key) << function << " below " << idBound;
+  if (key == last)
+    return arguments;
+  last = key;
+  arguments.clear();
+  std::mt19937 random(function.getNumInputs());
+  for (Type type : function.getInputs())
+    arguments.push_back(
+        randomTensor(cast<RankedTensorType>(type), idBound, random));
+  return arguments;
+}
+
 interp::Tensors hone::test::argumentsOf(func::FuncOp func,
                                         const CaseOptions &options) {
-  std::mt19937 random(func.getNumArguments());
-  interp::Tensors arguments;
-  for (Type type : func.getArgumentTypes())
-    arguments.push_back(
-        randomTensor(cast<RankedTensorType>(type), options.idBound, random));
+  interp::Tensors arguments =
+      randomArguments(func.getFunctionType(), options.idBound);
   for (const auto &[argument, elements] : options.data) {
     Tensor &tensor = arguments[argument];
     EXPECT_EQ(int64_t(elements.size()), tensor.size());
