@@ -18,6 +18,8 @@ venv_python = os.path.join(config.hone_source_dir, ".venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else sys.executable
 config.substitutions.append(("%python", python))
 config.substitutions.append(("%fixtures", os.path.join(config.test_source_root, "fixtures")))
+# Packages that fixtures/cached.py makes, for all tests.
+config.substitutions.append(("%made", os.path.join(config.hone_build_dir, "test", "made")))
 config.substitutions.append(("%plugins", os.path.join(config.hone_build_dir, "test", "plugins")))
 config.substitutions.append(("%source", config.hone_source_dir))
 config.substitutions.append(("%build", config.hone_build_dir))
