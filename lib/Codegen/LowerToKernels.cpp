@@ -53,9 +53,9 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
     return describeProduct(launch);
   case KernelFamily::attention:
     return describeKernel(launch, "", emitAttention);
+  case KernelFamily::rope:
+    return describeKernel(launch, "", emitRope);
   case KernelFamily::map:
-    if (isa<RopeOp>(main))
-      return describeKernel(launch, "", emitRope);
     return describeKernel(launch, "", emitRowKernel);
   case KernelFamily::row:
     if (failed(describeKernel(launch, "", emitRowKernel)))

@@ -179,7 +179,9 @@ static bool readsInPlace(OpOperand &use) {
 
 SmallVector<AliasPair> GroupOp::getReusableOperands() {
   SmallVector<AliasPair> pairs;
-  if (getFamily() == KernelFamily::map || getFamily() == KernelFamily::row) {
+  if (llvm::is_contained(
+          {KernelFamily::map, KernelFamily::row, KernelFamily::rope},
+          getFamily())) {
     // Of the largest values, element i is read and written at point i. Smaller
     // ones (a scalar, a vector along rows or columns) are read at many points,
     // by several threads.

@@ -42,7 +42,8 @@ def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belong
   I32EnumAttrCase<"contraction", 6>, // a library matrix product
   I32EnumAttrCase<"attention", 7>,   // fused attention, forward or backward
   I32EnumAttrCase<"multi", 8>,       // one pass over many tensors: norm, optimizer
-  I32EnumAttrCase<"collective", 9>]>; // what ranks do together
+  I32EnumAttrCase<"collective", 9>,  // what ranks do together
+  I32EnumAttrCase<"rope", 10>]>;     // pairs of a head rotated by their position
 
 // What mixed precision may do with an op (the policy itself is a pass).
 def Hone_NumericClass : Hone_Enum<"NumericClass", "numeric class of an op", [

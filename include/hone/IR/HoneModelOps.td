@@ -192,7 +192,7 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
   }];
 }
 
-def Hone_RopeOp : Hone_Op<"rope", "map", "pointwise", [AllTypesMatch<["input", "result"]>,
+def Hone_RopeOp : Hone_Op<"rope", "rope", "pointwise", [AllTypesMatch<["input", "result"]>,
                                                       AllTypesMatch<["cos", "sin"]>]> {
   let summary = "Rotary position embedding";
   let description = [{

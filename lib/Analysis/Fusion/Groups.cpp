@@ -107,8 +107,7 @@ void FusionAnalysis::addAnchor(ArrayRef<Operation *> ops,
       family = familyOf(op);
   bool general = family == KernelFamily::row ||
                  family == KernelFamily::column ||
-                 family == KernelFamily::view ||
-                 (family == KernelFamily::map && !isa<RopeOp>(ops.front()));
+                 family == KernelFamily::view || family == KernelFamily::map;
   for (Operation *op : ops)
     anchorOf[op] = plan.size();
   plan.push_back(

@@ -11,8 +11,8 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 /// Kernels that walk heads: attention and rotations.
 static bool isHeadOp(Operation *op) {
-  return isa<RopeOp>(op) ||
-         cast<HoneOpInterface>(op).getKernelFamily() == KernelFamily::attention;
+  return llvm::is_contained({KernelFamily::attention, KernelFamily::rope},
+                            cast<HoneOpInterface>(op).getKernelFamily());
 }
 
 /// Ops of row kernels, which step over rows of any stride.

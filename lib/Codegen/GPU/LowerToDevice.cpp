@@ -215,10 +215,9 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
     return describeProduct(launch);
   case KernelFamily::attention:
     return describeAttention(launch);
+  case KernelFamily::rope:
+    return describeAlone(launch, emitDeviceRope);
   case KernelFamily::map:
-    if (isa<RopeOp>(main))
-      return describeAlone(launch, emitDeviceRope);
-    return describeRow(launch);
   case KernelFamily::row:
     return describeRow(launch);
   case KernelFamily::gather:

@@ -68,8 +68,9 @@ Recomputation::Recomputation(Block &block, const TargetDescription &target)
     : block(block), target(target) {
   FusionAnalysis analysis(block, target);
   for (auto [index, group] : llvm::enumerate(analysis.groups())) {
-    bool isRow =
-        group.family == KernelFamily::map || group.family == KernelFamily::row;
+    bool isRow = llvm::is_contained(
+        {KernelFamily::map, KernelFamily::row, KernelFamily::rope},
+        group.family);
     llvm::SmallDenseSet<Value> &read = inputs.emplace_back();
     int64_t &most = points.emplace_back(0);
     for (Operation *op : group.ops) {
@@ -86,13 +87,20 @@ Recomputation::Recomputation(Block &block, const TargetDescription &target)
   }
 }
 
+/// Whether `op` reads other elements than those of its own row: rotations walk
+/// heads, gathers pick rows.
+static bool readsOutOfOrder(Operation *op) {
+  return llvm::is_contained({KernelFamily::rope, KernelFamily::gather},
+                            cast<HoneOpInterface>(op).getKernelFamily());
+}
+
 /// Readers of `op` in other kernels, by kernel; none when something else than a
 /// row kernel reads it, since then it is stored anyway.
 llvm::MapVector<int, SmallVector<Operation *>>
 Recomputation::farReaders(Operation *op) {
   llvm::MapVector<int, SmallVector<Operation *>> readers;
   for (Operation *reader : op->getUsers()) {
-    if (!isOwn(reader) || isa<RopeOp, EmbeddingOp>(reader))
+    if (!isOwn(reader) || readsOutOfOrder(reader))
       return {};
     if (groupOf(reader) != groupOf(op))
       readers[groupOf(reader)].push_back(reader);

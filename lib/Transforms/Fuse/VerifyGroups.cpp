@@ -39,7 +39,8 @@ static LogicalResult verifyRowSpace(GroupOp group, ArrayRef<Operation *> ops) {
 /// Families whose kernels step over strides.
 static bool takesStrides(GroupOp group) {
   return llvm::is_contained({KernelFamily::attention, KernelFamily::map,
-                             KernelFamily::row, KernelFamily::move},
+                             KernelFamily::row, KernelFamily::rope,
+                             KernelFamily::move},
                             group.getFamily());
 }
 
@@ -125,9 +126,6 @@ static LogicalResult verifyGroup(GroupOp group,
     ops.push_back(&op);
   switch (group.getFamily()) {
   case KernelFamily::map:
-    if (ops.size() == 1 && isa<RopeOp>(ops.front()))
-      return success();
-    [[fallthrough]];
   case KernelFamily::row:
     return verifyRowSpace(group, ops);
   case KernelFamily::collective:
@@ -139,6 +137,7 @@ static LogicalResult verifyGroup(GroupOp group,
                                "for it");
     return success();
   case KernelFamily::contraction:
+  case KernelFamily::rope:
   case KernelFamily::attention:
   case KernelFamily::gather:
   case KernelFamily::multi: {

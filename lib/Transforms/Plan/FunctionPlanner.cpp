@@ -309,14 +309,13 @@ static bool canWalk(GroupOp group, unsigned index, ArrayRef<int64_t> strides) {
   case KernelFamily::move:
     return true;
   case KernelFamily::attention:
+  case KernelFamily::rope: // both walk heads
     return strides.back() == 1;
   case KernelFamily::contraction:
     return strides.back() == 1 && collapseDims(shape, strides, leading);
   case KernelFamily::map:
   case KernelFamily::row:
   case KernelFamily::column: {
-    if (isa<RopeOp>(body.front())) // walks heads
-      return strides.back() == 1;
     std::optional<RowSpace> space = RowSpace::of(body);
     return space && space->canWalk(operand, strides);
   }

@@ -30,7 +30,7 @@ TEST(Rope, BothStylesAndTheirInverse) {
        {"half", "interleaved", "half inverse", "interleaved inverse"})
     for (int64_t width : {2, 6, 32, 64, 96})
       for (bool inPlace : {false, true}) {
-        CaseOptions options{KernelFamily::map, 1e-6};
+        CaseOptions options{KernelFamily::rope, 1e-6};
         options.equalOnDevice = true;
         if (inPlace)
           options.inPlace = {{0, 0}};
@@ -45,7 +45,7 @@ TEST(Rope, BothStylesAndTheirInverse) {
 }
 
 TEST(Rope, ReadsAPartOfWiderRows) {
-  CaseOptions options{KernelFamily::map, 1e-6};
+  CaseOptions options{KernelFamily::rope, 1e-6};
   options.rowPitch = {{0, 200}};
   for (const char *style : {"half", "interleaved"})
     for (int64_t width : {6, 64})
@@ -56,7 +56,7 @@ TEST(Rope, BuffersOfAGpuBeginAnywhere) {
   for (const char *style : {"half", "interleaved"})
     for (int64_t shift : {1, 2, 4})
       for (int64_t width : {6, 64, 128}) {
-        CaseOptions options{KernelFamily::map, 1e-6};
+        CaseOptions options{KernelFamily::rope, 1e-6};
         options.shift = shift;
         options.equalOnDevice = true;
         expectLikeInterpreter(emitRope, rope(style, "f32", width), options);

@@ -23,7 +23,7 @@ func.func @halves(%p: tensor<16x64xf32>, %ds: tensor<16x32xf32>) -> tensor<16x64
 // CHECK-NOT: hone.group move
 // CHECK: hone.slice
 // CHECK: hone.reshape
-// CHECK: hone.group map
+// CHECK: hone.group rope
 // CHECK-NEXT:   hone.rope
 func.func @rotated_part(%p: tensor<2x16x72xf32>, %c: tensor<16x3xf32>) -> tensor<2x16x4x6xf32> {
   %q = hone.slice %p [0, 0, 0] to [2, 16, 24] by [1, 1, 1] : tensor<2x16x72xf32> -> tensor<2x16x24xf32>

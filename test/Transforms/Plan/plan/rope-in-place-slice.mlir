@@ -7,7 +7,7 @@
 // CHECK: plan.launch map {{.*}} outs(%[[P]] :
 // CHECK: %[[Q:.*]] = plan.view %[[P]] at 0 : memref<2x16x48xf32> to memref<2x16x36xf32, strided<[768, 48, 1]>>
 // CHECK: %[[H:.*]] = plan.view %[[Q]] at 0
-// CHECK: plan.launch map ins(%[[H]], {{.*}}) outs(%[[H]] :
+// CHECK: plan.launch rope ins(%[[H]], {{.*}}) outs(%[[H]] :
 // CHECK: plan.view %[[P]] at 144
 func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"},
     %c: tensor<16x3xf32> {hone.kind = "buffer", hone.fqn = "c"}) -> (tensor<f32> {hone.kind = "loss"}) {
@@ -18,7 +18,7 @@ func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"
   %qk = hone.slice %p [0, 0, 0] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x36xf32>
   %v = hone.slice %p [0, 0, 36] to [2, 16, 48] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x12xf32>
   %h = hone.reshape %qk : tensor<2x16x36xf32> -> tensor<2x16x6x6xf32>
-  %r = hone.group map (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
+  %r = hone.group rope (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
     %t = hone.rope half %b0, %b1, %b1 : tensor<2x16x6x6xf32>, tensor<16x3xf32>
     hone.yield %t : tensor<2x16x6x6xf32>
   }
@@ -43,7 +43,7 @@ func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"
 // CHECK: %[[Q:.*]] = plan.view %[[P]] at 0 : memref<2x16x48xf32> to memref<2x16x36xf32, strided<[768, 48, 1]>>
 // CHECK: %[[H:.*]] = plan.view %[[Q]] at 0
 // CHECK: %[[R:.*]] = plan.buffer at {{.*}} : memref<2x16x6x6xf32>
-// CHECK: plan.launch map ins(%[[H]], {{.*}}) outs(%[[R]] :
+// CHECK: plan.launch rope ins(%[[H]], {{.*}}) outs(%[[R]] :
 func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"},
     %c: tensor<16x3xf32> {hone.kind = "buffer", hone.fqn = "c"}) -> (tensor<f32> {hone.kind = "loss"}) {
   %p = hone.group map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
@@ -53,7 +53,7 @@ func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"
   %qk = hone.slice %p [0, 0, 0] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x36xf32>
   %v = hone.slice %p [0, 0, 24] to [2, 16, 48] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x24xf32>
   %h = hone.reshape %qk : tensor<2x16x36xf32> -> tensor<2x16x6x6xf32>
-  %r = hone.group map (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
+  %r = hone.group rope (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
     %t = hone.rope half %b0, %b1, %b1 : tensor<2x16x6x6xf32>, tensor<16x3xf32>
     hone.yield %t : tensor<2x16x6x6xf32>
   }
