@@ -12,7 +12,7 @@
 
 using namespace hone;
 using namespace honec;
-using dist::Exchange;
+using dist::CollectiveKind;
 using dist::Group;
 using dist::Mesh;
 using llvm::formatv;
@@ -103,17 +103,18 @@ static HybridGain gainOfHybrid(const Summary &summary, unsigned axis,
     double sent = double(transfer.bytes);
     double whole = sent * double(ranks) / double(ranks - 1);
     gain.now += times * transfer.seconds;
-    if (transfer.exchange == Exchange::AllGather) {
-      gain.then +=
-          times * secondsOf(Exchange::AllGather, node, whole / double(inner));
+    if (transfer.collective == CollectiveKind::allGather) {
+      gain.then += times * secondsOf(CollectiveKind::allGather, node,
+                                     whole / double(inner));
       gain.bytes += times * sent * leaving;
-    } else if (transfer.exchange == Exchange::ReduceScatter) {
+    } else if (transfer.collective == CollectiveKind::reduceScatter) {
       double shard = whole / double(inner);
-      gain.then += times * secondsOf(Exchange::ReduceScatter, node, whole) +
-                   secondsOf(Exchange::AllReduce, copies, shard);
-      gain.bytes +=
-          times * sent * leaving -
-          double(inner) * bytesSent(Exchange::AllReduce, ranks / inner, shard);
+      gain.then +=
+          times * secondsOf(CollectiveKind::reduceScatter, node, whole) +
+          secondsOf(CollectiveKind::allReduce, copies, shard);
+      gain.bytes += times * sent * leaving -
+                    double(inner) * bytesSent(CollectiveKind::allReduce,
+                                              ranks / inner, shard);
     } else {
       gain.then += times * transfer.seconds;
     }

@@ -88,7 +88,7 @@ static std::optional<LaunchTransfer> readTransfer(plan::LaunchOp op,
   if (channel == summary.channels.end())
     summary.channels.push_back(axes);
   return LaunchTransfer{one.kind,
-                        one.exchange,
+                        one.collective,
                         one.axes,
                         index,
                         one.bytes,

@@ -16,7 +16,7 @@ namespace honec {
 /// What a launch sends to other ranks.
 struct LaunchTransfer {
   std::string kind; ///< "all_gather", "all_reduce sum"
-  hone::dist::Exchange exchange;
+  hone::dist::CollectiveKind collective;
   hone::dist::Axes axes;
   size_t channel = 0;      ///< of Summary::channels
   int64_t bytes = 0;       ///< sent by a rank

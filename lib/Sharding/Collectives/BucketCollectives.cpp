@@ -32,9 +32,9 @@ static RankedTensorType typeOf(Value value) {
 /// latency.
 static int64_t bytesAtLatency(const Group &group, double share) {
   constexpr double sample = 1 << 20;
-  double latency = secondsOf(Exchange::AllReduce, group, 0);
+  double latency = secondsOf(CollectiveKind::allReduce, group, 0);
   double perByte =
-      (secondsOf(Exchange::AllReduce, group, sample) - latency) / sample;
+      (secondsOf(CollectiveKind::allReduce, group, sample) - latency) / sample;
   return perByte > 0 ? int64_t(latency * (1 / share - 1) / perByte) : 0;
 }
 

@@ -1,4 +1,4 @@
-//===- Links.cpp - What connects ranks, and how long exchanges take -------===//
+//===- Links.cpp - Links between ranks, and times of collectives ----------===//
 
 #include "hone/Sharding/IR/Links.h"
 
@@ -166,23 +166,23 @@ LogicalResult dist::readNetwork(Attribute attribute, Network &network,
 }
 
 //===----------------------------------------------------------------------===//
-// Exchanges
+// Collectives
 //===----------------------------------------------------------------------===//
 
-double dist::bytesSent(Exchange exchange, int64_t ranks, double bytes) {
+double dist::bytesSent(CollectiveKind kind, int64_t ranks, double bytes) {
   double n = double(ranks);
-  switch (exchange) {
-  case Exchange::AllReduce:
+  switch (kind) {
+  case CollectiveKind::allReduce:
     return 2 * (n - 1) / n * bytes;
-  case Exchange::ReduceScatter:
-  case Exchange::AllToAll:
+  case CollectiveKind::reduceScatter:
+  case CollectiveKind::allToAll:
     return (n - 1) / n * bytes;
-  case Exchange::AllGather:
+  case CollectiveKind::allGather:
     return (n - 1) * bytes;
-  case Exchange::Shift:
+  case CollectiveKind::shift:
     return n > 1 ? bytes : 0;
   }
-  llvm_unreachable("unknown exchange");
+  llvm_unreachable("unknown collective");
 }
 
 /// Bytes per second of one rank in a ring through `group`.
@@ -204,20 +204,19 @@ static double allToAllSeconds(const Group &group, double bytes) {
                       group.between.bandwidth);
 }
 
-double dist::secondsOf(Exchange exchange, const Group &group, double bytes) {
+double dist::secondsOf(CollectiveKind kind, const Group &group, double bytes) {
   if (group.ranks() == 1)
     return 0;
-  if (exchange == Exchange::AllToAll)
+  if (kind == CollectiveKind::allToAll)
     return allToAllSeconds(group, bytes);
-  if (exchange == Exchange::Shift) {
+  if (kind == CollectiveKind::shift) {
     const Link &slowest = group.nodes > 1 ? group.between : group.inside;
     return slowest.latency + bytes / slowest.bandwidth;
   }
-  double sending =
-      bytesSent(exchange, group.ranks(), bytes) / ringBandwidth(group);
+  double sending = bytesSent(kind, group.ranks(), bytes) / ringBandwidth(group);
   double inside = double(group.ranks() - group.nodes) * group.inside.latency;
   double ring = inside + double(group.nodes - 1) * group.between.latency;
-  if (exchange != Exchange::AllReduce)
+  if (kind != CollectiveKind::allReduce)
     return ring + sending;
   double tree = double(group.perNode - 1) * group.inside.latency +
                 std::log2(double(group.nodes)) * group.between.latency;

@@ -13,24 +13,24 @@ using namespace hone;
 using namespace hone::dist;
 
 /// What an op does between ranks; nothing for one that is no collective.
-static std::optional<Exchange> exchangeOf(Operation *op) {
-  using Kind = std::optional<Exchange>;
+static std::optional<CollectiveKind> collectiveOf(Operation *op) {
+  using Kind = std::optional<CollectiveKind>;
   return llvm::TypeSwitch<Operation *, Kind>(op)
-      .Case([](AllReduceOp) { return Exchange::AllReduce; })
-      .Case([](AllGatherOp) { return Exchange::AllGather; })
-      .Case([](ReduceScatterOp) { return Exchange::ReduceScatter; })
-      .Case([](AllToAllOp) { return Exchange::AllToAll; })
-      .Case([](ShiftOp) { return Exchange::Shift; })
+      .Case([](AllReduceOp) { return CollectiveKind::allReduce; })
+      .Case([](AllGatherOp) { return CollectiveKind::allGather; })
+      .Case([](ReduceScatterOp) { return CollectiveKind::reduceScatter; })
+      .Case([](AllToAllOp) { return CollectiveKind::allToAll; })
+      .Case([](ShiftOp) { return CollectiveKind::shift; })
       .Default([](Operation *) { return std::nullopt; });
 }
 
 std::optional<Transfer> dist::transferOf(Operation *op, const Mesh &mesh) {
-  std::optional<Exchange> exchange = exchangeOf(op);
-  if (!exchange)
+  std::optional<CollectiveKind> collective = collectiveOf(op);
+  if (!collective)
     return std::nullopt;
   Transfer transfer;
   transfer.op = op;
-  transfer.exchange = *exchange;
+  transfer.collective = *collective;
   transfer.kind = op->getName().stripDialect().str();
   if (auto combiner = op->getAttrOfType<ReduceKindAttr>("kind"))
     transfer.kind += " " + stringifyReduceKind(combiner.getValue()).str();
@@ -41,8 +41,8 @@ std::optional<Transfer> dist::transferOf(Operation *op, const Mesh &mesh) {
   transfer.element = getElementTypeOrSelf(type);
   auto given = double(byteSize(type));
   transfer.bytes =
-      std::llround(bytesSent(*exchange, mesh.count(transfer.axes), given));
-  transfer.seconds = secondsOf(*exchange, mesh.group(transfer.axes), given);
+      std::llround(bytesSent(*collective, mesh.count(transfer.axes), given));
+  transfer.seconds = secondsOf(*collective, mesh.group(transfer.axes), given);
   return transfer;
 }
 

@@ -166,16 +166,16 @@ dist::planReshard(const Sharding &from, const Sharding &to, const Mesh &mesh) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-static std::optional<Exchange> exchangeOf(StepKind kind) {
+static std::optional<CollectiveKind> collectiveOf(StepKind kind) {
   switch (kind) {
   case StepKind::AllReduce:
-    return Exchange::AllReduce;
+    return CollectiveKind::allReduce;
   case StepKind::ReduceScatter:
-    return Exchange::ReduceScatter;
+    return CollectiveKind::reduceScatter;
   case StepKind::AllGather:
-    return Exchange::AllGather;
+    return CollectiveKind::allGather;
   case StepKind::AllToAll:
-    return Exchange::AllToAll;
+    return CollectiveKind::allToAll;
   case StepKind::Shard:
     return std::nullopt;
   }
@@ -187,9 +187,9 @@ ReshardCost dist::costOf(ArrayRef<ReshardStep> steps, double bytes,
   ReshardCost cost;
   for (const ReshardStep &step : steps) {
     int64_t ranks = mesh.count(step.axes);
-    if (std::optional<Exchange> exchange = exchangeOf(step.kind)) {
-      cost.bytes += bytesSent(*exchange, ranks, bytes);
-      cost.seconds += secondsOf(*exchange, mesh.group(step.axes), bytes);
+    if (std::optional<CollectiveKind> collective = collectiveOf(step.kind)) {
+      cost.bytes += bytesSent(*collective, ranks, bytes);
+      cost.seconds += secondsOf(*collective, mesh.group(step.axes), bytes);
     }
     if (step.kind == StepKind::AllGather)
       bytes *= double(ranks);

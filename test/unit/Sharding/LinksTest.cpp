@@ -17,21 +17,23 @@ Group group(int64_t perNode, int64_t nodes) {
 }
 
 TEST(Links, RingsSendTheirShareAtEachStep) {
-  EXPECT_DOUBLE_EQ(bytesSent(Exchange::AllReduce, 8, bytes), 2 * bytes * 7 / 8);
-  EXPECT_DOUBLE_EQ(bytesSent(Exchange::ReduceScatter, 8, bytes), bytes * 7 / 8);
-  EXPECT_DOUBLE_EQ(bytesSent(Exchange::AllGather, 8, bytes), bytes * 7);
-  EXPECT_DOUBLE_EQ(secondsOf(Exchange::AllReduce, group(8, 1), bytes),
+  EXPECT_DOUBLE_EQ(bytesSent(CollectiveKind::allReduce, 8, bytes),
+                   2 * bytes * 7 / 8);
+  EXPECT_DOUBLE_EQ(bytesSent(CollectiveKind::reduceScatter, 8, bytes),
+                   bytes * 7 / 8);
+  EXPECT_DOUBLE_EQ(bytesSent(CollectiveKind::allGather, 8, bytes), bytes * 7);
+  EXPECT_DOUBLE_EQ(secondsOf(CollectiveKind::allReduce, group(8, 1), bytes),
                    14 * 3.4e-6 + 2 * bytes * 7 / 8 / 230e9);
-  EXPECT_DOUBLE_EQ(secondsOf(Exchange::AllGather, group(1, 4), bytes),
+  EXPECT_DOUBLE_EQ(secondsOf(CollectiveKind::allGather, group(1, 4), bytes),
                    3 * 14e-6 + 3 * bytes / 22e9);
 }
 
 TEST(Links, AllReduceIsAScatterAndAGather) {
   for (Group ranks : {group(8, 1), group(4, 1), group(1, 2)}) {
     double part = bytes / double(ranks.ranks());
-    EXPECT_NEAR(secondsOf(Exchange::AllReduce, ranks, bytes),
-                secondsOf(Exchange::ReduceScatter, ranks, bytes) +
-                    secondsOf(Exchange::AllGather, ranks, part),
+    EXPECT_NEAR(secondsOf(CollectiveKind::allReduce, ranks, bytes),
+                secondsOf(CollectiveKind::reduceScatter, ranks, bytes) +
+                    secondsOf(CollectiveKind::allGather, ranks, part),
                 1e-12);
   }
 }
@@ -39,30 +41,31 @@ TEST(Links, AllReduceIsAScatterAndAGather) {
 TEST(Links, RanksOfANodeShareItsWayOut) {
   // Eight groups with a rank per node each have an eighth of what one group of
   // all ranks has.
-  double one = secondsOf(Exchange::ReduceScatter, group(1, 2), bytes);
-  double all = secondsOf(Exchange::ReduceScatter, group(8, 2), bytes);
+  double one = secondsOf(CollectiveKind::reduceScatter, group(1, 2), bytes);
+  double all = secondsOf(CollectiveKind::reduceScatter, group(8, 2), bytes);
   EXPECT_DOUBLE_EQ(one, 14e-6 + bytes / 2 / 22e9);
   EXPECT_DOUBLE_EQ(all, 14 * 3.4e-6 + 14e-6 + bytes * 15 / 16 / (8 * 22e9));
   // No more than the links inside give.
   Group fast = group(8, 2);
   fast.between.bandwidth = 100e9;
-  EXPECT_DOUBLE_EQ(secondsOf(Exchange::ReduceScatter, fast, bytes),
+  EXPECT_DOUBLE_EQ(secondsOf(CollectiveKind::reduceScatter, fast, bytes),
                    14 * 3.4e-6 + 14e-6 + bytes * 15 / 16 / 230e9);
 }
 
 TEST(Links, SmallSumsTakeTrees) {
-  EXPECT_DOUBLE_EQ(secondsOf(Exchange::AllReduce, group(1, 64), 64),
+  EXPECT_DOUBLE_EQ(secondsOf(CollectiveKind::allReduce, group(1, 64), 64),
                    2 * 6 * 14e-6 + 2 * 63. / 64 * 64 / 22e9 / 0.92);
-  EXPECT_DOUBLE_EQ(secondsOf(Exchange::AllReduce, group(1, 64), 1e12),
+  EXPECT_DOUBLE_EQ(secondsOf(CollectiveKind::allReduce, group(1, 64), 1e12),
                    2 * 63 * 14e-6 + 2 * 63. / 64 * 1e12 / 22e9);
 }
 
 TEST(Links, AloneNothingIsSent) {
-  for (Exchange exchange :
-       {Exchange::AllReduce, Exchange::ReduceScatter, Exchange::AllGather,
-        Exchange::AllToAll, Exchange::Shift}) {
-    EXPECT_EQ(bytesSent(exchange, 1, bytes), 0);
-    EXPECT_EQ(secondsOf(exchange, Group(), bytes), 0);
+  for (CollectiveKind kind :
+       {CollectiveKind::allReduce, CollectiveKind::reduceScatter,
+        CollectiveKind::allGather, CollectiveKind::allToAll,
+        CollectiveKind::shift}) {
+    EXPECT_EQ(bytesSent(kind, 1, bytes), 0);
+    EXPECT_EQ(secondsOf(kind, Group(), bytes), 0);
   }
 }
 

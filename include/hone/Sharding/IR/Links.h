@@ -1,5 +1,4 @@
-//===- Links.h - What connects ranks, and how long exchanges take *- C++
-//-*-===//
+//===- Links.h - Links between ranks, and times of collectives --*- C++ -*-===//
 //
 // The one list of kinds of links, and the one model of collectives: a ring or a
 // tree takes steps, each of a link's latency, and sends at its bandwidth.
@@ -70,11 +69,18 @@ struct Group {
   int64_t ranks() const { return perNode * nodes; }
 };
 
-/// What a group of ranks does together.
-enum class Exchange { AllReduce, ReduceScatter, AllGather, AllToAll, Shift };
+/// What a group of ranks does together: the values that honert_collective
+/// takes.
+enum class CollectiveKind {
+  allReduce,
+  allGather,
+  reduceScatter,
+  allToAll,
+  shift
+};
 
 /// Bytes that one of `ranks` ranks sends, each of which gives `bytes`.
-double bytesSent(Exchange exchange, int64_t ranks, double bytes);
+double bytesSent(CollectiveKind kind, int64_t ranks, double bytes);
 
 /// Seconds until all ranks of `group` are done, each of which gives `bytes`.
 ///
@@ -83,7 +89,7 @@ double bytesSent(Exchange exchange, int64_t ranks, double bytes);
 /// logarithm of `nodes` between them, at 0.92 of the bandwidth (NCCL's tuner).
 /// Links between nodes are those of all ranks of a node: a group with several
 /// ranks there has several shares of them, one with a single rank one share.
-double secondsOf(Exchange exchange, const Group &group, double bytes);
+double secondsOf(CollectiveKind kind, const Group &group, double bytes);
 
 } // namespace hone::dist
 

@@ -18,7 +18,7 @@ struct Transfer {
   /// The op without its dialect, of sums and the like with what combines:
   /// "all_gather", "all_reduce sum".
   std::string kind;
-  Exchange exchange = Exchange::AllReduce;
+  CollectiveKind collective = CollectiveKind::allReduce;
   Axes axes;
   mlir::Type element;
   /// Sent by each rank, rounded: what a ring sends (see the descriptions of the

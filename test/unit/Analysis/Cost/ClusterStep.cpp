@@ -151,23 +151,23 @@ double StepModel::tensorSeconds() const {
   double rounds = step.recomputed == Recomputed::Layers ? 6 : 4;
   double bytes = streamBytes();
   if (!step.dividesSequence)
-    return rounds * secondsOf(Exchange::AllReduce, group, bytes);
-  return rounds *
-         (secondsOf(Exchange::ReduceScatter, group, bytes) +
-          secondsOf(Exchange::AllGather, group, bytes / double(step.tensor)));
+    return rounds * secondsOf(CollectiveKind::allReduce, group, bytes);
+  return rounds * (secondsOf(CollectiveKind::reduceScatter, group, bytes) +
+                   secondsOf(CollectiveKind::allGather, group,
+                             bytes / double(step.tensor)));
 }
 
 /// Of a micro-batch: each chunk sends its activations on and their gradients
 /// back; ranks of the tensor axis a part each.
 double StepModel::stageSeconds() const {
   return 2 * double(step.chunks) *
-         secondsOf(Exchange::Shift, mesh.group({Stage}),
+         secondsOf(CollectiveKind::shift, mesh.group({Stage}),
                    streamBytes() / double(step.tensor));
 }
 
 /// Sums copies of gradients.
 double StepModel::sumSeconds() const {
-  return secondsOf(Exchange::AllReduce, mesh.group({Data}),
+  return secondsOf(CollectiveKind::allReduce, mesh.group({Data}),
                    2 * parametersPerRank());
 }
 
@@ -184,9 +184,9 @@ double StepModel::gatherSeconds() const {
   }
   double layers = layersPerRank(), bytes = 2 * parametersPerRank() / layers;
   double share = bytes / double(parts.ranks());
-  double gather = secondsOf(Exchange::AllGather, parts, share);
-  double scatter = secondsOf(Exchange::ReduceScatter, parts, bytes);
-  double sum = secondsOf(Exchange::AllReduce, copies, share);
+  double gather = secondsOf(CollectiveKind::allGather, parts, share);
+  double scatter = secondsOf(CollectiveKind::reduceScatter, parts, bytes);
+  double sum = secondsOf(CollectiveKind::allReduce, copies, share);
   double ahead = forward().seconds(), back = backward().seconds();
   double head = this->head().seconds() / layers; // its part
   auto exposed = [&](bool reduces) {
