@@ -17,6 +17,7 @@ generate HoneDialect -gen-dialect-doc IR/HoneOps.td -dialect=hone
 generate DistDialect -gen-dialect-doc Sharding/IR/DistOps.td -dialect=dist
 generate PlanDialect -gen-dialect-doc Plan/PlanOps.td -dialect=plan
 generate HoneOpInterface -gen-op-interface-docs IR/HoneInterfaces.td
+generate DistOpInterfaces -gen-op-interface-docs Sharding/IR/DistInterfaces.td
 generate TransformsPasses -gen-pass-doc Transforms/Passes.td
 generate ShardingPasses -gen-pass-doc Sharding/Passes.td
 generate CodegenPasses -gen-pass-doc Codegen/Passes.td

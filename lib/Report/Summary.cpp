@@ -87,13 +87,9 @@ static std::optional<LaunchTransfer> readTransfer(plan::LaunchOp op,
   size_t index = channel - summary.channels.begin();
   if (channel == summary.channels.end())
     summary.channels.push_back(axes);
-  return LaunchTransfer{one.kind,
-                        one.collective,
-                        one.axes,
-                        index,
-                        one.bytes,
-                        one.seconds,
-                        !one.op->hasAttr(dist::asyncAttr)};
+  return LaunchTransfer{
+      one.kind,    one.collective,        one.axes, index, one.bytes,
+      one.seconds, !dist::isAsync(one.op)};
 }
 
 /// Finds the launches whose results `op` waits for. `begun` has, by buffer, the

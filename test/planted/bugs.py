@@ -393,9 +393,10 @@ BUGS = [
         "return wanted.kind == Difference::Terms;", ("Sharding/Verify/mutations.test",)),
     Bug("dist-verify-takes-parts-beside-wholes", "lib/Sharding/Verify/RankRules.cpp", "factors->erase(factor);", "(void)factor;",
         ("Sharding/Verify/mutations.test",)),
-    Bug("dist-verify-trusts-scatters", "lib/Sharding/Verify/VerifyRanks.cpp",
-        "return exchange(op, op.getAxes(), combinedBy(op.getKind()),\n                        partsOf(op.getDim()));",
-        "return exchange(op, op.getAxes(), combinedBy(op.getKind()), same);", ("Sharding/Verify/invalid-verify.mlir",)),
+    Bug("dist-verify-trusts-scatters", "lib/Sharding/IR/CollectiveOps.cpp",
+        "AxisPlacement::partial(getKind()),\n                         AxisPlacement::sharded(getDim(), getCuts())};",
+        "AxisPlacement::partial(getKind()),\n                         AxisPlacement::replicated()};",
+        ("Sharding/Verify/invalid-verify.mlir",)),
     Bug("dist-verify-gathers-terms", "lib/Sharding/Verify/RankDifferences.cpp", "return wanted.kind == Difference::Terms && own",
         "return own", ("Sharding/Verify/invalid-verify.mlir",)),
     # Annotations of a user.

@@ -20,7 +20,7 @@ bool hone::endsCollective(GroupOp group) {
 
 GroupOp hone::waitFor(GroupOp begin) {
   Operation *op = exchangeIn(begin);
-  if (!op || !op->hasAttr(dist::asyncAttr) || !begin->hasOneUse())
+  if (!dist::isAsync(op) || !begin->hasOneUse())
     return {};
   auto reader = dyn_cast<GroupOp>(*begin->user_begin());
   return reader && endsCollective(reader) ? reader : GroupOp();

@@ -8,9 +8,6 @@
 #include "Lowering.h"
 
 #include "hone/Plan/AbiNumbers.h"
-#include "hone/Sharding/Model/Blocks.h"
-
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace hone;
@@ -75,7 +72,7 @@ void ProgramLowering::describeSharding(ArgumentOp argument) {
 
 /// A number for a collective that only begins; -1 for others.
 int64_t ProgramLowering::tokenOf(LaunchOp launch, Operation *op) {
-  if (!op->hasAttr(dist::asyncAttr))
+  if (!dist::isAsync(op))
     return -1;
   return tokens[launch.getOutputs().front()] = nextToken++;
 }
@@ -92,17 +89,35 @@ LogicalResult ProgramLowering::describeWait(LaunchOp launch) {
   return success();
 }
 
+/// The number that the ABI gives to a kind of collective.
+static abi::Collective abiOf(dist::CollectiveKind kind) {
+  switch (kind) {
+  case dist::CollectiveKind::allReduce:
+    return abi::Collective::allReduce;
+  case dist::CollectiveKind::allGather:
+    return abi::Collective::allGather;
+  case dist::CollectiveKind::reduceScatter:
+    return abi::Collective::reduceScatter;
+  case dist::CollectiveKind::allToAll:
+    return abi::Collective::allToAll;
+  case dist::CollectiveKind::shift:
+    return abi::Collective::shift;
+  }
+  llvm_unreachable("unknown collective");
+}
+
 /// A collective on blocks: honert_collective.
-void ProgramLowering::describeExchange(LaunchOp launch, Operation *op,
-                                       abi::Collective kind, int64_t reduce,
-                                       ArrayAttr axes, int64_t amount) {
+void ProgramLowering::describeExchange(LaunchOp launch,
+                                       dist::CollectiveOpInterface op) {
   auto type = cast<MemRefType>(launch.getInputs().front().getType());
+  ReduceKind combiner = op.getCombiner().value_or(ReduceKind::sum);
   SmallVector<Value> operands = nameOperands(launch);
-  operands.append({writer.integer(int64_t(kind)), writer.integer(reduce),
-                   writer.integer(amount),
+  operands.append({writer.integer(int64_t(abiOf(op.getCollectiveKind()))),
+                   writer.integer(int64_t(combiner)),
+                   writer.integer(op.getAmount()),
                    writer.integer(abi::dtype(type.getElementType())),
                    writer.integer(type.getNumElements())});
-  llvm::append_range(operands, axisOperands(dist::axesOf(axes, *mesh)));
+  llvm::append_range(operands, axisOperands(dist::axesOf(op.getAxes(), *mesh)));
   operands.append({writer.integer(arenaOffset(launch.getInputs().front())),
                    writer.integer(arenaOffset(launch.getOutputs().front())),
                    writer.integer(tokenOf(launch, op))});
@@ -126,43 +141,29 @@ void ProgramLowering::describeShard(LaunchOp launch, dist::ShardOp shard) {
   writer.call("honert_shard", operands);
 }
 
+void ProgramLowering::describeCoordinate(LaunchOp launch,
+                                         dist::CoordinateOp coordinate) {
+  SmallVector<Value> operands =
+      axisOperands(dist::axesOf(coordinate.getAxes(), *mesh));
+  operands.push_back(writer.integer(arenaOffset(launch.getOutputs().front())));
+  writer.call("honert_coordinate", operands);
+}
+
 LogicalResult ProgramLowering::describeCollective(LaunchOp launch) {
   Operation *op = mainOp(launch);
   if (!mesh)
     return launch.emitOpError("is in a module without dist.mesh");
-  if (!dist::isInBlocks(op))
+  auto placed = dyn_cast<dist::PlacementOpInterface>(op);
+  if (!placed || !placed.isContiguous())
     return launch.emitOpError("exchanges no blocks, expected "
                               "dist-lower-collectives before");
   if (isa<dist::WaitOp>(op))
     return describeWait(launch);
-  llvm::TypeSwitch<Operation *>(op)
-      .Case([&](dist::AllReduceOp reduce) {
-        describeExchange(launch, op, abi::Collective::allReduce,
-                         int64_t(reduce.getKind()), reduce.getAxes());
-      })
-      .Case([&](dist::AllGatherOp gather) {
-        describeExchange(launch, op, abi::Collective::allGather, 0,
-                         gather.getAxes());
-      })
-      .Case([&](dist::ReduceScatterOp scatter) {
-        describeExchange(launch, op, abi::Collective::reduceScatter,
-                         int64_t(scatter.getKind()), scatter.getAxes());
-      })
-      .Case([&](dist::AllToAllOp exchange) {
-        describeExchange(launch, op, abi::Collective::allToAll, 0,
-                         exchange.getAxes());
-      })
-      .Case([&](dist::ShiftOp shift) {
-        describeExchange(launch, op, abi::Collective::shift, 0, shift.getAxes(),
-                         shift.getAmount());
-      })
-      .Case([&](dist::ShardOp shard) { describeShard(launch, shard); })
-      .Case([&](dist::CoordinateOp coordinate) {
-        SmallVector<Value> operands =
-            axisOperands(dist::axesOf(coordinate.getAxes(), *mesh));
-        operands.push_back(
-            writer.integer(arenaOffset(launch.getOutputs().front())));
-        writer.call("honert_coordinate", operands);
-      });
+  if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
+    describeExchange(launch, collective);
+  else if (auto shard = dyn_cast<dist::ShardOp>(op))
+    describeShard(launch, shard);
+  else
+    describeCoordinate(launch, cast<dist::CoordinateOp>(op));
   return success();
 }

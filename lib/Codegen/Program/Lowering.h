@@ -69,9 +69,8 @@ private:
   void describeSharding(plan::ArgumentOp argument);
   mlir::RankedTensorType wholeTypeOf(plan::ArgumentOp argument) const;
   llvm::SmallVector<mlir::Value> axisOperands(llvm::ArrayRef<unsigned> axes);
-  void describeExchange(plan::LaunchOp launch, mlir::Operation *op,
-                        abi::Collective kind, int64_t reduce,
-                        mlir::ArrayAttr axes, int64_t amount = 0);
+  void describeExchange(plan::LaunchOp launch, dist::CollectiveOpInterface op);
+  void describeCoordinate(plan::LaunchOp launch, dist::CoordinateOp coordinate);
   void describeShard(plan::LaunchOp launch, dist::ShardOp shard);
   int64_t tokenOf(plan::LaunchOp launch, mlir::Operation *op);
   mlir::LogicalResult describeWait(plan::LaunchOp launch);

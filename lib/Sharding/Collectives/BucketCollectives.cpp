@@ -1,4 +1,4 @@
-//===- BucketCollectives.cpp - Many small exchanges as one ----------------===//
+//===- BucketCollectives.cpp - Many small collectives as one --------------===//
 //
 // All-reduces of any size become one: kernels write their operands into the
 // bucket. What is scattered or gathered must be copied into blocks, so only
@@ -8,7 +8,6 @@
 
 #include "hone/Sharding/IR/Links.h"
 #include "hone/Sharding/IR/Sharding.h"
-#include "hone/Sharding/Model/Blocks.h"
 #include "hone/Sharding/Passes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -24,11 +23,13 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
 
+using Collective = CollectiveOpInterface;
+
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Bytes of an exchange in a group of ranks of which `share` of the time is
+/// Bytes of a collective in a group of ranks of which `share` of the time is
 /// latency.
 static int64_t bytesAtLatency(const Group &group, double share) {
   constexpr double sample = 1 << 20;
@@ -39,7 +40,7 @@ static int64_t bytesAtLatency(const Group &group, double share) {
 }
 
 /// The bytes that an op exchanges, of which a rank may have a part.
-static int64_t exchangedBytes(Operation *op) {
+static int64_t exchangedBytes(Collective op) {
   return std::max(byteSize(op->getOperand(0).getType()),
                   byteSize(op->getResult(0).getType()));
 }
@@ -51,14 +52,19 @@ static Value argumentUnder(Value value) {
   return isa<BlockArgument>(value) ? value : Value();
 }
 
+static bool isAllReduce(Collective op) {
+  return op.getCollectiveKind() == CollectiveKind::allReduce;
+}
+
 /// Whether `op` gathers an argument: it can come before it is read.
-static bool isAhead(Operation *op) {
-  return isa<AllGatherOp>(op) && argumentUnder(op->getOperand(0));
+static bool isAhead(Collective op) {
+  return op.getCollectiveKind() == CollectiveKind::allGather &&
+         argumentUnder(op->getOperand(0));
 }
 
 namespace {
 struct Bucket {
-  SmallVector<Operation *> members;
+  SmallVector<Collective> members;
   int64_t bytes = 0;
 };
 
@@ -69,13 +75,14 @@ public:
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      // An exchange of what waits can wait with it: sums along two axes.
-      if (canWait(&op)) {
+      // A collective of what waits can wait with it: sums along two axes.
+      if (auto collective = dyn_cast<Collective>(op);
+          collective && canWait(collective)) {
         // A bucket cannot wait for itself.
-        Bucket &own = open[keyOf(&op)];
-        if (isReadBy(own, &op))
+        Bucket &own = open[keyOf(collective)];
+        if (isReadBy(own, collective))
           close(own, &op);
-        add(&op);
+        add(collective);
         continue;
       }
       for (Value operand : op.getOperands())
@@ -87,30 +94,29 @@ public:
   }
 
 private:
-  /// Exchanges that can be one: op, axes, element type, what combines.
-  using Key =
-      std::tuple<const void *, const void *, const void *, const void *>;
-  static Key keyOf(Operation *op) {
-    Attribute how = op->getAttr(isa<AllGatherOp>(op) ? "again" : "kind");
+  /// Collectives that can be one: op, axes, element type, what combines, and
+  /// whether they come again.
+  using Key = std::tuple<const void *, const void *, const void *,
+                         std::optional<ReduceKind>, bool>;
+  static Key keyOf(Collective op) {
     return {
-        op->getName().getAsOpaquePointer(),
-        op->getAttr("axes").getAsOpaquePointer(),
+        op->getName().getAsOpaquePointer(), op.getAxes().getAsOpaquePointer(),
         getElementTypeOrSelf(op->getResult(0).getType()).getAsOpaquePointer(),
-        how ? how.getAsOpaquePointer() : nullptr};
+        op.getCombiner(), op.getAgain()};
   }
 
-  int64_t ranksOf(Operation *op) const {
-    return mesh.count(axesOf(op->getAttrOfType<ArrayAttr>("axes"), mesh));
+  int64_t ranksOf(Collective op) const {
+    return mesh.count(axesOf(op.getAxes(), mesh));
   }
-  int64_t limitOf(Operation *op, bool isCopied) const;
-  bool canJoin(Operation *op) const;
-  bool canWait(Operation *op) const;
-  void add(Operation *op);
-  bool isReadBy(const Bucket &bucket, Operation *op) const;
+  int64_t limitOf(Collective op, bool isCopied) const;
+  bool canJoin(Collective op) const;
+  bool canWait(Collective op) const;
+  void add(Collective op);
+  bool isReadBy(const Bucket &bucket, Collective op) const;
   void eraseUnread();
   void close(Bucket &bucket, Operation *before);
   void gatherAhead();
-  void join(ArrayRef<Operation *> members, Operation *before);
+  void join(ArrayRef<Collective> members, Operation *before);
 
   Block &block;
   const Mesh &mesh;
@@ -122,22 +128,22 @@ private:
 
 /// Bytes of a bucket: of sums as many as make latency a tenth of its time, of
 /// what must be copied half.
-int64_t Bucketer::limitOf(Operation *op, bool isCopied) const {
+int64_t Bucketer::limitOf(Collective op, bool isCopied) const {
   if (bytes > 0)
     return bytes;
-  Group group = mesh.group(axesOf(op->getAttrOfType<ArrayAttr>("axes"), mesh));
+  Group group = mesh.group(axesOf(op.getAxes(), mesh));
   return bytesAtLatency(group, isCopied ? 0.5 : 0.1);
 }
 
 /// Whether `op` may be in a bucket. A large sum only if its operand is made at
 /// its place there: by a kernel, for nothing else.
-bool Bucketer::canJoin(Operation *op) const {
+bool Bucketer::canJoin(Collective op) const {
   Value operand = op->getOperand(0);
-  if (op->hasAttr(asyncAttr) || !isInBlocks(op) || ranksOf(op) == 1)
+  if (op.getAsync() || !op.isContiguous() || ranksOf(op) == 1)
     return false;
   Operation *producer = operand.getDefiningOp();
-  if (isa<AllReduceOp>(op) && producer &&
-      isa<HoneDialect>(producer->getDialect()) && operand.hasOneUse())
+  if (isAllReduce(op) && producer && isa<HoneDialect>(producer->getDialect()) &&
+      operand.hasOneUse())
     return true;
   // Gathered ahead, a bucket lives as long as its last reader: small ones.
   int64_t share = isAhead(op) ? 32 : 2;
@@ -145,26 +151,25 @@ bool Bucketer::canJoin(Operation *op) const {
 }
 
 /// Whether `op` is one that waits until it is read.
-bool Bucketer::canWait(Operation *op) const {
-  return isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(op) && !isAhead(op) &&
-         canJoin(op);
+bool Bucketer::canWait(Collective op) const {
+  return op.isBucketable() && !isAhead(op) && canJoin(op);
 }
 
 //===----------------------------------------------------------------------===//
 // What can wait until it is read
 //===----------------------------------------------------------------------===//
 
-void Bucketer::add(Operation *op) {
+void Bucketer::add(Collective op) {
   Bucket &bucket = open[keyOf(op)];
   bucket.members.push_back(op);
   bucket.bytes += exchangedBytes(op);
   bucketOf[op->getResult(0)] = &bucket;
-  if (bucket.bytes >= limitOf(op, !isa<AllReduceOp>(op)))
+  if (bucket.bytes >= limitOf(op, !isAllReduce(op)))
     close(bucket, op->getNextNode());
 }
 
 /// Whether `op` reads a member of `bucket`, directly or by what waits too.
-bool Bucketer::isReadBy(const Bucket &bucket, Operation *op) const {
+bool Bucketer::isReadBy(const Bucket &bucket, Collective op) const {
   SmallVector<const Bucket *> reads = {bucketOf.lookup(op->getOperand(0))};
   llvm::SmallPtrSet<const Bucket *, 4> seen;
   while (!reads.empty()) {
@@ -173,7 +178,7 @@ bool Bucketer::isReadBy(const Bucket &bucket, Operation *op) const {
       return true;
     if (!next || !seen.insert(next).second)
       continue;
-    for (Operation *member : next->members)
+    for (Collective member : next->members)
       reads.push_back(bucketOf.lookup(member->getOperand(0)));
   }
   return false;
@@ -181,28 +186,28 @@ bool Bucketer::isReadBy(const Bucket &bucket, Operation *op) const {
 
 /// What still waits at the end is read by nobody.
 void Bucketer::eraseUnread() {
-  SmallVector<Operation *> waiting;
+  SmallVector<Collective> waiting;
   for (auto &[key, bucket] : open)
     llvm::append_range(waiting, std::exchange(bucket.members, {}));
   llvm::sort(waiting,
-             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
-  for (Operation *op : waiting)
+             [](Collective a, Collective b) { return b->isBeforeInBlock(a); });
+  for (Collective op : waiting)
     if (op->use_empty())
       op->erase();
 }
 
 void Bucketer::close(Bucket &bucket, Operation *before) {
-  SmallVector<Operation *> members = std::exchange(bucket.members, {});
+  SmallVector<Collective> members = std::exchange(bucket.members, {});
   bucket.bytes = 0;
-  for (Operation *op : members)
+  for (Collective op : members)
     bucketOf.erase(op->getResult(0));
   // What they read comes before them.
-  for (Operation *op : members)
+  for (Collective op : members)
     if (Bucket *read = bucketOf.lookup(op->getOperand(0)))
       close(*read, before);
   if (members.size() > 1)
     return join(members, before);
-  for (Operation *op : members)
+  for (Collective op : members)
     if (Operation *producer = op->getOperand(0).getDefiningOp();
         producer && op->isBeforeInBlock(producer))
       op->moveBefore(before);
@@ -216,12 +221,12 @@ void Bucketer::close(Bucket &bucket, Operation *before) {
 void Bucketer::gatherAhead() {
   std::map<Key, Bucket> ahead;
   auto flush = [&](Bucket &bucket) {
-    SmallVector<Operation *> members = std::exchange(bucket.members, {});
+    SmallVector<Collective> members = std::exchange(bucket.members, {});
     bucket.bytes = 0;
     if (members.size() > 1)
       join(members, members.front());
   };
-  for (auto gather : llvm::make_early_inc_range(block.getOps<AllGatherOp>())) {
+  for (auto gather : llvm::make_early_inc_range(block.getOps<Collective>())) {
     if (!isAhead(gather) || !canJoin(gather))
       continue;
     Bucket &bucket = ahead[keyOf(gather)];
@@ -238,39 +243,26 @@ void Bucketer::gatherAhead() {
 // One for many
 //===----------------------------------------------------------------------===//
 
-/// A bucket's operand is [blocks, elements]: as many blocks as the op takes
-/// apart. An all-reduce takes none apart.
-static int64_t blocksIn(Operation *op, int64_t ranks) {
-  return isa<ReduceScatterOp>(op) ? ranks : 1;
-}
-static int64_t blocksOut(Operation *op, int64_t ranks) {
-  return isa<AllGatherOp>(op) ? ranks : 1;
+/// A bucket's operand is [blocks, elements]: a block for each rank where the op
+/// produces shards. So is its result where it consumes them.
+static int64_t blocksOf(const AxisPlacement &placement, int64_t ranks) {
+  return placement.isSharded() ? ranks : 1;
 }
 
-static Value createLike(ImplicitLocOpBuilder &b, Operation *op, Type type,
-                        Value operand) {
-  if (auto sum = dyn_cast<AllReduceOp>(op))
-    return b.create<AllReduceOp>(type, sum.getKind(), operand, sum.getAxes());
-  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-    return b.create<ReduceScatterOp>(type, scatter.getKind(), operand, 0,
-                                     scatter.getAxes(), ArrayRef<int64_t>());
-  auto gather = cast<AllGatherOp>(op);
-  return b.create<AllGatherOp>(type, operand, 0, gather.getAxes(),
-                               ArrayRef<int64_t>(), gather.getAgain());
-}
-
-/// One exchange of all in place of each.
-void Bucketer::join(ArrayRef<Operation *> members, Operation *before) {
-  Operation *first = members.front();
-  int64_t in = blocksIn(first, ranksOf(first)),
-          out = blocksOut(first, ranksOf(first));
+/// One collective of all in place of each.
+void Bucketer::join(ArrayRef<Collective> members, Operation *before) {
+  Collective first = members.front();
+  int64_t ranks = ranksOf(first);
+  PlacementChange change = *first.getPlacementChange();
+  int64_t in = blocksOf(change.produced, ranks),
+          out = blocksOf(change.consumed, ranks);
   SmallVector<Location> locs;
-  for (Operation *op : members)
+  for (Collective op : members)
     locs.push_back(op->getLoc());
   ImplicitLocOpBuilder b(FusedLoc::get(before->getContext(), locs), before);
   SmallVector<Value> blocks;
   SmallVector<int64_t> ends = {0};
-  for (Operation *op : members) {
+  for (Collective op : members) {
     Value operand = op->getOperand(0);
     if (Value argument = argumentUnder(operand)) // what is seen comes later
       operand = argument;
@@ -282,7 +274,7 @@ void Bucketer::join(ArrayRef<Operation *> members, Operation *before) {
   RankedTensorType type = typeOf(blocks.front());
   Value joined =
       b.create<ConcatOp>(type.clone({in, ends.back()}), blocks, /*dim=*/1);
-  Value all = createLike(b, first, type.clone({out, ends.back()}), joined);
+  Value all = first.createOnBlocks(b, joined, ranks);
   for (auto [index, op] : llvm::enumerate(members)) {
     int64_t starts[] = {0, ends[index]}, limits[] = {out, ends[index + 1]},
             steps[] = {1, 1};
@@ -291,7 +283,7 @@ void Bucketer::join(ArrayRef<Operation *> members, Operation *before) {
     Value result = op->getResult(0);
     result.replaceAllUsesWith(b.create<ReshapeOp>(result.getType(), part));
   }
-  for (Operation *op : members)
+  for (Collective op : members)
     op->erase();
 }
 

@@ -7,11 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "hone/Sharding/IR/Sharding.h"
-#include "hone/Sharding/Model/Blocks.h"
 #include "hone/Sharding/Passes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace hone {
 #define GEN_PASS_DEF_DISTLOWERCOLLECTIVES
@@ -147,42 +145,18 @@ private:
 // One collective each
 //===----------------------------------------------------------------------===//
 
-static Shape withLeading(int64_t size, Value block) {
-  Shape shape(typeOf(block).getShape());
-  shape.front() = size;
-  return shape;
-}
-
-static Value lower(ImplicitLocOpBuilder &b, AllGatherOp op, int64_t n) {
+/// Shards that the op produces become blocks of its operand, those that it
+/// consumes blocks of its result.
+static Value lower(ImplicitLocOpBuilder &b, CollectiveOpInterface op,
+                   const PlacementChange &change, int64_t n) {
   Blocks blocks(b, n);
-  Value own = blocks.asBlock(op.getOperand());
-  Value all = b.create<AllGatherOp>(typeOf(own).clone(withLeading(n, own)), own,
-                                    0, op.getAxes(), Shape(), op.getAgain());
-  return blocks.merge(all, op.getDim(), op.getCuts());
-}
-
-static Value lower(ImplicitLocOpBuilder &b, ReduceScatterOp op, int64_t n) {
-  Blocks blocks(b, n);
-  Value all = blocks.split(op.getOperand(), op.getDim(), op.getCuts());
-  Value own =
-      b.create<ReduceScatterOp>(typeOf(all).clone(withLeading(1, all)),
-                                op.getKind(), all, 0, op.getAxes(), Shape());
-  return blocks.withoutBlock(own);
-}
-
-static Value lower(ImplicitLocOpBuilder &b, AllToAllOp op, int64_t n) {
-  Blocks blocks(b, n);
-  Value sent = blocks.split(op.getOperand(), op.getTo(), op.getToCuts());
-  // [n, 1, ...] to [1, n, ...]: the blocks stay where they are.
-  Shape from(typeOf(sent).getShape());
-  from.insert(from.begin() + 1, 1);
-  Shape to = from;
-  std::swap(to[0], to[1]);
-  Value received =
-      b.create<AllToAllOp>(typeOf(sent).clone(to), blocks.reshape(sent, from),
-                           1, 0, op.getAxes(), Shape(), Shape());
-  return blocks.merge(blocks.withoutBlock(received), op.getFrom(),
-                      op.getFromCuts());
+  Value operand = op->getOperand(0);
+  const AxisPlacement &from = change.consumed, &to = change.produced;
+  Value sent = to.isSharded() ? blocks.split(operand, to.dim, to.cuts)
+                              : blocks.asBlock(operand);
+  Value received = op.createOnBlocks(b, sent, n);
+  return from.isSharded() ? blocks.merge(received, from.dim, from.cuts)
+                          : blocks.withoutBlock(received);
 }
 
 /// The part of each segment, side by side.
@@ -196,50 +170,21 @@ static Value lower(ImplicitLocOpBuilder &b, ShardOp op, int64_t n) {
       });
 }
 
-template <typename Op>
-static LogicalResult lowerIfNeeded(Op op, const Mesh &mesh) {
-  if (isInBlocks(op))
+static LogicalResult lowerIfNeeded(PlacementOpInterface op, const Mesh &mesh) {
+  if (op.isContiguous())
     return success();
-  if (op->hasAttr(asyncAttr))
+  if (isAsync(op))
     return op.emitOpError("is async, expected that only of blocks: what comes "
                           "behind it would not wait");
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  op.getResult().replaceAllUsesWith(
-      lower(b, op, mesh.count(axesOf(op.getAxes(), mesh))));
+  PlacementChange change = *op.getPlacementChange();
+  int64_t n = mesh.count(axesOf(change.axes, mesh));
+  auto collective = dyn_cast<CollectiveOpInterface>(op.getOperation());
+  op->getResult(0).replaceAllUsesWith(collective
+                                          ? lower(b, collective, change, n)
+                                          : lower(b, cast<ShardOp>(op), n));
   op.erase();
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// What is in blocks already
-//===----------------------------------------------------------------------===//
-
-/// Whether parts of dimension `dim` lie one after another.
-static bool isOutermost(RankedTensorType type, int64_t dim,
-                        ArrayRef<int64_t> cuts) {
-  return cuts.empty() && llvm::all_of(type.getShape().take_front(dim),
-                                      [](int64_t size) { return size == 1; });
-}
-
-bool dist::isInBlocks(Operation *op) {
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AllGatherOp, ReduceScatterOp>([](auto op) {
-        return isOutermost(typeOf(op.getResult()), op.getDim(), op.getCuts());
-      })
-      .Case([](AllToAllOp op) {
-        // Of the dimensions up to both, only one may differ from 1 before, and
-        // the other after.
-        int64_t outer = std::max(op.getFrom(), op.getTo());
-        RankedTensorType type = typeOf(op.getOperand());
-        for (int64_t dim = 0; dim <= outer; ++dim)
-          if (dim != int64_t(op.getTo()) && type.getDimSize(dim) != 1)
-            return false;
-        return op.getFromCuts().empty() && op.getToCuts().empty() &&
-               typeOf(op.getResult()).getDimSize(op.getTo()) == 1;
-      })
-      // Parts at equal distances are as good: nobody sends them.
-      .Case([](ShardOp op) { return op.getCuts().empty(); })
-      .Default([](Operation *) { return true; });
 }
 
 namespace {
@@ -249,11 +194,8 @@ struct DistLowerCollectives
     FailureOr<Mesh> mesh = Mesh::of(getOperation());
     if (failed(mesh))
       return signalPassFailure();
-    WalkResult lowered = getOperation().walk([&](Operation *op) {
-      return llvm::TypeSwitch<Operation *, WalkResult>(op)
-          .Case<AllGatherOp, ReduceScatterOp, AllToAllOp, ShardOp>(
-              [&](auto op) { return WalkResult(lowerIfNeeded(op, *mesh)); })
-          .Default([](Operation *) { return WalkResult::advance(); });
+    WalkResult lowered = getOperation().walk([&](PlacementOpInterface op) {
+      return WalkResult(lowerIfNeeded(op, *mesh));
     });
     if (lowered.wasInterrupted())
       signalPassFailure();

@@ -2,8 +2,6 @@
 
 #include "hone/Sharding/Model/Traffic.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -12,37 +10,24 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
 
-/// What an op does between ranks; nothing for one that is no collective.
-static std::optional<CollectiveKind> collectiveOf(Operation *op) {
-  using Kind = std::optional<CollectiveKind>;
-  return llvm::TypeSwitch<Operation *, Kind>(op)
-      .Case([](AllReduceOp) { return CollectiveKind::allReduce; })
-      .Case([](AllGatherOp) { return CollectiveKind::allGather; })
-      .Case([](ReduceScatterOp) { return CollectiveKind::reduceScatter; })
-      .Case([](AllToAllOp) { return CollectiveKind::allToAll; })
-      .Case([](ShiftOp) { return CollectiveKind::shift; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
 std::optional<Transfer> dist::transferOf(Operation *op, const Mesh &mesh) {
-  std::optional<CollectiveKind> collective = collectiveOf(op);
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (!collective)
     return std::nullopt;
   Transfer transfer;
   transfer.op = op;
-  transfer.collective = *collective;
+  transfer.collective = collective.getCollectiveKind();
   transfer.kind = op->getName().stripDialect().str();
-  if (auto combiner = op->getAttrOfType<ReduceKindAttr>("kind"))
-    transfer.kind += " " + stringifyReduceKind(combiner.getValue()).str();
-  transfer.axes = axesOf(op->getAttrOfType<ArrayAttr>("axes"), mesh);
-  if (mesh.count(transfer.axes) == 1)
+  if (std::optional<ReduceKind> combiner = collective.getCombiner())
+    transfer.kind += " " + stringifyReduceKind(*combiner).str();
+  transfer.axes = axesOf(collective.getAxes(), mesh);
+  int64_t ranks = mesh.count(transfer.axes);
+  if (ranks == 1)
     return std::nullopt;
-  Type type = op->getOperand(0).getType();
-  transfer.element = getElementTypeOrSelf(type);
-  auto given = double(byteSize(type));
-  transfer.bytes =
-      std::llround(bytesSent(*collective, mesh.count(transfer.axes), given));
-  transfer.seconds = secondsOf(*collective, mesh.group(transfer.axes), given);
+  transfer.element = getElementTypeOrSelf(op->getOperand(0).getType());
+  transfer.bytes = std::llround(collective.getBytesSent(ranks));
+  transfer.seconds = secondsOf(transfer.collective, mesh.group(transfer.axes),
+                               collective.getBytesGiven());
   return transfer;
 }
 

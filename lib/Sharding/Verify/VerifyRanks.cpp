@@ -3,8 +3,6 @@
 #include "RankRules.h"
 #include "hone/Sharding/Passes.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 namespace hone {
 #define GEN_PASS_DEF_DISTVERIFY
 #include "hone/Sharding/Passes.h.inc"
@@ -138,13 +136,9 @@ LogicalResult RankAnalysis::exchangeHeld(Operation *op, ArrayAttr axes,
   return success();
 }
 
-/// Whether a collective keeps elements where they are along a dimension.
-static bool keepsPlaces(Operation *op, unsigned dim) {
-  if (auto gather = dyn_cast<AllGatherOp>(op))
-    return gather.getDim() != dim;
-  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-    return scatter.getDim() != dim;
-  return isa<AllReduceOp, WaitOp>(op);
+static bool keepsPositions(Operation *op, unsigned dim) {
+  auto placed = dyn_cast<PlacementOpInterface>(op);
+  return placed && placed.keepsPositions(dim);
 }
 
 /// Along `axes` ranks have what is `wanted`, and then what is `made`: each
@@ -155,7 +149,7 @@ LogicalResult RankAnalysis::exchange(Operation *op, ArrayAttr axes,
   Value operand = op->getNumOperands() != 0 ? op->getOperand(0) : Value();
   Held own = held.lookup(operand);
   auto joined = pieces.find(operand);
-  if (joined == pieces.end() || !keepsPlaces(op, joined->second.dim)) {
+  if (joined == pieces.end() || !keepsPositions(op, joined->second.dim)) {
     if (failed(exchangeHeld(op, axes, wanted, made, own)))
       return failure();
     held[op->getResult(0)] = std::move(own);
@@ -214,11 +208,23 @@ bool RankAnalysis::takePiece(SliceOp op) {
 
 /// Whether ranks add up terms, in the order and with the roundings of the mesh.
 static bool sumsOverRanks(Operation *op) {
-  auto sum = dyn_cast<AllReduceOp>(op);
-  bool isSum = sum ? sum.getKind() == ReduceKind::sum
-                   : isa<ReduceScatterOp>(op) &&
-                         cast<ReduceScatterOp>(op).getKind() == ReduceKind::sum;
-  return isSum && isa<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective && collective.getCombiner() == ReduceKind::sum &&
+         isa<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+}
+
+static Agreement agreementOf(const AxisPlacement &placement) {
+  switch (placement.kind) {
+  case AxisPlacement::Replicated:
+    return std::nullopt;
+  case AxisPlacement::Partial:
+    return combinedBy(placement.combiner);
+  case AxisPlacement::Sharded:
+    return partsOf(placement.dim);
+  case AxisPlacement::RankLocal:
+    return Difference{Difference::Own, {}, nullptr};
+  }
+  llvm_unreachable("unknown placement");
 }
 
 LogicalResult RankAnalysis::visit(Operation *op) {
@@ -230,32 +236,14 @@ LogicalResult RankAnalysis::visit(Operation *op) {
     return compute(op);
   if (isExact(func) && sumsOverRanks(op))
     return op->emitOpError("sums over ranks, expected none in an exact module");
-  const Agreement same;
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](AllReduceOp op) {
-        return exchange(op, op.getAxes(), combinedBy(op.getKind()), same);
-      })
-      .Case([&](AllGatherOp op) {
-        return exchange(op, op.getAxes(), partsOf(op.getDim()), same);
-      })
-      .Case([&](ReduceScatterOp op) {
-        return exchange(op, op.getAxes(), combinedBy(op.getKind()),
-                        partsOf(op.getDim()));
-      })
-      .Case([&](AllToAllOp op) {
-        return exchange(op, op.getAxes(), partsOf(op.getFrom()),
-                        partsOf(op.getTo()));
-      })
-      .Case([&](ShardOp op) {
-        return exchange(op, op.getAxes(), same, partsOf(op.getDim()));
-      })
-      .Case([&](CoordinateOp op) {
-        return exchange(op, op.getAxes(), same,
-                        Difference{Difference::Own, {}, nullptr});
-      })
-      .Default([&](Operation *op) { // as it was: waits and shifts
-        return exchange(op, ArrayAttr::get(op->getContext(), {}), same, same);
-      });
+  auto placed = dyn_cast<PlacementOpInterface>(op);
+  std::optional<PlacementChange> change;
+  if (placed)
+    change = placed.getPlacementChange();
+  if (!change)
+    return exchange(op, ArrayAttr::get(op->getContext(), {}), {}, {});
+  return exchange(op, change->axes, agreementOf(change->consumed),
+                  agreementOf(change->produced));
 }
 
 //===----------------------------------------------------------------------===//

@@ -132,7 +132,7 @@ static LogicalResult verifyGroup(GroupOp group,
     if (ops.size() != 1)
       return group.emitOpError()
              << "holds " << ops.size() << " ops, expected the collective alone";
-    if (ops.front()->hasAttr(dist::asyncAttr) && !waitFor(group))
+    if (dist::isAsync(ops.front()) && !waitFor(group))
       return group.emitOpError("only begins, expected one reader that waits "
                                "for it");
     return success();

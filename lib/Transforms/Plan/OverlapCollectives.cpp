@@ -164,8 +164,7 @@ void Overlap::hoist(GroupOp group, Operation *reader, double wanted) {
 
 /// The collective begins where it stands and is waited for before `wait`.
 void Overlap::split(GroupOp group, Operation *wait) {
-  exchangeIn(group)->setAttr(dist::asyncAttr,
-                             UnitAttr::get(group.getContext()));
+  cast<dist::CollectiveOpInterface>(exchangeIn(group)).setAsync(true);
   OpBuilder builder(wait);
   Value begun = group.getResult(0);
   auto end = builder.create<GroupOp>(group.getLoc(), begun.getType(),
@@ -202,7 +201,7 @@ void Overlap::spread(GroupOp group, double wanted) {
 void Overlap::run() {
   SmallVector<std::pair<GroupOp, double>> exchanges;
   for (auto group : block.getOps<GroupOp>())
-    if (Operation *op = exchangeIn(group); op && !op->hasAttr(dist::asyncAttr))
+    if (Operation *op = exchangeIn(group); op && !dist::isAsync(op))
       if (auto transfer = dist::transferOf(op, mesh)) {
         exchanges.emplace_back(group, transfer->seconds);
         most = std::max(most, 2 * byteSize(group.getResult(0).getType()));

@@ -152,7 +152,7 @@ private:
         diag.attachNote(begun.getLoc()) << "this collective";
         return diag;
       }
-    if (op->hasAttr(dist::asyncAttr))
+    if (dist::isAsync(op))
       flying.push_back(launch);
     return success();
   }

@@ -4,13 +4,18 @@
 #define HONE_SHARDING_IR_DIST_H
 
 #include "hone/IR/Hone.h"
+#include "hone/Sharding/IR/Links.h"
+#include "hone/Sharding/IR/PlacementChange.h"
 
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 
 #include "hone/Sharding/IR/DistDialect.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "hone/Sharding/IR/DistAttrs.h.inc"
+
+#include "hone/Sharding/IR/DistInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "hone/Sharding/IR/DistOps.h.inc"
@@ -30,8 +35,11 @@ constexpr llvm::StringLiteral regatherAttr = "dist.regather";
 /// Whether arguments and results of a kind may be partial sums.
 inline bool mayBePartial(llvm::StringRef kind) { return kind == kind::grad; }
 
-/// Unit attribute of collectives that only begin (see `dist.wait`).
-constexpr llvm::StringLiteral asyncAttr = "async";
+/// Whether `op` is a collective that only begins (see `dist.wait`).
+inline bool isAsync(mlir::Operation *op) {
+  auto collective = mlir::dyn_cast_or_null<CollectiveOpInterface>(op);
+  return collective && collective.getAsync();
+}
 
 } // namespace hone::dist
 

@@ -4,6 +4,7 @@
 #define HONE_SHARDING_IR_DISTOPS_TD
 
 include "hone/Sharding/IR/DistAttrs.td"
+include "hone/Sharding/IR/DistInterfaces.td"
 include "hone/IR/HoneInterfaces.td"
 include "hone/IR/HoneOpBase.td"
 include "mlir/IR/BuiltinAttributes.td"
@@ -12,6 +13,11 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, traits>;
+
+class Dist_PlacementAnswers<list<string> optional>
+    : DeclareOpInterfaceMethods<Dist_PlacementOpInterface, optional>;
+class Dist_CollectiveAnswers<list<string> optional>
+    : DeclareOpInterfaceMethods<Dist_CollectiveOpInterface, optional>;
 
 // Ops of local functions: each is a launch of its own, and no pass before `dist-partition` meets one.
 class Dist_LocalOp<string mnemonic, list<Trait> traits = []>
@@ -76,7 +82,7 @@ def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType,
   }];
 }
 
-def Dist_CoordinateOp : Dist_LocalOp<"coordinate"> {
+def Dist_CoordinateOp : Dist_LocalOp<"coordinate", [Dist_PlacementAnswers<[]>]> {
   let summary = "Where a rank stands along axes";
   let description = [{
     The number of the rank's part where a dimension is divided along `axes`, the first counting slowest: in
@@ -95,12 +101,20 @@ def Dist_CoordinateOp : Dist_LocalOp<"coordinate"> {
 
 // Ops between ranks. All ranks run them in one order, each with the ranks that differ from it only along `axes`; the
 // first axis counts slowest. With `async` an op only begins: `dist.wait` alone may read its result.
-class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Dist_LocalOp<mnemonic, !listconcat([AllElementTypesMatch<["operand", "result"]>], traits)> {
+// `placement` and `collective` name the methods with a default that the op answers itself.
+class Dist_CollectiveOp<string mnemonic, string kind, list<string> placement, list<string> collective,
+                        list<Trait> traits = []>
+    : Dist_LocalOp<mnemonic, !listconcat([
+          AllElementTypesMatch<["operand", "result"]>, Dist_PlacementAnswers<placement>,
+          Dist_CollectiveAnswers<collective>], traits)> {
   let results = (outs Hone_Tensor:$result);
+  let extraClassDeclaration = [{
+    static ::hone::dist::CollectiveKind getCollectiveKind() { return ::hone::dist::CollectiveKind::}] # kind # [{; }
+  }];
 }
 
-def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [SameOperandsAndResultType]> {
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", "allReduce", ["keepsPositions"],
+                                         ["getCombiner", "isBucketable"], [SameOperandsAndResultType]> {
   let summary = "Every rank gets what all have, combined";
   let description = [{
     `result[i]` is the sum (maximum, minimum) of `operand[i]` over the ranks, added in their order. A rank sends
@@ -118,7 +132,8 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [SameOperandsAndResultTyp
   let assemblyFormat = "$kind $operand `over` $axes (`async` $async^)? attr-dict `:` type($result)";
 }
 
-def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather"> {
+def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "allGather", ["keepsPositions", "isContiguous"],
+                                         ["isBucketable"]> {
   let summary = "Every rank gets the parts of all, side by side";
   let description = [{
     The parts of dimension `dim` (see `#dist.dim`; `cuts` are positions of the result) put together. A rank sends
@@ -145,7 +160,8 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather"> {
   }];
 }
 
-def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter"> {
+def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", "reduceScatter", ["keepsPositions", "isContiguous"],
+                                             ["getCombiner", "isBucketable"]> {
   let summary = "Every rank gets its part of what all have, combined";
   let description = [{
     `dist.all_reduce`, of which a rank keeps its part of dimension `dim` (`cuts` are positions of the operand). A rank
@@ -169,7 +185,7 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter"> {
   }];
 }
 
-def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all"> {
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "allToAll", ["isContiguous"], []> {
   let summary = "Parts of one dimension become parts of another";
   let description = [{
     The operand is divided along `from`, the result along `to`: as `dist.all_gather` of `from` (with `from_cuts`,
@@ -195,7 +211,7 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all"> {
   }];
 }
 
-def Dist_ShiftOp : Dist_CollectiveOp<"shift", [SameOperandsAndResultType]> {
+def Dist_ShiftOp : Dist_CollectiveOp<"shift", "shift", [], [], [SameOperandsAndResultType]> {
   let summary = "Every rank gets what a rank below it has";
   let description = [{
     `result` on the rank with number `i` along `axes` is `operand` of the rank with number `i - amount`, counted around: sends
@@ -213,7 +229,7 @@ def Dist_ShiftOp : Dist_CollectiveOp<"shift", [SameOperandsAndResultType]> {
   let assemblyFormat = "$operand `by` $amount `over` $axes (`async` $async^)? attr-dict `:` type($result)";
 }
 
-def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType]> {
+def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType, Dist_PlacementAnswers<["keepsPositions"]>]> {
   let summary = "The end of a collective that only began";
   let description = [{
     The operand, which is there from here on.
@@ -232,7 +248,8 @@ def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType]> {
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
-def Dist_ShardOp : Dist_CollectiveOp<"shard"> {
+def Dist_ShardOp : Dist_LocalOp<"shard", [AllElementTypesMatch<["operand", "result"]>,
+                                          Dist_PlacementAnswers<["isContiguous"]>]> {
   let summary = "The part of a rank of what it has whole";
   let description = [{
     A rank's part of dimension `dim` of the operand, of which all ranks have a copy (`cuts` are positions of the operand).
@@ -249,6 +266,7 @@ def Dist_ShardOp : Dist_CollectiveOp<"shard"> {
   }];
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts);
+  let results = (outs Hone_Tensor:$result);
   let assemblyFormat = "$operand `dim` $dim `over` $axes (`cuts` $cuts^)? attr-dict `:` type($operand) `->` type($result)";
 }
 

@@ -1,0 +1,15 @@
+//===- MeshOf.h - The mesh around an op -------------------------*- C++ -*-===//
+
+#ifndef HONE_LIB_SHARDING_IR_MESHOF_H
+#define HONE_LIB_SHARDING_IR_MESHOF_H
+
+#include "hone/Sharding/IR/Sharding.h"
+
+namespace hone::dist {
+
+/// The mesh of the module of `op`; reported where there is none.
+mlir::FailureOr<Mesh> meshOf(mlir::Operation *op);
+
+} // namespace hone::dist
+
+#endif // HONE_LIB_SHARDING_IR_MESHOF_H
