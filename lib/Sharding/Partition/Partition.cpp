@@ -1,11 +1,11 @@
 //===- Analysis/Fusion/GraphPartition.cpp - From global functions to what a rank
-//runs ----------===//
+// runs ----------===//
 
 #include "hone/Sharding/Passes.h"
 
+#include "DeferredReductions.h"
 #include "LocalOps.h"
 #include "SplitChoice.h"
-#include "TermFlow.h"
 #include "hone/IR/ForwardOps.h"
 #include "hone/IR/SearchBound.h"
 
@@ -79,7 +79,7 @@ private:
   func::FuncOp func;
   const Mesh &mesh;
   RecordedShardings shardings;
-  TermFlow flow;
+  DeferredReductions flow;
   llvm::DenseSet<Operation *> forward;
   int64_t warnBytes, maxSplits;
   Unsearched stopped;

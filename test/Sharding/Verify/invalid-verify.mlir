@@ -37,7 +37,7 @@ module attributes {hone.exact} {
 
 dist.mesh @mesh [<"dp" = 2>]
 // A gradient that was not summed.
-// expected-error@+1 {{result 0 differs between ranks along axis "dp", which does not divide it: expected a sum or a gather over that axis}}
+// expected-error@+1 {{result 0 holds partial sums along axis "dp", expected replicas: a sum or a gather over that axis}}
 func.func @dropped(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
@@ -51,7 +51,7 @@ dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
 func.func @wrong_axis(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-  // expected-error@+1 {{takes what is the same along axis "tp", expected terms of a sum, as along axis "dp"}}
+  // expected-error@+1 {{takes replicas along axis "tp", expected partial sums, as along axis "dp"}}
   %s = dist.all_reduce sum %g over ["tp"] : tensor<6xf32>
   return %s : tensor<6xf32>
 }
@@ -59,7 +59,7 @@ func.func @wrong_axis(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}
 // -----
 
 dist.mesh @mesh [<"tp" = 2>]
-// expected-error@+1 {{result 0 differs between ranks along axis "tp"}}
+// expected-error@+1 {{result 0 holds shards of dimension 0 along axis "tp"}}
 func.func @part(%x: tensor<4xf32>) -> tensor<2xf32> {
   // expected-note@+1 {{ranks begin to differ here}}
   %p = dist.shard %x dim 0 over ["tp"] : tensor<4xf32> -> tensor<2xf32>
@@ -80,7 +80,7 @@ func.func @summed(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}
 
 dist.mesh @mesh [<"dp" = 2>]
 // A part, though of the sum.
-// expected-error@+1 {{result 0 differs between ranks along axis "dp"}}
+// expected-error@+1 {{result 0 holds shards of dimension 0 along axis "dp"}}
 func.func @scattered(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<3xf32> {dist.sharding = #dist.sharding<{}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
@@ -97,7 +97,7 @@ func.func @root(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-  // expected-error@+1 {{takes terms of a sum over axis "dp" as if they were the sum: expected a sum over that axis before}}
+  // expected-error@+1 {{takes partial sums over axis "dp" as if they were the sum: expected a sum over that axis before}}
   %r = hone.sqrt %g : tensor<6xf32>
   %s = dist.all_reduce sum %r over ["dp"] : tensor<6xf32>
   return %s : tensor<6xf32>
@@ -111,7 +111,7 @@ func.func @added(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-  // expected-error@+1 {{takes terms of a sum over axis "dp" as if they were the sum}}
+  // expected-error@+1 {{takes partial sums over axis "dp" as if they were the sum}}
   %r = hone.add %g, %b : tensor<6xf32>
   %s = dist.all_reduce sum %r over ["dp"] : tensor<6xf32>
   return %s : tensor<6xf32>
@@ -134,7 +134,7 @@ func.func @terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+1 {{result 0 is the same on ranks along axis "dp", expected terms of a sum}}
+// expected-error@+1 {{result 0 holds replicas along axis "dp", expected partial sums}}
 func.func @copies(%x: tensor<6xf32>)
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"}) {
   return %x : tensor<6xf32>
@@ -143,7 +143,7 @@ func.func @copies(%x: tensor<6xf32>)
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+2 {{result 0 differs between ranks along axis "dp" as terms of a sum, expected parts of dimension 0}}
+// expected-error@+2 {{result 0 holds partial sums along axis "dp", expected shards of dimension 0}}
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @unscattered(%g: tensor<3xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"})
     -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>, hone.kind = "grad"}) {
@@ -153,7 +153,7 @@ func.func @unscattered(%g: tensor<3xf32> {dist.sharding = #dist.sharding<{} part
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+2 {{result 0 differs between ranks along axis "dp" as parts of dimension 0, expected terms of a sum}}
+// expected-error@+2 {{result 0 holds shards of dimension 0 along axis "dp", expected partial sums}}
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @parts(%g: tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>, hone.kind = "grad"})
     -> (tensor<3xf32> {dist.sharding = #dist.sharding<{} partial sum ["dp"]>, hone.kind = "grad"}) {
@@ -168,7 +168,7 @@ func.func @shard_of_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"
     -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected what is the same on ranks}}
+  // expected-error@+1 {{takes partial sums along axis "dp", expected replicas}}
   %s = dist.shard %g dim 0 over ["dp"] : tensor<6xf32> -> tensor<3xf32>
   return %s : tensor<3xf32>
 }
@@ -181,7 +181,7 @@ func.func @gather_of_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{
     -> (tensor<12xf32> {dist.sharding = #dist.sharding<{}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected parts of dimension 0}}
+  // expected-error@+1 {{takes partial sums along axis "dp", expected shards of dimension 0}}
   %s = dist.all_gather %g dim 0 over ["dp"] : tensor<6xf32> -> tensor<12xf32>
   return %s : tensor<12xf32>
 }
@@ -194,7 +194,7 @@ func.func @max_of_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
   // expected-note@+1 {{ranks begin to differ here}}
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-  // expected-error@+1 {{takes what differs along axis "dp" as terms of a sum, expected terms of a maximum}}
+  // expected-error@+1 {{takes partial sums along axis "dp", expected partial maxima}}
   %s = dist.all_reduce max %g over ["dp"] : tensor<6xf32>
   return %s : tensor<6xf32>
 }
@@ -207,7 +207,7 @@ func.func @twice(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
   %s = dist.all_reduce sum %g over ["dp"] : tensor<6xf32>
-  // expected-error@+1 {{takes what is the same along axis "dp", expected terms of a sum}}
+  // expected-error@+1 {{takes replicas along axis "dp", expected partial sums}}
   %t = dist.all_reduce sum %s over ["dp"] : tensor<6xf32>
   return %t : tensor<6xf32>
 }
@@ -219,7 +219,7 @@ dist.mesh @mesh [<"dp" = 2>]
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @sum_of_parts(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<4x6xf32>) {
-  // expected-error@+1 {{takes what differs along axis "dp" as parts of dimension 0, expected terms of a sum}}
+  // expected-error@+1 {{takes shards of dimension 0 along axis "dp", expected partial sums}}
   %s = dist.all_reduce sum %x over ["dp"] : tensor<4x6xf32>
   return %s : tensor<4x6xf32>
 }
@@ -231,7 +231,7 @@ dist.mesh @mesh [<"dp" = 2>]
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @gather_of_other_dim(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<4x12xf32>) {
-  // expected-error@+1 {{takes what differs along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+  // expected-error@+1 {{takes shards of dimension 0 along axis "dp", expected shards of dimension 1}}
   %s = dist.all_gather %x dim 1 over ["dp"] : tensor<4x6xf32> -> tensor<4x12xf32>
   return %s : tensor<4x12xf32>
 }
@@ -243,7 +243,7 @@ dist.mesh @mesh [<"dp" = 2>]
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @all_to_all_of_other_dim(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<2x12xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}) {
-  // expected-error@+1 {{takes what differs along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+  // expected-error@+1 {{takes shards of dimension 0 along axis "dp", expected shards of dimension 1}}
   %s = dist.all_to_all %x from 1 to 0 over ["dp"] : tensor<4x6xf32> -> tensor<2x12xf32>
   return %s : tensor<2x12xf32>
 }
@@ -251,7 +251,7 @@ func.func @all_to_all_of_other_dim(%x: tensor<4x6xf32> {dist.sharding = #dist.sh
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+2 {{result 0 differs between ranks along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+// expected-error@+2 {{result 0 holds shards of dimension 0 along axis "dp", expected shards of dimension 1}}
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @other_dim(%x: tensor<6x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<6x6xf32> {dist.sharding = #dist.sharding<{}, {"dp"}>}) {
@@ -277,7 +277,7 @@ func.func @repeated_twice(%x: tensor<6xf32>) -> tensor<6xf32> {
   %rows = hone.broadcast %x dims [1] : tensor<6xf32> -> tensor<4x6xf32>
   %same = hone.reduce sum %rows dims [0] : tensor<4x6xf32> -> tensor<6xf32>
   %s = dist.all_reduce sum %same over ["a"] : tensor<6xf32>
-  // expected-error@+1 {{takes what is the same along axis "a", expected terms of a sum}}
+  // expected-error@+1 {{takes replicas along axis "a", expected partial sums}}
   %t = dist.all_reduce sum %s over ["b", "a"] : tensor<6xf32>
   return %t : tensor<6xf32>
 }
@@ -288,7 +288,7 @@ dist.mesh @mesh [<"a" = 2>]
 // Numbers are no terms because they repeat.
 func.func @repeated_numbers(%x: tensor<f32>) -> tensor<6xf32> {
   %same = hone.broadcast %x dims [] : tensor<f32> -> tensor<6xf32>
-  // expected-error@+1 {{takes what is the same along axis "a", expected terms of a sum}}
+  // expected-error@+1 {{takes replicas along axis "a", expected partial sums}}
   %s = dist.all_reduce sum %same over ["a"] : tensor<6xf32>
   return %s : tensor<6xf32>
 }
@@ -306,7 +306,7 @@ func.func @hidden(%x: tensor<1x6x5xf32> {dist.sharding = #dist.sharding<{"dp"}, 
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+2 {{result 0 differs between ranks along axis "dp" as parts of dimension 0, expected parts of dimension 1}}
+// expected-error@+2 {{result 0 holds shards of dimension 0 along axis "dp", expected shards of dimension 1}}
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @reshaped(%x: tensor<1x6x5xf32> {dist.sharding = #dist.sharding<{"dp"}, {}, {}>})
     -> (tensor<6x5xf32> {dist.sharding = #dist.sharding<{}, {"dp"}>}) {
@@ -333,7 +333,7 @@ func.func @own_rows(%table: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp
   // expected-note@+1 {{ranks begin to differ here}}
   %terms = hone.select %mask, %rows, %zeros : tensor<5x6xi1>, tensor<5x6xf32>
   %s = dist.all_reduce sum %terms over ["tp"] : tensor<5x6xf32>
-  // expected-error@+1 {{takes what differs along axis "tp" as terms of a sum, expected terms of a maximum}}
+  // expected-error@+1 {{takes partial sums along axis "tp", expected partial maxima}}
   %m = dist.all_reduce max %terms over ["tp"] : tensor<5x6xf32>
   %r = hone.add %s, %m : tensor<5x6xf32>
   return %r : tensor<5x6xf32>
@@ -346,7 +346,7 @@ dist.mesh @mesh [<"tp" = 2>]
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @all_rows(%table: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>}, %ids: tensor<5xi64>) -> tensor<5x6xf32> {
   %rows = hone.embedding %table, %ids : tensor<4x6xf32>, tensor<5xi64> -> tensor<5x6xf32>
-  // expected-error@+1 {{takes what differs along axis "tp" as neither parts nor terms, expected terms of a sum}}
+  // expected-error@+1 {{takes neither shards nor partial sums along axis "tp", expected partial sums}}
   %s = dist.all_reduce sum %rows over ["tp"] : tensor<5x6xf32>
   return %s : tensor<5x6xf32>
 }
@@ -358,7 +358,7 @@ dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
 // expected-note@+1 {{ranks begin to differ here}}
 func.func @unlike(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>}, %y: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>}) -> tensor<8x6xf32> {
   %z = hone.mul %x, %y : tensor<4x6xf32>
-  // expected-error@+1 {{takes what differs along axis "dp" as neither parts nor terms, expected parts of dimension 0}}
+  // expected-error@+1 {{takes neither shards nor partial sums along axis "dp", expected shards of dimension 0}}
   %s = dist.all_gather %z dim 0 over ["dp"] : tensor<4x6xf32> -> tensor<8x6xf32>
   return %s : tensor<8x6xf32>
 }
@@ -366,7 +366,7 @@ func.func @unlike(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}
 // -----
 
 dist.mesh @mesh [<"dp" = 2>]
-// expected-error@+1 {{result 0 is the same on ranks along axis "dp", expected parts of dimension 0}}
+// expected-error@+1 {{result 0 holds replicas along axis "dp", expected shards of dimension 0}}
 func.func @whole(%x: tensor<6xf32>) -> (tensor<6xf32> {dist.sharding = #dist.sharding<{"dp"}>}) {
   return %x : tensor<6xf32>
 }
@@ -401,7 +401,7 @@ func.func @no_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, 
   %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
   %0 = hone.reshape %g : tensor<6xf32> -> tensor<1x6xf32>
   %1 = hone.reshape %y : tensor<5xf32> -> tensor<1x5xf32>
-  // expected-error@+1 {{takes terms of a sum over axis "dp" as if they were the sum}}
+  // expected-error@+1 {{takes partial sums over axis "dp" as if they were the sum}}
   %2 = hone.concat %0, %1 dim 1 : (tensor<1x6xf32>, tensor<1x5xf32>) -> tensor<1x11xf32>
   %3 = dist.all_reduce sum %2 over ["dp"] : tensor<1x11xf32>
   %4 = hone.slice %3 [0, 0] to [1, 6] by [1, 1] : tensor<1x11xf32> -> tensor<1x6xf32>
@@ -415,7 +415,7 @@ func.func @no_terms(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, 
 
 // The piece that tp divides is returned as if it were whole.
 dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
-// expected-error@+1 {{result 0 differs between ranks along axis "tp", which does not divide it}}
+// expected-error@+1 {{result 0 holds shards of dimension 0 along axis "tp", expected replicas}}
 func.func @other_piece(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {"tp"}>},
                        %y: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {

@@ -1,6 +1,6 @@
-//===- VerifyRanks.cpp - Whether ranks agree where they must --------------===//
+//===- VerifyPlacement.cpp - Placements along the axes --------------------===//
 
-#include "RankRules.h"
+#include "PlacementRules.h"
 #include "hone/Sharding/Passes.h"
 
 namespace hone {
@@ -13,32 +13,35 @@ using namespace hone;
 using namespace hone::dist;
 
 namespace {
-class RankAnalysis {
+class PlacementVerifier {
 public:
-  RankAnalysis(func::FuncOp func, const Mesh &mesh) : func(func), mesh(mesh) {}
+  PlacementVerifier(func::FuncOp func, const Mesh &mesh)
+      : func(func), mesh(mesh) {}
 
   LogicalResult run();
 
 private:
   LogicalResult visit(Operation *op);
   LogicalResult compute(Operation *op);
-  LogicalResult exchange(Operation *op, ArrayAttr axes, const Agreement &wanted,
-                         const Agreement &made);
-  LogicalResult exchangeHeld(Operation *op, ArrayAttr axes,
-                             const Agreement &wanted, const Agreement &made,
-                             Held &own);
-  LogicalResult refuse(Operation *op, unsigned axis, const Agreement &wanted,
-                       const Held &own);
-  LogicalResult refuseTerms(Operation *op, unsigned axis,
-                            ArrayRef<Held> operands);
+  LogicalResult applyChange(Operation *op, ArrayAttr axes,
+                            const OptionalPlacement &expected,
+                            const OptionalPlacement &made);
+  LogicalResult changeValue(Operation *op, ArrayAttr axes,
+                            const OptionalPlacement &expected,
+                            const OptionalPlacement &made, ValuePlacement &own);
+  LogicalResult reject(Operation *op, unsigned axis,
+                       const OptionalPlacement &expected,
+                       const ValuePlacement &own);
+  LogicalResult rejectPartial(Operation *op, unsigned axis,
+                              ArrayRef<ValuePlacement> operands);
   void join(ConcatOp op);
   bool takePiece(SliceOp op);
   LogicalResult checkResult(unsigned index, Value value);
 
   func::FuncOp func;
   const Mesh &mesh;
-  llvm::DenseMap<Value, Held> held;
-  /// Of concatenations, and of what ranks exchange of them.
+  llvm::DenseMap<Value, ValuePlacement> held;
+  /// Of concatenations, and of collectives of them.
   llvm::DenseMap<Value, Pieces> pieces;
 };
 } // namespace
@@ -47,43 +50,46 @@ private:
 // Ops on a rank
 //===----------------------------------------------------------------------===//
 
-LogicalResult RankAnalysis::refuseTerms(Operation *op, unsigned axis,
-                                        ArrayRef<Held> operands) {
-  const Difference *terms = nullptr;
-  for (const Held &operand : operands)
-    if (const Difference *own = operand.along(axis);
-        own && !terms && own->kind == Difference::Terms)
-      terms = own;
-  InFlightDiagnostic diag =
-      op->emitOpError() << "takes " << describe(*terms) << " over axis \""
-                        << mesh[axis].name << "\" as if they were the "
-                        << nounOf(terms->combiner) << ": expected a "
-                        << nounOf(terms->combiner) << " over that axis before";
-  diag.attachNote(terms->begin->getLoc()) << "ranks begin to differ here";
+LogicalResult
+PlacementVerifier::rejectPartial(Operation *op, unsigned axis,
+                                 ArrayRef<ValuePlacement> operands) {
+  const Placement *partial = nullptr;
+  for (const ValuePlacement &operand : operands)
+    if (const Placement *own = operand.along(axis);
+        own && !partial && own->kind == Placement::Partial)
+      partial = own;
+  InFlightDiagnostic diag = op->emitOpError()
+                            << "takes " << describe(*partial) << " over axis \""
+                            << mesh[axis].name << "\" as if they were the "
+                            << nounOf(partial->combiner) << ": expected a "
+                            << nounOf(partial->combiner)
+                            << " over that axis before";
+  diag.attachNote(partial->begin->getLoc()) << "ranks begin to differ here";
   return diag;
 }
 
-LogicalResult RankAnalysis::compute(Operation *op) {
+LogicalResult PlacementVerifier::compute(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
     return failure();
-  RankOp local = {op, *rule, {}};
+  PlacedOp local = {op, *rule, {}};
   for (Value operand : op->getOperands())
     local.operands.push_back(held.lookup(operand));
   for (auto [index, result] : llvm::enumerate(op->getResults()))
     held[result] = {{},
                     repeatedDims(local, index),
-                    termAxes(local, mesh),
+                    partialAxes(local, mesh),
                     rule->combiner()};
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
-    if (llvm::none_of(local.operands,
-                      [&](const Held &operand) { return operand.along(axis); }))
+    if (llvm::none_of(local.operands, [&](const ValuePlacement &operand) {
+          return operand.along(axis);
+        }))
       continue;
-    auto found = differencesOf(local, axis);
+    auto found = placementsOf(local, axis);
     if (failed(found))
-      return refuseTerms(op, axis, local.operands);
+      return rejectPartial(op, axis, local.operands);
     for (auto [result, own] : llvm::zip_equal(op->getResults(), *found))
-      held[result].differences.insert({axis, own});
+      held[result].placements.insert({axis, own});
   }
   return success();
 }
@@ -92,20 +98,19 @@ LogicalResult RankAnalysis::compute(Operation *op) {
 // Ops between ranks
 //===----------------------------------------------------------------------===//
 
-/// Says how the operand differs along `axis`, and where it is as it is wanted.
-LogicalResult RankAnalysis::refuse(Operation *op, unsigned axis,
-                                   const Agreement &wanted, const Held &own) {
-  const Difference *found = own.along(axis);
+/// Reports the operand's placement along `axis`, and another axis that has the
+/// expected one.
+LogicalResult PlacementVerifier::reject(Operation *op, unsigned axis,
+                                        const OptionalPlacement &expected,
+                                        const ValuePlacement &own) {
+  const Placement *found = own.along(axis);
   InFlightDiagnostic diag = op->emitOpError();
-  diag << "takes what " << (found ? "differs" : "is the same")
+  diag << "takes " << (found ? describe(*found) : "replicas")
        << " along axis \"" << mesh[axis].name << "\"";
-  if (found)
-    diag << " as " << describe(*found);
-  diag << ", expected "
-       << (wanted ? describe(*wanted) : "what is the same on ranks");
-  for (auto &[other, there] : own.differences)
-    if (wanted && there.kind != Difference::Own &&
-        isPerhaps(own, other, wanted)) {
+  diag << ", expected " << (expected ? describe(*expected) : "replicas");
+  for (auto &[other, there] : own.placements)
+    if (expected && there.kind != Placement::RankLocal &&
+        mayBe(own, other, expected)) {
       diag << ", as along axis \"" << mesh[other].name << "\"";
       break;
     }
@@ -114,24 +119,24 @@ LogicalResult RankAnalysis::refuse(Operation *op, unsigned axis,
   return diag;
 }
 
-/// `own` is what ranks hold along `axes` as `wanted`, and becomes what they
-/// hold then: what is `made`.
-LogicalResult RankAnalysis::exchangeHeld(Operation *op, ArrayAttr axes,
-                                         const Agreement &wanted,
-                                         const Agreement &made, Held &own) {
-  own.terms.resize(mesh.numAxes());
+/// Checks that `own` is `expected` along `axes`, and makes it `made` there.
+LogicalResult PlacementVerifier::changeValue(Operation *op, ArrayAttr axes,
+                                             const OptionalPlacement &expected,
+                                             const OptionalPlacement &made,
+                                             ValuePlacement &own) {
+  own.alsoPartial.resize(mesh.numAxes());
   for (unsigned axis : axesOf(axes, mesh)) {
-    const Difference *found = own.along(axis);
-    if (!isPerhaps(own, axis, wanted))
-      return refuse(op, axis, wanted, own);
+    const Placement *found = own.along(axis);
+    if (!mayBe(own, axis, expected))
+      return reject(op, axis, expected, own);
     Operation *begin = found ? found->begin : op;
-    if (found && wanted)
-      for (unsigned dim : wanted->dims) // parts side by side
+    if (found && expected)
+      for (unsigned dim : expected->dims) // shards side by side
         own.repeated.reset(dim);
-    own.differences.erase(axis);
-    own.terms.reset(axis);
+    own.placements.erase(axis);
+    own.alsoPartial.reset(axis);
     if (made)
-      own.differences.insert({axis, {made->kind, made->dims, begin}});
+      own.placements.insert({axis, {made->kind, made->dims, begin}});
   }
   return success();
 }
@@ -141,38 +146,38 @@ static bool keepsPositions(Operation *op, unsigned dim) {
   return placed && placed.keepsPositions(dim);
 }
 
-/// Along `axes` ranks have what is `wanted`, and then what is `made`: each
-/// piece of what was joined.
-LogicalResult RankAnalysis::exchange(Operation *op, ArrayAttr axes,
-                                     const Agreement &wanted,
-                                     const Agreement &made) {
+/// Changes the placement along `axes` from `expected` to `made`: of each piece
+/// of a concatenation.
+LogicalResult PlacementVerifier::applyChange(Operation *op, ArrayAttr axes,
+                                             const OptionalPlacement &expected,
+                                             const OptionalPlacement &made) {
   Value operand = op->getNumOperands() != 0 ? op->getOperand(0) : Value();
-  Held own = held.lookup(operand);
+  ValuePlacement own = held.lookup(operand);
   auto joined = pieces.find(operand);
   if (joined == pieces.end() || !keepsPositions(op, joined->second.dim)) {
-    if (failed(exchangeHeld(op, axes, wanted, made, own)))
+    if (failed(changeValue(op, axes, expected, made, own)))
       return failure();
     held[op->getResult(0)] = std::move(own);
     return success();
   }
-  Pieces exchanged = joined->second;
-  for (Pieces::Piece &piece : exchanged.all)
-    if (failed(exchangeHeld(op, axes, wanted, made, piece.held)))
+  Pieces changed = joined->second;
+  for (Pieces::Piece &piece : changed.all)
+    if (failed(changeValue(op, axes, expected, made, piece.held)))
       return failure();
-  own.terms.resize(mesh.numAxes());
+  own.alsoPartial.resize(mesh.numAxes());
   own.repeated.reset();
   for (unsigned axis : axesOf(axes, mesh)) { // all pieces are alike there
-    own.differences.erase(axis);
-    own.terms.reset(axis);
+    own.placements.erase(axis);
+    own.alsoPartial.reset(axis);
     if (made)
-      own.differences.insert({axis, {made->kind, made->dims, op}});
+      own.placements.insert({axis, {made->kind, made->dims, op}});
   }
   held[op->getResult(0)] = std::move(own);
-  pieces[op->getResult(0)] = std::move(exchanged);
+  pieces[op->getResult(0)] = std::move(changed);
   return success();
 }
 
-void RankAnalysis::join(ConcatOp op) {
+void PlacementVerifier::join(ConcatOp op) {
   Pieces joined = {unsigned(op.getDim()), {}};
   int64_t begin = 0;
   for (Value input : op.getInputs()) {
@@ -185,7 +190,7 @@ void RankAnalysis::join(ConcatOp op) {
 }
 
 /// A slice that is one of the pieces.
-bool RankAnalysis::takePiece(SliceOp op) {
+bool PlacementVerifier::takePiece(SliceOp op) {
   auto joined = pieces.find(op.getOperand());
   if (joined == pieces.end())
     return false;
@@ -199,35 +204,35 @@ bool RankAnalysis::takePiece(SliceOp op) {
   for (const Pieces::Piece &piece : joined->second.all)
     if (piece.begin == op.getStarts()[along] &&
         piece.end == op.getLimits()[along]) {
-      Held own = piece.held;
+      ValuePlacement own = piece.held;
       held[op.getResult()] = std::move(own);
       return true;
     }
   return false;
 }
 
-/// Whether ranks add up terms, in the order and with the roundings of the mesh.
+/// Whether ranks add floats, in the order and with the roundings of the mesh.
 static bool sumsOverRanks(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   return collective && collective.getCombiner() == ReduceKind::sum &&
          isa<FloatType>(getElementTypeOrSelf(op->getResult(0)));
 }
 
-static Agreement agreementOf(const AxisPlacement &placement) {
+static OptionalPlacement placementOf(const AxisPlacement &placement) {
   switch (placement.kind) {
   case AxisPlacement::Replicated:
     return std::nullopt;
   case AxisPlacement::Partial:
-    return combinedBy(placement.combiner);
+    return partialBy(placement.combiner);
   case AxisPlacement::Sharded:
-    return partsOf(placement.dim);
+    return shardedOn(placement.dim);
   case AxisPlacement::RankLocal:
-    return Difference{Difference::Own, {}, nullptr};
+    return Placement{Placement::RankLocal, {}, nullptr};
   }
   llvm_unreachable("unknown placement");
 }
 
-LogicalResult RankAnalysis::visit(Operation *op) {
+LogicalResult PlacementVerifier::visit(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op); slice && takePiece(slice))
     return success();
   if (auto concat = dyn_cast<ConcatOp>(op))
@@ -241,36 +246,33 @@ LogicalResult RankAnalysis::visit(Operation *op) {
   if (placed)
     change = placed.getPlacementChange();
   if (!change)
-    return exchange(op, ArrayAttr::get(op->getContext(), {}), {}, {});
-  return exchange(op, change->axes, agreementOf(change->consumed),
-                  agreementOf(change->produced));
+    return applyChange(op, ArrayAttr::get(op->getContext(), {}), {}, {});
+  return applyChange(op, change->axes, placementOf(change->consumed),
+                     placementOf(change->produced));
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
-LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
-  Differences allowed = differencesOf(
+LogicalResult PlacementVerifier::checkResult(unsigned index, Value value) {
+  Placements allowed = placementsOf(
       func.getResultAttrOfType<ShardingAttr>(index, shardingAttr), mesh, func);
-  const Held &own = held[value];
+  const ValuePlacement &own = held[value];
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
     auto entry = allowed.find(axis);
-    Agreement wanted =
-        entry == allowed.end() ? Agreement() : Agreement(entry->second);
-    if (isPerhaps(own, axis, wanted))
+    OptionalPlacement expected = entry == allowed.end()
+                                     ? OptionalPlacement()
+                                     : OptionalPlacement(entry->second);
+    if (mayBe(own, axis, expected))
       continue;
-    const Difference *found = own.along(axis);
+    const Placement *found = own.along(axis);
     InFlightDiagnostic diag = func.emitError() << "result " << index;
-    diag << (found ? " differs between ranks" : " is the same on ranks")
-         << " along axis \"" << mesh[axis].name << "\"";
-    if (!wanted)
-      diag << ", which does not divide it: expected a sum or a gather over "
-              "that axis";
-    else if (found)
-      diag << " as " << describe(*found) << ", expected " << describe(*wanted);
-    else
-      diag << ", expected " << describe(*wanted);
+    diag << " holds " << (found ? describe(*found) : "replicas")
+         << " along axis \"" << mesh[axis].name << "\", expected "
+         << (expected ? describe(*expected) : "replicas");
+    if (!expected)
+      diag << ": a sum or a gather over that axis";
     if (found)
       diag.attachNote(found->begin->getLoc()) << "ranks begin to differ here";
     return diag;
@@ -278,10 +280,10 @@ LogicalResult RankAnalysis::checkResult(unsigned index, Value value) {
   return success();
 }
 
-LogicalResult RankAnalysis::run() {
+LogicalResult PlacementVerifier::run() {
   Block &block = func.getBody().front();
   for (BlockArgument arg : block.getArguments())
-    held[arg].differences = differencesOf(
+    held[arg].placements = placementsOf(
         func.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(), shardingAttr),
         mesh, func);
   for (Operation &op : block.without_terminator())
@@ -301,7 +303,7 @@ struct DistVerify : hone::impl::DistVerifyBase<DistVerify> {
     if (failed(mesh))
       return signalPassFailure();
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal() && failed(RankAnalysis(func, *mesh).run()))
+      if (!func.isExternal() && failed(PlacementVerifier(func, *mesh).run()))
         return signalPassFailure();
   }
 };

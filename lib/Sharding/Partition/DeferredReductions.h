@@ -1,7 +1,7 @@
-//===- TermFlow.h - Which sums over ranks may wait --------------*- C++ -*-===//
+//===- DeferredReductions.h - Which sums over ranks may wait ----*- C++ -*-===//
 
-#ifndef HONE_LIB_SHARDING_PARTITION_TERMFLOW_H
-#define HONE_LIB_SHARDING_PARTITION_TERMFLOW_H
+#ifndef HONE_LIB_SHARDING_PARTITION_DEFERREDREDUCTIONS_H
+#define HONE_LIB_SHARDING_PARTITION_DEFERREDREDUCTIONS_H
 
 #include "hone/Sharding/IR/Sharding.h"
 
@@ -9,13 +9,13 @@ namespace hone::dist {
 
 /// Where the values of a global function go through ops that are linear in
 /// them (HoneOpInterface), each having one reader. There, ranks can go on with
-/// terms instead of sums.
-class TermFlow {
+/// partial sums and reduce them later.
+class DeferredReductions {
 public:
-  TermFlow(mlir::func::FuncOp func, const Mesh &mesh);
+  DeferredReductions(mlir::func::FuncOp func, const Mesh &mesh);
 
-  /// The axes along which a value is wanted as terms: it ends in a result that
-  /// is partial along them.
+  /// The axes along which a value is wanted as partial sums: it ends in a
+  /// result that is partial along them.
   Axes wantedAs(mlir::Value value) const { return wanted.lookup(value); }
   /// Whether sums can be fewer or smaller further on: several values are added
   /// up there, or less is made of them.
@@ -30,4 +30,4 @@ private:
 
 } // namespace hone::dist
 
-#endif // HONE_LIB_SHARDING_PARTITION_TERMFLOW_H
+#endif // HONE_LIB_SHARDING_PARTITION_DEFERREDREDUCTIONS_H

@@ -1,12 +1,12 @@
-//===- TermFlow.cpp - Which sums over ranks may wait ----------------------===//
+//===- DeferredReductions.cpp - Which sums over ranks may wait ------------===//
 
-#include "TermFlow.h"
+#include "DeferredReductions.h"
 
 using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
 
-TermFlow::TermFlow(func::FuncOp func, const Mesh &mesh) {
+DeferredReductions::DeferredReductions(func::FuncOp func, const Mesh &mesh) {
   Block &block = func.getBody().front();
   for (OpOperand &operand : block.getTerminator()->getOpOperands())
     if (auto attr = func.getResultAttrOfType<ShardingAttr>(
@@ -16,7 +16,7 @@ TermFlow::TermFlow(func::FuncOp func, const Mesh &mesh) {
     visit(&op);
 }
 
-void TermFlow::visit(Operation *op) {
+void DeferredReductions::visit(Operation *op) {
   auto facts = dyn_cast<HoneOpInterface>(op);
   if (!facts || op->getNumResults() != 1)
     return;

@@ -1,12 +1,12 @@
-//===- RankRules.cpp - What ranks hold behind an op -----------------------===//
+//===- PlacementRules.cpp - How ranks hold the results of an op -----------===//
 //
-// Parts and terms follow the factors of an op, and the operands in which it is
-// linear. The others are here, a rule each: what ranks make of where they
-// stand, reshapes, norms, and the log-sum-exps of a divided loss.
+// Shards follow the factors of an op, partial sums the operands in which it is
+// linear. The other placements have a rule each: values computed from a rank's
+// position, reshapes, norms, and the log-sum-exps of a sharded loss.
 //
 //===----------------------------------------------------------------------===//
 
-#include "RankRules.h"
+#include "PlacementRules.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -17,11 +17,11 @@ using namespace hone::dist;
 using Factors = llvm::SmallDenseSet<int>;
 
 //===----------------------------------------------------------------------===//
-// Elements that repeat, and terms that are the same
+// Equal elements, and replicas that are partial too
 //===----------------------------------------------------------------------===//
 
-/// Whether all elements along a factor are one in each operand that has it.
-static bool isRepeated(const RankOp &op, int factor) {
+/// Whether all elements along a factor are equal in each operand that has it.
+static bool isRepeated(const PlacedOp &op, int factor) {
   bool isRead = false;
   for (auto [tensor, held] : llvm::enumerate(op.operands))
     for (auto [dim, own] : llvm::enumerate(op.rule.factorsOf(tensor)))
@@ -38,16 +38,16 @@ static bool isZero(Operation *op) {
   return constant && splatOf(constant.getValue()) == 0.0;
 }
 
-/// Whether a part of one element of a dimension along which elements repeat may
-/// lie in any dimension of what has another shape.
-static bool hidesRepeated(const RankOp &op) {
+/// Whether a shard of one element, of a dimension along which elements are
+/// equal, may lie in any dimension after a reshape.
+static bool hidesRepeated(const PlacedOp &op) {
   for (auto [dim, size] : llvm::enumerate(op.rule.shapeOf(0)))
     if (size == 1 && op.operands[0].isRepeated(dim))
       return true;
   return op.operands[0].repeated.all();
 }
 
-llvm::SmallBitVector dist::repeatedDims(const RankOp &op, unsigned result) {
+llvm::SmallBitVector dist::repeatedDims(const PlacedOp &op, unsigned result) {
   unsigned tensor = op.rule.numOperands() + result;
   llvm::SmallBitVector dims(op.rule.shapeOf(tensor).size());
   if (auto constant = dyn_cast<ConstantOp>(op.op))
@@ -68,7 +68,7 @@ llvm::SmallBitVector dist::repeatedDims(const RankOp &op, unsigned result) {
   return dims;
 }
 
-llvm::SmallBitVector dist::termAxes(const RankOp &op, const Mesh &mesh) {
+llvm::SmallBitVector dist::partialAxes(const PlacedOp &op, const Mesh &mesh) {
   llvm::SmallBitVector axes(mesh.numAxes());
   if (isZero(op.op))
     return ~axes;
@@ -80,7 +80,7 @@ llvm::SmallBitVector dist::termAxes(const RankOp &op, const Mesh &mesh) {
     llvm::SmallBitVector all = ~axes;
     for (unsigned index : set)
       for (unsigned axis = 0; axis != mesh.numAxes(); ++axis)
-        if (!op.operands[index].areTerms(axis))
+        if (!op.operands[index].mayBePartial(axis))
           all.reset(axis);
     axes |= all;
   }
@@ -88,127 +88,126 @@ llvm::SmallBitVector dist::termAxes(const RankOp &op, const Mesh &mesh) {
 }
 
 //===----------------------------------------------------------------------===//
-// Differences along an axis
+// Placements along an axis
 //===----------------------------------------------------------------------===//
 
 namespace {
 class AxisRules {
 public:
-  AxisRules(const RankOp &op, unsigned axis) : op(op), axis(axis) {
-    for (const Held &held : op.operands) {
+  AxisRules(const PlacedOp &op, unsigned axis) : op(op), axis(axis) {
+    for (const ValuePlacement &held : op.operands) {
       own.push_back(held.along(axis));
       if (own.back() && !begin)
         begin = own.back()->begin;
     }
   }
 
-  FailureOr<SmallVector<Difference>> run();
+  FailureOr<SmallVector<Placement>> run();
 
 private:
-  bool is(unsigned operand, Difference::Kind kind) const {
+  bool is(unsigned operand, Placement::Kind kind) const {
     return own[operand] && own[operand]->kind == kind;
   }
-  bool hasAny(Difference::Kind kind) const {
-    return llvm::any_of(own, [&](const Difference *there) {
+  bool hasAny(Placement::Kind kind) const {
+    return llvm::any_of(own, [&](const Placement *there) {
       return there && there->kind == kind;
     });
   }
-  bool hasOnly(Difference::Kind kind) const {
-    return llvm::all_of(own, [&](const Difference *there) {
+  bool hasOnly(Placement::Kind kind) const {
+    return llvm::all_of(own, [&](const Placement *there) {
       return !there || there->kind == kind;
     });
   }
-  SmallVector<Difference> all(Difference made) const {
-    return SmallVector<Difference>(op.op->getNumResults(), made);
+  SmallVector<Placement> all(Placement made) const {
+    return SmallVector<Placement>(op.op->getNumResults(), made);
   }
-  SmallVector<Difference> all(Difference::Kind kind) const {
+  SmallVector<Placement> all(Placement::Kind kind) const {
     return all({kind, {}, begin});
   }
 
-  std::optional<Difference> ofOwnRows() const;
-  FailureOr<SmallVector<Difference>> ofTerms() const;
-  Difference::Kind ofRoots() const;
-  Difference::Kind ofLogarithms() const;
-  Difference ofReshape(ReshapeOp reshape) const;
+  std::optional<Placement> ofOwnRows() const;
+  FailureOr<SmallVector<Placement>> ofPartial() const;
+  Placement::Kind ofNorms() const;
+  Placement::Kind ofLogSumExps() const;
+  Placement ofReshape(ReshapeOp reshape) const;
   Factors dividedFactors() const;
-  Difference ofParts(unsigned result, const Factors &factors) const;
-  SmallVector<Difference> ofParts() const;
+  Placement ofShards(unsigned result, const Factors &factors) const;
+  SmallVector<Placement> ofShards() const;
 
-  const RankOp &op;
+  const PlacedOp &op;
   unsigned axis;
-  SmallVector<const Difference *>
-      own; ///< of each operand; null where it agrees
+  SmallVector<const Placement *> own; ///< of each operand; null for replicas
   Operation *begin = nullptr;
 };
 } // namespace
 
-/// What a rank keeps where something is its own, and zeros elsewhere, are
-/// terms: each element is one rank's. So are rows for which a table has a
-/// gradient, of which each rank gets the part with its rows.
-std::optional<Difference> AxisRules::ofOwnRows() const {
+/// Values that a rank keeps where a mask of its own selects them, with zeros
+/// elsewhere, are partial sums: one rank has each element. The gradient of a
+/// table from a rank's own rows is the shard with these rows.
+std::optional<Placement> AxisRules::ofOwnRows() const {
   if (auto select = dyn_cast<SelectOp>(op.op)) {
-    if (!is(0, Difference::Own) || own[2] ||
+    if (!is(0, Placement::RankLocal) || own[2] ||
         !isZero(select.getOnFalse().getDefiningOp()))
       return std::nullopt;
     bool isFloat = isa<FloatType>(getElementTypeOrSelf(select.getType()));
-    bool areTerms = own[1] ? is(1, Difference::Own) && isFloat
-                           : !op.operands[1].repeated.all();
-    if (areTerms)
-      return Difference{Difference::Terms, {}, op.op};
+    bool isPartial = own[1] ? is(1, Placement::RankLocal) && isFloat
+                            : !op.operands[1].repeated.all();
+    if (isPartial)
+      return Placement{Placement::Partial, {}, op.op};
   }
-  if (isa<EmbeddingBwdOp>(op.op) && is(0, Difference::Terms) &&
-      is(1, Difference::Own))
-    return Difference{Difference::Parts, {0}, begin};
+  if (isa<EmbeddingBwdOp>(op.op) && is(0, Placement::Partial) &&
+      is(1, Placement::RankLocal))
+    return Placement{Placement::Sharded, {0}, begin};
   return std::nullopt;
 }
 
-/// Terms give terms where the op is linear in all of them together. Rounding
-/// each of them to a narrower type is the partitioner's to decide.
-FailureOr<SmallVector<Difference>> AxisRules::ofTerms() const {
-  const Difference *terms = *llvm::find_if(own, [](const Difference *there) {
-    return there && there->kind == Difference::Terms;
+/// Partial sums give partial sums where the op is linear in all of them
+/// together. The partitioner decides whether to round each to a narrower type.
+FailureOr<SmallVector<Placement>> AxisRules::ofPartial() const {
+  const Placement *partial = *llvm::find_if(own, [](const Placement *there) {
+    return there && there->kind == Placement::Partial;
   });
   OperandSets sets = cast<HoneOpInterface>(op.op).getLinearOperands();
   if (isa<CastOp>(op.op))
     sets = {{0}};
   bool isMoved =
       isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp>(op.op);
-  if (terms->combiner != ReduceKind::sum && !isMoved)
+  if (partial->combiner != ReduceKind::sum && !isMoved)
     return failure();
   for (ArrayRef<unsigned> set : sets) {
     bool areAll =
         llvm::all_of(llvm::seq<unsigned>(0, own.size()), [&](unsigned index) {
           return llvm::is_contained(set, index)
-                     ? isPerhaps(op.operands[index], axis,
-                                 combinedBy(terms->combiner))
+                     ? mayBe(op.operands[index], axis,
+                             partialBy(partial->combiner))
                      : !own[index];
         });
     if (areAll)
-      return all(*terms);
+      return all(*partial);
   }
   return failure();
 }
 
-/// The square of a norm is a term of the sum of squares.
-Difference::Kind AxisRules::ofRoots() const {
+/// The square of a shard's norm is a partial sum of squares.
+Placement::Kind AxisRules::ofNorms() const {
   bool isSquare =
       isa<MulOp>(op.op) && op.op->getOperand(0) == op.op->getOperand(1);
-  return isSquare ? Difference::Terms : Difference::Other;
+  return isSquare ? Placement::Partial : Placement::Unknown;
 }
 
-/// e^(lse - m), for any m of all ranks, is a term of the sum of exponentials.
-/// What is left of an lse of all ranks is for the rank that has the target.
-Difference::Kind AxisRules::ofLogarithms() const {
-  return llvm::TypeSwitch<Operation *, Difference::Kind>(op.op)
+/// e^(lse - m), for a replicated m, is a partial sum of exponentials. A
+/// replicated lse less a shard's is rank-local.
+Placement::Kind AxisRules::ofLogSumExps() const {
+  return llvm::TypeSwitch<Operation *, Placement::Kind>(op.op)
       .Case<CastOp, BroadcastOp, ReshapeOp>(
-          [](auto) { return Difference::Logarithms; })
-      .Case([](ExpOp) { return Difference::Terms; })
+          [](auto) { return Placement::PartialLogSumExp; })
+      .Case([](ExpOp) { return Placement::Partial; })
       .Case([&](SubOp) {
         if (own[0] && own[1])
-          return Difference::Other;
-        return own[0] ? Difference::Logarithms : Difference::Own;
+          return Placement::Unknown;
+        return own[0] ? Placement::PartialLogSumExp : Placement::RankLocal;
       })
-      .Default([](Operation *) { return Difference::Other; });
+      .Default([](Operation *) { return Placement::Unknown; });
 }
 
 /// Where each dimension begins and ends, in elements of a run of all.
@@ -223,11 +222,11 @@ runsOf(ArrayRef<int64_t> shape) {
   return runs;
 }
 
-/// The dimensions that have something of the one that was divided, and those
-/// beside it: parts of one element of a factor may have gone there.
-Difference AxisRules::ofReshape(ReshapeOp) const {
+/// The dimensions that have elements of the sharded one, and those beside it:
+/// shards of one element of a factor may have gone there.
+Placement AxisRules::ofReshape(ReshapeOp) const {
   auto from = runsOf(op.rule.shapeOf(0)), to = runsOf(op.rule.shapeOf(1));
-  Difference made = {Difference::Parts, {}, begin};
+  Placement made = {Placement::Sharded, {}, begin};
   for (unsigned dim : own[0]->dims)
     for (auto [index, run] : llvm::enumerate(to)) {
       auto [first, last] = from[dim];
@@ -237,20 +236,20 @@ Difference AxisRules::ofReshape(ReshapeOp) const {
   return made;
 }
 
-/// The factors of which one, whichever it is, the operands that differ are
-/// parts of; none where they are no such parts. Operands that agree repeat one
-/// element along it, and it is one that ranks can share; with positions of a
-/// rank's own, the one that these count.
+/// The factors that the operands may be sharded along; none where they have no
+/// common one. Replicated operands must have equal elements along it. It is one
+/// that ranks can share; where an operand is rank-local, one that its positions
+/// index.
 Factors AxisRules::dividedFactors() const {
   std::optional<Factors> factors;
   for (unsigned tensor = 0; tensor != own.size(); ++tensor) {
-    // One element of a mask is for all, or a part.
+    // One element of a mask is for all, or a shard.
     bool isHidden =
         own[tensor] && llvm::any_of(own[tensor]->dims, [&](unsigned dim) {
           return op.rule.factorsOf(tensor)[dim].empty() &&
                  op.rule.shapeOf(tensor)[dim] == 1;
         });
-    if (isHidden || !is(tensor, Difference::Parts))
+    if (isHidden || !is(tensor, Placement::Sharded))
       continue;
     Factors perhaps;
     for (unsigned dim : own[tensor]->dims)
@@ -271,7 +270,8 @@ Factors AxisRules::dividedFactors() const {
     return kindOf(factor) == FactorKind::Gather ||
            kindOf(factor) == FactorKind::Exchange;
   };
-  bool takesOwn = hasAny(Difference::Own) && llvm::any_of(*factors, isIndexed);
+  bool takesOwn =
+      hasAny(Placement::RankLocal) && llvm::any_of(*factors, isIndexed);
   Factors perhaps;
   for (int factor : *factors)
     if (takesOwn ? isIndexed(factor) : kindOf(factor) != FactorKind::Replicate)
@@ -279,16 +279,16 @@ Factors AxisRules::dividedFactors() const {
   return perhaps;
 }
 
-/// Parts of an independent factor give parts of a result that has it, and terms
-/// of one that combines what is along it; where a reshape left both possible,
+/// Shards of an independent factor give shards of a result that has it, and
+/// partial sums of one that reduces it; where a reshape left both possible,
 /// perhaps either.
-Difference AxisRules::ofParts(unsigned result, const Factors &factors) const {
+Placement AxisRules::ofShards(unsigned result, const Factors &factors) const {
   auto areAll = [&](auto... kinds) {
     return !factors.empty() && llvm::all_of(factors, [&](int factor) {
       return ((op.rule.factors()[factor].kind == kinds) || ...);
     });
   };
-  Difference made = {Difference::Other, {}, begin};
+  Placement made = {Placement::Unknown, {}, begin};
   Factors kept;
   for (auto [dim, there] :
        llvm::enumerate(op.rule.factorsOf(op.rule.numOperands() + result)))
@@ -299,60 +299,62 @@ Difference AxisRules::ofParts(unsigned result, const Factors &factors) const {
       }
   if (!kept.empty() &&
       areAll(FactorKind::Parallel, FactorKind::Reduce, FactorKind::Gather))
-    made.kind =
-        kept.size() == factors.size() ? Difference::Parts : Difference::Own;
+    made.kind = kept.size() == factors.size() ? Placement::Sharded
+                                              : Placement::RankLocal;
   else if (kept.empty() && areAll(FactorKind::Reduce))
-    made = {Difference::Terms, {}, op.op, op.rule.combiner()};
+    made = {Placement::Partial, {}, op.op, op.rule.combiner()};
   else if (isa<EmbeddingOp>(op.op) && areAll(FactorKind::Gather) &&
-           is(1, Difference::Own))
-    made.kind = Difference::Own;
+           is(1, Placement::RankLocal))
+    made.kind = Placement::RankLocal;
   else if (auto loss = dyn_cast<CrossEntropyOp>(op.op);
-           loss && areAll(FactorKind::Exchange) && is(1, Difference::Own) &&
+           loss && areAll(FactorKind::Exchange) &&
+           is(1, Placement::RankLocal) &&
            loss.getReduction() == LossReduction::none)
-    made.kind = result == 0 ? Difference::Own : Difference::Logarithms;
+    made.kind =
+        result == 0 ? Placement::RankLocal : Placement::PartialLogSumExp;
   return made;
 }
 
-SmallVector<Difference> AxisRules::ofParts() const {
+SmallVector<Placement> AxisRules::ofShards() const {
   Factors factors = dividedFactors();
-  SmallVector<Difference> made;
+  SmallVector<Placement> made;
   for (unsigned result = 0; result != op.op->getNumResults(); ++result)
-    made.push_back(ofParts(result, factors));
+    made.push_back(ofShards(result, factors));
   return made;
 }
 
-FailureOr<SmallVector<Difference>> AxisRules::run() {
-  if (std::optional<Difference> made = ofOwnRows())
+FailureOr<SmallVector<Placement>> AxisRules::run() {
+  if (std::optional<Placement> made = ofOwnRows())
     return all(*made);
-  if (hasAny(Difference::Terms))
-    return ofTerms();
-  if (hasAny(Difference::Other))
-    return all(Difference::Other);
+  if (hasAny(Placement::Partial))
+    return ofPartial();
+  if (hasAny(Placement::Unknown))
+    return all(Placement::Unknown);
   if (isa<GlobalNormOp>(op.op)) {
-    bool areParts = llvm::all_of(own, [](const Difference *there) {
-      return there && (there->kind == Difference::Parts ||
-                       there->kind == Difference::Own);
+    bool areShards = llvm::all_of(own, [](const Placement *there) {
+      return there && (there->kind == Placement::Sharded ||
+                       there->kind == Placement::RankLocal);
     });
-    return all(areParts ? Difference::Roots : Difference::Other);
+    return all(areShards ? Placement::PartialNorm : Placement::Unknown);
   }
-  if (hasAny(Difference::Roots))
-    return all(ofRoots());
-  if (hasAny(Difference::Logarithms))
-    return all(hasOnly(Difference::Logarithms) ? ofLogarithms()
-                                               : Difference::Other);
-  if (hasOnly(Difference::Own)) {
+  if (hasAny(Placement::PartialNorm))
+    return all(ofNorms());
+  if (hasAny(Placement::PartialLogSumExp))
+    return all(hasOnly(Placement::PartialLogSumExp) ? ofLogSumExps()
+                                                    : Placement::Unknown);
+  if (hasOnly(Placement::RankLocal)) {
     auto reduce = dyn_cast<ReduceOp>(op.op);
-    return all({Difference::Own,
+    return all({Placement::RankLocal,
                 {},
                 begin,
                 reduce ? reduce.getKind() : ReduceKind::sum});
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op.op))
     return all(ofReshape(reshape));
-  return ofParts();
+  return ofShards();
 }
 
-FailureOr<SmallVector<Difference>> dist::differencesOf(const RankOp &op,
-                                                       unsigned axis) {
+FailureOr<SmallVector<Placement>> dist::placementsOf(const PlacedOp &op,
+                                                     unsigned axis) {
   return AxisRules(op, axis).run();
 }
