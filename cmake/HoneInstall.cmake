@@ -11,11 +11,15 @@ get_property(libraries GLOBAL PROPERTY HONE_LIBRARIES)
 foreach(library ${libraries})
   target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:include>)
 endforeach()
-install(TARGETS ${libraries} EXPORT HoneTargets DESTINATION lib COMPONENT dev)
+install(TARGETS ${libraries} honert_base EXPORT HoneTargets DESTINATION lib COMPONENT dev)
 foreach(tree ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   install(DIRECTORY ${tree}/include/hone DESTINATION include COMPONENT dev
     FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.def" PATTERN "*.inc")
 endforeach()
+
+# What these include of the runtime: its base and the lists of its ABI.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/lib/base ${PROJECT_SOURCE_DIR}/runtime/include/honert
+  DESTINATION include/hone/runtime COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 
 set(package lib/cmake/Hone)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/HoneConfig.cmake.in HoneConfig.cmake

@@ -2,6 +2,8 @@
 
 #include "hone/Support/ByteSize.h"
 
+#include "base/Types.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -10,26 +12,14 @@
 
 using namespace hone;
 
-/// `bytes` in the largest unit of which there is one at least.
-static std::pair<double, const char *> scaleBytes(int64_t bytes) {
-  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes);
-  unsigned unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  return {value, units[unit]};
-}
-
 std::string hone::formatBytes(int64_t bytes) {
-  auto [value, unit] = scaleBytes(bytes);
-  return bytes < 1024 ? llvm::formatv("{0} B", bytes).str()
-                      : llvm::formatv("{0:F2} {1}", value, unit).str();
+  return honert::formatBytes(bytes);
 }
 
 std::string hone::formatBytesToType(int64_t bytes) {
   if (bytes < 1024)
     return llvm::formatv("{0}B", bytes).str();
-  auto [value, unit] = scaleBytes(bytes);
+  auto [value, unit] = honert::scaleBytes(bytes);
   double hundredths = std::ceil(value * 100);
   std::string text;
   do // The decimal fraction may lie below what it stands for.

@@ -2,30 +2,14 @@
 
 #include "hone/Support/NearestName.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "base/NearestName.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using llvm::StringRef;
 
 StringRef hone::nearestName(StringRef name, llvm::ArrayRef<StringRef> names) {
-  // Dashes are not letters: "-x" resembles no other short flag.
-  size_t letters = name.size() - name.count('-');
-  unsigned best = letters < 4 ? 1 : letters / 3 + 1;
-  StringRef nearest;
-  for (StringRef known : names) {
-    unsigned distance = name.edit_distance(known, /*AllowReplacements=*/true,
-                                           /*MaxEditDistance=*/best);
-    if (distance < best) {
-      best = distance;
-      nearest = known;
-    }
-  }
-  if (!nearest.empty() || letters < 3)
-    return nearest;
-  // The beginning of a longer name.
-  const StringRef *found = llvm::find_if(
-      names, [&](StringRef known) { return known.starts_with(name); });
-  return found == names.end() ? "" : *found;
+  return honert::nearestName(name, {names.begin(), names.end()});
 }
 
 std::string hone::suggestName(StringRef name, llvm::ArrayRef<StringRef> names) {

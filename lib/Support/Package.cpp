@@ -7,6 +7,8 @@
 #include "hone/Support/ParseFile.h"
 #include "hone/Support/SafeTensors.h"
 
+#include "base/Fnv.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -163,9 +165,7 @@ static llvm::Expected<std::string> identifyWeights(StringRef path) {
   if (bytes.size() < lengthBytes || length > bytes.size() - lengthBytes)
     return makeError(path + ": has " + llvm::Twine(bytes.size()) +
                      " bytes, expected a safetensors file");
-  uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-  for (unsigned char c : bytes.substr(lengthBytes, length))
-    hash = (hash ^ c) * 0x100000001b3;
+  uint64_t hash = honert::fnv1a(bytes.substr(lengthBytes, length));
   return llvm::formatv("{0} {1:x-16}", bytes.size(), hash).str();
 }
 
