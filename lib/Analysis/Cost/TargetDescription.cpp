@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/Cost/TargetDescription.h"
 
+#include "base/DataSheet.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -11,15 +13,24 @@ using namespace hone;
 // Devices
 //===----------------------------------------------------------------------===//
 
-// Peaks are from NVIDIA's data sheets. What libraries reach in products: the
-// best published rates for A100 and H100 (the H200 has the same cores); in
-// memory-bound kernels: cuDNN's published rates on H200 (3.8 TB/s), and for the
-// A100 an assumption. B200: the shares of the H200. f32 products: three
-// quarters of the vector units' peak, an assumption.
+// Peaks are from NVIDIA's data sheets (base/DataSheet.h). What libraries reach
+// in products: the best published rates for A100 and H100 (the H200 has the
+// same cores); in memory-bound kernels: cuDNN's published rates on H200 (3.8
+// TB/s), and for the A100 an assumption. B200: the shares of the H200. f32
+// products: three quarters of the vector units' peak, an assumption.
+static constexpr const honert::DataSheet &ofA100 =
+    *honert::findDataSheet("A100-SXM4-80GB");
+static constexpr const honert::DataSheet &ofH200 =
+    *honert::findDataSheet("H200");
+static constexpr const honert::DataSheet &ofB200 =
+    *honert::findDataSheet("B200");
 static constexpr DeviceFigures devices[] = {
-    {"sm_80", "A100 SXM 80 GB", 312e12, 271e12, 14.6e12, 9e12, 2.0e12, 1.7e12},
-    {"sm_90", "H200 SXM", 989e12, 794.5e12, 50e12, 30e12, 4.8e12, 3.8e12},
-    {"sm_100", "B200 SXM", 2250e12, 1800e12, 60e12, 36e12, 8.0e12, 6.3e12},
+    {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
+     ofA100.bandwidth, 1.7e12},
+    {"sm_90", "H200 SXM", ofH200.narrow, 794.5e12, 50e12, 30e12,
+     ofH200.bandwidth, 3.8e12},
+    {"sm_100", "B200 SXM", ofB200.narrow, 1800e12, 60e12, 36e12,
+     ofB200.bandwidth, 6.3e12},
 };
 
 static const DeviceFigures &hopper() { return devices[1]; }
