@@ -5,66 +5,50 @@
 #include "hone/IR/Hone.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace hone;
 
-int64_t abi::dtype(Type element) {
-  if (element.isF32())
-    return 0;
-  if (element.isF64())
-    return 1;
-  if (element.isBF16())
-    return 2;
-  if (element.isF16())
-    return 3;
-  if (element.isInteger(64))
-    return 4;
-  if (element.isInteger(32))
-    return 5;
-  if (element.isInteger(8))
-    return 6;
-  assert(element.isInteger(1) && "no element type of the dialect");
-  return 7;
+/// The number of the enumerator that abi.def calls `text`.
+template <typename Enum> static int64_t numberOf(StringRef text) {
+  std::optional<Enum> value = honert::enumeratorNamed<Enum>(text);
+  assert(value && "the dialect verifies what it names");
+  return static_cast<int64_t>(*value);
 }
 
-int64_t abi::kind(StringRef kind) {
-  int64_t number = llvm::StringSwitch<int64_t>(kind)
-                       .Case(kind::param, 0)
-                       .Case(kind::buffer, 1)
-                       .Case(kind::opt, 2)
-                       .Case(kind::grad, 3)
-                       .Case(kind::input, 4)
-                       .Case(kind::rng, 5)
-                       .Case(kind::scalar, 6)
-                       .Case(kind::shadow, 7)
-                       .Default(-1);
-  assert(number >= 0 && "the dialect verifies kinds");
-  return number;
+int64_t abi::dtype(Type element) {
+  std::string name;
+  llvm::raw_string_ostream(name) << element;
+  return numberOf<honert::DType>(name);
 }
+
+int64_t abi::kind(StringRef kind) { return numberOf<honert::Kind>(kind); }
 
 int64_t abi::role(StringRef role) {
-  return llvm::StringSwitch<int64_t>(role)
-      .Case("tokens", 1)
-      .Case("targets", 2)
-      .Default(0);
+  return static_cast<int64_t>(
+      honert::enumeratorNamed<honert::Role>(role).value_or(honert::Role::none));
 }
 
 abi::Init abi::init(DictionaryAttr init) {
   if (!init)
-    return {0, 0, 0};
+    return {static_cast<int64_t>(honert::InitKind::none), 0, 0};
   auto number = [&](StringRef name) {
     return init.getAs<FloatAttr>(name).getValueAsDouble();
   };
   StringRef dist = init.getAs<StringAttr>("dist").getValue();
-  if (dist == "constant")
-    return {1, number("value"), 0};
-  if (dist == "normal")
-    return {2, number("mean"), number("std")};
-  if (dist == "uniform")
-    return {3, number("low"), number("high")};
-  return {4, 0, 0}; // file
+  int64_t kind = numberOf<honert::InitKind>(dist);
+  switch (static_cast<honert::InitKind>(kind)) {
+  case honert::InitKind::constant:
+    return {kind, number("value"), 0};
+  case honert::InitKind::normal:
+    return {kind, number("mean"), number("std")};
+  case honert::InitKind::uniform:
+    return {kind, number("low"), number("high")};
+  case honert::InitKind::none:
+  case honert::InitKind::file:
+    return {kind, 0, 0};
+  }
+  llvm_unreachable("an initialisation");
 }
 
 std::string abi::aliases(ArrayAttr names) {

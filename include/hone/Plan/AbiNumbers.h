@@ -1,13 +1,15 @@
 //===- AbiNumbers.h - Numbers that abi.def gives to facts -------*- C++ -*-===//
 //
 // Whoever describes a program to the runtime (compiled code, hone-run) spells
-// element types, kinds, roles and initialisations as the numbers listed at the
-// top of runtime/include/honert/abi.def. This is the compiler's only copy.
+// element types, kinds, roles and initialisations as the numbers of the
+// enumerations in runtime/include/honert/abi.def.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_PLAN_ABINUMBERS_H
 #define HONE_PLAN_ABINUMBERS_H
+
+#include "base/Enumerations.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -21,30 +23,12 @@ int64_t kind(llvm::StringRef kind);
 /// Value of `hone.role`, or "".
 int64_t role(llvm::StringRef role);
 
-/// What honert_matmul_epilogue does to a product.
-enum class Epilogue : int64_t {
-  gelu,
-  geluAux,
-  geluBwd,
-  geluBwdSums,
-  sumsA,
-  sumsB
-};
-
-/// What honert_collective does.
-enum class Collective : int64_t {
-  allReduce,
-  allGather,
-  reduceScatter,
-  allToAll,
-  shift
-};
-
-/// What honert_device_code holds.
-enum class CodeKind : int64_t { ptx, machine };
+using honert::CodeKind;
+using Collective = honert::CollectiveKind;
+using honert::Epilogue;
 
 struct Init {
-  int64_t kind;
+  int64_t kind; ///< of honert::InitKind
   double a, b;
 };
 /// Value of `hone.init`, or null.
