@@ -1,8 +1,9 @@
 //===- Problem.cpp - Attention as a library is asked ----------------------===//
 
 #include "hone/Analysis/Attention/Problem.h"
+#include "hone/Plan/AbiNumbers.h"
 
-#include "llvm/Support/Format.h"
+#include "base/AttentionProblem.h"
 
 using namespace mlir;
 using namespace hone;
@@ -81,33 +82,39 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 std::string
 hone::describeAttention(const AttentionParts &parts, bool deterministic,
                         llvm::function_ref<HeadStrides(Value)> stridesOf) {
+  using Operand = honert::AttentionOperand;
   ArrayRef<int64_t> query = shapeOf(parts.query), value = shapeOf(parts.value);
-  std::string line;
-  llvm::raw_string_ostream stream(line);
-  stream << (parts.isBackward ? "backward " : "forward ")
-         << getElementTypeOrSelf(parts.query) << " batch " << query[0]
-         << " heads " << query[2] << " " << value[2] << " positions "
-         << query[1] << " " << value[1] << " width " << query[3] << " "
-         << value[3] << " scale " << llvm::format("%.17g", parts.scale)
-         << " causal " << int(parts.causal) << " dropout "
-         << llvm::format("%.17g", parts.dropout) << " deterministic "
-         << int(deterministic);
-  std::pair<StringRef, Value> named[] = {{"query", parts.query},
-                                         {"key", parts.key},
-                                         {"value", parts.value},
-                                         {"result", parts.result},
-                                         {"result_grad", parts.resultGrad},
-                                         {"query_grad", parts.queryGrad},
-                                         {"key_grad", parts.keyGrad},
-                                         {"value_grad", parts.valueGrad}};
-  for (auto [name, operand] : named) {
-    if (!operand)
+  honert::AttentionProblem problem;
+  problem.isBackward = parts.isBackward;
+  problem.dtype =
+      static_cast<honert::DType>(abi::dtype(getElementTypeOrSelf(parts.query)));
+  problem.batch = query[0];
+  problem.queries = query[1];
+  problem.queryHeads = query[2];
+  problem.width = query[3];
+  problem.keys = value[1];
+  problem.keyHeads = value[2];
+  problem.valueWidth = value[3];
+  problem.scale = parts.scale;
+  problem.causal = parts.causal;
+  problem.dropout = parts.dropout;
+  problem.deterministic = deterministic;
+  std::pair<Operand, Value> operands[] = {
+      {Operand::query, parts.query},
+      {Operand::key, parts.key},
+      {Operand::value, parts.value},
+      {Operand::result, parts.result},
+      {Operand::resultGrad, parts.resultGrad},
+      {Operand::queryGrad, parts.queryGrad},
+      {Operand::keyGrad, parts.keyGrad},
+      {Operand::valueGrad, parts.valueGrad}};
+  for (auto [operand, tensor] : operands) {
+    if (!tensor)
       continue;
-    HeadStrides strides = stridesOf(operand);
-    stream << " " << name << " " << strides[0] << "," << strides[1] << ","
-           << strides[2];
+    auto [batch, position, head] = stridesOf(tensor);
+    problem.strides[static_cast<size_t>(operand)] = {batch, position, head};
   }
-  return line;
+  return problem.text();
 }
 
 /// Rows of `row` elements, one per position, in which the heads lie side by

@@ -2,7 +2,7 @@
 //
 // hone.attention and hone.attention_bwd read alike, and the line of text by
 // which the runtime, cuDNN and the compiler name a call of them (abi.def,
-// honert_attention).
+// honert_attention; base/AttentionProblem.h writes and reads it).
 //
 //===----------------------------------------------------------------------===//
 
