@@ -6,13 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Checkpoints.h"
-#include "Transforms/Plan/FunctionPlanner.h"
+#include "StepChain.h"
 
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/Analysis/Recompute/ForwardPart.h"
 #include "hone/Analysis/Recompute/StageMerge.h"
-#include "hone/Analysis/Recompute/StepStages.h"
 #include "hone/IR/SearchBound.h"
 #include "hone/Support/ByteSize.h"
 #include "hone/Transforms/Passes.h"
@@ -30,125 +28,6 @@ using namespace hone;
 
 /// Points of the curve that are measured for the report.
 constexpr int maxCurvePoints = 32;
-
-//===----------------------------------------------------------------------===//
-// The chain of a function
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A step function as a chain, schedules of it, and what they cost.
-class StepChain {
-public:
-  /// Notes in `search` what met its bounds.
-  StepChain(func::FuncOp func, const TargetDescription &target,
-            const StateMap &state, CheckpointSearch &search);
-
-  const Chain &get() const { return chain; }
-  const StepStages &stages() const { return cut; }
-  ArrayRef<StageOption> options(int stage) const {
-    return kindOptions[kinds[stage]];
-  }
-  /// Writes a schedule to the function, in place of another.
-  void record(const ChainSchedule &schedule);
-  /// Bytes of the function's temporaries under a schedule; -1 after an error.
-  /// They are searched for as far as it takes to say whether they fit `limit`.
-  int64_t measure(const ChainSchedule &schedule, int64_t limit);
-  /// The same, as hone-plan-memory finds them.
-  int64_t measureFully(const ChainSchedule &schedule);
-  /// The same without one, where everything is kept; -1 after an error.
-  int64_t keptBytes() const { return kept; }
-
-private:
-  OwningOpRef<func::FuncOp> apply(const ChainSchedule &schedule);
-
-  func::FuncOp func;
-  const StateMap &state;
-  const TargetDescription &target;
-  StepStages cut;
-  Chain chain;
-  SmallVector<int> kinds;
-  SmallVector<SmallVector<StageOption>, 0> kindOptions;
-  int64_t kept = 0;
-};
-} // namespace
-
-StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
-                     const StateMap &state, CheckpointSearch &search)
-    : func(func), state(state), target(target), cut(func, target) {
-  search.merge = cut.stops();
-  SmallVector<StageGraph, 0> graphs;
-  for (size_t stage = 0; stage != cut.stages().size(); ++stage)
-    graphs.push_back(cut.graph(stage));
-  kinds = findKinds(graphs);
-  for (auto [kind, graph] : llvm::zip_equal(kinds, graphs)) {
-    if (kind == int(kindOptions.size())) {
-      StageStops stops;
-      kindOptions.push_back(planStage(graph, search.stage, &stops));
-      search.add(stops);
-    }
-    chain.stages.push_back(chainStage(graph, kindOptions[kind]));
-  }
-  FunctionPlanner planner(func, state, target);
-  kept = succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
-}
-
-void StepChain::record(const ChainSchedule &schedule) {
-  Builder builder(func.getContext());
-  DenseMap<Operation *, SmallVector<int64_t>> redone;
-  for (auto [stage, links] : llvm::enumerate(cut.stages())) {
-    for (Operation *op : links.backward)
-      op->setAttr(attr::backward, builder.getI64IntegerAttr(stage));
-    for (int index : links.units)
-      redone[cut.units()[index].op];
-    for (int unit : options(stage)[schedule.option[stage]].redone) {
-      const ForwardUnit &again = cut.units()[links.units[unit]];
-      llvm::append_range(redone[again.op], again.results);
-    }
-  }
-  for (auto &[op, results] : redone) {
-    SmallVector<int64_t> stages;
-    for (unsigned result = 0; result != op->getNumResults(); ++result)
-      stages.push_back(cut.stageOf(op, result));
-    op->setAttr(attr::forward, builder.getDenseI64ArrayAttr(stages));
-    llvm::sort(results);
-    if (results.empty())
-      op->removeAttr(attr::redo);
-    else
-      op->setAttr(attr::redo, builder.getDenseI64ArrayAttr(results));
-  }
-  func->setAttr(attr::schedule,
-                builder.getStringAttr(printVisits(schedule.visits)));
-}
-
-/// A copy of the function that runs the schedule; null after an error.
-OwningOpRef<func::FuncOp> StepChain::apply(const ChainSchedule &schedule) {
-  record(schedule);
-  OwningOpRef<func::FuncOp> trial = func.clone();
-  if (failed(applyCheckpoints(*trial)))
-    return nullptr;
-  return trial;
-}
-
-int64_t StepChain::measure(const ChainSchedule &schedule, int64_t limit) {
-  OwningOpRef<func::FuncOp> trial = apply(schedule);
-  if (!trial)
-    return -1;
-  FunctionPlanner quick(*trial, state, target);
-  if (failed(quick.plan({limit, /*maxNodes=*/0})))
-    return -1;
-  if (quick.temporaryBytes() <= limit || quick.lowerBound() > limit)
-    return quick.temporaryBytes();
-  FunctionPlanner planner(*trial, state, target);
-  return succeeded(planner.plan({limit})) ? planner.temporaryBytes() : -1;
-}
-
-int64_t StepChain::measureFully(const ChainSchedule &schedule) {
-  OwningOpRef<func::FuncOp> trial = apply(schedule);
-  if (!trial)
-    return -1;
-  FunctionPlanner planner(*trial, state, target);
-  return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
-}
 
 //===----------------------------------------------------------------------===//
 // The search

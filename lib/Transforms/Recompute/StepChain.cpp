@@ -1,0 +1,84 @@
+//===- StepChain.cpp - A step function as a chain of stages ---------------===//
+
+#include "StepChain.h"
+
+using namespace mlir;
+using namespace hone;
+
+StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
+                     const StateMap &state, CheckpointSearch &search)
+    : func(func), state(state), target(target), cut(func, target) {
+  search.merge = cut.stops();
+  SmallVector<StageGraph, 0> graphs;
+  for (size_t stage = 0; stage != cut.stages().size(); ++stage)
+    graphs.push_back(cut.graph(stage));
+  kinds = findKinds(graphs);
+  for (auto [kind, graph] : llvm::zip_equal(kinds, graphs)) {
+    if (kind == int(kindOptions.size())) {
+      StageStops stops;
+      kindOptions.push_back(planStage(graph, search.stage, &stops));
+      search.add(stops);
+    }
+    chain.stages.push_back(chainStage(graph, kindOptions[kind]));
+  }
+  FunctionPlanner planner(func, state, target);
+  kept = succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
+}
+
+void StepChain::record(const ChainSchedule &schedule) {
+  Builder builder(func.getContext());
+  DenseMap<Operation *, SmallVector<int64_t>> redone;
+  for (auto [stage, links] : llvm::enumerate(cut.stages())) {
+    for (Operation *op : links.backward)
+      op->setAttr(attr::backward, builder.getI64IntegerAttr(stage));
+    for (int index : links.units)
+      redone[cut.units()[index].op];
+    for (int unit : options(stage)[schedule.option[stage]].redone) {
+      const ForwardUnit &again = cut.units()[links.units[unit]];
+      llvm::append_range(redone[again.op], again.results);
+    }
+  }
+  for (auto &[op, results] : redone) {
+    SmallVector<int64_t> stages;
+    for (unsigned result = 0; result != op->getNumResults(); ++result)
+      stages.push_back(cut.stageOf(op, result));
+    op->setAttr(attr::forward, builder.getDenseI64ArrayAttr(stages));
+    llvm::sort(results);
+    if (results.empty())
+      op->removeAttr(attr::redo);
+    else
+      op->setAttr(attr::redo, builder.getDenseI64ArrayAttr(results));
+  }
+  func->setAttr(attr::schedule,
+                builder.getStringAttr(printVisits(schedule.visits)));
+}
+
+/// A copy of the function that runs the schedule; null after an error.
+OwningOpRef<func::FuncOp> StepChain::apply(const ChainSchedule &schedule) {
+  record(schedule);
+  OwningOpRef<func::FuncOp> trial = func.clone();
+  if (failed(applyCheckpoints(*trial)))
+    return nullptr;
+  return trial;
+}
+
+int64_t StepChain::measure(const ChainSchedule &schedule, int64_t limit) {
+  OwningOpRef<func::FuncOp> trial = apply(schedule);
+  if (!trial)
+    return -1;
+  FunctionPlanner quick(*trial, state, target);
+  if (failed(quick.plan({limit, /*maxNodes=*/0})))
+    return -1;
+  if (quick.temporaryBytes() <= limit || quick.lowerBound() > limit)
+    return quick.temporaryBytes();
+  FunctionPlanner planner(*trial, state, target);
+  return succeeded(planner.plan({limit})) ? planner.temporaryBytes() : -1;
+}
+
+int64_t StepChain::measureFully(const ChainSchedule &schedule) {
+  OwningOpRef<func::FuncOp> trial = apply(schedule);
+  if (!trial)
+    return -1;
+  FunctionPlanner planner(*trial, state, target);
+  return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
+}
