@@ -1,10 +1,8 @@
 //===- ElementwiseArith.cpp - Elementwise ops on scalars and vectors ------===//
 
 #include "ElementwiseArith.h"
+#include "MathFunctions.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -12,6 +10,8 @@
 
 using namespace mlir;
 using namespace hone;
+using pointops::Math;
+using pointops::splat;
 
 /// `element`, or a vector of it with the lanes of `like`.
 static Type withElement(Type like, Type element) {
@@ -28,19 +28,6 @@ Type pointops::computeType(Type element) {
   return isNarrow(element) ? Float32Type::get(element.getContext()) : element;
 }
 
-/// A constant like `type`, scalar or vector.
-static Value number(OpBuilder &builder, Location loc, Type type, double value) {
-  Type element = getElementTypeOrSelf(type);
-  TypedAttr attribute;
-  if (isa<FloatType>(element))
-    attribute = builder.getFloatAttr(element, value);
-  else
-    attribute = builder.getIntegerAttr(element, int64_t(value));
-  if (auto vector = dyn_cast<VectorType>(type))
-    attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-  return builder.create<arith::ConstantOp>(loc, attribute);
-}
-
 //===----------------------------------------------------------------------===//
 // Floating-point types
 //===----------------------------------------------------------------------===//
@@ -54,7 +41,7 @@ static Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
   Value nearest = builder.create<arith::TruncFOp>(loc, f32, value);
   Value back = builder.create<arith::ExtFOp>(loc, f64, nearest);
   Value bits = builder.create<arith::BitcastOp>(loc, i32, nearest);
-  Value one = number(builder, loc, i32, 1);
+  Value one = splat(builder, loc, i32, 1);
   // Toward zero first: one step back where rounding went away from it.
   Value away = builder.create<arith::CmpFOp>(
       loc, arith::CmpFPredicate::OGT, builder.create<math::AbsFOp>(loc, back),
@@ -102,7 +89,7 @@ Value pointops::fromMemory(OpBuilder &builder, Location loc, Value loaded,
   if (element.isInteger(1))
     return builder.create<arith::CmpIOp>(
         loc, arith::CmpIPredicate::ne, loaded,
-        number(builder, loc, loaded.getType(), 0));
+        splat(builder, loc, loaded.getType(), 0));
   if (isNarrow(element))
     return convertFloat(builder, loc, loaded, builder.getF32Type());
   return loaded;
@@ -135,7 +122,7 @@ Value pointops::cast(OpBuilder &builder, Location loc, Value value, Type to) {
   if (from == computed)
     return roundTo(builder, loc, value, to);
   if (to.isInteger(1)) { // x != 0
-    Value zero = number(builder, loc, value.getType(), 0);
+    Value zero = splat(builder, loc, value.getType(), 0);
     if (isa<FloatType>(from))
       return builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE,
                                            value, zero);
@@ -165,169 +152,6 @@ Value pointops::cast(OpBuilder &builder, Location loc, Value value, Type to) {
 //===----------------------------------------------------------------------===//
 // Elementwise ops
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Short names for the ops below; all operands have one type.
-struct Math {
-  OpBuilder &builder;
-  Location loc;
-
-  Value c(Value like, double value) {
-    return number(builder, loc, like.getType(), value);
-  }
-  Value add(Value a, Value b) {
-    return builder.create<arith::AddFOp>(loc, a, b);
-  }
-  Value sub(Value a, Value b) {
-    return builder.create<arith::SubFOp>(loc, a, b);
-  }
-  Value mul(Value a, Value b) {
-    return builder.create<arith::MulFOp>(loc, a, b);
-  }
-  Value div(Value a, Value b) {
-    return builder.create<arith::DivFOp>(loc, a, b);
-  }
-  Value fma(Value a, Value b, Value c) {
-    return builder.create<math::FmaOp>(loc, a, b, c);
-  }
-  Value exp(Value a) { return builder.create<math::ExpOp>(loc, a); }
-  Value neg(Value a) { return builder.create<arith::NegFOp>(loc, a); }
-  /// 1 / (1 + e^-x): e^-x overflows to inf for x < -88, and the result is 0.
-  Value logistic(Value x) {
-    Value one = c(x, 1.0);
-    return div(one, add(one, exp(neg(x))));
-  }
-};
-} // namespace
-
-/// tanh in f64, which has no polynomial: Lambert's continued fraction near 0,
-/// where 1 - 2 / (e^2x + 1) would cancel.
-static Value tanhF64(Math m, Value x) {
-  Value square = m.mul(x, x), fraction = m.c(x, 25.0);
-  for (int odd = 23; odd >= 1; odd -= 2)
-    fraction = m.add(m.c(x, odd), m.div(square, fraction));
-  Value small = m.div(x, fraction);
-  Value abs = m.builder.create<math::AbsFOp>(m.loc, x), two = m.c(x, 2.0);
-  Value one = m.c(x, 1.0), e = m.exp(m.mul(two, abs));
-  Value large = m.sub(one, m.div(two, m.add(e, one)));
-  large = m.builder.create<math::CopySignOp>(m.loc, large, x);
-  Value isSmall = m.builder.create<arith::CmpFOp>(
-      m.loc, arith::CmpFPredicate::OLT, abs, m.c(x, 0.75));
-  return m.builder.create<arith::SelectOp>(m.loc, isSmall, small, large);
-}
-
-/// erf in f64: 2/sqrt(pi) e^-x^2 sum_n 2^n x^(2n+1) / (2n+1)!!, whose terms
-/// have one sign, so that nothing cancels; 1 beyond 6 to all digits.
-static Value erfF64(Math m, Value x) {
-  constexpr int64_t terms = 170; // the last is below 1e-17 of the sum at 6
-  OpBuilder &b = m.builder;
-  Value limit = m.c(x, 6.0), abs = b.create<math::AbsFOp>(m.loc, x);
-  Value bounded = b.create<arith::MinimumFOp>(m.loc, abs, limit);
-  Value square = m.mul(bounded, bounded), twice = m.add(square, square);
-  Value first = b.create<arith::ConstantIndexOp>(m.loc, 1);
-  Value last = b.create<arith::ConstantIndexOp>(m.loc, terms);
-  auto series = b.create<scf::ForOp>(
-      m.loc, first, last, first, ValueRange{bounded, bounded, m.c(x, 3.0)},
-      [&](OpBuilder &nested, Location loc, Value, ValueRange carried) {
-        Math inner{nested, loc};
-        Value term = inner.mul(carried[0], inner.div(twice, carried[2]));
-        Value sum = inner.add(carried[1], term);
-        Value odd = inner.add(carried[2], inner.c(x, 2.0));
-        nested.create<scf::YieldOp>(loc, ValueRange{term, sum, odd});
-      });
-  Value gauss = m.exp(m.neg(square));
-  Value scale = m.c(x, 1.1283791670955126); // 2 / sqrt(pi)
-  Value magnitude = m.mul(scale, m.mul(gauss, series.getResult(1)));
-  Value beyond =
-      b.create<arith::CmpFOp>(m.loc, arith::CmpFPredicate::OGE, abs, limit);
-  magnitude = b.create<arith::SelectOp>(m.loc, beyond, m.c(x, 1.0), magnitude);
-  return b.create<math::CopySignOp>(m.loc, magnitude, x);
-}
-
-static Value tanhOf(Math m, Value x) {
-  if (getElementTypeOrSelf(x).isF64())
-    return tanhF64(m, x);
-  return m.builder.create<math::TanhOp>(m.loc, x);
-}
-
-static Value erfOf(Math m, Value x) {
-  if (getElementTypeOrSelf(x).isF64())
-    return erfF64(m, x);
-  return m.builder.create<math::ErfOp>(m.loc, x);
-}
-
-/// sin(x + quarterTurns * pi/2). The polynomials of f32 lose digits with the
-/// size of x (1e-5 at 1000, a position like others): they get what is left of x
-/// after k quarter turns, subtracted in three parts (Cody and Waite, 1980).
-static Value sine(Math m, Value x, int64_t quarterTurns) {
-  OpBuilder &builder = m.builder;
-  Location loc = m.loc;
-  if (!getElementTypeOrSelf(x).isF32()) {
-    if (quarterTurns == 0)
-      return builder.create<math::SinOp>(loc, x);
-    return builder.create<math::CosOp>(loc, x);
-  }
-  Value k = builder.create<math::RoundEvenOp>(
-      loc, m.mul(x, m.c(x, 0.63661977236758134308))); // 2 / pi
-  Value rest = m.fma(k, m.c(x, -1.5707963705062866), x);
-  rest = m.fma(k, m.c(x, 4.371138828673793e-08), rest);
-  rest = m.fma(k, m.c(x, 1.7151245100058819e-15), rest);
-  // sin, cos, -sin, -cos of the rest, by k modulo 4; in floats, where infinity
-  // and NaN give NaN.
-  k = m.add(k, m.c(x, quarterTurns));
-  auto modulo = [&](double base) {
-    Value whole =
-        builder.create<math::FloorOp>(loc, m.mul(k, m.c(x, 1 / base)));
-    return m.fma(whole, m.c(x, -base), k);
-  };
-  Value isOdd = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ,
-                                              modulo(2), m.c(x, 1));
-  Value isNegative = builder.create<arith::CmpFOp>(
-      loc, arith::CmpFPredicate::OGE, modulo(4), m.c(x, 2));
-  Value value = builder.create<arith::SelectOp>(
-      loc, isOdd, builder.create<math::CosOp>(loc, rest),
-      builder.create<math::SinOp>(loc, rest));
-  return builder.create<arith::SelectOp>(loc, isNegative, m.neg(value), value);
-}
-
-static constexpr double sqrt2OverPi = 0.79788456080286535588;
-static constexpr double geluCubic = 0.044715;
-static constexpr double invSqrt2 = 0.70710678118654752440;
-static constexpr double invSqrt2Pi = 0.39894228040143267794;
-
-/// Twice the argument of tanh in GELU, from x and x^2.
-static Value geluInner(Math m, Value x, Value square) {
-  Value slope = m.fma(square, m.c(x, 2 * sqrt2OverPi * geluCubic),
-                      m.c(x, 2 * sqrt2OverPi));
-  return m.mul(x, slope);
-}
-
-// x/2 (1 + tanh u) = x logistic(2u)
-static Value gelu(Math m, Value x, GeluApproximation form) {
-  if (form == GeluApproximation::tanh)
-    return m.mul(x, m.logistic(geluInner(m, x, m.mul(x, x))));
-  Value erf = erfOf(m, m.mul(x, m.c(x, invSqrt2)));
-  Value half = m.mul(x, m.c(x, 0.5));
-  return m.fma(half, erf, half);
-}
-
-static Value geluBwd(Math m, Value grad, Value x, GeluApproximation form) {
-  Value square = m.mul(x, x);
-  if (form == GeluApproximation::tanh) {
-    // s + x s (1 - s) (2u)', with s = logistic(2u)
-    Value s = m.logistic(geluInner(m, x, square));
-    Value slope = m.fma(square, m.c(x, 6 * sqrt2OverPi * geluCubic),
-                        m.c(x, 2 * sqrt2OverPi));
-    Value bell = m.mul(m.mul(x, s), m.sub(m.c(x, 1.0), s));
-    return m.mul(grad, m.fma(bell, slope, s));
-  }
-  // (1 + erf(x / sqrt 2)) / 2 + x exp(-x^2 / 2) / sqrt(2 pi)
-  Value erf = erfOf(m, m.mul(x, m.c(x, invSqrt2)));
-  Value half = m.c(x, 0.5);
-  Value cdf = m.fma(half, erf, half);
-  Value pdf = m.mul(m.exp(m.mul(square, m.c(x, -0.5))), m.c(x, invSqrt2Pi));
-  return m.mul(grad, m.fma(x, pdf, cdf));
-}
 
 static arith::CmpFPredicate floatPredicate(CmpPredicate predicate) {
   switch (predicate) {
@@ -369,9 +193,9 @@ static arith::CmpIPredicate intPredicate(CmpPredicate predicate, bool isBool) {
 
 /// x > 0 ? 1 : x < 0 ? -1 : x, which keeps NaN and both zeros.
 static Value signOf(OpBuilder &builder, Location loc, Value x, bool isFloat) {
-  Value zero = number(builder, loc, x.getType(), 0);
-  Value one = number(builder, loc, x.getType(), 1);
-  Value minus = number(builder, loc, x.getType(), -1);
+  Value zero = splat(builder, loc, x.getType(), 0);
+  Value one = splat(builder, loc, x.getType(), 1);
+  Value minus = splat(builder, loc, x.getType(), -1);
   Value above, below;
   if (isFloat) {
     above =
@@ -395,15 +219,15 @@ static Value divideInts(OpBuilder &builder, Location loc, Value lhs,
   auto is = [&](double value) -> Value {
     return builder.create<arith::CmpIOp>(
         loc, arith::CmpIPredicate::eq, rhs,
-        number(builder, loc, rhs.getType(), value));
+        splat(builder, loc, rhs.getType(), value));
   };
   Value negates = is(-1);
   Value special = builder.create<arith::OrIOp>(loc, negates, is(0));
   Value divisor = builder.create<arith::SelectOp>(
-      loc, special, number(builder, loc, rhs.getType(), 1), rhs);
+      loc, special, splat(builder, loc, rhs.getType(), 1), rhs);
   Value quotient = builder.create<arith::DivSIOp>(loc, lhs, divisor);
   Value negated = builder.create<arith::SubIOp>(
-      loc, number(builder, loc, lhs.getType(), 0), lhs);
+      loc, splat(builder, loc, lhs.getType(), 0), lhs);
   return builder.create<arith::SelectOp>(loc, negates, negated, quotient);
 }
 
@@ -427,7 +251,7 @@ Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
             if (isFloat)
               return m.neg(x);
             return builder.create<arith::SubIOp>(
-                loc, number(builder, loc, x.getType(), 0), x);
+                loc, splat(builder, loc, x.getType(), 0), x);
           })
           .Case([&](AbsOp) -> Value {
             if (isFloat)
@@ -452,7 +276,7 @@ Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
           .Case([&](SignOp) { return signOf(builder, loc, x, isFloat); })
           .Case([&](NotOp) -> Value {
             return builder.create<arith::XOrIOp>(
-                loc, x, number(builder, loc, x.getType(), -1));
+                loc, x, splat(builder, loc, x.getType(), -1));
           })
           .Case([&](CastOp cast) {
             return pointops::cast(builder, loc, x,
@@ -526,10 +350,10 @@ Value pointops::identity(OpBuilder &builder, Location loc, ReduceKind kind,
                          Type element) {
   Type type = computeType(element);
   if (kind == ReduceKind::sum)
-    return number(builder, loc, type, 0);
+    return splat(builder, loc, type, 0);
   bool isMax = kind == ReduceKind::max;
   if (isa<FloatType>(type))
-    return number(builder, loc, type, isMax ? -INFINITY : INFINITY);
+    return splat(builder, loc, type, isMax ? -INFINITY : INFINITY);
   unsigned width = type.getIntOrFloatBitWidth();
   APInt value =
       isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
