@@ -1,7 +1,7 @@
 //===- TypesTest.cpp - Elements of every type -----------------------------===//
 
-#include "base/Parallel.h"
 #include "base/Types.h"
+#include "base/Parallel.h"
 
 #include <cmath>
 #include <cstring>
