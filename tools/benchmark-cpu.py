@@ -45,7 +45,7 @@ PASSES = {
     "packed projections": "--without=hone-pack-projections",
     "padding": "--pad=off",
     "chunked loss": "--chunk-loss=off",
-    "weights cast in the update": "--without=hone-shadow-parameters",
+    "weights cast in the update": "--without=hone-working-copies",
     "epilogues": "--without=epilogues",
     "kernels of more than one op": "--without=regions",
 }

@@ -173,7 +173,7 @@ def module_text(graph: Graph, loss: str, name: str) -> str:
     for number, (fqn, shape, element, facts) in in_order(graph):
         words = [f'hone.kind = "{facts["kind"]}"', f'hone.fqn = "{fqn}"']
         if facts["kind"] == "param":
-            words += ["hone.requires_grad", "hone.group = 0 : i64",
+            words += ["hone.requires_grad", "hone.param_group = 0 : i64",
                       'hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}']
         elif facts["kind"] == "buffer":
             words.append('hone.init = {dist = "file"}')
@@ -183,7 +183,7 @@ def module_text(graph: Graph, loss: str, name: str) -> str:
     optimizer = ('{name = "sgd", lr = 0.1 : f64, weight_decay = 0.0 : f64, momentum = 0.9 : f64, '
                  "groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64}]}")
     locations = "".join(f'#loc{number} = loc("model.py":{number}:0)\n' for number in range(LOCATIONS))
-    return (f'module attributes {{hone.version = 1 : i64, hone.model = "{name}", hone.optimizer = {optimizer}}} {{\n'
+    return (f'module attributes {{hone.version = 2 : i64, hone.model = "{name}", hone.optimizer = {optimizer}}} {{\n'
             "  func.func @forward(\n" + ",\n".join(lines) + '\n  ) -> (tensor<f32> {hone.kind = "loss"}) {\n'
             + "\n".join(graph.body) + f'\n    "func.return"({loss}) : (tensor<f32>) -> ()\n  }}\n}}\n' + locations)
 
@@ -196,7 +196,7 @@ def write_package(folder: pathlib.Path, kind: str, ops: int) -> int:
     (folder / "graph.mlir").write_text(text)
     arguments = [{"fqn": fqn, "dtype": element, "shape": list(shape), **facts}
                  for _, (fqn, shape, element, facts) in in_order(graph)]
-    manifest = {"schema": 1, "model": f"{kind}-{ops}", "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
+    manifest = {"schema": 2, "model": f"{kind}-{ops}", "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
                 "arguments": arguments, "results": [{"kind": "loss", "dtype": "f32", "shape": []}],
                 "optimizer": {"name": "sgd", "lr": 0.1, "weight_decay": 0.0, "momentum": 0.9,
                               "groups": [{"lr_scale": 1.0, "decay_scale": 1.0}]}}

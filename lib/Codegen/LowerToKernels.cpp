@@ -65,11 +65,11 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
     return describeKernel(launch, "sums", emitPartialSums);
   case KernelFamily::gather:
     return describeKernel(launch, "", emitGather);
-  case KernelFamily::multi:
+  case KernelFamily::multiTensor:
     if (isa<GlobalNormOp>(main))
       return describeNorm(launch);
     return describeKernel(launch, "", emitUpdates);
-  case KernelFamily::move:
+  case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:
     return describeKernel(launch, "", emitPoint);

@@ -26,7 +26,8 @@
 #include <chrono>
 
 using namespace hone;
-using namespace honec;
+using namespace hone::driver;
+using namespace hone::report;
 using llvm::Error;
 using llvm::StringRef;
 
@@ -93,7 +94,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   DeviceCode device;                     // where the target is a GPU
   std::vector<Explanation> explanations; // remarks of the phases
-  std::optional<LibraryLimit> limit;     // of a GPU's step, for a dry run
+  std::optional<LibraryRoofline> limit;  // of a GPU's step, for a dry run
   std::optional<Cluster> cluster;        // where a file describes one
   double modelFlops = 0;                 // of a step of all ranks
 };
@@ -434,14 +435,14 @@ Error Compilation::run() {
   if (Error error = runPhases(Phase::Shard, Phase::Shard))
     return error;
   if (options.isCuda && options.dryRun)
-    limit = findLibraryLimit(*module, options.pipeline.microBatches,
-                             *getTarget(*module));
+    limit = findLibraryRoofline(*module, options.pipeline.microBatches,
+                                *getTarget(*module));
   if (Error error = runPhases(Phase::Fuse, Phase::Checkpoint))
     return error;
   return options.dryRun ? plan() : emit(*output);
 }
 
-int honec::compile(const Options &options, StringRef tool) {
+int hone::driver::compile(const Options &options, StringRef tool) {
   Error error = Compilation(options, tool).run();
   if (!error)
     return 0;

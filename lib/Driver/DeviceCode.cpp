@@ -10,7 +10,7 @@
 #include "hone/Target/GPU/Assembler.h"
 
 using namespace hone;
-using namespace honec;
+using namespace hone::driver;
 
 /// The architecture that the PTX is written for.
 static int64_t ptxArch(const DeviceTarget &device) {
@@ -20,9 +20,10 @@ static int64_t ptxArch(const DeviceTarget &device) {
 }
 
 llvm::Expected<DeviceCode>
-honec::compileDevice(mlir::ModuleOp module, const DeviceTarget &device,
-                     bool emulates, const CpuTarget &cpu,
-                     llvm::TargetMachine &machine, llvm::LLVMContext &context) {
+hone::driver::compileDevice(mlir::ModuleOp module, const DeviceTarget &device,
+                            bool emulates, const CpuTarget &cpu,
+                            llvm::TargetMachine &machine,
+                            llvm::LLVMContext &context) {
   auto modules = module.getOps<mlir::gpu::GPUModuleOp>();
   assert(llvm::hasSingleElement(modules) && "hone-lower-to-kernels makes one");
   mlir::gpu::GPUModuleOp kernels = *modules.begin();
@@ -74,10 +75,10 @@ static llvm::Error check(const AttentionPlanRequest &request,
   return llvm::Error::success();
 }
 
-llvm::Error honec::planAttentionCalls(mlir::ModuleOp module,
-                                      const DeviceTarget &device,
-                                      AttentionPlanner planner,
-                                      AttentionAnswers &answers) {
+llvm::Error hone::driver::planAttentionCalls(mlir::ModuleOp module,
+                                             const DeviceTarget &device,
+                                             AttentionPlanner planner,
+                                             AttentionAnswers &answers) {
   llvm::SmallVector<AttentionPlanRequest> requests =
       attentionPlanRequests(module);
   planner.arch = "sm_" + std::to_string(device.arch);

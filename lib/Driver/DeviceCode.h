@@ -9,7 +9,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace honec {
+namespace hone::driver {
 
 /// Code of a program's kernels.
 struct DeviceCode {
@@ -36,6 +36,6 @@ llvm::Error planAttentionCalls(mlir::ModuleOp module,
                                hone::AttentionPlanner planner,
                                hone::AttentionAnswers &answers);
 
-} // namespace honec
+} // namespace hone::driver
 
 #endif // HONE_DRIVER_DEVICECODE_H

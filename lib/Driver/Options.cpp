@@ -13,7 +13,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hone;
-using namespace honec;
+using namespace hone::driver;
 using llvm::Error;
 using llvm::StringRef;
 using llvm::Twine;
@@ -242,8 +242,8 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
   return std::nullopt;
 }
 
-std::optional<int> honec::parseOptions(int argc, char **argv,
-                                       Options &options) {
+std::optional<int> hone::driver::parseOptions(int argc, char **argv,
+                                              Options &options) {
   llvm::StringMap<std::string> given;
   for (int index = 1; index < argc; ++index) {
     StringRef argument = argv[index];

@@ -8,7 +8,7 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
-using namespace honec;
+using namespace hone::driver;
 using hone::makeError;
 using llvm::Error;
 using llvm::StringRef;

@@ -1,4 +1,4 @@
-//===- OutputFile.h - A file that appears whole or not at all -*- C++ -*-===//
+//===- OutputFile.h - A file that appears whole or not at all ---*- C++ -*-===//
 
 #ifndef HONE_DRIVER_OUTPUTFILE_H
 #define HONE_DRIVER_OUTPUTFILE_H
@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace honec {
+namespace hone::driver {
 
 /// A file under a temporary name beside its place, moved there by `commit`.
 /// Dropped without it, also by a signal.
@@ -38,6 +38,6 @@ private:
   std::string temporary; ///< "": written in place, committed or moved from
 };
 
-} // namespace honec
+} // namespace hone::driver
 
 #endif // HONE_DRIVER_OUTPUTFILE_H

@@ -48,7 +48,7 @@ Operation *HoneDialect::materializeConstant(OpBuilder &builder, Attribute value,
 static bool isKind(StringRef value, bool isResult) {
   return llvm::StringSwitch<bool>(value)
       .Cases(kind::param, kind::buffer, kind::opt, kind::grad, kind::scalar,
-             kind::shadow, true)
+             kind::workingCopy, true)
       .Cases(kind::input, kind::rng, !isResult)
       .Cases(kind::loss, kind::gradNorm, kind::idCheck, isResult)
       .Default(false);
@@ -176,20 +176,20 @@ static LogicalResult verifyPartsOwner(Operation *op, DictionaryAttr owner,
 static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
                                      bool isResult) {
   StringRef name = attribute.getName();
-  auto expect = [&](bool ok, const Twine &wanted) -> LogicalResult {
+  auto expect = [&](bool ok, const Twine &expected) -> LogicalResult {
     if (ok)
       return success();
     return op->emitError() << "attribute '" << name << "' is "
-                           << attribute.getValue() << ", expected " << wanted;
+                           << attribute.getValue() << ", expected " << expected;
   };
   Attribute value = attribute.getValue();
   if (name == attr::kind) {
     auto string = dyn_cast<StringAttr>(value);
     return expect(string && isKind(string.getValue(), isResult),
                   isResult ? "a result kind (param, buffer, opt, grad, scalar, "
-                             "shadow, loss, grad_norm, id_check)"
+                             "working_copy, loss, grad_norm, id_check)"
                            : "an argument kind (param, buffer, opt, grad, "
-                             "input, rng, scalar, shadow)");
+                             "input, rng, scalar, working_copy)");
   }
   if (name == attr::fqn)
     return expect(isa<StringAttr>(value), "a string");
@@ -205,7 +205,7 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
   }
   if (name == attr::requiresGrad)
     return expect(isa<UnitAttr>(value), "a unit attribute");
-  if (name == attr::group || name == attr::donates) {
+  if (name == attr::paramGroup || name == attr::donates) {
     auto integer = dyn_cast<IntegerAttr>(value);
     return expect(integer && integer.getInt() >= 0, "a non-negative integer");
   }
@@ -264,9 +264,9 @@ LogicalResult HoneDialect::verifyRegionResultAttribute(
 
 LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  if (attribute.getName() == attr::exact &&
+  if (attribute.getName() == attr::meshInvariant &&
       !(isa<ModuleOp>(op) && isa<UnitAttr>(attribute.getValue())))
-    return op->emitError() << attr::exact << " is "
+    return op->emitError() << attr::meshInvariant << " is "
                            << (isa<ModuleOp>(op) ? "no unit attribute"
                                                  : "on no module")
                            << ", expected a unit attribute on a module";
@@ -275,15 +275,16 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
   auto version = dyn_cast<IntegerAttr>(attribute.getValue());
   if (!version || version.getInt() != dialectVersion)
     return op->emitError() << "dialect version is " << attribute.getValue()
-                           << ", this compiler reads " << dialectVersion;
+                           << ", expected " << dialectVersion
+                           << ": export the model again with this version";
   return success();
 }
 
-bool hone::isExact(Operation *op) {
+bool hone::isMeshInvariant(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     module = op->getParentOfType<ModuleOp>();
-  return module && module->hasAttr(attr::exact);
+  return module && module->hasAttr(attr::meshInvariant);
 }
 
 bool hone::isGraphOp(Operation *op) {

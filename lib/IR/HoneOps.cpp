@@ -86,8 +86,8 @@ LogicalResult SelectOp::verify() {
 // Group
 //===----------------------------------------------------------------------===//
 
-// hone.group map (%a = %x : type, ...) -> type, ... attr-dict { body }
-ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
+// hone.fused map (%a = %x : type, ...) -> type, ... attr-dict { body }
+ParseResult FusedOp::parse(OpAsmParser &parser, OperationState &result) {
   StringRef family;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&family))
@@ -122,7 +122,7 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.resolveOperands(operands, types, operandLoc, result.operands));
 }
 
-void GroupOp::print(OpAsmPrinter &printer) {
+void FusedOp::print(OpAsmPrinter &printer) {
   printer << " " << stringifyKernelFamily(getFamily()) << " (";
   llvm::interleaveComma(llvm::zip(getBodyBlock().getArguments(), getInputs()),
                         printer, [&](auto pair) {
@@ -137,22 +137,22 @@ void GroupOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-LogicalResult GroupOp::verify() {
+LogicalResult FusedOp::verify() {
   Block &body = getBodyBlock();
-  if (body.getArgumentTypes() != getInputs().getTypes()) // group_c1
+  if (body.getArgumentTypes() != getInputs().getTypes()) // fused_c1
     return emitOpError("block arguments differ from the operands' types");
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
-  if (!yield || yield.getValues().getTypes() != getResultTypes()) // group_c1
+  if (!yield || yield.getValues().getTypes() != getResultTypes()) // fused_c1
     return emitOpError("yields other types than its results have");
   for (Operation &op : body.without_terminator())
-    if (!isa<HoneOpInterface>(op) || isa<GroupOp>(op)) // group_c2
+    if (!isa<HoneOpInterface>(op) || isa<FusedOp>(op)) // fused_c2
       return emitOpError() << "holds '" << op.getName()
                            << "', expected ops that a kernel computes, other "
                               "than groups";
   return success();
 }
 
-OpCost GroupOp::getCost() {
+OpCost FusedOp::getCost() {
   OpCost cost;
   for (Operation &op : getBodyBlock().without_terminator())
     if (auto hone = dyn_cast<HoneOpInterface>(op))
@@ -177,7 +177,7 @@ static bool readsInPlace(OpOperand &use) {
   });
 }
 
-SmallVector<AliasPair> GroupOp::getReusableOperands() {
+SmallVector<AliasPair> FusedOp::getReusableOperands() {
   SmallVector<AliasPair> pairs;
   if (llvm::is_contained(
           {KernelFamily::map, KernelFamily::row, KernelFamily::rope},

@@ -157,7 +157,7 @@ static DimensionMapping lossMapping(LossOp op, FactorKind rows) {
   DimensionMapping mapping = hone::detail::rowMapping(op);
   for (Factor &factor : mapping.factors)
     factor.kind = rows;
-  mapping.factors.back().kind = FactorKind::Exchange;
+  mapping.factors.back().kind = FactorKind::Reconcilable;
   return mapping;
 }
 
@@ -186,7 +186,7 @@ LogicalResult CrossEntropyBwdOp::verify() {
 
 DimensionMapping CrossEntropyBwdOp::getDimensionMapping() {
   return lossMapping(*this, getReduction() == LossReduction::mean
-                                ? FactorKind::Exchange
+                                ? FactorKind::Reconcilable
                                 : FactorKind::Parallel);
 }
 

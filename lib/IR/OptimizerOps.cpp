@@ -12,27 +12,28 @@ LogicalResult GlobalNormOp::verify() {
   return success();
 }
 
-/// The shadow, if any, is a narrower copy of the parameter.
-static LogicalResult verifyShadow(Operation *op, Value param, Value shadow) {
+/// The working copy, if any, is a narrower copy of the parameter.
+static LogicalResult verifyWorkingCopy(Operation *op, Value param,
+                                       Value workingCopy) {
   auto width = [](Value value) {
     return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
   };
-  if (failed(expectShape(op, "new_shadow", shadow, shapeOf(param))))
+  if (failed(expectShape(op, "new_working_copy", workingCopy, shapeOf(param))))
     return failure(); // adamw_c1, adamw_8bit_c1, sgd_c1, lion_c1, adafactor_c1
-  if (!shadow || width(shadow) < width(param))
+  if (!workingCopy || width(workingCopy) < width(param))
     return success();
   // adamw_c3, adamw_8bit_c4, sgd_c4, lion_c3, adafactor_c4
-  return op->emitOpError() << "new_shadow has element type "
-                           << getElementTypeOrSelf(shadow.getType())
+  return op->emitOpError() << "new_working_copy has element type "
+                           << getElementTypeOrSelf(workingCopy.getType())
                            << ", expected a narrower one than that of param, "
                            << getElementTypeOrSelf(param.getType());
 }
 
 /// Besides, stochastic rounding has a key and something to round.
 static LogicalResult verifyLowState(RandomOpInterface op, Value param,
-                                    Value shadow, ValueRange states) {
+                                    Value workingCopy, ValueRange states) {
   Value rng = op.getRandomKey();
-  if (failed(verifyShadow(op, param, shadow)) ||
+  if (failed(verifyWorkingCopy(op, param, workingCopy)) ||
       failed(expectShape(op, "rng", rng, {3})))
     return failure(); // adamw_c4, sgd_c5, lion_c4
   auto isBF16 = [](Value value) {
@@ -78,7 +79,7 @@ LogicalResult AdamwOp::verify() {
   if (failed(verifyBetas(*this)) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0)))
     return failure(); // adamw_c2
-  return verifyLowState(*this, getParam(), getNewShadow(),
+  return verifyLowState(*this, getParam(), getNewWorkingCopy(),
                         {getExpAvg(), getExpAvgSq()});
 }
 
@@ -120,7 +121,7 @@ LogicalResult Adamw8bitOp::verify() {
   if (failed(verifyBetas(*this)) ||
       failed(expectAtLeast(*this, "eps", getEps(), 0)))
     return failure(); // adamw_8bit_c3
-  return verifyShadow(*this, getParam(), getNewShadow());
+  return verifyWorkingCopy(*this, getParam(), getNewWorkingCopy());
 }
 
 /// Blocks are independent, elements of one share its scale. Rows that are no
@@ -188,16 +189,16 @@ LogicalResult SgdOp::verify() {
   SmallVector<Value> states;
   if (getBuffer())
     states.push_back(getBuffer());
-  return verifyLowState(*this, getParam(), getNewShadow(), states);
+  return verifyLowState(*this, getParam(), getNewWorkingCopy(), states);
 }
 
-// Without momentum the only other result is the shadow.
+// Without momentum the only other result is the working copy.
 Value SgdOp::getNewBuffer() {
   bool present = !getMomentum().isZero() && !getOthers().empty();
   return present ? getOthers().front() : Value();
 }
 
-Value SgdOp::getNewShadow() {
+Value SgdOp::getNewWorkingCopy() {
   size_t index = getMomentum().isZero() ? 0 : 1;
   return getOthers().size() > index ? getOthers()[index] : Value();
 }
@@ -228,7 +229,7 @@ LogicalResult LionOp::verify() {
     return failure(); // lion_c1
   if (failed(verifyBetas(*this)))
     return failure(); // lion_c2
-  return verifyLowState(*this, getParam(), getNewShadow(), getExpAvg());
+  return verifyLowState(*this, getParam(), getNewWorkingCopy(), getExpAvg());
 }
 
 DimensionMapping LionOp::getDimensionMapping() {
@@ -245,17 +246,18 @@ LogicalResult AdafactorOp::verify() {
   if (getOthers().size() != means && getOthers().size() != means + 1)
     return emitOpError() << "has " << getOthers().size() // adafactor_c1
                          << " results after new_param, expected " << means
-                         << ", and one more for a shadow";
+                         << ", and one more for a working copy";
   if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
       failed(
           expectType(*this, "new_param", getNewParam(), getParam().getType())))
     return failure(); // adafactor_c1
-  SmallVector<SmallVector<int64_t>> wanted(means, SmallVector<int64_t>(shape));
+  SmallVector<SmallVector<int64_t>> expected(means,
+                                             SmallVector<int64_t>(shape));
   if (means == 2) {
-    wanted[0].pop_back();
-    wanted[1].erase(wanted[1].end() - 2);
+    expected[0].pop_back();
+    expected[1].erase(expected[1].end() - 2);
   }
-  for (auto [index, old, shape] : llvm::enumerate(getVariances(), wanted)) {
+  for (auto [index, old, shape] : llvm::enumerate(getVariances(), expected)) {
     if (failed(expectShape(*this, "variance " + std::to_string(index), old,
                            shape))) // adafactor_c2
       return failure();
@@ -271,10 +273,10 @@ LogicalResult AdafactorOp::verify() {
       failed(expectAtLeast(*this, "eps2", getEps2(), 0)) ||
       failed(expectAtLeast(*this, "clip_threshold", getClipThreshold(), 1)))
     return failure(); // adafactor_c3
-  return verifyShadow(*this, getParam(), getNewShadow());
+  return verifyWorkingCopy(*this, getParam(), getNewWorkingCopy());
 }
 
-Value AdafactorOp::getNewShadow() {
+Value AdafactorOp::getNewWorkingCopy() {
   size_t means = getVariances().size();
   return getOthers().size() > means ? getOthers()[means] : Value();
 }

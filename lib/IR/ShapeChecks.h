@@ -29,31 +29,32 @@ inline mlir::InFlightDiagnostic &appendShape(mlir::InFlightDiagnostic &diag,
 /// null value, an absent operand, passes.
 inline mlir::LogicalResult expectShape(mlir::Operation *op,
                                        llvm::StringRef what, mlir::Value value,
-                                       llvm::ArrayRef<int64_t> wanted) {
-  if (!value || shapeOf(value) == wanted)
+                                       llvm::ArrayRef<int64_t> expected) {
+  if (!value || shapeOf(value) == expected)
     return mlir::success();
   mlir::InFlightDiagnostic diag = op->emitOpError() << what << " has shape ";
   appendShape(diag, shapeOf(value)) << ", expected ";
-  return appendShape(diag, wanted);
+  return appendShape(diag, expected);
 }
 
 /// Fails with "<what> has type .., expected .." unless they are equal.
 inline mlir::LogicalResult expectType(mlir::Operation *op, llvm::StringRef what,
-                                      mlir::Value value, mlir::Type wanted) {
-  if (value.getType() == wanted)
+                                      mlir::Value value, mlir::Type expected) {
+  if (value.getType() == expected)
     return mlir::success();
   return op->emitOpError() << what << " has type " << value.getType()
-                           << ", expected " << wanted;
+                           << ", expected " << expected;
 }
 
 /// Fails with "<what> has element type .., expected .." unless they are equal.
 inline mlir::LogicalResult expectElement(mlir::Operation *op,
                                          llvm::StringRef what,
-                                         mlir::Value value, mlir::Type wanted) {
-  if (elementOf(value) == wanted)
+                                         mlir::Value value,
+                                         mlir::Type expected) {
+  if (elementOf(value) == expected)
     return mlir::success();
   return op->emitOpError() << what << " has element type " << elementOf(value)
-                           << ", expected " << wanted;
+                           << ", expected " << expected;
 }
 
 /// Fails unless `dim` is a dimension of a tensor of rank `rank`.

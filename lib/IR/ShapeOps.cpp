@@ -96,10 +96,10 @@ LogicalResult TransposeOp::verify() {
   if (failed(expectDims(*this, "permutation", permutation, shape.size(),
                         /*sorted=*/false))) // transpose_c1
     return failure();
-  SmallVector<int64_t> wanted;
+  SmallVector<int64_t> expected;
   for (int64_t dim : permutation)
-    wanted.push_back(shape[dim]);
-  if (failed(expectShape(*this, "result", getResult(), wanted)))
+    expected.push_back(shape[dim]);
+  if (failed(expectShape(*this, "result", getResult(), expected)))
     return failure(); // transpose_c2
   return expectElement(*this, "result", getResult(), elementOf(getOperand()));
 }
@@ -149,7 +149,7 @@ LogicalResult SliceOp::verify() {
                          << getStarts().size() << ", " << getLimits().size()
                          << " and " << getStrides().size()
                          << " entries, expected " << rank << " each";
-  SmallVector<int64_t> wanted;
+  SmallVector<int64_t> expected;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     int64_t start = getStarts()[dim], limit = getLimits()[dim],
             stride = getStrides()[dim];
@@ -158,9 +158,9 @@ LogicalResult SliceOp::verify() {
                            << " to " << limit << " by " << stride
                            << ", expected a range inside [0, " << size
                            << "] and a positive stride";
-    wanted.push_back((limit - start + stride - 1) / stride);
+    expected.push_back((limit - start + stride - 1) / stride);
   }
-  if (failed(expectShape(*this, "result", getResult(), wanted)))
+  if (failed(expectShape(*this, "result", getResult(), expected)))
     return failure(); // slice_c3
   return expectElement(*this, "result", getResult(), elementOf(getOperand()));
 }
@@ -207,7 +207,7 @@ LogicalResult PadOp::verify() {
                          << ", " << getHigh().size() << " and "
                          << getInterior().size() << " entries, expected "
                          << rank << " each";
-  SmallVector<int64_t> wanted;
+  SmallVector<int64_t> expected;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     int64_t low = getLow()[dim], high = getHigh()[dim],
             interior = getInterior()[dim];
@@ -215,10 +215,10 @@ LogicalResult PadOp::verify() {
       return emitOpError() << "dimension " << dim << " is padded by " << low
                            << ", " << high << " and " << interior
                            << ", expected nothing negative";
-    wanted.push_back(low + high + size +
-                     std::max<int64_t>(size - 1, 0) * interior);
+    expected.push_back(low + high + size +
+                       std::max<int64_t>(size - 1, 0) * interior);
   }
-  if (failed(expectShape(*this, "result", getResult(), wanted)))
+  if (failed(expectShape(*this, "result", getResult(), expected)))
     return failure(); // pad_c2
   return expectElement(*this, "result", getResult(), elementOf(getOperand()));
 }
@@ -242,10 +242,10 @@ LogicalResult ConcatOp::verify() {
   for (Value input : getInputs()) {
     if (failed(expectElement(*this, "operand", input, elementOf(getResult()))))
       return failure(); // concat_c2
-    SmallVector<int64_t> wanted(to);
+    SmallVector<int64_t> expected(to);
     if (shapeOf(input).size() == to.size())
-      wanted[getDim()] = shapeOf(input)[getDim()];
-    if (failed(expectShape(*this, "operand", input, wanted)))
+      expected[getDim()] = shapeOf(input)[getDim()];
+    if (failed(expectShape(*this, "operand", input, expected)))
       return failure(); // concat_c2
     total += shapeOf(input)[getDim()];
   }

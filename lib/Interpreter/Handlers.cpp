@@ -1,4 +1,4 @@
-//===- Handlers.cpp - The table of handlers, and those of primitive ops -===//
+//===- Handlers.cpp - The table of handlers, and those of primitive ops ---===//
 
 #include "Handlers.h"
 

@@ -34,7 +34,7 @@ static llvm::DenseMap<Operation *, SmallVector<Value>> lastUses(Block &block) {
 /// Results of one op; groups are run like a function.
 static FailureOr<Tensors> runOp(Operation *op, const Frame &frame,
                                 const Options &options) {
-  if (auto group = dyn_cast<GroupOp>(op)) {
+  if (auto group = dyn_cast<FusedOp>(op)) {
     Frame inner(options.mode);
     for (auto [argument, operand] :
          llvm::zip(group.getBodyBlock().getArguments(), group.getInputs()))
@@ -129,8 +129,8 @@ namespace {
 /// exchange.
 class RankRunner {
 public:
-  RankRunner(Mode mode, const Exchange &exchange)
-      : mode(mode), exchange(exchange) {}
+  RankRunner(Mode mode, const CollectiveFunction &collective)
+      : mode(mode), collective(collective) {}
 
   /// What the block returns on each rank.
   FailureOr<std::vector<Tensors>> run(Block &block,
@@ -139,18 +139,18 @@ public:
 private:
   FailureOr<std::vector<Tensors>> run(Operation *op,
                                       ArrayRef<Frame> ranks) const;
-  FailureOr<std::vector<Tensors>> runGroup(GroupOp group,
+  FailureOr<std::vector<Tensors>> runGroup(FusedOp group,
                                            ArrayRef<Frame> ranks) const;
-  FailureOr<std::vector<Tensors>> runExchange(Operation *op,
-                                              ArrayRef<Frame> ranks) const;
+  FailureOr<std::vector<Tensors>> runCollective(Operation *op,
+                                                ArrayRef<Frame> ranks) const;
 
   Mode mode;
-  const Exchange &exchange;
+  const CollectiveFunction &collective;
 };
 } // namespace
 
 FailureOr<std::vector<Tensors>>
-RankRunner::runGroup(GroupOp group, ArrayRef<Frame> ranks) const {
+RankRunner::runGroup(FusedOp group, ArrayRef<Frame> ranks) const {
   std::vector<Frame> inner(ranks.size(), Frame(mode));
   for (auto [frame, outer] : llvm::zip_equal(inner, ranks))
     for (auto [argument, operand] : llvm::zip_equal(
@@ -160,11 +160,11 @@ RankRunner::runGroup(GroupOp group, ArrayRef<Frame> ranks) const {
 }
 
 FailureOr<std::vector<Tensors>>
-RankRunner::runExchange(Operation *op, ArrayRef<Frame> ranks) const {
+RankRunner::runCollective(Operation *op, ArrayRef<Frame> ranks) const {
   std::vector<Tensors> operands;
   for (const Frame &frame : ranks)
     operands.push_back(frame.all(op->getOperands()));
-  FailureOr<std::vector<Tensor>> made = exchange(op, operands);
+  FailureOr<std::vector<Tensor>> made = collective(op, operands);
   if (failed(made))
     return failure();
   std::vector<Tensors> results(ranks.size());
@@ -175,10 +175,10 @@ RankRunner::runExchange(Operation *op, ArrayRef<Frame> ranks) const {
 
 FailureOr<std::vector<Tensors>> RankRunner::run(Operation *op,
                                                 ArrayRef<Frame> ranks) const {
-  if (auto group = dyn_cast<GroupOp>(op))
+  if (auto group = dyn_cast<FusedOp>(op))
     return runGroup(group, ranks);
   if (isa<dist::DistDialect>(op->getDialect()))
-    return runExchange(op, ranks);
+    return runCollective(op, ranks);
   std::vector<Tensors> results;
   for (const Frame &frame : ranks) {
     FailureOr<Tensors> own = runOp(op, frame, {mode, nullptr});
@@ -210,15 +210,15 @@ RankRunner::run(Block &block, MutableArrayRef<Frame> ranks) const {
 
 FailureOr<std::vector<Tensors>>
 interp::interpretRanks(func::FuncOp func, std::vector<Tensors> arguments,
-                       Mode mode, const Exchange &exchange) {
+                       Mode mode, const CollectiveFunction &collective) {
   std::vector<Frame> ranks(arguments.size(), Frame(mode));
   for (auto [frame, tensors] : llvm::zip(ranks, arguments))
     if (failed(bindArguments(func, tensors, frame)))
       return failure();
-  return RankRunner(mode, exchange).run(func.getBody().front(), ranks);
+  return RankRunner(mode, collective).run(func.getBody().front(), ranks);
 }
 
 bool interp::isInterpreted(OperationName name) {
-  return name.getStringRef() == GroupOp::getOperationName() ||
+  return name.getStringRef() == FusedOp::getOperationName() ||
          handlerTable().find(name);
 }

@@ -1,5 +1,4 @@
-//===- NamedHandlers.cpp - Handlers of named and backward ops, and of updates
-//===//
+//===- NamedHandlers.cpp - Handlers of named ops and updates --------------===//
 
 #include "Handlers.h"
 

@@ -47,8 +47,8 @@ static Tensor roundUpdate(const ResultSpec &result, std::vector<double> values,
   return result.floats(std::move(values));
 }
 
-/// Appends the shadow of the new parameter where one is wanted.
-static Tensors withShadow(Tensors results, ArrayRef<ResultSpec> specs) {
+/// Appends the working copy of the new parameter where one is requested.
+static Tensors withWorkingCopy(Tensors results, ArrayRef<ResultSpec> specs) {
   if (specs.size() > results.size()) {
     ArrayRef<double> param = results.front().floats();
     results.push_back(
@@ -87,16 +87,17 @@ Tensors interp::adamw(ArrayRef<ResultSpec> results, const Tensor &param,
                       const Tensor &grad, const Tensor &expAvg,
                       const Tensor &expAvgSq, const AdamwOptions &options) {
   if (!options.update.apply)
-    return withShadow({param, expAvg, expAvgSq}, results);
+    return withWorkingCopy({param, expAvg, expAvgSq}, results);
   Adamw update(options);
   std::vector<double> p(param.floats()), m(expAvg.floats()),
       v(expAvgSq.floats());
   for (size_t index = 0; index != p.size(); ++index)
     update(p[index], grad.floats()[index], m[index], v[index]);
-  return withShadow({roundUpdate(results[0], std::move(p), options.update, 16),
-                     roundUpdate(results[1], std::move(m), options.update, 8),
-                     roundUpdate(results[2], std::move(v), options.update, 0)},
-                    results);
+  return withWorkingCopy(
+      {roundUpdate(results[0], std::move(p), options.update, 16),
+       roundUpdate(results[1], std::move(m), options.update, 8),
+       roundUpdate(results[2], std::move(v), options.update, 0)},
+      results);
 }
 
 /// Calls `body(block, begin, end)` for the elements of each block of a tensor.
@@ -144,7 +145,7 @@ Tensors interp::adamw8bit(ArrayRef<ResultSpec> results, const Tensor &param,
                           const Tensor &grad, CodedMoment expAvg,
                           CodedMoment expAvgSq, const AdamwOptions &options) {
   if (!options.update.apply)
-    return withShadow(
+    return withWorkingCopy(
         {param, expAvg.codes, expAvg.scales, expAvgSq.codes, expAvgSq.scales},
         results);
   Adamw update(options);
@@ -156,7 +157,7 @@ Tensors interp::adamw8bit(ArrayRef<ResultSpec> results, const Tensor &param,
   Tensors updated = {results[0].floats(std::move(p))};
   encodeMoment(updated, results, m, firstMomentCode);
   encodeMoment(updated, results, v, secondMomentCode);
-  return withShadow(std::move(updated), results);
+  return withWorkingCopy(std::move(updated), results);
 }
 
 Tensors interp::sgd(ArrayRef<ResultSpec> results, const Tensor &param,
@@ -166,7 +167,7 @@ Tensors interp::sgd(ArrayRef<ResultSpec> results, const Tensor &param,
     Tensors kept = {param};
     if (buffer)
       kept.push_back(*buffer);
-    return withShadow(std::move(kept), results);
+    return withWorkingCopy(std::move(kept), results);
   }
   double rate = options.lr * options.lrScale;
   double decay = options.weightDecay * options.decayScale;
@@ -185,14 +186,14 @@ Tensors interp::sgd(ArrayRef<ResultSpec> results, const Tensor &param,
   Tensors updated = {roundUpdate(results[0], std::move(p), options.update, 16)};
   if (buffer)
     updated.push_back(roundUpdate(results[1], std::move(b), options.update, 0));
-  return withShadow(std::move(updated), results);
+  return withWorkingCopy(std::move(updated), results);
 }
 
 Tensors interp::lion(ArrayRef<ResultSpec> results, const Tensor &param,
                      const Tensor &grad, const Tensor &expAvg,
                      const LionOptions &options) {
   if (!options.update.apply)
-    return withShadow({param, expAvg}, results);
+    return withWorkingCopy({param, expAvg}, results);
   double rate = options.lr * options.lrScale;
   double decay = 1 - rate * options.weightDecay * options.decayScale;
   double gradScale = options.maximize ? -options.gradScale : options.gradScale;
@@ -203,9 +204,10 @@ Tensors interp::lion(ArrayRef<ResultSpec> results, const Tensor &param,
     p[index] = p[index] * decay - rate * sign(direction);
     m[index] = options.beta2 * m[index] + (1 - options.beta2) * g;
   }
-  return withShadow({roundUpdate(results[0], std::move(p), options.update, 16),
-                     roundUpdate(results[1], std::move(m), options.update, 0)},
-                    results);
+  return withWorkingCopy(
+      {roundUpdate(results[0], std::move(p), options.update, 16),
+       roundUpdate(results[1], std::move(m), options.update, 0)},
+      results);
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,7 +269,7 @@ Tensors interp::adafactor(ArrayRef<ResultSpec> results, const Tensor &param,
   Tensors updated = {param};
   updated.append(variances.begin(), variances.end());
   if (!options.apply || param.size() == 0)
-    return withShadow(std::move(updated), results);
+    return withWorkingCopy(std::move(updated), results);
   double rate = options.lr * options.lrScale;
   double decay = 1 - rate * options.weightDecay * options.decayScale;
   double share = std::pow(double(options.step), options.beta2Decay);
@@ -298,5 +300,5 @@ Tensors interp::adafactor(ArrayRef<ResultSpec> results, const Tensor &param,
   for (auto [value, move] : llvm::zip(p, u))
     value = value * decay - size * move;
   updated[0] = results[0].floats(std::move(p));
-  return withShadow(std::move(updated), results);
+  return withWorkingCopy(std::move(updated), results);
 }

@@ -62,7 +62,7 @@ FailureOr<Tensors> interp::interpretOnRanks(func::FuncOp func,
       parts[rank].push_back(partOf(argument, sharding, *mesh, rank));
   }
   FailureOr<std::vector<Tensors>> results =
-      interpretRanks(func, std::move(parts), mode, exchangeIn(*mesh, mode));
+      interpretRanks(func, std::move(parts), mode, collectivesOn(*mesh, mode));
   if (failed(results))
     return failure();
   Tensors together;

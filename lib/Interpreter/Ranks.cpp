@@ -283,7 +283,7 @@ private:
 };
 } // namespace
 
-Exchange interp::exchangeIn(const Mesh &mesh, Mode mode) {
+CollectiveFunction interp::collectivesOn(const Mesh &mesh, Mode mode) {
   return [mesh,
           mode](Operation *op,
                 ArrayRef<Tensors> operands) -> FailureOr<std::vector<Tensor>> {

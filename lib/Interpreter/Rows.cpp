@@ -252,10 +252,11 @@ interp::crossEntropyBwd(const ResultSpec &result, const Tensor &grad,
         values.push_back(0);
         continue;
       }
-      double wanted = smoothing / vocab;
+      double expected = smoothing / vocab;
       if (int64_t(column) == target)
-        wanted += 1 - smoothing;
-      values.push_back(weight * (std::exp(value - lse.floats()[row]) - wanted));
+        expected += 1 - smoothing;
+      values.push_back(weight *
+                       (std::exp(value - lse.floats()[row]) - expected));
     }
     endRow(values, row, logits);
   });

@@ -19,7 +19,7 @@ using llvm::StringRef;
 
 llvm::ArrayRef<llvm::StringLiteral> hone::getOptionalPasses() {
   static constexpr llvm::StringLiteral names[] = {
-      "hone-pack-projections",  "hone-join-rotations", "hone-shadow-parameters",
+      "hone-pack-projections",  "hone-join-rotations", "hone-working-copies",
       "hone-recompute-maps",    "epilogues",           "regions",
       "dist-bucket-collectives"};
   return names;

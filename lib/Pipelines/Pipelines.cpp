@@ -64,7 +64,7 @@ void hone::buildImportPhase(OpPassManager &manager,
   if (!options.target.empty())
     manager.addPass(createSetTarget({options.target, options.arch}));
   if (options.exact)
-    manager.addPass(createSetExact());
+    manager.addPass(createSetMeshInvariant());
   manager.addPass(createVerifyImport());
 }
 
@@ -143,8 +143,8 @@ void hone::buildStepPhase(OpPassManager &manager,
   manager.addPass(createBuildStep(step));
   if (policyOf(options).hasLowState)
     manager.addPass(createLowState());
-  // After the step is whole: a shadow is made by the update.
-  addOptional(manager, createShadowParameters(), options);
+  // After the step is whole: a working copy is made by the update.
+  addOptional(manager, createWorkingCopies(), options);
   addCleanup(manager);
   manager.addPass(createVerifyStep());
 }
@@ -255,7 +255,7 @@ void hone::buildFusePhase(OpPassManager &manager,
 
 void hone::buildCheckpointPhase(OpPassManager &manager,
                                 const PipelineOptions &options) {
-  // On groups: a value is redone by the kernel that made it, bit for bit.
+  // On groups: a value is recomputed by the kernel that made it, bit for bit.
   manager.addPass(createPlanCheckpoints(
       {options.memoryBudget, options.checkpoint, options.report}));
   OpPassManager &functions = manager.nest<func::FuncOp>();

@@ -10,7 +10,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hone;
-using namespace honec;
+using namespace hone::report;
 using llvm::formatv;
 using llvm::StringRef;
 
@@ -104,7 +104,7 @@ static void printFamilies(llvm::raw_ostream &out, const Summary &summary,
 }
 
 /// How near the plan comes to a step made of the best libraries.
-static void printLimit(llvm::raw_ostream &out, const LibraryLimit &limit,
+static void printLimit(llvm::raw_ostream &out, const LibraryRoofline &limit,
                        double step) {
   out << formatv("library limit    {0:F3} ms: products {1:F3}, attention "
                  "{2:F3}, rows {3:F3}, updates {4:F3}\n",
@@ -113,8 +113,9 @@ static void printLimit(llvm::raw_ostream &out, const LibraryLimit &limit,
   out << formatv("of the limit     {0:F1} %\n", limit.seconds() / step * 100);
 }
 
-void honec::printDryRun(const Summary &summary, const MachineModel &machine,
-                        const JobSummary *job) {
+void hone::report::printDryRun(const Summary &summary,
+                               const MachineModel &machine,
+                               const JobSummary *job) {
   llvm::raw_ostream &out = llvm::outs();
   out << formatv("model            {0}\n", summary.model);
   printMemory(out, summary, machine);

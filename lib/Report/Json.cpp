@@ -3,7 +3,7 @@
 #include "Json.h"
 
 using namespace hone;
-using namespace honec;
+using namespace hone::report;
 using llvm::json::OStream;
 
 /// `text` as it may stand in JSON: names come from users' files.
@@ -153,7 +153,7 @@ static void writeJob(OStream &out, const JobSummary &job) {
   });
 }
 
-void honec::writeJson(OStream &out, const Report &report) {
+void hone::report::writeJson(OStream &out, const Report &report) {
   const Summary &summary = report.summary;
   out.object([&] {
     out.attribute("schema", reportSchema);

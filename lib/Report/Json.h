@@ -1,4 +1,4 @@
-//===- Json.h - A report as JSON ------------------------------*- C++ -*-===//
+//===- Json.h - A report as JSON --------------------------------*- C++ -*-===//
 
 #ifndef HONE_REPORT_JSON_H
 #define HONE_REPORT_JSON_H
@@ -7,7 +7,7 @@
 
 #include "llvm/Support/JSON.h"
 
-namespace honec {
+namespace hone::report {
 
 /// Of the schema below: raised when a key changes its meaning or goes.
 constexpr int reportSchema = 1;
@@ -15,6 +15,6 @@ constexpr int reportSchema = 1;
 /// Writes `report` by the schema of docs/report.md.
 void writeJson(llvm::json::OStream &out, const Report &report);
 
-} // namespace honec
+} // namespace hone::report
 
 #endif // HONE_REPORT_JSON_H

@@ -8,7 +8,7 @@
 #include "llvm/Support/Threading.h"
 
 using namespace hone;
-using namespace honec;
+using namespace hone::report;
 using llvm::formatv;
 using llvm::StringRef;
 
@@ -33,7 +33,7 @@ static double readClock() {
   return gigahertz > 0 ? gigahertz : 3;
 }
 
-MachineModel honec::modelMachine(const CpuTarget &cpu) {
+MachineModel hone::report::modelMachine(const CpuTarget &cpu) {
   MachineModel machine;
   machine.cores = llvm::get_physical_cores();
   if (machine.cores < 1)
@@ -61,14 +61,14 @@ MachineModel honec::modelMachine(const CpuTarget &cpu) {
   return machine;
 }
 
-MachineModel honec::modelDevice(const TargetDescription &target) {
+MachineModel hone::report::modelDevice(const TargetDescription &target) {
   MachineModel machine;
   machine.device = &target.device();
   return machine;
 }
 
-double honec::estimateSeconds(const Launch &launch,
-                              const MachineModel &machine) {
+double hone::report::estimateSeconds(const Launch &launch,
+                                     const MachineModel &machine) {
   if (launch.transfer)
     return launch.transfer->seconds;
   KernelTime time = launch.time;
@@ -98,8 +98,8 @@ static TimelineSeconds timelineOf(StringRef function, const Summary &summary,
   return runTimeline(events);
 }
 
-TimelineSeconds honec::estimateTimeline(const Summary &summary,
-                                        const MachineModel &machine) {
+TimelineSeconds hone::report::estimateTimeline(const Summary &summary,
+                                               const MachineModel &machine) {
   TimelineSeconds total;
   total.exposed.resize(summary.channels.size());
   StringRef before;
@@ -118,8 +118,8 @@ TimelineSeconds honec::estimateTimeline(const Summary &summary,
   return total;
 }
 
-double honec::estimateStep(const Summary &summary,
-                           const MachineModel &machine) {
+double hone::report::estimateStep(const Summary &summary,
+                                  const MachineModel &machine) {
   return estimateTimeline(summary, machine).total();
 }
 
@@ -133,7 +133,7 @@ double MachineModel::peakFlops() const {
   return device ? device->narrowPeak : flopsPerSecond();
 }
 
-Cluster honec::clusterOf(const MachineModel &machine) {
+Cluster hone::report::clusterOf(const MachineModel &machine) {
   Cluster cluster;
   cluster.memoryBytes = 0;
   cluster.peakFlops = machine.peakFlops();
@@ -149,8 +149,8 @@ Cluster honec::clusterOf(const MachineModel &machine) {
   return cluster;
 }
 
-void honec::useCluster(MachineModel &machine, const Cluster &cluster,
-                       StringRef file) {
+void hone::report::useCluster(MachineModel &machine, const Cluster &cluster,
+                              StringRef file) {
   Cluster before = clusterOf(machine);
   machine.computingSpeed *= cluster.peakFlops * cluster.efficiency /
                             (before.peakFlops * before.efficiency);
@@ -179,7 +179,7 @@ static std::string describeDevice(const DeviceFigures &device) {
       .str();
 }
 
-std::string honec::describeMachine(const MachineModel &machine) {
+std::string hone::report::describeMachine(const MachineModel &machine) {
   if (!machine.description.empty())
     return machine.description;
   if (machine.device)

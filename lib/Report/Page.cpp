@@ -5,7 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
-using namespace honec;
+using namespace hone::report;
 using llvm::StringRef;
 
 /// index.html.in, which CMake makes a literal of (EmbedText.cmake).
@@ -29,7 +29,7 @@ static std::string escapeScript(StringRef json) {
   return escaped;
 }
 
-std::string honec::makePage(StringRef title, StringRef json) {
+std::string hone::report::makePage(StringRef title, StringRef json) {
   auto [head, rest] = pageTemplate.split("@TITLE@");
   auto [body, tail] = rest.split("@DATA@");
   assert(!body.empty() && !tail.empty() && "the template has both marks");

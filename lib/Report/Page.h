@@ -1,4 +1,4 @@
-//===- Page.h - The page that draws a report ------------------*- C++ -*-===//
+//===- Page.h - The page that draws a report --------------------*- C++ -*-===//
 
 #ifndef HONE_REPORT_PAGE_H
 #define HONE_REPORT_PAGE_H
@@ -7,11 +7,11 @@
 
 #include <string>
 
-namespace honec {
+namespace hone::report {
 
 /// index.html.in with `json` in it, titled `title`.
 std::string makePage(llvm::StringRef title, llvm::StringRef json);
 
-} // namespace honec
+} // namespace hone::report
 
 #endif // HONE_REPORT_PAGE_H

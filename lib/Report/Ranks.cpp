@@ -11,10 +11,11 @@
 #include <tuple>
 
 using namespace hone;
-using namespace honec;
+using namespace hone::report;
 using dist::CollectiveKind;
 using dist::Group;
 using dist::Mesh;
+using dist::secondsOf;
 using llvm::formatv;
 using llvm::StringRef;
 
@@ -113,8 +114,8 @@ static HybridGain gainOfHybrid(const Summary &summary, unsigned axis,
           times * secondsOf(CollectiveKind::reduceScatter, node, whole) +
           secondsOf(CollectiveKind::allReduce, copies, shard);
       gain.bytes += times * sent * leaving -
-                    double(inner) * bytesSent(CollectiveKind::allReduce,
-                                              ranks / inner, shard);
+                    double(inner) * dist::bytesSent(CollectiveKind::allReduce,
+                                                    ranks / inner, shard);
     } else {
       gain.then += times * transfer.seconds;
     }
@@ -166,8 +167,8 @@ static std::string adviseHybrid(const Summary &summary, const JobSummary &job) {
 // The job
 //===----------------------------------------------------------------------===//
 
-JobSummary honec::summarizeJob(const Summary &summary,
-                               const MachineModel &machine) {
+JobSummary hone::report::summarizeJob(const Summary &summary,
+                                      const MachineModel &machine) {
   const Mesh &mesh = *summary.mesh;
   TimelineSeconds times = estimateTimeline(summary, machine);
   JobSummary job;
@@ -190,7 +191,7 @@ static double tokensPerSecond(const JobSummary &job) {
   return job.seconds > 0 ? double(job.tokens) / job.seconds : 0;
 }
 
-void honec::printJob(llvm::raw_ostream &out, const JobSummary &job) {
+void hone::report::printJob(llvm::raw_ostream &out, const JobSummary &job) {
   out << formatv("ranks            {0}: {1}\n", job.ranks, job.mesh);
   out << formatv("  {0,-22}{1,-14}{2,7}{3,14}{4,12}\n", "collectives", "axes",
                  "count", "sent", "ms");

@@ -11,12 +11,13 @@
 #include "llvm/Support/Path.h"
 
 using namespace hone;
-using namespace honec;
+using namespace hone::report;
 using llvm::StringRef;
 
-Report honec::makeReport(const Summary &summary, const MachineModel &machine,
-                         const JobSummary *job,
-                         llvm::ArrayRef<Explanation> explanations) {
+Report hone::report::makeReport(const Summary &summary,
+                                const MachineModel &machine,
+                                const JobSummary *job,
+                                llvm::ArrayRef<Explanation> explanations) {
   Report report = {summary, machine, job, {}, {}, {}, {}};
   for (Explanation explanation : explanations) {
     StringRef text = explanation.text;
@@ -63,7 +64,8 @@ static std::string printJson(const Report &report, unsigned indent) {
   return text;
 }
 
-llvm::Error honec::writeReport(StringRef directory, const Report &report) {
+llvm::Error hone::report::writeReport(StringRef directory,
+                                      const Report &report) {
   if (llvm::Error error = writeFile(directory, "report.json",
                                     printJson(report, /*indent=*/1) + "\n"))
     return error;

@@ -14,7 +14,7 @@
 #include <tuple>
 
 using namespace hone;
-using namespace honec;
+using namespace hone::report;
 using llvm::StringRef;
 
 int64_t Summary::timesPerStep(StringRef function) const {
@@ -188,8 +188,8 @@ static MemorySummary readMemory(plan::ProgramOp program,
   return memory;
 }
 
-Summary honec::summarize(plan::ProgramOp program, int64_t microBatches,
-                         const TargetDescription &target) {
+Summary hone::report::summarize(plan::ProgramOp program, int64_t microBatches,
+                                const TargetDescription &target) {
   Summary summary;
   auto module = program->getParentOfType<mlir::ModuleOp>();
   auto model = module->getAttrOfType<mlir::StringAttr>(attr::model);

@@ -67,10 +67,10 @@ public:
       return value;
     return wrong(name, "an array");
   }
-  llvm::Error wrong(StringRef name, StringRef wanted) const {
+  llvm::Error wrong(StringRef name, StringRef expected) const {
     return makeError(
         llvm::formatv("{0}: {1}\"{2}\" is {3}, expected {4}", path, where, name,
-                      object.get(name) ? "something else" : "missing", wanted)
+                      object.get(name) ? "something else" : "missing", expected)
             .str());
   }
 
@@ -237,7 +237,7 @@ static LogicalResult checkArguments(func::FuncOp func,
     return func.emitError("has ")
            << func.getNumArguments() << " arguments, expected "
            << arguments.size() << " as in manifest.json";
-  for (auto [index, wanted] : llvm::enumerate(arguments)) {
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
     auto check = [&, index = index](StringRef what, StringRef seen,
                                     StringRef expected) -> LogicalResult {
       if (seen == expected)
@@ -247,10 +247,11 @@ static LogicalResult checkArguments(func::FuncOp func,
              << expected << "' as in manifest.json";
     };
     std::string seen = describeType(func.getArgumentTypes()[index]);
-    std::string expected = describeType(wanted.dtype, wanted.shape);
-    if (failed(check("name", argString(func, index, attr::fqn), wanted.fqn)) ||
+    std::string expected = describeType(argument.dtype, argument.shape);
+    if (failed(
+            check("name", argString(func, index, attr::fqn), argument.fqn)) ||
         failed(
-            check("kind", argString(func, index, attr::kind), wanted.kind)) ||
+            check("kind", argString(func, index, attr::kind), argument.kind)) ||
         failed(check("type", seen, expected)))
       return failure();
   }

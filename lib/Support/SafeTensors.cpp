@@ -108,9 +108,9 @@ llvm::Expected<StringRef> SafeTensors::bytes(StringRef name,
   if (entry.dtype != dtype || ArrayRef(entry.shape) != type.getShape())
     return wrong("is " + entry.dtype + describeShape(entry.shape) +
                  ", expected " + dtype + describeShape(type.getShape()));
-  int64_t wanted = type.getNumElements() * width;
-  if (int64_t(entry.data.size()) != wanted)
+  int64_t expected = type.getNumElements() * width;
+  if (int64_t(entry.data.size()) != expected)
     return wrong(llvm::Twine(entry.data.size()) + " bytes, expected " +
-                 llvm::Twine(wanted));
+                 llvm::Twine(expected));
   return entry.data;
 }

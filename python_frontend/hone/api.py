@@ -193,7 +193,7 @@ def _parameter(
     trained = tensor.requires_grad and used and (spec is None or fqn in spec.group_of)
     facts: dict[str, Any] = {"aliases": captured.aliases[fqn], "requires_grad": trained}
     if trained and spec is not None:
-        facts["group"] = spec.group_of[fqn]
+        facts["param_group"] = spec.group_of[fqn]
     owner = unwrapped(model.get_submodule(fqn.rpartition(".")[0]))
     facts["init"] = given_spec(dict(init), fqn) or inferred_spec(tensor.detach(), fqn, owner)
     return b.argument(type, "param", fqn, **facts)
@@ -213,7 +213,7 @@ def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) ->
         if argument.kind == "input":
             argument = replace(argument, vocab=bounds.get(argument.value.id))
         if argument.requires_grad and argument.value.id not in reached:
-            argument = replace(argument, requires_grad=False, group=None)
+            argument = replace(argument, requires_grad=False, param_group=None)
         arguments.append(argument)
     if not any(argument.requires_grad for argument in arguments):
         raise HoneError("model: no parameter gets a gradient from the loss")

@@ -6,7 +6,7 @@ import struct
 
 from .graph import Argument, Attribute, Dense, Enum, Graph, Location, Op, Segments, Type, Value
 
-VERSION = 1  # of the dialect; the reader refuses a newer one
+VERSION = 2  # of the dialect; the reader refuses a newer one
 
 _FLOAT_BITS = {"f64": ("<d", "<Q", 16), "f32": ("<f", "<I", 8), "f16": ("<e", "<H", 4)}
 
@@ -33,7 +33,7 @@ def _argument(argument: Argument) -> str:
         attributes["hone.aliases"] = list(argument.aliases)
     if argument.requires_grad:
         attributes["hone.requires_grad"] = True
-    for name in ("group", "init", "role", "vocab"):
+    for name in ("param_group", "init", "role", "vocab"):
         if (fact := getattr(argument, name)) is not None:
             attributes["hone." + name] = fact
     return f"%{argument.value.id}: {argument.value.type} {_dictionary(attributes)}"

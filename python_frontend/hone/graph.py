@@ -106,7 +106,7 @@ class Argument:
     fqn: str
     aliases: tuple[str, ...] = ()
     requires_grad: bool = False
-    group: int | None = None
+    param_group: int | None = None
     init: dict | None = None
     role: str | None = None
     vocab: int | None = None

@@ -16,7 +16,7 @@ from .emit import emit
 from .errors import HoneError
 from .graph import DTYPE_BYTES, Argument, Graph, Type
 
-SCHEMA = 1
+SCHEMA = 2
 
 # Names of element types in a safetensors header.
 SAFETENSORS_DTYPES = {

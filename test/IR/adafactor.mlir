@@ -13,8 +13,8 @@ func.func @example(%p: tensor<8x64xf32>, %g: tensor<8x64xf32>, %r: tensor<8xf32>
   return
 }
 
-// CHECK-LABEL: @vector_with_shadow
-func.func @vector_with_shadow(%p: tensor<8xf32>, %x: tensor<f32>, %t: tensor<i64>, %finite: tensor<i1>) {
+// CHECK-LABEL: @vector_with_working_copy
+func.func @vector_with_working_copy(%p: tensor<8xf32>, %x: tensor<f32>, %t: tensor<i64>, %finite: tensor<i1>) {
   // CHECK: hone.adafactor %{{.+}}, %{{.+}} variances(%{{.+}}) {{.*}} apply %{{.+}} {beta2_decay
   %p1, %v1, %s1 = hone.adafactor %p, %p variances (%p) lr %x weight_decay %x step %t grad_scale %x apply %finite
       {beta2_decay = -0.8, eps1 = 1.0e-07, eps2 = 1.0e-03, clip_threshold = 1.0}

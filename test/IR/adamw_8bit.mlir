@@ -15,8 +15,8 @@ func.func @example(%p: tensor<8x600xf32>, %g: tensor<8x600xf32>, %m: tensor<8x60
   return
 }
 
-// CHECK-LABEL: @conditional_with_shadow
-func.func @conditional_with_shadow(%p: tensor<256xf32>, %m: tensor<256xi8>, %s: tensor<1xf32>, %x: tensor<f32>,
+// CHECK-LABEL: @conditional_with_working_copy
+func.func @conditional_with_working_copy(%p: tensor<256xf32>, %m: tensor<256xi8>, %s: tensor<1xf32>, %x: tensor<f32>,
                                    %t: tensor<i64>, %finite: tensor<i1>) {
   // CHECK: hone.adamw_8bit {{.*}} apply %{{.+}} {beta1
   %p1, %m1, %ms1, %v1, %vs1, %c = hone.adamw_8bit %p, %p, %m scale %s, %m scale %s lr %x weight_decay %x step %t

@@ -15,7 +15,7 @@ func.func @adafactor_c1(%p: tensor<8x4xf32>, %g: tensor<8x5xf32>, %v0: tensor<8x
 
 func.func @adafactor_c1_results(%p: tensor<8x4xf32>, %g: tensor<8x4xf32>, %v0: tensor<8xf32>, %v1: tensor<4xf32>,
     %s: tensor<f32>, %t: tensor<i64>) {
-  // expected-error@+1 {{'hone.adafactor' op has 1 results after new_param, expected 2, and one more for a shadow}}
+  // expected-error@+1 {{'hone.adafactor' op has 1 results after new_param, expected 2, and one more for a working copy}}
   %r:2 = hone.adafactor %p, %g variances (%v0, %v1) lr %s weight_decay %s step %t grad_scale %s
       {beta2_decay = -0.8, eps1 = 1.0e-07, eps2 = 1.0e-03, clip_threshold = 1.0}
       : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
@@ -130,7 +130,7 @@ func.func @adafactor_c3_threshold(%p: tensor<8x4xf32>, %g: tensor<8x4xf32>, %v0:
 
 func.func @adafactor_c4(%p: tensor<8x4xf32>, %g: tensor<8x4xf32>, %v0: tensor<8xf32>, %v1: tensor<4xf32>,
     %s: tensor<f32>, %t: tensor<i64>) {
-  // expected-error@+1 {{'hone.adafactor' op new_shadow has element type 'f32', expected a narrower one than that of param, 'f32'}}
+  // expected-error@+1 {{'hone.adafactor' op new_working_copy has element type 'f32', expected a narrower one than that of param, 'f32'}}
   %r:4 = hone.adafactor %p, %g variances (%v0, %v1) lr %s weight_decay %s step %t grad_scale %s
       {beta2_decay = -0.8, eps1 = 1.0e-07, eps2 = 1.0e-03, clip_threshold = 1.0}
       : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<i64>,

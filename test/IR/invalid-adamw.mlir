@@ -50,8 +50,8 @@ func.func @adamw_c2_eps(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) {
 
 // -----
 
-func.func @adamw_c1_shadow(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) {
-  // expected-error@+1 {{'hone.adamw' op new_shadow has shape [4], expected [8]}}
+func.func @adamw_c1_working_copy(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) {
+  // expected-error@+1 {{'hone.adamw' op new_working_copy has shape [4], expected [8]}}
   %a, %b, %c, %d = hone.adamw %p, %p, %p, %p lr %s weight_decay %s step %t grad_scale %s {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
       : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
       tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4xbf16>)
@@ -61,7 +61,7 @@ func.func @adamw_c1_shadow(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) 
 // -----
 
 func.func @adamw_c3(%p: tensor<8xf32>, %s: tensor<f32>, %t: tensor<i64>) {
-  // expected-error@+1 {{'hone.adamw' op new_shadow has element type 'f32', expected a narrower one than that of param, 'f32'}}
+  // expected-error@+1 {{'hone.adamw' op new_working_copy has element type 'f32', expected a narrower one than that of param, 'f32'}}
   %a, %b, %c, %d = hone.adamw %p, %p, %p, %p lr %s weight_decay %s step %t grad_scale %s {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
       : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<i64>,
       tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)

@@ -80,7 +80,7 @@ func.func @adamw_8bit_c3_eps(%p: tensor<8x300xf32>, %g: tensor<8x300xf32>, %m: t
 
 func.func @adamw_8bit_c4(%p: tensor<8x300xf32>, %g: tensor<8x300xf32>, %m: tensor<8x300xi8>, %s: tensor<8x2xf32>,
     %x: tensor<f32>, %t: tensor<i64>) {
-  // expected-error@+1 {{'hone.adamw_8bit' op new_shadow has element type 'f32', expected a narrower one than that of param, 'f32'}}
+  // expected-error@+1 {{'hone.adamw_8bit' op new_working_copy has element type 'f32', expected a narrower one than that of param, 'f32'}}
   %r:6 = hone.adamw_8bit %p, %g, %m scale %s, %m scale %s lr %x weight_decay %x step %t grad_scale %x
       {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-08}
       : (tensor<8x300xf32>, tensor<8x300xf32>, tensor<8x300xi8>, tensor<8x2xf32>, tensor<8x300xi8>, tensor<8x2xf32>,

@@ -31,7 +31,7 @@ func.func @lion_c2(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %s: 
 // -----
 
 func.func @lion_c3(%p: tensor<8xf32>, %g: tensor<8xf32>, %m: tensor<8xf32>, %s: tensor<f32>) {
-  // expected-error@+1 {{'hone.lion' op new_shadow has element type 'f32', expected a narrower one than that of param, 'f32'}}
+  // expected-error@+1 {{'hone.lion' op new_working_copy has element type 'f32', expected a narrower one than that of param, 'f32'}}
   %a, %b, %c = hone.lion %p, %g, %m lr %s weight_decay %s grad_scale %s {beta1 = 0.9, beta2 = 0.99}
       : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<8xf32>,
          tensor<8xf32>, tensor<8xf32>)

@@ -56,7 +56,7 @@ func.func @sgd_c2_results(%p: tensor<8xf32>, %s: tensor<f32>) {
 // -----
 
 func.func @sgd_c4(%p: tensor<8xf32>, %s: tensor<f32>) {
-  // expected-error@+1 {{'hone.sgd' op new_shadow has element type 'f32', expected a narrower one than that of param, 'f32'}}
+  // expected-error@+1 {{'hone.sgd' op new_working_copy has element type 'f32', expected a narrower one than that of param, 'f32'}}
   %a, %b = hone.sgd %p, %p lr %s weight_decay %s grad_scale %s
       : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>)
   return

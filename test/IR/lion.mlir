@@ -14,7 +14,7 @@ func.func @example(%p: tensor<8x64xf32>, %g: tensor<8x64xf32>, %m: tensor<8x64xf
   return
 }
 
-// Momentum in bf16, rounded at random, and a shadow.
+// Momentum in bf16, rounded at random, and a working copy.
 // CHECK-LABEL: @conditional
 func.func @conditional(%p: tensor<8xf32>, %g: tensor<8xbf16>, %m: tensor<8xbf16>, %x: tensor<f32>, %finite: tensor<i1>,
                        %key: tensor<3xi64>) {

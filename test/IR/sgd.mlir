@@ -23,8 +23,8 @@ func.func @plain(%p: tensor<8xf32>, %g: tensor<8xf32>, %lr: tensor<f32>, %wd: te
   return
 }
 
-// CHECK-LABEL: @shadow
-func.func @shadow(%p: tensor<8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>, %x: tensor<f32>, %finite: tensor<i1>) {
+// CHECK-LABEL: @working_copy
+func.func @working_copy(%p: tensor<8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>, %x: tensor<f32>, %finite: tensor<i1>) {
   // CHECK: hone.sgd {{.*}} buffer %{{.+}} apply %{{.+}} {momentum = 9.000000e-01 : f64} : {{.*}} -> (tensor<8xf32>,
   // CHECK-SAME: tensor<8xf32>, tensor<8xf16>)
   %p1, %b1, %s1 = hone.sgd %p, %g lr %x weight_decay %x grad_scale %x buffer %b apply %finite {momentum = 0.9}

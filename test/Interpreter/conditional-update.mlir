@@ -1,4 +1,4 @@
-// What `apply` and the shadow of an optimizer mean.
+// What `apply` and the working copy of an optimizer mean.
 // RUN: hone-run --eval %s | FileCheck %s
 
 // CHECK-LABEL: @skipped

@@ -5,9 +5,9 @@
 
 dist.mesh @mesh [<"tp" = 2>]
 
-// GROUPS: hone.group collective
+// GROUPS: hone.fused collective
 // GROUPS-NEXT: dist.all_gather {{.*}} async
-// GROUPS: hone.group collective
+// GROUPS: hone.fused collective
 // GROUPS-NEXT: dist.wait
 // CHECK: @step: equal
 func.func @step(%part: tensor<8x4xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>, hone.kind = "input", hone.fqn = "part"},

@@ -39,9 +39,9 @@ module attributes {hone.optimizer = {name = "adamw", lr = 1.0e-3 : f64, weight_d
   dist.mesh @mesh [<"dp" = 2>, <"tp" = 4>]
   func.func @forward(
       %up: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>, hone.kind = "param", hone.fqn = "up", hone.requires_grad,
-          hone.group = 0 : i64, hone.init = {dist = "constant", value = 0.0 : f64}},
+          hone.param_group = 0 : i64, hone.init = {dist = "constant", value = 0.0 : f64}},
       %down: tensor<8x16xf32> {hone.kind = "param", hone.fqn = "down", hone.requires_grad,
-          hone.group = 0 : i64, hone.init = {dist = "constant", value = 0.0 : f64}},
+          hone.param_group = 0 : i64, hone.init = {dist = "constant", value = 0.0 : f64}},
       %x: tensor<32x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>, hone.kind = "input", hone.fqn = "x"}) -> (tensor<f32> {hone.kind = "loss"}) {
     %h = hone.dot_general %x, %up batch [] x [] contract [1] x [1] : tensor<32x8xf32>, tensor<16x8xf32> -> tensor<32x16xf32>
     %c = dist.constrain %h to <{"dp"}, {"tp"}> : tensor<32x16xf32>

@@ -39,7 +39,7 @@
 // LOWER-NEXT: llvm.call @honert_argument_ignore(%{{.+}}, %[[IGNORED]])
 // LOWER: llvm.call @honert_id_check(
 
-module attributes {hone.version = 1 : i64, hone.model = "ids"} {
+module attributes {hone.version = 2 : i64, hone.model = "ids"} {
   func.func @forward(
       %table: tensor<64x8xf32> {hone.kind = "param", hone.fqn = "table", hone.requires_grad,
         hone.init = {dist = "constant", value = 0.1 : f64}},

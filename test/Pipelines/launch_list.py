@@ -57,7 +57,7 @@ def types(text: str, is_ordered: bool) -> str:
 
 def launches(lines: list[str]) -> Iterator[str]:
     for index, line in enumerate(lines):
-        opened = re.search(r"hone\.group (\w+) \((.*?)\)(?: -> (.*))? \{$", line)
+        opened = re.search(r"hone\.fused (\w+) \((.*?)\)(?: -> (.*))? \{$", line)
         if opened:
             family, operands, results = opened.groups()
             is_ordered = family not in ("map", "row")  # their kernels name operands in no particular order

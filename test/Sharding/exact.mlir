@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --split-input-file --hone-set-exact --dist-propagate --dist-partition --dist-verify | FileCheck %s
+// RUN: hone-opt %s --split-input-file --hone-set-mesh-invariant --dist-propagate --dist-partition --dist-verify | FileCheck %s
 // RUN: hone-opt %s --split-input-file --dist-propagate --dist-partition --dist-verify | FileCheck %s --check-prefix=FAST
 
 // What is added up is gathered: each rank adds all terms of the part of the sum that it keeps.

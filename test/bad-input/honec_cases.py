@@ -150,7 +150,7 @@ PACKAGES = {
         honec(),
         1,
         "p.hone/manifest.json: is not JSON: [1:12, byte=12]: Expected , or } after object property",
-        raw_manifest('{"schema": 1'),
+        raw_manifest('{"schema": 2'),
     ),
     "manifest-empty": Case(
         honec(), 1, "p.hone/manifest.json: is not JSON: [1:0, byte=0]: Unexpected EOF", raw_manifest("")
@@ -177,11 +177,11 @@ PACKAGES = {
     "schema-missing": Case(
         honec(), 1, 'p.hone/manifest.json: "schema" is missing, expected an integer', raw_manifest("{}")
     ),
-    "schema-newer": Case(
+    "schema-older": Case(
         honec(),
         1,
-        "p.hone/manifest.json: schema is 2, expected 1: export the model again with this version",
-        manifest(schema=2),
+        "p.hone/manifest.json: schema is 1, expected 2: export the model again with this version",
+        manifest(schema=1),
     ),
     "fingerprint-number": Case(
         honec(), 1, 'p.hone/manifest.json: "fingerprint" is something else, expected a string', manifest(fingerprint=7)
@@ -234,7 +234,7 @@ PACKAGES = {
     "graph-changed": Case(
         honec(),
         1,
-        "p.hone/graph.mlir: SHA-256 is fd224b313807..., expected 605a68129e32... of p.hone/manifest.json: the file was changed after export",
+        "p.hone/graph.mlir: SHA-256 is fd224b313807..., expected ec95eab70e85... of p.hone/manifest.json: the file was changed after export",
         lambda shop: (shop.package() / "graph.mlir").write_text("module {}"),
     ),
 }

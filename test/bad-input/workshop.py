@@ -15,7 +15,7 @@ from typing import Callable, Sequence
 
 # A bigram model: the smallest graph with parameters, a token stream and a loss.
 GRAPH = """\
-module attributes {hone.version = 1 : i64, hone.model = "bigram"} {
+module attributes {hone.version = 2 : i64, hone.model = "bigram"} {
   func.func @forward(
     %table: tensor<16x16xf32> {hone.kind = "param", hone.fqn = "table", hone.requires_grad, hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}},
     %tokens: tensor<2x8xi64> {hone.kind = "input", hone.fqn = "tokens", hone.role = "tokens", hone.vocab = 16 : i64},
@@ -51,7 +51,7 @@ class Workshop:
         data = graph.encode("latin-1")
         (path / "graph.mlir").write_bytes(data)
         manifest = {
-            "schema": 1,
+            "schema": 2,
             "model": "bigram",
             "fingerprint": hashlib.sha256(data).hexdigest(),
             "arguments": arguments,

@@ -86,7 +86,7 @@ def check_resume(engine: Engine, precision: str, *options: str) -> None:
     parts = engine.run(build, f"{name}-parts", 8, "--resume")
     changed = {tensor for tensor in whole if whole[tensor] != parts[tensor]}
     check(whole.keys() == parts.keys() and not changed, f"{precision}: resumed run differs in {sorted(changed)}")
-    check(not any("shadow" in tensor for tensor in whole), f"{precision}: the file holds a shadow")
+    check(not any("working_copy" in tensor for tensor in whole), f"{precision}: the file holds a working copy")
     if precision != "fp16":
         return print(f"{precision}: resumed bit for bit")
     skipped = [bool(entry["skipped"]) for entry in engine.log(f"{name}-whole")]

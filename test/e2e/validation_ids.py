@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-GRAPH = """module attributes {hone.version = 1 : i64, hone.model = "ids"} {
+GRAPH = """module attributes {hone.version = 2 : i64, hone.model = "ids"} {
   func.func @forward(
       %table: tensor<8x4xf32> {hone.kind = "param", hone.fqn = "table", hone.requires_grad,
         hone.init = {dist = "constant", value = 0.1 : f64}},
@@ -31,7 +31,7 @@ def write_package(folder: Path) -> None:
                {"fqn": "t", "kind": "input", "dtype": "f32", "shape": [6]}]
     folder.mkdir(parents=True)
     (folder / "graph.mlir").write_text(GRAPH)
-    manifest = {"schema": 1, "model": "ids", "fingerprint": hashlib.sha256(GRAPH.encode()).hexdigest(),
+    manifest = {"schema": 2, "model": "ids", "fingerprint": hashlib.sha256(GRAPH.encode()).hexdigest(),
                 "arguments": entries}
     (folder / "manifest.json").write_text(json.dumps(manifest))
 

@@ -1,7 +1,7 @@
 """A function as a pass made it, behind the arguments and results it had before.
 
 A pass may pad or pack parameters (hone.parts), keep them in another type, or add state that follows from others
-(shadows). The interpreter compares functions of one type: so the new function is wrapped in lines that build its
+(working copies). The interpreter compares functions of one type: so the new function is wrapped in lines that build its
 arguments from the old ones, by kind and name, and take its results apart. What lies outside all parts must be zero: the
 square of it is added to the result, where it would be seen.
 """
@@ -77,7 +77,7 @@ class Adapter:
             value, old = known
             if old.shape == slot.shape:
                 return self.cast(value, old.type, slot.type)
-        if slot.kind == "shadow":
+        if slot.kind == "working_copy":
             value, old = self.given["param", slot.name]
             return self.cast(value, old.type, slot.type)
         if slot.kind == "rng":

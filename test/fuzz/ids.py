@@ -219,7 +219,7 @@ def build(seed: int, folder: Path) -> tuple[Program, list[str]]:
         *(f'%{name}: {program.type} {{hone.kind = "input", hone.fqn = "{name}"{role[name]}{vocab}}}' for name in inputs),
     ]
     body = "\n".join(program.lines)
-    text = ('module attributes {hone.version = 1 : i64, hone.model = "ids"} {\n'
+    text = ('module attributes {hone.version = 2 : i64, hone.model = "ids"} {\n'
             f'func.func @forward({", ".join(arguments)}) -> (tensor<f32> {{hone.kind = "loss"}}) {{\n'
             f"{body}\nreturn {total} : tensor<f32>\n}}\n}}\n")
     shapes = {"table": [program.rows, WIDTH], "logits": [*SHAPE, program.rows]}
@@ -230,7 +230,7 @@ def build(seed: int, folder: Path) -> tuple[Program, list[str]]:
     package.mkdir()
     (package / "graph.mlir").write_text(text)
     fingerprint = hashlib.sha256(text.encode()).hexdigest()
-    manifest = {"schema": 1, "model": "ids", "fingerprint": fingerprint, "arguments": entries}
+    manifest = {"schema": 2, "model": "ids", "fingerprint": fingerprint, "arguments": entries}
     (package / "manifest.json").write_text(json.dumps(manifest))
     return program, flags
 

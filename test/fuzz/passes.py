@@ -130,7 +130,7 @@ TABLE = {
                                 shows="bf16>"),
     "hone-verify-precision": Row(("low",), rules.unchanged, 0),
     "hone-widen-gradients": Row(("low gradient", "low step"), rules.widened, 0.5, shows="hone.cast"),
-    "hone-shadow-parameters": Row(("low step",), rules.same, 0.9, shows='"shadow"'),
+    "hone-working-copies": Row(("low step",), rules.same, 0.9, shows='"working_copy"'),
     "hone-low-state": Row(("low step",), rules.exact, 0.9, shows=" rng "),
     "hone-sink-reshapes": Row(PLAIN, rules.same, 0.3),
     "hone-chunk-loss": Row(("model gradient", "model step", "model batches", "step"), rules.near, 0.4,
@@ -154,7 +154,7 @@ MARKING = ("hone-plan-attention",)
 EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
 # Whose results several ranks run: sharded.py.
 SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "dist-print-collectives",
-           "dist-lower-collectives", "dist-bucket-collectives", "hone-overlap-collectives", "hone-set-exact")
+           "dist-lower-collectives", "dist-bucket-collectives", "hone-overlap-collectives", "hone-set-mesh-invariant")
 # Whose bounds and checks end runs: ids.py.
 ENDING = ("hone-bound-ids", "hone-guard-ids")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")

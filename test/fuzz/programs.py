@@ -52,12 +52,12 @@ class Failure(Exception):
 
 def write_package(path: Path, arguments: list[Argument], forward: str) -> None:
     path.mkdir(parents=True, exist_ok=True)
-    attributes = f'hone.version = 1 : i64, hone.model = "random", hone.optimizer = {OPTIMIZER}'
+    attributes = f'hone.version = 2 : i64, hone.model = "random", hone.optimizer = {OPTIMIZER}'
     graph = f"module attributes {{{attributes}}} {{\n{forward}}}\n"
     (path / "graph.mlir").write_text(graph)
     table = [{"fqn": argument.value.name, "kind": argument.kind, "dtype": argument.value.element,
               "shape": list(argument.value.shape)} for argument in arguments]
-    manifest = {"schema": 1, "model": "random", "fingerprint": hashlib.sha256(graph.encode()).hexdigest(),
+    manifest = {"schema": 2, "model": "random", "fingerprint": hashlib.sha256(graph.encode()).hexdigest(),
                 "arguments": table}
     (path / "manifest.json").write_text(json.dumps(manifest))
 

@@ -8,7 +8,7 @@ constraints of some of its values, all at random: even, with a cut or a priority
 gradients also partial. After dist-propagate, dist-partition and dist-verify, hone-run runs all ranks in double and puts
 their parts together; copies of one element must agree in every bit, results with the graph's own up to the error of sums
 in another order. Some batches go on to collectives of blocks and buckets, and some of those to groups whose exchanges
-overlap with others. Some are exact (hone-set-exact): their results must have every bit of the graph's own, in fp32.
+overlap with others. Some are exact (hone-set-mesh-invariant): their results must have every bit of the graph's own, in fp32.
 
 Prints a line per failure with the seed that repeats it, the share of graphs in which each pass did something, and a
 summary; exits 1 if there is a failure.
@@ -39,7 +39,7 @@ BUCKETS = ("", "=bytes=64", "=bytes=1024")  # by default small graphs have one e
 DECOMPOSE = ("--hone-decompose-rows", *CLEAN)
 OVERLAP = ("--hone-overlap-collectives=always",)
 # The least share of the graphs that reach a pass in which it must do something.
-FIRES = {"hone-set-exact": 1, "dist-propagate": 1, "dist-partition": 1, "dist-lower-collectives": 0.3,
+FIRES = {"hone-set-mesh-invariant": 1, "dist-propagate": 1, "dist-partition": 1, "dist-lower-collectives": 0.3,
          "dist-bucket-collectives": 0.3, "hone-overlap-collectives": 0.2}
 BATCH = 20  # graphs that go through the tools at once, on one mesh
 
@@ -202,7 +202,7 @@ class Course:
 
     def steps(self) -> Iterator[tuple[str, ...]]:
         if self.is_exact:
-            yield ("--hone-set-exact",)
+            yield ("--hone-set-mesh-invariant",)
         yield from PARTITION
         if self.buckets is not None:
             yield from (("--dist-lower-collectives",), (f"--dist-bucket-collectives{self.buckets}",), CLEAN)

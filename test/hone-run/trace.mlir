@@ -4,13 +4,13 @@
 // CHECK:      @traced
 // CHECK-NEXT: {{.*}}trace.mlir:[[# @LINE + 6]]:8: hone.constant tensor<2xf32> sum 7 norm 5
 // CHECK-NEXT: {{.*}}trace.mlir:[[# @LINE + 6]]:8: hone.neg tensor<2xf32> sum -7 norm 5
-// CHECK-NEXT: {{.*}}trace.mlir:[[# @LINE + 6]]:8: hone.group tensor<2xf32> sum -7 norm 5
+// CHECK-NEXT: {{.*}}trace.mlir:[[# @LINE + 6]]:8: hone.fused tensor<2xf32> sum -7 norm 5
 // CHECK-NEXT: result 0: tensor<2xf32> = [-3, -4]
 // CHECK-NOT: {{.}}
 func.func @traced() -> tensor<2xf32> {
   %x = hone.constant dense<[3.0, 4.0]> : tensor<2xf32>
   %y = hone.neg %x : tensor<2xf32>
-  %z = hone.group map (%a = %y : tensor<2xf32>) -> tensor<2xf32> {
+  %z = hone.fused map (%a = %y : tensor<2xf32>) -> tensor<2xf32> {
     %m = hone.neg %a : tensor<2xf32>
     %n = hone.neg %m : tensor<2xf32>
     hone.yield %n : tensor<2xf32>

@@ -93,7 +93,7 @@ def planned(package: str, report: str, *options: str) -> dict[str, int]:
     plan(package, report, *options)
     state = read(report)["memory"]["state"]
     return {
-        "weights": state["param"] + state.get("shadow", 0),
+        "weights": state["param"] + state.get("working_copy", 0),
         "gradients": state["grad"],
         "optimizer": state["opt"],
     }

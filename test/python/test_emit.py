@@ -83,7 +83,7 @@ def small_graph() -> Graph:
         "wte.weight",
         aliases=("head.weight",),
         requires_grad=True,
-        group=0,
+        param_group=0,
         init={"dist": "normal", "mean": 0.0, "std": 0.02},
     )
     ids = b.argument(Type("i64", (2, 5)), "input", "tokens", role="tokens", vocab=61)
@@ -99,11 +99,11 @@ def small_graph() -> Graph:
 def test_module_text(verified) -> None:
     text = emit(small_graph())
     assert text.splitlines() == [
-        'module attributes {hone.version = 1 : i64, hone.model = "odd \\22name\\22", hone.optimizer = {name = "sgd", '
+        'module attributes {hone.version = 2 : i64, hone.model = "odd \\22name\\22", hone.optimizer = {name = "sgd", '
         "lr = 0x3FE0000000000000 : f64, nesterov, groups = [{lr_scale = 0x3FF0000000000000 : f64}]}} {",
         "  func.func @forward(",
         '    %0: tensor<61x8xf32> {hone.kind = "param", hone.fqn = "wte.weight", hone.aliases = ["head.weight"], '
-        "hone.requires_grad, hone.group = 0 : i64, "
+        "hone.requires_grad, hone.param_group = 0 : i64, "
         'hone.init = {dist = "normal", mean = 0x0000000000000000 : f64, std = 0x3F947AE147AE147B : f64}},',
         '    %1: tensor<2x5xi64> {hone.kind = "input", hone.fqn = "tokens", hone.role = "tokens", '
         "hone.vocab = 61 : i64}",

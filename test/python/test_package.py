@@ -47,7 +47,7 @@ def test_manifest(tmp_path) -> None:
     write_package(str(out), small_graph(), {"hone": "0"}, {"consts.safetensors": {}})
     assert sorted(os.listdir(out)) == ["graph.mlir", "manifest.json"]
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["schema"] == 1 and manifest["model"] == 'odd "name"' and manifest["producer"] == {"hone": "0"}
+    assert manifest["schema"] == 2 and manifest["model"] == 'odd "name"' and manifest["producer"] == {"hone": "0"}
     assert manifest["fingerprint"] == hashlib.sha256((out / "graph.mlir").read_bytes()).hexdigest()
     assert manifest["arguments"] == [
         {"fqn": "wte.weight", "kind": "param", "dtype": "f32", "shape": [61, 8], "aliases": ["head.weight"]},

@@ -1,4 +1,4 @@
-//===- Evaluate.cpp - hone-run --eval ------------------------------------===//
+//===- Evaluate.cpp - hone-run --eval -------------------------------------===//
 
 #include "HoneRun.h"
 

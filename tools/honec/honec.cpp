@@ -18,10 +18,10 @@ int main(int argc, char **argv) {
     return hone::runLinker({argv + 2, argv + argc});
   llvm::InitLLVM initialize(argc, argv);
   ignoreFileSizeSignal(); // LLVM took it over.
-  honec::Options options;
-  if (std::optional<int> code = honec::parseOptions(argc, argv, options))
+  hone::driver::Options options;
+  if (std::optional<int> code = hone::driver::parseOptions(argc, argv, options))
     return *code;
   std::string tool = llvm::sys::fs::getMainExecutable(
       argv[0], reinterpret_cast<void *>(&main));
-  return honec::compile(options, tool);
+  return hone::driver::compile(options, tool);
 }

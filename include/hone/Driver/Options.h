@@ -1,4 +1,4 @@
-//===- Options.h - Command line of honec ----------------------*- C++ -*-===//
+//===- Options.h - Command line of honec ------------------------*- C++ -*-===//
 
 #ifndef HONE_DRIVER_OPTIONS_H
 #define HONE_DRIVER_OPTIONS_H
@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace honec {
+namespace hone::driver {
 
 /// What to write.
 enum class Emit { MLIR, Plan, LLVM, PTX, Object, Executable };
@@ -32,6 +32,6 @@ struct Options {
 /// after --help or --version, 2 after one line about a wrong command line.
 std::optional<int> parseOptions(int argc, char **argv, Options &options);
 
-} // namespace honec
+} // namespace hone::driver
 
 #endif // HONE_DRIVER_OPTIONS_H

@@ -39,7 +39,7 @@ constexpr llvm::StringLiteral kind = "hone.kind";
 constexpr llvm::StringLiteral fqn = "hone.fqn";
 constexpr llvm::StringLiteral aliases = "hone.aliases";
 constexpr llvm::StringLiteral requiresGrad = "hone.requires_grad";
-constexpr llvm::StringLiteral group = "hone.group";
+constexpr llvm::StringLiteral paramGroup = "hone.param_group";
 constexpr llvm::StringLiteral init = "hone.init";
 constexpr llvm::StringLiteral role = "hone.role";
 constexpr llvm::StringLiteral vocab = "hone.vocab";
@@ -56,8 +56,9 @@ constexpr llvm::StringLiteral target = "hone.target";
 constexpr llvm::StringLiteral precision = "hone.precision";
 /// On the module, after the step phase: micro-batches per optimizer step.
 constexpr llvm::StringLiteral microBatches = "hone.micro_batches";
-/// On the module: no bit depends on how ranks divide it (hone-set-exact).
-constexpr llvm::StringLiteral exact = "hone.exact";
+/// On the module: no bit depends on how ranks divide it
+/// (hone-set-mesh-invariant).
+constexpr llvm::StringLiteral meshInvariant = "hone.mesh_invariant";
 /// On an attention op: a library computes it, with so many bytes besides
 /// operands and results, and with the same bits whenever it does.
 constexpr llvm::StringLiteral workspace = "hone.workspace";
@@ -67,7 +68,7 @@ constexpr llvm::StringLiteral clone = "hone.clone";
 // The choice of checkpoints (Passes.td, hone-apply-checkpoints).
 constexpr llvm::StringLiteral forward = "hone.forward";
 constexpr llvm::StringLiteral backward = "hone.backward";
-constexpr llvm::StringLiteral redo = "hone.redo";
+constexpr llvm::StringLiteral recompute = "hone.recompute";
 constexpr llvm::StringLiteral schedule = "hone.schedule";
 /// On the module: pairs of bytes of the arena and estimated seconds per step
 /// that checkpoints allow, and the budget that they were chosen for.
@@ -87,16 +88,16 @@ constexpr llvm::StringLiteral input = "input";
 constexpr llvm::StringLiteral rng = "rng";
 constexpr llvm::StringLiteral scalar = "scalar";
 /// A parameter in the type that contractions read; derived, never saved.
-constexpr llvm::StringLiteral shadow = "shadow";
+constexpr llvm::StringLiteral workingCopy = "working_copy";
 constexpr llvm::StringLiteral loss = "loss";
 constexpr llvm::StringLiteral gradNorm = "grad_norm";
 } // namespace kind
 
 /// Version of the dialect that `hone.version` names.
-constexpr int64_t dialectVersion = 1;
+constexpr int64_t dialectVersion = 2;
 
 /// Whether the module around `op`, or `op`, is exact.
-bool isExact(mlir::Operation *op);
+bool isMeshInvariant(mlir::Operation *op);
 
 /// Whether `op` may stand in the functions of a model, before ranks divide
 /// them: an op of the dialect, or of another one that answers as they do and

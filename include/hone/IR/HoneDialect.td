@@ -16,11 +16,11 @@ def Hone_Dialect : Dialect {
 
     | attribute | on | meaning |
     |---|---|---|
-    | `hone.kind` | arguments, results | `param`, `buffer`, `opt`, `grad`, `input`, `rng`, `scalar`, `shadow` (parameter `hone.fqn` rounded to the argument's type: derived, in no file); results also `loss`, `grad_norm`, `id_check` (0, or an id outside its table; docs/rationale/ids.md) |
+    | `hone.kind` | arguments, results | `param`, `buffer`, `opt`, `grad`, `input`, `rng`, `scalar`, `working_copy` (parameter `hone.fqn` rounded to the argument's type: derived, in no file); results also `loss`, `grad_norm`, `id_check` (0, or an id outside its table; docs/rationale/ids.md) |
     | `hone.fqn` | arguments, results | the fully qualified name of the tensor in the model (a string) |
     | `hone.aliases` | arguments | other names of the same tensor (tied weights), an array of strings |
-    | `hone.requires_grad` | param arguments | unit attribute: a gradient is wanted |
-    | `hone.group` | param arguments | index into the `groups` of the module's `hone.optimizer` |
+    | `hone.requires_grad` | param arguments | unit attribute: a gradient is requested |
+    | `hone.param_group` | param arguments | index into the `groups` of the module's `hone.optimizer` |
     | `hone.init` | param, buffer arguments | how a fresh run fills it: `{dist = "normal", mean, std}`, `{dist = "uniform", low, high}`, `{dist = "constant", value}`, `{dist = "file"}` (in the package's safetensors) |
     | `hone.role` | input arguments | `tokens` or `targets` (filled from a token stream), absent: a named input |
     | `hone.vocab` | input arguments | ids must be below this number, which is positive |

@@ -9,7 +9,7 @@ include "hone/IR/HoneOpBase.td"
 // Creation
 //===----------------------------------------------------------------------===//
 
-def Hone_ConstantOp : Hone_Op<"constant", "map", "exact", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+def Hone_ConstantOp : Hone_Op<"constant", "map", "copy", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "A constant";
   let description = [{
     `result = value`. Large tensors do not belong here: they are arguments of kind `buffer`.
@@ -32,7 +32,7 @@ def Hone_ConstantOp : Hone_Op<"constant", "map", "exact", [ConstantLike, AllType
   let hasFolder = 1;
 }
 
-def Hone_IotaOp : Hone_Op<"iota", "map", "exact"> {
+def Hone_IotaOp : Hone_Op<"iota", "map", "copy"> {
   let summary = "Index of each element along one dimension";
   let description = [{
     `result[i_0, ..., i_n] = i_dim`.
@@ -51,7 +51,7 @@ def Hone_IotaOp : Hone_Op<"iota", "map", "exact"> {
   let hasVerifier = 1;
 }
 
-def Hone_RandomOp : Hone_Op<"random", "map", "exact", [Hone_RandomOpInterface]> {
+def Hone_RandomOp : Hone_Op<"random", "map", "copy", [Hone_RandomOpInterface]> {
   let summary = "Random elements that depend on a key and their index only";
   let description = [{
     Element `i` (row-major index in the result) is made from word `i mod 4` of Philox4x32-10 (Salmon et al., SC'11) with
@@ -106,10 +106,10 @@ def Hone_CosOp : Hone_UnaryOp<"cos", Hone_FloatTensor, "cos x[i]", "leaveZero", 
 def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]", "keepZero", "pointwise", "f32", 14>;
 def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]", "keepZero", "pointwise", "f32", 16>;
 def Hone_LogisticOp : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])", "leaveZero", "pointwise", "f32", 12>;
-def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "keepState", "exact">;
-def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "anyNumber", "exact", "i1">;
+def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "keepState", "copy">;
+def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "anyNumber", "copy", "i1">;
 
-def Hone_CastOp : Hone_Op<"cast", "map", "exact", [Elementwise, SameOperandsAndResultShape]> {
+def Hone_CastOp : Hone_Op<"cast", "map", "copy", [Elementwise, SameOperandsAndResultShape]> {
   let summary = "Element type conversion";
   let description = [{
     `result[i]` is `operand[i]` in the result's element type. Float to narrower float rounds to nearest even; float to
@@ -164,13 +164,13 @@ def Hone_DivOp : Hone_BinaryOp<"div", Hone_NumberTensor, "x[i] / y[i] (integers:
     }
   }];
 }
-def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "exact">;
-def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "exact">;
+def Hone_MaxOp : Hone_BinaryOp<"max", Hone_NumberTensor, "max(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "copy">;
+def Hone_MinOp : Hone_BinaryOp<"min", Hone_NumberTensor, "min(x[i], y[i]) (NaN if either is NaN)", "keepZero", [Commutative], "copy">;
 def Hone_PowOp : Hone_BinaryOp<"pow", Hone_FloatTensor, "x[i] ^ y[i]", "powerState", [], "accurate", "f32", 24> { let hasCanonicalizer = 1; }
-def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", "anyNumber", [Commutative], "exact", "i1">;
-def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", "anyNumber", [Commutative], "exact", "i1">;
+def Hone_AndOp : Hone_BinaryOp<"and", Hone_IntOrBoolTensor, "x[i] bitwise-and y[i]", "anyNumber", [Commutative], "copy", "i1">;
+def Hone_OrOp : Hone_BinaryOp<"or", Hone_IntOrBoolTensor, "x[i] bitwise-or y[i]", "anyNumber", [Commutative], "copy", "i1">;
 
-def Hone_CmpOp : Hone_Op<"cmp", "map", "exact", [Elementwise, SameTypeOperands, SameOperandsAndResultShape]> {
+def Hone_CmpOp : Hone_Op<"cmp", "map", "copy", [Elementwise, SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "Elementwise comparison";
   let description = [{
     `result[i] = lhs[i] predicate rhs[i]`. Comparisons with NaN are false, `ne` is true. Integers are signed; false is
@@ -190,7 +190,7 @@ def Hone_CmpOp : Hone_Op<"cmp", "map", "exact", [Elementwise, SameTypeOperands, 
   let extraClassDeclaration = facts # Hone_ElementRule<"anyNumber">.method;
 }
 
-def Hone_SelectOp : Hone_Op<"select", "map", "exact", [Elementwise, AllTypesMatch<["on_true", "on_false", "result"]>]> {
+def Hone_SelectOp : Hone_Op<"select", "map", "copy", [Elementwise, AllTypesMatch<["on_true", "on_false", "result"]>]> {
   let summary = "Elementwise choice";
   let description = [{
     `result[i] = pred[i] ? on_true[i] : on_false[i]`.

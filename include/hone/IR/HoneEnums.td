@@ -37,17 +37,17 @@ def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belong
   I32EnumAttrCase<"map", 1>,         // every result element from the operand elements at the same place
   I32EnumAttrCase<"row", 2>,         // reductions along the last dimension, maps around them
   I32EnumAttrCase<"column", 3>,      // reductions over leading dimensions
-  I32EnumAttrCase<"move", 4>,        // elements change place: transpose, slice, pad, concat
+  I32EnumAttrCase<"dataMovement", 4, "data_movement">, // elements change place: transpose, slice, pad, concat
   I32EnumAttrCase<"gather", 5>,      // rows picked or added by index
   I32EnumAttrCase<"contraction", 6>, // a library matrix product
   I32EnumAttrCase<"attention", 7>,   // fused attention, forward or backward
-  I32EnumAttrCase<"multi", 8>,       // one pass over many tensors: norm, optimizer
+  I32EnumAttrCase<"multiTensor", 8, "multi_tensor">, // one pass over many tensors: norm, optimizer
   I32EnumAttrCase<"collective", 9>,  // what ranks do together
   I32EnumAttrCase<"rope", 10>]>;     // pairs of a head rotated by their position
 
 // What mixed precision may do with an op (the policy itself is a pass).
 def Hone_NumericClass : Hone_Enum<"NumericClass", "numeric class of an op", [
-  I32EnumAttrCase<"exact", 0>,       // moves or compares values: any type, no rounding
+  I32EnumAttrCase<"copy", 0>,        // moves or compares values: any type, no rounding
   I32EnumAttrCase<"pointwise", 1>,   // computes in fp32, stores in its operands' type
   I32EnumAttrCase<"contraction", 2>, // low-precision operands, fp32 accumulation
   I32EnumAttrCase<"accurate", 3>,    // reductions, norms, losses: fp32 throughout

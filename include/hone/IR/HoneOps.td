@@ -21,7 +21,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 // Structure
 //===----------------------------------------------------------------------===//
 
-def Hone_StopGradientOp : Hone_Op<"stop_gradient", "view", "exact", [SameOperandsAndResultType]> {
+def Hone_StopGradientOp : Hone_Op<"stop_gradient", "view", "copy", [SameOperandsAndResultType]> {
   let summary = "The operand, through which no gradient flows";
   let description = [{
     (C1) Operand and result have the same type. Autodiff consumes it; none is left after that phase.
@@ -41,7 +41,7 @@ def Hone_StopGradientOp : Hone_Op<"stop_gradient", "view", "exact", [SameOperand
   }] # Hone_ElementRule<"keepState">.method;
 }
 
-def Hone_GroupOp : Op<Hone_Dialect, "group", [Pure, IsolatedFromAbove, SingleBlock, Hone_OpInterface]> {
+def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlock, Hone_OpInterface]> {
   let summary = "Ops that become one kernel or one library call";
   let description = [{
     The body sees the operands as block arguments and yields the results. `family` says which emitter lowers it.
@@ -53,7 +53,7 @@ def Hone_GroupOp : Op<Hone_Dialect, "group", [Pure, IsolatedFromAbove, SingleBlo
     Example:
 
     ```mlir
-    %y = hone.group map (%a = %x : tensor<8x64xf32>, %b = %z : tensor<8x64xf32>) -> tensor<8x64xf32> {
+    %y = hone.fused map (%a = %x : tensor<8x64xf32>, %b = %z : tensor<8x64xf32>) -> tensor<8x64xf32> {
       %s = hone.add %a, %b : tensor<8x64xf32>
       hone.yield %s : tensor<8x64xf32>
     }
@@ -66,7 +66,7 @@ def Hone_GroupOp : Op<Hone_Dialect, "group", [Pure, IsolatedFromAbove, SingleBlo
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::hone::KernelFamily getKernelFamily() { return getFamily(); }
-    ::hone::NumericClass getNumericClass() { return ::hone::NumericClass::exact; }
+    ::hone::NumericClass getNumericClass() { return ::hone::NumericClass::copy; }
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands();
@@ -74,10 +74,10 @@ def Hone_GroupOp : Op<Hone_Dialect, "group", [Pure, IsolatedFromAbove, SingleBlo
   }];
 }
 
-def Hone_YieldOp : Op<Hone_Dialect, "yield", [Pure, ReturnLike, Terminator, HasParent<"GroupOp">]> {
+def Hone_YieldOp : Op<Hone_Dialect, "yield", [Pure, ReturnLike, Terminator, HasParent<"FusedOp">]> {
   let summary = "Results of a group";
   let description = [{
-    Ends the body of a `hone.group` and names its results.
+    Ends the body of a `hone.fused` and names its results.
 
     Example:
 

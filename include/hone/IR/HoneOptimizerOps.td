@@ -5,7 +5,7 @@
 
 include "hone/IR/HoneOpBase.td"
 
-def Hone_GlobalNormOp : Hone_Op<"global_norm", "multi", "accurate"> {
+def Hone_GlobalNormOp : Hone_Op<"global_norm", "multiTensor", "accurate"> {
   let summary = "Euclidean norm of many tensors taken as one vector";
   let description = [{
     `result = sqrt(sum over tensors and elements of x^2)`, accumulated in fp32 or wider, in an order that depends on
@@ -30,7 +30,7 @@ def Hone_GlobalNormOp : Hone_Op<"global_norm", "multi", "accurate"> {
   }];
 }
 
-def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
+def Hone_AdamwOp : Hone_Op<"adamw", "multiTensor", "state",
                            [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One AdamW update of a parameter";
   let description = [{
@@ -43,9 +43,9 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
 
     computed in fp32 or wider whatever the element types (`p'` from `m'` and `v'` before they are rounded).
 
-    `new_shadow`, when wanted, is `new_param` rounded to nearest even in its own, narrower type: the copy that
+    `new_working_copy`, when requested, is `new_param` rounded to nearest even in its own, narrower type: the copy that
     contractions read, so that no step casts a weight. `apply`, when present and false, makes every result its operand
-    bit for bit (`new_shadow` that of `param`), whatever the gradient holds.
+    bit for bit (`new_working_copy` that of `param`), whatever the gradient holds.
 
     With `rng`, results of type bf16 are rounded stochastically (Gupta et al., 2015), so that updates smaller than half
     a unit in the last place are not lost but happen with their probability. Let `w` be the Philox word of element `i`
@@ -55,7 +55,7 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
     stay as they are, so zero stays zero.
 
     (C1) `param`, `grad`, `exp_avg`, `exp_avg_sq` and the results have one shape, and the first and each state their
-    result's type. (C2) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C3) `new_shadow`, when present, has a narrower element
+    result's type. (C2) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C3) `new_working_copy`, when present, has a narrower element
     type than `param`. (C4) `rng`, when present, has shape `[3]`, and `param` or a state is of type bf16. (C5)
     `origin` and `whole` are those of `hone.random`, of the parameter, and need `rng`.
 
@@ -82,7 +82,7 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
                        UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt,
                        OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_exp_avg, Hone_FloatTensor:$new_exp_avg_sq,
-                      Optional<Hone_FloatTensor>:$new_shadow);
+                      Optional<Hone_FloatTensor>:$new_working_copy);
   let assemblyFormat = [{
     $param `,` $grad `,` $exp_avg `,` $exp_avg_sq `lr` $lr `weight_decay` $weight_decay `step` $step
     `grad_scale` $grad_scale (`apply` $apply^)? (`rng` $rng^)? (`salt` $salt^)? (`origin` $origin^ `of` $whole)?
@@ -97,7 +97,7 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multi", "state",
   }];
 }
 
-def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multi", "state"> {
+def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multiTensor", "state"> {
   let summary = "One AdamW update with moments in 8 bits";
   let description = [{
     `hone.adamw`, whose moments are codes of 8 bits and, per block of 256 elements of a row (the last block of a row may
@@ -112,11 +112,11 @@ def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multi", "state"> {
     takes the code of the nearest value, but a second moment that is not 0 none below 1: a root of zero would divide the
     first moment by `eps` alone. A block whose largest magnitude is below 2^-126 has scale and codes 0.
 
-    `apply` and `new_shadow` mean what they mean for `hone.adamw`.
+    `apply` and `new_working_copy` mean what they mean for `hone.adamw`.
 
     (C1) `param`, `grad`, `exp_avg`, `exp_avg_sq` and the results that follow them have one shape, of rank 1 or more,
     and `param` has its result's type. (C2) Scales have the parameter's shape but for the last size, which is divided by
-    256 and rounded up. (C3) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C4) `new_shadow`, when present, has a narrower
+    256 and rounded up. (C3) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C4) `new_working_copy`, when present, has a narrower
     element type than `param`. (C5) `param` is no f64.
 
     Example:
@@ -138,7 +138,7 @@ def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multi", "state"> {
                        UnitAttr:$maximize);
   let results = (outs Hone_FloatTensor:$new_param, Hone_CodeTensor:$new_exp_avg, Hone_ScaleTensor:$new_exp_avg_scale,
                       Hone_CodeTensor:$new_exp_avg_sq, Hone_ScaleTensor:$new_exp_avg_sq_scale,
-                      Optional<Hone_FloatTensor>:$new_shadow);
+                      Optional<Hone_FloatTensor>:$new_working_copy);
   let assemblyFormat = [{
     $param `,` $grad `,` $exp_avg `scale` $exp_avg_scale `,` $exp_avg_sq `scale` $exp_avg_sq_scale `lr` $lr
     `weight_decay` $weight_decay `step` $step `grad_scale` $grad_scale (`apply` $apply^)? attr-dict `:`
@@ -152,7 +152,7 @@ def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multi", "state"> {
   }];
 }
 
-def Hone_SgdOp : Hone_Op<"sgd", "multi", "state",
+def Hone_SgdOp : Hone_Op<"sgd", "multiTensor", "state",
                          [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One update by stochastic gradient descent";
   let description = [{
@@ -160,12 +160,12 @@ def Hone_SgdOp : Hone_Op<"sgd", "multi", "state",
     `+ weight_decay * decay_scale * param` and `a = lr * lr_scale`: without momentum `param' = param - a * g`; with it
     `b' = momentum * b + g`, `param' = param - a * (nesterov ? g + momentum * b' : b')`, where `b` starts at 0.
 
-    The results after `new_param` are the new buffer, with momentum, and then the shadow, when wanted. `apply`, shadow
+    The results after `new_param` are the new buffer, with momentum, and then the working copy, when requested. `apply`, working copy
     and `rng` mean what they mean for `hone.adamw`; `r` is `w div 2^16` for `new_param` and `w mod 2^16` for the buffer.
 
     (C1) `param`, `grad`, the momentum buffer and the results have one shape; param and buffer have their result's type.
     (C2) A momentum buffer enters exactly if one leaves, and exactly if `momentum != 0`. (C3) `nesterov` needs
-    momentum. (C4) A shadow has a narrower element type than `param`. (C5) `rng`, when present, has shape `[3]`, and
+    momentum. (C4) A working copy has a narrower element type than `param`. (C5) `rng`, when present, has shape `[3]`, and
     `param` or the buffer is of type bf16. (C6) `origin` and `whole` are those of `hone.adamw`.
 
     Example:
@@ -194,13 +194,13 @@ def Hone_SgdOp : Hone_Op<"sgd", "multi", "state",
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 3); }
     /// The results after `new_param`, or null.
     ::mlir::Value getNewBuffer();
-    ::mlir::Value getNewShadow();
+    ::mlir::Value getNewWorkingCopy();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands();
     ::hone::DimensionMapping getDimensionMapping();
   }];
 }
 
-def Hone_LionOp : Hone_Op<"lion", "multi", "state",
+def Hone_LionOp : Hone_Op<"lion", "multiTensor", "state",
                           [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One Lion update of a parameter";
   let description = [{
@@ -210,11 +210,11 @@ def Hone_LionOp : Hone_Op<"lion", "multi", "state",
     - `p' = param * (1 - a * weight_decay * decay_scale) - a * sign(beta1 * m + (1 - beta1) * g)`, where `sign(0) = 0`
     - `m' = beta2 * m + (1 - beta2) * g`
 
-    `apply`, `new_shadow` and `rng` mean what they mean for `hone.adamw`; `r` is `w div 2^16` for `new_param` and
+    `apply`, `new_working_copy` and `rng` mean what they mean for `hone.adamw`; `r` is `w div 2^16` for `new_param` and
     `w mod 2^16` for `new_exp_avg`.
 
     (C1) `param`, `grad`, `exp_avg` and the results have one shape, and the first and the third state their result's
-    type. (C2) `0 <= beta1, beta2 < 1`. (C3) `new_shadow`, when present, has a narrower element type than `param`. (C4)
+    type. (C2) `0 <= beta1, beta2 < 1`. (C3) `new_working_copy`, when present, has a narrower element type than `param`. (C4)
     `rng`, when present, has shape `[3]`, and `param` or `exp_avg` is of type bf16. (C5) `origin` and `whole` are those
     of `hone.adamw`.
 
@@ -234,7 +234,7 @@ def Hone_LionOp : Hone_Op<"lion", "multi", "state",
                        UnitAttr:$maximize, DefaultValuedAttr<I64Attr, "0">:$salt,
                        OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_exp_avg,
-                      Optional<Hone_FloatTensor>:$new_shadow);
+                      Optional<Hone_FloatTensor>:$new_working_copy);
   let assemblyFormat = [{
     $param `,` $grad `,` $exp_avg `lr` $lr `weight_decay` $weight_decay `grad_scale` $grad_scale (`apply` $apply^)?
     (`rng` $rng^)? (`salt` $salt^)? (`origin` $origin^ `of` $whole)? attr-dict `:` functional-type(operands, results)
@@ -247,7 +247,7 @@ def Hone_LionOp : Hone_Op<"lion", "multi", "state",
   }];
 }
 
-def Hone_AdafactorOp : Hone_Op<"adafactor", "multi", "state", [AttrSizedOperandSegments]> {
+def Hone_AdafactorOp : Hone_Op<"adafactor", "multiTensor", "state", [AttrSizedOperandSegments]> {
   let summary = "One Adafactor update of a parameter";
   let description = [{
     PyTorch's form of Adafactor (Shazeer and Stern, 2018): second moments of a matrix are kept as means of its rows and
@@ -265,14 +265,14 @@ def Hone_AdafactorOp : Hone_Op<"adafactor", "multi", "state", [AttrSizedOperandS
 
     computed in fp32 or wider whatever the element types, with `r'`, `c'` and `v'` before they are rounded.
 
-    The results after `new_param` are the new means and then the shadow, when wanted; shadow and `apply` mean what they
+    The results after `new_param` are the new means and then the working copy, when requested; working copy and `apply` mean what they
     mean for `hone.adamw`. Means are over all elements of a dimension, so a parameter has neither padding nor parts. The
     op has no kernel: `hone-decompose-updates` writes it in primitives.
 
-    (C1) `param` and `grad` have one shape, and `param`, the means and the shadow the shapes of their results; `param`
+    (C1) `param` and `grad` have one shape, and `param`, the means and the working copy the shapes of their results; `param`
     and the means have their result's type. (C2) `variances` are the rows' means, of the shape without the last size,
     and the columns', of that without the size before it; for rank 0 and 1 one of the parameter's shape. (C3)
-    `beta2_decay <= 0`, `eps1 >= 0`, `eps2 >= 0` and `clip_threshold >= 1`. (C4) A shadow has a narrower element type
+    `beta2_decay <= 0`, `eps1 >= 0`, `eps2 >= 0` and `clip_threshold >= 1`. (C4) A working copy has a narrower element type
     than `param`.
 
     Example:
@@ -301,7 +301,7 @@ def Hone_AdafactorOp : Hone_Op<"adafactor", "multi", "state", [AttrSizedOperandS
     ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
     /// The last of the results after `new_param`, or null.
-    ::mlir::Value getNewShadow();
+    ::mlir::Value getNewWorkingCopy();
   }];
 }
 

@@ -49,7 +49,7 @@ def Hone_ReduceOp : Hone_Op<"reduce", "row", "accurate"> {
   }];
 }
 
-def Hone_ArgmaxOp : Hone_Op<"argmax", "row", "exact"> {
+def Hone_ArgmaxOp : Hone_Op<"argmax", "row", "copy"> {
   let summary = "Index of the largest element along a dimension";
   let description = [{
     The smallest index at which the maximum along `dim` is found; a NaN counts as larger than any number.
@@ -144,7 +144,7 @@ def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
 // Index
 //===----------------------------------------------------------------------===//
 
-def Hone_EmbeddingOp : Hone_Op<"embedding", "gather", "exact"> {
+def Hone_EmbeddingOp : Hone_Op<"embedding", "gather", "copy"> {
   let summary = "Rows of a table picked by index";
   let description = [{
     `result[i..., :] = table[ids[i...], :]`. An id outside `[0, rows)` is undefined behaviour of the graph: phases prove that

@@ -5,7 +5,7 @@
 
 include "hone/IR/HoneOpBase.td"
 
-def Hone_ReshapeOp : Hone_Op<"reshape", "view", "exact"> {
+def Hone_ReshapeOp : Hone_Op<"reshape", "view", "copy"> {
   let summary = "The same elements in row-major order under another shape";
   let description = [{
     (C1) Operand and result have the same element type and number of elements.
@@ -29,7 +29,7 @@ def Hone_ReshapeOp : Hone_Op<"reshape", "view", "exact"> {
   }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
-def Hone_TransposeOp : Hone_Op<"transpose", "move", "exact"> {
+def Hone_TransposeOp : Hone_Op<"transpose", "dataMovement", "copy"> {
   let summary = "Permutation of dimensions";
   let description = [{
     Dimension `d` of the result is dimension `permutation[d]` of the operand.
@@ -55,7 +55,7 @@ def Hone_TransposeOp : Hone_Op<"transpose", "move", "exact"> {
   }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
-def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "exact"> {
+def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "copy"> {
   let summary = "Repetition along new dimensions";
   let description = [{
     Dimension `d` of the operand becomes dimension `dims[d]` of the result; along every other dimension of the result the
@@ -82,7 +82,7 @@ def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "exact"> {
   }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
-def Hone_SliceOp : Hone_Op<"slice", "move", "exact"> {
+def Hone_SliceOp : Hone_Op<"slice", "dataMovement", "copy"> {
   let summary = "A box of the operand";
   let description = [{
     `result[i] = operand[starts + i * strides]`, for `starts[d] <= ... < limits[d]` in each dimension.
@@ -110,7 +110,7 @@ def Hone_SliceOp : Hone_Op<"slice", "move", "exact"> {
   }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
-def Hone_PadOp : Hone_Op<"pad", "move", "exact"> {
+def Hone_PadOp : Hone_Op<"pad", "dataMovement", "copy"> {
   let summary = "Zeros around (and between) the operand";
   let description = [{
     The operand placed in a tensor of zeros, with `low[d]` zeros before, `high[d]` after, and `interior[d]` between
@@ -138,7 +138,7 @@ def Hone_PadOp : Hone_Op<"pad", "move", "exact"> {
   }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
-def Hone_ConcatOp : Hone_Op<"concat", "move", "exact"> {
+def Hone_ConcatOp : Hone_Op<"concat", "dataMovement", "copy"> {
   let summary = "Operands one after the other along a dimension";
   let description = [{
     (C1) At least one operand; `dim` is a dimension of the result. (C2) Operands agree with the result in element type

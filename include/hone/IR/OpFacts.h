@@ -27,13 +27,13 @@ struct OpCost {
 
 /// How the iterations along a factor relate to each other.
 enum class FactorKind {
-  Parallel,  ///< independent; the factor appears in operands and results
-  Reduce,    ///< combined: results without the factor are partial where it is
-             ///< split, those with it are parts
-  Replicate, ///< every result needs the whole extent
-  Gather,    ///< indexed by data: rows of a table; otherwise as Reduce
-  Exchange   ///< results need the whole extent, but by a few numbers that the
-             ///< parts can exchange: classes of a loss, rows of a mean
+  Parallel,    ///< independent; the factor appears in operands and results
+  Reduce,      ///< combined: results without the factor are partial where it is
+               ///< split, those with it are parts
+  Replicate,   ///< every result needs the whole extent
+  Gather,      ///< indexed by data: rows of a table; otherwise as Reduce
+  Reconcilable ///< results need the whole extent, but by a few numbers that the
+               ///< parts can exchange: classes of a loss, rows of a mean
 };
 
 struct Factor {

@@ -29,14 +29,14 @@ mlir::FailureOr<Tensors> interpret(mlir::func::FuncOp func, Tensors arguments,
 
 /// What an op between ranks makes of the operands that each of them has: its
 /// result on each rank.
-using Exchange = std::function<mlir::FailureOr<std::vector<Tensor>>(
+using CollectiveFunction = std::function<mlir::FailureOr<std::vector<Tensor>>(
     mlir::Operation *, llvm::ArrayRef<Tensors>)>;
 
 /// Runs `func` on several ranks in lock step, each with its own arguments, and
 /// returns the results of each. Ops of dialect `dist` go through `exchange`.
 mlir::FailureOr<std::vector<Tensors>>
 interpretRanks(mlir::func::FuncOp func, std::vector<Tensors> arguments,
-               Mode mode, const Exchange &exchange);
+               Mode mode, const CollectiveFunction &collective);
 
 /// Whether an op of this name can be run.
 bool isInterpreted(mlir::OperationName name);

@@ -193,7 +193,7 @@ struct AdamwOptions {
   UpdateOptions update;
 };
 /// The results are the parameter, the two moments and, where `results` has a
-/// fourth, the shadow.
+/// fourth, the working copy.
 Tensors adamw(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
               const Tensor &grad, const Tensor &expAvg, const Tensor &expAvgSq,
               const AdamwOptions &options);
@@ -203,7 +203,7 @@ struct CodedMoment {
   const Tensor &codes, &scales;
 };
 /// The results are the parameter, codes and scales of either moment and, where
-/// `results` has a sixth, the shadow. `options.update.rng` is null.
+/// `results` has a sixth, the working copy. `options.update.rng` is null.
 Tensors adamw8bit(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
                   const Tensor &grad, CodedMoment expAvg, CodedMoment expAvgSq,
                   const AdamwOptions &options);
@@ -215,7 +215,7 @@ struct SgdOptions {
   UpdateOptions update;
 };
 /// The results are the parameter, with momentum the buffer, and, where
-/// `results` has one more, the shadow.
+/// `results` has one more, the working copy.
 Tensors sgd(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
             const Tensor &grad, const Tensor *buffer,
             const SgdOptions &options);
@@ -227,7 +227,7 @@ struct LionOptions {
   UpdateOptions update;
 };
 /// The results are the parameter, the momentum and, where `results` has a
-/// third, the shadow.
+/// third, the working copy.
 Tensors lion(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
              const Tensor &grad, const Tensor &expAvg,
              const LionOptions &options);
@@ -240,7 +240,7 @@ struct AdafactorOptions {
   bool apply;
 };
 /// The results are the parameter, the means and, where `results` has one more,
-/// the shadow.
+/// the working copy.
 Tensors adafactor(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
                   const Tensor &grad, llvm::ArrayRef<Tensor> variances,
                   const AdafactorOptions &options);

@@ -15,7 +15,7 @@ namespace hone::interp {
 
 /// The ops of dialect `dist` among the ranks of `mesh`; sums are taken in
 /// double in the order of the ranks and rounded once, under `mode`.
-Exchange exchangeIn(const dist::Mesh &mesh, Mode mode);
+CollectiveFunction collectivesOn(const dist::Mesh &mesh, Mode mode);
 
 /// What `rank` has of a tensor, of which a partial sharding gives all to the
 /// first rank and nothing (zeros) to the others: sums only.

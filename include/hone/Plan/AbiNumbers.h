@@ -24,7 +24,6 @@ int64_t kind(llvm::StringRef kind);
 int64_t role(llvm::StringRef role);
 
 using honert::CodeKind;
-using Collective = honert::CollectiveKind;
 using honert::Epilogue;
 
 struct Init {

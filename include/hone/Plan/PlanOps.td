@@ -117,7 +117,7 @@ def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"FunctionOp">, SingleBlock, Iso
                                        AttrSizedOperandSegments]> {
   let summary = "One kernel or one library call";
   let description = [{
-    The body computes tensors from tensors, as that of a `hone.group`; block arguments are the contents of `inputs`, and
+    The body computes tensors from tensors, as that of a `hone.fused`; block arguments are the contents of `inputs`, and
     the yielded values are written to `outputs`. An output may lie on an input (in place) where the family allows it.
     `scratch` is memory that the kernel may use as it likes.
 

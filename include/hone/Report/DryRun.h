@@ -1,17 +1,17 @@
-//===- DryRun.h - Does it fit, and how fast may it be ---------*- C++ -*-===//
+//===- DryRun.h - Does it fit, and how fast may it be -----------*- C++ -*-===//
 
 #ifndef HONE_REPORT_DRYRUN_H
 #define HONE_REPORT_DRYRUN_H
 
 #include "hone/Report/Ranks.h"
 
-namespace honec {
+namespace hone::report {
 
 /// Prints memory, FLOPs and the estimated time of a step; of `job`, null for
 /// one rank, what ranks send.
 void printDryRun(const Summary &summary, const MachineModel &machine,
                  const JobSummary *job);
 
-} // namespace honec
+} // namespace hone::report
 
 #endif // HONE_REPORT_DRYRUN_H

@@ -8,7 +8,7 @@
 #include "hone/Report/Summary.h"
 #include "hone/Target/CPU/MachineCode.h"
 
-namespace honec {
+namespace hone::report {
 
 /// The assumed machine: what an estimate divides by.
 struct MachineModel {
@@ -52,10 +52,10 @@ std::string describeMachine(const MachineModel &machine);
 
 /// Seconds of one launch: the longer of computing and of moving bytes, at the
 /// rates by which the compiler decides, scaled to this machine; between ranks,
-/// that of the exchange alone.
+/// that of the collective alone.
 double estimateSeconds(const Launch &launch, const MachineModel &machine);
 
-/// Work and exposed exchanges of one step, all micro-batches, by the channels
+/// Work and exposed collectives of one step, all micro-batches, by the channels
 /// of `summary`.
 hone::TimelineSeconds estimateTimeline(const Summary &summary,
                                        const MachineModel &machine);
@@ -63,6 +63,6 @@ hone::TimelineSeconds estimateTimeline(const Summary &summary,
 /// Seconds of one step, all micro-batches.
 double estimateStep(const Summary &summary, const MachineModel &machine);
 
-} // namespace honec
+} // namespace hone::report
 
 #endif // HONE_REPORT_MACHINE_H

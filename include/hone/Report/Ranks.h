@@ -1,4 +1,4 @@
-//===- Ranks.h - What the ranks of a job do together ----------*- C++ -*-===//
+//===- Ranks.h - What the ranks of a job do together ------------*- C++ -*-===//
 
 #ifndef HONE_REPORT_RANKS_H
 #define HONE_REPORT_RANKS_H
@@ -7,7 +7,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 
-namespace honec {
+namespace hone::report {
 
 /// Collectives of one kind along the same axes, of a rank in a step.
 struct TrafficRow {
@@ -37,6 +37,6 @@ JobSummary summarizeJob(const Summary &summary, const MachineModel &machine);
 /// Lines of the dry run.
 void printJob(llvm::raw_ostream &out, const JobSummary &job);
 
-} // namespace honec
+} // namespace hone::report
 
 #endif // HONE_REPORT_RANKS_H

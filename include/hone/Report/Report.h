@@ -1,4 +1,4 @@
-//===- Report.h - What honec says about a program -------------*- C++ -*-===//
+//===- Report.h - What honec says about a program ---------------*- C++ -*-===//
 
 #ifndef HONE_REPORT_REPORT_H
 #define HONE_REPORT_REPORT_H
@@ -7,7 +7,7 @@
 
 #include "llvm/Support/Error.h"
 
-namespace honec {
+namespace hone::report {
 
 /// What a pass says about a choice: why the ops of a group share a kernel, what
 /// a stage keeps.
@@ -37,6 +37,6 @@ Report makeReport(const Summary &summary, const MachineModel &machine,
 /// that draws it, into `directory`. The error names the file.
 llvm::Error writeReport(llvm::StringRef directory, const Report &report);
 
-} // namespace honec
+} // namespace hone::report
 
 #endif // HONE_REPORT_REPORT_H

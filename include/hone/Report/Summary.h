@@ -1,4 +1,4 @@
-//===- Summary.h - What a planned program costs ---------------*- C++ -*-===//
+//===- Summary.h - What a planned program costs -----------------*- C++ -*-===//
 
 #ifndef HONE_REPORT_SUMMARY_H
 #define HONE_REPORT_SUMMARY_H
@@ -11,7 +11,7 @@
 
 #include <map>
 
-namespace honec {
+namespace hone::report {
 
 /// What a launch sends to other ranks.
 struct LaunchTransfer {
@@ -63,9 +63,9 @@ struct Summary {
   int64_t microBatches = 1;
   MemorySummary memory;
   std::vector<Launch> launches;
-  std::optional<hone::LibraryLimit> limit; ///< of a step on a GPU
-  std::optional<hone::dist::Mesh> mesh;    ///< of more than one rank
-  std::vector<std::string> channels;       ///< axes that transfers share: "fs"
+  std::optional<hone::LibraryRoofline> limit; ///< of a step on a GPU
+  std::optional<hone::dist::Mesh> mesh;       ///< of more than one rank
+  std::vector<std::string> channels; ///< axes that transfers share: "fs"
   int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
   double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
 
@@ -80,6 +80,6 @@ struct Summary {
 Summary summarize(hone::plan::ProgramOp program, int64_t microBatches,
                   const hone::TargetDescription &target);
 
-} // namespace honec
+} // namespace hone::report
 
 #endif // HONE_REPORT_SUMMARY_H

@@ -13,8 +13,8 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
 
     **As a user began.** The module has a `dist.mesh`, and shardings on arguments of the model, which the phases before have carried
     to each function. The first function that reads a batch decides for all, since state is divided alike in each: arguments of the
-    model (shadows as their parameters) without a sharding get what propagation gives them there, open dimensions are closed.
-    Gradients and optimizer state follow their parameter, in dimensions of the same size; a shadow has its parameter's
+    model (working copies as their parameters) without a sharding get what propagation gives them there, open dimensions are closed.
+    Gradients and optimizer state follow their parameter, in dimensions of the same size; a working copy has its parameter's
     `dist.regather`. Gradients are partial along the axes that divide an input and not them.
 
     ```mlir
@@ -38,7 +38,7 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     Of a parameter and what belongs to it `fs` divides the outermost dimension that it divides evenly, `tp`'s not among them: there
     parts lie one after another, and are gathered without moves. Without one they are copies. `zero3` gathers a parameter for the
     forward part and again for the backward part; `zero3-keep` once. Gradients that micro-batches are added to are partial along the
-    axes of the batch that do not divide them: only the update sums them (in an exact module they are whole each time). State that has
+    axes of the batch that do not divide them: only the update sums them (in a mesh-invariant module they are whole each time). State that has
     not its parameter's shape is divided with it where parts are whole: blocks that share a scale, means along the dimension they keep.
 
     A batch that is not divisible is an error that names input and axes; so are any other axis, a `tp` that divides no parameter, and
@@ -87,7 +87,7 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
     links, then the op's own share). Operands are brought there by the cheapest collectives, once per value and sharding
     (parameters with `dist.regather`: once for the forward part and once behind it). A partial result is summed right behind its op,
     scattered where it is divided next; but where its only reader is linear in it, and terms are added up there or further on, or
-    wanted (gradients across micro-batches), ranks go on with their terms. In an exact module (`hone-set-exact`) nothing is partial:
+    expected (gradients across micro-batches), ranks go on with their terms. In a mesh-invariant module (`hone-set-mesh-invariant`) nothing is partial:
     axes divide only factors whose iterations are independent. Arguments and results become parts. An operand of at
     least `warn-bytes` that is gathered over an axis which then divides nothing of the op, so that all ranks compute the same, is a
     warning that names the annotation of that axis.

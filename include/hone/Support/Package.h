@@ -1,4 +1,4 @@
-//===- Package.h - Reading an exported package ----------------*- C++ -*-===//
+//===- Package.h - Reading an exported package ------------------*- C++ -*-===//
 //
 // A package is a directory NAME.hone/ written by the Python front end:
 // graph.mlir, manifest.json and, where the model needs them, safetensors files.
@@ -16,7 +16,7 @@
 namespace hone {
 
 /// Version of manifest.json that this compiler reads.
-constexpr int64_t packageSchema = 1;
+constexpr int64_t packageSchema = 2;
 
 /// A package whose manifest was read.
 struct Package {
@@ -42,7 +42,7 @@ struct PackageArgument {
 };
 
 /// Reads manifest.json and graph.mlir of the directory `path` and checks the
-/// schema. The error names file, value seen and value wanted.
+/// schema. The error names file, value seen and value expected.
 llvm::Expected<Package>
 readPackage(llvm::StringRef path,
             llvm::SmallVectorImpl<PackageArgument> &arguments);

@@ -1,4 +1,4 @@
-//===- ParseFile.h - Reading graphs and reporting errors ------*- C++ -*-===//
+//===- ParseFile.h - Reading graphs and reporting errors --------*- C++ -*-===//
 //
 // What every tool does with a graph file before a pass sees it: a guard in
 // front of MLIR's recursive parser, the parse, and diagnostics of one line.

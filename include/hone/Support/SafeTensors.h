@@ -14,7 +14,7 @@ namespace hone {
 /// file and has the bytes that its type and shape ask for.
 class SafeTensors {
 public:
-  /// Opens and checks `path`; the error names file, value seen, value wanted.
+  /// Opens and checks `path`; the error names file, value seen, value expected.
   static llvm::Expected<SafeTensors> open(llvm::StringRef path);
 
   /// Bytes of the tensor `name`, which must have `type`; row-major and

@@ -1,4 +1,4 @@
-//===- Link.h - From an object to an executable ---------------*- C++ -*-===//
+//===- Link.h - From an object to an executable -----------------*- C++ -*-===//
 //
 // The embedded linker (docs/rationale/linking.md). It runs in a process of its
 // own: a linker that fails takes its process with it.

@@ -35,10 +35,10 @@ def SetTarget : Pass<"hone-set-target", "::mlir::ModuleOp"> {
   ];
 }
 
-def SetExact : Pass<"hone-set-exact", "::mlir::ModuleOp"> {
+def SetMeshInvariant : Pass<"hone-set-mesh-invariant", "::mlir::ModuleOp"> {
   let summary = "Asks for bits that do not depend on how ranks divide the step";
   let description = [{
-    Writes `hone.exact`. Then no sum is divided: what ranks would add up is gathered, and each that needs the sum makes it all
+    Writes `hone.mesh_invariant`. Then no sum is divided: what ranks would add up is gathered, and each that needs the sum makes it all
     (`dist-annotate`, `dist-propagate`, `dist-partition`; `dist-verify` refuses sums over ranks). `hone-chunk-loss` does nothing,
     and matrix products add up their terms in order, in f64. So a program has the bits of one rank's under the same flag, whatever
     mesh and recipe; so does the interpreter, whose bits are others. It costs what sharding saves: activations are gathered, gradients of weights computed
@@ -48,8 +48,8 @@ def SetExact : Pass<"hone-set-exact", "::mlir::ModuleOp"> {
 
     ```mlir
     module {}
-    // hone-opt --hone-set-exact
-    module attributes {hone.exact} {}
+    // hone-opt --hone-set-mesh-invariant
+    module attributes {hone.mesh_invariant} {}
     ```
   }];
 }
@@ -399,20 +399,20 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
   ];
 }
 
-def ShadowParameters : Pass<"hone-shadow-parameters", "::mlir::ModuleOp"> {
+def WorkingCopies : Pass<"hone-working-copies", "::mlir::ModuleOp"> {
   let summary = "Casts each weight once per step, in its update";
   let description = [{
-    Casts of a parameter to a narrower type in `@step` or `@accumulate` become reads of an argument of kind `shadow`, which holds
-    the parameter so rounded; the op that updates the parameter yields the shadow's new value too. The runtime fills shadows
+    Casts of a parameter to a narrower type in `@step` or `@accumulate` become reads of an argument of kind `working_copy`, which holds
+    the parameter so rounded; the op that updates the parameter yields the working copy's new value too. The runtime fills working copies
     from parameters when a run starts. Other readers of the parameter keep it, and one that is not trained keeps its first
-    shadow. Of two narrower types the first found is shadowed, casts to the other are left alone.
+    working copy. Of two narrower types the first found is kept as a working copy, casts to the other are left alone.
 
     ```mlir
     func.func @step(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"}, ...) {
       %c = hone.cast %w : tensor<8x64xf32> -> tensor<8x64xbf16>
       %w1, %m1, %v1 = hone.adamw %w, ...
     // becomes
-    func.func @step(%w: ..., %c: tensor<8x64xbf16> {hone.kind = "shadow", hone.fqn = "w"}) {
+    func.func @step(%w: ..., %c: tensor<8x64xbf16> {hone.kind = "working_copy", hone.fqn = "w"}) {
       %w1, %m1, %v1, %c1 = hone.adamw %w, ...
     ```
   }];
@@ -441,7 +441,7 @@ def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the step phase";
   let description = [{
     There is `@step`, or `@accumulate` and `@update`, of `hone` ops only, and `@evaluate`, but neither `@forward` nor `@gradient`.
-    Every result of kind `param`, `opt`, `shadow` or `scalar`, and of kind `grad` where the function takes gradients, donates an argument of its
+    Every result of kind `param`, `opt`, `working_copy` or `scalar`, and of kind `grad` where the function takes gradients, donates an argument of its
     type, kind and name, and no argument is donated twice. Every parameter with `hone.requires_grad` is updated by
     `@step` or `@update`, which return the gradient norm; `@step` and `@accumulate` give the loss. Scalars have rank 0.
   }];
@@ -598,7 +598,7 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
     time on the module's target (Analysis/LossChunks.h, docs/rationale/chunked-loss.md).
 
     Elementwise ops and reshapes may lie between: a bias, a mask over the classes, casts. The loss stays whole where the
-    logits or their gradient have another reader, the loss is wanted per row, its cotangent depends on it, one chunk
+    logits or their gradient have another reader, the loss is requested per row, its cotangent depends on it, one chunk
     holds every row, or the module is exact. With `report` a remark at the loss says what was done and why.
 
     ```mlir
@@ -626,7 +626,7 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
 def RecomputeMaps : Pass<"hone-recompute-maps", "::mlir::func::FuncOp"> {
   let summary = "Makes cheap values again in the kernels that read them";
   let description = [{
-    A value that one row kernel would store for others to read, and nothing else reads, is made again by each of them where
+    A value that one row kernel would store for others to read, and nothing else reads, is recomputed by each of them where
     that takes no longer: it depends by few maps on values that are stored anyway and no larger than itself, or are one per
     row or column, and the traffic saved outweighs the computation. The backward pass of a norm then reads the norm's input
     instead of a normalised copy; that of a gated activation reads what it was applied to. Copies are marked `hone.clone`:
@@ -695,7 +695,7 @@ def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
-  let summary = "Chooses which values stay for the backward pass and which are made again";
+  let summary = "Chooses which values stay for the backward pass and which are recomputed";
   let description = [{
     The forward part of `@step` or `@accumulate` is cut into stages, layers of the model, where one value alone leads from
     one to the next; each kernel of the backward part belongs to the stage whose values it reads (Analysis/StepStages.h).
@@ -710,7 +710,7 @@ def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
       backward, 1 and 2 forward again, and 2 to 0 backward;
     - on forward kernels `hone.forward`, the stage of each result;
     - on backward kernels `hone.backward`, their stage;
-    - on forward kernels `hone.redo`, the results that backward kernels do not find but have made again.
+    - on forward kernels `hone.recompute`, the results that backward kernels do not find but have recomputed.
 
     Nothing is recorded where everything fits. With `budget`, in bytes of the whole arena, a budget that no schedule keeps
     is an error that names the smallest that works. Policies other than `auto` are for comparison: `none`; `full`, which
@@ -738,8 +738,8 @@ def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
     Applies the attributes that hone-plan-checkpoints describes, and takes them away; without `hone.schedule` nothing happens.
 
     Kernels run in the order of the visits. The first forward visit of a stage is the original, later ones are clones. Each
-    reads the latest version of what it reads; a result in `hone.redo` is made again right before the first backward kernel
-    that reads it, with what that takes. Of a kernel over rows only the part is cloned that makes what is wanted; a library
+    reads the latest version of what it reads; a result in `hone.recompute` is recomputed right before the first backward kernel
+    that reads it, with what that takes. Of a kernel over rows only the part is cloned that makes what is requested; a library
     call is cloned whole. What no kernel reads is dropped: a stage that runs forward for its backward visit alone does not
     make its output. Ops of no stage run first, or last where they wait for a stage.
 
@@ -751,13 +751,13 @@ def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
 
     ```mlir
     func.func @step(...) attributes {hone.schedule = "f0:1 b1 f0 b0"} {
-      %a = hone.group map (%x) ... {hone.forward = array<i64: 0>, hone.redo = array<i64: 0>}
-      %b = hone.group contraction (%a, %w) ... {hone.forward = array<i64: 0>}
+      %a = hone.fused map (%x) ... {hone.forward = array<i64: 0>, hone.recompute = array<i64: 0>}
+      %b = hone.fused contraction (%a, %w) ... {hone.forward = array<i64: 0>}
       ...
-      %g = hone.group contraction (%a, %d) ... {hone.backward = 0}
+      %g = hone.fused contraction (%a, %d) ... {hone.backward = 0}
     // becomes, before %g
-      %a2 = hone.group map (%x) ... {hone.clone = 0}
-      %g = hone.group contraction (%a2, %d) ...
+      %a2 = hone.fused map (%x) ... {hone.clone = 0}
+      %g = hone.fused contraction (%a2, %d) ...
     ```
   }];
 }
@@ -779,14 +779,14 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
     processes move on only while somebody waits for them.
 
     ```mlir
-    %w = hone.group collective (%p = %part : ...) -> ... { dist.all_gather %p dim 0 over ["fs"] ... }
-    %x = hone.group row (...) -> ... { ... }
-    %y = hone.group contraction (%x, %w) -> ... { ... }
+    %w = hone.fused collective (%p = %part : ...) -> ... { dist.all_gather %p dim 0 over ["fs"] ... }
+    %x = hone.fused row (...) -> ... { ... }
+    %y = hone.fused contraction (%x, %w) -> ... { ... }
     // becomes
-    %b = hone.group collective (%p = %part : ...) -> ... { dist.all_gather %p dim 0 over ["fs"] async ... }
-    %x = hone.group row (...) -> ... { ... }
-    %w = hone.group collective (%a = %b : ...) -> ... { dist.wait %a ... }
-    %y = hone.group contraction (%x, %w) -> ... { ... }
+    %b = hone.fused collective (%p = %part : ...) -> ... { dist.all_gather %p dim 0 over ["fs"] async ... }
+    %x = hone.fused row (...) -> ... { ... }
+    %w = hone.fused collective (%a = %b : ...) -> ... { dist.wait %a ... }
+    %y = hone.fused contraction (%x, %w) -> ... { ... }
     ```
   }];
   let options = [

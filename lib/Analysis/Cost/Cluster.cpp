@@ -20,19 +20,19 @@ Cluster Cluster::ofA100() {
 }
 
 static Error wrong(const llvm::Twine &name, const json::Value &seen,
-                   StringRef wanted) {
+                   StringRef expected) {
   return llvm::createStringError(
       llvm::inconvertibleErrorCode(),
-      llvm::formatv("{0} is {1}, expected {2}", name.str(), seen, wanted)
+      llvm::formatv("{0} is {1}, expected {2}", name.str(), seen, expected)
           .str());
 }
 
 static Error readNumber(const llvm::Twine &name, const json::Value &value,
                         double low, bool mayBeLow, double &result,
-                        StringRef wanted) {
+                        StringRef expected) {
   std::optional<double> number = value.getAsNumber();
   if (!number || !(mayBeLow ? *number >= low : *number > low))
-    return wrong(name, value, wanted);
+    return wrong(name, value, expected);
   result = *number;
   return Error::success();
 }

@@ -1,4 +1,4 @@
-//===- ClusterTimeline.cpp - Exchanges beside work ------------------------===//
+//===- ClusterTimeline.cpp - Collectives beside work ----------------------===//
 
 #include "hone/Analysis/Cost/ClusterTimeline.h"
 
@@ -33,8 +33,8 @@ TimelineSeconds hone::runTimeline(llvm::ArrayRef<TimelineEvent> events) {
       }
       double &end = free[event.channel];
       end = std::max(end, now) + event.seconds;
-      running[event.exchange] = {event.channel, end};
-    } else if (auto found = running.find(event.exchange);
+      running[event.collective] = {event.channel, end};
+    } else if (auto found = running.find(event.collective);
                found != running.end()) {
       waitUntil(found->second.first, found->second.second);
     }

@@ -91,7 +91,7 @@ double hone::kernelSeconds(ArrayRef<Operation *> ops, ValueRange reads,
   return kernelTime(ops, bytes, target).seconds();
 }
 
-double hone::kernelSeconds(GroupOp group, const TargetDescription &target) {
+double hone::kernelSeconds(FusedOp group, const TargetDescription &target) {
   SmallVector<Operation *> ops;
   for (Operation &op : group.getBodyBlock().without_terminator())
     ops.push_back(&op);

@@ -102,7 +102,7 @@ static int64_t rowBytes(Operation *op, const ForwardPart &forward) {
 
 /// Adds what `op` takes, run `times` per step.
 static void addOp(HoneOpInterface op, const ForwardPart &forward, double times,
-                  const TargetDescription &target, LibraryLimit &limit) {
+                  const TargetDescription &target, LibraryRoofline &limit) {
   if (op->getNumOperands() == 0)
     return;
   Type element = getElementTypeOrSelf(op->getOperand(0).getType());
@@ -114,7 +114,7 @@ static void addOp(HoneOpInterface op, const ForwardPart &forward, double times,
                                                isa<AttentionBwdOp>(op));
   } else if (op.getNumericClass() == NumericClass::contraction) {
     limit.products += flops / target.matmulFlopsPerSecond(element);
-  } else if (op.getKernelFamily() == KernelFamily::multi) {
+  } else if (op.getKernelFamily() == KernelFamily::multiTensor) {
     limit.updates +=
         times *
         double(tensorBytes(op->getOperands()) + tensorBytes(op->getResults())) /
@@ -125,9 +125,9 @@ static void addOp(HoneOpInterface op, const ForwardPart &forward, double times,
   }
 }
 
-LibraryLimit hone::findLibraryLimit(ModuleOp module, int64_t microBatches,
-                                    const TargetDescription &target) {
-  LibraryLimit limit;
+LibraryRoofline hone::findLibraryRoofline(ModuleOp module, int64_t microBatches,
+                                          const TargetDescription &target) {
+  LibraryRoofline limit;
   for (auto function : module.getOps<func::FuncOp>()) {
     StringRef name = function.getName();
     bool isPart = name == "step" || name == "accumulate" || name == "update";

@@ -7,21 +7,21 @@
 using namespace mlir;
 using namespace hone;
 
-Operation *hone::exchangeIn(Operation *op) {
-  auto group = dyn_cast_or_null<GroupOp>(op);
+Operation *hone::collectiveIn(Operation *op) {
+  auto group = dyn_cast_or_null<FusedOp>(op);
   if (!group || group.getFamily() != KernelFamily::collective)
     return nullptr;
   return &group.getBodyBlock().front();
 }
 
-bool hone::endsCollective(GroupOp group) {
-  return isa_and_present<dist::WaitOp>(exchangeIn(group));
+bool hone::endsCollective(FusedOp group) {
+  return isa_and_present<dist::WaitOp>(collectiveIn(group));
 }
 
-GroupOp hone::waitFor(GroupOp begin) {
-  Operation *op = exchangeIn(begin);
+FusedOp hone::waitFor(FusedOp begin) {
+  Operation *op = collectiveIn(begin);
   if (!dist::isAsync(op) || !begin->hasOneUse())
     return {};
-  auto reader = dyn_cast<GroupOp>(*begin->user_begin());
-  return reader && endsCollective(reader) ? reader : GroupOp();
+  auto reader = dyn_cast<FusedOp>(*begin->user_begin());
+  return reader && endsCollective(reader) ? reader : FusedOp();
 }

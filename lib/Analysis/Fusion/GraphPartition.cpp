@@ -101,7 +101,7 @@ Partition ExactSearch::run() {
   }
   Partition result;
   result.cost = best[size - 1];
-  result.isExact = true;
+  result.isOptimal = true;
   for (unsigned set = size - 1; set != 0; set &= ~last[set])
     result.groups.push_back(partsOf(last[set]));
   std::reverse(result.groups.begin(), result.groups.end());

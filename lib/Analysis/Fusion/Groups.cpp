@@ -74,7 +74,7 @@ bool FusionAnalysis::takesNoStrides(Operation *op) const {
   auto anchor = anchorOf.find(op);
   return anchor != anchorOf.end() &&
          llvm::is_contained({KernelFamily::contraction, KernelFamily::gather,
-                             KernelFamily::multi},
+                             KernelFamily::multiTensor},
                             plan[anchor->second].family);
 }
 
@@ -110,15 +110,15 @@ void FusionAnalysis::addAnchor(ArrayRef<Operation *> ops,
                  family == KernelFamily::view || family == KernelFamily::map;
   for (Operation *op : ops)
     anchorOf[op] = plan.size();
-  plan.push_back(
-      {general ? KernelFamily::move : family, SmallVector<Operation *>(ops)});
+  plan.push_back({general ? KernelFamily::dataMovement : family,
+                  SmallVector<Operation *>(ops)});
   origins.push_back({contraction, nullptr, {}});
 }
 
 // scatter of an embedding gradient + addend: one kernel adds onto the addend,
 // row after row. An exact sum of the rows is rounded before it is added.
 void FusionAnalysis::takeScatters() {
-  bool addsRows = !isExact(block.getParentOp());
+  bool addsRows = !isMeshInvariant(block.getParentOp());
   for (auto scatter : block.getOps<EmbeddingBwdOp>()) {
     SmallVector<Operation *> ops = {scatter};
     if (addsRows && scatter.getResult().hasOneUse())
@@ -254,7 +254,7 @@ void FusionAnalysis::solve(ArrayRef<Operation *> ops) {
     return;
   ++solved.regions;
   solved.searched += isNew;
-  solved.exact += best.isExact;
+  solved.optimal += best.isOptimal;
   solved.largest = std::max<int64_t>(solved.largest, best.parts);
 }
 
@@ -263,7 +263,7 @@ FusionAnalysis::FusionAnalysis(Block &block, const TargetDescription &target,
     : block(block), target(target),
       // In a shared kernel a product and a sum are rounded once, and a total
       // is added up along the rows of what it is made from.
-      shares(shares && !isExact(block.getParentOp())),
+      shares(shares && !isMeshInvariant(block.getParentOp())),
       contractions(planContractions(block, target)) {
   for (const ContractionGroup &contraction : contractions)
     addAnchor(contraction.ops, &contraction);
@@ -272,7 +272,7 @@ FusionAnalysis::FusionAnalysis(Block &block, const TargetDescription &target,
   if (SmallVector<Operation *> sums = planVectorSums(block, target);
       !sums.empty()) {
     addAnchor(sums);
-    plan.back().family = KernelFamily::multi;
+    plan.back().family = KernelFamily::multiTensor;
   }
   takeScatters();
   takeOthers();

@@ -259,7 +259,7 @@ LogicalResult HeadFinder::checkOperands() {
 FailureOr<LossHead> HeadFinder::run() {
   CrossEntropyOp loss = head.loss;
   if (loss.getReduction() == LossReduction::none)
-    return refuse("the loss is wanted per row (reduction none)");
+    return refuse("the loss is requested per row (reduction none)");
   if (cast<FloatType>(typeOf(loss.getLoss()).getElementType()).getWidth() < 32)
     return refuse("the loss is narrower than f32");
   if (failed(findProduct()) || failed(findGradient()))

@@ -211,6 +211,6 @@ RegionPlan RowRegion::plan() const {
     groups.push_back(opsOf(group));
   RegionPlan plan = finish(std::move(groups));
   plan.parts = problem.parts;
-  plan.isExact = best.isExact;
+  plan.isOptimal = best.isOptimal;
   return plan;
 }

@@ -11,7 +11,7 @@ using namespace hone;
 
 bool hone::isUpdate(Operation *op) {
   auto fact = dyn_cast<HoneOpInterface>(op);
-  return fact && fact.getKernelFamily() == KernelFamily::multi &&
+  return fact && fact.getKernelFamily() == KernelFamily::multiTensor &&
          fact.getNumericClass() == NumericClass::state;
 }
 

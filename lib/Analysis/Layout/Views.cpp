@@ -35,16 +35,16 @@ bool hone::isStorageView(Operation *op) {
   return isa<ReshapeOp, SliceOp, ConcatOp>(op);
 }
 
-bool hone::seesOperand(Operation *op) {
+bool hone::isViewOfOperand(Operation *op) {
   return isa_and_present<ReshapeOp, SliceOp>(op);
 }
 
 Value hone::viewedValue(Value value) {
   Operation *producer = value.getDefiningOp();
-  return seesOperand(producer) ? producer->getOperand(0) : Value();
+  return isViewOfOperand(producer) ? producer->getOperand(0) : Value();
 }
 
-Value hone::withoutViews(Value value) {
+Value hone::stripViews(Value value) {
   while (Value viewed = viewedValue(value))
     value = viewed;
   return value;
@@ -76,7 +76,7 @@ static bool isReadInPlace(Value value, ArrayRef<int64_t> leading,
              to.take_front(leading.size()) == leading &&
              isReadInPlace(reshape.getResult(), leading, true);
     }
-    return isa<HoneDialect>(reader->getDialect()) && !isa<GroupOp>(reader) &&
+    return isa<HoneDialect>(reader->getDialect()) && !isa<FusedOp>(reader) &&
            (isHeadOp(reader) || (isRowOp(reader) && !isReshaped));
   });
 }

@@ -11,7 +11,7 @@ using namespace hone;
 /// An optimizer that is written in primitives is behind the norm too.
 static bool readsGradients(Operation &op) {
   auto fact = dyn_cast<HoneOpInterface>(op);
-  return fact && fact.getKernelFamily() == KernelFamily::multi;
+  return fact && fact.getKernelFamily() == KernelFamily::multiTensor;
 }
 
 BufferPurposes::BufferPurposes(func::FuncOp func) : forward(func) {
@@ -36,7 +36,7 @@ void BufferPurposes::addGradient(Value value) {
     for (Value operand : op->getOperands())
       addGradient(operand);
   // A sum in parts: each is written over the one before it.
-  if (auto group = dyn_cast<GroupOp>(op))
+  if (auto group = dyn_cast<FusedOp>(op))
     for (AliasPair pair : group.getReusableOperands())
       if (Value operand = group.getOperand(pair.operand);
           group.getResult(pair.result) == value &&

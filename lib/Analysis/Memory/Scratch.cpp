@@ -69,7 +69,7 @@ SmallVector<MemRefType> LibraryScratch::types() const {
   return types;
 }
 
-SmallVector<MemRefType> hone::scratchTypes(GroupOp group,
+SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
                                            const TargetDescription &target) {
   SmallVector<MemRefType> types;
   Type f32 = Float32Type::get(group.getContext());

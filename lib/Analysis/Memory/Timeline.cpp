@@ -21,15 +21,15 @@ using namespace hone::plan;
 
 StringRef hone::categoryName(MemoryCategory category) {
   static constexpr std::array<StringLiteral, memoryCategories> names = {
-      "parameters", "optimizer",   "shadows",     "inputs",
-      "gradients",  "activations", "temporaries", "workspaces"};
+      "parameters", "optimizer",   "working copies", "inputs",
+      "gradients",  "activations", "temporaries",    "workspaces"};
   return names[static_cast<size_t>(category)];
 }
 
 MemoryCategory hone::categoryOfState(StringRef kind) {
   return llvm::StringSwitch<MemoryCategory>(kind)
       .Case(kind::param, MemoryCategory::Parameters)
-      .Case(kind::shadow, MemoryCategory::Shadows)
+      .Case(kind::workingCopy, MemoryCategory::WorkingCopies)
       .Case(kind::opt, MemoryCategory::Optimizer)
       .Case(kind::grad, MemoryCategory::Gradients)
       .Default(MemoryCategory::Inputs);

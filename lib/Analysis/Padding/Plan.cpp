@@ -188,8 +188,8 @@ void Planner::decide(unsigned id) {
     return note(effects.refuser, start + "this is " + effects.refusal);
   int64_t to = bestSize(id, from);
   if (to == from) {
-    int64_t wanted = llvm::alignTo(from, multiple);
-    double saved = saving(id, from, wanted);
+    int64_t expected = llvm::alignTo(from, multiple);
+    double saved = saving(id, from, expected);
     std::string what =
         saved < 0 ? llvm::formatv("take {0:f1} us more", -1e6 * saved).str()
                   : llvm::formatv("save {0:f2} % of its products' time only",
@@ -197,7 +197,7 @@ void Planner::decide(unsigned id) {
                         .str();
     return note(
         forward,
-        start + llvm::formatv("{0} elements would {1}", wanted, what).str());
+        start + llvm::formatv("{0} elements would {1}", expected, what).str());
   }
   if (std::string why = whyNotParts(id, to); !why.empty())
     return note(forward, start + why);

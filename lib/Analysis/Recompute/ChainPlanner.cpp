@@ -180,14 +180,14 @@ ChainPlanner::ChainPlanner(Chain given, int64_t maxBytes, ChainLimits limits)
   bytes = std::min(bytes + bytes / 4, findAmple(chain));
   int64_t unit = findUnit(chain);
   slots = bytes / unit;
-  exact = slots <= limits.exactSlots;
-  if (!exact)
+  optimal = slots <= limits.exactSlots;
+  if (!optimal)
     slots = limits.slots;
   ChainSteps steps = chooseSteps(chain, limits, slots + 1);
   ChainTable::Size size = ChainTable::measure(chain, limits, steps);
   int64_t affordable = limits.tableBytes / int64_t(sizeof(double)) / size.rows;
-  exact &= slots < affordable;
-  if (!exact) {
+  optimal &= slots < affordable;
+  if (!optimal) {
     slots = std::max<int64_t>(std::min(limits.slots, affordable), 16);
     unit = std::max<int64_t>(llvm::divideCeil(bytes, slots), 1);
     // Outputs are what is kept most often: whole units, if that is not much
@@ -254,7 +254,7 @@ llvm::SmallVector<ChainPoint, 0> ChainPlanner::curve() const {
 
 double ChainPlanner::lowerBound(int64_t bytes) const {
   const ChainTable *rounded = table.get();
-  if (!exact) {
+  if (!optimal) {
     if (!below)
       below = std::make_unique<ChainTable>(chain, limits, table->steps,
                                            table->unitBytes(), slots,
@@ -266,7 +266,7 @@ double ChainPlanner::lowerBound(int64_t bytes) const {
                    : rounded->row(rounded->whole()).at(least) * (1 - 1e-9);
 }
 
-bool ChainPlanner::isExact() const { return exact; }
+bool ChainPlanner::isOptimal() const { return optimal; }
 
 int64_t ChainPlanner::slotsIn(int64_t bytes) const {
   int64_t left = bytes - chain.inputBytes;

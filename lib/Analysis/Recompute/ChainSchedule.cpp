@@ -146,7 +146,7 @@ std::optional<ChainRun> hone::simulate(const Chain &chain,
 
 /// Visits every stage, then all but the last `segment` again, `segment` stages
 /// at a time from the end.
-static ChainSchedule redoSegments(const Chain &chain, int segment) {
+static ChainSchedule recomputeSegments(const Chain &chain, int segment) {
   ChainSchedule schedule;
   int stages = chain.stages.size();
   schedule.option.assign(stages, 0);
@@ -171,13 +171,13 @@ static ChainSchedule redoSegments(const Chain &chain, int segment) {
 }
 
 ChainSchedule hone::keepAll(const Chain &chain) {
-  return redoSegments(chain, chain.stages.size());
+  return recomputeSegments(chain, chain.stages.size());
 }
 
 ChainSchedule hone::recomputeAll(const Chain &chain) {
-  return redoSegments(chain, 1);
+  return recomputeSegments(chain, 1);
 }
 
 ChainSchedule hone::squareRoot(const Chain &chain) {
-  return redoSegments(chain, std::ceil(std::sqrt(chain.stages.size())));
+  return recomputeSegments(chain, std::ceil(std::sqrt(chain.stages.size())));
 }

@@ -10,21 +10,21 @@
 using namespace mlir;
 using namespace hone;
 
-static Value yieldedBy(GroupOp group, unsigned result) {
+static Value yieldedBy(FusedOp group, unsigned result) {
   return group.getBodyBlock().getTerminator()->getOperand(result);
 }
 
-bool hone::isSliceable(GroupOp group) {
+bool hone::isSliceable(FusedOp group) {
   bool isRow = group.getFamily() == KernelFamily::row ||
                group.getFamily() == KernelFamily::map;
   return isRow && group.getNumResults() > 1;
 }
 
-GroupSlice hone::wholeGroup(GroupOp group) {
+GroupSlice hone::wholeGroup(FusedOp group) {
   GroupSlice slice;
   slice.group = group;
   slice.family = group.getFamily();
-  slice.wanted.assign(llvm::seq<unsigned>(0, group.getNumResults()).begin(),
+  slice.needed.assign(llvm::seq<unsigned>(0, group.getNumResults()).begin(),
                       llvm::seq<unsigned>(0, group.getNumResults()).end());
   slice.inputs.assign(llvm::seq<unsigned>(0, group.getNumOperands()).begin(),
                       llvm::seq<unsigned>(0, group.getNumOperands()).end());
@@ -39,7 +39,7 @@ static bool findFamily(GroupSlice &slice) {
   std::optional<RowSpace> space = RowSpace::find(slice.ops);
   if (!space)
     return false;
-  for (unsigned result : slice.wanted) {
+  for (unsigned result : slice.needed) {
     Role role = space->role(yieldedBy(slice.group, result));
     if (role == Role::Col || role == Role::Cyclic)
       return false;
@@ -51,25 +51,25 @@ static bool findFamily(GroupSlice &slice) {
 }
 
 std::optional<GroupSlice>
-hone::sliceGroup(GroupOp group, ArrayRef<unsigned> wanted,
+hone::sliceGroup(FusedOp group, ArrayRef<unsigned> needed,
                  function_ref<bool(unsigned)> isGiven) {
-  if (wanted.size() == group.getNumResults())
+  if (needed.size() == group.getNumResults())
     return wholeGroup(group);
   if (!isSliceable(group))
     return std::nullopt;
   GroupSlice slice;
   slice.group = group;
-  slice.wanted.assign(wanted.begin(), wanted.end());
-  llvm::sort(slice.wanted);
+  slice.needed.assign(needed.begin(), needed.end());
+  llvm::sort(slice.needed);
   DenseMap<Value, unsigned> given;
   for (unsigned result = 0; result != group.getNumResults(); ++result)
-    if (!llvm::is_contained(slice.wanted, result) && isGiven(result))
+    if (!llvm::is_contained(slice.needed, result) && isGiven(result))
       given.try_emplace(yieldedBy(group, result), result);
 
   llvm::SmallPtrSet<Operation *, 16> ops;
   llvm::SmallSetVector<unsigned, 4> inputs, read;
   SmallVector<Value> open;
-  for (unsigned result : slice.wanted)
+  for (unsigned result : slice.needed)
     open.push_back(yieldedBy(group, result));
   while (!open.empty()) {
     Value value = open.pop_back_val();
@@ -93,9 +93,9 @@ hone::sliceGroup(GroupOp group, ArrayRef<unsigned> wanted,
   return slice;
 }
 
-GroupOp hone::buildSlice(OpBuilder &builder, const GroupSlice &slice,
+FusedOp hone::buildSlice(OpBuilder &builder, const GroupSlice &slice,
                          function_ref<Value(Value)> valueOf) {
-  GroupOp group = slice.group;
+  FusedOp group = slice.group;
   SmallVector<Value> inputs, inner; // and what stands for them in the body
   for (unsigned input : slice.inputs) {
     inputs.push_back(valueOf(group.getOperand(input)));
@@ -106,10 +106,10 @@ GroupOp hone::buildSlice(OpBuilder &builder, const GroupSlice &slice,
     inner.push_back(yieldedBy(group, result));
   }
   SmallVector<Type> types;
-  for (unsigned result : slice.wanted)
+  for (unsigned result : slice.needed)
     types.push_back(group.getResult(result).getType());
   auto made =
-      builder.create<GroupOp>(group.getLoc(), types, slice.family, inputs);
+      builder.create<FusedOp>(group.getLoc(), types, slice.family, inputs);
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&made.getBody());
   IRMapping mapping;
@@ -118,13 +118,13 @@ GroupOp hone::buildSlice(OpBuilder &builder, const GroupSlice &slice,
   for (Operation *op : slice.ops)
     builder.clone(*op, mapping);
   SmallVector<Value> yielded;
-  for (unsigned result : slice.wanted)
+  for (unsigned result : slice.needed)
     yielded.push_back(mapping.lookup(yieldedBy(group, result)));
   builder.create<YieldOp>(group.getLoc(), yielded);
   return made;
 }
 
-bool hone::dropUnread(GroupOp &group) {
+bool hone::dropUnread(FusedOp &group) {
   SmallVector<unsigned> read;
   for (OpResult result : group->getResults())
     if (!result.use_empty())
@@ -137,7 +137,7 @@ bool hone::dropUnread(GroupOp &group) {
   if (!slice || read.size() == group.getNumResults())
     return true;
   OpBuilder builder(group);
-  GroupOp smaller =
+  FusedOp smaller =
       buildSlice(builder, *slice, [](Value value) { return value; });
   smaller->setDiscardableAttrs(group->getDiscardableAttrDictionary());
   for (auto [result, made] : llvm::zip_equal(read, smaller.getResults()))

@@ -1,7 +1,7 @@
 //===- StageHull.cpp - Best trades of bytes for seconds -------------------===//
 //
 // For an exchange rate r (bytes per second) the choice with the least
-//     bytes saved + r * seconds of redo
+//     bytes saved + r * seconds of recompute
 // is a minimum cut. On the sink's side of it are units that run again and
 // values that the backward visit has:
 //
@@ -64,12 +64,12 @@ private:
   double seconds(int number) const {
     const StageUnit &unit = model.graph.forward[number];
     return model.isForOutput(number)
-               ? unit.redoSeconds
-               : std::max(0.0, unit.redoSeconds - unit.seconds);
+               ? unit.recomputeSeconds
+               : std::max(0.0, unit.recomputeSeconds - unit.seconds);
   }
 
-  /// The cheapest choice where redo is priced by `priceOf`; a dearer one where
-  /// no steps are left.
+  /// The cheapest choice where recompute is priced by `priceOf`; a dearer one
+  /// where no steps are left.
   template <typename Price> Vertex cut(Price priceOf) {
     const StageGraph &graph = model.graph;
     const int source = 0, sink = 1, units = graph.forward.size();
@@ -99,15 +99,15 @@ private:
         std::move(network).minimumCut(source, sink, steps);
     steps = cut.isMinimum ? std::max<int64_t>(steps - cut.steps, 0) : 0;
     const BitVector &saving = cut.fromSource;
-    BitVector redone = model.noUnits();
+    BitVector recomputed = model.noUnits();
     for (int unit = 0; unit != units; ++unit)
-      redone[unit] = !saving[unitNode(unit)];
+      recomputed[unit] = !saving[unitNode(unit)];
     Vertex vertex;
-    vertex.choice = model.complete(redone, /*each=*/model.noUnits(),
+    vertex.choice = model.complete(recomputed, /*each=*/model.noUnits(),
                                    /*later=*/model.noUnits());
     for (int value : vertex.choice.saved.set_bits())
       vertex.bytes += graph.values[value].bytes;
-    for (int unit : vertex.choice.redone.set_bits())
+    for (int unit : vertex.choice.recomputed.set_bits())
       vertex.seconds += seconds(unit);
     return vertex;
   }

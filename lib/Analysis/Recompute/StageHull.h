@@ -12,9 +12,10 @@
 namespace hone {
 
 /// The choices at the vertices of the convex hull of (bytes saved, seconds of
-/// redo), most saved first. Without the input: among those whose redone units
-/// do not read it. The cuts take what they need of `steps`; when those are used
-/// up, which leaves 0, some vertices are missing and the ends may be others.
+/// recompute), most saved first. Without the input: among those whose
+/// recomputed units do not read it. The cuts take what they need of `steps`;
+/// when those are used up, which leaves 0, some vertices are missing and the
+/// ends may be others.
 llvm::SmallVector<StageChoice> hullChoices(const StageModel &model,
                                            bool withInput, int64_t &steps);
 

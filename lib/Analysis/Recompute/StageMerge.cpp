@@ -21,7 +21,7 @@ static void append(Words &words, ArrayRef<int> numbers) {
 
 static void append(Words &words, const StageUnit &unit) {
   words.append({llvm::bit_cast<int64_t>(unit.seconds),
-                llvm::bit_cast<int64_t>(unit.redoSeconds)});
+                llvm::bit_cast<int64_t>(unit.recomputeSeconds)});
   append(words, unit.reads);
   append(words, unit.makes);
   words.push_back(unit.inPlace.size());

@@ -31,14 +31,14 @@ StageModel::StageModel(const StageGraph &graph)
       ++launch.units;
     }
 
-  BitVector wanted = outputs();
+  BitVector needed = outputs();
   for (int number = graph.forward.size() - 1; number >= 0; --number) {
     const StageUnit &unit = graph.forward[number];
-    if (!llvm::any_of(unit.makes, [&](int made) { return wanted[made]; }))
+    if (!llvm::any_of(unit.makes, [&](int made) { return needed[made]; }))
       continue;
     outputUnits.set(number);
     for (int read : unit.reads)
-      wanted.set(read);
+      needed.set(read);
   }
 }
 
@@ -64,7 +64,8 @@ BitVector StageModel::outputs() const {
   return result;
 }
 
-StageChoice StageModel::complete(const BitVector &redone, const BitVector &each,
+StageChoice StageModel::complete(const BitVector &recomputed,
+                                 const BitVector &each,
                                  const BitVector &later) const {
   StageChoice choice = {noUnits(), noUnits(), noValues()};
   BitVector needed = readByBackward;
@@ -73,10 +74,10 @@ StageChoice StageModel::complete(const BitVector &redone, const BitVector &each,
     for (int made : unit.makes) {
       if (!isChosen(made) || !needed[made])
         continue;
-      choice.saved[made] = !redone[number] || later[number];
-      if (!redone[number])
+      choice.saved[made] = !recomputed[number] || later[number];
+      if (!recomputed[number])
         continue;
-      choice.redone.set(number);
+      choice.recomputed.set(number);
       choice.each[number] = each[number];
       for (int read : unit.reads)
         needed.set(read);
@@ -97,17 +98,17 @@ StageModel::Steps StageModel::backwardSteps(const StageChoice &choice) const {
   auto fetchReads = [&](const StageUnit &reader, auto &fetchReads) -> void {
     for (int read : reader.reads) {
       const int number = isChosen(read) ? makerOf[read] : -1;
-      if (number < 0 || !choice.redone[number])
+      if (number < 0 || !choice.recomputed[number])
         continue;
       if (available[read]) {
-        // Passes at once if it is saved; kept if it was made again.
+        // Passes at once if it is saved; kept if it was recomputed.
         if (choice.saved[read] && !isRedone[number])
           passing.push_back(read);
         continue;
       }
       const StageUnit &unit = graph.forward[number];
       fetchReads(unit, fetchReads);
-      steps.push_back({/*isRedo=*/true, number});
+      steps.push_back({/*isRecomputed=*/true, number});
       isRedone.set(number);
       for (int made : unit.makes) {
         available.set(made);
@@ -118,7 +119,7 @@ StageModel::Steps StageModel::backwardSteps(const StageChoice &choice) const {
   };
   for (auto [number, unit] : llvm::enumerate(graph.backward)) {
     fetchReads(unit, fetchReads);
-    steps.push_back({/*isRedo=*/false, static_cast<int>(number)});
+    steps.push_back({/*isRecomputed=*/false, static_cast<int>(number)});
     for (int value : passing)
       available.reset(value);
     passing.clear();
@@ -131,7 +132,7 @@ StageModel::Steps StageModel::backwardSteps(const StageChoice &choice) const {
 //===----------------------------------------------------------------------===//
 
 /// The most bytes that live at any one step. `needed`: what must be there after
-/// the last. A redone unit writes a second copy of what is no Inner value;
+/// the last. A recomputed unit writes a second copy of what is no Inner value;
 /// nobody reads it.
 int64_t StageModel::peakLiveBytes(ArrayRef<Step> steps, BitVector needed,
                                   ArrayRef<int64_t> weights) const {
@@ -193,17 +194,17 @@ int64_t StageModel::peakLiveBytes(ArrayRef<Step> steps, BitVector needed,
 
 StageModel::Visit StageModel::forwardVisit(BitVector kept,
                                            bool withFixed) const {
-  BitVector wanted = kept, runs = noUnits();
+  BitVector needed = kept, runs = noUnits();
   for (int number = graph.forward.size() - 1; number >= 0; --number) {
     const StageUnit &unit = graph.forward[number];
     if (!llvm::any_of(unit.makes, [&](int made) {
-          return wanted[made] ||
+          return needed[made] ||
                  (withFixed && graph.values[made].kind == Kind::Fixed);
         }))
       continue;
     runs.set(number);
     for (int read : unit.reads)
-      wanted.set(read);
+      needed.set(read);
   }
 
   SmallVector<Step, 64> steps;
@@ -216,7 +217,7 @@ StageModel::Visit StageModel::forwardVisit(BitVector kept,
     do {
       const StageUnit &unit = graph.forward[*next];
       step.units.push_back(&unit);
-      apart += unit.redoSeconds;
+      apart += unit.recomputeSeconds;
       ++next;
     } while (launch >= 0 && next != units.end() &&
              graph.forward[*next].launch == launch);
@@ -243,17 +244,17 @@ StageModel::Visit StageModel::backwardVisit(const StageChoice &choice,
   SmallVector<Step, 64> steps;
   double seconds = 0.0;
   for (StageStep step : order) {
-    const StageUnit &unit =
-        step.isRedo ? graph.forward[step.unit] : graph.backward[step.unit];
-    steps.push_back({{&unit}, step.isRedo});
-    seconds += step.isRedo ? unit.redoSeconds : unit.seconds;
+    const StageUnit &unit = step.isRecomputed ? graph.forward[step.unit]
+                                              : graph.backward[step.unit];
+    steps.push_back({{&unit}, step.isRecomputed});
+    seconds += step.isRecomputed ? unit.recomputeSeconds : unit.seconds;
   }
 
   BitVector kept = noValues();
   SmallVector<int64_t, 128> weights;
   for (auto [number, value] : llvm::enumerate(graph.values)) {
     const bool isThere = !isChosen(number) || choice.saved[number] ||
-                         choice.redone[makerOf[number]];
+                         choice.recomputed[makerOf[number]];
     const bool counts = value.kind != Kind::Input &&
                         value.kind != Kind::Fixed && value.kind != Kind::Born;
     weights.push_back(isThere && counts ? value.bytes : 0);
@@ -266,7 +267,7 @@ StageModel::Visit StageModel::backwardVisit(const StageChoice &choice,
 ChainOption StageModel::price(const StageChoice &choice) const {
   const Steps steps = backwardSteps(choice);
   BitVector read = readByBackward;
-  for (int number : choice.redone.set_bits())
+  for (int number : choice.recomputed.set_bits())
     for (int value : graph.forward[number].reads)
       read.set(value);
 

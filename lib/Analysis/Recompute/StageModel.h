@@ -1,8 +1,8 @@
 //===- StageModel.h - What an option of a stage costs -----------*- C++ -*-===//
 //
 // A stage with what follows from its units: who makes a value, what the
-// backward visit reads. Prices a choice of redone units by running both visits
-// unit by unit. Private to the planner of a stage.
+// backward visit reads. Prices a choice of recomputed units by running both
+// visits unit by unit. Private to the planner of a stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,13 @@
 namespace hone {
 
 /// Units that run again, some for each backward unit that needs them, and
-/// values that are saved; those of redone units for their first reader. In a
-/// choice that is not complete some values are neither; they weigh nothing, so
-/// that its price bounds that of every completion from below.
+/// values that are saved; those of recomputed units for their first reader. In
+/// a choice that is not complete some values are neither; they weigh nothing,
+/// so that its price bounds that of every completion from below.
 struct StageChoice {
-  llvm::BitVector redone, each; ///< forward units; `each` a part of `redone`
-  llvm::BitVector saved;        ///< values
+  llvm::BitVector recomputed,
+      each;              ///< forward units; `each` a part of `recomputed`
+  llvm::BitVector saved; ///< values
 };
 
 class StageModel {
@@ -31,7 +32,7 @@ public:
 
   const StageGraph &graph;
 
-  /// A value that the backward visit has only if it is saved or made again.
+  /// A value that the backward visit has only if it is saved or recomputed.
   bool isChosen(int value) const {
     return makerOf[value] >= 0 &&
            graph.values[value].kind == StageValue::Kind::Inner;
@@ -45,8 +46,8 @@ public:
   int64_t bytesOf(StageValue::Kind kind) const;
 
   /// Leaves out units whose results nobody needs, and saves what is needed and
-  /// not made again.
-  StageChoice complete(const llvm::BitVector &redone,
+  /// not recomputed.
+  StageChoice complete(const llvm::BitVector &recomputed,
                        const llvm::BitVector &each,
                        const llvm::BitVector &later) const;
 
@@ -73,12 +74,13 @@ private:
   /// Units that run at the same time.
   struct Step {
     llvm::SmallVector<const StageUnit *, 2> units;
-    bool isRedo = false;
+    bool isRecomputed = false;
   };
   int64_t peakLiveBytes(llvm::ArrayRef<Step> steps, llvm::BitVector needed,
                         llvm::ArrayRef<int64_t> weights) const;
   bool makesCopy(const Step &step, int value) const {
-    return step.isRedo && graph.values[value].kind != StageValue::Kind::Inner;
+    return step.isRecomputed &&
+           graph.values[value].kind != StageValue::Kind::Inner;
   }
   Visit backwardVisit(const StageChoice &choice,
                       llvm::ArrayRef<StageStep> steps) const;

@@ -101,7 +101,7 @@ private:
     const BitVector neededBefore = needed;
     for (int read : model.graph.forward[unit].reads)
       needed.set(read);
-    choice.redone.set(unit);
+    choice.recomputed.set(unit);
     for (bool isLater : {false, true}) {
       if (isLater && !limits.perReader)
         break;
@@ -114,7 +114,7 @@ private:
       choice.each.reset(unit);
     }
     save(false);
-    choice.redone.reset(unit);
+    choice.recomputed.reset(unit);
     needed = neededBefore;
   }
 
@@ -146,7 +146,7 @@ private:
 
   int runs(int unit) const {
     return llvm::count_if(model.backwardSteps(choice), [&](StageStep step) {
-      return step.isRedo && step.unit == unit;
+      return step.isRecomputed && step.unit == unit;
     });
   }
 
@@ -172,10 +172,10 @@ BitVector unitSet(const StageModel &model, ArrayRef<int> units) {
 StageOption makeOption(const StageModel &model, const StageChoice &choice,
                        const ChainOption &cost) {
   StageOption option;
-  llvm::append_range(option.redone, choice.redone.set_bits());
+  llvm::append_range(option.recomputed, choice.recomputed.set_bits());
   llvm::append_range(option.each, choice.each.set_bits());
   llvm::append_range(option.saved, choice.saved.set_bits());
-  for (int unit : option.redone)
+  for (int unit : option.recomputed)
     if (llvm::any_of(model.graph.forward[unit].makes,
                      [&](int made) { return choice.saved[made]; }))
       option.later.push_back(unit);
@@ -231,16 +231,18 @@ SmallVector<StageOption> hone::planStageHull(const StageGraph &graph) {
   return options;
 }
 
-static StageChoice completed(const StageModel &model, const StageRedo &redo) {
-  return model.complete(unitSet(model, redo.redone), unitSet(model, redo.each),
-                        unitSet(model, redo.later));
+static StageChoice completed(const StageModel &model,
+                             const StageRecomputation &recompute) {
+  return model.complete(unitSet(model, recompute.recomputed),
+                        unitSet(model, recompute.each),
+                        unitSet(model, recompute.later));
 }
 
 std::optional<StageOption> hone::priceStage(const StageGraph &graph,
-                                            const StageRedo &redo,
+                                            const StageRecomputation &recompute,
                                             std::string &problem) {
   const int units = graph.forward.size();
-  for (int unit : redo.redone) {
+  for (int unit : recompute.recomputed) {
     if (unit < 0 || unit >= units) {
       problem =
           llvm::formatv("unit {0} is none of the stage's {1}", unit, units);
@@ -251,21 +253,24 @@ std::optional<StageOption> hone::priceStage(const StageGraph &graph,
       return std::nullopt;
     }
   }
-  for (ArrayRef<int> part : {ArrayRef(redo.each), ArrayRef(redo.later)})
+  for (ArrayRef<int> part :
+       {ArrayRef(recompute.each), ArrayRef(recompute.later)})
     for (int unit : part)
-      if (!llvm::is_contained(redo.redone, unit)) {
-        problem = llvm::formatv("unit {0} is not among those redone", unit);
+      if (!llvm::is_contained(recompute.recomputed, unit)) {
+        problem = llvm::formatv("unit {0} is not among those recomputed", unit);
         return std::nullopt;
       }
   const StageModel model(graph);
-  const StageChoice choice = completed(model, redo);
+  const StageChoice choice = completed(model, recompute);
   return makeOption(model, choice, model.price(choice));
 }
 
-SmallVector<StageStep> hone::backwardSteps(const StageGraph &graph,
-                                           const StageRedo &redo) {
+SmallVector<StageStep>
+hone::backwardSteps(const StageGraph &graph,
+                    const StageRecomputation &recompute) {
   const StageModel model(graph);
-  return SmallVector<StageStep>(model.backwardSteps(completed(model, redo)));
+  return SmallVector<StageStep>(
+      model.backwardSteps(completed(model, recompute)));
 }
 
 ChainStage hone::chainStage(const StageGraph &graph,

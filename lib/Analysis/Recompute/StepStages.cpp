@@ -17,19 +17,19 @@ using namespace hone;
 using Kind = StageValue::Kind;
 
 /// Views have no kernel; the return is none either.
-static bool isKernel(Operation *op) { return isa<GroupOp, ConcatOp>(op); }
+static bool isKernel(Operation *op) { return isa<FusedOp, ConcatOp>(op); }
 
 static SmallVector<Value> storagesOf(ValueRange values) {
   llvm::SetVector<Value> roots;
   for (Value value : values)
-    roots.insert(withoutViews(value));
+    roots.insert(stripViews(value));
   return roots.takeVector();
 }
 
 /// Calls `body` for every kernel and the return that read `value` or a view.
 static void forEachKernel(Value value, function_ref<void(Operation *)> body) {
   for (Operation *user : value.getUsers()) {
-    if (seesOperand(user))
+    if (isViewOfOperand(user))
       forEachKernel(user->getResult(0), body);
     else
       body(user);
@@ -45,7 +45,7 @@ constexpr int maxLinkLength = 24;
 
 /// The parts of a kernel over rows that make one result each, in an order in
 /// which each reads those before it; one part where that cannot be.
-static SmallVector<GroupSlice, 0> slicesOf(GroupOp group) {
+static SmallVector<GroupSlice, 0> slicesOf(FusedOp group) {
   if (!isSliceable(group))
     return {wholeGroup(group)};
   SmallVector<unsigned> order;
@@ -82,7 +82,7 @@ void StepStages::addUnits(Operation *op) {
       unitOf[op->getResult(result)] = forward.size();
     forward.push_back(std::move(unit));
   };
-  auto group = dyn_cast<GroupOp>(op);
+  auto group = dyn_cast<FusedOp>(op);
   if (!group) // a concatenation that its operands are written into
     return add({op, {0}, storagesOf(op->getOperands()), 0, 0, true});
   size_t first = forward.size();
@@ -93,12 +93,12 @@ void StepStages::addUnits(Operation *op) {
       read.push_back(group.getOperand(input));
     for (unsigned result : slice.given)
       read.push_back(group.getResult(result));
-    for (unsigned result : slice.wanted)
+    for (unsigned result : slice.needed)
       made.push_back(group.getResult(result));
     double alone = kernelSeconds(slice.ops, read, made, target);
     apart += alone;
-    add({op, slice.wanted, storagesOf(read), alone, alone,
-         group.getFamily() != KernelFamily::multi});
+    add({op, slice.needed, storagesOf(read), alone, alone,
+         group.getFamily() != KernelFamily::multiTensor});
   }
   // One kernel makes them all the first time.
   double together = kernelSeconds(group, target);
@@ -195,7 +195,7 @@ int StepStages::earliestStage(Operation *op) const {
 
 /// Moves kernels that read gradients alone, each of which something later reads
 /// too, to the stage that reads their results: the gradient of a wide layer is
-/// then made when it is wanted.
+/// then made when it is requested.
 void StepStages::delayBackward() {
   for (Operation *op : llvm::reverse(backwardOps)) {
     int &stage = backwardStage[op];
@@ -312,7 +312,7 @@ StepStages::StepStages(func::FuncOp func, const TargetDescription &target)
       if (!argument)
         return isIn(operand, learned);
       StringRef kind = argString(func, argument.getArgNumber(), attr::kind);
-      return kind == kind::param || kind == kind::shadow;
+      return kind == kind::param || kind == kind::workingCopy;
     });
     if (part.contains(&op)) {
       if (isLearned)
@@ -322,8 +322,8 @@ StepStages::StepStages(func::FuncOp func, const TargetDescription &target)
       continue;
     }
     // Updates, and what waits for all gradients.
-    auto group = dyn_cast<GroupOp>(op);
-    if ((group && group.getFamily() == KernelFamily::multi) ||
+    auto group = dyn_cast<FusedOp>(op);
+    if ((group && group.getFamily() == KernelFamily::multiTensor) ||
         llvm::any_of(op.getOperands(),
                      [&](Value value) { return isIn(value, atEnd); }))
       atEnd.insert(&op);
@@ -370,7 +370,7 @@ public:
       unit.reads.push_back(number(read));
     for (Value made : makes)
       unit.makes.push_back(number(made));
-    auto group = dyn_cast<GroupOp>(op);
+    auto group = dyn_cast<FusedOp>(op);
     if (!group)
       return;
     for (MemRefType type : scratchTypes(group, target))
@@ -378,7 +378,7 @@ public:
                                         elementByteWidth(type.getElementType()),
                                     plan::alignment);
     for (AliasPair pair : group.getReusableOperands()) {
-      Value operand = withoutViews(group.getOperand(pair.operand));
+      Value operand = stripViews(group.getOperand(pair.operand));
       Value result = group.getResult(pair.result);
       if (llvm::is_contained(reads, operand) &&
           llvm::is_contained(makes, result) &&
@@ -445,7 +445,7 @@ StageGraph StepStages::graph(int stage) const {
       made.push_back(unit.op->getResult(result));
     StageUnit &node = graph.forward.emplace_back();
     node.seconds = unit.seconds;
-    node.redoSeconds = unit.redoSeconds;
+    node.recomputeSeconds = unit.recomputeSeconds;
     node.canRedo = unit.canRedo;
     launches += unit.op != launch;
     launch = unit.op;
@@ -455,7 +455,7 @@ StageGraph StepStages::graph(int stage) const {
   for (Operation *op : chain[stage].backward) {
     SmallVector<Value> made(op->getResults());
     StageUnit &node = graph.backward.emplace_back();
-    if (auto group = dyn_cast<GroupOp>(op))
+    if (auto group = dyn_cast<FusedOp>(op))
       node.seconds = kernelSeconds(group, target);
     builder.fill(node, storagesOf(op->getOperands()), made, op);
   }

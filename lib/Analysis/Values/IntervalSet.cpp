@@ -1,5 +1,4 @@
-//===- IntervalSet.cpp - Integers that a value may be
-//----------------------===//
+//===- IntervalSet.cpp - Integers that a value may be ---------------------===//
 
 #include "hone/Analysis/Values/IntervalSet.h"
 

@@ -171,7 +171,7 @@ Kernel GatherEmitter::scatter(EmbeddingBwdOp op, Value addend) {
   int64_t rows = shapeOf(op)[0], width = shapeOf(op)[1];
   startRows(addend ? input(addend) : Value(), width);
   Type element = getElementTypeOrSelf(op);
-  if (element == pointops::computeType(element))
+  if (element == elementwise::computeType(element))
     addRows(op);
   else
     sumRows(op);

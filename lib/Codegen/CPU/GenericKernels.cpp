@@ -90,7 +90,7 @@ static constexpr int64_t grainElements = 8192;
 static void store(KernelBuilder &b, Value element, Value buffer,
                   ArrayRef<Value> indices) {
   Type type = cast<MemRefType>(buffer.getType()).getElementType();
-  element = pointops::toMemory(b, b.getLoc(), element, type);
+  element = elementwise::toMemory(b, b.getLoc(), element, type);
   b.create<memref::StoreOp>(element, buffer, indices);
 }
 
@@ -115,18 +115,18 @@ static std::optional<Kernel> emitLineSums(OpBuilder &builder, StringRef name,
   Value output = b.buffer(launch.getInputs().size());
   b.loop(b.lo(), b.hi(), 1, [&](Value line) {
     Indices indices = b.delinearize(line, lines);
-    Value zero = pointops::identity(b, b.getLoc(), ReduceKind::sum, element);
+    Value zero = elementwise::identity(b, b.getLoc(), ReduceKind::sum, element);
     b.loop(b.index(0), b.index(size), 1, zero,
            [&](Value at, ValueRange carried) -> SmallVector<Value> {
              indices[dim] =
                  op.getReverse()
                      ? Value(b.create<arith::SubIOp>(b.index(size - 1), at))
                      : at;
-             Value next = pointops::fromMemory(
+             Value next = elementwise::fromMemory(
                  b, b.getLoc(), b.create<memref::LoadOp>(input, indices),
                  element);
-             Value sum = pointops::combine(b, b.getLoc(), ReduceKind::sum,
-                                           carried[0], next);
+             Value sum = elementwise::combine(b, b.getLoc(), ReduceKind::sum,
+                                              carried[0], next);
              store(b, sum, output, indices);
              return {sum};
            });
@@ -152,7 +152,7 @@ FailureOr<Kernel> hone::emitPoint(OpBuilder &builder, StringRef name,
     byShape[shapeOf(value)].push_back(position);
 
   KernelBuilder b(builder, name, launch);
-  ElementEmitter emitter(b, launch);
+  ScalarEmitter emitter(b, launch);
   int64_t items = 0;
   for (auto &group : byShape) {
     ArrayRef<int64_t> shape = group.first;
@@ -163,7 +163,7 @@ FailureOr<Kernel> hone::emitPoint(OpBuilder &builder, StringRef name,
     Value first = b.create<arith::MinUIOp>(b.lo(), end);
     Value last = b.create<arith::MinUIOp>(b.hi(), end);
     b.loop(first, last, 1, [&](Value item) {
-      ElementEmitter::ScopeGuard scope(emitter);
+      ScalarEmitter::ScopeGuard scope(emitter);
       Indices indices = b.delinearize(item, shape);
       SmallVector<Value> elements;
       for (unsigned position : positions)

@@ -1,5 +1,4 @@
-//===- GenericKernels.h - Kernels that compute element by element -*- C++
-//-*-===//
+//===- GenericKernels.h - Kernels that compute element by element ---------===//
 
 #ifndef HONE_LIB_CODEGEN_CPU_GENERICKERNELS_H
 #define HONE_LIB_CODEGEN_CPU_GENERICKERNELS_H

@@ -96,8 +96,8 @@ FailureOr<Kernel> hone::emitSquareSums(OpBuilder &builder, StringRef name,
   b.loop(b.lo(), b.hi(), normChunk, [&](Value start) {
     Value length = b.create<arith::MinSIOp>(
         b.create<arith::SubIOp>(b.hi(), start), b.index(normChunk));
-    Value sum =
-        emitSquareSum(b, from, start, length, pointops::computeType(element));
+    Value sum = emitSquareSum(b, from, start, length,
+                              elementwise::computeType(element));
     Value chunk = b.create<arith::DivUIOp>(start, b.index(normChunk));
     b.create<memref::StoreOp>(
         b.convertFloat(sum, b.getF32Type()), sums,

@@ -34,12 +34,12 @@ mlir::FailureOr<Kernel> emitNormFinish(mlir::OpBuilder &builder,
 /// Kernel of a launch of `hone.adamw`, `hone.adamw_8bit`, `hone.sgd` or
 /// `hone.lion` ops with one updateKey, on contiguous buffers, of which outputs
 /// may be the inputs they replace: a work item is a chunk of a tensor. Each
-/// parameter and its state are read once and written once, the shadow with
-/// them. Step-dependent scalars are computed once per tensor and call in f64,
-/// as PyTorch does in Python, and rounded to the type of the parameter's
+/// parameter and its state are read once and written once, the working copy
+/// with them. Step-dependent scalars are computed once per tensor and call in
+/// f64, as PyTorch does in Python, and rounded to the type of the parameter's
 /// arithmetic (f32, or f64 for f64 parameters). Where `apply` is false nothing
-/// is touched but results that lie elsewhere than their operands, and shadows.
-/// Anything else is an error at the launch.
+/// is touched but results that lie elsewhere than their operands, and working
+/// copies. Anything else is an error at the launch.
 mlir::FailureOr<Kernel> emitUpdates(mlir::OpBuilder &builder,
                                     llvm::StringRef name,
                                     plan::LaunchOp launch);

@@ -28,7 +28,7 @@ struct RopeEmitter : KernelBuilder {
   RopeEmitter(OpBuilder &builder, plan::LaunchOp launch, StringRef name,
               RopeOp op)
       : KernelBuilder(builder, name, launch), op(op),
-        compute(pointops::computeType(getElementTypeOrSelf(op))),
+        compute(elementwise::computeType(getElementTypeOrSelf(op))),
         input(argument(op.getInput())), cosines(argument(op.getCos())),
         sines(argument(op.getSin())),
         output(buffer(launch.getInputs().size())) {}

@@ -195,9 +195,9 @@ void RowKernelEmitter::sumTotals() {
         loc, index(0), index(chunkCount()), index(1),
         ValueRange(identity(sum.op)),
         [&](OpBuilder &, Location, Value chunk, ValueRange carried) {
-          Value next =
-              pointops::combine(builder, loc, sum.op.getKind(), carried.front(),
-                                loadScalar(sum.op.getResult(), chunk));
+          Value next = elementwise::combine(
+              builder, loc, sum.op.getKind(), carried.front(),
+              loadScalar(sum.op.getResult(), chunk));
           builder.create<scf::YieldOp>(loc, next);
         });
     storeScalar(loop.getResult(0), sum.output, index(0));

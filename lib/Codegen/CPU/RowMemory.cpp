@@ -23,18 +23,18 @@ Value RowKernelEmitter::loadVector(Value value, Point &at, Value offset) {
   } else {
     loaded = builder.create<vector::LoadOp>(loc, type, buffer, offset);
   }
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
+  return elementwise::fromMemory(builder, loc, loaded, elementOf(value));
 }
 
 Value RowKernelEmitter::loadScalar(Value value, Value offset) {
   Value loaded = builder.create<memref::LoadOp>(loc, bufferOf(value), offset);
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
+  return elementwise::fromMemory(builder, loc, loaded, elementOf(value));
 }
 
 void RowKernelEmitter::storeVector(Value data, Value buffer, Value offset,
                                    Value mask) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  data = pointops::toMemory(builder, loc, data, element);
+  data = elementwise::toMemory(builder, loc, data, element);
   if (mask)
     builder.create<vector::MaskedStoreOp>(loc, buffer, offset, mask, data);
   else
@@ -43,7 +43,7 @@ void RowKernelEmitter::storeVector(Value data, Value buffer, Value offset,
 
 void RowKernelEmitter::storeScalar(Value data, Value buffer, Value offset) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  data = pointops::toMemory(builder, loc, data, element);
+  data = elementwise::toMemory(builder, loc, data, element);
   builder.create<memref::StoreOp>(loc, data, buffer, offset);
 }
 
@@ -59,7 +59,7 @@ Value RowKernelEmitter::vectorAt(Value value, Point &at) {
     return RowValues::vectorAt(value, at);
   if (cached->second.filled)
     return at.cache[value] = builder.create<vector::LoadOp>(
-               loc, vectorOf(pointops::computeType(elementOf(value))),
+               loc, vectorOf(elementwise::computeType(elementOf(value))),
                cached->second.memory, at.col);
   Value result = RowValues::vectorAt(value, at);
   cached->second.made = true;

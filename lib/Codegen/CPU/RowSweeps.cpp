@@ -107,7 +107,7 @@ void RowKernelEmitter::planRowCache() {
   for (Operation &op : launch.getBodyBlock()) {
     if (readers.lookup(&op) < 2 || int64_t(cachedRows.size()) == maxRows)
       continue;
-    Type element = pointops::computeType(elementOf(op.getResult(0)));
+    Type element = elementwise::computeType(elementOf(op.getResult(0)));
     auto memory = builder.create<memref::AllocaOp>(
         loc, MemRefType::get({cols}, element),
         builder.getI64IntegerAttr(plan::alignment));
@@ -151,11 +151,11 @@ void RowKernelEmitter::prefetchNextRow(Point &at) {
 /// The accumulators of all slots as one number: a tree of slots, then of lanes.
 Value RowKernelEmitter::foldSlots(ReduceOp op, ArrayRef<Value> slots) {
   auto combine = [&](Value a, Value b) {
-    return pointops::combine(builder, loc, op.getKind(), a, b);
+    return elementwise::combine(builder, loc, op.getKind(), a, b);
   };
   Value total =
       combine(combine(slots[0], slots[1]), combine(slots[2], slots[3]));
-  return pointops::reduceLanes(builder, loc, op.getKind(), total);
+  return elementwise::reduceLanes(builder, loc, op.getKind(), total);
 }
 
 /// One sweep that makes several row reductions of the same level.
@@ -177,7 +177,7 @@ void RowKernelEmitter::emitReductions(ArrayRef<ReduceOp> reductions,
     Value sum = foldSlots(
         reduce, ArrayRef<Value>(sums).slice(position * unroll, unroll));
     Value result = ReduceOp(reduce).getResult();
-    rowCache[result] = pointops::cast(builder, loc, sum, elementOf(result));
+    rowCache[result] = elementwise::cast(builder, loc, sum, elementOf(result));
   }
 }
 
@@ -227,8 +227,8 @@ void RowKernelEmitter::emitLastSweep(ArrayRef<std::pair<Value, Value>> full,
     ReduceOp op = totalSums[position].op;
     Value total =
         foldSlots(op, ArrayRef<Value>(sums).slice(number * unroll, unroll));
-    totals[position] =
-        pointops::combine(builder, loc, op.getKind(), totals[position], total);
+    totals[position] = elementwise::combine(builder, loc, op.getKind(),
+                                            totals[position], total);
   }
 }
 
@@ -248,8 +248,8 @@ void RowKernelEmitter::emitOutputs(Value row, Value chunk,
   for (auto [position, sum] : llvm::enumerate(totalSums))
     if (role(sum.op.getOperand()) == Role::Row)
       totals[position] =
-          pointops::combine(builder, loc, sum.op.getKind(), totals[position],
-                            rowValue(sum.op.getOperand(), row));
+          elementwise::combine(builder, loc, sum.op.getKind(), totals[position],
+                               rowValue(sum.op.getOperand(), row));
   for (auto [value, buffer] : outputs)
     if (!isSplat(value) && role(value) == Role::Row)
       storeScalar(rowValue(value, row), buffer, rowOffsetIn(buffer, row));

@@ -192,8 +192,8 @@ SmallVector<Value> CodedAdamw::updateVector(AdamwFormula &formula, Value first,
        b.input(op.getGradMutable(), place, mask), values[0], values[1]});
   if (auto to = argument(op.getNewParam()))
     b.storeVector(made.param, b.buffer(*to), place, mask);
-  if (op.getNewShadow())
-    if (auto to = argument(op.getNewShadow())) {
+  if (op.getNewWorkingCopy())
+    if (auto to = argument(op.getNewWorkingCopy())) {
       Type param = getElementTypeOrSelf(op.getParam().getType());
       b.storeVector(b.convertFloat(made.param, param), b.buffer(*to), place,
                     mask);
@@ -255,7 +255,8 @@ void CodedAdamw::updateAll() {
   });
 }
 
-/// Copies what lies elsewhere than its operand, and makes the shadow anew.
+/// Copies what lies elsewhere than its operand, and makes the working copy
+/// anew.
 void CodedAdamw::keepAll() {
   SmallVector<std::pair<Value, unsigned>> copies, scales; // from, argument
   auto add = [&](auto &list, Value result, Value from) {
@@ -268,7 +269,7 @@ void CodedAdamw::keepAll() {
   };
   Value param = b.memory(op.getParamMutable());
   add(copies, op.getNewParam(), param);
-  add(copies, op.getNewShadow(), param);
+  add(copies, op.getNewWorkingCopy(), param);
   add(copies, op.getNewExpAvg(), moments[0].codes);
   add(copies, op.getNewExpAvgSq(), moments[1].codes);
   add(scales, op.getNewExpAvgScale(), moments[0].scales);

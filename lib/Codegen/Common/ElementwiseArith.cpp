@@ -10,8 +10,8 @@
 
 using namespace mlir;
 using namespace hone;
-using pointops::Math;
-using pointops::splat;
+using elementwise::Math;
+using elementwise::splat;
 
 /// `element`, or a vector of it with the lanes of `like`.
 static Type withElement(Type like, Type element) {
@@ -24,7 +24,7 @@ static bool isNarrow(Type element) {
   return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
 }
 
-Type pointops::computeType(Type element) {
+Type elementwise::computeType(Type element) {
   return isNarrow(element) ? Float32Type::get(element.getContext()) : element;
 }
 
@@ -55,8 +55,8 @@ static Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
   return builder.create<arith::BitcastOp>(loc, f32, result);
 }
 
-Value pointops::convertFloat(OpBuilder &builder, Location loc, Value value,
-                             Type to) {
+Value elementwise::convertFloat(OpBuilder &builder, Location loc, Value value,
+                                Type to) {
   Type from = getElementTypeOrSelf(value);
   if (from == to)
     return value;
@@ -77,15 +77,15 @@ Value pointops::convertFloat(OpBuilder &builder, Location loc, Value value,
 // Data in memory, constants, casts
 //===----------------------------------------------------------------------===//
 
-Value pointops::constant(OpBuilder &builder, Location loc, TypedAttr value) {
+Value elementwise::constant(OpBuilder &builder, Location loc, TypedAttr value) {
   if (auto number = dyn_cast<FloatAttr>(value);
       number && isNarrow(number.getType()))
     value = builder.getF32FloatAttr(number.getValueAsDouble());
   return builder.create<arith::ConstantOp>(loc, value);
 }
 
-Value pointops::fromMemory(OpBuilder &builder, Location loc, Value loaded,
-                           Type element) {
+Value elementwise::fromMemory(OpBuilder &builder, Location loc, Value loaded,
+                              Type element) {
   if (element.isInteger(1))
     return builder.create<arith::CmpIOp>(
         loc, arith::CmpIPredicate::ne, loaded,
@@ -95,8 +95,8 @@ Value pointops::fromMemory(OpBuilder &builder, Location loc, Value loaded,
   return loaded;
 }
 
-Value pointops::toMemory(OpBuilder &builder, Location loc, Value value,
-                         Type memory) {
+Value elementwise::toMemory(OpBuilder &builder, Location loc, Value value,
+                            Type memory) {
   Type element = getElementTypeOrSelf(value);
   Type type = withElement(value.getType(), memory);
   if (element.isInteger(1) && memory.isInteger(8))
@@ -111,11 +111,12 @@ static Value roundTo(OpBuilder &builder, Location loc, Value value,
                      Type element) {
   if (!isNarrow(element))
     return value;
-  Value narrow = pointops::convertFloat(builder, loc, value, element);
-  return pointops::convertFloat(builder, loc, narrow, builder.getF32Type());
+  Value narrow = elementwise::convertFloat(builder, loc, value, element);
+  return elementwise::convertFloat(builder, loc, narrow, builder.getF32Type());
 }
 
-Value pointops::cast(OpBuilder &builder, Location loc, Value value, Type to) {
+Value elementwise::cast(OpBuilder &builder, Location loc, Value value,
+                        Type to) {
   Type from = getElementTypeOrSelf(value);
   Type computed = computeType(to);
   Type type = withElement(value.getType(), computed);
@@ -240,8 +241,8 @@ static Value either(OpBuilder &builder, Location loc, bool isFloat,
   return builder.create<IntOp>(loc, operands[0], operands[1]);
 }
 
-Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
-                        ArrayRef<Value> operands) {
+Value elementwise::compute(OpBuilder &builder, Location loc, Operation *op,
+                           ArrayRef<Value> operands) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(operands[0]));
   Value x = operands[0];
   Math m{builder, loc};
@@ -279,8 +280,8 @@ Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
                 loc, x, splat(builder, loc, x.getType(), -1));
           })
           .Case([&](CastOp cast) {
-            return pointops::cast(builder, loc, x,
-                                  getElementTypeOrSelf(cast.getType()));
+            return elementwise::cast(builder, loc, x,
+                                     getElementTypeOrSelf(cast.getType()));
           })
           .Case([&](AddOp) {
             return either<arith::AddFOp, arith::AddIOp>(builder, loc, isFloat,
@@ -346,8 +347,8 @@ Value pointops::compute(OpBuilder &builder, Location loc, Operation *op,
 // Reductions
 //===----------------------------------------------------------------------===//
 
-Value pointops::identity(OpBuilder &builder, Location loc, ReduceKind kind,
-                         Type element) {
+Value elementwise::identity(OpBuilder &builder, Location loc, ReduceKind kind,
+                            Type element) {
   Type type = computeType(element);
   if (kind == ReduceKind::sum)
     return splat(builder, loc, type, 0);
@@ -361,8 +362,8 @@ Value pointops::identity(OpBuilder &builder, Location loc, ReduceKind kind,
                                            builder.getIntegerAttr(type, value));
 }
 
-Value pointops::combine(OpBuilder &builder, Location loc, ReduceKind kind,
-                        Value a, Value b) {
+Value elementwise::combine(OpBuilder &builder, Location loc, ReduceKind kind,
+                           Value a, Value b) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a));
   Value operands[] = {a, b};
   switch (kind) {
@@ -379,8 +380,8 @@ Value pointops::combine(OpBuilder &builder, Location loc, ReduceKind kind,
   llvm_unreachable("unknown reduction");
 }
 
-Value pointops::reduceLanes(OpBuilder &builder, Location loc, ReduceKind kind,
-                            Value vector) {
+Value elementwise::reduceLanes(OpBuilder &builder, Location loc,
+                               ReduceKind kind, Value vector) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(vector));
   using K = vector::CombiningKind;
   K combining = K::ADD;

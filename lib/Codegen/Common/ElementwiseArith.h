@@ -1,5 +1,4 @@
-//===- ElementwiseArith.h - Elementwise ops on scalars and vectors ------*- C++
-//-*-===//
+//===- ElementwiseArith.h - Elementwise ops on scalars and vectors --------===//
 //
 // What an elementwise op of the hone dialect computes, as arith and math ops
 // on a scalar or a vector of elements. Floats narrower than f32 are computed
@@ -14,7 +13,7 @@
 
 #include "mlir/IR/Builders.h"
 
-namespace hone::pointops {
+namespace hone::elementwise {
 
 /// The type that elements of `element` are computed in.
 mlir::Type computeType(mlir::Type element);
@@ -53,6 +52,6 @@ mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value reduceLanes(mlir::OpBuilder &builder, mlir::Location loc,
                         ReduceKind kind, mlir::Value vector);
 
-} // namespace hone::pointops
+} // namespace hone::elementwise
 
 #endif // HONE_LIB_CODEGEN_COMMON_ELEMENTWISEARITH_H

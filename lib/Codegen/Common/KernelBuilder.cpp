@@ -132,7 +132,7 @@ Value KernelBuilder::flat(Value buffer) {
 }
 
 Value KernelBuilder::convertFloat(Value value, Type to) {
-  return pointops::convertFloat(*this, getLoc(), value, to);
+  return elementwise::convertFloat(*this, getLoc(), value, to);
 }
 
 //===----------------------------------------------------------------------===//

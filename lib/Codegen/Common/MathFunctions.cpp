@@ -6,10 +6,10 @@
 
 using namespace mlir;
 using namespace hone;
-using namespace hone::pointops;
+using namespace hone::elementwise;
 
-Value pointops::splat(OpBuilder &builder, Location loc, Type type,
-                      double value) {
+Value elementwise::splat(OpBuilder &builder, Location loc, Type type,
+                         double value) {
   Type element = getElementTypeOrSelf(type);
   TypedAttr attribute;
   if (isa<FloatType>(element))
@@ -65,13 +65,13 @@ static Value erfF64(Math m, Value x) {
   return b.create<math::CopySignOp>(m.loc, magnitude, x);
 }
 
-Value pointops::tanhOf(Math m, Value x) {
+Value elementwise::tanhOf(Math m, Value x) {
   if (getElementTypeOrSelf(x).isF64())
     return tanhF64(m, x);
   return m.builder.create<math::TanhOp>(m.loc, x);
 }
 
-Value pointops::erfOf(Math m, Value x) {
+Value elementwise::erfOf(Math m, Value x) {
   if (getElementTypeOrSelf(x).isF64())
     return erfF64(m, x);
   return m.builder.create<math::ErfOp>(m.loc, x);
@@ -80,7 +80,7 @@ Value pointops::erfOf(Math m, Value x) {
 // The polynomials of f32 lose digits with the
 // size of x (1e-5 at 1000, a position like others): they get what is left of x
 // after k quarter turns, subtracted in three parts (Cody and Waite, 1980).
-Value pointops::sine(Math m, Value x, int64_t quarterTurns) {
+Value elementwise::sine(Math m, Value x, int64_t quarterTurns) {
   OpBuilder &builder = m.builder;
   Location loc = m.loc;
   if (!getElementTypeOrSelf(x).isF32()) {
@@ -124,7 +124,7 @@ static Value geluInner(Math m, Value x, Value square) {
 }
 
 // x/2 (1 + tanh u) = x logistic(2u)
-Value pointops::gelu(Math m, Value x, GeluApproximation form) {
+Value elementwise::gelu(Math m, Value x, GeluApproximation form) {
   if (form == GeluApproximation::tanh)
     return m.mul(x, m.logistic(geluInner(m, x, m.mul(x, x))));
   Value erf = erfOf(m, m.mul(x, m.c(x, invSqrt2)));
@@ -132,7 +132,8 @@ Value pointops::gelu(Math m, Value x, GeluApproximation form) {
   return m.fma(half, erf, half);
 }
 
-Value pointops::geluBwd(Math m, Value grad, Value x, GeluApproximation form) {
+Value elementwise::geluBwd(Math m, Value grad, Value x,
+                           GeluApproximation form) {
   Value square = m.mul(x, x);
   if (form == GeluApproximation::tanh) {
     // s + x s (1 - s) (2u)', with s = logistic(2u)

@@ -13,7 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
-namespace hone::pointops {
+namespace hone::elementwise {
 
 /// A constant like `type`, scalar or vector.
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
@@ -67,6 +67,6 @@ mlir::Value gelu(Math m, mlir::Value x, GeluApproximation form);
 mlir::Value geluBwd(Math m, mlir::Value grad, mlir::Value x,
                     GeluApproximation form);
 
-} // namespace hone::pointops
+} // namespace hone::elementwise
 
 #endif // HONE_LIB_CODEGEN_COMMON_MATHFUNCTIONS_H

@@ -93,8 +93,8 @@ Value RowValues::bufferOf(Value value) {
 Value RowValues::splatScalar(Value value) {
   auto dense =
       cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue());
-  return pointops::constant(builder, loc,
-                            cast<TypedAttr>(dense.getSplatValue<Attribute>()));
+  return elementwise::constant(
+      builder, loc, cast<TypedAttr>(dense.getSplatValue<Attribute>()));
 }
 
 Value RowValues::flatIndex(Value row, Value col) {
@@ -166,7 +166,7 @@ static Value indexToElement(OpBuilder &builder, Location loc, Value value,
                             Type element) {
   Value integer =
       builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), value);
-  return pointops::cast(builder, loc, integer, element);
+  return elementwise::cast(builder, loc, integer, element);
 }
 
 Value RowValues::iotaVector(IotaOp op, Point &at) {
@@ -177,7 +177,7 @@ Value RowValues::iotaVector(IotaOp op, Point &at) {
     return broadcast(indexToElement(
         builder, loc, dimIndex(type, op.getDim(), at.row), element));
   Value counter = laneCounter(at.col);
-  return pointops::cast(builder, loc, counter, element);
+  return elementwise::cast(builder, loc, counter, element);
 }
 
 Value RowValues::loadWords(Value first, Value salt, Value key, bool) {
@@ -268,7 +268,7 @@ Value RowValues::computeVector(Operation *op, Point &at) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(vectorAt(operand, at));
-  return pointops::compute(builder, loc, op, operands);
+  return elementwise::compute(builder, loc, op, operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,7 +315,7 @@ Value RowValues::computeScalar(Operation *op, Value row) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(rowValue(operand, row));
-  return pointops::compute(builder, loc, op, operands);
+  return elementwise::compute(builder, loc, op, operands);
 }
 
 void RowValues::makeScalars() {
@@ -379,7 +379,7 @@ void RowValues::makeRowValues(Value row, int64_t sweep) {
 }
 
 Value RowValues::identity(ReduceOp op) {
-  return pointops::identity(builder, loc, op.getKind(), elementOf(op));
+  return elementwise::identity(builder, loc, op.getKind(), elementOf(op));
 }
 
 void RowValues::accumulate(ReduceOp op, Point &at, Value &accumulator) {
@@ -388,5 +388,5 @@ void RowValues::accumulate(ReduceOp op, Point &at, Value &accumulator) {
     term = builder.create<arith::SelectOp>(loc, at.mask, term,
                                            broadcast(identity(op)));
   accumulator =
-      pointops::combine(builder, loc, op.getKind(), accumulator, term);
+      elementwise::combine(builder, loc, op.getKind(), accumulator, term);
 }

@@ -24,7 +24,9 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 static Type elementOf(Value value) { return getElementTypeOrSelf(value); }
 
 /// The type that elements of `element` are computed in: narrow floats in f32.
-static Type wideTypeOf(Type element) { return pointops::computeType(element); }
+static Type wideTypeOf(Type element) {
+  return elementwise::computeType(element);
+}
 
 bool hone::isElementOp(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() || isa<StopGradientOp>(op);
@@ -32,18 +34,18 @@ bool hone::isElementOp(Operation *op) {
 
 /// A computed value as an element of a tensor: rounded if that is narrow.
 static Value rounded(KernelBuilder &b, Value value, Type element) {
-  return pointops::cast(b, b.getLoc(), value, element);
+  return elementwise::cast(b, b.getLoc(), value, element);
 }
 
 static Value identity(KernelBuilder &b, ReduceKind kind, Type element) {
-  return pointops::identity(b, b.getLoc(), kind, element);
+  return elementwise::identity(b, b.getLoc(), kind, element);
 }
 
 static Value combine(KernelBuilder &b, ReduceKind kind, Value lhs, Value rhs) {
-  return pointops::combine(b, b.getLoc(), kind, lhs, rhs);
+  return elementwise::combine(b, b.getLoc(), kind, lhs, rhs);
 }
 
-ElementEmitter::ElementEmitter(KernelBuilder &b, plan::LaunchOp launch) : b(b) {
+ScalarEmitter::ScalarEmitter(KernelBuilder &b, plan::LaunchOp launch) : b(b) {
   scopes.emplace_back();
   // Keys and origins do not change within a call: once, in front of all loops.
   for (auto random : launch.getBodyBlock().getOps<RandomOpInterface>()) {
@@ -53,7 +55,7 @@ ElementEmitter::ElementEmitter(KernelBuilder &b, plan::LaunchOp launch) : b(b) {
   }
 }
 
-Value ElementEmitter::emit(Value value, ArrayRef<Value> indices) {
+Value ScalarEmitter::emit(Value value, ArrayRef<Value> indices) {
   std::vector<void *> key;
   for (Value index : indices)
     key.push_back(index.getAsOpaquePointer());
@@ -68,7 +70,7 @@ Value ElementEmitter::emit(Value value, ArrayRef<Value> indices) {
   return element;
 }
 
-Value ElementEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
+Value ScalarEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return load(argument, indices);
   Operation *op = value.getDefiningOp();
@@ -78,7 +80,7 @@ Value ElementEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
       operands.push_back(emit(operand, indices));
     return isa<StopGradientOp>(op)
                ? operands[0]
-               : pointops::compute(b, b.getLoc(), op, operands);
+               : elementwise::compute(b, b.getLoc(), op, operands);
   }
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](ConstantOp op) { return constant(op, indices); })
@@ -116,26 +118,26 @@ Value ElementEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
 // Inputs, constants, indices
 //===----------------------------------------------------------------------===//
 
-Value ElementEmitter::load(BlockArgument argument, ArrayRef<Value> indices) {
+Value ScalarEmitter::load(BlockArgument argument, ArrayRef<Value> indices) {
   Value buffer = b.buffer(argument.getArgNumber());
   Value loaded = b.create<memref::LoadOp>(buffer, indices);
-  return pointops::fromMemory(b, b.getLoc(), loaded, elementOf(argument));
+  return elementwise::fromMemory(b, b.getLoc(), loaded, elementOf(argument));
 }
 
-Value ElementEmitter::constant(ConstantOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::constant(ConstantOp op, ArrayRef<Value> indices) {
   auto dense = cast<DenseElementsAttr>(op.getValue());
   if (dense.isSplat())
-    return pointops::constant(
+    return elementwise::constant(
         b, b.getLoc(), cast<TypedAttr>(dense.getSplatValue<Attribute>()));
   // Never read, and an empty global has no lowering.
   if (dense.empty())
-    return pointops::constant(b, b.getLoc(), b.getZeroAttr(elementOf(op)));
+    return elementwise::constant(b, b.getLoc(), b.getZeroAttr(elementOf(op)));
   Value loaded = b.create<memref::LoadOp>(table(op, dense), indices);
-  return pointops::fromMemory(b, b.getLoc(), loaded, elementOf(op));
+  return elementwise::fromMemory(b, b.getLoc(), loaded, elementOf(op));
 }
 
 /// The elements in the object file, bytes for i1.
-Value ElementEmitter::table(ConstantOp op, DenseElementsAttr dense) {
+Value ScalarEmitter::table(ConstantOp op, DenseElementsAttr dense) {
   Value &buffer = tables[op];
   if (buffer)
     return buffer;
@@ -154,13 +156,13 @@ Value ElementEmitter::table(ConstantOp op, DenseElementsAttr dense) {
   return buffer = b.create<memref::GetGlobalOp>(type, symbol);
 }
 
-Value ElementEmitter::iota(IotaOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::iota(IotaOp op, ArrayRef<Value> indices) {
   Value position =
       b.create<arith::IndexCastOp>(b.getI64Type(), indices[op.getDim()]);
-  return pointops::cast(b, b.getLoc(), position, elementOf(op));
+  return elementwise::cast(b, b.getLoc(), position, elementOf(op));
 }
 
-Value ElementEmitter::index(int64_t value) {
+Value ScalarEmitter::index(int64_t value) {
   for (Scope &scope : scopes) {
     auto found = scope.constants.find(value);
     if (found != scope.constants.end())
@@ -170,7 +172,7 @@ Value ElementEmitter::index(int64_t value) {
 }
 
 template <typename Op>
-Value ElementEmitter::arithmetic(char tag, Value lhs, Value rhs) {
+Value ScalarEmitter::arithmetic(char tag, Value lhs, Value rhs) {
   auto memo =
       std::make_tuple(tag, lhs.getAsOpaquePointer(), rhs.getAsOpaquePointer());
   for (Scope &scope : scopes) {
@@ -181,7 +183,7 @@ Value ElementEmitter::arithmetic(char tag, Value lhs, Value rhs) {
   return scopes.back().arithmetic[memo] = b.create<Op>(lhs, rhs);
 }
 
-Value ElementEmitter::addIndex(Value lhs, Value rhs) {
+Value ScalarEmitter::addIndex(Value lhs, Value rhs) {
   std::optional<int64_t> x = getConstantIntValue(lhs),
                          y = getConstantIntValue(rhs);
   if (x && y)
@@ -193,7 +195,7 @@ Value ElementEmitter::addIndex(Value lhs, Value rhs) {
   return arithmetic<arith::AddIOp>('+', lhs, rhs);
 }
 
-Value ElementEmitter::mulIndex(Value lhs, int64_t rhs) {
+Value ScalarEmitter::mulIndex(Value lhs, int64_t rhs) {
   if (std::optional<int64_t> x = getConstantIntValue(lhs))
     return index(*x * rhs);
   if (rhs == 1)
@@ -201,7 +203,7 @@ Value ElementEmitter::mulIndex(Value lhs, int64_t rhs) {
   return arithmetic<arith::MulIOp>('*', lhs, index(rhs));
 }
 
-Value ElementEmitter::divIndex(Value lhs, int64_t rhs) {
+Value ScalarEmitter::divIndex(Value lhs, int64_t rhs) {
   if (std::optional<int64_t> x = getConstantIntValue(lhs))
     return index(*x / rhs);
   if (rhs == 1)
@@ -209,7 +211,7 @@ Value ElementEmitter::divIndex(Value lhs, int64_t rhs) {
   return arithmetic<arith::DivUIOp>('/', lhs, index(rhs));
 }
 
-Value ElementEmitter::remIndex(Value lhs, int64_t rhs) {
+Value ScalarEmitter::remIndex(Value lhs, int64_t rhs) {
   if (std::optional<int64_t> x = getConstantIntValue(lhs))
     return index(*x % rhs);
   if (rhs == 1)
@@ -217,15 +219,15 @@ Value ElementEmitter::remIndex(Value lhs, int64_t rhs) {
   return arithmetic<arith::RemUIOp>('%', lhs, index(rhs));
 }
 
-Value ElementEmitter::linearize(ArrayRef<Value> indices,
-                                ArrayRef<int64_t> shape) {
+Value ScalarEmitter::linearize(ArrayRef<Value> indices,
+                               ArrayRef<int64_t> shape) {
   Value linear = index(0);
   for (auto [at, size] : llvm::zip(indices, shape))
     linear = addIndex(mulIndex(linear, size), at);
   return linear;
 }
 
-Value ElementEmitter::isWithin(Value at, int64_t low, int64_t high) {
+Value ScalarEmitter::isWithin(Value at, int64_t low, int64_t high) {
   Value above =
       b.create<arith::CmpIOp>(arith::CmpIPredicate::sge, at, index(low));
   Value below =
@@ -233,8 +235,8 @@ Value ElementEmitter::isWithin(Value at, int64_t low, int64_t high) {
   return b.create<arith::AndIOp>(above, below);
 }
 
-Value ElementEmitter::ifElse(Value condition, function_ref<Value()> then,
-                             function_ref<Value()> otherwise) {
+Value ScalarEmitter::ifElse(Value condition, function_ref<Value()> then,
+                            function_ref<Value()> otherwise) {
   auto branch = [&](function_ref<Value()> emitBranch) {
     return [this, emitBranch](OpBuilder &, Location) {
       ScopeGuard scope(*this);
@@ -246,8 +248,8 @@ Value ElementEmitter::ifElse(Value condition, function_ref<Value()> then,
 }
 
 SmallVector<Value>
-ElementEmitter::loop(int64_t from, int64_t to, ValueRange carried,
-                     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+ScalarEmitter::loop(int64_t from, int64_t to, ValueRange carried,
+                    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   return b.loop(index(from), index(to), 1, carried,
                 [&](Value iv, ValueRange values) {
                   ScopeGuard scope(*this);
@@ -259,7 +261,7 @@ ElementEmitter::loop(int64_t from, int64_t to, ValueRange carried,
 // Random
 //===----------------------------------------------------------------------===//
 
-Value ElementEmitter::keyVector(Value key) {
+Value ScalarEmitter::keyVector(Value key) {
   Value &vector = keys[key];
   if (vector)
     return vector;
@@ -271,8 +273,8 @@ Value ElementEmitter::keyVector(Value key) {
   return keys[key] = result;
 }
 
-Value ElementEmitter::philoxWord(RandomOpInterface op, int64_t salt,
-                                 ArrayRef<Value> indices) {
+Value ScalarEmitter::philoxWord(RandomOpInterface op, int64_t salt,
+                                ArrayRef<Value> indices) {
   SmallVector<int64_t> shape = op.getRandomShape();
   Value number = b.create<arith::IndexCastOp>(
       b.getI64Type(), linearize(indices, op.getWhole().value_or(shape)));
@@ -286,13 +288,13 @@ Value ElementEmitter::philoxWord(RandomOpInterface op, int64_t salt,
   return b.create<vector::ExtractOp>(word, 0);
 }
 
-Value ElementEmitter::uniform(Value word, Type type) {
+Value ScalarEmitter::uniform(Value word, Type type) {
   Value upper = b.create<arith::ShRUIOp>(word, b.integer(word.getType(), 8));
   return b.create<arith::MulFOp>(b.create<arith::UIToFPOp>(type, upper),
                                  b.constant(type, 0x1p-24));
 }
 
-Value ElementEmitter::random(RandomOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::random(RandomOp op, ArrayRef<Value> indices) {
   Type type = wideTypeOf(elementOf(op));
   int64_t salt = op.getSalt();
   Value u = uniform(philoxWord(op, salt, indices), type);
@@ -310,7 +312,7 @@ Value ElementEmitter::random(RandomOp op, ArrayRef<Value> indices) {
   return rounded(b, b.create<arith::MulFOp>(radius, cosine), elementOf(op));
 }
 
-Value ElementEmitter::dropout(DropoutOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::dropout(DropoutOp op, ArrayRef<Value> indices) {
   Value input = emit(op.getInput(), indices);
   double p = op.getP().convertToDouble();
   double threshold = std::nearbyint(p * 0x1p32);
@@ -333,7 +335,7 @@ Value ElementEmitter::dropout(DropoutOp op, ArrayRef<Value> indices) {
 
 /// Splits both shapes into groups of dimensions with equal products, and maps
 /// each group by itself: dimensions that survive keep their index.
-Value ElementEmitter::reshape(ReshapeOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::reshape(ReshapeOp op, ArrayRef<Value> indices) {
   ArrayRef<int64_t> to = shapeOf(op), from = shapeOf(op.getOperand());
   if (llvm::is_contained(from, 0)) // never run
     return emit(op.getOperand(), Indices(from.size(), index(0)));
@@ -359,7 +361,7 @@ Value ElementEmitter::reshape(ReshapeOp op, ArrayRef<Value> indices) {
   return emit(op.getOperand(), mapped);
 }
 
-Value ElementEmitter::pad(PadOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::pad(PadOp op, ArrayRef<Value> indices) {
   auto zero = [&] { return identity(b, ReduceKind::sum, elementOf(op)); };
   ArrayRef<int64_t> from = shapeOf(op.getOperand()), to = shapeOf(op);
   if (llvm::is_contained(from, 0))
@@ -385,8 +387,8 @@ Value ElementEmitter::pad(PadOp op, ArrayRef<Value> indices) {
 }
 
 /// The element from operand `input` or a later one.
-Value ElementEmitter::concat(ConcatOp op, ArrayRef<Value> indices,
-                             unsigned input) {
+Value ScalarEmitter::concat(ConcatOp op, ArrayRef<Value> indices,
+                            unsigned input) {
   int64_t dim = op.getDim();
   Value operand = op.getInputs()[input];
   auto fromOperand = [&] { return emit(operand, indices); };
@@ -408,7 +410,7 @@ Value ElementEmitter::concat(ConcatOp op, ArrayRef<Value> indices,
 // Reductions
 //===----------------------------------------------------------------------===//
 
-Value ElementEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
   Indices from(shapeOf(op.getOperand()).size());
   size_t kept = 0;
   for (size_t dim = 0; dim < from.size(); ++dim)
@@ -419,8 +421,8 @@ Value ElementEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
 
 /// A loop per dimension, and two where it is long: each level adds into an
 /// accumulator of its own, which keeps the rounding error of long sums small.
-Value ElementEmitter::reduceDims(ReduceOp op, Indices &indices,
-                                 ArrayRef<int64_t> dims) {
+Value ScalarEmitter::reduceDims(ReduceOp op, Indices &indices,
+                                ArrayRef<int64_t> dims) {
   constexpr int64_t block = reduceBlock;
   if (dims.empty())
     return emit(op.getOperand(), indices);
@@ -445,7 +447,7 @@ Value ElementEmitter::reduceDims(ReduceOp op, Indices &indices,
                 })[0];
 }
 
-Value ElementEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
   int64_t dim = op.getDim();
   auto elementAt = [&](Value at) {
     Indices from(indices);
@@ -473,12 +475,12 @@ Value ElementEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
                      b.create<arith::SelectOp>(better, at, carried[1])};
            });
   Value position = b.create<arith::IndexCastOp>(b.getI64Type(), result[1]);
-  return pointops::cast(b, b.getLoc(), position, elementOf(op));
+  return elementwise::cast(b, b.getLoc(), position, elementOf(op));
 }
 
 /// The sum from the start (or end) of the line: inside larger bodies only, a
 /// launch of a single cumsum runs line by line.
-Value ElementEmitter::cumsum(CumsumOp op, ArrayRef<Value> indices) {
+Value ScalarEmitter::cumsum(CumsumOp op, ArrayRef<Value> indices) {
   int64_t dim = op.getDim(), size = shapeOf(op)[dim];
   Value count = op.getReverse()
                     ? b.create<arith::SubIOp>(index(size), indices[dim])

@@ -25,18 +25,18 @@ using Indices = llvm::SmallVector<mlir::Value>;
 /// Emits single elements of the values of a launch's body. Elements and index
 /// arithmetic are emitted once per scope, so that a value with many readers
 /// costs one computation.
-class ElementEmitter {
+class ScalarEmitter {
 public:
   /// Held while the builder is inside a region of the kernel.
   struct ScopeGuard {
-    ScopeGuard(ElementEmitter &emitter) : emitter(emitter) {
+    ScopeGuard(ScalarEmitter &emitter) : emitter(emitter) {
       emitter.scopes.emplace_back();
     }
     ~ScopeGuard() { emitter.scopes.pop_back(); }
-    ElementEmitter &emitter;
+    ScalarEmitter &emitter;
   };
 
-  ElementEmitter(KernelBuilder &b, plan::LaunchOp launch);
+  ScalarEmitter(KernelBuilder &b, plan::LaunchOp launch);
   mlir::Value emit(mlir::Value value, llvm::ArrayRef<mlir::Value> indices);
 
 private:

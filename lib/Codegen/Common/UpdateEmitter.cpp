@@ -268,7 +268,7 @@ void UpdateEmitter::store(OpResult result, Value value, Value at, Value mask,
 }
 
 /// Copies what an update that is not applied leaves as it is, but for results
-/// that lie where their operands are; the shadow is made anew.
+/// that lie where their operands are; the working copy is made anew.
 void UpdateEmitter::keepAll() {
   SmallVector<std::pair<unsigned, unsigned>> copies; // argument, argument
   auto reusable = cast<HoneOpInterface>(op).getReusableOperands();
@@ -320,7 +320,7 @@ void UpdateEmitter::emit(Body body, Value applyOperand, Value keyOperand) {
   auto updateAll = [&] {
     forVectors(source, [&](Value at, Value mask, Value word) {
       SmallVector<Value> values = body(at, mask);
-      if (values.size() < op->getNumResults()) { // the shadow
+      if (values.size() < op->getNumResults()) { // the working copy
         Type param = getElementTypeOrSelf(op->getResult(0).getType());
         values.push_back(convertFloat(values.front(), param));
       }

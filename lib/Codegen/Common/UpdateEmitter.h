@@ -98,7 +98,7 @@ struct UpdateEmitter : KernelBuilder {
               llvm::function_ref<void()> keep);
 
   /// The new values of `results` at the vector of elements from `at` on, before
-  /// they are rounded; a shadow has none.
+  /// they are rounded; a working copy has none.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value at, mlir::Value mask)>;
   void emit(Body body, mlir::Value applyOperand, mlir::Value keyOperand);
@@ -116,7 +116,7 @@ protected:
       : KernelBuilder(builder, launch.getLoc(), name,
                       withTag(table.op->getContext(), buffers)),
         table(table), op(table.op),
-        compute(pointops::computeType(
+        compute(elementwise::computeType(
             getElementTypeOrSelf(op->getOperand(0).getType()))),
         vectorType(mlir::VectorType::get({lanes}, compute)) {}
 

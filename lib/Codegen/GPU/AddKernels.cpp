@@ -65,11 +65,12 @@ FailureOr<GridKernel> hone::emitDeviceAdds(OpBuilder &builder, StringRef name,
   auto addAt = [&](Value at, Type type) {
     SmallVector<Value> terms;
     for (Value address : ArrayRef(addresses).drop_back())
-      terms.push_back(pointops::fromMemory(b, b.getLoc(),
-                                           b.load(address, type, at), element));
-    Value sum =
-        pointops::combine(b, b.getLoc(), ReduceKind::sum, terms[0], terms[1]);
-    b.store(pointops::toMemory(b, b.getLoc(), sum, element), addresses[2], at);
+      terms.push_back(elementwise::fromMemory(
+          b, b.getLoc(), b.load(address, type, at), element));
+    Value sum = elementwise::combine(b, b.getLoc(), ReduceKind::sum, terms[0],
+                                     terms[1]);
+    b.store(elementwise::toMemory(b, b.getLoc(), sum, element), addresses[2],
+            at);
   };
   Value lo = b.mul(table.blockOfTensor(block, tensor), chunk);
   Value hi = b.create<arith::MinUIOp>(b.add(lo, chunk), table.size(tensor));

@@ -165,7 +165,7 @@ Value ScatterBlock::addMatches(Value mask, Value base, Value column,
         Value term =
             b.loadIf(exists, grad, type,
                      b.create<arith::AddIOp>(b.mul(at, width), column));
-        term = pointops::convertFloat(b, b.getLoc(), term, compute);
+        term = elementwise::convertFloat(b, b.getLoc(), term, compute);
         Value rest = b.create<arith::AndIOp>(
             carried[0], b.create<arith::SubIOp>(carried[0], one));
         b.create<scf::YieldOp>(
@@ -182,8 +182,8 @@ void ScatterBlock::addTile(Value number, Value id, Value tile) {
   Value exists = b.less(vector, vectors), column = b.mul(vector, lanes);
   Value place = b.create<arith::AddIOp>(b.mul(id, width), column);
   auto type = VectorType::get({lanes}, element);
-  Type compute = pointops::computeType(element);
-  Value start = pointops::convertFloat(
+  Type compute = elementwise::computeType(element);
+  Value start = elementwise::convertFloat(
       b, b.getLoc(), b.loadIf(exists, output, type, place), compute);
   // Whole warps walk over the ids together, 32 at a time.
   Value first = b.create<arith::SubIOp>(
@@ -194,7 +194,8 @@ void ScatterBlock::addTile(Value number, Value id, Value tile) {
                                         exists, before);
                     });
   b.emitIf(exists, [&] {
-    b.store(pointops::convertFloat(b, b.getLoc(), sum, element), output, place);
+    b.store(elementwise::convertFloat(b, b.getLoc(), sum, element), output,
+            place);
   });
 }
 

@@ -113,7 +113,7 @@ LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
 /// A launch of one kernel.
 LogicalResult DeviceLowering::describeAlone(LaunchOp launch,
                                             LaunchEmitter emitter) {
-  bool hasTable = launch.getFamily() == KernelFamily::multi;
+  bool hasTable = launch.getFamily() == KernelFamily::multiTensor;
   return describeKernel(
       launch, "", hasTable,
       [&](OpBuilder &b, StringRef name) { return emitter(b, name, launch); });
@@ -224,13 +224,13 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
     if (isa<EmbeddingBwdOp>(main))
       return describeScatter(launch);
     return describeAlone(launch, emitDeviceGather);
-  case KernelFamily::multi:
+  case KernelFamily::multiTensor:
     if (isa<GlobalNormOp>(main))
       return describeNorm(launch);
     if (isa<AddOp>(main))
       return describeAdds(launch);
     return describeAlone(launch, emitDeviceUpdates);
-  case KernelFamily::move:
+  case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:
     return describeAlone(launch, emitDevicePoint);

@@ -25,12 +25,12 @@ static void finish(DeviceBuilder &b, Value sum, function_ref<void(Value)> use) {
 /// vectors, then what is left of them.
 static Value sumSquares(DeviceBuilder &b, Value input, Type element,
                         int64_t lanes, Value start, Value length) {
-  Type compute = pointops::computeType(element);
+  Type compute = elementwise::computeType(element);
   auto memoryType = VectorType::get({lanes}, element);
   auto vectorType = VectorType::get({lanes}, compute);
   Value thread = b.threads.threadNumber();
   auto widen = [&](Value loaded) {
-    return pointops::convertFloat(b, b.getLoc(), loaded, compute);
+    return elementwise::convertFloat(b, b.getLoc(), loaded, compute);
   };
   Value rest = b.create<arith::RemUIOp>(length, b.index(lanes));
   Value whole = b.create<arith::SubIOp>(length, rest);
@@ -41,7 +41,7 @@ static Value sumSquares(DeviceBuilder &b, Value input, Type element,
         Value x = widen(b.load(input, memoryType, b.add(start, at)));
         return b.create<math::FmaOp>(x, x, before).getResult();
       });
-  Value sum = pointops::reduceLanes(b, b.getLoc(), ReduceKind::sum, sums);
+  Value sum = elementwise::reduceLanes(b, b.getLoc(), ReduceKind::sum, sums);
   return b.sum(b.add(whole, thread), length, normThreads, sum,
                [&](Value at, Value before) {
                  Value x = widen(b.load(input, element, b.add(start, at)));
@@ -75,7 +75,7 @@ FailureOr<GridKernel> hone::emitDeviceSquareSums(OpBuilder &builder,
                          start, length);
   finish(b, sum, [&](Value total) {
     Value rounded =
-        pointops::convertFloat(b, b.getLoc(), total, b.getF32Type());
+        elementwise::convertFloat(b, b.getLoc(), total, b.getF32Type());
     b.store(rounded, table.address(arena, tensor, 1),
             b.add(table.tag(tensor), chunk));
   });
@@ -108,14 +108,14 @@ FailureOr<GridKernel> hone::emitDeviceNormFinish(OpBuilder &builder,
   Value zero = b.create<arith::ConstantOp>(b.getF64FloatAttr(0));
   Value sum = b.sum(b.threads.threadNumber(), b.index(count), normThreads, zero,
                     [&](Value at, Value before) {
-                      Value part = pointops::convertFloat(
+                      Value part = elementwise::convertFloat(
                           b, b.getLoc(), b.load(parts, f32, at), f64);
                       return b.create<arith::AddFOp>(before, part).getResult();
                     });
   Type element = getElementTypeOrSelf(launch.getOutputs().front().getType());
   finish(b, sum, [&](Value total) {
     Value norm = b.create<math::SqrtOp>(total);
-    b.store(pointops::convertFloat(b, b.getLoc(), norm, element), result,
+    b.store(elementwise::convertFloat(b, b.getLoc(), norm, element), result,
             b.index(0));
   });
   return GridKernel{func, 1, normThreads};

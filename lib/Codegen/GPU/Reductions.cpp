@@ -43,11 +43,11 @@ struct ColumnReduction {
 
   Value identity() {
     Type element = type.getElementType();
-    Value one = pointops::identity(b, b.getLoc(), op.getKind(), element);
+    Value one = elementwise::identity(b, b.getLoc(), op.getKind(), element);
     return b.create<vector::BroadcastOp>(type.clone(one.getType()), one);
   }
   Value combine(Value lhs, Value rhs) {
-    return pointops::combine(b, b.getLoc(), op.getKind(), lhs, rhs);
+    return elementwise::combine(b, b.getLoc(), op.getKind(), lhs, rhs);
   }
   Value overDims(Value offset, ArrayRef<int64_t> dims);
 };
@@ -56,8 +56,8 @@ struct ColumnReduction {
 /// As on the CPU, each level of loops has its own accumulator.
 Value ColumnReduction::overDims(Value offset, ArrayRef<int64_t> dims) {
   if (dims.empty())
-    return pointops::fromMemory(b, b.getLoc(), b.load(address, type, offset),
-                                type.getElementType());
+    return elementwise::fromMemory(b, b.getLoc(), b.load(address, type, offset),
+                                   type.getElementType());
   int64_t dim = dims.front(), size = shapeOf(op.getOperand())[dim];
   auto step = [&](Value at, Value before) {
     Value from = b.add(offset, b.mul(at, strides[dim]));
@@ -102,7 +102,7 @@ std::optional<GridKernel> hone::emitColumnReduction(DeviceBuilder &b,
                               VectorType::get({lanes}, element), strides};
     Value offset = b.linearize(b.delinearize(number, sizes), kept);
     Value result = reduction.overDims(offset, op.getDims());
-    b.store(pointops::toMemory(b, b.getLoc(), result, element),
+    b.store(elementwise::toMemory(b, b.getLoc(), result, element),
             func.getArgument(launch.getInputs().size()), b.mul(number, lanes));
   });
   if (lanes * elementByteWidth(element) == accessBytes)

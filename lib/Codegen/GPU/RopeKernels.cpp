@@ -65,13 +65,13 @@ Value RopeVectors::load(const RopeBuffer &buffer, ArrayRef<Value> at,
   Type element = buffer.type.getElementType();
   Value loaded = b.load(buffer.address, VectorType::get({lanes}, element),
                         place(buffer, at, column));
-  return pointops::fromMemory(b, b.getLoc(), loaded, element);
+  return elementwise::fromMemory(b, b.getLoc(), loaded, element);
 }
 
 void RopeVectors::store(Value value, const RopeBuffer &buffer,
                         ArrayRef<Value> at, Value column) {
   Type element = buffer.type.getElementType();
-  b.store(pointops::toMemory(b, b.getLoc(), value, element), buffer.address,
+  b.store(elementwise::toMemory(b, b.getLoc(), value, element), buffer.address,
           place(buffer, at, column));
 }
 

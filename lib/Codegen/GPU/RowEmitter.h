@@ -3,7 +3,7 @@
 // As on the CPU, a row is visited in sweeps, each of which can use the row
 // reductions of those before; the last writes all results, so that a result may
 // lie on an operand. A thread visits only vectors of its own. Where a row's
-// vectors are held, every value is made once; longer rows are made again by
+// vectors are held, every value is made once; longer rows are recomputed by
 // each sweep.
 //
 // Codegen/GPU/RowShape.h says how threads share a row, Codegen/GPU/Threads.h

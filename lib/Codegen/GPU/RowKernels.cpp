@@ -69,7 +69,7 @@ SmallVector<Value> DeviceRowEmitter::joinThreads(ArrayRef<ReduceKind> kinds,
   SmallVector<DeviceThreads::Partial> partials;
   for (auto [kind, vector] : llvm::zip(kinds, accumulators))
     partials.push_back(
-        {kind, pointops::reduceLanes(builder, loc, kind, vector)});
+        {kind, elementwise::reduceLanes(builder, loc, kind, vector)});
   return threads.reduce(partials, shape.rowWarps());
 }
 
@@ -89,7 +89,8 @@ void DeviceRowEmitter::emitReductions(ArrayRef<ReduceOp> reductions,
   SmallVector<Value> totals = joinThreads(kinds, sums);
   for (auto [reduce, total] : llvm::zip(reductions, totals)) {
     Value result = ReduceOp(reduce).getResult();
-    rowCache[result] = pointops::cast(builder, loc, total, elementOf(result));
+    rowCache[result] =
+        elementwise::cast(builder, loc, total, elementOf(result));
   }
 }
 

@@ -52,7 +52,7 @@ Value DeviceRowEmitter::loadVector(Value value, Point &at, Value offset) {
   } else {
     loaded = load();
   }
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
+  return elementwise::fromMemory(builder, loc, loaded, elementOf(value));
 }
 
 Value DeviceRowEmitter::loadScalar(Value value, Value offset) {
@@ -60,7 +60,7 @@ Value DeviceRowEmitter::loadScalar(Value value, Value offset) {
   Value from = address(bufferOf(value), memory, offset);
   Value loaded =
       builder.create<LLVM::LoadOp>(loc, memory, from, elementByteWidth(memory));
-  return pointops::fromMemory(builder, loc, loaded, elementOf(value));
+  return elementwise::fromMemory(builder, loc, loaded, elementOf(value));
 }
 
 Value DeviceRowEmitter::loadKey(Value argument) {
@@ -85,7 +85,7 @@ Value DeviceRowEmitter::loadWords(Value first, Value salt, Value key,
 void DeviceRowEmitter::storeVector(Value data, Value buffer, Type element,
                                    Value offset) {
   Type memory = memoryType(element);
-  data = pointops::toMemory(builder, loc, data, memory);
+  data = elementwise::toMemory(builder, loc, data, memory);
   builder.create<LLVM::StoreOp>(loc, data, address(buffer, memory, offset),
                                 lanes * elementByteWidth(memory));
 }
@@ -93,7 +93,7 @@ void DeviceRowEmitter::storeVector(Value data, Value buffer, Type element,
 void DeviceRowEmitter::storeScalar(Value data, Value buffer, Type element,
                                    Value offset) {
   Type memory = memoryType(element);
-  data = pointops::toMemory(builder, loc, data, memory);
+  data = elementwise::toMemory(builder, loc, data, memory);
   builder.create<LLVM::StoreOp>(loc, data, address(buffer, memory, offset),
                                 elementByteWidth(memory));
 }

@@ -67,8 +67,8 @@ void DeviceRowEmitter::emitChunkRow(Value row, Values &sums) {
   for (auto [position, sum] : llvm::enumerate(totalSums)) {
     Value &total = sums[firstTotal() + position];
     if (!isFull(sum.op.getOperand()))
-      total = pointops::combine(builder, loc, sum.op.getKind(), total,
-                                rowValue(sum.op.getOperand(), row));
+      total = elementwise::combine(builder, loc, sum.op.getKind(), total,
+                                   rowValue(sum.op.getOperand(), row));
   }
   Value isFirst = isZero(thread);
   if (firstVector)
@@ -148,8 +148,8 @@ Value DeviceRowEmitter::sumChunks(RowSum &sum, Value first, int64_t step,
   auto loop = builder.create<scf::ForOp>(
       loc, first, index(chunkCount()), index(step), identity(sum.op),
       [&](OpBuilder &, Location, Value number, ValueRange carried) {
-        Value next = pointops::combine(builder, loc, sum.op.getKind(),
-                                       carried.front(), load(number));
+        Value next = elementwise::combine(builder, loc, sum.op.getKind(),
+                                          carried.front(), load(number));
         builder.create<scf::YieldOp>(loc, next);
       });
   return loop.getResult(0);
@@ -186,8 +186,8 @@ void DeviceRowEmitter::sumColumns(Value block) {
     for (auto [sum, table] : llvm::zip(columnSums, tables)) {
       Value total = identity(sum.op);
       for (int64_t part = 0; part < warps; ++part)
-        total = pointops::combine(builder, loc, sum.op.getKind(), total,
-                                  threads.load(table, index(part), lane));
+        total = elementwise::combine(builder, loc, sum.op.getKind(), total,
+                                     threads.load(table, index(part), lane));
       storeScalar(total, sum.output, builder.getF32Type(), col);
     }
   });

@@ -74,7 +74,7 @@ Value DeviceThreads::reduceWarp(ReduceKind kind, Value value, int64_t lanes) {
     auto shuffle =
         builder.create<gpu::ShuffleOp>(loc, widen(builder, loc, value), offset,
                                        warpSize, gpu::ShuffleMode::XOR);
-    value = pointops::combine(
+    value = elementwise::combine(
         builder, loc, kind, value,
         narrow(builder, loc, shuffle.getShuffleResult(), type));
   }
@@ -131,7 +131,7 @@ SmallVector<Value> DeviceThreads::reduce(ArrayRef<Partial> partials,
     ReduceKind kind = partials[i].kind;
     Value loaded = narrow(builder, loc, load(tables[i], zero, from), type);
     Value part = builder.create<arith::SelectOp>(
-        loc, isWarp, loaded, pointops::identity(builder, loc, kind, type));
+        loc, isWarp, loaded, elementwise::identity(builder, loc, kind, type));
     totals[i] = reduceWarp(kind, part, group);
   }
   return totals;

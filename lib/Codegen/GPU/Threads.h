@@ -1,4 +1,4 @@
-//===- Threads.h - What the threads of a block do together *- C++ -*-===//
+//===- Threads.h - What the threads of a block do together ------*- C++ -*-===//
 
 #ifndef HONE_LIB_CODEGEN_GPU_THREADS_H
 #define HONE_LIB_CODEGEN_GPU_THREADS_H

@@ -89,30 +89,13 @@ LogicalResult ProgramLowering::describeWait(LaunchOp launch) {
   return success();
 }
 
-/// The number that the ABI gives to a kind of collective.
-static abi::Collective abiOf(dist::CollectiveKind kind) {
-  switch (kind) {
-  case dist::CollectiveKind::allReduce:
-    return abi::Collective::allReduce;
-  case dist::CollectiveKind::allGather:
-    return abi::Collective::allGather;
-  case dist::CollectiveKind::reduceScatter:
-    return abi::Collective::reduceScatter;
-  case dist::CollectiveKind::allToAll:
-    return abi::Collective::allToAll;
-  case dist::CollectiveKind::shift:
-    return abi::Collective::shift;
-  }
-  llvm_unreachable("unknown collective");
-}
-
 /// A collective on blocks: honert_collective.
-void ProgramLowering::describeExchange(LaunchOp launch,
-                                       dist::CollectiveOpInterface op) {
+void ProgramLowering::describeCollective(LaunchOp launch,
+                                         dist::CollectiveOpInterface op) {
   auto type = cast<MemRefType>(launch.getInputs().front().getType());
   ReduceKind combiner = op.getCombiner().value_or(ReduceKind::sum);
   SmallVector<Value> operands = nameOperands(launch);
-  operands.append({writer.integer(int64_t(abiOf(op.getCollectiveKind()))),
+  operands.append({writer.integer(int64_t(op.getCollectiveKind())),
                    writer.integer(int64_t(combiner)),
                    writer.integer(op.getAmount()),
                    writer.integer(abi::dtype(type.getElementType())),
@@ -160,7 +143,7 @@ LogicalResult ProgramLowering::describeCollective(LaunchOp launch) {
   if (isa<dist::WaitOp>(op))
     return describeWait(launch);
   if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
-    describeExchange(launch, collective);
+    describeCollective(launch, collective);
   else if (auto shard = dyn_cast<dist::ShardOp>(op))
     describeShard(launch, shard);
   else

@@ -68,8 +68,8 @@ void ProgramLowering::describeProgram() {
     microBatches = count.getInt();
   number("abi", 2);
   number("micro_batches", microBatches);
-  if (isExact(module))
-    number("exact", 1);
+  if (isMeshInvariant(module))
+    number("mesh_invariant", 1);
   if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
     if (auto name = optimizer.getAs<StringAttr>("name"))
       writer.call("honert_meta",
@@ -236,7 +236,7 @@ std::string ProgramLowering::keyOf(LaunchOp launch, StringRef stage) {
     stream << buffer.getType() << ",";
   stream << "|" << launch.getInputs().size() << ","
          << launch.getOutputs().size() << "|";
-  if (launch.getFamily() == KernelFamily::multi) {
+  if (launch.getFamily() == KernelFamily::multiTensor) {
     // Too many to compare in pairs, and few such launches are equal.
     for (Value buffer : launch.getOperands())
       stream << arenaOffset(buffer) << ",";
@@ -262,8 +262,8 @@ std::string ProgramLowering::keyOf(LaunchOp launch, StringRef stage) {
   return key;
 }
 
-/// That of an exchange of many in place of each names the first.
-static std::string nameOfExchange(Location loc) {
+/// That of a collective of many in place of each names the first.
+static std::string nameOfCollective(Location loc) {
   auto fused = dyn_cast<FusedLoc>(loc);
   if (!fused || fused.getLocations().size() < 2)
     return nameOf(loc);
@@ -278,7 +278,7 @@ static std::string labelOf(LaunchOp launch) {
   std::string label =
       isa<plan::YieldOp>(main) ? "copy" : main->getName().stripDialect().str();
   std::string name = isa<dist::DistDialect>(main->getDialect())
-                         ? nameOfExchange(launch.getLoc())
+                         ? nameOfCollective(launch.getLoc())
                          : nameOf(launch.getLoc());
   return name.empty() ? label : label + " " + name;
 }

@@ -69,7 +69,8 @@ private:
   void describeSharding(plan::ArgumentOp argument);
   mlir::RankedTensorType wholeTypeOf(plan::ArgumentOp argument) const;
   llvm::SmallVector<mlir::Value> axisOperands(llvm::ArrayRef<unsigned> axes);
-  void describeExchange(plan::LaunchOp launch, dist::CollectiveOpInterface op);
+  void describeCollective(plan::LaunchOp launch,
+                          dist::CollectiveOpInterface op);
   void describeCoordinate(plan::LaunchOp launch, dist::CoordinateOp coordinate);
   void describeShard(plan::LaunchOp launch, dist::ShardOp shard);
   int64_t tokenOf(plan::LaunchOp launch, mlir::Operation *op);

@@ -40,7 +40,7 @@ static int64_t bytesAtLatency(const Group &group, double share) {
 }
 
 /// The bytes that an op exchanges, of which a rank may have a part.
-static int64_t exchangedBytes(Collective op) {
+static int64_t collectiveBytes(Collective op) {
   return std::max(byteSize(op->getOperand(0).getType()),
                   byteSize(op->getResult(0).getType()));
 }
@@ -147,7 +147,7 @@ bool Bucketer::canJoin(Collective op) const {
     return true;
   // Gathered ahead, a bucket lives as long as its last reader: small ones.
   int64_t share = isAhead(op) ? 32 : 2;
-  return share * exchangedBytes(op) <= limitOf(op, /*isCopied=*/true);
+  return share * collectiveBytes(op) <= limitOf(op, /*isCopied=*/true);
 }
 
 /// Whether `op` is one that waits until it is read.
@@ -162,7 +162,7 @@ bool Bucketer::canWait(Collective op) const {
 void Bucketer::add(Collective op) {
   Bucket &bucket = open[keyOf(op)];
   bucket.members.push_back(op);
-  bucket.bytes += exchangedBytes(op);
+  bucket.bytes += collectiveBytes(op);
   bucketOf[op->getResult(0)] = &bucket;
   if (bucket.bytes >= limitOf(op, !isAllReduce(op)))
     close(bucket, op->getNextNode());
@@ -230,10 +230,10 @@ void Bucketer::gatherAhead() {
     if (!isAhead(gather) || !canJoin(gather))
       continue;
     Bucket &bucket = ahead[keyOf(gather)];
-    if (bucket.bytes + exchangedBytes(gather) > limitOf(gather, true))
+    if (bucket.bytes + collectiveBytes(gather) > limitOf(gather, true))
       flush(bucket);
     bucket.members.push_back(gather);
-    bucket.bytes += exchangedBytes(gather);
+    bucket.bytes += collectiveBytes(gather);
   }
   for (auto &[key, bucket] : ahead)
     flush(bucket);

@@ -51,7 +51,7 @@ static FailureOr<Axes> verifyAxes(Operation *op, ArrayAttr names,
 }
 
 /// Checks that dimension `dim` of a tensor is whole in `type` and divided along
-/// `names` in `part`; fills in that dimension of `wanted`, the shape `part`
+/// `names` in `part`; fills in that dimension of `expected`, the shape `part`
 /// should have.
 static LogicalResult verifyDivided(Operation *op, int64_t dim, ArrayAttr names,
                                    ArrayRef<int64_t> cuts, int64_t size,
@@ -91,14 +91,14 @@ static LogicalResult verifyPart(Operation *op, RankedTensorType whole,
   FailureOr<Mesh> mesh = meshOf(op);
   if (failed(mesh) || failed(verifyDim(op, dim, whole.getRank())))
     return failure();
-  SmallVector<int64_t> wanted(whole.getShape());
+  SmallVector<int64_t> expected(whole.getShape());
   if (failed(verifyDivided(op, dim, axes, cuts, whole.getDimSize(dim), *mesh,
-                           wanted[dim])))
+                           expected[dim])))
     return failure();
-  if (part.getShape() == ArrayRef(wanted))
+  if (part.getShape() == ArrayRef(expected))
     return success();
   return op->emitOpError() << "has parts of type " << part << ", expected "
-                           << whole.clone(wanted);
+                           << whole.clone(expected);
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,7 +146,7 @@ LogicalResult ShiftOp::verify() {
 LogicalResult WaitOp::verify() {
   // Of a group, or of an operand of one, the collective is not in sight.
   Operation *begin = getOperand().getDefiningOp();
-  if (begin && !isa<GroupOp>(begin) && !isAsync(begin))
+  if (begin && !isa<FusedOp>(begin) && !isAsync(begin))
     return emitOpError() << "waits for '" << begin->getName()
                          << "', expected an async collective"; // wait_c1
   return success();

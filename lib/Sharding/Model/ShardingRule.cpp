@@ -19,7 +19,7 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
   // random numbers from its place in the whole.
   for (const Factor &factor : rule.mapping.factors)
     rule.needsRuns.push_back(factor.kind == FactorKind::Gather ||
-                             factor.kind == FactorKind::Exchange);
+                             factor.kind == FactorKind::Reconcilable);
   if (auto random = dyn_cast<RandomOpInterface>(op);
       random && random.getRandomKey())
     for (unsigned factor : random.getRandomFactors())
@@ -37,7 +37,7 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
 FailureOr<ShardingRule> ShardingRule::forPartsOf(Operation *op) {
   FailureOr<ShardingRule> rule = of(op);
   if (succeeded(rule))
-    rule->isExact = hone::isExact(op);
+    rule->isMeshInvariant = hone::isMeshInvariant(op);
   return rule;
 }
 
@@ -80,14 +80,14 @@ static std::optional<DimShards> takeFactor(const DimShards &shards,
   for (int64_t cut : shards.cuts)
     if (cut < run)
       own.cuts.push_back(cut / stride);
-  SmallVector<int64_t> wanted;
+  SmallVector<int64_t> expected;
   for (int64_t repeat = 0; repeat != repeats; ++repeat) {
     if (repeat != 0)
-      wanted.push_back(repeat * run);
+      expected.push_back(repeat * run);
     for (int64_t cut : own.cuts)
-      wanted.push_back(repeat * run + cut * stride);
+      expected.push_back(repeat * run + cut * stride);
   }
-  if (ArrayRef(wanted) != ArrayRef<int64_t>(shards.cuts) ||
+  if (ArrayRef(expected) != ArrayRef<int64_t>(shards.cuts) ||
       !dividesEvenly(own, size, mesh))
     return std::nullopt;
   return own;

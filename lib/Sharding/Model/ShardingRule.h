@@ -44,7 +44,7 @@ public:
   bool canSplit(unsigned factor) const {
     FactorKind kind = mapping.factors[factor].kind;
     return kind == FactorKind::Parallel ||
-           (!isExact && kind != FactorKind::Replicate);
+           (!isMeshInvariant && kind != FactorKind::Replicate);
   }
 
   /// `shards` with the cuts that the pieces of `factor` ask for.
@@ -67,7 +67,7 @@ public:
 
 private:
   DimensionMapping mapping;
-  bool isExact = false;
+  bool isMeshInvariant = false;
   /// Which factors have no cuts where they are divided: parts are runs.
   llvm::SmallVector<bool> needsRuns;
   unsigned operands = 0;

@@ -11,7 +11,7 @@ DeferredReductions::DeferredReductions(func::FuncOp func, const Mesh &mesh) {
   for (OpOperand &operand : block.getTerminator()->getOpOperands())
     if (auto attr = func.getResultAttrOfType<ShardingAttr>(
             operand.getOperandNumber(), shardingAttr))
-      wanted[operand.get()] = toSharding(attr, mesh).partial;
+      expected[operand.get()] = toSharding(attr, mesh).partial;
   for (Operation &op : llvm::reverse(block.without_terminator()))
     visit(&op);
 }
@@ -31,8 +31,8 @@ void DeferredReductions::visit(Operation *op) {
       Value operand = op->getOperand(index);
       if (!operand.hasOneUse())
         continue;
-      if (Axes axes = wanted.lookup(result); !axes.empty())
-        wanted[operand] = axes;
+      if (Axes axes = expected.lookup(result); !axes.empty())
+        expected[operand] = axes;
       if (merges)
         merged.insert(operand);
     }

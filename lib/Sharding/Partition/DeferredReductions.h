@@ -14,9 +14,9 @@ class DeferredReductions {
 public:
   DeferredReductions(mlir::func::FuncOp func, const Mesh &mesh);
 
-  /// The axes along which a value is wanted as partial sums: it ends in a
+  /// The axes along which a value is requested as partial sums: it ends in a
   /// result that is partial along them.
-  Axes wantedAs(mlir::Value value) const { return wanted.lookup(value); }
+  Axes requestedAs(mlir::Value value) const { return expected.lookup(value); }
   /// Whether sums can be fewer or smaller further on: several values are added
   /// up there, or less is made of them.
   bool isMergedLater(mlir::Value value) const { return merged.contains(value); }
@@ -24,7 +24,7 @@ public:
 private:
   void visit(mlir::Operation *op);
 
-  llvm::DenseMap<mlir::Value, Axes> wanted;
+  llvm::DenseMap<mlir::Value, Axes> expected;
   llvm::DenseSet<mlir::Value> merged;
 };
 

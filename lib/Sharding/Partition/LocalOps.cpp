@@ -174,7 +174,7 @@ static Values emitAnyLoss(ImplicitLocOpBuilder &b, const SplitOp &split,
 // Norms of many tensors
 //===----------------------------------------------------------------------===//
 
-bool dist::takesAnySharding(Operation *op) { return isa<GlobalNormOp>(op); }
+bool dist::acceptsAnySharding(Operation *op) { return isa<GlobalNormOp>(op); }
 
 SmallVector<Value> dist::emitAnySharding(ImplicitLocOpBuilder &b, Operation *op,
                                          ValueRange operands,

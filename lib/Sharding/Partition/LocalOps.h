@@ -61,7 +61,7 @@ llvm::SmallVector<mlir::Value> emitLocal(mlir::ImplicitLocOpBuilder &b,
 
 /// Whether an op takes each operand as it is divided, whatever the others are,
 /// and gives whole results: a norm of many tensors.
-bool takesAnySharding(mlir::Operation *op);
+bool acceptsAnySharding(mlir::Operation *op);
 /// What a rank runs of such an op, on parts under `shardings`.
 llvm::SmallVector<mlir::Value>
 emitAnySharding(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op,

@@ -1,5 +1,4 @@
-//===- Analysis/Fusion/GraphPartition.cpp - From global functions to what a rank
-// runs ----------===//
+//===- Partition.cpp - From global functions to what a rank runs ----------===//
 
 #include "hone/Sharding/Passes.h"
 
@@ -60,7 +59,7 @@ private:
 
   Waiting waitingOperands(Operation *op) const;
   Axes waitingAxes(Operation *op, ArrayRef<unsigned> set,
-                   ArrayRef<unsigned> wanted) const;
+                   ArrayRef<unsigned> expected) const;
   bool gathersAgain(Value value) const {
     return isBackward && regathered.contains(value);
   }
@@ -132,11 +131,11 @@ Value Partitioner::move(Value value, const Parts &from, const Sharding &to) {
 
 /// The parts under the value's own sharding.
 Parts Partitioner::own(Value value) {
-  const Sharding &wanted = shardings.of(value);
-  if (const Parts *there = find(value, wanted))
+  const Sharding &expected = shardings.of(value);
+  if (const Parts *there = find(value, expected))
     return *there;
   Parts raw = made[value].front();
-  return {wanted, move(value, raw, wanted)};
+  return {expected, move(value, raw, expected)};
 }
 
 Value Partitioner::parts(Value value, const Sharding &sharding) {
@@ -183,10 +182,10 @@ Value Partitioner::asTerms(Value value, const Sharding &sharding) {
 //===----------------------------------------------------------------------===//
 
 /// The axes along which the operands of `set`, in which `op` is linear, are all
-/// terms that nobody else reads, or one of them is where the result is `wanted`
-/// as terms; and no other operand is divided.
+/// terms that nobody else reads, or one of them is where the result is
+/// `expected` as terms; and no other operand is divided.
 Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set,
-                              ArrayRef<unsigned> wanted) const {
+                              ArrayRef<unsigned> expected) const {
   Axes axes;
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
     bool isAll = true, isAny = false, isDivided = false;
@@ -200,29 +199,29 @@ Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set,
       isAll &= isTerm || !llvm::is_contained(set, index);
       isDivided |= !isTerm && shardings.of(value).uses(axis);
     }
-    if (!isDivided && isAny && (isAll || llvm::is_contained(wanted, axis)))
+    if (!isDivided && isAny && (isAll || llvm::is_contained(expected, axis)))
       axes.push_back(axis);
   }
   return axes;
 }
 
-/// Sums wait where the result is wanted as terms, and where they become fewer
-/// or smaller and no larger than they are now.
+/// Sums wait where the result is requested as terms, and where they become
+/// fewer or smaller and no larger than they are now.
 Waiting Partitioner::waitingOperands(Operation *op) const {
   auto facts = dyn_cast<HoneOpInterface>(op);
   if (!facts || op->getNumResults() != 1)
     return {};
   Value result = op->getResult(0);
-  Axes wanted = flow.wantedAs(result);
+  Axes expected = flow.requestedAs(result);
   for (ArrayRef<unsigned> set : facts.getLinearOperands()) {
-    Axes axes = waitingAxes(op, set, wanted);
+    Axes axes = waitingAxes(op, set, expected);
     int64_t bytes = 0;
     for (unsigned index : set)
       bytes += byteSize(op->getOperand(index).getType());
     if (byteSize(result.getType()) > bytes ||
         !flow.isMergedLater(op->getOperand(set.front())))
       llvm::erase_if(axes, [&](unsigned axis) {
-        return !llvm::is_contained(wanted, axis);
+        return !llvm::is_contained(expected, axis);
       });
     if (!axes.empty())
       return {axes, {set.begin(), set.end()}};
@@ -254,13 +253,13 @@ void Partitioner::placeAnySharding(Operation *op) {
 void Partitioner::placeSource(Operation *op) {
   Value result = op->getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
-  const Sharding &wanted = shardings.of(result);
+  const Sharding &expected = shardings.of(result);
   auto constant = dyn_cast<ConstantOp>(op);
   auto number = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
                          : SplatElementsAttr();
   if (number) {
-    made[result].push_back({wanted, b.create<ConstantOp>(number.resizeSplat(
-                                        localType(type, wanted, mesh)))});
+    made[result].push_back({expected, b.create<ConstantOp>(number.resizeSplat(
+                                          localType(type, expected, mesh)))});
     return;
   }
   Operation *whole = b.clone(*op);
@@ -270,9 +269,9 @@ void Partitioner::placeSource(Operation *op) {
 }
 
 /// Operands that are gathered over an axis by which nothing of the op is
-/// divided; in an exact module that is what was asked for.
+/// divided; in a mesh-invariant module that is what was asked for.
 void Partitioner::warnOfCopies(Operation *op, const Split &split) {
-  if (isExact(op))
+  if (isMeshInvariant(op))
     return;
   auto dividesOp = [&](unsigned axis) {
     return llvm::any_of(split.factors, [&](const DimShards &factor) {
@@ -280,12 +279,12 @@ void Partitioner::warnOfCopies(Operation *op, const Split &split) {
     });
   };
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    const Sharding &wanted = split.tensors[index];
-    if (byteSize(operand.getType()) < warnBytes || isThere(operand, wanted))
+    const Sharding &expected = split.tensors[index];
+    if (byteSize(operand.getType()) < warnBytes || isThere(operand, expected))
       continue;
     for (auto [dim, shards] : llvm::enumerate(shardings.of(operand).dims))
       for (unsigned axis : shards.axes)
-        if (!wanted.uses(axis) && !dividesOp(axis))
+        if (!expected.uses(axis) && !dividesOp(axis))
           op->emitWarning()
               << "gathers operand " << index << ", "
               << byteSize(operand.getType()) << " bytes, over axis \""
@@ -308,11 +307,11 @@ LogicalResult Partitioner::place(Operation *op) {
     regathered.insert(op->result_begin(), op->result_end());
   if (isa<ConstrainOp>(op)) {
     Value result = op->getResult(0), operand = op->getOperand(0);
-    const Sharding &wanted = shardings.of(result);
-    made[result].push_back({wanted, parts(operand, wanted)});
+    const Sharding &expected = shardings.of(result);
+    made[result].push_back({expected, parts(operand, expected)});
     return success();
   }
-  if (takesAnySharding(op) && !isExact(op)) {
+  if (acceptsAnySharding(op) && !isMeshInvariant(op)) {
     placeAnySharding(op);
     return success();
   }

@@ -25,11 +25,11 @@ private:
   /// Whether the next axis that `dim` needs is `axis`, and parts can be made
   /// of the parts that are there.
   bool isNext(unsigned dim, unsigned axis) const {
-    const DimShards &now = current.dims[dim], &wanted = to.dims[dim];
+    const DimShards &now = current.dims[dim], &expected = to.dims[dim];
     size_t have = now.axes.size();
-    return have < wanted.axes.size() && wanted.axes[have] == axis &&
-           ArrayRef(wanted.axes).take_front(have) == ArrayRef(now.axes) &&
-           (have == 0 || now.cuts == wanted.cuts);
+    return have < expected.axes.size() && expected.axes[have] == axis &&
+           ArrayRef(expected.axes).take_front(have) == ArrayRef(now.axes) &&
+           (have == 0 || now.cuts == expected.cuts);
   }
 
   std::optional<unsigned> dimWaitingFor(unsigned axis) const {
@@ -50,7 +50,7 @@ private:
     current.dims[dim].cuts = to.dims[dim].cuts;
   }
 
-  /// The axes along which terms are there and not wanted.
+  /// The axes along which terms are there and not expected.
   Axes summed() const {
     Axes axes = current.partial;
     llvm::erase_if(axes, [&](unsigned axis) {
@@ -85,12 +85,12 @@ private:
 
   /// How many axes of `dim` may stay.
   size_t axesKept(unsigned dim) const {
-    const DimShards &now = current.dims[dim], &wanted = to.dims[dim];
-    if (now.cuts != wanted.cuts)
+    const DimShards &now = current.dims[dim], &expected = to.dims[dim];
+    if (now.cuts != expected.cuts)
       return 0;
     size_t kept = 0;
-    while (kept < now.axes.size() && kept < wanted.axes.size() &&
-           now.axes[kept] == wanted.axes[kept])
+    while (kept < now.axes.size() && kept < expected.axes.size() &&
+           now.axes[kept] == expected.axes[kept])
       ++kept;
     return kept;
   }
@@ -132,17 +132,17 @@ private:
 
   /// Adds the axes of `dim` that are missing.
   void divide(unsigned dim) {
-    const DimShards &wanted = to.dims[dim];
+    const DimShards &expected = to.dims[dim];
     size_t have = current.dims[dim].axes.size();
-    if (have == wanted.axes.size())
+    if (have == expected.axes.size())
       return;
     steps.push_back({StepKind::Shard,
-                     Axes(ArrayRef(wanted.axes).drop_front(have)),
+                     Axes(ArrayRef(expected.axes).drop_front(have)),
                      dim,
                      0,
-                     cutsOf(wanted, have),
+                     cutsOf(expected, have),
                      {}});
-    current.dims[dim] = wanted;
+    current.dims[dim] = expected;
   }
 
   Sharding current;

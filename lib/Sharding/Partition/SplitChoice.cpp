@@ -66,7 +66,7 @@ public:
           ArrayRef<unsigned> apart, IsThere isThere)
       : op(op), rule(rule), shardings(shardings), mesh(mesh), apart(apart),
         isThere(isThere), candidates(mesh.numAxes()),
-        wanted(rule.factors().size()) {}
+        expected(rule.factors().size()) {}
 
   Split choose(int64_t maxSplits);
 
@@ -96,7 +96,7 @@ private:
   IsThere isThere;
   std::vector<SmallVector<Candidate>> candidates; ///< of each axis
   /// The longest division that tensors have of each factor.
-  FactorShards wanted;
+  FactorShards expected;
   std::optional<Split> best; ///< of those considered
   std::pair<int64_t, double> bestScore;
 };
@@ -121,7 +121,7 @@ void Chooser::collect() {
       for (unsigned axis : shards.axes)
         if (!llvm::is_contained(apart, axis))
           note(axis, divided->first, shardings.priorityOf(value, dim));
-      DimShards &best = wanted[divided->first];
+      DimShards &best = expected[divided->first];
       if (std::optional<DimShards> both = unite(best, divided->second))
         best = std::move(*both);
       else if (divided->second.axes.size() > best.axes.size())
@@ -139,14 +139,14 @@ FactorShards Chooser::assemble(ArrayRef<int> chosen) const {
   };
   for (unsigned factor = 0; factor != factors.size(); ++factor) {
     DimShards &shards = factors[factor];
-    for (unsigned axis : wanted[factor].axes)
+    for (unsigned axis : expected[factor].axes)
       if (isOn(axis, factor))
         shards.axes.push_back(axis);
     for (unsigned axis = 0; axis != mesh.numAxes(); ++axis)
       if (isOn(axis, factor) && !llvm::is_contained(shards.axes, axis))
         shards.axes.push_back(axis);
     if (!shards.isWhole())
-      shards.cuts = wanted[factor].cuts;
+      shards.cuts = expected[factor].cuts;
     shards = rule.closed(factor, std::move(shards));
   }
   return factors;

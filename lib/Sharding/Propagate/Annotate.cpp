@@ -208,7 +208,7 @@ void DistAnnotate::findMasters() {
       unsigned index = arg.getArgNumber();
       StringRef kind = argString(func, index, attr::kind);
       StringRef name = argString(func, index, attr::fqn);
-      if (kind == kind::shadow)
+      if (kind == kind::workingCopy)
         copied.insert(name);
       auto isUpdate = [](Operation *user) {
         auto facts = dyn_cast<HoneOpInterface>(user);
@@ -230,7 +230,7 @@ bool DistAnnotate::isDivided(StringRef name, StringRef kind) const {
     return true;
   if (kind == kind::grad)
     return level >= 2;
-  return level >= 3 && (kind == kind::param || kind == kind::shadow);
+  return level >= 3 && (kind == kind::param || kind == kind::workingCopy);
 }
 
 FailureOr<ShardingAttr> DistAnnotate::batchSharding(func::FuncOp func,
@@ -392,7 +392,7 @@ static bool isShardedBy(ArrayRef<DimAttr> dims, StringAttr axis) {
 /// batch that do not divide them.
 ShardingAttr DistAnnotate::withTerms(StringRef kind, ArrayRef<DimAttr> dims) {
   SmallVector<StringAttr> terms;
-  if (kind == kind::grad && !isExact(getOperation()))
+  if (kind == kind::grad && !isMeshInvariant(getOperation()))
     llvm::copy_if(batchAxes, std::back_inserter(terms),
                   [&](StringAttr axis) { return !isShardedBy(dims, axis); });
   return ShardingAttr::get(&getContext(), dims, terms, ReduceKind::sum);
@@ -447,7 +447,7 @@ LogicalResult DistAnnotate::annotate(func::FuncOp func) {
 /// Gradients that are terms of all ranks are summed in the parts that the state
 /// has: for the update, and the norm before it.
 void DistAnnotate::scatterGradients(func::FuncOp func) {
-  if (!stateAxis || level != 1 || isExact(func))
+  if (!stateAxis || level != 1 || isMeshInvariant(func))
     return;
   llvm::StringMap<ShardingAttr> state;
   for (unsigned index = 0; index != func.getNumArguments(); ++index)

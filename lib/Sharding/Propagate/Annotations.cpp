@@ -10,17 +10,17 @@ using namespace hone::dist;
 
 bool dist::isOfModel(StringRef kind) {
   return llvm::is_contained(
-      {kind::param, kind::shadow, kind::buffer, kind::input}, kind);
+      {kind::param, kind::workingCopy, kind::buffer, kind::input}, kind);
 }
 
 /// A copy of a parameter in another type is divided as the parameter is.
-static void annotateShadows(func::FuncOp func) {
+static void annotateWorkingCopies(func::FuncOp func) {
   llvm::StringMap<ShardingAttr> given;
   for (BlockArgument arg : func.getArguments())
     if (ShardingAttr sharding = annotationOf(arg))
       given[argString(func, arg.getArgNumber(), attr::fqn)] = sharding;
   for (unsigned index = 0; index != func.getNumArguments(); ++index)
-    if (argString(func, index, attr::kind) == kind::shadow)
+    if (argString(func, index, attr::kind) == kind::workingCopy)
       if (ShardingAttr sharding =
               given.lookup(argString(func, index, attr::fqn)))
         func.setArgAttr(index, shardingAttr, sharding);
@@ -56,13 +56,13 @@ axesOfInputs(func::FuncOp func, const Propagation &spread, const Mesh &mesh) {
 
 FailureOr<Annotations> dist::readAnnotations(func::FuncOp func,
                                              const Mesh &mesh) {
-  annotateShadows(func);
+  annotateWorkingCopies(func);
   FailureOr<Propagation> spread = Propagation::run(func, mesh);
   if (failed(spread))
     return failure();
   Annotations all;
   all.inputAxes = axesOfInputs(func, *spread, mesh);
-  // Of a parameter and its shadow often one is read: that tells more.
+  // Of a parameter and its working copy often one is read: that tells more.
   for (bool isRead : {true, false})
     for (BlockArgument arg : func.getArguments()) {
       unsigned index = arg.getArgNumber();

@@ -22,7 +22,8 @@ struct Annotations {
   llvm::SmallVector<mlir::StringAttr> inputAxes; ///< that divide an input
 };
 
-/// Whether @forward has arguments of a kind; a shadow is one of its parameters.
+/// Whether @forward has arguments of a kind; a working copy is one of its
+/// parameters.
 bool isOfModel(llvm::StringRef kind);
 
 /// The annotations of `func`, which reads a batch: an argument without one is

@@ -29,21 +29,21 @@ Propagation::annotate(Value value, ShardingAttr attr,
   if (failed(verifySharding(attr, cast<RankedTensorType>(value.getType()), mesh,
                             emit)))
     return failure();
-  Sharding wanted = toSharding(attr, mesh);
+  Sharding expected = toSharding(attr, mesh);
   State &state = states[value];
   // Along axes that it is partial along it is not divided.
-  for (unsigned axis : wanted.partial)
+  for (unsigned axis : expected.partial)
     if (!llvm::is_contained(state.sharding.partial, axis))
       state.sharding.partial.push_back(axis);
   for (auto [index, dim] : llvm::enumerate(attr.getDims())) {
     DimState &own = state.dims[index];
-    if (own.wantedAt >= 0 && own.wanted != wanted.dims[index])
+    if (own.expectedAt >= 0 && own.expected != expected.dims[index])
       return emit() << "annotates dimension " << index
                     << " of a value that has another annotation, expected the "
                        "same";
     own.isClosed |= !dim.getIsOpen();
-    own.wanted = wanted.dims[index];
-    own.wantedAt = dim.getPriority();
+    own.expected = expected.dims[index];
+    own.expectedAt = dim.getPriority();
   }
   return success();
 }
@@ -112,8 +112,8 @@ void Propagation::enterLevel(int64_t now) {
   for (Value value : values) {
     State &state = states[value];
     for (auto [dim, own] : llvm::enumerate(state.dims))
-      if (own.wantedAt == now) {
-        state.sharding.dims[dim] = own.wanted;
+      if (own.expectedAt == now) {
+        state.sharding.dims[dim] = own.expected;
         own.priority = now;
         own.source = {};
       }
@@ -184,8 +184,8 @@ bool Propagation::accepts(const OpRule &op, unsigned tensor, unsigned dim,
     if (state.sharding.uses(axis))
       return false;
     for (auto [other, own] : llvm::enumerate(state.dims))
-      if (other != dim && own.wantedAt > level &&
-          llvm::is_contained(own.wanted.axes, axis))
+      if (other != dim && own.expectedAt > level &&
+          llvm::is_contained(own.expected.axes, axis))
         return false;
   }
   return true;
@@ -268,8 +268,8 @@ FailureOr<Propagation> Propagation::run(func::FuncOp func, const Mesh &mesh) {
   std::set<int64_t> levels;
   for (Value value : propagation.values)
     for (const DimState &dim : propagation.states[value].dims)
-      if (dim.wantedAt >= 0)
-        levels.insert(dim.wantedAt);
+      if (dim.expectedAt >= 0)
+        levels.insert(dim.expectedAt);
   for (int64_t level : levels) {
     propagation.enterLevel(level);
     propagation.settle(/*passThroughOnly=*/true);

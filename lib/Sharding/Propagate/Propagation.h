@@ -41,8 +41,8 @@ private:
   /// What an annotation wants of a dimension, and what came of it.
   struct DimState {
     bool isClosed = false;
-    DimShards wanted;
-    int64_t wantedAt = -1; ///< level; -1: there is no annotation
+    DimShards expected;
+    int64_t expectedAt = -1; ///< level; -1: there is no annotation
     int64_t priority = 0;
     mlir::StringAttr source;
   };

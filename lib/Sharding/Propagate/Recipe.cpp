@@ -11,8 +11,8 @@ using llvm::Error;
 using llvm::SmallVector;
 using llvm::StringRef;
 
-static Error wrong(StringRef text, const llvm::Twine &wanted) {
-  return llvm::createStringError("'" + text + "': expected " + wanted);
+static Error wrong(StringRef text, const llvm::Twine &expected) {
+  return llvm::createStringError("'" + text + "': expected " + expected);
 }
 
 llvm::ArrayRef<llvm::StringLiteral> hone::dist::levelsOfState() {

@@ -80,7 +80,7 @@ FailureOr<SplitClasses> SplitClasses::of(func::FuncOp func, int64_t parts) {
   all.classes.grow(all.sizes.size());
   for (Operation &op : block.without_terminator()) {
     auto facts = dyn_cast<HoneOpInterface>(op);
-    if (takesAnySharding(&op) ||
+    if (acceptsAnySharding(&op) ||
         (facts && facts.getNumericClass() == NumericClass::state))
       continue;
     FailureOr<ShardingRule> rule = ShardingRule::of(&op);
@@ -96,7 +96,7 @@ FailureOr<SplitClasses> SplitClasses::of(func::FuncOp func, int64_t parts) {
 }
 
 bool SplitClasses::combines(Operation *op,
-                            const llvm::DenseSet<unsigned> &wanted) const {
+                            const llvm::DenseSet<unsigned> &expected) const {
   auto found = rules.find(op);
   if (found == rules.end())
     return false;
@@ -104,7 +104,7 @@ bool SplitClasses::combines(Operation *op,
   for (unsigned tensor = 0; tensor != rule.numOperands(); ++tensor)
     for (auto [dim, factors] : llvm::enumerate(rule.factorsOf(tensor))) {
       if (factors.empty() ||
-          !wanted.contains(find(op->getOperand(tensor), dim)))
+          !expected.contains(find(op->getOperand(tensor), dim)))
         continue;
       FactorKind kind = rule.factors()[factors[0]].kind;
       if (kind == FactorKind::Reduce || kind == FactorKind::Gather)

@@ -32,9 +32,9 @@ public:
   /// An op that needs a dimension of the class whole; null: none.
   mlir::Operation *holder(unsigned id) const { return holders[id]; }
   /// The class along which an op adds up terms of its results, if it is one of
-  /// `wanted`.
+  /// `expected`.
   bool combines(mlir::Operation *op,
-                const llvm::DenseSet<unsigned> &wanted) const;
+                const llvm::DenseSet<unsigned> &expected) const;
 
 private:
   void number(mlir::Value value);

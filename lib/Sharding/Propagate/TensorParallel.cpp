@@ -19,7 +19,7 @@ using namespace hone::dist;
 
 bool dist::isParameter(func::FuncOp func, unsigned index) {
   StringRef kind = argString(func, index, attr::kind);
-  return kind == kind::param || kind == kind::shadow;
+  return kind == kind::param || kind == kind::workingCopy;
 }
 
 static int64_t rankOf(Value value) {

@@ -268,7 +268,7 @@ Factors AxisRules::dividedFactors() const {
   auto kindOf = [&](int factor) { return op.rule.factors()[factor].kind; };
   auto isIndexed = [&](int factor) {
     return kindOf(factor) == FactorKind::Gather ||
-           kindOf(factor) == FactorKind::Exchange;
+           kindOf(factor) == FactorKind::Reconcilable;
   };
   bool takesOwn =
       hasAny(Placement::RankLocal) && llvm::any_of(*factors, isIndexed);
@@ -307,7 +307,7 @@ Placement AxisRules::ofShards(unsigned result, const Factors &factors) const {
            is(1, Placement::RankLocal))
     made.kind = Placement::RankLocal;
   else if (auto loss = dyn_cast<CrossEntropyOp>(op.op);
-           loss && areAll(FactorKind::Exchange) &&
+           loss && areAll(FactorKind::Reconcilable) &&
            is(1, Placement::RankLocal) &&
            loss.getReduction() == LossReduction::none)
     made.kind =

@@ -239,8 +239,9 @@ LogicalResult PlacementVerifier::visit(Operation *op) {
     join(concat);
   if (!isa<DistDialect>(op->getDialect()))
     return compute(op);
-  if (isExact(func) && sumsOverRanks(op))
-    return op->emitOpError("sums over ranks, expected none in an exact module");
+  if (isMeshInvariant(func) && sumsOverRanks(op))
+    return op->emitOpError(
+        "sums over ranks, expected none in a mesh-invariant module");
   auto placed = dyn_cast<PlacementOpInterface>(op);
   std::optional<PlacementChange> change;
   if (placed)

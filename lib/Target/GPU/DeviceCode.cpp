@@ -237,12 +237,12 @@ llvm::Expected<std::string> hone::emitPtx(llvm::Module &module,
   for (const DeviceKernel &kernel : getKernels(module)) {
     llvm::StringRef name = kernel.function->getName();
     llvm::Attribute stated = kernel.function->getFnAttribute(attr::vectorised);
-    int64_t wanted = 0, found = countWideAccesses(ptx, name);
-    stated.getValueAsString().getAsInteger(10, wanted);
-    if (found < wanted)
+    int64_t expected = 0, found = countWideAccesses(ptx, name);
+    stated.getValueAsString().getAsInteger(10, expected);
+    if (found < expected)
       return refuse("kernel '{0}' has {1} accesses to global memory of 16 "
                     "bytes, expected at least {2}",
-                    name, found, wanted);
+                    name, found, expected);
   }
   return ptx.str().str();
 }

@@ -53,7 +53,7 @@ static Value addScale(func::FuncOp func, Value loss) {
 }
 
 /// Appends the walk backwards to `func`, a copy of the forward function, and
-/// returns the gradients of the wanted arguments besides the loss.
+/// returns the gradients of the requested arguments besides the loss.
 static LogicalResult differentiate(func::FuncOp func, double seed,
                                    bool isScaled) {
   Operation *end = func.front().getTerminator();
@@ -82,10 +82,10 @@ static LogicalResult differentiate(func::FuncOp func, double seed,
     cotangent = builder.create<MulOp>(seedLoc, addScale(func, loss), cotangent);
   cotangents.add(builder, seedLoc, loss, cotangent);
   for (Operation *op : llvm::reverse(ops)) {
-    bool wanted = llvm::any_of(op->getResults(), [&](Value result) {
+    bool needed = llvm::any_of(op->getResults(), [&](Value result) {
       return cotangents.lookup(result) != nullptr;
     });
-    if (wanted && failed(applyVjpRule(op, builder, cotangents)))
+    if (needed && failed(applyVjpRule(op, builder, cotangents)))
       return failure();
   }
 

@@ -46,8 +46,8 @@ static LogicalResult verifyLoss(func::FuncOp func) {
   return success();
 }
 
-/// Results after the loss are the gradients of the wanted arguments, in order,
-/// then checks of ids.
+/// Results after the loss are the gradients of the requested arguments, in
+/// order, then checks of ids.
 static LogicalResult verifyGradients(func::FuncOp func) {
   unsigned result = 1;
   for (unsigned index = 0; index != func.getNumArguments(); ++index) {
@@ -69,10 +69,10 @@ static LogicalResult verifyGradients(func::FuncOp func) {
              << " '" << resultString(func, result, attr::fqn)
              << "', expected grad '" << name << "'";
     Type seen = func.getResultTypes()[result];
-    Type wanted = func.getArgumentTypes()[index];
-    if (seen != wanted)
+    Type expected = func.getArgumentTypes()[index];
+    if (seen != expected)
       return func.emitError("gradient of '")
-             << name << "' has type " << seen << ", expected " << wanted;
+             << name << "' has type " << seen << ", expected " << expected;
     ++result;
   }
   unsigned gradients = result - 1;

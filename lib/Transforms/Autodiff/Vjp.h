@@ -110,7 +110,7 @@ struct Vjp {
                            0.0);
   }
 
-  /// Refuses a derivative with respect to `operand`, if one is wanted.
+  /// Refuses a derivative with respect to `operand`, if one is requested.
   void refuse(mlir::Value operand, llvm::StringRef name) {
     if (!needs(operand))
       return;

@@ -17,7 +17,7 @@ namespace hone {
 /// depends on the graph only.
 class Cotangents {
 public:
-  /// `active`: values that a wanted argument influences; no other value is
+  /// `active`: values that a requested argument influences; no other value is
   /// given a cotangent.
   explicit Cotangents(llvm::DenseSet<mlir::Value> active)
       : active(std::move(active)) {}

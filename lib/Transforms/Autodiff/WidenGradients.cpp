@@ -29,7 +29,7 @@ static bool takesWide(Operation *reader) {
   if (isa<AddOp, func::ReturnOp>(reader))
     return true;
   auto facts = dyn_cast<HoneOpInterface>(reader);
-  return facts && facts.getKernelFamily() == KernelFamily::multi;
+  return facts && facts.getKernelFamily() == KernelFamily::multiTensor;
 }
 
 /// The sum that `value` is, behind moves, if nothing else reads any of them.
@@ -80,9 +80,9 @@ struct WidenGradients : hone::impl::WidenGradientsBase<WidenGradients> {
       if (!sum)
         continue;
       auto reduce = dyn_cast<ReduceOp>(sum);
-      bool wanted = reduce ? reduce.getKind() == ReduceKind::sum
+      bool needed = reduce ? reduce.getKind() == ReduceKind::sum
                            : llvm::all_of(cast->getUsers(), takesWide);
-      if (wanted)
+      if (needed)
         widenSum(sum, cast);
     }
   }

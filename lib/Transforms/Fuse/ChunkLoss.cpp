@@ -119,7 +119,7 @@ Value Chunker::rowsOf(Value value, int64_t leading) {
 }
 
 /// The chunk's part of a value [rows..., vocab]. What costs nothing to make is
-/// made again.
+/// recomputed.
 Value Chunker::partOf(Value value) {
   if (Value known = parts.lookupOrNull(value))
     return known;
@@ -411,7 +411,7 @@ struct ChunkLoss : hone::impl::ChunkLossBase<ChunkLoss> {
     FailureOr<LossHead> head = findLossHead(loss, reason);
     if (failed(head))
       return explain(loss.getLoc(), "the loss stays whole: " + reason);
-    if (isExact(loss))
+    if (isMeshInvariant(loss))
       return explain(loss.getLoc(), "the loss stays whole: chunks of a rank's "
                                     "rows would add in another order");
     int64_t rows = head->rows();

@@ -213,7 +213,7 @@ SmallVector<Value> Decomposer::forward(AttentionOp op) {
   return {swapHeads(byHead(o)), r.narrow(lse, op.getLse())};
 }
 
-/// What `make` makes, marked as made again: ops of the forward pass that are
+/// What `make` makes, marked as recomputed: ops of the forward pass that are
 /// the same are not merged with them, which would store scores in between, and
 /// they run in the kernel that reads them. Equal ops of another number stay
 /// apart.

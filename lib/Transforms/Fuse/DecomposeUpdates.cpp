@@ -165,8 +165,8 @@ SmallVector<Value> Decomposer::decompose() {
     Value pred = every(op.getApply(), old);
     made = b.create<SelectOp>(old.getType(), pred, made, old);
   }
-  if (Value shadow = op.getNewShadow())
-    means.push_back(castTo(means[0], typeOf(shadow).getElementType()));
+  if (Value workingCopy = op.getNewWorkingCopy())
+    means.push_back(castTo(means[0], typeOf(workingCopy).getElementType()));
   return means;
 }
 

@@ -152,7 +152,7 @@ static void wrap(const FusionGroup &group) {
   builder.setInsertionPointAfter(last);
   // One location stands for the group: that of its last op.
   auto fused =
-      builder.create<GroupOp>(last->getLoc(), ValueRange(outputs).getTypes(),
+      builder.create<FusedOp>(last->getLoc(), ValueRange(outputs).getTypes(),
                               group.family, inputs.getArrayRef());
   Block *body = builder.createBlock(&fused.getBody());
   IRMapping mapping;
@@ -214,19 +214,19 @@ static bool sortStably(Block &block) {
   return true;
 }
 
-/// Whether `op` makes more of what it reads by an exchange, or something of
+/// Whether `op` makes more of what it reads by a collective, or something of
 /// such alone: views, and moves where the parts did not lie in order.
 static bool isGathered(Operation *op, DenseMap<Operation *, bool> &known) {
-  if (exchangeIn(op))
+  if (collectiveIn(op))
     return op->getNumOperands() == 1 &&
            byteSize(op->getResult(0).getType()) >
                byteSize(op->getOperand(0).getType());
   if (auto found = known.find(op); found != known.end())
     return found->second;
-  auto group = dyn_cast<GroupOp>(op);
-  bool moves = group && group.getFamily() == KernelFamily::move;
-  return known[op] = (moves || seesOperand(op)) && op->getNumOperands() > 0 &&
-                     op->getNumResults() == 1 &&
+  auto group = dyn_cast<FusedOp>(op);
+  bool moves = group && group.getFamily() == KernelFamily::dataMovement;
+  return known[op] = (moves || isViewOfOperand(op)) &&
+                     op->getNumOperands() > 0 && op->getNumResults() == 1 &&
                      llvm::all_of(op->getOperands(), [&](Value operand) {
                        Operation *producer = operand.getDefiningOp();
                        return producer && isGathered(producer, known);
@@ -263,7 +263,7 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
       say(counts.cut) << " regions of too many ops for one search, cut in "
                          "program order after "
                       << maxRegionOps << " ops each";
-    if (int64_t greedy = counts.regions - counts.exact; greedy != 0)
+    if (int64_t greedy = counts.regions - counts.optimal; greedy != 0)
       say(greedy) << " regions of row ops have more than " << maxExactParts
                   << " parts, or too many ways to group them: pairs are joined "
                      "by gain";
@@ -276,7 +276,7 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     FusionCounts counts = analysis.counts();
     emitRemark(getOperation().getLoc())
         << "@" << getOperation().getName() << ": " << analysis.groups().size()
-        << " groups; " << counts.exact << " of " << counts.regions
+        << " groups; " << counts.optimal << " of " << counts.regions
         << " regions of row ops at least cost, " << counts.searched
         << " of them distinct, the largest of " << counts.largest << " parts";
     for (const FusionGroup &group : analysis.groups())

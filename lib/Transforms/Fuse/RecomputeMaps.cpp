@@ -1,4 +1,4 @@
-//===- RecomputeMaps.cpp - Cheap values made again where they are read ----===//
+//===- RecomputeMaps.cpp - Cheap values recomputed where they are read ----===//
 
 #include "hone/Analysis/Fusion/Groups.h"
 #include "hone/IR/SearchBound.h"
@@ -19,7 +19,7 @@ using namespace hone;
 constexpr size_t maxOps = 16;
 
 namespace {
-/// How a value is made again: the ops, and the values that those read.
+/// How a value is recomputed: the ops, and the values that those read.
 struct Recipe {
   llvm::SetVector<Operation *> ops;
   llvm::SetVector<Value> leaves;
@@ -108,7 +108,7 @@ Recomputation::farReaders(Operation *op) {
   return readers;
 }
 
-/// Whether memory holds `value` whatever is made again: no row kernel makes
+/// Whether memory holds `value` whatever is recomputed: no row kernel makes
 /// it, or something else reads it.
 bool Recomputation::isStored(Value value) {
   Operation *producer = value.getDefiningOp();

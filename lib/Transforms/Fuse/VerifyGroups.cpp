@@ -18,7 +18,7 @@ using namespace hone;
 
 /// A group for a row kernel: one space, in which every result has an element
 /// per point or per row, is the only one, or a sum.
-static LogicalResult verifyRowSpace(GroupOp group, ArrayRef<Operation *> ops) {
+static LogicalResult verifyRowSpace(FusedOp group, ArrayRef<Operation *> ops) {
   std::optional<RowSpace> space = RowSpace::of(group.getBodyBlock());
   if (!space)
     return group.emitOpError()
@@ -37,10 +37,10 @@ static LogicalResult verifyRowSpace(GroupOp group, ArrayRef<Operation *> ops) {
 }
 
 /// Families whose kernels step over strides.
-static bool takesStrides(GroupOp group) {
+static bool takesStrides(FusedOp group) {
   return llvm::is_contained({KernelFamily::attention, KernelFamily::map,
                              KernelFamily::row, KernelFamily::rope,
-                             KernelFamily::move},
+                             KernelFamily::dataMovement},
                             group.getFamily());
 }
 
@@ -49,7 +49,7 @@ static bool takesStrides(GroupOp group) {
 static bool isMadeWithStrides(Value value) {
   if (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getOperand();
-  auto group = value.getDefiningOp<GroupOp>();
+  auto group = value.getDefiningOp<FusedOp>();
   return group && takesStrides(group);
 }
 
@@ -59,7 +59,7 @@ static bool isReadWithStrides(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *reader) {
     if (auto reshape = dyn_cast<ReshapeOp>(reader))
       return isReadWithStrides(reshape.getResult());
-    auto group = dyn_cast<GroupOp>(reader);
+    auto group = dyn_cast<FusedOp>(reader);
     return group && takesStrides(group);
   });
 }
@@ -68,7 +68,7 @@ static bool isReadWithStrides(Value value) {
 static bool isMadeByGroup(Value value) {
   if (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getOperand();
-  return value.getDefiningOp<GroupOp>() && value.hasOneUse();
+  return value.getDefiningOp<FusedOp>() && value.hasOneUse();
 }
 
 /// Every group reads and writes a contiguous part.
@@ -91,7 +91,7 @@ static LogicalResult verifyView(Operation *op) {
 }
 
 /// A contraction with an epilogue that the target's library has.
-static LogicalResult verifyContraction(GroupOp group, ArrayRef<Operation *> ops,
+static LogicalResult verifyContraction(FusedOp group, ArrayRef<Operation *> ops,
                                        const TargetDescription &target) {
   std::optional<ContractionForm> form = ContractionForm::read(ops);
   if (!form)
@@ -105,7 +105,7 @@ static LogicalResult verifyContraction(GroupOp group, ArrayRef<Operation *> ops,
 }
 
 /// Updates that one kernel can make.
-static LogicalResult verifyUpdates(GroupOp group, ArrayRef<Operation *> ops) {
+static LogicalResult verifyUpdates(FusedOp group, ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (!isUpdate(op) || updateKey(op) != updateKey(ops.front()))
       return group.emitOpError("holds updates that differ in more than shapes");
@@ -119,7 +119,7 @@ static bool isVectorSumInGroup(Operation *op) {
          llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>);
 }
 
-static LogicalResult verifyGroup(GroupOp group,
+static LogicalResult verifyGroup(FusedOp group,
                                  const TargetDescription &target) {
   SmallVector<Operation *> ops;
   for (Operation &op : group.getBodyBlock().without_terminator())
@@ -140,10 +140,10 @@ static LogicalResult verifyGroup(GroupOp group,
   case KernelFamily::rope:
   case KernelFamily::attention:
   case KernelFamily::gather:
-  case KernelFamily::multi: {
+  case KernelFamily::multiTensor: {
     if (isUpdate(ops.front()))
       return verifyUpdates(group, ops);
-    if (group.getFamily() == KernelFamily::multi &&
+    if (group.getFamily() == KernelFamily::multiTensor &&
         llvm::all_of(ops, isVectorSumInGroup))
       return success();
     auto own = llvm::count_if(ops, [&](Operation *op) {
@@ -157,7 +157,7 @@ static LogicalResult verifyGroup(GroupOp group,
                ? verifyContraction(group, ops, target)
                : success();
   }
-  case KernelFamily::move:
+  case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:
     return success();
@@ -177,7 +177,7 @@ struct VerifyGroups : hone::impl::VerifyGroupsBase<VerifyGroups> {
     if (failed(target))
       return signalPassFailure();
     for (Operation &op : getOperation().getBody().front()) {
-      if (auto group = dyn_cast<GroupOp>(op)) {
+      if (auto group = dyn_cast<FusedOp>(op)) {
         if (failed(verifyGroup(group, *target)))
           return signalPassFailure();
         continue;

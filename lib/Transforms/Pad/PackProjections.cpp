@@ -101,7 +101,7 @@ static std::string whyNotTogether(BlockArgument a, BlockArgument b) {
   if (getElementTypeOrSelf(a.getType()) != getElementTypeOrSelf(b.getType()))
     return "differ in their element type";
   for (auto [name, why] :
-       {std::pair<StringRef, StringRef>{attr::group,
+       {std::pair<StringRef, StringRef>{attr::paramGroup,
                                         "are in different optimizer groups"},
         {attr::requiresGrad, "are not all trained"},
         {attr::init, "are initialised differently"}})

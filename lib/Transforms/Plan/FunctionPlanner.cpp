@@ -110,7 +110,7 @@ LogicalResult FunctionPlanner::placeView(Operation *op) {
 /// `start` on, and that the group may write `input` over.
 SliceOp FunctionPlanner::partUnder(ConcatOp concat, Value input,
                                    int64_t start) {
-  auto group = input.getDefiningOp<GroupOp>();
+  auto group = input.getDefiningOp<FusedOp>();
   unsigned result = cast<OpResult>(input).getResultNumber();
   for (unsigned operand : reusableOperands(group, result)) {
     auto slice = group.getOperand(operand).getDefiningOp<SliceOp>();
@@ -130,12 +130,12 @@ SliceOp FunctionPlanner::partUnder(ConcatOp concat, Value input,
 /// the concatenation, reads parts of that value, each where it writes, and the
 /// value dies there. So the gradients of the factors of SwiGLU lie over them.
 Value FunctionPlanner::valueUnder(ConcatOp concat) {
-  auto group = concat.getInputs().front().getDefiningOp<GroupOp>();
+  auto group = concat.getInputs().front().getDefiningOp<FusedOp>();
   llvm::SmallDenseSet<Value> parts;
   Value whole;
   int64_t start = 0;
   for (Value input : concat.getInputs()) {
-    if (!group || input.getDefiningOp<GroupOp>() != group)
+    if (!group || input.getDefiningOp<FusedOp>() != group)
       return {};
     SliceOp part = partUnder(concat, input, start);
     if (!part || (whole && part.getOperand() != whole))
@@ -144,7 +144,7 @@ Value FunctionPlanner::valueUnder(ConcatOp concat) {
     parts.insert(part.getResult());
     start += typeOf(input).getDimSize(concat.getDim());
   }
-  if (!whole.getDefiningOp<GroupOp>() || places.contains(whole) ||
+  if (!whole.getDefiningOp<FusedOp>() || places.contains(whole) ||
       !diesAt(whole, group,
               [&](OpOperand &use) { return parts.contains(use.get()); }))
     return {};
@@ -186,7 +186,7 @@ void FunctionPlanner::planPlacements() {
   }
 }
 
-ArrayRef<unsigned> FunctionPlanner::reusableOperands(GroupOp group,
+ArrayRef<unsigned> FunctionPlanner::reusableOperands(FusedOp group,
                                                      unsigned result) {
   auto [entry, isNew] = reusable.try_emplace(group);
   if (isNew) {
@@ -199,7 +199,7 @@ ArrayRef<unsigned> FunctionPlanner::reusableOperands(GroupOp group,
 
 /// Whether nothing after `group` reads `value`, also through views, and the
 /// group itself only by operands for which `mayOverwrite` holds.
-bool FunctionPlanner::diesAt(Value value, GroupOp group,
+bool FunctionPlanner::diesAt(Value value, FusedOp group,
                              function_ref<bool(OpOperand &)> mayOverwrite) {
   int64_t when = position[group];
   SmallVector<Value> aliases = {value};
@@ -214,8 +214,8 @@ bool FunctionPlanner::diesAt(Value value, GroupOp group,
       if (isa<func::ReturnOp>(reader))
         return false;
       // A collective reads until it is waited for.
-      auto begin = dyn_cast<GroupOp>(reader);
-      GroupOp wait = begin ? waitFor(begin) : GroupOp();
+      auto begin = dyn_cast<FusedOp>(reader);
+      FusedOp wait = begin ? waitFor(begin) : FusedOp();
       if (position[wait ? wait.getOperation() : reader] < when)
         continue;
       if (reader != group || !mayOverwrite(use))
@@ -228,7 +228,7 @@ bool FunctionPlanner::diesAt(Value value, GroupOp group,
 /// Whether the group that makes `result` may write it over `argument`, which
 /// dies there.
 bool FunctionPlanner::mayTakeOver(Value result, BlockArgument argument) {
-  auto group = result.getDefiningOp<GroupOp>();
+  auto group = result.getDefiningOp<FusedOp>();
   if (!group || result.getType() != argument.getType() ||
       places.contains(result))
     return false;
@@ -262,7 +262,7 @@ void FunctionPlanner::planDonations() {
 void FunctionPlanner::takeOver(Value result, BlockArgument argument) {
   while (result) {
     takesOver[result] = argument;
-    auto group = result.getDefiningOp<GroupOp>();
+    auto group = result.getDefiningOp<FusedOp>();
     Value before;
     unsigned number = cast<OpResult>(result).getResultNumber();
     for (unsigned index : reusableOperands(group, number)) {
@@ -280,7 +280,7 @@ void FunctionPlanner::planSaves() {
   for (auto [result, argument] : copies)
     overwritten.insert(argument);
   for (Value result : block.getTerminator()->getOperands())
-    if (overwritten.contains(withoutViews(result)) && !saved.contains(result))
+    if (overwritten.contains(stripViews(result)) && !saved.contains(result))
       saved[result] = newStorage(result.getType(), end);
 }
 
@@ -297,7 +297,7 @@ static std::optional<std::pair<int64_t, int64_t>> columnsOf(SliceOp slice) {
 
 /// Whether the kernel of `group` can walk operand `index` where it lies at
 /// `strides`, with gaps.
-static bool canWalk(GroupOp group, unsigned index, ArrayRef<int64_t> strides) {
+static bool canWalk(FusedOp group, unsigned index, ArrayRef<int64_t> strides) {
   Block &body = group.getBody().front();
   Value operand = body.getArgument(index);
   ArrayRef<int64_t> shape =
@@ -306,7 +306,7 @@ static bool canWalk(GroupOp group, unsigned index, ArrayRef<int64_t> strides) {
     return true;
   auto leading = llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
   switch (group.getFamily()) {
-  case KernelFamily::move:
+  case KernelFamily::dataMovement:
     return true;
   case KernelFamily::attention:
   case KernelFamily::rope: // both walk heads
@@ -329,9 +329,9 @@ static bool canWalk(GroupOp group, unsigned index, ArrayRef<int64_t> strides) {
 bool FunctionPlanner::isReadableAt(Value value, const Place &place) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *reader = use.getOwner();
-    if (auto group = dyn_cast<GroupOp>(reader))
+    if (auto group = dyn_cast<FusedOp>(reader))
       return canWalk(group, use.getOperandNumber(), place.strides);
-    if (!seesOperand(reader))
+    if (!isViewOfOperand(reader))
       return false;
     Value view = reader->getResult(0);
     Place seen = place;
@@ -344,7 +344,7 @@ bool FunctionPlanner::isReadableAt(Value value, const Place &place) {
 /// An operand that the group may write `result` over although it is only a part
 /// of a value: columns that nothing else reads, beside others that may live,
 /// and that no other result (`taken`) is written over.
-Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
+Value FunctionPlanner::deadPart(FusedOp group, unsigned result,
                                 const llvm::SmallDenseSet<Value> &taken) {
   for (unsigned index : reusableOperands(group, result)) {
     Value operand = group.getOperand(index), part = operand;
@@ -357,7 +357,7 @@ Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
     if (!slice || !part.hasOneUse() || !columnsOf(slice))
       continue;
     Value whole = slice.getOperand();
-    if (!whole.getDefiningOp<GroupOp>() ||
+    if (!whole.getDefiningOp<FusedOp>() ||
         storages[places[whole].storage].persistent)
       continue;
     auto isApart = [&, own = *columnsOf(slice)](Operation *user) {
@@ -375,7 +375,7 @@ Value FunctionPlanner::deadPart(GroupOp group, unsigned result,
   return {};
 }
 
-void FunctionPlanner::placeResults(GroupOp group, int64_t when) {
+void FunctionPlanner::placeResults(FusedOp group, int64_t when) {
   llvm::SmallDenseSet<int> taken;
   llvm::SmallDenseSet<Value> takenParts;
   for (auto [index, result] : llvm::enumerate(group.getResults())) {
@@ -452,13 +452,13 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
   }
   for (Operation &op : block.without_terminator()) {
     int64_t when = position[&op];
-    if (auto group = dyn_cast<GroupOp>(op)) {
+    if (auto group = dyn_cast<FusedOp>(op)) {
       placeResults(group, when);
       SmallVector<int> &own = scratch[&op];
       for (MemRefType type : scratchTypes(group, target))
         own.push_back(newStorage(type, when));
       // Until it is done, a collective reads.
-      if (GroupOp wait = waitFor(group))
+      if (FusedOp wait = waitFor(group))
         for (Value operand : group.getOperands())
           use(operand, position[wait]);
     } else if (failed(placeView(&op))) {

@@ -86,15 +86,15 @@ private:
   void planDonations();
   void planSaves();
   /// Operands of the group that it may write this result over.
-  llvm::ArrayRef<unsigned> reusableOperands(GroupOp group, unsigned result);
-  bool diesAt(mlir::Value value, GroupOp group,
+  llvm::ArrayRef<unsigned> reusableOperands(FusedOp group, unsigned result);
+  bool diesAt(mlir::Value value, FusedOp group,
               llvm::function_ref<bool(mlir::OpOperand &)> mayOverwrite);
   bool mayTakeOver(mlir::Value result, mlir::BlockArgument argument);
   void takeOver(mlir::Value result, mlir::BlockArgument argument);
   bool isReadableAt(mlir::Value value, const Place &place);
-  mlir::Value deadPart(GroupOp group, unsigned result,
+  mlir::Value deadPart(FusedOp group, unsigned result,
                        const llvm::SmallDenseSet<mlir::Value> &taken);
-  void placeResults(GroupOp group, int64_t position);
+  void placeResults(FusedOp group, int64_t position);
   void use(mlir::Value value, int64_t position);
   mlir::Value bufferFor(mlir::OpBuilder &builder, mlir::Value value);
   mlir::Value createBuffer(mlir::OpBuilder &builder, mlir::Value value);

@@ -1,7 +1,7 @@
-//===- OverlapCollectives.cpp - Exchanges beside computation --------------===//
+//===- OverlapCollectives.cpp - Collectives beside computation ------------===//
 //
-// On the final order of kernels: each exchange begins as much earlier as it
-// takes, and is waited for as late. Along the same axes, what is wanted first
+// On the final order of kernels: each collective begins as much earlier as it
+// takes, and is waited for as late. Along the same axes, what is needed first
 // goes first.
 //
 //===----------------------------------------------------------------------===//
@@ -39,12 +39,12 @@ public:
   int64_t numAll() const { return all; }
 
 private:
-  void spread(GroupOp group, double wanted);
-  void hoist(GroupOp group, Operation *reader, double wanted);
-  bool mayPass(GroupOp group, Operation *reader, Operation *before) const;
-  void split(GroupOp group, Operation *wait);
+  void spread(FusedOp group, double needed);
+  void hoist(FusedOp group, Operation *reader, double needed);
+  bool mayPass(FusedOp group, Operation *reader, Operation *before) const;
+  void split(FusedOp group, Operation *wait);
   Operation *firstReader(Value value) const;
-  Operation *lastMaker(GroupOp group) const;
+  Operation *lastMaker(FusedOp group) const;
   double secondsOf(Operation &op);
   double secondsBetween(Operation *from, Operation *to, double enough);
   /// Counts a step; false where none is left.
@@ -62,10 +62,10 @@ private:
 };
 } // namespace
 
-/// Seconds of a kernel; none of a view, or of another exchange.
+/// Seconds of a kernel; none of a view, or of another collective.
 double Overlap::secondsOf(Operation &op) {
-  auto group = dyn_cast<GroupOp>(op);
-  if (!group || exchangeIn(group))
+  auto group = dyn_cast<FusedOp>(op);
+  if (!group || collectiveIn(group))
     return 0;
   auto [entry, isNew] = seconds.try_emplace(group, 0);
   if (isNew)
@@ -79,9 +79,9 @@ Operation *Overlap::firstReader(Value value) const {
   Operation *first = nullptr;
   for (Operation *user : value.getUsers()) {
     Operation *reader = user;
-    if (seesOperand(user))
+    if (isViewOfOperand(user))
       reader = firstReader(user->getResult(0));
-    if (!isa_and_present<GroupOp>(reader))
+    if (!isa_and_present<FusedOp>(reader))
       return nullptr;
     if (!first || reader->isBeforeInBlock(first))
       first = reader;
@@ -91,10 +91,10 @@ Operation *Overlap::firstReader(Value value) const {
 
 /// The kernel that makes the last operand of `group`, through views; null where
 /// arguments are all it reads.
-Operation *Overlap::lastMaker(GroupOp group) const {
+Operation *Overlap::lastMaker(FusedOp group) const {
   Operation *last = nullptr;
   for (Value operand : group.getOperands()) {
-    Operation *maker = withoutViews(operand).getDefiningOp();
+    Operation *maker = stripViews(operand).getDefiningOp();
     if (maker && (!last || last->isBeforeInBlock(maker)))
       last = maker;
   }
@@ -114,15 +114,15 @@ double Overlap::secondsBetween(Operation *from, Operation *to, double enough) {
 }
 
 /// Whether `group` may come before `before`, at which others are early too.
-bool Overlap::mayPass(GroupOp group, Operation *reader,
+bool Overlap::mayPass(FusedOp group, Operation *reader,
                       Operation *before) const {
-  Operation *other = exchangeIn(before);
-  if (other && other->getAttr("axes") == exchangeIn(group)->getAttr("axes")) {
-    // They share links: what is wanted first goes first.
-    GroupOp wait = waitFor(cast<GroupOp>(before));
-    Operation *wanted =
+  Operation *other = collectiveIn(before);
+  if (other && other->getAttr("axes") == collectiveIn(group)->getAttr("axes")) {
+    // They share links: what is needed first goes first.
+    FusedOp wait = waitFor(cast<FusedOp>(before));
+    Operation *needed =
         firstReader((wait ? wait.getOperation() : before)->getResult(0));
-    if (wanted && !reader->isBeforeInBlock(wanted))
+    if (needed && !reader->isBeforeInBlock(needed))
       return false;
   }
   int64_t others = 0;
@@ -132,12 +132,12 @@ bool Overlap::mayPass(GroupOp group, Operation *reader,
   return others == 0 || others + byteSize(group.getResult(0).getType()) <= most;
 }
 
-/// Moves `group` up, with the views that it reads, until `wanted` seconds of
+/// Moves `group` up, with the views that it reads, until `needed` seconds of
 /// kernels stand behind it, or it is where its operands are made.
-void Overlap::hoist(GroupOp group, Operation *reader, double wanted) {
+void Overlap::hoist(FusedOp group, Operation *reader, double needed) {
   Operation *maker = lastMaker(group), *place = group;
-  double covered = secondsBetween(group, reader, wanted);
-  while (covered < wanted) {
+  double covered = secondsBetween(group, reader, needed);
+  while (covered < needed) {
     Operation *before = place->getPrevNode();
     if (!before || before == maker || !step(1 + early.size()) ||
         !mayPass(group, reader, before))
@@ -149,7 +149,7 @@ void Overlap::hoist(GroupOp group, Operation *reader, double wanted) {
   SmallVector<Operation *> chain = {group};
   for (Value operand : group.getOperands())
     for (Operation *view = operand.getDefiningOp();
-         seesOperand(view) && !view->isBeforeInBlock(place);
+         isViewOfOperand(view) && !view->isBeforeInBlock(place);
          view = view->getOperand(0).getDefiningOp())
       if (!llvm::is_contained(chain, view))
         chain.push_back(view);
@@ -163,11 +163,11 @@ void Overlap::hoist(GroupOp group, Operation *reader, double wanted) {
 }
 
 /// The collective begins where it stands and is waited for before `wait`.
-void Overlap::split(GroupOp group, Operation *wait) {
-  cast<dist::CollectiveOpInterface>(exchangeIn(group)).setAsync(true);
+void Overlap::split(FusedOp group, Operation *wait) {
+  cast<dist::CollectiveOpInterface>(collectiveIn(group)).setAsync(true);
   OpBuilder builder(wait);
   Value begun = group.getResult(0);
-  auto end = builder.create<GroupOp>(group.getLoc(), begun.getType(),
+  auto end = builder.create<FusedOp>(group.getLoc(), begun.getType(),
                                      KernelFamily::collective, begun);
   begun.replaceAllUsesExcept(end.getResult(0), end);
   Block *body = builder.createBlock(&end.getBody());
@@ -178,15 +178,15 @@ void Overlap::split(GroupOp group, Operation *wait) {
 }
 
 /// Begins a collective early and waits for it late, where that hides some of
-/// its `wanted` seconds.
-void Overlap::spread(GroupOp group, double wanted) {
+/// its `needed` seconds.
+void Overlap::spread(FusedOp group, double needed) {
   Operation *reader = firstReader(group.getResult(0));
   if (!reader)
     return;
-  hoist(group, reader, wanted);
+  hoist(group, reader, needed);
   // As late as it must be, and no later: its operands live that long.
   Operation *wait = group->getNextNode();
-  for (double covered = 0; wait != reader && covered < wanted && step();
+  for (double covered = 0; wait != reader && covered < needed && step();
        wait = wait->getNextNode())
     covered += secondsOf(*wait);
   // Views of the result come behind the wait.
@@ -199,18 +199,18 @@ void Overlap::spread(GroupOp group, double wanted) {
 }
 
 void Overlap::run() {
-  SmallVector<std::pair<GroupOp, double>> exchanges;
-  for (auto group : block.getOps<GroupOp>())
-    if (Operation *op = exchangeIn(group); op && !dist::isAsync(op))
+  SmallVector<std::pair<FusedOp, double>> collectives;
+  for (auto group : block.getOps<FusedOp>())
+    if (Operation *op = collectiveIn(group); op && !dist::isAsync(op))
       if (auto transfer = dist::transferOf(op, mesh)) {
-        exchanges.emplace_back(group, transfer->seconds);
+        collectives.emplace_back(group, transfer->seconds);
         most = std::max(most, 2 * byteSize(group.getResult(0).getType()));
       }
-  all = left = exchanges.size();
-  for (auto [group, wanted] : exchanges) {
+  all = left = collectives.size();
+  for (auto [group, needed] : collectives) {
     if (!step())
       return;
-    spread(group, wanted);
+    spread(group, needed);
     left -= steps <= maxSteps;
   }
 }

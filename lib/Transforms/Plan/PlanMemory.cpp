@@ -113,8 +113,9 @@ Value FunctionPlanner::createBuffer(OpBuilder &builder, Value value) {
 /// A launch that copies a whole tensor.
 static void emitCopy(OpBuilder &builder, Location loc, Value from, Value to,
                      RankedTensorType type) {
-  auto launch = builder.create<plan::LaunchOp>(
-      loc, KernelFamily::move, ValueRange(from), ValueRange(to), ValueRange());
+  auto launch = builder.create<plan::LaunchOp>(loc, KernelFamily::dataMovement,
+                                               ValueRange(from), ValueRange(to),
+                                               ValueRange());
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&launch.getBody());
   builder.create<plan::YieldOp>(loc, ValueRange(body->addArgument(type, loc)));
@@ -171,7 +172,7 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
           op.getLoc(), memrefOf(concat.getResult()), roots[place.storage], 0);
       continue;
     }
-    auto group = dyn_cast<GroupOp>(op);
+    auto group = dyn_cast<FusedOp>(op);
     if (!group)
       continue;
     SmallVector<Value> inputs, outputs, own;

@@ -107,7 +107,7 @@ private:
     if (llvm::all_of(launch.getOperands(), isRun))
       return success();
     if (family == KernelFamily::collective || family == KernelFamily::gather ||
-        family == KernelFamily::multi)
+        family == KernelFamily::multiTensor)
       return launch.emitOpError()
              << "of family " << stringifyKernelFamily(family)
              << " takes a buffer with gaps, expected one "
@@ -268,12 +268,12 @@ static LogicalResult verifyArena(ProgramOp program) {
     end = std::max(end, int64_t(buffer.getOffset()) +
                             extentBytes(cast<MemRefType>(buffer.getType())));
   });
-  int64_t wanted = llvm::alignTo(end, alignment);
-  if (int64_t(program.getArena()) == wanted)
+  int64_t expected = llvm::alignTo(end, alignment);
+  if (int64_t(program.getArena()) == expected)
     return success();
   return program.emitOpError()
          << "has an arena of " << program.getArena() << " bytes, expected "
-         << wanted << " as its buffers use";
+         << expected << " as its buffers use";
 }
 
 struct VerifyPlan : hone::impl::VerifyPlanBase<VerifyPlan> {

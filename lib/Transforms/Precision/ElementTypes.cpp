@@ -58,13 +58,14 @@ static bool isFloat(Value value) {
 
 bool hone::isMover(Operation *op) {
   auto facts = dyn_cast<HoneOpInterface>(op);
-  if (!facts || isa<CastOp, GroupOp>(op) || op->getNumOperands() != 1 ||
+  if (!facts || isa<CastOp, FusedOp>(op) || op->getNumOperands() != 1 ||
       op->getNumResults() != 1)
     return false;
   KernelFamily family = facts.getKernelFamily();
-  bool moves = family == KernelFamily::view || family == KernelFamily::move ||
+  bool moves = family == KernelFamily::view ||
+               family == KernelFamily::dataMovement ||
                family == KernelFamily::map;
-  return moves && facts.getNumericClass() == NumericClass::exact &&
+  return moves && facts.getNumericClass() == NumericClass::copy &&
          isFloat(op->getOperand(0)) &&
          getElementTypeOrSelf(op->getOperand(0)) ==
              getElementTypeOrSelf(op->getResult(0));

@@ -1,5 +1,4 @@
-//===- ElementTypes.h - What the passes of mixed precision share ---*- C++
-//-*-===//
+//===- ElementTypes.h - What the passes of mixed precision share ----------===//
 
 #ifndef HONE_LIB_TRANSFORMS_PRECISION_ELEMENTTYPES_H
 #define HONE_LIB_TRANSFORMS_PRECISION_ELEMENTTYPES_H

@@ -69,7 +69,7 @@ void Narrower::findNeutral() {
     if (!facts)
       continue;
     KernelFamily family = facts.getKernelFamily();
-    bool keeps = (facts.getNumericClass() == NumericClass::exact ||
+    bool keeps = (facts.getNumericClass() == NumericClass::copy ||
                   facts.getNumericClass() == NumericClass::pointwise) &&
                  family != KernelFamily::gather;
     bool isNeutral =

@@ -29,9 +29,9 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
 /// shape.
 std::optional<double> constantOf(mlir::Value value);
 
-/// True when `number` is `wanted` but for the rounding of a constant written
+/// True when `number` is `expected` but for the rounding of a constant written
 /// with six digits.
-bool isNear(double number, double wanted);
+bool isNear(double number, double expected);
 
 /// `value` without the reshapes that made it.
 mlir::Value peelReshapes(mlir::Value value);

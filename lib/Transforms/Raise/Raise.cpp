@@ -33,8 +33,8 @@ std::optional<double> hone::constantOf(Value value) {
   return splatOf(constant);
 }
 
-bool hone::isNear(double number, double wanted) {
-  return std::abs(number - wanted) <= 2e-6 * std::abs(wanted);
+bool hone::isNear(double number, double expected) {
+  return std::abs(number - expected) <= 2e-6 * std::abs(expected);
 }
 
 Value hone::peelReshapes(Value value) {

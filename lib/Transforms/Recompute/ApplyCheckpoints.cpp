@@ -70,7 +70,7 @@ bool hone::hasSchedule(func::FuncOp func) {
 
 void hone::dropSchedule(func::FuncOp func) {
   for (Operation &op : func.getBody().front())
-    for (StringRef name : {attr::forward, attr::backward, attr::redo})
+    for (StringRef name : {attr::forward, attr::backward, attr::recompute})
       op.removeAttr(name);
   func->removeAttr(attr::schedule);
 }
@@ -101,12 +101,13 @@ private:
   void moveViews(Value original);
   Value valueNow(Value original);
   void addClone(Operation *clone);
-  void redo(Value root, int stage);
-  SmallVector<unsigned> redoneWith(GroupOp group, unsigned result, int stage);
+  void recompute(Value root, int stage);
+  SmallVector<unsigned> recomputedWith(FusedOp group, unsigned result,
+                                       int stage);
   void build(const GroupSlice &slice);
   void dropUnread();
 
-  bool isRedone(Value root) const { return redone.contains(root); }
+  bool isDropped(Value root) const { return dropped.contains(root); }
   int stageOf(Operation *op, unsigned result) const {
     return op->getAttrOfType<DenseI64ArrayAttr>(attr::forward)[result];
   }
@@ -119,8 +120,8 @@ private:
   // Original ops in program order.
   SmallVector<SmallVector<Operation *>> forward, backward; // by stage
   SmallVector<Operation *> before, after;                  // in no stage
-  llvm::DenseSet<Value> redone;    ///< storages that backward visits make again
-  llvm::DenseSet<Value> madeAgain; ///< those that one has made
+  llvm::DenseSet<Value> dropped;    ///< storages that backward visits recompute
+  llvm::DenseSet<Value> recomputed; ///< those that one has recomputed
   llvm::DenseSet<Operation *> moved;              ///< where they are to run
   DenseMap<Value, Value> latest;                  ///< storage -> its clone
   DenseMap<std::pair<Value, Value>, Value> views; ///< (view, storage now)
@@ -168,14 +169,15 @@ LogicalResult Application::readAttributes() {
                                      stages.asArrayRef().end());
     for (int64_t stage : own)
       forward[stage].push_back(&op);
-    auto again = op.getAttrOfType<DenseI64ArrayAttr>(attr::redo);
+    auto again = op.getAttrOfType<DenseI64ArrayAttr>(attr::recompute);
     if (!again)
       continue;
     for (int64_t result : again.asArrayRef()) {
-      if (result < 0 || result >= op.getNumResults() || !isa<GroupOp>(op))
-        return op.emitOpError() << "has no result " << result
-                                << " of a group, as " << attr::redo << " says";
-      redone.insert(op.getResult(result));
+      if (result < 0 || result >= op.getNumResults() || !isa<FusedOp>(op))
+        return op.emitOpError()
+               << "has no result " << result << " of a group, as "
+               << attr::recompute << " says";
+      dropped.insert(op.getResult(result));
     }
   }
   return checkVisits();
@@ -223,7 +225,7 @@ void Application::sortLoose() {
                  });
     if (waits)
       late.insert(&op);
-    if (!isStaged && !seesOperand(&op))
+    if (!isStaged && !isViewOfOperand(&op))
       (waits ? after : before).push_back(&op);
   }
 }
@@ -231,7 +233,7 @@ void Application::sortLoose() {
 /// Moves the views between a value of the original and its storage.
 void Application::moveViews(Value original) {
   Operation *view = original.getDefiningOp();
-  if (!seesOperand(view) || !moved.insert(view).second)
+  if (!isViewOfOperand(view) || !moved.insert(view).second)
     return;
   moveViews(view->getOperand(0));
   view->moveBefore(block.getTerminator());
@@ -239,14 +241,14 @@ void Application::moveViews(Value original) {
 
 /// What holds the value of `original` now.
 Value Application::valueNow(Value original) {
-  Value root = withoutViews(original);
+  Value root = stripViews(original);
   Value now = latest.lookup(root);
   Operation *view = original.getDefiningOp();
   if (!now) {
     moveViews(original);
     return original;
   }
-  if (!seesOperand(view))
+  if (!isViewOfOperand(view))
     return now;
   Value known = views.lookup({original, now});
   if (known)
@@ -264,7 +266,7 @@ Value Application::valueNow(Value original) {
 LogicalResult Application::moveHere(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     operand.set(valueNow(operand.get()));
-    Operation *maker = withoutViews(operand.get()).getDefiningOp();
+    Operation *maker = stripViews(operand.get()).getDefiningOp();
     if (!maker || moved.contains(maker))
       continue;
     InFlightDiagnostic diag =
@@ -286,11 +288,11 @@ void Application::addClone(Operation *clone) {
 
 /// Makes the results of a slice again, here.
 void Application::build(const GroupSlice &slice) {
-  GroupOp group = slice.group;
-  GroupOp clone =
+  FusedOp group = slice.group;
+  FusedOp clone =
       buildSlice(builder, slice, [&](Value value) { return valueNow(value); });
   addClone(clone);
-  for (auto [result, made] : llvm::zip_equal(slice.wanted, clone.getResults()))
+  for (auto [result, made] : llvm::zip_equal(slice.needed, clone.getResults()))
     latest[group.getResult(result)] = made;
 }
 
@@ -301,7 +303,7 @@ LogicalResult Application::visitForward(int stage, bool isFirst) {
         return failure();
       continue;
     }
-    auto group = dyn_cast<GroupOp>(op);
+    auto group = dyn_cast<FusedOp>(op);
     if (!group) {
       IRMapping mapping;
       for (Value operand : op->getOperands())
@@ -326,45 +328,45 @@ LogicalResult Application::visitForward(int stage, bool isFirst) {
 /// Results of `group` to make again together with `result`: those that the
 /// backward visit of the stage reads too, and that are cheap to hold until
 /// then.
-SmallVector<unsigned> Application::redoneWith(GroupOp group, unsigned result,
-                                              int stage) {
-  SmallVector<unsigned> wanted;
+SmallVector<unsigned> Application::recomputedWith(FusedOp group,
+                                                  unsigned result, int stage) {
+  SmallVector<unsigned> needed;
   int64_t bytes = byteSize(group.getResult(result).getType());
   for (unsigned other = 0; other != group.getNumResults(); ++other) {
     Value value = group.getResult(other);
     bool isNarrow = 8 * byteSize(value.getType()) <= bytes;
     if (other == result ||
-        (isNarrow && isRedone(value) && !madeAgain.contains(value) &&
+        (isNarrow && isDropped(value) && !recomputed.contains(value) &&
          stageOf(group, other) == stage))
-      wanted.push_back(other);
+      needed.push_back(other);
   }
-  return wanted;
+  return needed;
 }
 
 /// Makes a storage again for the backward visit of `stage`, and before it what
-/// its kernel reads that has to be made again.
-void Application::redo(Value root, int stage) {
-  if (!isRedone(root) || madeAgain.contains(root))
+/// its kernel reads that has to be recomputed.
+void Application::recompute(Value root, int stage) {
+  if (!isDropped(root) || recomputed.contains(root))
     return;
-  auto group = cast<GroupOp>(root.getDefiningOp());
+  auto group = cast<FusedOp>(root.getDefiningOp());
   unsigned result = cast<OpResult>(root).getResultNumber();
   auto isThere = [&](unsigned other) {
     Value value = group.getResult(other);
-    return !isRedone(value) || madeAgain.contains(value);
+    return !isDropped(value) || recomputed.contains(value);
   };
-  auto slice = sliceGroup(group, redoneWith(group, result, stage), isThere);
+  auto slice = sliceGroup(group, recomputedWith(group, result, stage), isThere);
   GroupSlice made = slice ? *slice : wholeGroup(group);
   for (unsigned input : made.inputs)
-    redo(withoutViews(group.getOperand(input)), stage);
-  for (unsigned wanted : made.wanted)
-    madeAgain.insert(group.getResult(wanted));
+    recompute(stripViews(group.getOperand(input)), stage);
+  for (unsigned needed : made.needed)
+    recomputed.insert(group.getResult(needed));
   build(made);
 }
 
 LogicalResult Application::visitBackward(int stage) {
   for (Operation *op : backward[stage]) {
     for (Value operand : op->getOperands())
-      redo(withoutViews(operand), stage);
+      recompute(stripViews(operand), stage);
     if (failed(moveHere(op)))
       return failure();
   }
@@ -375,13 +377,13 @@ LogicalResult Application::visitBackward(int stage) {
 /// clone on, and views of the original whose readers all read clones.
 void Application::dropUnread() {
   for (Operation *clone : llvm::reverse(clones)) {
-    if (auto group = dyn_cast<GroupOp>(clone))
+    if (auto group = dyn_cast<FusedOp>(clone))
       hone::dropUnread(group);
     else if (clone->use_empty())
       clone->erase();
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (seesOperand(&op) && op.use_empty())
+    if (isViewOfOperand(&op) && op.use_empty())
       op.erase();
 }
 

@@ -1,4 +1,4 @@
-//===- PlanCheckpoints.cpp - Chooses what is kept and what is made again --===//
+//===- PlanCheckpoints.cpp - Chooses what is kept and what is recomputed --===//
 //
 // The chain planner works on a model: lifetimes of storages in a chain of
 // stages. What counts is the arena, so each schedule that is considered is
@@ -252,7 +252,7 @@ LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
 /// Seconds of the kernels of `func`.
 static double secondsOf(func::FuncOp func, const TargetDescription &target) {
   double seconds = 0;
-  for (auto group : func.getOps<GroupOp>())
+  for (auto group : func.getOps<FusedOp>())
     seconds += kernelSeconds(group, target);
   return seconds;
 }
@@ -298,7 +298,7 @@ void PlanCheckpoints::writeCurve(const Program &program, StepChain &chain,
 
 /// "row 4x1024x768xf32 (12.0 MiB)".
 static std::string describe(Value value) {
-  auto group = value.getDefiningOp<GroupOp>();
+  auto group = value.getDefiningOp<FusedOp>();
   std::string text;
   llvm::raw_string_ostream out(text);
   out << (group ? stringifyKernelFamily(group.getFamily()) : "concat") << ' ';
@@ -319,7 +319,7 @@ void PlanCheckpoints::explain(const StepChain &chain,
       continue;
     const StageOption &option = chain.options(stage)[schedule.option[stage]];
     SmallVector<std::string> again;
-    for (int unit : option.redone) {
+    for (int unit : option.recomputed) {
       const ForwardUnit &made = chain.stages().units()[links.units[unit]];
       for (unsigned result : made.results)
         again.push_back(describe(made.op->getResult(result)));
@@ -352,7 +352,7 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
   if (report) {
     writeCurve(program, chain, search.planner());
     explain(chain, found ? found->schedule : keepAll(chain.get()));
-    bounds.isRounded = found && !search.planner().isExact();
+    bounds.isRounded = found && !search.planner().isOptimal();
     bounds.explain(getOperation().getLoc());
   }
   if (found)

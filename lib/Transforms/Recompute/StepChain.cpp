@@ -27,27 +27,27 @@ StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
 
 void StepChain::record(const ChainSchedule &schedule) {
   Builder builder(func.getContext());
-  DenseMap<Operation *, SmallVector<int64_t>> redone;
+  DenseMap<Operation *, SmallVector<int64_t>> recomputed;
   for (auto [stage, links] : llvm::enumerate(cut.stages())) {
     for (Operation *op : links.backward)
       op->setAttr(attr::backward, builder.getI64IntegerAttr(stage));
     for (int index : links.units)
-      redone[cut.units()[index].op];
-    for (int unit : options(stage)[schedule.option[stage]].redone) {
+      recomputed[cut.units()[index].op];
+    for (int unit : options(stage)[schedule.option[stage]].recomputed) {
       const ForwardUnit &again = cut.units()[links.units[unit]];
-      llvm::append_range(redone[again.op], again.results);
+      llvm::append_range(recomputed[again.op], again.results);
     }
   }
-  for (auto &[op, results] : redone) {
+  for (auto &[op, results] : recomputed) {
     SmallVector<int64_t> stages;
     for (unsigned result = 0; result != op->getNumResults(); ++result)
       stages.push_back(cut.stageOf(op, result));
     op->setAttr(attr::forward, builder.getDenseI64ArrayAttr(stages));
     llvm::sort(results);
     if (results.empty())
-      op->removeAttr(attr::redo);
+      op->removeAttr(attr::recompute);
     else
-      op->setAttr(attr::redo, builder.getDenseI64ArrayAttr(results));
+      op->setAttr(attr::recompute, builder.getDenseI64ArrayAttr(results));
   }
   func->setAttr(attr::schedule,
                 builder.getStringAttr(printVisits(schedule.visits)));

@@ -71,7 +71,8 @@ static SmallVector<Trained> findTrained(func::FuncOp gradient,
     BlockArgument param = params[position++];
     if (!gradient.getArgAttr(index, attr::requiresGrad))
       continue;
-    auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
+    auto group =
+        gradient.getArgAttrOfType<IntegerAttr>(index, attr::paramGroup);
     trained.push_back(
         {param,
          {},
@@ -332,8 +333,8 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
 
   SmallVector<Value> results = inlineGradient(gradient, step, args);
   auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
-  double wanted = 1.0 / double(count);
-  double scale = wanted / (seed ? seed.getValueAsDouble() : 1.0);
+  double expected = 1.0 / double(count);
+  double scale = expected / (seed ? seed.getValueAsDouble() : 1.0);
   for (auto [sum, value] : llvm::zip(sums, llvm::drop_begin(results))) {
     Value share = value;
     if (scale != 1.0)
@@ -417,9 +418,9 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (failed(checkGradientContract(gradient)))
       return failure();
     auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
-    double wanted = microBatches == 1 ? 1.0 : 0.0;
+    double expected = microBatches == 1 ? 1.0 : 0.0;
     if (seed && (seed.getValueAsDouble() == 0.0 ||
-                 (wanted != 0.0 && seed.getValueAsDouble() != wanted)))
+                 (expected != 0.0 && seed.getValueAsDouble() != expected)))
       return gradient.emitError("gradients are seeded with ")
              << seed.getValueAsDouble()
              << ", expected 1 for one micro-batch and 1/K for K";
@@ -449,7 +450,8 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
                << argString(gradient, index, attr::fqn)
                << "' is padded or packed, but adafactor takes means over the "
                   "parameters of files";
-      auto group = gradient.getArgAttrOfType<IntegerAttr>(index, attr::group);
+      auto group =
+          gradient.getArgAttrOfType<IntegerAttr>(index, attr::paramGroup);
       if (group && group.getInt() >= int64_t(settings.groups.size()) &&
           gradient.getArgAttr(index, attr::requiresGrad))
         return gradient.emitError("parameter '")

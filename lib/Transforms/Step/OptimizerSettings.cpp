@@ -35,7 +35,7 @@ struct Entry {
   std::string OptimizerOptions::*option;
   unsigned of; ///< which optimizers have it
   bool (*isValid)(double);
-  StringLiteral wanted;
+  StringLiteral expected;
 };
 
 /// Decodes one attribute; the first error stops it.
@@ -168,7 +168,7 @@ LogicalResult Reader::readAttribute(DictionaryAttr dict) {
     if (entry != std::end(entries)) {
       auto number = dyn_cast<FloatAttr>(value);
       if (!number)
-        return error(key) << "is " << value << ", expected " << entry->wanted;
+        return error(key) << "is " << value << ", expected " << entry->expected;
       settings.*entry->setting = number.getValueAsDouble();
     } else if (key == "groups") {
       if (failed(readGroups(value)))
@@ -207,7 +207,7 @@ LogicalResult Reader::applyOptions(const OptimizerOptions &options) {
     double number;
     if (StringRef(text).getAsDouble(number))
       return error(entry.key)
-             << "is '" << text << "', expected " << entry.wanted;
+             << "is '" << text << "', expected " << entry.expected;
     settings.*entry.setting = number;
   }
   if (options.nesterov && settings.kind != OptimizerKind::Sgd)
@@ -221,7 +221,7 @@ LogicalResult Reader::validate() {
   for (const Entry &entry : entries)
     if (has(entry) && !entry.isValid(settings.*entry.setting))
       return error(entry.key) << "is " << settings.*entry.setting
-                              << ", expected " << entry.wanted;
+                              << ", expected " << entry.expected;
   if (settings.nesterov && settings.momentum == 0.0)
     return error("nesterov") << "is set with momentum 0, expected a momentum";
   StringRef name = nameOf(settings.kind);

@@ -50,14 +50,15 @@ Operation *Updater::updateByAdamw(const Trained &t) {
   if (t.state.size() == 2)
     return b.create<AdamwOp>(
         type, t.state[0].getType(), t.state[1].getType(),
-        /*new_shadow=*/Type(), t.param, t.gradient, t.state[0], t.state[1],
-        scalars.lr, scalars.weightDecay, shared.count, shared.factor,
-        shared.apply, shared.key, /*origin=*/Value(), number(settings.beta1),
-        number(settings.beta2), number(settings.eps), lrScale(t), decayScale(t),
-        flag(settings.maximize), salt(), /*whole=*/DenseI64ArrayAttr());
+        /*new_working_copy=*/Type(), t.param, t.gradient, t.state[0],
+        t.state[1], scalars.lr, scalars.weightDecay, shared.count,
+        shared.factor, shared.apply, shared.key, /*origin=*/Value(),
+        number(settings.beta1), number(settings.beta2), number(settings.eps),
+        lrScale(t), decayScale(t), flag(settings.maximize), salt(),
+        /*whole=*/DenseI64ArrayAttr());
   return b.create<Adamw8bitOp>(
       type, t.state[0].getType(), t.state[1].getType(), t.state[2].getType(),
-      t.state[3].getType(), /*new_shadow=*/Type(), t.param, t.gradient,
+      t.state[3].getType(), /*new_working_copy=*/Type(), t.param, t.gradient,
       t.state[0], t.state[1], t.state[2], t.state[3], scalars.lr,
       scalars.weightDecay, shared.count, shared.factor, shared.apply,
       number(settings.beta1), number(settings.beta2), number(settings.eps),
@@ -82,11 +83,12 @@ Operation *Updater::updateBySgd(const Trained &t) {
 
 Operation *Updater::updateByLion(const Trained &t) {
   return b.create<LionOp>(
-      t.param.getType(), t.state[0].getType(), /*new_shadow=*/Type(), t.param,
-      t.gradient, t.state[0], shared.scalars.lr, shared.scalars.weightDecay,
-      shared.factor, shared.apply, shared.key, /*origin=*/Value(),
-      number(settings.beta1), number(settings.beta2), lrScale(t), decayScale(t),
-      flag(settings.maximize), salt(), /*whole=*/DenseI64ArrayAttr());
+      t.param.getType(), t.state[0].getType(), /*new_working_copy=*/Type(),
+      t.param, t.gradient, t.state[0], shared.scalars.lr,
+      shared.scalars.weightDecay, shared.factor, shared.apply, shared.key,
+      /*origin=*/Value(), number(settings.beta1), number(settings.beta2),
+      lrScale(t), decayScale(t), flag(settings.maximize), salt(),
+      /*whole=*/DenseI64ArrayAttr());
 }
 
 Operation *Updater::updateByAdafactor(const Trained &t) {

@@ -49,7 +49,7 @@ static LogicalResult verifyDonations(func::FuncOp func) {
              << result << " (" << kind << " '" << name << "') ";
     };
     bool mustDonate = kind == kind::param || kind == kind::opt ||
-                      kind == kind::scalar || kind == kind::shadow ||
+                      kind == kind::scalar || kind == kind::workingCopy ||
                       (kind == kind::grad && takesGradients);
     if (!donates) {
       if (mustDonate)

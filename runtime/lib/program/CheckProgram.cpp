@@ -348,8 +348,8 @@ static Status checkEntryPoints(const Program &program) {
       return broken(
           format("micro_batches is %g (expected a whole number >= 1)", count));
   }
-  if (program.isExact() && program.isForCuda())
-    return broken("it is exact and for a GPU");
+  if (program.isMeshInvariant() && program.isForCuda())
+    return broken("it is mesh-invariant and for a GPU");
   const Function *evaluate = program.function("evaluate");
   if (evaluate && !evaluate->result("loss"))
     return broken("function 'evaluate' has no result 'loss'");
@@ -405,10 +405,10 @@ static Status checkNames(const Program &program) {
   }
   for (const Argument &argument : program.arguments) {
     const Argument *param = program.argument(Kind::param, argument.fqn);
-    if (argument.kind == Kind::shadow &&
+    if (argument.kind == Kind::workingCopy &&
         (!param || param->whole != argument.whole || !isFloat(param->dtype) ||
          !isFloat(argument.dtype)))
-      return broken(format("shadow '%s' is of no parameter of its shape",
+      return broken(format("working copy '%s' is of no parameter of its shape",
                            argument.fqn.c_str()));
   }
   const Argument *tokens = program.input(Role::tokens);

@@ -65,4 +65,6 @@ std::string Program::text(const std::string &key, const char *fallback) const {
 
 bool Program::isForCuda() const { return text("target").rfind("cuda", 0) == 0; }
 
-bool Program::isExact() const { return number("exact", 0) != 0; }
+bool Program::isMeshInvariant() const {
+  return number("mesh_invariant", 0) != 0;
+}

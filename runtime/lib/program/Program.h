@@ -254,7 +254,7 @@ struct Program {
   /// Whether the program runs on a GPU.
   bool isForCuda() const;
   /// Bits do not depend on how ranks divide the program.
-  bool isExact() const;
+  bool isMeshInvariant() const;
   /// Micro-batches per step (1 if the program has `step`).
   int64_t microBatches() const;
 

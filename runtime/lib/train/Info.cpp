@@ -71,7 +71,7 @@ static std::string argumentTable(const Program &program) {
                             "name", "type", "shape", "offset", "value");
   for (const Argument &argument : program.arguments) {
     std::string value = argument.kind == Kind::input ? feedText(argument)
-                        : argument.kind == Kind::shadow
+                        : argument.kind == Kind::workingCopy
                             ? "the parameter, rounded"
                             : initText(argument);
     for (const std::string &alias : argument.aliases)

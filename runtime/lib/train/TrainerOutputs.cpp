@@ -54,7 +54,7 @@ Status Trainer::pause(int64_t step) {
 /// Compares what ranks hold of the same elements, bit by bit.
 Status Trainer::checkReplicas(int64_t step) {
   auto isKept = [](const Argument &argument) {
-    return argument.isState() || argument.kind == Kind::shadow;
+    return argument.isState() || argument.kind == Kind::workingCopy;
   };
   Status fetched;
   for (const Argument &argument : program.arguments)

@@ -165,7 +165,7 @@ Status Trainer::startOrResume() {
 /// What the host has written once, before the first step.
 Status Trainer::publishState() {
   for (const Argument &argument : program.arguments)
-    if (argument.isState() || argument.kind == Kind::shadow)
+    if (argument.isState() || argument.kind == Kind::workingCopy)
       HONERT_TRY(executor->publish(argument.offset, argument.bytes));
   return Status();
 }

@@ -32,15 +32,16 @@ static void roundElements(const Argument &from, const char *source,
 
 void honert::fillWorkingCopies(const Program &program, const ThreadPool &pool,
                                Arena &arena) {
-  for (const Argument &shadow : program.arguments) {
-    if (shadow.kind != Kind::shadow)
+  for (const Argument &workingCopy : program.arguments) {
+    if (workingCopy.kind != Kind::workingCopy)
       continue;
-    const Argument *param = program.argument(Kind::param, shadow.fqn);
-    if (!areDividedAlike(*param, shadow))
+    const Argument *param = program.argument(Kind::param, workingCopy.fqn);
+    if (!areDividedAlike(*param, workingCopy))
       continue;
-    pool.run(*elementCount(shadow.dims), 4096, [&](int64_t lo, int64_t hi) {
-      roundElements(*param, arena.at(param->offset), shadow,
-                    arena.at(shadow.offset), lo, hi);
-    });
+    pool.run(*elementCount(workingCopy.dims), 4096,
+             [&](int64_t lo, int64_t hi) {
+               roundElements(*param, arena.at(param->offset), workingCopy,
+                             arena.at(workingCopy.offset), lo, hi);
+             });
   }
 }

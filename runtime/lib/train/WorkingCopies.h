@@ -9,10 +9,11 @@
 
 namespace honert {
 
-/// Working copies are parameters in a low type (arguments of kind `shadow`).
-/// Fills each from the parameter of its name, rounded to nearest even, if the
-/// rank has the same elements of both; others are filled where parameters are
-/// (io/checkpoint/State.h). Afterwards the program keeps them up to date.
+/// Working copies are parameters in a low type (arguments of kind
+/// `working_copy`). Fills each from the parameter of its name, rounded to
+/// nearest even, if the rank has the same elements of both; others are filled
+/// where parameters are (io/checkpoint/State.h). Afterwards the program keeps
+/// them up to date.
 void fillWorkingCopies(const Program &program, const ThreadPool &pool,
                        Arena &arena);
 

@@ -12,7 +12,7 @@ plan.program @p arena 512 {
   plan.function @step {
     %v = plan.buffer at 0 : memref<64xf32>
     %w = plan.buffer at 256 : memref<64xf32>
-    plan.launch move ins(%v : memref<64xf32>) outs(%w : memref<64xf32>) {
+    plan.launch data_movement ins(%v : memref<64xf32>) outs(%w : memref<64xf32>) {
     ^bb0(%x: tensor<64xf32>):
       plan.yield %x : tensor<64xf32>
     }

@@ -4,8 +4,8 @@
 
 module attributes {hone.target = "cuda sm_90"} {
   // CHECK: gpu.module @hone_device
-  // CHECK: gpu.func @k0_multi(%{{[^,]*}}: !llvm.ptr) workgroup
-  // CHECK: gpu.func @k1_multi(%[[ARENA:[^,]*]]: !llvm.ptr) workgroup
+  // CHECK: gpu.func @k0_multi_tensor(%{{[^,]*}}: !llvm.ptr) workgroup
+  // CHECK: gpu.func @k1_multi_tensor(%[[ARENA:[^,]*]]: !llvm.ptr) workgroup
   // CHECK-DAG: %[[AT:.*]] = arith.constant 320 : i64
   // CHECK-DAG: llvm.getelementptr %[[ARENA]][%[[AT]]]
   plan.program @p arena 1024 {
@@ -16,7 +16,7 @@ module attributes {hone.target = "cuda sm_90"} {
       %b = plan.buffer at 256 : memref<8xf32>
       %n = plan.buffer at 320 : memref<f32>
       %s = plan.buffer at 384 : memref<2xf32>
-      plan.launch multi ins(%a, %b : memref<64xf32>, memref<8xf32>) outs(%n : memref<f32>) scratch(%s : memref<2xf32>) {
+      plan.launch multi_tensor ins(%a, %b : memref<64xf32>, memref<8xf32>) outs(%n : memref<f32>) scratch(%s : memref<2xf32>) {
       ^bb0(%x: tensor<64xf32>, %y: tensor<8xf32>):
         %r = hone.global_norm %x, %y : (tensor<64xf32>, tensor<8xf32>) -> tensor<f32>
         plan.yield %r : tensor<f32>

@@ -9,7 +9,7 @@ plan.program @p arena 512 {
     %a = plan.buffer at 0 : memref<5xf32>
     %b = plan.buffer at 64 : memref<8xf32>
     %l = plan.buffer at 128 : memref<f32>
-    plan.launch multi ins(%a, %b, %l : memref<5xf32>, memref<8xf32>, memref<f32>) outs(%a, %b : memref<5xf32>, memref<8xf32>) {
+    plan.launch multi_tensor ins(%a, %b, %l : memref<5xf32>, memref<8xf32>, memref<f32>) outs(%a, %b : memref<5xf32>, memref<8xf32>) {
     ^bb0(%x: tensor<5xf32>, %y: tensor<8xf32>, %s: tensor<f32>):
       %m = hone.sgd %x, %x lr %s weight_decay %s grad_scale %s
           : (tensor<5xf32>, tensor<5xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<5xf32>

@@ -1,20 +1,20 @@
 // RUN: hone-opt %s --verify-diagnostics --split-input-file
 
-// expected-error@+1 {{attribute 'hone.kind' is "weight", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, shadow)}}
+// expected-error@+1 {{attribute 'hone.kind' is "weight", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy)}}
 func.func @kind(%x: tensor<8xf32> {hone.kind = "weight"}) {
   return
 }
 
 // -----
 
-// expected-error@+1 {{attribute 'hone.kind' is "loss", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, shadow)}}
+// expected-error@+1 {{attribute 'hone.kind' is "loss", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy)}}
 func.func @kind_loss(%x: tensor<8xf32> {hone.kind = "loss"}) {
   return
 }
 
 // -----
 
-// expected-error@+1 {{attribute 'hone.kind' is 3 : i64, expected an argument kind (param, buffer, opt, grad, input, rng, scalar, shadow)}}
+// expected-error@+1 {{attribute 'hone.kind' is 3 : i64, expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy)}}
 func.func @kind_type(%x: tensor<8xf32> {hone.kind = 3 : i64}) {
   return
 }
@@ -56,8 +56,8 @@ func.func @requires_grad(%x: tensor<8xf32> {hone.requires_grad = true}) {
 
 // -----
 
-// expected-error@+1 {{attribute 'hone.group' is -1 : i64, expected a non-negative integer}}
-func.func @group(%x: tensor<8xf32> {hone.group = -1 : i64}) {
+// expected-error@+1 {{attribute 'hone.param_group' is -1 : i64, expected a non-negative integer}}
+func.func @group(%x: tensor<8xf32> {hone.param_group = -1 : i64}) {
   return
 }
 

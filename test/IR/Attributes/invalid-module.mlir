@@ -1,11 +1,11 @@
 // RUN: hone-opt %s --verify-diagnostics --split-input-file
 
-// expected-error@+1 {{dialect version is 2 : i64, this compiler reads 1}}
-module attributes {hone.version = 2 : i64} {
+// expected-error@+1 {{dialect version is 3 : i64, expected 2: export the model again with this version}}
+module attributes {hone.version = 3 : i64} {
 }
 
 // -----
 
-// expected-error@+1 {{dialect version is "1", this compiler reads 1}}
+// expected-error@+1 {{dialect version is "1", expected 2: export the model again with this version}}
 module attributes {hone.version = "1"} {
 }

@@ -1,6 +1,6 @@
 // What a user annotated in the model, completed after the step phase.
 // RUN: hone-opt %s --dist-annotate | FileCheck %s
-// RUN: hone-opt %s --hone-set-exact --dist-annotate | FileCheck %s --check-prefix=EXACT
+// RUN: hone-opt %s --hone-set-mesh-invariant --dist-annotate | FileCheck %s --check-prefix=EXACT
 // RUN: hone-opt %s --dist-annotate --dist-propagate --dist-partition --dist-verify | FileCheck %s --check-prefix=PARTS
 // RUN: not hone-opt %s --dist-annotate=mesh=dp=2 2>&1 | FileCheck %s --check-prefix=RECIPE
 
@@ -16,7 +16,7 @@ dist.mesh @mesh [<"dp" = 2>, <"tp" = 4>]
 // CHECK-SAME: tensor<32x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>, hone.fqn = "x"
 // CHECK-SAME: tensor<32x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>, hone.fqn = "targets"
 // CHECK-SAME: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"} p1, {} partial sum ["dp"]>, hone.fqn = "up", hone.kind = "grad"
-// CHECK-SAME: tensor<16x8xbf16> {dist.regather, dist.sharding = #dist.sharding<{"tp"} p1, {}>, hone.fqn = "up", hone.kind = "shadow"
+// CHECK-SAME: tensor<16x8xbf16> {dist.regather, dist.sharding = #dist.sharding<{"tp"} p1, {}>, hone.fqn = "up", hone.kind = "working_copy"
 // CHECK-SAME: -> (tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"} p1, {} partial sum ["dp"]>, hone.donates = 5
 // EXACT: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"} p1, {}>, hone.fqn = "up", hone.kind = "grad"
 // PARTS-LABEL: @accumulate
@@ -27,7 +27,7 @@ func.func @accumulate(%up: tensor<16x8xf32> {dist.regather, dist.sharding = #dis
                       %x: tensor<32x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>, hone.fqn = "x", hone.kind = "input"},
                       %targets: tensor<32x8xf32> {hone.fqn = "targets", hone.kind = "input"},
                       %g: tensor<16x8xf32> {hone.fqn = "up", hone.kind = "grad"},
-                      %low: tensor<16x8xbf16> {hone.fqn = "up", hone.kind = "shadow"})
+                      %low: tensor<16x8xbf16> {hone.fqn = "up", hone.kind = "working_copy"})
     -> (tensor<16x8xf32> {hone.donates = 5 : i64, hone.fqn = "up", hone.kind = "grad"}) {
   %wide = hone.cast %low : tensor<16x8xbf16> -> tensor<16x8xf32>
   %h = hone.dot_general %x, %wide batch [] x [] contract [1] x [1] : tensor<32x8xf32>, tensor<16x8xf32> -> tensor<32x16xf32>

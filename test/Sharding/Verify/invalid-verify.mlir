@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics --dist-verify
 
 // Sums over ranks have the order and the roundings of the mesh; those of whole numbers, and the largest of floats, do not.
-module attributes {hone.exact} {
+module attributes {hone.mesh_invariant} {
   dist.mesh @mesh [<"dp" = 2>]
   func.func @counts(%x: tensor<4x6xi64> {dist.sharding = #dist.sharding<{"dp"}, {}>}, %y: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
       -> (tensor<6xi64> {dist.sharding = #dist.sharding<{}>}, tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
@@ -14,7 +14,7 @@ module attributes {hone.exact} {
   func.func @sum(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
       -> (tensor<6xf32> {dist.sharding = #dist.sharding<{}>}) {
     %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-    // expected-error@+1 {{sums over ranks, expected none in an exact module}}
+    // expected-error@+1 {{sums over ranks, expected none in a mesh-invariant module}}
     %s = dist.all_reduce sum %g over ["dp"] : tensor<6xf32>
     return %s : tensor<6xf32>
   }
@@ -22,12 +22,12 @@ module attributes {hone.exact} {
 
 // -----
 
-module attributes {hone.exact} {
+module attributes {hone.mesh_invariant} {
   dist.mesh @mesh [<"dp" = 2>]
   func.func @scattered(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>})
       -> (tensor<3xf32> {dist.sharding = #dist.sharding<{"dp"}>}) {
     %g = hone.reduce sum %x dims [0] : tensor<4x6xf32> -> tensor<6xf32>
-    // expected-error@+1 {{sums over ranks, expected none in an exact module}}
+    // expected-error@+1 {{sums over ranks, expected none in a mesh-invariant module}}
     %s = dist.reduce_scatter sum %g dim 0 over ["dp"] : tensor<6xf32> -> tensor<3xf32>
     return %s : tensor<3xf32>
   }

@@ -1,4 +1,4 @@
-// Where `apply` is false every result has the bits of its operand, whatever the gradient holds; the shadow is made anew.
+// Where `apply` is false every result has the bits of its operand, whatever the gradient holds; the working copy is made anew.
 // RUN: hone-opt %s --hone-decompose-updates -o %t
 // RUN: hone-run --compare %t %s --args 3 --bitwise
 // RUN: hone-run --eval %t | FileCheck %s

@@ -38,7 +38,7 @@ func.func @matrices(%p: tensor<2x3x5xf32>, %g: tensor<2x3x5xf32>, %x: tensor<2x3
   return %p1, %r1, %c1 : tensor<2x3x5xf32>, tensor<2x3xf32>, tensor<2x5xf32>
 }
 
-func.func @vector_with_shadow(%p: tensor<37xf32>, %g: tensor<37xbf16>, %x: tensor<37xf32>)
+func.func @vector_with_working_copy(%p: tensor<37xf32>, %g: tensor<37xbf16>, %x: tensor<37xf32>)
     -> (tensor<37xf32>, tensor<37xf32>, tensor<37xbf16>) {
   %v = hone.mul %x, %x : tensor<37xf32>
   %lr = hone.constant dense<0.02> : tensor<f32>

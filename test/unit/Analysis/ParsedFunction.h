@@ -1,4 +1,4 @@
-//===- ParsedFunction.h - A function from text for analysis tests -*- C++ -*-=//
+//===- ParsedFunction.h - Parses a function for tests -----------*- C++ -*-===//
 
 #ifndef HONE_TEST_UNIT_ANALYSIS_PARSEDFUNCTION_H
 #define HONE_TEST_UNIT_ANALYSIS_PARSEDFUNCTION_H

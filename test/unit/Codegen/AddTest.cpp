@@ -16,7 +16,7 @@ TEST(Adds, OfManyTensorsInPlace) {
   std::vector<int64_t> sizes = {1, 3, 4, 8, 4095, 4096, 4097, 12288};
   std::vector<std::string> arguments, names, types;
   std::string body;
-  CaseOptions options{KernelFamily::multi, 0x1p-8};
+  CaseOptions options{KernelFamily::multiTensor, 0x1p-8};
   options.equalOnDevice = true;
   for (auto [i, size] : llvm::enumerate(sizes)) {
     std::string n = std::to_string(i), type = "tensor<" + std::to_string(size) +

@@ -22,14 +22,14 @@ namespace {
 struct CodedUpdates {
   std::vector<int64_t> widths = {300};
   std::string attrs = "beta1 = 0.5, beta2 = 0.5, eps = 1.0e-08";
-  std::string param = "f32", grad = "f32", shadow = "";
+  std::string param = "f32", grad = "f32", workingCopy = "";
   std::optional<bool> apply = {};
   std::optional<double> gradValue = {};
   bool inPlace = true;
   bool fresh = false; ///< moments are zero
   double tolerance = 0, lr = 0.25, step = 1000;
 
-  unsigned results() const { return 5 + !shadow.empty(); }
+  unsigned results() const { return 5 + !workingCopy.empty(); }
   std::string text() const;
   CaseOptions options() const;
   void check() const { expectLikeInterpreter(emitUpdates, text(), options()); }
@@ -63,8 +63,8 @@ std::string CodedUpdates::text() const {
       append(in, "tensor<i1>");
     std::vector<std::pair<std::string, std::string>> made = {
         {"%np", p}, {"%nm", c}, {"%na", s}, {"%nv", c}, {"%nb", s}};
-    if (!shadow.empty())
-      made.emplace_back("%ns", typeOf(widths[i], shadow));
+    if (!workingCopy.empty())
+      made.emplace_back("%ns", typeOf(widths[i], workingCopy));
     std::string names;
     for (auto &[name, type] : made) {
       append(names, name + n);
@@ -87,7 +87,7 @@ std::string CodedUpdates::text() const {
 }
 
 CaseOptions CodedUpdates::options() const {
-  CaseOptions options{KernelFamily::multi, tolerance};
+  CaseOptions options{KernelFamily::multiTensor, tolerance};
   std::mt19937 random(7);
   for (unsigned i = 0; i < widths.size(); ++i) {
     int64_t size = 2 * widths[i], blocks = stateBlocks(widths[i]);
@@ -205,7 +205,7 @@ TEST(CodedAdamw, HalvingAMomentHalvesItsScaleAlone) {
     }
 }
 
-TEST(CodedAdamw, ParametersAndShadows) {
+TEST(CodedAdamw, ParametersAndWorkingCopies) {
   CodedUpdates updates;
   updates.widths = {40, 300, 9000};
   // Codes stay as they are (see above): parameters alone are rounded.
@@ -214,7 +214,7 @@ TEST(CodedAdamw, ParametersAndShadows) {
   updates.tolerance = 4e-6;
   updates.apply = true;
   updates.check();
-  updates.shadow = "bf16";
+  updates.workingCopy = "bf16";
   updates.tolerance = std::ldexp(1, -8);
   updates.check();
 }
@@ -232,13 +232,13 @@ TEST(CodedAdamw, ZeroStaysZero) {
 
 TEST(CodedAdamw, SkippedLeavesEveryBit) {
   for (bool inPlace : {false, true})
-    for (const char *shadow : {"", "f16"}) {
+    for (const char *workingCopy : {"", "f16"}) {
       CodedUpdates updates;
       updates.widths = manyWidths;
       updates.gradValue = NAN;
       updates.apply = false;
       updates.inPlace = inPlace;
-      updates.shadow = shadow;
+      updates.workingCopy = workingCopy;
       updates.check();
     }
 }

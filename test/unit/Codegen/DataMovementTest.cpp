@@ -16,7 +16,7 @@ namespace {
 void expectMoved(const std::string &line, const std::string &from,
                  const std::string &to, int64_t shift = 0) {
   for (const char *element : {"f32", "f64", "bf16", "f16", "i64", "i8", "i1"}) {
-    CaseOptions options{KernelFamily::move, 0, {}, {}, 2};
+    CaseOptions options{KernelFamily::dataMovement, 0, {}, {}, 2};
     options.shift = shift;
     std::string source = "tensor<" + from + "x" + element + ">",
                 result = "tensor<" + to + "x" + element + ">";
@@ -87,7 +87,7 @@ TEST(Move, SeveralUnitsOfAThread) {
                               "by [1, 1] : " +
                               to + " -> " + to + "\n  return %y : " + to +
                               "\n}",
-                          {KernelFamily::move, 0});
+                          {KernelFamily::dataMovement, 0});
   }
 }
 
@@ -124,7 +124,7 @@ TEST(Move, FromAPartOfWiderRows) {
         "slice %x [0, 1] to [5, 4] by [1, 1] : tensor<5x7xf32> -> "
         "tensor<5x3xf32>"}) {
     std::string text = line, result = text.substr(text.find("-> ") + 3);
-    CaseOptions options{KernelFamily::move, 0};
+    CaseOptions options{KernelFamily::dataMovement, 0};
     options.rowPitch = {{0, 20}};
     expectLikeInterpreter(emitPoint,
                           "func.func @f(%x: tensor<5x7xf32>) -> " + result +
@@ -152,7 +152,7 @@ TEST(Move, Concat) {
                                 " {\n  %y = hone.concat " + operands + " dim " +
                                 std::to_string(dim) + " : (" + types + ") -> " +
                                 to + "\n  return %y : " + to + "\n}",
-                            {KernelFamily::move, 0, {}, {}, 2});
+                            {KernelFamily::dataMovement, 0, {}, {}, 2});
     };
     expectConcat({"3x64", "3x32", "3x5"}, 1, "3x101");
     expectConcat({"3x7", "2x7", "0x7"}, 0, "5x7");
@@ -175,7 +175,7 @@ TEST(Move, ReductionOfColumns) {
         for (bool all : {false, true}) {
           // The reference accumulates in f64: 600 terms, half an ulp of 100
           // each.
-          CaseOptions options{KernelFamily::move, 1e-4};
+          CaseOptions options{KernelFamily::dataMovement, 1e-4};
           if (element == std::string("bf16") || element == std::string("f16"))
             options.tolerance = 0x1p-7;
           options.equalOnDevice = true;
@@ -197,5 +197,5 @@ TEST(Move, ConcatOfOneInputTwice) {
       %y = hone.concat %x, %x dim 1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x10xf32>
       return %y : tensor<3x10xf32>
     })",
-                        {KernelFamily::move, 0});
+                        {KernelFamily::dataMovement, 0});
 }

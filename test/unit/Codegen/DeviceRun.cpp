@@ -135,7 +135,7 @@ void DeviceRunner::emitAll(Emitter emit) {
     return emitNorm(b, device, norm);
   if (isa<EmbeddingBwdOp>(launch.getBodyBlock().front()))
     return emitScatter(b, device);
-  if (launch.getFamily() == KernelFamily::multi &&
+  if (launch.getFamily() == KernelFamily::multiTensor &&
       isa<AddOp>(launch.getBodyBlock().front()))
     return emitAdds(b, device);
   std::vector<Emitter> emitters = options.laterStages;

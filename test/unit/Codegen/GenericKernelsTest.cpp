@@ -504,7 +504,7 @@ TEST(Point, RefusesToWriteOverAnInputReadElsewhere) {
       %y = hone.transpose %x [1, 0] : tensor<8x8xf32> -> tensor<8x8xf32>
       return %y : tensor<8x8xf32>
     })",
-                      {KernelFamily::move, 0, {{0, 0}}}),
+                      {KernelFamily::dataMovement, 0, {{0, 0}}}),
             "'plan.launch' op writes over input 0, which other elements of "
             "the outputs read");
 }

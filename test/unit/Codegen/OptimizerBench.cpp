@@ -79,7 +79,7 @@ namespace {
 /// The program of a step as text, with memory for its buffers.
 class StepText {
 public:
-  StepText(const std::vector<int64_t> &sizes, bool shadow);
+  StepText(const std::vector<int64_t> &sizes, bool workingCopy);
   std::string text() const;
 
   std::vector<std::vector<float>> memory;   // of each buffer
@@ -90,7 +90,7 @@ private:
   void input(const std::string &name, const std::string &type, int64_t floats);
   void result(const std::string &name, const std::string &type,
               const std::string &value);
-  void addUpdate(int64_t number, int64_t size, bool shadow);
+  void addUpdate(int64_t number, int64_t size, bool workingCopy);
   void addNorm(const std::vector<int64_t> &sizes);
 
   int64_t at = 0; // end of the arena so far
@@ -101,7 +101,7 @@ private:
   // The norm: operands, arguments and their types.
   std::vector<std::string> gradNames, gradTypes, grads, gradArguments, tensors;
   std::string scratch;
-  std::vector<void *> shadows;
+  std::vector<void *> copies;
 };
 } // namespace
 
@@ -131,8 +131,8 @@ void StepText::result(const std::string &name, const std::string &type,
   results.push_back("tensor<" + type + ">");
 }
 
-/// AdamW of one tensor, in place, with a bf16 shadow if asked for.
-void StepText::addUpdate(int64_t number, int64_t size, bool shadow) {
+/// AdamW of one tensor, in place, with a bf16 working copy if asked for.
+void StepText::addUpdate(int64_t number, int64_t size, bool workingCopy) {
   std::string n = std::to_string(number), type = std::to_string(size) + "xf32",
               low = std::to_string(size) + "xbf16",
               tensor = "tensor<" + type + ">";
@@ -141,21 +141,21 @@ void StepText::addUpdate(int64_t number, int64_t size, bool shadow) {
   normBuffers.push_back(buffers[buffers.size() - 3]);
   gradNames.push_back("%g" + n);
   gradTypes.push_back("memref<" + type + ">");
-  body += "%x" + n + ":" + (shadow ? "4" : "3") + " = hone.adamw %ap" + n +
+  body += "%x" + n + ":" + (workingCopy ? "4" : "3") + " = hone.adamw %ap" + n +
           ", %ag" + n + ", %am" + n + ", %av" + n +
           " lr %alr weight_decay %awd step %at grad_scale %ac {beta1 = 0.9, "
           "beta2 = 0.999, eps = 1.0e-8} : (" +
           joined({tensor, tensor, tensor, tensor}) +
           ", tensor<f32>, tensor<f32>, tensor<i64>, tensor<f32>) -> (" +
           joined({tensor, tensor, tensor}) +
-          (shadow ? ", tensor<" + low + ">" : "") + ")\n";
+          (workingCopy ? ", tensor<" + low + ">" : "") + ")\n";
   int index = 0;
   for (const char *name : {"p", "m", "v"})
     result(name + n, type, "%x" + n + "#" + std::to_string(index++));
-  if (shadow) {
+  if (workingCopy) {
     buffer("s" + n, low, (size + 1) / 2);
     result("s" + n, low, "%x" + n + "#3");
-    shadows.push_back(memory.back().data());
+    copies.push_back(memory.back().data());
   }
 }
 
@@ -177,29 +177,29 @@ void StepText::addNorm(const std::vector<int64_t> &sizes) {
   normBuffers.push_back(memory.back().data());
 }
 
-StepText::StepText(const std::vector<int64_t> &sizes, bool shadow) {
+StepText::StepText(const std::vector<int64_t> &sizes, bool workingCopy) {
   for (const char *scalar : {"lr", "wd", "c"})
     input(scalar, "f32", 1);
   input("t", "i64", 2);
   *static_cast<int64_t *>(buffers.back()) = 3;
   for (size_t i = 0; i < sizes.size(); ++i)
-    addUpdate(i, sizes[i], shadow);
+    addUpdate(i, sizes[i], workingCopy);
   for (size_t i = 0; i < sizes.size(); ++i) {
     for (size_t j : {0, 2, 3})
       buffers.push_back(buffers[4 + 4 * i + j]);
-    if (shadow)
-      buffers.push_back(shadows[i]);
+    if (workingCopy)
+      buffers.push_back(copies[i]);
   }
   addNorm(sizes);
 }
 
 std::string StepText::text() const {
   return "plan.program @p arena 1099511627776 {\nplan.function @step {\n" +
-         declared + "plan.launch multi ins(" + joined(names) + " : " +
+         declared + "plan.launch multi_tensor ins(" + joined(names) + " : " +
          joined(types) + ") outs(" + joined(outs) + " : " + joined(outTypes) +
          ") {\n^bb0(" + joined(arguments) + "):\n" + body + "plan.yield " +
          joined(yields) + " : " + joined(results) +
-         "\n}\nplan.launch multi ins(" + joined(gradNames) + " : " +
+         "\n}\nplan.launch multi_tensor ins(" + joined(gradNames) + " : " +
          joined(gradTypes) +
          ") outs(%norm : memref<f32>) scratch(%sums : memref<" + scratch +
          ">) {\n^bb0(" + joined(gradArguments) + "):\n%n = hone.global_norm " +
@@ -210,7 +210,7 @@ std::string StepText::text() const {
 namespace {
 /// The kernels of one setting, compiled, with memory for all its tensors.
 struct Step {
-  Step(const std::vector<int64_t> &sizes, bool shadow);
+  Step(const std::vector<int64_t> &sizes, bool workingCopy);
   void update(int threads) {
     onThreads(threads, updateItems, [&](int64_t lo, int64_t hi) {
       jit->callEntry("update", program.buffers, lo, hi);
@@ -229,8 +229,8 @@ struct Step {
 };
 } // namespace
 
-Step::Step(const std::vector<int64_t> &sizes, bool shadow)
-    : program(sizes, shadow), context(makeContext()) {
+Step::Step(const std::vector<int64_t> &sizes, bool workingCopy)
+    : program(sizes, workingCopy), context(makeContext()) {
   auto module =
       mlir::parseSourceString<mlir::ModuleOp>(program.text(), context.get());
   if (!module)
@@ -309,12 +309,13 @@ int main(int argc, char **argv) {
              }));
     }
   }
-  for (bool shadow : {false, true}) {
-    Step step(sizes, shadow);
+  for (bool workingCopy : {false, true}) {
+    Step step(sizes, workingCopy);
     for (int threads : {1, 2})
-      report(shadow ? "adamw with bf16 shadow" : "adamw", threads,
-             shadow ? 30 : 28, leastSeconds([&] { step.update(threads); }));
-    if (!shadow)
+      report(workingCopy ? "adamw with bf16 working copy" : "adamw", threads,
+             workingCopy ? 30 : 28,
+             leastSeconds([&] { step.update(threads); }));
+    if (!workingCopy)
       for (int threads : {1, 2})
         report("squares of the norm", threads, 4,
                leastSeconds([&] { step.norm(threads); }));

@@ -28,7 +28,7 @@ namespace {
 struct Updates {
   enum Rule { adamw, sgd, momentum, lion } rule = adamw;
   std::vector<int64_t> sizes = {100};
-  std::string param = "f32", grad = "f32", state = "f32", shadow = "";
+  std::string param = "f32", grad = "f32", state = "f32", workingCopy = "";
   std::string attrs = "beta1 = 0.9, beta2 = 0.999, eps = 1.0e-08";
   double lr = 3e-4, decay = 0.1, gradScale = 0.7, step = 3;
   std::optional<bool> apply = {};
@@ -46,7 +46,7 @@ struct Updates {
 
   unsigned states() const { return rule == adamw ? 2 : rule != sgd; }
   unsigned tensors() const { return 2 + states(); }
-  unsigned results() const { return 1 + states() + !shadow.empty(); }
+  unsigned results() const { return 1 + states() + !workingCopy.empty(); }
   unsigned firstScalar() const { return tensors() * sizes.size(); }
 
   std::string text() const;
@@ -121,9 +121,9 @@ std::string Updates::text() const {
     if (rule == momentum)
       types.push_back(s);
     types.insert(types.end(), optionalTypes.begin(), optionalTypes.end());
-    if (!shadow.empty()) {
-      out.push_back("%shadow" + n);
-      outTypes.push_back(tensorType(sizes[i], shadow, width));
+    if (!workingCopy.empty()) {
+      out.push_back("%working_copy" + n);
+      outTypes.push_back(tensorType(sizes[i], workingCopy, width));
     }
     std::string salt =
         random ? " salt " + std::to_string(1000003 * (i + 1)) : "";
@@ -154,7 +154,7 @@ std::string Updates::text() const {
 }
 
 CaseOptions Updates::options() const {
-  CaseOptions options{KernelFamily::multi, tolerance};
+  CaseOptions options{KernelFamily::multiTensor, tolerance};
   options.shift = shift;
   // But for the bits of NaNs.
   options.equalOnDevice = !gradValue || std::isfinite(*gradValue);
@@ -221,7 +221,7 @@ TEST(Adamw, ManyTensors) {
   updates.sizes = manySizes;
   updates.check();
   updates.grad = "bf16";
-  updates.shadow = "bf16";
+  updates.workingCopy = "bf16";
   updates.tolerance = std::ldexp(1, -8);
   updates.check();
 }
@@ -231,7 +231,7 @@ TEST(Adamw, SizesAroundABlockOfAGpu) {
   Updates updates;
   updates.sizes = {8191, 8192, 8193, 12288, 3 * 8192 + 6};
   updates.check();
-  updates.shadow = "bf16";
+  updates.workingCopy = "bf16";
   updates.tolerance = std::ldexp(1, -8);
   updates.check();
 }
@@ -313,7 +313,7 @@ TEST(Adamw, RefusesUpdatesThatDiffer) {
 }
 
 //===----------------------------------------------------------------------===//
-// Conditional updates and shadows
+// Conditional updates and working copies
 //===----------------------------------------------------------------------===//
 
 TEST(Apply, FalseLeavesEveryBit) {
@@ -329,7 +329,7 @@ TEST(Apply, FalseLeavesEveryBit) {
       updates.gradValue = NAN;
       updates.tolerance = 0;
       updates.check();
-      updates.shadow = "f16"; // the rounding of the old parameter
+      updates.workingCopy = "f16"; // the rounding of the old parameter
       updates.check();
     }
 }
@@ -344,7 +344,7 @@ TEST(Apply, TrueUpdates) {
   }
 }
 
-TEST(Shadow, IsTheRoundedParameter) {
+TEST(WorkingCopy, IsTheRoundedParameter) {
   for (const char *type : {"bf16", "f16"})
     for (auto rule : {Updates::adamw, Updates::sgd, Updates::momentum}) {
       Updates updates;
@@ -352,16 +352,16 @@ TEST(Shadow, IsTheRoundedParameter) {
       if (rule != Updates::adamw)
         updates.attrs = rule == Updates::momentum ? "momentum = 0.9" : "";
       updates.sizes = {5, 1000};
-      updates.shadow = type;
+      updates.workingCopy = type;
       Tensors out = updates.run();
       unsigned results = updates.results();
       for (size_t i = 0; i < updates.sizes.size(); ++i) {
         const Tensor &param = out[i * results],
-                     &shadow = out[i * results + results - 1];
-        Tensor expected = Tensor::floats(shadow.element(), shadow.shape(),
-                                         std::vector<double>(param.floats()),
-                                         interp::Mode::Typed);
-        EXPECT_TRUE(bytesOf(shadow) == bytesOf(expected));
+                     &workingCopy = out[i * results + results - 1];
+        Tensor expected = Tensor::floats(
+            workingCopy.element(), workingCopy.shape(),
+            std::vector<double>(param.floats()), interp::Mode::Typed);
+        EXPECT_TRUE(bytesOf(workingCopy) == bytesOf(expected));
       }
     }
 }
@@ -536,7 +536,7 @@ TEST(Lion, SkippedLeavesEveryBit) {
     updates.inPlace = inPlace;
     updates.gradValue = NAN;
     updates.tolerance = 0;
-    updates.shadow = "bf16";
+    updates.workingCopy = "bf16";
     updates.check();
   }
 }
@@ -585,7 +585,7 @@ std::string norm(const std::vector<int64_t> &sizes,
 }
 
 CaseOptions normOptions(const std::vector<int64_t> &sizes) {
-  CaseOptions options{KernelFamily::multi, 1e-6};
+  CaseOptions options{KernelFamily::multiTensor, 1e-6};
   for (int64_t size : sizes)
     options.scratch += llvm::divideCeil(size, normChunk);
   options.laterStages = {emitNormFinish};

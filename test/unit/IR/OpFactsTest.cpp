@@ -127,7 +127,7 @@ TEST_F(OpFactsTest, GroupAddsFlopsAndReadsItsOperandsOnce) {
   OpCost cost =
       parse(
           "%x: tensor<8x64xf32>",
-          R"(%y = hone.group map (%a = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
+          R"(%y = hone.fused map (%a = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
         %s = hone.add %a, %a : tensor<8x64xf32>
         %t = hone.neg %s : tensor<8x64xf32>
         hone.yield %t : tensor<8x64xf32>
@@ -312,7 +312,7 @@ TEST_F(OpFactsTest, RowsOfALossAddUpAndItsClassesMeet) {
             "tensor<f32>, tensor<8xf32>")
           .getDimensionMapping();
   EXPECT_EQ(kinds(mapping),
-            (std::vector<FactorKind>{reduced, FactorKind::Exchange}));
+            (std::vector<FactorKind>{reduced, FactorKind::Reconcilable}));
   EXPECT_EQ(mapping.results[1], (Dims{0}));
 }
 
@@ -394,7 +394,7 @@ TEST_F(OpFactsTest, GroupOverwritesOnlyWhatItReadsInPlace) {
   EXPECT_EQ(
       pairs(parse(
           "%x: tensor<8x8xf32>, %y: tensor<8x8xf32>",
-          R"(%r = hone.group map (%a = %x : tensor<8x8xf32>, %b = %y : tensor<8x8xf32>) -> tensor<8x8xf32> {
+          R"(%r = hone.fused map (%a = %x : tensor<8x8xf32>, %b = %y : tensor<8x8xf32>) -> tensor<8x8xf32> {
         %t = hone.transpose %b [1, 0] : tensor<8x8xf32> -> tensor<8x8xf32>
         %s = hone.add %a, %t : tensor<8x8xf32>
         hone.yield %s : tensor<8x8xf32>

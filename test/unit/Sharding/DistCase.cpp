@@ -112,7 +112,7 @@ testing::AssertionResult DistCase::ranksAgree(double tolerance, Mode mode) {
   }
   FailureOr<Tensors> wanted = interpret(whole, *arguments, {mode, nullptr});
   FailureOr<std::vector<Tensors>> got =
-      interpretRanks(part, std::move(parts), mode, exchangeIn(*mesh, mode));
+      interpretRanks(part, std::move(parts), mode, collectivesOn(*mesh, mode));
   if (failed(wanted) || failed(got))
     return testing::AssertionFailure() << "a run failed";
   for (size_t result = 0; result != wanted->size(); ++result) {

@@ -1,4 +1,4 @@
-//===- LinksTest.cpp - What connects ranks, and how long exchanges take ---===//
+//===- LinksTest.cpp - What connects ranks, and how long collectives take -===//
 
 #include "hone/Sharding/IR/Sharding.h"
 

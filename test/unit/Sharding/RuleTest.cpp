@@ -421,7 +421,7 @@ INSTANTIATE_TEST_SUITE_P(RandomOps, Rule, testing::ValuesIn(randomOps()),
 /// Ops that need no case, each with its reason.
 static const std::map<StringRef, const char *> withoutCase = {
     {"hone.adafactor", "its primitives are divided"},
-    {"hone.group", "fusion makes groups of what is divided already"},
+    {"hone.fused", "fusion makes groups of what is divided already"},
 };
 
 TEST(Rules, EveryOpHasACase) {

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return info.param.name; });
 
 //===----------------------------------------------------------------------===//
-// What ranks exchange
+// What ranks collective
 //===----------------------------------------------------------------------===//
 
 static std::string collectivesOf(const DistText &text) {
@@ -196,7 +196,7 @@ TEST(Shift, GoesAround) {
         {Tensor::floats(Element::F32, {}, {double(rank)}, Mode::F64)});
   FailureOr<std::vector<Tensors>> got =
       interpretRanks(*module->getOps<func::FuncOp>().begin(), std::move(parts),
-                     Mode::F64, exchangeIn(*mesh, Mode::F64));
+                     Mode::F64, collectivesOn(*mesh, Mode::F64));
   ASSERT_TRUE(succeeded(got));
   std::vector<double> numbers;
   for (const Tensors &rank : *got)

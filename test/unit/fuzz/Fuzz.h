@@ -1,4 +1,4 @@
-//===- Fuzz.h - Random inputs for one reader ------------------*- C++ -*-===//
+//===- Fuzz.h - Random inputs for one reader --------------------*- C++ -*-===//
 //
 // A fuzzer is a file with two functions. FuzzMain.cpp runs it with fixed seeds;
 // libFuzzer can drive the second one as well (clang++ -fsanitize=fuzzer).

@@ -30,7 +30,7 @@ KernelTime kernelTime(llvm::ArrayRef<mlir::Operation *> ops, int64_t bytes,
                       const TargetDescription &target);
 
 /// Seconds of a group, by its operands and results.
-double kernelSeconds(GroupOp group, const TargetDescription &target);
+double kernelSeconds(FusedOp group, const TargetDescription &target);
 
 /// Seconds of one kernel that computes `ops`, reads `reads` and writes
 /// `writes`, each once.

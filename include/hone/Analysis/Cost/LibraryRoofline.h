@@ -1,5 +1,4 @@
-//===- LibraryRoofline.h - The time of a step made of library calls -*- C++
-//-*-===//
+//===- LibraryRoofline.h - The time of a step made of library calls -------===//
 //
 // What a step on a GPU takes at least when it is made of the best published
 // libraries: every product and every attention at its library's rate, every
@@ -17,7 +16,7 @@
 namespace hone {
 
 /// Seconds of one optimizer step, all micro-batches.
-struct LibraryLimit {
+struct LibraryRoofline {
   double products = 0, attention = 0;
   double rows = 0; ///< norms with their residual sums, loss, rotations, gates
   double updates = 0; ///< optimizer and gradient norm
@@ -27,8 +26,8 @@ struct LibraryLimit {
 
 /// The limit of the step functions of `module`, as the step phase leaves them:
 /// norms, attention and loss are one op each.
-LibraryLimit findLibraryLimit(mlir::ModuleOp module, int64_t microBatches,
-                              const TargetDescription &target);
+LibraryRoofline findLibraryRoofline(mlir::ModuleOp module, int64_t microBatches,
+                                    const TargetDescription &target);
 
 } // namespace hone
 

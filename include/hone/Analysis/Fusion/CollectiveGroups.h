@@ -9,14 +9,14 @@ namespace hone {
 
 /// The op of dialect `dist` that a group of family `collective` holds; null for
 /// other ops.
-mlir::Operation *exchangeIn(mlir::Operation *group);
+mlir::Operation *collectiveIn(mlir::Operation *group);
 
 /// Whether a group waits for a collective that has begun.
-bool endsCollective(GroupOp group);
+bool endsCollective(FusedOp group);
 
 /// Of a collective that only begins (`async`), the group that waits for it;
 /// null where it is done at once.
-GroupOp waitFor(GroupOp begin);
+FusedOp waitFor(FusedOp begin);
 
 } // namespace hone
 

@@ -39,7 +39,7 @@ struct Partition {
   /// Parts of each group, increasing; groups in an order in which they can run.
   llvm::SmallVector<llvm::SmallVector<int>> groups;
   double cost = 0.0;
-  bool isExact = false;
+  bool isOptimal = false;
 };
 
 /// Parts up to which the search is exact, and up to which it is where few sets

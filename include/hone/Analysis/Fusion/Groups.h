@@ -34,15 +34,15 @@ struct FusionGroup {
 struct FusionCounts {
   int64_t regions = 0;  ///< with at least two ops
   int64_t searched = 0; ///< of those, the ones that differ
-  int64_t exact = 0;    ///< regions whose plan is the cheapest
+  int64_t optimal = 0;  ///< regions whose plan is the cheapest
   int64_t largest = 0;  ///< parts that one search saw
   int64_t cut = 0;      ///< regions of too many ops for one search
 };
 
 class FusionAnalysis {
 public:
-  /// Without `shares`, and in an exact module, each row op has a kernel of its
-  /// own, to measure what sharing saves.
+  /// Without `shares`, and in a mesh-invariant module, each row op has a kernel
+  /// of its own, to measure what sharing saves.
   FusionAnalysis(mlir::Block &block, const TargetDescription &target,
                  bool shares = true);
 

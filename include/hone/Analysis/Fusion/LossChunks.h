@@ -23,7 +23,7 @@ namespace hone {
 struct LossHead {
   DotGeneralOp product; ///< rows first: [rows..., vocab]
   CrossEntropyOp loss;
-  CrossEntropyBwdOp gradient; ///< null where only the loss is wanted
+  CrossEntropyBwdOp gradient; ///< null where only the loss is requested
   /// Elementwise ops and reshapes from the product to the loss and from the
   /// gradient on, in program order; results have the logits' elements.
   llvm::SmallVector<mlir::Operation *> maps;

@@ -43,7 +43,7 @@ struct RegionPlan {
   llvm::SmallVector<llvm::SmallVector<int>> groups;
   llvm::SmallVector<bool> reduces; ///< per group
   int parts = 1;                   ///< what the search saw
-  bool isExact = true;             ///< no partition of those costs less
+  bool isOptimal = true;           ///< no partition of those costs less
 };
 
 class RowRegion {

@@ -25,13 +25,13 @@ bool isStorageView(mlir::Operation *op);
 
 /// Such an op on one operand, and no null: the result is the operand with
 /// another shape or a part of it.
-bool seesOperand(mlir::Operation *op);
+bool isViewOfOperand(mlir::Operation *op);
 
 /// What `value` sees with another shape or is a part of; null: nothing.
 mlir::Value viewedValue(mlir::Value value);
 
 /// `value`, or what it sees through all such views.
-mlir::Value withoutViews(mlir::Value value);
+mlir::Value stripViews(mlir::Value value);
 
 /// A slice whose elements are one run of its operand's memory.
 bool isContiguous(SliceOp slice);

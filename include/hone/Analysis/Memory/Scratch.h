@@ -45,7 +45,7 @@ int64_t alignedWorkspace(int64_t offset);
 /// - attention backward otherwise: its gradientSumTypes;
 /// - a global norm: all partial sums of squares.
 llvm::SmallVector<mlir::MemRefType>
-scratchTypes(GroupOp group, const TargetDescription &target);
+scratchTypes(FusedOp group, const TargetDescription &target);
 
 } // namespace hone
 

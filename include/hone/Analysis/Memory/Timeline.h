@@ -22,7 +22,7 @@ namespace hone {
 enum class MemoryCategory {
   Parameters,
   Optimizer,
-  Shadows,
+  WorkingCopies,
   Inputs,
   Gradients,
   Activations,

@@ -1,4 +1,4 @@
-//===- ChainSchedule.h - When to redo which stage ---------------*- C++ -*-===//
+//===- ChainSchedule.h - When to recompute which stage ----------*- C++ -*-===//
 //
 // Checkpoint selection over a chain of stages, on plain data. Stages are
 // numbered from 0; stage s reads a_{s-1} and makes a_s; its backward reads what
@@ -99,9 +99,10 @@ std::optional<ChainRun> simulate(const Chain &chain,
 // The classic policies; every stage has its first option.
 /// Each stage visited once.
 ChainSchedule keepAll(const Chain &chain);
-/// Keeps the outputs of all stages and redoes each before its backward.
+/// Keeps the outputs of all stages and recomputes each before its backward.
 ChainSchedule recomputeAll(const Chain &chain);
-/// Keeps every ceil(sqrt(L))-th output and redoes the stages between together.
+/// Keeps every ceil(sqrt(L))-th output and recomputes the stages between
+/// together.
 ChainSchedule squareRoot(const Chain &chain);
 
 struct ChainLimits {
@@ -110,8 +111,8 @@ struct ChainLimits {
   /// rounded up.
   int64_t exactSlots = 8192;
   int64_t slots = 4096;
-  /// Whether a saved stage may drop its input until a redo brings it back, also
-  /// when a redo has started from that input before.
+  /// Whether a saved stage may drop its input until a recompute brings it back,
+  /// also when a recompute has started from that input before.
   bool lazy = true;
   /// Bounds on a table: sums that are compared, and bytes. A chain that needs
   /// more goes without the second part of `lazy`, then without the first, then
@@ -151,7 +152,7 @@ public:
   /// says with sizes rounded down. Infinite if that has no schedule.
   double lowerBound(int64_t bytes) const;
   /// Whether sizes are counted without rounding.
-  bool isExact() const;
+  bool isOptimal() const;
 
 private:
   int64_t slotsIn(int64_t bytes) const;
@@ -159,7 +160,7 @@ private:
 
   Chain chain;
   ChainLimits limits;
-  bool exact;
+  bool optimal;
   int64_t slots;
   std::unique_ptr<ChainTable> table;
   // Made on demand.

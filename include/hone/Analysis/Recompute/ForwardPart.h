@@ -2,7 +2,7 @@
 //
 // A step function computes a loss and then its gradients. The ops that the loss
 // is made from are its forward part; their values that other ops read have to
-// stay until then, or to be made again.
+// stay until then, or to be recomputed.
 //
 //===----------------------------------------------------------------------===//
 

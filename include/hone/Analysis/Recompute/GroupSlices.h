@@ -1,9 +1,9 @@
 //===- GroupSlices.h - Parts of a kernel that make some results -*- C++ -*-===//
 //
-// A kernel over rows may make several values of which only some are wanted
+// A kernel over rows may make several values of which only some are needed
 // again. What makes them, given those that are still there, is a kernel too, of
 // the same ops on the same operands: its bits are the same. A library call is
-// redone whole, since part of it may be another algorithm.
+// recomputed whole, since part of it may be another algorithm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@ namespace hone {
 
 /// Ops of a group's body that make some of its results.
 struct GroupSlice {
-  GroupOp group;
+  FusedOp group;
   KernelFamily family;
-  llvm::SmallVector<unsigned> wanted;       ///< results, increasing
+  llvm::SmallVector<unsigned> needed;       ///< results, increasing
   llvm::SmallVector<unsigned> given;        ///< results that it reads
   llvm::SmallVector<unsigned> inputs;       ///< operands that it reads
   llvm::SmallVector<mlir::Operation *> ops; ///< in program order
@@ -28,26 +28,26 @@ struct GroupSlice {
 
 /// Whether part of the group can be a kernel: it has several results, and is
 /// no library call.
-bool isSliceable(GroupOp group);
+bool isSliceable(FusedOp group);
 
-/// What makes the results `wanted` where those for which `isGiven` holds can be
-/// read. Nothing if that is no kernel; the whole group always is one.
+/// What makes the results `needed` where those for which `isGiven` holds can
+/// be read. Nothing if that is no kernel; the whole group always is one.
 std::optional<GroupSlice>
-sliceGroup(GroupOp group, llvm::ArrayRef<unsigned> wanted,
+sliceGroup(FusedOp group, llvm::ArrayRef<unsigned> needed,
            llvm::function_ref<bool(unsigned)> isGiven);
 
 /// The slice with all results.
-GroupSlice wholeGroup(GroupOp group);
+GroupSlice wholeGroup(FusedOp group);
 
 /// Builds the group of a slice. `valueOf` says where an operand or a given
-/// result of the original is now. Results are those of `wanted`, in order.
-GroupOp buildSlice(mlir::OpBuilder &builder, const GroupSlice &slice,
+/// result of the original is now. Results are those of `needed`, in order.
+FusedOp buildSlice(mlir::OpBuilder &builder, const GroupSlice &slice,
                    llvm::function_ref<mlir::Value(mlir::Value)> valueOf);
 
 /// Takes results that nobody reads, and what only made them, out of a sliceable
 /// group; erases a group of which no result is read. Returns whether it is
 /// still there; `group` is then the one with fewer results.
-bool dropUnread(GroupOp &group);
+bool dropUnread(FusedOp &group);
 
 } // namespace hone
 

@@ -52,7 +52,7 @@ struct StageUnit {
   /// of one launch share its time: their seconds add up to it.
   double seconds = 0.0;
   /// Of a clone that runs alone. No less than `seconds`.
-  double redoSeconds = 0.0;
+  double recomputeSeconds = 0.0;
   llvm::SmallVector<int> reads, makes;
   /// (read, made): the made value takes the storage of the read one where that
   /// dies here.
@@ -75,8 +75,8 @@ struct StageGraph {
 };
 
 /// Forward units that the backward visit runs again, increasing.
-struct StageRedo {
-  llvm::SmallVector<int, 4> redone;
+struct StageRecomputation {
+  llvm::SmallVector<int, 4> recomputed;
   /// Those of them that run again for each backward unit that needs them. The
   /// results of the others are kept until their last reader.
   llvm::SmallVector<int, 4> each;
@@ -85,7 +85,7 @@ struct StageRedo {
   llvm::SmallVector<int, 4> later;
 };
 
-struct StageOption : StageRedo {
+struct StageOption : StageRecomputation {
   llvm::SmallVector<int, 4> saved; ///< Inner values, increasing
   ChainOption cost;
 };
@@ -113,15 +113,16 @@ llvm::SmallVector<StageOption> planStage(const StageGraph &graph,
                                          const StageLimits &limits = {},
                                          StageStops *stops = nullptr);
 
-/// The vertices of the convex hull of (bytes saved, seconds of redo): as
+/// The vertices of the convex hull of (bytes saved, seconds of recompute): as
 /// planned before the search. Most saved first.
 llvm::SmallVector<StageOption> planStageHull(const StageGraph &graph);
 
 /// What it costs to run these forward units again; those that nobody needs are
 /// left out of the answer. Nothing, and why in `problem`, where a unit may not
-/// be redone. The numbers:
+/// be recomputed. The numbers:
 ///   forward, forwardPeak    runs what the saved values and the output need
-///   backward, backwardPeak  each redone unit right before its first reader,
+///   backward, backwardPeak  each recomputed unit right before its first
+///   reader,
 ///                           see `backwardSteps`
 ///   saved                   saved values and the output
 ///   lastForward, lastSaved  without the output, unless the backward reads it
@@ -131,16 +132,16 @@ llvm::SmallVector<StageOption> planStageHull(const StageGraph &graph);
 /// from its maker to its last reader; scratch counts while the unit runs; the
 /// input, fixed and born values do not count.
 std::optional<StageOption> priceStage(const StageGraph &graph,
-                                      const StageRedo &redo,
+                                      const StageRecomputation &recompute,
                                       std::string &problem);
 
 /// The backward visit of an option, unit by unit.
 struct StageStep {
-  bool isRedo; ///< of a forward unit
+  bool isRecomputed; ///< of a forward unit
   int unit;
 };
 llvm::SmallVector<StageStep> backwardSteps(const StageGraph &graph,
-                                           const StageRedo &redo);
+                                           const StageRecomputation &recompute);
 
 /// The stage as the chain sees it, with these options.
 ChainStage chainStage(const StageGraph &graph,

@@ -5,7 +5,7 @@
 // piece of the backward part belongs to the stage whose values it reads. The
 // last stage is the turn: the head, the loss and what its gradient starts with.
 //
-// A *unit* is what can be made again: a library call, or the part of a kernel
+// A *unit* is what can be recomputed: a library call, or the part of a kernel
 // over rows that makes one of its results from operands and other results
 // (GroupSlices.h). A *storage* is a value with everything that views it.
 //
@@ -27,7 +27,7 @@ struct ForwardUnit {
   llvm::SmallVector<unsigned> results;  ///< of `op` that it makes
   llvm::SmallVector<mlir::Value> reads; ///< storages
   double seconds = 0;                   ///< its share of the kernel's
-  double redoSeconds = 0;               ///< of a kernel of its own
+  double recomputeSeconds = 0;          ///< of a kernel of its own
   bool canRedo = true;
 };
 

@@ -1,5 +1,4 @@
-//===- IntervalSet.h - Integers that a value may be --------------*- C++
-//-*-===//
+//===- IntervalSet.h - Integers that a value may be -------------*- C++ -*-===//
 
 #ifndef HONE_ANALYSIS_VALUES_INTERVALSET_H
 #define HONE_ANALYSIS_VALUES_INTERVALSET_H

@@ -1,4 +1,4 @@
-//===- Dist.h - The dist dialect: meshes, shardings, collectives *- C++ -*-===//
+//===- Dist.h - The dist dialect: meshes, shardings, collectives ----------===//
 
 #ifndef HONE_SHARDING_IR_DIST_H
 #define HONE_SHARDING_IR_DIST_H

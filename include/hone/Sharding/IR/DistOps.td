@@ -26,7 +26,7 @@ class Dist_LocalOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::hone::KernelFamily $cppClass::getKernelFamily() { return ::hone::KernelFamily::collective; }
-    ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::exact; }
+    ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::copy; }
     ::hone::OpCost $cppClass::getCost() { return ::hone::detail::elementwiseCost(*this, /*flopsPerElement=*/0); }
     ::hone::DimensionMapping $cppClass::getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
   }];
@@ -72,7 +72,7 @@ def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType,
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::hone::KernelFamily $cppClass::getKernelFamily() { return ::hone::KernelFamily::view; }
-    ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::exact; }
+    ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::copy; }
     ::hone::OpCost $cppClass::getCost() { return {}; }
     ::llvm::SmallVector<::hone::AliasPair> $cppClass::getReusableOperands() { return {{0, 0}}; }
     ::std::optional<::hone::ElementState>

@@ -8,6 +8,8 @@
 #ifndef HONE_SHARDING_IR_LINKS_H
 #define HONE_SHARDING_IR_LINKS_H
 
+#include "base/Enumerations.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringRef.h"
@@ -69,15 +71,8 @@ struct Group {
   int64_t ranks() const { return perNode * nodes; }
 };
 
-/// What a group of ranks does together: the values that honert_collective
-/// takes.
-enum class CollectiveKind {
-  allReduce,
-  allGather,
-  reduceScatter,
-  allToAll,
-  shift
-};
+/// What a group of ranks does together (abi.def).
+using honert::CollectiveKind;
 
 /// Bytes that one of `ranks` ranks sends, each of which gives `bytes`.
 double bytesSent(CollectiveKind kind, int64_t ranks, double bytes);

@@ -1,4 +1,4 @@
-//===- PlacementChange.h - What a collective does to a placement *- C++ -*-===//
+//===- PlacementChange.h - What a collective does to a placement ----------===//
 //
 // The answers of PlacementOpInterface: how ranks along some axes of the mesh
 // hold a tensor before an op between ranks, and after it.

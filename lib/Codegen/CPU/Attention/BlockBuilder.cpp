@@ -182,7 +182,7 @@ SmallVector<Value, 4> BlockBuilder::at(const Matrix &matrix, Value row,
 }
 
 Value BlockBuilder::convert(Value value, Type to) {
-  return pointops::convertFloat(*this, getLoc(), value, to);
+  return elementwise::convertFloat(*this, getLoc(), value, to);
 }
 
 Value BlockBuilder::loadScalar(const Matrix &matrix, Value row, Value column) {

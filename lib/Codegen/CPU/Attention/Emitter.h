@@ -25,7 +25,7 @@ struct Attention {
   RandomPart scores;
   std::array<int64_t, 3> scoreStrides; ///< of those numbers, for b, h and t
   // Buffers. Null: mask, rng or origin that the op does not have, a result not
-  // wanted, or an operand of the other direction.
+  // expected, or an operand of the other direction.
   mlir::Value query, key, value, mask, rng, origin;
   mlir::Value result, lse; ///< written forward, read backward
   mlir::Value grad, queryGrad, keyGrad, valueGrad;

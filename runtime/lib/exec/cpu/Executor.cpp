@@ -31,7 +31,7 @@ Status CpuExecutor::bind(const Launch &launch, Bound &bound) {
     for (int64_t offset : kernel->offsets)
       bound.buffers.push_back(memory.at(offset));
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action)) {
-    if (program.isExact()) {
+    if (program.isMeshInvariant()) {
       bound.matmul = std::make_unique<ExactMatmul>(pool, *matmul);
       return Status();
     }

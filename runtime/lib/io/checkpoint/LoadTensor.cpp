@@ -97,16 +97,17 @@ static void copyTensor(const SafeTensors &file, const LoadedTensor &loaded,
 std::vector<Argument> honert::targetsOf(const Program &program,
                                         const Argument &argument) {
   std::vector<Argument> targets = {argument};
-  const Argument *shadow = program.argument(Kind::shadow, argument.fqn);
-  if (argument.kind != Kind::param || !shadow ||
-      areDividedAlike(argument, *shadow))
+  const Argument *workingCopy =
+      program.argument(Kind::workingCopy, argument.fqn);
+  if (argument.kind != Kind::param || !workingCopy ||
+      areDividedAlike(argument, *workingCopy))
     return targets;
   Argument copy = argument;
-  copy.dtype = shadow->dtype;
-  copy.dims = shadow->dims;
-  copy.divisions = shadow->divisions;
-  copy.offset = shadow->offset;
-  copy.bytes = shadow->bytes;
+  copy.dtype = workingCopy->dtype;
+  copy.dims = workingCopy->dims;
+  copy.divisions = workingCopy->divisions;
+  copy.offset = workingCopy->offset;
+  copy.bytes = workingCopy->bytes;
   targets.push_back(std::move(copy));
   return targets;
 }
@@ -123,7 +124,7 @@ void honert::copyToTargets(const SafeTensors &file, const LoadedTensor &loaded,
 void honert::clearPadding(const Program &program, Arena &arena) {
   for (const Argument &argument : program.arguments)
     if ((argument.isState() && !argument.isWhole) ||
-        argument.kind == Kind::shadow)
+        argument.kind == Kind::workingCopy)
       std::memset(arena.at(argument.offset), 0,
                   static_cast<size_t>(argument.bytes));
 }

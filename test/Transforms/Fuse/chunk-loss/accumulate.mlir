@@ -24,7 +24,7 @@
 // PLAN: plan.launch contraction ins(%{{.*}}, %{{.*}}, %[[S0]] : {{.*}}) outs(%[[S1]] :
 // PLAN: %[[GRAD:.*]] = plan.buffer at [[AT]]
 // PLAN: plan.launch gather ins({{.*}}%[[S1]]{{.*}}) outs(%[[GRAD]] :
-// PLAN-NOT: plan.launch move
+// PLAN-NOT: plan.launch data_movement
 func.func @accumulate(%w: tensor<7x3xf32> {hone.kind = "param", hone.fqn = "w"},
     %ids: tensor<6xi64> {hone.kind = "input", hone.fqn = "ids"},
     %t: tensor<6xi64> {hone.kind = "input", hone.fqn = "t"},

@@ -7,11 +7,11 @@
 // part of the input's gradient in place.
 
 // The first chunk:
-// CHECK-NOT:  plan.launch move
+// CHECK-NOT:  plan.launch data_movement
 // CHECK:      %[[X0:.*]] = plan.view %[[X:.*]] at 0 : memref<8x3xf32> to memref<4x3xf32>
 // CHECK:      %[[L0:.*]] = plan.buffer at [[LOGITS:[0-9]+]] : memref<4x64xf32>
 // CHECK-NEXT: plan.launch contraction ins(%[[X0]], %[[W:.*]] : {{.*}}) outs(%[[L0]] :
-// CHECK-NOT:  plan.launch move
+// CHECK-NOT:  plan.launch data_movement
 // CHECK:      %[[ROWS0:.*]] = plan.view %[[ROWS:.*]] at 0 : memref<8xf32> to memref<4xf32>
 // CHECK:      %[[D0:.*]] = plan.buffer at [[LOGITS]] : memref<4x64xf32>
 // CHECK-NEXT: plan.launch row ins(%[[L0]]{{.*}} outs(%[[ROWS0]], %[[D0]] :
@@ -21,11 +21,11 @@
 // CHECK-NEXT: plan.launch contraction ins(%[[D0]], %[[X0]] : {{.*}}) outs(%[[DW0]] :
 
 // The second:
-// CHECK-NOT:  plan.launch move
+// CHECK-NOT:  plan.launch data_movement
 // CHECK:      %[[X1:.*]] = plan.view %[[X]] at 48 : memref<8x3xf32> to memref<4x3xf32>
 // CHECK:      %[[L1:.*]] = plan.buffer at [[LOGITS]] : memref<4x64xf32>
 // CHECK-NEXT: plan.launch contraction ins(%[[X1]], %[[W]] : {{.*}}) outs(%[[L1]] :
-// CHECK-NOT:  plan.launch move
+// CHECK-NOT:  plan.launch data_movement
 // CHECK:      %[[ROWS1:.*]] = plan.view %[[ROWS]] at 16
 // CHECK:      %[[D1:.*]] = plan.buffer at [[LOGITS]] : memref<4x64xf32>
 // CHECK-NEXT: plan.launch row ins(%[[L1]]{{.*}} outs(%[[ROWS1]], %[[D1]] :
@@ -33,7 +33,7 @@
 // CHECK-NEXT: plan.launch contraction ins(%[[D1]], %[[W]] : {{.*}}) outs(%[[DX1]] :
 // CHECK:      %[[DW1:.*]] = plan.buffer at [[SUM]] : memref<64x3xf32>
 // CHECK-NEXT: plan.launch contraction ins(%[[D1]], %[[X1]], %[[DW0]] : {{.*}}) outs(%[[DW1]] :
-// CHECK-NOT:  plan.launch move
+// CHECK-NOT:  plan.launch data_movement
 // CHECK:      plan.result "grad.w", %[[DW1]]
 func.func @step(%x: tensor<8x3xf32> {hone.kind = "input", hone.fqn = "x"},
     %w: tensor<64x3xf32> {hone.kind = "param", hone.fqn = "w"},

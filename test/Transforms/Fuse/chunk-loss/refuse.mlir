@@ -14,7 +14,7 @@ func.func @one_chunk(%x: tensor<4x3xf32>, %w: tensor<7x3xf32>, %t: tensor<4xi64>
 func.func @loss_per_row(%x: tensor<10x3xf32>, %w: tensor<7x3xf32>, %t: tensor<10xi64>) -> tensor<10xf32> {
   %logits = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
       : tensor<10x3xf32>, tensor<7x3xf32> -> tensor<10x7xf32>
-  // expected-remark @below {{the loss stays whole: the loss is wanted per row (reduction none)}}
+  // expected-remark @below {{the loss stays whole: the loss is requested per row (reduction none)}}
   %loss, %lse = hone.cross_entropy none %logits, %t ignore_index -100 label_smoothing 0.0
       : tensor<10x7xf32>, tensor<10xi64> -> tensor<10xf32>, tensor<10xf32>
   return %loss : tensor<10xf32>

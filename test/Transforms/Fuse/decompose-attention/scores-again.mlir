@@ -10,13 +10,13 @@
 // CHECK: hone.dot_general %[[Q]], %[[K]] batch [0, 1] x [0, 1] contract [3] x [3] {hone.clone = 0 : i64} : {{.+}} -> tensor<2x4x16x16xf32>
 // CHECK-NOT: %[[FIRST]]
 
-// KERNELS: %[[S:.+]] = hone.group contraction {{.+}} -> tensor<2x4x16x16xf32> {
-// KERNELS: hone.group row ({{.+}} = %[[S]] : tensor<2x4x16x16xf32>) -> (tensor<2x4x16x16xf32>, tensor<2x4x16xf32>) {
-// KERNELS: %[[AGAIN:.+]] = hone.group contraction {{.+}} -> tensor<2x4x16x16xf32> {
+// KERNELS: %[[S:.+]] = hone.fused contraction {{.+}} -> tensor<2x4x16x16xf32> {
+// KERNELS: hone.fused row ({{.+}} = %[[S]] : tensor<2x4x16x16xf32>) -> (tensor<2x4x16x16xf32>, tensor<2x4x16xf32>) {
+// KERNELS: %[[AGAIN:.+]] = hone.fused contraction {{.+}} -> tensor<2x4x16x16xf32> {
 // KERNELS: hone.clone = 0
-// KERNELS: hone.group map ({{.+}} = %[[AGAIN]] : {{.+}}) -> tensor<2x4x16x16xf32> {
-// KERNELS: %[[DP:.+]] = hone.group contraction {{.+}} -> tensor<2x4x16x16xf32> {
-// KERNELS: hone.group map ({{.*}} = %[[AGAIN]] : {{.+}}) -> tensor<2x4x16x16xf32> {
+// KERNELS: hone.fused map ({{.+}} = %[[AGAIN]] : {{.+}}) -> tensor<2x4x16x16xf32> {
+// KERNELS: %[[DP:.+]] = hone.fused contraction {{.+}} -> tensor<2x4x16x16xf32> {
+// KERNELS: hone.fused map ({{.*}} = %[[AGAIN]] : {{.+}}) -> tensor<2x4x16x16xf32> {
 func.func @forward_and_backward(%q: tensor<2x16x4x8xf32>, %k: tensor<2x16x4x8xf32>, %v: tensor<2x16x4x8xf32>,
                                 %g: tensor<2x16x4x8xf32>)
     -> (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>) {

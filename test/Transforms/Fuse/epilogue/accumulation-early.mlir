@@ -3,10 +3,10 @@
 // The sum with the gradient of earlier micro-batches stands at the end of the function, but runs with the product: its
 // operands live no longer than that.
 // CHECK-LABEL: func.func @accumulate
-// CHECK: hone.group contraction ({{.*}} = %arg2 : tensor<32x64xf32>)
-// CHECK: hone.group map
+// CHECK: hone.fused contraction ({{.*}} = %arg2 : tensor<32x64xf32>)
+// CHECK: hone.fused map
 // CHECK-NEXT: hone.tanh
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @accumulate(%dy: tensor<8x32xf32>, %x: tensor<8x64xf32>, %g: tensor<32x64xf32>, %z: tensor<8x8xf32>)
     -> (tensor<8x8xf32>, tensor<32x64xf32>) {
   %d = hone.dot_general %dy, %x batch [] x [] contract [0] x [0]

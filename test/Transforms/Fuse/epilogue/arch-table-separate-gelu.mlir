@@ -4,13 +4,13 @@
 
 // Behaviour 30: where the library runs GELU as a kernel of its own, ours is the better one.
 
-// INSIDE: hone.group contraction
+// INSIDE: hone.fused contraction
 // INSIDE:   hone.dot_general
 // INSIDE-NEXT: hone.gelu
-// APART: hone.group contraction
+// APART: hone.fused contraction
 // APART-NEXT: hone.dot_general
 // APART-NEXT: hone.yield
-// APART: hone.group map
+// APART: hone.fused map
 // APART-NEXT: hone.gelu
 func.func @gelu(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<8x32xbf16> {
   %u = hone.dot_general %x, %w batch [] x [] contract [1] x [1]

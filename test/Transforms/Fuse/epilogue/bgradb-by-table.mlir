@@ -5,14 +5,14 @@
 // says that it pays.
 
 // CHECK-LABEL: func.func @bias_gradient
-// HOPPER: %[[G:.*]]:2 = hone.group contraction
+// HOPPER: %[[G:.*]]:2 = hone.fused contraction
 // HOPPER:   hone.reduce sum
 // HOPPER:   hone.dot_general
-// HOPPER-NOT: hone.group
-// AMPERE: hone.group row
+// HOPPER-NOT: hone.fused
+// AMPERE: hone.fused row
 // AMPERE-NEXT: hone.cast
 // AMPERE-NEXT: hone.reduce
-// AMPERE: hone.group contraction
+// AMPERE: hone.fused contraction
 // AMPERE-NEXT: hone.dot_general
 // AMPERE-NEXT: hone.yield
 func.func @bias_gradient(%dy: tensor<8192x4096xbf16>, %x: tensor<8192x4096xbf16>)

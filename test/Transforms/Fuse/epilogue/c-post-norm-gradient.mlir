@@ -4,11 +4,11 @@
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @two_gradients_meet
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.add
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group row
+// CHECK: hone.fused row
 func.func @two_gradients_meet(%du: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %dz: tensor<8x32xbf16>,
     %x: tensor<8x32xbf16>) -> tensor<8xbf16> {
   %p = hone.dot_general %du, %w batch [] x [] contract [1] x [0]
@@ -21,13 +21,13 @@ func.func @two_gradients_meet(%du: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %d
 
 // Two products that are added: one is the addend of the other.
 // CHECK-LABEL: func.func @two_products_meet
-// CHECK: %[[A:.*]] = hone.group contraction
+// CHECK: %[[A:.*]] = hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group contraction ({{.*}} = %[[A]] : tensor<8x32xbf16>)
+// CHECK: hone.fused contraction ({{.*}} = %[[A]] : tensor<8x32xbf16>)
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.add
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @two_products_meet(%dq: tensor<8x64xbf16>, %dk: tensor<8x64xbf16>, %w: tensor<64x32xbf16>,
     %v: tensor<64x32xbf16>) -> tensor<8x32xbf16> {
   %p = hone.dot_general %dq, %w batch [] x [] contract [1] x [0]

@@ -4,10 +4,10 @@
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @dropout_between
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.dropout
 // CHECK-NEXT:   hone.add
 func.func @dropout_between(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %r: tensor<8x32xbf16>, %key: tensor<3xi64>)

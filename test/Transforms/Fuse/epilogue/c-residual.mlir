@@ -4,12 +4,12 @@
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @residual
-// CHECK: hone.group contraction ({{.*}} = %arg3 : tensor<8x32xbf16>)
+// CHECK: hone.fused contraction ({{.*}} = %arg3 : tensor<8x32xbf16>)
 // CHECK:   hone.dot_general
 // CHECK:   hone.add
 // CHECK:   hone.add
 // CHECK-NEXT: hone.yield
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @residual(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xbf16>, %r: tensor<8x32xbf16>)
     -> tensor<8x32xbf16> {
   %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
@@ -22,11 +22,11 @@ func.func @residual(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32
 
 // The gradient that earlier micro-batches left is the addend of a weight's gradient, in fp32.
 // CHECK-LABEL: func.func @accumulated_gradient
-// CHECK: hone.group contraction ({{.*}} = %arg2 : tensor<32x64xf32>)
+// CHECK: hone.fused contraction ({{.*}} = %arg2 : tensor<32x64xf32>)
 // CHECK:   hone.dot_general
 // CHECK-NEXT: hone.add
 // CHECK-NEXT: hone.yield
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @accumulated_gradient(%dy: tensor<8x32xf32>, %x: tensor<8x64xf32>, %g: tensor<32x64xf32>)
     -> tensor<32x64xf32> {
   %d = hone.dot_general %dy, %x batch [] x [] contract [0] x [0]
@@ -36,7 +36,7 @@ func.func @accumulated_gradient(%dy: tensor<8x32xf32>, %x: tensor<8x64xf32>, %g:
 }
 
 // CHECK-LABEL: func.func @second_reader
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
 func.func @second_reader(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %r: tensor<8x32xbf16>)
@@ -48,7 +48,7 @@ func.func @second_reader(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %r: tens
 }
 
 // CHECK-LABEL: func.func @downstream
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
 func.func @downstream(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<8x32xbf16> {
@@ -60,7 +60,7 @@ func.func @downstream(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<8
 }
 
 // CHECK-LABEL: func.func @another_type
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
 func.func @another_type(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %r: tensor<8x32xf32>) -> tensor<8x32xf32> {
@@ -73,7 +73,7 @@ func.func @another_type(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %r: tenso
 
 // 4096 x 4096 x 2 rows: the call would lose more than a read and a write of the result cost.
 // CHECK-LABEL: func.func @does_not_pay
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
 func.func @does_not_pay(%x: tensor<4096x65536xbf16>, %w: tensor<4096x65536xbf16>, %r: tensor<4096x4096xbf16>)

@@ -6,14 +6,14 @@
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @parts
-// CHECK: %[[A:.*]]:3 = hone.group attention
+// CHECK: %[[A:.*]]:3 = hone.fused attention
 // CHECK: %[[Q:.*]] = hone.reshape %[[A]]#0
 // CHECK: %[[K:.*]] = hone.reshape %[[A]]#1
 // CHECK: %[[V:.*]] = hone.reshape %[[A]]#2
-// CHECK-NOT: hone.group move
+// CHECK-NOT: hone.fused data_movement
 // CHECK: %[[D:.*]] = hone.concat %[[Q]], %[[K]], %[[V]] dim 2
-// CHECK: hone.group contraction ({{.*}} = %[[D]] :
-// CHECK-NOT: hone.group
+// CHECK: hone.fused contraction ({{.*}} = %[[D]] :
+// CHECK-NOT: hone.fused
 func.func @parts(%do: tensor<2x16x4x6xf32>, %q: tensor<2x16x4x6xf32>, %k: tensor<2x16x2x6xf32>,
     %v: tensor<2x16x2x6xf32>, %o: tensor<2x16x4x6xf32>, %lse: tensor<2x4x16xf32>, %w: tensor<48x24xf32>)
     -> tensor<2x16x24xf32> {

@@ -5,21 +5,21 @@
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @accumulate
-// CHECK: %[[C:.*]]:2 = hone.group contraction {{.*}} -> (tensor<8x32xbf16>, tensor<32xf32>) {
+// CHECK: %[[C:.*]]:2 = hone.fused contraction {{.*}} -> (tensor<8x32xbf16>, tensor<32xf32>) {
 // CHECK:   %[[P:.*]] = hone.dot_general
 // CHECK:   %[[D:.*]] = hone.gelu_bwd tanh %[[P]]
 // CHECK:   %[[W:.*]] = hone.cast %[[D]]
 // CHECK:   %[[S:.*]] = hone.reduce sum %[[W]] dims [0]
 // CHECK:   hone.yield %[[D]], %[[S]]
-// CHECK: %[[R:.*]]:2 = hone.group contraction {{.*}} -> (tensor<16xf32>, tensor<16x8xf32>) {
+// CHECK: %[[R:.*]]:2 = hone.fused contraction {{.*}} -> (tensor<16xf32>, tensor<16x8xf32>) {
 // CHECK-DAG:   hone.reduce sum
 // CHECK-DAG:   hone.dot_general
 // CHECK:   hone.add {{.*}} : tensor<16x8xf32>
-// CHECK: hone.group multi
+// CHECK: hone.fused multi_tensor
 // CHECK-NEXT:   hone.add {{.*}} : tensor<32xf32>
 // CHECK-NEXT:   hone.add {{.*}} : tensor<16xf32>
 // CHECK-NEXT:   hone.yield
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @accumulate(%dy: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %u: tensor<8x32xbf16>, %dz: tensor<8x16xbf16>,
     %x: tensor<8x8xbf16>, %g: tensor<32xf32>, %h: tensor<16xf32>, %k: tensor<16x8xf32>)
     -> (tensor<8x32xbf16>, tensor<32xf32>, tensor<16xf32>, tensor<16x8xf32>) {

@@ -4,13 +4,13 @@
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @both_results
-// CHECK: %[[C:.*]]:2 = hone.group contraction {{.*}} -> (tensor<8x32xbf16>, tensor<8x32xbf16>)
+// CHECK: %[[C:.*]]:2 = hone.fused contraction {{.*}} -> (tensor<8x32xbf16>, tensor<8x32xbf16>)
 // CHECK:   hone.dot_general
 // CHECK:   hone.broadcast
 // CHECK:   %[[U:.*]] = hone.add
 // CHECK:   %[[G:.*]] = hone.gelu tanh %[[U]]
 // CHECK:   hone.yield %[[U]], %[[G]]
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // CHECK: return %[[C]]#0, %[[C]]#1
 func.func @both_results(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %b: tensor<32xbf16>)
     -> (tensor<8x32xbf16>, tensor<8x32xbf16>) {
@@ -24,9 +24,9 @@ func.func @both_results(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %b: tenso
 
 // The library stores the argument in rows of a multiple of 8 elements.
 // CHECK-LABEL: func.func @rows_of_36
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NOT: hone.gelu
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT: hone.gelu
 func.func @rows_of_36(%x: tensor<8x64xbf16>, %w: tensor<36x64xbf16>) -> (tensor<8x36xbf16>, tensor<8x36xbf16>) {
   %u = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
@@ -36,9 +36,9 @@ func.func @rows_of_36(%x: tensor<8x64xbf16>, %w: tensor<36x64xbf16>) -> (tensor<
 }
 
 // CHECK-LABEL: func.func @batched
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NOT: hone.gelu
-// CHECK: hone.group map
+// CHECK: hone.fused map
 func.func @batched(%x: tensor<3x8x64xbf16>, %w: tensor<3x32x64xbf16>) -> tensor<3x8x32xbf16> {
   %u = hone.dot_general %x, %w batch [0] x [0] contract [2] x [2]
       : tensor<3x8x64xbf16>, tensor<3x32x64xbf16> -> tensor<3x8x32xbf16>
@@ -47,10 +47,10 @@ func.func @batched(%x: tensor<3x8x64xbf16>, %w: tensor<3x32x64xbf16>) -> tensor<
 }
 
 // CHECK-LABEL: func.func @of_a_sum
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK:   hone.add
 // CHECK-NEXT: hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT: hone.gelu
 func.func @of_a_sum(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %c: tensor<8x32xbf16>) -> tensor<8x32xbf16> {
   %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]

@@ -4,9 +4,9 @@
 
 module attributes {hone.target = "cuda sm_90"} {
 // CHECK-LABEL: func.func @forward
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NOT: hone.gelu
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT: hone.gelu erf
 func.func @forward(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<8x32xbf16> {
   %u = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
@@ -16,9 +16,9 @@ func.func @forward(%x: tensor<8x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<8x32
 }
 
 // CHECK-LABEL: func.func @backward
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK-NOT: hone.gelu_bwd
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT: hone.gelu_bwd erf
 func.func @backward(%dy: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %u: tensor<8x32xbf16>) -> tensor<8x32xbf16> {
   %dg = hone.dot_general %dy, %w batch [] x [] contract [1] x [0]

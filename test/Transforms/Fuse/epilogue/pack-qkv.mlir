@@ -36,17 +36,17 @@
 func.func @forward(
     %e: tensor<2x16x16xf32> {hone.kind = "param", hone.fqn = "x", hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %qw: tensor<16x16xf32> {hone.kind = "param", hone.fqn = "q.weight", hone.group = 0 : i64, hone.requires_grad,
+    %qw: tensor<16x16xf32> {hone.kind = "param", hone.fqn = "q.weight", hone.param_group = 0 : i64, hone.requires_grad,
                             hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}},
-    %qb: tensor<16xf32> {hone.kind = "param", hone.fqn = "q.bias", hone.group = 1 : i64, hone.requires_grad,
+    %qb: tensor<16xf32> {hone.kind = "param", hone.fqn = "q.bias", hone.param_group = 1 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %kw: tensor<8x16xf32> {hone.kind = "param", hone.fqn = "k.weight", hone.group = 0 : i64, hone.requires_grad,
+    %kw: tensor<8x16xf32> {hone.kind = "param", hone.fqn = "k.weight", hone.param_group = 0 : i64, hone.requires_grad,
                            hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}},
-    %kb: tensor<8xf32> {hone.kind = "param", hone.fqn = "k.bias", hone.group = 1 : i64, hone.requires_grad,
+    %kb: tensor<8xf32> {hone.kind = "param", hone.fqn = "k.bias", hone.param_group = 1 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %vw: tensor<8x16xf32> {hone.kind = "param", hone.fqn = "v.weight", hone.group = 0 : i64, hone.requires_grad,
+    %vw: tensor<8x16xf32> {hone.kind = "param", hone.fqn = "v.weight", hone.param_group = 0 : i64, hone.requires_grad,
                            hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}},
-    %vb: tensor<8xf32> {hone.kind = "param", hone.fqn = "v.bias", hone.group = 1 : i64, hone.requires_grad,
+    %vb: tensor<8xf32> {hone.kind = "param", hone.fqn = "v.bias", hone.param_group = 1 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %q0 = hone.dot_general %e, %qw batch [] x [] contract [2] x [1]

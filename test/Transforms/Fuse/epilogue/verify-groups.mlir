@@ -5,7 +5,7 @@
 module attributes {hone.target = "cpu"} {
 func.func @gelu_on_a_cpu(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
   // expected-error@+1 {{is no call that the target has: the library has no GELU for this type here}}
-  %r = hone.group contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>) -> tensor<8x32xf32> {
+  %r = hone.fused contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>) -> tensor<8x32xf32> {
     %p = hone.dot_general %a, %b batch [] x [] contract [1] x [1]
         : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
     %g = hone.gelu tanh %p : tensor<8x32xf32>
@@ -19,7 +19,7 @@ func.func @gelu_on_a_cpu(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<
 
 module attributes {hone.target = "cuda sm_90"} {
 func.func @gelu_on_a_gpu(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
-  %r = hone.group contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>) -> tensor<8x32xf32> {
+  %r = hone.fused contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>) -> tensor<8x32xf32> {
     %p = hone.dot_general %a, %b batch [] x [] contract [1] x [1]
         : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
     %g = hone.gelu tanh %p : tensor<8x32xf32>
@@ -34,7 +34,7 @@ func.func @gelu_on_a_gpu(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<
 module attributes {hone.target = "cuda sm_90"} {
 func.func @another_map(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>) -> tensor<8x32xf32> {
   // expected-error@+1 {{holds ops that no library call computes with a product}}
-  %r = hone.group contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>) -> tensor<8x32xf32> {
+  %r = hone.fused contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>) -> tensor<8x32xf32> {
     %p = hone.dot_general %a, %b batch [] x [] contract [1] x [1]
         : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
     %g = hone.tanh %p : tensor<8x32xf32>
@@ -51,7 +51,7 @@ module attributes {hone.target = "cuda sm_90"} {
 func.func @two_addends(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %c: tensor<8x32xf32>, %d: tensor<8x32xf32>)
     -> tensor<8x32xf32> {
   // expected-error@+1 {{holds ops that no library call computes with a product}}
-  %r = hone.group contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>, %e = %c : tensor<8x32xf32>,
+  %r = hone.fused contraction (%a = %x : tensor<8x64xf32>, %b = %w : tensor<32x64xf32>, %e = %c : tensor<8x32xf32>,
       %f = %d : tensor<8x32xf32>) -> tensor<8x32xf32> {
     %p = hone.dot_general %a, %b batch [] x [] contract [1] x [1]
         : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
@@ -69,7 +69,7 @@ func.func @two_addends(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %c: tensor<8
 module attributes {hone.target = "cuda sm_90"} {
 func.func @other_sums(%dy: tensor<8x32xf32>, %x: tensor<8x64xf32>) -> (tensor<32x64xf32>, tensor<8xf32>) {
   // expected-error@+1 {{holds ops that no library call computes with a product}}
-  %r:2 = hone.group contraction (%a = %dy : tensor<8x32xf32>, %b = %x : tensor<8x64xf32>)
+  %r:2 = hone.fused contraction (%a = %dy : tensor<8x32xf32>, %b = %x : tensor<8x64xf32>)
       -> (tensor<32x64xf32>, tensor<8xf32>) {
     %p = hone.dot_general %a, %b batch [] x [] contract [0] x [0]
         : tensor<8x32xf32>, tensor<8x64xf32> -> tensor<32x64xf32>

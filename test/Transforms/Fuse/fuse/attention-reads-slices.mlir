@@ -5,8 +5,8 @@
 // CHECK: hone.slice
 // CHECK: hone.slice
 // CHECK: hone.slice
-// CHECK: hone.group attention
-// CHECK-NOT: hone.group
+// CHECK: hone.fused attention
+// CHECK-NOT: hone.fused
 func.func @packed(%p: tensor<2x16x96xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>) {
   %a = hone.slice %p [0, 0, 0] to [2, 16, 32] by [1, 1, 1] : tensor<2x16x96xf32> -> tensor<2x16x32xf32>
   %b = hone.slice %p [0, 0, 32] to [2, 16, 64] by [1, 1, 1] : tensor<2x16x96xf32> -> tensor<2x16x32xf32>

@@ -4,11 +4,11 @@
 // The two maps read one value, but the product stands between them.
 // CHECK-LABEL: func.func @anchor_between
 // WHY-COUNT-2: (hone.dot_general lies between)
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.tanh
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group contraction
-// CHECK: hone.group map
+// CHECK: hone.fused contraction
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.mul
 func.func @anchor_between(%x: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {
   %t = hone.tanh %x : tensor<8x64xf32>

@@ -3,7 +3,7 @@
 // Reshapes before and after a group are views and need no kernel.
 // CHECK-LABEL: func.func @border_reshapes
 // CHECK: %[[VIEW:.*]] = hone.reshape
-// CHECK: %[[GROUP:.*]] = hone.group map ({{.*}} = %[[VIEW]]
+// CHECK: %[[GROUP:.*]] = hone.fused map ({{.*}} = %[[VIEW]]
 // CHECK-NEXT:   hone.tanh
 // CHECK-NEXT:   hone.yield
 // CHECK: hone.reshape %[[GROUP]]

@@ -3,10 +3,10 @@
 
 // In one kernel with its original, a recomputed value would be a saved one.
 // CHECK-LABEL: func.func @clone_apart
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.tanh %{{[a-z0-9]+}} : tensor<8x64xf32>
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.tanh {{.*}} {hone.clone}
 // CHECK-NEXT:   hone.yield
 // WHY-COUNT-2: (a clone stays apart from its original)
@@ -18,10 +18,10 @@ func.func @clone_apart(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf
 
 // It may be in one with what its original does not compute.
 // CHECK-LABEL: func.func @clone_of_another
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK:   hone.tanh
 // CHECK:   hone.exp
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @clone_of_another(%x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
   %a = hone.tanh %x : tensor<8x64xf32>
   %b = hone.exp %x {hone.clone} : tensor<8x64xf32>

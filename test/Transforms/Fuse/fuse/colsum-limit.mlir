@@ -3,9 +3,9 @@
 
 // A multiprocessor adds four sums over rows beside each other; a fifth is in a kernel of its own.
 // CHECK-LABEL: func.func @five_sums
-// CHECK: hone.group row
-// CHECK: hone.group row
-// CHECK-NOT: hone.group
+// CHECK: hone.fused row
+// CHECK: hone.fused row
+// CHECK-NOT: hone.fused
 // WHY-COUNT-2: (more than 4 column sums)
 module attributes {hone.target = "cuda sm_90"} {
 func.func @five_sums(%x: tensor<8x64xf32>, %y0: tensor<8x64xf32>, %y1: tensor<8x64xf32>, %y2: tensor<8x64xf32>, %y3: tensor<8x64xf32>, %y4: tensor<8x64xf32>)

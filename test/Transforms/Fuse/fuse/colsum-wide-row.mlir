@@ -3,9 +3,9 @@
 
 // Sums of rows of a vocabulary's width leave no room on chip for the row itself.
 // CHECK-LABEL: func.func @wide_sum
-// CHECK: hone.group map
-// CHECK: hone.group row
-// CHECK-NOT: hone.group
+// CHECK: hone.fused map
+// CHECK: hone.fused row
+// CHECK-NOT: hone.fused
 // WHY-COUNT-2: (column sums of rows wider than 16384)
 module attributes {hone.target = "cuda sm_90"} {
 func.func @wide_sum(%x: tensor<8x30528xf32>) -> (tensor<8x30528xf32>, tensor<30528xf32>) {

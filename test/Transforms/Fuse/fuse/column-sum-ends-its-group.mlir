@@ -4,10 +4,10 @@
 // A sum over rows is complete after the kernel, not in it.
 // CHECK-LABEL: func.func @sum_read_inside
 // WHY-COUNT-2: (a sum over rows is complete only after its kernel)
-// CHECK: hone.group row
+// CHECK: hone.fused row
 // CHECK-NEXT:   hone.reduce sum {{.*}} dims [0]
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK:   hone.broadcast
 // CHECK:   hone.sub
 func.func @sum_read_inside(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {

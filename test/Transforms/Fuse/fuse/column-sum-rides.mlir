@@ -1,11 +1,11 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-verify-groups))' | FileCheck %s
 
 // CHECK-LABEL: func.func @column_sums
-// CHECK: hone.group row
+// CHECK: hone.fused row
 // CHECK:   hone.mul
 // CHECK:   hone.reduce sum {{.*}} dims [0]
 // CHECK:   hone.reduce sum {{.*}} dims [1]
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @column_sums(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<64xf32>,
     tensor<8xf32>) {
   %r = hone.mul %x, %y : tensor<8x64xf32>

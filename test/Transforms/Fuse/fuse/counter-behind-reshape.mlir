@@ -2,10 +2,10 @@
 // groups would depend on each other in a cycle.
 // RUN: hone-opt %s --hone-fuse-groups | FileCheck %s
 
-// CHECK: %[[COUNT:.*]] = hone.group map () -> tensor<19xi64>
-// CHECK: hone.group move
+// CHECK: %[[COUNT:.*]] = hone.fused map () -> tensor<19xi64>
+// CHECK: hone.fused data_movement
 // CHECK: hone.broadcast
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK: hone.cmp
 func.func @f() -> tensor<1x1x19x19xi1> {
   %i = hone.iota dim 0 : tensor<19xi64>

@@ -2,10 +2,10 @@
 
 // A table that repeats along the batch is read in place.
 // CHECK-LABEL: func.func @cyclic
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.broadcast
 // CHECK-NEXT:   hone.add
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @cyclic(%x: tensor<2x8x64xf32>, %t: tensor<8x64xf32>) -> tensor<2x8x64xf32> {
   %b = hone.broadcast %t dims [1, 2] : tensor<8x64xf32> -> tensor<2x8x64xf32>
   %r = hone.add %x, %b : tensor<2x8x64xf32>

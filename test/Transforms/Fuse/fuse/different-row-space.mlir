@@ -3,9 +3,9 @@
 
 // Rows of another length, and sums along other dimensions than the last or all before it.
 // CHECK-LABEL: func.func @other_rows
-// CHECK: hone.group row
-// CHECK: hone.group row
-// CHECK-NOT: hone.group
+// CHECK: hone.fused row
+// CHECK: hone.fused row
+// CHECK-NOT: hone.fused
 // WHY-COUNT-2: (different row space)
 func.func @other_rows(%x: tensor<16x64xf32>) -> (tensor<16xf32>, tensor<8xf32>) {
   %a = hone.reduce sum %x dims [1] : tensor<16x64xf32> -> tensor<16xf32>

@@ -2,10 +2,10 @@
 
 // The mask follows key, salt and element: it is the same in whatever group draws it.
 // CHECK-LABEL: func.func @key_kept
-// CHECK: hone.group row ({{.*}}, %[[KEY:.*]] = %arg1 : tensor<3xi64>)
+// CHECK: hone.fused row ({{.*}}, %[[KEY:.*]] = %arg1 : tensor<3xi64>)
 // CHECK:   hone.dropout {{.*}}, %[[KEY]] p 1.250000e-01 salt 3
-// CHECK: hone.group contraction
-// CHECK: hone.group map ({{.*}}, %[[AGAIN:.*]] = %arg1 : tensor<3xi64>)
+// CHECK: hone.fused contraction
+// CHECK: hone.fused map ({{.*}}, %[[AGAIN:.*]] = %arg1 : tensor<3xi64>)
 // CHECK:   hone.dropout {{.*}}, %[[AGAIN]] p 1.250000e-01 salt 3
 func.func @key_kept(%x: tensor<8x64xf32>, %k: tensor<3xi64>, %w: tensor<64x64xf32>)
     -> (tensor<8xf32>, tensor<8x64xf32>) {

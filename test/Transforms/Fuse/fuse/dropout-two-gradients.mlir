@@ -3,10 +3,10 @@
 // The residual stream takes the gradient as it is, the branch below the masked one, the bias before it its sum: one kernel
 // makes all three and no mask is stored.
 // CHECK-LABEL: func.func @two_gradients
-// CHECK: hone.group row {{.*}} -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>)
+// CHECK: hone.fused row {{.*}} -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>)
 // CHECK:   hone.dropout
 // CHECK:   hone.reduce sum {{.*}} dims [0]
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @two_gradients(%dy: tensor<8x64xf32>, %h: tensor<8x64xf32>, %rstd: tensor<8xf32>, %gamma: tensor<64xf32>,
     %res: tensor<8x64xf32>, %k: tensor<3xi64>)
     -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) {

@@ -2,7 +2,7 @@
 
 // A result must be stored.
 // CHECK-LABEL: func.func @returned
-// CHECK: %[[GROUP:.*]] = hone.group map
+// CHECK: %[[GROUP:.*]] = hone.fused map
 // CHECK-NEXT:   hone.broadcast
 // CHECK: return %[[GROUP]]
 func.func @returned(%t: tensor<64xf32>) -> tensor<8x64xf32> {
@@ -12,9 +12,9 @@ func.func @returned(%t: tensor<64xf32>) -> tensor<8x64xf32> {
 
 // Elements of a table are data, and are stored once.
 // CHECK-LABEL: func.func @table
-// CHECK: hone.group move
+// CHECK: hone.fused data_movement
 // CHECK-NEXT:   hone.constant dense<[
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.add
 func.func @table(%x: tensor<8xf32>) -> tensor<8xf32> {
   %c = hone.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<8xf32>

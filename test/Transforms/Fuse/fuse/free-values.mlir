@@ -2,10 +2,10 @@
 
 // Each reader makes the mask itself; none is stored.
 // CHECK-LABEL: func.func @causal_mask
-// CHECK: hone.group map ({{.*}} = %arg0 : tensor<8x64xf32>) -> tensor<8x64xf32>
+// CHECK: hone.fused map ({{.*}} = %arg0 : tensor<8x64xf32>) -> tensor<8x64xf32>
 // CHECK:   hone.cmp
 // CHECK:   hone.select
-// CHECK: hone.group map ({{.*}} = %arg1 : tensor<8x64xf32>) -> tensor<8x64xf32>
+// CHECK: hone.fused map ({{.*}} = %arg1 : tensor<8x64xf32>) -> tensor<8x64xf32>
 // CHECK:   hone.cmp
 // CHECK:   hone.select
 func.func @causal_mask(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
@@ -19,12 +19,12 @@ func.func @causal_mask(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> (tensor<8x
 }
 
 // CHECK-LABEL: func.func @one_hot
-// CHECK: hone.group row
+// CHECK: hone.fused row
 // CHECK:   hone.iota
 // CHECK:   hone.cmp eq
 // CHECK:   hone.select
 // CHECK:   hone.reduce sum
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @one_hot(%x: tensor<8x64xf32>, %t: tensor<8xi64>) -> tensor<8xf32> {
   %j = hone.iota dim 1 : tensor<8x64xi64>
   %b = hone.broadcast %t dims [0] : tensor<8xi64> -> tensor<8x64xi64>

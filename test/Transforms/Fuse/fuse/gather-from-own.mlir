@@ -3,9 +3,9 @@
 // A gather picks rows from memory: what makes its table is a kernel of its own, but for one number that fills it.
 
 // CHECK-LABEL: func.func @counted
-// CHECK: %[[TABLE:.*]] = hone.group map () -> tensor<5x1xf32>
+// CHECK: %[[TABLE:.*]] = hone.fused map () -> tensor<5x1xf32>
 // CHECK-NEXT: hone.iota
-// CHECK: hone.group {{.*}}%[[TABLE]] : tensor<5x1xf32>
+// CHECK: hone.fused {{.*}}%[[TABLE]] : tensor<5x1xf32>
 // CHECK-NEXT: hone.embedding
 func.func @counted(%ids: tensor<12xi64>) -> tensor<12x1xf32> {
   %table = hone.iota dim 0 : tensor<5x1xf32>
@@ -14,7 +14,7 @@ func.func @counted(%ids: tensor<12xi64>) -> tensor<12x1xf32> {
 }
 
 // CHECK-LABEL: func.func @filled
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT: hone.constant
 // CHECK-NEXT: hone.embedding
 func.func @filled(%ids: tensor<12xi64>) -> tensor<12x1xf32> {

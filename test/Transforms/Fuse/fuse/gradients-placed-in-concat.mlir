@@ -2,11 +2,11 @@
 
 // Attention writes its gradients where the concatenation has them.
 // CHECK-LABEL: func.func @gradient_concat
-// CHECK: hone.group attention
+// CHECK: hone.fused attention
 // CHECK: hone.reshape
 // CHECK: hone.reshape
 // CHECK: hone.reshape
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // CHECK: hone.concat
 func.func @gradient_concat(%g: tensor<2x16x4x8xf32>, %q: tensor<2x16x4x8xf32>, %k: tensor<2x16x4x8xf32>,
     %v: tensor<2x16x4x8xf32>,

@@ -2,9 +2,9 @@
 
 // Rows of a tensor are a run of its memory: any kernel reads them there.
 // CHECK-LABEL: func.func @slice_of_rows
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // CHECK:     %[[S:.*]] = hone.slice %{{.*}} [3, 0] to [8, 64]
-// CHECK:     hone.group contraction (%{{.*}} = %[[S]] :
+// CHECK:     hone.fused contraction (%{{.*}} = %[[S]] :
 func.func @slice_of_rows(%x: tensor<16x64xf32>, %w: tensor<32x64xf32>) -> tensor<5x32xf32> {
   %s = hone.slice %x [3, 0] to [8, 64] by [1, 1] : tensor<16x64xf32> -> tensor<5x64xf32>
   %r = hone.dot_general %s, %w batch [] x [] contract [1] x [1]
@@ -14,9 +14,9 @@ func.func @slice_of_rows(%x: tensor<16x64xf32>, %w: tensor<32x64xf32>) -> tensor
 
 // So are rows of one matrix of a batch.
 // CHECK-LABEL: func.func @slice_of_one_matrix
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // CHECK:     hone.slice
-// CHECK:     hone.group map
+// CHECK:     hone.fused map
 func.func @slice_of_one_matrix(%x: tensor<4x16x64xf32>) -> tensor<1x5x64xf32> {
   %s = hone.slice %x [2, 3, 0] to [3, 8, 64] by [1, 1, 1] : tensor<4x16x64xf32> -> tensor<1x5x64xf32>
   %r = hone.tanh %s : tensor<1x5x64xf32>
@@ -25,8 +25,8 @@ func.func @slice_of_one_matrix(%x: tensor<4x16x64xf32>) -> tensor<1x5x64xf32> {
 
 // Rows of several matrices lie apart, and so does every other row.
 // CHECK-LABEL: func.func @slices_with_gaps
-// CHECK: hone.group move
-// CHECK: hone.group move
+// CHECK: hone.fused data_movement
+// CHECK: hone.fused data_movement
 func.func @slices_with_gaps(%x: tensor<4x16x64xf32>, %w: tensor<32x64xf32>, %y: tensor<10x64xf32>)
     -> (tensor<4x5x32xf32>, tensor<5x32xf32>) {
   %s = hone.slice %x [0, 3, 0] to [4, 8, 64] by [1, 1, 1] : tensor<4x16x64xf32> -> tensor<4x5x64xf32>
@@ -40,9 +40,9 @@ func.func @slices_with_gaps(%x: tensor<4x16x64xf32>, %w: tensor<32x64xf32>, %y: 
 
 // Each part is written in place by what makes it.
 // CHECK-LABEL: func.func @concat_of_rows
-// CHECK:     %[[A:.*]] = hone.group contraction
-// CHECK:     %[[B:.*]] = hone.group map
-// CHECK-NOT: hone.group
+// CHECK:     %[[A:.*]] = hone.fused contraction
+// CHECK:     %[[B:.*]] = hone.fused map
+// CHECK-NOT: hone.fused
 // CHECK:     hone.concat %[[A]], %[[B]] dim 0
 func.func @concat_of_rows(%x: tensor<5x64xf32>, %w: tensor<32x64xf32>, %y: tensor<3x32xf32>) -> tensor<8x32xf32> {
   %a = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
@@ -54,9 +54,9 @@ func.func @concat_of_rows(%x: tensor<5x64xf32>, %w: tensor<32x64xf32>, %y: tenso
 
 // An argument is where it is, and so is what another op reads too: those are copied.
 // CHECK-LABEL: func.func @concat_of_others
-// CHECK: hone.group move
+// CHECK: hone.fused data_movement
 // CHECK-NEXT: hone.concat
-// CHECK: hone.group move
+// CHECK: hone.fused data_movement
 // CHECK-NEXT: hone.concat
 func.func @concat_of_others(%x: tensor<5x32xf32>, %y: tensor<3x32xf32>)
     -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<3x32xf32>) {

@@ -4,12 +4,12 @@
 // Tanh and mul fit one space, but exp, which cannot join them, lies on the other path.
 // CHECK-LABEL: func.func @diamond
 // WHY: (a path leaves the group and returns through hone.exp)
-// CHECK: %[[ROWS:.*]]:2 = hone.group row
+// CHECK: %[[ROWS:.*]]:2 = hone.fused row
 // CHECK:   hone.tanh
 // CHECK:   hone.reduce sum
-// CHECK: %[[EXP:.*]] = hone.group map
+// CHECK: %[[EXP:.*]] = hone.fused map
 // CHECK:   hone.exp
-// CHECK: hone.group map ({{.*}} = %[[EXP]] : tensor<64xf32>, {{.*}} = %[[ROWS]]#0 : tensor<8x64xf32>)
+// CHECK: hone.fused map ({{.*}} = %[[EXP]] : tensor<64xf32>, {{.*}} = %[[ROWS]]#0 : tensor<8x64xf32>)
 // CHECK:   hone.mul
 func.func @diamond(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %t = hone.tanh %x : tensor<8x64xf32>

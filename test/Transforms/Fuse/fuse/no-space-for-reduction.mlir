@@ -2,9 +2,9 @@
 
 // Partial results are sums.
 // CHECK-LABEL: func.func @column_maximum
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.tanh
-// CHECK: hone.group move
+// CHECK: hone.fused data_movement
 // CHECK-NEXT:   hone.reduce max
 func.func @column_maximum(%x: tensor<8x64xf32>) -> tensor<64xf32> {
   %t = hone.tanh %x : tensor<8x64xf32>
@@ -14,9 +14,9 @@ func.func @column_maximum(%x: tensor<8x64xf32>) -> tensor<64xf32> {
 
 // Neither rows nor columns.
 // CHECK-LABEL: func.func @middle_sum
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.tanh
-// CHECK: hone.group move
+// CHECK: hone.fused data_movement
 // CHECK-NEXT:   hone.reduce sum
 func.func @middle_sum(%x: tensor<8x4x64xf32>) -> tensor<8x64xf32> {
   %t = hone.tanh %x : tensor<8x4x64xf32>

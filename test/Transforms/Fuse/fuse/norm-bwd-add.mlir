@@ -3,12 +3,12 @@
 
 // The gradient that arrives along the residual stream is added where the norm's own is made.
 // CHECK-LABEL: func.func @norm_bwd_add
-// CHECK: hone.group row
+// CHECK: hone.fused row
 // CHECK:   hone.reduce sum
 // CHECK:   hone.reduce sum
 // CHECK:   hone.add {{.*}}
 // CHECK-NEXT:   hone.yield
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // WHY: row kernel of 9 ops that moves 8480 bytes: {{.*}}; saves {{[0-9]+}} bytes and 8 of 9 launches{{$}}
 func.func @norm_bwd_add(%dy: tensor<8x64xf32>, %h: tensor<8x64xf32>, %rstd: tensor<8xf32>, %gamma: tensor<64xf32>,
     %res: tensor<8x64xf32>) -> tensor<8x64xf32> {

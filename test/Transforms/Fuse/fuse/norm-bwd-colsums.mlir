@@ -4,10 +4,10 @@
 // Gradients of scale, shift and of the bias before ride in the kernel that reads what they sum; it leaves partial sums,
 // which a second stage adds.
 // CHECK-LABEL: func.func @norm_bwd_colsums
-// CHECK: hone.group row
+// CHECK: hone.fused row
 // CHECK-COUNT-3: hone.reduce sum {{.*}} dims [0]
 // CHECK: hone.yield
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // WHY: 3 column sums; saves {{[0-9]+}} bytes and 14 of 16 launches
 func.func @norm_bwd_colsums(%dy: tensor<8x64xf32>, %h: tensor<8x64xf32>, %rstd: tensor<8xf32>, %gamma: tensor<64xf32>,
     %res: tensor<8x64xf32>)

@@ -2,10 +2,10 @@
 
 // The library takes one.
 // CHECK-LABEL: func.func @second_addend
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK:   hone.add
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.add
 func.func @second_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %g: tensor<8x32xf32>, %h: tensor<8x32xf32>)
     -> tensor<8x32xf32> {
@@ -18,10 +18,10 @@ func.func @second_addend(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %g: tensor
 
 // It adds the bias first; another order could round otherwise.
 // CHECK-LABEL: func.func @addend_then_bias
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK:   hone.add
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK:   hone.broadcast
 func.func @addend_then_bias(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %b: tensor<32xf32>, %h: tensor<8x32xf32>)
     -> tensor<8x32xf32> {

@@ -4,16 +4,16 @@
 // Of the pairs that save most, the first join costs the others: to take each centring with what it subtracts from leaves
 // both sums alone. Sums and product together, and each rest alone, move a fifth less.
 // CHECK-LABEL: func.func @two_weighted_sums
-// CHECK: hone.group row (%{{.*}} = %arg0 : tensor<8x64xf32>, %{{.*}} = %arg1 : tensor<8x64xf32>)
+// CHECK: hone.fused row (%{{.*}} = %arg0 : tensor<8x64xf32>, %{{.*}} = %arg1 : tensor<8x64xf32>)
 // CHECK:   hone.add
 // CHECK:   hone.reduce sum
 // CHECK:   hone.reduce sum
 // CHECK:   hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK:   hone.mul
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK:   hone.mul
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // WHY: @two_weighted_sums: 3 groups; 1 of 1 regions of row ops at least cost, 1 of them distinct, the largest of 5 parts
 // WHY: 2 values read once for all, 2 column sums; {{.*}}nearest refused: {{.*}} (a sum over rows is complete only after its kernel)
 func.func @two_weighted_sums(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {

@@ -2,10 +2,10 @@
 
 // A norm made again from its input and its statistics costs no kernel: its backward reads both.
 // CHECK-LABEL: func.func @renorm
-// CHECK: hone.group row ({{.*}} = %arg5 : tensor<8x64xf32>, {{.*}}) -> (tensor<8x64xf32>, tensor<8x64xf32>)
+// CHECK: hone.fused row ({{.*}} = %arg5 : tensor<8x64xf32>, {{.*}}) -> (tensor<8x64xf32>, tensor<8x64xf32>)
 // CHECK:   hone.mul {{.*}} {hone.clone}
 // CHECK:   hone.reduce sum
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @renorm(%dy: tensor<8x64xf32>, %mean: tensor<8xf32>, %rstd: tensor<8xf32>, %gamma: tensor<64xf32>,
     %res: tensor<8x64xf32>, %x: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
   %mb = hone.broadcast %mean dims [0] : tensor<8xf32> -> tensor<8x64xf32>

@@ -3,12 +3,12 @@
 
 // The sum that ends one layer and the norm that begins the next: one kernel stores both.
 // CHECK-LABEL: func.func @residual_norm
-// CHECK: %[[BRANCH:.*]] = hone.group contraction
-// CHECK: %[[NORM:.*]]:2 = hone.group row (%{{.*}} = %[[BRANCH]] : tensor<8x64xf32>, %{{.*}} = %arg0
+// CHECK: %[[BRANCH:.*]] = hone.fused contraction
+// CHECK: %[[NORM:.*]]:2 = hone.fused row (%{{.*}} = %[[BRANCH]] : tensor<8x64xf32>, %{{.*}} = %arg0
 // CHECK:   hone.dropout
 // CHECK:   hone.add
 // CHECK:   hone.rsqrt
-// CHECK: hone.group contraction (%{{.*}} = %[[NORM]]#1
+// CHECK: hone.fused contraction (%{{.*}} = %[[NORM]]#1
 // CHECK: return %{{.*}}, %[[NORM]]#0
 // WHY: row kernel of 9 ops that moves 8216 bytes: 10 values never stored{{.*}}; saves {{[0-9]+}} bytes and 8 of 9 launches; nearest refused: hone.dot_general (a dropout lies between the product and the sum)
 func.func @residual_norm(%x: tensor<8x64xf32>, %g: tensor<8x256xf32>, %w: tensor<64x256xf32>, %u: tensor<96x64xf32>,

@@ -3,9 +3,9 @@
 
 // A fifth result would be stored beside four others.
 // CHECK-LABEL: func.func @five_results
-// CHECK: hone.group map
-// CHECK: hone.group map
-// CHECK-NOT: hone.group
+// CHECK: hone.fused map
+// CHECK: hone.fused map
+// CHECK-NOT: hone.fused
 // WHY-COUNT-2: (more than 4 results)
 module attributes {hone.target = "cuda sm_90"} {
 func.func @five_results(%x: tensor<8x64xf32>)

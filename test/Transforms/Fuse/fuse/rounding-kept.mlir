@@ -2,12 +2,12 @@
 
 // A value is rounded inside the kernel where the graph rounds it.
 // CHECK-LABEL: func.func @rounding_kept
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.tanh
 // CHECK-NEXT:   hone.cast {{.*}} -> tensor<8x64xbf16>
 // CHECK-NEXT:   hone.cast {{.*}} -> tensor<8x64xf32>
 // CHECK-NEXT:   hone.exp
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @rounding_kept(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %a = hone.tanh %x : tensor<8x64xf32>
   %b = hone.cast %a : tensor<8x64xf32> -> tensor<8x64xbf16>

@@ -2,11 +2,11 @@
 
 // A softmax: two reductions whose results are read in the same kernel.
 // CHECK-LABEL: func.func @row_statistic
-// CHECK: hone.group row
+// CHECK: hone.fused row
 // CHECK:   hone.reduce max
 // CHECK:   hone.reduce sum
 // CHECK:   hone.div
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 func.func @row_statistic(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %m = hone.reduce max %x dims [1] : tensor<8x64xf32> -> tensor<8xf32>
   %b = hone.broadcast %m dims [0] : tensor<8xf32> -> tensor<8x64xf32>

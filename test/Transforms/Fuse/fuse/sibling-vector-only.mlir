@@ -4,10 +4,10 @@
 // A vector costs nothing to read again.
 // CHECK-LABEL: func.func @vector_siblings
 // WHY-COUNT-2: (only vectors are shared)
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.tanh
 // CHECK-NEXT:   hone.yield
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK-NEXT:   hone.exp
 func.func @vector_siblings(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %a = hone.tanh %x : tensor<64xf32>
@@ -17,8 +17,8 @@ func.func @vector_siblings(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32
 
 // Nor does the scale that two norms share.
 // CHECK-LABEL: func.func @shared_gamma
-// CHECK: hone.group map
-// CHECK: hone.group map
+// CHECK: hone.fused map
+// CHECK: hone.fused map
 // WHY-COUNT-2: (only vectors are shared)
 func.func @shared_gamma(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>, %gamma: tensor<64xf32>)
     -> (tensor<8x64xf32>, tensor<8x64xf32>) {

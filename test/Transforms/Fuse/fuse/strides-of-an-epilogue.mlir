@@ -4,9 +4,9 @@
 // makes there is whole.
 
 // CHECK-LABEL: func.func @addend_is_a_slice
-// CHECK: %[[PART:.*]] = hone.group move (%{{.*}} = %arg2 : tensor<8x33xf32>)
+// CHECK: %[[PART:.*]] = hone.fused data_movement (%{{.*}} = %arg2 : tensor<8x33xf32>)
 // CHECK-NEXT: hone.slice
-// CHECK: hone.group contraction ({{.*}} = %[[PART]] : tensor<8x32xf32>)
+// CHECK: hone.fused contraction ({{.*}} = %[[PART]] : tensor<8x32xf32>)
 func.func @addend_is_a_slice(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %wide: tensor<8x33xf32>)
     -> tensor<8x32xf32> {
   %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
@@ -17,9 +17,9 @@ func.func @addend_is_a_slice(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %wide:
 }
 
 // CHECK-LABEL: func.func @sum_in_a_concat
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // CHECK: hone.add
-// CHECK: hone.group move
+// CHECK: hone.fused data_movement
 // CHECK-NEXT: hone.concat
 func.func @sum_in_a_concat(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %y: tensor<8x32xf32>, %u: tensor<8x32xf32>)
     -> tensor<8x64xf32> {
@@ -34,8 +34,8 @@ func.func @sum_in_a_concat(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %y: tens
 // Rows that lie one behind the other have no gaps.
 // CHECK-LABEL: func.func @addend_is_rows
 // CHECK: hone.slice
-// CHECK-NOT: hone.group move
-// CHECK: hone.group contraction
+// CHECK-NOT: hone.fused data_movement
+// CHECK: hone.fused contraction
 func.func @addend_is_rows(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %long: tensor<9x32xf32>) -> tensor<8x32xf32> {
   %p = hone.dot_general %x, %w batch [] x [] contract [1] x [1]
       : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>

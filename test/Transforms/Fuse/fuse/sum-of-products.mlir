@@ -2,10 +2,10 @@
 
 // The later of two makers takes their sum: what the first reads need not wait for the second.
 // CHECK-LABEL: func.func @of_two_products
-// CHECK:      %[[P:.*]] = hone.group contraction
+// CHECK:      %[[P:.*]] = hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
-// CHECK:      hone.group contraction ({{.*}} = %[[P]] :
+// CHECK:      hone.fused contraction ({{.*}} = %[[P]] :
 // CHECK:        hone.dot_general
 // CHECK-NEXT:   hone.add
 func.func @of_two_products(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %y: tensor<8x16xf32>, %v: tensor<32x16xf32>)
@@ -20,10 +20,10 @@ func.func @of_two_products(%x: tensor<8x64xf32>, %w: tensor<32x64xf32>, %y: tens
 
 // The gradient of a tied weight: the scatter touches the rows of its ids alone.
 // CHECK-LABEL: func.func @of_product_and_scatter
-// CHECK:      %[[P:.*]] = hone.group contraction
+// CHECK:      %[[P:.*]] = hone.fused contraction
 // CHECK-NEXT:   hone.dot_general
 // CHECK-NEXT:   hone.yield
-// CHECK:      hone.group gather ({{.*}} = %[[P]] :
+// CHECK:      hone.fused gather ({{.*}} = %[[P]] :
 // CHECK-NEXT:   hone.embedding_bwd
 // CHECK-NEXT:   hone.add
 func.func @of_product_and_scatter(%x: tensor<8x64xf32>, %y: tensor<8x16xf32>, %ids: tensor<8xi64>)

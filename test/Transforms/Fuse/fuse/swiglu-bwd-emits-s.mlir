@@ -3,11 +3,11 @@
 
 // The activation is made again where the backward pass reads its inputs anyway: one more result, no more reads.
 // CHECK-LABEL: func.func @swiglu_bwd_emits
-// CHECK: hone.group map {{.*}} -> tensor<8x64xf32>
-// CHECK: hone.group contraction
-// CHECK: hone.group map {{.*}} -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
+// CHECK: hone.fused map {{.*}} -> tensor<8x64xf32>
+// CHECK: hone.fused contraction
+// CHECK: hone.fused map {{.*}} -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
 // CHECK:   hone.mul {{.*}} {hone.clone}
-// CHECK: hone.group contraction
+// CHECK: hone.fused contraction
 // WHY: map kernel of 8 ops that moves 12288 bytes: {{.*}}; nearest refused: hone.mul (hone.dot_general lies between)
 func.func @swiglu_bwd_emits(%g: tensor<8x64xf32>, %u: tensor<8x64xf32>, %w: tensor<64x64xf32>)
     -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64x64xf32>) {

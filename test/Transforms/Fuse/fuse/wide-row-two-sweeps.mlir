@@ -3,11 +3,11 @@
 
 // Rows of 393,216 bytes do not stay on chip: each statistic reads them again, and one kernel still moves least.
 // CHECK-LABEL: func.func @wide_softmax
-// CHECK: hone.group row
+// CHECK: hone.fused row
 // CHECK:   hone.reduce max
 // CHECK:   hone.reduce sum
 // CHECK:   hone.div
-// CHECK-NOT: hone.group
+// CHECK-NOT: hone.fused
 // WHY: row kernel of 5 ops that moves 12582912 bytes: {{.*}}, rows read 3 times, as they do not stay on chip; saves {{[0-9]+}} bytes and 4 of 5 launches
 module attributes {hone.target = "cuda sm_90"} {
 func.func @wide_softmax(%x: tensor<8x98304xf32>) -> tensor<8x98304xf32> {

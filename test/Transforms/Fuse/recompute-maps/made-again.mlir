@@ -2,10 +2,10 @@
 
 // What the forward kernel computes on its way, the backward one computes again from what both read.
 // CHECK-LABEL: func.func @gate
-// CHECK: hone.group map {{.*}} -> tensor<8x64xf32> {
+// CHECK: hone.fused map {{.*}} -> tensor<8x64xf32> {
 // CHECK:   hone.neg
-// CHECK: hone.group contraction
-// CHECK: hone.group map ({{.*}}%{{.*}} = %arg0 :
+// CHECK: hone.fused contraction
+// CHECK: hone.fused map ({{.*}}%{{.*}} = %arg0 :
 // CHECK:   hone.neg {{.*}} {hone.clone}
 func.func @gate(%g: tensor<8x64xf32>, %u: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {
   %t = hone.neg %g : tensor<8x64xf32>
@@ -20,9 +20,9 @@ func.func @gate(%g: tensor<8x64xf32>, %u: tensor<8x64xf32>, %w: tensor<64x64xf32
 
 // The backward pass of a norm reads its input and one number per row.
 // CHECK-LABEL: func.func @normalised
-// CHECK: %[[F:.*]]:2 = hone.group row (%{{.*}} = %arg0 : tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xbf16>)
-// CHECK: %[[P:.*]] = hone.group contraction
-// CHECK: hone.group row
+// CHECK: %[[F:.*]]:2 = hone.fused row (%{{.*}} = %arg0 : tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xbf16>)
+// CHECK: %[[P:.*]] = hone.fused contraction
+// CHECK: hone.fused row
 // CHECK-DAG: hone.mul {{.*}} {hone.clone}
 // CHECK: hone.reduce sum
 func.func @normalised(%x: tensor<8x64xf32>, %w: tensor<64x64xbf16>) -> tensor<8xf32> {

@@ -7,9 +7,9 @@
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
     %z: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "z"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -29,9 +29,9 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 1 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 1 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -51,9 +51,9 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -73,9 +73,9 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 1.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -95,9 +95,9 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}, hone.aliases = ["r"]})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -117,9 +117,9 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -142,7 +142,7 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
     %q: tensor<32x64xf32> {hone.kind = "buffer", hone.fqn = "q", hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
@@ -163,9 +163,9 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<64x32xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<64x32xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -185,11 +185,11 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %pb: tensor<32xf32> {hone.kind = "param", hone.fqn = "pb", hone.group = 0 : i64, hone.requires_grad,
+    %pb: tensor<32xf32> {hone.kind = "param", hone.fqn = "pb", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -211,13 +211,13 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-2: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %pb: tensor<32xf32> {hone.kind = "param", hone.fqn = "pb", hone.group = 0 : i64, hone.requires_grad,
+    %pb: tensor<32xf32> {hone.kind = "param", hone.fqn = "pb", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %qb: tensor<32xf32> {hone.kind = "param", hone.fqn = "qb", hone.group = 1 : i64, hone.requires_grad,
+    %qb: tensor<32xf32> {hone.kind = "param", hone.fqn = "qb", hone.param_group = 1 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]
@@ -241,11 +241,11 @@ func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK-COUNT-4: hone.dot_general
 // CHECK-NOT: hone.dot_general
 func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
-    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.group = 0 : i64, hone.requires_grad,
+    %p: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "p", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.group = 0 : i64, hone.requires_grad,
+    %q: tensor<32x64xf32> {hone.kind = "param", hone.fqn = "q", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}},
-    %r: tensor<16x32xf32> {hone.kind = "param", hone.fqn = "r", hone.group = 0 : i64, hone.requires_grad,
+    %r: tensor<16x32xf32> {hone.kind = "param", hone.fqn = "r", hone.param_group = 0 : i64, hone.requires_grad,
         hone.init = {dist = "constant", value = 0.0 : f64}})
     -> (tensor<f32> {hone.kind = "loss"}) {
   %a = hone.dot_general %x, %p batch [] x [] contract [1] x [1]

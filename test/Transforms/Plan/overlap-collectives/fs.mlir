@@ -9,16 +9,16 @@
 // before the last kernel reads it. Nothing hides a sum that is read at once, and who writes a result waits there.
 // CPU-NOT: async
 // CHECK-LABEL: func.func @step
-// CHECK: hone.group collective
+// CHECK: hone.fused collective
 // CHECK: dist.all_gather %{{.*}} async
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK: dist.wait
-// CHECK: hone.group map
-// CHECK: hone.group collective
+// CHECK: hone.fused map
+// CHECK: hone.fused collective
 // CHECK: dist.reduce_scatter sum %{{.*}} async
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK: dist.wait
-// CHECK: hone.group map
+// CHECK: hone.fused map
 // CHECK: dist.all_reduce sum %{{.*}} over ["fs"] : tensor<4x64xf32>
 // CHECK-NOT: async
 // CHECK: return
@@ -41,31 +41,31 @@ module attributes {hone.target = "cpu x86-64-v3"} {
                   %x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"})
       -> (tensor<4x64xf32> {hone.kind = "grad", hone.fqn = "w"}, tensor<8x64xf32> {hone.kind = "grad", hone.fqn = "x"},
           tensor<8x64xf32> {hone.kind = "grad", hone.fqn = "a"}) {
-    %a = hone.group map (%p = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
+    %a = hone.fused map (%p = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
       %0 = hone.neg %p : tensor<8x64xf32>
       hone.yield %0 : tensor<8x64xf32>
     }
-    %w = hone.group collective (%p = %part : tensor<4x64xf32>) -> tensor<8x64xf32> {
+    %w = hone.fused collective (%p = %part : tensor<4x64xf32>) -> tensor<8x64xf32> {
       %0 = dist.all_gather %p dim 0 over ["fs"] : tensor<4x64xf32> -> tensor<8x64xf32>
       hone.yield %0 : tensor<8x64xf32>
     }
-    %y = hone.group map (%p = %a : tensor<8x64xf32>, %q = %w : tensor<8x64xf32>) -> tensor<8x64xf32> {
+    %y = hone.fused map (%p = %a : tensor<8x64xf32>, %q = %w : tensor<8x64xf32>) -> tensor<8x64xf32> {
       %0 = hone.mul %p, %q : tensor<8x64xf32>
       hone.yield %0 : tensor<8x64xf32>
     }
-    %g = hone.group collective (%p = %y : tensor<8x64xf32>) -> tensor<4x64xf32> {
+    %g = hone.fused collective (%p = %y : tensor<8x64xf32>) -> tensor<4x64xf32> {
       %0 = dist.reduce_scatter sum %p dim 0 over ["fs"] : tensor<8x64xf32> -> tensor<4x64xf32>
       hone.yield %0 : tensor<4x64xf32>
     }
-    %z = hone.group map (%p = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
+    %z = hone.fused map (%p = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
       %0 = hone.exp %p : tensor<8x64xf32>
       hone.yield %0 : tensor<8x64xf32>
     }
-    %h = hone.group map (%p = %g : tensor<4x64xf32>) -> tensor<4x64xf32> {
+    %h = hone.fused map (%p = %g : tensor<4x64xf32>) -> tensor<4x64xf32> {
       %0 = hone.neg %p : tensor<4x64xf32>
       hone.yield %0 : tensor<4x64xf32>
     }
-    %s = hone.group collective (%p = %h : tensor<4x64xf32>) -> tensor<4x64xf32> {
+    %s = hone.fused collective (%p = %h : tensor<4x64xf32>) -> tensor<4x64xf32> {
       %0 = dist.all_reduce sum %p over ["fs"] : tensor<4x64xf32>
       hone.yield %0 : tensor<4x64xf32>
     }

@@ -6,25 +6,25 @@ module attributes {hone.target = "cpu x86-64-v3"} {
   dist.mesh @mesh [<"fs" = 2>]
   func.func @step(%x: tensor<256xf32> {hone.kind = "input", hone.fqn = "x"})
       -> (tensor<100xf32> {hone.kind = "grad", hone.fqn = "x"}, tensor<256xf32> {hone.kind = "grad", hone.fqn = "a"}, tensor<156xf32> {hone.kind = "grad", hone.fqn = "b"}) {
-    %a = hone.group map (%p = %x : tensor<256xf32>) -> tensor<256xf32> {
+    %a = hone.fused map (%p = %x : tensor<256xf32>) -> tensor<256xf32> {
       %0 = hone.neg %p : tensor<256xf32>
       hone.yield %0 : tensor<256xf32>
     }
     %s = hone.slice %a [0] to [100] by [1] : tensor<256xf32> -> tensor<100xf32>
     %t = hone.slice %a [100] to [256] by [1] : tensor<256xf32> -> tensor<156xf32>
-    %w = hone.group collective (%p = %s : tensor<100xf32>) -> tensor<100xf32> {
+    %w = hone.fused collective (%p = %s : tensor<100xf32>) -> tensor<100xf32> {
       %0 = dist.all_reduce sum %p over ["fs"] : tensor<100xf32>
       hone.yield %0 : tensor<100xf32>
     }
-    %n = hone.group map (%p = %x : tensor<256xf32>) -> tensor<256xf32> {
+    %n = hone.fused map (%p = %x : tensor<256xf32>) -> tensor<256xf32> {
       %0 = hone.exp %p : tensor<256xf32>
       hone.yield %0 : tensor<256xf32>
     }
-    %m = hone.group map (%p = %t : tensor<156xf32>) -> tensor<156xf32> {
+    %m = hone.fused map (%p = %t : tensor<156xf32>) -> tensor<156xf32> {
       %0 = hone.exp %p : tensor<156xf32>
       hone.yield %0 : tensor<156xf32>
     }
-    %y = hone.group map (%q = %w : tensor<100xf32>) -> tensor<100xf32> {
+    %y = hone.fused map (%q = %w : tensor<100xf32>) -> tensor<100xf32> {
       %0 = hone.exp %q : tensor<100xf32>
       hone.yield %0 : tensor<100xf32>
     }

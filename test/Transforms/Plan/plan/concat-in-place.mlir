@@ -12,7 +12,7 @@
 func.func @step(%x: tensor<2x16x4x8xf32> {hone.kind = "input", hone.fqn = "x"},
     %l: tensor<2x4x16xf32> {hone.kind = "input", hone.fqn = "l"})
         -> (tensor<2x16x96xf32> {hone.kind = "grad", hone.fqn = "x"}) {
-  %d:3 = hone.group attention (%a = %x : tensor<2x16x4x8xf32>,
+  %d:3 = hone.fused attention (%a = %x : tensor<2x16x4x8xf32>,
       %b = %l : tensor<2x4x16xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>) {
     %q, %k, %v = hone.attention_bwd %a, %a, %a, %a, %a, %b scale 0.35 : (tensor<2x16x4x8xf32>,
         tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>,

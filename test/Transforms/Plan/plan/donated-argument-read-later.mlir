@@ -7,20 +7,20 @@
 // CHECK: plan.launch map ins(%[[W]], {{.*}}) outs(%[[NEW]] :
 // CHECK: plan.launch map ins(%[[W]],
 // CHECK: plan.launch row
-// CHECK: plan.launch move ins(%[[NEW]] : {{.*}}) outs(%[[W]] :
+// CHECK: plan.launch data_movement ins(%[[NEW]] : {{.*}}) outs(%[[W]] :
 func.func @step(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"},
     %g: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "g"})
         -> (tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w", hone.donates = 0 : i64},
         tensor<f32> {hone.kind = "loss"}) {
-  %r = hone.group map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %r = hone.fused map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.sub %b0, %b1 : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }
-  %u = hone.group map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %u = hone.fused map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.mul %b0, %b1 : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }
-  %l = hone.group row (%b0 = %u : tensor<8x64xf32>) -> tensor<f32> {
+  %l = hone.fused row (%b0 = %u : tensor<8x64xf32>) -> tensor<f32> {
     %s = hone.reduce sum %b0 dims [0, 1] : tensor<8x64xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>
   }

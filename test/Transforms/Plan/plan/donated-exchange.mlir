@@ -4,12 +4,12 @@
 
 // CHECK: %[[OLD_W:.*]] = plan.buffer at 4096
 // CHECK: %[[W:.*]] = plan.buffer at 2048
-// CHECK: plan.launch move ins(%[[W]] : {{.*}}) outs(%[[OLD_W]] :
+// CHECK: plan.launch data_movement ins(%[[W]] : {{.*}}) outs(%[[OLD_W]] :
 // CHECK: %[[OLD_V:.*]] = plan.buffer at 6144
 // CHECK: %[[V:.*]] = plan.buffer at 0
-// CHECK: plan.launch move ins(%[[V]] : {{.*}}) outs(%[[OLD_V]] :
-// CHECK: plan.launch move ins(%[[OLD_W]] : {{.*}}) outs(%[[V]] :
-// CHECK: plan.launch move ins(%[[OLD_V]] : {{.*}}) outs(%[[W]] :
+// CHECK: plan.launch data_movement ins(%[[V]] : {{.*}}) outs(%[[OLD_V]] :
+// CHECK: plan.launch data_movement ins(%[[OLD_W]] : {{.*}}) outs(%[[V]] :
+// CHECK: plan.launch data_movement ins(%[[OLD_V]] : {{.*}}) outs(%[[W]] :
 func.func @step(%v: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "v"},
     %w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"})
         -> (tensor<8x64xf32> {hone.kind = "param", hone.fqn = "v", hone.donates = 0 : i64},

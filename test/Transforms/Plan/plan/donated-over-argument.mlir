@@ -10,7 +10,7 @@
 func.func @step(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"},
     %g: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "g"})
         -> (tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w", hone.donates = 0 : i64}) {
-  %r = hone.group map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %r = hone.fused map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.sub %b0, %b1 : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }

@@ -15,13 +15,13 @@
 func.func @step(%x: tensor<2x8x4xf32> {hone.kind = "input", hone.fqn = "x"})
     -> (tensor<8x4xf32> {hone.kind = "grad", hone.fqn = "x"}) {
   %a = hone.slice %x [1, 0, 0] to [2, 3, 4] by [1, 1, 1] : tensor<2x8x4xf32> -> tensor<1x3x4xf32>
-  %p = hone.group map (%b0 = %a : tensor<1x3x4xf32>) -> tensor<3x4xf32> {
+  %p = hone.fused map (%b0 = %a : tensor<1x3x4xf32>) -> tensor<3x4xf32> {
     %t = hone.tanh %b0 : tensor<1x3x4xf32>
     %s = hone.reshape %t : tensor<1x3x4xf32> -> tensor<3x4xf32>
     hone.yield %s : tensor<3x4xf32>
   }
   %b = hone.slice %x [1, 3, 0] to [2, 8, 4] by [1, 1, 1] : tensor<2x8x4xf32> -> tensor<1x5x4xf32>
-  %q = hone.group map (%b0 = %b : tensor<1x5x4xf32>) -> tensor<5x4xf32> {
+  %q = hone.fused map (%b0 = %b : tensor<1x5x4xf32>) -> tensor<5x4xf32> {
     %t = hone.tanh %b0 : tensor<1x5x4xf32>
     %s = hone.reshape %t : tensor<1x5x4xf32> -> tensor<5x4xf32>
     hone.yield %s : tensor<5x4xf32>

@@ -11,16 +11,16 @@
 func.func @step(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
     %y: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "y"})
         -> (tensor<64x32xf32> {hone.kind = "grad", hone.fqn = "w"}) {
-  %p = hone.group contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %y : tensor<8x32xf32>) -> tensor<64x32xf32> {
+  %p = hone.fused contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %y : tensor<8x32xf32>) -> tensor<64x32xf32> {
     %s = hone.dot_general %b0, %b1 batch [] x [] contract [0] x [0]
         : tensor<8x64xf32>, tensor<8x32xf32> -> tensor<64x32xf32>
     hone.yield %s : tensor<64x32xf32>
   }
-  %n = hone.group map (%b0 = %y : tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %n = hone.fused map (%b0 = %y : tensor<8x32xf32>) -> tensor<8x32xf32> {
     %s = hone.tanh %b0 : tensor<8x32xf32>
     hone.yield %s : tensor<8x32xf32>
   }
-  %g = hone.group contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %n : tensor<8x32xf32>, %b2 = %p : tensor<64x32xf32>)
+  %g = hone.fused contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %n : tensor<8x32xf32>, %b2 = %p : tensor<64x32xf32>)
       -> tensor<64x32xf32> {
     %s = hone.dot_general %b0, %b1 batch [] x [] contract [0] x [0]
         : tensor<8x64xf32>, tensor<8x32xf32> -> tensor<64x32xf32>

@@ -19,30 +19,30 @@
 func.func @step(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
     %w: tensor<64x64xf32> {hone.kind = "param", hone.fqn = "w"})
         -> (tensor<f32> {hone.kind = "loss"}, tensor<f32> {hone.kind = "grad_norm"}) {
-  %a = hone.group contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %w : tensor<64x64xf32>) -> tensor<8x64xf32> {
+  %a = hone.fused contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %w : tensor<64x64xf32>) -> tensor<8x64xf32> {
     %s = hone.dot_general %b0, %b1 batch [] x [] contract [1] x [0]
         : tensor<8x64xf32>, tensor<64x64xf32> -> tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }
-  %t = hone.group map (%b0 = %a : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %t = hone.fused map (%b0 = %a : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.tanh %b0 : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }
-  %l = hone.group row (%b0 = %t : tensor<8x64xf32>) -> tensor<f32> {
+  %l = hone.fused row (%b0 = %t : tensor<8x64xf32>) -> tensor<f32> {
     %s = hone.reduce sum %b0 dims [0, 1] : tensor<8x64xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>
   }
-  %d = hone.group map (%b0 = %a : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %d = hone.fused map (%b0 = %a : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.neg %b0 : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }
-  %g = hone.group contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %d : tensor<8x64xf32>) -> tensor<64x64xf32> {
+  %g = hone.fused contraction (%b0 = %x : tensor<8x64xf32>, %b1 = %d : tensor<8x64xf32>) -> tensor<64x64xf32> {
     %s = hone.dot_general %b0, %b1 batch [] x [] contract [0] x [0]
         : tensor<8x64xf32>, tensor<8x64xf32> -> tensor<64x64xf32>
     hone.yield %s : tensor<64x64xf32>
   }
   %flat = hone.reshape %g : tensor<64x64xf32> -> tensor<4096xf32>
-  %n = hone.group multi (%b0 = %flat : tensor<4096xf32>) -> tensor<f32> {
+  %n = hone.fused multi_tensor (%b0 = %flat : tensor<4096xf32>) -> tensor<f32> {
     %s = hone.global_norm %b0 : (tensor<4096xf32>) -> tensor<f32>
     hone.yield %s : tensor<f32>
   }

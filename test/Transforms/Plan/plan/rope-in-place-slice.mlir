@@ -11,23 +11,23 @@
 // CHECK: plan.view %[[P]] at 144
 func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"},
     %c: tensor<16x3xf32> {hone.kind = "buffer", hone.fqn = "c"}) -> (tensor<f32> {hone.kind = "loss"}) {
-  %p = hone.group map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
+  %p = hone.fused map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
     %t = hone.tanh %b0 : tensor<2x16x48xf32>
     hone.yield %t : tensor<2x16x48xf32>
   }
   %qk = hone.slice %p [0, 0, 0] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x36xf32>
   %v = hone.slice %p [0, 0, 36] to [2, 16, 48] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x12xf32>
   %h = hone.reshape %qk : tensor<2x16x36xf32> -> tensor<2x16x6x6xf32>
-  %r = hone.group rope (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
+  %r = hone.fused rope (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
     %t = hone.rope half %b0, %b1, %b1 : tensor<2x16x6x6xf32>, tensor<16x3xf32>
     hone.yield %t : tensor<2x16x6x6xf32>
   }
   %f = hone.reshape %r : tensor<2x16x6x6xf32> -> tensor<2x16x36xf32>
-  %l = hone.group row (%b0 = %f : tensor<2x16x36xf32>) -> tensor<f32> {
+  %l = hone.fused row (%b0 = %f : tensor<2x16x36xf32>) -> tensor<f32> {
     %s = hone.reduce sum %b0 dims [0, 1, 2] : tensor<2x16x36xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>
   }
-  %m = hone.group row (%b0 = %v : tensor<2x16x12xf32>, %b1 = %l : tensor<f32>) -> tensor<f32> {
+  %m = hone.fused row (%b0 = %v : tensor<2x16x12xf32>, %b1 = %l : tensor<f32>) -> tensor<f32> {
     %s = hone.reduce sum %b0 dims [0, 1, 2] : tensor<2x16x12xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>
   }
@@ -46,22 +46,22 @@ func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"
 // CHECK: plan.launch rope ins(%[[H]], {{.*}}) outs(%[[R]] :
 func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"},
     %c: tensor<16x3xf32> {hone.kind = "buffer", hone.fqn = "c"}) -> (tensor<f32> {hone.kind = "loss"}) {
-  %p = hone.group map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
+  %p = hone.fused map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
     %t = hone.tanh %b0 : tensor<2x16x48xf32>
     hone.yield %t : tensor<2x16x48xf32>
   }
   %qk = hone.slice %p [0, 0, 0] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x36xf32>
   %v = hone.slice %p [0, 0, 24] to [2, 16, 48] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x24xf32>
   %h = hone.reshape %qk : tensor<2x16x36xf32> -> tensor<2x16x6x6xf32>
-  %r = hone.group rope (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
+  %r = hone.fused rope (%b0 = %h : tensor<2x16x6x6xf32>, %b1 = %c : tensor<16x3xf32>) -> tensor<2x16x6x6xf32> {
     %t = hone.rope half %b0, %b1, %b1 : tensor<2x16x6x6xf32>, tensor<16x3xf32>
     hone.yield %t : tensor<2x16x6x6xf32>
   }
-  %l = hone.group row (%b0 = %r : tensor<2x16x6x6xf32>) -> tensor<f32> {
+  %l = hone.fused row (%b0 = %r : tensor<2x16x6x6xf32>) -> tensor<f32> {
     %s = hone.reduce sum %b0 dims [0, 1, 2, 3] : tensor<2x16x6x6xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>
   }
-  %m = hone.group row (%b0 = %v : tensor<2x16x24xf32>, %b1 = %l : tensor<f32>) -> tensor<f32> {
+  %m = hone.fused row (%b0 = %v : tensor<2x16x24xf32>, %b1 = %l : tensor<f32>) -> tensor<f32> {
     %s = hone.reduce sum %b0 dims [0, 1, 2] : tensor<2x16x24xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>
   }
@@ -79,17 +79,17 @@ func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"
 // CHECK: plan.launch map ins(%[[Q]] : {{.*}}) outs(%[[Q]], %[[B]] :
 func.func @evaluate(%x: tensor<2x16x48xf32> {hone.kind = "input", hone.fqn = "x"})
     -> (tensor<f32> {hone.kind = "loss"}) {
-  %p = hone.group map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
+  %p = hone.fused map (%b0 = %x : tensor<2x16x48xf32>) -> tensor<2x16x48xf32> {
     %t = hone.tanh %b0 : tensor<2x16x48xf32>
     hone.yield %t : tensor<2x16x48xf32>
   }
   %q = hone.slice %p [0, 0, 0] to [2, 16, 36] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x36xf32>
-  %r:2 = hone.group map (%b0 = %q : tensor<2x16x36xf32>) -> (tensor<2x16x36xf32>, tensor<2x16x36xf32>) {
+  %r:2 = hone.fused map (%b0 = %q : tensor<2x16x36xf32>) -> (tensor<2x16x36xf32>, tensor<2x16x36xf32>) {
     %a = hone.tanh %b0 : tensor<2x16x36xf32>
     %b = hone.exp %b0 : tensor<2x16x36xf32>
     hone.yield %a, %b : tensor<2x16x36xf32>, tensor<2x16x36xf32>
   }
-  %l = hone.group row (%b0 = %r#0 : tensor<2x16x36xf32>, %b1 = %r#1 : tensor<2x16x36xf32>) -> tensor<f32> {
+  %l = hone.fused row (%b0 = %r#0 : tensor<2x16x36xf32>, %b1 = %r#1 : tensor<2x16x36xf32>) -> tensor<f32> {
     %m = hone.mul %b0, %b1 : tensor<2x16x36xf32>
     %s = hone.reduce sum %m dims [0, 1, 2] : tensor<2x16x36xf32> -> tensor<f32>
     hone.yield %s : tensor<f32>

@@ -18,7 +18,7 @@ func.func @accumulate(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"}
     %x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
         %g: tensor<8x64xf32> {hone.kind = "grad", hone.fqn = "w"})
             -> (tensor<8x64xf32> {hone.kind = "grad", hone.fqn = "w", hone.donates = 2 : i64}) {
-  %r = hone.group map (%b0 = %g : tensor<8x64xf32>, %b1 = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %r = hone.fused map (%b0 = %g : tensor<8x64xf32>, %b1 = %x : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.add %b0, %b1 : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }
@@ -27,7 +27,7 @@ func.func @accumulate(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"}
 func.func @update(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"},
     %g: tensor<8x64xf32> {hone.kind = "grad", hone.fqn = "w"})
         -> (tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w", hone.donates = 0 : i64}) {
-  %r = hone.group map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %r = hone.fused map (%b0 = %w : tensor<8x64xf32>, %b1 = %g : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.sub %b0, %b1 : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }

@@ -17,7 +17,7 @@ func.func @step(%x: tensor<2x16x96xf32> {hone.kind = "input", hone.fqn = "x"})
   %h1 = hone.reshape %s1 : tensor<2x16x32xf32> -> tensor<2x16x4x8xf32>
   %s2 = hone.slice %x [0, 0, 64] to [2, 16, 96] by [1, 1, 1] : tensor<2x16x96xf32> -> tensor<2x16x32xf32>
   %h2 = hone.reshape %s2 : tensor<2x16x32xf32> -> tensor<2x16x4x8xf32>
-  %o:2 = hone.group attention (%q = %h0 : tensor<2x16x4x8xf32>, %k = %h1 : tensor<2x16x4x8xf32>,
+  %o:2 = hone.fused attention (%q = %h0 : tensor<2x16x4x8xf32>, %k = %h1 : tensor<2x16x4x8xf32>,
       %v = %h2 : tensor<2x16x4x8xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>) {
     %r, %e = hone.attention %q, %k, %v scale 0.35 : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>,
         tensor<2x16x4x8xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)

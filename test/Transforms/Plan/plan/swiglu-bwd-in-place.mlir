@@ -13,23 +13,23 @@
 // CHECK: plan.launch map ins(%[[G]], %[[U]], {{.*}}) outs(%[[DG]], %[[DU]] :
 func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %d: tensor<8x16xf32> {hone.kind = "input", hone.fqn = "d"}) -> (tensor<f32> {hone.kind = "loss"}) {
-  %gu = hone.group map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %gu = hone.fused map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
     %t = hone.tanh %b0 : tensor<8x32xf32>
     hone.yield %t : tensor<8x32xf32>
   }
   %g = hone.slice %gu [0, 0] to [8, 16] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
   %u = hone.slice %gu [0, 16] to [8, 32] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
-  %s = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %s = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
     %a = hone.mul %i, %b1 : tensor<8x16xf32>
     hone.yield %a : tensor<8x16xf32>
   }
-  %n = hone.group row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
+  %n = hone.fused row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %r:2 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+  %r:2 = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
       %b3 = %n : tensor<f32>)
       -> (tensor<8x16xf32>, tensor<8x16xf32>) {
     %l = hone.logistic %b0 : tensor<8x16xf32>
@@ -41,7 +41,7 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     hone.yield %dg, %du : tensor<8x16xf32>, tensor<8x16xf32>
   }
   %dgu = hone.concat %r#0, %r#1 dim 1 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
-  %m = hone.group row (%b0 = %dgu : tensor<8x32xf32>) -> tensor<f32> {
+  %m = hone.fused row (%b0 = %dgu : tensor<8x32xf32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x32xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
@@ -62,23 +62,23 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK: plan.launch map ins(%[[G]], {{.*}}) outs(%[[DG]], %[[DU]], %[[S]] :
 func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %d: tensor<8x16xf32> {hone.kind = "input", hone.fqn = "d"}) -> (tensor<f32> {hone.kind = "loss"}) {
-  %gu = hone.group map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %gu = hone.fused map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
     %t = hone.tanh %b0 : tensor<8x32xf32>
     hone.yield %t : tensor<8x32xf32>
   }
   %g = hone.slice %gu [0, 0] to [8, 16] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
   %u = hone.slice %gu [0, 16] to [8, 32] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
-  %s = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %s = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
     %a = hone.mul %i, %b1 : tensor<8x16xf32>
     hone.yield %a : tensor<8x16xf32>
   }
-  %n = hone.group row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
+  %n = hone.fused row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %r:3 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+  %r:3 = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
       %b3 = %n : tensor<f32>)
       -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>) {
     %l = hone.logistic %b0 : tensor<8x16xf32>
@@ -89,12 +89,12 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %dg = hone.mul %e, %l : tensor<8x16xf32>
     hone.yield %dg, %du, %a : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>
   }
-  %o = hone.group row (%b0 = %r#2 : tensor<8x16xf32>) -> tensor<f32> {
+  %o = hone.fused row (%b0 = %r#2 : tensor<8x16xf32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
   %dgu = hone.concat %r#0, %r#1 dim 1 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
-  %m = hone.group row (%b0 = %dgu : tensor<8x32xf32>, %b1 = %o : tensor<f32>) -> tensor<f32> {
+  %m = hone.fused row (%b0 = %dgu : tensor<8x32xf32>, %b1 = %o : tensor<f32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x32xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
@@ -111,23 +111,23 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK: plan.result
 func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %d: tensor<8x16xf32> {hone.kind = "input", hone.fqn = "d"}) -> (tensor<f32> {hone.kind = "loss"}) {
-  %gu = hone.group map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %gu = hone.fused map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
     %t = hone.tanh %b0 : tensor<8x32xf32>
     hone.yield %t : tensor<8x32xf32>
   }
   %g = hone.slice %gu [0, 0] to [8, 16] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
   %u = hone.slice %gu [0, 16] to [8, 32] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
-  %s = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %s = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
     %a = hone.mul %i, %b1 : tensor<8x16xf32>
     hone.yield %a : tensor<8x16xf32>
   }
-  %n = hone.group row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
+  %n = hone.fused row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %dg = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+  %dg = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
       %b3 = %n : tensor<f32>)
       -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
@@ -135,7 +135,7 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %r = hone.mul %e, %l : tensor<8x16xf32>
     hone.yield %r : tensor<8x16xf32>
   }
-  %du = hone.group map (%b0 = %g : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+  %du = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
       %b3 = %n : tensor<f32>) -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
@@ -143,7 +143,7 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     hone.yield %r : tensor<8x16xf32>
   }
   %dgu = hone.concat %dg, %du dim 1 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
-  %m = hone.group row (%b0 = %dgu : tensor<8x32xf32>) -> tensor<f32> {
+  %m = hone.fused row (%b0 = %dgu : tensor<8x32xf32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x32xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
@@ -160,23 +160,23 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
 // CHECK: plan.result
 func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %d: tensor<8x16xf32> {hone.kind = "input", hone.fqn = "d"}) -> (tensor<f32> {hone.kind = "loss"}) {
-  %gu = hone.group map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %gu = hone.fused map (%b0 = %x : tensor<8x32xf32>) -> tensor<8x32xf32> {
     %t = hone.tanh %b0 : tensor<8x32xf32>
     hone.yield %t : tensor<8x32xf32>
   }
   %g = hone.slice %gu [0, 0] to [8, 16] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
   %u = hone.slice %gu [0, 16] to [8, 32] by [1, 1] : tensor<8x32xf32> -> tensor<8x16xf32>
-  %s = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %s = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>) -> tensor<8x16xf32> {
     %l = hone.logistic %b0 : tensor<8x16xf32>
     %i = hone.mul %b0, %l : tensor<8x16xf32>
     %a = hone.mul %i, %b1 : tensor<8x16xf32>
     hone.yield %a : tensor<8x16xf32>
   }
-  %n = hone.group row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
+  %n = hone.fused row (%b0 = %s : tensor<8x16xf32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
-  %r:2 = hone.group map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
+  %r:2 = hone.fused map (%b0 = %g : tensor<8x16xf32>, %b1 = %u : tensor<8x16xf32>, %b2 = %d : tensor<8x16xf32>,
       %b3 = %n : tensor<f32>)
       -> (tensor<8x16xf32>, tensor<8x16xf32>) {
     %l = hone.logistic %b0 : tensor<8x16xf32>
@@ -187,13 +187,13 @@ func.func @evaluate(%x: tensor<8x32xf32> {hone.kind = "input", hone.fqn = "x"},
     %dg = hone.mul %e, %l : tensor<8x16xf32>
     hone.yield %dg, %du : tensor<8x16xf32>, tensor<8x16xf32>
   }
-  %o = hone.group row (%b0 = %g : tensor<8x16xf32>, %b1 = %r#0 : tensor<8x16xf32>) -> tensor<f32> {
+  %o = hone.fused row (%b0 = %g : tensor<8x16xf32>, %b1 = %r#0 : tensor<8x16xf32>) -> tensor<f32> {
     %p = hone.mul %b0, %b1 : tensor<8x16xf32>
     %t = hone.reduce sum %p dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }
   %dgu = hone.concat %r#0, %r#1 dim 1 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x32xf32>
-  %m = hone.group row (%b0 = %dgu : tensor<8x32xf32>, %b1 = %o : tensor<f32>) -> tensor<f32> {
+  %m = hone.fused row (%b0 = %dgu : tensor<8x32xf32>, %b1 = %o : tensor<f32>) -> tensor<f32> {
     %t = hone.reduce sum %b0 dims [0, 1] : tensor<8x32xf32> -> tensor<f32>
     hone.yield %t : tensor<f32>
   }

@@ -58,7 +58,7 @@ func.func @unfinished(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.sched
 
 func.func @unknown_stage(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule = "f0 b0"} {
   // expected-error @+1 {{has hone.forward stage 2, which the schedule does not visit}}
-  %a = hone.group map (%0 = %x : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 2>} {
+  %a = hone.fused map (%0 = %x : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 2>} {
     %1 = hone.exp %0 : tensor<8xf32>
     hone.yield %1 : tensor<8xf32>
   }
@@ -69,7 +69,7 @@ func.func @unknown_stage(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.sc
 
 func.func @stages(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule = "f0 b0"} {
   // expected-error @+1 {{has 2 stages in hone.forward, expected one per result}}
-  %a = hone.group map (%0 = %x : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 0, 0>} {
+  %a = hone.fused map (%0 = %x : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 0, 0>} {
     %1 = hone.exp %0 : tensor<8xf32>
     hone.yield %1 : tensor<8xf32>
   }
@@ -78,10 +78,10 @@ func.func @stages(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule 
 
 // -----
 
-func.func @redo(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule = "f0 b0"} {
-  // expected-error @+1 {{has no result 1 of a group, as hone.redo says}}
-  %a = hone.group map (%0 = %x : tensor<8xf32>) -> tensor<8xf32>
-      attributes {hone.forward = array<i64: 0>, hone.redo = array<i64: 1>} {
+func.func @recompute(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule = "f0 b0"} {
+  // expected-error @+1 {{has no result 1 of a group, as hone.recompute says}}
+  %a = hone.fused map (%0 = %x : tensor<8xf32>) -> tensor<8xf32>
+      attributes {hone.forward = array<i64: 0>, hone.recompute = array<i64: 1>} {
     %1 = hone.exp %0 : tensor<8xf32>
     hone.yield %1 : tensor<8xf32>
   }
@@ -92,12 +92,12 @@ func.func @redo(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule = 
 
 func.func @order(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule = "f0:1 b1:0"} {
   // expected-note @+1 {{by this, in a later visit}}
-  %a = hone.group map (%0 = %x : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 1>} {
+  %a = hone.fused map (%0 = %x : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 1>} {
     %1 = hone.exp %0 : tensor<8xf32>
     hone.yield %1 : tensor<8xf32>
   }
   // expected-error @+1 {{would run before what it reads is made}}
-  %b = hone.group map (%0 = %a : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 0>} {
+  %b = hone.fused map (%0 = %a : tensor<8xf32>) -> tensor<8xf32> attributes {hone.forward = array<i64: 0>} {
     %1 = hone.exp %0 : tensor<8xf32>
     hone.yield %1 : tensor<8xf32>
   }

@@ -12,7 +12,7 @@
 // CHECK: hone.div %{{.+}}, %[[SCALE]] : tensor<f32>
 // CHECK-NOT: %[[SCALE]] {{.*}}tensor<{{[0-9]}}
 // CHECK: return
-module attributes {hone.version = 1 : i64} {
+module attributes {hone.version = 2 : i64} {
   func.func @forward(
       %w: tensor<11x4xf32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad,
           hone.init = {dist = "normal", mean = 0.0, std = 0.02}},

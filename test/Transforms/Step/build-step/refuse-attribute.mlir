@@ -38,7 +38,7 @@ module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 :
 
 module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64}]}} {
   // expected-error@+1 {{parameter 'w' is in group 1, but hone.optimizer has 1}}
-  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad, hone.group = 1})
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad, hone.param_group = 1})
       -> (tensor<f32> {hone.kind = "loss"}, tensor<f32> {hone.kind = "grad", hone.fqn = "w"}) {
     return %w, %w : tensor<f32>, tensor<f32>
   }

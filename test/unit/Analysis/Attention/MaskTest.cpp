@@ -13,9 +13,9 @@ using namespace hone;
 namespace {
 /// Evaluates the result of a function body over t (rows) and u (columns) of
 /// [5, 7], two tensors of i64.
-class PairMask : public ::testing::Test {
+class AttentionMask : public ::testing::Test {
 protected:
-  PairMask() { context.loadDialect<HoneDialect, func::FuncDialect>(); }
+  AttentionMask() { context.loadDialect<HoneDialect, func::FuncDialect>(); }
 
   std::optional<PairValue> evaluate(StringRef body, StringRef type) {
     std::string text = ("func.func @f(%x: tensor<5x7xi64>) -> " + type +
@@ -37,7 +37,7 @@ protected:
 constexpr StringLiteral numbers = "tensor<5x7xi64>";
 constexpr StringLiteral truths = "tensor<5x7xi1>";
 
-TEST_F(PairMask, PositionsAreLinearForms) {
+TEST_F(AttentionMask, PositionsAreLinearForms) {
   auto value = evaluate("%c = hone.constant dense<3> : tensor<5x7xi64>\n"
                         "%d = hone.sub %u, %t : tensor<5x7xi64>\n"
                         "%r = hone.add %d, %c : tensor<5x7xi64>",
@@ -49,7 +49,7 @@ TEST_F(PairMask, PositionsAreLinearForms) {
   EXPECT_EQ(value->offset, 3.0);
 }
 
-TEST_F(PairMask, ComparisonsSplitAtTheDiagonal) {
+TEST_F(AttentionMask, ComparisonsSplitAtTheDiagonal) {
   // u <= t, whatever side it is written on, and u < t + 1.
   for (StringRef body :
        {"%r = hone.cmp le, %u, %t : tensor<5x7xi64> -> tensor<5x7xi1>",
@@ -65,7 +65,7 @@ TEST_F(PairMask, ComparisonsSplitAtTheDiagonal) {
   }
 }
 
-TEST_F(PairMask, OtherComparisonsAreUnknown) {
+TEST_F(AttentionMask, OtherComparisonsAreUnknown) {
   // The diagonal masked, a band, equality, and positions of one side alone.
   for (StringRef body :
        {"%r = hone.cmp lt, %u, %t : tensor<5x7xi64> -> tensor<5x7xi1>",
@@ -77,12 +77,12 @@ TEST_F(PairMask, OtherComparisonsAreUnknown) {
     EXPECT_FALSE(evaluate(body, truths)) << body.str();
 }
 
-TEST_F(PairMask, DataIsUnknown) {
+TEST_F(AttentionMask, DataIsUnknown) {
   EXPECT_FALSE(evaluate(
       "%r = hone.cmp le, %u, %x : tensor<5x7xi64> -> tensor<5x7xi1>", truths));
 }
 
-TEST_F(PairMask, ChoicesAndLogicActOnBothParts) {
+TEST_F(AttentionMask, ChoicesAndLogicActOnBothParts) {
   auto value = evaluate(
       "%m = hone.cmp gt, %u, %t : tensor<5x7xi64> -> tensor<5x7xi1>\n"
       "%n = hone.not %m : tensor<5x7xi1>\n"
@@ -95,7 +95,7 @@ TEST_F(PairMask, ChoicesAndLogicActOnBothParts) {
   EXPECT_EQ(value->after, -1.0e9);
 }
 
-TEST_F(PairMask, DimensionsAreFollowedThroughShapes) {
+TEST_F(AttentionMask, DimensionsAreFollowedThroughShapes) {
   // Transposed, queries and keys change roles: the step is no longer between
   // the diagonal and the pair after it.
   EXPECT_FALSE(evaluate(

@@ -173,8 +173,8 @@ double StepModel::sumSeconds() const {
 
 /// What gathers of parameters and scatters of gradients, one per layer, add to
 /// a step. Each direction takes as long as the longest of its work, its
-/// exchanges inside the group of parts, and sums between such groups; the first
-/// gather and the last scatter have nothing beside them.
+/// collectives inside the group of parts, and sums between such groups; the
+/// first gather and the last scatter have nothing beside them.
 double StepModel::gatherSeconds() const {
   Group parts = mesh.group({Data}), copies;
   if (step.state == StateParts::Node) {

@@ -1,4 +1,4 @@
-//===- ClusterTimelineTest.cpp - Exchanges beside work --------------------===//
+//===- ClusterTimelineTest.cpp - Collectives beside work ------------------===//
 
 #include "hone/Analysis/Cost/ClusterTimeline.h"
 
@@ -11,10 +11,10 @@ namespace {
 using Event = TimelineEvent;
 
 Event work(double seconds) { return {Event::Work, seconds}; }
-Event begin(size_t exchange, double seconds, size_t channel = 0) {
-  return {Event::Begin, seconds, exchange, channel};
+Event begin(size_t collective, double seconds, size_t channel = 0) {
+  return {Event::Begin, seconds, collective, channel};
 }
-Event wait(size_t exchange) { return {Event::Wait, 0, exchange}; }
+Event wait(size_t collective) { return {Event::Wait, 0, collective}; }
 
 TEST(ClusterTimeline, WaitedForAtOnceIsExposed) {
   TimelineSeconds seconds =

@@ -12,7 +12,7 @@ using namespace hone;
 namespace {
 
 /// The limit of a module on an H200, with three micro-batches.
-LibraryLimit limitOf(StringRef functions) {
+LibraryRoofline limitOf(StringRef functions) {
   MLIRContext context;
   context.loadDialect<HoneDialect, func::FuncDialect>();
   OwningOpRef<ModuleOp> module =
@@ -21,11 +21,11 @@ LibraryLimit limitOf(StringRef functions) {
   TargetDescription target;
   target.kind = TargetKind::CUDA;
   target.arch = "sm_90";
-  return findLibraryLimit(*module, 3, target);
+  return findLibraryRoofline(*module, 3, target);
 }
 
-TEST(LibraryLimit, CountsProductsByTypeAndMicroBatch) {
-  LibraryLimit limit = limitOf(R"(
+TEST(LibraryRoofline, CountsProductsByTypeAndMicroBatch) {
+  LibraryRoofline limit = limitOf(R"(
     func.func @accumulate(%x: tensor<32x64xbf16>, %w: tensor<64x16xbf16>) {
       %y = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
           : tensor<32x64xbf16>, tensor<64x16xbf16> -> tensor<32x16xbf16>
@@ -46,8 +46,8 @@ TEST(LibraryLimit, CountsProductsByTypeAndMicroBatch) {
   EXPECT_DOUBLE_EQ(limit.seconds(), limit.products);
 }
 
-TEST(LibraryLimit, CountsHalfOfCausalAttentionAtItsRates) {
-  LibraryLimit limit = limitOf(R"(
+TEST(LibraryRoofline, CountsHalfOfCausalAttentionAtItsRates) {
+  LibraryRoofline limit = limitOf(R"(
     func.func @step(%q: tensor<2x16x4x64xbf16>, %g: tensor<2x16x4x64xbf16>) {
       %o, %l = hone.attention %q, %q, %q causal scale 1.0
           : (tensor<2x16x4x64xbf16>, tensor<2x16x4x64xbf16>, tensor<2x16x4x64xbf16>)
@@ -65,8 +65,8 @@ TEST(LibraryLimit, CountsHalfOfCausalAttentionAtItsRates) {
 }
 
 // Four tensors in the type that memory holds: casts are part of the kernels.
-TEST(LibraryLimit, CountsPassesOfNorms) {
-  LibraryLimit limit = limitOf(R"(
+TEST(LibraryRoofline, CountsPassesOfNorms) {
+  LibraryRoofline limit = limitOf(R"(
     func.func @step(%x: tensor<32x64xbf16>, %g: tensor<64xf32>, %w: tensor<64x16xbf16>) -> tensor<32x64xbf16> {
       %wide = hone.cast %x : tensor<32x64xbf16> -> tensor<32x64xf32>
       %y, %rstd = hone.rms_norm %wide scale %g eps 1.0e-05
@@ -78,8 +78,8 @@ TEST(LibraryLimit, CountsPassesOfNorms) {
   EXPECT_DOUBLE_EQ(limit.seconds(), limit.rows);
 }
 
-TEST(LibraryLimit, CountsUpdatesOnce) {
-  LibraryLimit limit = limitOf(R"(
+TEST(LibraryRoofline, CountsUpdatesOnce) {
+  LibraryRoofline limit = limitOf(R"(
     func.func @update(%a: tensor<32x64xf32>, %b: tensor<64xf32>) -> tensor<f32> {
       %n = hone.global_norm %a, %b : (tensor<32x64xf32>, tensor<64xf32>) -> tensor<f32>
       return %n : tensor<f32>

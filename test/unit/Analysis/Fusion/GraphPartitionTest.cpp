@@ -223,7 +223,7 @@ TEST(Partition, ExactIsTheCheapestOfAll) {
     Partition greedy = partitionGreedily(graph.problem);
     expectSound(graph.problem, exact);
     expectSound(graph.problem, greedy);
-    EXPECT_TRUE(exact.isExact);
+    EXPECT_TRUE(exact.isOptimal);
     EXPECT_NEAR(exact.cost, Oracle(graph.problem).cheapest(), 1e-9);
     double gap = greedy.cost / exact.cost - 1.0;
     EXPECT_GE(gap, -1e-9);
@@ -247,7 +247,7 @@ TEST(Partition, LargeGraphsAreJoinedGreedily) {
     SCOPED_TRACE(seed);
     RandomGraph graph(seed, maxExactParts + 1 + seed);
     Partition result = partition(graph.problem);
-    EXPECT_FALSE(result.isExact);
+    EXPECT_FALSE(result.isOptimal);
     expectSound(graph.problem, result);
     double alone = 0.0;
     for (int part = 0; part != graph.problem.parts; ++part)
@@ -272,7 +272,7 @@ TEST(Partition, LongChainsAreExact) {
   };
   problem.cost = cost;
   Partition best = partition(problem);
-  EXPECT_TRUE(best.isExact);
+  EXPECT_TRUE(best.isOptimal);
   EXPECT_EQ(best.cost, (maxExactParts + 2) / 3);
 }
 
@@ -397,7 +397,7 @@ TEST(RowRegion, PlansAreTheCheapestOfAll) {
                      llvm::to_vector(llvm::seq<int>(0, problem.parts))))
       continue; // two regions
     RegionPlan plan = region.plan();
-    EXPECT_TRUE(plan.isExact);
+    EXPECT_TRUE(plan.isOptimal);
     searched += plan.parts > 1;
     EXPECT_NEAR(costOf(region, plan.groups, target) /
                     Oracle(problem).cheapest(),

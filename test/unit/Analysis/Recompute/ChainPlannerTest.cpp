@@ -142,7 +142,7 @@ TEST(ChainPlanner, EqualsExhaustiveSearch) {
   for (unsigned seed = 0; seed != 500; ++seed) {
     Chain chain = randomChain(seed);
     ChainPlanner planner = planFor(chain);
-    ASSERT_TRUE(planner.isExact());
+    ASSERT_TRUE(planner.isOptimal());
     for (int64_t budget : budgetsOf(chain)) {
       double exact = searchExactly(chain, budget);
       auto schedule = planner.schedule(budget);
@@ -367,7 +367,7 @@ TEST(ChainPlanner, RoundedSizesStayWithinTheBudget) {
   coarse.exactSlots = 100;
   coarse.slots = 300;
   ChainPlanner planner = planFor(chain, coarse);
-  EXPECT_FALSE(planner.isExact());
+  EXPECT_FALSE(planner.isOptimal());
   int64_t all = keepAll(chain).bytes;
   for (int part = 3; part <= 20; ++part) {
     int64_t budget = all * part / 20;
@@ -383,7 +383,7 @@ TEST(ChainPlanner, RoundedSizesStayWithinTheBudget) {
 TEST(ChainPlanner, ExactSizesCloseTheBound) {
   Chain chain = layeredChain(10, 4, 4096);
   ChainPlanner planner = planFor(chain);
-  ASSERT_TRUE(planner.isExact());
+  ASSERT_TRUE(planner.isOptimal());
   for (ChainPoint point : planner.curve()) {
     double seconds = secondsWithin(planner, point.bytes);
     EXPECT_NEAR(planner.lowerBound(point.bytes), seconds, 1e-6 * seconds);
@@ -394,9 +394,9 @@ TEST(ChainPlanner, TablesKeepToTheirBound) {
   ChainLimits small;
   small.tableBytes = 1 << 20;
   Chain chain = layeredChain(40, 4, 4096);
-  ASSERT_TRUE(planFor(chain).isExact());
+  ASSERT_TRUE(planFor(chain).isOptimal());
   ChainPlanner planner = planFor(chain, small);
-  EXPECT_FALSE(planner.isExact());
+  EXPECT_FALSE(planner.isOptimal());
   int64_t budget = keepAll(chain).bytes / 2;
   auto schedule = planner.schedule(budget);
   ASSERT_TRUE(schedule);

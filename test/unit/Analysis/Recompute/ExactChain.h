@@ -1,5 +1,4 @@
-//===- ExactChain.h - Fastest chain schedule by exhaustive search *- C++
-//-*-===//
+//===- ExactChain.h - Fastest chain schedule by exhaustive search ---------===//
 //
 // What ChainPlanner is judged by: a uniform-cost search over the sets of values
 // that can be live, for chains of a few stages. It shares nothing with the

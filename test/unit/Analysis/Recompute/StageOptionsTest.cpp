@@ -13,9 +13,10 @@ using namespace hone;
 using namespace hone::test;
 
 namespace {
-StageOption priced(const StageGraph &graph, const StageRedo &redo) {
+StageOption priced(const StageGraph &graph,
+                   const StageRecomputation &recompute) {
   std::string problem;
-  std::optional<StageOption> option = priceStage(graph, redo, problem);
+  std::optional<StageOption> option = priceStage(graph, recompute, problem);
   EXPECT_TRUE(option) << problem;
   return option.value_or(StageOption());
 }
@@ -106,13 +107,13 @@ TEST(StageOptions, CountsScratchWhileItsUnitRuns) {
 
 TEST(StageOptions, LeavesOutUnitsThatNobodyNeeds) {
   const StageOption option = priced(smallLayer().graph, {{1, 2}, {}, {}});
-  EXPECT_EQ(option.redone, (llvm::SmallVector<int, 4>{1}));
+  EXPECT_EQ(option.recomputed, (llvm::SmallVector<int, 4>{1}));
 }
 
 TEST(StageOptions, PutsARedoneUnitBeforeItsFirstReader) {
   std::string order;
   for (StageStep step : backwardSteps(smallLayer().graph, {{0, 1}, {}, {}}))
-    order += (step.isRedo ? "f" : "b") + std::to_string(step.unit) + " ";
+    order += (step.isRecomputed ? "f" : "b") + std::to_string(step.unit) + " ";
   EXPECT_EQ(order, "b0 f0 f1 b1 b2 b3 ");
 }
 
@@ -120,7 +121,7 @@ TEST(StageOptions, RunsAUnitAgainForEachReaderWhereAsked) {
   const StageGraph &graph = smallLayer().graph;
   std::string order;
   for (StageStep step : backwardSteps(graph, {{0, 1}, {0}, {}}))
-    order += (step.isRedo ? "f" : "b") + std::to_string(step.unit) + " ";
+    order += (step.isRecomputed ? "f" : "b") + std::to_string(step.unit) + " ";
   EXPECT_EQ(order, "b0 f0 f1 b1 f0 b2 b3 ");
   EXPECT_EQ(priced(graph, {{0, 1}, {0}, {}}).cost.backward, 74.0 + 30 + 4 + 30);
 }
@@ -138,12 +139,12 @@ TEST(StageOptions, DropsWhatRunsAgainForEachReader) {
 TEST(StageOptions, SavesForTheFirstReaderAlone) {
   StageWriter stage = smallLayer();
   stage.graph.backward[3].reads.push_back(stage["g"]);
-  const StageRedo redo = {{1}, {}, {1}};
+  const StageRecomputation recompute = {{1}, {}, {1}};
   std::string order;
-  for (StageStep step : backwardSteps(stage.graph, redo))
-    order += (step.isRedo ? "f" : "b") + std::to_string(step.unit) + " ";
+  for (StageStep step : backwardSteps(stage.graph, recompute))
+    order += (step.isRecomputed ? "f" : "b") + std::to_string(step.unit) + " ";
   EXPECT_EQ(order, "b0 b1 b2 f1 b3 ");
-  const StageOption option = priced(stage.graph, redo);
+  const StageOption option = priced(stage.graph, recompute);
   EXPECT_EQ(option.saved, (llvm::SmallVector<int, 4>{stage["h"], stage["g"]}));
   EXPECT_EQ(option.cost.saved, 8 + 5 + 2);
   // While g is away, dg 5, h 8 and dh 8: it would be 26 with g.
@@ -154,7 +155,7 @@ TEST(StageOptions, SavesForTheFirstReaderAlone) {
 TEST(StageOptions, RunsTheUnitsOfALaunchAsOne) {
   StageWriter stage = smallLayer();
   stage.graph.forward[1].launch = stage.graph.forward[2].launch = 3;
-  stage.graph.forward[1].redoSeconds = 9.0;
+  stage.graph.forward[1].recomputeSeconds = 9.0;
   const ChainOption none = priced(stage.graph, {}).cost;
   EXPECT_EQ(none.forward, 54.0);
   const ChainOption both = priced(stage.graph, {{0, 1}, {}, {}}).cost;
@@ -172,7 +173,7 @@ TEST(StageOptions, SkipsAPartOfALaunch) {
     StageUnit &unit = stage.forward(
         name, 4, 5.0, {"x"}, name[0] == 'y' ? Kind::Output : Kind::Inner);
     unit.launch = 0;
-    unit.redoSeconds = 7.0;
+    unit.recomputeSeconds = 7.0;
   }
   stage.backward("dx", 2, 1.0, {"a", "dy"}, Kind::GradientOut);
   EXPECT_EQ(priced(stage.graph, {}).cost.forward, 10.0);
@@ -188,7 +189,7 @@ TEST(StageOptions, RefusesToRedoWhatMayNotRunTwice) {
   EXPECT_FALSE(priceStage(stage.graph, {{7}, {}, {}}, problem));
   EXPECT_EQ(problem, "unit 7 is none of the stage's 3");
   EXPECT_FALSE(priceStage(stage.graph, {{0}, {1}, {}}, problem));
-  EXPECT_EQ(problem, "unit 1 is not among those redone");
+  EXPECT_EQ(problem, "unit 1 is not among those recomputed");
 }
 
 TEST(StageOptions, DescribesTheStageToTheChain) {
@@ -215,9 +216,10 @@ TEST(StageOptions, SavesWhatMayNotRunTwice) {
 
 TEST(StageOptions, MakesAgainWhatCostsNothing) {
   StageWriter stage = smallLayer();
-  stage.graph.forward[1].seconds = stage.graph.forward[1].redoSeconds = 0.0;
+  stage.graph.forward[1].seconds = stage.graph.forward[1].recomputeSeconds =
+      0.0;
   for (const StageOption &option : planStageHull(stage.graph))
-    EXPECT_TRUE(llvm::is_contained(option.redone, 1));
+    EXPECT_TRUE(llvm::is_contained(option.recomputed, 1));
 }
 
 TEST(StageOptions, PaysAUnitWithTwoResultsOnce) {
@@ -270,7 +272,7 @@ private:
     StageUnit unit;
     unit.reads = someOf(forwardValues());
     unit.seconds = oneIn(6) ? 0 : below(40);
-    unit.redoSeconds = unit.seconds + (oneIn(3) ? below(5) : 0);
+    unit.recomputeSeconds = unit.seconds + (oneIn(3) ? below(5) : 0);
     unit.scratch = oneIn(4) ? below(8) : 0;
     unit.canRedo = !oneIn(12);
     for (int made = 1 + oneIn(4); made > 0; --made)
@@ -291,7 +293,7 @@ private:
     StageUnit unit;
     unit.reads = someOf(forwardValues());
     unit.reads.push_back(gradients[below(gradients.size())]);
-    unit.seconds = unit.redoSeconds = 1 + below(40);
+    unit.seconds = unit.recomputeSeconds = 1 + below(40);
     unit.scratch = oneIn(4) ? below(8) : 0;
     unit.makes.push_back(
         add(1 + below(12), isLast ? Kind::GradientOut : Kind::Inner));
@@ -340,7 +342,7 @@ bool isAtMost(const Numbers &left, const Numbers &right) {
                     std::less_equal<>());
 }
 
-std::vector<std::set<int>> redoableSubsets(const StageGraph &graph) {
+std::vector<std::set<int>> recomputableSubsets(const StageGraph &graph) {
   std::vector<std::set<int>> subsets = {{}};
   for (int unit = 0; unit != static_cast<int>(graph.forward.size()); ++unit)
     if (graph.forward[unit].canRedo)
@@ -365,12 +367,12 @@ class RandomStages : public testing::TestWithParam<unsigned> {};
 
 TEST_P(RandomStages, ArePricedAsDefined) {
   const StageGraph graph = RandomStage(GetParam()).graph;
-  for (const std::set<int> &subset : redoableSubsets(graph)) {
+  for (const std::set<int> &subset : recomputableSubsets(graph)) {
     const StageOracle oracle(graph, subset);
     const StageOption option =
         priced(graph, {{subset.begin(), subset.end()}, {}, {}});
-    ASSERT_EQ(std::set<int>(option.redone.begin(), option.redone.end()),
-              oracle.redone);
+    ASSERT_EQ(std::set<int>(option.recomputed.begin(), option.recomputed.end()),
+              oracle.recomputed);
     ASSERT_EQ(std::set<int>(option.saved.begin(), option.saved.end()),
               oracle.saved);
     ASSERT_EQ(numbersOf(option.cost), numbersOf(oracle.cost));
@@ -380,7 +382,7 @@ TEST_P(RandomStages, ArePricedAsDefined) {
 TEST_P(RandomStages, HaveTheFrontOfAllSubsets) {
   const StageGraph graph = RandomStage(GetParam()).graph;
   std::set<Numbers> all, found;
-  for (const std::set<int> &subset : redoableSubsets(graph))
+  for (const std::set<int> &subset : recomputableSubsets(graph))
     all.insert(numbersOf(StageOracle(graph, subset).cost));
   StageLimits limits;
   limits.kept = 1 << 20;
@@ -413,7 +415,7 @@ TEST_P(RandomStages, KeepTheLeastOfBytesSecondsAndPeak) {
   EXPECT_EQ(least(kept, peak), least(all, peak));
   for (const StageOption &option : kept)
     EXPECT_TRUE(llvm::any_of(all, [&](const StageOption &other) {
-      return other.redone == option.redone;
+      return other.recomputed == option.recomputed;
     }));
   for (size_t number = 1; number < kept.size(); ++number)
     EXPECT_GE(kept[number - 1].cost.saved, kept[number].cost.saved);
@@ -421,7 +423,8 @@ TEST_P(RandomStages, KeepTheLeastOfBytesSecondsAndPeak) {
 
 /// What it adds to the step to run these units again, by the definition that
 /// the cut uses: what the output does not need runs in one visit or the other.
-double redoSeconds(const StageGraph &graph, const std::set<int> &redone) {
+double recomputeSeconds(const StageGraph &graph,
+                        const std::set<int> &recomputed) {
   std::set<int> forOutput, values;
   for (int value = 0; value != static_cast<int>(graph.values.size()); ++value)
     if (graph.values[value].kind == Kind::Output)
@@ -434,19 +437,19 @@ double redoSeconds(const StageGraph &graph, const std::set<int> &redone) {
                       graph.forward[unit].reads.end());
       }
   double sum = 0.0;
-  for (int unit : redone)
-    sum += graph.forward[unit].redoSeconds -
+  for (int unit : recomputed)
+    sum += graph.forward[unit].recomputeSeconds -
            (forOutput.count(unit) ? 0.0 : graph.forward[unit].seconds);
   return sum;
 }
 
 TEST_P(RandomStages, HaveTheHullOfAllSubsets) {
   const StageGraph graph = RandomStage(GetParam()).graph;
-  std::map<double, int64_t> leastBytes; // by seconds of redo
-  for (const std::set<int> &subset : redoableSubsets(graph)) {
+  std::map<double, int64_t> leastBytes; // by seconds of recompute
+  for (const std::set<int> &subset : recomputableSubsets(graph)) {
     const StageOracle oracle(graph, subset);
     auto [entry, isNew] = leastBytes.try_emplace(
-        redoSeconds(graph, oracle.redone), oracle.cost.saved);
+        recomputeSeconds(graph, oracle.recomputed), oracle.cost.saved);
     entry->second = std::min(entry->second, oracle.cost.saved);
   }
   std::vector<std::pair<double, int64_t>> expected;
@@ -464,9 +467,10 @@ TEST_P(RandomStages, HaveTheHullOfAllSubsets) {
   }
   std::vector<std::pair<double, int64_t>> found;
   for (const StageOption &option : planStageHull(graph))
-    found.push_back({redoSeconds(graph, std::set<int>(option.redone.begin(),
-                                                      option.redone.end())),
-                     option.cost.saved});
+    found.push_back(
+        {recomputeSeconds(graph, std::set<int>(option.recomputed.begin(),
+                                               option.recomputed.end())),
+         option.cost.saved});
   EXPECT_EQ(found, expected);
 }
 

@@ -48,7 +48,7 @@ private:
                   const std::string &result, int64_t bytes, double seconds,
                   const std::vector<std::string> &reads, Kind kind) {
     StageUnit &unit = units.emplace_back();
-    unit.seconds = unit.redoSeconds = seconds;
+    unit.seconds = unit.recomputeSeconds = seconds;
     for (const std::string &read : reads)
       unit.reads.push_back(numbers.at(read));
     unit.makes.push_back(value(result, bytes, kind));
@@ -73,14 +73,14 @@ public:
       grows = false;
       for (int value : std::set<int>(needed))
         if (isInnerForward(value) && mayRedo.count(maker.at(value)) &&
-            redone.insert(maker.at(value)).second) {
+            recomputed.insert(maker.at(value)).second) {
           grows = true;
           for (int read : graph.forward[maker.at(value)].reads)
             needed.insert(read);
         }
     }
     for (int value : needed) {
-      if (isInnerForward(value) && !redone.count(maker.at(value)))
+      if (isInnerForward(value) && !recomputed.count(maker.at(value)))
         saved.insert(value);
       if (graph.values[value].kind == Kind::Output)
         readsOutput.insert(value);
@@ -89,13 +89,13 @@ public:
     price();
   }
 
-  std::set<int> redone, saved;
+  std::set<int> recomputed, saved;
   ChainOption cost;
 
 private:
   struct Step {
     std::vector<StageUnit> units;
-    bool isRedo = false;
+    bool isRecomputed = false;
   };
 
   static std::set<int> readsOf(llvm::ArrayRef<StageUnit> units) {
@@ -164,7 +164,7 @@ private:
       missing[unit.launch] += !runs.count(number);
       if (!runs.count(number))
         continue;
-      apart[unit.launch] += unit.redoSeconds;
+      apart[unit.launch] += unit.recomputeSeconds;
       if (unit.launch < 0 || unit.launch != lastLaunch)
         steps.emplace_back();
       steps.back().units.push_back(unit);
@@ -184,13 +184,13 @@ private:
     std::set<int> done;
     std::function<void(const StageUnit &)> fetch = [&](const StageUnit &unit) {
       for (int read : unit.reads) {
-        if (!isInnerForward(read) || !redone.count(maker.at(read)) ||
+        if (!isInnerForward(read) || !recomputed.count(maker.at(read)) ||
             !done.insert(maker.at(read)).second)
           continue;
         const StageUnit &clone = graph.forward[maker.at(read)];
         fetch(clone);
         steps.push_back({{clone}, true});
-        seconds += clone.redoSeconds;
+        seconds += clone.recomputeSeconds;
       }
     };
     for (const StageUnit &unit : graph.backward) {
@@ -217,7 +217,8 @@ private:
     for (int step = 0; step != end; ++step)
       for (const StageUnit &unit : steps[step].units) {
         for (int made : unit.makes)
-          if (steps[step].isRedo && graph.values[made].kind != Kind::Inner)
+          if (steps[step].isRecomputed &&
+              graph.values[made].kind != Kind::Inner)
             live[step] += bytes(made);
           else
             life.try_emplace(made, step, step);

@@ -55,12 +55,12 @@ INSTANTIATE_TEST_SUITE_P(
                       [](honert_program &p) {
                         honert_argument(&p, 0, "x", 8, 0, nullptr, 0);
                       }},
-        BrokenProgram{"shadow 'bias' is of no parameter of its shape",
+        BrokenProgram{"working copy 'bias' is of no parameter of its shape",
                       [](honert_program &p) {
                         int64_t dims[] = {3};
                         honert_argument(&p, 7, "bias", 2, 1, dims, 0);
                       }},
-        BrokenProgram{"shadow 'other' is of no parameter of its shape",
+        BrokenProgram{"working copy 'other' is of no parameter of its shape",
                       [](honert_program &p) {
                         honert_argument(&p, 7, "other", 2, 0, nullptr, 0);
                       }},
@@ -128,10 +128,10 @@ INSTANTIATE_TEST_SUITE_P(
             [](honert_program &p) { p.functions[0].results.clear(); }},
         BrokenProgram{"neither 'step' nor",
                       [](honert_program &p) { p.functions[0].name = "other"; }},
-        BrokenProgram{"is exact and for a GPU",
+        BrokenProgram{"is mesh-invariant and for a GPU",
                       [](honert_program &p) {
                         honert_meta(&p, "target", "cuda sm_90");
-                        honert_meta_number(&p, "exact", 1);
+                        honert_meta_number(&p, "mesh_invariant", 1);
                         for (Function &function : p.functions)
                           function.launches.clear();
                       }},

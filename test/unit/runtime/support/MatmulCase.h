@@ -119,7 +119,7 @@ public:
     if (c.cuda)
       honert_meta(p, "target", "cuda sm_80");
     if (c.exact)
-      honert_meta_number(p, "exact", 1);
+      honert_meta_number(p, "mesh_invariant", 1);
     honert_arena(p, layout.bytes());
     honert_function(p, "step");
     std::array<int64_t, 12> strides;

@@ -11,7 +11,7 @@ using namespace honert;
 
 namespace {
 
-/// A program of one parameter of type `from` and its shadow of type `to`.
+/// A program of one parameter of type `from` and its working copy of type `to`.
 struct ProgramWithWorkingCopies {
   test::ProgramPtr program{honert_program_new(), honert_program_free};
   Arena arena;
@@ -26,7 +26,7 @@ struct ProgramWithWorkingCopies {
     EXPECT_TRUE(arena.allocate(2 * bytes, "the arena").ok());
   }
   char *param() { return arena.at(program->arguments[0].offset); }
-  char *shadow() { return arena.at(program->arguments[1].offset); }
+  char *workingCopy() { return arena.at(program->arguments[1].offset); }
 };
 
 TEST(WorkingCopies, rounds_every_float_like_single_elements) {
@@ -45,7 +45,7 @@ TEST(WorkingCopies, rounds_every_float_like_single_elements) {
       double value = loadElement(DType::f32, p.param() + 4 * i);
       uint16_t expected, seen;
       storeElement(to, &expected, value);
-      std::memcpy(&seen, p.shadow() + 2 * i, 2);
+      std::memcpy(&seen, p.workingCopy() + 2 * i, 2);
       if (std::isnan(value))
         ASSERT_TRUE(std::isnan(loadElement(to, &seen))) << i;
       else
@@ -59,7 +59,7 @@ TEST(WorkingCopies, of_the_interpreter_in_double_is_a_copy) {
   const double values[] = {1.0 / 3, -1e300, 0x1p-1060};
   std::memcpy(p.param(), values, sizeof values);
   fillWorkingCopies(*p.program, ThreadPool(1), p.arena);
-  EXPECT_EQ(std::memcmp(p.shadow(), values, sizeof values), 0);
+  EXPECT_EQ(std::memcmp(p.workingCopy(), values, sizeof values), 0);
 }
 
 } // namespace

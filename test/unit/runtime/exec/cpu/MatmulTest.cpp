@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, MatmulThreads, testing::ValuesIn(shapes));
 INSTANTIATE_TEST_SUITE_P(NarrowShapes, MatmulThreads,
                          testing::ValuesIn(narrowed(shapes)));
 
-/// A value that is made again may lie elsewhere: as a view of a larger one. The
+/// A value that is recomputed may lie elsewhere: as a view of a larger one. The
 /// first operand here, and with `c` the result, have gaps between their rows.
 class MatmulGaps : public testing::TestWithParam<Case> {};
 

@@ -135,7 +135,7 @@ TEST_P(OnMesh, copies_are_rounded_whole) {
   test::Folder folder;
   startAndSave({}, 5, "", folder / "one");
   auto expectCopy = [](const Instance &of, const Instance &one) {
-    const Argument *copy = of.program->argument(Kind::shadow, "master");
+    const Argument *copy = of.program->argument(Kind::workingCopy, "master");
     const Argument *whole = one.program->argument(Kind::param, "master");
     for (int64_t i = 0; i != 40; ++i) {
       uint16_t rounded;

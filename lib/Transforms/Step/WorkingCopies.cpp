@@ -1,11 +1,11 @@
-//===- ShadowParameters.cpp - One cast of a weight per step ---------------===//
+//===- WorkingCopies.cpp - One cast of a weight per step ------------------===//
 
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
 
 namespace hone {
-#define GEN_PASS_DEF_SHADOWPARAMETERS
+#define GEN_PASS_DEF_WORKINGCOPIES
 #include "hone/Transforms/Passes.h.inc"
 } // namespace hone
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace hone;
 
 /// Parameters, by name, with the narrower type that they are cast to.
-using Shadows = llvm::MapVector<StringAttr, RankedTensorType>;
+using CopyTypes = llvm::MapVector<StringAttr, RankedTensorType>;
 
 /// Calls `found(name, cast)` for each cast of a parameter to a narrower type,
 /// in program order.
@@ -36,7 +36,7 @@ static DictionaryAttr describe(MLIRContext *context, StringAttr name,
                                std::optional<unsigned> donates = {}) {
   Builder b(context);
   NamedAttrList attrs;
-  attrs.append(attr::kind, b.getStringAttr(kind::shadow));
+  attrs.append(attr::kind, b.getStringAttr(kind::workingCopy));
   attrs.append(attr::fqn, name);
   if (donates)
     attrs.append(attr::donates, b.getI64IntegerAttr(*donates));
@@ -45,12 +45,12 @@ static DictionaryAttr describe(MLIRContext *context, StringAttr name,
 
 /// Appends the arguments for `names` to `func`; returns the first's index.
 static unsigned appendArguments(func::FuncOp func, ArrayRef<StringAttr> names,
-                                const Shadows &shadows) {
+                                const CopyTypes &copies) {
   unsigned first = func.getNumArguments();
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attrs;
   for (StringAttr name : names) {
-    types.push_back(shadows.lookup(name));
+    types.push_back(copies.lookup(name));
     attrs.push_back(describe(func.getContext(), name));
   }
   SmallVector<unsigned> indices(names.size(), first);
@@ -60,16 +60,16 @@ static unsigned appendArguments(func::FuncOp func, ArrayRef<StringAttr> names,
 }
 
 /// Replaces the casts in `func` by arguments.
-static void replaceCasts(func::FuncOp func, const Shadows &shadows) {
+static void replaceCasts(func::FuncOp func, const CopyTypes &copies) {
   llvm::MapVector<StringAttr, SmallVector<CastOp>> casts;
   forEachCast(func, [&](StringAttr name, CastOp cast) {
-    if (shadows.lookup(name) == cast.getType())
+    if (copies.lookup(name) == cast.getType())
       casts[name].push_back(cast);
   });
   SmallVector<StringAttr> names;
   for (auto &[name, each] : casts)
     names.push_back(name);
-  unsigned index = appendArguments(func, names, shadows);
+  unsigned index = appendArguments(func, names, copies);
   for (auto &[name, each] : casts) {
     for (CastOp cast : each) {
       cast.replaceAllUsesWith(Value(func.getArgument(index)));
@@ -88,8 +88,8 @@ static Operation *findUpdate(func::FuncOp func, StringAttr name) {
   return nullptr;
 }
 
-/// `update` with one more result, the shadow.
-static Value addShadowResult(Operation *update, Type type) {
+/// `update` with one more result, the working copy.
+static Value addWorkingCopyResult(Operation *update, Type type) {
   OperationState state(update->getLoc(), update->getName());
   state.addOperands(update->getOperands());
   state.addTypes(update->getResultTypes());
@@ -101,24 +101,24 @@ static Value addShadowResult(Operation *update, Type type) {
   return wider->getResults().back();
 }
 
-/// Lets the updates in `func` make the shadows' new values.
-static void addResults(func::FuncOp func, const Shadows &shadows) {
+/// Lets the updates in `func` make the working copies' new values.
+static void addResults(func::FuncOp func, const CopyTypes &copies) {
   SmallVector<StringAttr> missing;
   llvm::DenseMap<StringAttr, unsigned> arguments;
   for (unsigned index = 0; index != func.getNumArguments(); ++index)
-    if (argString(func, index, attr::kind) == kind::shadow)
+    if (argString(func, index, attr::kind) == kind::workingCopy)
       arguments[func.getArgAttrOfType<StringAttr>(index, attr::fqn)] = index;
   SmallVector<StringAttr> names;
-  for (auto &[name, type] : shadows) {
+  for (auto &[name, type] : copies) {
     Operation *update = findUpdate(func, name);
     auto facts = dyn_cast_or_null<HoneOpInterface>(update);
     if (!facts || facts.getNumericClass() != NumericClass::state)
-      continue; // not trained: its shadow never changes
+      continue; // not trained: its working copy never changes
     names.push_back(name);
     if (!arguments.count(name))
       missing.push_back(name);
   }
-  unsigned index = appendArguments(func, missing, shadows);
+  unsigned index = appendArguments(func, missing, copies);
   for (StringAttr name : missing)
     arguments[name] = index++;
 
@@ -126,9 +126,9 @@ static void addResults(func::FuncOp func, const Shadows &shadows) {
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attrs;
   for (StringAttr name : names) {
-    types.push_back(shadows.lookup(name));
+    types.push_back(copies.lookup(name));
     attrs.push_back(describe(func.getContext(), name, arguments.lookup(name)));
-    made.push_back(addShadowResult(findUpdate(func, name), types.back()));
+    made.push_back(addWorkingCopyResult(findUpdate(func, name), types.back()));
   }
   Operation *end = func.front().getTerminator();
   end->insertOperands(end->getNumOperands(), made);
@@ -137,7 +137,7 @@ static void addResults(func::FuncOp func, const Shadows &shadows) {
 }
 
 namespace {
-struct ShadowParameters : hone::impl::ShadowParametersBase<ShadowParameters> {
+struct WorkingCopies : hone::impl::WorkingCopiesBase<WorkingCopies> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto functions = [&](ArrayRef<StringRef> names) {
@@ -147,18 +147,18 @@ struct ShadowParameters : hone::impl::ShadowParametersBase<ShadowParameters> {
           found.push_back(func);
       return found;
     };
-    // A shadow is worth its memory only where training reads it.
-    Shadows shadows;
+    // A working copy is worth its memory only where training reads it.
+    CopyTypes copies;
     for (func::FuncOp func : functions({"step", "accumulate"}))
       forEachCast(func, [&](StringAttr name, CastOp cast) {
-        shadows.insert({name, mlir::cast<RankedTensorType>(cast.getType())});
+        copies.insert({name, mlir::cast<RankedTensorType>(cast.getType())});
       });
-    if (shadows.empty())
+    if (copies.empty())
       return;
     for (func::FuncOp func : functions({"step", "accumulate", "evaluate"}))
-      replaceCasts(func, shadows);
+      replaceCasts(func, copies);
     for (func::FuncOp func : functions({"step", "update"}))
-      addResults(func, shadows);
+      addResults(func, copies);
   }
 };
 } // namespace

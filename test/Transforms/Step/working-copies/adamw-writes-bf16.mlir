@@ -3,7 +3,7 @@
 // RUN:   | FileCheck %s --implicit-check-not="cast %arg0"
 // RUN: hone-opt %s --hone-pipeline="upto=step precision=bf16" | FileCheck %s --check-prefix=STEP
 
-module attributes {hone.version = 1 : i64} {
+module attributes {hone.version = 2 : i64} {
   func.func @forward(
       %w: tensor<8x4xf32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad,
           hone.init = {dist = "normal", mean = 0.0, std = 0.02}},
@@ -26,20 +26,20 @@ module attributes {hone.version = 1 : i64} {
   }
 }
 
-// Evaluation reads the shadows too. The weight that is not trained has one, and the gain, which is read in f32, none.
+// Evaluation reads the working copies too. The weight that is not trained has one, and the gain, which is read in f32, none.
 // CHECK: func.func @evaluate(%arg0: tensor<8x4xf32>
-// CHECK-SAME: tensor<4x4xbf16> {hone.fqn = "v", hone.kind = "shadow"}
-// CHECK-SAME: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "shadow"}
+// CHECK-SAME: tensor<4x4xbf16> {hone.fqn = "v", hone.kind = "working_copy"}
+// CHECK-SAME: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "working_copy"}
 // CHECK-SAME: -> (tensor<f32>
 // CHECK: func.func @accumulate(%arg0: tensor<8x4xf32>
-// CHECK-SAME: %[[V:arg[0-9]+]]: tensor<4x4xbf16> {hone.fqn = "v", hone.kind = "shadow"}
-// CHECK-SAME: %[[W:arg[0-9]+]]: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "shadow"}
+// CHECK-SAME: %[[V:arg[0-9]+]]: tensor<4x4xbf16> {hone.fqn = "v", hone.kind = "working_copy"}
+// CHECK-SAME: %[[W:arg[0-9]+]]: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "working_copy"}
 // CHECK: hone.embedding %arg0, %{{.+}} : tensor<8x4xf32>
 // CHECK: hone.dot_general %{{.+}}, %[[V]]
 // CHECK: hone.dot_general %{{.+}}, %[[W]]
 // CHECK: func.func @update(%arg0: tensor<8x4xf32>
-// CHECK-SAME: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "shadow"}) -> (
-// CHECK-SAME: tensor<8x4xbf16> {hone.donates = [[INDEX:[0-9]+]] : i64, hone.fqn = "w", hone.kind = "shadow"})
+// CHECK-SAME: tensor<8x4xbf16> {hone.fqn = "w", hone.kind = "working_copy"}) -> (
+// CHECK-SAME: tensor<8x4xbf16> {hone.donates = [[INDEX:[0-9]+]] : i64, hone.fqn = "w", hone.kind = "working_copy"})
 // CHECK: %{{.+}}, %{{.+}}, %{{.+}}, %[[NEW:.+]] = hone.adamw %arg0
 // CHECK-SAME: -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xbf16>)
 // CHECK: hone.adamw
@@ -47,7 +47,7 @@ module attributes {hone.version = 1 : i64} {
 // CHECK: return {{.*}}, %[[NEW]] :
 
 // STEP: func.func @step(
-// STEP-SAME: hone.kind = "shadow"}) -> (
-// STEP-SAME: tensor<8x4xbf16> {hone.donates = {{[0-9]+}} : i64, hone.fqn = "w", hone.kind = "shadow"})
-// STEP: %[[NEW:new_shadow.*]] = hone.adamw %arg0
+// STEP-SAME: hone.kind = "working_copy"}) -> (
+// STEP-SAME: tensor<8x4xbf16> {hone.donates = {{[0-9]+}} : i64, hone.fqn = "w", hone.kind = "working_copy"})
+// STEP: %[[NEW:new_working_copy.*]] = hone.adamw %arg0
 // STEP: return {{.*}}%[[NEW]] :

@@ -3,10 +3,10 @@
 
 // CHECK-LABEL: @example
 func.func @example(%x: tensor<8x64xf32>, %z: tensor<8x64xf32>) {
-  // CHECK: hone.group map (%[[A:.+]] = %{{.+}} : tensor<8x64xf32>, %[[B:.+]] = %{{.+}} : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  // CHECK: hone.fused map (%[[A:.+]] = %{{.+}} : tensor<8x64xf32>, %[[B:.+]] = %{{.+}} : tensor<8x64xf32>) -> tensor<8x64xf32> {
   // CHECK-NEXT: %[[S:.+]] = hone.add %[[A]], %[[B]] : tensor<8x64xf32>
   // CHECK-NEXT: hone.yield %[[S]] : tensor<8x64xf32>
-  %y = hone.group map (%a = %x : tensor<8x64xf32>, %b = %z : tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %y = hone.fused map (%a = %x : tensor<8x64xf32>, %b = %z : tensor<8x64xf32>) -> tensor<8x64xf32> {
     %s = hone.add %a, %b : tensor<8x64xf32>
     hone.yield %s : tensor<8x64xf32>
   }
@@ -15,9 +15,9 @@ func.func @example(%x: tensor<8x64xf32>, %z: tensor<8x64xf32>) {
 
 // CHECK-LABEL: @two_results
 func.func @two_results(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>) {
-  // CHECK: %[[Y:.+]]:2 = hone.group row (%{{.+}} = %{{.+}} : tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>)
+  // CHECK: %[[Y:.+]]:2 = hone.fused row (%{{.+}} = %{{.+}} : tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>)
   // CHECK-SAME: attributes {name = "sum_and_exp"}
-  %s, %e = hone.group row (%a = %x : tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>)
+  %s, %e = hone.fused row (%a = %x : tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>)
       attributes {name = "sum_and_exp"} {
     %0 = hone.exp %a : tensor<8x64xf32>
     %1 = hone.reduce sum %0 dims [1] : tensor<8x64xf32> -> tensor<8xf32>
@@ -29,8 +29,8 @@ func.func @two_results(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8x64xf32>
 
 // CHECK-LABEL: @no_operand
 func.func @no_operand() -> tensor<4xi64> {
-  // CHECK: hone.group map () -> tensor<4xi64>
-  %y = hone.group map () -> tensor<4xi64> {
+  // CHECK: hone.fused map () -> tensor<4xi64>
+  %y = hone.fused map () -> tensor<4xi64> {
     %i = hone.iota dim 0 : tensor<4xi64>
     hone.yield %i : tensor<4xi64>
   }

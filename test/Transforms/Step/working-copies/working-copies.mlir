@@ -1,9 +1,9 @@
-// RUN: hone-opt %s --hone-shadow-parameters --split-input-file | FileCheck %s
+// RUN: hone-opt %s --hone-working-copies --split-input-file | FileCheck %s
 
-// SGD without momentum: the shadow is the second result. Two casts to one type, one shadow; a cast to another type and
+// SGD without momentum: the working copy is the second result. Two casts to one type, one working copy; a cast to another type and
 // one of an input stay.
 // CHECK-LABEL: @step
-// CHECK-SAME: %[[S:arg[0-9]+]]: tensor<4xbf16> {hone.fqn = "w", hone.kind = "shadow"})
+// CHECK-SAME: %[[S:arg[0-9]+]]: tensor<4xbf16> {hone.fqn = "w", hone.kind = "working_copy"})
 func.func @step(
     %w: tensor<4xf32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad},
     %x: tensor<4xf32> {hone.kind = "input", hone.fqn = "x"},
@@ -33,8 +33,8 @@ func.func @step(
 
 // -----
 
-// Nothing to shadow: a cast that widens, and casts in @evaluate alone.
-// CHECK-NOT: "shadow"
+// Nothing to working copy: a cast that widens, and casts in @evaluate alone.
+// CHECK-NOT: "working_copy"
 func.func @evaluate(%w: tensor<4xf32> {hone.kind = "param", hone.fqn = "w"}) -> tensor<f32> {
   %a = hone.cast %w : tensor<4xf32> -> tensor<4xbf16>
   %p = hone.dot_general %a, %a batch [] x [] contract [0] x [0] : tensor<4xbf16>, tensor<4xbf16> -> tensor<f32>

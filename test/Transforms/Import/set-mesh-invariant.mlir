@@ -1,13 +1,13 @@
-// RUN: hone-opt %s --hone-set-exact | FileCheck %s
+// RUN: hone-opt %s --hone-set-mesh-invariant | FileCheck %s
 // RUN: not hone-opt %s --hone-pipeline="upto=import exact target=cuda" 2>&1 | FileCheck %s --check-prefix=CUDA
-// RUN: not hone-opt %s --hone-set-target=target=cuda --hone-set-exact 2>&1 | FileCheck %s --check-prefix=CUDA
-// RUN: hone-opt %s --hone-set-exact --hone-chunk-loss="chunk=2 report" 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: not hone-opt %s --hone-set-target=target=cuda --hone-set-mesh-invariant 2>&1 | FileCheck %s --check-prefix=CUDA
+// RUN: hone-opt %s --hone-set-mesh-invariant --hone-chunk-loss="chunk=2 report" 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: hone-opt %s --hone-chunk-loss=chunk=2 | FileCheck %s --check-prefix=CHUNKS
-// RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-exact,func.func(hone-fuse-groups))' | FileCheck %s --check-prefix=APART
+// RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-mesh-invariant,func.func(hone-fuse-groups))' | FileCheck %s --check-prefix=APART
 // RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups))' | FileCheck %s --check-prefix=ONTO
 
-// CHECK: module attributes {hone.exact}
-// CUDA: error: is for a GPU, whose library orders sums by the shape, expected a CPU of an exact module
+// CHECK: module attributes {hone.mesh_invariant}
+// CUDA: error: is for a GPU, whose library orders sums by the shape, expected a CPU of a mesh-invariant module
 
 // Chunks of rows would add their terms of a weight's gradient one after the other.
 // WHOLE: remark: the loss stays whole: chunks of a rank's rows would add in another order
@@ -28,7 +28,7 @@ func.func @loss(%x: tensor<8x4xf32>, %w: tensor<6x4xf32>, %t: tensor<8xi64>, %g:
 
 // A sum of rows is complete before it is added to another.
 // APART-LABEL: @tied
-// APART: hone.group gather
+// APART: hone.fused gather
 // APART-NEXT: hone.embedding_bwd
 // APART-NEXT: hone.yield
 // APART: hone.add
