@@ -8,20 +8,27 @@ include "mlir/Pass/PassBase.td"
 def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the import phase";
   let description = [{
-    `@forward` exists, returns one loss of rank 0 (and results of kind `id_check`), and holds only `hone` ops; every argument has a kind and a unique
-    name; every parameter and buffer has an initialisation; there is at most one `rng` argument. No tensor has more than
-    2^40 bytes.
+    The pass checks the package that the front end wrote:
 
-    A user may have annotated it: the module has a `dist.mesh`, arguments a `dist.sharding`, and `dist.constrain` stands
-    between ops. Shardings are of parts or copies, along axes of the mesh, with even parts; something reads every constraint.
+    - `@forward` exists. It returns one loss of rank 0, followed by results of kind `id_check` only.
+    - `@forward` holds only ops of the `hone` dialect and `dist.constrain`.
+    - Every argument has a kind and a unique name. Every parameter and buffer has an initialisation (`hone.init`).
+    - At most one argument is of kind `rng`.
+    - No tensor has more than 2^40 bytes.
+
+    A user may have annotated the package: the module has a `dist.mesh`, arguments have a `dist.sharding`, and
+    `dist.constrain` stands between ops. Then the pass also checks:
+
+    - No sharding is partial. Its axes are axes of the mesh, and they divide every dimension evenly.
+    - Every `dist.constrain` has a reader, since it constrains its result alone.
   }];
 }
 
 def SetTarget : Pass<"hone-set-target", "::mlir::ModuleOp"> {
-  let summary = "Names the machine to compile for";
+  let summary = "Records the machine to compile for";
   let description = [{
-    Writes `hone.target`, which every later decision about costs and library calls reads. An unknown kind of machine is an
-    error.
+    The pass writes `hone.target` on the module. Every later decision about costs and library calls reads it. An unknown
+    kind of machine is an error.
 
     ```mlir
     module {}
@@ -30,21 +37,28 @@ def SetTarget : Pass<"hone-set-target", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "cpu or cuda">,
-    Option<"arch", "arch", "std::string", "", "znver4, sm_90, ...; default: any of the kind">
+    Option<"target", "target", "std::string", "\"cpu\"", "kind of machine: cpu or cuda">,
+    Option<"arch", "arch", "std::string", "", "architecture, as znver4 or sm_90; default: any of the kind">
   ];
 }
 
 def SetMeshInvariant : Pass<"hone-set-mesh-invariant", "::mlir::ModuleOp"> {
-  let summary = "Asks for bits that do not depend on how ranks divide the step";
+  let summary = "Requests results whose bits do not depend on the mesh";
   let description = [{
-    Writes `hone.mesh_invariant`. Then no sum is divided: what ranks would add up is gathered, and each that needs the sum makes it all
-    (`dist-annotate`, `dist-propagate`, `dist-partition`; `dist-verify` refuses sums over ranks). `hone-chunk-loss` does nothing,
-    and matrix products add up their terms in order, in f64. So a program has the bits of one rank's under the same flag, whatever
-    mesh and recipe; so does the interpreter, whose bits are others. It costs what sharding saves: activations are gathered, gradients of weights computed
-    by all ranks that share a batch.
+    The pass writes `hone.mesh_invariant` on the module. The program then has the same bits for every mesh and every
+    recipe, those of one rank under the same flag. (The interpreter is mesh-invariant too, but its bits differ from
+    those of compiled programs.)
 
-    A module whose target is a GPU is an error: its library orders sums by the shape.
+    Under the flag, no reduction is divided among ranks:
+
+    - `dist-annotate`, `dist-propagate` and `dist-partition` gather the operands of a sum, and every rank that needs the
+      sum computes all of it. `dist-verify` rejects sums over ranks.
+    - `hone-chunk-loss` does nothing.
+    - Matrix products accumulate in f64, in the order of the contracted index.
+
+    This costs what sharding saves: activations are gathered, and all ranks that share a batch compute the gradients of
+    the weights. The flag serves to tell rounding from errors. A module whose target is a GPU is an error, because the
+    order of sums in a GPU's library depends on the shape.
 
     ```mlir
     module {}
@@ -61,30 +75,41 @@ def SetMeshInvariant : Pass<"hone-set-mesh-invariant", "::mlir::ModuleOp"> {
 def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
   let summary = "Finds the named ops that @forward spells out";
   let description = [{
-    | spelled out | named |
+    The pass replaces groups of primitive ops by the named op that computes the same:
+
+    | primitive ops | named op |
     |---|---|
-    | `x * rsqrt(mean(x^2) + eps)`, or over the root, then `* scale` | `rms_norm` |
+    | `x * rsqrt(mean(x^2) + eps)`, or division by the root, then `* scale` | `rms_norm` |
     | the same of `x - mean(x)`, then `* scale`, `+ bias` | `layer_norm` |
     | `x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, `x/2 * (1 + erf(x / sqrt 2))`, factors in any order | `gelu` |
-    | `x * cos + concat(-b, a) * sin` with tables whose halves repeat; `concat(a c - b s, b c + a s)` of halves or pairs | `rope` |
-    | `dropout(softmax(scale q k^T + mask)) v` over batch and heads, masks by addition or by selection of `-inf` | `attention` |
-    | a mask that is 0 for keys up to the query and lowest (at most -1e4) after it | `causal` |
+    | `x * cos + concat(-b, a) * sin` with tables whose halves repeat | `rope` |
+    | `concat(a c - b s, b c + a s)` of halves or pairs | `rope` |
+    | `dropout(softmax(scale q k^T + mask)) v` over batch and heads, masks added or selected as `-inf` | `attention` |
+    | a mask that is 0 for keys up to the query and at most -1e4 after it | `causal` |
     | keys and values that repeat along the heads | fewer key heads |
     | `-log_softmax(x)[t]`, 0 where ignored, and the mean of those | `cross_entropy` |
 
-    A pattern declines, with a note in the debug output, where the numbers could differ, where a mask or a table depends
-    on a parameter that requires a gradient, where an intermediate result that would be computed again has another reader, and
-    where a `dist.constrain` stands inside: what comes in and goes out may be constrained.
+    A pattern is not applied, with a note in the debug output, where
+
+    - the numbers could differ;
+    - a mask or a table depends on a parameter that requires a gradient;
+    - an intermediate result has another reader, so that it would be computed twice;
+    - a `dist.constrain` stands inside the pattern. Operands and results of the named op may be constrained.
   }];
 }
 
 def BoundIds : Pass<"hone-bound-ids", "::mlir::ModuleOp"> {
-  let summary = "Finds which ids the files of an input may hold";
+  let summary = "Finds the ids that the files of an input may hold";
   let description = [{
-    Gives each integer input of `@forward` the `hone.vocab` such that ids below it stay inside a table and every other one
-    leaves it, and `hone.ignore` where a loss ignores, or a comparison replaces, an id that reaches no other table (docs/rationale/ids.md). A bound that the
-    package gives is lowered, never raised. Where no bound is exact, because ids outside may do no harm, the input gets none:
-    `hone-guard-ids` checks each batch.
+    The pass gives each integer input of `@forward` two bounds, which the runtime checks against the files before the
+    first step (docs/rationale/ids.md):
+
+    - `hone.vocab`: all ids in [0, vocab) stay inside a table, and every other id is outside it.
+    - `hone.ignore`: one further id that is allowed. Either a loss ignores it or a comparison replaces it, and it
+      reaches no other table.
+
+    The pass lowers a bound that the package gives, and never raises it. An input gets no bound where none is exact,
+    that is, where an id outside the bound may do no harm. `hone-guard-ids` then checks each batch.
 
     ```mlir
     func.func @forward(%t: tensor<8xi64> {hone.kind = "input", hone.fqn = "t"}) {
@@ -96,39 +121,52 @@ def BoundIds : Pass<"hone-bound-ids", "::mlir::ModuleOp"> {
 }
 
 def GuardIds : Pass<"hone-guard-ids", "::mlir::ModuleOp"> {
-  let summary = "Checks ids that bounds of inputs do not prove to be in their table";
+  let summary = "Checks in each batch the ids that no bound proves valid";
   let description = [{
-    Each operand of `@forward` that holds ids, and that interval analysis from `hone.vocab` and `hone.ignore` does not prove
-    to be inside its table, becomes one with 0 in place of ids outside; `@forward` returns besides the loss, as a result of
-    kind `id_check`, 0 or such an id, with `hone.ids` saying which op of which source line reads which table. The runtime
-    ends the run when one is not 0, before anything is saved. Ids that are outside for certain are an error.
+    The pass guards every operand of `@forward` that holds ids, unless interval analysis from `hone.vocab` and
+    `hone.ignore` proves that all of them are inside their table. A guard has two effects:
+
+    - The op reads 0 in place of an id outside its table.
+    - `@forward` gets one more result, of kind `id_check`: 0, or one of the ids outside. Its attribute `hone.ids` names
+      the op, its source line and the size of its table.
+
+    The runtime ends the run when such a result is not 0, before it saves anything. If the analysis proves that all ids
+    are outside, the pass reports an error.
   }];
 }
 
 def VerifyRaise : Pass<"hone-verify-raise", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the raise phase";
   let description = [{
-    `@forward` returns one loss (and results of kind `id_check`) and holds only `hone` ops and `dist.constrain`, and every op between a parameter with `hone.requires_grad` and the
-    loss can be differentiated: it has a VJP rule, and no attention mask or rotation table lies on such a path.
+    The pass checks:
+
+    - `@forward` returns one loss, followed by results of kind `id_check` only.
+    - `@forward` holds only ops of the `hone` dialect and `dist.constrain`.
+    - Every op between a parameter with `hone.requires_grad` and the loss can be differentiated: it has a gradient rule,
+      and the path does not enter it by an attention mask or a table of rotations.
   }];
 }
 
 def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
-  let summary = "Pads parameters to sizes that the target's matrix library likes";
+  let summary = "Pads parameters to sizes that the target's matrix library computes fast";
   let description = [{
-    A class of dimensions of `@forward` that ops loop over together, along which rows of a contraction run and whose size is
-    no multiple of the target's, grows by zeros at its end: the parameters once, with `hone.parts` for files, and every
-    value that is made of them. Masks come exactly where the padding could be seen: a `width` on norms, softmax and cross
-    entropy, a `select` before other reductions, arg max, and contractions that would read something else than zeros.
-    Gradients of padding are zero, and optimizers leave it zero.
+    The pass grows dimensions of `@forward` to a multiple that the target's library prefers (docs/rationale/padding.md).
+    It decides per class, the set of dimensions that ops loop over together. A class is a candidate if it is the last
+    dimension of an operand or a result of a contraction, and its size is not such a multiple.
 
-    A class is declined, with a remark under `report`, where
-    - padding takes more time than it saves, or, with `multiple` = N, never for that;
-    - it is the size of an input, or comes from no parameter: rows of tokens are no rows of a contraction's operands;
-    - an op needs the dimension as it is: a reshape that splits it into heads, a slice, a concatenation;
-    - a user wants parts of a dimension that the new size does not have (`dist.sharding`, `dist.constrain`);
-    - an op would see padding that no mask hides: dropout numbers elements by their place, a norm over padded rows;
-    - zero has no finite value or derivative: division, logarithm, root; AdamW with `eps` 0;
+    The parameters of the class are padded with zeros at the end, once, and so is every value that is computed from
+    them. `hone.parts` keeps the tensors of files at their size. Where padding could change a result, the pass masks it:
+    a `width` on norms, softmax and cross entropy; a `select` before other reductions, arg max, and contractions that
+    would read something other than zeros. Gradients of padding are zero, and optimizers keep it zero.
+
+    A class is not padded, with a remark under `report`, where
+
+    - padding takes more time than it saves (this reason does not apply to `multiple` = N);
+    - the class is the size of an input, or comes from no parameter;
+    - an op needs the dimension at its size: a reshape that splits it into heads, a slice, a concatenation;
+    - a sharding of a user (`dist.sharding`, `dist.constrain`) does not divide the new size evenly;
+    - no mask can hide the padding from an op: dropout numbers elements by their position, a norm has padded rows;
+    - zero has no finite value or derivative: division, logarithm, root, or AdamW with `eps` 0;
     - the optimizer is Adafactor, whose means would count the padding.
 
     `precision` is the policy that the next phase applies: it decides the element type of contractions.
@@ -147,34 +185,43 @@ def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"multiple", "multiple", "std::string", "\"auto\"", "auto, off, or the number to pad to multiples of">,
-    Option<"precision", "precision", "std::string", "\"fp32\"", "fp32, tf32, bf16, fp16 or bf16-sr">,
-    Option<"optimizer", "optimizer", "std::string", "", "That of the step; default: that of the module">,
-    Option<"report", "report", "bool", "false", "Emit one remark per class that is padded or declined">
+    Option<"multiple", "multiple", "std::string", "\"auto\"", "auto, off, or a number N to pad to multiples of N">,
+    Option<"precision", "precision", "std::string", "\"fp32\"",
+           "Policy of the precision phase: fp32, tf32, bf16, fp16 or bf16-sr">,
+    Option<"optimizer", "optimizer", "std::string", "", "Optimizer of the step; default: the module's">,
+    Option<"report", "report", "bool", "false", "Emit a remark per class that is or is not padded">
   ];
 }
 
 def VerifyPad : Pass<"hone-verify-pad", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the pad phase";
   let description = [{
-    No contraction of `@forward` stands between a pad and the slice that undoes it. Every tensor of files is part of one
-    argument. Where parts do not fill an argument, all values along the same dimensions are padded alike, and nothing sees
-    the padding: every contraction and reduction over it reads zeros (or what a maximum does not see), every row op has
-    a `width`.
+    The pass checks of `@forward`:
+
+    - No contraction stands between a pad and the slice that undoes it.
+    - Every tensor of files is a part of one argument.
+    - Arguments that are padded along the same dimensions have the same number of elements before the padding.
+    - The padding changes no result: every contraction and sum over it reads zeros, every other reduction reads its
+      neutral element, and every row op has a `width`.
   }];
 }
 
 def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
-  let summary = "Makes one contraction of weights that multiply one input";
+  let summary = "Joins weights that multiply the same input into one contraction";
   let description = [{
-    Contractions of `@forward` that have the same left side become one, whose weight holds theirs one after the other along
-    the dimension that is not contracted; so do their biases. The packed parameter is one argument with `hone.parts`: files,
-    dumps and initialisation see its parts under their names. Readers of a projection get a slice.
+    The pass joins contractions of `@forward` that have the same left operand. The new weight concatenates theirs along
+    the dimension that is not contracted; biases are concatenated alike. The packed parameter is one argument with
+    `hone.parts`: files, dumps and initialisation see the parts under their own names. Readers of a projection get a
+    slice.
 
-    Declined, with a remark under `report`, where the weights or biases are no parameters, are read elsewhere or tied,
-    differ in element type, contracted dimension, optimizer group, initialisation or `hone.requires_grad`, where only one has a
-    bias, where a user has given one a `dist.sharding`, which is not that of the packed one, and where readers that cannot read a slice in place would copy more than packing saves. With Adafactor nothing is
-    packed: it takes means over each parameter.
+    Contractions are not joined, with a remark under `report`, where
+
+    - a weight or bias is not a parameter, has another reader, or is tied;
+    - they differ in element type, contracted dimension, optimizer group, initialisation or `hone.requires_grad`;
+    - only some of them have a bias;
+    - a user gave one of them a `dist.sharding`, which does not carry over to the packed parameter;
+    - a reader cannot read a slice in place, and would copy more than packing saves;
+    - the optimizer is Adafactor, which takes means over each parameter.
 
     ```mlir
     func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
@@ -186,23 +233,26 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
     func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
         %qk: tensor<96x64xf32> {hone.kind = "param", hone.fqn = "q+k", hone.parts = [
             #hone.part<"q", offset = [0, 0], shape = [64, 64]>, #hone.part<"k", offset = [64, 0], shape = [32, 64]>]}) {
-      %p = hone.dot_general %x, %qk batch [] x [] contract [1] x [1] : tensor<8x64xf32>, tensor<96x64xf32> -> tensor<8x96xf32>
+      %p = hone.dot_general %x, %qk batch [] x [] contract [1] x [1]
+          : tensor<8x64xf32>, tensor<96x64xf32> -> tensor<8x96xf32>
       %a = hone.slice %p [0, 0] to [8, 64] by [1, 1] : tensor<8x96xf32> -> tensor<8x64xf32>
       %b = hone.slice %p [0, 64] to [8, 96] by [1, 1] : tensor<8x96xf32> -> tensor<8x32xf32>
     ```
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "", "That of the step; default: that of the module">,
-    Option<"report", "report", "bool", "false", "Emit one remark per packed and per declined contraction">
+    Option<"optimizer", "optimizer", "std::string", "", "Optimizer of the step; default: the module's">,
+    Option<"report", "report", "bool", "false", "Emit a remark per contraction that is or is not packed">
   ];
 }
 
 def JoinRotations : Pass<"hone-join-rotations", "::mlir::func::FuncOp"> {
-  let summary = "Makes one rotation of neighbouring parts of a projection";
+  let summary = "Joins the rotations of neighbouring slices of a projection";
   let description = [{
-    Query and key of a packed projection lie side by side and turn by one table: they are rotated as one part, with the
-    heads of both, and sliced behind it. Declined where style, direction, tables or the width of heads differ, where a
-    part has another reader, and where a reader of the result cannot read a slice in place.
+    The pass rotates the query and the key of a packed projection as one tensor, with the heads of both, and slices the
+    result. Query and key are neighbouring slices, and the same table of angles rotates both.
+
+    Rotations are not joined where style, direction, tables or width of heads differ, where a slice has another reader,
+    and where a reader of the result cannot read a slice in place.
 
     ```mlir
     %q = hone.slice %p [0, 0, 0] to [2, 16, 24] by [1, 1, 1] : tensor<2x16x48xf32> -> tensor<2x16x24xf32>
@@ -221,16 +271,19 @@ def JoinRotations : Pass<"hone-join-rotations", "::mlir::func::FuncOp"> {
 }
 
 def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
-  let summary = "Flattens the rows of a projection after it, not before";
+  let summary = "Moves the reshape that flattens rows behind the projection";
   let description = [{
-    A contraction of flattened rows, and the maps with vectors along its columns behind it, keep the rows of what was flattened;
-    the reshape moves behind them, where it mostly meets its inverse. Then the residual stream, a projection and its addend
-    have one shape, forward and backward. Declined where the rows are no leading dimensions of the tensor that was reshaped, and
-    behind a map with another operand.
+    The pass moves a reshape of rows from the operand of a contraction to its result, and from there behind elementwise
+    ops whose other operands are vectors along the columns. There it mostly meets its inverse, and both fold away. The
+    residual stream, a projection and its addend then have one shape, forward and backward.
+
+    A reshape stays where the rows are not the leading dimensions of the tensor that it flattens, and before an
+    elementwise op with any other operand.
 
     ```mlir
     %f = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>
-    %y = hone.dot_general %f, %w batch [] x [] contract [1] x [1] : tensor<32x64xf32>, tensor<96x64xf32> -> tensor<32x96xf32>
+    %y = hone.dot_general %f, %w batch [] x [] contract [1] x [1]
+        : tensor<32x64xf32>, tensor<96x64xf32> -> tensor<32x96xf32>
     // becomes
     %d = hone.dot_general %x, %w batch [] x [] contract [2] x [1]
         : tensor<2x16x64xf32>, tensor<96x64xf32> -> tensor<2x16x96xf32>
@@ -244,43 +297,49 @@ def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
-  let summary = "Lets contractions of @forward work in low precision";
+  let summary = "Casts operands of contractions in @forward to low precision";
   let description = [{
-    Rewrites `@forward` by the numeric class of each op (`getNumericClass`), with `low` = bf16 (policies `bf16`, `bf16-sr`) or
-    f16 (`fp16`). `fp32` and `tf32` change no op; `tf32` allows a target with such units to round what f32 contractions
-    read (the CPU target has none and computes in fp32). The policy is recorded as `hone.precision`.
+    The pass rewrites `@forward` by the numeric class of each op (`getNumericClass`). The low type is bf16 under the
+    policies `bf16` and `bf16-sr`, and f16 under `fp16`. `fp32` and `tf32` change no op. `tf32` allows a target that has
+    such units to round the operands of f32 contractions; the CPU target has none and computes in fp32. The pass records
+    the policy as `hone.precision`.
 
     | class | reads | writes |
     |---|---|---|
-    | contraction | low | low; f32 where its one reader, behind a bias, is a sum with an f32 value |
-    | accurate | f32 (`cross_entropy` reads low logits: it widens them by itself) | f32 |
-    | pointwise, exact | the type of its activations, f32 where they differ (with `stream=low`: low) | the same |
+    | contraction | low | low; f32 where its one reader, behind a bias, adds it to an f32 value |
+    | accurate | f32 (`cross_entropy` reads low logits and widens them itself) | f32 |
+    | pointwise, copy | the type of its activations; where they differ f32, or low with `stream=low` | the same |
 
-    Parameters and constants are no activations: they take the type of what they meet. Statistics (`lse`, mean, rstd), attention
-    masks and tables of angles stay f32, and so does every op that no parameter influences. Parameters stay f32 arguments:
-    the master weights. A value is rounded by one cast, where it is made and above the moves (reshape, transpose,
-    broadcast, slices of parameters) that lead to it; no cast undoes another one, and a value rounded
-    once is widened only for readers that want f32. Values of other types, f64 say, are left alone.
+    - Parameters and constants are not activations: they take the type of the other operands. Parameters stay f32
+      arguments, the master weights.
+    - Statistics (`lse`, mean, rstd), attention masks, tables of angles and all ops that no parameter influences stay
+      f32.
+    - One cast rounds a value, right after the op that computes it and before any data movement of it (reshape,
+      transpose, broadcast, slices of parameters). No cast undoes another one. A rounded value is widened only for
+      readers of f32.
+    - Values of other types, such as f64, are not changed.
 
     ```mlir
-    %z = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x64xf32>, tensor<64x32xf32> -> tensor<8x32xf32>
+    %z = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
+        : tensor<8x64xf32>, tensor<64x32xf32> -> tensor<8x32xf32>
     // becomes
     %wl = hone.cast %w : tensor<64x32xf32> -> tensor<64x32xbf16>
     %xl = hone.cast %x : tensor<8x64xf32> -> tensor<8x64xbf16>
-    %z = hone.dot_general %xl, %wl batch [] x [] contract [1] x [0] : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+    %z = hone.dot_general %xl, %wl batch [] x [] contract [1] x [0]
+        : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
     ```
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"bf16\"", "fp32, tf32, bf16, fp16 or bf16-sr">,
-    Option<"stream", "stream", "std::string", "\"f32\"", "Sums of f32 and low activations: f32 or low">
+    Option<"stream", "stream", "std::string", "\"f32\"", "Type of sums of f32 and low activations: f32 or low">
   ];
 }
 
 def VerifyPrecision : Pass<"hone-verify-precision", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the precision phase";
   let description = [{
-    Of the ops of `@forward` that a parameter influences, contractions read no f32 under a policy with a low type, and
-    accurate ops read f32. The loss is f32. `hone.precision` is a policy.
+    The pass checks the ops of `@forward` that a parameter influences: under a policy with a low type, contractions do
+    not read f32; accurate ops read f32. The loss is f32, and `hone.precision` is a known policy.
   }];
 }
 
@@ -289,52 +348,69 @@ def VerifyPrecision : Pass<"hone-verify-precision", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def Autodiff : Pass<"hone-autodiff", "::mlir::ModuleOp"> {
-  let summary = "Makes @gradient and @evaluate from @forward";
+  let summary = "Writes @gradient and @evaluate, from @forward";
   let description = [{
-    Reverse mode: `@gradient` has the arguments of `@forward` and returns the loss and one gradient (`hone.kind = "grad"`,
-    `hone.fqn` of the parameter) per argument with `hone.requires_grad`, in argument order. There is one rule per op
-    (VjpRules.cpp). Only ops between such an argument and the loss are differentiated; an op there without a rule is an
-    error, and so is a path through a second result (mean, rstd, lse) or to a mask or rotation table. Contributions to
-    one value add in the order of the walk backwards. What `dist.constrain` divides has a cotangent that is divided alike. Ops of the backward pass are located at `"bwd"` of their forward op.
+    The pass differentiates `@forward` in reverse mode. `@gradient` has the arguments of `@forward`. It returns the
+    loss, then one gradient per argument with `hone.requires_grad`, in argument order. A gradient has
+    `hone.kind = "grad"` and the `hone.fqn` of its parameter.
 
-    Conventions, all PyTorch's: ties of elementwise `max` and `min` share the gradient in halves, of `reduce max` and `min`
-    evenly; `sign` has gradient 0; `abs` has 0 at 0; no gradient flows through `stop_gradient`, which is consumed. A
-    parameter that the loss does not depend on gets no gradient: it loses `hone.requires_grad`, with a warning.
+    Each op has one gradient rule (lib/Transforms/Autodiff/VjpRules.cpp). Only ops between such an argument and the loss
+    are differentiated. Contributions to the gradient of one value are added in the order in which the backward pass
+    reaches them. The gradient of the operand of a `dist.constrain` gets the same constraint. Ops of the backward pass
+    have the location `"bwd"` of their forward op.
 
-    `@evaluate` is `@forward` without dropout (the identity) and without `stop_gradient`; the generator's key is no argument of it
-    unless a `hone.random` reads it. `@forward` stays.
+    Errors: an op on such a path has no rule; a path leads through a second result (mean, rstd, lse), or to a mask or a
+    table of rotations.
+
+    Conventions, all of them PyTorch's:
+
+    - Ties share the gradient: in halves for elementwise `max` and `min`, evenly for `reduce max` and `reduce min`.
+    - The gradient of `sign` is 0; that of `abs` is 0 at 0.
+    - No gradient passes `stop_gradient`, which the pass removes.
+    - A parameter that the loss does not depend on gets no gradient. It loses `hone.requires_grad`, with a warning.
+
+    `@evaluate` is `@forward` without dropout and without `stop_gradient`. The generator's key is not an argument of it,
+    unless a `hone.random` reads the key. `@forward` stays.
   }];
   let options = [
-    Option<"seed", "seed", "double", "1.0", "Cotangent of the loss: 1/K when gradients of K micro-batches add up. "
+    Option<"seed", "seed", "double", "1.0", "Seed of the backward pass: 1/K to add gradients of K micro-batches. "
            "Recorded as `hone.seed` on @gradient.">,
     Option<"scaleLoss", "scale-loss", "bool", "false",
-           "Multiply the cotangent of the loss by a further argument of @gradient, the scalar `loss_cotangent`">
+           "Multiply the seed by another argument of @gradient, the scalar `loss_cotangent`">
   ];
 }
 
 def VerifyGradient : Pass<"hone-verify-gradient", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the autodiff phase";
   let description = [{
-    `@gradient` returns the loss, then for every argument with `hone.requires_grad`, in order, one result of kind `grad`
-    with its name and type. `@gradient` and `@evaluate` hold only `hone` ops, and no `hone.stop_gradient`; `@evaluate` returns the
-    loss and holds no dropout.
+    The pass checks:
+
+    - `@gradient` returns the loss, then one result of kind `grad` for every argument with `hone.requires_grad`, in
+      order, with the argument's name and type.
+    - `@gradient` and `@evaluate` hold only `hone` ops, and no `hone.stop_gradient`.
+    - `@evaluate` returns the loss and holds no dropout.
   }];
 }
 
 def WidenGradients : Pass<"hone-widen-gradients", "::mlir::func::FuncOp"> {
-  let summary = "Makes gradients in f32 of what low-precision sums accumulate";
+  let summary = "Gives gradients that are sums of low-precision values the type f32";
   let description = [{
-    The gradient of a parameter is cast to f32 from a contraction or sum that has low-precision operands, an fp32
-    accumulator and a low-precision result. That result, where the cast (behind moves) alone reads it, is given in f32
-    instead: this is what the pair means from then on, one rounding less. A contraction is left alone where readers of the cast
-    are others than sums, norms over tensors and the return: they widen half the bytes as they read them.
+    The pass looks for a gradient that a contraction or a sum computes with low-precision operands and an fp32
+    accumulator, rounds to the low type, and then casts to f32. It removes the rounding: the contraction or sum gets an
+    f32 result, and the cast goes. The result is more accurate than before, by one rounding.
+
+    The rewrite needs a low-precision result that only the cast reads, directly or through data movement. A contraction
+    is not changed if the cast has readers other than additions, norms over tensors and the return: these readers widen
+    the value themselves and read half the bytes.
 
     ```mlir
-    %d = hone.dot_general %g, %x batch [] x [] contract [0] x [0] : tensor<8x32xbf16>, tensor<8x64xbf16> -> tensor<32x64xbf16>
+    %d = hone.dot_general %g, %x batch [] x [] contract [0] x [0]
+        : tensor<8x32xbf16>, tensor<8x64xbf16> -> tensor<32x64xbf16>
     %r = hone.cast %d : tensor<32x64xbf16> -> tensor<32x64xf32>
     return %r : tensor<32x64xf32>
     // becomes
-    %r = hone.dot_general %g, %x batch [] x [] contract [0] x [0] : tensor<8x32xbf16>, tensor<8x64xbf16> -> tensor<32x64xf32>
+    %r = hone.dot_general %g, %x batch [] x [] contract [0] x [0]
+        : tensor<8x32xbf16>, tensor<8x64xbf16> -> tensor<32x64xf32>
     return %r : tensor<32x64xf32>
     ```
   }];
@@ -344,68 +420,83 @@ def WidenGradients : Pass<"hone-widen-gradients", "::mlir::func::FuncOp"> {
 // Step
 //===----------------------------------------------------------------------===//
 
-// A number of the optimizer; without it the module's is taken.
+// A setting of the optimizer; the default is the module's.
 class StepNumber<string name, string flag, string description>
     : Option<name, flag, "std::string", "", description>;
 
 def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
-  let summary = "Makes the training step from @gradient";
+  let summary = "Builds the training step from @gradient";
   let description = [{
-    With one micro-batch, `@step` computes the gradients, their global norm, the clipping factor
-    `min(1, clip / (grad_norm + 1e-6))` (exactly 1 for `clip = +inf`; a NaN norm gives NaN under a finite bound) and the optimizer's
-    update of each parameter. With K of them, `@accumulate` adds the gradients and the loss, each over K, to its
-    arguments, and `@update` does the rest. docs/design.md lists arguments and results. `@gradient` and `@forward` go,
-    `@evaluate` stays.
+    The pass writes one function or two, and removes `@gradient` and `@forward`; `@evaluate` stays. docs/design.md lists
+    arguments and results.
 
-    State of kind `opt` is, by optimizer, `exp_avg.<fqn>` and `exp_avg_sq.<fqn>` (AdamW), `momentum.<fqn>` (SGD with momentum),
-    `exp_avg.<fqn>` (Lion), or `row_var.<fqn>` and `col_var.<fqn>`, for vectors `variance.<fqn>` (Adafactor). With `moments`
-    = bf16 all but Adafactor keep it in bf16, rounded at random as `hone-low-state` does. With 8bit, AdamW's are codes, with
-    scales `exp_avg_scale.<fqn>` and `exp_avg_sq_scale.<fqn>` (`hone.adamw_8bit`), except where a parameter, or a part of it,
-    has fewer than 4096 elements or a part begins inside a block: those keep fp32.
+    - With one micro-batch, `@step` computes the gradients, their global norm, the clipping factor and the optimizer's
+      update of each parameter. The clipping factor is `min(1, clip / (grad_norm + 1e-6))`: exactly 1 for `clip = +inf`,
+      NaN for a norm of NaN under a finite bound.
+    - With K micro-batches, `@accumulate` adds the gradients and the loss, each divided by K, to its arguments.
+      `@update` does the rest.
 
-    The settings come from the options, else the module's `hone.optimizer`, else PyTorch's defaults of AdamW; an option that names
-    another optimizer than the attribute starts from the defaults of the one named. The settings used are written back
-    to `hone.optimizer`: the runtime takes `lr`, `weight_decay` and `clip`, which are operands of the step, from there unless told otherwise.
+    **State.** Arguments of kind `opt` hold the state of the optimizer:
 
-    Parameters without `hone.requires_grad` have no optimizer state and are not returned.
+    | optimizer | state |
+    |---|---|
+    | AdamW | `exp_avg.<fqn>`, `exp_avg_sq.<fqn>` |
+    | SGD with momentum | `momentum.<fqn>` |
+    | Lion | `exp_avg.<fqn>` |
+    | Adafactor | `row_var.<fqn>` and `col_var.<fqn>`; for vectors `variance.<fqn>` |
 
-    Every update is conditional (`apply`) on a finite gradient norm: a step that overflows changes no bit of parameters and state.
+    `moments=bf16` keeps this state in bf16, rounded stochastically as in `hone-low-state`, except for Adafactor.
+    `moments=8bit` keeps AdamW's state as 8-bit codes with the scales `exp_avg_scale.<fqn>` and `exp_avg_sq_scale.<fqn>`
+    (`hone.adamw_8bit`). State of a parameter stays in fp32 where the parameter, or a part of it, has fewer than 4096
+    elements, or where a part begins inside a block. Parameters without `hone.requires_grad` have no state and are not
+    returned.
 
-    Where `@gradient` takes `loss_cotangent`, gradients are scaled: the state has `loss_scale`, `loss_scale.good_steps` and
-    `updates` besides, the norm and the clipping factor are divided by the scale (the gradients themselves never are),
-    a skipped step halves the scale, `growth-interval` good ones in a row double it, and AdamW counts updates instead
-    of steps.
+    **Settings** come from the options, else from the module's `hone.optimizer`, else from PyTorch's defaults of AdamW.
+    An option that names another optimizer than the attribute starts from the defaults of the named one. The pass writes
+    the settings back to `hone.optimizer`. The runtime reads `lr`, `weight_decay` and `clip` there, unless the command
+    line gives others: they are operands of the step.
+
+    **Overflow.** Every update is conditional (`apply`) on a finite gradient norm. A step that overflows changes no bit
+    of parameters and state.
+
+    **Loss scaling.** Where `@gradient` takes `loss_cotangent`, the gradients are scaled. The state then also has
+    `loss_scale`, `loss_scale.good_steps` and `updates`. The norm and the clipping factor are divided by the scale; the
+    gradients are not. A skipped step halves the scale, `growth-interval` good steps in a row double it, and AdamW
+    counts updates instead of steps.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "",
-           "adamw, sgd, lion or adafactor; default: that of the module">,
-    Option<"moments", "moments", "std::string", "", "Moments in fp32, bf16 or 8bit; default: as the module says">,
-    Option<"microBatches", "micro-batches", "int64_t", "1", "Micro-batches whose gradients one step adds">,
+           "adamw, sgd, lion or adafactor; default: the module's">,
+    Option<"moments", "moments", "std::string", "", "Type of moments: fp32, bf16 or 8bit; default: the module's">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "Number of micro-batches whose gradients one step adds">,
     Option<"keepGradients", "keep-gradients", "bool", "false", "Return the gradients from @step, before clipping">,
     StepNumber<"lr", "lr", "Learning rate">,
     StepNumber<"weightDecay", "weight-decay", "Weight decay">,
     StepNumber<"clip", "clip", "Bound of the global gradient norm; inf: none">,
-    StepNumber<"beta1", "beta1", "AdamW, Lion: decay of the first moment, for the step">,
-    StepNumber<"beta2", "beta2", "AdamW: decay of the second moment; Lion: of the first">,
+    StepNumber<"beta1", "beta1", "AdamW: decay of the first moment; Lion: weight of the moment in the step">,
+    StepNumber<"beta2", "beta2", "AdamW: decay of the second moment; Lion: decay of the moment">,
     StepNumber<"eps", "eps", "AdamW: added to the root of the second moment">,
-    StepNumber<"beta2Decay", "beta2-decay", "Adafactor: exponent of the step in the share of new means">,
+    StepNumber<"beta2Decay", "beta2-decay", "Adafactor: exponent of the step in the weight of new means">,
     StepNumber<"eps1", "eps1", "Adafactor: least root of a second moment, and least mean">,
     StepNumber<"eps2", "eps2", "Adafactor: least root mean square of a parameter">,
     StepNumber<"clipThreshold", "clip-threshold", "Adafactor: bound of the update's root mean square">,
     StepNumber<"momentum", "momentum", "SGD: momentum">,
     Option<"nesterov", "nesterov", "bool", "false", "SGD: Nesterov's momentum">,
-    Option<"lossScale", "loss-scale", "double", "65536.0", "First loss scale">,
+    Option<"lossScale", "loss-scale", "double", "65536.0", "Loss scale of the first step">,
     Option<"growthInterval", "growth-interval", "int64_t", "2000", "Good steps after which the loss scale doubles">
   ];
 }
 
 def WorkingCopies : Pass<"hone-working-copies", "::mlir::ModuleOp"> {
-  let summary = "Casts each weight once per step, in its update";
+  let summary = "Casts each weight to low precision once per step, in its update";
   let description = [{
-    Casts of a parameter to a narrower type in `@step` or `@accumulate` become reads of an argument of kind `working_copy`, which holds
-    the parameter so rounded; the op that updates the parameter yields the working copy's new value too. The runtime fills working copies
-    from parameters when a run starts. Other readers of the parameter keep it, and one that is not trained keeps its first
-    working copy. Of two narrower types the first found is kept as a working copy, casts to the other are left alone.
+    The pass replaces casts of a parameter to a narrower type, in `@step` and `@accumulate`, by an argument of kind
+    `working_copy` that holds the rounded parameter. The op that updates the parameter also returns the new working
+    copy. The runtime fills working copies from the parameters when a run starts.
+
+    - Other readers of the parameter still read the parameter.
+    - A parameter that is not trained keeps its first working copy.
+    - If a parameter is cast to two narrower types, the first gets a working copy. Casts to the other type stay.
 
     ```mlir
     func.func @step(%w: tensor<8x64xf32> {hone.kind = "param", hone.fqn = "w"}, ...) {
@@ -419,13 +510,16 @@ def WorkingCopies : Pass<"hone-working-copies", "::mlir::ModuleOp"> {
 }
 
 def LowState : Pass<"hone-low-state", "::mlir::ModuleOp"> {
-  let summary = "Keeps parameters and moments in bf16 alone";
+  let summary = "Stores parameters and moments in bf16, without an f32 master";
   let description = [{
-    f32 parameters and their moments become bf16 arguments of every function, with no f32 master. Updates compute in fp32 as
-    before and round at random (`rng` of `hone.adamw`), each with its own salt from 2^30 on; a function without generator key gets one.
-    An update that cannot (Adafactor, codes of 8 bits) is an error.
-    Casts of a parameter to bf16 fold away; other readers widen it, behind the moves and embeddings that pick from it.
-    Gradients and their sums stay f32.
+    The pass changes f32 parameters and their moments to bf16 arguments, in every function. Updates still compute in
+    fp32, and round their results stochastically (`rng` of `hone.adamw`). Each update has its own salt, from 2^30 on. A
+    function without a generator key gets one. Gradients and their sums stay f32.
+
+    Casts of a parameter to bf16 fold away. Other readers cast it to f32; such a cast stands behind the data movement
+    and the embedding that read the parameter, so that no table is widened as a whole.
+
+    An update that cannot round stochastically (Adafactor, 8-bit codes) is an error.
 
     ```mlir
     %w1 = hone.sgd %w, %g lr %lr weight_decay %wd grad_scale %c
@@ -440,20 +534,27 @@ def LowState : Pass<"hone-low-state", "::mlir::ModuleOp"> {
 def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the step phase";
   let description = [{
-    There is `@step`, or `@accumulate` and `@update`, of `hone` ops only, and `@evaluate`, but neither `@forward` nor `@gradient`.
-    Every result of kind `param`, `opt`, `working_copy` or `scalar`, and of kind `grad` where the function takes gradients, donates an argument of its
-    type, kind and name, and no argument is donated twice. Every parameter with `hone.requires_grad` is updated by
-    `@step` or `@update`, which return the gradient norm; `@step` and `@accumulate` give the loss. Scalars have rank 0.
+    The pass checks:
+
+    - The module has `@step`, or `@accumulate` and `@update`, and `@evaluate`. `@forward` and `@gradient` are gone.
+    - `@step`, `@accumulate` and `@update` hold only `hone` ops.
+    - Every result of kind `param`, `opt`, `working_copy` or `scalar` donates an argument of its type, kind and name. So
+      does a result of kind `grad` where the function takes gradients. No argument is donated twice.
+    - `@step` or `@update` updates every parameter with `hone.requires_grad` and returns the gradient norm. `@step`
+      returns the loss, and `@accumulate` the sum of losses, a scalar called `loss`.
+    - Scalars have rank 0.
   }];
 }
 
 def DecomposeUpdates : Pass<"hone-decompose-updates", "::mlir::func::FuncOp"> {
-  let summary = "Rewrites updates that take means over a parameter into primitives";
+  let summary = "Decomposes updates that take means over a parameter into primitives";
   let description = [{
-    Replaces `hone.adafactor` by reductions, broadcasts and elementwise ops, right before `hone-decompose-rows`: its sums over
-    rows, columns and all elements are kernels that fusion makes. Computed in fp32 or wider and cast to the types of the
-    results. Where `apply` is false a select keeps the operand. Nothing is declined; updates that go element by element have
-    kernels of their own and stay.
+    The pass replaces `hone.adafactor` by reductions, broadcasts and elementwise ops. It runs right before
+    `hone-decompose-rows`, so that fusion builds the kernels of its sums over rows, columns and all elements.
+
+    The primitives compute in fp32 or wider and cast to the types of the results. Where `apply` is false, a select keeps
+    the operand. The pass decomposes every `hone.adafactor`. Updates that compute element by element have kernels of
+    their own and stay.
 
     ```mlir
     %p1, %v1 = hone.adafactor %p, %g variances (%v) lr %lr weight_decay %wd step %t grad_scale %s {...}
@@ -469,12 +570,12 @@ def DecomposeUpdates : Pass<"hone-decompose-updates", "::mlir::func::FuncOp"> {
 }
 
 def DecomposeRows : Pass<"hone-decompose-rows", "::mlir::func::FuncOp"> {
-  let summary = "Rewrites norms, softmax and cross entropy into primitives";
+  let summary = "Decomposes norms, softmax and cross entropy into primitives";
   let description = [{
-    Replaces `layer_norm`, `rms_norm`, `softmax`, `cross_entropy` and their backward ops by elementwise ops,
-    `hone.broadcast` and `hone.reduce`, right before fusion: the fusion analysis and the kernel emitters know
-    primitives only. Computed in fp32 or wider and cast to the types of the results. Nothing is declined; every other op
-    is left as it is.
+    The pass replaces `layer_norm`, `rms_norm`, `softmax`, `cross_entropy` and their backward ops by elementwise ops,
+    `hone.broadcast` and `hone.reduce`. It runs right before fusion, because the fusion analysis and the kernel emitters
+    know primitives only. The primitives compute in fp32 or wider and cast to the types of the results. Every such op is
+    decomposed; all other ops stay.
 
     ```mlir
     %y = hone.softmax %x : tensor<8x64xf32>
@@ -495,55 +596,65 @@ def DecomposeRows : Pass<"hone-decompose-rows", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def PlanAttention : Pass<"hone-plan-attention", "::mlir::ModuleOp"> {
-  let summary = "Asks cuDNN which attention it computes, and with how much memory";
+  let summary = "Marks the attention that cuDNN computes in one call";
   let description = [{
-    On a GPU (the target that the module names) cuDNN computes attention in one call, of the kinds that it has kernels for.
-    The runtime's tool hone-plan-attention knows which, without a GPU (Support/AttentionPlanner.h). It is asked once per
-    distinct problem, for dense operands and for operands that are parts of one packed projection, since what they become
-    is decided later. An op that the library takes either way gets `hone.workspace`, the larger of the bytes that the two
-    need besides operands, and with `deterministic` `hone.deterministic`. Every other op is left as it is, for
-    `hone-decompose-attention`.
+    On a GPU (the target of the module) cuDNN computes some kinds of attention in one call. The pass asks which: it runs
+    the runtime's tool hone-plan-attention, which needs no GPU (include/hone/Support/AttentionPlanner.h).
 
-    Declined, with a remark under `report`, and with an error under `required`: operands other than bf16 and f16, a mask,
-    and what the library refuses; with dropout also what shares its mask with one of those. Where tool or library are
-    missing nothing is marked, which is a warning, and under `required` an error. Modules for other targets are left alone.
+    It asks once per distinct problem, both for dense operands and for operands that are slices of one packed
+    projection, because later phases decide between these two. An op that the library computes either way gets
+    `hone.workspace`: the bytes of memory that the call needs besides its operands, the larger number of the two. With
+    `deterministic` it also gets `hone.deterministic`. All other ops stay as they are, for `hone-decompose-attention`.
+
+    An op is not marked, with a remark under `report` and an error under `required`, if its operands are neither bf16
+    nor f16, if it has a mask, or if the library rejects it. With dropout, ops that share a dropout mask are marked
+    together or not at all. If the tool or the library is missing, nothing is marked, with a warning, or an error under
+    `required`. The pass ignores modules for other targets.
 
     ```mlir
     %o, %lse = hone.attention %q, %k, %v causal scale 0.125
-        : (tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>) -> (tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
+        : (tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>)
+        -> (tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
     // becomes
     %o, %lse = hone.attention %q, %k, %v causal scale 0.125 {hone.workspace = 0 : i64}
-        : (tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>) -> (tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
+        : (tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>)
+        -> (tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
     ```
   }];
   let options = [
-    Option<"tool", "tool", "std::string", "\"hone-plan-attention\"", "The tool, by path or by name on PATH">,
-    Option<"emulate", "emulate", "bool", "false", "Ask for the emulated library">,
-    Option<"deterministic", "deterministic", "bool", "false", "Equal calls give equal bits">,
-    Option<"required", "required", "bool", "false", "What cannot be one call is an error">,
-    Option<"report", "report", "bool", "false", "Say with a remark what is declined and why">
+    Option<"tool", "tool", "std::string", "\"hone-plan-attention\"", "Path of the tool, or its name on PATH">,
+    Option<"emulate", "emulate", "bool", "false", "Ask the emulated library">,
+    Option<"deterministic", "deterministic", "bool", "false",
+           "Plan attention whose results have the same bits in every run">,
+    Option<"required", "required", "bool", "false", "Report an error for attention that the library rejects">,
+    Option<"report", "report", "bool", "false", "Emit a remark per op that is not marked, with the reason">
   ];
 }
 
 def DecomposeAttention : Pass<"hone-decompose-attention", "::mlir::func::FuncOp"> {
-  let summary = "Rewrites attention into products and a softmax in primitives";
+  let summary = "Decomposes attention into products and a softmax";
   let description = [{
-    For targets without a fused kernel, and as its reference (docs/rationale/attention.md). Forward: scores, a masked softmax
-    with its log-sum-exp, the product with the values. Backward: scores and weights again from the log-sum-exp, then
-    `dv = (p z)^T grad`, `dp = (grad v^T) z`, `ds = scale p (dp - delta)`, `dq = ds k`, `dk = ds^T q`, with `z` the dropout factor
-    and `delta` the sums of `grad * output` along the width. Whole matrices of scores are stored.
+    The pass replaces attention by primitives, for targets without a fused kernel and as the reference of these kernels
+    (docs/rationale/attention.md). The primitives store whole matrices of scores.
 
-    Products read the operands' type and add up in fp32; weights and `ds` are rounded to that type before the product that
-    reads them, everything else is fp32 (f64 for f64). Query heads that share a key head are rows of one product: keys and
-    values are not repeated. Dropout draws the bits that the fused kernels draw. What the backward pass makes again is marked
-    `hone.clone`: merged with the forward pass it would be stored in between.
+    - Forward: scores, a masked softmax with its log-sum-exp, the product with the values.
+    - Backward: it recomputes scores and weights from the log-sum-exp, then `dv = (p z)^T grad`, `dp = (grad v^T) z`,
+      `ds = scale p (dp - delta)`, `dq = ds k`, `dk = ds^T q`. Here `z` is the dropout factor and `delta` the sum of
+      `grad * output` along the width.
 
-    Nothing is declined; with `keep-fused` what the module's target has a fused kernel for stays as it is: all of it on a CPU,
-    on a GPU what `hone-plan-attention` marked.
+    Products read the operands' type and accumulate in fp32. The weights and `ds` are rounded to that type before the
+    product that reads them; everything else is fp32 (f64 for f64). Query heads that share a key head are rows of one
+    product, so keys and values are not repeated. Dropout draws the same bits as in the fused kernels. Ops that the
+    backward pass recomputes are marked `hone.clone`: CSE would otherwise merge them with the forward ops, whose results
+    would have to be stored in between.
+
+    The pass decomposes all attention. With `keep-fused` it leaves what the module's target has a fused kernel for: all
+    of it on a CPU, the ops that `hone-plan-attention` marked on a GPU.
 
     ```mlir
     %o, %lse = hone.attention %q, %k, %v scale 1.0
-        : (tensor<2x16x4x8xf32>, tensor<2x16x2x8xf32>, tensor<2x16x2x8xf32>) -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
+        : (tensor<2x16x4x8xf32>, tensor<2x16x2x8xf32>, tensor<2x16x2x8xf32>)
+        -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
     // becomes, with the transposes and reshapes left out
     %s = hone.dot_general %q, %k batch [0, 1] x [0, 1] contract [3] x [3]
         : tensor<2x2x32x8xf32>, tensor<2x2x16x8xf32> -> tensor<2x2x32x16xf32>
@@ -562,9 +673,12 @@ def DecomposeAttention : Pass<"hone-decompose-attention", "::mlir::func::FuncOp"
 def JoinPads : Pass<"hone-join-pads", "::mlir::func::FuncOp"> {
   let summary = "Turns sums of disjoint padded tensors into a concatenation";
   let description = [{
-    The gradient of a tensor that is sliced into parts is the sum of the parts' gradients, each padded with zeros to the
-    whole. Where the parts cover one dimension without gap or overlap, in any order, that sum is a `hone.concat`. Sums with a gap, an
-    overlap, interior padding, padding of several dimensions, or partial sums with another reader are left alone.
+    The pass rewrites the gradient of a tensor that is sliced. That gradient is a sum of the slices' gradients, each
+    padded with zeros to the full size. Where the slices cover one dimension without gap or overlap, in any order, the
+    sum is a `hone.concat`.
+
+    Sums with a gap, an overlap, interior padding, padding of several dimensions, or a partial sum with another reader
+    stay.
 
     ```mlir
     %p = hone.pad %a low [0, 0] high [0, 32] interior [0, 0] : tensor<8x64xf32> -> tensor<8x96xf32>
@@ -577,29 +691,34 @@ def JoinPads : Pass<"hone-join-pads", "::mlir::func::FuncOp"> {
 }
 
 def NormalizeContractions : Pass<"hone-normalize-contractions", "::mlir::func::FuncOp"> {
-  let summary = "Makes every contraction a strided matrix product";
+  let summary = "Turns every contraction into a strided matrix product";
   let description = [{
-    A library computes `c[b, m, n] = sum_k a[b, m, k] b[b, k, n]` with one stride per index. Where the batch, free or contracting
-    dimensions of an operand do not collapse into one stride each, the operand is transposed to `[batch, free, contract]`
-    first. Contractions that fit are left alone.
+    The pass transposes operands of contractions that a library cannot read. A library computes
+    `c[b, m, n] = sum_k a[b, m, k] b[b, k, n]` with one stride per index. Where the batch, free or contracting
+    dimensions of an operand do not collapse into one stride each, the operand is transposed to
+    `[batch, free, contract]`. Other contractions stay.
   }];
 }
 
 def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
   let summary = "Computes the head, the loss and their gradients by chunks of rows";
   let description = [{
-    Where a contraction's result is read by a `cross_entropy` and its gradient alone, and that gradient by contractions
-    that keep the rows or sum over them, all of it runs for some rows at a time, so that the logits are never whole in
-    memory. The number of targets that are not ignored is counted once, before the chunks. The gradient of the weight is
-    added up in place, starting from the gradients so far where there are any; the parts of the input's gradient and of
-    the rows' losses lie one after the other in one tensor.
+    The pass splits the rows of the logits into chunks, so that memory never holds all logits
+    (docs/rationale/chunked-loss.md). It applies where only a `cross_entropy` and its gradient read the result of a
+    contraction, and only contractions that keep the rows or sum over them read that gradient.
 
-    `chunk` is a number of rows, or `auto`: as many as keep the traffic of that adding up a small share of the head's
-    time on the module's target (Analysis/LossChunks.h, docs/rationale/chunked-loss.md).
+    - The number of targets that are not ignored is counted once, before the chunks.
+    - The gradient of the weight is accumulated in place, on top of the gradients of earlier micro-batches where there
+      are any.
+    - The chunks of the input's gradient and of the losses per row are concatenated.
 
-    Elementwise ops and reshapes may lie between: a bias, a mask over the classes, casts. The loss stays whole where the
-    logits or their gradient have another reader, the loss is requested per row, its cotangent depends on it, one chunk
-    holds every row, or the module is exact. With `report` a remark at the loss says what was done and why.
+    `chunk` is a number of rows, or `auto`: as many as make the traffic of the accumulation a small share of the head's
+    time on the module's target (include/hone/Analysis/Fusion/LossChunks.h).
+
+    Elementwise ops and reshapes may stand between: a bias, a mask over the classes, casts. The loss is not chunked
+    where the logits or their gradient have another reader, the loss is requested per row, its cotangent depends on the
+    loss, one chunk holds every row, or the module is mesh-invariant. With `report`, a remark at the loss explains the
+    decision.
 
     ```mlir
     %x = hone.dot_general %h, %w batch [] x [] contract [1] x [1] : tensor<6x4xf32>, tensor<9x4xf32> -> tensor<6x9xf32>
@@ -619,20 +738,28 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"chunk", "chunk", "std::string", "\"auto\"", "Rows per chunk, auto or off">,
-    Option<"report", "report", "bool", "false", "Say with a remark at each loss what was done and why">
+    Option<"report", "report", "bool", "false", "Emit a remark at each loss with the decision and its reason">
   ];
 }
 
 def RecomputeMaps : Pass<"hone-recompute-maps", "::mlir::func::FuncOp"> {
-  let summary = "Makes cheap values again in the kernels that read them";
+  let summary = "Recomputes cheap values in the kernels that read them";
   let description = [{
-    A value that one row kernel would store for others to read, and nothing else reads, is recomputed by each of them where
-    that takes no longer: it depends by few maps on values that are stored anyway and no larger than itself, or are one per
-    row or column, and the traffic saved outweighs the computation. The backward pass of a norm then reads the norm's input
-    instead of a normalised copy; that of a gated activation reads what it was applied to. Copies are marked `hone.clone`:
-    no kernel holds both. Values of the same ops from the same operands are equal bit for bit. Declined where the value
-    depends on a reduction of its own rows that is not stored, on a random number, or on more than 16 ops, which a remark
-    counts under `report`.
+    The pass clones elementwise ops into the kernels that read their results, where that takes no longer than a store
+    and loads. After it, the backward pass of a norm reads the norm's input instead of the normalised value, and that of
+    a gated activation reads the activation's input.
+
+    A value is recomputed where all of this holds:
+
+    - One row kernel computes it, only other row kernels read it, and nothing else keeps it in memory.
+    - At most 16 elementwise ops compute it from values that are in memory anyway, or that are small (one per row or per
+      column).
+    - The kernels read no more bytes than before, and the traffic saved outweighs the computation.
+
+    It is not recomputed where it depends on a reduction of its own rows that is not stored, or on a random number.
+    Under `report`, a remark counts the values that would take more than 16 ops.
+
+    Clones are marked `hone.clone`, so that no kernel holds both a clone and its original. A clone has the same bits.
 
     ```mlir
     %s = hone.logistic %g : tensor<8x64xf32>
@@ -645,48 +772,64 @@ def RecomputeMaps : Pass<"hone-recompute-maps", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"report", "report", "bool", "false", "Say with a remark how many values take too many ops">
+    Option<"report", "report", "bool", "false", "Emit a remark with the number of values that take too many ops">
   ];
 }
 
 def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
-  let summary = "Puts every op into the group that becomes one kernel or call";
+  let summary = "Puts every op into the kernel or library call that computes it";
   let description = [{
-    Applies the decision of the fusion analysis (Analysis/FusionGroups.h), which minimises bytes moved and launches on the
-    module's target. Values computed from narrow data alone are first copied to each reader, so that none of them is stored.
+    The pass applies the decision of the fusion analysis (include/hone/Analysis/Fusion/Groups.h), which minimises bytes
+    moved and launches on the module's target (docs/rationale/fusion.md). Each `hone.fused` becomes one kernel or one
+    library call.
 
-    - A contraction takes what the target's library computes with it, where the traffic saved outweighs what the call loses:
-      a bias, one addend, GELU or its gradient, sums of columns (docs/rationale/epilogues.md). Sums with an argument (a gradient
-      of earlier micro-batches) move to where their operands are ready.
-    - The scatter of an embedding gradient takes an addend.
-    - Maps, row reductions and column sums over one row space share a kernel, within a region without library call.
-    - Every other op is alone. Reshapes, slices read in place, and concatenations written in place become views: they stay
-      outside.
+    - A contraction takes the ops that the target's library computes with it, where the traffic saved outweighs what the
+      call loses: a bias, one addend, GELU or its gradient, sums of columns (docs/rationale/epilogues.md). An addition
+      to an argument (a gradient of earlier micro-batches) moves to where its operands are ready.
+    - The kernel of an embedding's gradient takes an addend.
+    - Elementwise ops, row reductions and column sums over one row space share a kernel, within a region without a
+      library call.
+    - Every other op is a kernel of its own. Reshapes, slices that are read in place and concatenations that are written
+      in place become views, outside of any kernel.
 
-    With `report`, a remark at the location of each group says why its ops are together, what that saves, and what comes
-    nearest to joining and why it does not; remarks besides say which searches stopped at their bounds:
+    Before that, the pass clones values that depend on small values only to each reader, so that they are never stored.
+
+    With `report`, a remark at the location of each kernel says why its ops are together, what that saves, and which op
+    came nearest to joining and why it did not. Further remarks say which searches stopped at their bounds.
 
     ```
-    remark: row kernel of 4 ops that moves 6400 bytes: 2 values never stored, 1 value read once for all, 1 column sum; saves
-    6144 bytes and 4 of 6 launches; nearest refused: hone.exp (a path leaves the group and returns through hone.sub)
+    remark: row kernel of 4 ops that moves 6400 bytes: 2 values never stored, 1 value read once for all, 1 column sum;
+    saves 6144 bytes and 4 of 6 launches; nearest refused: hone.exp
+    (a path leaves the group and returns through hone.sub)
     ```
   }];
   let options = [
-    Option<"report", "report", "bool", "false", "Explain each group in a remark">,
-    Option<"epilogues", "epilogues", "bool", "true", "Let the library compute more than the product">,
-    Option<"regions", "regions", "bool", "true", "Let row ops share a kernel; off, each has its own: a measure of what sharing saves">
+    Option<"report", "report", "bool", "false", "Emit a remark per fused kernel with the reason">,
+    Option<"epilogues", "epilogues", "bool", "true", "Fuse epilogues into library calls">,
+    Option<"regions", "regions", "bool", "true", "Let row ops share a kernel; false shows what sharing saves">
   ];
 }
 
 def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
   let summary = "Checks the contract of the fuse phase";
   let description = [{
-    Every op outside a group is the return or a view: a `hone.reshape`; a `hone.slice` that is one run of memory, or that
-    only kernels read which step over strides (attention, rotations, maps and rows); a `hone.concat` of such runs, each made
-    for it by one group, or of what those kernels made. A group of family `map` or `row` fits one row space, and yields no
-    value that every row would write. One of family `contraction` is a call that the target's library has. Of `attention`,
-    `gather` and `multi`, it holds exactly one op of that family; optimizer updates may be many, if they differ in shapes,
-    scalars and salt alone, and so may additions of vectors.
+    The pass checks every op outside a `hone.fused`. It is the return or a view:
+
+    - a `hone.reshape`;
+    - a `hone.slice` that is one run of memory, or that only kernels with strides read (families `attention`, `rope`,
+      `map`, `row` and `data_movement`);
+    - a `hone.concat` of operands that are such runs, or that kernels with strides write. One `hone.fused` computes each
+      operand for the concatenation alone.
+
+    It checks every `hone.fused` by its family:
+
+    | family | rule |
+    |---|---|
+    | `map`, `row` | all ops fit one row space; every yielded value is written by a single row |
+    | `contraction` | the target's library has a call for the ops; exactly one of them is a contraction |
+    | `attention`, `gather`, `rope` | exactly one op is of the family |
+    | `multi_tensor` | one op of the family, updates that differ only in shapes, scalars and salt, or sums of vectors |
+    | `collective` | exactly one op; the result of an `async` one has one reader, which waits for it |
   }];
 }
 
@@ -695,59 +838,72 @@ def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
-  let summary = "Chooses which values stay for the backward pass and which are recomputed";
+  let summary = "Chooses the values that stay in memory for the backward pass";
   let description = [{
-    The forward part of `@step` or `@accumulate` is cut into stages, layers of the model, where one value alone leads from
-    one to the next; each kernel of the backward part belongs to the stage whose values it reads (Analysis/StepStages.h).
-    For each kind of stage a minimum cut and a search find the sets of values worth keeping (Analysis/StageOptions.h); over
-    the chain of stages a dynamic program finds the visits of least time (Analysis/ChainSchedule.h,
-    docs/rationale/checkpointing.md). Proposals are applied to a copy and their arena planned, so that `budget` is a bound
-    on what the program takes, not on a model of it.
+    The pass decides which values of the forward part are kept for the backward part and which are recomputed, so that
+    the arena fits `budget` bytes and the step takes the least time (docs/rationale/checkpointing.md). It works in
+    steps:
 
-    The choice is written down, for hone-apply-checkpoints, and may be edited before that:
+    1. It cuts the forward part of `@step` or `@accumulate` into stages, usually layers of the model, where one value
+       alone leads from one to the next. Each kernel of the backward part belongs to the stage whose values it reads
+       (include/hone/Analysis/Recompute/StepStages.h).
+    2. For each kind of stage, a minimum cut and a search find the sets of values worth keeping (StageOptions.h there).
+    3. Over the chain of stages, a dynamic program finds the order of visits that takes the least time (ChainSchedule.h
+       there).
+    4. It applies proposals to a copy of the function and plans the arena. So `budget` bounds the arena of the program,
+       not an estimate.
 
-    - on the function `hone.schedule`, visits of stages in order: `"f0:3 b3 f1:2 b2:0"` runs stages 0 to 3 forward, 3
-      backward, 1 and 2 forward again, and 2 to 0 backward;
-    - on forward kernels `hone.forward`, the stage of each result;
-    - on backward kernels `hone.backward`, their stage;
-    - on forward kernels `hone.recompute`, the results that backward kernels do not find but have recomputed.
+    The pass records its choice in attributes, which may be edited before hone-apply-checkpoints:
 
-    Nothing is recorded where everything fits. With `budget`, in bytes of the whole arena, a budget that no schedule keeps
-    is an error that names the smallest that works. Policies other than `auto` are for comparison: `none`; `full`, which
-    keeps what leads from stage to stage alone and runs each stage again right before its backward visit; `sqrt`, which keeps
-    every sqrt(n)-th of those (Chen et al. 2016).
+    - `hone.schedule` on the function: visits of stages in order. `"f0:3 b3 f1:2 b2:0"` runs stages 0 to 3 forward, 3
+      backward, 1 and 2 forward again, and 2 to 0 backward.
+    - `hone.forward` on forward kernels: the stage of each result.
+    - `hone.backward` on backward kernels: their stage.
+    - `hone.recompute` on forward kernels: the results that are recomputed for backward kernels.
 
-    With `report`, a remark per stage says what it keeps and makes again, and the module gets `hone.memory_curve`: pairs of
-    arena bytes and estimated seconds per step that other budgets would give. A remark for each bound that was met says what
-    was not tried for it.
+    If everything fits, it records nothing. A budget that no schedule meets is an error that names the smallest budget
+    that works.
+
+    Policies other than `auto` are for comparison. `none` recomputes nothing. `full` keeps only the values between
+    stages and runs each stage again right before its backward visit. `sqrt` keeps every sqrt(n)-th of these values
+    (Chen et al., 2016).
+
+    With `report`, a remark per stage lists what it keeps and recomputes, and the module gets `hone.memory_curve`: pairs
+    of arena bytes and estimated seconds per step under other budgets. A remark for each bound that was met says what
+    was not tried.
   }];
   let options = [
-    Option<"budget", "budget", "int64_t", "0", "Bytes of the arena; 0: no bound">,
+    Option<"budget", "budget", "int64_t", "0", "Largest size of the arena in bytes; 0: no bound">,
     Option<"policy", "policy", "std::string", "\"auto\"", "auto, none, full or sqrt">,
-    Option<"report", "report", "bool", "false", "Explain each stage in a remark, and write the curve">,
-    Option<"stageUnits", "stage-units", "int", "20", "Kernels of a stage that branch and bound decides, the largest first">,
-    Option<"stageSteps", "stage-steps", "int", "1 << 15", "Choices that it tries for a kind of stage">,
-    Option<"cutSteps", "cut-steps", "int64_t", "1 << 24", "Edges that minimum cuts look at for a kind of stage">,
-    Option<"maxTrials", "max-trials", "int", "10", "Schedules that are measured in search of one that fits">
+    Option<"report", "report", "bool", "false", "Emit a remark per stage, and write hone.memory_curve">,
+    Option<"stageUnits", "stage-units", "int", "20",
+           "Kernels of a stage that branch and bound decides, the largest first">,
+    Option<"stageSteps", "stage-steps", "int", "1 << 15", "Choices that branch and bound tries per kind of stage">,
+    Option<"cutSteps", "cut-steps", "int64_t", "1 << 24", "Edges that minimum cuts visit per kind of stage">,
+    Option<"maxTrials", "max-trials", "int", "10", "Schedules whose arena is planned to find one that fits">
   ];
 }
 
 def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
-  let summary = "Orders and clones kernels as the schedule of checkpoints says";
+  let summary = "Orders and clones kernels by the schedule of recomputation";
   let description = [{
-    Applies the attributes that hone-plan-checkpoints describes, and takes them away; without `hone.schedule` nothing happens.
+    The pass applies the attributes of hone-plan-checkpoints and removes them. A function without `hone.schedule` does
+    not change.
 
-    Kernels run in the order of the visits. The first forward visit of a stage is the original, later ones are clones. Each
-    reads the latest version of what it reads; a result in `hone.recompute` is recomputed right before the first backward kernel
-    that reads it, with what that takes. Of a kernel over rows only the part is cloned that makes what is requested; a library
-    call is cloned whole. What no kernel reads is dropped: a stage that runs forward for its backward visit alone does not
-    make its output. Ops of no stage run first, or last where they wait for a stage.
+    - Kernels run in the order of the visits. The first forward visit of a stage runs the originals, later visits run
+      clones. Each kernel reads the latest version of its operands.
+    - A result in `hone.recompute` is recomputed right before the first backward kernel that reads it, together with the
+      kernels that it needs.
+    - Of a row kernel, only the ops that compute the requested results are cloned. A library call is cloned as a whole.
+    - Kernels whose results nothing reads are removed: a stage that runs forward only for its backward visit does not
+      compute its output.
+    - Ops of no stage run first, or last if they depend on a stage.
 
-    A clone computes what its original computed, in the same kernel from the same bits (random ops draw by key and salt), so
-    results do not change. It carries `hone.clone` with a number of its own: equal clones are not merged.
+    A clone has the same bits as its original, since random ops draw by key and salt. It carries `hone.clone` with a
+    number of its own, so that equal clones are not merged.
 
-    Refused: text that is no schedule; visits out of order; stages that the schedule does not visit; an order in which a
-    kernel would run before what it reads.
+    Errors: `hone.schedule` does not parse; visits are out of order; the schedule omits a stage; a kernel would run
+    before one that computes its operand.
 
     ```mlir
     func.func @step(...) attributes {hone.schedule = "f0:1 b1 f0 b0"} {
@@ -767,16 +923,20 @@ def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
-  let summary = "Lets ranks compute while they exchange";
+  let summary = "Starts collectives early, so that kernels run beside them";
   let description = [{
-    On groups. A collective that kernels stand between and its first reader only begins (`async`) and is waited for
-    (`dist.wait`) when the kernels behind it take as long as it does, at the latest before that reader. It is moved up until
-    that many kernels stand behind it, or its operands are made there; so parameters of a layer are gathered during the
-    layer before. What is made early takes memory: at a time no more bytes than two results of the largest collective, the one that is
-    read and the next. Nothing is moved in a function whose arena then has more than `budget` bytes.
+    The pass works on the final order of fused kernels. It splits a collective into a start (`async`) and a wait
+    (`dist.wait`), with kernels between that take as long as the collective:
 
-    Times are those of KernelCost and of the mesh's links. On a CPU nothing happens without `always`: messages between its
-    processes move on only while somebody waits for them.
+    - The wait moves down, past as many kernels as hide the collective, at the latest to right before the first reader.
+    - The start moves up until enough kernels stand between, or to right after the kernel that computes its operand. So
+      the parameters of a layer are gathered during the layer before.
+
+    Early results take memory. At any time they hold at most twice the bytes of the largest collective's result: the one
+    that is read and the next. Nothing moves in a function whose arena would then exceed `budget` bytes.
+
+    Times are estimates: of kernels by include/hone/Analysis/Cost/KernelCost.h, of collectives by the mesh's links. On a
+    CPU the pass does nothing without `always`, because messages between its processes advance only while a rank waits.
 
     ```mlir
     %w = hone.fused collective (%p = %part : ...) -> ... { dist.all_gather %p dim 0 over ["fs"] ... }
@@ -790,10 +950,12 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"budget", "budget", "int64_t", "0", "Bytes of the arena; 0: no bound">,
-    Option<"always", "always", "bool", "false", "On a CPU too">,
-    Option<"maxSteps", "max-steps", "int64_t", "1 << 28", "Ops looked at in a function; then the rest stays where it stands">,
-    Option<"report", "report", "bool", "false", "Say with a remark how many collectives stay for that">
+    Option<"budget", "budget", "int64_t", "0", "Largest size of the arena in bytes; 0: no bound">,
+    Option<"always", "always", "bool", "false", "Overlap collectives on a CPU too">,
+    Option<"maxSteps", "max-steps", "int64_t", "1 << 28",
+           "Ops that the pass visits per function; later collectives stay in place">,
+    Option<"report", "report", "bool", "false",
+           "Emit a remark with the number of collectives that max-steps kept in place">
   ];
   let dependentDialects = ["::hone::dist::DistDialect"];
 }
@@ -801,24 +963,28 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
 def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Gives every value an offset in one arena";
   let description = [{
-    Replaces the functions `@step`, `@accumulate`, `@update` and `@evaluate` by a `plan.program`. Arguments of one kind and name
-    share storage in all functions and keep it. Other values live from their launch to their last reader, in program
-    order; results of the function live to its end. Offsets are chosen by greedy orders, then by a search.
+    The pass replaces the functions `@step`, `@accumulate`, `@update` and `@evaluate` by a `plan.program`
+    (docs/rationale/memory-plan.md). Arguments of one kind and name share storage in all functions and keep it. Other
+    values live from their launch to their last reader, in program order; results of a function live to its end. Greedy
+    orders choose offsets first, then a search improves them.
 
-    A result that donates an argument is written over it when nothing reads the argument later; otherwise it is copied at
-    the end. A launch writes over an operand that dies there, where the op allows it (`getReusableOperands`); also over
-    columns of a wider value that nothing else reads.
+    - A result that donates an argument is written over it if nothing reads the argument later. Otherwise it is copied
+      at the end.
+    - A launch writes over an operand that it reads last, where the op allows it (`getReusableOperands`); also over
+      columns of a wider value that nothing else reads.
 
-    Every buffer that is no state says what it is for, and the program how its arena is used where it is fullest; bytes
-    that nothing needs there are `gaps`.
+    Every buffer that is not state records its purpose. The program records how its arena is used at its fullest point;
+    `gaps` are the bytes that no buffer needs there.
 
-    With `report`, a remark says which limit stopped the search for offsets, where nothing proves that there are no better.
+    With `report`, a remark says which limit stopped the search for offsets, unless the offsets are proven optimal.
   }];
   let options = [
-    Option<"maxNodes", "max-nodes", "int64_t", "160000", "Decisions of the search; 0: greedy orders alone">,
-    Option<"maxScanned", "max-scanned", "int64_t", "150000000", "Neighbours that greedy orders look at">,
-    Option<"maxPairs", "max-pairs", "int64_t", "4000000", "Pairs of buffers alive at once, of more there is no search">,
-    Option<"report", "report", "bool", "false", "Say with a remark where a limit stopped the search">
+    Option<"maxNodes", "max-nodes", "int64_t", "160000",
+           "Largest number of decisions of the search; 0: greedy orders only">,
+    Option<"maxScanned", "max-scanned", "int64_t", "150000000",
+           "Largest number of neighbours that greedy orders visit">,
+    Option<"maxPairs", "max-pairs", "int64_t", "4000000", "Largest number of pairs of live buffers that are searched">,
+    Option<"report", "report", "bool", "false", "Emit a remark where a limit stopped the search">
   ];
   let dependentDialects = ["::hone::plan::PlanDialect"];
 }
@@ -826,10 +992,13 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
 def VerifyPlan : Pass<"hone-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the plan phase";
   let description = [{
-    There is one `plan.program` and no function besides. Every byte that a launch or a result reads was written by the last launch that wrote
-    there as a part of the same buffer, or is state that no launch has written yet; so buffers that are live at the same
-    time do not overlap. No launch writes a byte with two of its results. The arena ends with the last buffer, and
-    its categories add up to it.
+    The pass checks:
+
+    - The module holds one `plan.program` and no function.
+    - Every byte that a launch or a result reads was last written as a part of the same buffer, or is state that no
+      launch has written yet. So buffers that are live at the same time do not overlap.
+    - No launch writes a byte with two of its results.
+    - The arena ends with the last buffer, and its categories add up to its size.
   }];
 }
 
