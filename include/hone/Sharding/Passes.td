@@ -6,66 +6,86 @@
 include "mlir/Pass/PassBase.td"
 
 def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
-  let summary = "Gives every argument a sharding, by a recipe or as a user began";
+  let summary = "Gives every argument a sharding, by a recipe or from a user's annotations";
   let description = [{
-    Adds a `dist.sharding` to every argument that has none, and to every result that replaces one. After the step phase, before
-    `dist-propagate`; what it writes can be edited.
+    The pass adds a `dist.sharding` to every argument that has none, and to every result that replaces an argument. It
+    runs after the step phase and before `dist-propagate`. Its output may be edited.
 
-    **As a user began.** The module has a `dist.mesh`, and shardings on arguments of the model, which the phases before have carried
-    to each function. The first function that reads a batch decides for all, since state is divided alike in each: arguments of the
-    model (working copies as their parameters) without a sharding get what propagation gives them there, open dimensions are closed.
-    Gradients and optimizer state follow their parameter, in dimensions of the same size; a working copy has its parameter's
-    `dist.regather`. Gradients are partial along the axes that divide an input and not them.
+    **By a recipe.** The options are the recipe. `mesh` names the axes of the mesh, the slowest first; `@` names the
+    kind of link: `rep=2,fs=4@nvlink`. A `dist.mesh` in the module is an error then.
+
+    | axis | what it shards |
+    |---|---|
+    | `rep`, `dp` | the batch, dimension 0 of inputs; parameters and their state are replicated |
+    | `fs` | the batch, and state by the option `fsdp` (next table) |
+    | `tp` | features between weights, heads, the vocabulary; with `sequence` also the positions between these |
+
+    | `fsdp` | what axis `fs` shards |
+    |---|---|
+    | `zero1` | optimizer state, and parameters that only the update reads while other ops read a working copy |
+    | `zero2` | the same, and summed gradients |
+    | `zero3` | the same, and all parameters; they are gathered for the forward part and again for the backward part |
+    | `zero3-keep` | as `zero3`, but parameters are gathered once |
+
+    - `fs` shards the outermost dimension of a parameter that it divides evenly and that `tp` does not shard. So shards
+      are contiguous, and a gather moves no data within a rank. A parameter without such a dimension is replicated.
+    - `tp` shards one dimension of every weight that no op needs unsharded. The pass finds it by what the ops do with
+      the weight, not by the weight's name. With `sequence`, reductions become reduce-scatters.
+    - Gradients that micro-batches are added to are partial sums along the batch axes that do not shard them. Only the
+      update reduces them. In a mesh-invariant module they are never partial.
+    - State whose shape differs from its parameter's is sharded with it where that keeps 8-bit blocks complete. Means of
+      rows and columns are sharded along the dimension that they keep.
+
+    Errors: a batch that the axes do not divide evenly (the message names input and axes); any other axis; a `tp` that
+    shards no parameter; a `sequence` that shards nothing. One warning lists the weights of products that `tp` does not
+    shard, with reasons.
+
+    ```mlir
+    func.func @step(%w: tensor<64x256xf32> {hone.kind = "param", hone.fqn = "w"},
+                    %t: tensor<8x16xi64> {hone.kind = "input"})
+    // hone-opt --dist-annotate="mesh=dp=2,fs=4"
+    dist.mesh @mesh [<"dp" = 2>, <"fs" = 4>]
+    func.func @step(%w: tensor<64x256xf32> {dist.regather, dist.sharding = #dist.sharding<{"fs"} p3, {}>,
+                                            hone.kind = "param", hone.fqn = "w"},
+                    %t: tensor<8x16xi64> {dist.sharding = #dist.sharding<{"dp", "fs"}, {}>, hone.kind = "input"})
+    ```
+
+    **From a user's annotations.** The module has a `dist.mesh`, and arguments of the model have shardings, which
+    earlier phases copied to each function. The first function that reads a batch decides for all, so that state is
+    sharded alike in each:
+
+    - Arguments of the model without a sharding get the one that propagation finds in that function. Open dimensions are
+      closed. A working copy has the sharding and the `dist.regather` of its parameter.
+    - Gradients and optimizer state follow their parameter, in dimensions of the same size. Gradients are partial sums
+      along the axes that shard an input and do not shard them.
 
     ```mlir
     dist.mesh @mesh [<"dp" = 2>, <"tp" = 4>]
-    func.func @accumulate(%w: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>, hone.kind = "param", hone.fqn = "w"},
-                          %x: tensor<32x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>, hone.kind = "input", hone.fqn = "x"},
-                          %g: tensor<16x8xf32> {hone.kind = "grad", hone.fqn = "w"})
+    func.func @accumulate(
+        %w: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>, hone.kind = "param", hone.fqn = "w"},
+        %x: tensor<32x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}>, hone.kind = "input", hone.fqn = "x"},
+        %g: tensor<16x8xf32> {hone.kind = "grad", hone.fqn = "w"})
     // hone-opt --dist-annotate
-                          %g: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {} partial sum ["dp"]>, hone.kind = "grad", ...})
-    ```
-
-    **By a recipe**, which the options are; with a `dist.mesh` in the module besides it is an error. `mesh` names the axes, the slowest
-    first, `rep=2,fs=4@nvlink` with the kind of link behind `@`:
-
-    | axis | divides |
-    |---|---|
-    | `rep`, `dp` | the batch (dimension 0 of inputs); parameters and their state are copies |
-    | `fs` | the batch, and as `fsdp` says: `zero1` the optimizer's state (and parameters that only it reads, others reading a copy of lower precision), `zero2` summed gradients too, `zero3` parameters too |
-    | `tp` | features between weights, heads, the vocabulary: a dimension of every weight that no op needs whole, found by what the ops do with it and not by its name; with `sequence` the positions in between too, so that sums are scattered |
-
-    Of a parameter and what belongs to it `fs` divides the outermost dimension that it divides evenly, `tp`'s not among them: there
-    parts lie one after another, and are gathered without moves. Without one they are copies. `zero3` gathers a parameter for the
-    forward part and again for the backward part; `zero3-keep` once. Gradients that micro-batches are added to are partial along the
-    axes of the batch that do not divide them: only the update sums them (in a mesh-invariant module they are whole each time). State that has
-    not its parameter's shape is divided with it where parts are whole: blocks that share a scale, means along the dimension they keep.
-
-    A batch that is not divisible is an error that names input and axes; so are any other axis, a `tp` that divides no parameter, and
-    a `sequence` that divides nothing. Weights of products that stay whole along `tp` are one warning with the reasons.
-
-    ```mlir
-    func.func @step(%w: tensor<64x256xf32> {hone.kind = "param", hone.fqn = "w"}, %t: tensor<8x16xi64> {hone.kind = "input"})
-    // hone-opt --dist-annotate="mesh=dp=2,fs=4"
-    dist.mesh @mesh [<"dp" = 2>, <"fs" = 4>]
-    func.func @step(%w: tensor<64x256xf32> {dist.regather, dist.sharding = #dist.sharding<{"fs"} p3, {}>, hone.kind = "param", hone.fqn = "w"},
-                    %t: tensor<8x16xi64> {dist.sharding = #dist.sharding<{"dp", "fs"}, {}>, hone.kind = "input"})
+        %g: tensor<16x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {} partial sum ["dp"]>, hone.kind = "grad", ...})
     ```
   }];
   let dependentDialects = ["::hone::dist::DistDialect"];
   let options = [
-    Option<"mesh", "mesh", "std::string", "\"\"", "axes and sizes: rep=2,fs=4@nvlink; none: the module has a dist.mesh">,
-    Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "what axis fs divides: zero1, zero2, zero3 or zero3-keep">,
-    Option<"sequence", "sequence", "bool", "false", "axis tp divides positions where it divides no features">
+    Option<"mesh", "mesh", "std::string", "\"\"",
+           "Axes and sizes, as rep=2,fs=4@nvlink; empty: the module has a dist.mesh">,
+    Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "What axis fs shards: zero1, zero2, zero3 or zero3-keep">,
+    Option<"sequence", "sequence", "bool", "false", "Axis tp shards positions where it shards no features">
   ];
 }
 
 def DistPropagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
-  let summary = "Spreads annotated shardings over all values";
+  let summary = "Propagates annotated shardings to all values";
   let description = [{
-    Every op of a global function gets `dist.shardings`, every argument and result that has none a `dist.sharding`: what
-    `Propagation` makes of the annotations of arguments, of results and of `dist.constrain` (docs/rationale/sharding.md).
-    An op without a rule, an uneven part and an unknown axis are errors.
+    The pass gives every op of a global function `dist.shardings`, and every argument and result without one a
+    `dist.sharding`. It propagates the annotations of arguments, of results and of `dist.constrain` along the factors of
+    the ops (docs/rationale/sharding.md).
+
+    Errors: an op without a sharding rule, a dimension that its axes do not divide evenly, an unknown axis.
 
     ```mlir
     dist.mesh @mesh [<"dp" = 2>]
@@ -80,51 +100,60 @@ def DistPropagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
 }
 
 def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
-  let summary = "Rewrites global functions into what one rank runs";
+  let summary = "Rewrites global functions into the local functions that one rank runs";
   let description = [{
-    Runs after `dist-propagate`. Each op is divided along its factors: of all ways to give axes to factors that its tensors
-    are divided by, the one that respects most priorities, then the fastest (collectives by latency and bandwidth of their
-    links, then the op's own share). Operands are brought there by the cheapest collectives, once per value and sharding
-    (parameters with `dist.regather`: once for the forward part and once behind it). A partial result is summed right behind its op,
-    scattered where it is divided next; but where its only reader is linear in it, and terms are added up there or further on, or
-    expected (gradients across micro-batches), ranks go on with their terms. In a mesh-invariant module (`hone-set-mesh-invariant`) nothing is partial:
-    axes divide only factors whose iterations are independent. Arguments and results become parts. An operand of at
-    least `warn-bytes` that is gathered over an axis which then divides nothing of the op, so that all ranks compute the same, is a
-    warning that names the annotation of that axis.
+    The pass runs after `dist-propagate`. It turns every op into the op that computes a rank's shard, and inserts
+    collectives where shardings differ. Arguments and results become shards.
 
-    The ways to divide an op are the product of what each axis may divide. Where there are more than `max-splits`, which
-    takes a mesh of many axes, the axes are decided one after the other, and `report` says so.
+    - **How an op is divided.** The pass compares all ways to assign axes to the op's factors. It takes the one that
+      contradicts the fewest priorities, then the fastest: collectives by latency and bandwidth of their links, then a
+      rank's share of the op. If there are more than `max-splits` ways, which takes a mesh of many axes, it decides the
+      axes one after the other, and `report` says so.
+    - **Operands.** The cheapest collectives bring an operand to the sharding that the op needs, once per value and
+      sharding. Parameters with `dist.regather` are gathered once for the forward part and once after it.
+    - **Partial sums.** A partial result is reduced right behind its op: by a reduce-scatter where its reader needs a
+      shard, else by an all-reduce. The reduction is deferred where the only reader is linear in the value, and either
+      partial sums are added there or further on, or the function returns partial sums (gradients across micro-batches).
+    - **Mesh-invariant modules** (`hone-set-mesh-invariant`). No value is partial: axes shard only factors whose
+      iterations are independent.
+
+    The pass warns of an operand of at least `warn-bytes` bytes that is gathered over an axis that then shards nothing
+    of the op, so that all ranks along it compute the same. The warning names the annotation that the axis comes from.
 
     ```mlir
     dist.mesh @mesh [<"tp" = 2>]
     func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"tp"}>},
                  %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>})
         -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}) {
-      %y = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+      %y = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
+          : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
       return %y : tensor<8x6xf32>
     }
     // hone-opt --dist-propagate --dist-partition
-      %0 = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x2xf32>, tensor<2x6xf32> -> tensor<8x6xf32>
+      %0 = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
+          : tensor<8x2xf32>, tensor<2x6xf32> -> tensor<8x6xf32>
       %1 = dist.all_reduce sum %0 over ["tp"] : tensor<8x6xf32>
     ```
   }];
   let options = [
-    Option<"warnBytes", "warn-bytes", "int64_t", "1 << 20", "Bytes of a gathered operand that are worth a warning">,
-    Option<"maxSplits", "max-splits", "int64_t", "4096", "Ways to divide an op that are all tried; of more, each axis is decided on its own">,
-    Option<"report", "report", "bool", "false", "Say with a remark per function that ops have more ways">
+    Option<"warnBytes", "warn-bytes", "int64_t", "1 << 20", "Least bytes of a gathered operand that give a warning">,
+    Option<"maxSplits", "max-splits", "int64_t", "4096",
+           "Largest number of ways to divide an op that are all compared; with more, each axis is decided by itself">,
+    Option<"report", "report", "bool", "false", "Emit a remark per function with ops that have more ways">
   ];
 }
 
 def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
-  let summary = "Brings what ranks exchange into contiguous blocks";
+  let summary = "Lowers collectives to collectives of contiguous blocks";
   let description = [{
-    Runs after `dist-partition`. Collectives along inner dimensions, or with cuts, become collectives of blocks that lie one
-    after another, with transposes, slices and concatenations around them, which later phases fuse like others.
+    The pass runs after `dist-partition`. It rewrites collectives along inner dimensions, and those with cuts, into
+    collectives of contiguous blocks, with transposes, slices and concatenations around them. Later phases fuse these
+    like any other op.
 
     ```mlir
-    %w = dist.all_gather %part dim 1 over ["fs"] : tensor<6x4xf32> -> tensor<6x8xf32>
+    %w = dist.all_gather %shard dim 1 over ["fs"] : tensor<6x4xf32> -> tensor<6x8xf32>
     // hone-opt --dist-lower-collectives
-    %0 = hone.reshape %part : tensor<6x4xf32> -> tensor<1x6x4xf32>
+    %0 = hone.reshape %shard : tensor<6x4xf32> -> tensor<1x6x4xf32>
     %1 = dist.all_gather %0 dim 0 over ["fs"] : tensor<1x6x4xf32> -> tensor<2x6x4xf32>
     %2 = hone.transpose %1 [1, 0, 2] : tensor<2x6x4xf32> -> tensor<6x2x4xf32>
     %w = hone.reshape %2 : tensor<6x2x4xf32> -> tensor<6x8xf32>
@@ -134,16 +163,18 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
 }
 
 def DistBucketCollectives : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> {
-  let summary = "Joins small exchanges into large ones";
+  let summary = "Joins small collectives into large ones";
   let description = [{
-    Runs after `dist-lower-collectives`. Exchanges of one kind, along the same axes, of one element type, become one:
+    The pass runs after `dist-lower-collectives`. It joins collectives of one kind, along the same axes and of one
+    element type, into one collective (a bucket):
 
-    - all-reduces that nothing reads before the last of them can be made; the kernels that make the operands write them into
-      the bucket, so nothing is copied. It is closed where one of its sums is read or it has `bytes` bytes, by default as
-      many as make latency a tenth of its time on its links.
-    - reduce-scatters and gathers likewise, gathers of parameters with the first that is read. Their blocks are copied, so only
-      those join that are at most half of a bucket (a 32nd of one of parameters, which lives as long as its last reader), which by
-      default has as many bytes as take as long as its latency.
+    - **All-reduces** join until an op reads one of the results or the bucket has `bytes` bytes. By default, latency is
+      a tenth of the time of such a bucket on its links. The kernels that compute the operands write them into the
+      bucket, so nothing is copied.
+    - **Reduce-scatters and all-gathers** join in the same way. Their blocks are copied, so a collective joins only if
+      it has at most half of the bytes of a bucket. By default, latency is half of the time of such a bucket.
+    - **All-gathers of parameters** run with the first of them that is read. The bucket lives until the last result is
+      read, so a gather joins only if it has at most a 32nd of the bytes of a bucket.
 
     ```mlir
     %0 = dist.all_reduce sum %a over ["dp"] : tensor<4x3xf32>
@@ -159,37 +190,47 @@ def DistBucketCollectives : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
   }];
   let dependentDialects = ["::hone::HoneDialect"];
   let options = [
-    Option<"bytes", "bytes", "int64_t", "0", "Bytes of a bucket; 0: by its links">
+    Option<"bytes", "bytes", "int64_t", "0", "Bytes of a bucket; 0: chosen by its links">
   ];
 }
 
 def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
-  let summary = "Checks that ranks agree where they must";
+  let summary = "Checks how the ranks hold every value of a local function";
   let description = [{
-    Runs after `dist-partition`. Follows, from the shardings of the arguments on, along which axes the ranks hold different
-    numbers, and whether these are parts or terms of a sum: an op's results differ along what its operands differ along, are
-    terms where it sums over parts, and a sum or gather over an axis ends it. Errors, which name the axis and the op where
-    ranks began to differ, are
+    The pass runs after `dist-partition`. It infers the placement of every value along every axis of the mesh, from the
+    shardings of the arguments on. A placement is one of
 
-    - a result of a function that differs along an axis which its sharding does not have, or as parts where it has terms, as
-      terms where it has parts, or as parts of another dimension;
-    - a result that is to be terms and is the same on all ranks;
-    - terms that reach an op which is not linear in them, or that are added to what are no terms;
-    - a sum or maximum of what are no terms of it, a gather of what are no parts of its dimension, a part of what ranks do not
-      have alike; and what is neither parts nor terms, as made of parts of which operands agree about no dimension.
+    | placement | along the axis, ranks hold |
+    |---|---|
+    | replicated | the same value |
+    | sharded | shards of one dimension |
+    | partial | partial sums, maxima or minima: the value is their sum, maximum or minimum |
+    | log-sum-exps of shards | a log-sum-exp each; its exponential is a partial sum |
+    | norms of shards | a norm each; its square is a partial sum |
+    | rank-local | a value computed from the rank's position, such as a mask of its rows |
 
-    Terms are log-sum-exps of parts behind their `exp`, norms of parts when they are squared, and what a rank keeps of its own
-    rows against zeros; numbers that are the same on all ranks are terms if they are zeros or a sum over what repeats one
-    element. What is made of a rank's position alone is given the benefit of the doubt; so are parts whose dimension a reshape
-    hides. Cuts and the order of axes are not compared.
+    Errors name the axis, the op, and the op where ranks began to differ:
+
+    - A result of a function has another placement than its sharding says.
+    - An op that is not linear in a partial sum reads one, or an op adds a partial sum to a value that is not partial.
+    - A collective reads a value of another placement than it consumes: an all-reduce a value that is not partial, an
+      all-gather one that is not sharded along its dimension, `dist.shard` one that is not replicated.
+    - A collective or a result reads a value with none of these placements. Such a value has, for example, operands that
+      are sharded along different dimensions.
+
+    A replicated value also counts as partial sums if it is zero, or a sum over a dimension whose elements are all
+    equal. Zeros in place of the rows of other ranks make partial sums of a rank's rows. Two kinds of values count as
+    sharded and as partial until another operand decides: those computed from a rank's position alone, and shards whose
+    dimension a reshape hides. The pass compares neither cuts nor the order of axes.
   }];
 }
 
 def DistPrintCollectives : Pass<"dist-print-collectives", "::mlir::ModuleOp"> {
-  let summary = "Prints what each rank sends";
+  let summary = "Prints the collectives of each function and the bytes that a rank sends";
   let description = [{
-    Runs after `dist-partition`, and changes nothing. For each function a line per kind of collective, axes, element type and
-    size, with how many there are times the bytes that each rank sends for one; then a line per set of axes with both.
+    The pass runs after `dist-partition` and changes nothing. For each function it prints one line per kind of
+    collective, axes, element type and size: the number of such collectives times the bytes that each rank sends for
+    one. Then it prints one line per set of axes with the totals.
 
     ```
     @step

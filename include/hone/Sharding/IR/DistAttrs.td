@@ -13,13 +13,14 @@ def Dist_Dialect : Dialect {
   let cppNamespace = "::hone::dist";
   let summary = "Meshes of ranks, shardings of tensors, collectives between ranks";
   let description = [{
-    Two levels (docs/rationale/sharding.md). Before `dist-partition` functions are **global**: tensors have the shapes of
-    the model, and shardings are attributes, `dist.sharding` on arguments and results of functions and those of
-    `dist.constrain`; `dist-propagate` adds `dist.shardings`, an array with one per result, to each op. After it functions are **local**: every rank runs the same ops on its part of each tensor, and
-    collectives exchange parts. `dist.sharding` of arguments and results then says which part of which global tensor they
-    are.
+    The dialect describes how ranks share a program (docs/rationale/sharding.md). A `dist.mesh` arranges the ranks along
+    named axes. Rank 0 has coordinate 0 on each axis; the last axis is the fastest.
 
-    A `dist.mesh` arranges the ranks along named axes. Rank 0 has coordinate 0 on each; the last axis is the fastest.
+    - Before `dist-partition` functions are **global**: tensors have the shapes of the model, and shardings are
+      attributes. Arguments and results of functions have `dist.sharding`, and `dist.constrain` has one of its own.
+      `dist-propagate` adds `dist.shardings` to each op, an array with one sharding per result.
+    - After it functions are **local**: every rank runs the same ops on its shards, with collectives between them. The
+      `dist.sharding` of an argument or result then says which shard of which global tensor it is.
   }];
   let dependentDialects = ["::hone::HoneDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -35,29 +36,32 @@ class Dist_Attr<string name, string attrMnemonic> : AttrDef<Dist_Dialect, name> 
 def Dist_AxisAttr : Dist_Attr<"Axis", "axis"> {
   let summary = "An axis of a mesh";
   let description = [{
-    `name`, a number of coordinates `size` >= 1, and the kind of `link` between ranks that differ in this coordinate alone,
-    a name of the cluster's description or empty.
+    The attribute holds the axis's `name`, its number of coordinates `size`, at least 1, and a `link`: the kind of
+    network between ranks that differ in this coordinate alone, named as in the cluster's description, or empty.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$size, OptionalParameter<"::mlir::StringAttr">:$link);
   let assemblyFormat = "`<` $name `=` $size (`over` $link^)? `>`";
 }
 
 def Dist_DimAttr : Dist_Attr<"Dim", "dim"> {
-  let summary = "How one dimension of a tensor is divided among ranks";
+  let summary = "How one dimension of a tensor is sharded";
   let description = [{
-    The dimension is divided into as many equal parts as the `axes` have coordinates, the first axis counting slowest; a
-    rank has the part of its coordinates. With `cuts`, ascending positions inside the dimension, each segment between
-    neighbouring cuts is divided so, and a rank has its part of every segment, side by side: queries, keys and values in
-    one projection are sharded alike.
+    The attribute divides the dimension into as many equal shards as the `axes` have coordinates together, the first
+    axis counting slowest. A rank has the shard of its coordinates.
 
-    Propagation may append axes where `isOpen`, those of `priority` 0 first (`p1` to `p9` later). What it writes says
-    in `source` which annotation the axes come from.
+    `cuts` are ascending positions inside the dimension. With them, each segment between neighbouring cuts is sharded by
+    itself, and a rank holds its shards of all segments, concatenated. So a packed projection shards queries, keys and
+    values alike.
 
-    Text: `{"fs", "tp"}`, open `{"fs", ?}`, with cuts `{"tp" cuts [768, 1536]}`, with a priority `{"tp"} p1`, with a source
-    `{"tp"} from "wte.weight"`.
+    Where `isOpen`, propagation may append axes. It starts with dimensions of `priority` 0 and continues with `p1` to
+    `p9`. It records in `source` which annotation the axes come from.
+
+    Text: `{"fs", "tp"}`, open `{"fs", ?}`, with cuts `{"tp" cuts [768, 1536]}`, with a priority `{"tp"} p1`, with a
+    source `{"tp"} from "wte.weight"`.
   }];
-  let parameters = (ins OptionalArrayRefParameter<"::mlir::StringAttr">:$axes, OptionalArrayRefParameter<"int64_t">:$cuts,
-                        "bool":$isOpen, "int64_t":$priority, OptionalParameter<"::mlir::StringAttr">:$source);
+  let parameters = (ins OptionalArrayRefParameter<"::mlir::StringAttr">:$axes,
+                        OptionalArrayRefParameter<"int64_t">:$cuts, "bool":$isOpen, "int64_t":$priority,
+                        OptionalParameter<"::mlir::StringAttr">:$source);
   let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::mlir::StringAttr>":$axes, "::llvm::ArrayRef<int64_t>":$cuts,
                                    "bool":$isOpen, "int64_t":$priority), [{
     return $_get($_ctxt, axes, cuts, isOpen, priority, ::mlir::StringAttr());
@@ -66,11 +70,13 @@ def Dist_DimAttr : Dist_Attr<"Dim", "dim"> {
 }
 
 def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
-  let summary = "How a tensor is divided among ranks";
+  let summary = "How a tensor is placed on the ranks";
   let description = [{
-    A `#dist.dim` per dimension; axes that none names hold equal copies. Along the `partial` axes ranks hold terms of the
-    tensor: it is what `kind` makes of them. Annotations are partial sums of gradients alone (arguments and results of kind
-    `grad`), which micro-batches add to and only the update needs whole.
+    The attribute has a `#dist.dim` per dimension. Along axes that no dimension names, ranks hold replicas. Along the
+    `partial` axes, ranks hold partial values, and `kind` combines them to the tensor (partial sums for `sum`).
+
+    Only gradients may be annotated as partial (arguments and results of kind `grad`): micro-batches are added to them,
+    and only the update needs the reduced value.
 
     Text: `#dist.sharding<{"dp"}, {}, {"tp"}>`, partial `#dist.sharding<{}, {} partial sum ["dp"]>`.
   }];

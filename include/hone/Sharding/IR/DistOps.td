@@ -19,7 +19,7 @@ class Dist_PlacementAnswers<list<string> optional>
 class Dist_CollectiveAnswers<list<string> optional>
     : DeclareOpInterfaceMethods<Dist_CollectiveOpInterface, optional>;
 
-// Ops of local functions: each is a launch of its own, and no pass before `dist-partition` meets one.
+// Ops of local functions. Each becomes a launch of its own. `dist-partition` creates them.
 class Dist_LocalOp<string mnemonic, list<Trait> traits = []>
     : Dist_Op<mnemonic, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<Hone_OpInterface, [
         "getKernelFamily", "getNumericClass", "getCost", "getDimensionMapping", "getReusableOperands"]>])> {
@@ -33,8 +33,10 @@ class Dist_LocalOp<string mnemonic, list<Trait> traits = []>
 }
 
 def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
-  let summary = "The ranks of a program";
+  let summary = "The ranks of a program, arranged along named axes";
   let description = [{
+    The op declares the axes of the mesh, the slowest first, each with its number of coordinates and its kind of link.
+
     (C1) Axes have distinct names and at least one coordinate. (C2) A module has at most one mesh. (C3) Ranks are fewer
     than 2^31.
 
@@ -52,12 +54,13 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
 def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<Hone_OpInterface, [
         "getKernelFamily", "getNumericClass", "getCost", "getReusableOperands", "inferElementState"]>]> {
-  let summary = "A tensor that is to be sharded so";
+  let summary = "Requests a sharding for a value";
   let description = [{
-    The operand; propagation starts from its sharding. Global functions only, from the package on: its cotangent is
-    constrained alike (Xu et al., 2021), mixed precision gives it any type.
+    The op returns its operand. Propagation starts from its sharding. It stands in global functions only, from the
+    package on. Autodiff gives the gradient of its operand the same constraint (Xu et al., 2021), and mixed precision
+    may change its type.
 
-    (C1) The sharding has a dimension per dimension, is not partial, and its axes are of the mesh, each named once.
+    (C1) The sharding has a `#dist.dim` per dimension, is not partial, and its axes are of the mesh, each named once.
     (C2) Every segment of a dimension is divisible by the sizes of its axes.
 
     Example:
@@ -83,10 +86,12 @@ def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType,
 }
 
 def Dist_CoordinateOp : Dist_LocalOp<"coordinate", [Dist_PlacementAnswers<[]>]> {
-  let summary = "Where a rank stands along axes";
+  let summary = "The number of a rank along axes";
   let description = [{
-    The number of the rank's part where a dimension is divided along `axes`, the first counting slowest: in
-    [0, product of their sizes). (C1) The axes are of the mesh, each named once.
+    The op returns the number of the shard that the rank holds of a dimension sharded along `axes`, the first axis
+    counting slowest. It is in [0, product of their sizes).
+
+    (C1) The axes are of the mesh, each named once.
 
     Example:
 
@@ -99,9 +104,9 @@ def Dist_CoordinateOp : Dist_LocalOp<"coordinate", [Dist_PlacementAnswers<[]>]> 
   let assemblyFormat = "$axes attr-dict `:` type($result)";
 }
 
-// Ops between ranks. All ranks run them in one order, each with the ranks that differ from it only along `axes`; the
-// first axis counts slowest. With `async` an op only begins: `dist.wait` alone may read its result.
-// `placement` and `collective` name the methods with a default that the op answers itself.
+// Collectives. All ranks run them in one order. A rank communicates with the ranks that differ from it only along
+// `axes`; the first axis counts slowest. With `async` an op only starts, and only `dist.wait` may read its result.
+// `placement` and `collective` name the interface methods whose default the op overrides.
 class Dist_CollectiveOp<string mnemonic, string kind, list<string> placement, list<string> collective,
                         list<Trait> traits = []>
     : Dist_LocalOp<mnemonic, !listconcat([
@@ -115,10 +120,10 @@ class Dist_CollectiveOp<string mnemonic, string kind, list<string> placement, li
 
 def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", "allReduce", ["keepsPositions"],
                                          ["getCombiner", "isBucketable"], [SameOperandsAndResultType]> {
-  let summary = "Every rank gets what all have, combined";
+  let summary = "Combines partial values into a replica on every rank";
   let description = [{
-    `result[i]` is the sum (maximum, minimum) of `operand[i]` over the ranks, added in their order. A rank sends
-    `2 (n - 1) / n` of the operand's bytes, n ranks.
+    The op sets `result[i]` to the sum (maximum, minimum) of `operand[i]` over the ranks, combined in the order of the
+    ranks. With n ranks, each sends `2 (n - 1) / n` of the operand's bytes.
 
     (C1) The axes are of the mesh, each named once. (C2) Only `dist.wait` reads an `async` result.
 
@@ -134,13 +139,13 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", "allReduce", ["keepsPosit
 
 def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "allGather", ["keepsPositions", "isContiguous"],
                                          ["isBucketable"]> {
-  let summary = "Every rank gets the parts of all, side by side";
+  let summary = "Concatenates the shards of all ranks on every rank";
   let description = [{
-    The parts of dimension `dim` (see `#dist.dim`; `cuts` are positions of the result) put together. A rank sends
-    `(n - 1)` times the operand's bytes.
+    The op builds dimension `dim` of the result from the ranks' shards (see `#dist.dim`; `cuts` are positions of the
+    result). With n ranks, each sends `(n - 1)` times the operand's bytes.
 
-    With `again` it makes anew what an equal op made before, so that the parts of others need not stay in between: of
-    parameters in the backward part. The attribute keeps the two from being taken for one.
+    `again` marks a gather that repeats an earlier, equal one, so that the gathered value need not stay in memory in
+    between: that of a parameter in the backward part. The attribute keeps CSE from merging the two.
 
     (C1) The axes are of the mesh, each named once. (C2) The result has the operand's shape but for `dim`, which is n
     times as large. (C3) Cuts ascend inside the dimension, and n divides every segment. (C4) Only `dist.wait` reads an
@@ -162,14 +167,14 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "allGather", ["keepsPosit
 
 def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", "reduceScatter", ["keepsPositions", "isContiguous"],
                                              ["getCombiner", "isBucketable"]> {
-  let summary = "Every rank gets its part of what all have, combined";
+  let summary = "Combines partial values into a shard on every rank";
   let description = [{
-    `dist.all_reduce`, of which a rank keeps its part of dimension `dim` (`cuts` are positions of the operand). A rank
-    sends `(n - 1) / n` of the operand's bytes.
+    The op computes the `dist.all_reduce` of the operand, and each rank gets its shard of dimension `dim` (`cuts` are
+    positions of the operand). With n ranks, each sends `(n - 1) / n` of the operand's bytes.
 
     (C1) The axes are of the mesh, each named once. (C2) The result has the operand's shape but for `dim`, which is the
-    n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment. (C4) Only `dist.wait` reads an `async`
-    result.
+    n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment. (C4) Only `dist.wait` reads an
+    `async` result.
 
     Example:
 
@@ -186,15 +191,15 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", "reduceScatter", 
 }
 
 def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "allToAll", ["isContiguous"], []> {
-  let summary = "Parts of one dimension become parts of another";
+  let summary = "Moves the sharding of a tensor from one dimension to another";
   let description = [{
-    The operand is divided along `from`, the result along `to`: as `dist.all_gather` of `from` (with `from_cuts`,
-    positions of the result), of which a rank keeps its part of `to` (with `to_cuts`, positions of the operand). A rank
-    sends `(n - 1) / n` of the operand's bytes.
+    The operand is sharded along `from`, the result along `to`. The op computes the `dist.all_gather` of `from` (with
+    `from_cuts`, positions of the result), and each rank gets its shard of `to` (with `to_cuts`, positions of the
+    operand). With n ranks, each sends `(n - 1) / n` of the operand's bytes.
 
-    (C1) The axes are of the mesh, each named once. (C2) `from` and `to` differ; the result has the operand's shape but for
-    `from`, n times as large, and `to`, the n-th part. (C3) Cuts ascend inside their dimension, and n divides every segment.
-    (C4) Only `dist.wait` reads an `async` result.
+    (C1) The axes are of the mesh, each named once. (C2) `from` and `to` differ; the result has the operand's shape but
+    for `from`, n times as large, and `to`, the n-th part. (C3) Cuts ascend inside their dimension, and n divides every
+    segment. (C4) Only `dist.wait` reads an `async` result.
 
     Example:
 
@@ -212,12 +217,13 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "allToAll", ["isContiguous
 }
 
 def Dist_ShiftOp : Dist_CollectiveOp<"shift", "shift", [], [], [SameOperandsAndResultType]> {
-  let summary = "Every rank gets what a rank below it has";
+  let summary = "Sends each rank's tensor to the rank a fixed distance ahead";
   let description = [{
-    `result` on the rank with number `i` along `axes` is `operand` of the rank with number `i - amount`, counted around: sends
-    and receives of pipelines and rings. A rank sends the operand's bytes.
+    The op sets `result` on the rank with number `i` along `axes` to `operand` of the rank with number `i - amount`,
+    modulo n: the sends and receives of pipelines and rings. Each rank sends the operand's bytes.
 
-    (C1) The axes are of the mesh, each named once. (C2) `amount` is in [1, n). (C3) Only `dist.wait` reads an `async` result.
+    (C1) The axes are of the mesh, each named once. (C2) `amount` is in [1, n). (C3) Only `dist.wait` reads an `async`
+    result.
 
     Example:
 
@@ -230,9 +236,9 @@ def Dist_ShiftOp : Dist_CollectiveOp<"shift", "shift", [], [], [SameOperandsAndR
 }
 
 def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType, Dist_PlacementAnswers<["keepsPositions"]>]> {
-  let summary = "The end of a collective that only began";
+  let summary = "Waits for an async collective";
   let description = [{
-    The operand, which is there from here on.
+    The op returns its operand once the collective that computes it has completed.
 
     (C1) The operand is the result of an `async` collective.
 
@@ -250,10 +256,10 @@ def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType, Dist_Placemen
 
 def Dist_ShardOp : Dist_LocalOp<"shard", [AllElementTypesMatch<["operand", "result"]>,
                                           Dist_PlacementAnswers<["isContiguous"]>]> {
-  let summary = "The part of a rank of what it has whole";
+  let summary = "Takes a rank's shard of a replicated tensor";
   let description = [{
-    A rank's part of dimension `dim` of the operand, of which all ranks have a copy (`cuts` are positions of the operand).
-    Nothing is sent.
+    The op returns the rank's shard of dimension `dim` of the operand, of which all ranks hold a replica (`cuts` are
+    positions of the operand). Nothing is sent.
 
     (C1) The axes are of the mesh, each named once. (C2) The result has the operand's shape but for `dim`, which is the
     n-th part. (C3) Cuts ascend inside the dimension, and n divides every segment.
@@ -267,7 +273,9 @@ def Dist_ShardOp : Dist_LocalOp<"shard", [AllElementTypesMatch<["operand", "resu
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts);
   let results = (outs Hone_Tensor:$result);
-  let assemblyFormat = "$operand `dim` $dim `over` $axes (`cuts` $cuts^)? attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = [{
+    $operand `dim` $dim `over` $axes (`cuts` $cuts^)? attr-dict `:` type($operand) `->` type($result)
+  }];
 }
 
 #endif // HONE_SHARDING_IR_DISTOPS_TD
