@@ -10,8 +10,9 @@ def Hone_PartAttr : AttrDef<Hone_Dialect, "Part"> {
   let mnemonic = "part";
   let summary = "A tensor of the model's files inside the storage of an argument";
   let description = [{
-    A parameter that was padded, or packed with others, is one argument; what files hold under `name` is the box of
-    `shape` that begins at `offset` in it. Elements of the argument outside all its parts are zero, and stay zero.
+    The attribute describes a box of an argument: files hold this box as a tensor called `name`. The box has the given
+    `shape` and begins at index `offset` of the argument. A padded parameter has one smaller part; a parameter that is
+    packed from several has one part for each. Elements of the argument outside all its parts are zero, and stay zero.
 
     Offset and shape have one entry per dimension, none negative; the name is not empty.
 

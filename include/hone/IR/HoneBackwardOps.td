@@ -8,10 +8,11 @@ include "hone/IR/HoneModelOps.td"
 def Hone_LayerNormBwdOp : Hone_RowOp<"layer_norm_bwd"> {
   let summary = "Gradient of layer normalisation with respect to its input";
   let description = [{
-    With `h = (x - mean) * rstd` and `g = grad * scale` (or `grad`):
-    `result = rstd * (g - mean_row(g) - h * mean_row(g * h))`. Gradients of scale and bias are column sums, written with
-    `hone.reduce`, and share the kernel. With `width` only the first `width` elements of a row count; the result is 0 at
-    the others.
+    The op computes `result = rstd * (g - mean_row(g) - h * mean_row(g * h))`, with `h = (x - mean) * rstd` and
+    `g = grad * scale` (without `scale`, `g = grad`). Gradients of scale and bias are column sums, written with
+    `hone.reduce`; they share the kernel.
+
+    With `width`, only the first `width` elements of a row count; the result is 0 at the others.
 
     (C1) `grad`, `input` and the result have one type. (C2) `mean` and `rstd` have its shape without the last dimension.
     (C3) `scale`, when present, has the shape of a row. (C4) `width` is at most the last dimension.
@@ -41,11 +42,13 @@ def Hone_LayerNormBwdOp : Hone_RowOp<"layer_norm_bwd"> {
 def Hone_RmsNormBwdOp : Hone_RowOp<"rms_norm_bwd"> {
   let summary = "Gradient of RMS normalisation with respect to its input";
   let description = [{
-    With `h = x * rstd` and `g = grad * scale` (or `grad`): `result = rstd * (g - h * mean_row(g * h))`. With `width`
-    only the first `width` elements of a row count; the result is 0 at the others.
+    The op computes `result = rstd * (g - h * mean_row(g * h))`, with `h = x * rstd` and `g = grad * scale` (without
+    `scale`, `g = grad`).
 
-    (C1) `grad`, `input` and the result have one type. (C2) `rstd` has its shape without the last dimension.
-    (C3) `scale`, when present, has the shape of a row. (C4) `width` is at most the last dimension.
+    With `width`, only the first `width` elements of a row count; the result is 0 at the others.
+
+    (C1) `grad`, `input` and the result have one type. (C2) `rstd` has its shape without the last dimension. (C3)
+    `scale`, when present, has the shape of a row. (C4) `width` is at most the last dimension.
 
     Example:
 
@@ -71,8 +74,9 @@ def Hone_RmsNormBwdOp : Hone_RowOp<"rms_norm_bwd"> {
 def Hone_SoftmaxBwdOp : Hone_RowOp<"softmax_bwd", [SameOperandsAndResultType]> {
   let summary = "Gradient of softmax from its output";
   let description = [{
-    `result = output * (grad - sum_row(grad * output))` along the last dimension. With `width` only the first `width`
-    elements of a row count; the result is 0 at the others.
+    The op computes `result = output * (grad - sum_row(grad * output))` along the last dimension.
+
+    With `width`, only the first `width` elements of a row count; the result is 0 at the others.
 
     (C1) Operands and result have one type, of rank at least 1. (C2) `width` is at most the last dimension.
 
@@ -91,9 +95,11 @@ def Hone_SoftmaxBwdOp : Hone_RowOp<"softmax_bwd", [SameOperandsAndResultType]> {
 def Hone_CrossEntropyBwdOp : Hone_RowOp<"cross_entropy_bwd"> {
   let summary = "Gradient of cross entropy with respect to the logits";
   let description = [{
-    For each row not ignored: `result = w * (exp(x - lse) - (1 - s) * onehot(t) - s / vocab)`, where `w` is the row's
-    `grad` for reduction `none`, `grad` for `sum` and `grad / number of rows not ignored` for `mean`; 0 for ignored rows.
-    With `width` the classes are the first `width` logits of a row (`vocab` is `width`); the result is 0 at the others.
+    The op computes, for each row that is not ignored, `result = w * (exp(x - lse) - (1 - s) * onehot(t) - s / vocab)`.
+    `w` is the row's `grad` for reduction `none`, `grad` for `sum` and `grad / number of rows not ignored` for `mean`.
+    The result is 0 for ignored rows.
+
+    With `width`, the classes are the first `width` logits of a row (`vocab` is `width`); the result is 0 at the others.
 
     (C1) `logits` has rank at least 1 and the result its type; `targets` and `lse` have its shape without the last
     dimension. (C2) `grad` has the shape of `targets` for `none` and rank 0 otherwise. (C3) `0 <= label_smoothing <= 1`.
@@ -126,9 +132,10 @@ def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction",
                                  [AttrSizedOperandSegments, Hone_RandomOpInterface]> {
   let summary = "Gradients of attention with respect to query, key and value";
   let description = [{
-    Recomputes `p = exp(s - lse)` by blocks (Dao et al., 2022). With `z` the dropout factor (0 or `1/(1-p)`),
-    `delta[t] = sum_e grad[t, e] * output[t, e]`: `dv = (p z)^T grad`, `dp = (grad v^T) z`, `ds = p (dp - delta)`,
-    `dq = scale * ds k`, `dk = scale * ds^T q`; key and value gradients add over the query heads of a group. The mask gets no gradient.
+    The op recomputes `p = exp(s - lse)` by blocks (Dao et al., 2022). With `z` the dropout factor (0 or `1/(1-p)`) and
+    `delta[t] = sum_e grad[t, e] * output[t, e]`, it computes `dv = (p z)^T grad`, `dp = (grad v^T) z`,
+    `ds = p (dp - delta)`, `dq = scale * ds k` and `dk = scale * ds^T q`. Gradients of a key head and its value head are
+    sums over the query heads that share it. The mask gets no gradient.
 
     (C1) `grad` and `output` have the type of the attention's result, `lse` that of its `lse`, and the other operands
     and attributes are those of the attention. (C2) Results have the types of query, key and value.
@@ -171,7 +178,7 @@ def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction",
 def Hone_GeluBwdOp : Hone_Op<"gelu_bwd", "map", "pointwise", [Elementwise, SameOperandsAndResultType]> {
   let summary = "Gradient of GELU from its input";
   let description = [{
-    `result = grad * gelu'(input)`, for the formula of `hone.gelu` that `approximate` names.
+    The op computes `result = grad * gelu'(input)`, for the formula of `hone.gelu` that `approximate` names.
 
     (C1) Operands and result have the same type.
 

@@ -31,7 +31,8 @@ def Hone_LossReduction : Hone_Enum<"LossReduction", "how per-row losses are comb
 def Hone_RopeStyle : Hone_Enum<"RopeStyle", "which elements a rotation pairs", [
   I32EnumAttrCase<"half", 0>, I32EnumAttrCase<"interleaved", 1>]>;
 
-// What one kernel or library call computes. The fusion analysis joins ops by it; the lowering picks an emitter by it.
+// The kind of kernel or library call that computes an op. The fusion analysis joins ops by it, and the lowering
+// chooses the emitter by it.
 def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belongs to", [
   I32EnumAttrCase<"view", 0>,        // no kernel: another shape of the same storage
   I32EnumAttrCase<"map", 1>,         // every result element from the operand elements at the same place
@@ -42,10 +43,10 @@ def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belong
   I32EnumAttrCase<"contraction", 6>, // a library matrix product
   I32EnumAttrCase<"attention", 7>,   // fused attention, forward or backward
   I32EnumAttrCase<"multiTensor", 8, "multi_tensor">, // one pass over many tensors: norm, optimizer
-  I32EnumAttrCase<"collective", 9>,  // what ranks do together
-  I32EnumAttrCase<"rope", 10>]>;     // pairs of a head rotated by their position
+  I32EnumAttrCase<"collective", 9>,  // communication between ranks
+  I32EnumAttrCase<"rope", 10>]>;     // pairs of elements of a head, rotated by their position
 
-// What mixed precision may do with an op (the policy itself is a pass).
+// How mixed precision may change the element types of an op (hone-mixed-precision chooses them).
 def Hone_NumericClass : Hone_Enum<"NumericClass", "numeric class of an op", [
   I32EnumAttrCase<"copy", 0>,        // moves or compares values: any type, no rounding
   I32EnumAttrCase<"pointwise", 1>,   // computes in fp32, stores in its operands' type

@@ -5,7 +5,7 @@
 
 include "hone/IR/HoneOpBase.td"
 
-// Of the row ops: how many elements of each row count, the others being padding. 0: all of them.
+// Of row ops: the number of elements of each row that count; the others are padding. 0: all elements count.
 defvar Hone_Width = DefaultValuedAttr<I64Attr, "0">;
 
 class Hone_RowOp<string mnemonic, list<Trait> traits = []> : Hone_Op<mnemonic, "row", "accurate", traits> {
@@ -20,11 +20,11 @@ class Hone_RowOp<string mnemonic, list<Trait> traits = []> : Hone_Op<mnemonic, "
 def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments, Hone_WidthInterface]> {
   let summary = "Layer normalisation along the last dimension";
   let description = [{
-    With `mean` and `var` (biased) over the last dimension, `rstd = 1 / sqrt(var + eps)`:
-    `result = (x - mean) * rstd * scale + bias` (Ba et al., 2016). Computed in fp32 or wider; `mean` and `rstd` are kept
-    for the backward pass.
+    The op computes `result = (x - mean) * rstd * scale + bias` (Ba et al., 2016), with `mean` and `var` (biased) over
+    the last dimension and `rstd = 1 / sqrt(var + eps)`, in fp32 or wider. It returns `mean` and `rstd` for the backward
+    pass.
 
-    With `width` only the first `width` elements of a row count; the result is 0 at the others.
+    With `width`, only the first `width` elements of a row count; the result is 0 at the others.
 
     (C1) `input` has rank at least 1; the result has its type. (C2) `scale` and `bias`, when present, have the shape of
     a row. (C3) `mean` and `rstd` have the input's shape without the last dimension. (C4) `width` is at most the last
@@ -55,12 +55,13 @@ def Hone_LayerNormOp : Hone_RowOp<"layer_norm", [AttrSizedOperandSegments, Hone_
 def Hone_RmsNormOp : Hone_RowOp<"rms_norm", [Hone_WidthInterface]> {
   let summary = "Root-mean-square normalisation along the last dimension";
   let description = [{
-    `rstd = 1 / sqrt(mean(x^2) + eps)` over the last dimension, `result = x * rstd * scale` (Zhang and Sennrich, 2019).
-    `rstd` is kept for the backward pass. With `width` only the first `width` elements of a row count; the result is 0
-    at the others.
+    The op computes `result = x * rstd * scale` with `rstd = 1 / sqrt(mean(x^2) + eps)` over the last dimension (Zhang
+    and Sennrich, 2019). It returns `rstd` for the backward pass.
 
-    (C1) `input` has rank at least 1; the result has its type. (C2) `scale`, when present, has the shape of a row.
-    (C3) `rstd` has the input's shape without the last dimension. (C4) `width` is at most the last dimension.
+    With `width`, only the first `width` elements of a row count; the result is 0 at the others.
+
+    (C1) `input` has rank at least 1; the result has its type. (C2) `scale`, when present, has the shape of a row. (C3)
+    `rstd` has the input's shape without the last dimension. (C4) `width` is at most the last dimension.
 
     Example:
 
@@ -85,9 +86,10 @@ def Hone_RmsNormOp : Hone_RowOp<"rms_norm", [Hone_WidthInterface]> {
 def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType, Hone_WidthInterface]> {
   let summary = "Softmax along the last dimension";
   let description = [{
-    `result[.., i] = exp(x[.., i] - m) / sum_j exp(x[.., j] - m)` with `m` the row maximum. Another dimension is
-    transposed to the last one first. With `width` only the first `width` elements of a row count; the result is 0 at
-    the others.
+    The op computes `result[.., i] = exp(x[.., i] - m) / sum_j exp(x[.., j] - m)`, where `m` is the row maximum. For
+    another dimension, transpose it to the last one first.
+
+    With `width`, only the first `width` elements of a row count; the result is 0 at the others.
 
     (C1) Operand and result have the same type, of rank at least 1. (C2) `width` is at most the last dimension.
 
@@ -107,17 +109,23 @@ def Hone_SoftmaxOp : Hone_RowOp<"softmax", [SameOperandsAndResultType, Hone_Widt
 def Hone_CrossEntropyOp : Hone_RowOp<"cross_entropy", [Hone_WidthInterface]> {
   let summary = "Cross entropy between logits and target classes";
   let description = [{
-    For each row of `vocab` logits with log-sum-exp `lse` and target `t`:
-    `loss = (1 - s) * (lse - x[t]) + s * (lse - mean(x))`, with `s = label_smoothing` (no second term for `s = 0`, also
-    where a logit is infinite); 0 where `t == ignore_index`. Any other target outside `[0, vocab)` is undefined behaviour
-    of the graph, which the interpreter reports.
-    `reduction` gives the rows themselves (`none`), their sum, or the sum over the number of rows not ignored (`mean`;
-    NaN if there is none, as in PyTorch). `lse` is kept for the backward pass. With `width` the classes are the first
-    `width` logits of a row (`vocab` is `width`); the others do not count.
+    The op computes the loss of each row of `vocab` logits `x` with log-sum-exp `lse` and target `t`:
+    `loss = (1 - s) * (lse - x[t]) + s * (lse - mean(x))`, with `s = label_smoothing`. For `s = 0` the second term is
+    absent, also where a logit is infinite. The loss is 0 where `t == ignore_index`. Any other target outside
+    `[0, vocab)` is undefined behaviour of the graph, which the interpreter reports.
+
+    | `reduction` | `loss` |
+    |---|---|
+    | `none` | the losses of the rows |
+    | `sum` | their sum |
+    | `mean` | their sum divided by the number of rows not ignored (NaN if there is none, as in PyTorch) |
+
+    The op returns `lse` for the backward pass. With `width`, the classes are the first `width` logits of a row (`vocab`
+    is `width`); the others do not count.
 
     (C1) `logits` has rank at least 1, and `targets` its shape without the last dimension. (C2) `lse` has the shape of
-    `targets`. (C3) `loss` has that shape for `none` and rank 0 otherwise. (C4) `0 <= label_smoothing <= 1`.
-    (C5) `width` is at most the last dimension.
+    `targets`. (C3) `loss` has that shape for `none` and rank 0 otherwise. (C4) `0 <= label_smoothing <= 1`. (C5)
+    `width` is at most the last dimension.
 
     Example:
 
@@ -146,24 +154,30 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
                               [AttrSizedOperandSegments, Hone_RandomOpInterface]> {
   let summary = "Scaled dot-product attention";
   let description = [{
-    For each batch `b` and head `h`, with the key head `g = h div (H / G)`:
-    `s[t, u] = scale * sum_d q[b, t, h, d] * k[b, u, g, d] + mask[b, h, t, u]`, `-inf` where `causal` and `u > t`,
-    `p = softmax(s)` over `u`, then dropout on `p` (see `hone.dropout`; the element index is that of
-    `[B, H, T, S]` in row-major order, or, of a part, that in `whole`), and `result[b, t, h, :] = sum_u p[t, u] * v[b, u, g, :]`. `lse[b, h, t]` is the
-    log-sum-exp of `s[t, :]`. Nothing of size T x S need be stored. Dimensions are `[batch, position, head, width]`, the
-    layout a packed projection has.
+    The op computes attention for each batch `b` and query head `h`, with the key head `g = h div (H / G)`:
+
+    - scores `s[t, u] = scale * sum_d q[b, t, h, d] * k[b, u, g, d] + mask[b, h, t, u]`, and `-inf` where `causal` and
+      `u > t`;
+    - weights `p = softmax(s)` over `u`, then dropout on `p`;
+    - `result[b, t, h, :] = sum_u p[t, u] * v[b, u, g, :]`;
+    - `lse[b, h, t]`, the log-sum-exp of `s[t, :]`, for the backward pass.
+
+    Dimensions are `[batch, position, head, width]`, the layout of a packed projection. An implementation need not store
+    anything of size T x S. Dropout is that of `hone.dropout`; the index of an element is its row-major index in
+    `[B, H, T, S]`, for a shard that in `whole`.
 
     (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, the result `[B, T, H, E]`, of one
-    element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask`, when present, is `[B or 1, H or 1, T, S]`.
-    (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6) `0 <= dropout < 1`. (C7)
-    The second operand of `rng`, if there is one, and `whole` are `origin` and `whole` of `hone.random`, of
-    `[B, H, T, S]`.
+    element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask`, when present, is
+    `[B or 1, H or 1, T, S]`. (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6)
+    `0 <= dropout < 1`. (C7) The second operand of `rng`, if there is one, and `whole` are `origin` and `whole` of
+    `hone.random`, of `[B, H, T, S]`.
 
     Example:
 
     ```mlir
     %o, %lse = hone.attention %q, %k, %v causal scale 0.125
-        : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+        : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>)
+        -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value,
@@ -196,9 +210,10 @@ def Hone_RopeOp : Hone_Op<"rope", "rope", "pointwise", [AllTypesMatch<["input", 
                                                       AllTypesMatch<["cos", "sin"]>]> {
   let summary = "Rotary position embedding";
   let description = [{
-    Rotates pairs of elements of the last dimension by an angle that depends on the position (Su et al., 2021). With
-    `c = cos[t, j]`, `s = sin[t, j]`, `j < D/2`: `a' = a c - b s`, `b' = b c + a s`, where `(a, b)` are elements
-    `(j, j + D/2)` for style `half` and `(2j, 2j + 1)` for `interleaved`. With `inverse`, `s` is negated: the adjoint.
+    The op rotates pairs of elements of the last dimension by an angle that depends on the position (Su et al., 2021).
+    With `c = cos[t, j]`, `s = sin[t, j]`, `j < D/2`: `a' = a c - b s`, `b' = b c + a s`. The pair `(a, b)` consists of
+    elements `(j, j + D/2)` for style `half` and `(2j, 2j + 1)` for `interleaved`. `inverse` negates `s`, which gives
+    the adjoint.
 
     (C1) `input` is `[B, T, H, D]` with even `D`; the result has its type. (C2) `cos` and `sin` have shape `[T, D/2]`.
 
@@ -226,8 +241,8 @@ def Hone_RopeOp : Hone_Op<"rope", "rope", "pointwise", [AllTypesMatch<["input", 
 def Hone_GeluOp : Hone_Op<"gelu", "map", "pointwise", [Elementwise, SameOperandsAndResultType]> {
   let summary = "Gaussian error linear unit";
   let description = [{
-    `erf`: `x/2 * (1 + erf(x / sqrt 2))`; `tanh`: `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`
-    (Hendrycks and Gimpel, 2016).
+    The op computes `x/2 * (1 + erf(x / sqrt 2))` for `erf`, and `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))` for
+    `tanh` (Hendrycks and Gimpel, 2016).
 
     (C1) Operand and result have the same type.
 
@@ -249,10 +264,11 @@ def Hone_DropoutOp : Hone_Op<"dropout", "map", "pointwise",
                             [AllTypesMatch<["input", "result"]>, Hone_RandomOpInterface]> {
   let summary = "Zeroes elements at random and scales the others";
   let description = [{
-    Element `i` (row-major index, with `origin` that in `whole`: see `hone.random`) is kept when its Philox word `w` is
-    at least `round(p * 2^32)`, and then multiplied by `1 / (1 - p)`; otherwise the result is 0. The mask depends on
-    key, `salt` and index only, so the backward pass applies the same op to the gradient, and no fusion, tiling,
-    sharding or recomputation changes it.
+    The op keeps element `i` if its Philox word `w` is at least `round(p * 2^32)`, and multiplies it by `1 / (1 - p)`;
+    otherwise the result is 0. `i` is the row-major index, with `origin` that in `whole` (see `hone.random`).
+
+    The mask depends only on key, `salt` and index. So the backward pass applies the same op to the gradient, and no
+    fusion, tiling, sharding or recomputation changes the mask.
 
     (C1) Operand and result have the same type. (C2) `rng` has shape `[3]`. (C3) `0 <= p < 1`. (C4) `origin` and `whole`
     are those of `hone.random`.

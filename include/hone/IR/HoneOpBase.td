@@ -20,12 +20,12 @@ def Hone_IntOrBoolTensor : StaticShapeTensorOf<[I64, I32, I8, I1]>;
 def Hone_FloatScalar : 0DTensorOf<[F64, F32]>;
 def Hone_StepScalar : 0DTensorOf<[I64]>;
 def Hone_BoolScalar : 0DTensorOf<[I1]>;
-// Codes of 8 bits and the scales of their blocks.
+// 8-bit codes, and the scales of their blocks.
 def Hone_CodeTensor : StaticShapeTensorOf<[I8]>;
 def Hone_ScaleTensor : StaticShapeTensorOf<[F32]>;
 // Key of a random op: seed, step, micro-step.
 def Hone_Key : StaticShapeTensorOf<[I64]>;
-// Index of the first element of a part (RandomOpInterface).
+// Index of the first element of a shard (RandomOpInterface).
 def Hone_Origin : Type<Hone_StepScalar.predicate, Hone_StepScalar.summary, "::mlir::RankedTensorType">,
                   BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
 
@@ -38,14 +38,14 @@ class Hone_Op<string mnemonic, string family, string numericClass, list<Trait> t
   let extraClassDeclaration = facts;
 }
 
-// getCost of an op that is no single instruction per element: about its FLOPs per element, with the integer work of a
-// random number counted alike.
+// getCost of an op with more than one instruction per element: about its FLOPs per element. The integer instructions
+// of a random number count as FLOPs.
 class Hone_ElementCost<int flops> {
   code method = !if(!eq(flops, 1), "",
     "::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, " # flops # "); }");
 }
 
-// inferElementState of an op, by one of the rules of OpFacts.h.
+// inferElementState of an op, as one of the rules in OpFacts.h.
 class Hone_ElementRule<string rule> {
   code method = [{
     ::std::optional<::hone::ElementState> inferElementState(::llvm::ArrayRef<::hone::ElementState> operands) {
@@ -54,7 +54,7 @@ class Hone_ElementRule<string rule> {
   }];
 }
 
-// getLinearOperands of an op, where its elements are numbers: "{{0, 1}}" jointly in two operands.
+// getLinearOperands of an op on numbers. "{{0, 1}}": jointly linear in operands 0 and 1.
 class Hone_LinearIn<string sets> {
   code method = !if(!empty(sets), "",
     "::hone::OperandSets getLinearOperands() { return " # sets # "; }");
@@ -65,7 +65,7 @@ class Hone_UnaryOp<string mnemonic, Type tensor, string formula, string rule, st
                    string exampleElement = "f32", int flops = 1, string linear = "">
     : Hone_Op<mnemonic, "map", numericClass, [Elementwise, SameOperandsAndResultType]> {
   let summary = "Elementwise: " # formula;
-  let description = "`result[i] = " # formula # "`.\n\n"
+  let description = "The op computes `result[i] = " # formula # "`.\n\n"
     # "(C1) Operand and result have the same type.\n\nExample:\n\n```mlir\n%r = hone." # mnemonic
     # " %x : tensor<8x64x" # exampleElement # ">\n```";
   let arguments = (ins tensor:$operand);
@@ -79,7 +79,8 @@ class Hone_BinaryOp<string mnemonic, Type tensor, string formula, string rule, l
                     string numericClass = "pointwise", string exampleElement = "f32", int flops = 1, string linear = "">
     : Hone_Op<mnemonic, "map", numericClass, !listconcat([Elementwise, SameOperandsAndResultType], traits)> {
   let summary = "Elementwise: " # formula;
-  let description = "`result[i] = " # formula # "`. Operands are not broadcast: use `hone.broadcast`.\n\n"
+  let description = "The op computes `result[i] = " # formula
+    # "`. Operands are not broadcast: use `hone.broadcast`.\n\n"
     # "(C1) Operands and result have the same type.\n\nExample:\n\n```mlir\n%r = hone." # mnemonic
     # " %x, %y : tensor<8x64x" # exampleElement # ">\n```";
   let arguments = (ins tensor:$lhs, tensor:$rhs);

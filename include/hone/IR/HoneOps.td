@@ -1,8 +1,8 @@
 //===- HoneOps.td - Ops of the hone dialect --------------------*- tablegen -*-===//
 //
-// The description of an op is its specification. Constraints are numbered; the
-// verifier marks the check of constraint k of op x `// x_ck`, and the negative
-// test is the function `@x_ck` in test/IR/invalid-*.mlir.
+// The description of an op is its specification. It numbers its constraints. A
+// comment `// x_ck` marks the check of constraint k of op x in the verifier; the
+// function `@x_ck` in test/IR/invalid-*.mlir violates it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,9 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 def Hone_StopGradientOp : Hone_Op<"stop_gradient", "view", "copy", [SameOperandsAndResultType]> {
   let summary = "The operand, through which no gradient flows";
   let description = [{
-    (C1) Operand and result have the same type. Autodiff consumes it; none is left after that phase.
+    The op returns its operand and stops differentiation there. Autodiff removes it; none is left after that phase.
+
+    (C1) Operand and result have the same type.
 
     Example:
 
@@ -44,11 +46,11 @@ def Hone_StopGradientOp : Hone_Op<"stop_gradient", "view", "copy", [SameOperands
 def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlock, Hone_OpInterface]> {
   let summary = "Ops that become one kernel or one library call";
   let description = [{
-    The body sees the operands as block arguments and yields the results. `family` says which emitter lowers it.
-    Created by the fuse phase, consumed by the plan phase.
+    The op groups other ops. Its body reads the operands as block arguments and yields the results. `family` chooses the
+    emitter that lowers it. The fuse phase creates the op, and the plan phase replaces it by a `plan.launch`.
 
-    (C1) Block arguments have the operands' types and the yielded values the results' types. (C2) The body holds ops
-    that answer `HoneOpInterface` only, and no group.
+    (C1) Block arguments have the operands' types and the yielded values the results' types. (C2) The body holds only
+    ops that implement `HoneOpInterface`, and no `hone.fused`.
 
     Example:
 
@@ -75,9 +77,9 @@ def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlo
 }
 
 def Hone_YieldOp : Op<Hone_Dialect, "yield", [Pure, ReturnLike, Terminator, HasParent<"FusedOp">]> {
-  let summary = "Results of a group";
+  let summary = "Results of a fused kernel";
   let description = [{
-    Ends the body of a `hone.fused` and names its results.
+    The op ends the body of a `hone.fused` and names its results.
 
     Example:
 

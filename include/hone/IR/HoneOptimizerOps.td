@@ -8,8 +8,8 @@ include "hone/IR/HoneOpBase.td"
 def Hone_GlobalNormOp : Hone_Op<"global_norm", "multiTensor", "accurate"> {
   let summary = "Euclidean norm of many tensors taken as one vector";
   let description = [{
-    `result = sqrt(sum over tensors and elements of x^2)`, accumulated in fp32 or wider, in an order that depends on
-    shapes only.
+    The op computes `result = sqrt(sum over tensors and elements of x^2)`. It accumulates in fp32 or wider, in an order
+    that depends on shapes only.
 
     (C1) At least one operand.
 
@@ -34,29 +34,31 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multiTensor", "state",
                            [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One AdamW update of a parameter";
   let description = [{
-    Decoupled weight decay (Loshchilov and Hutter, 2019), in PyTorch's order. With `g = grad * grad_scale` (negated when
-    `maximize`), `a = lr * lr_scale`, `t = step` (1 for the first update):
+    The op computes AdamW with decoupled weight decay (Loshchilov and Hutter, 2019), in PyTorch's order. With
+    `g = grad * grad_scale` (negated when `maximize`), `a = lr * lr_scale`, `t = step` (1 for the first update):
 
     - `p = param * (1 - a * weight_decay * decay_scale)`
     - `m' = beta1 * m + (1 - beta1) * g`, `v' = beta2 * v + (1 - beta2) * g^2`
     - `p' = p - a / (1 - beta1^t) * m' / (sqrt(v') / sqrt(1 - beta2^t) + eps)`
 
-    computed in fp32 or wider whatever the element types (`p'` from `m'` and `v'` before they are rounded).
+    It computes in fp32 or wider, whatever the element types, and `p'` from `m'` and `v'` before they are rounded.
 
-    `new_working_copy`, when requested, is `new_param` rounded to nearest even in its own, narrower type: the copy that
-    contractions read, so that no step casts a weight. `apply`, when present and false, makes every result its operand
-    bit for bit (`new_working_copy` that of `param`), whatever the gradient holds.
+    **Working copy.** `new_working_copy`, when requested, is `new_param` rounded to nearest even in its own, narrower
+    type. Contractions read it, so that no step casts a weight.
 
-    With `rng`, results of type bf16 are rounded stochastically (Gupta et al., 2015), so that updates smaller than half
-    a unit in the last place are not lost but happen with their probability. Let `w` be the Philox word of element `i`
-    (see `hone.random`) for key `rng` and `salt`, and `r` 16 bits of it: `w div 2^16` for `new_param`,
-    `(w div 2^8) mod 2^16` for `new_exp_avg`, `w mod 2^16` for `new_exp_avg_sq`. With `b` the bits of the value rounded
-    to f32, the result has the bits `(b + r) div 2^16`; what is not finite is rounded as usual. Representable values
-    stay as they are, so zero stays zero.
+    **Conditional update.** If `apply` is present and false, every result is its operand bit for bit (`new_working_copy`
+    that of `param`), whatever the gradient holds.
+
+    **Stochastic rounding.** With `rng`, results of type bf16 are rounded stochastically (Gupta et al., 2015): an update
+    smaller than half a unit in the last place happens with the right probability instead of being lost. Let `w` be the
+    Philox word of element `i` (see `hone.random`) for key `rng` and `salt`, and `r` 16 bits of it: `w div 2^16` for
+    `new_param`, `(w div 2^8) mod 2^16` for `new_exp_avg`, `w mod 2^16` for `new_exp_avg_sq`. With `b` the bits of the
+    value rounded to f32, the result has the bits `(b + r) div 2^16`. Infinities and NaN are rounded as usual.
+    Representable values stay as they are, so zero stays zero.
 
     (C1) `param`, `grad`, `exp_avg`, `exp_avg_sq` and the results have one shape, and the first and each state their
-    result's type. (C2) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C3) `new_working_copy`, when present, has a narrower element
-    type than `param`. (C4) `rng`, when present, has shape `[3]`, and `param` or a state is of type bf16. (C5)
+    result's type. (C2) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C3) `new_working_copy`, when present, has a narrower
+    element type than `param`. (C4) `rng`, when present, has shape `[3]`, and `param` or a state is of type bf16. (C5)
     `origin` and `whole` are those of `hone.random`, of the parameter, and need `rng`.
 
     Example:
@@ -100,24 +102,27 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multiTensor", "state",
 def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multiTensor", "state"> {
   let summary = "One AdamW update with moments in 8 bits";
   let description = [{
-    `hone.adamw`, whose moments are codes of 8 bits and, per block of 256 elements of a row (the last block of a row may
-    be shorter), the magnitude of the block's largest element (Dettmers et al., 2022): an element is its code's value
-    times its block's scale. The moments are computed as `hone.adamw` says from the values of the old codes, and the
-    parameter from them before they become codes.
+    The op is `hone.adamw` with moments stored as 8-bit codes (Dettmers et al., 2022). A block is 256 elements of a row;
+    the last block of a row may be shorter. Each block has a scale, the magnitude of its largest element. An element is
+    the value of its code times the scale of its block. The op computes the new moments from the values of the old
+    codes, and the parameter from the new moments before they become codes.
 
-    Values are those of dynamic tree quantization. For decades `e = 0, ..., 6` and `k = 0, ..., n - 1`, the value
-    `10^(e - 6) * (0.1 + 0.9 * (k + 1/2) / n)`, where `n = 2^e` for `exp_avg` and `2^(e + 1)` for `exp_avg_sq`, which
-    has no sign. Counted upwards from 1 these are the codes 1 to 127, with -1 to -127 for their negatives, and, as
-    unsigned numbers, 1 to 254; code 0 is 0, and 1 is -128 and 255. A new moment, divided by its block's new scale,
-    takes the code of the nearest value, but a second moment that is not 0 none below 1: a root of zero would divide the
-    first moment by `eps` alone. A block whose largest magnitude is below 2^-126 has scale and codes 0.
+    **Codes.** Values are those of dynamic tree quantization. For decades `e = 0, ..., 6` and `k = 0, ..., n - 1`, there
+    is a value `10^(e - 6) * (0.1 + 0.9 * (k + 1/2) / n)`, where `n = 2^e` for `exp_avg` and `2^(e + 1)` for
+    `exp_avg_sq`, which has no sign. Counted upwards from 1, these are the codes 1 to 127 for `exp_avg`, with -1 to -127
+    for their negatives, and the unsigned codes 1 to 254 for `exp_avg_sq`. Code 0 is the value 0; the value 1 is code
+    -128 and 255.
+
+    **Rounding.** A new moment, divided by its block's new scale, gets the code of the nearest value. A second moment
+    that is not 0 never gets code 0: a root of zero would divide the first moment by `eps` alone. A block whose largest
+    magnitude is below 2^-126 has scale and codes 0.
 
     `apply` and `new_working_copy` mean what they mean for `hone.adamw`.
 
     (C1) `param`, `grad`, `exp_avg`, `exp_avg_sq` and the results that follow them have one shape, of rank 1 or more,
     and `param` has its result's type. (C2) Scales have the parameter's shape but for the last size, which is divided by
-    256 and rounded up. (C3) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C4) `new_working_copy`, when present, has a narrower
-    element type than `param`. (C5) `param` is no f64.
+    256 and rounded up. (C3) `0 <= beta1, beta2 < 1` and `eps >= 0`. (C4) `new_working_copy`, when present, has a
+    narrower element type than `param`. (C5) `param` is not f64.
 
     Example:
 
@@ -156,17 +161,21 @@ def Hone_SgdOp : Hone_Op<"sgd", "multiTensor", "state",
                          [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One update by stochastic gradient descent";
   let description = [{
-    PyTorch's SGD without dampening. With `g = grad * grad_scale` (negated when `maximize`)
-    `+ weight_decay * decay_scale * param` and `a = lr * lr_scale`: without momentum `param' = param - a * g`; with it
-    `b' = momentum * b + g`, `param' = param - a * (nesterov ? g + momentum * b' : b')`, where `b` starts at 0.
+    The op computes PyTorch's SGD without dampening. With `g = grad * grad_scale` (negated when `maximize`)
+    `+ weight_decay * decay_scale * param` and `a = lr * lr_scale`:
 
-    The results after `new_param` are the new buffer, with momentum, and then the working copy, when requested. `apply`, working copy
-    and `rng` mean what they mean for `hone.adamw`; `r` is `w div 2^16` for `new_param` and `w mod 2^16` for the buffer.
+    - without momentum `param' = param - a * g`;
+    - with momentum `b' = momentum * b + g` and `param' = param - a * (nesterov ? g + momentum * b' : b')`, where `b`
+      starts at 0.
+
+    The results after `new_param` are the new buffer, with momentum, and then the working copy, when requested. `apply`,
+    working copy and `rng` mean what they mean for `hone.adamw`; `r` is `w div 2^16` for `new_param` and `w mod 2^16`
+    for the buffer.
 
     (C1) `param`, `grad`, the momentum buffer and the results have one shape; param and buffer have their result's type.
-    (C2) A momentum buffer enters exactly if one leaves, and exactly if `momentum != 0`. (C3) `nesterov` needs
-    momentum. (C4) A working copy has a narrower element type than `param`. (C5) `rng`, when present, has shape `[3]`, and
-    `param` or the buffer is of type bf16. (C6) `origin` and `whole` are those of `hone.adamw`.
+    (C2) The op reads a momentum buffer exactly if it returns one, and exactly if `momentum != 0`. (C3) `nesterov` needs
+    momentum. (C4) A working copy has a narrower element type than `param`. (C5) `rng`, when present, has shape `[3]`,
+    and `param` or the buffer is of type bf16. (C6) `origin` and `whole` are those of `hone.adamw`.
 
     Example:
 
@@ -204,8 +213,8 @@ def Hone_LionOp : Hone_Op<"lion", "multiTensor", "state",
                           [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
   let summary = "One Lion update of a parameter";
   let description = [{
-    The sign of an interpolated momentum (Chen et al., 2023). With `g = grad * grad_scale` (negated when `maximize`) and
-    `a = lr * lr_scale`:
+    The op updates a parameter by the sign of an interpolated momentum (Chen et al., 2023). With `g = grad * grad_scale`
+    (negated when `maximize`) and `a = lr * lr_scale`:
 
     - `p' = param * (1 - a * weight_decay * decay_scale) - a * sign(beta1 * m + (1 - beta1) * g)`, where `sign(0) = 0`
     - `m' = beta2 * m + (1 - beta2) * g`
@@ -214,9 +223,9 @@ def Hone_LionOp : Hone_Op<"lion", "multiTensor", "state",
     `w mod 2^16` for `new_exp_avg`.
 
     (C1) `param`, `grad`, `exp_avg` and the results have one shape, and the first and the third state their result's
-    type. (C2) `0 <= beta1, beta2 < 1`. (C3) `new_working_copy`, when present, has a narrower element type than `param`. (C4)
-    `rng`, when present, has shape `[3]`, and `param` or `exp_avg` is of type bf16. (C5) `origin` and `whole` are those
-    of `hone.adamw`.
+    type. (C2) `0 <= beta1, beta2 < 1`. (C3) `new_working_copy`, when present, has a narrower element type than `param`.
+    (C4) `rng`, when present, has shape `[3]`, and `param` or `exp_avg` is of type bf16. (C5) `origin` and `whole` are
+    those of `hone.adamw`.
 
     Example:
 
@@ -250,10 +259,10 @@ def Hone_LionOp : Hone_Op<"lion", "multiTensor", "state",
 def Hone_AdafactorOp : Hone_Op<"adafactor", "multiTensor", "state", [AttrSizedOperandSegments]> {
   let summary = "One Adafactor update of a parameter";
   let description = [{
-    PyTorch's form of Adafactor (Shazeer and Stern, 2018): second moments of a matrix are kept as means of its rows and
-    columns, and there are no first moments. With `g = grad * grad_scale` (negated when `maximize`),
-    `a = lr * lr_scale`, `t = step` (1 for the first update), `b = t^beta2_decay` and `rms(x) = sqrt(mean(x^2))` over a
-    whole tensor:
+    The op computes PyTorch's form of Adafactor (Shazeer and Stern, 2018): it keeps the second moments of a matrix as
+    means of its rows and columns, and no first moments. With `g = grad * grad_scale` (negated when `maximize`),
+    `a = lr * lr_scale`, `t = step` (1 for the first update), `b = t^beta2_decay` and `rms(x) = sqrt(mean(x^2))` over
+    all elements of a tensor:
 
     - rank 2 and more: `r' = r + b * (mean of g^2 over the last dimension - r)`,
       `c' = c + b * (mean of g^2 over the one before it - c)` and
@@ -263,17 +272,17 @@ def Hone_AdafactorOp : Hone_Op<"adafactor", "multiTensor", "state", [AttrSizedOp
     - `p' = param * (1 - a * weight_decay * decay_scale) - s * u` with
       `s = max(eps2, rms(param)) * min(a, 1 / sqrt(t)) / max(1, rms(u) / clip_threshold)`
 
-    computed in fp32 or wider whatever the element types, with `r'`, `c'` and `v'` before they are rounded.
+    It computes in fp32 or wider, whatever the element types, with `r'`, `c'` and `v'` before they are rounded.
 
-    The results after `new_param` are the new means and then the working copy, when requested; working copy and `apply` mean what they
-    mean for `hone.adamw`. Means are over all elements of a dimension, so a parameter has neither padding nor parts. The
-    op has no kernel: `hone-decompose-updates` writes it in primitives.
+    The results after `new_param` are the new means and then the working copy, when requested. Working copy and `apply`
+    mean what they mean for `hone.adamw`. Means are over all elements of a dimension, so a parameter must be neither
+    padded nor packed. The op has no kernel: `hone-decompose-updates` decomposes it into primitives.
 
-    (C1) `param` and `grad` have one shape, and `param`, the means and the working copy the shapes of their results; `param`
-    and the means have their result's type. (C2) `variances` are the rows' means, of the shape without the last size,
-    and the columns', of that without the size before it; for rank 0 and 1 one of the parameter's shape. (C3)
-    `beta2_decay <= 0`, `eps1 >= 0`, `eps2 >= 0` and `clip_threshold >= 1`. (C4) A working copy has a narrower element type
-    than `param`.
+    (C1) `param` and `grad` have one shape, and `param`, the means and the working copy the shapes of their results;
+    `param` and the means have their result's type. (C2) `variances` are the rows' means, of the shape without the last
+    size, and the columns', of that without the size before it; for rank 0 and 1 one of the parameter's shape. (C3)
+    `beta2_decay <= 0`, `eps1 >= 0`, `eps2 >= 0` and `clip_threshold >= 1`. (C4) A working copy has a narrower element
+    type than `param`.
 
     Example:
 

@@ -12,14 +12,14 @@ include "hone/IR/HoneOpBase.td"
 def Hone_ReduceOp : Hone_Op<"reduce", "row", "accurate"> {
   let summary = "Sum, maximum or minimum over dimensions";
   let description = [{
-    Combines all elements that differ only in the indices `dims`; those dimensions vanish. Floating-point sums of f32 and
-    narrower types accumulate in fp32, in an order that depends on shapes only. The empty sum is 0, the empty max is
-    -inf, the empty min +inf (the smallest and largest value for integers).
+    The op combines all elements that differ only in the indices `dims`; the result lacks these dimensions. Sums of f32
+    and narrower types accumulate in fp32, in an order that depends on shapes only. The empty sum is 0, the empty max
+    -inf and the empty min +inf (for integers the smallest and the largest value).
+
+    A reduction along the last dimension only is of family `row`, any other of family `column`.
 
     (C1) `dims` are distinct dimensions of the operand, in increasing order. (C2) The result has the remaining
     dimensions and the operand's element type.
-
-    A reduction along the last dimension only is of family `row`, any other of family `column`.
 
     Example:
 
@@ -30,7 +30,8 @@ def Hone_ReduceOp : Hone_Op<"reduce", "row", "accurate"> {
   let arguments = (ins Hone_ReduceKindAttr:$kind, Hone_NumberTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Hone_NumberTensor:$result);
   let assemblyFormat = "$kind $operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
-  let builders = [OpBuilder<(ins "::hone::ReduceKind":$kind, "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$dims)>];
+  let builders = [OpBuilder<(ins "::hone::ReduceKind":$kind, "::mlir::Value":$operand,
+                                 "::llvm::ArrayRef<int64_t>":$dims)>];
   let hasVerifier = 1;
   let hasFolder = 1;
   let extraClassDeclaration = [{
@@ -52,7 +53,7 @@ def Hone_ReduceOp : Hone_Op<"reduce", "row", "accurate"> {
 def Hone_ArgmaxOp : Hone_Op<"argmax", "row", "copy"> {
   let summary = "Index of the largest element along a dimension";
   let description = [{
-    The smallest index at which the maximum along `dim` is found; a NaN counts as larger than any number.
+    The op returns the smallest index at which the maximum along `dim` is found. NaN counts as larger than any number.
 
     (C1) `dim` is a dimension of the operand, of size at least 1. (C2) The result has the remaining dimensions.
 
@@ -75,7 +76,8 @@ def Hone_ArgmaxOp : Hone_Op<"argmax", "row", "copy"> {
 def Hone_CumsumOp : Hone_Op<"cumsum", "row", "accurate", [SameOperandsAndResultType]> {
   let summary = "Running sum along a dimension";
   let description = [{
-    `result[.., i, ..] = sum over j <= i of operand[.., j, ..]` along `dim`; with `reverse`, over `j >= i`.
+    The op computes `result[.., i, ..] = sum over j <= i of operand[.., j, ..]` along `dim`; with `reverse`, over
+    `j >= i`.
 
     (C1) Operand and result have the same type. (C2) `dim` is a dimension of the operand.
 
@@ -102,11 +104,12 @@ def Hone_CumsumOp : Hone_Op<"cumsum", "row", "accurate", [SameOperandsAndResultT
 def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
   let summary = "Sum of products over contracted dimensions";
   let description = [{
-    Multiplies `lhs` and `rhs` elementwise over the paired batch dimensions and sums over the paired contracting
-    dimensions. The result's dimensions are the batch dimensions, then the free dimensions of `lhs`, then those of `rhs`,
-    each in operand order. Products of low-precision operands are exact in fp32 and accumulate there; the sum is rounded
-    once, to the result's element type, which may differ from the operands' (a weight gradient is f32 while what it is
-    made of is bf16).
+    The op multiplies `lhs` and `rhs` elementwise over the paired batch dimensions and sums over the paired contracting
+    dimensions. The result has the batch dimensions, then the free dimensions of `lhs`, then those of `rhs`, each in
+    operand order.
+
+    Products of low-precision operands are exact in fp32 and accumulate there. The sum is rounded once, to the result's
+    element type, which may differ from the operands' (a weight gradient is f32 while its operands are bf16).
 
     (C1) Batch and contracting lists of one operand are distinct dimensions of it. (C2) Paired lists have equal lengths
     and paired dimensions equal sizes. (C3) The result has the shape above. (C4) Operands have one element type.
@@ -147,8 +150,8 @@ def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
 def Hone_EmbeddingOp : Hone_Op<"embedding", "gather", "copy"> {
   let summary = "Rows of a table picked by index";
   let description = [{
-    `result[i..., :] = table[ids[i...], :]`. An id outside `[0, rows)` is undefined behaviour of the graph: phases prove that
-    there is none or check each batch (docs/rationale/ids.md), and the interpreter reports it.
+    The op computes `result[i..., :] = table[ids[i...], :]`. An id outside `[0, rows)` is undefined behaviour of the
+    graph. Phases prove that there is none or check each batch (docs/rationale/ids.md), and the interpreter reports it.
 
     (C1) `table` has rank 2. (C2) The result has the shape of `ids` followed by the table's width, and its element type.
 
@@ -172,7 +175,8 @@ def Hone_EmbeddingOp : Hone_Op<"embedding", "gather", "copy"> {
 def Hone_EmbeddingBwdOp : Hone_Op<"embedding_bwd", "gather", "accurate"> {
   let summary = "Gradient of an embedding with respect to its table";
   let description = [{
-    `result[v, :] = sum over i with ids[i] = v of grad[i, :]`, added in increasing order of `i`. Rows without an id are 0.
+    The op computes `result[v, :] = sum over i with ids[i] = v of grad[i, :]`, added in increasing order of `i`. Rows
+    without an id are 0.
 
     (C1) The result has rank 2. (C2) `grad` has the shape of `ids` followed by the result's width, and its element type.
 

@@ -6,8 +6,11 @@
 include "hone/IR/HoneOpBase.td"
 
 def Hone_ReshapeOp : Hone_Op<"reshape", "view", "copy"> {
-  let summary = "The same elements in row-major order under another shape";
+  let summary = "The same elements in row-major order, with another shape";
   let description = [{
+    The op returns the elements of the operand in row-major order, with the shape of the result. It costs nothing: the
+    result has the storage of the operand.
+
     (C1) Operand and result have the same element type and number of elements.
 
     Example:
@@ -32,7 +35,7 @@ def Hone_ReshapeOp : Hone_Op<"reshape", "view", "copy"> {
 def Hone_TransposeOp : Hone_Op<"transpose", "dataMovement", "copy"> {
   let summary = "Permutation of dimensions";
   let description = [{
-    Dimension `d` of the result is dimension `permutation[d]` of the operand.
+    The op permutes dimensions: dimension `d` of the result is dimension `permutation[d]` of the operand.
 
     (C1) `permutation` is a permutation of the operand's dimensions. (C2) The result has the permuted shape and the
     operand's element type.
@@ -58,11 +61,11 @@ def Hone_TransposeOp : Hone_Op<"transpose", "dataMovement", "copy"> {
 def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "copy"> {
   let summary = "Repetition along new dimensions";
   let description = [{
-    Dimension `d` of the operand becomes dimension `dims[d]` of the result; along every other dimension of the result the
-    operand repeats. Size-1 dimensions are not stretched: reshape them away first.
+    The op repeats its operand. Dimension `d` of the operand becomes dimension `dims[d]` of the result; along all other
+    dimensions of the result the operand repeats. The op does not stretch dimensions of size 1: reshape them away first.
 
-    (C1) `dims` has one entry per dimension of the operand, strictly increasing, each a dimension of the result.
-    (C2) Matching dimensions have equal sizes. (C3) Element types are equal.
+    (C1) `dims` has one entry per dimension of the operand, strictly increasing, each a dimension of the result. (C2)
+    Matching dimensions have equal sizes. (C3) Element types are equal.
 
     Example:
 
@@ -85,7 +88,7 @@ def Hone_BroadcastOp : Hone_Op<"broadcast", "map", "copy"> {
 def Hone_SliceOp : Hone_Op<"slice", "dataMovement", "copy"> {
   let summary = "A box of the operand";
   let description = [{
-    `result[i] = operand[starts + i * strides]`, for `starts[d] <= ... < limits[d]` in each dimension.
+    The op computes `result[i] = operand[starts + i * strides]`, for `starts[d] <= ... < limits[d]` in each dimension.
 
     (C1) `starts`, `limits`, `strides` have one entry per dimension. (C2) `0 <= starts[d] <= limits[d] <= size[d]` and
     `strides[d] >= 1`. (C3) The result has `ceil((limits[d] - starts[d]) / strides[d])` elements along `d` and the
@@ -111,10 +114,10 @@ def Hone_SliceOp : Hone_Op<"slice", "dataMovement", "copy"> {
 }
 
 def Hone_PadOp : Hone_Op<"pad", "dataMovement", "copy"> {
-  let summary = "Zeros around (and between) the operand";
+  let summary = "The operand with zeros around it and between its elements";
   let description = [{
-    The operand placed in a tensor of zeros, with `low[d]` zeros before, `high[d]` after, and `interior[d]` between
-    neighbouring elements of dimension `d`. The adjoint of `hone.slice`.
+    The op places the operand in a tensor of zeros, with `low[d]` zeros before it, `high[d]` after it, and `interior[d]`
+    between neighbouring elements of dimension `d`. It is the adjoint of `hone.slice`.
 
     (C1) `low`, `high`, `interior` have one entry per dimension, none negative. (C2) Size `d` of the result is
     `low + high + size + max(size - 1, 0) * interior`; element types are equal.
@@ -139,8 +142,10 @@ def Hone_PadOp : Hone_Op<"pad", "dataMovement", "copy"> {
 }
 
 def Hone_ConcatOp : Hone_Op<"concat", "dataMovement", "copy"> {
-  let summary = "Operands one after the other along a dimension";
+  let summary = "Concatenation along a dimension";
   let description = [{
+    The op concatenates its operands, in order, along dimension `dim`.
+
     (C1) At least one operand; `dim` is a dimension of the result. (C2) Operands agree with the result in element type
     and in every size but along `dim`. (C3) Sizes along `dim` add up to the result's.
 

@@ -8,12 +8,12 @@ include "mlir/IR/OpBase.td"
 def Hone_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
-    An op with operands whose elements are ids: numbers of rows of a table, or of classes. What an id outside the table
-    does is undefined behaviour of the graph, so the compiler proves that there is none or checks each batch
-    (`hone-bound-ids`, `hone-guard-ids`). An op that indexes attaches this interface and gets both.
+    The interface marks an op with operands whose elements are ids: numbers of rows of a table, or of classes. An id
+    outside the table is undefined behaviour of the graph. So the compiler proves that there is none, or checks each
+    batch (`hone-bound-ids`, `hone-guard-ids`). An op that attaches this interface gets the proof and the check.
   }];
   let methods = [
-    InterfaceMethod<"The operands that hold ids, and which ids each takes.",
+    InterfaceMethod<"The operands that hold ids, with the ids that each accepts.",
       "::llvm::SmallVector<::hone::IdOperand>", "getIdOperands">
   ];
 }
