@@ -6,20 +6,22 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerToKernels : Pass<"hone-lower-to-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turns the plan into kernels and a description of the program";
+  let summary = "Lowers the plan to kernels and a description of the program";
   let description = [{
-    Every `plan.launch` becomes a kernel on `scf`, `vector`, `arith`, `math` and `memref`, or a library call; equal launches share
-    one kernel. The function `@hone_program` (llvm dialect) describes arena, arguments, functions, launches and results to
-    the runtime through the functions of abi.def, in order; the program itself is data.
+    The pass turns every `plan.launch` into a kernel on `scf`, `vector`, `arith`, `math` and `memref`, or into a library
+    call. Equal launches share one kernel. The function `@hone_program` (llvm dialect) describes arena, arguments,
+    functions, launches and results to the runtime, in order, by calls of the functions in abi.def. The runtime runs
+    this description; the launches themselves are not compiled into code.
 
-    For a CPU, kernels are functions, and `hone-bind-kernels` gives each the entry that the runtime calls. For a GPU (the
-    target that the module names), they are `gpu.func`s of the `gpu.module @hone_device`, and `@hone_program` calls
-    `@hone_device_images`, which is defined when their code exists. Attention that `hone-plan-attention` marked is a library
-    call, which is followed by one of `@hone_attention_plan_N`; `hone.attention_plans` on the module says for which problems
-    those are to be defined (Conversion/AttentionPlans.h).
+    - On a CPU, kernels are functions. `hone-bind-kernels` gives each the entry that the runtime calls.
+    - On a GPU (the target of the module), kernels are `gpu.func`s of the `gpu.module @hone_device`. `@hone_program`
+      calls `@hone_device_images`, which is defined once their code exists.
+    - Attention that `hone-plan-attention` marked is a library call, followed by a call of `@hone_attention_plan_N`.
+      `hone.attention_plans` on the module lists the problems that need such a function
+      (include/hone/Codegen/Program/AttentionPlans.h).
 
-    Declined with an error: contractions of other types than f32, bf16 and f16, and ops without an emitter, on a GPU
-    attention without that mark among them.
+    Errors: a contraction of types other than f32, bf16 and f16; an op without an emitter, among them, on a GPU,
+    attention without that mark.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::math::MathDialect",
@@ -30,16 +32,17 @@ def LowerToKernels : Pass<"hone-lower-to-kernels", "::mlir::ModuleOp"> {
 def VerifyLower : Pass<"hone-verify-lower", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the lower phase";
   let description = [{
-    `@hone_program` exists, and no op of the `hone` or `plan` dialect is left.
+    The pass checks that `@hone_program` exists and that no op of the `hone` or `plan` dialect is left.
   }];
 }
 
 def BindKernels : Pass<"hone-bind-kernels", "::mlir::ModuleOp"> {
-  let summary = "Defines the entries of kernels";
+  let summary = "Defines the entry functions of kernels";
   let description = [{
-    Runs after functions are in the llvm dialect. A declaration with the attribute `hone.kernel = @f` gets a body that loads the
-    buffers' addresses from its first argument and calls `@f`. With `hone.tensors` (see TensorTable in Kernel.h) the body is a loop
-    over a table of tensors, in static data, that calls `@f` for each tensor that the work items touch. Both become internal.
+    The pass runs after functions are in the llvm dialect. It gives a body to every declaration with the attribute
+    `hone.kernel = @f`: the body loads the buffers' addresses from its first argument and calls `@f`. With
+    `hone.tensors` (TensorTable in lib/Codegen/Common/Kernel.h) the body is a loop over a static table of tensors. It
+    calls `@f` for each tensor that the work items touch. Entry and kernel get internal linkage.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

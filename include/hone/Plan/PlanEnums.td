@@ -5,10 +5,10 @@
 
 include "mlir/IR/EnumAttr.td"
 
-// Which line of the memory report counts a buffer that is not state.
-def Plan_PurposeAttr : I32EnumAttr<"Purpose", "what a buffer is for", [
-  I32EnumAttrCase<"activations", 0>,    // made on the way to the loss, read after it
-  I32EnumAttrCase<"gradients", 1>,      // of parameters, until the update or the end
+// The line of the memory report that counts a buffer. Buffers of state have none.
+def Plan_PurposeAttr : I32EnumAttr<"Purpose", "purpose of a buffer", [
+  I32EnumAttrCase<"activations", 0>,    // computed on the way to the loss, read after it
+  I32EnumAttrCase<"gradients", 1>,      // gradients of parameters, until the update or the end
   I32EnumAttrCase<"workspaces", 2>,     // scratch of one launch
   I32EnumAttrCase<"temporaries", 3>]> { // the rest
   let cppNamespace = "::hone::plan";

@@ -19,9 +19,10 @@ def Plan_Dialect : Dialect {
   let summary = "The scheduled program: buffers at arena offsets, launches in order";
   let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
   let description = [{
-    What the plan phase makes of the tensor functions and the lower phase consumes. A `plan.program` owns one arena of
-    bytes. Its arguments are state at fixed offsets; its functions are lists of launches, run in order, that read and
-    write buffers of the arena. The size of the arena is the peak: nothing else that scales with the model is allocated.
+    The plan phase writes this dialect from the tensor functions, and the lower phase reads it. A `plan.program` owns
+    one arena of bytes. Its arguments are state at fixed offsets. Its functions are lists of launches, run in order,
+    that read and write buffers of the arena. The size of the arena is the peak memory of the program: nothing else that
+    scales with the model is allocated.
   }];
 }
 
@@ -30,10 +31,12 @@ class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemo
 def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, SingleBlock, IsolatedFromAbove]> {
   let summary = "A training program over one arena";
   let description = [{
+    The op holds the arguments and the functions of a program. `arena` is the size of the arena in bytes.
+
     (C1) `arena` is a non-negative multiple of 64.
 
-    `categories` maps names of kinds of memory to bytes of the arena at its fullest point; `gaps` are those that no buffer
-    needs then. They add up to the arena.
+    `categories` maps kinds of memory to bytes of the arena at its fullest point. `gaps` are the bytes that no buffer
+    needs there. The categories add up to the arena.
 
     Example:
 
@@ -59,11 +62,12 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
 }
 
 def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
-  let summary = "State that persists in the arena between calls";
+  let summary = "State that stays in the arena between calls";
   let description = [{
-    `kind`, `init`, `role`, `vocab`, `aliases` and `parts` are those of the function argument (see the hone dialect); so are
-    `hone.ignore` and `hone.ids`, where the op has them.
-    With `sharding` it is a rank's part of a tensor that the mesh of the module divides; `parts` are boxes of that tensor.
+    The op places an argument of the program's functions at byte `offset` of the arena. `kind`, `init`, `role`, `vocab`,
+    `aliases` and `parts` are those of the function argument (see the hone dialect). So are `hone.ignore` and
+    `hone.ids`, where the op has them. With `sharding`, the argument is a rank's shard of a global tensor, and `parts`
+    are boxes of that global tensor.
 
     (C1) `offset` is a multiple of 64 and the tensor ends inside the arena.
   }];
@@ -76,9 +80,9 @@ def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
 }
 
 def Plan_FunctionOp : Plan_Op<"function", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
-  let summary = "Launches in order";
+  let summary = "A list of launches, run in order";
   let description = [{
-    Named `step`, `accumulate`, `update` or `evaluate`; the runtime calls it.
+    The op is a function that the runtime calls: `step`, `accumulate`, `update` or `evaluate`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -86,11 +90,17 @@ def Plan_FunctionOp : Plan_Op<"function", [Symbol, HasParent<"ProgramOp">, NoTer
 }
 
 def Plan_BufferOp : Plan_Op<"buffer", [Pure, HasParent<"FunctionOp">]> {
-  let summary = "A part of the arena seen as a tensor in memory";
+  let summary = "A tensor at a fixed offset of the arena";
   let description = [{
-    Strides are in elements, row-major unless the type says otherwise. `purpose` is for reports: `activations` are made on
-    the way to the loss and read after it, `gradients` of parameters last until the update or the end, `workspaces` are
-    scratch of one launch, `temporaries` all else. State has none.
+    The op names the bytes of the arena from `offset` on as a tensor in memory. Strides are in elements, row-major
+    unless the type says otherwise. `purpose` is for reports; buffers of state have none:
+
+    | purpose | buffers |
+    |---|---|
+    | `activations` | computed on the way to the loss and read after it |
+    | `gradients` | gradients of parameters, until the update or the end |
+    | `workspaces` | scratch memory of one launch |
+    | `temporaries` | all others |
 
     (C1) The strides are static and the buffer lies inside the arena.
   }];
@@ -101,9 +111,10 @@ def Plan_BufferOp : Plan_Op<"buffer", [Pure, HasParent<"FunctionOp">]> {
 }
 
 def Plan_ViewOp : Plan_Op<"view", [Pure, HasParent<"FunctionOp">]> {
-  let summary = "Another shape, or a part, of a buffer";
+  let summary = "A buffer with another shape, or a slice of it";
   let description = [{
-    The bytes of `base` from `offset` on, seen with another shape or strides. Writing through a view writes the base.
+    The op names the bytes of `base` from `offset` on, with another shape or other strides. Writing through a view
+    writes the base.
 
     (C1) The strides are static and the view lies inside the arena.
   }];
@@ -115,11 +126,11 @@ def Plan_ViewOp : Plan_Op<"view", [Pure, HasParent<"FunctionOp">]> {
 
 def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"FunctionOp">, SingleBlock, IsolatedFromAbove,
                                        AttrSizedOperandSegments]> {
-  let summary = "One kernel or one library call";
+  let summary = "One run of a kernel or one library call";
   let description = [{
-    The body computes tensors from tensors, as that of a `hone.fused`; block arguments are the contents of `inputs`, and
-    the yielded values are written to `outputs`. An output may lie on an input (in place) where the family allows it.
-    `scratch` is memory that the kernel may use as it likes.
+    The op runs its body once. The body computes tensors from tensors, like that of a `hone.fused`: block arguments are
+    the contents of `inputs`, and the yielded values are written to `outputs`. An output may lie on an input (in place)
+    where the family allows it. The kernel may use `scratch` freely; its contents are undefined before and after.
 
     (C1) Block arguments and yielded tensors have the shapes and element types of the buffers.
   }];
@@ -135,15 +146,20 @@ def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"FunctionOp">, SingleBlock, Iso
 }
 
 def Plan_YieldOp : Plan_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"LaunchOp">]> {
-  let summary = "Contents of the outputs of a launch";
-  let description = "Ends the body of a `plan.launch`.";
+  let summary = "The values that a launch writes to its outputs";
+  let description = [{
+    The op ends the body of a `plan.launch`.
+  }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
 def Plan_ResultOp : Plan_Op<"result", [HasParent<"FunctionOp">]> {
-  let summary = "A value the runtime reads after the function";
-  let description = "`name` is `loss`, `grad_norm`, `grad.<fqn>`, or that of a check of ids, with its `hone.ids`.";
+  let summary = "A value that the runtime reads after the function";
+  let description = [{
+    The op names a buffer. `name` is `loss`, `grad_norm`, `grad.<fqn>`, or that of a check of ids, which also has
+    `hone.ids`.
+  }];
   let arguments = (ins StrAttr:$name, AnyStaticShapeMemRef:$buffer);
   let assemblyFormat = "$name `,` $buffer attr-dict `:` type($buffer)";
 }

@@ -6,11 +6,12 @@
 include "mlir/Pass/PassBase.td"
 
 def ApproximateMath : Pass<"hone-approximate-math", "::mlir::ModuleOp"> {
-  let summary = "Replaces exp, log, tanh, erf and their kin by polynomials";
+  let summary = "Replaces exp, log, tanh, erf and similar functions by polynomials";
   let description = [{
-    Rewrites `math` ops on f32 scalars and vectors into `arith` and `math.fma` by MLIR's polynomial approximations: a few
-    ulp from the exact function, right for infinities and NaN, inlined into the loop, and the same bits on every CPU. LLVM
-    would call the C library once per element instead. Ops with a machine instruction (sqrt, fma, abs, floor) are left.
+    The pass rewrites `math` ops on f32 scalars and vectors into `arith` and `math.fma`, by MLIR's polynomial
+    approximations. They are within a few ulp of the exact function, are right for infinities and NaN, are inlined into
+    the loop, and have the same bits on every CPU. Without the pass, LLVM would call the C library once per element. Ops
+    with a machine instruction (sqrt, fma, abs, floor) stay.
 
     Example:
 
@@ -25,20 +26,24 @@ def ApproximateMath : Pass<"hone-approximate-math", "::mlir::ModuleOp"> {
 def VerifyLLVM : Pass<"hone-verify-llvm", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the lowering to LLVM";
   let description = [{
-    Every op belongs to the `llvm` dialect, and functions without a body are the runtime's (`honert_*`) or the C
-    library's memory routines. A leftover op or a call into a mathematical library is an error here and not at link time.
+    The pass checks that every op belongs to the `llvm` dialect, and that functions without a body are the runtime's
+    (`honert_*`) or the C library's memory routines. So a leftover op or a call into a mathematical library is an error
+    here and not at link time.
   }];
 }
 
 def ApproximateDeviceMath : Pass<"hone-approximate-device-math", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Replaces exp, log, tanh, erf and their kin in device code";
+  let summary = "Replaces exp, log, tanh, erf and similar functions in device code";
   let description = [{
-    As hone-approximate-math, with the instructions of a GPU where they are as good as a polynomial: exp and exp2 by `ex2.approx`,
-    1/sqrt by `rsqrt.approx`. On f32 scalars and vectors of one dimension.
+    The pass does what hone-approximate-math does, for device code, on f32 scalars and vectors of one dimension. It uses
+    instructions of the GPU where they are as accurate as a polynomial: `ex2.approx` for exp and exp2, `rsqrt.approx`
+    for 1/sqrt.
 
-    exp(x) = 2^h * (1 + l ln 2), where h + l = x log2 e to about 48 bits: the error is that of the instruction (2 units in the last
-    place) and at most 1.5 of roundings, at any x. Results below 2^-126 are zero. log has a polynomial, as `lg2.approx` knows no
-    relative error near 1. powf is computed in f64. Division and square root have correctly rounded instructions and stay.
+    - exp(x) = 2^h * (1 + l ln 2), where h + l = x log2 e to about 48 bits. At any x the error is that of the
+      instruction (2 units in the last place) and at most 1.5 units of rounding. Results below 2^-126 are zero.
+    - log has a polynomial, because `lg2.approx` has no bound of its relative error near 1.
+    - powf is computed in f64.
+    - Division and square root have correctly rounded instructions and stay.
 
     Example:
 
@@ -51,15 +56,19 @@ def ApproximateDeviceMath : Pass<"hone-approximate-device-math", "::mlir::gpu::G
 }
 
 def LowerDeviceCode : Pass<"hone-lower-device-code", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "From kernels of a GPU to the llvm and nvvm dialects";
+  let summary = "Lowers GPU kernels to the llvm and nvvm dialects";
   let description = [{
-    Converts `gpu.func` and what it holds: thread and block numbers, barriers and shuffles (of 32 bits, wider ones in halves), `cf`,
-    `arith`, `index`, `vector` of one dimension, `memref`, and `math` ops with an instruction (fma, sqrt, abs, roundings, counts of
-    bits). Loops must be `cf`, functions without instructions approximated (hone-approximate-device-math).
+    The pass converts `gpu.func` and the ops in it: thread and block numbers, barriers and shuffles (of 32 bits, wider
+    ones in halves), `cf`, `arith`, `index`, `vector` of one dimension, `memref`, and `math` ops with an instruction
+    (fma, sqrt, abs, roundings, counts of bits). Loops must be in `cf`, and functions without an instruction
+    approximated (hone-approximate-device-math).
 
-    A memref parameter is passed as its address and must have a static shape and strides. Workgroup attributions become variables in
-    shared memory, private ones stack. `index` has 64 bits. No library of the device's is used: an op that would need one is an error
-    that names it, as is any op which is left. Prefetches are dropped.
+    - A memref parameter becomes its address. It must have a static shape and strides.
+    - Workgroup attributions become variables in shared memory, private ones stack.
+    - `index` has 64 bits.
+    - Prefetches are dropped.
+
+    The pass uses no device library. An op that needs one is an error that names it; so is any op that is left.
 
     Example:
 
@@ -77,7 +86,8 @@ def LowerDeviceCode : Pass<"hone-lower-device-code", "::mlir::gpu::GPUModuleOp">
 def VerifyDeviceCode : Pass<"hone-verify-device-code", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Checks the contract of the lowering of device code";
   let description = [{
-    Every op belongs to the `llvm` or `nvvm` dialect, and every function has a body: a GPU links no libraries.
+    The pass checks that every op belongs to the `llvm` or `nvvm` dialect, and that every function has a body, because a
+    GPU links no libraries.
   }];
 }
 
