@@ -102,7 +102,7 @@ TEST(FusionGroups, EveryOpIsInOneGroup) {
     %q = hone.transpose %p [1, 0] : tensor<8x64xf32> -> tensor<64x8xf32>
     %r = hone.exp %q : tensor<64x8xf32>)");
   SmallVector<FusionGroup> groups = planFusion(function.block());
-  EXPECT_EQ(describe(groups), "contraction 1, move 1, map 1, map 1");
+  EXPECT_EQ(describe(groups), "contraction 1, data_movement 1, map 1, map 1");
   llvm::SmallDenseSet<Operation *> seen;
   for (const FusionGroup &group : groups)
     for (Operation *op : group.ops)
