@@ -1,7 +1,7 @@
 """What a compiled trainer leaves when it loses a rank: ranks_lost.py PROGRAM FOLDER, where PROGRAM is of dp=2,tp=2.
 
 Rank 2 of four is killed, or stopped, from outside in the middle of a long run with data and checkpoints. Every rank must
-end within 10 s, each of the others with a line that says in which collective it waited for whom; and the run must go on
+end, each of the others with a line that says in which collective it waited for whom; and the run must go on
 from its newest checkpoint to the bits of one that nobody disturbed. Prints a line per case; exit 1 at the first that fails.
 """
 
@@ -60,7 +60,7 @@ class Run:
                               stderr=subprocess.PIPE) as launcher:
             begin = time.monotonic()
             while newest(self.checkpoints) < 4:
-                if launcher.poll() is not None or time.monotonic() - begin > 60:
+                if launcher.poll() is not None or time.monotonic() - begin > LIMIT:
                     launcher.kill()
                     raise Wrong(f"no checkpoint came\n{launcher.stderr.read()}")
                 time.sleep(0.05)
@@ -79,7 +79,7 @@ class Run:
             return launcher.stderr.read()
 
     def ends(self, steps: int, *flags: str) -> None:
-        done = subprocess.run(self.command(steps, *flags), env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
+        done = subprocess.run(self.command(steps, *flags), env=ENVIRONMENT, capture_output=True, text=True, timeout=2 * LIMIT,
                               check=False)
         if done.returncode != 0:
             raise Wrong(f"{flags}: exit code {done.returncode}\n{done.stdout}{done.stderr}")

@@ -34,14 +34,17 @@ std::string variable(const char *name, const char *fallback) {
   return text ? text : fallback;
 }
 
+void sleepFor(long milliseconds) {
+  timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0) // a signal came: sleep on
+    ;
+}
+
 /// `user` holds where the number of the rank lies. Fails where it is to.
 int beginStep(void *user, const char *, void *arena) {
   static long long step = 0; // of this process
   ++step;
-  long milliseconds = std::atol(variable("HONE_RANKS_SLEEP_MS", "0").c_str());
-  timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-  while (nanosleep(&left, &left) != 0) // a signal came: sleep on
-    ;
+  sleepFor(std::atol(variable("HONE_RANKS_SLEEP_MS", "0").c_str()));
   int64_t own;
   std::memcpy(&own, static_cast<char *>(arena) + *static_cast<int64_t *>(user),
               sizeof own);
@@ -51,6 +54,7 @@ int beginStep(void *user, const char *, void *arena) {
   if (std::sscanf(fault.c_str(), "%lld:%lld:%7s", &rank, &when, what) != 3 ||
       rank != own || when != step)
     return 0;
+  sleepFor(1000); // the other ranks reach their collective
   if (std::strcmp(what, "exit") == 0)
     _exit(3);
   if (std::strcmp(what, "fail") == 0) {
