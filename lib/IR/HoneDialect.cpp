@@ -3,6 +3,7 @@
 #include "hone/IR/DialectMarker.h"
 #include "hone/IR/Hone.h"
 #include "hone/IR/IndexedOps.h"
+#include "hone/IR/ResultNames.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -34,6 +35,11 @@ void HoneDialect::initialize() {
 #include "hone/IR/HoneOps.cpp.inc"
       >();
   attachIndexedOps(getContext());
+}
+
+void *HoneDialect::getRegisteredInterfaceForOp(TypeID interface,
+                                               OperationName) {
+  return findResultNames(interface);
 }
 
 Operation *HoneDialect::materializeConstant(OpBuilder &builder, Attribute value,

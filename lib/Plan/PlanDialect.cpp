@@ -1,5 +1,6 @@
 //===- PlanDialect.cpp - The plan dialect and its verifiers ---------------===//
 
+#include "hone/IR/ResultNames.h"
 #include "hone/Plan/Plan.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -20,6 +21,11 @@ void PlanDialect::initialize() {
 #define GET_OP_LIST
 #include "hone/Plan/PlanOps.cpp.inc"
       >();
+}
+
+void *PlanDialect::getRegisteredInterfaceForOp(TypeID interface,
+                                               OperationName) {
+  return findResultNames(interface);
 }
 
 LogicalResult ProgramOp::verify() {

@@ -66,6 +66,7 @@ def Hone_Dialect : Dialect {
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationInterfaceFallback = 1; // names of results
   let useDefaultAttributePrinterParser = 1;
 }
 

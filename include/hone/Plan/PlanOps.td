@@ -18,6 +18,7 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::hone::plan";
   let summary = "The scheduled program: buffers at arena offsets, launches in order";
   let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
+  let hasOperationInterfaceFallback = 1; // names of results
   let description = [{
     The plan phase writes this dialect from the tensor functions, and the lower phase reads it. A `plan.program` owns
     one arena of bytes. Its arguments are state at fixed offsets. Its functions are lists of launches, run in order,

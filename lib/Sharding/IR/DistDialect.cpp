@@ -1,5 +1,6 @@
 //===- DistDialect.cpp - Attributes of the dist dialect -------------------===//
 
+#include "hone/IR/ResultNames.h"
 #include "hone/Sharding/IR/Sharding.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -23,6 +24,11 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "hone/Sharding/IR/DistOps.cpp.inc"
       >();
+}
+
+void *DistDialect::getRegisteredInterfaceForOp(TypeID interface,
+                                               OperationName) {
+  return findResultNames(interface);
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,6 +25,7 @@ def Dist_Dialect : Dialect {
   let dependentDialects = ["::hone::HoneDialect"];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasOperationInterfaceFallback = 1; // names of results
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
 }
