@@ -33,6 +33,14 @@ def Hone_OpInterface : OpInterface<"HoneOpInterface"> {
         return ::hone::detail::elementwiseAliases($_op);
       }]>,
     InterfaceMethod<[{
+        Whether the result may be in the storage of operands, so that no kernel computes the op. The default is none.
+        Fusion and the memory plan read it.
+      }], "::hone::StorageView", "getStorageView", (ins), [{}], [{ return ::hone::StorageView::None; }]>,
+    InterfaceMethod<[{
+        Whether each operand may have any sharding, unlike those of the other operands: partitioning then combines
+        the results of groups of equally sharded operands. The default is false.
+      }], "bool", "acceptsAnySharding", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
         What is known of an element of result 0 from what is known of one element per operand, not all of them copies;
         nullopt, the default, if the op does not compute elements one by one. Padding reads it.
       }], "::std::optional<::hone::ElementState>", "inferElementState",

@@ -27,6 +27,7 @@ def Hone_GlobalNormOp : Hone_Op<"global_norm", "multiTensor", "accurate"> {
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 2); }
     ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    bool acceptsAnySharding() { return true; }
   }];
 }
 

@@ -29,6 +29,7 @@ def Hone_ReshapeOp : Hone_Op<"reshape", "view", "copy"> {
     ::hone::OpCost getCost() { return {}; }
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+    ::hone::StorageView getStorageView() { return ::hone::StorageView::OfOperand; }
   }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
@@ -110,6 +111,7 @@ def Hone_SliceOp : Hone_Op<"slice", "dataMovement", "copy"> {
   let hasFolder = 1;
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
+    ::hone::StorageView getStorageView() { return ::hone::StorageView::OfOperand; }
   }] # Hone_ElementRule<"keepState">.method # Hone_LinearIn<"{{0}}">.method;
 }
 
@@ -163,6 +165,7 @@ def Hone_ConcatOp : Hone_Op<"concat", "dataMovement", "copy"> {
   let extraClassDeclaration = facts # [{
     ::hone::DimensionMapping getDimensionMapping();
     ::hone::OperandSets getLinearOperands();
+    ::hone::StorageView getStorageView() { return ::hone::StorageView::OfOperands; }
   }] # Hone_ElementRule<"keepState">.method;
 }
 

@@ -101,6 +101,14 @@ enum class ElementState {
 /// What is known of an element that is one of `a` and `b`.
 ElementState join(ElementState a, ElementState b);
 
+/// Whether a result may be in the storage of operands, so that no kernel copies
+/// it.
+enum class StorageView {
+  None,
+  OfOperand, ///< the result is operand 0 in another shape, or a box of it
+  OfOperands ///< the operands are boxes of the result
+};
+
 /// `result` may be written over the storage of `operand`.
 struct AliasPair {
   unsigned operand;

@@ -31,12 +31,17 @@ static bool isUnit(int64_t size) { return size == 1; }
 // Storage
 //===----------------------------------------------------------------------===//
 
+static StorageView storageViewOf(Operation *op) {
+  auto facts = dyn_cast_if_present<HoneOpInterface>(op);
+  return facts ? facts.getStorageView() : StorageView::None;
+}
+
 bool hone::isStorageView(Operation *op) {
-  return isa<ReshapeOp, SliceOp, ConcatOp>(op);
+  return storageViewOf(op) != StorageView::None;
 }
 
 bool hone::isViewOfOperand(Operation *op) {
-  return isa_and_present<ReshapeOp, SliceOp>(op);
+  return storageViewOf(op) == StorageView::OfOperand;
 }
 
 Value hone::viewedValue(Value value) {

@@ -174,7 +174,10 @@ static Values emitAnyLoss(ImplicitLocOpBuilder &b, const SplitOp &split,
 // Norms of many tensors
 //===----------------------------------------------------------------------===//
 
-bool dist::acceptsAnySharding(Operation *op) { return isa<GlobalNormOp>(op); }
+bool dist::acceptsAnySharding(Operation *op) {
+  auto facts = dyn_cast<HoneOpInterface>(op);
+  return facts && facts.acceptsAnySharding();
+}
 
 SmallVector<Value> dist::emitAnySharding(ImplicitLocOpBuilder &b, Operation *op,
                                          ValueRange operands,

@@ -58,7 +58,7 @@ static bool isFloat(Value value) {
 
 bool hone::isMover(Operation *op) {
   auto facts = dyn_cast<HoneOpInterface>(op);
-  if (!facts || isa<CastOp, FusedOp>(op) || op->getNumOperands() != 1 ||
+  if (!facts || isa<FusedOp>(op) || op->getNumOperands() != 1 ||
       op->getNumResults() != 1)
     return false;
   KernelFamily family = facts.getKernelFamily();
