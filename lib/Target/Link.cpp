@@ -58,29 +58,43 @@ static llvm::Expected<std::string> findSharedLibrary(StringRef name,
                                  name.str().c_str());
 }
 
-/// Arguments of ld in the order a C++ compiler's driver gives them.
-static llvm::Expected<std::vector<std::string>>
-buildArguments(const LinkJob &job) {
-  llvm::Expected<Platform> platform = getPlatform();
-  if (!platform)
-    return platform.takeError();
-  std::vector<std::string> arguments = {"ld.lld",
-                                        "-m",
-                                        platform->emulation.str(),
-                                        "-pie",
-                                        "--eh-frame-hdr",
-                                        "--hash-style=gnu",
-                                        "--gc-sections",
-                                        "--as-needed",
-                                        "-z",
-                                        "relro",
-                                        "-z",
-                                        "now",
-                                        "-dynamic-linker",
-                                        platform->loader.str(),
-                                        "-o",
-                                        job.output};
-  auto addResource = [&](StringRef name) -> llvm::Error {
+namespace {
+/// The command line of ld. Each step returns its first error.
+class LinkLine {
+public:
+  LinkLine(const LinkJob &job, const Platform &platform)
+      : job(job), platform(platform), arguments{"ld.lld",
+                                                "-m",
+                                                platform.emulation.str(),
+                                                "-pie",
+                                                "--eh-frame-hdr",
+                                                "--hash-style=gnu",
+                                                "--gc-sections",
+                                                "--as-needed",
+                                                "-z",
+                                                "relro",
+                                                "-z",
+                                                "now",
+                                                "-dynamic-linker",
+                                                platform.loader.str(),
+                                                "-o",
+                                                job.output} {}
+
+  void add(std::string argument) { arguments.push_back(std::move(argument)); }
+  /// Files that honec's build left beside it.
+  llvm::Error addResources(llvm::ArrayRef<StringRef> names);
+  llvm::Error addSharedLibraries(llvm::ArrayRef<StringRef> names);
+  std::vector<std::string> take() { return std::move(arguments); }
+
+private:
+  const LinkJob &job;
+  const Platform &platform;
+  std::vector<std::string> arguments;
+};
+} // namespace
+
+llvm::Error LinkLine::addResources(llvm::ArrayRef<StringRef> names) {
+  for (StringRef name : names) {
     llvm::SmallString<128> path(job.resources);
     llvm::sys::path::append(path, name);
     if (!llvm::sys::fs::exists(path))
@@ -88,47 +102,53 @@ buildArguments(const LinkJob &job) {
           llvm::inconvertibleErrorCode(),
           "%s: missing, expected beside honec as its build left it",
           path.c_str());
-    arguments.push_back(std::string(path));
-    return llvm::Error::success();
-  };
-  auto addResources =
-      [&](std::initializer_list<StringRef> names) -> llvm::Error {
-    for (StringRef name : names)
-      if (llvm::Error error = addResource(name))
-        return error;
-    return llvm::Error::success();
-  };
-  auto addLibrary = [&](StringRef name) -> llvm::Error {
-    auto path = findSharedLibrary(name, platform->folder);
+    add(std::string(path));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error LinkLine::addSharedLibraries(llvm::ArrayRef<StringRef> names) {
+  for (StringRef name : names) {
+    auto path = findSharedLibrary(name, platform.folder);
     if (!path)
       return path.takeError();
-    arguments.push_back(std::move(*path));
-    return llvm::Error::success();
-  };
+    add(std::move(*path));
+  }
+  return llvm::Error::success();
+}
 
-  if (llvm::Error error = addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
+/// Arguments of ld in the order a C++ compiler's driver gives them.
+static llvm::Expected<std::vector<std::string>>
+buildArguments(const LinkJob &job) {
+  llvm::Expected<Platform> platform = getPlatform();
+  if (!platform)
+    return platform.takeError();
+  LinkLine line(job, *platform);
+  if (llvm::Error error =
+          line.addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
     return std::move(error);
-  arguments.push_back(job.object);
-  if (llvm::Error error = addResource("libhonert_main.a"))
+  line.add(job.object);
+  if (llvm::Error error = line.addResources({"libhonert_main.a"}))
     return std::move(error);
   if (job.emulates) {
     // The runtime asks for both weakly, which takes nothing out of an archive.
     for (StringRef symbol : {"honert_emulated_library", "honemu_launch"})
-      arguments.push_back(("--undefined=" + symbol).str());
-    if (llvm::Error error =
-            addResources({"libhonert_fake_cuda.a", "libhonert_emulator.a"}))
+      line.add(("--undefined=" + symbol).str());
+    if (llvm::Error error = line.addResources(
+            {"libhonert_fake_cuda.a", "libhonert_emulator.a"}))
       return std::move(error);
   }
-  if (llvm::Error error = addResources({"libhonert.a", "libstdc++.a"}))
+  if (llvm::Error error = line.addResources({"libhonert.a", "libstdc++.a"}))
     return std::move(error);
-  for (StringRef name : {"libgomp.so.1", "libm.so.6", "libc.so.6"})
-    if (llvm::Error error = addLibrary(name))
-      return std::move(error);
-  arguments.push_back(platform->loader.str());
-  if (llvm::Error error = addResources({"libc_nonshared.a", "libgcc_eh.a",
-                                        "libgcc.a", "crtendS.o", "crtn.o"}))
+  if (llvm::Error error =
+          line.addSharedLibraries({"libgomp.so.1", "libm.so.6", "libc.so.6"}))
     return std::move(error);
-  return arguments;
+  line.add(platform->loader.str());
+  if (llvm::Error error =
+          line.addResources({"libc_nonshared.a", "libgcc_eh.a", "libgcc.a",
+                             "crtendS.o", "crtn.o"}))
+    return std::move(error);
+  return line.take();
 }
 
 /// The first line in which the linker says "error:", else its first line.

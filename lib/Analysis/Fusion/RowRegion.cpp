@@ -162,6 +162,45 @@ bool RowRegion::isStored(int value, ArrayRef<int> set) const {
                        [&](int op) { return llvm::is_contained(set, op); });
 }
 
+/// Adds what a kernel of `set` moves of a stored value that `count` of its ops
+/// read.
+void RowRegion::addStream(int number, unsigned count, ArrayRef<int> set,
+                          KernelTraffic &traffic, WideReads &wide) const {
+  const Stored &value = stored[number];
+  bool isMade = value.producer >= 0 && llvm::is_contained(set, value.producer);
+  bool isStored = !isMade || this->isStored(number, set);
+  traffic.unstored += !isStored;
+  traffic.readOnce +=
+      count > (isMade ? 0 : 1) && !value.isVector && !value.isTable && isStored;
+  if (!isStored)
+    return;
+  ++traffic.streams;
+  if (!isMade && value.isTable) {
+    for (int op : value.readers)
+      if (llvm::is_contained(set, op))
+        traffic.bytesRead += bytesReadBy(op, number);
+    return;
+  }
+  bool isWide = elementsOf(value.value) == wide.points;
+  if (isMade) {
+    traffic.bytesWritten += value.bytes;
+    traffic.results += isWide;
+    return;
+  }
+  if (value.isVector) {
+    traffic.vectorBytes += value.bytes;
+    return;
+  }
+  traffic.bytesRead += value.bytes;
+  if (!isWide)
+    return;
+  auto type = cast<RankedTensorType>(value.value.getType());
+  wide.bytes += value.bytes;
+  if (type.getRank() != 0)
+    wide.rowBytes +=
+        type.getShape().back() * elementByteWidth(type.getElementType());
+}
+
 KernelTraffic RowRegion::traffic(ArrayRef<int> set) const {
   KernelTraffic traffic;
   if (set.size() == 1 && views[set.front()]) {
@@ -169,7 +208,7 @@ KernelTraffic RowRegion::traffic(ArrayRef<int> set) const {
     return traffic;
   }
   llvm::SmallDenseMap<int, unsigned> readers; // stored -> ops of the set
-  int64_t points = 0, rowBytes = 0, pointBytes = 0;
+  WideReads wide;
   for (int op : set) {
     for (int value : reads[op])
       ++readers[value];
@@ -183,48 +222,15 @@ KernelTraffic RowRegion::traffic(ArrayRef<int> set) const {
   }
   for (auto [number, _] : readers)
     if (!stored[number].isTable)
-      points = std::max(points, elementsOf(stored[number].value));
-  for (auto [number, count] : readers) {
-    const Stored &value = stored[number];
-    bool isMade =
-        value.producer >= 0 && llvm::is_contained(set, value.producer);
-    bool isStored = !isMade || this->isStored(number, set);
-    traffic.unstored += !isStored;
-    traffic.readOnce += count > (isMade ? 0 : 1) && !value.isVector &&
-                        !value.isTable && isStored;
-    if (!isStored)
-      continue;
-    ++traffic.streams;
-    if (!isMade && value.isTable) {
-      for (int op : value.readers)
-        if (llvm::is_contained(set, op))
-          traffic.bytesRead += bytesReadBy(op, number);
-      continue;
-    }
-    bool isWide = elementsOf(value.value) == points;
-    if (isMade) {
-      traffic.bytesWritten += value.bytes;
-      traffic.results += isWide;
-    } else if (value.isVector) {
-      traffic.vectorBytes += value.bytes;
-    } else {
-      traffic.bytesRead += value.bytes;
-      if (isWide) {
-        auto type = cast<RankedTensorType>(value.value.getType());
-        pointBytes += value.bytes;
-        rowBytes += type.getRank() == 0
-                        ? 0
-                        : type.getShape().back() *
-                              elementByteWidth(type.getElementType());
-      }
-    }
-  }
+      wide.points = std::max(wide.points, elementsOf(stored[number].value));
+  for (auto [number, count] : readers)
+    addStream(number, count, set, traffic, wide);
   if (traffic.columnSums != 0)
     traffic.launches = 2;
   // Rows that do not stay on chip are read again by every sweep.
-  if (rowBytes > target.rowLimits().rowBytes) {
-    traffic.extraSweeps = countSweeps(set, points);
-    traffic.bytesRead += traffic.extraSweeps * pointBytes;
+  if (wide.rowBytes > target.rowLimits().rowBytes) {
+    traffic.extraSweeps = countSweeps(set, wide.points);
+    traffic.bytesRead += traffic.extraSweeps * wide.bytes;
   }
   return traffic;
 }

@@ -420,9 +420,7 @@ void FunctionPlanner::placeResults(FusedOp group, int64_t when) {
   }
 }
 
-LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
-  for (Operation &op : block)
-    position[&op] = end++;
+void FunctionPlanner::placeArguments() {
   for (BlockArgument argument : block.getArguments()) {
     int storage = newStorage(argument.getType(), 0);
     storages[storage].persistent = true;
@@ -434,12 +432,11 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
                                    ->second.offset;
     placeContiguous(argument, storage);
   }
-  planPlacements();
-  planDonations();
-  planSaves();
+}
 
-  // Last reader of each value, through views: in-place decisions need it
-  // before storages are final.
+/// The position of the last reader of each value, through views: in-place
+/// decisions need it before storages are final.
+DenseMap<Value, int64_t> FunctionPlanner::lastReaders() {
   DenseMap<Value, int64_t> lastRead;
   for (Operation &op : llvm::reverse(block)) {
     for (Value operand : op.getOperands()) {
@@ -450,6 +447,30 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
       last = std::max(last, when);
     }
   }
+  return lastRead;
+}
+
+void FunctionPlanner::packTemporaries(const PackingLimits &limits) {
+  SmallVector<BufferRequest> requests;
+  for (auto [index, storage] : llvm::enumerate(storages)) {
+    if (storage.persistent)
+      continue;
+    requests.push_back({storage.bytes, storage.first, storage.last});
+    packed.push_back(index);
+  }
+  packing = packBuffers(requests, plan::alignment, limits);
+  for (auto [index, offset] : llvm::zip(packed, packing.offsets))
+    storages[index].offset = offset;
+}
+
+LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
+  for (Operation &op : block)
+    position[&op] = end++;
+  placeArguments();
+  planPlacements();
+  planDonations();
+  planSaves();
+  DenseMap<Value, int64_t> lastRead = lastReaders();
   for (Operation &op : block.without_terminator()) {
     int64_t when = position[&op];
     if (auto group = dyn_cast<FusedOp>(op)) {
@@ -471,16 +492,6 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
   }
   for (auto [result, argument] : copies)
     use(result, end);
-
-  SmallVector<BufferRequest> requests;
-  for (auto [index, storage] : llvm::enumerate(storages)) {
-    if (storage.persistent)
-      continue;
-    requests.push_back({storage.bytes, storage.first, storage.last});
-    packed.push_back(index);
-  }
-  packing = packBuffers(requests, plan::alignment, limits);
-  for (auto [index, offset] : llvm::zip(packed, packing.offsets))
-    storages[index].offset = offset;
+  packTemporaries(limits);
   return success();
 }

@@ -82,6 +82,7 @@ private:
                 llvm::SmallVectorImpl<int64_t> &strides);
   SliceOp partUnder(ConcatOp concat, mlir::Value input, int64_t start);
   mlir::Value valueUnder(ConcatOp concat);
+  void placeArguments();
   void planPlacements();
   void planDonations();
   void planSaves();
@@ -94,7 +95,9 @@ private:
   bool isReadableAt(mlir::Value value, const Place &place);
   mlir::Value deadPart(FusedOp group, unsigned result,
                        const llvm::SmallDenseSet<mlir::Value> &taken);
+  llvm::DenseMap<mlir::Value, int64_t> lastReaders();
   void placeResults(FusedOp group, int64_t position);
+  void packTemporaries(const PackingLimits &limits);
   void use(mlir::Value value, int64_t position);
   mlir::Value bufferFor(mlir::OpBuilder &builder, mlir::Value value);
   mlir::Value createBuffer(mlir::OpBuilder &builder, mlir::Value value);

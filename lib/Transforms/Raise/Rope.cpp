@@ -86,6 +86,27 @@ static Value halfOfMap(Value value, RankedTensorType halfType, RopeStyle style,
   return rewriter->create(state)->getResult(0);
 }
 
+static bool hasLastSize(Value value, int64_t size) {
+  return !shapeOf(value).empty() && shapeOf(value).back() == size;
+}
+
+/// halfOf for a reshape: of repeated pairs, or one that keeps the last
+/// dimension.
+static Value halfOfReshape(ReshapeOp reshape, RankedTensorType halfType,
+                           RopeStyle style, PatternRewriter *rewriter) {
+  if (Value pairs = repeatedPairs(reshape);
+      pairs && style == RopeStyle::interleaved)
+    return rewriter
+               ? rewriter->create<ReshapeOp>(reshape.getLoc(), halfType, pairs)
+               : reshape.getResult();
+  if (!hasLastSize(reshape.getOperand(), shapeOf(reshape.getResult()).back()))
+    return {};
+  Value half = halfOf(reshape.getOperand(), style, rewriter);
+  return half && rewriter
+             ? rewriter->create<ReshapeOp>(reshape.getLoc(), halfType, half)
+             : half;
+}
+
 /// One element of each pair of `value` along its last dimension, when both are
 /// known to be equal; else null. With no rewriter, only whether they are: then
 /// the result is `value` itself.
@@ -98,11 +119,6 @@ static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter) {
   SmallVector<int64_t> shape(type.getShape());
   shape[last] /= 2;
   RankedTensorType halfType = type.clone(shape);
-  bool isInterleaved = style == RopeStyle::interleaved;
-  auto isLast = [&](Value operand) {
-    return !shapeOf(operand).empty() &&
-           shapeOf(operand).back() == type.getShape().back();
-  };
 
   if (auto concat = dyn_cast<ConcatOp>(op)) {
     ValueRange inputs = concat.getInputs();
@@ -119,18 +135,8 @@ static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter) {
                                                    dense.resizeSplat(halfType))
                     : value;
   }
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    if (Value pairs = repeatedPairs(reshape); pairs && isInterleaved)
-      return rewriter
-                 ? rewriter->create<ReshapeOp>(op->getLoc(), halfType, pairs)
-                 : value;
-    if (!isLast(reshape.getOperand()))
-      return {};
-    Value half = halfOf(reshape.getOperand(), style, rewriter);
-    return half && rewriter
-               ? rewriter->create<ReshapeOp>(op->getLoc(), halfType, half)
-               : half;
-  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return halfOfReshape(reshape, halfType, style, rewriter);
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     if (!llvm::is_contained(broadcast.getDims(), last))
       return {};
@@ -141,7 +147,7 @@ static Value halfOf(Value value, RopeStyle style, PatternRewriter *rewriter) {
                : half;
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
-    if (!isLast(slice.getOperand()))
+    if (!hasLastSize(slice.getOperand(), type.getShape().back()))
       return {};
     Value half = halfOf(slice.getOperand(), style, rewriter);
     if (!half || !rewriter)

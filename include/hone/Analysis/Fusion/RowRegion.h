@@ -95,6 +95,13 @@ private:
   bool isColumnSum(int op) const;
   bool isStored(int value, llvm::ArrayRef<int> set) const;
   int64_t bytesReadBy(int op, int value) const;
+  /// What of a kernel's reads is as large as its row space.
+  struct WideReads {
+    int64_t points = 0; ///< elements of the row space
+    int64_t bytes = 0, rowBytes = 0;
+  };
+  void addStream(int number, unsigned count, llvm::ArrayRef<int> set,
+                 KernelTraffic &traffic, WideReads &wide) const;
   int alwaysWith(int part, const Parts &parts) const;
   Parts mergeParts() const;
   Parts inOrder(Parts parts) const;
