@@ -42,8 +42,5 @@ DenseSet<Value> hone::findOnPath(func::FuncOp func, Value loss,
 }
 
 bool hone::returnsOneLoss(func::FuncOp func) {
-  for (unsigned index = 1; index < func.getNumResults(); ++index)
-    if (resultString(func, index, attr::kind) != kind::idCheck)
-      return false;
-  return func.getNumResults() != 0;
+  return func.getNumResults() == findIdChecks(func).size() + 1;
 }

@@ -106,7 +106,7 @@ struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
     // Without an ignored id: one that is inside.
     using Key = std::tuple<Value, int64_t, int64_t>;
     DenseMap<Key, Value> guarded;
-    size_t number = countChecks(func);
+    size_t number = findIdChecks(func).size(); // of an earlier run
     SmallVector<Value> found;
     SmallVector<Attribute> described;
     for (const IdSite &site : findIdSites(func)) {
@@ -131,14 +131,6 @@ struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
     if (!found.empty())
       addResults(func, found, described);
     return success();
-  }
-
-  /// Those that an earlier run of the pass has added.
-  size_t countChecks(func::FuncOp func) {
-    return llvm::count_if(
-        llvm::seq(0u, func.getNumResults()), [&](unsigned index) {
-          return resultString(func, index, attr::kind) == kind::idCheck;
-        });
   }
 
   LogicalResult refuse(const IdSite &site, const IntervalSet &set) {

@@ -171,15 +171,6 @@ static Scalars addScalars(StepFunction &step) {
   return scalars;
 }
 
-/// The results of @gradient that are checks of ids.
-static SmallVector<unsigned> findIdChecks(func::FuncOp gradient) {
-  SmallVector<unsigned> found;
-  for (unsigned index = 0; index != gradient.getNumResults(); ++index)
-    if (resultString(gradient, index, attr::kind) == kind::idCheck)
-      found.push_back(index);
-  return found;
-}
-
 /// Copies the body of @gradient, whose arguments are `args` by kind, and
 /// returns the loss, the gradients and the checks of ids.
 static SmallVector<Value>
