@@ -47,7 +47,7 @@ RUNTIME = {
     "io/data": "base program io",
     "comm/group": "base program",
     "comm/host": "base program comm/group",
-    "comm/tcp": "base program comm/group comm/host",
+    "comm/tcp": "base program comm/group",
     "exec": "base program",
     "exec/cpu": "base program exec",
     "exec/cuda/core": "base program",

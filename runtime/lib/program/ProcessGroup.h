@@ -51,7 +51,7 @@ public:
 
   /// An error if another rank is known to have ended, by its connection. May be
   /// called by any thread.
-  virtual Status findLost() const { return Status(); }
+  virtual Status findLost() { return Status(); }
   /// The last call of a process, with the result of its run. An error that the
   /// other processes do not know ends them too.
   virtual void leave(const Status &ended) {}

@@ -3,7 +3,7 @@
 #include "train/Connect.h"
 #include "comm/host/Mpi.h"
 #include "comm/host/SingleProcess.h"
-#include "comm/tcp/SocketProcessGroup.h"
+#include "comm/tcp/Rendezvous.h"
 
 using namespace honert;
 

@@ -32,10 +32,10 @@ static size_t mostStrangers(int64_t ranks) {
       std::clamp(files - ranks - others, fewest, enough));
 }
 
-Admission::Admission(const RunKey &key, int64_t rank, int64_t size,
-                     bool isEverywhere, Judge judge)
-    : key(key), rank(rank), size(size), isEverywhere(isEverywhere),
-      judge(std::move(judge)), most(mostStrangers(size)) {}
+Admission::Admission(const RunKey &key, int64_t size,
+                     std::function<bool(int64_t)> isThere)
+    : key(key), size(size), isThere(std::move(isThere)),
+      most(mostStrangers(size)) {}
 
 /// The oldest of too many makes room once it had a moment.
 bool Admission::hasRoom() const {
@@ -45,7 +45,7 @@ bool Admission::hasRoom() const {
 
 Status Admission::add(Socket socket, const SocketAddress &from) {
   Stranger stranger = {std::move(socket), from, Clock::now(), {}};
-  HONERT_TRY(makeChallenge(isEverywhere, stranger.challenge));
+  HONERT_TRY(makeChallenge(stranger.challenge));
   if (strangers.size() >= most)
     strangers.pop_front();
   // A new connection has room for so few bytes.
@@ -103,23 +103,21 @@ bool Admission::answer(Stranger &stranger) {
   const Hello &hello = stranger.hello;
   Verdict verdict = Verdict::welcome;
   const char *why = "";
-  if (!knowsSecret(key, rank, stranger.challenge, hello))
+  if (!knowsSecret(key, stranger.challenge, hello))
     verdict = Verdict::otherSecret, why = "has another secret";
   else if (hello.run != key.run)
     verdict = Verdict::otherRun, why = "is of another run";
   else if (hello.size != size)
     verdict = Verdict::otherSize, why = "is of another number of ranks";
-  else if (hello.rank < 0 || hello.rank >= size || hello.port < 0 ||
-           hello.port > 65535)
-    verdict = Verdict::noSuchRank, why = "is no rank of this run";
-  else if ((verdict = judge(hello)) != Verdict::welcome)
-    why = "is there already, or calls the wrong rank";
+  else if (hello.rank < 1 || hello.rank >= size)
+    verdict = Verdict::noSuchRank, why = "is no rank that joins this run";
+  else if (isThere(hello.rank))
+    verdict = Verdict::twice, why = "is there already";
   if (verdict != Verdict::welcome)
     refusal = format(
         "rank %lld of %lld from %s %s", static_cast<long long>(hello.rank),
         static_cast<long long>(hello.size), stranger.from.text().c_str(), why);
-  Answer answer =
-      makeAnswer(key, rank, size, verdict, stranger.challenge, hello);
+  Answer answer = makeAnswer(key, size, verdict, stranger.challenge, hello);
   bool isSent =
       send(stranger.socket.get(), &answer, sizeof answer,
            MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof answer);
@@ -132,7 +130,7 @@ bool Admission::serve(Guest &guest) {
         (!at->isReady || hear(*at)) && secondsSince(at->came) <= serviceSeconds;
     bool isWhole = at->bytes == sizeof at->hello;
     if (stays && isWhole && answer(*at)) {
-      guest = {std::move(at->socket), at->from, at->hello};
+      guest = {std::move(at->socket), at->hello.rank};
       strangers.erase(at);
       return true;
     }

@@ -13,22 +13,18 @@ namespace honert {
 /// A process whose handshake succeeded.
 struct Guest {
   Socket socket;
-  SocketAddress from;
-  Hello hello;
+  int64_t rank = 0;
 };
 
-/// The listening end of handshakes. One thread serves all connections at once.
+/// Rank 0's end of handshakes. One thread serves all connections at once.
 /// A connection has `serviceSeconds` to complete its handshake and costs a few
 /// hundred bytes until then. When no more files can be opened, the oldest
 /// incomplete one is closed.
 class Admission {
 public:
-  /// Decides on a process that knows the secret and belongs to this run.
-  using Judge = std::function<Verdict(const Hello &)>;
-
-  /// Of rank `rank` of `size`.
-  Admission(const RunKey &key, int64_t rank, int64_t size, bool isEverywhere,
-            Judge judge);
+  /// Of a run of `size` ranks. `isThere`: whether a rank has come already.
+  Admission(const RunKey &key, int64_t size,
+            std::function<bool(int64_t rank)> isThere);
 
   /// Waits at `listeners` until a handshake succeeds. The guest's socket is not
   /// open if that did not happen by `deadline`.
@@ -66,9 +62,8 @@ private:
   bool answer(Stranger &stranger);
 
   const RunKey key;
-  const int64_t rank, size;
-  const bool isEverywhere;
-  const Judge judge;
+  const int64_t size;
+  const std::function<bool(int64_t)> isThere;
   Strangers strangers; ///< the oldest first
   size_t most;         ///< of them
   std::string refusal;

@@ -7,7 +7,7 @@
 using namespace honert;
 
 /// Not what another service sends; the last byte in memory is the version.
-const uint64_t honert::handshakeMagic = 0x32656e6f486f6e65;
+const uint64_t honert::handshakeMagic = 0x33656e6f486f6e65;
 
 //===----------------------------------------------------------------------===//
 // Proofs
@@ -16,7 +16,7 @@ const uint64_t honert::handshakeMagic = 0x32656e6f486f6e65;
 namespace {
 /// All that a proof is about: no two kinds of proof are of equal bytes.
 struct Said {
-  int64_t kind, called;
+  int64_t kind;
   Challenge challenge;
   Hello hello;
   Answer answer;
@@ -24,55 +24,51 @@ struct Said {
 enum Kind : int64_t { ofHello = 1, ofAnswer };
 } // namespace
 
-static_assert(sizeof(Challenge) == 48 && sizeof(Hello) == 104 &&
-                  sizeof(Answer) == 56 && sizeof(Said) == 16 + 48 + 104 + 56,
+static_assert(sizeof(Challenge) == 40 && sizeof(Hello) == 96 &&
+                  sizeof(Answer) == 56 && sizeof(Said) == 8 + 40 + 96 + 56,
               "messages without padding");
 
 static Digest prove(const RunKey &key, const Said &said) {
   return hmacSha256(key.key, &said, sizeof said);
 }
 
-static Digest proveHello(const RunKey &key, int64_t called,
-                         const Challenge &challenge, const Hello &hello) {
-  Said said = {ofHello, called, challenge, hello, {}};
+static Digest proveHello(const RunKey &key, const Challenge &challenge,
+                         const Hello &hello) {
+  Said said = {ofHello, challenge, hello, {}};
   said.hello.proof = {};
   return prove(key, said);
 }
 
-static Digest proveAnswer(const RunKey &key, int64_t called,
-                          const Challenge &challenge, const Hello &hello,
-                          const Answer &answer) {
-  Said said = {ofAnswer, called, challenge, hello, answer};
+static Digest proveAnswer(const RunKey &key, const Challenge &challenge,
+                          const Hello &hello, const Answer &answer) {
+  Said said = {ofAnswer, challenge, hello, answer};
   said.answer.proof = {};
   return prove(key, said);
 }
 
-Status honert::makeChallenge(bool isEverywhere, Challenge &challenge) {
+Status honert::makeChallenge(Challenge &challenge) {
   challenge.magic = handshakeMagic;
-  challenge.isEverywhere = isEverywhere;
   return fillRandom(challenge.nonce.data(), challenge.nonce.size());
 }
 
-Status honert::completeHello(const RunKey &key, int64_t called,
-                             const Challenge &challenge, Hello &hello) {
+Status honert::completeHello(const RunKey &key, const Challenge &challenge,
+                             Hello &hello) {
   hello.magic = handshakeMagic;
   hello.run = key.run;
   HONERT_TRY(fillRandom(hello.nonce.data(), hello.nonce.size()));
-  hello.proof = proveHello(key, called, challenge, hello);
+  hello.proof = proveHello(key, challenge, hello);
   return Status();
 }
 
-bool honert::knowsSecret(const RunKey &key, int64_t called,
-                         const Challenge &challenge, const Hello &hello) {
-  return isEqualInConstantTime(proveHello(key, called, challenge, hello),
-                               hello.proof);
+bool honert::knowsSecret(const RunKey &key, const Challenge &challenge,
+                         const Hello &hello) {
+  return isEqualInConstantTime(proveHello(key, challenge, hello), hello.proof);
 }
 
-Answer honert::makeAnswer(const RunKey &key, int64_t called, int64_t size,
-                          Verdict verdict, const Challenge &challenge,
-                          const Hello &hello) {
+Answer honert::makeAnswer(const RunKey &key, int64_t size, Verdict verdict,
+                          const Challenge &challenge, const Hello &hello) {
   Answer answer = {handshakeMagic, verdict, size, {}};
-  answer.proof = proveAnswer(key, called, challenge, hello, answer);
+  answer.proof = proveAnswer(key, challenge, hello, answer);
   return answer;
 }
 
@@ -106,12 +102,12 @@ Reply Call::open(Socket connection, const Deadline &deadline) {
   return Reply::welcome;
 }
 
-Reply Call::introduce(int64_t port, const Deadline &deadline) {
+Reply Call::introduce(const Deadline &deadline) {
   Deadline soon(answerSeconds, deadline);
   Hello hello = {};
-  hello.rank = rank, hello.size = size, hello.port = port;
+  hello.rank = rank, hello.size = size;
   Answer answer = {};
-  Status status = completeHello(key, called, challenge, hello);
+  Status status = completeHello(key, challenge, hello);
   if (!status.ok())
     return end(Reply::stranger, status.message());
   status = sendAll(socket, &hello, sizeof hello, soon);
@@ -126,7 +122,7 @@ Reply Call::introduce(int64_t port, const Deadline &deadline) {
                format("has another secret than this process%s (HONE_SECRET, "
                       "HONE_SECRET_FILE)",
                       key.isSecret ? "" : ", which has none"));
-  Digest proof = proveAnswer(key, called, challenge, hello, answer);
+  Digest proof = proveAnswer(key, challenge, hello, answer);
   if (!isEqualInConstantTime(proof, answer.proof))
     return end(Reply::stranger, "does not know the secret of this run");
   return answer.verdict == Verdict::welcome ? Reply::welcome : explain(answer);

@@ -1,11 +1,11 @@
 //===- Handshake.h - Two processes prove that they are of one run ---------===//
 //
-// Three messages of fixed size on a new connection. The process that accepted
-// it sends a challenge; the other one sends a hello, with a proof that it knows
+// Three messages of fixed size on a new connection. Rank 0, which accepted it,
+// sends a challenge; the other rank sends a hello, with a proof that it knows
 // the run's secret; the answer has a proof in turn. A proof is an HMAC of all
-// earlier messages, of both ends' random numbers and of the rank that was
-// called, so that it cannot be replayed elsewhere. What follows on the
-// connection is neither encrypted nor signed.
+// earlier messages, with the random numbers of both ends, so that it cannot be
+// replayed on another connection. What follows on the connection is neither
+// encrypted nor signed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,6 @@ using Nonce = std::array<uint8_t, 32>;
 struct Challenge {
   uint64_t magic;
   Nonce nonce;
-  int64_t isEverywhere; ///< it listens at all addresses of its machine
 };
 
 struct Hello {
@@ -36,7 +35,6 @@ struct Hello {
   Nonce nonce;
   uint64_t run;
   int64_t rank, size;
-  int64_t port; ///< where it listens itself; 0: nowhere
   Digest proof;
 };
 
@@ -52,23 +50,22 @@ enum class Verdict : int64_t {
 struct Answer {
   uint64_t magic;
   Verdict verdict;
-  int64_t size; ///< how many ranks the process that was called knows of
+  int64_t size; ///< how many ranks rank 0 expects
   Digest proof;
 };
 
 /// What Challenge, Hello and Answer begin with.
 extern const uint64_t handshakeMagic;
 
-Status makeChallenge(bool isEverywhere, Challenge &challenge);
-/// Fills in magic, random number, run and proof of a hello to rank `called`.
-Status completeHello(const RunKey &key, int64_t called,
-                     const Challenge &challenge, Hello &hello);
-/// Whether the sender of a hello to rank `called` knows the secret.
-bool knowsSecret(const RunKey &key, int64_t called, const Challenge &challenge,
+Status makeChallenge(Challenge &challenge);
+/// Fills in magic, random number, run and proof of a hello.
+Status completeHello(const RunKey &key, const Challenge &challenge,
+                     Hello &hello);
+/// Whether the sender of a hello knows the secret.
+bool knowsSecret(const RunKey &key, const Challenge &challenge,
                  const Hello &hello);
-Answer makeAnswer(const RunKey &key, int64_t called, int64_t size,
-                  Verdict verdict, const Challenge &challenge,
-                  const Hello &hello);
+Answer makeAnswer(const RunKey &key, int64_t size, Verdict verdict,
+                  const Challenge &challenge, const Hello &hello);
 
 /// How a call ended.
 enum class Reply {
@@ -83,19 +80,17 @@ enum class Reply {
 /// The end that connects.
 class Call {
 public:
-  /// A process of rank `rank` of `size` that calls rank `called`.
-  Call(const RunKey &key, int64_t rank, int64_t size, int64_t called)
-      : key(key), rank(rank), size(size), called(called) {}
+  /// A process of rank `rank` of `size` that calls rank 0.
+  Call(const RunKey &key, int64_t rank, int64_t size)
+      : key(key), rank(rank), size(size) {}
 
   /// Connects, and reads the challenge.
   Reply open(const SocketAddress &address, const Deadline &deadline);
   /// The same on a connection that is there.
   Reply open(Socket connection, const Deadline &deadline);
-  /// After open() was welcome. Says hello, with the port at which this process
-  /// listens.
-  Reply introduce(int64_t port, const Deadline &deadline);
+  /// After open() was welcome. Says hello.
+  Reply introduce(const Deadline &deadline);
 
-  bool calledIsEverywhere() const { return challenge.isEverywhere != 0; }
   /// Why it was not welcome, as the end of a sentence about the called one.
   const std::string &reason() const { return why; }
   Socket &connection() { return socket; }
@@ -105,7 +100,7 @@ private:
   Reply explain(const Answer &answer);
 
   const RunKey &key;
-  const int64_t rank, size, called;
+  const int64_t rank, size;
   Socket socket;
   Challenge challenge = {};
   std::string why;

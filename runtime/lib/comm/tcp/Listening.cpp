@@ -43,7 +43,7 @@ Status Listening::atMaster(const LauncherEnvironment &place,
     reason = "is " +
              own.front().text().substr(0, own.front().text().rfind(':')) +
              " here, which other machines do not reach";
-  isEverywhere = !reason.empty();
+  bool isEverywhere = !reason.empty();
   isLoopback = leadsToItself && !isEverywhere;
   if (isEverywhere)
     own = {SocketAddress::everywhere(masterPort)};
@@ -54,7 +54,6 @@ Status Listening::atMaster(const LauncherEnvironment &place,
 
 Status Listening::atFreePort(const LauncherEnvironment &place) {
   isLoopback = place.localSize == place.size;
-  isEverywhere = !isLoopback;
   SocketAddress address = SocketAddress::everywhere(0);
   if (isLoopback) {
     std::vector<SocketAddress> own;

@@ -12,8 +12,7 @@ namespace honert {
 struct Listening {
   std::vector<Socket> sockets;
   int64_t port = 0;
-  bool isEverywhere = false; ///< at all addresses of this machine
-  bool isLoopback = false;   ///< where this machine alone reaches it
+  bool isLoopback = false; ///< where this machine alone reaches it
   /// Why it listens at all addresses although MASTER_ADDR names one; or empty.
   std::string reason;
   std::string text; ///< "10.0.0.1:29501", "[::]:29501"

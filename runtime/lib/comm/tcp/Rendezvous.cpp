@@ -1,12 +1,58 @@
-//===- Rendezvous.cpp - How processes find each other over TCP ------------===//
+//===- Rendezvous.cpp - Ranks meet at rank 0 without MPI ------------------===//
 
 #include "comm/tcp/Rendezvous.h"
+#include "comm/tcp/Admission.h"
+#include "comm/tcp/Listening.h"
+#include "comm/tcp/RendezvousFile.h"
+#include "comm/tcp/SocketProcessGroup.h"
 
-#include <cstring>
-#include <netinet/in.h>
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace honert;
+
+namespace {
+/// A rank, until all have met.
+class Rendezvous {
+public:
+  Rendezvous(const LauncherEnvironment &place, double timeout)
+      : place(place), deadline(timeout),
+        peers(place.rank == 0 ? static_cast<size_t>(place.size) : 1) {}
+
+  Status readKey() { return readRunKey(place, key); }
+  Status meetAtMaster();
+  Status meetByFile(const std::string &path);
+  /// As SocketProcessGroup has them.
+  std::vector<Socket> takePeers() { return std::move(peers); }
+
+private:
+  Status lead(const Listening &listening);
+  Status leadAtMaster(int64_t port);
+  Status leadByFile(const std::string &path);
+  void forgetClosed();
+  std::string missing() const;
+  Status gather(const std::vector<Socket> &listeners);
+  Status follow(const RunKey &runKey,
+                const std::vector<SocketAddress> &addresses, bool &isReached);
+  Status followMaster(int64_t port);
+  Status followFile(const std::string &path);
+  Status rest() const;
+
+  const LauncherEnvironment &place;
+  RunKey key;
+  const Deadline deadline;
+  std::vector<Socket> peers;
+  /// Until when rank 0 may close connections before it sends a challenge.
+  std::optional<Deadline> patience;
+};
+} // namespace
+
+/// What rank 0 sends to each rank when all are connected.
+static constexpr char allAreThere = 1;
 
 static Status about(int64_t rank, const Status &status) {
   if (status.ok())
@@ -15,89 +61,32 @@ static Status about(int64_t rank, const Status &status) {
                               status.message().c_str()));
 }
 
-Status Rendezvous::sayTo(int64_t rank, const Socket &socket, const void *data,
-                         size_t bytes) const {
-  return about(rank, sendAll(socket, data, bytes, deadline));
-}
-
-Status Rendezvous::hearFrom(int64_t rank, const Socket &socket, void *data,
-                            size_t bytes) const {
-  return about(rank, receiveAll(socket, data, bytes, deadline));
-}
-
 //===----------------------------------------------------------------------===//
-// Places on the wire
-//===----------------------------------------------------------------------===//
-
-static_assert(sizeof(WirePlace) == 24, "a place without padding");
-
-WirePlace honert::toWire(const SocketAddress &address) {
-  WirePlace wire = {};
-  wire.port = static_cast<uint16_t>(address.port());
-  wire.isBesideFirst = address.isLoopback();
-  if (address.storage.ss_family == AF_INET) {
-    wire.family = 4;
-    std::memcpy(
-        wire.address,
-        &reinterpret_cast<const sockaddr_in &>(address.storage).sin_addr, 4);
-    return wire;
-  }
-  const auto &six = reinterpret_cast<const sockaddr_in6 &>(address.storage);
-  wire.family = 6;
-  wire.scope = six.sin6_scope_id;
-  std::memcpy(wire.address, &six.sin6_addr, sizeof wire.address);
-  return wire;
-}
-
-bool honert::fromWire(const WirePlace &wire, SocketAddress &address) {
-  address = SocketAddress();
-  if ((wire.family != 4 && wire.family != 6) || wire.port == 0)
-    return false;
-  if (wire.family == 4) {
-    auto &four = reinterpret_cast<sockaddr_in &>(address.storage);
-    four.sin_family = AF_INET;
-    std::memcpy(&four.sin_addr, wire.address, 4);
-    address.length = sizeof four;
-  } else {
-    auto &six = reinterpret_cast<sockaddr_in6 &>(address.storage);
-    six.sin6_family = AF_INET6;
-    six.sin6_scope_id = wire.scope;
-    std::memcpy(&six.sin6_addr, wire.address, sizeof wire.address);
-    address.length = sizeof six;
-  }
-  address.setPort(wire.port);
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Those who call
+// Rank 0
 //===----------------------------------------------------------------------===//
 
 /// A rank whose connection is gone may come again.
-Verdict Rendezvous::judge(const Hello &hello) const {
-  if (hello.rank < lowest)
-    return Verdict::noSuchRank;
-  const Socket &peer = peers[static_cast<size_t>(hello.rank)];
-  return peer.isOpen() && !hasClosed(peer) ? Verdict::twice : Verdict::welcome;
+void Rendezvous::forgetClosed() {
+  for (int64_t gone; (gone = firstClosed(peers)) >= 0;)
+    peers[static_cast<size_t>(gone)] = Socket();
 }
 
 std::string Rendezvous::missing() const {
   std::string ranks;
-  for (int64_t rank = lowest; rank != place.size; ++rank)
+  for (int64_t rank = 1; rank != place.size; ++rank)
     if (!peers[static_cast<size_t>(rank)].isOpen())
       ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
   return ranks;
 }
 
-/// Until every rank from `lowest` is there. `places`: where they listen.
-Status Rendezvous::gather(Admission &admission,
-                          const std::vector<Socket> &listeners,
-                          std::vector<SocketAddress> *places) {
+/// Until every rank is there.
+Status Rendezvous::gather(const std::vector<Socket> &listeners) {
+  Admission admission(key, place.size, [this](int64_t rank) {
+    forgetClosed();
+    return peers[static_cast<size_t>(rank)].isOpen();
+  });
   while (true) {
-    for (int64_t rank = lowest; rank != place.size; ++rank)
-      if (Socket &peer = peers[static_cast<size_t>(rank)];
-          peer.isOpen() && places && hasClosed(peer))
-        peer = Socket();
+    forgetClosed();
     std::string ranks = missing();
     if (ranks.empty())
       return Status();
@@ -108,106 +97,45 @@ Status Rendezvous::gather(Admission &admission,
           "the ranks %s have not come in time (--comm-timeout)%s%s",
           ranks.c_str(), admission.lastRefusal().empty() ? "" : "; refused: ",
           admission.lastRefusal().c_str()));
-    auto index = static_cast<size_t>(guest.hello.rank);
-    peers[index] = std::move(guest.socket);
-    if (places) {
-      (*places)[index] = guest.from;
-      (*places)[index].setPort(guest.hello.port);
-    }
+    peers[static_cast<size_t>(guest.rank)] = std::move(guest.socket);
   }
 }
 
-Status Rendezvous::lead(const std::vector<Socket> &listeners,
-                        bool isEverywhere) {
-  std::vector<SocketAddress> places(peers.size());
-  Admission admission(key, place.rank, place.size, isEverywhere,
-                      [this](const Hello &hello) { return judge(hello); });
-  HONERT_TRY(gather(admission, listeners, &places));
-  std::vector<WirePlace> wire(peers.size());
-  for (size_t rank = 1; rank != wire.size(); ++rank)
-    wire[rank] = toWire(places[rank]);
+/// Files that may be open: every connection is one, of strangers too.
+static void raiseLimit(int64_t ranks) {
+  rlimit limit = {};
+  rlim_t enough = static_cast<rlim_t>(ranks) + 8192;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= enough)
+    return;
+  limit.rlim_cur = std::min(limit.rlim_max, enough);
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Status Rendezvous::lead(const Listening &listening) {
+  raiseLimit(place.size);
+  HONERT_TRY(gather(listening.sockets));
   for (int64_t rank = 1; rank != place.size; ++rank)
-    HONERT_TRY(sayTo(rank, peers[static_cast<size_t>(rank)], wire.data(),
-                     wire.size() * sizeof(WirePlace)));
+    HONERT_TRY(about(rank, sendAll(peers[static_cast<size_t>(rank)],
+                                   &allAreThere, 1, deadline)));
   return Status();
 }
 
 //===----------------------------------------------------------------------===//
-// Those who are called
+// The other ranks
 //===----------------------------------------------------------------------===//
 
-/// Calls a rank that listens, until it has time.
-Status Rendezvous::meet(int64_t rank, const SocketAddress &address) {
-  while (true) {
-    Call call(key, place.rank, place.size, rank);
-    Reply reply = call.open(address, deadline);
-    if (reply == Reply::welcome)
-      reply = call.introduce(/*port=*/0, deadline);
-    if (reply == Reply::welcome) {
-      peers[static_cast<size_t>(rank)] = std::move(call.connection());
-      return Status();
-    }
-    bool isLate = deadline.isOver();
-    bool isFinal = reply != Reply::silent && reply != Reply::busy;
-    if (isFinal || isLate)
-      return about(rank, Status::error(call.reason()));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-/// Connects to the ranks from 1 below the own, and waits for those above.
-Status Rendezvous::meetOthers(const SocketAddress &first,
-                              const std::vector<Socket> &listeners,
-                              bool isEverywhere) {
-  std::vector<WirePlace> places(peers.size());
-  HONERT_TRY(
-      hearFrom(0, peers[0], places.data(), places.size() * sizeof(WirePlace)));
-  for (int64_t rank = 1; rank != place.rank; ++rank) {
-    const WirePlace &other = places[static_cast<size_t>(rank)];
-    SocketAddress address;
-    if (!fromWire(other, address))
-      return Status::error(format("rank 0 does not tell where rank %lld is",
-                                  static_cast<long long>(rank)));
-    if (other.isBesideFirst) { // rank 0 sees it where no other does
-      address = first;
-      address.setPort(other.port);
-    }
-    HONERT_TRY(meet(rank, address));
-  }
-  lowest = place.rank + 1;
-  Admission admission(key, place.rank, place.size, isEverywhere,
-                      [this](const Hello &hello) { return judge(hello); });
-  return gather(admission, listeners, nullptr);
-}
-
-/// Says hello to rank 0, with a socket that listens where the connection to it
-/// leaves this machine. On rank 0's own machine that may be where no other rank
-/// comes: then everywhere, as rank 0 does.
-Status Rendezvous::callFirst(const SocketAddress &address, Call &call,
-                             Reply &reply, Socket &listener) {
-  reply = call.open(address, Deadline(answerSeconds, deadline));
-  if (reply != Reply::welcome)
-    return Status();
-  SocketAddress own;
-  HONERT_TRY(SocketAddress::ofSocket(call.connection(), own));
-  own.unmap();
-  if (own.isLoopback() && call.calledIsEverywhere())
-    own = SocketAddress::everywhere(0);
-  own.setPort(0);
-  HONERT_TRY(listenAt(own, listener));
-  reply = call.introduce(own.port(), deadline);
-  return Status();
-}
-
-Status Rendezvous::follow(const std::vector<SocketAddress> &addresses,
-                          bool &isThere) {
-  isThere = false;
+/// Calls rank 0 where it may listen, the likeliest address first. `isReached`:
+/// it was there; otherwise it may still start. Errors: another program listens
+/// there, or ranks are missing at the deadline.
+Status Rendezvous::follow(const RunKey &runKey,
+                          const std::vector<SocketAddress> &addresses,
+                          bool &isReached) {
   for (const SocketAddress &address : addresses) {
     Deadline soon(answerSeconds);
-    Call call(key, place.rank, place.size, /*called=*/0);
-    Reply reply;
-    std::vector<Socket> listeners(1);
-    HONERT_TRY(callFirst(address, call, reply, listeners[0]));
+    Call call(runKey, place.rank, place.size);
+    Reply reply = call.open(address, Deadline(answerSeconds, deadline));
+    if (reply == Reply::welcome)
+      reply = call.introduce(deadline);
     if (reply == Reply::absent)
       continue;
     if (reply == Reply::silent && !patience)
@@ -216,11 +144,151 @@ Status Rendezvous::follow(const std::vector<SocketAddress> &addresses,
         reply == Reply::busy || (reply == Reply::silent && !patience->isOver());
     if (mayTryAgain && !deadline.isOver())
       return Status();
-    isThere = reply == Reply::welcome || reply == Reply::refused;
+    isReached = reply == Reply::welcome || reply == Reply::refused;
     if (reply != Reply::welcome)
       return Status::error("what listens there " + call.reason());
     peers[0] = std::move(call.connection());
-    return meetOthers(address, listeners, call.calledIsEverywhere());
+    char heard = 0;
+    return about(0, receiveAll(peers[0], &heard, 1, deadline));
   }
+  return Status();
+}
+
+/// Waits a moment before rank 0 is asked again.
+Status Rendezvous::rest() const {
+  if (deadline.isOver())
+    return Status::error("rank 0 has not come in time (--comm-timeout)");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// By MASTER_ADDR
+//===----------------------------------------------------------------------===//
+
+/// What a user may not expect of where rank 0 listens. Not an error without a
+/// secret: torchrun has none to give, and meets its own processes so.
+static void warn(const Listening &listening, const std::string &master,
+                 bool isSecret) {
+  std::string text;
+  if (!listening.reason.empty())
+    text = "MASTER_ADDR " + master + " " + listening.reason + ": ";
+  if (!listening.reason.empty() || (!isSecret && !listening.isLoopback))
+    text += "rank 0 listens at " + listening.text;
+  if (!isSecret && !listening.isLoopback)
+    text += " without a secret, so that whoever reaches that can take the "
+            "place of a rank (HONE_SECRET_FILE, docs/distributed.md)";
+  if (!text.empty())
+    std::fprintf(stderr, "warning: %s\n", text.c_str());
+}
+
+Status Rendezvous::leadAtMaster(int64_t port) {
+  Listening listening;
+  HONERT_TRY(listening.atMaster(place, port));
+  warn(listening, place.masterAddress, key.isSecret);
+  Status met = lead(listening);
+  if (met.ok() || !listening.isLoopback || place.localSize == place.size)
+    return met;
+  return Status::error(met.message() + "; rank 0 listens at " + listening.text +
+                       ", which other machines do not reach");
+}
+
+Status Rendezvous::followMaster(int64_t port) {
+  std::vector<SocketAddress> addresses;
+  HONERT_TRY(SocketAddress::find(place.masterAddress, port, addresses));
+  for (bool isReached = false; !isReached;) {
+    HONERT_TRY(follow(key, addresses, isReached));
+    if (!isReached)
+      HONERT_TRY(rest());
+  }
+  return Status();
+}
+
+Status Rendezvous::meetAtMaster() {
+  int64_t port = place.masterPort + 1;
+  if (port > 65535)
+    return Status::error("MASTER_PORT is 65535, expected at most 65534: ranks "
+                         "meet one port above it");
+  Status met = place.rank == 0 ? leadAtMaster(port) : followMaster(port);
+  if (met.ok())
+    return met;
+  return Status::error(
+      format("the ranks do not meet at %s:%lld (MASTER_PORT + 1): %s",
+             place.masterAddress.c_str(), static_cast<long long>(port),
+             met.message().c_str()));
+}
+
+//===----------------------------------------------------------------------===//
+// By a file
+//===----------------------------------------------------------------------===//
+
+Status Rendezvous::leadByFile(const std::string &path) {
+  char name[256] = "";
+  (void)gethostname(name, sizeof name - 1);
+  Listening listening;
+  HONERT_TRY(listening.atFreePort(place));
+  RendezvousFile file;
+  file.hasOtherSecret = key.isSecret;
+  file.host = listening.isLoopback ? "127.0.0.1" : name;
+  file.port = listening.port, file.run = key.run;
+  HONERT_TRY(fillRandom(file.secret.data(), file.secret.size()));
+  HONERT_TRY(file.write(path));
+  addSecret(file.secret, key);
+  Status met = lead(listening);
+  file.remove(path);
+  return met;
+}
+
+/// A file may be of an earlier run, and its port another's by now: what is
+/// there then may be gone soon.
+Status Rendezvous::followFile(const std::string &path) {
+  std::string earlier; // what was wrong
+  RendezvousFile file;
+  file.hasOtherSecret = key.isSecret;
+  for (bool isReached = false; !isReached;) {
+    bool isWritten = false;
+    HONERT_TRY(file.read(path, isWritten));
+    if (isWritten && file.run == key.run) {
+      RunKey runKey = key;
+      addSecret(file.secret, runKey);
+      std::vector<SocketAddress> addresses;
+      Status met = SocketAddress::find(file.host, file.port, addresses);
+      if (met.ok())
+        met = follow(runKey, addresses, isReached);
+      if (isReached)
+        HONERT_TRY(met);
+      if (!met.ok())
+        earlier = "; " + met.message();
+    }
+    if (Status rested = isReached ? Status() : rest(); !rested.ok())
+      return Status::error(rested.message() + earlier);
+  }
+  return Status();
+}
+
+Status Rendezvous::meetByFile(const std::string &path) {
+  Status met = place.rank == 0 ? leadByFile(path) : followFile(path);
+  if (met.ok())
+    return met;
+  return Status::error("the ranks do not meet at " + path + ": " +
+                       met.message());
+}
+
+Status honert::connectSockets(const LauncherEnvironment &place,
+                              const std::string &bootstrap, double timeout,
+                              std::unique_ptr<ProcessGroup> &world) {
+  const std::string prefix = "file:";
+  bool hasFile = bootstrap.rfind(prefix, 0) == 0;
+  if (!hasFile && (place.masterAddress.empty() || place.masterPort == 0))
+    return Status::error(
+        format("%s started %lld ranks, but MASTER_ADDR and MASTER_PORT do not "
+               "say where they meet (or --dist-bootstrap=file:PATH)",
+               place.launcher.c_str(), static_cast<long long>(place.size)));
+  Rendezvous rendezvous(place, timeout);
+  HONERT_TRY(rendezvous.readKey());
+  HONERT_TRY(hasFile ? rendezvous.meetByFile(bootstrap.substr(prefix.size()))
+                     : rendezvous.meetAtMaster());
+  world = std::make_unique<SocketProcessGroup>(place.rank, place.size,
+                                               rendezvous.takePeers(), timeout);
   return Status();
 }

@@ -1,216 +1,205 @@
-//===- SocketProcessGroup.cpp - Processes that meet without MPI -----------===//
+//===- SocketProcessGroup.cpp - Ranks connected to rank 0 -----------------===//
 
 #include "comm/tcp/SocketProcessGroup.h"
-#include "comm/group/Watchdog.h"
-#include "comm/host/MessageProcessGroup.h"
-#include "comm/tcp/Listening.h"
-#include "comm/tcp/Rendezvous.h"
-#include "comm/tcp/RendezvousFile.h"
-#include "comm/tcp/SocketPointToPoint.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <sys/resource.h>
-#include <thread>
-#include <unistd.h>
+#include <cstring>
 
 using namespace honert;
 
-namespace {
-class SocketProcessGroup final : public MessageProcessGroup {
-public:
-  SocketProcessGroup(std::unique_ptr<SocketPointToPoint> peers, double timeout)
-      : MessageProcessGroup(std::move(peers)),
-        watchdog(log(), rank(), timeout) {
-    setTimeout(timeout);
-  }
+/// Between two looks for ranks that have left.
+static constexpr double period = 0.05; // s
 
-  Status findLost() const override {
-    return static_cast<const SocketPointToPoint &>(*peers).findLost();
-  }
-  /// A rank that closes its connections ends the others: after an error at
-  /// once, else when all have come here.
-  void leave(const Status &ended) override {
-    if (ended.ok())
-      (void)barrier();
-  }
+/// The watchdog of the process ends waits.
+static const Deadline never(0);
 
-private:
-  Watchdog watchdog;
-};
-} // namespace
-
-/// Files that may be open: every connection is one, of strangers too.
-static void raiseLimit(int64_t ranks) {
-  rlimit limit = {};
-  rlim_t enough = static_cast<rlim_t>(ranks) + 8192;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= enough)
-    return;
-  limit.rlim_cur = std::min(limit.rlim_max, enough);
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-namespace {
-/// The ranks of a launch, until they have met.
-struct Start {
-  const LauncherEnvironment &place;
-  RunKey key;
-  Deadline deadline;
-  std::vector<Socket> peers; ///< of those who have met
-};
-} // namespace
-
-static Status lead(Start &start, const Listening &listening) {
-  Rendezvous rendezvous(start.place, start.key, start.deadline);
-  Status met = rendezvous.lead(listening.sockets, listening.isEverywhere);
-  start.peers = rendezvous.takePeers();
-  return met;
-}
-
-/// Waits a moment before rank 0 is asked again.
-static Status rest(const Start &start) {
-  if (start.deadline.isOver())
-    return Status::error("rank 0 has not come in time (--comm-timeout)");
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  return Status();
+SocketProcessGroup::SocketProcessGroup(int64_t rank, int64_t size,
+                                       std::vector<Socket> peers,
+                                       double timeout)
+    : ownRank(rank), ranks(size), peers(std::move(peers)),
+      watchdog(log(), rank, timeout,
+               {[this] {
+                  // The others are told; this rank hears of it when it asks.
+                  if (isFirst())
+                    (void)findLost();
+                  return Status();
+                },
+                {}}) {
+  setTimeout(timeout);
 }
 
 //===----------------------------------------------------------------------===//
-// By MASTER_ADDR
+// Ranks that have left
 //===----------------------------------------------------------------------===//
 
-/// What a user may not expect of where rank 0 listens. Not an error without a
-/// secret: torchrun has none to give, and meets its own processes so.
-static void warn(const Listening &listening, const std::string &master,
-                 bool isSecret) {
-  std::string text;
-  if (!listening.reason.empty())
-    text = "MASTER_ADDR " + master + " " + listening.reason + ": ";
-  if (!listening.reason.empty() || (!isSecret && !listening.isLoopback))
-    text += "rank 0 listens at " + listening.text;
-  if (!isSecret && !listening.isLoopback)
-    text += " without a secret, so that whoever reaches that can take the "
-            "place of a rank (HONE_SECRET_FILE, docs/distributed.md)";
-  if (!text.empty())
-    std::fprintf(stderr, "warning: %s\n", text.c_str());
-}
-
-static Status leadAtMaster(Start &start, int64_t port) {
-  const LauncherEnvironment &place = start.place;
-  Listening listening;
-  HONERT_TRY(listening.atMaster(place, port));
-  warn(listening, place.masterAddress, start.key.isSecret);
-  Status met = lead(start, listening);
-  if (met.ok() || !listening.isLoopback || place.localSize == place.size)
-    return met;
-  return Status::error(met.message() + "; rank 0 listens at " + listening.text +
-                       ", which other machines do not reach");
-}
-
-static Status followMaster(Start &start, int64_t port) {
-  Rendezvous rendezvous(start.place, start.key, start.deadline);
-  std::vector<SocketAddress> addresses;
-  HONERT_TRY(SocketAddress::find(start.place.masterAddress, port, addresses));
-  for (bool isThere = false; !isThere;) {
-    HONERT_TRY(rendezvous.follow(addresses, isThere));
-    if (!isThere)
-      HONERT_TRY(rest(start));
+/// Sends a frame to all ranks that it is not about and that have room for it.
+void SocketProcessGroup::notify(const Frame &frame, const Deadline &deadline) {
+  for (int64_t rank = 1; rank != size(); ++rank) {
+    const Socket &peer = peers[static_cast<size_t>(rank)];
+    if (rank == frame.value)
+      continue;
+    ssize_t sent =
+        ::send(peer.get(), &frame, sizeof frame, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) // the rest, of a frame of which a part has gone
+      (void)sendAll(peer, reinterpret_cast<const char *>(&frame) + sent,
+                    sizeof frame - static_cast<size_t>(sent), deadline);
   }
-  start.peers = rendezvous.takePeers();
-  return Status();
 }
 
-static Status meetAtMaster(Start &start) {
-  const LauncherEnvironment &place = start.place;
-  int64_t port = place.masterPort + 1;
-  if (port > 65535)
-    return Status::error("MASTER_PORT is 65535, expected at most 65534: ranks "
-                         "meet one port above it");
-  Status met =
-      place.rank == 0 ? leadAtMaster(start, port) : followMaster(start, port);
-  if (met.ok())
-    return met;
+/// The error after rank `gone` has left.
+Status SocketProcessGroup::lost(int64_t gone) {
+  if (isFirst())
+    notify({Frame::left, gone}, Deadline(1));
   return Status::error(
-      format("the ranks do not meet at %s:%lld (MASTER_PORT + 1): %s",
-             place.masterAddress.c_str(), static_cast<long long>(port),
-             met.message().c_str()));
+      format("rank %lld has left the run", static_cast<long long>(gone)));
+}
+
+bool SocketProcessGroup::isNotice(const Frame &frame) const {
+  return (frame.kind == Frame::awaits || frame.kind == Frame::left) &&
+         frame.value >= 0 && frame.value < size();
+}
+
+/// An error if a rank has left. Between messages, without waiting.
+Status SocketProcessGroup::look() {
+  Frame frame;
+  while (!isFirst() &&
+         recv(peers[0].get(), &frame, sizeof frame, MSG_PEEK | MSG_DONTWAIT) ==
+             sizeof frame &&
+         isNotice(frame)) {
+    if (frame.kind == Frame::left)
+      return lost(frame.value);
+    (void)recv(peers[0].get(), &frame, sizeof frame, 0);
+  }
+  int64_t gone = firstClosed(peers);
+  return gone < 0 ? Status() : lost(gone);
+}
+
+Status SocketProcessGroup::findLost() {
+  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+  if (!lock) // whoever exchanges something sees it
+    return Status();
+  if (failure.ok() && !isEnding)
+    failure = look();
+  return failure;
 }
 
 //===----------------------------------------------------------------------===//
-// By a file
+// Messages
 //===----------------------------------------------------------------------===//
 
-static Status leadByFile(Start &start, const std::string &path) {
-  char name[256] = "";
-  (void)gethostname(name, sizeof name - 1);
-  Listening listening;
-  HONERT_TRY(listening.atFreePort(start.place));
-  RendezvousFile file;
-  file.hasOtherSecret = start.key.isSecret;
-  file.host = listening.isLoopback ? "127.0.0.1" : name;
-  file.port = listening.port, file.run = start.key.run;
-  HONERT_TRY(fillRandom(file.secret.data(), file.secret.size()));
-  HONERT_TRY(file.write(path));
-  addSecret(file.secret, start.key);
-  Status met = lead(start, listening);
-  file.remove(path);
-  return met;
+/// In the log's entry `number`, as receive().
+Status SocketProcessGroup::send(int64_t number, int64_t to, const void *data,
+                                int64_t bytes) {
+  const Socket &peer = peers[static_cast<size_t>(to)];
+  log().wait(number, to);
+  Frame frame = {Frame::data, bytes};
+  Status sent = sendAll(peer, &frame, sizeof frame, never);
+  if (sent.ok())
+    sent = sendAll(peer, data, static_cast<size_t>(bytes), never);
+  if (sent.ok())
+    return sent;
+  Status told = isFirst() ? Status() : look();
+  return told.ok() ? lost(to) : told;
 }
 
-/// A file may be of an earlier run, and its port another's by now: what is
-/// there then may be gone soon.
-static Status followFile(Start &start, const std::string &path) {
-  std::string earlier; // what was wrong
-  RendezvousFile file;
-  file.hasOtherSecret = start.key.isSecret;
-  for (bool isThere = false; !isThere;) {
-    bool isWritten = false;
-    HONERT_TRY(file.read(path, isWritten));
-    if (isWritten && file.run == start.key.run) {
-      RunKey key = start.key;
-      addSecret(file.secret, key);
-      Rendezvous rendezvous(start.place, key, start.deadline);
-      std::vector<SocketAddress> addresses;
-      Status met = SocketAddress::find(file.host, file.port, addresses);
-      if (met.ok())
-        met = rendezvous.follow(addresses, isThere);
-      if (isThere)
-        HONERT_TRY(met);
-      if (!met.ok())
-        earlier = "; " + met.message();
-      start.peers = rendezvous.takePeers();
+/// For rank 0: waits for a rank, and meanwhile looks after the others.
+Status SocketProcessGroup::awaitFrame(int64_t from) {
+  const Socket &peer = peers[static_cast<size_t>(from)];
+  for (bool isTold = false; !awaitInput(peer, Deadline(period));
+       isTold = true) {
+    if (int64_t gone = firstClosed(peers); gone >= 0)
+      return lost(gone);
+    if (!isTold)
+      notify({Frame::awaits, from}, never);
+  }
+  return Status();
+}
+
+Status SocketProcessGroup::receive(int64_t number, int64_t from, void *data,
+                                   int64_t bytes) {
+  const Socket &peer = peers[static_cast<size_t>(from)];
+  log().wait(number, from);
+  Frame frame;
+  do {
+    if (isFirst())
+      HONERT_TRY(awaitFrame(from));
+    if (!receiveAll(peer, &frame, sizeof frame, never).ok())
+      return lost(from);
+    if (frame.kind != Frame::data && (isFirst() || !isNotice(frame)))
+      return Status::error(format("rank %lld sent what is no message",
+                                  static_cast<long long>(from)));
+    if (frame.kind == Frame::left)
+      return lost(frame.value);
+    if (frame.kind == Frame::awaits)
+      log().wait(number, frame.value);
+  } while (frame.kind != Frame::data);
+  if (frame.value != bytes)
+    return Status::error(format("rank %lld sent %lld bytes, expected %lld",
+                                static_cast<long long>(from),
+                                static_cast<long long>(frame.value),
+                                static_cast<long long>(bytes)));
+  return receiveAll(peer, data, static_cast<size_t>(bytes), never).ok()
+             ? Status()
+             : lost(from);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Status
+SocketProcessGroup::run(const std::string &what,
+                        const std::function<Status(int64_t number)> &body) {
+  std::lock_guard<std::mutex> lock(mutex);
+  HONERT_TRY(failure);
+  int64_t number = log().begin(what);
+  failure = body(number);
+  if (failure.ok())
+    log().end(number);
+  return failure;
+}
+
+Status SocketProcessGroup::broadcast(void *data, int64_t bytes, int64_t root) {
+  std::string what =
+      format("broadcast of %lld bytes between steps from rank %lld",
+             static_cast<long long>(bytes), static_cast<long long>(root));
+  return run(what, [&](int64_t number) {
+    if (!isFirst())
+      return rank() == root ? send(number, 0, data, bytes)
+                            : receive(number, 0, data, bytes);
+    if (root != 0)
+      HONERT_TRY(receive(number, root, data, bytes));
+    for (int64_t peer = 1; peer != size(); ++peer)
+      if (peer != root)
+        HONERT_TRY(send(number, peer, data, bytes));
+    return Status();
+  });
+}
+
+Status SocketProcessGroup::allGather(const void *own, int64_t bytes,
+                                     void *all) {
+  auto *blocks = static_cast<char *>(all);
+  std::string what = format("exchange of %lld bytes between steps by all ranks",
+                            static_cast<long long>(bytes));
+  return run(what, [&](int64_t number) {
+    if (!isFirst()) {
+      HONERT_TRY(send(number, 0, own, bytes));
+      return receive(number, 0, blocks, size() * bytes);
     }
-    if (Status rested = isThere ? Status() : rest(start); !rested.ok())
-      return Status::error(rested.message() + earlier);
-  }
-  return Status();
+    std::memcpy(blocks, own, static_cast<size_t>(bytes));
+    for (int64_t peer = 1; peer != size(); ++peer)
+      HONERT_TRY(receive(number, peer, blocks + peer * bytes, bytes));
+    for (int64_t peer = 1; peer != size(); ++peer)
+      HONERT_TRY(send(number, peer, blocks, size() * bytes));
+    return Status();
+  });
 }
 
-Status honert::connectSockets(const LauncherEnvironment &place,
-                              const std::string &bootstrap, double timeout,
-                              std::unique_ptr<ProcessGroup> &world) {
-  const std::string prefix = "file:";
-  bool hasFile = bootstrap.rfind(prefix, 0) == 0;
-  if (!hasFile && (place.masterAddress.empty() || place.masterPort == 0))
-    return Status::error(
-        format("%s started %lld ranks, but MASTER_ADDR and MASTER_PORT do not "
-               "say where they meet (or --dist-bootstrap=file:PATH)",
-               place.launcher.c_str(), static_cast<long long>(place.size)));
-  Start start = {place, {}, Deadline(timeout), {}};
-  HONERT_TRY(readRunKey(place, start.key));
-  raiseLimit(place.size);
-  if (hasFile) {
-    std::string path = bootstrap.substr(prefix.size());
-    Status met =
-        place.rank == 0 ? leadByFile(start, path) : followFile(start, path);
-    if (!met.ok())
-      return Status::error("the ranks do not meet at " + path + ": " +
-                           met.message());
-  } else {
-    HONERT_TRY(meetAtMaster(start));
+void SocketProcessGroup::leave(const Status &ended) {
+  if (!ended.ok()) // connections that close end the others
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isEnding = true;
   }
-  world = std::make_unique<SocketProcessGroup>(
-      std::make_unique<SocketPointToPoint>(place, std::move(start.peers)),
-      timeout);
-  return Status();
+  (void)barrier();
 }

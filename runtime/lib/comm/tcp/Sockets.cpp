@@ -64,14 +64,6 @@ SocketAddress SocketAddress::everywhere(int64_t port) {
   return address;
 }
 
-Status SocketAddress::ofSocket(const Socket &socket, SocketAddress &address) {
-  address.length = sizeof address.storage;
-  if (getsockname(socket.get(), reinterpret_cast<sockaddr *>(&address.storage),
-                  &address.length) < 0)
-    return systemError("the address of a socket");
-  return Status();
-}
-
 void SocketAddress::setPort(int64_t port) {
   uint16_t inOrder = htons(static_cast<uint16_t>(port));
   if (storage.ss_family == AF_INET6)
@@ -114,13 +106,14 @@ std::string SocketAddress::text() const {
                 static_cast<long long>(port()));
 }
 
-void SocketAddress::unmap() {
-  const auto six = reinterpret_cast<const sockaddr_in6 &>(storage);
-  if (storage.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&six.sin6_addr))
+/// Writes an address of IPv4 within IPv6 as IPv4.
+static void unmap(SocketAddress &address) {
+  const auto six = reinterpret_cast<const sockaddr_in6 &>(address.storage);
+  if (six.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&six.sin6_addr))
     return;
-  storage = {};
-  length = sizeof(sockaddr_in);
-  auto &four = reinterpret_cast<sockaddr_in &>(storage);
+  address.storage = {};
+  address.length = sizeof(sockaddr_in);
+  auto &four = reinterpret_cast<sockaddr_in &>(address.storage);
   four.sin_family = AF_INET;
   four.sin_port = six.sin6_port;
   std::memcpy(&four.sin_addr, six.sin6_addr.s6_addr + 12, 4);
@@ -194,7 +187,11 @@ Status honert::listenAt(SocketAddress &address, Socket &socket) {
       listen(socket.get(), backlog) < 0)
     return systemError(format("port %lld of this machine",
                               static_cast<long long>(address.port())));
-  return SocketAddress::ofSocket(socket, address);
+  address.length = sizeof address.storage;
+  if (getsockname(socket.get(), reinterpret_cast<sockaddr *>(&address.storage),
+                  &address.length) < 0)
+    return systemError("the address of a socket");
+  return Status();
 }
 
 bool honert::acceptFrom(const Socket &listener, Socket &socket,
@@ -205,7 +202,7 @@ bool honert::acceptFrom(const Socket &listener, Socket &socket,
                     &peer.length));
   if (!socket.isOpen())
     return false;
-  peer.unmap();
+  unmap(peer);
   return prepare(socket).ok();
 }
 
@@ -231,10 +228,19 @@ Status honert::connectTo(const SocketAddress &address, const Deadline &deadline,
   return Status();
 }
 
-bool honert::hasClosed(const Socket &socket) {
-  char byte;
-  ssize_t seen = recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return seen == 0 || (seen < 0 && errno != EAGAIN && errno != EINTR);
+bool honert::awaitInput(const Socket &socket, const Deadline &deadline) {
+  return waitFor(socket, POLLIN, deadline);
+}
+
+int64_t honert::firstClosed(const std::vector<Socket> &sockets) {
+  std::vector<pollfd> polled; // those that are not open are skipped by poll
+  for (const Socket &socket : sockets)
+    polled.push_back({socket.get(), POLLRDHUP, 0});
+  if (poll(polled.data(), polled.size(), 0) <= 0)
+    return -1;
+  auto closed = std::find_if(polled.begin(), polled.end(),
+                             [](const pollfd &each) { return each.revents; });
+  return closed == polled.end() ? -1 : closed - polled.begin();
 }
 
 Status honert::sendAll(const Socket &socket, const void *data, size_t bytes,

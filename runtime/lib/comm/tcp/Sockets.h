@@ -42,8 +42,6 @@ struct SocketAddress {
                      std::vector<SocketAddress> &addresses);
   /// Every address of this machine.
   static SocketAddress everywhere(int64_t port);
-  /// This end of a connection, or where a socket listens.
-  static Status ofSocket(const Socket &socket, SocketAddress &address);
   int64_t port() const;
   void setPort(int64_t port);
   /// An address of this machine alone, which others cannot reach.
@@ -52,8 +50,6 @@ struct SocketAddress {
   bool isOfThisMachine() const;
   /// "10.0.0.1:29501", "[::1]:29501".
   std::string text() const;
-  /// As IPv4 where it is IPv4 within IPv6.
-  void unmap();
 };
 
 /// A point in time; never, if `seconds` is 0.
@@ -82,8 +78,13 @@ bool acceptFrom(const Socket &listener, Socket &socket, SocketAddress &peer);
 Status connectTo(const SocketAddress &address, const Deadline &deadline,
                  Socket &socket);
 
-/// Whether the other end has closed the connection, as far as that shows.
-bool hasClosed(const Socket &socket);
+/// Waits until bytes have arrived or the connection is closed. False if neither
+/// happened by the deadline.
+bool awaitInput(const Socket &socket, const Deadline &deadline);
+/// The index of the first of `sockets` whose other end has closed the
+/// connection, even if bytes of it are still unread; -1 if none has. Sockets
+/// that are not open do not count.
+int64_t firstClosed(const std::vector<Socket> &sockets);
 
 /// Sends or receives all bytes by the deadline. Errors: "has closed the
 /// connection", "has not answered in time".

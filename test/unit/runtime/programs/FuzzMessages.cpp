@@ -2,8 +2,7 @@
 //
 // honert-fuzz-messages [--iterations N] [--seed S] [--seconds S]: each
 // iteration feeds bytes that a rank may hear to one of those that read them:
-// messages between ranks, the handshake from both ends, places on the wire, the
-// file of
+// messages of rank 0 and to it, the handshake from both ends, the file of
 // --dist-bootstrap. Most are right but for a few changes. What they answer does
 // not matter; a crash, a wait without end, or memory taken for what did not
 // come, ends the program. For use with sanitizers too.
@@ -11,9 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "comm/tcp/Admission.h"
-#include "comm/tcp/Rendezvous.h"
 #include "comm/tcp/RendezvousFile.h"
-#include "comm/tcp/SocketPointToPoint.h"
+#include "comm/tcp/SocketProcessGroup.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -43,26 +41,23 @@ namespace {
 class Fuzzer {
 public:
   explicit Fuzzer(uint64_t seed) : random(seed) {
-    place.size = 4, place.rank = 0;
-    (void)readRunKey(place, key);
+    (void)readRunKey(LauncherEnvironment(), key);
   }
   void run(int64_t iteration);
   /// How many of each kind were taken for right.
-  int64_t taken[5] = {};
+  int64_t taken[4] = {};
 
 private:
   uint64_t below(uint64_t bound) { return random() % bound; }
   void change(std::string &bytes);
   void makePair(Socket &here, Socket &there);
   static void put(const Socket &socket, const std::string &bytes);
-  void feedPointToPoint();
+  void feedMessages();
   void feedAdmission();
   void feedCall();
-  void feedPlaces();
   void feedFile();
 
   std::mt19937_64 random;
-  LauncherEnvironment place;
   RunKey key;
   const Deadline past{1e-9};
 };
@@ -112,36 +107,31 @@ template <typename Value> static std::string bytesOf(const Value &value) {
   return {reinterpret_cast<const char *>(&value), sizeof value};
 }
 
-/// Some messages, of which some are asked for, before or after they come.
-void Fuzzer::feedPointToPoint() {
+/// A rank that expects some messages of the other end, which then closes.
+void Fuzzer::feedMessages() {
   std::vector<Socket> peers(2);
   Socket there;
-  makePair(peers[1], there);
-  SocketPointToPoint messages(place, std::move(peers));
+  bool isFirst = below(2) == 0;
+  makePair(peers[isFirst ? 1 : 0], there);
+  if (!isFirst)
+    peers.resize(1);
+  int64_t sizes[4];
   std::string bytes;
-  int64_t headers[4][2];
-  for (auto &header : headers) {
-    header[0] = int64_t(below(3)), header[1] = int64_t(below(64));
-    bytes += bytesOf(header) + std::string(size_t(header[1]), 'x');
+  for (int64_t &size : sizes) {
+    size = int64_t(below(64));
+    for (uint64_t notices = isFirst ? 0 : below(3); notices > 0; --notices)
+      bytes += bytesOf(Frame{Frame::awaits, int64_t(below(2))});
+    bytes += bytesOf(Frame{Frame::data, size}) + std::string(size_t(size), 'x');
   }
   change(bytes);
-  size_t first = below(bytes.size() + 1);
-  put(there, bytes.substr(0, first));
-  std::shuffle(std::begin(headers), std::end(headers), random);
-  char room[4][64];
-  for (int i = 0; i != 4; ++i) {
-    Message message;
-    bool isDone = false;
-    if (!messages.receive(1, headers[i][0], room[i], headers[i][1], message)
-             .ok())
-      return;
-    if (i == 1)
-      put(there, bytes.substr(first));
-    if (i == 2 && below(2) == 0)
-      there = Socket();
-    if (!messages.test(message, isDone).ok())
-      return;
-    taken[0] += isDone;
+  put(there, bytes);
+  shutdown(there.get(), SHUT_WR);
+  SocketProcessGroup world(isFirst ? 0 : 1, 2, std::move(peers), 60);
+  char room[64];
+  for (int64_t size : sizes) {
+    if (below(4) == 0)
+      (void)world.findLost();
+    taken[0] += world.broadcast(room, size, isFirst ? 1 : 0).ok();
   }
 }
 
@@ -149,15 +139,14 @@ void Fuzzer::feedPointToPoint() {
 void Fuzzer::feedAdmission() {
   Socket here, there;
   makePair(here, there);
-  Admission admission(key, 0, 4, false,
-                      [](const Hello &) { return Verdict::welcome; });
+  Admission admission(key, 4, [](int64_t) { return false; });
   if (!admission.add(std::move(here), SocketAddress::everywhere(1)).ok())
     std::abort();
   Challenge challenge;
   Hello hello = {};
-  hello.rank = 1, hello.size = 4, hello.port = 1;
+  hello.rank = 1, hello.size = 4;
   if (recv(there.get(), &challenge, sizeof challenge, 0) != sizeof challenge ||
-      !completeHello(key, 0, challenge, hello).ok())
+      !completeHello(key, challenge, hello).ok())
     std::abort();
   std::string right = bytesOf(hello), bytes = right;
   change(bytes);
@@ -184,38 +173,23 @@ void Fuzzer::feedCall() {
   Socket here, there;
   makePair(here, there);
   Challenge challenge;
-  if (!makeChallenge(false, challenge).ok())
+  if (!makeChallenge(challenge).ok())
     std::abort();
   Hello hello = {};
   auto verdict = static_cast<Verdict>(below(8));
   std::string bytes = bytesOf(challenge) +
-                      bytesOf(makeAnswer(key, 0, 4, verdict, challenge, hello));
+                      bytesOf(makeAnswer(key, 4, verdict, challenge, hello));
   change(bytes);
   put(there, bytes);
   shutdown(there.get(), SHUT_WR);
-  Call call(key, 1, 4, 0);
+  Call call(key, 1, 4);
   if (call.open(std::move(here), Deadline(10)) != Reply::welcome)
     return;
   ++taken[2];
-  if (call.introduce(1, Deadline(10)) == Reply::welcome) {
+  if (call.introduce(Deadline(10)) == Reply::welcome) {
     std::fprintf(stderr, "an answer without a proof is believed\n");
     std::abort();
   }
-}
-
-void Fuzzer::feedPlaces() {
-  std::string bytes = bytesOf(toWire(SocketAddress::everywhere(80)));
-  change(bytes);
-  bytes.resize(sizeof(WirePlace));
-  WirePlace wire;
-  std::memcpy(&wire, bytes.data(), sizeof wire);
-  SocketAddress address;
-  if (!fromWire(wire, address))
-    return;
-  ++taken[3];
-  address.unmap();
-  if (address.port() <= 0 || address.port() > 65535)
-    std::abort();
 }
 
 void Fuzzer::feedFile() {
@@ -225,15 +199,13 @@ void Fuzzer::feedFile() {
   change(text);
   if (!file.parse(text))
     return;
-  ++taken[4];
+  ++taken[3];
   if (file.port <= 0 || file.port > 65535)
     std::abort();
 }
 
 void Fuzzer::run(int64_t iteration) {
   switch (iteration % 8) {
-  case 0:
-    return feedPlaces();
   case 1:
     return feedFile();
   case 2:
@@ -241,7 +213,7 @@ void Fuzzer::run(int64_t iteration) {
   case 3:
     return feedAdmission();
   default:
-    return feedPointToPoint();
+    return feedMessages();
   }
 }
 
@@ -269,14 +241,13 @@ int main(int argc, char **argv) {
   int64_t done = 0;
   for (; done != iterations && !end.isOver(); ++done)
     fuzzer.run(done);
-  std::printf("%lld inputs: %lld messages, %lld hellos, %lld challenges, %lld "
-              "places and %lld files were right\n",
+  std::printf("%lld inputs: %lld messages, %lld hellos, %lld challenges and "
+              "%lld files were right\n",
               static_cast<long long>(done),
               static_cast<long long>(fuzzer.taken[0]),
               static_cast<long long>(fuzzer.taken[1]),
               static_cast<long long>(fuzzer.taken[2]),
-              static_cast<long long>(fuzzer.taken[3]),
-              static_cast<long long>(fuzzer.taken[4]));
+              static_cast<long long>(fuzzer.taken[3]));
   for (int64_t count : fuzzer.taken)
     if (count == 0 && done >= 1000) {
       std::fprintf(stderr, "error: of some kind no input was right\n");

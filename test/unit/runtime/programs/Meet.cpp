@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "comm/tcp/SocketProcessGroup.h"
+#include "comm/tcp/Rendezvous.h"
 
 #include <chrono>
 #include <cstdio>

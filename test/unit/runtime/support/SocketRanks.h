@@ -4,8 +4,8 @@
 #define TEST_UNIT_RUNTIME_SOCKETRANKS_H
 
 #include "comm/tcp/Handshake.h"
+#include "comm/tcp/Rendezvous.h"
 #include "comm/tcp/RendezvousFile.h"
-#include "comm/tcp/SocketProcessGroup.h"
 #include "support/Run.h"
 
 #include <functional>

@@ -2,9 +2,8 @@
 
 #include "comm/tcp/Admission.h"
 #include "comm/tcp/Listening.h"
-#include "comm/tcp/Rendezvous.h"
 #include "comm/tcp/RendezvousFile.h"
-#include "comm/tcp/SocketPointToPoint.h"
+#include "comm/tcp/SocketProcessGroup.h"
 #include "support/Run.h"
 
 #include <cstring>
@@ -299,7 +298,7 @@ TEST(CommListening, at_the_address_of_the_master_alone) {
   Listening listening;
   ASSERT_EQ(listening.atMaster(placeAt("127.0.0.1", 1), 0).message(), "");
   EXPECT_EQ(listening.text, format("127.0.0.1:%d", int(listening.port)));
-  EXPECT_TRUE(listening.isLoopback && !listening.isEverywhere);
+  EXPECT_TRUE(listening.isLoopback);
   // Every other address of this machine, of which it has millions.
   std::vector<SocketAddress> others;
   ASSERT_TRUE(SocketAddress::find("127.0.0.2", listening.port, others).ok());
@@ -312,15 +311,15 @@ TEST(CommListening, everywhere_behind_a_nat) {
   Listening listening; // of a range that nobody has
   ASSERT_EQ(listening.atMaster(placeAt("240.0.0.1", 1), 0).message(), "");
   EXPECT_EQ(listening.reason, "is no address of this machine");
-  EXPECT_TRUE(!listening.isLoopback && listening.isEverywhere);
+  EXPECT_FALSE(listening.isLoopback);
 }
 
 TEST(CommListening, a_file_leads_as_far_as_ranks_are) {
   Listening here, everywhere;
   ASSERT_EQ(here.atFreePort(placeAt("", 4)).message(), "");
-  EXPECT_TRUE(here.isLoopback && !here.isEverywhere);
+  EXPECT_TRUE(here.isLoopback);
   ASSERT_EQ(everywhere.atFreePort(placeAt("", 1)).message(), "");
-  EXPECT_TRUE(!everywhere.isLoopback && everywhere.isEverywhere);
+  EXPECT_FALSE(everywhere.isLoopback);
 }
 
 //===----------------------------------------------------------------------===//
@@ -338,45 +337,27 @@ RunKey keyOf(const std::string &secret) {
 TEST(CommHandshake, a_proof_holds_for_one_connection) {
   RunKey key = keyOf("a secret"), other = keyOf("another");
   Challenge challenge, second;
-  ASSERT_TRUE(makeChallenge(false, challenge).ok());
-  ASSERT_TRUE(makeChallenge(false, second).ok());
+  ASSERT_TRUE(makeChallenge(challenge).ok());
+  ASSERT_TRUE(makeChallenge(second).ok());
   // Reads what a caller says, as one that listens does.
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
   Socket here(ends[0]);
   ASSERT_TRUE(sendAll(here, &challenge, sizeof challenge, Deadline(5)).ok());
-  Call call(key, 1, 4, 0);
+  Call call(key, 1, 4);
   Deadline soon(0.2); // nobody answers
   ASSERT_EQ(call.open(Socket(ends[1]), soon), Reply::welcome);
-  EXPECT_EQ(call.introduce(77, soon), Reply::busy);
+  EXPECT_EQ(call.introduce(soon), Reply::busy);
   Hello hello;
   ASSERT_TRUE(receiveAll(here, &hello, sizeof hello, Deadline(5)).ok());
   EXPECT_EQ(hello.rank, 1);
-  EXPECT_EQ(hello.port, 77);
-  EXPECT_TRUE(knowsSecret(key, 0, challenge, hello));
-  EXPECT_FALSE(knowsSecret(other, 0, challenge, hello));
-  EXPECT_FALSE(knowsSecret(key, 1, challenge, hello)); // another rank's
-  EXPECT_FALSE(knowsSecret(key, 0, second, hello));    // later
+  EXPECT_TRUE(knowsSecret(key, challenge, hello));
+  EXPECT_FALSE(knowsSecret(other, challenge, hello));
+  EXPECT_FALSE(knowsSecret(key, second, hello)); // later
   for (size_t byte = 0; byte != sizeof hello; ++byte) {
     Hello changed = hello;
     reinterpret_cast<char *>(&changed)[byte] ^= 1;
-    EXPECT_FALSE(knowsSecret(key, 0, challenge, changed)) << byte;
-  }
-}
-
-TEST(CommHandshake, places_on_the_wire) {
-  for (const char *host : {"10.1.2.3", "fe80::1", "::1", "127.0.0.1"}) {
-    std::vector<SocketAddress> found;
-    ASSERT_TRUE(SocketAddress::find(host, 4321, found).ok());
-    WirePlace wire = toWire(found[0]);
-    SocketAddress back;
-    ASSERT_TRUE(fromWire(wire, back));
-    EXPECT_EQ(back.text(), found[0].text());
-    EXPECT_EQ(bool(wire.isBesideFirst), found[0].isLoopback());
-    for (WirePlace wrong :
-         {WirePlace{{}, 0, 1, 0, 0}, WirePlace{{}, 0, 1, 5, 0},
-          WirePlace{{}, 0, 0, 4, 0}})
-      EXPECT_FALSE(fromWire(wrong, back));
+    EXPECT_FALSE(knowsSecret(key, challenge, changed)) << byte;
   }
 }
 
@@ -384,39 +365,37 @@ TEST(CommHandshake, places_on_the_wire) {
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// What rank 0 says of a header of rank 1.
-std::string saysOf(int64_t tag, int64_t bytes) {
+/// What a rank says of a frame of the other one: rank 0, or rank 1 of it.
+std::string saysOf(int64_t rank, Frame frame) {
   int ends[2];
-  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  std::vector<Socket> peers(2);
-  peers[1] = Socket(ends[0]);
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  std::vector<Socket> peers;
+  if (rank == 0)
+    peers.emplace_back();
+  peers.emplace_back(ends[0]);
   Socket there(ends[1]);
-  LauncherEnvironment place;
-  place.size = 2;
-  SocketPointToPoint messages(place, std::move(peers));
-  int64_t header[] = {tag, bytes};
-  EXPECT_TRUE(sendAll(there, header, sizeof header, Deadline(5)).ok());
+  EXPECT_TRUE(sendAll(there, &frame, sizeof frame, Deadline(5)).ok());
+  SocketProcessGroup world(rank, 2, std::move(peers), 20);
   char byte;
-  Message message;
-  bool isDone = false;
-  Status status = messages.receive(1, 3, &byte, 1, message);
-  if (status.ok())
-    status = messages.test(message, isDone);
-  EXPECT_FALSE(isDone);
-  return status.message();
+  return world.broadcast(&byte, 1, 1 - rank).message();
 }
 
-TEST(CommMessages, headers_are_checked_before_memory_is_taken) {
-  for (auto [tag, bytes] : {std::pair<int64_t, int64_t>{1, 40000000000},
-                            {1, INT64_MAX},
-                            {1, -1},
-                            {-1, 1},
-                            {1 << 20, 1},
-                            {1, (1 << 30) + 1}})
-    EXPECT_EQ(saysOf(tag, bytes), "rank 1 sent what is no message")
-        << tag << " " << bytes;
-  EXPECT_EQ(saysOf(3, 2), "rank 1 sent 2 bytes, expected 1");
-  EXPECT_EQ(saysOf(4, 1 << 30), ""); // an early one, of which nothing came
+TEST(CommMessages, frames_are_checked_before_bytes_are_read) {
+  for (int64_t rank : {0, 1}) {
+    auto other = static_cast<long long>(1 - rank);
+    for (int64_t bytes :
+         {int64_t(40000000000), INT64_MAX, int64_t(-1), int64_t(0), int64_t(2)})
+      EXPECT_EQ(saysOf(rank, {Frame::data, bytes}),
+                format("rank %lld sent %lld bytes, expected 1", other,
+                       static_cast<long long>(bytes)));
+    for (Frame frame : {Frame{0, 1}, Frame{4, 1}, Frame{Frame::left, 2},
+                        Frame{Frame::awaits, -1}})
+      EXPECT_EQ(saysOf(rank, frame),
+                format("rank %lld sent what is no message", other));
+  }
+  // Only rank 0 speaks of others.
+  EXPECT_EQ(saysOf(0, {Frame::left, 0}), "rank 1 sent what is no message");
+  EXPECT_EQ(saysOf(1, {Frame::left, 1}), "rank 1 has left the run");
 }
 
 } // namespace

@@ -1,13 +1,10 @@
 //===- SocketTest.cpp - Ranks that meet over TCP --------------------------===//
 
-#include "program/Program.h"
-#include "program/Transport.h"
 #include "support/RankStep.h"
 #include "support/SocketRanks.h"
 #include "train/Connect.h"
 
 #include <algorithm>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -34,7 +31,7 @@ Status exchange(ProcessGroup &world) {
   return Status();
 }
 
-TEST_F(CommSocket, joins_every_pair) {
+TEST_F(CommSocket, every_rank_reaches_every_other) {
   for (int64_t ranks : {2, 3, 5})
     expectAll(ranks, exchange);
 }
@@ -45,48 +42,6 @@ TEST_F(CommSocket, late_ranks_are_waited_for) {
     places.push_back(placeOf(rank, 3));
   for (const std::string &line : run(places, exchange))
     EXPECT_EQ(line, "");
-}
-
-/// What programs do goes the same way: with tokens messages cross.
-TEST_F(CommSocket, carries_collectives) {
-  Mesh mesh;
-  mesh.axes = {{"a", 3, ""}};
-  expectAll(3, [&](ProcessGroup &world) {
-    std::unique_ptr<Transport> transport = world.makeTransport(mesh);
-    constexpr int64_t count = 300000;
-    std::vector<float> memory(4 * count, float(world.rank() + 1));
-    Launch launches[] = {{"x", "",
-                          CollectiveLaunch{CollectiveKind::allReduce,
-                                           ReduceKind::sum,
-                                           0,
-                                           DType::f32,
-                                           count,
-                                           {0},
-                                           0,
-                                           4 * count,
-                                           3}},
-                         {"y", "",
-                          CollectiveLaunch{CollectiveKind::shift,
-                                           ReduceKind::sum,
-                                           1,
-                                           DType::f32,
-                                           count,
-                                           {0},
-                                           8 * count,
-                                           12 * count,
-                                           4}}};
-    for (const Launch &launch : launches) {
-      HONERT_TRY(transport->prepare(launch));
-      HONERT_TRY(
-          transport->run(launch, reinterpret_cast<char *>(memory.data())));
-    }
-    for (int64_t token : {4, 3})
-      HONERT_TRY(transport->wait(token));
-    EXPECT_EQ(memory[count], 6);
-    EXPECT_EQ(memory[2 * count - 1], 6);
-    EXPECT_EQ(memory[3 * count], float((world.rank() + 2) % 3 + 1));
-    return Status();
-  });
 }
 
 TEST_F(CommSocket, meets_by_a_file) {
@@ -169,9 +124,53 @@ TEST_F(CommSocket, a_rank_that_leaves) {
     return world.barrier();
   });
   EXPECT_EQ(lines[1], "no more");
-  for (int rank : {0, 2}) // of rank 1, or of the other one that it ended
-    EXPECT_NE(lines[size_t(rank)].find("has left the run"), std::string::npos)
-        << lines[size_t(rank)];
+  for (int rank : {0, 2})
+    EXPECT_EQ(lines[size_t(rank)], "rank 1 has left the run");
+}
+
+TEST_F(CommSocket, the_first_rank_leaves) {
+  std::vector<std::string> lines = run(3, [](ProcessGroup &world) {
+    HONERT_TRY(world.barrier());
+    return world.isFirst() ? Status::error("no more") : world.barrier();
+  });
+  for (int rank : {1, 2})
+    EXPECT_EQ(lines[size_t(rank)], "rank 0 has left the run");
+}
+
+/// Rank 0 waits for rank 1, which has not come yet.
+TEST_F(CommSocket, a_rank_that_leaves_while_others_are_late) {
+  std::vector<std::string> lines = run(3, [](ProcessGroup &world) {
+    HONERT_TRY(world.barrier());
+    if (world.rank() == 2)
+      return Status::error("no more");
+    if (world.rank() == 1)
+      for (int i = 0; i != 400 && world.findLost().ok(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return world.barrier();
+  });
+  for (int rank : {0, 1})
+    EXPECT_EQ(lines[size_t(rank)], "rank 2 has left the run");
+}
+
+/// Not the first one, with which it exchanges everything.
+TEST_F(CommSocket, a_rank_knows_for_which_other_it_waits) {
+  for (int64_t late : {0, 1, 2})
+    expectAll(3, [&](ProcessGroup &world) {
+      std::thread watcher([&] {
+        for (int i = 0; i != 400 && world.rank() != late; ++i) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          std::optional<CollectiveLog::Wait> wait = world.log().waiting();
+          if (wait && wait->peer == late)
+            return;
+        }
+        EXPECT_EQ(world.rank(), late);
+      });
+      if (world.rank() == late)
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      Status met = world.barrier();
+      watcher.join();
+      return met;
+    });
 }
 
 /// What the call before asked for lies in memory that is gone.
@@ -194,8 +193,7 @@ TEST_F(CommSocket, after_a_loss_every_call_is_the_same_error) {
     return first;
   });
   for (int rank : {0, 2})
-    EXPECT_NE(lines[size_t(rank)].find("has left the run"), std::string::npos)
-        << lines[size_t(rank)];
+    EXPECT_EQ(lines[size_t(rank)], "rank 1 has left the run");
 }
 
 /// Slurm's srun --mpi=pmi2 shows as PMI.
@@ -224,9 +222,10 @@ TEST_F(CommSocket, ranks_on_gpus_meet_so_under_srun) {
   }
 }
 
-/// Another thread sees it while the rank's own one is busy.
+/// Another thread sees it while the ranks' own ones are busy, also at ranks
+/// that have no connection to it.
 TEST_F(CommSocket, a_rank_that_left_is_seen) {
-  run(2, [](ProcessGroup &world) {
+  run(3, [](ProcessGroup &world) {
     HONERT_TRY(world.barrier());
     EXPECT_TRUE(world.rank() == 1 || world.findLost().ok());
     HONERT_TRY(world.barrier());

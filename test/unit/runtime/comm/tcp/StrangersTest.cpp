@@ -64,9 +64,9 @@ TEST_F(CommStrangers, cost_a_run_no_time) {
 TEST_F(CommStrangers, take_no_place_of_a_rank) {
   RunKey none;
   for (const std::string &line : meetAfter(2, [&] {
-         Call call(none, 1, 2, 0);
+         Call call(none, 1, 2);
          ASSERT_EQ(call.open(knock(), Deadline(5)), Reply::welcome);
-         EXPECT_EQ(call.introduce(1, Deadline(5)), Reply::stranger);
+         EXPECT_EQ(call.introduce(Deadline(5)), Reply::stranger);
          EXPECT_EQ(call.reason(),
                    "has another secret than this process, which has none "
                    "(HONE_SECRET, HONE_SECRET_FILE)");
@@ -105,10 +105,10 @@ TEST_F(CommStrangers, are_no_rank_0) {
   RunKey none;
   Challenge challenge;
   Hello hello;
-  ASSERT_TRUE(makeChallenge(false, challenge).ok());
+  ASSERT_TRUE(makeChallenge(challenge).ok());
   EXPECT_TRUE(sendAll(socket, &challenge, sizeof challenge, Deadline(5)).ok());
   EXPECT_TRUE(receiveAll(socket, &hello, sizeof hello, Deadline(5)).ok());
-  Answer answer = makeAnswer(none, 0, 2, Verdict::welcome, challenge, hello);
+  Answer answer = makeAnswer(none, 2, Verdict::welcome, challenge, hello);
   EXPECT_TRUE(sendAll(socket, &answer, sizeof answer, Deadline(5)).ok());
   rank.join();
   EXPECT_NE(
@@ -154,9 +154,9 @@ TEST_F(CommStrangers, a_rank_that_came_and_went_may_come_again) {
   RunKey key;
   ASSERT_TRUE(readRunKey(place, key).ok());
   for (const std::string &line : meetAfter(3, [&] {
-         Call call(key, 1, 3, 0);
+         Call call(key, 1, 3);
          ASSERT_EQ(call.open(knock(), Deadline(5)), Reply::welcome);
-         EXPECT_EQ(call.introduce(1, Deadline(5)), Reply::welcome);
+         EXPECT_EQ(call.introduce(Deadline(5)), Reply::welcome);
        }))
     EXPECT_EQ(line, "");
 }
@@ -172,9 +172,9 @@ TEST_F(CommStrangers, a_file_has_a_secret_of_its_own) {
     ASSERT_TRUE(file.read(folder / "place", isThere).ok());
   port = file.port;
   RunKey none;
-  Call call(none, 1, 2, 0);
+  Call call(none, 1, 2);
   EXPECT_EQ(call.open(knock(), Deadline(5)), Reply::welcome);
-  EXPECT_EQ(call.introduce(1, Deadline(5)), Reply::stranger);
+  EXPECT_EQ(call.introduce(Deadline(5)), Reply::stranger);
   lines[1] = meet(placeOf(1, 2));
   first.join();
   EXPECT_EQ(lines, std::vector<std::string>(2));
