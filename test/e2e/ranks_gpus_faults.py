@@ -62,21 +62,23 @@ def report(name: str, processes: list[subprocess.Popen], lines: dict[int, str]) 
     return good
 
 
-def hit(program: Path, work: Path, name: str, number: signal.Signals, pattern: str) -> bool:
+def hit(program: Path, work: Path, name: str, target: int, number: signal.Signals, pattern: str) -> bool:
     (work / "log.jsonl").unlink(missing_ok=True)
     processes = start(program, work, free_port())
     wait_for_steps(work)
-    processes[2].send_signal(number)
-    return report(name, processes, {rank: pattern for rank in (0, 1, 3)})
+    processes[target].send_signal(number)
+    return report(name, processes, {rank: pattern for rank in range(RANKS) if rank != target})
 
 
 def main(argv: list[str]) -> int:
     program, work = Path(argv[1]), Path(argv[2])
     draw = random.Random(3)  # ids below 61, the vocabulary
     (work / "tokens.bin").write_bytes(array("H", (draw.randrange(61) for _ in range(4000))).tobytes())
-    left = rf"error: (rank \d has left the run(; this one is in {COLLECTIVE})?|.* has waited ([3-9]|\d\d+)\.\d s)"
-    good = [hit(program, work, "a rank is killed", signal.SIGKILL, left),
-            hit(program, work, "a rank stops", signal.SIGSTOP, r"error: .* has waited ([3-9]|\d\d+)\.\d s|error: rank \d has left the run")]
+    waited = r".* has waited ([3-9]|\d\d+)\.\d s"
+    left = rf"error: (rank {{}} has left the run(; this one is in {COLLECTIVE})?|{waited})"
+    good = [hit(program, work, "a rank is killed", 2, signal.SIGKILL, left.format(2)),
+            hit(program, work, "the first rank is killed", 0, signal.SIGKILL, left.format(0)),
+            hit(program, work, "a rank stops", 2, signal.SIGSTOP, left.format(r"\d"))]
     with socket.socket() as busy:
         busy.bind(("", 0))
         busy.listen()
