@@ -96,7 +96,7 @@ class Benchmark:
         return [f"| {' | '.join(words + columns)} |", f"|{'---|' * len(words)}{'---:|' * len(columns)}"]
 
 
-def models_table(benchmark: Benchmark, wanted: str, work: pathlib.Path) -> list[str]:
+def models_table(benchmark: Benchmark, models: str, work: pathlib.Path) -> list[str]:
     sys.path[:0] = [str(ROOT / "test" / "e2e"), str(ROOT / "python_frontend")]
     import hone
     import torch
@@ -104,7 +104,7 @@ def models_table(benchmark: Benchmark, wanted: str, work: pathlib.Path) -> list[
 
     warnings.simplefilter("ignore")
     lines = benchmark.header(["model"], per_op=False)
-    for name in MODELS if wanted == "all" else wanted.split(","):
+    for name in MODELS if models == "all" else models.split(","):
         torch.manual_seed(11)
         case = MODELS[name].make()
         case.model.train()
