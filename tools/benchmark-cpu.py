@@ -5,12 +5,12 @@
       [--precisions fp32,bf16] [--passes] [--layers 12,24,48,96] [-o docs/benchmarks/cpu.md]
 
 Systems (Hone's binary, PyTorch eager, torch.compile) take turns: a round runs a few steps of each, and a ratio compares
-two medians of one round, so that what else the machine does weighs on both. Medians of the rounds' ratios are quoted, with
-their quartiles. All train the same model with AdamW and clipping at 1 on the same random tokens, with as many threads as
-there are cores. PyTorch has its best settings: fused AdamW, fused attention, a vocabulary padded to 64, and in bf16
-autocast. A probe multiplies matrices of a feed-forward block in every round, through oneDNN, which Hone calls too; the
-achieved share is the step's FLOPs per second over the probe's. Memory is the peak resident set of the process. Read the
-ratios, not the milliseconds, on a machine that is shared.
+two medians of one round, so that what else the machine does weighs on both. Medians of the rounds' ratios are quoted,
+with their quartiles. All train the same model with AdamW and clipping at 1 on the same random tokens, with as many
+threads as there are cores. PyTorch has its best settings: fused AdamW, fused attention, a vocabulary padded to 64, and
+in bf16 autocast. A probe multiplies matrices of a feed-forward block in every round, through oneDNN, which Hone calls
+too; the achieved share is the step's FLOPs per second over the probe's. Memory is the peak resident set of the process.
+Read the ratios, not the milliseconds, on a machine that is shared.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def probe(case: Case) -> None:
     import torch
 
     rows, width, hidden = case.batch * case.sequence, 768, 3072
-    tensors = [torch.randn(rows, width), torch.randn(hidden, width), torch.randn(rows, hidden), torch.randn(width, hidden)]
+    shapes = [(rows, width), (hidden, width), (rows, hidden), (width, hidden)]
+    tensors = [torch.randn(*shape) for shape in shapes]
     # In fp32 torch asks another library unless the tensors are oneDNN's own.
     x, up, y, down = (t.bfloat16() if case.precision == "bf16" else t.to_mkldnn() for t in tensors)
 
@@ -138,8 +139,8 @@ class Worker:
     """Another process of this script, which waits between its turns."""
 
     def __init__(self, mode: str, case: Case):
-        self.process = subprocess.Popen([sys.executable, __file__, "--worker", mode, *words_of(case)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, __file__, "--worker", mode, *words_of(case)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline().strip() != "ready":
             sys.exit(f"error: the {mode} worker ended before its first step")
 
@@ -206,8 +207,9 @@ def run_rounds(label: str, systems: list, rounds: int) -> list[list[float]]:
 
 
 def measure_steps(work: pathlib.Path, cases: list[Case], rounds: int) -> list[str]:
-    lines = ["| model | batch x tokens | precision | Hone, ms | eager, ms | torch.compile, ms | eager / Hone | compile / Hone | "
-             "peak MiB: Hone, eager, compile | share of the probe |", "|---|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| model | batch x tokens | precision | Hone, ms | eager, ms | torch.compile, ms | eager / Hone | "
+             "compile / Hone | peak MiB: Hone, eager, compile | share of the probe |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
     for case in cases:
         binary = Binary(work, case)
         systems = [binary, Worker("eager", case), Worker("compile", case), Worker("probe", case)]
@@ -216,21 +218,25 @@ def measure_steps(work: pathlib.Path, cases: list[Case], rounds: int) -> list[st
         memory = [system.close() for system in systems]
         share = statistics.median(1e3 * ours / row[3] for ours, row in zip(binary.teraflops, results))
         lines.append(
-            f"| {NAMES[case.model]} | {case.shape} | {case.precision} | " + " | ".join(f"{ms:.0f}" for ms in medians[:3]) + " | "
-            + peers.quartiles([row[1] / row[0] for row in results]) + " | " + peers.quartiles([row[2] / row[0] for row in results]) + " | "
+            f"| {NAMES[case.model]} | {case.shape} | {case.precision} | "
+            + " | ".join(f"{ms:.0f}" for ms in medians[:3]) + " | "
+            + peers.quartiles([row[1] / row[0] for row in results]) + " | "
+            + peers.quartiles([row[2] / row[0] for row in results]) + " | "
             + ", ".join(f"{mib:.0f}" for mib in memory[:3]) + f" | {100 * share:.0f} % |")
     return lines
 
 
 def measure_passes(work: pathlib.Path, cases: list[Case], rounds: int) -> list[str]:
-    lines = ["| model | batch x tokens | precision | without | time without / with | peak MiB without, with |", "|---|---|---|---|---|---|"]
+    lines = ["| model | batch x tokens | precision | without | time without / with | peak MiB without, with |",
+             "|---|---|---|---|---|---|"]
     for case in cases:
         whole = Binary(work, case)
         parts = {name: Binary(work, case, (option,)) for name, option in PASSES.items()}
         results = run_rounds(f"{case.stem} {case.precision} passes", [whole, *parts.values()], rounds)
         for index, (name, part) in enumerate(parts.items(), 1):
             lines.append(f"| {NAMES[case.model]} | {case.shape} | {case.precision} | {name} | "
-                         + peers.quartiles([row[index] / row[0] for row in results]) + f" | {part.peak:.0f}, {whole.peak:.0f} |")
+                         + peers.quartiles([row[index] / row[0] for row in results])
+                         + f" | {part.peak:.0f}, {whole.peak:.0f} |")
     return lines
 
 
@@ -249,7 +255,8 @@ def measure_compiles(work: pathlib.Path, depths: list[int]) -> list[str]:
                 sys.exit("error: the compiler failed")
             times.append(usage.ru_utime + usage.ru_stime)
         seconds = statistics.median(times)
-        lines.append(f"| {depth} | {seconds:.2f} | {seconds / before:.2f} |" if before else f"| {depth} | {seconds:.2f} | |")
+        ratio = f"{seconds / before:.2f} " if before else ""
+        lines.append(f"| {depth} | {seconds:.2f} | {ratio}|")
         before = seconds
     return lines
 
@@ -264,7 +271,8 @@ def main() -> None:
     parser.add_argument("--models", type=words, default=["gpt2", "llama"])
     parser.add_argument("--shapes", type=words, default=["4x64", "4x256", "1x1024"])
     parser.add_argument("--precisions", type=words, default=["fp32", "bf16"])
-    parser.add_argument("--passes", type=words, default=["gpt2_4x256_bf16"], help="cases whose passes are left out one at a time")
+    parser.add_argument("--passes", type=words, default=["gpt2_4x256_bf16"],
+                        help="cases whose passes are left out one at a time")
     parser.add_argument("--layers", type=words, default=["12", "24", "48", "96"])
     parser.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--export", nargs=6, help=argparse.SUPPRESS)
@@ -289,13 +297,14 @@ def main() -> None:
     text = "\n".join([
         "# CPU: the training step beside PyTorch, and compile times", "",
         f"Made by `tools/benchmark-cpu.py --rounds {arguments.rounds}` on {datetime.date.today()}: {peers.cpu_name()}, "
-        f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {importlib.metadata.version('torch')}. AdamW, clipping at 1. "
-        f"Medians over {arguments.rounds} interleaved rounds of {STEPS} steps; ratios are medians of the "
-        "rounds' own ratios, with quartiles; above 1, Hone is faster. PyTorch: fused AdamW, fused attention, vocabulary padded to 64, "
-        "autocast for bf16. The last column is the FLOPs of Hone's step per second over the rate of the products of a feed-forward block "
-        "alone, run by oneDNN in the same rounds.", "",
+        f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch {importlib.metadata.version('torch')}. "
+        f"AdamW, clipping at 1. Medians over {arguments.rounds} interleaved rounds of {STEPS} steps; ratios are "
+        "medians of the rounds' own ratios, with quartiles; above 1, Hone is faster. PyTorch: fused AdamW, fused "
+        "attention, vocabulary padded to 64, autocast for bf16. The last column is the FLOPs of Hone's step per second "
+        "over the rate of the products of a feed-forward block alone, run by oneDNN in the same rounds.", "",
         *steps, "", "What each decision brings (above 1: the step is slower without it):", "", *passes, "",
-        "Compile time, package to executable, in seconds of processor time (the compiler runs one thread):", "", *compiles, ""])
+        "Compile time, package to executable, in seconds of processor time (the compiler runs one thread):", "",
+        *compiles, ""])
     if arguments.o:
         arguments.o.write_text(text)
     print(text)

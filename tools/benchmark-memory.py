@@ -19,7 +19,8 @@ round only within one run. `--rounds 0` makes the tables alone.
 All train the same model with AdamW and clipping at 1 on random tokens, with as many threads as there are cores. PyTorch
 has its best settings, as in benchmark-cpu.py. Memory is the peak resident set of the process, less that of the idle
 process (Hone: the binary's --info; PyTorch: after its import, and only from the first timed step on, so that compiling
-does not count, though what a compiler leaves behind does). A Hone point is set against the fastest of PyTorch's points whose peak is at most its own.
+does not count, though what a compiler leaves behind does). A Hone point is set against the fastest of PyTorch's points
+whose peak is at most its own.
 """
 
 from __future__ import annotations
@@ -303,12 +304,13 @@ def page(cases: list[Case], results: pathlib.Path) -> str:
     turns = sum(1 for _ in results.open())
     version = importlib.metadata.version("torch")
     lines = ["# Memory: what a step costs under a budget", "",
-             f"Made by `tools/benchmark-memory.py` on {datetime.date.today()}: {peers.cpu_name()}, {os.cpu_count()} cores, "
-             f"PyTorch {version}, {turns} turns of {STEPS} steps. AdamW, clipping at 1. The budget is a fraction of the "
-             "way from the smallest that works (0) to the plan without one (`none`), or a policy of `--checkpoint`. "
+             f"Made by `tools/benchmark-memory.py` on {datetime.date.today()}: {peers.cpu_name()}, "
+             f"{os.cpu_count()} cores, PyTorch {version}, {turns} turns of {STEPS} steps. AdamW, clipping at 1. "
+             "The budget is a fraction of the way from the smallest that works (0) to the plan without one (`none`), "
+             "or a policy of `--checkpoint`. "
              "Resident: the peak of the process less that of the idle one. Times are medians; the last column is the "
-             "median over the rounds of PyTorch's time over Hone's, with quartiles: above 1, Hone is faster in the same "
-             "memory.", ""]
+             "median over the rounds of PyTorch's time over Hone's, with quartiles: above 1, Hone is faster in "
+             "the same memory.", ""]
     for case in cases:
         lines += tables(results, case)
     return "\n".join(lines)

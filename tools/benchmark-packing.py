@@ -213,7 +213,8 @@ def main() -> int:
     today = datetime.date.today()
     page = ["# Packing: the allocation planner on published instances and on training steps", "",
             f"Made by `tools/benchmark-packing.py` on {today}, {platform.machine()}, one thread; seconds are processor",
-            "seconds of the whole tool. Every result was checked by `hone-pack`, apart from the planner. Heights and nodes are",
+            "seconds of the whole tool. Every result was checked by `hone-pack`, apart from the planner. "
+            "Heights and nodes are",
             "the same on every machine. What is done: [memory-plan](../rationale/memory-plan.md).", ""]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The longer check:
-# - GPT-2 124M at batch 4 x 64, ten AdamW steps, compiled against PyTorch. In fp32: losses within 1e-5, gradients of step
-#   1 within 1e-5 of their rms, equal bits with 1 and 2 threads. In bf16: losses within 5e-3 of fp64, and every gradient's
-#   error at most twice that of autocast.
+# - GPT-2 124M at batch 4 x 64, ten AdamW steps, compiled against PyTorch. In fp32: losses within 1e-5, gradients of
+#   step 1 within 1e-5 of their rms, equal bits with 1 and 2 threads. In bf16: losses within 5e-3 of fp64, and every
+#   gradient's error at most twice that of autocast.
 # - Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four budgets.
 # - Runtime and interpreter under AddressSanitizer and UndefinedBehaviorSanitizer; threads, loader and collectives under
 #   ThreadSanitizer.
 # - 1,000 random programs with ids outside their table; 1,000 random sharded graphs; GPT-2 with 96 layers is divided for
-#   eight in less than 2 s of processor time; all that test/e2e/ranks-*.test trains in one process is compiled and trained
-#   under mpirun, default and exact.
+#   eight in less than 2 s of processor time; all that test/e2e/ranks-*.test trains in one process is compiled and
+#   trained under mpirun, default and exact.
 # - Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
 # - Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.

@@ -99,7 +99,8 @@ count_shards() { # NAME
     good=$((good + $(number "$log" '^\[  PASSED  \]')))
     left=$((left + $(number "$log" '^\[  SKIPPED \]')))
     bad=$((bad + failures))
-    worst=$((status > worst ? status : worst)) first=$((began < first ? began : first)) last=$((end > last ? end : last))
+    worst=$((status > worst ? status : worst))
+    first=$((began < first ? began : first)) last=$((end > last ? end : last))
   done
   began=$((SECONDS - (last - first)))
   count "$name" "$worst" "$good" "$bad" "$left"

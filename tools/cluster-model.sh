@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes the tables of docs/benchmarks/cluster-model.md as the model computes them now; test/Analysis/Cost/cluster-tables.test compares.
+# Writes the tables of docs/benchmarks/cluster-model.md as the model computes them now.
+# test/Analysis/Cost/cluster-tables.test compares.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 page=docs/benchmarks/cluster-model.md

@@ -2,9 +2,9 @@
 
     device_kernels.py FILE.ptx [--ptxas=PATH] [--arch=sm_90] [--strict]
 
-A row per kernel: instructions in its text, accesses to global memory by bytes per thread, and, where there is a `ptxas`,
-registers of a thread, bytes that it spills, and shared memory of a block. With --strict, a kernel that spills, or has more than
-128 registers or 48 KiB of shared memory, is an error.
+A row per kernel: instructions in its text, accesses to global memory by bytes per thread, and, where there is a
+`ptxas`, registers of a thread, bytes that it spills, and shared memory of a block. With --strict, a kernel that spills,
+or has more than 128 registers or 48 KiB of shared memory, is an error.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def read_kernels(ptx: str) -> list[Kernel]:
 def assemble(path: pathlib.Path, kernels: list[Kernel], ptxas: str, arch: str) -> None:
     """Adds what the assembler says."""
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([ptxas, "-v", "-O3", f"-arch={arch}", "-o", f"{folder}/code", path], capture_output=True, text=True)
+        done = subprocess.run([ptxas, "-v", "-O3", f"-arch={arch}", "-o", f"{folder}/code", path],
+                              capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"error: {ptxas}: {done.stderr.splitlines()[0]}")
     by_name, current = {kernel.name: kernel for kernel in kernels}, None
@@ -94,12 +95,13 @@ def main() -> int:
     if arguments.ptxas:
         assemble(arguments.file, kernels, arguments.ptxas, arguments.arch)
     widths = (16, 8, 4, 2, 1)
-    print(f"{'kernel':16}{'instructions':>13}  {'loads of ' + '/'.join(map(str, widths)):>22}{'stores':>14}{'registers':>11}"
-          f"{'spills':>8}{'shared':>8}")
+    print(f"{'kernel':16}{'instructions':>13}  {'loads of ' + '/'.join(map(str, widths)):>22}{'stores':>14}"
+          f"{'registers':>11}{'spills':>8}{'shared':>8}")
     for kernel in kernels:
         loads, stores = ("/".join(str(counts[width]) for width in widths) for counts in (kernel.loads, kernel.stores))
         told = [value if value is not None else "-" for value in (kernel.registers, kernel.spilled, kernel.shared)]
-        print(f"{kernel.name:16}{kernel.instructions:>13}  {loads:>22}{stores:>14}{told[0]:>11}{told[1]:>8}{told[2]:>8}")
+        print(f"{kernel.name:16}{kernel.instructions:>13}  {loads:>22}{stores:>14}"
+              f"{told[0]:>11}{told[1]:>8}{told[2]:>8}")
     narrow = [kernel.name for kernel in kernels if not kernel.loads[16] and not kernel.stores[16]]
     print(f"kernels: {len(kernels)}, of which without an access of 16 bytes: {', '.join(narrow) or 'none'}")
     wrong = [f"error: kernel '{kernel.name}' {fault}" for kernel in kernels for fault in faults(kernel)]

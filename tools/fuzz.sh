@@ -3,8 +3,8 @@
 #   tools/fuzz.sh [MUTANTS [SECONDS [READER...]]]
 #   MUTANTS   to each reader, at most (100000)
 #   SECONDS   for each reader, at most (600)
-#   READER    safetensors, tokens (.npy too), json, program (what an executable says of itself), messages (between ranks),
-#             manifests (of checkpoints), graph (MLIR's parser and the verifiers); default: all
+#   READER    safetensors, tokens (.npy too), json, program (what an executable says of itself), messages (between
+#             ranks), manifests (of checkpoints), graph (MLIR's parser and the verifiers); default: all
 # All but manifests and graph are built with the preset `asan`; these two
 # with `release`. Each says the count it reached. The first finding ends the run with the mutant's number:
 # `FUZZER --first NUMBER --iterations 1` repeats it.
@@ -42,7 +42,8 @@ for reader in "${readers[@]}"; do
       --gtest_brief=1 ;;
   graph)
     "build/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" \
-      test/fixtures/*/graph.mlir test/{IR,Plan,Sharding}/*.mlir test/{Sharding,Transforms}/*/*.mlir test/Transforms/*/*/*.mlir ;;
+      test/fixtures/*/graph.mlir test/{IR,Plan,Sharding}/*.mlir test/{Sharding,Transforms}/*/*.mlir \
+      test/Transforms/*/*/*.mlir ;;
   *) "build/asan/bin/$fuzzer" --iterations "$mutants" --seconds "$seconds" ;;
   esac
 done

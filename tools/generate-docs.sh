@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes docs/generated/*.md from the TableGen files, and the page of results on GPUs beside these.
-#   generate-docs.sh [DIR]   writes to DIR instead (the check compares it with what is checked in), and compares the page itself
+#   generate-docs.sh [DIR]   writes to DIR instead (the check compares it with what is checked in), and compares the
+#                            page itself
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-docs/generated}
@@ -9,7 +10,8 @@ mkdir -p "$out"
 generate() { # PAGE GENERATOR FILE [OPTION...]
   local page=$1 generator=$2 file=$3
   shift 3
-  /usr/lib/llvm-19/bin/mlir-tblgen "$generator" "$@" -I include -I /usr/lib/llvm-19/include "include/hone/$file" -o "$out/$page.md"
+  /usr/lib/llvm-19/bin/mlir-tblgen "$generator" "$@" -I include -I /usr/lib/llvm-19/include "include/hone/$file" \
+    -o "$out/$page.md"
   rm -f "$out/$page.md.d"
 }
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Case:
-    """A training step: `check` cases are trained on the CPU too, whose losses the GPU's must be; `rate` cases are timed."""
+    """A training step. `check` cases are trained on the CPU too, and the GPU must give the same losses; `rate` cases
+    are timed."""
 
     model: str  # "gpt2" or "llama"
     settings: dict  # of its Config
@@ -26,7 +27,8 @@ class Case:
     def padded(self) -> "Case":
         """The same with a vocabulary that suits tensor cores, for peers; ids stay below that of the case."""
         settings = self.settings | {"vocab": (self.vocab + 63) // 64 * 64}
-        return Case(self.model, settings, self.batch, self.sequence, self.precision, self.kind, self.steps, self.options)
+        return Case(self.model, settings, self.batch, self.sequence, self.precision, self.kind, self.steps,
+                    self.options)
 
 
 def from_facts(facts: dict) -> Case:
@@ -59,8 +61,8 @@ CASES = {
     "gpt2-124m": _gpt2(12, 12, 768, 64, 24),
     "gpt2-1.5b": _gpt2(48, 25, 1600, 16, 10),
     # Heads of 64, a vocabulary of 128 k: the shape of Llama 3.2 1B, with a head of its own.
-    "llama-1b": Case("llama", {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8, "width": 2048,
-                               "hidden": 8192, "theta": 5e5}, 8, 2048, "bf16", "rate", 10),
+    "llama-1b": Case("llama", {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8,
+                               "width": 2048, "hidden": 8192, "theta": 5e5}, 8, 2048, "bf16", "rate", 10),
     # As many layers of Llama 3 8B as leave room in 139 GiB for peers that keep more.
     "llama-8b-layers": Case("llama", {"vocab": 128256, "context": 4096, "layers": 12, "heads": 32, "key_heads": 8,
                                       "width": 4096, "hidden": 14336, "theta": 5e5}, 2, 4096, "bf16", "rate", 8),
@@ -68,8 +70,8 @@ CASES = {
     "gpt2-774m": _gpt2(36, 20, 1280, 16, 10),
 }
 
-# Of losses, relative to max(1, loss): fp32 sums in another order; bf16 and fp16 round otherwise, which ten steps amplify. (The CPU
-# target and PyTorch on a CPU differ by 2e-7 and 4e-5 in the tiny cases.)
+# Of losses, relative to max(1, loss): fp32 sums in another order; bf16 and fp16 round otherwise, which ten steps
+# amplify. (The CPU target and PyTorch on a CPU differ by 2e-7 and 4e-5 in the tiny cases.)
 TOLERANCES = {"fp32": 1e-4, "bf16": 5e-3, "fp16": 5e-3}
 
 

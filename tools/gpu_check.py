@@ -1,9 +1,10 @@
 """Packs what a GPU has to show, and runs it there: see gpu-check.sh.
 
-A folder holds, per case of gpu_cases.py, an executable and `case.json`: how it is run, and of `check` cases the losses that the same
-program has on the CPU that packed it, from the same weights (drawn by seed) and tokens. On the GPU (gpu_run.py) losses must be those
-within a tolerance, twice with equal bits; `rate` cases are timed, kernel by kernel too, and beside them the peers' steps of the same
-model. The result is one JSON with the GPU's name, driver and library versions.
+A folder holds, per case of gpu_cases.py, an executable and `case.json`: how it is run, and of `check` cases the losses
+that the same program has on the CPU that packed it, from the same weights (drawn by seed) and tokens. On the GPU
+(gpu_run.py) losses must be those within a tolerance, twice with equal bits; `rate` cases are timed, kernel by kernel
+too, and beside them the peers' steps of the same model. The result is one JSON with the GPU's name, driver and library
+versions.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ SCRIPTS = ("gpu-check.sh", "gpu_check.py", "gpu_cases.py", "gpu_run.py", "gpu_pe
 
 @contextlib.contextmanager
 def without_values():
-    """Weights of a model made here are not drawn: the program draws its own, and those of a large model take minutes and memory."""
+    """Creates models without random weights: the program draws its own, and drawing those of a large model takes
+    minutes and memory."""
     import torch
 
     names = [name for name in dir(torch.nn.init) if name.endswith("_") and not name.startswith("_")]
@@ -52,12 +54,13 @@ def export(case: gpu_cases.Case, package: pathlib.Path) -> None:
         training = gpu_cases.make_training(case)
     init = {"*.bias": {"dist": "constant", "value": 0.0}, "*ln_*.weight": {"dist": "constant", "value": 1.0},
             "*norm*.weight": {"dist": "constant", "value": 1.0}, "*": {"dist": "normal", "mean": 0.0, "std": 0.02}}
-    hone.export(training.model, training.loss_fn, training.example_batch, optimizer=training.optimizer, clip=training.clip,
-                out=str(package), init=init)
+    hone.export(training.model, training.loss_fn, training.example_batch, optimizer=training.optimizer,
+                clip=training.clip, out=str(package), init=init)
 
 
 def write_tokens(path: pathlib.Path, case: gpu_cases.Case) -> None:
-    """As many ids as the steps of a rate case take, up to 1 MiB; the file is read again from the start after its end."""
+    """As many ids as the steps of a rate case take, up to 1 MiB; after its end the file is read from the start
+    again."""
     draw = random.Random(1)
     count = min(1 << 19, max(200_000, case.batch * case.sequence * case.steps + 1))
     below = min(case.vocab, 1 << 16)
@@ -79,8 +82,8 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
         subprocess.run([honec, package, "-o", work / "train", *options], check=True)
         log = work / "log.jsonl"
         log.unlink(missing_ok=True)
-        subprocess.run([work / "train", "--data", place / "tokens.bin", "--steps", str(case.steps), "--seed", "1", "--log", log,
-                        "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([work / "train", "--data", place / "tokens.bin", "--steps", str(case.steps), "--seed", "1",
+                        "--log", log, "--quiet"], check=True, stdout=subprocess.DEVNULL)
         facts["losses"] = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
     (place / "case.json").write_text(json.dumps(facts, indent=1) + "\n")
     print(f"{name}: {sum(file.stat().st_size for file in place.iterdir()) / 2**20:.1f} MiB", flush=True)
@@ -97,7 +100,8 @@ def pack(arguments: argparse.Namespace) -> int:
         try:
             pack_case(name, arguments, work)
         except subprocess.CalledProcessError as error:  # which has said why
-            print(f"{name}: is left out: {pathlib.Path(error.cmd[0]).name} ended with exit code {error.returncode}", flush=True)
+            program = pathlib.Path(error.cmd[0]).name
+            print(f"{name}: is left out: {program} ended with exit code {error.returncode}", flush=True)
             shutil.rmtree(folder / name)
             failed.append(name)
     for source in SOURCES:

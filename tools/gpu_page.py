@@ -17,24 +17,26 @@ import gpu_run
 
 HEAD = """# GPU: what has run on hardware
 
-Made by `tools/gpu_page.py` from the results in this folder. `tools/gpu-check.sh pack FOLDER` packs what is to be shown, on any host;
-`FOLDER/gpu-check.sh run` shows it on a host with a GPU within 8 minutes (further runs go on where one ended), and writes one JSON.
+Made by `tools/gpu_page.py` from the results in this folder. `tools/gpu-check.sh pack FOLDER` packs the cases, on any
+host. `FOLDER/gpu-check.sh run` runs them on a host with a GPU within 8 minutes (the next run continues where one ended)
+and writes one JSON file.
 """
 
 NOTHING = """
-**Nothing has run on a GPU yet**: none was at hand. What was tested without one says docs/rationale/cuda-target.md; the figures of
-`honec --dry-run --arch` are estimates from published rates (docs/rationale/device-estimate.md).
+**Nothing has run on a GPU yet**: none was at hand. docs/rationale/cuda-target.md describes what was tested without one.
+The figures of `honec --dry-run --arch` are estimates from published rates (docs/rationale/device-estimate.md).
 """
 
 RATES = """
-Tokens per second of whole training steps (AdamW, clipping at 1), in brackets Hone's over the peer's: above 1, Hone is faster. Peak
-memory is what a program allocated: of Hone arena and workspaces, of PyTorch and JAX their allocator's peak. torch.compile: max-autotune
-with CUDA graphs, fused attention and AdamW, padded vocabulary, bf16 autocast; JAX: one jitted step, cuDNN attention, donated state.
+Tokens per second of whole training steps (AdamW, clipping at 1), in brackets Hone's over the peer's: above 1, Hone is
+faster. Peak memory is what a program allocated: of Hone arena and workspaces, of PyTorch and JAX their allocator's
+peak. torch.compile: max-autotune with CUDA graphs, fused attention and AdamW, padded vocabulary, bf16 autocast; JAX:
+one jitted step, cuDNN attention, donated state.
 """
 
 KERNELS = """
-Kernels by family, op and place in the model, of `--profile`. Bytes are those that a group of ops must move at least; a copy on the device is what
-memory gives at most.
+Kernels by family, op and place in the model, from `--profile`. Bytes are the least that a group of ops must read and
+write. The rate of a copy on the device is the most that memory gives.
 """
 
 
@@ -65,8 +67,8 @@ def loss_rows(cases: dict[str, dict]) -> list[list[str]]:
                     rows.append([name, case["precision"], against, why_not(outcome), "", ""])
                 continue
             repeats = {True: "yes", False: "**no**", None: ""}[outcome.get("repeats")]
-            rows.append([name, case["precision"], against, f"{outcome['worst']:.1e}" + ("" if outcome["ok"] else " **too far**"),
-                         f"{outcome['bound']:.0e}", repeats])
+            worst = f"{outcome['worst']:.1e}" + ("" if outcome["ok"] else " **too far**")
+            rows.append([name, case["precision"], against, worst, f"{outcome['bound']:.0e}", repeats])
     return rows
 
 
@@ -99,7 +101,8 @@ def kernel_rows(profile: dict, copy: float | None) -> list[list[str]]:
     rows = []
     for row in profile["kernels"]:
         gb, tflops = row["gb_per_s"], row["tflops"]
-        rows.append([row["kind"], str(row["launches"]), f"{row['ms']:.2f}", f"{100 * row['ms'] / total:.1f} %" if total else "-",
+        rows.append([row["kind"], str(row["launches"]), f"{row['ms']:.2f}",
+                     f"{100 * row['ms'] / total:.1f} %" if total else "-",
                      f"{gb:.0f}" if gb else "-", f"{100 * gb / copy:.0f} %" if gb and copy else "-",
                      f"{tflops:.1f}" if tflops else "-", {True: "yes", False: "no", None: "-"}[row["tensor_cores"]]])
     return rows
@@ -110,11 +113,14 @@ def hardware_section(name: str, report: dict) -> str:
     text = f"\n## {host['gpu']}, {host['date']}\n\n"
     facts = [f"driver {host['driver']}", host["memory"], f"power limit {host.get('power limit') or 'unknown'}"]
     facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "jax")]
-    libraries = sorted({case["kernels"]["libraries"] for case in cases.values() if gpu_run.is_done(case.get("kernels"))})
-    text += f"`{name}`: " + ", ".join(facts + libraries) + ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n\n"
+    done = [case for case in cases.values() if gpu_run.is_done(case.get("kernels"))]
+    libraries = sorted({case["kernels"]["libraries"] for case in done})
+    text += f"`{name}`: " + ", ".join(facts + libraries)
+    text += ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n\n"
     text += table(["case", "precision", "against", "largest difference", "bound", "repeats"], loss_rows(cases))
     if rows := rate_rows(cases):
-        text += RATES + "\n" + table(["case", "batch", "precision", "Hone", "ms", "MFU", "GiB", "torch.compile", "GiB", "JAX", "GiB"], rows)
+        head = ["case", "batch", "precision", "Hone", "ms", "MFU", "GiB", "torch.compile", "GiB", "JAX", "GiB"]
+        text += RATES + "\n" + table(head, rows)
     if "ok" in (nccl := report.get("nccl", {})):
         works = ", ".join(nccl["works"][1:]) if nccl["ok"] else why_not(nccl)
         text += f"\nNCCL as the only rank: {works}.\n"
@@ -139,12 +145,15 @@ def not_run(reports: dict[str, dict]) -> str:
     left = [name for name in gpu_cases.CASES if name not in done]
     lines = []
     if not any(report.get("nccl", {}).get("ok") for report in reports.values()):
-        lines.append(["hone-probe-nccl", "-", "fp32", "NCCL's calls as the only rank: join, split, register, send, replay a graph"])
+        calls = "NCCL's calls as the only rank: join, split, register, send, replay a graph"
+        lines.append(["hone-probe-nccl", "-", "fp32", calls])
     if not left and not lines:
         return ""
     for name in left:
         case = gpu_cases.CASES[name]
-        shows = "losses against the CPU target" if case.kind == "check" else "rate, memory, kernels, beside torch.compile and JAX"
+        shows = "rate, memory, kernels, beside torch.compile and JAX"
+        if case.kind == "check":
+            shows = "losses against the CPU target"
         lines.append([name, f"{case.batch} x {case.sequence}", case.precision, shows])
     return "\n## What has not run on hardware\n\n" + table(["case", "batch", "precision", "what it is to show"], lines)
 
@@ -175,7 +184,8 @@ def main() -> int:
     if not arguments.check:
         target.write_text(text)
     elif not target.exists() or target.read_text() != text:
-        print(f"error: {target}: is not that of the results beside it, expected the output of tools/gpu_page.py", file=sys.stderr)
+        print(f"error: {target}: is not that of the results beside it, expected the output of tools/gpu_page.py",
+              file=sys.stderr)
         return 1
     return 0
 

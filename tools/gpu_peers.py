@@ -46,8 +46,8 @@ def torch_rate(facts: dict) -> dict:
     torch.set_float32_matmul_precision("high")
     with torch.device("cuda"):  # weights are drawn there
         training = gpu_cases.make_training(case.padded)
-    step = peers.torch_step(training, case.vocab, case.batch, case.sequence, case.precision, compiles=True, device="cuda",
-                            mode="max-autotune")
+    step = peers.torch_step(training, case.vocab, case.batch, case.sequence, case.precision, compiles=True,
+                            device="cuda", mode="max-autotune")
     answer = time_steps(case, step, torch.cuda.synchronize)
     return answer | {"version": torch.__version__, "peak_bytes": torch.cuda.max_memory_allocated()}
 
@@ -97,11 +97,13 @@ def jax_rate(facts: dict) -> dict:
     step = jax_peer.jax_step(case.padded, case.vocab)
     latest = []
     answer = time_steps(case, lambda: latest.append(step()), lambda: jax.block_until_ready(latest.pop()))
-    return answer | {"version": jax.__version__, "device": jax.devices()[0].device_kind, "peak_bytes": jax_peer.peak_bytes()}
+    return answer | {"version": jax.__version__, "device": jax.devices()[0].device_kind,
+                     "peak_bytes": jax_peer.peak_bytes()}
 
 
 def main() -> int:
-    sys.path[:0] = [str(HERE / "python"), str(HERE.parent / "python_frontend"), str(HERE.parent / "python_frontend/examples")]
+    frontend = HERE.parent / "python_frontend"
+    sys.path[:0] = [str(HERE / "python"), str(frontend), str(frontend / "examples")]
     name, facts, *more = sys.argv[1:]
     answers = {"torch-rate": torch_rate, "torch-losses": torch_losses, "jax-rate": jax_rate}
     print(json.dumps(answers[name](json.loads(pathlib.Path(facts).read_text()), *more)))

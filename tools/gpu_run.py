@@ -1,7 +1,7 @@
 """What gpu_check.py does on the host with the GPU: tasks, the most telling first, until the minutes are over.
 
-Every task is a process with a time limit, and the result file is written after each one; a second run goes on where the first
-ended. Nothing but Python's own library is needed here; PyTorch and JAX only where they are compared with.
+Every task is a process with a time limit, and the result file is written after each one; a second run goes on where the
+first ended. Nothing but Python's own library is needed here; PyTorch and JAX only where they are compared with.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def train(place: pathlib.Path, steps: int, seconds: float, *more: str) -> list[d
     """The lines of the log of a run."""
     log = WORK / "log.jsonl"
     log.unlink(missing_ok=True)
-    execute([place / "train", "--data", place / "tokens.bin", "--steps", steps, "--seed", 1, "--log", log, "--quiet", *more],
-            seconds)
+    execute([place / "train", "--data", place / "tokens.bin", "--steps", steps, "--seed", 1, "--log", log, "--quiet",
+             *more], seconds)
     return [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line]
 
 
@@ -100,12 +100,13 @@ def kind_of(event: dict) -> str:
 
 
 def sum_kernels(trace: dict) -> list[dict]:
-    """Time and rates of a step by kind of kernel, the longest first. A group of several launches counts its cost once."""
+    """Time and rates of a step by kind of kernel, the longest first. A group of several launches counts its cost
+    once."""
     sums: dict[str, dict] = {}
     for event in trace["traceEvents"]:
         facts = event["args"]
-        row = sums.setdefault(kind_of(event), {"kind": kind_of(event), "ms": 0.0, "launches": 0, "bytes": 0.0, "flops": 0.0,
-                                               "tensor_cores": facts.get("tensor_cores")})
+        row = sums.setdefault(kind_of(event), {"kind": kind_of(event), "ms": 0.0, "launches": 0, "bytes": 0.0,
+                                               "flops": 0.0, "tensor_cores": facts.get("tensor_cores")})
         row["ms"] += event["dur"] / 1e3
         row["launches"] += 1
         for name in ("bytes", "flops"):
@@ -155,7 +156,8 @@ TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
 
 
 def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
-    """Tasks (case, task) in the order of what they tell: is it right, how fast is it, which kernel is slow, what are peers."""
+    """Tasks (case, task) in the order of what they tell: is it right, how fast is it, which kernel is slow, what are
+    peers."""
     checks = [name for name, facts in cases.items() if facts["kind"] == "check"]
     rates = [name for name, facts in cases.items() if facts["kind"] == "rate"]
     tasks = [(name, "losses") for name in checks]
@@ -176,14 +178,15 @@ def describe_host() -> dict:
     facts = {"date": f"{datetime.datetime.now():%Y-%m-%d %H:%M}", "host": platform.processor() or platform.machine(),
              "gpu": None, "torch": None, "jax": None}
     try:
-        query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,power.limit", "--format=csv,noheader"],
-                               capture_output=True, text=True, check=True)
+        query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,power.limit",
+                                "--format=csv,noheader"], capture_output=True, text=True, check=True)
         names = ("gpu", "driver", "memory", "power limit")
         facts |= dict(zip(names, query.stdout.splitlines()[0].split(", "), strict=True))
     except (OSError, subprocess.CalledProcessError, ValueError, IndexError):
         pass
     for module in ("torch", "jax"):
-        found = subprocess.run([sys.executable, "-c", f"import {module}; print({module}.__version__)"], capture_output=True, text=True)
+        found = subprocess.run([sys.executable, "-c", f"import {module}; print({module}.__version__)"],
+                               capture_output=True, text=True)
         if found.returncode == 0:
             facts[module] = found.stdout.split()[-1]
     return facts

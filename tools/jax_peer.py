@@ -1,7 +1,7 @@
 """The training step of the example models in JAX, with its best settings, as a peer on a GPU: gpu_peers.py times it.
 
-Plain functions on dicts of arrays: fp32 weights and optimizer state, bf16 operands of products, fused attention by cuDNN on a GPU,
-layers unrolled, state donated. AdamW with clipping at 1, as `peers.torch_step`.
+Plain functions on dicts of arrays: fp32 weights and optimizer state, bf16 operands of products, fused attention by
+cuDNN on a GPU, layers unrolled, state donated. AdamW with clipping at 1, as `peers.torch_step`.
 """
 
 from __future__ import annotations
@@ -72,8 +72,10 @@ def _llama_shapes(s: dict) -> dict:
     keys = width // heads * key_heads
     block = {"attn_norm": (width,), "q": {"weight": (width, width)}, "k": {"weight": (width, keys)},
              "v": {"weight": (width, keys)}, "o": {"weight": (width, width)}, "mlp_norm": (width,),
-             "gate": {"weight": (width, hidden)}, "up": {"weight": (width, hidden)}, "down": {"weight": (hidden, width)}}
-    return {"embed": (s["vocab"], width), "blocks": [block] * s["layers"], "norm": (width,), "head": {"weight": (width, s["vocab"])}}
+             "gate": {"weight": (width, hidden)}, "up": {"weight": (width, hidden)},
+             "down": {"weight": (hidden, width)}}
+    return {"embed": (s["vocab"], width), "blocks": [block] * s["layers"], "norm": (width,),
+            "head": {"weight": (width, s["vocab"])}}
 
 
 def _rotate(x, cos, sin):

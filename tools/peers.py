@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 
 def torch_step(training, vocab: int, batch: int, sequence: int, precision: str, *, compiles: bool,
-               device: str = "cpu", mode: str = "default", prepare: Callable = lambda model: None) -> Callable[[], None]:
+               device: str = "cpu", mode: str = "default",
+               prepare: Callable = lambda model: None) -> Callable[[], None]:
     """One step of AdamW with clipping at 1 on random tokens below `vocab`: fused optimizer, autocast for bf16,
     torch.compile in `mode` if asked for. `prepare` may change the model before. A GPU may still work when it returns.
     `training` is that of the package's examples."""

@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 
 packages=(
   libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools clang-19 clang-format-19 lld-19 liblld-19-dev
-  libdnnl-dev libgtest-dev libclang-rt-19-dev ccache cmake ninja-build libopenmpi-dev openmpi-bin libzstd-dev zlib1g-dev bible-kjv
+  libdnnl-dev libgtest-dev libclang-rt-19-dev ccache cmake ninja-build libopenmpi-dev openmpi-bin libzstd-dev
+  zlib1g-dev bible-kjv
 )
 # A Python from elsewhere than Debian brings its own venv.
 python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3 python3-venv)
