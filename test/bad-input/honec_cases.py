@@ -85,7 +85,7 @@ OPTIMIZERS = {
     "moments-of-adafactor": Case(
         ["honec", "p.hone", "-o", "train", "--optimizer=adafactor", "--moments=bf16"],
         1,
-        "p.hone/graph.mlir:1:1: hone.optimizer: moments is 'bf16', but adafactor keeps means, in fp32 only",
+        "p.hone/graph.mlir:1:1: hone.optimizer: moments is 'bf16', but adafactor has them in fp32 only",
         Workshop.package,
     ),
     "codes-of-lion": Case(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from hone.errors import HoneError  # noqa: E402
-from hone.optimizer import read_optimizer, rebuild  # noqa: E402
+from hone.optimizer import _DEFAULTS, _MOMENTS, read_optimizer, rebuild  # noqa: E402
 from torch.optim import optimizer as all_optimizers  # noqa: E402
 
 
@@ -15,6 +18,27 @@ def parameters() -> dict[str, torch.nn.Parameter]:
     generator = torch.Generator().manual_seed(3)
     make = lambda *shape: torch.nn.Parameter(torch.randn(shape, generator=generator))
     return {"w": make(3, 5), "b": make(5), "frozen": make(2).requires_grad_(False)}
+
+
+def test_table_is_that_of_the_compiler() -> None:
+    """Names, numbers, defaults and formats of moments are those of Optimizers.def."""
+    table = Path(__file__).parents[2] / "include/hone/Transforms/Step/Optimizers.def"
+    rows = re.findall(r"^(HONE_OPTIMIZER\w*)\((.*)\)$", table.read_text(), re.M)
+    cells = [(macro, [cell.strip() for cell in row.split(",")]) for macro, row in rows]
+    keys = {row[0]: row[1].strip('"') for macro, row in cells if macro == "HONE_OPTIMIZER_NUMBER"}
+    kinds = {row[0]: row for macro, row in cells if macro == "HONE_OPTIMIZER"}
+    formats = {"Full": ("fp32",), "BF16": ("fp32", "bf16"), "Coded": ("fp32", "bf16", "8bit")}
+    defaults = {row[1].strip('"'): {} for row in kinds.values()}
+    for macro, row in cells:
+        if macro == "HONE_OPTIMIZER_DEFAULT" and row[1] != "clip":
+            value = float.fromhex(row[2]) if "0x" in row[2] else float(row[2])
+            defaults[kinds[row[0]][1].strip('"')][keys[row[1]]] = value
+    flags = ("maximize", "nesterov")
+    assert defaults == {
+        name: {key: value for key, value in numbers.items() if key not in flags}
+        for name, numbers in _DEFAULTS.items()
+    }
+    assert {row[1].strip('"'): formats[row[2]] for row in kinds.values()} == _MOMENTS
 
 
 def test_adamw_groups_become_scales() -> None:

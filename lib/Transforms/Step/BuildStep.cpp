@@ -378,10 +378,13 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (microBatches < 1)
       return module.emitError("micro-batches is ")
              << int64_t(microBatches) << ", expected at least 1";
-    OptimizerOptions options{optimizer,  lr,     weightDecay, clip,
-                             beta1,      beta2,  eps,         momentum,
-                             beta2Decay, eps1,   eps2,        clipThreshold,
-                             nesterov,   moments};
+    OptimizerOptions options{
+        optimizer,
+        moments,
+        nesterov,
+#define HONE_OPTIMIZER_NUMBER(field, key, range) field,
+#include "hone/Transforms/Step/Optimizers.def"
+    };
     FailureOr<OptimizerSettings> settings =
         OptimizerSettings::read(module, options);
     if (failed(settings) || failed(verifyArguments(gradient, *settings)))

@@ -3,8 +3,9 @@
 #include "OptimizerSettings.h"
 
 #include "hone/IR/Hone.h"
-#include "hone/IR/StateCode.h"
 #include "hone/Transforms/Step/OptimizerNames.h"
+
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <cmath>
 
@@ -12,30 +13,31 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// Sets of optimizers.
-enum Optimizers : unsigned {
-  adamw = 1 << unsigned(OptimizerKind::AdamW),
-  sgd = 1 << unsigned(OptimizerKind::Sgd),
-  lion = 1 << unsigned(OptimizerKind::Lion),
-  adafactor = 1 << unsigned(OptimizerKind::Adafactor),
-  all = adamw | sgd | lion | adafactor
+/// What a number may be.
+struct NumberRange {
+  bool (*isValid)(double);
+  StringLiteral expected;
 };
 
-/// An optimizer's name and those defaults that are not AdamW's.
-struct Optimizer {
-  StringLiteral name;
-  OptimizerKind kind;
-  double lr, weightDecay, beta2;
-};
-
-/// An entry of the attribute that is a number, and what it may be.
-struct Entry {
+/// A number of the attribute and its range.
+struct Number {
   StringLiteral key;
   double OptimizerSettings::*setting;
   std::string OptimizerOptions::*option;
-  unsigned of; ///< which optimizers have it
-  bool (*isValid)(double);
-  StringLiteral expected;
+  NumberRange range;
+};
+
+struct Default {
+  OptimizerKind kind;
+  double OptimizerSettings::*setting;
+  double value;
+};
+
+struct Optimizer {
+  StringLiteral name;
+  OptimizerKind kind;
+  Moments narrowest;
+  bool takesMeans;
 };
 
 /// Decodes one attribute; the first error stops it.
@@ -54,9 +56,7 @@ private:
   InFlightDiagnostic error(const Twine &entry) {
     return module.emitError() << attr::optimizer << ": " << entry << " ";
   }
-  bool has(const Entry &entry) const {
-    return entry.of & (1u << unsigned(settings.kind));
-  }
+  bool has(const Number &number) const;
   LogicalResult readMoments(StringRef name);
 
   ModuleOp module;
@@ -70,62 +70,91 @@ static bool isPositive(double x) { return x > 0; }
 static bool isNotPositive(double x) { return x <= 0 && std::isfinite(x); }
 static bool isAtLeastOne(double x) { return x >= 1 && std::isfinite(x); }
 
-static const Optimizer optimizers[] = {
-    {"adamw", OptimizerKind::AdamW, 1e-3, 1e-2, 0.999},
-    {"sgd", OptimizerKind::Sgd, 1e-3, 0.0, 0.0},
-    {"lion", OptimizerKind::Lion, 1e-4, 0.0, 0.99},
-    {"adafactor", OptimizerKind::Adafactor, 1e-2, 0.0, 0.0},
+static constexpr NumberRange NonNegative = {isNonNegative, "a number >= 0"};
+static constexpr NumberRange Decay = {isDecay, "a number in [0, 1)"};
+static constexpr NumberRange Positive = {isPositive, "a number > 0"};
+static constexpr NumberRange NotPositive = {isNotPositive, "a number <= 0"};
+static constexpr NumberRange AtLeastOne = {isAtLeastOne, "a number >= 1"};
+
+static constexpr Number numbers[] = {
+#define HONE_OPTIMIZER_NUMBER(field, key, range)                               \
+  {key, &OptimizerSettings::field, &OptimizerOptions::field, range},
+#include "hone/Transforms/Step/Optimizers.def"
 };
-bool hone::isOptimizer(StringRef name) {
-  return llvm::any_of(optimizers,
-                      [&](const Optimizer &o) { return o.name == name; });
-}
 
-StringRef hone::listOptimizers() { return "adamw, sgd, lion or adafactor"; }
-
-static StringRef nameOf(OptimizerKind kind) {
-  return llvm::find_if(optimizers,
-                       [&](const Optimizer &o) { return o.kind == kind; })
-      ->name;
-}
+static constexpr Default defaults[] = {
+#define HONE_OPTIMIZER_DEFAULT(kind, field, value)                             \
+  {OptimizerKind::kind, &OptimizerSettings::field, value},
+#include "hone/Transforms/Step/Optimizers.def"
+};
 
 /// By the number of the kind.
+static constexpr Optimizer optimizers[] = {
+#define HONE_OPTIMIZER(kind, name, narrowest, takesMeans)                      \
+  {name, OptimizerKind::kind, Moments::narrowest, takesMeans},
+#include "hone/Transforms/Step/Optimizers.def"
+};
+
+/// By the number of the format.
 static constexpr StringLiteral momentNames[] = {"fp32", "bf16", "8bit"};
+
+/// "a, b or c"
+static std::string alternatives(ArrayRef<StringLiteral> names) {
+  std::string text(names.front());
+  for (StringRef name : names.drop_front())
+    text += (name == names.back() ? " or " : ", ") + name.str();
+  return text;
+}
+
+static const Optimizer *findOptimizer(StringRef name) {
+  const Optimizer *found = llvm::find_if(
+      optimizers, [&](const Optimizer &o) { return o.name == name; });
+  return found == std::end(optimizers) ? nullptr : found;
+}
+
+static const Optimizer &optimizerOf(OptimizerKind kind) {
+  return optimizers[unsigned(kind)];
+}
+
+static bool hasNumber(OptimizerKind kind, double OptimizerSettings::*setting) {
+  return llvm::any_of(defaults, [&](const Default &number) {
+    return number.kind == kind && number.setting == setting;
+  });
+}
+
+bool hone::isOptimizer(StringRef name) { return findOptimizer(name); }
+
+StringRef hone::listOptimizers() {
+  static const std::string names = alternatives(llvm::map_to_vector(
+      optimizers, [](const Optimizer &o) { return o.name; }));
+  return names;
+}
 
 bool hone::isMomentFormat(StringRef name) {
   return llvm::is_contained(momentNames, name);
 }
 
-StringRef hone::listMomentFormats() { return "fp32, bf16 or 8bit"; }
+StringRef hone::listMomentFormats() {
+  static const std::string names = alternatives(momentNames);
+  return names;
+}
 
-#define NUMBER(name) &OptimizerSettings::name, &OptimizerOptions::name
-static const Entry entries[] = {
-    {"lr", NUMBER(lr), all, isNonNegative, "a number >= 0"},
-    {"weight_decay", NUMBER(weightDecay), all, isNonNegative, "a number >= 0"},
-    {"clip", NUMBER(clip), all, isPositive, "a number > 0"},
-    {"beta1", NUMBER(beta1), adamw | lion, isDecay, "a number in [0, 1)"},
-    {"beta2", NUMBER(beta2), adamw | lion, isDecay, "a number in [0, 1)"},
-    {"eps", NUMBER(eps), adamw, isNonNegative, "a number >= 0"},
-    {"momentum", NUMBER(momentum), sgd, isNonNegative, "a number >= 0"},
-    {"beta2_decay", NUMBER(beta2Decay), adafactor, isNotPositive,
-     "a number <= 0"},
-    {"eps1", NUMBER(eps1), adafactor, isNonNegative, "a number >= 0"},
-    {"eps2", NUMBER(eps2), adafactor, isNonNegative, "a number >= 0"},
-    {"clip_threshold", NUMBER(clipThreshold), adafactor, isAtLeastOne,
-     "a number >= 1"},
-};
-#undef NUMBER
+OptimizerSettings::OptimizerSettings(OptimizerKind kind) : kind(kind) {
+  for (const Default &number : defaults)
+    if (number.kind == kind)
+      this->*number.setting = number.value;
+}
+
+bool Reader::has(const Number &number) const {
+  return hasNumber(settings.kind, number.setting);
+}
 
 LogicalResult Reader::readName(StringRef name) {
-  const auto *found = llvm::find_if(
-      optimizers, [&](const Optimizer &o) { return o.name == name; });
-  if (found == std::end(optimizers))
+  const Optimizer *found = findOptimizer(name);
+  if (!found)
     return error("name") << "is '" << name << "', expected "
                          << listOptimizers();
-  settings.kind = found->kind;
-  settings.lr = found->lr;
-  settings.weightDecay = found->weightDecay;
-  settings.beta2 = found->beta2;
+  settings = OptimizerSettings(found->kind);
   return success();
 }
 
@@ -163,13 +192,14 @@ LogicalResult Reader::readAttribute(DictionaryAttr dict) {
   for (NamedAttribute named : dict) {
     StringRef key = named.getName();
     Attribute value = named.getValue();
-    const auto *entry = llvm::find_if(
-        entries, [&](const Entry &e) { return e.key == key && has(e); });
-    if (entry != std::end(entries)) {
-      auto number = dyn_cast<FloatAttr>(value);
-      if (!number)
-        return error(key) << "is " << value << ", expected " << entry->expected;
-      settings.*entry->setting = number.getValueAsDouble();
+    const Number *number = llvm::find_if(
+        numbers, [&](const Number &n) { return n.key == key && has(n); });
+    if (number != std::end(numbers)) {
+      auto given = dyn_cast<FloatAttr>(value);
+      if (!given)
+        return error(key) << "is " << value << ", expected "
+                          << number->range.expected;
+      settings.*number->setting = given.getValueAsDouble();
     } else if (key == "groups") {
       if (failed(readGroups(value)))
         return failure();
@@ -196,19 +226,17 @@ LogicalResult Reader::readAttribute(DictionaryAttr dict) {
 }
 
 LogicalResult Reader::applyOptions(const OptimizerOptions &options) {
-  StringRef name = nameOf(settings.kind);
-  for (const Entry &entry : entries) {
-    const std::string &text = options.*entry.option;
+  StringRef name = optimizerOf(settings.kind).name;
+  for (const Number &number : numbers) {
+    const std::string &text = options.*number.option;
     if (text.empty())
       continue;
-    if (!has(entry))
-      return error(entry.key)
+    if (!has(number))
+      return error(number.key)
              << "is " << text << ", but " << name << " has no such setting";
-    double number;
-    if (StringRef(text).getAsDouble(number))
-      return error(entry.key)
-             << "is '" << text << "', expected " << entry.expected;
-    settings.*entry.setting = number;
+    if (StringRef(text).getAsDouble(settings.*number.setting))
+      return error(number.key)
+             << "is '" << text << "', expected " << number.range.expected;
   }
   if (options.nesterov && settings.kind != OptimizerKind::Sgd)
     return error("nesterov")
@@ -218,27 +246,27 @@ LogicalResult Reader::applyOptions(const OptimizerOptions &options) {
 }
 
 LogicalResult Reader::validate() {
-  for (const Entry &entry : entries)
-    if (has(entry) && !entry.isValid(settings.*entry.setting))
-      return error(entry.key) << "is " << settings.*entry.setting
-                              << ", expected " << entry.expected;
+  for (const Number &number : numbers)
+    if (double value = settings.*number.setting;
+        has(number) && !number.range.isValid(value))
+      return error(number.key)
+             << "is " << value << ", expected " << number.range.expected;
   if (settings.nesterov && settings.momentum == 0.0)
     return error("nesterov") << "is set with momentum 0, expected a momentum";
-  StringRef name = nameOf(settings.kind);
-  if (settings.moments == Moments::Coded &&
-      settings.kind != OptimizerKind::AdamW)
+  const Optimizer &optimizer = optimizerOf(settings.kind);
+  if (settings.moments > optimizer.narrowest)
     return error("moments")
-           << "is '8bit', but " << name << " has them in fp32 or bf16 only";
-  if (settings.moments != Moments::Full &&
-      settings.kind == OptimizerKind::Adafactor)
-    return error("moments")
-           << "is 'bf16', but " << name << " keeps means, in fp32 only";
+           << "is '" << momentNames[unsigned(settings.moments)] << "', but "
+           << optimizer.name << " has them in "
+           << alternatives(ArrayRef(momentNames)
+                               .take_front(unsigned(optimizer.narrowest) + 1))
+           << " only";
   return success();
 }
 
 FailureOr<OptimizerSettings>
 OptimizerSettings::read(ModuleOp module, const OptimizerOptions &options) {
-  OptimizerSettings settings;
+  OptimizerSettings settings(OptimizerKind::AdamW);
   Reader reader(module, settings);
   Attribute attribute = module->getAttr(attr::optimizer);
   auto dict = dyn_cast_if_present<DictionaryAttr>(attribute);
@@ -272,10 +300,10 @@ OptimizerSettings::read(ModuleOp module, const OptimizerOptions &options) {
 DictionaryAttr OptimizerSettings::write(MLIRContext *context) const {
   Builder b(context);
   NamedAttrList attrs;
-  attrs.append("name", b.getStringAttr(nameOf(kind)));
-  for (const Entry &entry : entries)
-    if (entry.of & (1u << unsigned(kind)))
-      attrs.append(entry.key, b.getF64FloatAttr(this->*entry.setting));
+  attrs.append("name", b.getStringAttr(optimizerOf(kind).name));
+  for (const Number &number : numbers)
+    if (hasNumber(kind, number.setting))
+      attrs.append(number.key, b.getF64FloatAttr(this->*number.setting));
   if (moments != Moments::Full)
     attrs.append("moments", b.getStringAttr(momentNames[unsigned(moments)]));
   if (nesterov)
@@ -291,93 +319,10 @@ DictionaryAttr OptimizerSettings::write(MLIRContext *context) const {
   return attrs.getDictionary(context);
 }
 
-//===----------------------------------------------------------------------===//
-// State
-//===----------------------------------------------------------------------===//
-
 bool hone::takesMeans(ModuleOp module, StringRef option) {
   auto dict = module->getAttrOfType<DictionaryAttr>(attr::optimizer);
   auto name = dict ? dict.getAs<StringAttr>("name") : StringAttr();
   StringRef used = option.empty() && name ? name.getValue() : option;
-  return used == nameOf(OptimizerKind::Adafactor);
-}
-
-/// The parts of the scales of state with `parts`.
-static ArrayAttr scaleParts(ArrayAttr parts) {
-  if (!parts)
-    return parts;
-  SmallVector<Attribute> boxes;
-  for (PartAttr part : parts.getAsRange<PartAttr>()) {
-    SmallVector<int64_t> offset(part.getOffset().asArrayRef());
-    offset.back() /= stateBlock;
-    boxes.push_back(
-        PartAttr::get(parts.getContext(), part.getName().getValue(), offset,
-                      stateScaleShape(part.getShape().asArrayRef())));
-  }
-  return ArrayAttr::get(parts.getContext(), boxes);
-}
-
-/// Whether the state of a parameter is kept in codes: each of its parts is
-/// large enough, and its blocks are blocks of the whole, so that files do not
-/// depend on what was packed or padded.
-static bool isCoded(RankedTensorType type, ArrayAttr parts) {
-  if (!parts)
-    return type.getRank() != 0 && type.getNumElements() >= leastCodedElements;
-  return llvm::all_of(parts.getAsRange<PartAttr>(), [&](PartAttr part) {
-    ArrayRef<int64_t> offset = part.getOffset().asArrayRef();
-    return part.getNumElements() >= leastCodedElements &&
-           offset.back() % stateBlock == 0;
-  });
-}
-
-SmallVector<StateTensor> hone::stateOf(const OptimizerSettings &settings,
-                                       StringRef name, RankedTensorType type,
-                                       ArrayAttr parts) {
-  SmallVector<StateTensor> state;
-  auto add = [&](const Twine &prefix, RankedTensorType type, ArrayAttr parts) {
-    state.push_back({(prefix + "." + name).str(), type,
-                     parts ? prefixParts(parts, prefix + ".") : parts});
-  };
-  MLIRContext *context = type.getContext();
-  RankedTensorType moment = type;
-  if (settings.moments == Moments::BF16)
-    moment = RankedTensorType::get(type.getShape(), BFloat16Type::get(context));
-  switch (settings.kind) {
-  case OptimizerKind::AdamW:
-    for (StringRef prefix : {"exp_avg", "exp_avg_sq"}) {
-      if (settings.moments != Moments::Coded || !isCoded(type, parts)) {
-        add(prefix, moment, parts);
-        continue;
-      }
-      add(prefix,
-          RankedTensorType::get(type.getShape(), IntegerType::get(context, 8)),
-          parts);
-      add(prefix + "_scale",
-          RankedTensorType::get(stateScaleShape(type.getShape()),
-                                Float32Type::get(context)),
-          scaleParts(parts));
-    }
-    return state;
-  case OptimizerKind::Sgd:
-    if (settings.momentum != 0.0)
-      add("momentum", moment, parts);
-    return state;
-  case OptimizerKind::Lion:
-    add("exp_avg", moment, parts);
-    return state;
-  case OptimizerKind::Adafactor: {
-    if (type.getRank() < 2) {
-      add("variance", type, nullptr);
-      return state;
-    }
-    SmallVector<int64_t> rows(type.getShape()), columns(type.getShape());
-    rows.pop_back();
-    columns.erase(columns.end() - 2);
-    add("row_var", RankedTensorType::get(rows, type.getElementType()), nullptr);
-    add("col_var", RankedTensorType::get(columns, type.getElementType()),
-        nullptr);
-    return state;
-  }
-  }
-  llvm_unreachable("unknown optimizer");
+  const Optimizer *found = findOptimizer(used);
+  return found && found->takesMeans;
 }

@@ -1,9 +1,99 @@
-//===- ParameterUpdates.cpp - The optimizer ops of a step -----------------===//
+//===- ParameterUpdates.cpp - State and optimizer ops of a step -----------===//
 
 #include "ParameterUpdates.h"
 
+#include "hone/IR/StateCode.h"
+
 using namespace mlir;
 using namespace hone;
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+/// The parts of the scales of state with `parts`.
+static ArrayAttr scaleParts(ArrayAttr parts) {
+  if (!parts)
+    return parts;
+  SmallVector<Attribute> boxes;
+  for (PartAttr part : parts.getAsRange<PartAttr>()) {
+    SmallVector<int64_t> offset(part.getOffset().asArrayRef());
+    offset.back() /= stateBlock;
+    boxes.push_back(
+        PartAttr::get(parts.getContext(), part.getName().getValue(), offset,
+                      stateScaleShape(part.getShape().asArrayRef())));
+  }
+  return ArrayAttr::get(parts.getContext(), boxes);
+}
+
+/// Whether the state of a parameter is kept in codes: each of its parts is
+/// large enough, and its blocks are blocks of the whole, so that files do not
+/// depend on what was packed or padded.
+static bool isCoded(RankedTensorType type, ArrayAttr parts) {
+  if (!parts)
+    return type.getRank() != 0 && type.getNumElements() >= leastCodedElements;
+  return llvm::all_of(parts.getAsRange<PartAttr>(), [&](PartAttr part) {
+    ArrayRef<int64_t> offset = part.getOffset().asArrayRef();
+    return part.getNumElements() >= leastCodedElements &&
+           offset.back() % stateBlock == 0;
+  });
+}
+
+SmallVector<StateTensor> hone::stateOf(const OptimizerSettings &settings,
+                                       StringRef name, RankedTensorType type,
+                                       ArrayAttr parts) {
+  SmallVector<StateTensor> state;
+  auto add = [&](const Twine &prefix, RankedTensorType type, ArrayAttr parts) {
+    state.push_back({(prefix + "." + name).str(), type,
+                     parts ? prefixParts(parts, prefix + ".") : parts});
+  };
+  MLIRContext *context = type.getContext();
+  RankedTensorType moment = type;
+  if (settings.moments == Moments::BF16)
+    moment = RankedTensorType::get(type.getShape(), BFloat16Type::get(context));
+  switch (settings.kind) {
+  case OptimizerKind::AdamW:
+    for (StringRef prefix : {"exp_avg", "exp_avg_sq"}) {
+      if (settings.moments != Moments::Coded || !isCoded(type, parts)) {
+        add(prefix, moment, parts);
+        continue;
+      }
+      add(prefix,
+          RankedTensorType::get(type.getShape(), IntegerType::get(context, 8)),
+          parts);
+      add(prefix + "_scale",
+          RankedTensorType::get(stateScaleShape(type.getShape()),
+                                Float32Type::get(context)),
+          scaleParts(parts));
+    }
+    return state;
+  case OptimizerKind::Sgd:
+    if (settings.momentum != 0.0)
+      add("momentum", moment, parts);
+    return state;
+  case OptimizerKind::Lion:
+    add("exp_avg", moment, parts);
+    return state;
+  case OptimizerKind::Adafactor: {
+    if (type.getRank() < 2) {
+      add("variance", type, nullptr);
+      return state;
+    }
+    SmallVector<int64_t> rows(type.getShape()), columns(type.getShape());
+    rows.pop_back();
+    columns.erase(columns.end() - 2);
+    add("row_var", RankedTensorType::get(rows, type.getElementType()), nullptr);
+    add("col_var", RankedTensorType::get(columns, type.getElementType()),
+        nullptr);
+    return state;
+  }
+  }
+  llvm_unreachable("unknown optimizer");
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
 
 namespace {
 /// Makes the optimizer ops, whose results are the new parameter and the new
@@ -29,9 +119,6 @@ private:
   }
   FloatAttr decayScale(const Trained &t) {
     return number(settings.scalesOf(t.group).decay);
-  }
-  static SmallVector<Value> stateOf(const Trained &t) {
-    return SmallVector<Value>(t.state.begin(), t.state.end());
   }
   IntegerAttr salt() {
     return b.getI64IntegerAttr(shared.key ? nextSalt++ : 0);
@@ -92,7 +179,7 @@ Operation *Updater::updateByLion(const Trained &t) {
 }
 
 Operation *Updater::updateByAdafactor(const Trained &t) {
-  SmallVector<Value> state = stateOf(t);
+  SmallVector<Value> state(t.state.begin(), t.state.end());
   SmallVector<Type> types(ValueRange(state).getTypes());
   return b.create<AdafactorOp>(
       t.param.getType(), types, t.param, t.gradient, state, shared.scalars.lr,

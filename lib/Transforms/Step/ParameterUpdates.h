@@ -1,4 +1,4 @@
-//===- ParameterUpdates.h - The optimizer ops of a step ---------*- C++ -*-===//
+//===- ParameterUpdates.h - State and optimizer ops of a step ---*- C++ -*-===//
 
 #ifndef HONE_LIB_TRANSFORMS_STEP_PARAMETERUPDATES_H
 #define HONE_LIB_TRANSFORMS_STEP_PARAMETERUPDATES_H
@@ -9,6 +9,10 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hone {
+
+/// Parameters of fewer elements keep their moments in fp32: they are few bytes,
+/// and biases and gains are sensitive (Dettmers et al., 2022).
+constexpr int64_t leastCodedElements = 4096;
 
 /// A trained parameter: its value, its state and what the step made of them.
 struct Trained {
@@ -31,6 +35,20 @@ struct SharedOperands {
   mlir::Value key; ///< null: results are rounded to nearest
   mlir::Value count, factor, apply;
 };
+
+/// A tensor of the state of a parameter.
+struct StateTensor {
+  std::string name; ///< in files: that of the parameter behind a prefix
+  mlir::RankedTensorType type;
+  mlir::ArrayAttr parts; ///< null: its own only part
+};
+
+/// The state that `settings` keep for the parameter `name` of `type` and with
+/// these parts (or null), as operands of its update.
+llvm::SmallVector<StateTensor> stateOf(const OptimizerSettings &settings,
+                                       llvm::StringRef name,
+                                       mlir::RankedTensorType type,
+                                       mlir::ArrayAttr parts);
 
 /// Makes the optimizer op of each of `trained`, whose results are the new
 /// parameter and the new state.

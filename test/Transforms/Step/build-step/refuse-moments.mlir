@@ -6,7 +6,7 @@
 // NAME: error: hone.optimizer: moments is 'fp8', expected fp32, bf16 or 8bit
 // CODED: error: hone.optimizer: moments is '8bit', but sgd has them in fp32 or bf16 only
 // LION: error: hone.optimizer: moments is '8bit', but lion has them in fp32 or bf16 only
-// MEANS: error: hone.optimizer: moments is 'bf16', but adafactor keeps means, in fp32 only
+// MEANS: error: hone.optimizer: moments is 'bf16', but adafactor has them in fp32 only
 module {
   func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad})
       -> (tensor<f32> {hone.kind = "loss"}, tensor<f32> {hone.kind = "grad", hone.fqn = "w"}) {
