@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Iterator
 
 # Folders that consist of code for single ops: definitions, the reference semantics, patterns.
-OF_SINGLE_OPS = ("lib/IR/", "lib/Interpreter/", "lib/Sharding/IR/", "lib/Transforms/Raise/")
+OF_SINGLE_OPS = ("include/hone/IR/", "lib/IR/", "lib/Interpreter/", "lib/Sharding/IR/", "lib/Transforms/Raise/")
 
 REASONS = {
     "lib/Analysis/Attention/Mask.cpp": "recognises masks: a pattern over elementwise ops",
@@ -32,13 +32,10 @@ REASONS = {
     "lib/Analysis/Values/IntegerRanges.cpp": "the transfer functions of the analysis, one per op",
     "lib/Codegen/CPU/Attention/Kernels.cpp": "the emitters of attention, forward and backward",
     "lib/Codegen/CPU/GenericKernels.cpp": "the ops that the generic emitter computes",
-    "lib/Codegen/CPU/OptimizerKernels.cpp": "the emitter of updates",
     "lib/Codegen/Common/DataMovement.cpp": "the emitter of data movement: an index map per op",
     "lib/Codegen/Common/ElementwiseArith.cpp": "the emitter of elementwise ops: a formula per op",
     "lib/Codegen/Common/RowValues.cpp": "the emitter of values in a row kernel",
     "lib/Codegen/Common/ScalarEmitter.cpp": "the emitter of single elements",
-    "lib/Codegen/Common/UpdateEmitter.cpp": "the emitter of updates",
-    "lib/Codegen/GPU/UpdateKernels.cpp": "the emitter of updates",
     "lib/Codegen/GPU/LowerToDevice.cpp": "chooses the emitter of a launch within its kernel family",
     "lib/Codegen/LowerToKernels.cpp": "chooses the emitter of a launch within its kernel family",
     "lib/Codegen/Program/DescribeRanks.cpp": "a wait is the only op that ends a collective",

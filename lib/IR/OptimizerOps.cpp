@@ -124,6 +124,8 @@ LogicalResult Adamw8bitOp::verify() {
   return verifyWorkingCopy(*this, getParam(), getNewWorkingCopy());
 }
 
+int64_t Adamw8bitOp::getStateBlock() { return stateBlock; }
+
 /// Blocks are independent, elements of one share its scale. Rows that are no
 /// whole number of blocks are not divided.
 DimensionMapping Adamw8bitOp::getDimensionMapping() {

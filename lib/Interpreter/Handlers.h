@@ -3,6 +3,7 @@
 #ifndef HONE_LIB_INTERPRETER_HANDLERS_H
 #define HONE_LIB_INTERPRETER_HANDLERS_H
 
+#include "hone/IR/UpdateFormulas.h"
 #include "hone/Interpreter/Ops.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -99,6 +100,8 @@ private:
                        onFloats, onInts);
     });
   }
+  /// Updates that have a formula.
+  template <typename... OpTys> void onUpdates(UpdateList<OpTys...>);
 
   static llvm::Expected<Tensors> toTensors(Tensor tensor) {
     return Tensors{std::move(tensor)};

@@ -1,4 +1,4 @@
-//===- NamedHandlers.cpp - Handlers of named ops and updates --------------===//
+//===- NamedHandlers.cpp - Handlers of named ops --------------------------===//
 
 #include "Handlers.h"
 
@@ -93,90 +93,5 @@ void HandlerTable::addBackward() {
     for (auto [value, grad] : llvm::zip(values, frame[op.getGrad()].floats()))
       value = grad * geluSlope(op.getApproximate(), value);
     return frame.spec(op).floats(std::move(values));
-  });
-}
-
-template <typename OpTy> static bool isApplied(OpTy op, const Frame &frame) {
-  return !op.getApply() || frame[op.getApply()].ints()[0] != 0;
-}
-
-template <typename OpTy>
-static UpdateOptions updateOptions(OpTy op, const Frame &frame) {
-  return {isApplied(op, frame), frame.optional(op.getRng()),
-          int64_t(op.getSalt()), placeOf(op, frame)};
-}
-
-template <typename OpTy>
-static AdamwOptions adamwOptions(OpTy op, const Frame &frame,
-                                 UpdateOptions update) {
-  return {frame.scalar(op.getLr()),
-          frame.scalar(op.getWeightDecay()),
-          frame.scalar(op.getGradScale()),
-          frame[op.getStep()].ints()[0],
-          op.getBeta1().convertToDouble(),
-          op.getBeta2().convertToDouble(),
-          op.getEps().convertToDouble(),
-          op.getLrScale().convertToDouble(),
-          op.getDecayScale().convertToDouble(),
-          op.getMaximize(),
-          update};
-}
-
-void HandlerTable::addState() {
-  on<GlobalNormOp>([](GlobalNormOp op, const Frame &frame) {
-    return globalNorm(frame.spec(op), frame.all(op.getInputs()));
-  });
-  on<AdamwOp>([](AdamwOp op, const Frame &frame) {
-    return adamw(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
-                 frame[op.getExpAvg()], frame[op.getExpAvgSq()],
-                 adamwOptions(op, frame, updateOptions(op, frame)));
-  });
-  on<Adamw8bitOp>([](Adamw8bitOp op, const Frame &frame) {
-    return adamw8bit(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
-                     {frame[op.getExpAvg()], frame[op.getExpAvgScale()]},
-                     {frame[op.getExpAvgSq()], frame[op.getExpAvgSqScale()]},
-                     adamwOptions(op, frame, {isApplied(op, frame)}));
-  });
-  on<SgdOp>([](SgdOp op, const Frame &frame) {
-    SgdOptions options{frame.scalar(op.getLr()),
-                       frame.scalar(op.getWeightDecay()),
-                       frame.scalar(op.getGradScale()),
-                       op.getMomentum().convertToDouble(),
-                       op.getLrScale().convertToDouble(),
-                       op.getDecayScale().convertToDouble(),
-                       op.getNesterov(),
-                       op.getMaximize(),
-                       updateOptions(op, frame)};
-    return sgd(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
-               frame.optional(op.getBuffer()), options);
-  });
-  on<LionOp>([](LionOp op, const Frame &frame) {
-    LionOptions options{frame.scalar(op.getLr()),
-                        frame.scalar(op.getWeightDecay()),
-                        frame.scalar(op.getGradScale()),
-                        op.getBeta1().convertToDouble(),
-                        op.getBeta2().convertToDouble(),
-                        op.getLrScale().convertToDouble(),
-                        op.getDecayScale().convertToDouble(),
-                        op.getMaximize(),
-                        updateOptions(op, frame)};
-    return lion(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
-                frame[op.getExpAvg()], options);
-  });
-  on<AdafactorOp>([](AdafactorOp op, const Frame &frame) {
-    AdafactorOptions options{frame.scalar(op.getLr()),
-                             frame.scalar(op.getWeightDecay()),
-                             frame.scalar(op.getGradScale()),
-                             frame[op.getStep()].ints()[0],
-                             op.getBeta2Decay().convertToDouble(),
-                             op.getEps1().convertToDouble(),
-                             op.getEps2().convertToDouble(),
-                             op.getClipThreshold().convertToDouble(),
-                             op.getLrScale().convertToDouble(),
-                             op.getDecayScale().convertToDouble(),
-                             op.getMaximize(),
-                             isApplied(op, frame)};
-    return adafactor(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
-                     frame.all(op.getVariances()), options);
   });
 }

@@ -3,8 +3,6 @@
 #include "hone/IR/StateCode.h"
 #include "hone/Interpreter/Ops.h"
 
-#include "llvm/ADT/bit.h"
-
 #include <cmath>
 
 using namespace mlir;
@@ -20,85 +18,8 @@ Tensor interp::globalNorm(const ResultSpec &result, ArrayRef<Tensor> inputs) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rounding of updates
+// State in codes
 //===----------------------------------------------------------------------===//
-
-/// `value` as a bf16, up with the probability that it lies above the lower
-/// neighbour: 16 random bits are added below those that stay.
-static double roundStochastically(double value, uint32_t random) {
-  float single = float(value);
-  if (!std::isfinite(single))
-    return single;
-  uint32_t bits = llvm::bit_cast<uint32_t>(single) + (random & 0xffff);
-  return llvm::bit_cast<float>(bits & 0xffff0000);
-}
-
-/// A result of an update: its values rounded to nearest, or with the bits from
-/// `shift` of each element's word where there is a key.
-static Tensor roundUpdate(const ResultSpec &result, std::vector<double> values,
-                          const UpdateOptions &update, int shift) {
-  bool stochastic = update.rng && result.element == Element::BF16 &&
-                    result.mode == Mode::Typed;
-  if (stochastic) {
-    PhiloxStream stream(update.rng->ints(), update.salt, update.place);
-    for (auto [index, value] : llvm::enumerate(values))
-      value = roundStochastically(value, stream.word(index) >> shift);
-  }
-  return result.floats(std::move(values));
-}
-
-/// Appends the working copy of the new parameter where one is requested.
-static Tensors withWorkingCopy(Tensors results, ArrayRef<ResultSpec> specs) {
-  if (specs.size() > results.size()) {
-    ArrayRef<double> param = results.front().floats();
-    results.push_back(
-        specs[results.size()].floats({param.begin(), param.end()}));
-  }
-  return results;
-}
-
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The update of one parameter by AdamW, element by element.
-struct Adamw {
-  explicit Adamw(const AdamwOptions &options)
-      : options(options), rate(options.lr * options.lrScale),
-        decay(1 - rate * options.weightDecay * options.decayScale),
-        stepSize(rate / (1 - std::pow(options.beta1, options.step))),
-        secondScale(std::sqrt(1 - std::pow(options.beta2, options.step))),
-        gradScale(options.maximize ? -options.gradScale : options.gradScale) {}
-
-  void operator()(double &p, double g, double &m, double &v) const {
-    g *= gradScale;
-    m = options.beta1 * m + (1 - options.beta1) * g;
-    v = options.beta2 * v + (1 - options.beta2) * g * g;
-    p = p * decay - stepSize * m / (std::sqrt(v) / secondScale + options.eps);
-  }
-
-  const AdamwOptions &options;
-  double rate, decay, stepSize, secondScale, gradScale;
-};
-} // namespace
-
-Tensors interp::adamw(ArrayRef<ResultSpec> results, const Tensor &param,
-                      const Tensor &grad, const Tensor &expAvg,
-                      const Tensor &expAvgSq, const AdamwOptions &options) {
-  if (!options.update.apply)
-    return withWorkingCopy({param, expAvg, expAvgSq}, results);
-  Adamw update(options);
-  std::vector<double> p(param.floats()), m(expAvg.floats()),
-      v(expAvgSq.floats());
-  for (size_t index = 0; index != p.size(); ++index)
-    update(p[index], grad.floats()[index], m[index], v[index]);
-  return withWorkingCopy(
-      {roundUpdate(results[0], std::move(p), options.update, 16),
-       roundUpdate(results[1], std::move(m), options.update, 8),
-       roundUpdate(results[2], std::move(v), options.update, 0)},
-      results);
-}
 
 /// Calls `body(block, begin, end)` for the elements of each block of a tensor.
 static void forEachBlock(ArrayRef<int64_t> shape,
@@ -109,7 +30,8 @@ static void forEachBlock(ArrayRef<int64_t> shape,
       body(block++, row + column, row + std::min(column + stateBlock, width));
 }
 
-static std::vector<double> decodeMoment(CodedMoment moment, StateCode code) {
+std::vector<double> interp::decodeMoment(const CodedMoment &moment,
+                                         StateCode code) {
   std::vector<double> values(moment.codes.size());
   forEachBlock(moment.codes.shape(),
                [&](int64_t block, int64_t begin, int64_t end) {
@@ -120,11 +42,9 @@ static std::vector<double> decodeMoment(CodedMoment moment, StateCode code) {
   return values;
 }
 
-/// Appends codes and scales of `values`.
-static void encodeMoment(Tensors &results, ArrayRef<ResultSpec> specs,
-                         ArrayRef<double> values, StateCode code) {
-  const ResultSpec &codeSpec = specs[results.size()],
-                   &scaleSpec = specs[results.size() + 1];
+CodedMoment interp::encodeMoment(const ResultSpec &codeSpec,
+                                 const ResultSpec &scaleSpec,
+                                 ArrayRef<double> values, StateCode code) {
   std::vector<int64_t> codes(values.size());
   std::vector<double> scales(elementCount(scaleSpec.shape));
   forEachBlock(codeSpec.shape, [&](int64_t block, int64_t begin, int64_t end) {
@@ -137,77 +57,7 @@ static void encodeMoment(Tensors &results, ArrayRef<ResultSpec> specs,
     for (int64_t index = begin; index != end; ++index)
       codes[index] = code.encode(values[index] / scale);
   });
-  results.push_back(codeSpec.ints(std::move(codes)));
-  results.push_back(scaleSpec.floats(std::move(scales)));
-}
-
-Tensors interp::adamw8bit(ArrayRef<ResultSpec> results, const Tensor &param,
-                          const Tensor &grad, CodedMoment expAvg,
-                          CodedMoment expAvgSq, const AdamwOptions &options) {
-  if (!options.update.apply)
-    return withWorkingCopy(
-        {param, expAvg.codes, expAvg.scales, expAvgSq.codes, expAvgSq.scales},
-        results);
-  Adamw update(options);
-  std::vector<double> p(param.floats()),
-      m = decodeMoment(expAvg, firstMomentCode),
-      v = decodeMoment(expAvgSq, secondMomentCode);
-  for (size_t index = 0; index != p.size(); ++index)
-    update(p[index], grad.floats()[index], m[index], v[index]);
-  Tensors updated = {results[0].floats(std::move(p))};
-  encodeMoment(updated, results, m, firstMomentCode);
-  encodeMoment(updated, results, v, secondMomentCode);
-  return withWorkingCopy(std::move(updated), results);
-}
-
-Tensors interp::sgd(ArrayRef<ResultSpec> results, const Tensor &param,
-                    const Tensor &grad, const Tensor *buffer,
-                    const SgdOptions &options) {
-  if (!options.update.apply) {
-    Tensors kept = {param};
-    if (buffer)
-      kept.push_back(*buffer);
-    return withWorkingCopy(std::move(kept), results);
-  }
-  double rate = options.lr * options.lrScale;
-  double decay = options.weightDecay * options.decayScale;
-  double gradScale = options.maximize ? -options.gradScale : options.gradScale;
-  std::vector<double> p(param.floats()), b;
-  if (buffer)
-    b = buffer->floats();
-  for (size_t index = 0; index != p.size(); ++index) {
-    double g = grad.floats()[index] * gradScale + decay * p[index];
-    if (buffer) {
-      b[index] = options.momentum * b[index] + g;
-      g = options.nesterov ? g + options.momentum * b[index] : b[index];
-    }
-    p[index] -= rate * g;
-  }
-  Tensors updated = {roundUpdate(results[0], std::move(p), options.update, 16)};
-  if (buffer)
-    updated.push_back(roundUpdate(results[1], std::move(b), options.update, 0));
-  return withWorkingCopy(std::move(updated), results);
-}
-
-Tensors interp::lion(ArrayRef<ResultSpec> results, const Tensor &param,
-                     const Tensor &grad, const Tensor &expAvg,
-                     const LionOptions &options) {
-  if (!options.update.apply)
-    return withWorkingCopy({param, expAvg}, results);
-  double rate = options.lr * options.lrScale;
-  double decay = 1 - rate * options.weightDecay * options.decayScale;
-  double gradScale = options.maximize ? -options.gradScale : options.gradScale;
-  std::vector<double> p(param.floats()), m(expAvg.floats());
-  for (size_t index = 0; index != p.size(); ++index) {
-    double g = grad.floats()[index] * gradScale;
-    double direction = options.beta1 * m[index] + (1 - options.beta1) * g;
-    p[index] = p[index] * decay - rate * sign(direction);
-    m[index] = options.beta2 * m[index] + (1 - options.beta2) * g;
-  }
-  return withWorkingCopy(
-      {roundUpdate(results[0], std::move(p), options.update, 16),
-       roundUpdate(results[1], std::move(m), options.update, 0)},
-      results);
+  return {codeSpec.ints(std::move(codes)), scaleSpec.floats(std::move(scales))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -268,8 +118,8 @@ Tensors interp::adafactor(ArrayRef<ResultSpec> results, const Tensor &param,
                           const AdafactorOptions &options) {
   Tensors updated = {param};
   updated.append(variances.begin(), variances.end());
-  if (!options.apply || param.size() == 0)
-    return withWorkingCopy(std::move(updated), results);
+  if (param.size() == 0)
+    return updated;
   double rate = options.lr * options.lrScale;
   double decay = 1 - rate * options.weightDecay * options.decayScale;
   double share = std::pow(double(options.step), options.beta2Decay);
@@ -300,5 +150,5 @@ Tensors interp::adafactor(ArrayRef<ResultSpec> results, const Tensor &param,
   for (auto [value, move] : llvm::zip(p, u))
     value = value * decay - size * move;
   updated[0] = results[0].floats(std::move(p));
-  return withWorkingCopy(std::move(updated), results);
+  return updated;
 }

@@ -72,6 +72,21 @@ def Hone_WidthInterface : OpInterface<"WidthOpInterface"> {
   ];
 }
 
+def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    The interface marks an optimizer's update of one parameter. Operand 0 is the parameter, operand 1 its gradient; the
+    state are the other reusable operands. Result 0 is the new parameter; the last result may be its working copy.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether the update is applied, a scalar; null: it is.", "::mlir::Value", "getApply">,
+    InterfaceMethod<[{
+        Elements of a row of the parameter whose state shares a scale; 0, the default: state has an element per element
+        of the parameter.
+      }], "int64_t", "getStateBlock", (ins), [{}], [{ return 0; }]>
+  ];
+}
+
 def Hone_StochasticUpdateOpInterface : OpInterface<"StochasticUpdateOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{

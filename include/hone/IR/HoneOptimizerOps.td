@@ -32,7 +32,8 @@ def Hone_GlobalNormOp : Hone_Op<"global_norm", "multiTensor", "accurate"> {
 }
 
 def Hone_AdamwOp : Hone_Op<"adamw", "multiTensor", "state",
-                           [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
+                           [AttrSizedOperandSegments, Hone_UpdateOpInterface, Hone_RandomOpInterface,
+                          Hone_StochasticUpdateOpInterface]> {
   let summary = "One AdamW update of a parameter";
   let description = [{
     The op computes AdamW with decoupled weight decay (Loshchilov and Hutter, 2019), in PyTorch's order. With
@@ -100,7 +101,7 @@ def Hone_AdamwOp : Hone_Op<"adamw", "multiTensor", "state",
   }];
 }
 
-def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multiTensor", "state"> {
+def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multiTensor", "state", [Hone_UpdateOpInterface]> {
   let summary = "One AdamW update with moments in 8 bits";
   let description = [{
     The op is `hone.adamw` with moments stored as 8-bit codes (Dettmers et al., 2022). A block is 256 elements of a row;
@@ -154,12 +155,14 @@ def Hone_Adamw8bitOp : Hone_Op<"adamw_8bit", "multiTensor", "state"> {
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost() { return ::hone::detail::elementwiseCost(*this, 60); }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}, {2, 1}, {3, 2}, {4, 3}, {5, 4}}; }
+    int64_t getStateBlock();
     ::hone::DimensionMapping getDimensionMapping();
   }];
 }
 
 def Hone_SgdOp : Hone_Op<"sgd", "multiTensor", "state",
-                         [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
+                         [AttrSizedOperandSegments, Hone_UpdateOpInterface, Hone_RandomOpInterface,
+                          Hone_StochasticUpdateOpInterface]> {
   let summary = "One update by stochastic gradient descent";
   let description = [{
     The op computes PyTorch's SGD without dampening. With `g = grad * grad_scale` (negated when `maximize`)
@@ -211,7 +214,8 @@ def Hone_SgdOp : Hone_Op<"sgd", "multiTensor", "state",
 }
 
 def Hone_LionOp : Hone_Op<"lion", "multiTensor", "state",
-                          [AttrSizedOperandSegments, Hone_RandomOpInterface, Hone_StochasticUpdateOpInterface]> {
+                          [AttrSizedOperandSegments, Hone_UpdateOpInterface, Hone_RandomOpInterface,
+                          Hone_StochasticUpdateOpInterface]> {
   let summary = "One Lion update of a parameter";
   let description = [{
     The op updates a parameter by the sign of an interpolated momentum (Chen et al., 2023). With `g = grad * grad_scale`
@@ -257,7 +261,8 @@ def Hone_LionOp : Hone_Op<"lion", "multiTensor", "state",
   }];
 }
 
-def Hone_AdafactorOp : Hone_Op<"adafactor", "multiTensor", "state", [AttrSizedOperandSegments]> {
+def Hone_AdafactorOp : Hone_Op<"adafactor", "multiTensor", "state",
+                               [AttrSizedOperandSegments, Hone_UpdateOpInterface]> {
   let summary = "One Adafactor update of a parameter";
   let description = [{
     The op computes PyTorch's form of Adafactor (Shazeer and Stern, 2018): it keeps the second moments of a matrix as

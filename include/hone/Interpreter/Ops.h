@@ -10,6 +10,7 @@
 #define HONE_INTERPRETER_OPS_H
 
 #include "hone/IR/Hone.h"
+#include "hone/IR/StateCode.h"
 #include "hone/Interpreter/Philox.h"
 #include "hone/Interpreter/Tensor.h"
 
@@ -177,70 +178,21 @@ Tensors attentionBwd(llvm::ArrayRef<ResultSpec> results, const Tensor &grad,
 
 Tensor globalNorm(const ResultSpec &result, llvm::ArrayRef<Tensor> inputs);
 
-/// How an optimizer rounds and whether it acts at all (hone.adamw).
-struct UpdateOptions {
-  bool apply = true;
-  const Tensor *rng = nullptr; ///< null: to nearest even
-  int64_t salt = 0;
-  RandomPlace place = {};
-};
-
-struct AdamwOptions {
-  double lr, weightDecay, gradScale; // operands
-  int64_t step;                      // operand
-  double beta1, beta2, eps, lrScale, decayScale;
-  bool maximize;
-  UpdateOptions update;
-};
-/// The results are the parameter, the two moments and, where `results` has a
-/// fourth, the working copy.
-Tensors adamw(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
-              const Tensor &grad, const Tensor &expAvg, const Tensor &expAvgSq,
-              const AdamwOptions &options);
-
-/// A moment in codes, and the scales of its blocks.
+/// A moment in codes, and the scales of its blocks (hone.adamw_8bit).
 struct CodedMoment {
-  const Tensor &codes, &scales;
+  Tensor codes, scales;
 };
-/// The results are the parameter, codes and scales of either moment and, where
-/// `results` has a sixth, the working copy. `options.update.rng` is null.
-Tensors adamw8bit(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
-                  const Tensor &grad, CodedMoment expAvg, CodedMoment expAvgSq,
-                  const AdamwOptions &options);
-
-struct SgdOptions {
-  double lr, weightDecay, gradScale; // operands
-  double momentum, lrScale, decayScale;
-  bool nesterov, maximize;
-  UpdateOptions update;
-};
-/// The results are the parameter, with momentum the buffer, and, where
-/// `results` has one more, the working copy.
-Tensors sgd(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
-            const Tensor &grad, const Tensor *buffer,
-            const SgdOptions &options);
-
-struct LionOptions {
-  double lr, weightDecay, gradScale; // operands
-  double beta1, beta2, lrScale, decayScale;
-  bool maximize;
-  UpdateOptions update;
-};
-/// The results are the parameter, the momentum and, where `results` has a
-/// third, the working copy.
-Tensors lion(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
-             const Tensor &grad, const Tensor &expAvg,
-             const LionOptions &options);
+std::vector<double> decodeMoment(const CodedMoment &moment, StateCode code);
+CodedMoment encodeMoment(const ResultSpec &codes, const ResultSpec &scales,
+                         llvm::ArrayRef<double> values, StateCode code);
 
 struct AdafactorOptions {
   double lr, weightDecay, gradScale; // operands
   int64_t step;                      // operand
   double beta2Decay, eps1, eps2, clipThreshold, lrScale, decayScale;
   bool maximize;
-  bool apply;
 };
-/// The results are the parameter, the means and, where `results` has one more,
-/// the working copy.
+/// The results are the parameter and the means.
 Tensors adafactor(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
                   const Tensor &grad, llvm::ArrayRef<Tensor> variances,
                   const AdafactorOptions &options);

@@ -9,12 +9,6 @@
 using namespace mlir;
 using namespace hone;
 
-bool hone::isUpdate(Operation *op) {
-  auto fact = dyn_cast<HoneOpInterface>(op);
-  return fact && fact.getKernelFamily() == KernelFamily::multiTensor &&
-         fact.getNumericClass() == NumericClass::state;
-}
-
 /// How a part of a parameter numbers its elements, but for how many there are.
 static Attribute numberingOf(RandomOpInterface op) {
   RandomPart part = RandomPart::of(op);
@@ -50,7 +44,7 @@ SmallVector<SmallVector<Operation *>> hone::planUpdates(Block &block) {
   SmallVector<SmallVector<Operation *>> groups;
   Operation *end = block.getTerminator();
   for (Operation &op : block.without_terminator()) {
-    if (!isUpdate(&op))
+    if (!isa<UpdateOpInterface>(op))
       continue;
     if (llvm::all_of(op.getUsers(),
                      [&](Operation *user) { return user == end; }))

@@ -3,6 +3,7 @@
 #include "UpdateEmitter.h"
 
 #include "hone/IR/StateCode.h"
+#include "hone/IR/UpdateFormulas.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -134,8 +135,9 @@ private:
   SmallVector<Value>
   forVectors(Value count, ValueRange carried,
              function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
-  SmallVector<Value> updateVector(AdamwFormula &formula, Value first, Value at,
-                                  Value mask, ValueRange largest);
+  SmallVector<Value> updateVector(AdamwFormula<UpdateEmitter> &formula,
+                                  Value first, Value at, Value mask,
+                                  ValueRange largest);
   void encodeBlock(CodedMoment &moment, Value largest, Value block, Value first,
                    Value count);
   void updateAll();
@@ -177,9 +179,9 @@ SmallVector<Value> CodedAdamw::forVectors(
                 });
 }
 
-SmallVector<Value> CodedAdamw::updateVector(AdamwFormula &formula, Value first,
-                                            Value at, Value mask,
-                                            ValueRange largest) {
+SmallVector<Value>
+CodedAdamw::updateVector(AdamwFormula<UpdateEmitter> &formula, Value first,
+                         Value at, Value mask, ValueRange largest) {
   Value place = b.create<arith::AddIOp>(first, at);
   SmallVector<Value> values;
   for (CodedMoment &moment : moments) {
@@ -187,19 +189,20 @@ SmallVector<Value> CodedAdamw::updateVector(AdamwFormula &formula, Value first,
     Value value = CodeEmitter(b, moment.code).decode(codes);
     values.push_back(b.mul(value, moment.scale));
   }
-  AdamwFormula::Elements made = formula.update(
-      {b.input(op.getParamMutable(), place, mask),
-       b.input(op.getGradMutable(), place, mask), values[0], values[1]});
+  SmallVector<Value> made = formula.update([&](unsigned index) -> Value {
+    return index >= 2 ? values[index - 2]
+                      : b.input(op->getOpOperand(index), place, mask);
+  });
   if (auto to = argument(op.getNewParam()))
-    b.storeVector(made.param, b.buffer(*to), place, mask);
+    b.storeVector(made[0], b.buffer(*to), place, mask);
   if (op.getNewWorkingCopy())
     if (auto to = argument(op.getNewWorkingCopy())) {
       Type param = getElementTypeOrSelf(op.getParam().getType());
-      b.storeVector(b.convertFloat(made.param, param), b.buffer(*to), place,
-                    mask);
+      b.storeVector(b.convertFloat(made[0], param), b.buffer(*to), place, mask);
     }
-  SmallVector<Value> next, news = {made.expAvg, made.expAvgSq};
-  for (auto [moment, value, old] : llvm::zip_equal(moments, news, largest)) {
+  SmallVector<Value> next;
+  for (auto [moment, value, old] :
+       llvm::zip_equal(moments, ArrayRef(made).drop_front(), largest)) {
     b.storeVector(value, moment.block, at);
     // Lanes that the mask leaves out count as no element.
     Value magnitude = b.create<math::AbsFOp>(value);
@@ -239,7 +242,7 @@ void CodedAdamw::encodeBlock(CodedMoment &moment, Value largest, Value block,
 }
 
 void CodedAdamw::updateAll() {
-  AdamwFormula formula(b, op);
+  AdamwFormula<UpdateEmitter> formula(b, op);
   forBlocks([&](Value block, Value first, Value count) {
     for (CodedMoment &moment : moments) {
       Value scale = b.create<memref::LoadOp>(moment.scales, block);

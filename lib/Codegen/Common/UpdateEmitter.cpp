@@ -5,6 +5,7 @@
 #include "Philox.h"
 #include "hone/Analysis/Fusion/UpdateGroups.h"
 #include "hone/IR/StateCode.h"
+#include "hone/IR/UpdateFormulas.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -24,37 +25,40 @@ static constexpr int64_t updateChunk = 16384;
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// Operands of an update that are no scalars: parameter and state, which are
-/// written anew, and the gradient.
+/// Operands of an update that are no scalars: the parameter, its gradient, and
+/// its state.
 static SmallVector<unsigned> tensorOperands(Operation *op) {
-  SmallVector<unsigned> operands = {1};
+  SmallVector<unsigned> operands = {0, 1};
   for (AliasPair pair : cast<HoneOpInterface>(op).getReusableOperands())
-    operands.push_back(pair.operand);
+    if (pair.operand != 0)
+      operands.push_back(pair.operand);
   return operands;
 }
 
 /// Work items of the update of a tensor, and what its kernel is told of it:
 /// chunks of elements and the salt; or, with state in codes, of blocks of rows
 /// and the width of a row.
-static TensorTable::Tensor describeTensor(Operation *op) {
+static TensorTable::Tensor describeTensor(UpdateOpInterface op) {
   auto type = cast<ShapedType>(op->getOperand(0).getType());
-  if (isa<Adamw8bitOp>(op)) {
-    auto scales = cast<ShapedType>(op->getOperand(3).getType());
-    return {scales.getNumElements(), type.getShape().back(), {}};
-  }
-  auto update = dyn_cast<StochasticUpdateOpInterface>(op);
-  return {type.getNumElements(), update ? int64_t(update.getSalt()) : 0, {}};
+  if (op.getStateBlock() != 0)
+    return {ShapedType::getNumElements(stateScaleShape(type.getShape())),
+            type.getShape().back(),
+            {}};
+  auto random = dyn_cast<StochasticUpdateOpInterface>(op.getOperation());
+  return {type.getNumElements(), random ? int64_t(random.getSalt()) : 0, {}};
 }
 
 /// The updates of a launch, or failure if it holds something else.
-static FailureOr<SmallVector<Operation *>> updatesOf(plan::LaunchOp launch) {
-  SmallVector<Operation *> ops;
+static FailureOr<SmallVector<UpdateOpInterface>>
+updatesOf(plan::LaunchOp launch) {
+  SmallVector<UpdateOpInterface> ops;
   for (Operation &op : launch.getBodyBlock().without_terminator()) {
-    if (!isUpdate(&op) ||
+    auto update = dyn_cast<UpdateOpInterface>(op);
+    if (!update ||
         !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>) ||
         (!ops.empty() && updateKey(&op) != updateKey(ops.front())))
       return failure();
-    ops.push_back(&op);
+    ops.push_back(update);
   }
   bool yieldsResults = llvm::all_of(
       launch.getBodyBlock().getTerminator()->getOperands(),
@@ -66,65 +70,76 @@ static FailureOr<SmallVector<Operation *>> updatesOf(plan::LaunchOp launch) {
 }
 
 FailureOr<UpdateTable> UpdateTable::of(plan::LaunchOp launch) {
-  FailureOr<SmallVector<Operation *>> ops = updatesOf(launch);
+  FailureOr<SmallVector<UpdateOpInterface>> ops = updatesOf(launch);
   if (failed(ops))
     return launch.emitOpError(
         "is no group of equal updates of contiguous inputs");
   UpdateTable table;
   table.op = ops->front();
-  bool isCoded = isa<Adamw8bitOp>(table.op); // elements are blocks of codes
-  table.tensors.chunk = isCoded ? updateChunk / stateBlock : updateChunk;
-  table.tensors.slice = isCoded ? 1 : blockElements;
+  int64_t block = table.op.getStateBlock(); // items are blocks, not elements
+  table.tensors.chunk = block != 0 ? updateChunk / block : updateChunk;
+  table.tensors.slice = block != 0 ? 1 : blockElements;
+  table.addTensors(launch, *ops);
+  table.findTypes();
+  table.findInPlace(launch);
+  return table;
+}
+
+/// Numbers the buffers of each update, and the results that are yielded.
+void UpdateTable::addTensors(plan::LaunchOp launch,
+                             ArrayRef<UpdateOpInterface> ops) {
   DenseMap<Value, int32_t> outputs;
   Operation *yield = launch.getBodyBlock().getTerminator();
   for (OpOperand &yielded : yield->getOpOperands())
     outputs[yielded.get()] =
         launch.getInputs().size() + yielded.getOperandNumber();
-
-  int64_t largest = 0;
-  table.results.resize(table.op->getNumResults());
-  for (Operation *op : *ops) {
+  results.resize(op->getNumResults());
+  for (UpdateOpInterface update : ops) {
     SmallVector<int32_t> buffers;
-    for (Value operand : op->getOperands())
+    for (Value operand : update->getOperands())
       buffers.push_back(cast<BlockArgument>(operand).getArgNumber());
-    for (OpResult result : op->getResults())
+    for (OpResult result : update->getResults())
       if (auto found = outputs.find(result); found != outputs.end()) {
-        table.results[result.getResultNumber()] = buffers.size();
+        results[result.getResultNumber()] = buffers.size();
         buffers.push_back(found->second);
       }
-    int64_t size =
-        cast<ShapedType>(op->getOperand(0).getType()).getNumElements();
-    largest = std::max(largest, size);
-    table.tensors.tensors.push_back(describeTensor(op));
-    table.tensors.tensors.back().buffers = std::move(buffers);
+    auto type = cast<ShapedType>(update->getOperand(0).getType());
+    largest = std::max(largest, type.getNumElements());
+    tensors.tensors.push_back(describeTensor(update));
+    tensors.tensors.back().buffers = std::move(buffers);
   }
+}
 
-  llvm::append_range(table.types, table.op->getOperandTypes());
-  for (OpResult result : table.op->getResults())
-    if (table.argumentOf(result))
-      table.types.push_back(result.getType());
-  SmallVector<unsigned> tensors = tensorOperands(table.op);
-  for (auto [index, type] : llvm::enumerate(table.types)) {
-    bool isScalar = index < table.op->getNumOperands() &&
-                    !llvm::is_contained(tensors, index);
+void UpdateTable::findTypes() {
+  llvm::append_range(types, op->getOperandTypes());
+  for (OpResult result : op->getResults())
+    if (argumentOf(result))
+      types.push_back(result.getType());
+  SmallVector<unsigned> elements = tensorOperands(op);
+  for (auto [index, type] : llvm::enumerate(types)) {
+    bool isScalar =
+        index < op->getNumOperands() && !llvm::is_contained(elements, index);
     auto shaped = cast<ShapedType>(type);
     if (!isScalar)
-      table.perElement.push_back(index);
+      perElement.push_back(index);
     type = isScalar
                ? MemRefType::get(shaped.getShape(), shaped.getElementType())
                : tensorInTurn(shaped.getElementType(), largest);
   }
+}
+
+void UpdateTable::findInPlace(plan::LaunchOp launch) {
   auto address = [&](int32_t buffer) {
     return plan::arenaOffset(launch->getOperand(buffer));
   };
-  for (AliasPair pair : cast<HoneOpInterface>(table.op).getReusableOperands())
-    if (std::optional<unsigned> result = table.results[pair.result])
-      if (llvm::all_of(table.tensors.tensors, [&](const auto &tensor) {
+  auto reusable = cast<HoneOpInterface>(op.getOperation());
+  for (AliasPair pair : reusable.getReusableOperands())
+    if (std::optional<unsigned> result = results[pair.result])
+      if (llvm::all_of(tensors.tensors, [&](const auto &tensor) {
             return address(tensor.buffers[pair.operand]) ==
                    address(tensor.buffers[*result]);
           }))
-        table.inPlace.push_back(pair.result);
-  return table;
+        inPlace.push_back(pair.result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -249,21 +264,13 @@ Value UpdateEmitter::roundStochastically(Value value, Value word,
       finite, create<arith::BitcastOp>(single.getType(), rounded), single);
 }
 
-/// Words of a result are 16 bits of its element's: evenly spread over the
-/// parameter, which has the highest, and its state.
-static int64_t shiftOf(OpResult result) {
-  auto update = cast<HoneOpInterface>(result.getOwner());
-  int64_t last = update.getReusableOperands().size() - 1;
-  return last == 0 ? 16 : 16 - 16 * result.getResultNumber() / last;
-}
-
 void UpdateEmitter::store(OpResult result, Value value, Value at, Value mask,
                           Value word) {
   std::optional<unsigned> argument = table.argumentOf(result);
   if (!argument)
     return;
   if (word && getElementTypeOrSelf(result.getType()).isBF16())
-    value = roundStochastically(value, word, shiftOf(result));
+    value = roundStochastically(value, word, firstRandomBit(result));
   storeElements(value, *argument, at, mask);
 }
 
@@ -271,7 +278,8 @@ void UpdateEmitter::store(OpResult result, Value value, Value at, Value mask,
 /// that lie where their operands are; the working copy is made anew.
 void UpdateEmitter::keepAll() {
   SmallVector<std::pair<unsigned, unsigned>> copies; // argument, argument
-  auto reusable = cast<HoneOpInterface>(op).getReusableOperands();
+  auto reusable =
+      cast<HoneOpInterface>(op.getOperation()).getReusableOperands();
   for (AliasPair pair : reusable)
     if (std::optional<unsigned> to = table.results[pair.result];
         to && !llvm::is_contained(table.inPlace, pair.result))
@@ -306,11 +314,11 @@ void UpdateEmitter::emitIf(Value applyOperand, function_ref<void()> update,
   create<scf::IfOp>(isApplied, inRegion(update), inRegion(keep));
 }
 
-void UpdateEmitter::emit(Body body, Value applyOperand, Value keyOperand) {
+void UpdateEmitter::emit(Body body) {
   RandomSource source;
-  if (keyOperand) {
-    auto random = cast<RandomOpInterface>(op);
-    source.key = loadKey(argumentOf(keyOperand));
+  auto random = dyn_cast<RandomOpInterface>(op.getOperation());
+  if (Value key = random ? random.getRandomKey() : Value()) {
+    source.key = loadKey(argumentOf(key));
     Value tag = buffer(table.types.size());
     source.salt = create<arith::IndexCastOp>(getI64Type(), tag);
     source.part = RandomPart::of(random);
@@ -328,36 +336,16 @@ void UpdateEmitter::emit(Body body, Value applyOperand, Value keyOperand) {
         store(result, value, at, mask, word);
     });
   };
-  emitIf(applyOperand, updateAll, [&] { keepAll(); });
+  emitIf(op.getApply(), updateAll, [&] { keepAll(); });
 }
 
-//===----------------------------------------------------------------------===//
-// AdamW
-//===----------------------------------------------------------------------===//
-
-void AdamwFormula::makeScalars(Value lr, Value weightDecay, Value step,
-                               Value gradScale, double lrScale,
-                               double decayScale, bool maximize) {
-  // a = lr lr_scale; corrections 1 - beta^t.
-  Value one = b.f64(1.0), rate = b.mul(lr, b.f64(lrScale));
-  Value decayRate = b.mul(weightDecay, b.f64(decayScale));
-  keep = b.splat(b.sub(one, b.mul(rate, decayRate)));
-  Value correction1 = b.sub(one, b.power(beta1, step));
-  Value correction2 = b.sub(one, b.power(beta2, step));
-  stepSize = b.splat(b.neg(b.div(rate, correction1)));
-  // sqrt(v) times this is sqrt(v) / sqrt(1 - beta2^t), to half an ulp more.
-  rootScale = b.splat(b.div(one, b.create<math::SqrtOp>(correction2)));
-  scale = b.splat(maximize ? b.neg(gradScale) : gradScale);
-}
-
-AdamwFormula::Elements AdamwFormula::update(const Elements &old) {
-  Value g = b.mul(old.grad, scale);
-  // PyTorch's lerp: m + (1 - beta1) (g - m).
-  Value m = b.fma(b.splat(1.0 - beta1), b.sub(g, old.expAvg), old.expAvg);
-  Value v = b.fma(b.mul(b.splat(1.0 - beta2), g), g,
-                  b.mul(b.splat(beta2), old.expAvgSq));
-  Value root = b.create<math::SqrtOp>(v);
-  Value quotient = b.div(m, b.fma(root, rootScale, b.splat(eps)));
-  Value p = b.fma(stepSize, quotient, b.mul(old.param, keep));
-  return {p, old.grad, m, v};
+bool hone::emitUpdate(UpdateEmitter &b) {
+  SmallVector<unsigned> operands = tensorOperands(b.op);
+  return withUpdateFormula(b, b.op, [&](auto &formula) {
+    b.emit([&](Value at, Value mask) {
+      return formula.update([&](unsigned index) {
+        return b.input(b.op->getOpOperand(operands[index]), at, mask);
+      });
+    });
+  });
 }

@@ -25,7 +25,7 @@ struct UpdateTable {
     return results[result.getResultNumber()];
   }
 
-  mlir::Operation *op; ///< the first, which stands for all
+  UpdateOpInterface op; ///< the first, which stands for all
   TensorTable tensors;
   llvm::SmallVector<mlir::Type> types; ///< of the kernel's arguments
   /// Arguments with an element per element of the parameter; or, of state in
@@ -35,11 +35,21 @@ struct UpdateTable {
   /// Numbers of the results that lie, in every update, where their operand
   /// does.
   llvm::SmallVector<unsigned> inPlace;
+
+private:
+  void addTensors(plan::LaunchOp launch, llvm::ArrayRef<UpdateOpInterface> ops);
+  void findTypes();
+  void findInPlace(plan::LaunchOp launch);
+
+  int64_t largest = 0; ///< elements of a parameter
 };
 
 /// Builds the kernel of a table of updates. Here it is one for a CPU; another
 /// machine has its own memory accesses and its own way through the elements.
+/// It is the arithmetic of formulas (hone/IR/UpdateFormulas.h).
 struct UpdateEmitter : KernelBuilder {
+  using Value = mlir::Value;
+
   UpdateEmitter(mlir::OpBuilder &builder, llvm::StringRef name,
                 plan::LaunchOp launch, const UpdateTable &table)
       : UpdateEmitter(builder, name, launch, table, table.types, kernelLanes) {}
@@ -68,8 +78,18 @@ struct UpdateEmitter : KernelBuilder {
     return create<mlir::arith::DivFOp>(x, y);
   }
   mlir::Value neg(mlir::Value x) { return create<mlir::arith::NegFOp>(x); }
+  mlir::Value sqrt(mlir::Value x) { return create<mlir::math::SqrtOp>(x); }
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) {
     return create<mlir::math::FmaOp>(x, y, z);
+  }
+  mlir::Value less(mlir::Value x, mlir::Value y) {
+    return create<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OLT, x, y);
+  }
+  mlir::Value greater(mlir::Value x, mlir::Value y) {
+    return create<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OGT, x, y);
+  }
+  mlir::Value select(mlir::Value flag, mlir::Value yes, mlir::Value no) {
+    return create<mlir::arith::SelectOp>(flag, yes, no);
   }
   mlir::Value f64(double value) { return constant(getF64Type(), value); }
 
@@ -101,10 +121,10 @@ struct UpdateEmitter : KernelBuilder {
   /// they are rounded; a working copy has none.
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value at, mlir::Value mask)>;
-  void emit(Body body, mlir::Value applyOperand, mlir::Value keyOperand);
+  void emit(Body body);
 
   const UpdateTable &table;
-  mlir::Operation *op;
+  UpdateOpInterface op;
   mlir::Type compute;
   mlir::VectorType vectorType; ///< of elements that are computed at once
 
@@ -162,42 +182,8 @@ private:
                                   int64_t shift);
 };
 
-/// AdamW's arithmetic on vectors of elements; its scalars are made before.
-class AdamwFormula {
-public:
-  template <typename OpTy>
-  AdamwFormula(UpdateEmitter &b, OpTy op)
-      : AdamwFormula(b, op.getBeta1().convertToDouble(),
-                     op.getBeta2().convertToDouble(),
-                     op.getEps().convertToDouble()) {
-    double lrScale = op.getLrScale().convertToDouble();
-    double decayScale = op.getDecayScale().convertToDouble();
-    makeScalars(
-        b.scalar(op.getLrMutable()), b.scalar(op.getWeightDecayMutable()),
-        b.scalar(op.getStepMutable()), b.scalar(op.getGradScaleMutable()),
-        lrScale, decayScale, op.getMaximize());
-  }
-
-  struct Elements {
-    mlir::Value param, grad, expAvg, expAvgSq;
-  };
-  /// The new parameter and moments; the gradient is as it was.
-  Elements update(const Elements &old);
-
-private:
-  AdamwFormula(UpdateEmitter &b, double beta1, double beta2, double eps)
-      : b(b), beta1(beta1), beta2(beta2), eps(eps) {}
-  void makeScalars(mlir::Value lr, mlir::Value weightDecay, mlir::Value step,
-                   mlir::Value gradScale, double lrScale, double decayScale,
-                   bool maximize);
-
-  UpdateEmitter &b;
-  double beta1, beta2, eps;
-  mlir::Value keep, stepSize, rootScale, scale;
-};
-
-/// Emits the update of any op that is made of elements alone: AdamW, SGD and
-/// Lion. False for other ops.
+/// Emits the update of an op that has a formula (hone/IR/UpdateFormulas.h).
+/// False for other ops.
 bool emitUpdate(UpdateEmitter &b);
 
 /// Kernel of `hone.adamw_8bit` (see emitUpdates).

@@ -190,7 +190,7 @@ FailureOr<GridKernel> hone::emitDeviceUpdates(OpBuilder &builder,
   if (failed(table))
     return failure();
   SmallVector<int64_t> offsets = arenaOffsets(launch);
-  if (isa<Adamw8bitOp>(table->op)) {
+  if (table->op.getStateBlock() != 0) { // an item is a block
     FailureOr<Kernel> kernel = emitUpdates(builder, name, launch);
     if (failed(kernel))
       return failure();

@@ -107,7 +107,7 @@ static LogicalResult verifyContraction(FusedOp group, ArrayRef<Operation *> ops,
 /// Updates that one kernel can make.
 static LogicalResult verifyUpdates(FusedOp group, ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
-    if (!isUpdate(op) || updateKey(op) != updateKey(ops.front()))
+    if (!isa<UpdateOpInterface>(op) || updateKey(op) != updateKey(ops.front()))
       return group.emitOpError("holds updates that differ in more than shapes");
   return success();
 }
@@ -141,7 +141,7 @@ static LogicalResult verifyGroup(FusedOp group,
   case KernelFamily::attention:
   case KernelFamily::gather:
   case KernelFamily::multiTensor: {
-    if (isUpdate(ops.front()))
+    if (isa<UpdateOpInterface>(ops.front()))
       return verifyUpdates(group, ops);
     if (group.getFamily() == KernelFamily::multiTensor &&
         llvm::all_of(ops, isVectorSumInGroup))

@@ -12,11 +12,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-static bool isUpdate(Operation *op) {
-  auto facts = dyn_cast<HoneOpInterface>(op);
-  return facts && facts.getNumericClass() == NumericClass::state;
-}
-
 static Type narrowed(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.clone(FloatType::getBF16(type.getContext()));
@@ -49,7 +44,8 @@ static void narrowArgument(BlockArgument arg) {
   Type wide = arg.getType();
   arg.setType(narrowed(wide));
   auto isReader = [](OpOperand &use) {
-    return !isUpdate(use.getOwner()) && !isa<func::ReturnOp>(use.getOwner());
+    return !isa<UpdateOpInterface>(use.getOwner()) &&
+           !isa<func::ReturnOp>(use.getOwner());
   };
   if (llvm::none_of(arg.getUses(), isReader))
     return;
@@ -81,7 +77,7 @@ static Value findKey(func::FuncOp func) {
 static LogicalResult roundUpdates(func::FuncOp func) {
   int64_t salt = firstUpdateSalt;
   for (Operation &op : func.front()) {
-    if (!isUpdate(&op))
+    if (!isa<UpdateOpInterface>(op))
       continue;
     auto update = dyn_cast<StochasticUpdateOpInterface>(op);
     if (!update)

@@ -13,9 +13,6 @@
 
 namespace hone {
 
-/// Whether `op` updates a parameter and its state.
-bool isUpdate(mlir::Operation *op);
-
 /// What updates of one kernel agree in: the op, its attributes but for the salt
 /// of its random numbers, how parts number their elements, which operands and
 /// results are used, and element types. Shapes and scalars may differ.
