@@ -29,6 +29,7 @@ rm -rf build/check/gpt2_124m
 
 .venv/bin/python test/e2e/rendezvous_attack.py honert-meet build/check/attack --strangers 1000 --rounds 3
 
+.venv/bin/python test/fuzz/passes.py build/check/passes --graphs 1000
 .venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
 .venv/bin/python test/fuzz/ids.py build/check/ids --count 1000
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures

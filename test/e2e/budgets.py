@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a small model under many memory budgets: budgets.py gpt2|llama WORKDIR [honec options].
 
-Six layers, four micro-batches, GPT-2 with dropout. For ten budgets from the smallest that works to one that keeps
+Six layers, four micro-batches, GPT-2 with dropout. For six budgets from the smallest that works to one that keeps
 everything, and for the classic policies: the arena is at most the budget, gradients of the first step and weights after
 three are those of the run without a budget, bit for bit, with one thread and with two. Less memory never is estimated to
 be faster. A byte less than the smallest budget is refused, and no policy needs less.
@@ -26,7 +26,7 @@ import llama  # noqa: E402
 from golden import read_safetensors  # noqa: E402
 from plans import DoesNotFit, dry_run, spread_budgets  # noqa: E402
 
-BUDGETS = 10
+BUDGETS = 6
 MICRO_BATCHES = 4
 
 

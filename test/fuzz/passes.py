@@ -1,6 +1,6 @@
 """Every pass on random graphs, before against after in the interpreter.
 
-    passes.py WORKDIR [PASS...] [--graphs N] [--first SEED]     (all passes: test/fuzz/*.test; a long run: 10000 graphs)
+    passes.py WORKDIR [PASS...] [--graphs N] [--first SEED]     (all passes: test/fuzz/*.test; tools/check-large.sh: 1000)
     passes.py --list                                            what is checked how, and what other tests cover
     passes.py --complete                                        fails if hone-opt has a pass that the table lacks
 
@@ -247,7 +247,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("passes", nargs="*")
-    parser.add_argument("--graphs", type=int, default=300)
+    parser.add_argument("--graphs", type=int, default=180)
     parser.add_argument("--first", type=int, default=0, help="seed of the first graph")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--complete", action="store_true")
