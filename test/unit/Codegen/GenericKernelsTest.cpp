@@ -1,46 +1,15 @@
 //===- GenericKernelsTest.cpp - Kernels that compute element by element ---===//
 
 #include "KernelCase.h"
+#include "KernelText.h"
 
 #include "Codegen/CPU/GenericKernels.h"
 #include "Codegen/CPU/RowKernels.h"
 
 #include "gtest/gtest.h"
 
-#include <cmath>
-
 using namespace hone;
 using namespace hone::test;
-
-namespace {
-
-std::string replaced(std::string text, const std::string &from,
-                     const std::string &to) {
-  for (size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-  return text;
-}
-
-/// f(x) = op x, on T.
-std::string unary(const std::string &op, const std::string &type) {
-  return replaced("func.func @f(%x: T) -> T {\n  %y = hone." + op +
-                      " %x : T\n  return %y : T\n}",
-                  "T", type);
-}
-
-std::string binary(const std::string &op, const std::string &type) {
-  return replaced("func.func @f(%x: T, %y: T) -> T {\n  %z = hone." + op +
-                      " %x, %y : T\n  return %z : T\n}",
-                  "T", type);
-}
-
-const double inf = std::numeric_limits<double>::infinity();
-const double nan_ = std::numeric_limits<double>::quiet_NaN();
-const std::vector<double> special = {0.0,  -0.0, inf,   -inf,  nan_, 1.0,
-                                     -1.0, 80.0, -80.0, 1e-20, 0.25, -2.5};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Elementwise
@@ -152,12 +121,10 @@ TEST(Point, Casts) {
     for (const char *to : types)
       expectLikeInterpreter(
           emitPoint,
-          replaced(replaced("func.func @f(%x: tensor<41xFROM>) -> "
-                            "tensor<41xTO> {\n  %y = hone.cast %x : "
-                            "tensor<41xFROM> -> tensor<41xTO>\n  return %y : "
-                            "tensor<41xTO>\n}",
-                            "FROM", from),
-                   "TO", to),
+          with("func.func @f(%x: tensor<41xFROM>) -> tensor<41xTO> {\n"
+               "  %y = hone.cast %x : tensor<41xFROM> -> tensor<41xTO>\n"
+               "  return %y : tensor<41xTO>\n}",
+               {{"FROM", from}, {"TO", to}}),
           {KernelFamily::map, 0, {}, {}, from == std::string("i1") ? 2 : 100});
 }
 
@@ -174,10 +141,10 @@ TEST(Point, NarrowCastsRoundOnce) {
   for (const char *to : {"bf16", "f16"})
     expectLikeInterpreter(
         emitPoint,
-        replaced("func.func @f(%x: tensor<36xf64>) -> tensor<36xTO> {\n"
-                 "  %y = hone.cast %x : tensor<36xf64> -> tensor<36xTO>\n"
-                 "  return %y : tensor<36xTO>\n}",
-                 "TO", to),
+        with("func.func @f(%x: tensor<36xf64>) -> tensor<36xTO> {\n"
+             "  %y = hone.cast %x : tensor<36xf64> -> tensor<36xTO>\n"
+             "  return %y : tensor<36xTO>\n}",
+             {{"TO", to}}),
         {KernelFamily::map, 1e-300, {}, {{0, values}}});
 }
 
@@ -195,13 +162,13 @@ TEST(Point, NarrowCastsOfEveryKind) {
   std::string size = std::to_string(values.size());
   for (Emitter emit : {emitPoint, emitRowKernel})
     for (const char *narrow : {"bf16", "f16"}) {
-      std::string text = replaced(
+      std::string text = with(
           "func.func @f(%x: tensor<Nxf32>) -> (tensor<NxTO>, tensor<Nxf32>) {\n"
           "  %y = hone.cast %x : tensor<Nxf32> -> tensor<NxTO>\n"
           "  %z = hone.cast %y : tensor<NxTO> -> tensor<Nxf32>\n"
           "  return %y, %z : tensor<NxTO>, tensor<Nxf32>\n}",
-          "TO", narrow);
-      expectLikeInterpreter(emit, replaced(text, "N", size),
+          {{"TO", narrow}, {"N", size}});
+      expectLikeInterpreter(emit, text,
                             {KernelFamily::map, 0, {}, {{0, values}}});
     }
 }
@@ -238,6 +205,11 @@ TEST(Point, RankZero) {
   expectLikeInterpreter(emitPoint, binary("add", "tensor<f32>"));
 }
 
+TEST(Point, NothingToWrite) {
+  expectLikeInterpreter(emitPoint, unary("exp", "tensor<0x8xf32>"));
+  expectLikeInterpreter(emitPoint, unary("exp", "tensor<8x0xf32>"));
+}
+
 //===----------------------------------------------------------------------===//
 // Creation
 //===----------------------------------------------------------------------===//
@@ -245,14 +217,12 @@ TEST(Point, RankZero) {
 TEST(Point, Iota) {
   for (const char *element : {"i64", "i32", "i8", "f32", "bf16", "f64"})
     for (const char *dim : {"0", "1", "2"})
-      expectLikeInterpreter(
-          emitPoint,
-          replaced(replaced("func.func @f() -> tensor<2x3x5xE> {\n  %y = "
-                            "hone.iota dim D : tensor<2x3x5xE>\n  return %y : "
-                            "tensor<2x3x5xE>\n}",
-                            "E", element),
-                   "D", dim),
-          {KernelFamily::map, 0});
+      expectLikeInterpreter(emitPoint,
+                            with("func.func @f() -> tensor<2x3x5xE> {\n"
+                                 "  %y = hone.iota dim D : tensor<2x3x5xE>\n"
+                                 "  return %y : tensor<2x3x5xE>\n}",
+                                 {{"E", element}, {"D", dim}}),
+                            {KernelFamily::map, 0});
 }
 
 TEST(Point, Random) {
@@ -260,12 +230,11 @@ TEST(Point, Random) {
     for (const char *dist : {"uniform", "normal"})
       expectLikeInterpreter(
           emitPoint,
-          replaced(replaced("func.func @f(%k: tensor<3xi64>) -> "
-                            "tensor<5x13xE> {\n  %y = hone.random D(%k) salt 9 "
-                            ": tensor<3xi64> -> tensor<5x13xE>\n  return %y : "
-                            "tensor<5x13xE>\n}",
-                            "E", element),
-                   "D", dist),
+          with("func.func @f(%k: tensor<3xi64>) -> tensor<5x13xE> {\n"
+               "  %y = hone.random D(%k) salt 9 : tensor<3xi64> -> "
+               "tensor<5x13xE>\n"
+               "  return %y : tensor<5x13xE>\n}",
+               {{"E", element}, {"D", dist}}),
           {KernelFamily::map,
            element == std::string("bf16")  ? 0x1p-7
            : element == std::string("f64") ? 1e-13
@@ -280,12 +249,12 @@ TEST(Point, Dropout) {
     for (const char *element : {"f32", "f64", "bf16"})
       expectLikeInterpreter(
           emitPoint,
-          replaced(replaced("func.func @f(%x: tensor<7x11xE>, %k: "
-                            "tensor<3xi64>) -> tensor<7x11xE> {\n  %y = "
-                            "hone.dropout %x, %k p P salt 3 : tensor<7x11xE>, "
-                            "tensor<3xi64>\n  return %y : tensor<7x11xE>\n}",
-                            "E", element),
-                   "P", p),
+          with("func.func @f(%x: tensor<7x11xE>, %k: tensor<3xi64>) -> "
+               "tensor<7x11xE> {\n"
+               "  %y = hone.dropout %x, %k p P salt 3 : tensor<7x11xE>, "
+               "tensor<3xi64>\n"
+               "  return %y : tensor<7x11xE>\n}",
+               {{"E", element}, {"P", p}}),
           {KernelFamily::map, 1e-7, {}, {}, 1 << 30});
 }
 
@@ -322,10 +291,10 @@ TEST(Point, ReshapeKeepsAndMixesDimensions) {
   for (const char *to : {"2x3x4x5", "6x20", "1x120x1", "5x4x3x2", "2x12x5"})
     expectLikeInterpreter(
         emitPoint,
-        replaced("func.func @f(%x: tensor<2x3x4x5xf32>) -> tensor<TOxf32> {\n"
-                 "  %y = hone.reshape %x : tensor<2x3x4x5xf32> -> "
-                 "tensor<TOxf32>\n  return %y : tensor<TOxf32>\n}",
-                 "TO", to),
+        with("func.func @f(%x: tensor<2x3x4x5xf32>) -> tensor<TOxf32> {\n"
+             "  %y = hone.reshape %x : tensor<2x3x4x5xf32> -> tensor<TOxf32>\n"
+             "  return %y : tensor<TOxf32>\n}",
+             {{"TO", to}}),
         {KernelFamily::view, 0});
 }
 
@@ -344,144 +313,6 @@ TEST(Point, SharedValuesDoNotBlowUp) {
   expectLikeInterpreter(emitPoint,
                         text + "  return " + last + " : tensor<8x8xf32>\n}",
                         {KernelFamily::map, 0});
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-TEST(Point, ReduceOverAnyDimensions) {
-  for (const char *element : {"f32", "f64", "i64", "i32", "i8", "bf16"})
-    for (const char *kind : {"sum", "max", "min"})
-      for (const char *dims :
-           {"[0]:5x7", "[1]:3x7", "[2]:3x5", "[0, 2]:5", "[0, 1, 2]:"}) {
-        std::string spec = dims, list = spec.substr(0, spec.find(':')),
-                    shape = spec.substr(spec.find(':') + 1);
-        if (!shape.empty())
-          shape += "x";
-        std::string text = "func.func @f(%x: tensor<3x5x7xE>) -> tensor<RE> "
-                           "{\n  %y = hone.reduce K %x dims D : "
-                           "tensor<3x5x7xE> -> tensor<RE>\n  return %y : "
-                           "tensor<RE>\n}";
-        text = replaced(text, "RE", shape + "E");
-        text = replaced(text, "E", element);
-        text = replaced(text, " K ", std::string(" ") + kind + " ");
-        text = replaced(text, "D", list);
-        bool isNarrow = element == std::string("bf16");
-        expectLikeInterpreter(
-            emitPoint, text,
-            {KernelFamily::row, isNarrow ? 0x1p-8 : 1e-6, {}, {}, 50});
-      }
-}
-
-TEST(Point, LongSumsStayAccurate) {
-  // Equal addends round alike, the worst case: one chain of f32 additions is
-  // off by 6e-4 of the sum, chains of 256 by 4e-6.
-  expectLikeInterpreter(
-      emitPoint, R"(
-    func.func @f(%x: tensor<70001xf32>) -> tensor<f32> {
-      %y = hone.reduce sum %x dims [0] : tensor<70001xf32> -> tensor<f32>
-      return %y : tensor<f32>
-    })",
-      {KernelFamily::row, 1e-5, {}, {{0, std::vector<double>(70001, 0.1)}}});
-}
-
-TEST(Point, ReductionsOfNaNAndNothing) {
-  expectLikeInterpreter(emitPoint, R"(
-    func.func @f(%x: tensor<2x6xf32>) -> tensor<2xf32> {
-      %y = hone.reduce max %x dims [1] : tensor<2x6xf32> -> tensor<2xf32>
-      return %y : tensor<2xf32>
-    })",
-                        {KernelFamily::row, 0, {}, {{0, special}}});
-  for (const char *kind : {"sum", "max", "min"})
-    for (const char *element : {"f32", "i32"})
-      expectLikeInterpreter(
-          emitPoint,
-          replaced(replaced("func.func @f(%x: tensor<3x0xE>) -> tensor<3xE> "
-                            "{\n  %y = hone.reduce K %x dims [1] : "
-                            "tensor<3x0xE> -> tensor<3xE>\n  return %y : "
-                            "tensor<3xE>\n}",
-                            "E", element),
-                   "K", kind),
-          {KernelFamily::row, 0});
-}
-
-TEST(Point, NothingToWrite) {
-  expectLikeInterpreter(emitPoint, unary("exp", "tensor<0x8xf32>"));
-  expectLikeInterpreter(emitPoint, unary("exp", "tensor<8x0xf32>"));
-}
-
-TEST(Point, SoftmaxOutOfPlace) {
-  expectLikeInterpreter(emitPoint, R"(
-    func.func @f(%x: tensor<5x19xf32>) -> tensor<5x19xf32> {
-      %m = hone.reduce max %x dims [1] : tensor<5x19xf32> -> tensor<5xf32>
-      %mb = hone.broadcast %m dims [0] : tensor<5xf32> -> tensor<5x19xf32>
-      %d = hone.sub %x, %mb : tensor<5x19xf32>
-      %e = hone.exp %d : tensor<5x19xf32>
-      %s = hone.reduce sum %e dims [1] : tensor<5x19xf32> -> tensor<5xf32>
-      %sb = hone.broadcast %s dims [0] : tensor<5xf32> -> tensor<5x19xf32>
-      %y = hone.div %e, %sb : tensor<5x19xf32>
-      return %y : tensor<5x19xf32>
-    })",
-                        {KernelFamily::row});
-}
-
-TEST(Point, Argmax) {
-  for (const char *element : {"f32", "f64", "i32", "i8", "bf16"})
-    for (const char *dim : {"0:19", "1:5"}) {
-      std::string spec = dim;
-      expectLikeInterpreter(
-          emitPoint,
-          replaced(replaced(replaced("func.func @f(%x: tensor<5x19xE>) -> "
-                                     "tensor<RxI> {\n  %y = hone.argmax %x dim "
-                                     "D : tensor<5x19xE> -> tensor<RxI>\n  "
-                                     "return %y : tensor<RxI>\n}",
-                                     "E", element),
-                            "D", spec.substr(0, 1)),
-                   "RxI", spec.substr(2) + "xi32"),
-          {KernelFamily::row, 0, {}, {}, 7});
-    }
-  // The first of equals, and the first NaN.
-  expectLikeInterpreter(
-      emitPoint, R"(
-    func.func @f(%x: tensor<3x4xf32>) -> tensor<3xi64> {
-      %y = hone.argmax %x dim 1 : tensor<3x4xf32> -> tensor<3xi64>
-      return %y : tensor<3xi64>
-    })",
-      {KernelFamily::row,
-       0,
-       {},
-       {{0, {1, 2, 2, 0, inf, nan_, 5, nan_, -inf, -inf, -inf, -inf}}}});
-}
-
-TEST(Point, Cumsum) {
-  for (const char *element : {"f32", "f64", "i64", "bf16"})
-    for (const char *dim : {"0", "1", "2"})
-      for (const char *reverse : {"", " reverse"})
-        for (bool inPlace : {false, true}) {
-          CaseOptions options{KernelFamily::row,
-                              element == std::string("bf16") ? 0x1p-8 : 1e-6};
-          if (inPlace)
-            options.inPlace = {{0, 0}};
-          expectLikeInterpreter(
-              emitPoint,
-              replaced(replaced(replaced("func.func @f(%x: tensor<3x5x9xE>) "
-                                         "-> tensor<3x5x9xE> {\n  %y = "
-                                         "hone.cumsum %x dim DR : "
-                                         "tensor<3x5x9xE>\n  return %y : "
-                                         "tensor<3x5x9xE>\n}",
-                                         "E", element),
-                                "DR", std::string(dim) + reverse),
-                       "\t", " "),
-              options);
-        }
-  expectLikeInterpreter(emitPoint, R"(
-    func.func @f(%x: tensor<5x9xi64>) -> tensor<5x9xi64> {
-      %n = hone.neg %x : tensor<5x9xi64>
-      %y = hone.cumsum %n dim 1 : tensor<5x9xi64>
-      return %y : tensor<5x9xi64>
-    })",
-                        {KernelFamily::row, 0});
 }
 
 //===----------------------------------------------------------------------===//

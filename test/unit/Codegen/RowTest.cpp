@@ -1,6 +1,7 @@
 //===- RowTest.cpp - Kernels for maps and row reductions ------------------===//
 
 #include "KernelCase.h"
+#include "KernelText.h"
 
 #include "Codegen/CPU/RowKernels.h"
 
@@ -12,29 +13,6 @@ using namespace hone;
 using namespace hone::test;
 
 namespace {
-using Words = std::vector<std::pair<std::string, std::string>>;
-
-/// The text with each key replaced by its value, longest keys first.
-std::string with(std::string text, const Words &words) {
-  for (const auto &[from, to] : words)
-    for (size_t at = text.find(from); at != std::string::npos;
-         at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-  return text;
-}
-
-std::string unary(const std::string &op, const std::string &type) {
-  return with("func.func @f(%x: T) -> T {\n  %y = hone.OP %x : T\n"
-              "  return %y : T\n}",
-              {{"OP", op}, {"T", type}});
-}
-
-std::string binary(const std::string &op, const std::string &type) {
-  return with("func.func @f(%x: T, %y: T) -> T {\n  %z = hone.OP %x, %y : T\n"
-              "  return %z : T\n}",
-              {{"OP", op}, {"T", type}});
-}
-
 constexpr const char *types[] = {"f32", "f64", "bf16", "f16",
                                  "i64", "i32", "i8"};
 bool isInteger(const std::string &type) { return type[0] == 'i'; }
@@ -46,11 +24,6 @@ double rounding(const std::string &type) {
     return 0x1p-11;
   return type == "f64" ? 1e-14 : 2e-6;
 }
-
-const double inf = std::numeric_limits<double>::infinity();
-const double nan_ = std::numeric_limits<double>::quiet_NaN();
-const std::vector<double> special = {0.0,  -0.0, inf,   -inf,  nan_, 1.0,
-                                     -1.0, 80.0, -80.0, 1e-20, 0.25, -2.5};
 } // namespace
 
 //===----------------------------------------------------------------------===//
