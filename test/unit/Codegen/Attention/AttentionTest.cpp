@@ -40,77 +40,122 @@ struct Reference {
 
 /// The definition; or what flash attention in a narrow type makes of it, which
 /// rounds the operands of each product and the results, but nothing else.
-Reference computeReference(AttentionCase &c, Element element = Element::F32) {
-  auto round = [&](double value) -> double {
-    return element == Element::F32 ? value : rounded(value, element);
-  };
-  const Shape &s = c.shape;
-  const double infinity = std::numeric_limits<double>::infinity();
-  Reference r;
-  r.result.resize(c.result.count());
-  r.lse.resize(c.lse.count());
-  r.queryGrad.resize(c.query.count());
-  r.keyGrad.resize(c.keyTensor.count());
-  r.valueGrad.resize(c.value.count());
-  auto at = [](const Tensor &x, int64_t b, int64_t t, int64_t h, int64_t d) {
-    return ((b * x.shape[1] + t) * x.shape[2] + h) * x.shape[3] + d;
-  };
-  std::vector<double> p(s.keys), z(s.keys, 1.0);
-  for (int64_t b = 0; b < s.batch; ++b)
-    for (int64_t h = 0; h < s.heads; ++h)
-      for (int64_t t = 0; t < s.queries; ++t) {
-        int64_t g = h / (s.heads / s.groups);
-        double largest = -infinity, sum = 0;
-        for (int64_t u = 0; u < s.keys; ++u) {
-          p[u] = 0;
-          for (int64_t d = 0; d < s.width; ++d)
-            p[u] += double(c.query.at(b, t, h, d)) * c.keyTensor.at(b, u, g, d);
-          p[u] *= c.scale;
-          if (s.mask != Mask::None)
-            p[u] += c.mask.at(c.mask.shape[0] == 1 ? 0 : b,
-                              c.mask.shape[1] == 1 ? 0 : h, t, u);
-          if (s.causal && u > t)
-            p[u] = -infinity;
-          largest = std::max(largest, p[u]);
-          if (s.dropout > 0) {
-            bool kept = philoxWord(s.numberOf(b, h, t, u), c.salt, c.key) >=
-                        std::llround(s.dropout * 0x1p32);
-            z[u] = kept ? 1.0 / (1.0 - s.dropout) : 0.0;
-          }
-        }
-        for (double &score : p)
-          sum += score = std::exp(score - largest);
-        r.lse[(b * s.heads + h) * s.queries + t] =
-            std::isinf(largest) ? largest : largest + std::log(sum);
+class Definition {
+public:
+  Definition(AttentionCase &c, Element element) : c(c), element(element) {
+    r.result.resize(c.result.count());
+    r.lse.resize(c.lse.count());
+    r.queryGrad.resize(c.query.count());
+    r.keyGrad.resize(c.keyTensor.count());
+    r.valueGrad.resize(c.value.count());
+  }
 
-        double delta = 0;
-        for (int64_t e = 0; e < s.valueWidth; ++e) {
-          double value = 0, grad = c.grad.at(b, t, h, e);
-          for (int64_t u = 0; u < s.keys; ++u) {
-            value += round(p[u] * z[u]) * c.value.at(b, u, g, e) / sum;
-            r.valueGrad[at(c.value, b, u, g, e)] +=
-                round(p[u] / sum * z[u]) * grad;
-          }
-          r.result[at(c.result, b, t, h, e)] = value = round(value);
-          delta += grad * value;
+  Reference compute() {
+    for (int64_t b = 0; b < s.batch; ++b)
+      for (int64_t h = 0; h < s.heads; ++h)
+        for (int64_t t = 0; t < s.queries; ++t) {
+          Row row = scores(b, h, t);
+          double delta = addValues(row);
+          addQueryAndKeyGrads(row, delta);
         }
-        for (int64_t u = 0; u < s.keys; ++u) {
-          double dp = 0;
-          for (int64_t e = 0; e < s.valueWidth; ++e)
-            dp += double(c.grad.at(b, t, h, e)) * c.value.at(b, u, g, e);
-          double ds = round(p[u] / sum * (dp * z[u] - delta)) * c.scale;
-          for (int64_t d = 0; d < s.width; ++d) {
-            r.queryGrad[at(c.query, b, t, h, d)] +=
-                ds * c.keyTensor.at(b, u, g, d);
-            r.keyGrad[at(c.keyTensor, b, u, g, d)] +=
-                ds * c.query.at(b, t, h, d);
-          }
-        }
+    for (auto *grads : {&r.queryGrad, &r.keyGrad, &r.valueGrad})
+      for (double &value : *grads)
+        value = round(value);
+    return std::move(r);
+  }
+
+private:
+  /// A query of a head, which belongs to a group. For each key, its probability
+  /// times `sum`, and what dropout multiplies it by.
+  struct Row {
+    int64_t b, h, t, group;
+    std::vector<double> p, z;
+    double sum = 0;
+  };
+
+  double round(double value) const {
+    return element == Element::F32 ? value : rounded(value, element);
+  }
+  static int64_t at(const Tensor &x, int64_t b, int64_t t, int64_t h,
+                    int64_t d) {
+    return ((b * x.shape[1] + t) * x.shape[2] + h) * x.shape[3] + d;
+  }
+
+  /// Probabilities, and the logarithm of their sum as a result.
+  Row scores(int64_t b, int64_t h, int64_t t) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    Row row = {b,
+               h,
+               t,
+               h / (s.heads / s.groups),
+               std::vector<double>(s.keys),
+               std::vector<double>(s.keys, 1.0)};
+    double largest = -infinity;
+    for (int64_t u = 0; u < s.keys; ++u) {
+      double &score = row.p[u];
+      for (int64_t d = 0; d < s.width; ++d)
+        score +=
+            double(c.query.at(b, t, h, d)) * c.keyTensor.at(b, u, row.group, d);
+      score *= c.scale;
+      if (s.mask != Mask::None)
+        score += c.mask.at(c.mask.shape[0] == 1 ? 0 : b,
+                           c.mask.shape[1] == 1 ? 0 : h, t, u);
+      if (s.causal && u > t)
+        score = -infinity;
+      largest = std::max(largest, score);
+      if (s.dropout > 0) {
+        bool kept = philoxWord(s.numberOf(b, h, t, u), c.salt, c.key) >=
+                    std::llround(s.dropout * 0x1p32);
+        row.z[u] = kept ? 1.0 / (1.0 - s.dropout) : 0.0;
       }
-  for (auto *grads : {&r.queryGrad, &r.keyGrad, &r.valueGrad})
-    for (double &value : *grads)
-      value = round(value);
-  return r;
+    }
+    for (double &score : row.p)
+      row.sum += score = std::exp(score - largest);
+    r.lse[(b * s.heads + h) * s.queries + t] =
+        std::isinf(largest) ? largest : largest + std::log(row.sum);
+    return row;
+  }
+
+  /// The result and its share of the gradient of values. Returns the product of
+  /// the result and its gradient.
+  double addValues(const Row &row) {
+    const auto &[b, h, t, g, p, z, sum] = row;
+    double delta = 0;
+    for (int64_t e = 0; e < s.valueWidth; ++e) {
+      double value = 0, grad = c.grad.at(b, t, h, e);
+      for (int64_t u = 0; u < s.keys; ++u) {
+        value += round(p[u] * z[u]) * c.value.at(b, u, g, e) / sum;
+        r.valueGrad[at(c.value, b, u, g, e)] += round(p[u] / sum * z[u]) * grad;
+      }
+      r.result[at(c.result, b, t, h, e)] = value = round(value);
+      delta += grad * value;
+    }
+    return delta;
+  }
+
+  /// The gradients of a query and of its keys.
+  void addQueryAndKeyGrads(const Row &row, double delta) {
+    const auto &[b, h, t, g, p, z, sum] = row;
+    for (int64_t u = 0; u < s.keys; ++u) {
+      double dp = 0;
+      for (int64_t e = 0; e < s.valueWidth; ++e)
+        dp += double(c.grad.at(b, t, h, e)) * c.value.at(b, u, g, e);
+      double ds = round(p[u] / sum * (dp * z[u] - delta)) * c.scale;
+      for (int64_t d = 0; d < s.width; ++d) {
+        r.queryGrad[at(c.query, b, t, h, d)] += ds * c.keyTensor.at(b, u, g, d);
+        r.keyGrad[at(c.keyTensor, b, u, g, d)] += ds * c.query.at(b, t, h, d);
+      }
+    }
+  }
+
+  AttentionCase &c;
+  const Shape &s = c.shape;
+  Element element;
+  Reference r;
+};
+
+Reference computeReference(AttentionCase &c, Element element = Element::F32) {
+  return Definition(c, element).compute();
 }
 
 //===----------------------------------------------------------------------===//
