@@ -121,6 +121,72 @@ TEST_F(Manifests, every_number_has_a_range) {
   }
 }
 
+/// Numbers at the ends of ranges, and pieces of JSON.
+const std::string words[] = {"18446744073709551615",
+                             "9223372036854775807",
+                             "9223372036854775808",
+                             "-1",
+                             "0",
+                             "4294967296",
+                             "1e999",
+                             "null",
+                             "true",
+                             "[]",
+                             "{}",
+                             "\"\"",
+                             "[[",
+                             "\"\\u0000\"",
+                             ",",
+                             ":",
+                             "}",
+                             "\"step\":",
+                             "\"files\":"};
+
+/// Makes one change, often an error.
+void changeAnywhere(std::string &text, std::mt19937_64 &random) {
+  size_t at = random() % (text.size() + 1);
+  const std::string &word = words[random() % std::size(words)];
+  size_t digit = text.find_first_of("0123456789", at);
+  switch (random() % 5) {
+  case 0: // another number, or something else instead of one
+    if (digit != text.npos) {
+      size_t end = text.find_first_not_of("0123456789", digit);
+      text.replace(digit, end - digit,
+                   random() % 2 ? word : std::to_string(random()));
+    }
+    break;
+  case 1:
+    text.insert(at, word);
+    break;
+  case 2:
+    text.erase(at, random() % 20);
+    break;
+  case 3:
+    if (at < text.size())
+      text[at] = static_cast<char>(random());
+    break;
+  case 4: // a piece of it again
+    text.insert(at, text.substr(random() % (text.size() + 1), random() % 40));
+    break;
+  }
+}
+
+/// What holds of every manifest that is read.
+void expectInRange(const Manifest &found) {
+  ASSERT_LE(found.position.seed, uint64_t{INT64_MAX});
+  ASSERT_GE(found.position.dataTokens, 0);
+  ASSERT_GE(found.stateBytes, 0);
+  for (const FileIdentity &file : found.facts.files)
+    ASSERT_GE(file.bytes, 0);
+}
+
+/// What holds of every manifest that a run goes on from.
+void expectPlace(const RunPosition &position) {
+  ASSERT_GE(position.step, 0);
+  ASSERT_LT(position.step, int64_t{1} << 61);
+  ASSERT_EQ(position.microStep, position.step);
+}
+
 /// A manifest that is made to be wrong is refused or harmless. The number of
 /// trials: HONE_FUZZ_MANIFESTS, for HONE_FUZZ_SECONDS at most.
 TEST_F(Manifests, crafted_ones_are_refused_or_in_range) {
@@ -130,71 +196,21 @@ TEST_F(Manifests, crafted_ones_are_refused_or_in_range) {
   std::chrono::seconds most(bound ? std::atol(bound) : 600);
   auto start = std::chrono::steady_clock::now();
   std::mt19937_64 random(42);
-  const std::string words[] = {"18446744073709551615",
-                               "9223372036854775807",
-                               "9223372036854775808",
-                               "-1",
-                               "0",
-                               "4294967296",
-                               "1e999",
-                               "null",
-                               "true",
-                               "[]",
-                               "{}",
-                               "\"\"",
-                               "[[",
-                               "\"\\u0000\"",
-                               ",",
-                               ":",
-                               "}",
-                               "\"step\":",
-                               "\"files\":"};
   long good = 0, trial = 0;
   for (; trial < count; ++trial) {
     if (std::chrono::steady_clock::now() - start > most)
       break;
     std::string bad = rest;
-    for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
-      size_t at = random() % (bad.size() + 1);
-      const std::string &word = words[random() % std::size(words)];
-      size_t digit = bad.find_first_of("0123456789", at);
-      switch (random() % 5) {
-      case 0: // another number, or something else instead of one
-        if (digit != bad.npos) {
-          size_t end = bad.find_first_not_of("0123456789", digit);
-          bad.replace(digit, end - digit,
-                      random() % 2 ? word : std::to_string(random()));
-        }
-        break;
-      case 1:
-        bad.insert(at, word);
-        break;
-      case 2:
-        bad.erase(at, random() % 20);
-        break;
-      case 3:
-        if (at < bad.size())
-          bad[at] = static_cast<char>(random());
-        break;
-      case 4: // a piece of it again
-        bad.insert(at, bad.substr(random() % (bad.size() + 1), random() % 40));
-        break;
-      }
-    }
+    for (uint64_t changes = 1 + random() % 3; changes > 0; --changes)
+      changeAnywhere(bad, random);
     Manifest found;
     if (!parseManifest("m", seal(bad), found).ok())
       continue;
-    ASSERT_LE(found.position.seed, uint64_t{INT64_MAX});
-    ASSERT_GE(found.position.dataTokens, 0);
-    ASSERT_GE(found.stateBytes, 0);
-    for (const FileIdentity &file : found.facts.files)
-      ASSERT_GE(file.bytes, 0);
+    ASSERT_NO_FATAL_FAILURE(expectInRange(found));
     if (!checkProgram("c", found, *program).ok())
       continue;
     ++good;
-    ASSERT_GE(found.position.step, 0);
-    ASSERT_LT(found.position.step, int64_t{1} << 61);
-    ASSERT_EQ(found.position.microStep, found.position.step);
+    ASSERT_NO_FATAL_FAILURE(expectPlace(found.position));
   }
   // Most changes matter, and some do not.
   EXPECT_GT(good, trial / 1000);

@@ -51,6 +51,19 @@ protected:
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
     test::writeFile(path, bytes);
   }
+  static void cut(const std::string &path, size_t bytes) {
+    test::writeFile(path, test::readFile(path).substr(0, bytes));
+  }
+
+  /// A difference from the run that wrote the checkpoint, and what is said.
+  struct Mismatch {
+    const char *name, *message;
+    std::function<void()> make;
+    Arguments flags = {};
+  };
+  void expectRefused(const Mismatch &mismatch);
+  /// Each by itself: all is as before after it.
+  void expectEachRefused(const std::vector<Mismatch> &mismatches);
 
   test::Folder folder;
   std::string data = folder / "tokens.bin", mask = folder / "mask.npy";
@@ -62,122 +75,83 @@ protected:
   TinyModel model;
 };
 
-struct Mismatch {
-  const char *name, *message;
-  /// Makes the difference; returns more flags.
-  std::function<Arguments(std::string &data, std::string &validation,
-                          TinyModel &model)>
-      make;
-};
+void Resume::expectRefused(const Mismatch &mismatch) {
+  mismatch.make();
+  auto names = test::namesIn(folder / "c");
+  Outcome outcome = resume(mismatch.flags);
+  EXPECT_EQ(outcome.code, 1) << mismatch.name;
+  EXPECT_NE(outcome.err.find(mismatch.message), std::string::npos)
+      << mismatch.name << ": " << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  EXPECT_EQ(test::namesIn(folder / "c"), names);
+}
 
-/// Twenty runs that are not the one that wrote the checkpoint. (Ranges of
-/// numbers, another format: ManifestTest.cpp.)
-TEST_F(Resume, another_run_is_refused_by_name) {
-  using Text = std::string;
-  auto cut = [](size_t bytes) {
-    return [bytes](Text &file) {
-      test::writeFile(file, test::readFile(file).substr(0, bytes));
-    };
-  };
-  const Text other = "the run had another file for ";
-  const Mismatch cases[] = {
-      {"first token", "another file for --data (240 bytes, hash",
-       [](Text &data, Text &, TinyModel &) {
-         flip(data, 0);
-         return Arguments();
-       }},
-      {"last token", "another file for --data",
-       [](Text &data, Text &, TinyModel &) {
-         flip(data, 238);
-         return Arguments();
-       }},
-      {"middle", "another file for --data",
-       [](Text &data, Text &, TinyModel &) {
-         flip(data, 120);
-         return Arguments();
-       }},
-      {"shorter", "(240 bytes, hash",
-       [&](Text &data, Text &, TinyModel &) {
-         cut(200)(data);
-         return Arguments();
-       }},
-      {"longer", "now 400 bytes, hash",
-       [](Text &data, Text &, TinyModel &) {
-         test::writeTokens(data, 200);
-         return Arguments();
-       }},
-      {"two tokens exchanged", "another file for --data",
-       [](Text &data, Text &, TinyModel &) {
-         Text bytes = test::readFile(data);
-         size_t at = 0; // where two neighbours differ
-         while (bytes.substr(at, 2) == bytes.substr(at + 2, 2))
-           at += 2;
-         std::swap(bytes[at], bytes[at + 2]);
-         test::writeFile(data, bytes);
-         return Arguments();
-       }},
-      {"the two files exchanged", "another file for --",
-       [](Text &data, Text &validation, TinyModel &) {
-         Text bytes = test::readFile(data);
-         test::writeFile(data, test::readFile(validation) + bytes);
-         test::writeFile(validation, bytes);
-         return Arguments();
-       }},
-      {"validation", "another file for --val-data",
-       [](Text &, Text &validation, TinyModel &) {
-         flip(validation, 10);
-         return Arguments();
-       }},
-      {"validation shorter", "another file for --val-data",
-       [&](Text &, Text &validation, TinyModel &) {
-         cut(100)(validation);
-         return Arguments();
-       }},
-      {"model", "made by the program 'tiny' (tiny), this one is 'tiny' (other)",
-       [](Text &, Text &, TinyModel &model) {
-         model.fingerprint = "other";
-         return Arguments();
-       }},
-      {"precision", "precision fp32, this program has bf16",
-       [](Text &, Text &, TinyModel &model) {
-         model.precision = "bf16";
-         return Arguments();
-       }},
-      {"optimizer", "optimizer adamw, this program has lion",
-       [](Text &, Text &, TinyModel &model) {
-         model.optimizer = "lion";
-         return Arguments();
-       }},
-      {"micro-batches", "micro-batches per step 1, this program has 3",
-       [](Text &, Text &, TinyModel &model) {
-         model.microBatches = 3;
-         return Arguments();
-       }},
-      {"seed", "--seed: 5, expected that of the run in",
-       [](Text &, Text &, TinyModel &) { return Arguments{"--seed", "5"}; }},
-      {"order", "--shuffle: the run in",
-       [](Text &, Text &, TinyModel &) { return Arguments{"--shuffle"}; }},
-  };
-  std::filesystem::copy(folder.path, folder.path + "-kept",
-                        std::filesystem::copy_options::recursive);
-  for (const Mismatch &each : cases) {
-    TinyModel before = model;
-    Arguments more = each.make(data, validation, model);
-    auto names = test::namesIn(folder / "c");
-    Outcome outcome = resume(more);
-    EXPECT_EQ(outcome.code, 1) << each.name;
-    EXPECT_NE(outcome.err.find(each.message), std::string::npos)
-        << each.name << ": " << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
-    EXPECT_EQ(test::namesIn(folder / "c"), names);
+void Resume::expectEachRefused(const std::vector<Mismatch> &mismatches) {
+  const std::string tokens = test::readFile(data);
+  const std::string others = test::readFile(validation);
+  const TinyModel before = model;
+  for (const Mismatch &mismatch : mismatches) {
+    expectRefused(mismatch);
     model = before;
-    for (const char *file : {"/tokens.bin", "/val.bin"})
-      std::filesystem::copy_file(
-          folder.path + "-kept" + file, folder.path + file,
-          std::filesystem::copy_options::overwrite_existing);
+    test::writeFile(data, tokens);
+    test::writeFile(validation, others);
   }
-  std::filesystem::remove_all(folder.path + "-kept");
   EXPECT_EQ(resume().code, 0); // all was as before
+}
+
+//===----------------------------------------------------------------------===//
+// What is refused
+//===----------------------------------------------------------------------===//
+
+// Ranges of numbers, another format: ManifestTest.cpp.
+
+TEST_F(Resume, other_data_is_refused_by_name) {
+  auto exchangeNeighbours = [&] {
+    std::string bytes = test::readFile(data);
+    size_t at = 0; // where two of them differ
+    while (bytes.substr(at, 2) == bytes.substr(at + 2, 2))
+      at += 2;
+    std::swap(bytes[at], bytes[at + 2]);
+    test::writeFile(data, bytes);
+  };
+  auto exchangeFiles = [&] {
+    std::string bytes = test::readFile(data);
+    test::writeFile(data, test::readFile(validation) + bytes);
+    test::writeFile(validation, bytes);
+  };
+  const char *train = "another file for --data";
+  const char *other = "another file for --val-data";
+  expectEachRefused({
+      {"first token", "another file for --data (240 bytes, hash",
+       [&] { flip(data, 0); }},
+      {"last token", train, [&] { flip(data, 238); }},
+      {"middle", train, [&] { flip(data, 120); }},
+      {"shorter", "(240 bytes, hash", [&] { cut(data, 200); }},
+      {"longer", "now 400 bytes, hash", [&] { test::writeTokens(data, 200); }},
+      {"two tokens exchanged", train, exchangeNeighbours},
+      {"the two files exchanged", "another file for --", exchangeFiles},
+      {"validation", other, [&] { flip(validation, 10); }},
+      {"validation shorter", other, [&] { cut(validation, 100); }},
+  });
+}
+
+TEST_F(Resume, another_run_is_refused_by_name) {
+  auto nothing = [] {};
+  expectEachRefused({
+      {"model", "made by the program 'tiny' (tiny), this one is 'tiny' (other)",
+       [&] { model.fingerprint = "other"; }},
+      {"precision", "precision fp32, this program has bf16",
+       [&] { model.precision = "bf16"; }},
+      {"optimizer", "optimizer adamw, this program has lion",
+       [&] { model.optimizer = "lion"; }},
+      {"micro-batches", "micro-batches per step 1, this program has 3",
+       [&] { model.microBatches = 3; }},
+      {"seed",
+       "--seed: 5, expected that of the run in",
+       nothing,
+       {"--seed", "5"}},
+      {"order", "--shuffle: the run in", nothing, {"--shuffle"}},
+  });
 }
 
 TEST_F(Resume, other_inputs_are_refused_by_name) {
@@ -197,6 +171,10 @@ TEST_F(Resume, the_line_says_what_to_type) {
                 "for its weights alone: --init " +
                 (folder / "c/step-00000004/state.safetensors") + "\n");
 }
+
+//===----------------------------------------------------------------------===//
+// What may differ
+//===----------------------------------------------------------------------===//
 
 TEST_F(Resume, new_data_is_taken_when_asked_for) {
   flip(data, 0);
