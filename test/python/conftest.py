@@ -13,7 +13,7 @@ FIXTURES = os.path.join(ROOT, "test", "fixtures")
 EXAMPLES = os.path.join(ROOT, "python_frontend", "examples")
 HONE_OPT = os.environ.get("HONE_OPT", os.path.join(ROOT, "build", "bin", "hone-opt"))
 
-pytest.register_assert_rewrite("taken_cases")  # helpers that assert
+pytest.register_assert_rewrite("bigram", "taken_cases")  # helpers that assert
 sys.path[:0] = [os.path.join(ROOT, "python_frontend"), EXAMPLES, FIXTURES]
 
 try:  # several processes share few cores here, and the models are tiny

@@ -1,4 +1,7 @@
-"""hone.export as a whole: fixtures, names, roles, ties, source lines, golden files, refusals."""
+"""hone.export as a whole: fixtures, names, roles, ties, golden files, weights, source lines.
+
+Models of Hugging Face: test_export_hugging_face.py. What is refused: test_export_refused.py.
+"""
 
 from __future__ import annotations
 
@@ -12,44 +15,16 @@ from conftest import FIXTURES
 torch = pytest.importorskip("torch")
 safetensors = pytest.importorskip("safetensors.torch")
 
-import hone  # noqa: E402
 import torch.nn as nn  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+from bigram import IDS, Net, export, loss  # noqa: E402
 from evaluate import evaluate  # noqa: E402
 from hone import api  # noqa: E402
 from hone.capture import capture  # noqa: E402
-from hone.emit import emit  # noqa: E402
 from hone.errors import HoneError  # noqa: E402
 from hone.optimizer import read_optimizer  # noqa: E402
 
 import make  # noqa: E402  (test/fixtures/make.py)
-
-IDS = torch.zeros(2, 5, dtype=torch.long)
-
-
-class Net(nn.Module):
-    """A tied bigram model with one linear layer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = nn.Embedding(11, 6)
-        self.mix = nn.Linear(6, 6)
-        self.head = nn.Linear(6, 11, bias=False)
-        self.head.weight = self.table.weight
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        return self.head(self.mix(self.table(tokens)))
-
-
-def loss(model: nn.Module, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    return F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
-
-
-def export(tmp_path, model: nn.Module, loss_fn=loss, batch=(IDS, IDS.clone()), **options) -> tuple[dict, str]:
-    out = str(tmp_path / "m.hone")
-    assert hone.export(model, loss_fn, batch, out=out, **options) == out
-    manifest = json.load(open(os.path.join(out, "manifest.json")))
-    return manifest, open(os.path.join(out, "graph.mlir")).read()
 
 
 def test_one_tensor_given_twice_is_two_inputs(tmp_path) -> None:
@@ -317,8 +292,8 @@ class Wrapped(nn.Module):
 LEFT_OUT = "weights: left out, runs start from noise"
 MIX = {"mix.*": {"dist": "file"}}
 NAMED = (  # a model made from_config of such a configuration looks the same, and is random
-    "weights: kept (the configuration names 'tuned'; 3 tensors); start from noise with ./train --fresh if the model was "
-    "only configured from it"
+    "weights: kept (the configuration names 'tuned'; 3 tensors); start from noise with ./train --fresh if the model "
+    "was only configured from it"
 )
 KEPT = {  # model, options -> the parameters that the package holds, and what export says
     "plain": (Net, {}, [], f"{LEFT_OUT}; --weights keeps them"),
@@ -375,242 +350,9 @@ def test_weights_left_out_and_needed(message: str, tmp_path) -> None:
 def test_locations_name_the_users_lines_and_modules(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(os.path.dirname(os.path.abspath(__file__)))
     _, text = export(tmp_path, Net())
-    line = 1 + next(i for i, text in enumerate(open(__file__)) if "self.head(self.mix(self.table(tokens)))" in text)
-    number = re.search(rf'(#loc\d+) = loc\("test_export.py":{line}:0\)', text)[1]
+    source = enumerate(open("bigram.py"), 1)
+    line = next(number for number, text in source if "self.head(self.mix(self.table(tokens)))" in text)
+    number = re.search(rf'(#loc\d+) = loc\("bigram.py":{line}:0\)', text)[1]
     for module in ("table", "mix", "head"):
         assert f'loc("{module}"({number}))' in text
     assert not re.search(r'loc\("[^"]*torch/', text) and "unknown" not in text
-
-
-# -- Hugging Face -------------------------------------------------------------------------------------------------
-
-
-def test_hugging_face_attention_is_one_causal_op() -> None:
-    text = open(os.path.join(FIXTURES, "hf_gpt2_tiny.hone", "graph.mlir")).read()
-    assert len(re.findall(r'"hone.attention"\([^)]*\) <\{causal', text)) == 2 and "hone.softmax" not in text
-
-
-def hugging_face_llama(**options):
-    transformers = pytest.importorskip("transformers")
-    config = transformers.LlamaConfig(
-        vocab_size=23,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=1,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=12,
-        **options,
-    )
-    return transformers.LlamaForCausalLM(config)
-
-
-def test_hugging_face_llama(tmp_path, verified) -> None:
-    def labelled(model, ids):
-        return model(input_ids=ids, labels=ids).loss
-
-    model = hugging_face_llama()
-    before = model.config._attn_implementation
-    manifest, text = export(tmp_path, model, labelled, (IDS,))
-    assert 'hone.attention"' in text and "causal" in text
-    # Grouped heads reach the op as they are.
-    assert "(tensor<2x5x4x4xf32>, tensor<2x5x2x4xf32>, tensor<2x5x2x4xf32>)" in text
-    assert model.config._attn_implementation == before and model.config.use_cache
-    verified(text)
-    captured = capture(model, labelled, (IDS,))
-    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "llama")
-    ids = torch.arange(10).reshape(2, 5) * 7 % 23
-    values = {n: p.detach().double() for n, p in model.named_parameters()} | {
-        n: t.double() for n, t in constants.items()
-    }
-    expected = model(input_ids=ids, labels=ids).loss.double()
-    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
-
-
-def test_hugging_face_frequencies_mixed_in_place_without_gradient(verified) -> None:
-    """Qwen 3.5 replaces every third frequency through a view, under no_grad, from others of the same tensor."""
-    transformers = pytest.importorskip("transformers")
-    sizes = dict(hidden_size=32, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, head_dim=48)
-    config = transformers.Qwen3_5TextConfig(
-        vocab_size=23, num_key_value_heads=1, layer_types=["full_attention"], max_position_embeddings=12, **sizes
-    )
-    model = transformers.Qwen3_5ForCausalLM(config)
-    labelled = lambda model, ids: model(input_ids=ids, labels=ids).loss
-    captured = capture(model, labelled, (IDS,))
-    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "qwen")
-    verified(emit(graph))
-    ids = torch.arange(10).reshape(2, 5) * 7 % 23
-    values = {n: p.detach().double() for n, p in model.named_parameters()}
-    values |= {n: t.double() for n, t in constants.items()}
-    expected = labelled(model, ids).double()
-    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
-
-
-def test_hugging_face_attention_of_its_own_stays_causal() -> None:
-    """GPT-J computes attention itself: it must get its mask."""
-    transformers = pytest.importorskip("transformers")
-    config = transformers.GPTJConfig(vocab_size=23, n_embd=16, n_layer=1, n_head=4, n_positions=12, rotary_dim=4)
-    config.resid_pdrop = config.embd_pdrop = config.attn_pdrop = 0.0
-    model = transformers.GPTJForCausalLM(config)
-    labelled = lambda model, ids: model(input_ids=ids, labels=ids).loss
-    captured = capture(model, labelled, (IDS,))
-    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "gptj")
-    ids = torch.arange(10).reshape(2, 5) * 7 % 23
-    values = {n: p.detach().double() for n, p in model.named_parameters()}
-    values |= {n: t.double() for n, t in constants.items()}
-    expected = labelled(model, ids).double()
-    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
-
-
-def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None:
-    def padded(model, ids, mask):
-        return F.cross_entropy(model(input_ids=ids, attention_mask=mask).logits.flatten(0, 1), ids.flatten())
-
-    model, mask = hugging_face_llama(), torch.ones(2, 5, dtype=torch.long)
-    _, text = export(tmp_path, model, padded, (IDS, mask), roles={"ids": "tokens"})
-    assert re.search(r'"hone.attention"\([^)]*\) <\{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>', text)
-    verified(text)
-    captured = capture(model, padded, (IDS, mask))
-    graph, constants = api.build_graph(model, captured, (IDS, mask), None, {}, {}, "llama")
-    ids = torch.arange(10).reshape(2, 5) * 7 % 23
-    mask[1, 3:] = 0
-    values = {n: p.detach().double() for n, p in model.named_parameters()} | {
-        n: t.double() for n, t in constants.items()
-    }
-    torch.testing.assert_close(
-        evaluate(graph, values | {"ids": ids, "mask": mask}), padded(model, ids, mask).double(), rtol=1e-6, atol=0
-    )
-
-
-# -- refusals -----------------------------------------------------------------------------------------------------
-
-
-class Straight(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.sign()
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
-
-
-def in_model(function):
-    """A Net whose hidden activations [2, 5, 6] pass through `function(model, x)`."""
-
-    class Changed(Net):
-        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-            return self.head(function(self, self.mix(self.table(tokens))))
-
-    return Changed
-
-
-def autocast(model, x):
-    with torch.autocast("cpu", torch.bfloat16):
-        return x @ x.mT @ x
-
-
-def change_parameter(model, x):
-    with torch.no_grad():
-        model.mix.bias.add_(1)
-    return x
-
-
-def data_dependent(model, x):
-    return x if x.sum() > 0 else -x
-
-
-def change_view_without_gradient(model, x):
-    with torch.no_grad():
-        scale = x.abs().mean()
-    x = x * scale
-    x[:, 0].mul_(2)
-    return x
-
-
-REFUSED = {
-    r"aten.mul_.Tensor changes .* in a model with no_grad regions": change_view_without_gradient,
-    "custom autograd.Function 'Straight'": lambda model, x: Straight.apply(x),
-    r"test_export.py:\d+: operator aten.cosh.default is not supported": lambda model, x: x.cosh(),
-    r"a torch.autocast region is not supported": autocast,
-    r"aten.add_.Tensor changes .* in place": change_parameter,
-    r"looking up elements of an integer tensor": lambda m, x: x
-    * torch.arange(12).mul(3)[torch.arange(5)].unsqueeze(-1),
-    r"test_export.py:\d+: the branch depends on tensor values; use torch.where": data_dependent,
-    r"aten.view_as_complex.default makes a complex tensor": lambda m, x: torch.view_as_real(
-        torch.view_as_complex(x.reshape(2, 5, 3, 2)) * 2
-    ).flatten(2),
-    r"division of floats with rounding_mode='floor'": lambda model, x: torch.div(x, 2, rounding_mode="floor"),
-    r"attention with 1 query and 2 key heads needs enable_gqa=True": lambda model, x: F.scaled_dot_product_attention(
-        x.view(2, 1, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6), x.view(2, 1, 5, 6).expand(2, 2, 5, 6)
-    ).sum(1),
-}
-
-
-@pytest.mark.parametrize("message", REFUSED)
-def test_refused_programs(message: str, tmp_path, capfd) -> None:
-    with pytest.raises(HoneError, match=message) as error:
-        export(tmp_path, in_model(REFUSED[message])())
-    assert "\n" not in str(error.value) and not os.listdir(tmp_path)
-    assert capfd.readouterr() == ("", "")
-
-
-def weighted(model, tokens, targets):
-    return F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten(), weight=torch.arange(11.0))
-
-
-CALLS = {
-    "loss_fn: returns tensor<2x5x11xf32>, expected a floating-point scalar": dict(loss_fn=lambda m, t, _: m(t)),
-    "loss_fn: returns 2 values": dict(loss_fn=lambda m, a, b: (loss(m, a, b), loss(m, a, b))),
-    "cross entropy with class weights is not supported": dict(loss_fn=weighted),
-    "no parameter gets a gradient": dict(loss_fn=lambda m, a, b: loss(m, a, b).detach()),
-    "example_batch: is a Tensor, expected a tuple of tensors": dict(batch=IDS),
-    "example_batch: item 1 is a int, expected a tensor": dict(batch=(IDS, 3)),
-    "roles: no input is called 'labels'": dict(roles={"labels": "targets"}),
-    "roles: 'tokens' has role 'mask'": dict(roles={"tokens": "mask"}),
-    "init 'table.*': dist is 'xavier'": dict(init={"table.*": {"dist": "xavier"}}),
-    "clip: needs an optimizer": dict(clip=1.0),
-    "capture: TypeError": dict(loss_fn=lambda m: m(3)),
-    "element type torch.uint8 is not supported": dict(batch=(IDS.byte(), IDS)),
-}
-
-
-@pytest.mark.parametrize("message", CALLS)
-def test_refused_calls(message: str, tmp_path) -> None:
-    with pytest.raises(HoneError, match=re.escape(message)) as error:
-        export(tmp_path, Net(), **CALLS[message])
-    assert "\n" not in str(error.value) and not os.listdir(tmp_path)
-
-
-def test_golden_refuses_dropout(tmp_path) -> None:
-    model = in_model(lambda model, x: F.dropout(x, 0.1))()
-    with pytest.raises(HoneError, match="golden: the model draws random numbers"):
-        export(tmp_path, model, golden=1)
-
-
-def test_golden_reports_a_program_that_is_single_precision_only(tmp_path) -> None:
-    model = in_model(lambda model, x: x @ torch.ones(6, 6))()
-    with pytest.raises(HoneError, match=r"golden: RuntimeError: .* \(at .*test_export.py:\d+\)") as error:
-        export(tmp_path, model, golden=1)
-    assert "\n" not in str(error.value) and not os.listdir(tmp_path)
-
-
-def test_model_without_values_needs_given_inits(tmp_path, verified) -> None:
-    with torch.device("meta"):
-        model, ids = Net(), torch.zeros(2, 5, dtype=torch.long)
-    with pytest.raises(HoneError, match="parameter 'table.weight' has no values"):
-        export(tmp_path, model, batch=(ids, ids))
-    _, text = export(tmp_path, model, batch=(ids, ids), init={"*": {"dist": "normal", "mean": 0.0, "std": 0.02}})
-    assert text.count("0x3F947AE147AE147B") == 3
-    verified(text)
-
-
-def test_export_under_autocast_is_refused(tmp_path) -> None:
-    with torch.autocast("cpu"), pytest.raises(HoneError, match="called under torch.autocast"):
-        export(tmp_path, Net())
-
-
-def test_loss_module_outside_the_model_is_refused(tmp_path) -> None:
-    outside = nn.Linear(11, 11)
-    with pytest.raises(HoneError, match="is not part of the model"):
-        export(tmp_path, Net(), lambda m, a, b: F.cross_entropy(outside(m(a)).flatten(0, 1), b.flatten()))

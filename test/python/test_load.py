@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 safetensors = pytest.importorskip("safetensors.torch")
 
 import hone  # noqa: E402
+from bigram import IDS, Net, loss  # noqa: E402
 from hone.errors import HoneError  # noqa: E402
-from test_export import IDS, Net, loss  # noqa: E402
 
 
 def saved(tmp_path, **changes) -> str:

@@ -1,0 +1,115 @@
+"""hone.export of models of Hugging Face: attention is one op, with the mask and heads that the model has."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+from conftest import FIXTURES
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+from bigram import IDS, export  # noqa: E402
+from evaluate import evaluate  # noqa: E402
+from hone import api  # noqa: E402
+from hone.capture import capture  # noqa: E402
+from hone.emit import emit  # noqa: E402
+
+
+def test_hugging_face_attention_is_one_causal_op() -> None:
+    text = open(os.path.join(FIXTURES, "hf_gpt2_tiny.hone", "graph.mlir")).read()
+    assert len(re.findall(r'"hone.attention"\([^)]*\) <\{causal', text)) == 2 and "hone.softmax" not in text
+
+
+def hugging_face_llama(**options):
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(
+        vocab_size=23,
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=12,
+        **options,
+    )
+    return transformers.LlamaForCausalLM(config)
+
+
+def test_hugging_face_llama(tmp_path, verified) -> None:
+    def labelled(model, ids):
+        return model(input_ids=ids, labels=ids).loss
+
+    model = hugging_face_llama()
+    before = model.config._attn_implementation
+    manifest, text = export(tmp_path, model, labelled, (IDS,))
+    assert 'hone.attention"' in text and "causal" in text
+    # Grouped heads reach the op as they are.
+    assert "(tensor<2x5x4x4xf32>, tensor<2x5x2x4xf32>, tensor<2x5x2x4xf32>)" in text
+    assert model.config._attn_implementation == before and model.config.use_cache
+    verified(text)
+    captured = capture(model, labelled, (IDS,))
+    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "llama")
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()} | {
+        n: t.double() for n, t in constants.items()
+    }
+    expected = model(input_ids=ids, labels=ids).loss.double()
+    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
+
+
+def test_hugging_face_frequencies_mixed_in_place_without_gradient(verified) -> None:
+    """Qwen 3.5 replaces every third frequency through a view, under no_grad, from others of the same tensor."""
+    transformers = pytest.importorskip("transformers")
+    sizes = dict(hidden_size=32, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, head_dim=48)
+    config = transformers.Qwen3_5TextConfig(
+        vocab_size=23, num_key_value_heads=1, layer_types=["full_attention"], max_position_embeddings=12, **sizes
+    )
+    model = transformers.Qwen3_5ForCausalLM(config)
+    labelled = lambda model, ids: model(input_ids=ids, labels=ids).loss
+    captured = capture(model, labelled, (IDS,))
+    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "qwen")
+    verified(emit(graph))
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()}
+    values |= {n: t.double() for n, t in constants.items()}
+    expected = labelled(model, ids).double()
+    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
+
+
+def test_hugging_face_attention_of_its_own_stays_causal() -> None:
+    """GPT-J computes attention itself: it must get its mask."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPTJConfig(vocab_size=23, n_embd=16, n_layer=1, n_head=4, n_positions=12, rotary_dim=4)
+    config.resid_pdrop = config.embd_pdrop = config.attn_pdrop = 0.0
+    model = transformers.GPTJForCausalLM(config)
+    labelled = lambda model, ids: model(input_ids=ids, labels=ids).loss
+    captured = capture(model, labelled, (IDS,))
+    graph, constants = api.build_graph(model, captured, (IDS,), None, {}, None, "gptj")
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()}
+    values |= {n: t.double() for n, t in constants.items()}
+    expected = labelled(model, ids).double()
+    torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
+
+
+def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None:
+    def padded(model, ids, mask):
+        return F.cross_entropy(model(input_ids=ids, attention_mask=mask).logits.flatten(0, 1), ids.flatten())
+
+    model, mask = hugging_face_llama(), torch.ones(2, 5, dtype=torch.long)
+    _, text = export(tmp_path, model, padded, (IDS, mask), roles={"ids": "tokens"})
+    assert re.search(r'"hone.attention"\([^)]*\) <\{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>', text)
+    verified(text)
+    captured = capture(model, padded, (IDS, mask))
+    graph, constants = api.build_graph(model, captured, (IDS, mask), None, {}, {}, "llama")
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    mask[1, 3:] = 0
+    values = {n: p.detach().double() for n, p in model.named_parameters()} | {
+        n: t.double() for n, t in constants.items()
+    }
+    torch.testing.assert_close(
+        evaluate(graph, values | {"ids": ids, "mask": mask}), padded(model, ids, mask).double(), rtol=1e-6, atol=0
+    )
