@@ -1,5 +1,6 @@
 //===- PhiloxTest.cpp - Random words against known answers ----------------===//
 
+#include "AttentionReference.h"
 #include "Jit.h"
 
 #include "Codegen/Common/Kernel.h"
@@ -13,24 +14,9 @@
 
 using namespace mlir;
 using namespace hone;
+using hone::test::philoxWord;
 
 namespace {
-
-/// Word `index mod 4` of Philox4x32-10, straight from the paper.
-uint32_t philoxWord(uint64_t index, uint64_t salt, const int64_t key[3]) {
-  uint32_t c[4] = {uint32_t(index / 4), uint32_t(salt), uint32_t(key[1]),
-                   uint32_t(key[2])};
-  uint32_t k[2] = {uint32_t(key[0]), uint32_t(uint64_t(key[0]) >> 32)};
-  for (int round = 0; round < 10; ++round) {
-    uint64_t p0 = uint64_t(0xD2511F53) * c[0], p1 = uint64_t(0xCD9E8D57) * c[2];
-    uint32_t next[4] = {uint32_t(p1 >> 32) ^ c[1] ^ k[0], uint32_t(p1),
-                        uint32_t(p0 >> 32) ^ c[3] ^ k[1], uint32_t(p0)};
-    std::copy(next, next + 4, c);
-    k[0] += 0x9E3779B9;
-    k[1] += 0xBB67AE85;
-  }
-  return c[index % 4];
-}
 
 /// Both forms of the words of the 64 elements from `first` on.
 struct Words {
