@@ -5,8 +5,9 @@
     {"name": "lion", "lr", "weight_decay", "beta1", "beta2", "maximize", "clip", "groups": [...]}
     {"name": "adafactor", "lr", "weight_decay", "beta2_decay", "eps1", "eps2", "clip_threshold", "maximize", ...}
 
-All but adafactor may have "moments": "fp32" (the default), "bf16" or, adamw alone, "8bit". A group is {"lr_scale", "decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value
-is that times its scale. `clip`, the bound of the gradient's global norm, and the flags are there only where set.
+All but adafactor may have "moments": "fp32" (the default), "bf16" or, adamw alone, "8bit". A group is {"lr_scale",
+"decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value is that times its
+scale. `clip`, the bound of the gradient's global norm, and the flags are there only where set.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ private:
 };
 } // namespace
 
-/// Half a second at most goes into a table.
+/// A table may take about half a second; its work is counted, not timed.
 static ChainLimits tableLimits() {
   ChainLimits limits;
   limits.work /= 2;

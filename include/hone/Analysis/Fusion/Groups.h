@@ -3,7 +3,7 @@
 // The decision behind hone-fuse-groups, over one block of primitive ops. It
 // reads IR and changes nothing.
 //
-// Anchors (contractions with their epilogue, attention, gathers, moves,
+// Anchors (contractions with their epilogue, attention, scatters, moves,
 // multi-tensor ops) cut the graph into regions: the depth of an op is the
 // largest number of anchors on a path to it, and no path between two ops of
 // equal depth goes through an anchor. A region is what of one depth is

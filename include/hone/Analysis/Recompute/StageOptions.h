@@ -9,9 +9,8 @@
 // Everything else that it reads, it finds: values that the last forward visit
 // saved, and the stage's input and output.
 //
-//   best trade of bytes for seconds   a minimum cut per exchange rate
-//   (MinCut.h) all others, and peaks             branch and bound over the
-//   larger units
+//   best trade of bytes for seconds  a minimum cut per exchange rate (MinCut.h)
+//   all others, and peaks            branch and bound over the larger units
 //
 //===----------------------------------------------------------------------===//
 
@@ -122,8 +121,7 @@ llvm::SmallVector<StageOption> planStageHull(const StageGraph &graph);
 /// be recomputed. The numbers:
 ///   forward, forwardPeak    runs what the saved values and the output need
 ///   backward, backwardPeak  each recomputed unit right before its first
-///   reader,
-///                           see `backwardSteps`
+///                           reader, see `backwardSteps`
 ///   saved                   saved values and the output
 ///   lastForward, lastSaved  without the output, unless the backward reads it
 /// A peak is the most live bytes at any one unit less what the chain counts
