@@ -169,22 +169,6 @@ LogicalResult dist::readNetwork(Attribute attribute, Network &network,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-double dist::bytesSent(CollectiveKind kind, int64_t ranks, double bytes) {
-  double n = double(ranks);
-  switch (kind) {
-  case CollectiveKind::allReduce:
-    return 2 * (n - 1) / n * bytes;
-  case CollectiveKind::reduceScatter:
-  case CollectiveKind::allToAll:
-    return (n - 1) / n * bytes;
-  case CollectiveKind::allGather:
-    return (n - 1) * bytes;
-  case CollectiveKind::shift:
-    return n > 1 ? bytes : 0;
-  }
-  llvm_unreachable("unknown collective");
-}
-
 /// Bytes per second of one rank in a ring through `group`.
 static double ringBandwidth(const Group &group) {
   if (group.nodes == 1)

@@ -2,6 +2,8 @@
 
 #include "program/CheckRanks.h"
 
+#include "base/Collectives.h"
+
 #include <set>
 
 using namespace honert;
@@ -95,18 +97,15 @@ static bool isCombined(DType dtype) {
 /// The type is one the collective takes, and the counts come out even.
 static Status checkKind(const char *name, const CollectiveLaunch &launch,
                         int64_t ranks) {
-  bool reduces = launch.kind == CollectiveKind::allReduce ||
-                 launch.kind == CollectiveKind::reduceScatter;
-  bool cuts = launch.kind == CollectiveKind::reduceScatter ||
-              launch.kind == CollectiveKind::allToAll;
-  if (reduces && !isCombined(launch.dtype))
+  CollectiveFacts facts = factsOf(launch.kind);
+  if (facts.combines && !isCombined(launch.dtype))
     return broken(format("collective %s combines %s, expected f32, f64, bf16, "
                          "f16, i64 or i32",
                          name, honert::name(launch.dtype)));
-  if (!reduces && launch.reduce != ReduceKind::sum)
+  if (!facts.combines && launch.reduce != ReduceKind::sum)
     return broken(
         format("collective %s has a reduction it does not make", name));
-  if (launch.count < 0 || (cuts && launch.count % ranks != 0))
+  if (launch.count < 0 || (facts.splitsInput && launch.count % ranks != 0))
     return broken(format("collective %s of %lld elements among %lld ranks",
                          name, static_cast<long long>(launch.count),
                          static_cast<long long>(ranks)));

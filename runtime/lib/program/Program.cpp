@@ -2,6 +2,8 @@
 
 #include "program/Program.h"
 
+#include "base/Collectives.h"
+
 #include <algorithm>
 
 using namespace honert;
@@ -12,17 +14,7 @@ bool Argument::isDivided() const {
 }
 
 int64_t CollectiveLaunch::outBytes(int64_t ranks) const {
-  switch (kind) {
-  case CollectiveKind::allGather:
-    return inBytes() * ranks;
-  case CollectiveKind::reduceScatter:
-    return inBytes() / ranks;
-  case CollectiveKind::allReduce:
-  case CollectiveKind::allToAll:
-  case CollectiveKind::shift:
-    break;
-  }
-  return inBytes();
+  return resultSize(kind, ranks, inBytes());
 }
 
 const Result *Function::result(const std::string &name) const {

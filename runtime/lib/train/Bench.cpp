@@ -2,6 +2,7 @@
 
 #include "train/Bench.h"
 #include "base/Arena.h"
+#include "base/Collectives.h"
 #include "base/Json.h"
 #include "exec/cuda/collectives/Transport.h"
 #include "train/Process.h"
@@ -71,7 +72,7 @@ static CollectiveLaunch launchOf(CollectiveKind kind, const Axes &axes,
                                  int64_t ranks, int64_t bytes) {
   int64_t count =
       std::max<int64_t>(bytes / byteWidth(DType::f32) / ranks, 1) * ranks;
-  if (kind == CollectiveKind::allGather)
+  if (factsOf(kind).result == CollectiveFacts::allInputs)
     count /= ranks;
   return {kind,
           ReduceKind::sum,
@@ -86,29 +87,15 @@ static CollectiveLaunch launchOf(CollectiveKind kind, const Axes &axes,
 
 /// Of the larger side.
 static int64_t largerBytes(const CollectiveLaunch &launch, int64_t ranks) {
-  bool grows = launch.kind == CollectiveKind::allGather;
-  return launch.inBytes() * (grows ? ranks : 1);
+  return std::max(launch.inBytes(), launch.outBytes(ranks));
 }
 
 /// What a ring sends and how often it waits for a neighbour.
 static LinkSample ringOf(const CollectiveLaunch &launch, int64_t ranks,
                          double seconds) {
-  double others = static_cast<double>(ranks - 1);
-  double given = static_cast<double>(launch.inBytes());
-  double part = given / static_cast<double>(ranks);
-  double bytes = static_cast<double>(largerBytes(launch, ranks));
-  switch (launch.kind) {
-  case CollectiveKind::allReduce:
-    return {2 * others, 2 * others * part, bytes, seconds};
-  case CollectiveKind::allGather:
-    return {others, others * given, bytes, seconds};
-  case CollectiveKind::reduceScatter:
-  case CollectiveKind::allToAll:
-    return {others, others * part, bytes, seconds};
-  case CollectiveKind::shift:
-    break;
-  }
-  return {1, given, bytes, seconds};
+  return {static_cast<double>(stepsOf(launch.kind, ranks)),
+          bytesSent(launch.kind, ranks, static_cast<double>(launch.inBytes())),
+          static_cast<double>(largerBytes(launch, ranks)), seconds};
 }
 
 namespace {

@@ -8,7 +8,7 @@
 #ifndef HONE_SHARDING_IR_LINKS_H
 #define HONE_SHARDING_IR_LINKS_H
 
-#include "base/Enumerations.h"
+#include "base/Collectives.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
@@ -71,11 +71,9 @@ struct Group {
   int64_t ranks() const { return perNode * nodes; }
 };
 
-/// What a group of ranks does together (abi.def).
+/// What a group of ranks does together (abi.def), and what that sends.
+using honert::bytesSent;
 using honert::CollectiveKind;
-
-/// Bytes that one of `ranks` ranks sends, each of which gives `bytes`.
-double bytesSent(CollectiveKind kind, int64_t ranks, double bytes);
 
 /// Seconds until all ranks of `group` are done, each of which gives `bytes`.
 ///

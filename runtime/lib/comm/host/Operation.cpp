@@ -1,6 +1,8 @@
 //===- Operation.cpp - One collective by messages -------------------------===//
 
 #include "comm/host/Operation.h"
+
+#include "base/Collectives.h"
 #include "comm/host/Combine.h"
 
 #include <algorithm>
@@ -40,10 +42,7 @@ MessageOperation::MessageOperation(PointToPoint &peers, CollectiveLog &log,
       ranks();
 }
 
-bool MessageOperation::reduces() const {
-  return launch.kind == CollectiveKind::allReduce ||
-         launch.kind == CollectiveKind::reduceScatter;
-}
+bool MessageOperation::reduces() const { return factsOf(launch.kind).combines; }
 
 //===----------------------------------------------------------------------===//
 // Where things are
