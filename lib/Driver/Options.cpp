@@ -122,7 +122,7 @@ static Error setPipelineOption(const PipelineOption &option, StringRef value,
 
 static void addPipelineOptions(std::vector<OptionRow> &rows) {
   for (const PipelineOption &option : getPipelineOptions())
-    if (option.reach >= OptionReach::Honec)
+    if (option.reach >= OptionReach::HonecToo)
       rows.push_back({"--" + option.name.str(), option.value.str(),
                       option.describe(PipelineOptions()),
                       [&option](StringRef value, Options &options) {

@@ -13,9 +13,9 @@ from pathlib import Path
 
 # The reaches of the rows that each takes.
 TAKERS = {
-    "honec": {"Honec", "HoneRun"},
-    "hone-run": {"HoneRun"},
-    "--hone-pipeline": {"Passes", "Honec", "HoneRun"},
+    "honec": {"HonecToo", "All"},
+    "hone-run": {"All"},
+    "--hone-pipeline": {"Passes", "HonecToo", "All"},
 }
 # Kind, field, initial value, name, reach.
 ROW = re.compile(r'^HONE_OPTION\(\w+, \w+, [^,]+, "([a-z-]+)", (\w+), "', re.MULTILINE)

@@ -57,7 +57,7 @@ static void printUsage() {
   llvm::raw_ostream &out = llvm::outs();
   out << usageOfTraining;
   for (const PipelineOption &option : getPipelineOptions())
-    if (option.reach >= OptionReach::HoneRun)
+    if (option.reach >= OptionReach::All)
       out << llvm::formatv(
           "      {0,-27} {1}\n",
           ("--" + option.name + (option.isFlag() ? "" : " ") + option.value)
@@ -216,7 +216,7 @@ static bool readTrainLine(Words &words, char **argv,
     };
     const PipelineOption *option =
         name.starts_with("--")
-            ? findPipelineOption(name.drop_front(2), OptionReach::HoneRun)
+            ? findPipelineOption(name.drop_front(2), OptionReach::All)
             : nullptr;
     if (word == "--f64") {
       options.mode = interp::Mode::F64;

@@ -69,7 +69,7 @@ struct PipelineOptions {
 
 /// Who takes an option: `--hone-pipeline` alone, honec too, or both and
 /// hone-run.
-enum class OptionReach { Passes, Honec, HoneRun };
+enum class OptionReach { Passes, HonecToo, All };
 
 /// A value that an option refuses, and what it takes instead: words, the
 /// nearest of them named.

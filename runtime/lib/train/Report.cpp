@@ -122,7 +122,7 @@ double Report::medianSeconds() const {
   if (count == 0)
     return 0;
   auto sorted = seconds;
-  auto middle = sorted.begin() + count / 2;
+  auto *middle = sorted.begin() + count / 2;
   std::nth_element(sorted.begin(), middle, sorted.begin() + count);
   return *middle;
 }

@@ -132,7 +132,7 @@ Status MpiPointToPoint::receive(int64_t from, int64_t tag, void *data,
 }
 
 Status MpiPointToPoint::test(Message &message, bool &isDone) {
-  auto request = static_cast<MPI_Request>(message.handle);
+  auto *request = static_cast<MPI_Request>(message.handle);
   int done = 0;
   int code = mpi.MPI_Test(&request, &done, /*status=*/nullptr);
   isDone = done != 0;

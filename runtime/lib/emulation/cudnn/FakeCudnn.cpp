@@ -299,7 +299,7 @@ fake::cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
     const CudnnDescriptor *graph = graphOf(*source);
     auto *begin = reinterpret_cast<const char *>(&graph);
     result->attributes[CUDNN_ATTR_ENGINE_OPERATION_GRAPH].assign(
-        begin, begin + sizeof graph);
+        begin, begin + sizeof(void *));
     result->isFinal = true;
     return CUDNN_STATUS_SUCCESS;
   }

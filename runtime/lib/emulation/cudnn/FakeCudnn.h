@@ -79,6 +79,7 @@ template <typename T> std::vector<T> CudnnDescriptor::all(int name) const {
   if (found == attributes.end())
     return {};
   auto *begin = reinterpret_cast<const T *>(found->second.data());
+  // T may be a pointer. NOLINTNEXTLINE(bugprone-sizeof-expression)
   return std::vector<T>(begin, begin + found->second.size() / sizeof(T));
 }
 

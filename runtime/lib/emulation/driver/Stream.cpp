@@ -17,7 +17,7 @@ using namespace honert::fake;
 // The emulator's, where it is linked.
 extern "C" __attribute__((weak)) int
 honemu_launch(const char *kernel, int64_t blocks, int64_t threads, void **args,
-              char *message, int64_t message_bytes);
+              char *message, int64_t messageBytes);
 
 //===----------------------------------------------------------------------===//
 // Streams

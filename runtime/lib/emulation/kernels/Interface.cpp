@@ -29,11 +29,11 @@ void honemu_add_memory(honemu_emulator *emulator, void *address,
 
 int honemu_run(honemu_emulator *emulator, const char *kernel, int64_t blocks,
                int64_t threads, void **args, const honemu_options *options,
-               char *message, int64_t message_bytes) {
+               char *message, int64_t messageBytes) {
   std::string mistake =
       emulator->emulator.run(kernel, blocks, threads, args, *options);
-  if (message_bytes > 0)
-    std::snprintf(message, static_cast<size_t>(message_bytes), "%s",
+  if (messageBytes > 0)
+    std::snprintf(message, static_cast<size_t>(messageBytes), "%s",
                   mistake.c_str());
   return mistake.empty() ? 0 : 1;
 }
@@ -65,10 +65,10 @@ static honemu_options linkedOptions() {
 }
 
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,
-                  void **args, char *message, int64_t message_bytes) {
+                  void **args, char *message, int64_t messageBytes) {
   static const honemu_options options = linkedOptions();
   return honemu_run(linkedEmulator(), kernel, blocks, threads, args, &options,
-                    message, message_bytes);
+                    message, messageBytes);
 }
 
 void honemu_allocation(void *address, int64_t bytes) {

@@ -35,7 +35,7 @@ static unsigned savedState() {
 }
 
 bool honert::hasCpuFeature(const std::string &name) {
-  auto feature =
+  const auto *feature =
       std::find_if(std::begin(features), std::end(features),
                    [&](const Feature &each) { return name == each.name; });
   if (feature == std::end(features))

@@ -33,7 +33,8 @@ static bool readHex(const std::string &text, uint64_t &value) {
   value = 0;
   for (char c : text) {
     const char *digits = "0123456789abcdef";
-    const char *found = c ? std::char_traits<char>::find(digits, 16, c) : 0;
+    const char *found =
+        c ? std::char_traits<char>::find(digits, 16, c) : nullptr;
     if (!found)
       return false;
     value = value << 4 | static_cast<uint64_t>(found - digits);

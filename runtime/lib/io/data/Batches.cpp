@@ -94,7 +94,7 @@ Status Batches::open(const std::string &path, const Program &program,
         "%s: holds %lld tokens, expected at least %lld (a batch of %lld x %lld "
         "and one more)",
         path.c_str(), static_cast<long long>(file.size()),
-        static_cast<long long>(rows * columns + 1),
+        static_cast<long long>(rows) * columns + 1,
         static_cast<long long>(rows), static_cast<long long>(columns)));
   constexpr int64_t mostNarrow = int64_t{1} << 31;
   if (isNarrow)

@@ -22,7 +22,7 @@ static Status checkIds(const Argument &argument, const std::string &path,
     if (!bounds.contains(id))
       return Status::error(format("%s: id %lld at position %lld, %s",
                                   path.c_str(), static_cast<long long>(id),
-                                  static_cast<long long>(position + i),
+                                  static_cast<long long>(position) + i,
                                   bounds.expected(id).c_str()));
   }
   return Status();
