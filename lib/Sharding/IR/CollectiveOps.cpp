@@ -50,9 +50,9 @@ static FailureOr<Axes> verifyAxes(Operation *op, ArrayAttr names,
   return axes;
 }
 
-/// Checks that dimension `dim` of a tensor is whole in `type` and divided along
-/// `names` in `part`; fills in that dimension of `expected`, the shape `part`
-/// should have.
+/// Checks that dimension `dim` of a tensor is unsharded in `type` and sharded
+/// along `names` in `part`; fills in that dimension of `expected`, the shape
+/// `part` should have.
 static LogicalResult verifyDivided(Operation *op, int64_t dim, ArrayAttr names,
                                    ArrayRef<int64_t> cuts, int64_t size,
                                    const Mesh &mesh, int64_t &partSize) {
@@ -84,7 +84,7 @@ static LogicalResult verifyDim(Operation *op, int64_t dim, int64_t rank) {
                            << ", expected one of [0, " << rank << ")";
 }
 
-/// Checks that `part` is `whole` with dimension `dim` divided.
+/// Checks that `part` is `whole` with dimension `dim` sharded.
 static LogicalResult verifyPart(Operation *op, RankedTensorType whole,
                                 RankedTensorType part, int64_t dim,
                                 ArrayAttr axes, ArrayRef<int64_t> cuts) {
@@ -188,7 +188,7 @@ LogicalResult AllToAllOp::verify() {
   if (getFrom() == getTo()) // all_to_all_c2
     return emitOpError() << "goes from dimension " << getFrom()
                          << " to itself, expected two dimensions";
-  // The tensor that has both whole.
+  // The tensor with neither dimension sharded.
   SmallVector<int64_t> shape(to.getShape());
   shape[getTo()] = from.getDimSize(getTo());
   RankedTensorType whole = to.clone(shape);

@@ -15,8 +15,8 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
   else
     return op->emitOpError("has no sharding rule, expected an op that answers "
                            "HoneOpInterface");
-  // Rows and classes found by index are counted from the first of a part, and
-  // random numbers from its place in the whole.
+  // Rows and classes found by index are numbered within a shard, random numbers
+  // by their place in the global tensor.
   for (const Factor &factor : rule.mapping.factors)
     rule.needsRuns.push_back(factor.kind == FactorKind::Gather ||
                              factor.kind == FactorKind::Reconcilable);
@@ -69,9 +69,9 @@ DimShards ShardingRule::closed(unsigned factor, DimShards shards) const {
   return shards;
 }
 
-/// The factor number `index` of a merged dimension, if `shards` of the
-/// dimension divide it: its segments repeat in each of the `repeats` runs of
-/// the slower factors, and all cuts are of whole `stride`s.
+/// The shards of one factor of a merged dimension, if `shards` of the dimension
+/// shard it alone: its segments repeat in each of the `repeats` runs of the
+/// slower factors, and all cuts are multiples of `stride`.
 static std::optional<DimShards> takeFactor(const DimShards &shards,
                                            int64_t repeats, int64_t size,
                                            int64_t stride, const Mesh &mesh) {

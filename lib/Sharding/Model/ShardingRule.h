@@ -20,8 +20,8 @@ class ShardingRule {
 public:
   /// The rule of `op`; reported where it has none.
   static mlir::FailureOr<ShardingRule> of(mlir::Operation *op);
-  /// The same, in which only independent iterations can be shared if the module
-  /// is exact: parts of a sum are rounded otherwise than the whole.
+  /// The same, but in a mesh-invariant module only independent iterations can
+  /// be sharded: partial sums round differently than the full sum.
   static mlir::FailureOr<ShardingRule> forPartsOf(mlir::Operation *op);
 
   llvm::ArrayRef<Factor> factors() const { return mapping.factors; }

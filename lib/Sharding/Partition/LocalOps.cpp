@@ -1,8 +1,8 @@
 //===- LocalOps.cpp - Ops as a rank runs them -----------------------------===//
 //
-// Most ops run on parts as they are. The others are here, a rule each: those
-// whose attributes are positions, those that find their data by index, those
-// that number their elements, and those whose ranks exchange numbers.
+// Most ops run unchanged on shards. The others are here, a rule each: ops whose
+// attributes are positions, ops that read by index, ops that number their
+// elements, and losses, whose ranks exchange row maxima and sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// The op on parts, with results of the sizes of their parts.
+/// The op on shards, with results of the sizes of their shards.
 static Operation *cloneLocal(ImplicitLocOpBuilder &b, const SplitOp &split,
                              ValueRange operands) {
   Operation *local = b.clone(*split.op);
@@ -38,8 +38,8 @@ static Operation *cloneLocal(ImplicitLocOpBuilder &b, const SplitOp &split,
   return local;
 }
 
-/// `positions` of the dimensions of a tensor, each a cut of it: where they lie
-/// in a part.
+/// `positions` in the dimensions of a tensor, each a cut of it: where they lie
+/// in a shard.
 static SmallVector<int64_t> localPositions(const SplitOp &split,
                                            unsigned tensor,
                                            ArrayRef<int64_t> positions) {
@@ -130,7 +130,7 @@ static Axes rowAxes(const SplitOp &split, unsigned table) {
   return split.rule.dimDivided(table, 0, split.factors, split.mesh)->axes;
 }
 
-/// Of rows that other ranks have: zeros, so that the terms add up.
+/// Zeros for rows of other ranks, so that the partial sums add up.
 static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
                    EmbeddingOp op, ValueRange operands) {
   Axes axes = rowAxes(split, 0);
@@ -142,7 +142,7 @@ static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
   return Values{keepOwn(b, ids.isOwn, local->getResult(0))};
 }
 
-/// Gradients of rows that other ranks have count nothing.
+/// Gradients of rows of other ranks are left out.
 static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
                    EmbeddingBwdOp op, ValueRange operands) {
   unsigned table = split.rule.numOperands(); // the result
@@ -237,7 +237,7 @@ static Value firstNumber(ImplicitLocOpBuilder &b, const SplitOp &split,
   return first;
 }
 
-/// The op draws for its part what the whole draws there.
+/// The op draws for its shard what the global op draws there.
 static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
                    RandomOpInterface op, ValueRange operands) {
   Value first =

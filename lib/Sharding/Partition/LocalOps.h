@@ -53,16 +53,16 @@ llvm::SmallVector<mlir::Value> emitLoss(mlir::ImplicitLocOpBuilder &b,
                                         CrossEntropyBwdOp op,
                                         mlir::ValueRange operands);
 
-/// What a rank runs of the op, on its parts `operands`: its parts of the
-/// results, or its terms of those that are partial.
+/// What a rank runs of the op, on its shards `operands`: its shards of the
+/// results, or its partial sums.
 llvm::SmallVector<mlir::Value> emitLocal(mlir::ImplicitLocOpBuilder &b,
                                          const SplitOp &split,
                                          mlir::ValueRange operands);
 
-/// Whether an op takes each operand as it is divided, whatever the others are,
-/// and gives whole results: a norm of many tensors.
+/// Whether each operand may have any sharding, and the results are replicated:
+/// a norm of many tensors.
 bool acceptsAnySharding(mlir::Operation *op);
-/// What a rank runs of such an op, on parts under `shardings`.
+/// What a rank runs of such an op, on shards under `shardings`.
 llvm::SmallVector<mlir::Value>
 emitAnySharding(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op,
                 mlir::ValueRange operands, llvm::ArrayRef<Sharding> shardings,

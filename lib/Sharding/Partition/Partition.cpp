@@ -25,7 +25,8 @@ struct Parts {
   bool isAgain = false; ///< made a second time, for the backward part
 };
 
-/// Operands that an op takes as terms along some axes, giving terms.
+/// Operands that an op reads as partial sums along some axes, so that its
+/// result is one too.
 struct Waiting {
   Axes axes;
   SmallVector<unsigned, 2> operands;
@@ -178,12 +179,13 @@ Value Partitioner::asTerms(Value value, const Sharding &sharding) {
 }
 
 //===----------------------------------------------------------------------===//
-// Terms
+// Partial sums
 //===----------------------------------------------------------------------===//
 
 /// The axes along which the operands of `set`, in which `op` is linear, are all
-/// terms that nobody else reads, or one of them is where the result is
-/// `expected` as terms; and no other operand is divided.
+/// partial sums that no other op reads, or along which one of them is a partial
+/// sum and so may the result be (`expected`). No other operand is sharded
+/// there.
 Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set,
                               ArrayRef<unsigned> expected) const {
   Axes axes;
@@ -205,8 +207,8 @@ Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set,
   return axes;
 }
 
-/// Sums wait where the result is requested as terms, and where they become
-/// fewer or smaller and no larger than they are now.
+/// A reduction is deferred if the result may be a partial sum, or if there are
+/// fewer or smaller values to reduce afterwards, and none larger.
 Waiting Partitioner::waitingOperands(Operation *op) const {
   auto facts = dyn_cast<HoneOpInterface>(op);
   if (!facts || op->getNumResults() != 1)
@@ -233,7 +235,8 @@ Waiting Partitioner::waitingOperands(Operation *op) const {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Takes each operand as it is divided; what comes of it is whole.
+/// Reads each operand with the sharding that it has; the results are
+/// replicated.
 void Partitioner::placeAnySharding(Operation *op) {
   SmallVector<Value> operands;
   SmallVector<Sharding> has;

@@ -39,7 +39,7 @@ private:
     return std::nullopt;
   }
 
-  /// The cuts of the dimension that is whole but for the first `taken` axes.
+  /// The cuts of the dimension when only the first `taken` axes shard it.
   SmallVector<int64_t> cutsOf(const DimShards &shards, size_t taken) const {
     return scaledCuts(shards.cuts,
                       mesh.count(ArrayRef(shards.axes).take_front(taken)));
@@ -50,7 +50,7 @@ private:
     current.dims[dim].cuts = to.dims[dim].cuts;
   }
 
-  /// The axes along which terms are there and not expected.
+  /// The axes along which values are partial and the result is not to be.
   Axes summed() const {
     Axes axes = current.partial;
     llvm::erase_if(axes, [&](unsigned axis) {

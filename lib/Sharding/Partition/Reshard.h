@@ -18,15 +18,16 @@ enum class StepKind { AllReduce, ReduceScatter, AllGather, AllToAll, Shard };
 struct ReshardStep {
   StepKind kind;
   Axes axes;
-  unsigned dim = 0; ///< of AllToAll, the one that becomes whole
+  unsigned dim = 0; ///< of AllToAll, the one that becomes unsharded
   unsigned to = 0;  ///< of AllToAll alone
-  /// Of the whole dimension, as the op has it: what other axes took is gone.
+  /// Of the dimension as the op sees it: already sharded along other axes.
   llvm::SmallVector<int64_t> cuts, toCuts;
 };
 
 /// The steps from `from` to `to`, which is partial at most along axes that
-/// `from` is partial along: sums first, scattered where the result is divided
-/// along their axes; then what only moves parts; parts of what is whole last.
+/// `from` is partial along. Reductions come first (a reduce-scatter where `to`
+/// is sharded along their axes), then gathers and all-to-alls, then local
+/// slices.
 llvm::SmallVector<ReshardStep>
 planReshard(const Sharding &from, const Sharding &to, const Mesh &mesh);
 
@@ -35,7 +36,7 @@ struct ReshardCost {
   double seconds = 0;
   double bytes = 0;
 };
-/// Of the steps, from parts of `bytes` bytes (Links.h).
+/// Of the steps, from shards of `bytes` bytes (Links.h).
 ReshardCost costOf(llvm::ArrayRef<ReshardStep> steps, double bytes,
                    const Mesh &mesh);
 

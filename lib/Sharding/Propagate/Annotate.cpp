@@ -307,8 +307,8 @@ static bool isShardedBy(ArrayRef<DimAttr> dims, StringAttr axis) {
   });
 }
 
-/// Gradients, to which micro-batches are added, are terms along the axes of the
-/// batch that do not divide them.
+/// Gradients that micro-batches are added to are partial sums along the axes of
+/// the batch that do not shard them.
 ShardingAttr DistAnnotate::withTerms(StringRef kind, ArrayRef<DimAttr> dims) {
   SmallVector<StringAttr> terms;
   if (kind == kind::grad && !isMeshInvariant(getOperation()))
@@ -363,8 +363,8 @@ LogicalResult DistAnnotate::annotate(func::FuncOp func) {
   return success();
 }
 
-/// Gradients that are terms of all ranks are summed in the parts that the state
-/// has: for the update, and the norm before it.
+/// Gradients that are partial sums are reduce-scattered to the shards of the
+/// optimizer state: for the update, and for the norm before it.
 void DistAnnotate::scatterGradients(func::FuncOp func) {
   if (!stateAxis || level != 1 || isMeshInvariant(func))
     return;

@@ -11,9 +11,9 @@ namespace hone::dist {
 
 /// Classes of the dimensions of a function's values: two are of one class where
 /// an op has them along one factor, the slowest of each where dimensions are
-/// merged. Dividing one divides all, without moving data, if the class is
+/// merged. Sharding one shards all, without communication, if the class is
 /// divisible: features between a pair of weights, heads, a vocabulary; not the
-/// residual stream, which norms need whole.
+/// residual stream, which norms need unsharded.
 class SplitClasses {
 public:
   /// Reports ops without a rule. Updates of state are left out: they follow
@@ -24,15 +24,15 @@ public:
   unsigned find(mlir::Value value, unsigned dim) const {
     return classes[first.find(value)->second + dim];
   }
-  /// Whether every dimension of the class has `parts` equal parts, and no op
-  /// needs one of them whole.
+  /// Whether every dimension of the class has `parts` equal shards, and no op
+  /// needs one of them unsharded.
   bool isDivisible(unsigned id) const { return !stuck[id]; }
-  /// The least size in the class that `parts` do not divide; 0: none.
+  /// The least size in the class that is no multiple of `parts`; 0: none.
   int64_t unevenSize(unsigned id) const { return uneven[id]; }
-  /// An op that needs a dimension of the class whole; null: none.
+  /// An op that needs a dimension of the class unsharded; null: none.
   mlir::Operation *holder(unsigned id) const { return holders[id]; }
-  /// The class along which an op adds up terms of its results, if it is one of
-  /// `expected`.
+  /// Whether the op sums over a class of `expected`, so that sharding it gives
+  /// partial sums.
   bool combines(mlir::Operation *op,
                 const llvm::DenseSet<unsigned> &expected) const;
 
@@ -43,7 +43,7 @@ private:
 
   llvm::DenseMap<mlir::Value, unsigned> first;
   llvm::SmallVector<int64_t> sizes;
-  /// Dimensions that must stay whole, and the ops that want it.
+  /// Dimensions that must stay unsharded, and the ops that need it.
   llvm::SmallVector<std::pair<unsigned, mlir::Operation *>> wholes;
   llvm::IntEqClasses classes;
   // By class.

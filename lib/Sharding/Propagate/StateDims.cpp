@@ -31,9 +31,10 @@ bool dist::isStateOf(RankedTensorType type, ArrayRef<int64_t> shape) {
          type.getShape() == ArrayRef<int64_t>(columns);
 }
 
-/// Codes of a parameter that is divided as `dims`, or where `isScale` their
-/// scales: in whole blocks. Where parts of rows are none, the outermost
-/// dimension is divided instead that may be.
+/// The sharding of 8-bit codes, or with `isScale` of their scales, of a
+/// parameter with the sharding `dims`. A shard of rows must have complete
+/// blocks; if it has not, the outermost dimension that is divisible is sharded
+/// instead.
 static SmallVector<DimAttr> dimsOfCodes(SmallVector<DimAttr> dims,
                                         ArrayRef<int64_t> shape, bool isScale,
                                         const Mesh &mesh) {

@@ -72,8 +72,9 @@ static std::string shapeOf(Value value) {
   return text;
 }
 
-/// Why no dimension of `value` has `parts` parts. A size that does not fit says
-/// more than an op that needs a dimension whole, as norms do.
+/// Why no dimension of `value` can be sharded in `parts`. A size that is not
+/// divisible says more than an op that needs a dimension unsharded, as norms
+/// do.
 static std::string whyWhole(Value value, const SplitClasses &classes,
                             int64_t parts) {
   std::string uneven, held;
@@ -96,8 +97,8 @@ static std::string whyWhole(Value value, const SplitClasses &classes,
                          : "its products are divided otherwise";
 }
 
-/// Warns of weights of products that stay whole; an error if `features` divides
-/// none.
+/// Warns of weights of products that stay replicated; an error if `features`
+/// shards none.
 static LogicalResult checkFeatures(func::FuncOp func,
                                    const FeatureShards &features,
                                    const SplitClasses &classes, StringAttr axis,

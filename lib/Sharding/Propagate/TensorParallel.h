@@ -18,11 +18,10 @@ using FeatureShards = llvm::StringMap<llvm::SmallVector<DimAttr>>;
 /// Whether an argument is a parameter or a copy of one in another type.
 bool isParameter(mlir::func::FuncOp func, unsigned index);
 
-/// The division of the parameters of `func`, which reads a batch, along `axis`:
+/// The sharding along `axis` of the parameters of `func`, which reads a batch:
 /// a dimension of each weight whose class (SplitClasses) is divisible, and of
-/// what goes with it (biases), with the cuts that slices of packed projections
-/// ask for. An error if that is none; weights of products that stay whole are
-/// warned of.
+/// its bias, with the cuts at which packed projections are sliced. An error if
+/// no weight has one; a warning for weights of products that stay replicated.
 mlir::FailureOr<FeatureShards> divideFeatures(mlir::func::FuncOp func,
                                               mlir::StringAttr axis,
                                               const Mesh &mesh);
