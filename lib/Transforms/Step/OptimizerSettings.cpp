@@ -70,11 +70,11 @@ static bool isPositive(double x) { return x > 0; }
 static bool isNotPositive(double x) { return x <= 0 && std::isfinite(x); }
 static bool isAtLeastOne(double x) { return x >= 1 && std::isfinite(x); }
 
-static constexpr NumberRange NonNegative = {isNonNegative, "a number >= 0"};
-static constexpr NumberRange Decay = {isDecay, "a number in [0, 1)"};
-static constexpr NumberRange Positive = {isPositive, "a number > 0"};
-static constexpr NumberRange NotPositive = {isNotPositive, "a number <= 0"};
-static constexpr NumberRange AtLeastOne = {isAtLeastOne, "a number >= 1"};
+static constexpr NumberRange nonNegative = {isNonNegative, "a number >= 0"};
+static constexpr NumberRange decay = {isDecay, "a number in [0, 1)"};
+static constexpr NumberRange positive = {isPositive, "a number > 0"};
+static constexpr NumberRange notPositive = {isNotPositive, "a number <= 0"};
+static constexpr NumberRange atLeastOne = {isAtLeastOne, "a number >= 1"};
 
 static constexpr Number numbers[] = {
 #define HONE_OPTIMIZER_NUMBER(field, key, range)                               \
