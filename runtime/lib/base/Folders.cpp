@@ -102,8 +102,11 @@ void honert::removeFolder(const std::string &path) {
 Status honert::makeFolder(const std::string &path) {
   if (isFolder(path))
     return Status();
-  if (mkdir(path.c_str(), 0777) != 0)
-    return systemError(path, "cannot be made");
+  if (mkdir(path.c_str(), 0777) != 0) {
+    Status failed = systemError(path, "cannot be made");
+    if (!isFolder(path)) // another process may have made it meanwhile
+      return failed;
+  }
   return syncFolder(folderOf(withoutSlashes(path)));
 }
 

@@ -1,11 +1,14 @@
 //===- FilesTest.cpp - safetensors, checksums, atomic files ---------------===//
 
+#include "base/Files.h"
 #include "base/Printable.h"
 #include "comm/host/SingleProcess.h"
 #include "io/SafeTensors.h"
 #include "support/Run.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace honert;
 
@@ -355,6 +358,23 @@ TEST(AtomicFile, leftovers_are_removed_by_the_next_writer) {
 //===----------------------------------------------------------------------===//
 // Messages
 //===----------------------------------------------------------------------===//
+
+TEST(MakeFolder, several_can_make_one_folder_at_once) {
+  test::Folder folder;
+  std::atomic<int> failures{0};
+  for (int round = 0; round != 300; ++round) {
+    std::string path = folder / std::to_string(round);
+    std::atomic<int> ready{0};
+    auto make = [&] {
+      for (++ready; ready != 3;) // all begin together
+        std::this_thread::yield();
+      failures += !makeFolder(path).ok();
+    };
+    std::thread first(make), second(make), third(make);
+    first.join(), second.join(), third.join();
+  }
+  EXPECT_EQ(failures, 0);
+}
 
 TEST(Printable, escapes_what_a_terminal_would_obey) {
   EXPECT_EQ(printable("blocks.0.w \xc3\xa9 \xe6\xbc\xa2"),
