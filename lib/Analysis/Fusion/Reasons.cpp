@@ -175,7 +175,7 @@ std::string FusionAnalysis::nearestRefused(int group) const {
     auto found = groupIndex.find(op);
     if (found == groupIndex.end() || found->second == group)
       return;
-    auto entry = candidates.insert({found->second, {op, 0}}).first;
+    auto *entry = candidates.insert({found->second, {op, 0}}).first;
     entry->second.bytes += bytes;
   };
   llvm::SmallPtrSet<Operation *, 16> inside(plan[group].ops.begin(),
@@ -205,7 +205,7 @@ std::string FusionAnalysis::nearestRefused(int group) const {
     bool isNear = origins[entry.first].region && entry.second.bytes > 0;
     return std::make_pair(isNear, entry.second.bytes);
   };
-  auto nearest =
+  auto *nearest =
       llvm::max_element(candidates, [&](const auto &a, const auto &b) {
         return rank(a) < rank(b);
       });

@@ -13,7 +13,6 @@
 #include <vector>
 
 using namespace hone;
-using packing::Buffer;
 using packing::Component;
 using packing::Layout;
 

@@ -227,7 +227,7 @@ MemoryTimeline::MemoryTimeline(ProgramOp program)
 std::optional<size_t> MemoryTimeline::fullest() const {
   if (all.empty())
     return std::nullopt;
-  auto fullest = std::max_element(
+  const auto *fullest = std::max_element(
       all.begin(), all.end(), [](const MemoryPoint &a, const MemoryPoint &b) {
         return a.live.total() < b.live.total();
       });

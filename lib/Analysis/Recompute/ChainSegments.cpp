@@ -32,7 +32,7 @@ std::vector<int> ChainSegments::numberStages(const Chain &chain,
   std::vector<int> number;
   llvm::SmallVector<int> distinct; // a stage of each number
   for (auto [index, stage] : llvm::enumerate(chain.stages)) {
-    auto same = llvm::find_if(distinct, [&, &stage = stage](int other) {
+    auto *same = llvm::find_if(distinct, [&, &stage = stage](int other) {
       return collapse && isEqual(chain.stages[other], stage);
     });
     number.push_back(same - distinct.begin());

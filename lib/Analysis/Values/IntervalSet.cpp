@@ -31,7 +31,7 @@ void IntervalSet::add(Interval added) {
     added = {std::min(added.low, interval.low),
              std::max(added.high, interval.high)};
   }
-  auto place =
+  auto *place =
       llvm::find_if(kept, [&](Interval each) { return each.low > added.high; });
   kept.insert(place, added);
   while (kept.size() > maxIntervals) {
