@@ -123,7 +123,7 @@ buildPipeline(OpPassManager &manager, StringRef text,
   PipelineOptions options;
   if (failed(line.parseFromString(text)) || failed(line.read(options, error)))
     return failure();
-  auto upto = llvm::find_if(getPhases(), [&](const auto &phase) {
+  const auto *upto = llvm::find_if(getPhases(), [&](const auto &phase) {
     return phase.first == line.upto.getValue();
   });
   if (upto == getPhases().end())

@@ -97,7 +97,7 @@ Expected<ToolRun> hone::runTool(StringRef program,
                                        &run.system);
   if (run.code == -1)
     return run; // it may have left no files
-  for (auto [path, text] :
+  for (const auto &[path, text] :
        {std::make_pair(out, &run.output), std::make_pair(err, &run.errors)}) {
     Expected<std::string> content = TemporaryFolder::read(path);
     if (!content)

@@ -273,7 +273,7 @@ void Chooser::chooseByAxis(SmallVector<int> chosen) {
 SmallVector<int> Chooser::firstCandidates() const {
   SmallVector<int> chosen;
   for (const SmallVector<Candidate> &options : candidates) {
-    auto first = llvm::min_element(options, [](auto &left, auto &right) {
+    const auto *first = llvm::min_element(options, [](auto &left, auto &right) {
       return left.priority < right.priority;
     });
     chosen.push_back(options.empty() ? -1 : int(first - options.begin()));

@@ -46,7 +46,7 @@ struct ValuePlacement {
   ReduceKind combiner = ReduceKind::sum;
 
   const Placement *along(unsigned axis) const {
-    auto entry = placements.find(axis);
+    const auto *entry = placements.find(axis);
     return entry == placements.end() ? nullptr : &entry->second;
   }
   bool isRepeated(unsigned dim) const {

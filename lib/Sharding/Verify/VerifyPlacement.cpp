@@ -261,7 +261,7 @@ LogicalResult PlacementVerifier::checkResult(unsigned index, Value value) {
       func.getResultAttrOfType<ShardingAttr>(index, shardingAttr), mesh, func);
   const ValuePlacement &own = held[value];
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
-    auto entry = allowed.find(axis);
+    auto *entry = allowed.find(axis);
     OptionalPlacement expected = entry == allowed.end()
                                      ? OptionalPlacement()
                                      : OptionalPlacement(entry->second);

@@ -27,7 +27,7 @@ struct PlanAttention : hone::impl::PlanAttentionBase<PlanAttention> {
   using Base::Base;
   PlanAttention(PlanAttentionOptions options,
                 std::shared_ptr<AttentionAnswers> answers)
-      : Base(std::move(options)), answers(std::move(answers)) {}
+      : Base(options), answers(std::move(answers)) {}
 
   void runOnOperation() override;
 

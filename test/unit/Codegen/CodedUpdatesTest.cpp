@@ -49,12 +49,12 @@ std::string CodedUpdates::text() const {
     std::string n = std::to_string(i), p = typeOf(widths[i], param),
                 g = typeOf(widths[i], grad), c = typeOf(widths[i], "i8"),
                 s = typeOf(stateBlocks(widths[i]), "f32"), in, out;
-    for (auto [name, type] : {std::pair("%p", p),
-                              {"%g", g},
-                              {"%m", c},
-                              {"%a", s},
-                              {"%v", c},
-                              {"%b", s}}) {
+    for (const auto &[name, type] : {std::pair("%p", p),
+                                     {"%g", g},
+                                     {"%m", c},
+                                     {"%a", s},
+                                     {"%v", c},
+                                     {"%b", s}}) {
       append(arguments, name + n + ": " + type);
       append(in, type);
     }

@@ -137,7 +137,7 @@ TEST(Point, NarrowCastsRoundOnce) {
       for (double nudge : {0.0, 0x1p-40, -0x1p-40, 0x1p-30})
         for (double odd : {0.0, 1.0})
           values.push_back(sign * (1 + (2 * odd + 1) * ulp + nudge));
-  values.insert(values.end(), {inf, -inf, nan_, 0.0});
+  values.insert(values.end(), {inf, -inf, notANumber, 0.0});
   for (const char *to : {"bf16", "f16"})
     expectLikeInterpreter(
         emitPoint,
@@ -151,10 +151,10 @@ TEST(Point, NarrowCastsRoundOnce) {
 // Every kind of bf16 and of f16, and what lies next to halfway between two. The
 // subnormals of bf16, which are some of f32's, count as zero; f16's are kept.
 TEST(Point, NarrowCastsOfEveryKind) {
-  std::vector<double> values = {0.0,     -0.0,    inf,      -inf,     nan_,
-                                1e30,    -1e30,   3.4e38,   65504,    65519,
-                                65520,   -65520,  65536,    0x1p-14,  0x1p-24,
-                                0x1p-25, 0x3p-26, -0x1p-24, 0x1.8p-24};
+  std::vector<double> values = {
+      0.0,     -0.0,    inf,     -inf,     notANumber, 1e30,  -1e30,
+      3.4e38,  65504,   65519,   65520,    -65520,     65536, 0x1p-14,
+      0x1p-24, 0x1p-25, 0x3p-26, -0x1p-24, 0x1.8p-24};
   for (double ulp : {0x1p-8, 0x1p-11})
     for (double odd : {0.0, 1.0})
       for (double nudge : {0.0, 0x1p-23, -0x1p-23})

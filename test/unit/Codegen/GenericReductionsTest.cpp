@@ -102,16 +102,17 @@ TEST(Point, Argmax) {
       expectLikeInterpreter(emitPoint, text, {KernelFamily::row, 0, {}, {}, 7});
     }
   // The first of equals, and the first NaN.
-  expectLikeInterpreter(
-      emitPoint, R"(
+  expectLikeInterpreter(emitPoint, R"(
     func.func @f(%x: tensor<3x4xf32>) -> tensor<3xi64> {
       %y = hone.argmax %x dim 1 : tensor<3x4xf32> -> tensor<3xi64>
       return %y : tensor<3xi64>
     })",
-      {KernelFamily::row,
-       0,
-       {},
-       {{0, {1, 2, 2, 0, inf, nan_, 5, nan_, -inf, -inf, -inf, -inf}}}});
+                        {KernelFamily::row,
+                         0,
+                         {},
+                         {{0,
+                           {1, 2, 2, 0, inf, notANumber, 5, notANumber, -inf,
+                            -inf, -inf, -inf}}}});
 }
 
 TEST(Point, Cumsum) {

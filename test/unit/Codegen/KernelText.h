@@ -39,9 +39,10 @@ inline std::string binary(const std::string &op, const std::string &type) {
 }
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan_ = std::numeric_limits<double>::quiet_NaN();
-inline const std::vector<double> special = {
-    0.0, -0.0, inf, -inf, nan_, 1.0, -1.0, 80.0, -80.0, 1e-20, 0.25, -2.5};
+constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
+inline const std::vector<double> special = {0.0,        -0.0,  inf,  -inf,
+                                            notANumber, 1.0,   -1.0, 80.0,
+                                            -80.0,      1e-20, 0.25, -2.5};
 
 } // namespace hone::test
 

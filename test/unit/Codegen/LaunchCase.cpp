@@ -251,10 +251,10 @@ LaunchCase::LaunchCase(const std::string &text, const CaseOptions &options)
       b.create<plan::LaunchOp>(loc, options.family, inputs, outputs, scratch);
   IRMapping mapping;
   func.getBody().cloneInto(&launch.getBody(), mapping);
-  Operation *end_ = launch.getBodyBlock().getTerminator();
-  b.setInsertionPoint(end_);
-  b.create<plan::YieldOp>(loc, end_->getOperands());
-  end_->erase();
+  Operation *terminator = launch.getBodyBlock().getTerminator();
+  b.setInsertionPoint(terminator);
+  b.create<plan::YieldOp>(loc, terminator->getOperands());
+  terminator->erase();
 }
 
 /// Random arguments. A case asks for them several times in a row, and they take

@@ -212,9 +212,10 @@ TEST(StochasticRounding, OfPartsHasTheBitsOfTheInterpreter) {
   updates.gradScale = 0.5;
   updates.tolerance = 0;
   updates.isPart = true;
-  for (std::vector<int64_t> sizes : {std::vector<int64_t>{64, 16384, 40000, 20},
-                                     {1, 3, 63, 65, 16385},
-                                     {1000}}) {
+  for (const std::vector<int64_t> &sizes :
+       {std::vector<int64_t>{64, 16384, 40000, 20},
+        {1, 3, 63, 65, 16385},
+        {1000}}) {
     updates.sizes = sizes;
     updates.check();
   }

@@ -4,9 +4,10 @@
 
 #include "StageOracle.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
-#include <gtest/gtest.h>
 #include <random>
 
 using namespace hone;

@@ -2,8 +2,9 @@
 
 #include "base/Parallel.h"
 
-#include <atomic>
 #include <gtest/gtest.h>
+
+#include <atomic>
 #include <vector>
 
 using namespace honert;

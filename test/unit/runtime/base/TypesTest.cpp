@@ -3,9 +3,10 @@
 #include "base/Types.h"
 #include "base/Parallel.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 
 using namespace honert;
 

@@ -6,8 +6,9 @@
 #include "io/SafeTensors.h"
 #include "support/Run.h"
 
-#include <atomic>
 #include <gtest/gtest.h>
+
+#include <atomic>
 #include <thread>
 
 using namespace honert;

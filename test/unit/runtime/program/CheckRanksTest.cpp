@@ -2,8 +2,9 @@
 
 #include "support/Describe.h"
 
-#include <functional>
 #include <gtest/gtest.h>
+
+#include <functional>
 
 namespace {
 

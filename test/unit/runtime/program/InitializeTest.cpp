@@ -2,9 +2,10 @@
 
 #include "program/Initialize.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <numeric>
 
 using namespace honert;

@@ -6,9 +6,10 @@
 #include "support/Describe.h"
 #include "train/MakeExecutor.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 
 namespace test {
 

@@ -3,10 +3,11 @@
 #include "support/Ranks.h"
 #include "program/Transport.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
 

@@ -3,11 +3,12 @@
 #include "support/Run.h"
 #include "support/Describe.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <sstream>
 
 using namespace test;

@@ -8,8 +8,9 @@
 #include "comm/tcp/RendezvousFile.h"
 #include "support/Run.h"
 
-#include <functional>
 #include <gtest/gtest.h>
+
+#include <functional>
 #include <thread>
 #include <unistd.h>
 

@@ -3,8 +3,9 @@
 #include "train/Bench.h"
 #include "support/Run.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 using namespace honert;
 

@@ -3,9 +3,10 @@
 #include "support/Describe.h"
 #include "support/Run.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <gtest/gtest.h>
 
 using test::Outcome;
 using test::TinyModel;

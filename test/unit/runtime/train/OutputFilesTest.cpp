@@ -3,8 +3,9 @@
 #include "support/Describe.h"
 #include "support/Run.h"
 
-#include <filesystem>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 

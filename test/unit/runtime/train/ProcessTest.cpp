@@ -9,9 +9,10 @@
 #include "train/MemoryLimits.h"
 #include "train/ThreadLimits.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

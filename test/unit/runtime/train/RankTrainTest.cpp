@@ -12,10 +12,11 @@
 #include "train/MakeExecutor.h"
 #include "train/Trainer.h"
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <gtest/gtest.h>
 
 using namespace honert;
 using test::DividedModel;

@@ -2,8 +2,9 @@
 
 #include "train/Options.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 using namespace honert;
 

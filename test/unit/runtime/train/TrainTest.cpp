@@ -6,9 +6,10 @@
 #include "support/Describe.h"
 #include "support/Run.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <map>
 #include <random>
 

@@ -3,9 +3,10 @@
 #include "train/WorkingCopies.h"
 #include "support/Describe.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 
 using namespace honert;
 

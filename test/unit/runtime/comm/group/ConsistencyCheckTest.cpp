@@ -5,8 +5,9 @@
 #include "support/ThreadRanks.h"
 #include "train/SharedFacts.h"
 
-#include <functional>
 #include <gtest/gtest.h>
+
+#include <functional>
 
 using namespace honert;
 

@@ -2,8 +2,9 @@
 
 #include "comm/group/Watchdog.h"
 
-#include <csignal>
 #include <gtest/gtest.h>
+
+#include <csignal>
 
 using namespace honert;
 

@@ -11,9 +11,10 @@
 #include "support/Describe.h"
 #include "support/ThreadRanks.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <random>
 
 using namespace honert;
@@ -166,7 +167,7 @@ TEST(CommCollectives, of_every_type) {
 }
 
 TEST(CommCollectives, among_every_group) {
-  for (std::vector<int64_t> sizes :
+  for (const std::vector<int64_t> &sizes :
        {std::vector<int64_t>{1}, {2}, {4}, {2, 2}, {2, 3}, {2, 1, 3}}) {
     Mesh mesh = meshOf(sizes);
     std::vector<Axes> groups = {{}, {0}};

@@ -6,8 +6,9 @@
 #include "comm/tcp/SocketProcessGroup.h"
 #include "support/Run.h"
 
-#include <cstring>
 #include <gtest/gtest.h>
+
+#include <cstring>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -196,7 +197,7 @@ TEST_F(RendezvousFileTest, a_folder) {
 }
 
 TEST_F(RendezvousFileTest, files_of_something_else_stay) {
-  for (std::string text :
+  for (const std::string &text :
        {std::string("my notes\n"), std::string(100000, 'x'), std::string(1, 0),
         file.text() + "more", file.text().substr(0, 40)}) {
     test::writeFile(path, text);

@@ -4,8 +4,9 @@
 #include "support/SocketRanks.h"
 #include "train/Connect.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 #include <thread>
 
 using namespace honert;

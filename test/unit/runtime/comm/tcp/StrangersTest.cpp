@@ -2,8 +2,9 @@
 
 #include "support/SocketRanks.h"
 
-#include <atomic>
 #include <gtest/gtest.h>
+
+#include <atomic>
 
 using namespace honert;
 

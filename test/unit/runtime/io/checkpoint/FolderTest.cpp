@@ -5,9 +5,10 @@
 #include "support/Describe.h"
 #include "support/Run.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <gtest/gtest.h>
 #include <random>
 #include <sys/fsuid.h>
 #include <sys/stat.h>

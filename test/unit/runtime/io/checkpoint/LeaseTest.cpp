@@ -5,9 +5,10 @@
 #include "support/Describe.h"
 #include "support/Run.h"
 
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <filesystem>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>

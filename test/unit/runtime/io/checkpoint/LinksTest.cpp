@@ -6,8 +6,9 @@
 
 #include "support/Run.h"
 
-#include <filesystem>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 #include <map>
 #include <unistd.h>
 

@@ -11,9 +11,10 @@
 #include "support/Describe.h"
 #include "support/Run.h"
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cstring>
-#include <gtest/gtest.h>
 
 using namespace honert;
 

@@ -12,9 +12,10 @@
 #include "support/Run.h"
 #include "train/WorkingCopies.h"
 
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <filesystem>
-#include <gtest/gtest.h>
 
 using namespace honert;
 using test::expectAll;

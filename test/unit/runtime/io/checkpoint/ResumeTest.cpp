@@ -4,11 +4,12 @@
 #include "io/checkpoint/Manifest.h"
 #include "support/Run.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <gtest/gtest.h>
 
 using test::Outcome;
 using test::TinyModel;

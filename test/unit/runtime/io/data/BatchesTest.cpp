@@ -6,9 +6,10 @@
 #include "support/Describe.h"
 #include "support/Run.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <functional>
-#include <gtest/gtest.h>
 #include <numeric>
 #include <set>
 

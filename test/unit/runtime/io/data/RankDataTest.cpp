@@ -7,8 +7,9 @@
 #include "support/Run.h"
 #include "train/SameData.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 #include <numeric>
 
 using namespace honert;
