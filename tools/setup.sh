@@ -3,6 +3,7 @@
 # environment in .venv. A second run finds everything in place and returns at once.
 #   HONE_DEVELOPER=1   also clang-tidy and clangd
 #   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
+#   HONE_MODELS=1      also the packages of the catalogue in test/models (timm, diffusers, peft), in .venv/models
 #   HONE_NO_CUDNN=1    leave cuDNN out of it (0.5 GB; without it attention on GPUs is compiled unfused)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -43,6 +44,15 @@ if [ "${HONE_NO_CUDNN:-0}" != 1 ] && ! cmp -s python_frontend/requirements-cudnn
   echo "setup: installing cuDNN in .venv"
   .venv/bin/python -m pip install -q --no-deps -r python_frontend/requirements-cudnn.txt
   cp python_frontend/requirements-cudnn.txt "$stamp"
+fi
+# In a folder of their own: transformers tries to use torchvision wherever it finds it, and only the catalogue can import
+# one that was built for another build of torch.
+stamp=.venv/hone-requirements-models.txt
+if [ "${HONE_MODELS:-0}" = 1 ] && ! cmp -s python_frontend/requirements-models.txt "$stamp"; then
+  echo "setup: installing the packages of test/models in .venv/models"
+  rm -rf .venv/models
+  .venv/bin/python -m pip install -q --no-deps --target .venv/models -r python_frontend/requirements-models.txt
+  cp python_frontend/requirements-models.txt "$stamp"
 fi
 # `import hone` and `python -m hone` work in that environment.
 for packages in .venv/lib/python3.*/site-packages; do

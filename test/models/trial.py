@@ -1,0 +1,232 @@
+"""One model of the catalogue: exported, compiled, and trained ten steps beside PyTorch from the same weights.
+
+Both train in fp32 with AdamW and clipping, on two batches in turn that differ from the one it was exported with. The
+losses must agree within 1e-5 of themselves. That a wrong gradient shows in them takes three things:
+
+- AdamW's eps of 1e-3, about the size of the gradients' elements here. With the usual 1e-8 a step does not depend on a
+  gradient's scale, and elements whose gradient is nothing but rounding would move as far as any other.
+- The gradient's norm of every step is compared as well, within 1e-4.
+- Over the ten steps the loss must change by a hundred times the tolerance or more; otherwise the result is `untested`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Callable, Iterable
+
+import numpy as np
+import torch
+from catalogue.base import Entry, Trial
+
+STEPS = 10
+LOSS_TOLERANCE = 1e-5
+# The norm is a sum over all gradients, whose elements carry errors of a few 1e-6 of their rms where sums cancel.
+NORM_TOLERANCE = 1e-4
+LEAST_CHANGE = 100 * LOSS_TOLERANCE
+EPS, CLIP = 1e-3, 1.0
+SEED, EXAMPLE_SEED = 11, 99
+
+Row = dict[str, Any]
+
+
+class Ended(Exception):
+    """The trial's result and the line that says why."""
+
+    def __init__(self, result: str, reason: str) -> None:
+        super().__init__(reason)
+        self.result, self.reason = result, reason
+
+
+def run_trial(entry: Entry, work: Path, honec: str, row: Row, enter: Callable[[str], None]) -> None:
+    """Fills `row`; `enter` is told the name of each stage as it begins. WORK is an empty folder."""
+    torch.set_num_threads(1)
+    try:
+        enter("PyTorch")
+        losses, norms = eager_run(entry, row)
+        trial = made(entry)
+        enter("export")
+        package = exported(entry, trial, work, row)
+        enter("honec")
+        compiled(package, work, honec, row)
+        enter("training")
+        log = trained(trial, work, row)
+        try:
+            judged(log, losses, norms, row)
+        except Ended as end:
+            enter("PyTorch in fp64")
+            raise conditioned(entry, losses, norms, end, row) from end
+    except Ended as end:
+        row |= {"result": end.result, "reason": end.reason}
+
+
+def made(entry: Entry) -> Trial:
+    torch.manual_seed(SEED)
+    trial = entry.make()
+    trial.model.train()
+    return trial
+
+
+def batches(trial: Trial) -> list[tuple[torch.Tensor, ...]]:
+    two = [trial.batch(1), trial.batch(2)]
+    return [two[step % 2] for step in range(STEPS)]
+
+
+def optimizer(trial: Trial) -> torch.optim.AdamW:
+    trained = [p for p in trial.model.parameters() if p.requires_grad]
+    return torch.optim.AdamW(trained, lr=trial.rate, eps=EPS)
+
+
+def eager_run(entry: Entry, row: Row) -> tuple[list[float], list[float]]:
+    """Losses and gradient norms of the ten steps. A model that PyTorch does not train is a mistake of the entry."""
+    try:
+        trial = made(entry)
+        row["parameters"] = sum(p.numel() for p in trial.model.parameters())
+        return eager_steps(trial, row)
+    except Exception as error:
+        raise Ended("wrong entry", one_line(f"{type(error).__name__}: {error}")) from error
+
+
+def eager_steps(trial: Trial, row: Row) -> tuple[list[float], list[float]]:
+    update = optimizer(trial)
+    losses, norms, times = [], [], []
+    if trial.loss(trial.model, *trial.batch(1)).item() != trial.loss(trial.model, *trial.batch(1)).item():
+        raise ValueError("two losses of the same batch differ: the model draws random numbers")
+    for batch in batches(trial):
+        start = time.perf_counter()
+        update.zero_grad()
+        loss = trial.loss(trial.model, *batch)
+        loss.backward()
+        held = [p for group in update.param_groups for p in group["params"] if p.grad is not None]
+        # clip_grad_norm_ sums in single precision, which is 1e-4 off for large models.
+        norms.append(math.sqrt(sum(p.grad.double().square().sum().item() for p in held)))
+        torch.nn.utils.clip_grad_norm_(held, CLIP)
+        update.step()
+        losses.append(loss.item())
+        times.append(time.perf_counter() - start)
+    row["eager_ms"] = round(1e3 * sorted(times)[STEPS // 2], 3)
+    if not all(map(math.isfinite, losses)):
+        raise ValueError(f"losses are not finite: {losses}")
+    return losses, norms
+
+
+def exported(entry: Entry, trial: Trial, work: Path, row: Row) -> Path:
+    import hone
+
+    package = work / "model.hone"
+    start = time.perf_counter()
+    try:
+        hone.export(
+            trial.model,
+            trial.loss,
+            trial.batch(EXAMPLE_SEED),
+            optimizer(trial),
+            out=str(package),
+            clip=CLIP,
+            roles=dict.fromkeys(trial.names, ""),
+            weights=True,
+            name=entry.name,
+        )
+    except hone.HoneError as error:
+        raise Ended("refused at export", one_line(str(error))) from error
+    except Exception as error:
+        raise Ended("export crashes", one_line(f"{type(error).__name__}: {error}")) from error
+    row["export_s"] = round(time.perf_counter() - start, 2)
+    return package
+
+
+def compiled(package: Path, work: Path, honec: str, row: Row) -> None:
+    start = time.perf_counter()
+    done = subprocess.run([honec, package, "-o", work / "train"], capture_output=True, text=True, errors="replace")
+    row["compile_s"] = round(time.perf_counter() - start, 2)
+    if done.returncode == 0:
+        return
+    message = first_error(done.stderr)
+    if done.returncode == -signal.SIGXCPU:
+        raise Ended("timeout", "honec had not ended when its processor time was over")
+    if done.returncode < 0:
+        raise Ended("honec crashes", f"{signal.Signals(-done.returncode).name}: {message}")
+    # A message about an op is one of the compiler's own checks: the module it made is wrong.
+    raise Ended("compile error" if "' op " in message else "refused by honec", message)
+
+
+def trained(trial: Trial, work: Path, row: Row) -> list[dict]:
+    """The log of the compiled program's steps."""
+    command: list[Any] = [work / "train", "--steps", STEPS, "--threads", 1, "--log", work / "log.jsonl", "--quiet"]
+    for index, name in enumerate(trial.names):
+        np.save(work / f"{name}.npy", np.stack([batch[index].numpy() for batch in batches(trial)]))
+        command += ["--input", f"{name}={work / name}.npy"]
+    command = [str(word) for word in command]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.returncode < 0:
+        raise Ended("training crashes", f"{signal.Signals(-done.returncode).name}: {first_error(done.stderr)}")
+    if done.returncode:
+        raise Ended("training fails", first_error(done.stderr))
+    info = subprocess.run([command[0], "--info"], capture_output=True, text=True, check=True).stdout
+    row["arena_mib"] = round(int(re.search(r"arena \(peak\) +(\d+) bytes", info)[1]) / 2**20, 3)
+    log = [json.loads(line) for line in (work / "log.jsonl").read_text().splitlines()]
+    row["hone_ms"] = round(sorted(line["ms"] for line in log)[STEPS // 2], 3)
+    return log
+
+
+def judged(log: list[dict], losses: list[float], norms: list[float], row: Row) -> None:
+    row["difference"] = compared([line["loss"] for line in log], losses)
+    row["norm_difference"] = compared([line["grad_norm"] for line in log], norms)
+    row["change"] = max(compared(losses[step : step + 1], losses[step % 2 : step % 2 + 1]) for step in range(2, STEPS))
+    if not row["difference"] <= LOSS_TOLERANCE:
+        raise Ended("differs", f"losses are {shown(line['loss'] for line in log)}, expected {shown(losses)}")
+    if not row["norm_difference"] <= NORM_TOLERANCE:
+        found = shown(line["grad_norm"] for line in log)
+        raise Ended("differs", f"gradient norms are {found}, expected {shown(norms)}")
+    if not row["change"] >= LEAST_CHANGE:
+        raise Ended("untested", f"the loss changes by {row['change']:.1e} of itself, expected {LEAST_CHANGE:.0e}")
+    row["result"] = "equal"
+
+
+def conditioned(entry: Entry, losses: list[float], norms: list[float], end: Ended, row: Row) -> Ended:
+    """Of a model that differs: whether PyTorch in fp32 is as far from PyTorch in fp64. Then rounding grows from step to
+    step (a rate too large, a norm over two numbers), no comparison can tell, and the entry is to be mended."""
+    if end.result != "differs":
+        return end
+    trial = made(entry)
+    trial.model.double()
+    torch.set_default_dtype(torch.float64)
+    twice = tuple(lambda generator, draw=draw: as_double(draw(generator)) for draw in trial.inputs)
+    exact_losses, exact_norms = eager_steps(replace(trial, inputs=twice), {})
+    own, tolerance, found = compared(losses, exact_losses), LOSS_TOLERANCE, row["difference"]
+    if found <= LOSS_TOLERANCE:
+        own, tolerance, found = compared(norms, exact_norms), NORM_TOLERANCE, row["norm_difference"]
+    if own > tolerance and found <= 10 * own:
+        return Ended("ill-conditioned", f"PyTorch in fp32 is {own:.1e} off PyTorch in fp64; {end.reason}")
+    return end
+
+
+def as_double(x: torch.Tensor) -> torch.Tensor:
+    return x.double() if x.is_floating_point() else x
+
+
+def compared(values: list[float], expected: list[float]) -> float:
+    """The largest difference, relative to the number expected or to the first of them, whichever is larger: a loss that
+    training brings near zero is a difference of larger numbers."""
+    first = abs(expected[0])
+    return max(abs(a - b) / max(abs(b), first, 1e-30) for a, b in zip(values, expected, strict=True))
+
+
+def shown(values: Iterable[float]) -> str:
+    return " ".join(f"{value:.7g}" for value in values)
+
+
+def first_error(text: str) -> str:
+    """The first line that says error, or the last one."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return one_line(next((line for line in lines if "error:" in line), lines[-1] if lines else "no message"))
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())[:600]
