@@ -1,0 +1,54 @@
+"""A sample of the catalogue in test/models: a model of every kind trains, or is refused, as docs/models.md says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+sys.path.insert(0, os.path.join(ROOT, "test", "models"))
+
+from run import is_worse  # noqa: E402
+
+HONEC = os.environ.get("HONEC", os.path.join(ROOT, "build", "bin", "honec"))
+TABLE = os.path.join(ROOT, "tools", "models-table.py")
+
+
+@pytest.mark.skipif(not os.path.exists(HONEC), reason="honec is not built")
+def test_one_model_of_each_kind(tmp_path) -> None:
+    script = os.path.join(ROOT, "test", "models", "run.py")
+    command = [sys.executable, script, "--sample", "--jobs", "1", "--results", str(tmp_path / "results.jsonl"),
+               "--work", str(tmp_path / "work"), "--honec", HONEC]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "models train as they do in PyTorch" in done.stdout
+
+
+def test_page_is_that_of_the_results(tmp_path) -> None:
+    page = tmp_path / "models.md"
+    subprocess.run([sys.executable, TABLE, "--output", str(page)], check=True)
+    expected = open(os.path.join(ROOT, "docs", "models.md")).read()
+    assert page.read_text() == expected, "expected docs/models.md as tools/models-table.py writes it"
+
+
+@pytest.mark.parametrize(
+    "result, expected, worse",
+    [
+        ("equal", "refused at export", False),
+        ("refused at export", "equal", True),
+        ("refused by honec", "refused at export", False),
+        ("differs", "equal", True),
+        ("differs", "differs", False),
+        ("differs", "refused at export", True),
+        ("timeout", None, True),
+        ("equal", None, False),
+    ],
+)
+def test_what_is_worse(result: str, expected: str | None, worse: bool) -> None:
+    assert is_worse({"result": result}, expected and {"result": expected}) is worse
