@@ -40,6 +40,28 @@ struct EmbeddingBwdIds
   }
 };
 
+/// The size of the lines that `tensor` has along `dim`.
+IdOperand idsOfLine(OpOperand &ids, Value tensor, int64_t dim) {
+  return operandOf(ids,
+                   cast<RankedTensorType>(tensor.getType()).getDimSize(dim));
+}
+
+struct TakeAlongIds
+    : IndexedOpInterface::ExternalModel<TakeAlongIds, TakeAlongOp> {
+  SmallVector<IdOperand> getIdOperands(Operation *op) const {
+    auto take = cast<TakeAlongOp>(op);
+    return {idsOfLine(take.getIdsMutable(), take.getOperand(), take.getDim())};
+  }
+};
+
+struct PutAlongIds
+    : IndexedOpInterface::ExternalModel<PutAlongIds, PutAlongOp> {
+  SmallVector<IdOperand> getIdOperands(Operation *op) const {
+    auto put = cast<PutAlongOp>(op);
+    return {idsOfLine(put.getIdsMutable(), put.getResult(), put.getDim())};
+  }
+};
+
 template <typename LossOp>
 struct LossIds : IndexedOpInterface::ExternalModel<LossIds<LossOp>, LossOp> {
   SmallVector<IdOperand> getIdOperands(Operation *op) const {
@@ -54,6 +76,8 @@ struct LossIds : IndexedOpInterface::ExternalModel<LossIds<LossOp>, LossOp> {
 void hone::attachIndexedOps(MLIRContext *context) {
   EmbeddingOp::attachInterface<EmbeddingIds>(*context);
   EmbeddingBwdOp::attachInterface<EmbeddingBwdIds>(*context);
+  TakeAlongOp::attachInterface<TakeAlongIds>(*context);
+  PutAlongOp::attachInterface<PutAlongIds>(*context);
   CrossEntropyOp::attachInterface<LossIds<CrossEntropyOp>>(*context);
   CrossEntropyBwdOp::attachInterface<LossIds<CrossEntropyBwdOp>>(*context);
 }

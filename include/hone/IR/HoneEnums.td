@@ -44,7 +44,9 @@ def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belong
   I32EnumAttrCase<"attention", 7>,   // fused attention, forward or backward
   I32EnumAttrCase<"multiTensor", 8, "multi_tensor">, // one pass over many tensors: norm, optimizer
   I32EnumAttrCase<"collective", 9>,  // communication between ranks
-  I32EnumAttrCase<"rope", 10>]>;     // pairs of elements of a head, rotated by their position
+  I32EnumAttrCase<"rope", 10>,       // pairs of elements of a head, rotated by their position
+  I32EnumAttrCase<"convolution", 11>, // a convolution or one of its gradients
+  I32EnumAttrCase<"line", 12>]>;     // lines along one dimension, each by itself: orders, elements placed by index
 
 // How mixed precision may change the element types of an op (hone-mixed-precision chooses them).
 def Hone_NumericClass : Hone_Enum<"NumericClass", "numeric class of an op", [

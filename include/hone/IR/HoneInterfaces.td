@@ -72,6 +72,20 @@ def Hone_WidthInterface : OpInterface<"WidthOpInterface"> {
   ];
 }
 
+def Hone_ConvolutionInterface : OpInterface<"ConvolutionOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    The interface marks a convolution and its gradients (`hone.conv`, `hone.conv_bwd_input`, `hone.conv_bwd_weight`): the
+    op computes one of the convolution's three tensors from the other two.
+  }];
+  let methods = [
+    InterfaceMethod<"The window, with the sizes of the kernel.", "::hone::Window", "getWindow">,
+    InterfaceMethod<"The convolution's input [N, S..., C].", "::mlir::Value", "getImage">,
+    InterfaceMethod<"Its weight [K..., C / G, O].", "::mlir::Value", "getKernel">,
+    InterfaceMethod<"Its result [N, R..., O].", "::mlir::Value", "getOutput">
+  ];
+}
+
 def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{

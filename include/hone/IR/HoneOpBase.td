@@ -23,6 +23,8 @@ def Hone_BoolScalar : 0DTensorOf<[I1]>;
 // 8-bit codes, and the scales of their blocks.
 def Hone_CodeTensor : StaticShapeTensorOf<[I8]>;
 def Hone_ScaleTensor : StaticShapeTensorOf<[F32]>;
+// Numbers of positions in a window.
+def Hone_TapTensor : StaticShapeTensorOf<[I32]>;
 // Key of a random op: seed, step, micro-step.
 def Hone_Key : StaticShapeTensorOf<[I64]>;
 // Index of the first element of a shard (RandomOpInterface).

@@ -15,6 +15,8 @@ include "hone/IR/HoneReductionOps.td"
 include "hone/IR/HoneModelOps.td"
 include "hone/IR/HoneBackwardOps.td"
 include "hone/IR/HoneOptimizerOps.td"
+include "hone/IR/HoneSelectionOps.td"
+include "hone/IR/HoneWindowOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 //===----------------------------------------------------------------------===//

@@ -118,6 +118,23 @@ struct AliasPair {
 /// Sets of operands, by index.
 using OperandSets = llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1>;
 
+/// The window of an op over spatial dimensions (HoneWindowOps.td), with one
+/// entry per spatial dimension. Position `s` of the output reads, for tap `k`
+/// below the size, position `s * stride + k * dilation - low` of the input.
+struct Window {
+  llvm::SmallVector<int64_t, 3> sizes, strides, low, high, dilations;
+
+  unsigned rank() const { return sizes.size(); }
+  /// Taps of all dimensions together.
+  int64_t taps() const;
+  /// Positions from the first tap along `dim` to the last.
+  int64_t extent(unsigned dim) const {
+    return (sizes[dim] - 1) * dilations[dim] + 1;
+  }
+  /// Positions of the output along `dim`, at most 0 where nothing fits.
+  int64_t outputSize(unsigned dim, int64_t inputSize) const;
+};
+
 /// Bytes of a tensor of static shape; i1 counts one byte per element.
 int64_t byteSize(mlir::Type type);
 /// Bytes of one element; i1 counts one.
@@ -138,6 +155,8 @@ llvm::SmallVector<int64_t> shapeOfResult(mlir::Operation *op);
 /// No dimension corresponds to another: nothing may be split.
 DimensionMapping opaqueMapping(mlir::Operation *op);
 llvm::SmallVector<AliasPair> elementwiseAliases(mlir::Operation *op);
+/// The window of an op with ConvolutionOpInterface.
+Window windowOfConvolution(mlir::Operation *op);
 
 // Rules of inferElementState, where not all operands are copies.
 
