@@ -36,6 +36,8 @@ HandlerTable::HandlerTable() {
   addElementwise();
   addShape();
   addReductions();
+  addSelections();
+  addWindows();
   addNamed();
   addBackward();
   addState();
@@ -164,5 +166,46 @@ void HandlerTable::addReductions() {
   });
   on<EmbeddingOp>([](EmbeddingOp op, const Frame &frame) {
     return embedding(frame.spec(op), frame[op.getTable()], frame[op.getIds()]);
+  });
+}
+
+void HandlerTable::addSelections() {
+  on<ArgsortOp>([](ArgsortOp op, const Frame &frame) {
+    return firstInOrder(frame.spec(op), frame[op.getOperand()], op.getDim(),
+                        op.getDescending());
+  });
+  on<TopkOp>([](TopkOp op, const Frame &frame) {
+    return firstInOrder(frame.spec(op), frame[op.getOperand()], op.getDim(),
+                        !op.getSmallest());
+  });
+  on<TakeAlongOp>([](TakeAlongOp op, const Frame &frame) {
+    return takeAlong(frame.spec(op), frame[op.getOperand()], frame[op.getIds()],
+                     op.getDim());
+  });
+  on<PutAlongOp>([](PutAlongOp op, const Frame &frame) {
+    return putAlong(frame.spec(op), op.getKind(), frame[op.getUpdates()],
+                    frame[op.getIds()], op.getDim());
+  });
+}
+
+void HandlerTable::addWindows() {
+  on<ConvOp>([](ConvOp op, const Frame &frame) {
+    return conv(frame.spec(op), op.getWindow(), frame[op.getInput()],
+                frame[op.getWeight()]);
+  });
+  on<ConvBwdInputOp>([](ConvBwdInputOp op, const Frame &frame) {
+    return convBwdInput(frame.spec(op), op.getWindow(), frame[op.getGrad()],
+                        frame[op.getWeight()]);
+  });
+  on<ConvBwdWeightOp>([](ConvBwdWeightOp op, const Frame &frame) {
+    return convBwdWeight(frame.spec(op), op.getWindow(), frame[op.getInput()],
+                         frame[op.getGrad()]);
+  });
+  on<MaxPoolOp>([](MaxPoolOp op, const Frame &frame) {
+    return maxPool(frame.specs(op), op.getWindow(), frame[op.getInput()]);
+  });
+  on<MaxPoolBwdOp>([](MaxPoolBwdOp op, const Frame &frame) {
+    return maxPoolBwd(frame.spec(op), op.getWindow(), frame[op.getGrad()],
+                      frame[op.getTaps()]);
   });
 }

@@ -119,6 +119,8 @@ private:
   void addElementwise();
   void addShape();
   void addReductions();
+  void addSelections();
+  void addWindows();
   void addNamed();
   void addBackward();
   void addState();

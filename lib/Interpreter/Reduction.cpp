@@ -1,6 +1,6 @@
 //===- Reduction.cpp - Reductions, contraction, rows by index -------------===//
 
-#include "hone/Interpreter/Ops.h"
+#include "Lines.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -32,17 +32,6 @@ static void accumulate(const Tensor &operand, ArrayRef<T> from, Dims dims,
       target += i * stride;
     values[target] = combine(values[target], from[position]);
   });
-}
-
-static int64_t wrappingAdd(int64_t lhs, int64_t rhs) {
-  return int64_t(uint64_t(lhs) + uint64_t(rhs));
-}
-
-/// The least integer of a type; the greatest is its complement.
-static int64_t leastOf(Element element) {
-  return element == Element::I64   ? std::numeric_limits<int64_t>::min()
-         : element == Element::I32 ? std::numeric_limits<int32_t>::min()
-                                   : std::numeric_limits<int8_t>::min();
 }
 
 Tensor interp::reduce(const ResultSpec &result, ReduceKind kind,
@@ -85,22 +74,6 @@ Tensor interp::reduce(const ResultSpec &result, ReduceKind kind,
   llvm_unreachable("all kinds are listed");
 }
 
-namespace {
-/// A tensor seen as [outer, size, inner] around one dimension.
-struct Lines {
-  Lines(const Tensor &tensor, int64_t dim)
-      : outer(elementCount(tensor.shape().take_front(dim))),
-        size(tensor.shape()[dim]),
-        inner(elementCount(tensor.shape().drop_front(dim + 1))) {}
-
-  int64_t at(int64_t o, int64_t index, int64_t i) const {
-    return (o * size + index) * inner + i;
-  }
-
-  int64_t outer, size, inner;
-};
-} // namespace
-
 template <typename T>
 static std::vector<int64_t> argmaxLines(Lines lines, ArrayRef<T> from) {
   std::vector<int64_t> values;
@@ -122,7 +95,7 @@ static std::vector<int64_t> argmaxLines(Lines lines, ArrayRef<T> from) {
 
 Tensor interp::argmax(const ResultSpec &result, const Tensor &operand,
                       int64_t dim) {
-  Lines lines(operand, dim);
+  Lines lines(operand.shape(), dim);
   return result.ints(operand.isFloat() ? argmaxLines(lines, operand.floats())
                                        : argmaxLines(lines, operand.ints()));
 }
@@ -143,7 +116,7 @@ static std::vector<T> cumsumLines(Lines lines, std::vector<T> values,
 
 Tensor interp::cumsum(const ResultSpec &result, const Tensor &operand,
                       int64_t dim, bool reverse) {
-  Lines lines(operand, dim);
+  Lines lines(operand.shape(), dim);
   if (operand.isFloat())
     return result.floats(cumsumLines<double>(lines, operand.floats(), reverse,
                                              std::plus<double>()));

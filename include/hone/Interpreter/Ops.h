@@ -107,12 +107,37 @@ struct DotDims {
 Tensor dotGeneral(const ResultSpec &result, const Tensor &lhs, DotDims lhsDims,
                   const Tensor &rhs, DotDims rhsDims);
 
+//===-- Windows -----------------------------------------------------------===//
+
+Tensor conv(const ResultSpec &result, const Window &window, const Tensor &input,
+            const Tensor &weight);
+Tensor convBwdInput(const ResultSpec &result, const Window &window,
+                    const Tensor &grad, const Tensor &weight);
+Tensor convBwdWeight(const ResultSpec &result, const Window &window,
+                     const Tensor &input, const Tensor &grad);
+/// The results are the maxima and their taps.
+Tensors maxPool(llvm::ArrayRef<ResultSpec> results, const Window &window,
+                const Tensor &input);
+Tensor maxPoolBwd(const ResultSpec &result, const Window &window,
+                  const Tensor &grad, const Tensor &taps);
+
 //===-- Index -------------------------------------------------------------===//
 
 llvm::Expected<Tensor> embedding(const ResultSpec &result, const Tensor &table,
                                  const Tensor &ids);
 llvm::Expected<Tensor> embeddingBwd(const ResultSpec &result,
                                     const Tensor &grad, const Tensor &ids);
+
+/// The first indices of each line along `dim` in the order of its elements, as
+/// many as the result has.
+Tensor firstInOrder(const ResultSpec &result, const Tensor &operand,
+                    int64_t dim, bool descending);
+llvm::Expected<Tensor> takeAlong(const ResultSpec &result,
+                                 const Tensor &operand, const Tensor &ids,
+                                 int64_t dim);
+llvm::Expected<Tensor> putAlong(const ResultSpec &result, ReduceKind kind,
+                                const Tensor &updates, const Tensor &ids,
+                                int64_t dim);
 
 //===-- Rows: norms, softmax, losses --------------------------------------===//
 // An optional operand that is absent is null. The first `width` elements of a
