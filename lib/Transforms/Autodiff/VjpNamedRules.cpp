@@ -66,6 +66,62 @@ static void ropeRule(RopeOp op, Vjp &v) {
                        op.getSin(), !op.getInverse()));
 }
 
+//===----------------------------------------------------------------------===//
+// Convolution and pooling
+//===----------------------------------------------------------------------===//
+
+/// Makes `OpT` of two tensors of the convolution `op`, as the type of `like`.
+/// Both have the element type of the operands of `op`: a wider cotangent is
+/// rounded, so that this product too has low-precision operands.
+template <typename OpT, typename FromT>
+static Value convolve(Vjp &v, FromT op, Value first, Value second, Value like) {
+  Type element = Vjp::typeOf(op->getOperand(0)).getElementType();
+  return v.make<OpT>(like.getType(), v.castTo(first, element),
+                     v.castTo(second, element), op.getStrides(), op.getLow(),
+                     op.getHigh(), op.getDilations(), op.getDepthwise());
+}
+
+static void convRule(ConvOp op, Vjp &v) {
+  Value x = op.getInput(), w = op.getWeight();
+  if (v.needs(x))
+    v.add(x, convolve<ConvBwdInputOp>(v, op, v.g, w, x));
+  if (v.needs(w))
+    v.add(w, convolve<ConvBwdWeightOp>(v, op, x, v.g, w));
+}
+
+/// A transposed convolution of the forward pass.
+static void convBwdInputRule(ConvBwdInputOp op, Vjp &v) {
+  Value y = op.getGrad(), w = op.getWeight();
+  if (v.needs(y))
+    v.add(y, convolve<ConvOp>(v, op, v.g, w, y));
+  if (v.needs(w))
+    v.add(w, convolve<ConvBwdWeightOp>(v, op, v.g, y, w));
+}
+
+static void maxPoolRule(MaxPoolOp op, Vjp &v) {
+  v.add(op.getInput(),
+        v.make<MaxPoolBwdOp>(op.getInput().getType(), v.g, op.getTaps(),
+                             op.getSizes(), op.getStrides(), op.getLow(),
+                             op.getHigh(), op.getDilations()));
+}
+
+//===----------------------------------------------------------------------===//
+// Elements picked by index
+//===----------------------------------------------------------------------===//
+
+static void takeAlongRule(TakeAlongOp op, Vjp &v) {
+  v.add(op.getOperand(),
+        v.make<PutAlongOp>(op.getOperand().getType(), ReduceKind::sum, v.g,
+                           op.getIds(), op.getDim()));
+}
+
+static void putAlongRule(PutAlongOp op, Vjp &v) {
+  if (op.getKind() != ReduceKind::sum)
+    return v.refuse(op.getUpdates(), "updates");
+  v.add(op.getUpdates(), v.make<TakeAlongOp>(op.getUpdates().getType(), v.g,
+                                             op.getIds(), op.getDim()));
+}
+
 void hone::addNamedRules(RuleTable &t) {
   t.add<LayerNormOp>(layerNormRule);
   t.add<RmsNormOp>(rmsNormRule);
@@ -76,6 +132,11 @@ void hone::addNamedRules(RuleTable &t) {
   t.add<CrossEntropyOp>(crossEntropyRule);
   t.add<AttentionOp>(attentionRule);
   t.add<RopeOp>(ropeRule);
+  t.add<ConvOp>(convRule);
+  t.add<ConvBwdInputOp>(convBwdInputRule);
+  t.add<MaxPoolOp>(maxPoolRule);
+  t.add<TakeAlongOp>(takeAlongRule);
+  t.add<PutAlongOp>(putAlongRule);
   t.add<GeluOp>([](GeluOp op, Vjp &v) {
     v.add(op.getInput(), v.make<GeluBwdOp>(v.g.getType(), op.getApproximate(),
                                            v.g, op.getInput()));

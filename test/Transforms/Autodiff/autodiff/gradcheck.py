@@ -5,7 +5,7 @@
 Each rule has a table of cases; a case is one function, whose float arguments are differentiated. `hone-run --gradcheck`
 compares hone-autodiff's gradient with central differences of the interpreter. Prints the number of cases and the worst
 relative error per rule; exits 1 if a case fails, if a rule has fewer than 10 shapes, or if a rule of the compiler's
-table (lib/Transforms/Autodiff/VjpRules.cpp) has no cases here.
+tables (lib/Transforms/Autodiff/Vjp*Rules.cpp) has no cases here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RULES = os.path.join(HERE, *[".."] * 4, "lib", "Transforms", "Autodiff", "VjpRules.cpp")
+RULES = os.path.join(HERE, *[".."] * 4, "lib", "Transforms", "Autodiff")
 MIN_SHAPES = 10
 
 Shape = Sequence[int]
@@ -243,6 +243,107 @@ def embedding() -> Iterable[Case]:
                    (f"%y = hone.embedding %x, %t : {tensor(table)}, {tensor(index, 'i64')} -> {b}",), "y", b)
 
 
+def put_along() -> Iterable[Case]:
+    for a, dim, count in LINES:
+        index = list(a)
+        index[dim] = count
+        u, t, b = tensor(index), tensor(index, "i64"), tensor(a)
+        yield Case((floats(index, "u"), ids(index, a[dim])),
+                   (f"%y = hone.put_along sum %u, %t dim {dim} : {u}, {t} -> {b}",), "y", b)
+
+
+def take_along() -> Iterable[Case]:
+    for a, dim, count in LINES:
+        index = list(a)
+        index[dim] = count
+        x, t, b = tensor(a), tensor(index, "i64"), tensor(index)
+        yield Case((floats(a), ids(index, a[dim])),
+                   (f"%y = hone.take_along %x, %t dim {dim} : {x}, {t} -> {b}",), "y", b)
+
+
+# A tensor, one of its dimensions, and how many elements are picked of each line along it.
+LINES = (((5,), 0, 3), ((5,), 0, 9), ((1,), 0, 4), ((3, 4), 1, 2), ((3, 4), 0, 5), ((3, 4), 1, 0), ((1, 6), 1, 6),
+         ((6, 1), 0, 2), ((6, 1), 1, 3), ((2, 3, 4), 0, 2), ((2, 3, 4), 1, 5), ((2, 3, 4), 2, 1), ((0, 3), 1, 2),
+         ((3, 0, 2), 2, 3), ((2, 1, 3, 2), 2, 4), ((2, 2, 2), 1, 7), ((7,), 0, 1), ((4, 9), 1, 9), ((9, 4), 0, 9),
+         ((1, 1, 1), 1, 1))
+
+# -- windows ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Input [N, S..., C], window sizes, output channels and groups; strides, padding and dilations per dimension."""
+
+    input: Shape
+    sizes: Shape
+    channels: int
+    groups: int = 1
+    strides: Shape = ()
+    low: Shape = ()
+    high: Shape = ()
+    dilations: Shape = ()
+
+    def attributes(self) -> tuple[Shape, Shape, Shape, Shape]:
+        rank = len(self.sizes)
+        return (tuple(self.strides) or (1,) * rank, tuple(self.low) or (0,) * rank, tuple(self.high) or (0,) * rank,
+                tuple(self.dilations) or (1,) * rank)
+
+    def output(self, channels: int) -> Shape:
+        strides, low, high, dilations = self.attributes()
+        spatial = [(n + a + b - (k - 1) * d - 1) // s + 1
+                   for n, k, s, a, b, d in zip(self.input[1:], self.sizes, strides, low, high, dilations)]
+        return (self.input[0], *spatial, channels)
+
+    def weight(self) -> Shape:
+        return (*self.sizes, self.input[-1] // self.groups, self.channels)
+
+    def text(self) -> str:
+        words = zip(("strides", "low", "high", "dilations"), self.attributes())
+        return " ".join(f"{word} {list(entries)}" for word, entries in words)
+
+    def flag(self) -> str:
+        return "depthwise " if self.groups == self.channels == self.input[-1] else ""
+
+
+CONVOLUTIONS = (
+    Convolution((1, 4, 2), (2,), 3), Convolution((2, 5, 1), (3,), 1, low=(2,)), Convolution((2, 6, 4), (1,), 2),
+    Convolution((1, 7, 4), (4,), 4, groups=4, low=(3,)), Convolution((2, 7, 4), (3,), 6, groups=2, strides=(2,)),
+    Convolution((1, 8, 2), (3,), 2, dilations=(2,), low=(1,), high=(2,)), Convolution((1, 5, 3), (5,), 2),
+    Convolution((0, 5, 2), (2,), 3), Convolution((1, 1, 2), (1,), 2), Convolution((1, 9, 1), (2,), 2, strides=(3,)),
+    Convolution((1, 4, 4, 1), (2, 2), 1), Convolution((2, 5, 4, 3), (3, 3), 2, low=(1, 1), high=(1, 1)),
+    Convolution((1, 6, 6, 2), (3, 2), 4, groups=2, strides=(2, 1)),
+    Convolution((1, 4, 4, 3), (3, 3), 3, groups=3, low=(1, 1), high=(1, 1)),
+    Convolution((1, 4, 4, 2), (4, 4), 3, strides=(4, 4)), Convolution((1, 5, 7, 2), (1, 3), 2, dilations=(1, 3)),
+    Convolution((2, 4, 6, 2), (2, 3), 2, strides=(2, 3)), Convolution((1, 3, 3, 2), (3, 3), 4, groups=2),
+    Convolution((1, 5, 5, 1), (2, 2), 3, low=(1, 0), high=(0, 2), strides=(2, 2), dilations=(2, 1)),
+    Convolution((1, 3, 4, 2, 2), (2, 2, 2), 2), Convolution((1, 4, 3, 3, 1), (2, 3, 1), 2, strides=(2, 1, 2)),
+)
+
+
+def conv() -> Iterable[Case]:
+    for c in CONVOLUTIONS:
+        x, w, y = tensor(c.input), tensor(c.weight()), tensor(c.output(c.channels))
+        yield Case((floats(c.input), floats(c.weight(), "w")), (f"%y = hone.conv {c.flag()}%x, %w {c.text()} : {x}, {w} -> {y}",),
+                   "y", y)
+
+
+def conv_bwd_input() -> Iterable[Case]:
+    for c in CONVOLUTIONS:
+        x, w, y = tensor(c.input), tensor(c.weight()), tensor(c.output(c.channels))
+        yield Case((floats(c.output(c.channels), "g"), floats(c.weight(), "w")),
+                   (f"%y = hone.conv_bwd_input {c.flag()}%g, %w {c.text()} : {y}, {w} -> {x}",), "y", x)
+
+
+def max_pool() -> Iterable[Case]:
+    for c in CONVOLUTIONS:
+        if any(a >= k for a, k in zip((*c.low, *c.high), c.sizes * 2)):
+            continue  # a window of padding alone
+        x, shape = tensor(c.input), c.output(c.input[-1])
+        yield Case((floats(c.input),),
+                   (f"%y, %taps = hone.max_pool %x sizes {list(c.sizes)} {c.text()} : {x} -> {tensor(shape)}, "
+                    f"{tensor(shape, 'i32')}",), "y", tensor(shape))
+
+
 # -- named ops ----------------------------------------------------------------------------------------------------
 
 ROWS = ((5,), (1,), (3, 4), (3, 1), (1, 7), (2, 3, 5), (0, 4), (2, 0, 3), (2, 1, 3, 2), (4, 9), (1, 1, 6))
@@ -334,6 +435,7 @@ RULE_CASES: dict[str, Callable[[], Iterable[Case]]] = {
     "RmsNorm": lambda: norm("rms_norm", ("scale",)), "Softmax": softmax, "CrossEntropy": cross_entropy,
     "Attention": attention,
     "Rope": rope, "Gelu": gelu, "Dropout": dropout,
+    "TakeAlong": take_along, "PutAlong": put_along, "Conv": conv, "ConvBwdInput": conv_bwd_input, "MaxPool": max_pool,
 }
 
 LINE = re.compile(r"@(\w+) argument \d+ \S+: (ok|WRONG), relative error (\S+) over")
@@ -370,8 +472,10 @@ def main() -> int:
             for i, case in enumerate(RULE_CASES[name]()):
                 print(case.text(f"{name}_{i}"))
         return 0
-    with open(RULES) as source:
-        missing = set(re.findall(r"t\.add<(\w+)Op>", source.read())) - set(RULE_CASES)
+    missing = set()
+    for name in ("VjpRules.cpp", "VjpNamedRules.cpp"):
+        with open(os.path.join(RULES, name)) as source:
+            missing |= set(re.findall(r"t\.add<(\w+)Op>", source.read())) - set(RULE_CASES)
     for name in sorted(missing):
         print(f"rule {name} has no cases")
     results = [check(name, list(RULE_CASES[name]())) for name in options.rule or RULE_CASES]
