@@ -3,6 +3,7 @@
 #include "Codegen/CPU/Attention/Kernels.h"
 #include "Codegen/CPU/GatherKernels.h"
 #include "Codegen/CPU/GenericKernels.h"
+#include "Codegen/CPU/LineKernels.h"
 #include "Codegen/CPU/OptimizerKernels.h"
 #include "Codegen/CPU/RopeKernels.h"
 #include "Codegen/CPU/RowKernels.h"
@@ -69,6 +70,9 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
     if (isa<GlobalNormOp>(main))
       return describeNorm(launch);
     return describeKernel(launch, "", emitUpdates);
+  case KernelFamily::line:
+    return describeKernel(launch, "", emitLine);
+  case KernelFamily::convolution:
   case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:

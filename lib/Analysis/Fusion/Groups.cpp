@@ -73,7 +73,8 @@ int64_t hone::countTooLongToFree(Block &block) {
 bool FusionAnalysis::takesNoStrides(Operation *op) const {
   auto anchor = anchorOf.find(op);
   return anchor != anchorOf.end() &&
-         llvm::is_contained({KernelFamily::contraction, KernelFamily::gather,
+         llvm::is_contained({KernelFamily::contraction,
+                             KernelFamily::convolution, KernelFamily::gather,
                              KernelFamily::multiTensor},
                             plan[anchor->second].family);
 }

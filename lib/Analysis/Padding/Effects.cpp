@@ -74,6 +74,7 @@ private:
   void visitRow(WidthOpInterface op);
   void visitReduce(ReduceOp op);
   void visitDot(DotGeneralOp op);
+  void visitConv(ConvOp op);
   void visitAttention(AttentionOp op);
   void visitEmbedding(EmbeddingOp op);
 
@@ -237,6 +238,22 @@ void Effects::visitDot(DotGeneralOp op) {
   set(op.getResult(), areZero ? ElementState::Zero : ElementState::Finite);
 }
 
+/// Channels of the input are contracted, with those of the kernel that meet
+/// them; other channels are carried to the result.
+void Effects::visitConv(ConvOp op) {
+  Value input = op.getInput(), weight = op.getWeight();
+  int64_t last = cast<RankedTensorType>(input.getType()).getRank() - 1;
+  if (llvm::is_contained(dimsIn(input), 0u))
+    return refuse(op, "an op that would convolve padding");
+  if (!op.getDepthwise()) {
+    needsZero(op.getInputMutable(), {last});
+    needsZero(op.getWeightMutable(), {last - 1});
+  }
+  bool isMadeOfZeros = isZero(weight) || (op.getDepthwise() && isZero(input));
+  set(op.getResult(),
+      isMadeOfZeros ? ElementState::Zero : ElementState::Finite);
+}
+
 /// The widths of heads are contracted, or carried to the result.
 void Effects::visitAttention(AttentionOp op) {
   constexpr unsigned width = 3;
@@ -273,6 +290,7 @@ void Effects::visit(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ReduceOp op) { visitReduce(op); })
       .Case([&](DotGeneralOp op) { visitDot(op); })
+      .Case([&](ConvOp op) { visitConv(op); })
       .Case([&](AttentionOp op) { visitAttention(op); })
       .Case([&](EmbeddingOp op) { visitEmbedding(op); })
       .Case([&](ArgmaxOp op) {

@@ -83,6 +83,16 @@ static IntervalSet runningSum(CumsumOp op, const IntervalSet &set) {
            [&](Interval x) { return interval::mul(x, {1, most}); });
 }
 
+/// Combinations of updates, and what the combination of nothing gives.
+static IntervalSet placed(PutAlongOp op, IntervalSet updates) {
+  IntervalSet any = IntervalSet::all(elementOf(op.getResult()));
+  if (op.getKind() == ReduceKind::sum)
+    return any;
+  int64_t nothing = op.getKind() == ReduceKind::max ? any.low() : any.high();
+  updates.add({nothing, nothing});
+  return updates;
+}
+
 static IntervalSet complement(Type element, const IntervalSet &set) {
   bool isBool = element.isInteger(1);
   return set.map(element, [&](Interval x) {
@@ -204,6 +214,14 @@ const IntervalSet &IntegerRanges::lookup(Value value) const {
   return entry->second;
 }
 
+/// The indices of a dimension, as integers of type `element`.
+static IntervalSet placesAlong(Value tensor, int64_t dim, Type element) {
+  int64_t size = sizeOf(tensor, dim);
+  if (size == 0)
+    return {};
+  return IntervalSet(0, size - 1).map(element, [](Interval x) { return x; });
+}
+
 IntervalSet IntegerRanges::infer(Operation *op) {
   Type element = elementOf(op->getResult(0));
   auto of = [&](unsigned index) -> const IntervalSet & {
@@ -216,12 +234,7 @@ IntervalSet IntegerRanges::infer(Operation *op) {
   return llvm::TypeSwitch<Operation *, IntervalSet>(op)
       .Case([&](ConstantOp) { return constant(op); })
       .Case([&](IotaOp iota) {
-        int64_t size = sizeOf(iota.getResult(), iota.getDim());
-        return size == 0
-                   ? IntervalSet()
-                   : IntervalSet(0, size - 1).map(element, [](Interval x) {
-                       return x;
-                     });
+        return placesAlong(iota.getResult(), iota.getDim(), element);
       })
       .Case<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, StopGradientOp,
             dist::ConstrainOp>([&](Operation *) { return of(0); })
@@ -256,10 +269,11 @@ IntervalSet IntegerRanges::infer(Operation *op) {
       .Case([&](SelectOp select) { return chosen(select, *this); })
       .Case([&](ReduceOp reduce) { return reduced(reduce, of(0)); })
       .Case([&](CumsumOp cumsum) { return runningSum(cumsum, of(0)); })
-      .Case([&](ArgmaxOp argmax) {
-        return IntervalSet(0, sizeOf(argmax.getOperand(), argmax.getDim()) - 1)
-            .map(element, [](Interval x) { return x; });
+      .Case<ArgmaxOp, ArgsortOp, TopkOp>([&](auto order) {
+        return placesAlong(order.getOperand(), order.getDim(), element);
       })
+      .Case([&](TakeAlongOp) { return of(0); })
+      .Case([&](PutAlongOp put) { return placed(put, of(0)); })
       .Default([&](Operation *) { return IntervalSet::all(element); });
 }
 

@@ -22,7 +22,8 @@ static bool isPointOp(Operation *op) {
   return isElementOp(op) ||
          isa<ConstantOp, IotaOp, RandomOp, DropoutOp, ReshapeOp, TransposeOp,
              BroadcastOp, SliceOp, PadOp, ConcatOp, ReduceOp, ArgmaxOp,
-             CumsumOp>(op);
+             CumsumOp, TakeAlongOp, ConvOp, ConvBwdInputOp, ConvBwdWeightOp,
+             MaxPoolOp, MaxPoolBwdOp>(op);
 }
 
 /// Whether every result element that depends on `value` does so through the

@@ -55,11 +55,21 @@ ScalarEmitter::ScalarEmitter(KernelBuilder &b, plan::LaunchOp launch) : b(b) {
   }
 }
 
-Value ScalarEmitter::emit(Value value, ArrayRef<Value> indices) {
+ScalarEmitter::ElementKey ScalarEmitter::keyOf(Value value,
+                                               ArrayRef<Value> indices) {
   std::vector<void *> key;
   for (Value index : indices)
     key.push_back(index.getAsOpaquePointer());
-  auto memo = std::make_pair(value.getAsOpaquePointer(), std::move(key));
+  return {value.getAsOpaquePointer(), std::move(key)};
+}
+
+void ScalarEmitter::remember(Value value, ArrayRef<Value> indices,
+                             Value element) {
+  scopes.back().elements.emplace(keyOf(value, indices), element);
+}
+
+Value ScalarEmitter::emit(Value value, ArrayRef<Value> indices) {
+  ElementKey memo = keyOf(value, indices);
   for (Scope &scope : llvm::reverse(scopes)) {
     auto found = scope.elements.find(memo);
     if (found != scope.elements.end())
@@ -111,7 +121,23 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
       .Case([&](ConcatOp op) { return concat(op, indices, 0); })
       .Case([&](ReduceOp op) { return reduce(op, indices); })
       .Case([&](ArgmaxOp op) { return argmax(op, indices); })
-      .Case([&](CumsumOp op) { return cumsum(op, indices); });
+      .Case([&](CumsumOp op) { return cumsum(op, indices); })
+      .Case([&](TakeAlongOp op) {
+        Indices from(indices);
+        from[op.getDim()] = b.create<arith::IndexCastOp>(
+            b.getIndexType(), emit(op.getIds(), indices));
+        return emit(op.getOperand(), from);
+      })
+      .Case([&](ConvOp op) { return conv(op, indices); })
+      .Case([&](ConvBwdInputOp op) { return convBwdInput(op, indices); })
+      .Case([&](ConvBwdWeightOp op) { return convBwdWeight(op, indices); })
+      .Case([&](MaxPoolOp op) {
+        auto [maximum, tap] = maxPool(op, indices);
+        remember(op.getResult(), indices, maximum);
+        remember(op.getTaps(), indices, tap);
+        return value == op.getTaps() ? tap : maximum;
+      })
+      .Case([&](MaxPoolBwdOp op) { return maxPoolBwd(op, indices); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -346,28 +372,46 @@ Value ScalarEmitter::concat(ConcatOp op, ArrayRef<Value> indices,
 //===----------------------------------------------------------------------===//
 
 Value ScalarEmitter::reduce(ReduceOp op, ArrayRef<Value> indices) {
-  Indices from(shapeOf(op.getOperand()).size());
+  ArrayRef<int64_t> shape = shapeOf(op.getOperand());
+  Indices from(shape.size());
   size_t kept = 0;
+  SmallVector<int64_t> sizes;
   for (size_t dim = 0; dim < from.size(); ++dim)
-    if (!llvm::is_contained(op.getDims(), int64_t(dim)))
+    if (llvm::is_contained(op.getDims(), int64_t(dim)))
+      sizes.push_back(shape[dim]);
+    else
       from[dim] = indices[kept++];
-  return rounded(b, reduceDims(op, from, op.getDims()), elementOf(op));
+  Value result =
+      combineOver(op.getKind(), elementOf(op), sizes, [&](ArrayRef<Value> at) {
+        for (auto [dim, index] : llvm::zip_equal(op.getDims(), at))
+          from[dim] = index;
+        return emit(op.getOperand(), from);
+      });
+  return rounded(b, result, elementOf(op));
 }
 
-/// A loop per dimension, and two where it is long: each level adds into an
+Value ScalarEmitter::combineOver(ReduceKind kind, Type element,
+                                 ArrayRef<int64_t> sizes, ElementAt elementAt) {
+  Indices at;
+  return combineRest(kind, element, sizes, at, elementAt);
+}
+
+/// A loop per size, and two where it is long: each level adds into an
 /// accumulator of its own, which keeps the rounding error of long sums small.
-Value ScalarEmitter::reduceDims(ReduceOp op, Indices &indices,
-                                ArrayRef<int64_t> dims) {
+Value ScalarEmitter::combineRest(ReduceKind kind, Type element,
+                                 ArrayRef<int64_t> sizes, Indices &at,
+                                 ElementAt elementAt) {
   constexpr int64_t block = reduceBlock;
-  if (dims.empty())
-    return emit(op.getOperand(), indices);
-  int64_t dim = dims.front(), size = shapeOf(op.getOperand())[dim];
-  Value empty = identity(b, op.getKind(), elementOf(op));
-  auto step = [&](Value at, ValueRange carried) -> SmallVector<Value> {
+  if (sizes.empty())
+    return elementAt(at);
+  int64_t size = sizes.front();
+  Value empty = identity(b, kind, element);
+  auto step = [&](Value index, ValueRange carried) -> SmallVector<Value> {
     ScopeGuard scope(*this);
-    indices[dim] = at;
-    Value inner = reduceDims(op, indices, dims.drop_front());
-    return {combine(b, op.getKind(), carried[0], inner)};
+    at.push_back(index);
+    Value inner = combineRest(kind, element, sizes.drop_front(), at, elementAt);
+    at.pop_back();
+    return {combine(b, kind, carried[0], inner)};
   };
   if (size <= block)
     return b.loop(index(0), index(size), 1, empty, step)[0];
@@ -378,8 +422,19 @@ Value ScalarEmitter::reduceDims(ReduceOp op, Indices &indices,
                       b.create<arith::AddIOp>(first, index(block)),
                       index(size));
                   Value part = b.loop(first, end, 1, empty, step)[0];
-                  return {combine(b, op.getKind(), carried[0], part)};
+                  return {combine(b, kind, carried[0], part)};
                 })[0];
+}
+
+/// Whether a later element wins as the maximum: it is larger, or the first NaN.
+Value ScalarEmitter::exceeds(Value challenger, Value best) {
+  if (!isa<FloatType>(best.getType()))
+    return b.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, challenger, best);
+  Value isNumber =
+      b.create<arith::CmpFOp>(arith::CmpFPredicate::ORD, best, best);
+  Value notLess =
+      b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, challenger, best);
+  return b.create<arith::AndIOp>(isNumber, notLess);
 }
 
 Value ScalarEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
@@ -389,23 +444,12 @@ Value ScalarEmitter::argmax(ArgmaxOp op, ArrayRef<Value> indices) {
     from.insert(from.begin() + dim, at);
     return emit(op.getOperand(), from);
   };
-  // A later element wins if it is larger, or the first NaN.
-  auto wins = [&](Value challenger, Value best) -> Value {
-    if (!isa<FloatType>(best.getType()))
-      return b.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, challenger,
-                                     best);
-    Value isNumber =
-        b.create<arith::CmpFOp>(arith::CmpFPredicate::ORD, best, best);
-    Value notLess =
-        b.create<arith::CmpFOp>(arith::CmpFPredicate::UGT, challenger, best);
-    return b.create<arith::AndIOp>(isNumber, notLess);
-  };
   Value zero = index(0);
   SmallVector<Value> result =
       loop(1, shapeOf(op.getOperand())[dim], {elementAt(zero), zero},
            [&](Value at, ValueRange carried) -> SmallVector<Value> {
              Value challenger = elementAt(at);
-             Value better = wins(challenger, carried[0]);
+             Value better = exceeds(challenger, carried[0]);
              return {b.create<arith::SelectOp>(better, challenger, carried[0]),
                      b.create<arith::SelectOp>(better, at, carried[1])};
            });

@@ -42,11 +42,17 @@ public:
 private:
   /// What was emitted inside one region of the kernel: regions nest, and an
   /// inner one may use what an outer one holds.
+  using ElementKey = std::pair<void *, std::vector<void *>>;
   struct Scope {
-    std::map<std::pair<void *, std::vector<void *>>, mlir::Value> elements;
+    std::map<ElementKey, mlir::Value> elements;
     std::map<std::tuple<char, void *, void *>, mlir::Value> arithmetic;
     std::map<int64_t, mlir::Value> constants;
   };
+  static ElementKey keyOf(mlir::Value value,
+                          llvm::ArrayRef<mlir::Value> indices);
+  /// Has `emit` return `element` for these, in this scope.
+  void remember(mlir::Value value, llvm::ArrayRef<mlir::Value> indices,
+                mlir::Value element);
   mlir::Value emitUncached(mlir::Value value,
                            llvm::ArrayRef<mlir::Value> indices);
   mlir::Value load(mlir::BlockArgument argument,
@@ -61,10 +67,43 @@ private:
   mlir::Value concat(ConcatOp op, llvm::ArrayRef<mlir::Value> indices,
                      unsigned input);
   mlir::Value reduce(ReduceOp op, llvm::ArrayRef<mlir::Value> indices);
-  mlir::Value reduceDims(ReduceOp op, Indices &indices,
-                         llvm::ArrayRef<int64_t> dims);
+  /// The element at some indices of a reduction.
+  using ElementAt =
+      llvm::function_ref<mlir::Value(llvm::ArrayRef<mlir::Value>)>;
+  /// Combines the elements at all indices below `sizes`.
+  mlir::Value combineOver(ReduceKind kind, mlir::Type element,
+                          llvm::ArrayRef<int64_t> sizes, ElementAt elementAt);
+  mlir::Value combineRest(ReduceKind kind, mlir::Type element,
+                          llvm::ArrayRef<int64_t> sizes, Indices &at,
+                          ElementAt elementAt);
+  mlir::Value exceeds(mlir::Value challenger, mlir::Value best);
   mlir::Value argmax(ArgmaxOp op, llvm::ArrayRef<mlir::Value> indices);
   mlir::Value cumsum(CumsumOp op, llvm::ArrayRef<mlir::Value> indices);
+
+  // Windows (WindowElements.cpp).
+  struct Place {
+    Indices indices;    ///< per spatial dimension
+    mlir::Value exists; ///< whether the tensor has this position
+    void require(KernelBuilder &b, mlir::Value holds);
+  };
+  Place inputPlace(const Window &window, llvm::ArrayRef<mlir::Value> at,
+                   llvm::ArrayRef<mlir::Value> tap,
+                   llvm::ArrayRef<int64_t> sizes);
+  Place outputPlace(const Window &window, llvm::ArrayRef<mlir::Value> at,
+                    llvm::ArrayRef<mlir::Value> tap,
+                    llvm::ArrayRef<int64_t> sizes);
+  mlir::Value product(mlir::Value x, llvm::ArrayRef<mlir::Value> xIndices,
+                      mlir::Value y, llvm::ArrayRef<mlir::Value> yIndices);
+  mlir::Value zeroOf(mlir::Type element);
+  mlir::Value conv(ConvOp op, llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value convBwdInput(ConvBwdInputOp op,
+                           llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value convBwdWeight(ConvBwdWeightOp op,
+                            llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value tapNumber(const Window &window, llvm::ArrayRef<mlir::Value> tap);
+  std::pair<mlir::Value, mlir::Value>
+  maxPool(MaxPoolOp op, llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value maxPoolBwd(MaxPoolBwdOp op, llvm::ArrayRef<mlir::Value> indices);
 
   /// Word that `op` draws for an element, as an i32.
   mlir::Value philoxWord(RandomOpInterface op, int64_t salt,

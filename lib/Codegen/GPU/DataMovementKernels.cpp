@@ -3,6 +3,7 @@
 #include "DataMovementKernels.h"
 
 #include "Codegen/CPU/GenericKernels.h"
+#include "Codegen/CPU/LineKernels.h"
 #include "Codegen/Common/DataMovement.h"
 #include "Copies.h"
 #include "Items.h"
@@ -328,6 +329,14 @@ FailureOr<GridKernel> hone::emitDevicePoint(OpBuilder &builder, StringRef name,
       return *kernel;
   }
   FailureOr<Kernel> kernel = emitPoint(builder, name, launch);
+  if (failed(kernel))
+    return failure();
+  return emitItems(builder, *kernel);
+}
+
+FailureOr<GridKernel> hone::emitDeviceLine(OpBuilder &builder, StringRef name,
+                                           plan::LaunchOp launch) {
+  FailureOr<Kernel> kernel = emitLine(builder, name, launch);
   if (failed(kernel))
     return failure();
   return emitItems(builder, *kernel);

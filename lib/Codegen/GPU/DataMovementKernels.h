@@ -22,6 +22,11 @@ mlir::FailureOr<GridKernel> emitDevicePoint(mlir::OpBuilder &builder,
                                             llvm::StringRef name,
                                             plan::LaunchOp launch);
 
+/// Kernel of a launch along lines, a thread per line (CPU/LineKernels.h).
+mlir::FailureOr<GridKernel> emitDeviceLine(mlir::OpBuilder &builder,
+                                           llvm::StringRef name,
+                                           plan::LaunchOp launch);
+
 } // namespace hone
 
 #endif // HONE_LIB_CODEGEN_GPU_DATAMOVEMENTKERNELS_H

@@ -230,6 +230,9 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
     if (isa<AddOp>(main))
       return describeAdds(launch);
     return describeAlone(launch, emitDeviceUpdates);
+  case KernelFamily::line:
+    return describeAlone(launch, emitDeviceLine);
+  case KernelFamily::convolution:
   case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:

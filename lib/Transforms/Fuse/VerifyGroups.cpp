@@ -40,7 +40,7 @@ static LogicalResult verifyRowSpace(FusedOp group, ArrayRef<Operation *> ops) {
 static bool takesStrides(FusedOp group) {
   return llvm::is_contained({KernelFamily::attention, KernelFamily::map,
                              KernelFamily::row, KernelFamily::rope,
-                             KernelFamily::dataMovement},
+                             KernelFamily::dataMovement, KernelFamily::line},
                             group.getFamily());
 }
 
@@ -137,6 +137,8 @@ static LogicalResult verifyGroup(FusedOp group,
                                "for it");
     return success();
   case KernelFamily::contraction:
+  case KernelFamily::convolution:
+  case KernelFamily::line:
   case KernelFamily::rope:
   case KernelFamily::attention:
   case KernelFamily::gather:

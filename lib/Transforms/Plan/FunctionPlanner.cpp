@@ -307,6 +307,7 @@ static bool canWalk(FusedOp group, unsigned index, ArrayRef<int64_t> strides) {
   auto leading = llvm::to_vector(llvm::seq<int64_t>(0, shape.size() - 1));
   switch (group.getFamily()) {
   case KernelFamily::dataMovement:
+  case KernelFamily::line:
     return true;
   case KernelFamily::attention:
   case KernelFamily::rope: // both walk heads

@@ -1,0 +1,21 @@
+//===- LineKernels.h - Kernels that walk lines of a tensor ------*- C++ -*-===//
+
+#ifndef HONE_LIB_CODEGEN_CPU_LINEKERNELS_H
+#define HONE_LIB_CODEGEN_CPU_LINEKERNELS_H
+
+#include "Codegen/Common/Kernel.h"
+#include "hone/Plan/Plan.h"
+
+namespace hone {
+
+/// Kernel of a launch of one argsort, topk or put_along: a work item is a line
+/// along the op's dimension. Scalar code of any strides. A topk passes over the
+/// line once for each element that it returns. An argsort counts, for each
+/// element, those before it: the square of the line's size in comparisons, and
+/// no memory besides the result.
+mlir::FailureOr<Kernel> emitLine(mlir::OpBuilder &builder, llvm::StringRef name,
+                                 plan::LaunchOp launch);
+
+} // namespace hone
+
+#endif // HONE_LIB_CODEGEN_CPU_LINEKERNELS_H
