@@ -13,17 +13,18 @@ from elements import ElementMoves
 from graphs import Argument, Value, function
 from layers import LayerMoves
 from moves import SimpleMoves
+from windows import WindowMoves
 
 
-class Grower(SimpleMoves, LayerMoves, ElementMoves):
+class Grower(SimpleMoves, LayerMoves, WindowMoves, ElementMoves):
     """All moves: a smooth graph leaves out those that jump, that round to another type, or that stop a gradient."""
 
     def grow(self, moves: int) -> None:
         for _ in range(2):
             self.values.append(self.argument(self.shape()))
-        table = SimpleMoves.MOVES | LayerMoves.MOVES
+        table = SimpleMoves.MOVES | LayerMoves.MOVES | WindowMoves.MOVES
         if not self.smooth:
-            table |= SimpleMoves.ROUGH_MOVES | ElementMoves.MOVES
+            table |= SimpleMoves.ROUGH_MOVES | WindowMoves.ROUGH_MOVES | ElementMoves.MOVES
         for move in self.random.choices(list(table), list(table.values()), k=moves):
             value = move(self)
             if value and len(value.shape) <= 5:

@@ -57,7 +57,7 @@ llvm::SmallBitVector dist::repeatedDims(const PlacedOp &op, unsigned result) {
   if (isa<ReshapeOp>(op.op) && hidesRepeated(op))
     return ~dims;
   auto random = dyn_cast<RandomOpInterface>(op.op);
-  if (isa<PadOp>(op.op) || (random && random.getRandomKey()))
+  if (random && random.getRandomKey())
     return dims;
   for (auto [dim, own] : llvm::enumerate(op.rule.factorsOf(tensor)))
     if (!own.empty() && llvm::all_of(own, [&](int factor) {
@@ -243,12 +243,13 @@ Placement AxisRules::ofReshape(ReshapeOp) const {
 Factors AxisRules::dividedFactors() const {
   std::optional<Factors> factors;
   for (unsigned tensor = 0; tensor != own.size(); ++tensor) {
-    // One element of a mask is for all, or a shard.
-    bool isHidden =
-        own[tensor] && llvm::any_of(own[tensor]->dims, [&](unsigned dim) {
-          return op.rule.factorsOf(tensor)[dim].empty() &&
-                 op.rule.shapeOf(tensor)[dim] == 1;
-        });
+    // One element of a mask is for all, or a shard. Where a reshape left other
+    // dimensions possible, it is those.
+    bool isHidden = own[tensor] && !own[tensor]->dims.empty() &&
+                    llvm::all_of(own[tensor]->dims, [&](unsigned dim) {
+                      return op.rule.factorsOf(tensor)[dim].empty() &&
+                             op.rule.shapeOf(tensor)[dim] == 1;
+                    });
     if (isHidden || !is(tensor, Placement::Sharded))
       continue;
     Factors perhaps;

@@ -135,7 +135,12 @@ LogicalResult PlacementVerifier::changeValue(Operation *op, ArrayAttr axes,
         own.repeated.reset(dim);
     own.placements.erase(axis);
     own.alsoPartial.reset(axis);
-    if (made)
+    // Shards of equal elements are equal.
+    bool staysReplicated = made && !found && made->kind == Placement::Sharded &&
+                           llvm::all_of(made->dims, [&](unsigned dim) {
+                             return own.isRepeated(dim);
+                           });
+    if (made && !staysReplicated)
       own.placements.insert({axis, {made->kind, made->dims, begin}});
   }
   return success();

@@ -273,6 +273,64 @@ static std::vector<OpText> sums() {
   };
 }
 
+/// Convolutions, pooling, orders, and elements picked and placed by index.
+static std::vector<OpText> windows() {
+  const std::string x = "tensor<12x6x24xf32>", w = "tensor<3x24x36xf32>",
+                    y = "tensor<12x4x36xf32>", depth = "tensor<3x1x24xf32>",
+                    z = "tensor<12x4x24xf32>", taps = "tensor<12x4x24xi32>",
+                    at = " strides [1] low [0] high [0] dilations [1] : ";
+  const std::string ids = "tensor<12x6x24xi64>", one = "tensor<12x1x24xf32>";
+  return {
+      {"conv",
+       {x, w},
+       {y},
+       "%r = hone.conv %0, %1" + at + x + ", " + w + " -> " + y},
+      {"depthwise_conv",
+       {x, depth},
+       {z},
+       "%r = hone.conv depthwise %0, %1" + at + x + ", " + depth + " -> " + z},
+      {"conv_bwd_input",
+       {y, w},
+       {x},
+       "%r = hone.conv_bwd_input %0, %1" + at + y + ", " + w + " -> " + x},
+      {"conv_bwd_weight",
+       {x, y},
+       {w},
+       "%r = hone.conv_bwd_weight %0, %1" + at + x + ", " + y + " -> " + w},
+      {"depthwise_conv_bwd_weight",
+       {x, z},
+       {depth},
+       "%r = hone.conv_bwd_weight depthwise %0, %1" + at + x + ", " + z +
+           " -> " + depth},
+      {"max_pool",
+       {x},
+       {z, taps},
+       "%r:2 = hone.max_pool %0 sizes [3]" + at + x + " -> " + z + ", " + taps},
+      {"max_pool_bwd",
+       {z, x},
+       {x},
+       "%t, %m = hone.max_pool %1 sizes [3]" + at + x + " -> " + z + ", " +
+           taps + "\n%r = hone.max_pool_bwd %0, %m sizes [3]" + at + z + ", " +
+           taps + " -> " + x},
+      {"argsort",
+       {x},
+       {ids},
+       "%r = hone.argsort %0 dim 1 : " + x + " -> " + ids},
+      {"topk",
+       {x},
+       {"tensor<12x2x24xi64>"},
+       "%r = hone.topk %0 dim 1 : " + x + " -> tensor<12x2x24xi64>"},
+      {"take_along",
+       {x, ids},
+       {x},
+       "%r = hone.take_along %0, %1 dim 2 : " + x + ", " + ids + " -> " + x},
+      {"put_along",
+       {x, ids},
+       {x},
+       "%r = hone.put_along sum %0, %1 dim 2 : " + x + ", " + ids + " -> " + x},
+  };
+}
+
 static std::vector<OpText> layers() {
   const std::string x = "tensor<12x6x24xf32>", v = "tensor<24xf32>",
                     rows = "tensor<12x6xf32>", s = "tensor<f32>";
@@ -377,7 +435,7 @@ static std::vector<OpText> rotationsAndLosses() {
 
 static std::vector<OpText> ops() {
   std::vector<OpText> all;
-  for (auto family : {moves, sums, layers, rotationsAndLosses})
+  for (auto family : {moves, sums, windows, layers, rotationsAndLosses})
     llvm::append_range(all, family());
   return all;
 }
