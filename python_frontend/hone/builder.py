@@ -6,6 +6,7 @@ Standard library only.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Iterable, Sequence
 
@@ -237,6 +238,50 @@ class Builder:
     def embedding(self, table: Value, ids: Value) -> Value:
         return self.op("embedding", (table, ids), (Type(table.dtype, ids.shape + (table.shape[1],)),))[0]
 
+    # -- order, elements picked by index --------------------------------------------------------------------------
+
+    def argsort(self, x: Value, dim: int, descending: bool) -> Value:
+        flag = {"descending": True} if descending else {}
+        return self.op("argsort", (x,), (Type("i64", x.shape),), dim=dim, **flag)[0]
+
+    def topk(self, x: Value, count: int, dim: int, smallest: bool = False) -> Value:
+        """Indices of the largest elements along `dim`, the largest first."""
+        flag = {"smallest": True} if smallest else {}
+        shape = x.shape[:dim] + (count,) + x.shape[dim + 1 :]
+        return self.op("topk", (x,), (Type("i64", shape),), dim=dim, **flag)[0]
+
+    def take_along(self, x: Value, ids: Value, dim: int) -> Value:
+        """x and ids of equal shape but for `dim` -> elements of x, with the shape of ids."""
+        return self.op("take_along", (x, ids), (Type(x.dtype, ids.shape),), dim=dim)[0]
+
+    def put_along(self, kind: str, updates: Value, ids: Value, size: int, dim: int) -> Value:
+        """updates and ids of one shape -> that shape, with `size` elements along `dim`."""
+        shape = updates.shape[:dim] + (size,) + updates.shape[dim + 1 :]
+        types = (Type(updates.dtype, shape),)
+        return self.op("put_along", (updates, ids), types, kind=Enum("reduce", kind), dim=dim)[0]
+
+    # -- windows --------------------------------------------------------------------------------------------------
+
+    def conv(self, x: Value, weight: Value, window: Window) -> Value:
+        """x [N, S..., C], weight [K..., C / G, O] -> [N, R..., O]; a group per channel is a depthwise convolution."""
+        sizes = [window.output_size(d, n) for d, n in enumerate(x.shape[1:-1])]
+        shape = (x.shape[0], *sizes, weight.shape[-1])
+        flags = _depthwise(x.shape[-1], weight)
+        return self.op("conv", (x, weight), (Type(x.dtype, shape),), **window.placement(), **flags)[0]
+
+    def conv_transposed(self, y: Value, weight: Value, window: Window, sizes: Sequence[int], groups: int) -> Value:
+        """y [N, R..., O], weight [K..., C / groups, O] -> [N, S..., C] of spatial `sizes`."""
+        type = Type(y.dtype, (y.shape[0], *sizes, weight.shape[-2] * groups))
+        flags = _depthwise(type.shape[-1], weight)
+        return self.op("conv_bwd_input", (y, weight), (type,), **window.placement(), **flags)[0]
+
+    def max_pool(self, x: Value, window: Window) -> tuple[Value, Value]:
+        """x [N, S..., C] -> the maxima [N, R..., C] and their places in the windows."""
+        shape = (x.shape[0], *(window.output_size(d, n) for d, n in enumerate(x.shape[1:-1])), x.shape[-1])
+        types = (Type(x.dtype, shape), Type("i32", shape))
+        result, taps = self.op("max_pool", (x,), types, sizes=window.sizes, **window.placement())
+        return result, taps
+
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def softmax(self, x: Value) -> Value:
@@ -281,6 +326,32 @@ class Builder:
         segments = Segments((1, 1, 1, int(mask is not None), int(bool(dropout))))
         results = (Type(query.dtype, (batch, length, heads, value.shape[3])), Type(query.dtype, (batch, heads, length)))
         return self.op("attention", operands, results, **attributes, operandSegmentSizes=segments)[0]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The window of a convolution or of pooling, an entry per spatial dimension (HoneWindowOps.td)."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    def extent(self, dim: int) -> int:
+        return (self.sizes[dim] - 1) * self.dilations[dim] + 1
+
+    def output_size(self, dim: int, size: int) -> int:
+        return (size + self.low[dim] + self.high[dim] - self.extent(dim)) // self.strides[dim] + 1
+
+    def placement(self) -> dict[str, tuple[int, ...]]:
+        """The attributes besides the sizes."""
+        return {"strides": self.strides, "low": self.low, "high": self.high, "dilations": self.dilations}
+
+
+def _depthwise(channels: int, weight: Value) -> dict[str, bool]:
+    """The attribute of a convolution of `channels` channels, each a group of its own."""
+    return {"depthwise": True} if weight.shape[-2:] == (1, channels) and channels > 1 else {}
 
 
 def broadcast_shape(x: Sequence[int], y: Sequence[int]) -> tuple[int, ...]:

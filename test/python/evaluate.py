@@ -126,6 +126,52 @@ def _attention(op: Op, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: 
     return torch.einsum("bhtu,buhe->bthe", scores.softmax(-1), v), scores.logsumexp(-1)
 
 
+def _order(x: torch.Tensor, op: Op, descending: bool) -> torch.Tensor:
+    dim = op.attribute("dim")
+    order = x.sort(dim=dim, descending=descending, stable=True)[1]
+    return order.narrow(dim, 0, op.results[0].shape[dim])
+
+
+def _put_along(op: Op, updates: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    kind, shape = op.attribute("kind").case, op.results[0].shape
+    if kind == "sum":
+        return updates.new_zeros(shape).scatter_add(op.attribute("dim"), ids.long(), updates)
+    limits = (torch.finfo if updates.is_floating_point() else torch.iinfo)(updates.dtype)
+    start = torch.full(shape, limits.min if kind == "max" else limits.max, dtype=updates.dtype)
+    return start.scatter_reduce(op.attribute("dim"), ids.long(), updates, "amax" if kind == "max" else "amin")
+
+
+def _padded(op: Op, x: torch.Tensor, value: float) -> torch.Tensor:
+    """[N, S..., C] -> [N, C, S...] with the op's padding."""
+    pads = [n for pair in zip(reversed(op.attribute("low")), reversed(op.attribute("high"))) for n in pair]
+    return torch.nn.functional.pad(x.movedim(-1, 1), pads, value=value)
+
+
+def _conv(op: Op, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    rank = x.dim() - 2
+    function = getattr(torch.nn.functional, f"conv{rank}d")
+    kernel = weight.movedim((-1, -2), (0, 1))
+    groups = x.shape[-1] // weight.shape[-2]
+    y = function(_padded(op, x, 0), kernel, None, op.attribute("strides"), 0, op.attribute("dilations"), groups)
+    return y.movedim(1, -1)
+
+
+def _conv_bwd_input(op: Op, grad: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    x = torch.zeros(op.results[0].shape, dtype=grad.dtype, requires_grad=True)
+    return torch.autograd.grad(_conv(op, x, weight), x, grad, create_graph=True)[0]
+
+
+def _max_pool(op: Op, x: torch.Tensor):
+    """Over tensors of windows [N, C, R..., taps]."""
+    windows, sizes = _padded(op, x, float("-inf")), op.attribute("sizes")
+    for d, (size, stride, gap) in enumerate(zip(sizes, op.attribute("strides"), op.attribute("dilations"))):
+        count = op.results[0].shape[1 + d]
+        places = (torch.arange(count) * stride).unsqueeze(1) + torch.arange(size) * gap
+        windows = windows.index_select(2 + d, places.flatten()).unflatten(2 + d, (count, size)).movedim(3 + d, -1)
+    values, taps = windows.flatten(2 + len(sizes)).max(-1)
+    return values.movedim(1, -1), taps.int().movedim(1, -1)
+
+
 def _cast(op: Op, x: torch.Tensor) -> torch.Tensor:
     return x.to(_DTYPES[op.results[0].dtype])
 
@@ -173,6 +219,13 @@ _RULES = {
     "concat": lambda op, *xs: torch.cat(xs, op.attribute("dim")),
     "argmax": lambda op, x: x.argmax(op.attribute("dim")),
     "cumsum": lambda op, x: x.cumsum(op.attribute("dim")),
+    "argsort": lambda op, x: _order(x, op, bool(op.attribute("descending"))),
+    "topk": lambda op, x: _order(x, op, not op.attribute("smallest")),
+    "take_along": lambda op, x, ids: x.gather(op.attribute("dim"), ids.long()),
+    "put_along": _put_along,
+    "conv": _conv,
+    "conv_bwd_input": _conv_bwd_input,
+    "max_pool": _max_pool,
     "dot_general": _dot_general,
     "embedding": lambda op, table, ids: table[ids.long()],
     "softmax": lambda op, x: x.softmax(-1),

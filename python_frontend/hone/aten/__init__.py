@@ -1,6 +1,6 @@
 """From ATen to hone: one emitter per overload, by family. Needs neither torch nor its types."""
 
-from . import elementwise, nn, reduce, shape  # noqa: F401  (each fills the table)
+from . import elementwise, nn, reduce, selection, shape, windows  # noqa: F401  (each fills the table)
 from .registry import TABLE
 
 __all__ = ["TABLE"]

@@ -132,13 +132,19 @@ def index(b: Builder, self: Value, indices: Sequence[Value | None]) -> Value:
     return table_lookup(b, self, places[0], given)
 
 
-def table_lookup(b: Builder, table: Value, first: int, indices: Sequence[Value]) -> Value:
-    """`table[:, ..., ids_0, ids_1, ...]` with the indices from dimension `first` on: rows of a table made of them.
+def _picked_rows(b: Builder, table: Value, ids: Value) -> Value:
+    """table [rows, width], ids [...] -> [..., width]; integers are picked one by one, since an embedding has floats."""
+    if is_float(table.dtype):
+        return b.embedding(table, ids)
+    shape, width = ids.shape + (table.shape[1],), table.shape[1]
+    first = b.broadcast(b.scale(b.cast(ids, "i64"), width), shape, range(ids.rank))
+    place = b.binary("add", first, b.iota(ids.rank, first.type))
+    elements = b.reshape(table, (table.type.numel,))
+    return b.reshape(b.take_along(elements, b.reshape(place, (place.type.numel,)), 0), shape)
 
-    Floats and booleans only: the dialect has no lookup in integer tables.
-    """
-    if not is_float(table.dtype) and table.dtype != "i1":
-        raise HoneError("looking up elements of an integer tensor by a tensor of indices is not supported")
+
+def table_lookup(b: Builder, table: Value, first: int, indices: Sequence[Value]) -> Value:
+    """`table[:, ..., ids_0, ids_1, ...]` with the indices from dimension `first` on: rows of a table made of them."""
     last = first + len(indices)
     outer, picked, inner = table.shape[:first], table.shape[first:last], table.shape[last:]
     shape = indices[0].shape
@@ -150,28 +156,9 @@ def table_lookup(b: Builder, table: Value, first: int, indices: Sequence[Value])
     rest = list(range(first)) + list(range(last, table.rank))
     width = Type("i1", outer + inner).numel
     rows = b.reshape(b.transpose(table, [*range(first, last), *rest]), (Type("i1", picked).numel, width))
-    found = b.embedding(rows if is_float(rows.dtype) else b.cast(rows, "f32"), ids)
-    found = b.reshape(b.cast(found, table.dtype), shape + outer + inner)
+    found = b.reshape(_picked_rows(b, rows, ids), shape + outer + inner)
     count = len(shape)
     return b.transpose(found, [*range(count, count + first), *range(count), *range(count + first, found.rank)])
-
-
-@emits("gather.default")
-def gather(b: Builder, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
-    """`self` read at `index` along `dim`, at the index's own place along the others."""
-    if self.rank == 0:
-        return b.reshape(gather(b, b.reshape(self, (1,)), 0, b.reshape(index, (1,))), ())
-    dim = axis(dim, self.rank)
-    if (element := b.fill_of(self)) is not None:
-        return b.splat(element, Type(self.dtype, index.shape))
-    if index.shape == self.shape[:dim] + (1,) + self.shape[dim + 1 :]:
-        # One element per row, as in a loss written by hand: a masked sum, whose gradient needs no scatter.
-        position = b.iota(dim, Type(index.dtype, self.shape))
-        picked = b.select(b.compare("eq", position, index), self, b.splat(0, self.type))
-        return b.reduce("sum", picked, [dim], True)
-    flat = [b.iota(d, index.type) if d != dim else index for d in range(self.rank)]
-    found = table_lookup(b, b.reshape(self, self.shape + (1,)), 0, flat)
-    return b.reshape(found, index.shape)
 
 
 # -- norms --------------------------------------------------------------------------------------------------------
