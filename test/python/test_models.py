@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -14,7 +17,8 @@ pytest.importorskip("transformers")
 
 sys.path.insert(0, os.path.join(ROOT, "test", "models"))
 
-from run import is_worse  # noqa: E402
+from catalogue import Entry, catalogue  # noqa: E402
+from run import finished, is_worse, parsed, read_rows, started  # noqa: E402
 
 HONEC = os.environ.get("HONEC", os.path.join(ROOT, "build", "bin", "honec"))
 TABLE = os.path.join(ROOT, "tools", "models-table.py")
@@ -52,3 +56,39 @@ def test_page_is_that_of_the_results(tmp_path) -> None:
 )
 def test_what_is_worse(result: str, expected: str | None, worse: bool) -> None:
     assert is_worse({"result": result}, expected and {"result": expected}) is worse
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def never() -> None:
+    while True:
+        pass
+
+
+def too_much() -> None:
+    bytearray(2**40)
+
+
+@pytest.mark.parametrize(
+    "make, result, reason",
+    [
+        (killed, "crash", "Python ends with SIGKILL in PyTorch"),
+        (never, "timeout", "PyTorch had not ended after 1 s"),
+        (too_much, "wrong entry", "MemoryError"),
+    ],
+)
+def test_a_model_that_breaks_its_process_gets_a_row(make, result: str, reason: str, tmp_path) -> None:
+    arguments = parsed(["--work", str(tmp_path), "--limit", "1"])
+    child = started(Entry("broken", "losses", make), arguments)
+    while (row := finished(child, arguments)) is None:
+        time.sleep(0.05)
+    assert row["result"] == result and reason in row["reason"], row
+
+
+def test_catalogue_is_large_and_its_results_are_of_it() -> None:
+    entries = catalogue()
+    rows = read_rows(Path(ROOT, "docs", "models.jsonl"))
+    assert len(entries) >= 300 and len({entry.kind for entry in entries.values()}) >= 15
+    assert rows.keys() <= entries.keys(), "expected results of the catalogue's models only"

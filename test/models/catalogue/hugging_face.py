@@ -115,7 +115,7 @@ def sequence_classes(model_type: str, auto: str = "AutoModelForSequenceClassific
 
 
 def token_classes(model_type: str, auto: str = "AutoModelForTokenClassification", **overrides: Any):
-    return labelled(auto, model_type, labels=lambda: classes(BATCH, LENGTH), **overrides)
+    return labelled(auto, model_type, labels=lambda: classes(BATCH, LENGTH), **{"classifier_dropout": 0.0} | overrides)
 
 
 def multiple_choice(model_type: str, auto: str = "AutoModelForMultipleChoice", **overrides: Any):

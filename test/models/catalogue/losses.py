@@ -90,7 +90,7 @@ add("simpo", simpo, *PAIR)
 old_probabilities = lambda generator: -4.6 + 0.1 * torch.randn(BATCH, LENGTH - 1, generator=generator)
 add("grpo", grpo, ids(), old_probabilities, noise(BATCH), uniform(BATCH, LENGTH - 1))
 one_score = lambda: build("AutoModelForSequenceClassification", "gpt2", num_labels=1)
-one_value = lambda: build("AutoModelForTokenClassification", "gpt2", num_labels=1)
+one_value = lambda: build("AutoModelForTokenClassification", "gpt2", num_labels=1, classifier_dropout=0.0)
 add("reward", reward, *PAIR, model=one_score)
 add("ppo-value", ppo_value, ids(), noise(BATCH, LENGTH), noise(BATCH, LENGTH), model=one_value)
 

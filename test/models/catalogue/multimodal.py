@@ -22,7 +22,7 @@ def contrastive(model_type: str, size: int = 32, auto: str = "AutoModel", **over
             scores, places = out.logits_per_image, torch.arange(BATCH)
             return F.cross_entropy(scores, places) + F.cross_entropy(scores.T, places)
 
-        return Trial(build(auto, model_type, **overrides), loss, (ids(), image(size)))
+        return Trial(build(auto, model_type, **overrides), loss, (ids(), image(size)), rate=3e-4)
 
     return make
 
@@ -30,8 +30,6 @@ def contrastive(model_type: str, size: int = 32, auto: str = "AutoModel", **over
 for model_type in "altclip chinese_clip clip metaclip_2 siglip".split():
     entries.add(f"{model_type}-pair", contrastive(model_type))
 entries.add("blip-pair", contrastive("blip"))
-entries.add("groupvit-pair", contrastive("groupvit", vision_config={
-    "depths": [1, 1, 1], "num_group_tokens": [4, 2, 0], "num_output_groups": [4, 2, 0]}))
 
 IMAGE_TOKEN = 100
 VISION = {"vision_config": {"model_type": "clip_vision_model", "projection_dim": 32}}

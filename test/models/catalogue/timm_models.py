@@ -28,7 +28,7 @@ def by_name(architecture: str, size: int = 32, **overrides: Any) -> Callable[[],
         prepare()
         import timm
 
-        return trial_on(timm.create_model(architecture, num_classes=CLASSES, **overrides), size)
+        return trial_on(timm.create_model(architecture, num_classes=CLASSES, drop_rate=0.0, **overrides), size)
 
     return make
 
@@ -54,7 +54,8 @@ for architecture in """
 
 STAGES = {"depths": (1, 1, 1, 1), "dims": (16, 24, 32, 48)}
 MIXER = {"embed_dim": 32, "num_blocks": 2, "img_size": 32, "patch_size": 8}
-WINDOWS = {"img_size": 32, "embed_dim": 16, "depths": (1, 1), "num_heads": (2, 4), "window_size": 4}
+WINDOWS = {"img_size": 32, "embed_dim": 16, "depths": (1, 1), "num_heads": (2, 4), "window_size": 4,
+           "drop_path_rate": 0.0}
 entries.add("timm-convnext", by_name("convnext_atto", **STAGES))
 entries.add("timm-convnextv2", by_name("convnextv2_atto", **STAGES))
 entries.add("timm-convmixer", by_class("convmixer.ConvMixer", dim=32, depth=2, kernel_size=3, patch_size=4))
@@ -69,7 +70,6 @@ entries.add("timm-efficientformer", by_name("efficientformer_l1", size=224, embe
                                             depths=(1, 1, 1, 1)))
 entries.add("timm-focalnet", by_class("focalnet.FocalNet", embed_dim=16, depths=(1, 1), focal_levels=(2, 2),
                                       focal_windows=(3, 3), drop_path_rate=0.0))
-entries.add("timm-maxvit", by_name("maxvit_rmlp_pico_rw_256", size=64, img_size=64))
 entries.add("timm-mobilevit", by_name("mobilevit_xxs", size=64))
 entries.add("timm-nest", by_class("nest.Nest", img_size=32, embed_dims=(16, 24, 32), num_heads=(2, 3, 4),
                                   depths=(1, 1, 1), patch_size=2, drop_path_rate=0.0))

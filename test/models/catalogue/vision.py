@@ -120,7 +120,7 @@ entries.add("swinv2", images("swinv2", **SWIN))
 entries.add("textnet", images("textnet", stem_out_channels=16, hidden_sizes=[16, 16, 24, 32, 48]))
 
 entries.add("vit-masked-image", pictures("vit", "ViTForMaskedImageModeling", encoder_stride=8))
-entries.add("dinov3_vit", pictures("dinov3_vit", "AutoModel"))
+entries.add("dinov3_vit", pictures("dinov3_vit", "AutoModel", pos_embed_rescale=None))
 entries.add("dinov3_convnext", pictures("dinov3_convnext", "AutoModel", **STAGES))
 entries.add("swin2sr", pictures("swin2sr", "AutoModelForImageToImage", embed_dim=16, depths=[1, 1], num_heads=[2, 2],
                                 window_size=4, num_channels=3, upscale=2, image_size=32, patch_size=1))
