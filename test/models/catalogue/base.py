@@ -31,7 +31,7 @@ class Trial:
 
     @property
     def names(self) -> list[str]:
-        return list(inspect.signature(self.loss).parameters)[1:]
+        return list(inspect.signature(self.loss).parameters)[1 : 1 + len(self.inputs)]
 
     def batch(self, seed: int) -> tuple[torch.Tensor, ...]:
         generator = torch.Generator().manual_seed(seed)

@@ -76,7 +76,8 @@ def unet_2d_text() -> Trial:
 def dit() -> Trial:
     model = made("DiTTransformer2DModel", num_attention_heads=2, attention_head_dim=16, in_channels=4, num_layers=2,
                  sample_size=8, patch_size=2, num_embeds_ada_norm=10, norm_num_groups=8)
-    model.transformer_blocks[0].norm1.emb.class_embedder.dropout_prob = 0.0
+    for block in model.transformer_blocks:
+        block.norm1.emb.class_embedder.dropout_prob = 0.0
     loss = lambda model, sample, time, labels: mean_square(model(sample, time, labels))
     return Trial(model, loss, (image(8, 4), TIMES, ids(BATCH, below=10, first=0)))
 

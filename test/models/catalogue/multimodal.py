@@ -66,7 +66,7 @@ entries.add("internvl", with_image("internvl", 4, vision_config={"image_size": [
 def git_image() -> Trial:
     loss = lambda model, input_ids, pixel_values: model(
         input_ids=input_ids, pixel_values=pixel_values, labels=input_ids).loss
-    return Trial(build("AutoModelForCausalLM", "git"), loss, (ids(), image(32)))
+    return Trial(build("AutoModelForCausalLM", "git"), loss, (ids(), image(32)), rate=3e-4)
 
 
 @entries.entry("blip-captions")
