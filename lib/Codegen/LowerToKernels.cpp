@@ -73,6 +73,7 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
   case KernelFamily::line:
     return describeKernel(launch, "", emitLine);
   case KernelFamily::convolution:
+  case KernelFamily::groupedContraction:
   case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:

@@ -205,6 +205,11 @@ ElementState hone::detail::logState(ArrayRef<ElementState> operands) {
                                       : ElementState::Singular;
 }
 
+ElementState hone::detail::log1pState(ArrayRef<ElementState> operands) {
+  return operands.front() == ElementState::Zero ? ElementState::Zero
+                                                : logState(operands);
+}
+
 ElementState hone::detail::powerState(ArrayRef<ElementState>) {
   return ElementState::Singular;
 }

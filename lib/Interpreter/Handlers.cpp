@@ -37,7 +37,7 @@ HandlerTable::HandlerTable() {
   addShape();
   addReductions();
   addSelections();
-  addWindows();
+  addContractions();
   addNamed();
   addBackward();
   addState();
@@ -65,10 +65,14 @@ void HandlerTable::addElementwise() {
       [](int64_t x) { return x < 0 ? wrapping(0 - uint64_t(x)) : x; });
   onUnary<ExpOp>([](double x) { return std::exp(x); }, nullptr);
   onUnary<LogOp>([](double x) { return std::log(x); }, nullptr);
+  onUnary<Expm1Op>([](double x) { return std::expm1(x); }, nullptr);
+  onUnary<Log1pOp>([](double x) { return std::log1p(x); }, nullptr);
   onUnary<SqrtOp>([](double x) { return std::sqrt(x); }, nullptr);
   onUnary<RsqrtOp>([](double x) { return 1 / std::sqrt(x); }, nullptr);
   onUnary<SinOp>([](double x) { return std::sin(x); }, nullptr);
   onUnary<CosOp>([](double x) { return std::cos(x); }, nullptr);
+  onUnary<AtanOp>([](double x) { return std::atan(x); }, nullptr);
+  onUnary<FloorOp>([](double x) { return std::floor(x); }, nullptr);
   onUnary<TanhOp>([](double x) { return std::tanh(x); }, nullptr);
   onUnary<ErfOp>([](double x) { return std::erf(x); }, nullptr);
   onUnary<LogisticOp>(logistic, nullptr);
@@ -188,7 +192,16 @@ void HandlerTable::addSelections() {
   });
 }
 
-void HandlerTable::addWindows() {
+void HandlerTable::addContractions() {
+  on<GroupedDotOp>([](GroupedDotOp op, const Frame &frame) {
+    return groupedDot(frame.spec(op), frame[op.getInput()],
+                      frame[op.getWeight()], frame[op.getEnds()],
+                      op.getContract());
+  });
+  on<GroupedDotBwdWeightOp>([](GroupedDotBwdWeightOp op, const Frame &frame) {
+    return groupedDotBwdWeight(frame.spec(op), frame[op.getLhs()],
+                               frame[op.getRhs()], frame[op.getEnds()]);
+  });
   on<ConvOp>([](ConvOp op, const Frame &frame) {
     return conv(frame.spec(op), op.getWindow(), frame[op.getInput()],
                 frame[op.getWeight()]);

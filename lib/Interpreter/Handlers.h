@@ -120,7 +120,7 @@ private:
   void addShape();
   void addReductions();
   void addSelections();
-  void addWindows();
+  void addContractions();
   void addNamed();
   void addBackward();
   void addState();

@@ -10,9 +10,9 @@ class SimpleMoves(Graph):
 
     def move_unary(self) -> Value | None:
         value = self.pick()
-        ops = ["tanh", "logistic", "neg", "gelu tanh", "gelu erf", "sin", "cos", "erf"]
+        ops = ["tanh", "logistic", "neg", "gelu tanh", "gelu erf", "sin", "cos", "erf", "atan"]
         if not self.smooth:
-            ops += ["abs", "sign"]
+            ops += ["abs", "sign", "floor"]
         op = self.random.choice(ops)
         if value and op in ("sin", "cos"):  # of a large angle, nothing is left in fp32
             value = self.bounded(value)
@@ -35,11 +35,11 @@ class SimpleMoves(Graph):
             return self.map("pow", positive, self.constant(value.shape, self.random.choice((-0.75, 0.5, 1.5))))
         if way < 0.5:
             return self.map("pow", positive, self.scale(self.bounded(self.pick_like(value.shape)), 0.5))
-        return self.map(self.random.choice(("log", "sqrt", "rsqrt")), positive)
+        return self.map(self.random.choice(("log", "sqrt", "rsqrt", "log1p")), positive)
 
     def move_exp(self) -> Value | None:
         value = self.pick()
-        return value and self.map("exp", self.map("tanh", value))
+        return value and self.map(self.random.choice(("exp", "expm1")), self.map("tanh", value))
 
     def move_binary(self) -> Value | None:
         value = self.pick()

@@ -89,6 +89,20 @@ class WindowMoves(Graph):
         return self.along("put_along sum", [value, self.ids(value.shape, size)], dim,
                           self.resized(value.shape, dim, size))
 
+    def move_grouped_dot(self) -> Value | None:
+        """Rows in two groups, the bounds of which are constants: ids of files are no bounds."""
+        value = self.pick(lambda value: len(value.shape) == 2 and 0 not in value.shape)
+        if not value:
+            return None
+        (rows, width), made = value.shape, self.random.choice((1, 4))
+        contract = self.random.choice((1, 2))
+        matrix = self.argument((2, width, made) if contract == 1 else (2, made, width))
+        first = self.random.randint(0, rows)
+        ends = self.emit(f"constant dense<[{first}, {self.random.randint(first, rows)}]>", [], (2,), tensor((2,), "i64"),
+                         "i64")
+        return self.emit(f"grouped_dot {value}, {matrix}, {ends} contract {contract}", [value, matrix, ends],
+                         (rows, made), f"{value.type}, {matrix.type}, {ends.type} -> {tensor((rows, made))}")
+
     def move_order(self) -> Value | None:
         """The largest elements of each line, or all in order."""
         value = self.pick(lambda value: value.shape and 0 not in value.shape)
@@ -105,5 +119,5 @@ class WindowMoves(Graph):
                         "i64")
         return self.along("take_along", [value, ids], dim, shape)
 
-    MOVES = {move_conv: 2, move_take_along: 1, move_put_along: 1}
+    MOVES = {move_conv: 2, move_take_along: 1, move_put_along: 1, move_grouped_dot: 1}
     ROUGH_MOVES = {move_max_pool: 1, move_order: 1}

@@ -103,15 +103,22 @@ def Hone_NegOp
 def Hone_AbsOp : Hone_UnaryOp<"abs", Hone_NumberTensor, "|x[i]|", "keepState">;
 def Hone_ExpOp : Hone_UnaryOp<"exp", Hone_FloatTensor, "e^x[i]", "leaveZero", "accurate", "f32", 10>;
 def Hone_LogOp : Hone_UnaryOp<"log", Hone_FloatTensor, "ln x[i]", "logState", "accurate", "f32", 14>;
+def Hone_Expm1Op
+    : Hone_UnaryOp<"expm1", Hone_FloatTensor, "e^x[i] - 1, also near 0", "keepZero", "accurate", "f32", 16>;
+def Hone_Log1pOp
+    : Hone_UnaryOp<"log1p", Hone_FloatTensor, "ln(1 + x[i]), also near 0", "log1pState", "accurate", "f32", 20>;
 def Hone_SqrtOp : Hone_UnaryOp<"sqrt", Hone_FloatTensor, "sqrt(x[i])", "quotientState">;
 def Hone_RsqrtOp : Hone_UnaryOp<"rsqrt", Hone_FloatTensor, "1 / sqrt(x[i])", "quotientState", "accurate">;
 def Hone_SinOp : Hone_UnaryOp<"sin", Hone_FloatTensor, "sin x[i]", "keepZero", "accurate", "f32", 24>;
 def Hone_CosOp : Hone_UnaryOp<"cos", Hone_FloatTensor, "cos x[i]", "leaveZero", "accurate", "f32", 24>;
+def Hone_AtanOp : Hone_UnaryOp<"atan", Hone_FloatTensor, "arctan x[i]", "keepZero", "accurate", "f32", 20>;
 def Hone_TanhOp : Hone_UnaryOp<"tanh", Hone_FloatTensor, "tanh x[i]", "keepZero", "pointwise", "f32", 14>;
 def Hone_ErfOp : Hone_UnaryOp<"erf", Hone_FloatTensor, "erf x[i]", "keepZero", "pointwise", "f32", 16>;
 def Hone_LogisticOp
     : Hone_UnaryOp<"logistic", Hone_FloatTensor, "1 / (1 + e^-x[i])", "leaveZero", "pointwise", "f32", 12>;
 def Hone_SignOp : Hone_UnaryOp<"sign", Hone_NumberTensor, "sign of x[i] (0 for 0, NaN for NaN)", "keepState", "copy">;
+def Hone_FloorOp
+    : Hone_UnaryOp<"floor", Hone_FloatTensor, "the largest whole number that is not above x[i]", "keepZero", "pointwise">;
 def Hone_NotOp : Hone_UnaryOp<"not", Hone_IntOrBoolTensor, "bitwise complement of x[i]", "anyNumber", "copy", "i1">;
 
 def Hone_CastOp : Hone_Op<"cast", "map", "copy", [Elementwise, SameOperandsAndResultShape]> {

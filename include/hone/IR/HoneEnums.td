@@ -46,6 +46,7 @@ def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belong
   I32EnumAttrCase<"collective", 9>,  // communication between ranks
   I32EnumAttrCase<"rope", 10>,       // pairs of elements of a head, rotated by their position
   I32EnumAttrCase<"convolution", 11>, // a convolution or one of its gradients
+  I32EnumAttrCase<"groupedContraction", 13, "grouped_contraction">, // products of groups of rows
   I32EnumAttrCase<"line", 12>]>;     // lines along one dimension, each by itself: orders, elements placed by index
 
 // How mixed precision may change the element types of an op (hone-mixed-precision chooses them).

@@ -173,6 +173,8 @@ ElementState productState(llvm::ArrayRef<ElementState> operands);
 /// x / y, and roots of y: what is defined for copies is defined.
 ElementState quotientState(llvm::ArrayRef<ElementState> operands);
 ElementState logState(llvm::ArrayRef<ElementState> operands);
+/// Defined at 0, and 0 there.
+ElementState log1pState(llvm::ArrayRef<ElementState> operands);
 /// `pow`: at 0 some exponents have no derivative.
 ElementState powerState(llvm::ArrayRef<ElementState> operands);
 } // namespace detail

@@ -107,6 +107,13 @@ struct DotDims {
 Tensor dotGeneral(const ResultSpec &result, const Tensor &lhs, DotDims lhsDims,
                   const Tensor &rhs, DotDims rhsDims);
 
+/// `ends[e]` is where the rows of group e end; `contract` is the dimension of
+/// `weight` that is summed over.
+Tensor groupedDot(const ResultSpec &result, const Tensor &input,
+                  const Tensor &weight, const Tensor &ends, int64_t contract);
+Tensor groupedDotBwdWeight(const ResultSpec &result, const Tensor &lhs,
+                           const Tensor &rhs, const Tensor &ends);
+
 //===-- Windows -----------------------------------------------------------===//
 
 Tensor conv(const ResultSpec &result, const Window &window, const Tensor &input,

@@ -74,8 +74,9 @@ bool FusionAnalysis::takesNoStrides(Operation *op) const {
   auto anchor = anchorOf.find(op);
   return anchor != anchorOf.end() &&
          llvm::is_contained({KernelFamily::contraction,
-                             KernelFamily::convolution, KernelFamily::gather,
-                             KernelFamily::multiTensor},
+                             KernelFamily::convolution,
+                             KernelFamily::groupedContraction,
+                             KernelFamily::gather, KernelFamily::multiTensor},
                             plan[anchor->second].family);
 }
 

@@ -23,7 +23,7 @@ static bool isPointOp(Operation *op) {
          isa<ConstantOp, IotaOp, RandomOp, DropoutOp, ReshapeOp, TransposeOp,
              BroadcastOp, SliceOp, PadOp, ConcatOp, ReduceOp, ArgmaxOp,
              CumsumOp, TakeAlongOp, ConvOp, ConvBwdInputOp, ConvBwdWeightOp,
-             MaxPoolOp, MaxPoolBwdOp>(op);
+             MaxPoolOp, MaxPoolBwdOp, GroupedDotOp, GroupedDotBwdWeightOp>(op);
 }
 
 /// Whether every result element that depends on `value` does so through the

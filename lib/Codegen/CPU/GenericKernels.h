@@ -10,7 +10,7 @@ namespace hone {
 
 /// Kernel of any launch whose body holds primitive ops: creation (random and
 /// dropout included), elementwise, shape, reduce, argmax, cumsum, gelu,
-/// take_along, convolutions, pooling.
+/// take_along, convolutions, pooling, products of groups.
 ///
 /// A body that only moves elements (one transpose, slice, pad or concat)
 /// becomes vector copies of runs, or a blocked transpose. A single cumsum runs

@@ -263,6 +263,12 @@ Value elementwise::compute(OpBuilder &builder, Location loc, Operation *op,
           .Case([&](LogOp) -> Value {
             return builder.create<math::LogOp>(loc, x);
           })
+          .Case([&](Expm1Op) { return expm1Of(m, x); })
+          .Case([&](Log1pOp) { return log1pOf(m, x); })
+          .Case([&](AtanOp) { return atanOf(m, x); })
+          .Case([&](FloorOp) -> Value {
+            return builder.create<math::FloorOp>(loc, x);
+          })
           .Case([&](SqrtOp) -> Value {
             return builder.create<math::SqrtOp>(loc, x);
           })

@@ -4,6 +4,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::elementwise;
@@ -35,6 +37,56 @@ static Value tanhF64(Math m, Value x) {
   Value isSmall = m.builder.create<arith::CmpFOp>(
       m.loc, arith::CmpFPredicate::OLT, abs, m.c(x, 0.75));
   return m.builder.create<arith::SelectOp>(m.loc, isSmall, small, large);
+}
+
+/// e^x - 1 near 0, where the difference cancels: the rounding error of u = e^x
+/// is that of log u, too (Kahan).
+Value elementwise::expm1Of(Math m, Value x) {
+  Value u = m.exp(x), less = m.sub(u, m.c(x, 1.0));
+  Value exact = m.mul(less, m.div(x, m.log(u)));
+  Value result = m.select(m.isEqual(less, -1.0), less, exact);
+  result = m.select(m.isEqual(u, 1.0), x, result);
+  return m.select(m.isEqual(u, INFINITY), u, result);
+}
+
+/// ln(1 + x) near 0, where u = 1 + x rounds: what u lost of x, the quotient
+/// gives back (Kahan).
+Value elementwise::log1pOf(Math m, Value x) {
+  Value one = m.c(x, 1.0), u = m.add(one, x);
+  Value exact = m.mul(m.log(u), m.div(x, m.sub(u, one)));
+  Value result = m.select(m.isEqual(u, 1.0), x, exact);
+  return m.select(m.isEqual(u, INFINITY), u, result);
+}
+
+/// arctan by a rational function of |x| <= 0.66, to which larger numbers are
+/// turned by pi/4 or pi/2 (coefficients: Moshier, Cephes).
+Value elementwise::atanOf(Math m, Value x) {
+  constexpr double tan3Pi8 = 2.41421356237309504880, pi = 3.14159265358979324;
+  Value abs = m.builder.create<math::AbsFOp>(m.loc, x), one = m.c(x, 1.0);
+  Value isLarge = m.isAbove(abs, tan3Pi8), isMiddle = m.isAbove(abs, 0.66);
+  Value turned = m.div(m.sub(abs, one), m.add(abs, one));
+  Value small = m.select(isLarge, m.div(m.c(x, -1.0), abs),
+                         m.select(isMiddle, turned, abs));
+  Value start = m.select(isLarge, m.c(x, pi / 2),
+                         m.select(isMiddle, m.c(x, pi / 4), m.c(x, 0.0)));
+  Value square = m.mul(small, small);
+  auto polynomial = [&](ArrayRef<double> coefficients) {
+    Value sum = m.c(x, coefficients.front());
+    for (double next : coefficients.drop_front())
+      sum = m.add(m.mul(sum, square), m.c(x, next));
+    return sum;
+  };
+  Value above =
+      polynomial({-8.750608600031904122785e-1, -1.615753718733365076637e1,
+                  -7.500855792314704667340e1, -1.228866684490136173410e2,
+                  -6.485021904942025371773e1});
+  Value below =
+      polynomial({1.0, 2.485846490142306297962e1, 1.650270098316988542046e2,
+                  4.328810604912902668951e2, 4.853903996359136964868e2,
+                  1.945506571482613964425e2});
+  Value rest = m.mul(m.mul(small, square), m.div(above, below));
+  Value result = m.add(start, m.add(small, rest));
+  return m.builder.create<math::CopySignOp>(m.loc, result, x);
 }
 
 /// erf in f64: 2/sqrt(pi) e^-x^2 sum_n 2^n x^(2n+1) / (2n+1)!!, whose terms

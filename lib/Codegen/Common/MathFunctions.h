@@ -46,6 +46,20 @@ struct Math {
   mlir::Value exp(mlir::Value a) {
     return builder.create<mlir::math::ExpOp>(loc, a);
   }
+  mlir::Value log(mlir::Value a) {
+    return builder.create<mlir::math::LogOp>(loc, a);
+  }
+  mlir::Value isEqual(mlir::Value a, double number) {
+    return builder.create<mlir::arith::CmpFOp>(
+        loc, mlir::arith::CmpFPredicate::OEQ, a, c(a, number));
+  }
+  mlir::Value isAbove(mlir::Value a, double number) {
+    return builder.create<mlir::arith::CmpFOp>(
+        loc, mlir::arith::CmpFPredicate::OGT, a, c(a, number));
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) {
+    return builder.create<mlir::arith::SelectOp>(loc, condition, a, b);
+  }
   mlir::Value neg(mlir::Value a) {
     return builder.create<mlir::arith::NegFOp>(loc, a);
   }
@@ -57,6 +71,9 @@ struct Math {
 };
 
 mlir::Value tanhOf(Math m, mlir::Value x);
+mlir::Value expm1Of(Math m, mlir::Value x);
+mlir::Value log1pOf(Math m, mlir::Value x);
+mlir::Value atanOf(Math m, mlir::Value x);
 mlir::Value erfOf(Math m, mlir::Value x);
 
 /// sin(x + quarterTurns * pi/2).

@@ -137,7 +137,11 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
         remember(op.getTaps(), indices, tap);
         return value == op.getTaps() ? tap : maximum;
       })
-      .Case([&](MaxPoolBwdOp op) { return maxPoolBwd(op, indices); });
+      .Case([&](MaxPoolBwdOp op) { return maxPoolBwd(op, indices); })
+      .Case([&](GroupedDotOp op) { return groupedDot(op, indices); })
+      .Case([&](GroupedDotBwdWeightOp op) {
+        return groupedDotBwdWeight(op, indices);
+      });
 }
 
 //===----------------------------------------------------------------------===//

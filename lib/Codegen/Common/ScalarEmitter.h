@@ -105,6 +105,12 @@ private:
   maxPool(MaxPoolOp op, llvm::ArrayRef<mlir::Value> indices);
   mlir::Value maxPoolBwd(MaxPoolBwdOp op, llvm::ArrayRef<mlir::Value> indices);
 
+  // Groups of rows (GroupedElements.cpp).
+  mlir::Value endOf(mlir::Value ends, mlir::Value group);
+  mlir::Value groupedDot(GroupedDotOp op, llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value groupedDotBwdWeight(GroupedDotBwdWeightOp op,
+                                  llvm::ArrayRef<mlir::Value> indices);
+
   /// Word that `op` draws for an element, as an i32.
   mlir::Value philoxWord(RandomOpInterface op, int64_t salt,
                          llvm::ArrayRef<mlir::Value> indices);

@@ -233,6 +233,7 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
   case KernelFamily::line:
     return describeAlone(launch, emitDeviceLine);
   case KernelFamily::convolution:
+  case KernelFamily::groupedContraction:
   case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:

@@ -47,6 +47,12 @@ static bool hidesRepeated(const PlacedOp &op) {
   return op.operands[0].repeated.all();
 }
 
+/// Whether zeros stand along `dim` of the result.
+static bool pads(PadOp op, unsigned dim) {
+  return op.getLow()[dim] != 0 || op.getHigh()[dim] != 0 ||
+         op.getInterior()[dim] != 0;
+}
+
 llvm::SmallBitVector dist::repeatedDims(const PlacedOp &op, unsigned result) {
   unsigned tensor = op.rule.numOperands() + result;
   llvm::SmallBitVector dims(op.rule.shapeOf(tensor).size());
@@ -59,8 +65,10 @@ llvm::SmallBitVector dist::repeatedDims(const PlacedOp &op, unsigned result) {
   auto random = dyn_cast<RandomOpInterface>(op.op);
   if (random && random.getRandomKey())
     return dims;
+  auto pad = dyn_cast<PadOp>(op.op);
   for (auto [dim, own] : llvm::enumerate(op.rule.factorsOf(tensor)))
-    if (!own.empty() && llvm::all_of(own, [&](int factor) {
+    if (!own.empty() && !(pad && pads(pad, dim)) &&
+        llvm::all_of(own, [&](int factor) {
           return op.rule.factors()[factor].kind == FactorKind::Parallel &&
                  isRepeated(op, factor);
         }))

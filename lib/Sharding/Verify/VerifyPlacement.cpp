@@ -29,6 +29,7 @@ private:
   LogicalResult changeValue(Operation *op, ArrayAttr axes,
                             const OptionalPlacement &expected,
                             const OptionalPlacement &made, ValuePlacement &own);
+  bool areShardsOfEqual(const Placement &shards, unsigned dim) const;
   LogicalResult reject(Operation *op, unsigned axis,
                        const OptionalPlacement &expected,
                        const ValuePlacement &own);
@@ -119,6 +120,14 @@ LogicalResult PlacementVerifier::reject(Operation *op, unsigned axis,
   return diag;
 }
 
+/// Whether the shards were cut from a tensor whose elements along `dim` may be
+/// equal: then side by side they are equal again.
+bool PlacementVerifier::areShardsOfEqual(const Placement &shards,
+                                         unsigned dim) const {
+  auto shard = dyn_cast_or_null<dist::ShardOp>(shards.begin);
+  return shard && held.lookup(shard.getOperand()).isRepeated(dim);
+}
+
 /// Checks that `own` is `expected` along `axes`, and makes it `made` there.
 LogicalResult PlacementVerifier::changeValue(Operation *op, ArrayAttr axes,
                                              const OptionalPlacement &expected,
@@ -132,15 +141,11 @@ LogicalResult PlacementVerifier::changeValue(Operation *op, ArrayAttr axes,
     Operation *begin = found ? found->begin : op;
     if (found && expected)
       for (unsigned dim : expected->dims) // shards side by side
-        own.repeated.reset(dim);
+        if (!areShardsOfEqual(*found, dim))
+          own.repeated.reset(dim);
     own.placements.erase(axis);
     own.alsoPartial.reset(axis);
-    // Shards of equal elements are equal.
-    bool staysReplicated = made && !found && made->kind == Placement::Sharded &&
-                           llvm::all_of(made->dims, [&](unsigned dim) {
-                             return own.isRepeated(dim);
-                           });
-    if (made && !staysReplicated)
+    if (made)
       own.placements.insert({axis, {made->kind, made->dims, begin}});
   }
   return success();

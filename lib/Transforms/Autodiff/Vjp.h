@@ -54,6 +54,9 @@ struct Vjp {
     return splat(typeOf(x), number);
   }
 
+  mlir::Value plus(mlir::Value x, double number) {
+    return make<AddOp>(x, like(x, number));
+  }
   mlir::Value sub(mlir::Value x, mlir::Value y) { return make<SubOp>(x, y); }
   mlir::Value mul(mlir::Value x, mlir::Value y) { return make<MulOp>(x, y); }
   mlir::Value mul(mlir::Value x, double number) {

@@ -106,6 +106,23 @@ static void maxPoolRule(MaxPoolOp op, Vjp &v) {
 }
 
 //===----------------------------------------------------------------------===//
+// Products of groups of rows
+//===----------------------------------------------------------------------===//
+
+static void groupedDotRule(GroupedDotOp op, Vjp &v) {
+  Value x = op.getInput(), w = op.getWeight(), ends = op.getEnds();
+  Value g = v.castTo(v.g, Vjp::typeOf(x).getElementType());
+  if (v.needs(x))
+    v.add(x, v.make<GroupedDotOp>(x.getType(), g, w, ends,
+                                  3 - int64_t(op.getContract())));
+  if (v.needs(w)) {
+    bool isPlain = op.getContract() == 1;
+    v.add(w, v.make<GroupedDotBwdWeightOp>(w.getType(), isPlain ? x : g,
+                                           isPlain ? g : x, ends));
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Elements picked by index
 //===----------------------------------------------------------------------===//
 
@@ -135,6 +152,7 @@ void hone::addNamedRules(RuleTable &t) {
   t.add<ConvOp>(convRule);
   t.add<ConvBwdInputOp>(convBwdInputRule);
   t.add<MaxPoolOp>(maxPoolRule);
+  t.add<GroupedDotOp>(groupedDotRule);
   t.add<TakeAlongOp>(takeAlongRule);
   t.add<PutAlongOp>(putAlongRule);
   t.add<GeluOp>([](GeluOp op, Vjp &v) {

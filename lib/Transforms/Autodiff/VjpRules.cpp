@@ -227,6 +227,14 @@ static void addUnaryRules(RuleTable &t) {
   t.add<LogOp>([](LogOp op, Vjp &v) {
     v.add(op.getOperand(), v.div(v.g, op.getOperand()));
   });
+  t.add<Expm1Op>([](Expm1Op op, Vjp &v) {
+    Value y = op.getResult();
+    v.add(op.getOperand(), v.mul(v.g, v.plus(y, 1.0)));
+  });
+  t.add<Log1pOp>([](Log1pOp op, Vjp &v) {
+    Value x = op.getOperand();
+    v.add(x, v.div(v.g, v.plus(x, 1.0)));
+  });
   t.add<SqrtOp>([](SqrtOp op, Vjp &v) {
     v.add(op.getOperand(), v.div(v.g, v.mul(op.getResult(), 2.0)));
   });
@@ -239,6 +247,10 @@ static void addUnaryRules(RuleTable &t) {
   });
   t.add<CosOp>([](CosOp op, Vjp &v) {
     v.add(op.getOperand(), v.neg(v.mul(v.g, v.make<SinOp>(op.getOperand()))));
+  });
+  t.add<AtanOp>([](AtanOp op, Vjp &v) {
+    Value x = op.getOperand();
+    v.add(x, v.div(v.g, v.plus(v.mul(x, x), 1.0)));
   });
   t.add<TanhOp>([](TanhOp op, Vjp &v) {
     Value y = op.getResult();
@@ -254,6 +266,9 @@ static void addUnaryRules(RuleTable &t) {
     v.add(op.getOperand(), v.mul(v.mul(v.g, v.sub(v.like(y, 1.0), y)), y));
   });
   t.add<SignOp>([](SignOp op, Vjp &v) {
+    v.add(op.getOperand(), v.like(op.getOperand(), 0.0));
+  });
+  t.add<FloorOp>([](FloorOp op, Vjp &v) {
     v.add(op.getOperand(), v.like(op.getOperand(), 0.0));
   });
   t.add<CastOp>([](CastOp op, Vjp &v) {

@@ -138,6 +138,7 @@ static LogicalResult verifyGroup(FusedOp group,
     return success();
   case KernelFamily::contraction:
   case KernelFamily::convolution:
+  case KernelFamily::groupedContraction:
   case KernelFamily::line:
   case KernelFamily::rope:
   case KernelFamily::attention:

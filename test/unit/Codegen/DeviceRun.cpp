@@ -216,8 +216,9 @@ std::vector<std::vector<char>> DeviceRunner::run(uint64_t seed) {
 /// Whether a GPU has code for every op: it has no functions in f64.
 static bool hasDeviceCode(plan::LaunchOp launch) {
   return llvm::none_of(launch.getBodyBlock(), [](Operation &op) {
-    bool isFunction = isa<ExpOp, LogOp, TanhOp, ErfOp, LogisticOp, SinOp, CosOp,
-                          GeluOp, GeluBwdOp, PowOp, RandomOp>(op);
+    bool isFunction =
+        isa<ExpOp, LogOp, TanhOp, ErfOp, LogisticOp, SinOp, CosOp, GeluOp,
+            GeluBwdOp, PowOp, RandomOp, Expm1Op, Log1pOp, AtanOp>(op);
     return isFunction && getElementTypeOrSelf(op.getResult(0)).isF64();
   });
 }

@@ -18,10 +18,23 @@ using namespace hone::test;
 TEST(Point, UnaryFloats) {
   for (const char *op :
        {"neg", "abs", "exp", "sqrt", "rsqrt", "log", "sin", "cos", "tanh",
-        "erf", "logistic", "sign", "gelu tanh", "gelu erf", "stop_gradient"}) {
+        "erf", "logistic", "sign", "gelu tanh", "gelu erf", "stop_gradient",
+        "floor", "expm1", "atan"}) {
     expectLikeInterpreter(emitPoint, unary(op, "tensor<3x37xf32>"));
     expectLikeInterpreter(emitPoint, unary(op, "tensor<3x37xf64>"),
                           {KernelFamily::map, 1e-14});
+  }
+}
+
+TEST(Point, FunctionsNearZero) {
+  std::vector<double> values;
+  for (double power = 1; power > 1e-30; power /= 7)
+    values.insert(values.end(), {power, -power * 0.9});
+  values.insert(values.end(), {0.0, -0.0, inf, notANumber});
+  std::string type = "tensor<" + std::to_string(values.size()) + "xf32>";
+  for (const char *op : {"expm1", "log1p", "atan"}) {
+    CaseOptions options{KernelFamily::map, 1e-6, {}, {{0, values}}};
+    expectLikeInterpreter(emitPoint, unary(op, type), options);
   }
 }
 

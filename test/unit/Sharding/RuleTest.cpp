@@ -176,7 +176,8 @@ static std::vector<OpText> elementOps() {
   };
   for (const char *name :
        {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh",
-        "erf", "logistic", "sign", "stop_gradient", "gelu tanh"})
+        "erf", "logistic", "sign", "stop_gradient", "gelu tanh", "expm1",
+        "log1p", "atan", "floor"})
     cases.push_back({StringRef(name).split(' ').first.str(),
                      {x},
                      {x},
@@ -312,6 +313,18 @@ static std::vector<OpText> windows() {
        "%t, %m = hone.max_pool %1 sizes [3]" + at + x + " -> " + z + ", " +
            taps + "\n%r = hone.max_pool_bwd %0, %m sizes [3]" + at + z + ", " +
            taps + " -> " + x},
+      {"grouped_dot",
+       {"tensor<12x24xf32>", "tensor<3x24x36xf32>"},
+       {"tensor<12x36xf32>"},
+       "%e = hone.constant dense<[2, 2, 9]> : tensor<3xi64>\n%r = "
+       "hone.grouped_dot %0, %1, %e contract 1 : tensor<12x24xf32>, "
+       "tensor<3x24x36xf32>, tensor<3xi64> -> tensor<12x36xf32>"},
+      {"grouped_dot_bwd_weight",
+       {"tensor<12x24xf32>", "tensor<12x36xf32>"},
+       {"tensor<3x24x36xf32>"},
+       "%e = hone.constant dense<[2, 2, 9]> : tensor<3xi64>\n%r = "
+       "hone.grouped_dot_bwd_weight %0, %1, %e : tensor<12x24xf32>, "
+       "tensor<12x36xf32>, tensor<3xi64> -> tensor<3x24x36xf32>"},
       {"argsort",
        {x},
        {ids},

@@ -78,6 +78,13 @@ def binary(op: str, draws: tuple[str, str] = (NORMAL, NORMAL)) -> Iterable[Case]
                    "y", t)
 
 
+def floor() -> Iterable[Case]:
+    """Of numbers between two whole ones, where the derivative exists."""
+    for shape in SHAPES:
+        t = tensor(shape)
+        yield Case((floats(shape),), (f"%p = hone.logistic %x : {t}", f"%y = hone.floor %p : {t}"), "y", t)
+
+
 def power() -> Iterable[Case]:
     yield from binary("pow", (POSITIVE, NORMAL))
     for exponent, draw in (("2.0", NORMAL), ("3.0", NORMAL), ("0.5", POSITIVE), ("-1.5", POSITIVE), ("1.0", NORMAL),
@@ -344,6 +351,24 @@ def max_pool() -> Iterable[Case]:
                     f"{tensor(shape, 'i32')}",), "y", tensor(shape))
 
 
+# -- groups of rows -----------------------------------------------------------------------------------------------
+
+
+def grouped_dot() -> Iterable[Case]:
+    """The counts of the groups add up to the rows, or leave some behind."""
+    cases = (((4, 3), 2, (2, 4)), ((4, 3), 2, (0, 4)), ((4, 3), 1, (4, 4)), ((5, 2), 3, (1, 1, 5)),
+             ((6, 1), 4, (2, 3, 3)), ((1, 4), 2, (0, 1, 1)), ((7, 5), 3, (3, 3, 5)), ((3, 3), 3, (3,)),
+             ((0, 3), 2, (0, 0)), ((8, 2), 1, (1, 2, 4, 8)))
+    for ((rows, width), made, ends), contract in itertools.product(cases, (1, 2)):
+        count = len(ends)
+        x, y, e = tensor((rows, width)), tensor((rows, made)), tensor((count,), "i64")
+        matrix = (count, width, made) if contract == 1 else (count, made, width)
+        yield Case((floats((rows, width)), floats(matrix, "w")),
+                   (f"%e = hone.constant dense<{list(ends)}> : {e}",
+                    f"%y = hone.grouped_dot %x, %w, %e contract {contract} : {x}, {tensor(matrix)}, {e} -> {y}"),
+                   "y", y)
+
+
 # -- named ops ----------------------------------------------------------------------------------------------------
 
 ROWS = ((5,), (1,), (3, 4), (3, 1), (1, 7), (2, 3, 5), (0, 4), (2, 0, 3), (2, 1, 3, 2), (4, 9), (1, 1, 6))
@@ -427,6 +452,8 @@ RULE_CASES: dict[str, Callable[[], Iterable[Case]]] = {
     "Sqrt": lambda: unary("sqrt", POSITIVE), "Rsqrt": lambda: unary("rsqrt", POSITIVE), "Sin": lambda: unary("sin"),
     "Cos": lambda: unary("cos"), "Tanh": lambda: unary("tanh"), "Erf": lambda: unary("erf"),
     "Logistic": lambda: unary("logistic"),
+    "Expm1": lambda: unary("expm1"), "Log1p": lambda: unary("log1p", POSITIVE), "Atan": lambda: unary("atan"),
+    "Floor": floor,
     "Sign": lambda: unary("sign", POSITIVE), "Cast": cast, "Add": lambda: binary("add"), "Sub": lambda: binary("sub"),
     "Mul": lambda: binary("mul"), "Div": lambda: binary("div", (NORMAL, POSITIVE)), "Max": lambda: binary("max"),
     "Min": lambda: binary("min"), "Pow": power, "Select": select, "Reshape": reshape, "Transpose": transpose,
@@ -436,6 +463,7 @@ RULE_CASES: dict[str, Callable[[], Iterable[Case]]] = {
     "Attention": attention,
     "Rope": rope, "Gelu": gelu, "Dropout": dropout,
     "TakeAlong": take_along, "PutAlong": put_along, "Conv": conv, "ConvBwdInput": conv_bwd_input, "MaxPool": max_pool,
+    "GroupedDot": grouped_dot,
 }
 
 LINE = re.compile(r"@(\w+) argument \d+ \S+: (ok|WRONG), relative error (\S+) over")
