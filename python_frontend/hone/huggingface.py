@@ -9,19 +9,52 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Iterator
+from typing import Any, Iterator
 
 import torch
 
 _NAME = "hone"
 
 
-def _attention(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None, **options):
-    """query [B, H, T, D], key and value [B, G, S, D] -> ([B, T, H, D], None)."""
-    for name in ("softcap", "position_bias"):
-        if options.get(name) is not None:
+# Options of attention functions that change nothing here: the mask holds the window, shapes hold the positions.
+_WITHOUT_EFFECT = {"sliding_window", "position_ids", "cache_position", "position_embeddings", "output_attentions"}
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Refuses what would change the result and is not computed."""
+    for name, option in options.items():
+        changes = isinstance(option, torch.Tensor) or name in ("indices", "block_indices")
+        if option is not None and changes and name not in _WITHOUT_EFFECT:
             raise NotImplementedError(f"attention with {name} is not supported")
+
+
+def _attention(
+    module,
+    query,
+    key,
+    value,
+    attention_mask,
+    dropout=0.0,
+    scaling=None,
+    is_causal=None,
+    softcap=None,
+    position_bias=None,
+    s_aux=None,
+    sinks=None,
+    **options,
+):
+    """query [B, H, T, D], key and value [B, G, S, D] -> ([B, T, H, D], None)."""
+    _check_options(options)
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    causal = bool(causal) and attention_mask is None and query.shape[2] > 1
+    sinks = s_aux if sinks is None else sinks
+    if softcap is not None or position_bias is not None or sinks is not None:
+        scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+        scores = _scores(query, key, attention_mask, scaling, causal, softcap, position_bias)
+        weights = _with_sinks(scores, sinks).to(query.dtype)
+        weights = torch.nn.functional.dropout(weights, p=dropout, training=module.training)
+        result = weights @ _heads_as_in(value, query)
+        return result.transpose(1, 2).contiguous(), None
     result = torch.nn.functional.scaled_dot_product_attention(
         query,
         key,
@@ -29,10 +62,39 @@ def _attention(module, query, key, value, attention_mask, dropout=0.0, scaling=N
         attn_mask=attention_mask,
         dropout_p=dropout,
         scale=scaling,
-        is_causal=bool(causal) and attention_mask is None and query.shape[2] > 1,
+        is_causal=causal,
         enable_gqa=query.shape[1] != key.shape[1],
     )
     return result.transpose(1, 2).contiguous(), None
+
+
+def _heads_as_in(x: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    """[B, G, S, D] -> [B, H, S, D]: each head as often as queries share it."""
+    return x.repeat_interleave(query.shape[1] // x.shape[1], dim=1)
+
+
+def _scores(query, key, mask, scaling, causal, softcap, position_bias) -> torch.Tensor:
+    """Scores [B, H, T, S] as the eager functions of transformers have them: capped, biased, then masked."""
+    scores = query @ _heads_as_in(key, query).transpose(2, 3) * scaling
+    if softcap is not None:
+        scores = torch.tanh(scores / softcap) * softcap
+    if position_bias is not None:
+        scores = scores + position_bias
+    least = torch.finfo(scores.dtype).min
+    if causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+    if mask is None:
+        return scores
+    return scores.masked_fill(~mask, least) if mask.dtype == torch.bool else scores + mask
+
+
+def _with_sinks(scores: torch.Tensor, sinks: torch.Tensor | None) -> torch.Tensor:
+    """Softmax of each row; with a sink per head, which takes its share and is dropped."""
+    if sinks is None:
+        narrow = scores.dtype in (torch.float16, torch.bfloat16)
+        return scores.softmax(-1, dtype=torch.float32 if narrow else scores.dtype)
+    column = sinks.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)
+    return torch.cat([scores, column], dim=-1).softmax(-1)[..., :-1]
 
 
 def _mask(

@@ -16,6 +16,7 @@ from evaluate import evaluate  # noqa: E402
 from hone import api  # noqa: E402
 from hone.capture import capture  # noqa: E402
 from hone.emit import emit  # noqa: E402
+from test_aten import check  # noqa: E402
 
 
 def test_hugging_face_attention_is_one_causal_op() -> None:
@@ -113,3 +114,52 @@ def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None
     torch.testing.assert_close(
         evaluate(graph, values | {"ids": ids, "mask": mask}), padded(model, ids, mask).double(), rtol=1e-6, atol=0
     )
+
+
+class _Labelled(torch.nn.Module):
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.model(input_ids=ids, labels=ids).loss
+
+
+SIZES = dict(
+    vocab_size=23,
+    hidden_size=16,
+    intermediate_size=24,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    max_position_embeddings=16,
+    head_dim=4,
+    pad_token_id=0,
+)
+# Attention that is more than a masked softmax: capped scores, a sink per head.
+OTHER_ATTENTION = {
+    "Gemma2": dict(sliding_window=4, attn_logit_softcapping=2.0, final_logit_softcapping=3.0, query_pre_attn_scalar=4),
+    "GptOss": dict(sliding_window=4, num_local_experts=4, num_experts_per_tok=2),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_ATTENTION)
+def test_other_attention(name: str, verified) -> None:
+    """Against the eager attention of transformers, gradients too: of the sinks as well."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{name}Config")(**SIZES, **OTHER_ATTENTION[name])
+    config._attn_implementation, config._experts_implementation = "eager", "batched_mm"
+    model = _Labelled(getattr(transformers, f"{name}ForCausalLM")(config))
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    # Rotary tables are buffers of single precision, and stay so in both.
+    verified(emit(check(model, torch.arange(16).reshape(2, 8) * 7 % 23, tolerance=1e-5)))
+
+
+def test_attention_with_other_options_is_refused() -> None:
+    from hone.huggingface import _attention
+
+    x = torch.zeros(1, 1, 2, 4)
+    with pytest.raises(NotImplementedError, match="attention with block_indices is not supported"):
+        _attention(None, x, x, x, None, block_indices=[0])
