@@ -235,6 +235,11 @@ class Builder:
             rhs_contract=tuple(contract[1]),
         )[0]
 
+    def grouped_dot(self, x: Value, weight: Value, ends: Value) -> Value:
+        """x [R, H], weight [E, H, F], ends [E] -> [R, F]: each group of rows times its matrix."""
+        type = Type(x.dtype, (x.shape[0], weight.shape[2]))
+        return self.op("grouped_dot", (x, weight, ends), (type,), contract=1)[0]
+
     def embedding(self, table: Value, ids: Value) -> Value:
         return self.op("embedding", (table, ids), (Type(table.dtype, ids.shape + (table.shape[1],)),))[0]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
+from .aten import TABLE
 from .errors import HoneError
 from .source import is_of_torch, placed_here
 
@@ -268,8 +270,19 @@ def refusing_side_effects() -> Iterator[None]:
             setattr(owner, name, function)
 
 
+# How torch.library calls the class that it makes of an operator with a backward of its own: space, name, overload.
+_GENERATED = re.compile(r"GeneratedBackwardFor_([^_]+)_(.+)_([^_]+)$")
+_APPLY = torch.autograd.Function.__dict__["apply"]
+
+
 def _refuse_function(cls, *args, **kwargs):
-    """A custom autograd.Function would lose its backward in a forward graph: better refused by name."""
+    """A custom autograd.Function would lose its backward in a forward graph: better refused by name.
+
+    The backward of an operator with an emitter is Hone's own.
+    """
+    generated = _GENERATED.match(cls.__name__)
+    if generated and ".".join(generated.groups()) in TABLE:
+        return _APPLY.__func__(cls, *args, **kwargs)
     raise HoneError(
         placed_here(
             f"custom autograd.Function '{cls.__name__}' is not supported: only its forward would be captured, "

@@ -12,7 +12,8 @@ from torch.fx import GraphModule, Node
 from .aten import TABLE
 from .builder import Builder
 from .capture import Capture, local_name
-from .errors import HoneError
+from .decompose import decomposed
+from .errors import HoneError, UseDefinition
 from .guards import shared_with
 from .graph import Location, Type, Value
 from .source import NUMBER, SHAPE, frames_of, placed, user_frame
@@ -43,8 +44,26 @@ _BY_VALUE = {
 }
 
 
+# In-place operators that change the shape alone, and their functional twins.
+_RENAMED_IN_PLACE = {
+    f"{name}_.{overload}": f"{name}.{overload}"
+    for name, overload in (
+        *(("unsqueeze", "default"), ("squeeze", "default"), ("squeeze", "dim"), ("squeeze", "dims")),
+        *(("t", "default"), ("transpose", "int"), ("swapaxes", "default"), ("swapdims", "default")),
+    )
+}
+
+
 class AliasedWrite(HoneError):
     """An in-place operator that only functionalisation (by torch) can express."""
+
+
+class _InDefinition(HoneError):
+    """An error within torch's definition of an operator: what it is made of is not supported."""
+
+    def __init__(self, message: str, missing: str) -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 class _PlacedError(HoneError):
@@ -110,6 +129,7 @@ class Importer:
         self._storage: dict[Node, Node] = {}  # node -> the node whose storage it views
         self._renamed: dict[Node, list[Node]] = {}  # nodes that are one tensor, by in-place operators between them
         self._pinned: dict[Node, str] = {}  # storage that must not change: what it belongs to
+        self._open: list = []  # operators whose definitions are being imported
 
     # -- arguments ----------------------------------------------------------------------------------------------------
 
@@ -171,19 +191,22 @@ class Importer:
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
-    def _graph(self, module: GraphModule, env: dict[Node, object]) -> list:
+    def _graph(self, module: GraphModule, env: dict[Node, object], within: Node | None = None) -> list:
+        """Imports the nodes of a graph; `within` is the operator that it is the decomposition of."""
         order = {node: index for index, node in enumerate(module.graph.nodes)}
         for node in module.graph.nodes:
             if node.op == "output":
-                return [env[x] if isinstance(x, Node) else x for x in _flat(node.args[0])]
+                return _flat([env[x] if isinstance(x, Node) else x for x in _flat(node.args[0])])
             if node.op == "placeholder":
                 continue
-            self.b.location = _location(node)
+            self.b.location = _location(within or node)
             try:
                 env[node] = self._node(module, node, env, order)
             except (_PlacedError, AliasedWrite):
                 raise
             except HoneError as error:
+                if within is not None:
+                    raise
                 raise _PlacedError(_placed(node, str(error))) from None
         raise AssertionError("a graph without output")
 
@@ -198,11 +221,13 @@ class Importer:
             return args[0][args[1]]
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._region(node, args)
+        if isinstance(node.target, type) and issubclass(node.target, tuple):  # a named tuple of results
+            return list(args[0] if isinstance(args[0], (tuple, list)) else args)
         if not isinstance(node.target, torch._ops.OpOverload):
             raise HoneError(f"{_name(node)} is not a tensor operator")
-        if node.target.namespace != "aten":
-            raise HoneError(f"operator {_name(node)} is not supported")
         name = str(node.target).removeprefix("aten.")
+        if node.target.namespace != "aten" and name not in TABLE:
+            raise HoneError(f"operator {_name(node)} is not supported")
         if name in _BY_VALUE:
             raise _PlacedError(placed(_BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
         if name.startswith(("_assert", "sym_constrain", "_functional_assert")):
@@ -210,14 +235,52 @@ class Importer:
         kwargs = torch.fx.map_arg(node.kwargs, lambda x: env[x])
         bound = _bind(node.target._schema, args, kwargs)
         self._check_complex(node)
+        if name in _RENAMED_IN_PLACE:  # another shape of the same elements: nothing is written
+            result = self._emitted(_RENAMED_IN_PLACE[name], bound)
+            self._note_view(node)
+            return result
         if name.split(".")[0].endswith("_") and not name.startswith("__"):
             return self._in_place(name, bound, node, env, order)
-        if name not in TABLE:
-            raise HoneError(f"operator aten.{name} is not supported")
-        result = self._emitted(name, bound)
+        result = self._result(node.target, node, bound, env)
         self._note_view(node)
         self._check(node, result)
         return result
+
+    def _result(self, target: torch._ops.OpOverload, node: Node, bound: dict, env: dict):
+        """What `target` makes of the node's arguments: by its emitter, or by torch's definition of it."""
+        name = str(target).removeprefix("aten.")
+        if name in TABLE:
+            try:
+                return self._emitted(name, bound)
+            except UseDefinition:
+                pass
+        return self._by_definition(target, node, env)
+
+    def _by_definition(self, target: torch._ops.OpOverload, node: Node, env: dict):
+        name = str(target).removeprefix("aten.")
+        if target in self._open:  # its definition uses itself
+            raise HoneError(f"operator aten.{name} is not supported")
+        definition = self._definition(target, node)
+        if definition is None:
+            raise HoneError(f"operator aten.{name} is not supported")
+        module, inputs = definition
+        self._open.append(target)
+        try:
+            results = self._inline(module, [env[x] for x in inputs], node)
+        except _PlacedError:
+            raise
+        except HoneError as error:  # the innermost one says what is missing
+            missing = error.missing if isinstance(error, _InDefinition) else str(error)
+            raise _InDefinition(f"operator aten.{name} is not supported ({missing})", missing) from None
+        finally:
+            self._open.pop()
+        return results if len(target._schema.returns) > 1 or isinstance(node.meta.get("val"), list) else results[0]
+
+    def _definition(self, target: torch._ops.OpOverload, node: Node):
+        try:
+            return decomposed(target, node)
+        except Exception as error:  # torch's definition does not take these arguments
+            raise HoneError(f"operator {target} with these arguments is not supported ({error})") from error
 
     def _emitted(self, name: str, bound: dict):
         try:
@@ -240,10 +303,10 @@ class Importer:
             return self._inline(args[4], args[5:])
         raise HoneError(f"operator {name} is not supported")
 
-    def _inline(self, module: GraphModule, operands: Sequence) -> list:
+    def _inline(self, module: GraphModule, operands: Sequence, within: Node | None = None) -> list:
         inner = [node for node in module.graph.nodes if node.op == "placeholder"]
         self._pinned |= {node: "a tensor from outside its region" for node in inner}
-        return self._graph(module, dict(zip(inner, operands)))
+        return self._graph(module, dict(zip(inner, operands)), within)
 
     # -- views and in-place operators ---------------------------------------------------------------------------------
 
@@ -260,8 +323,8 @@ class Importer:
     def _in_place(self, name: str, bound: dict, node: Node, env: dict, order: dict[Node, int]) -> Value:
         """`x.op_(...)` as a new value for `x`, where nothing else looks at the changed storage afterwards."""
         base, overload = name.split(".", 1)
-        functional = f"{base[:-1]}.{overload}"
-        if functional not in TABLE:
+        functional = getattr(getattr(torch.ops.aten, base[:-1], None), overload, None)
+        if functional is None:
             raise HoneError(f"operator aten.{name} is not supported")
         written = node.args[0]
         root, same = self._root(written), self._renamed.setdefault(written, [written])
@@ -277,7 +340,7 @@ class Importer:
                     _placed(node, f"aten.{name} changes a tensor that is read later through another view")
                 )
         target = bound["self"]
-        result = self.b.cast(self._emitted(functional, bound), target.dtype)
+        result = self.b.cast(self._result(functional, node, bound, env), target.dtype)
         if result.shape != target.shape:
             raise HoneError(f"aten.{name} does not keep the shape {list(target.shape)}")
         same.append(node)

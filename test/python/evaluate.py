@@ -141,6 +141,14 @@ def _put_along(op: Op, updates: torch.Tensor, ids: torch.Tensor) -> torch.Tensor
     return start.scatter_reduce(op.attribute("dim"), ids.long(), updates, "amax" if kind == "max" else "amin")
 
 
+def _grouped_dot(op: Op, x: torch.Tensor, weight: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    weight = weight if op.attribute("contract") == 1 else weight.mT
+    group = torch.bucketize(torch.arange(len(x)), ends.long(), right=True)
+    inside = group < len(weight)
+    y = torch.einsum("rh,rhf->rf", x, weight[group.clamp(max=len(weight) - 1)])
+    return torch.where(inside.unsqueeze(1), y, 0.0)
+
+
 def _padded(op: Op, x: torch.Tensor, value: float) -> torch.Tensor:
     """[N, S..., C] -> [N, C, S...] with the op's padding."""
     pads = [n for pair in zip(reversed(op.attribute("low")), reversed(op.attribute("high"))) for n in pair]
@@ -190,7 +198,11 @@ _RULES = {
     "neg": lambda op, x: -x,
     "abs": lambda op, x: x.abs(),
     "exp": lambda op, x: x.exp(),
+    "expm1": lambda op, x: x.expm1(),
     "log": lambda op, x: x.log(),
+    "log1p": lambda op, x: x.log1p(),
+    "floor": lambda op, x: x.floor(),
+    "atan": lambda op, x: x.atan(),
     "sqrt": lambda op, x: x.sqrt(),
     "rsqrt": lambda op, x: x.rsqrt(),
     "sin": lambda op, x: x.sin(),
@@ -218,11 +230,12 @@ _RULES = {
     "reduce": _reduce,
     "concat": lambda op, *xs: torch.cat(xs, op.attribute("dim")),
     "argmax": lambda op, x: x.argmax(op.attribute("dim")),
-    "cumsum": lambda op, x: x.cumsum(op.attribute("dim")),
+    "cumsum": lambda op, x: x.cumsum(op.attribute("dim"), dtype=x.dtype),
     "argsort": lambda op, x: _order(x, op, bool(op.attribute("descending"))),
     "topk": lambda op, x: _order(x, op, not op.attribute("smallest")),
     "take_along": lambda op, x, ids: x.gather(op.attribute("dim"), ids.long()),
     "put_along": _put_along,
+    "grouped_dot": _grouped_dot,
     "conv": _conv,
     "conv_bwd_input": _conv_bwd_input,
     "max_pool": _max_pool,

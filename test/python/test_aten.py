@@ -46,7 +46,7 @@ def imported(model: nn.Module, *batch: torch.Tensor) -> tuple[Graph, dict[str, t
     return build_graph(model, captured, batch or (torch.zeros(1),), None, {}, {}, "case")
 
 
-def check(model: nn.Module, *batch: torch.Tensor) -> Graph:
+def check(model: nn.Module, *batch: torch.Tensor, tolerance: float = TOLERANCE) -> Graph:
     """Compares loss and gradients of the imported graph with the module's own."""
     batch = batch or (torch.zeros(1),)
     graph, constants = imported(model, *batch)
@@ -63,11 +63,11 @@ def check(model: nn.Module, *batch: torch.Tensor) -> Graph:
     state = {name: x.double() if x.is_floating_point() else x for name, x in constants.items()}
     copies = {name: p.detach().clone().requires_grad_(p.requires_grad) for name, p in parameters.items()}
     seen = evaluate(graph, copies | inputs | state)
-    torch.testing.assert_close(seen, expected, rtol=TOLERANCE, atol=TOLERANCE, check_dtype=False)
+    torch.testing.assert_close(seen, expected, rtol=tolerance, atol=tolerance, check_dtype=False)
     got = torch.autograd.grad(seen, copies.values(), allow_unused=True)
     for name, a, b in zip(parameters, got, gradients):
         a, b = (torch.zeros_like(copies[name]) if g is None else g for g in (a, b))
-        torch.testing.assert_close(a, b, rtol=TOLERANCE, atol=TOLERANCE, msg=lambda m: f"gradient of {name}: {m}")
+        torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance, msg=lambda m: f"gradient of {name}: {m}")
     return graph
 
 
@@ -375,4 +375,10 @@ def test_attention_dropout_has_key_and_salt(verified) -> None:
 def test_random_tensors(verified) -> None:
     graph, _ = imported(Case(no_input(lambda x: x + torch.rand_like(x) + torch.randn(5, 7)), M))
     assert [op.attribute("dist").case for op in graph.ops if op.name == "random"] == ["uniform", "normal"]
+    verified(emit(graph))
+
+
+def test_bernoulli_draws_anew(verified) -> None:
+    graph, _ = imported(Case(no_input(lambda x: x * torch.bernoulli(torch.full_like(x, 0.25))), M))
+    assert [op.attribute("dist").case for op in graph.ops if op.name == "random"] == ["uniform"]
     verified(emit(graph))

@@ -43,7 +43,6 @@ def forked(model, x):
 SEEDED = r"^.*test_taken_program.py:\d+: the program seeds the random numbers"
 with_hidden("seed in forward", seeded, SEEDED)
 with_hidden("seed in a fork", forked, SEEDED)
-with_hidden("bernoulli", lambda m, x: x * torch.bernoulli(torch.full_like(x, 0.5)), "aten.bernoulli.default")
 with_hidden("Python's random numbers", lambda m, x: x * random.random(), "draws from Python's or NumPy's random")
 with_hidden("NumPy's random numbers", lambda m, x: x * float(np.random.rand()), "draws from Python's or NumPy's random")
 changed("a generator", lambda m: setattr(m, "generator", torch.Generator()), "a torch.Generator",
@@ -107,8 +106,8 @@ with_loss("loss over steps of accumulation", lambda m, x, y: loss(m, x, y) / 4)
 with_loss("loss in half precision", lambda m, x, y: loss(m, x, y).half())
 with_loss("loss kept for logging", calling(lambda m, x: setattr(m, "last", x.detach())))
 with_loss("gradients set to none", calling(lambda m, x: m.zero_grad()))
-with_loss("class weights", options(weight=torch.arange(11.0)), "cross entropy with class weights is not supported")
-with_loss("class probabilities", soft, "class probabilities as targets is not supported")
+with_loss("class weights", options(weight=torch.arange(11.0)))
+with_loss("class probabilities", soft)
 with_loss("backward in the loss", calling(lambda m, x: x.backward()), GRADIENTS)
 with_loss("torch.autograd.backward in the loss", calling(lambda m, x: torch.autograd.backward(x)), GRADIENTS)
 with_loss("gradient penalty", penalised, GRADIENTS)

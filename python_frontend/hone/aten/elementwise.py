@@ -42,29 +42,6 @@ def div(b: Builder, self: Operand, other: Operand) -> Value:
     return b.binary("div", *as_tensors(b, self, other, dtype=dtype if is_float(dtype) else "f32"))
 
 
-@emits("div.Tensor_mode", "div.Scalar_mode")
-def div_mode(b: Builder, self: Operand, other: Operand, rounding_mode: str | None) -> Value:
-    if rounding_mode is None:
-        return div(b, self, other)
-    x, y = as_tensors(b, self, other)
-    if is_float(x.dtype):
-        raise HoneError(f"division of floats with rounding_mode='{rounding_mode}' is not supported")
-    return b.binary("div", x, y) if rounding_mode == "trunc" else _floor_quotient(b, x, y)
-
-
-@emits("floor_divide.default", "floor_divide.Scalar")
-def floor_divide(b: Builder, self: Operand, other: Operand) -> Value:
-    return div_mode(b, self, other, "floor")
-
-
-@emits("remainder.Tensor", "remainder.Scalar")
-def remainder(b: Builder, self: Operand, other: Operand) -> Value:
-    x, y = as_tensors(b, self, other)
-    if is_float(x.dtype):
-        raise HoneError("remainder of floats is not supported")
-    return b.binary("sub", x, b.binary("mul", _floor_quotient(b, x, y), y))
-
-
 def _floor_quotient(b: Builder, x: Value, y: Value) -> Value:
     """The integer quotient toward -inf: one less than the truncated one where a remainder has the other sign."""
     quotient = b.binary("div", x, y)
@@ -157,11 +134,14 @@ def _unary(overload: str, name: str, floats: bool = True) -> None:
 
 for _overload, _name in {
     "exp": "exp",
+    "expm1": "expm1",
     "log": "log",
+    "log1p": "log1p",
     "sqrt": "sqrt",
     "rsqrt": "rsqrt",
     "sin": "sin",
     "cos": "cos",
+    "atan": "atan",
     "tanh": "tanh",
     "erf": "erf",
     "sigmoid": "logistic",

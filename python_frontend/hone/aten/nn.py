@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Sequence
 
 from ..builder import Builder, broadcast_shape
-from ..errors import HoneError
+from ..errors import HoneError, UseDefinition
 from ..graph import Type, Value, is_float
 from ..source import SHAPE
 from .elementwise import mul
 from .promote import Operand, as_tensors
-from .reduce import mean, sum_
+from .reduce import logsumexp, mean, sum_, vector_norm
 from .registry import emits
 from .shape import axis, is_class, unsqueeze
 
@@ -73,7 +73,7 @@ def einsum(b: Builder, equation: str, tensors: Sequence[Value], path: object = N
     terms, _, output = equation.replace(" ", "").partition("->")
     inputs = terms.split(",")
     if "." in equation or "->" not in equation or len(inputs) > 2 or any(len(set(t)) < len(t) for t in inputs):
-        raise HoneError(f"einsum '{equation}' is not supported: write one or two operands, '->' and distinct indices")
+        raise UseDefinition(f"einsum '{equation}'")
     operands = []
     for k, (term, x) in enumerate(zip(inputs, tensors)):  # an index in one place only is summed away first
         kept = [c for c in term if c in output or any(c in other for j, other in enumerate(inputs) if j != k)]
@@ -94,6 +94,29 @@ def einsum(b: Builder, equation: str, tensors: Sequence[Value], path: object = N
 
 
 # -- tables -------------------------------------------------------------------------------------------------------
+
+
+@emits("addbmm.default")
+def addbmm(b: Builder, self: Value, batch1: Value, batch2: Value, beta: Operand = 1, alpha: Operand = 1) -> Value:
+    """beta self + alpha sum over the batch of the products."""
+    total = b.dot_general(batch1, batch2, ((), ()), ((0, 2), (0, 1)))
+    return b.binary("add", b.scale(self, beta), b.scale(total, alpha))
+
+
+@emits("bilinear.default")
+def bilinear(b: Builder, input1: Value, input2: Value, weight: Value, bias: Value | None = None) -> Value:
+    """input1 [..., I], input2 [..., J], weight [O, I, J] -> [..., O]."""
+    rows = b.dot_general(input1, weight, ((), ()), ((input1.rank - 1,), (1,)))  # [..., O, J]
+    batch = tuple(range(input1.rank - 1))
+    result = b.dot_general(rows, input2, (batch, batch), ((rows.rank - 1,), (input2.rank - 1,)))
+    return result if bias is None else b.binary("add", result, bias)
+
+
+@emits("_cdist_forward.default", "cdist.default")
+def cdist(b: Builder, x1: Value, x2: Value, p: float = 2.0, compute_mode: int | None = None) -> Value:
+    """x1 [..., M, D], x2 [..., N, D] -> distances [..., M, N]."""
+    difference = b.binary("sub", unsqueeze(b, x1, -2), unsqueeze(b, x2, -3))
+    return vector_norm(b, difference, p=p, dim=[-1])
 
 
 @emits("embedding.default")
@@ -225,7 +248,7 @@ def attention(
         raise HoneError("attention needs query, key and value of one rank, at least 2")
     if not query.shape[:-3] == key.shape[:-3] == value.shape[:-3]:
         raise HoneError(f"attention over batches {list(query.shape[:-3])} and {list(key.shape[:-3])} is not supported")
-    if query.rank > 2 and not enable_gqa and query.shape[-3] != key.shape[-3]:
+    if query.rank > 2 and not enable_gqa and key.shape[-3] not in (query.shape[-3], 1):
         raise HoneError(f"attention with {query.shape[-3]} query and {key.shape[-3]} key heads needs enable_gqa=True")
     result_shape = query.shape[:-1] + value.shape[-1:]
     scale = query.shape[-1] ** -0.5 if scale is None else scale
@@ -234,8 +257,7 @@ def attention(
     if mask is not None:
         mask = _mask_of_heads(b, mask, query, key, result_shape)
     if mask is not None and b.is_differentiable(mask):
-        if key.shape[1] != query.shape[1]:
-            raise HoneError("grouped-query attention with a mask that needs a gradient is not supported")
+        key, value = (_repeated_heads(b, x, query.shape[1]) for x in (key, value))
         return b.reshape(_written_out(b, query, key, value, mask, is_causal, scale, dropout_p), result_shape)
     heads_last = (0, 2, 1, 3)
     operands = [b.transpose(x, heads_last) for x in (query, key, value)]
@@ -248,6 +270,13 @@ def _heads(b: Builder, x: Value) -> Value:
     heads = x.shape[-3] if x.rank > 2 else 1
     batch = x.type.numel // max(1, heads * x.shape[-2] * x.shape[-1])
     return b.reshape(x, (batch, heads) + x.shape[-2:])
+
+
+def _repeated_heads(b: Builder, x: Value, heads: int) -> Value:
+    """[B, G, S, D] -> [B, heads, S, D]: each head as often as queries share it."""
+    batch, groups, length, width = x.shape
+    tiled = b.broadcast(x, (batch, groups, heads // groups, length, width), [0, 1, 3, 4])
+    return b.reshape(tiled, (batch, heads, length, width))
 
 
 def _additive_mask(b: Builder, mask: Value, dtype: str) -> Value:
@@ -302,11 +331,11 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Value:
-    if weight is not None:
-        raise HoneError("cross entropy with class weights is not supported")
     if is_float(target.dtype):
-        raise HoneError("cross entropy with class probabilities as targets is not supported, only class ids")
+        return _soft_cross_entropy(b, self, target, weight, reduction, label_smoothing)
     logits = _classes_last(b, self)
+    if weight is not None:
+        return _weighted_cross_entropy(b, logits, target, weight, reduction, ignore_index, label_smoothing)
     return b.cross_entropy(logits, target, REDUCTIONS[reduction], ignore_index, label_smoothing)
 
 
@@ -315,19 +344,82 @@ def nll_loss(
     b: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1, ignore_index: int = -100
 ) -> Value:
     """Minus the log-probability of each target, as a masked sum; ignored rows are 0 and not counted in a mean."""
-    if weight is not None:
-        raise HoneError("nll_loss with class weights is not supported")
     logp = _classes_last(b, self)
-    picked = b.select(is_class(b, target, logp.shape[-1]), logp, b.splat(0, logp.type))
-    rows = b.unary("neg", b.reduce("sum", picked, [logp.rank - 1]))
-    kept = b.compare("ne", target, b.splat(ignore_index, target.type))
-    rows = b.select(kept, rows, b.splat(0, rows.type))
+    rows = b.unary("neg", _of_class(b, logp, target))
+    shares = _class_weights(b, target, weight, ignore_index, logp)
+    rows = b.select(_is_kept(b, target, ignore_index), rows, b.splat(0, rows.type))
+    return _weighted_mean(b, rows, shares, reduction)
+
+
+def _is_kept(b: Builder, target: Value, ignore_index: int) -> Value:
+    return b.compare("ne", target, b.splat(ignore_index, target.type))
+
+
+def _of_class(b: Builder, rows: Value, target: Value) -> Value:
+    """rows [..., C], target [...] -> the element of each row at its class, as a masked sum; 0 for no class."""
+    picked = b.select(is_class(b, target, rows.shape[-1]), rows, b.splat(0, rows.type))
+    return b.reduce("sum", picked, [rows.rank - 1])
+
+
+def _class_weights(b: Builder, target: Value, weight: Value | None, ignore_index: int, logits: Value) -> Value:
+    """What each row counts: the weight of its class, or 1; 0 for ignored ones."""
+    kept = _is_kept(b, target, ignore_index)
+    if weight is None:
+        return b.cast(kept, logits.dtype)
+    wide = b.broadcast(b.cast(weight, logits.dtype), logits.shape, [logits.rank - 1])
+    own = _of_class(b, wide, target)
+    return b.select(kept, own, b.splat(0, own.type))
+
+
+def _weighted_mean(b: Builder, rows: Value, shares: Value, reduction: int) -> Value:
+    """Rows times their shares; a mean divides by the sum of the shares."""
+    rows = b.binary("mul", rows, shares)
     if REDUCTIONS[reduction] == "none":
         return rows
     total = b.reduce("sum", rows, range(rows.rank))
     if REDUCTIONS[reduction] == "sum":
         return total
-    return b.binary("div", total, b.reduce("sum", b.cast(kept, total.dtype), range(rows.rank)))
+    return b.binary("div", total, b.reduce("sum", shares, range(shares.rank)))
+
+
+def _weighted_cross_entropy(
+    b: Builder, logits: Value, target: Value, weight: Value, reduction: int, ignore_index: int, smoothing: float
+) -> Value:
+    """Class weights: the loss of each row counts as its class; smoothing spreads over the weighted classes."""
+    last = logits.rank - 1
+    logp = b.binary("sub", logits, logsumexp(b, logits, [last], True))
+    rows = b.unary("neg", _of_class(b, logp, target))
+    shares = _class_weights(b, target, weight, ignore_index, logits)
+    kept = _is_kept(b, target, ignore_index)
+    loss = b.select(kept, b.binary("mul", rows, shares), b.splat(0, rows.type))
+    if smoothing:
+        wide = b.broadcast(b.cast(weight, logits.dtype), logits.shape, [last])
+        spread = b.unary("neg", b.reduce("sum", b.binary("mul", logp, wide), [last]))
+        spread = b.select(kept, spread, b.splat(0, spread.type))
+        share = smoothing / logits.shape[-1]
+        loss = b.binary("add", b.scale(loss, 1 - smoothing), b.scale(spread, share))
+    if REDUCTIONS[reduction] == "none":
+        return loss
+    total = b.reduce("sum", loss, range(loss.rank))
+    if REDUCTIONS[reduction] == "sum":
+        return total
+    return b.binary("div", total, b.reduce("sum", shares, range(shares.rank)))
+
+
+def _soft_cross_entropy(
+    b: Builder, self: Value, target: Value, weight: Value | None, reduction: int, smoothing: float
+) -> Value:
+    """Class probabilities as targets; a mean divides by the number of rows."""
+    logits, target = _classes_last(b, self), _classes_last(b, b.cast(target, self.dtype))
+    last = logits.rank - 1
+    logp = b.binary("sub", logits, logsumexp(b, logits, [last], True))
+    if smoothing:
+        share = b.splat(smoothing / logits.shape[-1], target.type)
+        target = b.binary("add", b.scale(target, 1 - smoothing), share)
+    terms = b.binary("mul", logp, target)
+    if weight is not None:
+        terms = b.binary("mul", terms, b.broadcast(b.cast(weight, terms.dtype), terms.shape, [last]))
+    return _reduced(b, b.unary("neg", b.reduce("sum", terms, [last])), reduction)
 
 
 def _reduced(b: Builder, rows: Value, reduction: int) -> Value:

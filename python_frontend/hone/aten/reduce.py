@@ -8,6 +8,7 @@ from ..builder import Builder
 from ..errors import HoneError
 from ..graph import Type, Value, is_float
 from .elementwise import sub
+from .functions import safe_sqrt
 from .promote import as_float
 from .registry import emits
 from .shape import axes, axis
@@ -56,7 +57,67 @@ def std(
     keepdim: bool = False,
     unbiased: bool | None = None,
 ) -> Value:
-    return b.unary("sqrt", var(b, self, dim, correction, keepdim, unbiased))
+    return safe_sqrt(b, var(b, self, dim, correction, keepdim, unbiased))
+
+
+@emits("var_mean.correction", "var_mean.dim", "var_mean.default")
+def var_mean(
+    b: Builder,
+    self: Value,
+    dim: Sequence[int] | None = None,
+    correction: float | None = 1,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+) -> list[Value]:
+    return [var(b, self, dim, correction, keepdim, unbiased), mean(b, self, dim, keepdim)]
+
+
+@emits("std_mean.correction", "std_mean.dim", "std_mean.default")
+def std_mean(
+    b: Builder,
+    self: Value,
+    dim: Sequence[int] | None = None,
+    correction: float | None = 1,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+) -> list[Value]:
+    return [std(b, self, dim, correction, keepdim, unbiased), mean(b, self, dim, keepdim)]
+
+
+@emits("prod.default", "prod.dim_int")
+def product(b: Builder, self: Value, dim: int | None = None, keepdim: bool = False, dtype: str | None = None) -> Value:
+    """By halves: of n elements, about 2 n products in log n ops."""
+    x = b.cast(self, dtype or (self.dtype if is_float(self.dtype) else "i64"))
+    x = b.reshape(x, (x.type.numel,)) if dim is None else x
+    at = axis(dim or 0, x.rank)
+    kept = x.shape[:at] + ((1,) if keepdim else ()) + x.shape[at + 1 :]
+    if x.shape[at] == 0:
+        return b.splat(1, Type(x.dtype, kept))
+    while (size := x.shape[at]) > 1:
+        half = size // 2
+        paired = b.binary("mul", b.slice_dim(x, at, 0, half), b.slice_dim(x, at, half, 2 * half))
+        x = b.concat([paired, b.slice_dim(x, at, 2 * half, size)], at) if size % 2 else paired
+    return b.reshape(x, kept)
+
+
+@emits("cumprod.default")
+def cumprod(b: Builder, self: Value, dim: int, dtype: str | None = None) -> Value:
+    """Doubling: after step k each element is the product of up to 2^k before it."""
+    x = b.cast(self, dtype or (self.dtype if is_float(self.dtype) else "i64"))
+    at, step = axis(dim, x.rank), 1
+    while step < x.shape[at]:
+        size = x.shape[at]
+        multiplied = b.binary("mul", b.slice_dim(x, at, step, size), b.slice_dim(x, at, 0, size - step))
+        x = b.concat([b.slice_dim(x, at, 0, step), multiplied], at)
+        step *= 2
+    return x
+
+
+@emits("logcumsumexp.default")
+def logcumsumexp(b: Builder, self: Value, dim: int) -> Value:
+    at = axis(dim, self.rank)
+    top = b.broadcast_to(b.stop_gradient(b.reduce("max", self, [at], True)), self.shape)
+    return b.binary("add", b.unary("log", b.cumsum(b.unary("exp", b.binary("sub", self, top)), at)), top)
 
 
 def _extremum(name: str) -> None:
@@ -157,8 +218,16 @@ def vector_norm(
     dtype: str | None = None,
 ) -> Value:
     degree = ord if p is None else p
-    if degree != 2:
-        raise HoneError(f"a norm of order {degree} is not supported, only 2")
     dims = axes([dim] if isinstance(dim, int) else dim, self.rank)
     x = as_float(b, b.cast(self, dtype or self.dtype))
-    return b.unary("sqrt", b.reduce("sum", b.binary("mul", x, x), dims, keepdim))
+    if degree == 2:
+        return safe_sqrt(b, b.reduce("sum", b.binary("mul", x, x), dims, keepdim))
+    size = b.unary("abs", x)
+    if degree == 1:
+        return b.reduce("sum", size, dims, keepdim)
+    if degree in (float("inf"), float("-inf")):
+        return b.reduce("max" if degree > 0 else "min", size, dims, keepdim)
+    if degree == 0:
+        return b.reduce("sum", b.cast(b.compare("ne", x, b.splat(0, x.type)), x.dtype), dims, keepdim)
+    total = b.reduce("sum", b.binary("pow", size, b.splat(float(degree), x.type)), dims, keepdim)
+    return b.binary("pow", total, b.splat(1 / degree, total.type))

@@ -9,7 +9,7 @@ from ..builder import Builder, broadcast_shape
 from ..errors import HoneError
 from ..graph import Type, Value, is_float
 from ..source import SHAPE
-from .promote import Operand
+from .promote import Operand, common_dtype
 from .registry import emits
 from .shape import axis
 
@@ -287,3 +287,43 @@ def histc(b: Builder, self: Value, bins: int = 100, min: Operand = 0, max: Opera
     bin_of = b.binary("min", b.cast(place, "i64"), b.splat(bins - 1, Type("i64", x.shape)))
     counts = b.put_along("sum", b.cast(is_inside, self.dtype), bin_of, bins, 0)
     return counts
+
+
+def _place_in(b: Builder, boundaries: Value, values: Operand, right: bool, dtype: str) -> Value:
+    """How many of the sorted boundaries [..., n] come before each value [..., m]; also those equal to it if `right`."""
+    if not isinstance(values, Value):
+        values = b.splat(values, Type(boundaries.dtype, ()))
+    boundaries, values = (b.stop_gradient(x) for x in as_tensors_alone(b, boundaries, values))
+    shape = values.shape + boundaries.shape[-1:]
+    if boundaries.rank == 1:
+        wide = b.broadcast(boundaries, shape, [len(shape) - 1])
+    else:
+        wide = b.broadcast(boundaries, shape, [*range(boundaries.rank - 1), len(shape) - 1])
+    before = b.compare("le" if right else "lt", wide, b.broadcast(values, shape, range(values.rank)))
+    return b.reduce("sum", b.cast(before, dtype), [len(shape) - 1])
+
+
+def as_tensors_alone(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
+    """Both in the element type that they are compared in, each of its own shape."""
+    dtype = common_dtype(x, y)
+    return b.cast(x, dtype), b.cast(y, dtype)
+
+
+@emits("searchsorted.Tensor", "searchsorted.Scalar")
+def searchsorted(
+    b: Builder,
+    sorted_sequence: Value,
+    self: Operand,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Value | None = None,
+) -> Value:
+    if sorter is not None:
+        raise HoneError("searchsorted with a sorter is not supported: sort the sequence first")
+    return _place_in(b, sorted_sequence, self, right or side == "right", "i32" if out_int32 else "i64")
+
+
+@emits("bucketize.Tensor", "bucketize.Scalar")
+def bucketize(b: Builder, self: Operand, boundaries: Value, out_int32: bool = False, right: bool = False) -> Value:
+    return _place_in(b, boundaries, self, right, "i32" if out_int32 else "i64")

@@ -6,7 +6,7 @@ import math
 from typing import Sequence
 
 from ..builder import Builder, broadcast_shape
-from ..errors import HoneError
+from ..errors import HoneError, UseDefinition
 from ..graph import Type, Value
 from .promote import Operand, common_dtype, scalar_dtype
 from .registry import emits
@@ -198,6 +198,26 @@ def unbind(b: Builder, self: Value, dim: int = 0) -> list[Value]:
     return [select(b, self, dim, index) for index in range(self.shape[axis(dim, self.rank)])]
 
 
+@emits("repeat_interleave.Tensor", "repeat_interleave.self_Tensor")
+def repeat_interleave_by(
+    b: Builder, repeats: Value, self: Value | None = None, dim: int | None = None, output_size: int | None = None
+) -> Value:
+    """Each element as often as `repeats` says; how many there are together must be known."""
+    if output_size is None:
+        raise HoneError("repeat_interleave by a tensor needs output_size: its size must not depend on the data")
+    # Place i of the result belongs to the element before which all others have fewer than i + 1 places together.
+    ends = b.cumsum(b.cast(repeats, "i64"), 0)
+    shape = Type("i64", (output_size, repeats.type.numel))
+    is_past = b.compare("le", b.broadcast(ends, shape.shape, [1]), b.iota(0, shape))
+    ids = b.reduce("sum", b.cast(is_past, "i64"), [1])
+    if self is None:
+        return ids
+    x = b.reshape(self, (self.type.numel,)) if dim is None else self
+    at = axis(dim or 0, x.rank)
+    shape = x.shape[:at] + (output_size,) + x.shape[at + 1 :]
+    return b.take_along(x, b.broadcast(ids, shape, [at]), at)
+
+
 @emits("slice_scatter.default")
 def slice_scatter(
     b: Builder, self: Value, src: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
@@ -262,10 +282,41 @@ def roll(b: Builder, self: Value, shifts: Sequence[int] | int, dims: Sequence[in
     return self
 
 
+@emits("flip.default")
+def flip(b: Builder, self: Value, dims: Sequence[int]) -> Value:
+    """Elements in reverse order along `dims`: each is taken from the other end."""
+    x = self
+    for dim in dims:
+        at = axis(dim, x.rank)
+        place = Type("i64", x.shape)
+        x = b.take_along(x, b.binary("sub", b.splat(x.shape[at] - 1, place), b.iota(at, place)), at)
+    return x
+
+
+@emits("unfold.default")
+def unfold(b: Builder, self: Value, dimension: int, size: int, step: int) -> Value:
+    """Windows of `size` elements along a dimension, `step` apart, as a new last dimension."""
+    dim = axis(dimension, self.rank)
+    count = (self.shape[dim] - size) // step + 1
+    taps = [b.slice_dim(self, dim, at, at + (count - 1) * step + 1, step) for at in range(size)]
+    return b.concat([unsqueeze(b, tap, self.rank) for tap in taps], self.rank)
+
+
+@emits("meshgrid.default", "meshgrid.indexing")
+def meshgrid(b: Builder, tensors: Sequence[Value], indexing: str = "ij") -> list[Value]:
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(tensors) > 1:
+        order[0], order[1] = 1, 0
+    shape = [tensors[i].type.numel for i in order]
+    return [b.broadcast(b.reshape(x, (x.type.numel,)), shape, [order.index(i)]) for i, x in enumerate(tensors)]
+
+
 @emits("constant_pad_nd.default", "pad.default")
 def pad(b: Builder, self: Value, pad: Sequence[int], value: Operand | None = 0, mode: str = "constant") -> Value:
+    if mode == "circular":
+        return _wrapped(b, self, pad)
     if mode != "constant":
-        raise HoneError(f"padding of mode '{mode}' is not supported")
+        raise UseDefinition(f"padding of mode '{mode}'")
     low, high = [0] * self.rank, [0] * self.rank
     for k in range(len(pad) // 2):
         low[self.rank - 1 - k], high[self.rank - 1 - k] = pad[2 * k], pad[2 * k + 1]
@@ -281,6 +332,18 @@ def pad(b: Builder, self: Value, pad: Sequence[int], value: Operand | None = 0, 
     return x
 
 
+def _wrapped(b: Builder, x: Value, pad: Sequence[int]) -> Value:
+    """Each end continued by what is at the other end."""
+    for k in range(len(pad) // 2):
+        dim, low, high = x.rank - 1 - k, pad[2 * k], pad[2 * k + 1]
+        size = x.shape[dim]
+        if min(low, high) < 0 or max(low, high) > size:
+            raise HoneError(f"circular padding by {low} and {high} of {size} elements is not supported")
+        parts = [b.slice_dim(x, dim, size - low, size), x, b.slice_dim(x, dim, 0, high)]
+        x = b.concat([part for part in parts if part.shape[dim]], dim)
+    return x
+
+
 # -- creation -----------------------------------------------------------------------------------------------------
 
 
@@ -291,6 +354,25 @@ def arange(b: Builder, end: Operand, start: Operand = 0, step: Operand = 1, dtyp
     count = max(0, -(-(end - start) // step)) if whole else max(0, int(-(-(end - start) // step)))
     result = b.scale(b.iota(0, Type(dtype, (count,))), step)
     return result if start == 0 else b.binary("add", result, b.splat(start, result.type))
+
+
+@emits("linspace.default")
+def linspace(b: Builder, start: Operand, end: Operand, steps: int, dtype: str | None = None) -> Value:
+    """`steps` numbers from `start` to `end`, counted from the nearer end as PyTorch does, so that both are exact."""
+    type = Type(dtype or "f32", (steps,))
+    step = (end - start) / max(1, steps - 1)
+    place = b.iota(0, type)
+    upward = b.binary("add", b.scale(place, step), b.splat(start, type))
+    downward = b.binary("sub", b.splat(end, type), b.scale(b.binary("sub", b.splat(steps - 1, type), place), step))
+    return b.select(b.compare("lt", place, b.splat(steps // 2, type)), upward, downward)
+
+
+@emits("logspace.default")
+def logspace(
+    b: Builder, start: Operand, end: Operand, steps: int, base: float = 10.0, dtype: str | None = None
+) -> Value:
+    exponents = linspace(b, start, end, steps, dtype)
+    return b.unary("exp", b.scale(exponents, math.log(base)))
 
 
 @emits("full.default", "new_full.default")
@@ -318,6 +400,23 @@ def _filled(name: str, number: int) -> None:
 
 _filled("zeros", 0)
 _filled("ones", 1)
+
+
+@emits("empty.memory_format", "new_empty.default", "empty_permuted.default")
+def empty(
+    b: Builder,
+    size: Sequence[int],
+    physical_layout: Sequence[int] = (),
+    dtype: str | None = None,
+    self: Value | None = None,
+) -> Value:
+    """Elements of any value; here they are zeros."""
+    return b.splat(0, Type(dtype or (self.dtype if self is not None else "f32"), tuple(size)))
+
+
+@emits("empty_like.default")
+def empty_like(b: Builder, self: Value, dtype: str | None = None) -> Value:
+    return b.splat(0, Type(dtype or self.dtype, self.shape))
 
 
 @emits("scalar_tensor.default")

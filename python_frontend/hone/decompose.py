@@ -1,0 +1,48 @@
+"""Operators that have no emitter, written by torch itself with simpler ones.
+
+Torch keeps two kinds of such definitions: composite operators, whose kernel calls others, and a table of
+decompositions. Either is traced for the shapes at hand, and the importer walks the result in place of the operator.
+Operators that have an emitter of their own are never decomposed, so that named ops stay whole.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import torch
+from torch._decomp import decomposition_table
+from torch.fx import GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
+
+
+def decomposed(target: torch._ops.OpOverload, node: Node) -> tuple[GraphModule, list[Node]] | None:
+    """The graph of `target` with the arguments of `node`, and the nodes that are its inputs; None without a definition.
+
+    `target` is the node's own, or the functional twin of an in-place operator.
+    """
+    function = _definition(target)
+    if function is None:
+        return None
+    leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
+    inputs = [x for x in leaves if isinstance(x, Node)]
+
+    def call(*tensors: torch.Tensor):
+        rest = iter(tensors)
+        args, kwargs = pytree.tree_unflatten([next(rest) if isinstance(x, Node) else x for x in leaves], spec)
+        return function(*args, **kwargs)
+
+    examples = [x.meta["val"] for x in inputs]
+    mode = next((x.fake_mode for x in examples if hasattr(x, "fake_mode")), None)
+    if mode is None:
+        return None
+    with mode:
+        return make_fx(call)(*examples), inputs
+
+
+def _definition(target: torch._ops.OpOverload) -> Callable | None:
+    if target in decomposition_table:
+        return decomposition_table[target]
+    if target.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd):
+        return target.decompose
+    return None
