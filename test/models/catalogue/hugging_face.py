@@ -79,7 +79,17 @@ def build(
     if experts is not None:
         config._experts_implementation = experts
     model_class = getattr(transformers, auto)
-    return model_class.from_config(config) if auto.startswith("AutoModel") else model_class(config)
+    model = model_class.from_config(config) if auto.startswith("AutoModel") else model_class(config)
+    return with_distinct_scores(model)
+
+
+def with_distinct_scores(model: torch.nn.Module) -> torch.nn.Module:
+    """Routers that start from zeros score all experts alike, and which of equal ones topk takes PyTorch leaves open."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 2 and ("router" in name or "gate" in name) and not parameter.any():
+                parameter.normal_(std=0.5)
+    return model
 
 
 def causal(
