@@ -10,6 +10,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
 
 from .aten import TABLE
+from .aten.complex import COMPLEX, COMPLEX_TYPE, PER_PART, Complex, per_part
 from .builder import Builder
 from .capture import Capture, local_name
 from .decompose import decomposed
@@ -234,7 +235,8 @@ class Importer:
             return None
         kwargs = torch.fx.map_arg(node.kwargs, lambda x: env[x])
         bound = _bind(node.target._schema, args, kwargs)
-        self._check_complex(node)
+        if _is_complex(node, bound):
+            return self._complex(name, node, bound)
         if name in _RENAMED_IN_PLACE:  # another shape of the same elements: nothing is written
             result = self._emitted(_RENAMED_IN_PLACE[name], bound)
             self._note_view(node)
@@ -352,10 +354,21 @@ class Importer:
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
-    def _check_complex(self, node: Node) -> None:
-        for value in _flat(node.meta.get("val")):
-            if isinstance(value, torch.Tensor) and value.is_complex():
-                raise HoneError(f"{_name(node)} makes a complex tensor: write the rotation with cos and sin")
+    def _complex(self, name: str, node: Node, bound: dict):
+        """An operator that takes or makes complex tensors."""
+        if name in COMPLEX:
+            result = COMPLEX[name](self.b, **bound)
+        elif name in PER_PART:
+            result = per_part(self.b, name, bound)
+        else:
+            raise HoneError(f"operator {_name(node)} of complex tensors is not supported: write it with real ones")
+        self._note_view(node)
+        expected = node.meta["val"]
+        if not isinstance(result, Complex):
+            self._check(node, result)
+        elif tuple(expected.shape) != result.shape:
+            raise HoneError(f"{_name(node)} was imported as {list(result.shape)}, PyTorch makes it {expected.shape}")
+        return result
 
     def _check(self, node: Node, result) -> None:
         """The emitter's result must have the type torch says: a wrong table entry stops here, not in the compiler."""
@@ -364,6 +377,12 @@ class Importer:
                 wanted = type_of(expected, _name(node))
                 if wanted != value.type:
                     raise HoneError(f"{_name(node)} was imported as {value.type}, PyTorch makes it {wanted}")
+
+
+def _is_complex(node: Node, bound: dict) -> bool:
+    """Whether a node takes or makes complex tensors."""
+    made = (x for x in _flat(node.meta.get("val")) if isinstance(x, torch.Tensor))
+    return any(x.is_complex() for x in made) or any(isinstance(x, Complex) for x in _flat(list(bound.values())))
 
 
 def _bind(schema, args: Sequence, kwargs: dict) -> dict:
@@ -375,9 +394,9 @@ def _bind(schema, args: Sequence, kwargs: dict) -> dict:
         if name in _PLACEMENT or value is None and name in optional:
             continue
         if isinstance(value, torch.dtype):
-            if value not in DTYPES:
+            if value not in DTYPES and not value.is_complex:
                 raise HoneError(f"element type {value} is not supported")
-            value = DTYPES[value]
+            value = DTYPES.get(value, COMPLEX_TYPE)
         result[name] = value
     return result
 
