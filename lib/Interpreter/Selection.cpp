@@ -31,9 +31,11 @@ static std::vector<int64_t> sortLines(Lines lines, ArrayRef<T> from,
   for (int64_t o = 0; o != lines.outer; ++o)
     for (int64_t i = 0; i != lines.inner; ++i) {
       std::iota(order.begin(), order.end(), 0);
-      llvm::stable_sort(order, [&](int64_t a, int64_t b) {
+      llvm::sort(order, [&](int64_t a, int64_t b) {
         T x = from[lines.at(o, a, i)], y = from[lines.at(o, b, i)];
-        return descending ? isLess(y, x) : isLess(x, y);
+        if (descending)
+          std::swap(x, y);
+        return isLess(x, y) || (!isLess(y, x) && a < b);
       });
       for (int64_t place = 0; place != count; ++place)
         values[to.at(o, place, i)] = order[place];

@@ -36,7 +36,8 @@ def decomposed(target: torch._ops.OpOverload, node: Node) -> tuple[GraphModule, 
     mode = next((x.fake_mode for x in examples if hasattr(x, "fake_mode")), None)
     if mode is None:
         return None
-    with mode:
+    # Without the operators of one library, which definitions choose where it is there.
+    with mode, torch.backends.mkldnn.flags(enabled=False):
         return make_fx(call)(*examples), inputs
 
 

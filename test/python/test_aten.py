@@ -281,6 +281,7 @@ WITH_IDS = {
     "index two dimensions": (lambda w, i: w[i, i[:, :1]], (5, 6, 2)),
     "index inner dimensions": (lambda w, i: w[:, i, i[:1]], (2, 5, 6, 3)),
     "index booleans": (lambda w, i: (w > 0)[i] * w[0], (5, 7)),
+    "index from the end": (lambda w, i: w[[-2]] + w[:, [-1]], (5, 7)),
     "index_select": (lambda w, i: w.index_select(1, i[0]), (4, 5)),
     "gather many": (lambda w, i: w.gather(0, i), (5, 7)),
     "gather last": (lambda w, i: w.gather(-1, i[:2]), (3, 7)),

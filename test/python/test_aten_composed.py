@@ -198,6 +198,27 @@ class _Recurrent(nn.Module):
         return (states * states.sin()).sum()
 
 
+class _Cell(nn.Module):
+    """Two steps of a cell."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.cell = getattr(nn, kind)(5, 6)
+        self.x = nn.Parameter(torch.randn(2, 5))
+
+    def forward(self, _: torch.Tensor) -> torch.Tensor:
+        state = self.cell(self.x)
+        state = self.cell(self.x.sin(), state)
+        state = state[0] if isinstance(state, tuple) else state
+        return (state * state.cos()).sum()
+
+
+@pytest.mark.parametrize("kind", ["RNNCell", "LSTMCell", "GRUCell"])
+def test_recurrent_cells_match_pytorch(kind: str, verified) -> None:
+    verified(emit(check(_Cell(kind))))
+
+
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
 def test_recurrent_layers_match_pytorch(kind: str, verified) -> None:
     verified(emit(check(_Recurrent(kind))))

@@ -175,6 +175,9 @@ def table_lookup(b: Builder, table: Value, first: int, indices: Sequence[Value])
         shape = broadcast_shape(shape, ids.shape)
     ids = b.splat(0, Type(indices[0].dtype, shape))
     for size, part in zip(picked, indices):
+        fill = b.fill_of(part)
+        if fill is not None and fill < 0:  # one constant index, counted from the end
+            part = b.splat(fill + size, part.type)
         ids = b.binary("add", b.scale(ids, size), b.cast(part, ids.dtype))
     rest = list(range(first)) + list(range(last, table.rank))
     width = Type("i1", outer + inner).numel

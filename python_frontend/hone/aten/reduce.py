@@ -173,6 +173,12 @@ _quantifier("any", "max")
 _quantifier("all", "min")
 
 
+@emits("_is_all_true.default")
+def is_true(b: Builder, self: Value) -> Value:
+    """What `torch._check` asks of a tensor; the check itself is no op of the graph."""
+    return b.cast(b.reduce("min", b.cast(self, "i8"), range(self.rank)), "i1")
+
+
 @emits("logsumexp.default")
 def logsumexp(b: Builder, self: Value, dim: Sequence[int], keepdim: bool = False) -> Value:
     dims = axes(dim, self.rank)

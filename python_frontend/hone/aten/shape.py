@@ -135,7 +135,9 @@ def repeat(b: Builder, self: Value, repeats: Sequence[int]) -> Value:
 
 
 @emits("repeat_interleave.self_int")
-def repeat_interleave(b: Builder, self: Value, repeats: int, dim: int | None = None) -> Value:
+def repeat_interleave(
+    b: Builder, self: Value, repeats: int, dim: int | None = None, output_size: int | None = None
+) -> Value:
     x = b.reshape(self, (self.type.numel,)) if dim is None else self
     dim = axis(dim or 0, x.rank)
     shape = x.shape[: dim + 1] + (repeats,) + x.shape[dim + 1 :]
