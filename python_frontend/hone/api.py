@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Sequence
 
@@ -17,7 +16,7 @@ from .golden import Feed, golden_steps
 from .graph import Graph, Value, is_float, values_with_gradient
 from .guards import check_batch, unwrapped
 from .id_bounds import id_bounds, safe_bounds
-from .importer import AliasedWrite, Importer, cuts_gradients, type_of, used_parameters
+from .importer import Importer, type_of, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
 from .package import WEIGHTS, Tensor, write_package
@@ -117,30 +116,6 @@ def build_graph(
     name: str,
 ) -> tuple[Graph, dict[str, torch.Tensor]]:
     """The forward graph of a captured program, and the buffers it reads from a file."""
-    try:
-        return _imported(model, captured, batch, spec, init, roles, name)
-    except AliasedWrite as error:
-        # Rare: in-place operators on overlapping views. torch rewrites them; named operators stay whole.
-        if cuts_gradients(captured):
-            raise HoneError(
-                f"{error}, in a model with no_grad regions, which rewriting it would lose: write it without "
-                "the underscore, or detach() instead of no_grad"
-            ) from None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            functional = replace(captured, program=captured.program.run_decompositions({}))
-        return _imported(model, functional, batch, spec, init, roles, name)
-
-
-def _imported(
-    model: torch.nn.Module,
-    captured: Capture,
-    batch: Sequence[torch.Tensor],
-    spec: OptimizerSpec | None,
-    init: Mapping[str, dict],
-    roles: Mapping[str, str] | None,
-    name: str,
-) -> tuple[Graph, dict[str, torch.Tensor]]:
     b = Builder()
     used = used_parameters(captured)
     parameters = {
@@ -154,6 +129,8 @@ def _imported(
     ]
     importer = Importer(b, captured)
     loss = importer.run(parameters, inputs)
+    for changed in importer.changed_inputs:
+        warn(f"input '{changed}': the program changes it in place; every step begins with the values it is given")
     _take_roles(b, captured.inputs, inputs, roles)
     if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__

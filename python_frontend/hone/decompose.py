@@ -19,12 +19,13 @@ from torch.utils import _pytree as pytree
 def decomposed(target: torch._ops.OpOverload, node: Node) -> tuple[GraphModule, list[Node]] | None:
     """The graph of `target` with the arguments of `node`, and the nodes that are its inputs; None without a definition.
 
-    `target` is the node's own, or the functional twin of an in-place operator.
+    `target` is the node's own, or the functional twin of an operator that writes in place or to `out`.
     """
     function = _definition(target)
     if function is None:
         return None
-    leaves, spec = pytree.tree_flatten((node.args, node.kwargs))
+    kwargs = {name: value for name, value in node.kwargs.items() if name != "out"}
+    leaves, spec = pytree.tree_flatten((node.args, kwargs))
     inputs = [x for x in leaves if isinstance(x, Node)]
 
     def call(*tensors: torch.Tensor):

@@ -17,6 +17,7 @@ from .decompose import decomposed
 from .errors import HoneError, UseDefinition
 from .guards import shared_with
 from .graph import Location, Type, Value
+from .memory import Memory, storage_of
 from .source import NUMBER, SHAPE, frames_of, placed, user_frame
 from .structured import has_equal_halves, structured_constant
 
@@ -43,20 +44,6 @@ _BY_VALUE = {
     **dict.fromkeys(("item.default", "_local_scalar_dense.default"), NUMBER),
     **dict.fromkeys(("nonzero.default", "nonzero_numpy.default", "masked_select.default", "argwhere.default"), SHAPE),
 }
-
-
-# In-place operators that change the shape alone, and their functional twins.
-_RENAMED_IN_PLACE = {
-    f"{name}_.{overload}": f"{name}.{overload}"
-    for name, overload in (
-        *(("unsqueeze", "default"), ("squeeze", "default"), ("squeeze", "dim"), ("squeeze", "dims")),
-        *(("t", "default"), ("transpose", "int"), ("swapaxes", "default"), ("swapdims", "default")),
-    )
-}
-
-
-class AliasedWrite(HoneError):
-    """An in-place operator that only functionalisation (by torch) can express."""
 
 
 class _InDefinition(HoneError):
@@ -89,37 +76,6 @@ def used_parameters(captured: Capture) -> set[str]:
     }
 
 
-def cuts_gradients(captured: Capture) -> bool:
-    """Whether a no_grad region of the program reads what depends on a parameter."""
-    specs = [s for s in captured.program.graph_signature.input_specs if s.kind == InputKind.PARAMETER]
-    trained = {name for name, first in captured.names.items() if captured.parameters[first].requires_grad}
-    return _cuts_gradients(
-        captured.program.graph_module, {s.arg.name for s in specs if local_name(s.target) in trained}
-    )
-
-
-def _cuts_gradients(module: GraphModule, differentiable: set[str]) -> bool:
-    """The same for a graph, of whose nodes those called `differentiable` depend on a parameter."""
-    reached = {node for node in module.graph.nodes if node.name in differentiable}
-    for node in module.graph.nodes:
-        if not reached.intersection(node.all_input_nodes):
-            continue
-        reached.add(node)
-        name = str(node.target)
-        if name == "wrap_with_set_grad_enabled" and not node.args[0]:
-            return True
-        for place, argument in enumerate(node.args):
-            if not isinstance(argument, Node) or argument.op != "get_attr":
-                continue
-            inner = operator.attrgetter(argument.target)(module)
-            if not isinstance(inner, GraphModule):
-                continue
-            inputs = (n for n in inner.graph.nodes if n.op == "placeholder")
-            if _cuts_gradients(inner, {n.name for n, x in zip(inputs, node.args[place + 1 :]) if x in reached}):
-                return True
-    return False
-
-
 class Importer:
     """One walk over an exported program. `values` maps placeholders to the arguments made for them."""
 
@@ -127,8 +83,12 @@ class Importer:
         self.b = builder
         self.captured = captured
         self.constants: dict[str, torch.Tensor] = {}  # buffers that became arguments, by name
-        self._storage: dict[Node, Node] = {}  # node -> the node whose storage it views
-        self._renamed: dict[Node, list[Node]] = {}  # nodes that are one tensor, by in-place operators between them
+        self.changed_inputs: dict[str, None] = {}  # names of inputs that the program writes to
+        self._inputs: dict[Node, str] = {}
+        self._memory = Memory(builder)
+        self._outputs: dict[Node, list] = {}  # what the graph in a node's place outputs
+        self._detached: set[Node] = set()  # no_grad regions
+        self._gradient_cut = False  # within one
         self._pinned: dict[Node, str] = {}  # storage that must not change: what it belongs to
         self._open: list = []  # operators whose definitions are being imported
 
@@ -145,7 +105,7 @@ class Importer:
             spec = specs[node.name]
             if spec.kind == InputKind.USER_INPUT:
                 env[node] = next(remaining)
-                self._pinned[node] = "an input"
+                self._inputs[node] = self.captured.inputs[len(self._inputs)]
             elif not node.users:
                 continue
             elif spec.kind == InputKind.PARAMETER:
@@ -165,7 +125,9 @@ class Importer:
                 )
             else:
                 raise HoneError(f"capture: argument '{node.name}' of kind {spec.kind.name} is not supported")
-        results = self._graph(program.graph_module, env)
+        for node, value in env.items():
+            self._memory.define(node, value)
+        results = [self._read(x) for x in self._graph(program.graph_module)]
         if len(results) != 1:
             raise HoneError(f"loss_fn: returns {len(results)} values, expected one scalar loss")
         return results[0]
@@ -192,18 +154,20 @@ class Importer:
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
-    def _graph(self, module: GraphModule, env: dict[Node, object], within: Node | None = None) -> list:
-        """Imports the nodes of a graph; `within` is the operator that it is the decomposition of."""
-        order = {node: index for index, node in enumerate(module.graph.nodes)}
+    def _graph(self, module: GraphModule, within: Node | None = None) -> list:
+        """Imports the nodes of a graph whose placeholders are defined, and returns what it outputs: nodes, mostly.
+
+        `within`: the operator that the graph is the definition of, whose source line its nodes have.
+        """
         for node in module.graph.nodes:
             if node.op == "output":
-                return _flat([env[x] if isinstance(x, Node) else x for x in _flat(node.args[0])])
+                return _flat(node.args[0])
             if node.op == "placeholder":
                 continue
             self.b.location = _location(within or node)
             try:
-                env[node] = self._node(module, node, env, order)
-            except (_PlacedError, AliasedWrite):
+                self._node(module, node)
+            except _PlacedError:
                 raise
             except HoneError as error:
                 if within is not None:
@@ -211,19 +175,20 @@ class Importer:
                 raise _PlacedError(_placed(node, str(error))) from None
         raise AssertionError("a graph without output")
 
-    def _node(self, module: GraphModule, node: Node, env: dict, order: dict[Node, int]):
+    def _read(self, x: object):
+        return self._memory.read(x) if isinstance(x, Node) else x
+
+    def _node(self, module: GraphModule, node: Node) -> None:
+        """Defines what a node holds."""
         if node.op == "get_attr":
-            attribute = operator.attrgetter(node.target)(module)
-            self._pinned[node] = f"the tensor '{local_name(node.target)}', which is no input"
-            return attribute if isinstance(attribute, GraphModule) else self._state(attribute, local_name(node.target))
-        args = torch.fx.map_arg(node.args, lambda x: env[x])
+            return self._attribute(module, node)
         if node.target is operator.getitem:
-            self._storage[node] = self._root(node.args[0])
-            return args[0][args[1]]
+            return self._item(node)
         if isinstance(node.target, torch._ops.HigherOrderOperator):
-            return self._region(node, args)
+            return self._memory.define(node, self._region(node))
         if isinstance(node.target, type) and issubclass(node.target, tuple):  # a named tuple of results
-            return list(args[0] if isinstance(args[0], (tuple, list)) else args)
+            results = torch.fx.map_arg(node.args, self._memory.read)
+            return self._memory.define(node, list(results[0] if isinstance(results[0], (tuple, list)) else results))
         if not isinstance(node.target, torch._ops.OpOverload):
             raise HoneError(f"{_name(node)} is not a tensor operator")
         name = str(node.target).removeprefix("aten.")
@@ -232,43 +197,74 @@ class Importer:
         if name in _BY_VALUE:
             raise _PlacedError(placed(_BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
         if name.startswith(("_assert", "sym_constrain", "_functional_assert")):
-            return None
-        kwargs = torch.fx.map_arg(node.kwargs, lambda x: env[x])
-        bound = _bind(node.target._schema, args, kwargs)
-        if _is_complex(node, bound):
-            return self._complex(name, node, bound)
-        if name in _RENAMED_IN_PLACE:  # another shape of the same elements: nothing is written
-            result = self._emitted(_RENAMED_IN_PLACE[name], bound)
-            self._note_view(node)
-            return result
-        if name.split(".")[0].endswith("_") and not name.startswith("__"):
-            return self._in_place(name, bound, node, env, order)
-        result = self._result(node.target, node, bound, env)
-        self._note_view(node)
-        self._check(node, result)
-        return result
+            return self._memory.define(node, None)
+        if node.target._schema.is_mutable:
+            return self._in_place(name, node)
+        self._call(node)
 
-    def _result(self, target: torch._ops.OpOverload, node: Node, bound: dict, env: dict):
+    def _attribute(self, module: GraphModule, node: Node) -> None:
+        attribute = operator.attrgetter(node.target)(module)
+        self._pinned[node] = f"the tensor '{local_name(node.target)}', which is no input"
+        if isinstance(attribute, torch.Tensor):
+            attribute = self._state(attribute, local_name(node.target))
+        self._memory.define(node, attribute)
+
+    def _item(self, node: Node) -> None:
+        """One of several results of an operator, a definition or a region."""
+        source, index = node.args
+        value = self._memory.read(source)[index]
+        if source in self._outputs:
+            return self._define_as(node, self._outputs[source][index], value, source in self._detached)
+        viewed = self._viewed(source, (node.meta.get("val"),))
+        if viewed is None or not isinstance(value, (Value, Complex)):
+            return self._memory.define(node, value)
+        function = self._function(source, viewed)
+        self._memory.define_view(node, viewed, value, lambda b, x: function(b, x)[index])
+
+    def _define_as(self, node: Node, inner: object, value: object, detaches: bool = False) -> None:
+        """A node that is an output of a graph in its place."""
+        if isinstance(inner, Node) and isinstance(value, (Value, Complex)):
+            self._memory.define_view(node, inner, value, detaches=detaches)
+        else:
+            self._memory.define(node, value)
+
+    def _call(self, node: Node) -> None:
+        """A functional operator."""
+        result = self._result(node.target, node, self._bound(node))
+        self._check(node, result)
+        viewed = self._viewed(node, _flat(node.meta.get("val")))
+        if node in self._outputs and not isinstance(result, list):
+            self._define_as(node, self._outputs[node][0], result)
+        elif viewed is not None and isinstance(result, (Value, Complex)):
+            detaches = node.target is torch.ops.aten.detach.default
+            self._memory.define_view(node, viewed, result, self._function(node, viewed), detaches)
+        else:
+            self._memory.define(node, result)
+
+    def _bound(self, node: Node) -> dict:
+        args, kwargs = (torch.fx.map_arg(x, self._memory.read) for x in (node.args, node.kwargs))
+        return _bind(node.target._schema, args, kwargs)
+
+    def _result(self, target: torch._ops.OpOverload, node: Node, bound: dict):
         """What `target` makes of the node's arguments: by its emitter, or by torch's definition of it."""
         name = str(target).removeprefix("aten.")
-        if name in TABLE:
+        if name in TABLE or _is_complex(node, bound):
             try:
-                return self._emitted(name, bound)
+                return self._emitted(name, bound, _is_complex(node, bound))
             except UseDefinition:
                 pass
-        return self._by_definition(target, node, env)
+        return self._by_definition(target, node)
 
-    def _by_definition(self, target: torch._ops.OpOverload, node: Node, env: dict):
+    def _by_definition(self, target: torch._ops.OpOverload, node: Node):
         name = str(target).removeprefix("aten.")
         if target in self._open:  # its definition uses itself
             raise HoneError(f"operator aten.{name} is not supported")
         definition = self._definition(target, node)
         if definition is None:
             raise HoneError(f"operator aten.{name} is not supported")
-        module, inputs = definition
         self._open.append(target)
         try:
-            results = self._inline(module, [env[x] for x in inputs], node)
+            results = self._inline(node, *definition, node)
         except _PlacedError:
             raise
         except HoneError as error:  # the innermost one says what is missing
@@ -284,91 +280,110 @@ class Importer:
         except Exception as error:  # torch's definition does not take these arguments
             raise HoneError(f"operator {target} with these arguments is not supported ({error})") from error
 
-    def _emitted(self, name: str, bound: dict):
+    def _emitted(self, name: str, bound: dict, is_complex: bool = False, builder: Builder | None = None):
+        b = builder or self.b
+        if is_complex and name not in COMPLEX and name not in PER_PART:
+            raise HoneError(f"operator aten.{name} of complex tensors is not supported: write it with real ones")
         try:
-            return TABLE[name](self.b, **bound)
+            if not is_complex:
+                return TABLE[name](b, **bound)
+            return COMPLEX[name](b, **bound) if name in COMPLEX else per_part(b, name, bound)
         except (AttributeError, IndexError, TypeError, ValueError) as error:  # a form the emitter does not foresee
             raise HoneError(f"operator aten.{name} with these arguments is not supported ({error})") from error
 
-    def _region(self, node: Node, args: Sequence):
-        name = str(node.target)
+    def _region(self, node: Node) -> list:
+        """The results of a region under no_grad, enable_grad or autocast."""
+        name, args = str(node.target), node.args
         if name == "wrap_with_set_grad_enabled":
-            enabled, module, operands = args[0], args[1], args[2:]
-            results = self._inline(module, operands)
-            return results if enabled else [self.b.stop_gradient(x) if isinstance(x, Value) else x for x in results]
+            outside, self._gradient_cut = self._gradient_cut, not args[0]
+            results = self._inline(node, self._memory.read(args[1]), args[2:])
+            self._gradient_cut = outside
+            if args[0]:
+                return results
+            self._detached.add(node)
+            return [self._memory.without_gradient(x) for x in results]
         if name == "wrap_with_autocast":
+            inner = self._memory.read(args[4])
             if args[2]:
-                inner = next((n for n in args[4].graph.nodes if n.op == "call_function"), node)
+                first = next((n for n in inner.graph.nodes if n.op == "call_function"), node)
                 raise _PlacedError(
-                    _placed(inner, "a torch.autocast region is not supported: precision is chosen when compiling")
+                    _placed(first, "a torch.autocast region is not supported: precision is chosen when compiling")
                 )
-            return self._inline(args[4], args[5:])
+            return self._inline(node, inner, args[5:])
         raise HoneError(f"operator {name} is not supported")
 
-    def _inline(self, module: GraphModule, operands: Sequence, within: Node | None = None) -> list:
-        inner = [node for node in module.graph.nodes if node.op == "placeholder"]
-        self._pinned |= {node: "a tensor from outside its region" for node in inner}
-        return self._graph(module, dict(zip(inner, operands)), within)
+    def _inline(self, node: Node, module: GraphModule, operands: Sequence[Node], within: Node | None = None) -> list:
+        """The values that a graph outputs over nodes from outside it, whose storage its placeholders share."""
+        inner = [x for x in module.graph.nodes if x.op == "placeholder"]
+        for placeholder, operand in zip(inner, operands):
+            self._define_as(placeholder, operand, self._memory.read(operand))
+        outputs: list = []
+        for x in self._graph(module, within):
+            value = self._read(x)
+            outputs += _flat(value) if isinstance(value, list) else [x]
+        self._outputs[node] = outputs
+        return [self._read(x) for x in outputs]
 
     # -- views and in-place operators ---------------------------------------------------------------------------------
 
-    def _root(self, node: Node) -> Node:
-        return self._storage.get(node, node)
+    def _viewed(self, node: Node, results: Sequence) -> Node | None:
+        """The operand whose storage the results of a node share."""
+        if not isinstance(node.target, torch._ops.OpOverload):
+            return None
+        storages = {storage_of(x) for x in results} - {None}
+        return next((x for x in node.all_input_nodes if storage_of(x.meta.get("val")) in storages), None)
 
-    def _note_view(self, node: Node) -> None:
-        """Remembers whose storage a view shares, by the overload's schema."""
-        arguments = node.target._schema.arguments if hasattr(node.target, "_schema") else ()
-        for argument, source in zip(arguments, node.args):
-            if argument.alias_info is not None and isinstance(source, Node):
-                self._storage[node] = self._root(source)
+    def _function(self, node: Node, viewed: Node):
+        """A view operator as a function of the tensor it views, which may be one of a list."""
+        name, bound = str(node.target).removeprefix("aten."), self._bound(node)
+        is_complex = _is_complex(node, bound)
+        for argument, given in zip(node.target._schema.arguments, node.args):
+            if given is viewed:
+                return lambda b, x: self._emitted(name, bound | {argument.name: x}, is_complex, b)
+            if isinstance(given, (list, tuple)) and viewed in given:
+                place, tensors = list(given).index(viewed), list(bound[argument.name])
+                listed = lambda x: [*tensors[:place], x, *tensors[place + 1 :]]
+                return lambda b, x: self._emitted(name, bound | {argument.name: listed(x)}, is_complex, b)
+        raise HoneError(f"operator {node.target} views a tensor that is not among its operands")
 
-    def _in_place(self, name: str, bound: dict, node: Node, env: dict, order: dict[Node, int]) -> Value:
-        """`x.op_(...)` as a new value for `x`, where nothing else looks at the changed storage afterwards."""
-        base, overload = name.split(".", 1)
-        functional = getattr(getattr(torch.ops.aten, base[:-1], None), overload, None)
-        if functional is None:
-            raise HoneError(f"operator aten.{name} is not supported")
-        written = node.args[0]
-        root, same = self._root(written), self._renamed.setdefault(written, [written])
-        if root in self._pinned:
+    def _in_place(self, name: str, node: Node) -> None:
+        """`x.op_(...)` or `op(..., out=x)`: a new value for `x`."""
+        target, written = _functional(node)
+        old = self._memory.read(written)
+        if isinstance(old, Complex):
+            raise HoneError(f"aten.{name} changes a complex tensor in place, which is not supported")
+        if target is torch.ops.aten.detach.default:
+            self._memory.define_view(node, written, self._memory.without_gradient(old), detaches=True)
+            return self._memory.rename(written, node)
+        bound = self._bound(node)
+        bound.pop("out", None)
+        if torch.Tag.inplace_view in node.target.tags:
+            functional = str(target).removeprefix("aten.")
+            function = lambda b, x: self._emitted(functional, bound | {"self": x}, builder=b)
+            self._memory.define_view(node, written, function(self.b, old), function)
+            return self._memory.rename(written, node)
+        if (root := self._memory.root(written)) in self._pinned:
             raise HoneError(f"aten.{name} changes {self._pinned[root]} in place, which is not supported")
-        for other in env:
-            if (
-                other not in same
-                and self._root(other) is root
-                and any(order[user] > order[node] for user in other.users)
-            ):
-                raise AliasedWrite(
-                    _placed(node, f"aten.{name} changes a tensor that is read later through another view")
-                )
-        target = bound["self"]
-        result = self.b.cast(self._result(functional, node, bound, env), target.dtype)
-        if result.shape != target.shape:
-            raise HoneError(f"aten.{name} does not keep the shape {list(target.shape)}")
-        same.append(node)
-        self._storage[node] = root
-        for alias in same:
-            self._renamed[alias] = same
-            env[alias] = result
-        return result
+        if root in self._inputs:
+            self.changed_inputs[self._inputs[root]] = None
+        new = self.b.cast(self._result(target, node, bound), old.dtype)
+        if new.shape != old.shape:
+            raise HoneError(f"aten.{name} does not keep the shape {list(old.shape)}")
+        try:
+            self._memory.write(written, self._unseen(old, new))
+        except HoneError as error:
+            raise HoneError(f"aten.{name} {error}") from None
+        self._memory.define_view(node, written, self._memory.read(written))
+
+    def _unseen(self, old: Value, new: Value) -> Value:
+        """What a write leaves. Under no_grad a tensor keeps its gradient, which no graph can say of new values."""
+        if not self._gradient_cut:
+            return new
+        if self.b.is_differentiable(old):
+            raise HoneError("changes a tensor that has a gradient under no_grad; write a new tensor")
+        return self.b.stop_gradient(new)
 
     # -- checks -------------------------------------------------------------------------------------------------------
-
-    def _complex(self, name: str, node: Node, bound: dict):
-        """An operator that takes or makes complex tensors."""
-        if name in COMPLEX:
-            result = COMPLEX[name](self.b, **bound)
-        elif name in PER_PART:
-            result = per_part(self.b, name, bound)
-        else:
-            raise HoneError(f"operator {_name(node)} of complex tensors is not supported: write it with real ones")
-        self._note_view(node)
-        expected = node.meta["val"]
-        if not isinstance(result, Complex):
-            self._check(node, result)
-        elif tuple(expected.shape) != result.shape:
-            raise HoneError(f"{_name(node)} was imported as {list(result.shape)}, PyTorch makes it {expected.shape}")
-        return result
 
     def _check(self, node: Node, result) -> None:
         """The emitter's result must have the type torch says: a wrong table entry stops here, not in the compiler."""
@@ -377,6 +392,9 @@ class Importer:
                 wanted = type_of(expected, _name(node))
                 if wanted != value.type:
                     raise HoneError(f"{_name(node)} was imported as {value.type}, PyTorch makes it {wanted}")
+            if isinstance(value, Complex) and tuple(expected.shape) != value.shape:
+                made = list(expected.shape)
+                raise HoneError(f"{_name(node)} was imported as {list(value.shape)}, PyTorch makes it {made}")
 
 
 def _is_complex(node: Node, bound: dict) -> bool:
@@ -399,6 +417,24 @@ def _bind(schema, args: Sequence, kwargs: dict) -> dict:
             value = DTYPES.get(value, COMPLEX_TYPE)
         result[name] = value
     return result
+
+
+def _functional(node: Node) -> tuple[torch._ops.OpOverload, Node]:
+    """The overload that computes what a mutating one writes, and the node it writes to."""
+    schema, packet = node.target._schema, node.target.overloadpacket
+    written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    base, overload = str(node.target).removeprefix("aten.").split(".")
+    is_in_place = base.endswith("_") and not base.startswith("__")
+    if len(written) == 1 and (written[0].name == "out" or is_in_place):
+        rest = [a.name for a in schema.arguments if a.name != "out"]
+        packet = getattr(torch.ops.aten, base[:-1], None) if is_in_place else packet
+        names = [] if packet is None else [name for name in (overload, *packet.overloads()) if hasattr(packet, name)]
+        for name in names:
+            if [a.name for a in getattr(packet, name)._schema.arguments if a.name in rest or a.name == "out"] == rest:
+                place = schema.arguments.index(written[0])
+                at = node.args[place] if place < len(node.args) else node.kwargs[written[0].name]
+                return getattr(packet, name), at
+    raise HoneError(f"operator {node.target} is not supported")
 
 
 def _flat(value) -> list:

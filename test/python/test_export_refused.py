@@ -50,16 +50,29 @@ def data_dependent(model, x):
     return x if x.sum() > 0 else -x
 
 
-def change_view_without_gradient(model, x):
+def change_under_no_grad(model, x):
+    x = x * 2
     with torch.no_grad():
-        scale = x.abs().mean()
-    x = x * scale
-    x[:, 0].mul_(2)
+        x[:, 0].mul_(2)
+    return x
+
+
+def change_expanded(model, x):
+    positions = torch.arange(3).expand(2, 3)
+    positions[:, 1].add_(1)
+    return x * positions.sum()
+
+
+def change_detached(model, x):
+    x = x * 2
+    x.detach().mul_(3)
     return x
 
 
 REFUSED = {
-    r"aten.mul_.Tensor changes .* in a model with no_grad regions": change_view_without_gradient,
+    r"aten.mul_.Tensor changes a tensor that has a gradient under no_grad": change_under_no_grad,
+    r"aten.mul_.Tensor changes a tensor that has a gradient through detach": change_detached,
+    r"aten.add_.Tensor writes in place through a view that repeats or computes elements": change_expanded,
     "custom autograd.Function 'Straight'": lambda model, x: Straight.apply(x),
     r"test_export_refused.py:\d+: operator aten.lgamma.default is not supported": lambda model, x: x.lgamma(),
     r"a torch.autocast region is not supported": autocast,

@@ -33,6 +33,7 @@ def round_to_even(b: Builder, x: Value) -> Value:
     """To the nearest whole number, ties to the even one."""
     if not is_float(x.dtype):
         return x
+    x = b.stop_gradient(x)
     low = floor(b, x)
     rest = b.binary("sub", x, low)
     half, one = b.splat(0.5, x.type), b.splat(1, x.type)
@@ -146,6 +147,66 @@ def sinh(b: Builder, self: Value) -> Value:
     return b.scale(b.binary("add", part, b.binary("div", part, b.binary("add", part, one))), 0.5)
 
 
+@emits("asinh.default")
+def asinh(b: Builder, self: Value) -> Value:
+    """`log(x + sqrt(x^2 + 1))`, by its odd half."""
+    x = as_float(b, self)
+    one, square = b.splat(1, x.type), b.binary("mul", x, x)
+    root = b.unary("sqrt", b.binary("add", square, one))
+    rest = b.binary("div", square, b.binary("add", root, one))
+    half = b.unary("log1p", b.binary("add", b.unary("abs", x), rest))
+    odd = b.select(b.compare("lt", x, b.splat(0, x.type)), b.unary("neg", half), half)
+    # The gradient of |x| at 0 is not that of x.
+    return b.select(b.compare("eq", x, b.splat(0, x.type)), x, odd)
+
+
+@emits("acosh.default")
+def acosh(b: Builder, self: Value) -> Value:
+    x = as_float(b, self)
+    root = b.unary("sqrt", b.binary("sub", b.binary("mul", x, x), b.splat(1, x.type)))
+    return b.unary("log", b.binary("add", x, root))
+
+
+@emits("atanh.default")
+def atanh(b: Builder, self: Value) -> Value:
+    x = as_float(b, self)
+    return b.scale(b.binary("sub", b.unary("log1p", x), b.unary("log1p", b.unary("neg", x))), 0.5)
+
+
+@emits("asin.default")
+def asin(b: Builder, self: Value) -> Value:
+    x = as_float(b, self)
+    rest = b.binary("sub", b.splat(1, x.type), b.binary("mul", x, x))
+    return b.unary("atan", b.binary("div", x, b.unary("sqrt", rest)))
+
+
+@emits("acos.default")
+def acos(b: Builder, self: Value) -> Value:
+    """`2 atan(sqrt((1 - x) / (1 + x)))`, accurate near 1 too."""
+    x = as_float(b, self)
+    one = b.splat(1, x.type)
+    quotient = b.binary("div", b.binary("sub", one, x), b.binary("add", one, x))
+    return b.scale(b.unary("atan", b.unary("sqrt", quotient)), 2)
+
+
+@emits("sinc.default")
+def sinc(b: Builder, self: Value) -> Value:
+    """`sin(pi x) / (pi x)`, and 1 at 0, where the gradient is 0."""
+    x = b.scale(as_float(b, self), math.pi)
+    one = b.splat(1, x.type)
+    is_zero = b.compare("eq", x, b.splat(0, x.type))
+    safe = b.select(is_zero, one, x)
+    return b.select(is_zero, one, b.binary("div", b.unary("sin", safe), safe))
+
+
+@emits("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self")
+def xlogy(b: Builder, self: Operand, other: Operand) -> Value:
+    """`x log(y)`, and 0 where x is 0, also in its gradients."""
+    x, y = (as_float(b, z) for z in as_tensors(b, self, other))
+    is_zero = b.compare("eq", x, b.splat(0, x.type))
+    return b.binary("mul", x, b.unary("log", b.select(is_zero, b.splat(1, y.type), y)))
+
+
 @emits("hypot.default")
 def hypot(b: Builder, self: Value, other: Value) -> Value:
     x, y = as_tensors(b, self, other)
@@ -171,9 +232,8 @@ def atan2(b: Builder, self: Value, other: Value) -> Value:
 
 def safe_sqrt(b: Builder, x: Value) -> Value:
     """sqrt(x) whose gradient at 0 is 0, as PyTorch's norms and standard deviations have it."""
-    is_zero = b.compare("eq", x, b.splat(0, x.type))
-    root = b.unary("sqrt", b.select(is_zero, b.splat(1, x.type), x))
-    return b.select(is_zero, b.splat(0, x.type), root)
+    zero = b.splat(0, x.type)
+    return b.unary("sqrt", b.select(b.compare("eq", x, zero), zero, x))
 
 
 @emits("_prelu_kernel.default", "prelu.default")
@@ -187,3 +247,40 @@ def prelu(b: Builder, self: Value, weight: Value) -> Value:
         raise HoneError(f"prelu of shape {list(self.shape)} with weights {list(weight.shape)} is not supported")
     is_positive = b.compare("gt", self, b.splat(0, self.type))
     return b.select(is_positive, self, b.binary("mul", self, b.broadcast_to(weight, self.shape)))
+
+
+# -- comparisons and bits -----------------------------------------------------------------------------------------
+
+
+@emits("logical_xor.default")
+def logical_xor(b: Builder, self: Value, other: Value) -> Value:
+    x, y = (b.cast(b.cast(z, "i1"), "i8") for z in (self, other))
+    return b.compare("ne", x, y)
+
+
+@emits("bitwise_xor.Tensor", "bitwise_xor.Scalar", "__xor__.Tensor", "__xor__.Scalar")
+def bitwise_xor(b: Builder, self: Operand, other: Operand) -> Value:
+    """Bits that one of the two has, and not both."""
+    x, y = as_tensors(b, self, other)
+    return b.binary("and", b.binary("or", x, y), b.unary("not", b.binary("and", x, y)))
+
+
+def _ignoring_nan(overload: str, predicate: str) -> None:
+    @emits(overload)
+    def emitter(b: Builder, self: Value, other: Value) -> Value:
+        """The first of two equals has the gradient."""
+        x, y = as_tensors(b, self, other)
+        is_first = b.binary("or", b.compare(predicate, x, y), b.compare("ne", y, y))
+        return b.select(is_first, x, y)
+
+
+_ignoring_nan("fmax.default", "ge")
+_ignoring_nan("fmin.default", "le")
+
+
+@emits("copysign.Tensor", "copysign.Scalar")
+def copysign(b: Builder, self: Value, other: Operand) -> Value:
+    """The size of one with the sign of the other; -0 counts as 0."""
+    x, sign = as_tensors(b, self, other)
+    size = b.unary("abs", as_float(b, x))
+    return b.select(b.compare("lt", sign, b.splat(0, sign.type)), b.unary("neg", size), size)

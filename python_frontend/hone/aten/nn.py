@@ -8,7 +8,7 @@ from ..builder import Builder, broadcast_shape
 from ..errors import HoneError, UseDefinition
 from ..graph import Type, Value, is_float
 from ..source import SHAPE
-from .elementwise import mul
+from .elementwise import add, mul, sub
 from .promote import Operand, as_tensors
 from .reduce import logsumexp, mean, sum_, vector_norm
 from .registry import emits
@@ -440,3 +440,27 @@ def mse_loss(b: Builder, self: Value, target: Value, reduction: int = 1) -> Valu
 def l1_loss(b: Builder, self: Value, target: Value, reduction: int = 1) -> Value:
     x, y = as_tensors(b, self, target)
     return _reduced(b, b.unary("abs", b.binary("sub", x, y)), reduction)
+
+
+# The logarithms of binary_cross_entropy are bounded below, and the product in its gradient too, as in PyTorch.
+_LEAST_LOG, _LEAST_PRODUCT = -100.0, 1e-12
+
+
+@emits("binary_cross_entropy.default")
+def binary_cross_entropy(
+    b: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1
+) -> Value:
+    """The gradient for the probability x is `(x - t) / (x (1 - x))`, its divisor bounded below."""
+    x, t = as_tensors(b, self, target)
+    fixed = b.stop_gradient(x)
+    bounded = lambda y: b.select(
+        b.compare("lt", y, b.splat(_LEAST_LOG, y.type)), b.splat(_LEAST_LOG, y.type), y
+    )
+    off = bounded(b.unary("log1p", b.unary("neg", fixed)))
+    on = bounded(b.unary("log", fixed))
+    rows = b.binary("sub", b.binary("mul", sub(b, t, 1.0), off), b.binary("mul", t, on))
+    product = b.binary("mul", sub(b, 1.0, fixed), fixed)
+    product = b.binary("max", product, b.splat(_LEAST_PRODUCT, product.type))
+    slope = b.binary("div", b.binary("sub", fixed, b.stop_gradient(t)), product)
+    rows = b.binary("add", rows, b.binary("mul", b.binary("sub", x, fixed), slope))
+    return _reduced(b, rows if weight is None else mul(b, rows, weight), reduction)

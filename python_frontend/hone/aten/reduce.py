@@ -100,17 +100,45 @@ def product(b: Builder, self: Value, dim: int | None = None, keepdim: bool = Fal
     return b.reshape(x, kept)
 
 
+def _scanned(b: Builder, parts: list[Value], dim: int, combine) -> list[Value]:
+    """An inclusive scan of tensors that belong together, by doubling: `combine(earlier, later)` of lists of them."""
+    step = 1
+    while step < (size := parts[0].shape[dim]):
+        earlier = [b.slice_dim(x, dim, 0, size - step) for x in parts]
+        later = [b.slice_dim(x, dim, step, size) for x in parts]
+        rest = [b.slice_dim(x, dim, 0, step) for x in parts]
+        parts = [b.concat([x, y], dim) for x, y in zip(rest, combine(earlier, later))]
+        step *= 2
+    return parts
+
+
 @emits("cumprod.default")
 def cumprod(b: Builder, self: Value, dim: int, dtype: str | None = None) -> Value:
-    """Doubling: after step k each element is the product of up to 2^k before it."""
     x = b.cast(self, dtype or (self.dtype if is_float(self.dtype) else "i64"))
-    at, step = axis(dim, x.rank), 1
-    while step < x.shape[at]:
-        size = x.shape[at]
-        multiplied = b.binary("mul", b.slice_dim(x, at, step, size), b.slice_dim(x, at, 0, size - step))
-        x = b.concat([b.slice_dim(x, at, 0, step), multiplied], at)
-        step *= 2
-    return x
+    if x.rank == 0:
+        return x
+    return _scanned(b, [x], axis(dim, x.rank), lambda x, y: [b.binary("mul", x[0], y[0])])[0]
+
+
+def _running(name: str, loses: str) -> None:
+    @emits(f"cum{name}.default")
+    def emitter(b: Builder, self: Value, dim: int) -> list[Value]:
+        """Extrema so far, and the last index of each, whose element has the gradient."""
+        if self.rank == 0:
+            return [self, b.splat(0, Type("i64", ()))]
+        dim = axis(dim, self.rank)
+
+        def combine(earlier: list[Value], later: list[Value]) -> list[Value]:
+            is_earlier = b.compare(loses, later[0], earlier[0])
+            return [b.select(is_earlier, x, y) for x, y in zip(earlier, later)]
+
+        index = Type("i64", self.shape)
+        _, places = _scanned(b, [b.stop_gradient(self), b.iota(dim, index)], dim, combine)
+        return [b.take_along(self, places, dim), places]
+
+
+_running("max", "lt")
+_running("min", "gt")
 
 
 @emits("logcumsumexp.default")
@@ -235,5 +263,16 @@ def vector_norm(
         return b.reduce("max" if degree > 0 else "min", size, dims, keepdim)
     if degree == 0:
         return b.reduce("sum", b.cast(b.compare("ne", x, b.splat(0, x.type)), x.dtype), dims, keepdim)
-    total = b.reduce("sum", b.binary("pow", size, b.splat(float(degree), x.type)), dims, keepdim)
-    return b.binary("pow", total, b.splat(1 / degree, total.type))
+    return _norm_of_powers(b, x, float(degree), dims, keepdim)
+
+
+def _norm_of_powers(b: Builder, x: Value, degree: float, dims: Sequence[int], keepdim: bool) -> Value:
+    """The gradient is 0 at elements that are 0, and where the norm is."""
+    least = 0 if degree > 0 else float("inf")
+    is_zero = b.compare("eq", x, b.splat(0, x.type))
+    size = b.select(is_zero, b.splat(1, x.type), b.unary("abs", x))
+    powers = b.select(is_zero, b.splat(least, x.type), b.binary("pow", size, b.splat(degree, x.type)))
+    total = b.reduce("sum", powers, dims, keepdim)
+    is_least = b.compare("eq", total, b.splat(least, total.type))
+    safe = b.select(is_least, b.splat(1, total.type), total)
+    return b.select(is_least, b.splat(0, total.type), b.binary("pow", safe, b.splat(1 / degree, total.type)))

@@ -295,6 +295,20 @@ def flip(b: Builder, self: Value, dims: Sequence[int]) -> Value:
     return x
 
 
+@emits("diagonal.default", "diagonal_copy.default")
+def diagonal(b: Builder, self: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    """The diagonal of two dimensions, as the last one: every (columns + 1)-th element of the joined rows."""
+    first, second = axis(dim1, self.rank), axis(dim2, self.rank)
+    outer = [d for d in range(self.rank) if d not in (first, second)]
+    rows, columns = self.shape[first], self.shape[second]
+    count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    x = b.transpose(self, [*outer, first, second])
+    flat = b.reshape(x, x.shape[:-2] + (rows * columns,))
+    start = offset if offset >= 0 else -offset * columns
+    last = start + (count - 1) * (columns + 1) + 1 if count else start
+    return b.slice_dim(flat, flat.rank - 1, start, last, columns + 1)
+
+
 @emits("unfold.default")
 def unfold(b: Builder, self: Value, dimension: int, size: int, step: int) -> Value:
     """Windows of `size` elements along a dimension, `step` apart, as a new last dimension."""
@@ -404,21 +418,35 @@ _filled("zeros", 0)
 _filled("ones", 1)
 
 
-@emits("empty.memory_format", "new_empty.default", "empty_permuted.default")
+_LARGEST_INTEGER = {"i64": 2**63 - 1, "i32": 2**31 - 1, "i8": 127, "i1": 1}
+
+
+def _unwritten(b: Builder, type: Type) -> Value:
+    """Elements that the program is to write before it reads them: NaN, or the largest integer, where it does not.
+
+    PyTorch fills such memory so too, where it is asked for reproducible results.
+    """
+    return b.splat(_LARGEST_INTEGER.get(type.dtype, math.nan), type)
+
+
+@emits(
+    *("empty.memory_format", "new_empty.default", "empty_permuted.default"),
+    *("empty_strided.default", "new_empty_strided.default"),
+)
 def empty(
     b: Builder,
     size: Sequence[int],
-    physical_layout: Sequence[int] = (),
     dtype: str | None = None,
     self: Value | None = None,
+    stride: Sequence[int] | None = None,
+    physical_layout: Sequence[int] = (),
 ) -> Value:
-    """Elements of any value; here they are zeros."""
-    return b.splat(0, Type(dtype or (self.dtype if self is not None else "f32"), tuple(size)))
+    return _unwritten(b, Type(dtype or (self.dtype if self is not None else "f32"), tuple(size)))
 
 
 @emits("empty_like.default")
 def empty_like(b: Builder, self: Value, dtype: str | None = None) -> Value:
-    return b.splat(0, Type(dtype or self.dtype, self.shape))
+    return _unwritten(b, Type(dtype or self.dtype, self.shape))
 
 
 @emits("scalar_tensor.default")
