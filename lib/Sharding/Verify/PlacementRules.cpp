@@ -139,6 +139,7 @@ private:
   Placement::Kind ofLogSumExps() const;
   Placement ofReshape(ReshapeOp reshape) const;
   Factors dividedFactors() const;
+  Factors shardedFactors(unsigned tensor) const;
   Placement ofShards(unsigned result, const Factors &factors) const;
   SmallVector<Placement> ofShards() const;
 
@@ -244,29 +245,48 @@ Placement AxisRules::ofReshape(ReshapeOp) const {
   return made;
 }
 
+/// The factors of the dimensions that a sharded operand may be cut along.
+Factors AxisRules::shardedFactors(unsigned tensor) const {
+  Factors factors;
+  for (unsigned dim : own[tensor]->dims)
+    for (int factor : op.rule.factorsOf(tensor)[dim])
+      factors.insert(factor);
+  return factors;
+}
+
 /// The factors that the operands may be sharded along; none where they have no
 /// common one. Replicated operands must have equal elements along it. It is one
 /// that ranks can share; where an operand is rank-local, one that its positions
 /// index.
 Factors AxisRules::dividedFactors() const {
   std::optional<Factors> factors;
+  SmallVector<unsigned> undecided;
   for (unsigned tensor = 0; tensor != own.size(); ++tensor) {
-    // One element of a mask is for all, or a shard. Where a reshape left other
-    // dimensions possible, it is those.
-    bool isHidden = own[tensor] && !own[tensor]->dims.empty() &&
-                    llvm::all_of(own[tensor]->dims, [&](unsigned dim) {
-                      return op.rule.factorsOf(tensor)[dim].empty() &&
-                             op.rule.shapeOf(tensor)[dim] == 1;
-                    });
-    if (isHidden || !is(tensor, Placement::Sharded))
+    if (!is(tensor, Placement::Sharded))
       continue;
+    // One element of a mask is for all, or a shard.
+    if (llvm::any_of(own[tensor]->dims, [&](unsigned dim) {
+          return op.rule.factorsOf(tensor)[dim].empty() &&
+                 op.rule.shapeOf(tensor)[dim] == 1;
+        })) {
+      undecided.push_back(tensor);
+      continue;
+    }
     Factors perhaps;
-    for (unsigned dim : own[tensor]->dims)
-      for (int factor : op.rule.factorsOf(tensor)[dim])
-        if (!factors || factors->contains(factor))
-          perhaps.insert(factor);
+    for (int factor : shardedFactors(tensor))
+      if (!factors || factors->contains(factor))
+        perhaps.insert(factor);
     factors = std::move(perhaps);
   }
+  // Where nothing else decides, it is a shard along any dimension that a
+  // reshape left possible.
+  if (!factors)
+    for (unsigned tensor : undecided)
+      for (int factor : shardedFactors(tensor)) {
+        if (!factors)
+          factors.emplace();
+        factors->insert(factor);
+      }
   if (!factors)
     return {};
   for (unsigned tensor = 0; tensor != own.size(); ++tensor)
