@@ -14,6 +14,7 @@ from ..builder import Builder
 from ..errors import HoneError
 from ..graph import Type, Value
 from .functions import hypot
+from .nn import along
 from .promote import Operand, as_float, as_tensors
 from .registry import TABLE
 from .shape import axis, unsqueeze
@@ -184,20 +185,12 @@ def _wave(b: Builder, rows: int, columns: int, period: int, dtype: str, name: st
     return b.unary(name, b.scale(b.cast(turns, dtype), 2 * math.pi / period))
 
 
-def _along(b: Builder, x: Value, dim: int, matrix: Value) -> Value:
-    """`x` with the matrix [rows, columns] applied along `dim`, which has as many elements as columns."""
-    last = b.dot_general(x, matrix, ((), ()), ((dim,), (1,)))
-    order = list(range(last.rank - 1))
-    order.insert(dim, last.rank - 1)
-    return b.transpose(last, order)
-
-
 def _transformed(b: Builder, x: Complex, dim: int, sign: int, rows: int | None = None) -> Complex:
     """The sums over n of x[n] e^(sign 2 pi i k n / N), for the first `rows` k."""
     size = x.shape[dim]
     cos, sin = (_wave(b, rows or size, size, size, x.real.dtype, name) for name in ("cos", "sin"))
-    a, c = (_along(b, x.real, dim, wave) for wave in (cos, sin))
-    d, e = (_along(b, x.imag, dim, wave) for wave in (cos, sin))
+    a, c = (along(b, x.real, dim, wave) for wave in (cos, sin))
+    d, e = (along(b, x.imag, dim, wave) for wave in (cos, sin))
     if sign < 0:
         return Complex(b.binary("add", a, e), b.binary("sub", d, c))
     return Complex(b.binary("sub", a, e), b.binary("add", d, c))
@@ -283,5 +276,5 @@ def irfft(b: Builder, self: Complex, n: int | None = None, dim: int = -1, norm: 
     weight = b.select(alone, b.splat(1, weight.type), b.splat(2, weight.type))
     cos, sin = (_wave(b, size, half, size, x.real.dtype, name) for name in ("cos", "sin"))
     weighted = [b.binary("mul", wave, weight) for wave in (cos, sin)]
-    parts = [_along(b, part, dim, wave) for part, wave in zip((x.real, x.imag), weighted)]
+    parts = [along(b, part, dim, wave) for part, wave in zip((x.real, x.imag), weighted)]
     return b.scale(b.binary("sub", *parts), _factor(norm, size, False))

@@ -42,7 +42,7 @@ def div(b: Builder, self: Operand, other: Operand) -> Value:
     return b.binary("div", *as_tensors(b, self, other, dtype=dtype if is_float(dtype) else "f32"))
 
 
-def _floor_quotient(b: Builder, x: Value, y: Value) -> Value:
+def floor_quotient(b: Builder, x: Value, y: Value) -> Value:
     """The integer quotient toward -inf: one less than the truncated one where a remainder has the other sign."""
     quotient = b.binary("div", x, y)
     rest = b.binary("sub", x, b.binary("mul", quotient, y))

@@ -7,7 +7,7 @@ import math
 from ..builder import Builder
 from ..errors import HoneError
 from ..graph import Value, is_float
-from .elementwise import _floor_quotient, mul
+from .elementwise import floor_quotient, mul
 from .promote import Operand, as_float, as_tensors
 from .registry import emits
 
@@ -79,7 +79,7 @@ def div_mode(b: Builder, self: Operand, other: Operand, rounding_mode: str | Non
         return b.binary("div", as_float(b, x), as_float(b, y))
     if is_float(x.dtype):
         return (trunc if rounding_mode == "trunc" else floor)(b, b.binary("div", x, y))
-    return b.binary("div", x, y) if rounding_mode == "trunc" else _floor_quotient(b, x, y)
+    return b.binary("div", x, y) if rounding_mode == "trunc" else floor_quotient(b, x, y)
 
 
 @emits("floor_divide.default", "floor_divide.Scalar")

@@ -96,6 +96,14 @@ def einsum(b: Builder, equation: str, tensors: Sequence[Value], path: object = N
 # -- tables -------------------------------------------------------------------------------------------------------
 
 
+def along(b: Builder, x: Value, dim: int, matrix: Value) -> Value:
+    """`x` with the matrix [rows, columns] applied along `dim`, which has as many elements as the matrix columns."""
+    last = b.dot_general(x, matrix, ((), ()), ((dim,), (1,)))
+    order = list(range(last.rank - 1))
+    order.insert(dim, last.rank - 1)
+    return b.transpose(last, order)
+
+
 @emits("addbmm.default")
 def addbmm(b: Builder, self: Value, batch1: Value, batch2: Value, beta: Operand = 1, alpha: Operand = 1) -> Value:
     """beta self + alpha sum over the batch of the products."""

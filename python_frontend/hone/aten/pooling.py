@@ -6,8 +6,9 @@ from typing import Sequence
 
 from ..builder import Builder
 from ..graph import Type, Value
+from .nn import along
 from .registry import emits
-from .windows import _pool_window
+from .windows import pool_window
 
 
 def _mean_matrix(
@@ -33,14 +34,6 @@ def _mean_matrix(
     return b.binary("div", ones, b.cast(number, dtype))
 
 
-def _averaged(b: Builder, x: Value, dim: int, matrix: Value) -> Value:
-    """`x` with the matrix [count, size] applied along `dim`."""
-    last = b.dot_general(x, matrix, ((), ()), ((dim,), (1,)))
-    order = list(range(last.rank - 1))
-    order.insert(dim, last.rank - 1)
-    return b.transpose(last, order)
-
-
 def _avg_pool(rank: int) -> None:
     @emits(f"avg_pool{rank}d.default")
     def avg_pool(
@@ -55,7 +48,7 @@ def _avg_pool(rank: int) -> None:
     ) -> Value:
         """[..., C, S...] -> [..., C, R...]."""
         first, spatial = self.rank - rank, self.shape[self.rank - rank :]
-        window = _pool_window(spatial, kernel_size, stride, padding, 1, ceil_mode)
+        window = pool_window(spatial, kernel_size, stride, padding, 1, ceil_mode)
         if window.strides == window.sizes and not any(window.low) and not any(window.high) and divisor_override is None:
             if all(size % taps == 0 for size, taps in zip(spatial, window.sizes)):
                 return _blocks(b, self, first, window.sizes)
@@ -64,7 +57,7 @@ def _avg_pool(rank: int) -> None:
             taps = (window.sizes[d], window.strides[d], window.low[d])
             count = window.output_size(d, size)
             divides = divisor_override is None
-            x = _averaged(b, x, first + d, _mean_matrix(b, x.dtype, size, count, taps, count_include_pad, divides))
+            x = along(b, x, first + d, _mean_matrix(b, x.dtype, size, count, taps, count_include_pad, divides))
         return x if divisor_override is None else b.scale(x, 1 / divisor_override)
 
 
@@ -102,7 +95,7 @@ def _adaptive_avg_pool(rank: int) -> None:
             return _blocks(b, self, first, [size // count for size, count in zip(spatial, counts)])
         x = self
         for d, (size, count) in enumerate(zip(spatial, counts)):
-            x = _averaged(b, x, first + d, _adaptive_matrix(b, x.dtype, size, count))
+            x = along(b, x, first + d, _adaptive_matrix(b, x.dtype, size, count))
         return x
 
 

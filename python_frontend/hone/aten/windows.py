@@ -1,7 +1,6 @@
 """ATen overloads over windows of spatial dimensions: convolutions and maximum pooling.
 
-ATen has channels second, [N, C, S...], and hone last; transposes stand between, and `hone-propagate-channels-last`
-removes those that meet.
+ATen has channels second, [N, C, S...], and hone last; transposes stand between.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def _channels_second(b: Builder, x: Value) -> Value:
     return b.transpose(x, [0, x.rank - 1, *range(1, x.rank - 1)])
 
 
-def _per_dim(given: int | Sequence[int], rank: int) -> tuple[int, ...]:
+def per_dim(given: int | Sequence[int], rank: int) -> tuple[int, ...]:
     """One entry per spatial dimension; a single entry stands for all."""
     entries = [given] if isinstance(given, int) else list(given)
     return tuple(entries * rank if len(entries) == 1 else entries)
@@ -61,7 +60,7 @@ def _padding_of(padding: str | int | Sequence[int], sizes: Sequence[int], dilati
         return tuple(n // 2 for n in total), tuple(n - n // 2 for n in total)
     if isinstance(padding, str):
         raise HoneError(f"a convolution with padding '{padding}' is not supported, only 'valid', 'same' and numbers")
-    low = _per_dim(padding, len(sizes))
+    low = per_dim(padding, len(sizes))
     return low, low
 
 
@@ -80,7 +79,7 @@ def conv(
 ) -> Value:
     """input [N, C, S...] or [C, S...], weight [O, C / groups, K...] -> [N, O, R...]; the groups show in the shapes."""
     sizes = _kernel_sizes(weight)
-    strides, dilations = _per_dim(stride, len(sizes)), _per_dim(dilation, len(sizes))
+    strides, dilations = per_dim(stride, len(sizes)), per_dim(dilation, len(sizes))
     low, high = _padding_of(padding, sizes, dilations)
     x = _channels_last(b, _batched(b, input, len(sizes)))
     kernel = b.transpose(weight, [*range(2, weight.rank), 1, 0])
@@ -103,7 +102,7 @@ def conv_transpose(
     """input [N, C, S...] or [C, S...], weight [C, O / groups, K...] -> [N, O, R...]: the gradient of a convolution."""
     sizes = _kernel_sizes(weight)
     rank = len(sizes)
-    strides, dilations, low, extra = (_per_dim(x, rank) for x in (stride, dilation, padding, output_padding))
+    strides, dilations, low, extra = (per_dim(x, rank) for x in (stride, dilation, padding, output_padding))
     high = tuple(max(0, p - e) for p, e in zip(low, extra))
     window = Window(sizes, strides, low, high, dilations)
     y = _channels_last(b, _batched(b, input, rank))
@@ -134,7 +133,7 @@ def convolution(
 # -- pooling ------------------------------------------------------------------------------------------------------
 
 
-def _pool_window(
+def pool_window(
     spatial: Sequence[int],
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int],
@@ -144,8 +143,8 @@ def _pool_window(
 ) -> Window:
     """`ceil_mode` takes windows that reach beyond the input too, if they begin in it or in the padding before it."""
     rank = len(spatial)
-    sizes, low, dilations = (_per_dim(x, rank) for x in (kernel_size, padding, dilation))
-    strides = _per_dim(stride, rank) if stride or isinstance(stride, int) else sizes
+    sizes, low, dilations = (per_dim(x, rank) for x in (kernel_size, padding, dilation))
+    strides = per_dim(stride, rank) if stride or isinstance(stride, int) else sizes
     high = list(low)
     if ceil_mode:
         for d, size in enumerate(spatial):
@@ -190,7 +189,7 @@ def _max_pool(rank: int) -> None:
             b,
             self,
             rank,
-            lambda spatial: _pool_window(spatial, kernel_size, stride, padding, dilation, ceil_mode),
+            lambda spatial: pool_window(spatial, kernel_size, stride, padding, dilation, ceil_mode),
         )
 
     @emits(f"max_pool{rank}d.default")
@@ -219,7 +218,7 @@ def _max_pool(rank: int) -> None:
 
     @emits(f"adaptive_max_pool{rank}d.default")
     def adaptive_max_pool(b: Builder, self: Value, output_size: int | Sequence[int]) -> list[Value]:
-        wanted = _per_dim(output_size, rank)
+        wanted = per_dim(output_size, rank)
         spatial = self.shape[-rank:]
         if any(size % count for size, count in zip(spatial, wanted)):
             raise HoneError(
