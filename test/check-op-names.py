@@ -54,6 +54,7 @@ REASONS = {
     "lib/Transforms/Autodiff/WidenGradients.cpp": "the pattern of sums of gradients: additions, products, reductions",
     "lib/Transforms/Fuse/ChunkLoss.cpp": "the pattern of a loss behind a product",
     "lib/Transforms/Fuse/DecomposeAttention.cpp": "which ops between the steps of attention need no kernel",
+    "lib/Transforms/Fuse/ExpandWeights.cpp": "the pattern of stored weights: dequantized, or cast and then picked",
     "lib/Transforms/Fuse/FuseGroups.cpp": "reshapes stand beside groups, not in them",
     "lib/Transforms/Fuse/RecomputeMaps.cpp": "values that cost nothing to compute twice: constants, broadcasts, reshapes",
     "lib/Transforms/Fuse/VerifyGroups.cpp": "the shape of a scatter's group: the scatter and an addition",

@@ -7,6 +7,7 @@
 #include "Codegen/CPU/OptimizerKernels.h"
 #include "Codegen/CPU/RopeKernels.h"
 #include "Codegen/CPU/RowKernels.h"
+#include "Codegen/CPU/WeightKernels.h"
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Codegen/Passes.h"
 
@@ -72,9 +73,10 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
     return describeKernel(launch, "", emitUpdates);
   case KernelFamily::line:
     return describeKernel(launch, "", emitLine);
+  case KernelFamily::dataMovement:
+    return describeKernel(launch, "", emitMovement);
   case KernelFamily::convolution:
   case KernelFamily::groupedContraction:
-  case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:
     return describeKernel(launch, "", emitPoint);

@@ -284,3 +284,35 @@ void PowOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                         MLIRContext *context) {
   patterns.add<PowByConstant>(context);
 }
+
+//===----------------------------------------------------------------------===//
+// Weights in codes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Values in fp32 that are only rounded are computed with that rounding.
+struct DequantizeNarrow : OpRewritePattern<DequantizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DequantizeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32() || !op->hasOneUse())
+      return failure();
+    auto cast = dyn_cast<CastOp>(*op->user_begin());
+    auto to = cast ? dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()))
+                   : FloatType();
+    if (!to || to.getWidth() >= 32)
+      return failure();
+    rewriter.replaceOpWithNewOp<DequantizeOp>(cast, cast.getType(),
+                                              op.getCode(), op.getCodes(),
+                                              op.getScales(), op.getBlock());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void DequantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                               MLIRContext *context) {
+  patterns.add<DequantizeNarrow>(context);
+}

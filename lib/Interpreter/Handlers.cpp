@@ -182,6 +182,10 @@ void HandlerTable::addSelections() {
     return firstInOrder(frame.spec(op), frame[op.getOperand()], op.getDim(),
                         !op.getSmallest());
   });
+  on<DequantizeOp>([](DequantizeOp op, const Frame &frame) {
+    return dequantize(frame.spec(op), op.getCode(), frame[op.getCodes()],
+                      frame[op.getScales()], op.getBlock());
+  });
   on<TakeAlongOp>([](TakeAlongOp op, const Frame &frame) {
     return takeAlong(frame.spec(op), frame[op.getOperand()], frame[op.getIds()],
                      op.getDim());

@@ -245,6 +245,8 @@ void hone::buildFusePhase(OpPassManager &manager,
   // Backward ops recompute what forward ops have: share it, then group.
   addCleanup(functions);
   addOptional(functions, createRecomputeMaps({options.report}), options);
+  // Nothing merges equal values from here on.
+  functions.addPass(createExpandWeights());
   auto has = [&](StringRef part) {
     return !llvm::is_contained(options.without, part);
   };

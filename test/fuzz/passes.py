@@ -137,6 +137,7 @@ TABLE = {
                            ("=chunk=1", "=chunk=2", "=chunk=3", "=chunk=5"), shows="hone.cross_entropy "),
     "hone-join-rotations": Row(("model step", "model batches"), rules.same, 0.1),
     "hone-recompute-maps": Row(("low step", *PLAIN), rules.same, 0.1),
+    "hone-expand-weights": Row(("low step", *PLAIN), rules.same, 0.02, shows="hone.dequantize"),
     "hone-fuse-groups": Row((*PLAIN, "cuda step", "low step"), rules.same, 0.95),
     "hone-verify-groups": Row(("groups",), rules.unchanged, 0),
     "hone-plan-checkpoints": Row(("groups",), rules.same, 0.95, ("=policy=full", "=policy=sqrt", "=report policy=full"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphs import MAX_ELEMENTS, Graph, Shape, Value, count, tensor
+from graphs import MAX_ELEMENTS, Graph, Shape, Value, count, normal, tensor
 
 
 def spatial(value: Value) -> bool:
@@ -103,6 +103,20 @@ class WindowMoves(Graph):
         return self.emit(f"grouped_dot {value}, {matrix}, {ends} contract {contract}", [value, matrix, ends],
                          (rows, made), f"{value.type}, {matrix.type}, {ends.type} -> {tensor((rows, made))}")
 
+    def move_dequantize(self) -> Value | None:
+        """A product with a matrix in codes."""
+        value = self.pick(lambda value: value.shape and 0 not in value.shape)
+        if not value:
+            return None
+        (*_, width), rows = value.shape, self.random.choice((1, 2, 5))
+        code, block = self.random.choice(("int8", "nf4")), self.random.choice((1, 4, 7, 16, 64))
+        codes = self.cast(self.ids((rows, width if code == "int8" else (width + 1) // 2), 256), "i8")
+        scales = self.buffer((rows, -(-width // block)), normal(0.0, 0.007 if code == "int8" else 0.7))
+        shape = (rows, width)
+        weight = self.emit(f"dequantize {code} {codes} scales {scales} block {block}", [codes, scales], shape,
+                           f"{codes.type}, {scales.type} -> {tensor(shape)}")
+        return self.dot(value, weight, ([], []), ([len(value.shape) - 1], [1]))
+
     def move_order(self) -> Value | None:
         """The largest elements of each line, or all in order."""
         value = self.pick(lambda value: value.shape and 0 not in value.shape)
@@ -119,5 +133,5 @@ class WindowMoves(Graph):
                         "i64")
         return self.along("take_along", [value, ids], dim, shape)
 
-    MOVES = {move_conv: 2, move_take_along: 1, move_put_along: 1, move_grouped_dot: 1}
+    MOVES = {move_conv: 2, move_take_along: 1, move_put_along: 1, move_grouped_dot: 1, move_dequantize: 2}
     ROUGH_MOVES = {move_max_pool: 1, move_order: 1}

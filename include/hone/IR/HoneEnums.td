@@ -31,6 +31,11 @@ def Hone_LossReduction : Hone_Enum<"LossReduction", "how per-row losses are comb
 def Hone_RopeStyle : Hone_Enum<"RopeStyle", "which elements a rotation pairs", [
   I32EnumAttrCase<"half", 0>, I32EnumAttrCase<"interleaved", 1>]>;
 
+// What a code of a frozen weight stands for (WeightCode.h).
+def Hone_WeightCode : Hone_Enum<"WeightCode", "code of a frozen weight", [
+  I32EnumAttrCase<"int8", 0>,  // a byte each: the signed integer itself
+  I32EnumAttrCase<"nf4", 1>]>; // four bits each: a quantile of the normal distribution
+
 // The kind of kernel or library call that computes an op. The fusion analysis joins ops by it, and the lowering
 // chooses the emitter by it.
 def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belongs to", [
@@ -65,6 +70,7 @@ def Hone_DistributionAttr : Hone_EnumAttr<Hone_Distribution, "dist">;
 def Hone_GeluApproximationAttr : Hone_EnumAttr<Hone_GeluApproximation, "gelu">;
 def Hone_LossReductionAttr : Hone_EnumAttr<Hone_LossReduction, "reduction">;
 def Hone_RopeStyleAttr : Hone_EnumAttr<Hone_RopeStyle, "rope">;
+def Hone_WeightCodeAttr : Hone_EnumAttr<Hone_WeightCode, "code">;
 def Hone_KernelFamilyAttr : Hone_EnumAttr<Hone_KernelFamily, "family">;
 
 #endif // HONE_IR_HONEENUMS_TD

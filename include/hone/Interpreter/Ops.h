@@ -139,6 +139,9 @@ llvm::Expected<Tensor> embeddingBwd(const ResultSpec &result,
 /// many as the result has.
 Tensor firstInOrder(const ResultSpec &result, const Tensor &operand,
                     int64_t dim, bool descending);
+/// Values of codes, `block` elements of a row per scale.
+Tensor dequantize(const ResultSpec &result, WeightCode code,
+                  const Tensor &codes, const Tensor &scales, int64_t block);
 llvm::Expected<Tensor> takeAlong(const ResultSpec &result,
                                  const Tensor &operand, const Tensor &ids,
                                  int64_t dim);

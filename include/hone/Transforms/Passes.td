@@ -742,6 +742,35 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ExpandWeights : Pass<"hone-expand-weights", "::mlir::func::FuncOp"> {
+  let summary = "Expands frozen weights where they are read";
+  let description = [{
+    A frozen weight may be stored in fewer bits than its readers compute with: in codes (`hone.dequantize`) or in a
+    narrower float (a cast that widens a parameter without `hone.requires_grad`). The pass gives each op that reads the
+    expanded weight an expansion of its own, directly before it. So the expanded weight lives during one op, in the
+    forward pass and again in the backward pass, and never through a step.
+
+    - Moves of an expanded weight (transposes, slices, reshapes) are cloned with it.
+    - A widening cast that only an embedding reads stands behind it: the rows that are picked are widened, not the
+      table.
+    - An expansion without a reader is dropped.
+
+    No bit changes. The pass runs after the last that merges equal ops, directly before fusion.
+
+    ```mlir
+    %w = hone.dequantize int8 %codes scales %scales block 64 : tensor<8x64xi8>, tensor<8x1xf32> -> tensor<8x64xf32>
+    %y = hone.dot_general %x, %w ...
+    %d = hone.dot_general %g, %w ...
+    // becomes
+    %w = hone.dequantize int8 %codes scales %scales block 64 : tensor<8x64xi8>, tensor<8x1xf32> -> tensor<8x64xf32>
+    %y = hone.dot_general %x, %w ...
+    %v = hone.dequantize int8 %codes scales %scales block 64 {hone.clone}
+        : tensor<8x64xi8>, tensor<8x1xf32> -> tensor<8x64xf32>
+    %d = hone.dot_general %g, %v ...
+    ```
+  }];
+}
+
 def RecomputeMaps : Pass<"hone-recompute-maps", "::mlir::func::FuncOp"> {
   let summary = "Recomputes cheap values in the kernels that read them";
   let description = [{

@@ -22,7 +22,7 @@ static bool isPointOp(Operation *op) {
   return isElementOp(op) ||
          isa<ConstantOp, IotaOp, RandomOp, DropoutOp, ReshapeOp, TransposeOp,
              BroadcastOp, SliceOp, PadOp, ConcatOp, ReduceOp, ArgmaxOp,
-             CumsumOp, TakeAlongOp, ConvOp, ConvBwdInputOp, ConvBwdWeightOp,
+             CumsumOp, TakeAlongOp, DequantizeOp, ConvOp, ConvBwdInputOp, ConvBwdWeightOp,
              MaxPoolOp, MaxPoolBwdOp, GroupedDotOp, GroupedDotBwdWeightOp>(op);
 }
 

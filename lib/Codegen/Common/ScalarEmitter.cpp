@@ -128,6 +128,7 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<Value> indices) {
             b.getIndexType(), emit(op.getIds(), indices));
         return emit(op.getOperand(), from);
       })
+      .Case([&](DequantizeOp op) { return dequantize(op, indices); })
       .Case([&](ConvOp op) { return conv(op, indices); })
       .Case([&](ConvBwdInputOp op) { return convBwdInput(op, indices); })
       .Case([&](ConvBwdWeightOp op) { return convBwdWeight(op, indices); })

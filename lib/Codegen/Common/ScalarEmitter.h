@@ -111,6 +111,9 @@ private:
   mlir::Value groupedDotBwdWeight(GroupedDotBwdWeightOp op,
                                   llvm::ArrayRef<mlir::Value> indices);
 
+  // Weights in codes (WeightValues.cpp).
+  mlir::Value dequantize(DequantizeOp op, llvm::ArrayRef<mlir::Value> indices);
+
   /// Word that `op` draws for an element, as an i32.
   mlir::Value philoxWord(RandomOpInterface op, int64_t salt,
                          llvm::ArrayRef<mlir::Value> indices);

@@ -270,6 +270,11 @@ static std::vector<OpText> windows() {
        {x, ids},
        {x},
        "%r = hone.take_along %0, %1 dim 2 : " + x + ", " + ids + " -> " + x},
+      {"dequantize",
+       {"tensor<12x4x16xi8>", "tensor<12x4x4xf32>"},
+       {"tensor<12x4x32xf32>"},
+       "%r = hone.dequantize nf4 %0 scales %1 block 8 : tensor<12x4x16xi8>, "
+       "tensor<12x4x4xf32> -> tensor<12x4x32xf32>"},
       {"put_along",
        {x, ids},
        {x},
