@@ -1,4 +1,4 @@
-"""python -m hone export FILE.py:FUNCTION [--batch BxT] [--golden N] [--[no-]weights] [-o PKG.hone]"""
+"""python -m hone export FILE.py:FUNCTION [--batch BxT] [--golden N] [--[no-]weights] [--frozen F] [-o PKG.hone]"""
 
 from __future__ import annotations
 
@@ -72,6 +72,12 @@ def _parser() -> argparse.ArgumentParser:
         help="whether the package holds the present weights (model.safetensors), from which runs then start; by "
         "default it does where the model's configuration names what from_pretrained read, or with --golden",
     )
+    export.add_argument(
+        "--frozen",
+        metavar="FORMAT",
+        help="how weights that are not trained are stored: keep, bf16, int8 or nf4 (QLoRA); by default as the function's "
+        "hone.Training says, which may give formats by name",
+    )
     export.add_argument("-o", metavar="PKG.hone", dest="out", help="the package; FUNCTION.hone by default")
     _OPTIONS[:] = [name for action in export._actions for name in action.option_strings]
     return parser
@@ -109,6 +115,7 @@ def _export(arguments: argparse.Namespace) -> str:
         clip=training.clip,
         roles=training.roles,
         weights=arguments.weights,
+        frozen=arguments.frozen or training.frozen,
     )
 
 

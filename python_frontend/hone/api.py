@@ -12,6 +12,7 @@ import torch
 from .builder import Builder
 from .capture import Capture, capture, described
 from .errors import HoneError, warn
+from .frozen import Frozen, FrozenLike, read_frozen
 from .golden import Feed, golden_steps
 from .graph import Graph, Value, is_float, values_with_gradient
 from .guards import check_batch, unwrapped
@@ -41,6 +42,7 @@ class Training:
     init: Mapping[str, dict] | None = None
     roles: Mapping[str, str] | None = None
     name: str | None = None
+    frozen: FrozenLike = None
 
 
 @torch.inference_mode(False)
@@ -57,6 +59,7 @@ def export(
     clip: float | None = None,
     roles: Mapping[str, str] | None = None,
     weights: bool | None = None,
+    frozen: FrozenLike = None,
 ) -> str:
     """Writes the package `out` and returns its path.
 
@@ -78,6 +81,10 @@ def export(
     weights: whether the package holds the model's present weights (model.safetensors), from which runs then start
         unless they are given --fresh or --init. None: where the configuration of the model, or of a module in it,
         names what from_pretrained read it from. Which it was is printed.
+    frozen: how weights that are not trained are stored: "bf16", "int8" (LLM.int8()) or "nf4" (QLoRA); or such formats,
+        or "keep", by name pattern, of which the first that matches counts. A format alone is for the weights of all
+        linear layers but the output layer; bf16 also for tables. The program expands them where it reads them, and the
+        package holds their values.
     golden: also write N eager steps of this model (golden.safetensors); the package holds the weights too.
 
     Raises HoneError, whose text is one line, where the model cannot be exported; nothing is written then.
@@ -89,13 +96,17 @@ def export(
     captured = capture(model, loss_fn, batch)
     spec = read_optimizer(optimizer, captured.parameters, clip)
     patterns = {pattern: checked_spec(given, f"init '{pattern}'") for pattern, given in (init or {}).items()}
-    graph, constants = build_graph(model, captured, batch, spec, patterns, roles, name or type(model).__name__)
+    used = used_parameters(captured)
+    stored = read_frozen(
+        frozen, model, captured.parameters, lambda fqn: fqn in used and not _is_trained(fqn, captured, spec, used)
+    )
+    graph, constants = build_graph(model, captured, batch, spec, patterns, roles, name or type(model).__name__, stored)
     files = {"consts.safetensors": _tensors(constants)}
     from_file = [a.fqn for a in graph.arguments if a.kind == "param" and a.init == {"dist": "file"}]
-    kept, reason = starting_weights(model, captured.parameters, from_file, weights, golden)
+    kept, reason = starting_weights(model, stored.stored(captured.parameters), from_file, weights, golden)
     files[WEIGHTS] = _tensors(kept)
     if golden:
-        files["golden.safetensors"] = _tensors(_golden(graph, model, loss_fn, batch, optimizer, spec, golden))
+        files["golden.safetensors"] = _tensors(_golden(graph, model, loss_fn, batch, optimizer, spec, golden, stored))
     write_package(out, graph, _producer(), files)
     inputs = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
     if roles is None and any(inputs.values()):
@@ -114,12 +125,13 @@ def build_graph(
     init: Mapping[str, dict],
     roles: Mapping[str, str] | None,
     name: str,
+    frozen: Frozen | None = None,
 ) -> tuple[Graph, dict[str, torch.Tensor]]:
     """The forward graph of a captured program, and the buffers it reads from a file."""
     b = Builder()
     used = used_parameters(captured)
     parameters = {
-        fqn: _parameter(b, fqn, tensor, model, captured, spec, init, fqn in used)
+        fqn: _parameter(b, fqn, tensor, model, captured, spec, init, used, frozen or Frozen({}, {}))
         for fqn, tensor in captured.parameters.items()
     }
     taken = {*parameters, *captured.buffers, "rng"}
@@ -164,16 +176,25 @@ def _parameter(
     captured: Capture,
     spec: OptimizerSpec | None,
     init: Mapping[str, dict],
-    used: bool,
+    used: set[str],
+    frozen: Frozen,
 ) -> Value:
     type = type_of(tensor, f"parameter '{fqn}'")
-    trained = tensor.requires_grad and used and (spec is None or fqn in spec.group_of)
+    trained = _is_trained(fqn, captured, spec, used)
     facts: dict[str, Any] = {"aliases": captured.aliases[fqn], "requires_grad": trained}
     if trained and spec is not None:
         facts["param_group"] = spec.group_of[fqn]
     owner = unwrapped(model.get_submodule(fqn.rpartition(".")[0]))
-    facts["init"] = given_spec(dict(init), fqn) or inferred_spec(tensor.detach(), fqn, owner)
-    return b.argument(type, "param", fqn, **facts)
+    given = given_spec(dict(init), fqn)
+    if given and frozen.formats.get(fqn) in ("int8", "nf4") and given != {"dist": "file"}:
+        raise HoneError(f"init: says dist '{given['dist']}' for '{fqn}', which frozen= stores in codes; leave one out")
+    facts["init"] = given or inferred_spec(tensor.detach(), fqn, owner)
+    return frozen.argument(b, fqn, type, **facts)
+
+
+def _is_trained(fqn: str, captured: Capture, spec: OptimizerSpec | None, used: set[str]) -> bool:
+    tensor = captured.parameters[fqn]
+    return tensor.requires_grad and fqn in used and (spec is None or fqn in spec.group_of)
 
 
 def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) -> Graph:
@@ -247,6 +268,7 @@ def _golden(
     optimizer: OptimizerLike,
     spec: OptimizerSpec | None,
     steps: int,
+    stored: Frozen,
 ) -> dict[str, torch.Tensor]:
     if any(argument.kind == "rng" for argument in graph.arguments):
         raise HoneError(
@@ -261,7 +283,7 @@ def _golden(
     clip = spec.attribute.get("clip") if spec else None
     named = {f"input.{a.fqn}": x for i, (a, x) in enumerate(zip(inputs, batch)) if feed is None or i not in feed.shifts}
     try:
-        return named | golden_steps(model, loss_fn, batch, optimizer, clip, steps, feed)
+        return named | golden_steps(model, loss_fn, batch, optimizer, clip, steps, feed, stored.values())
     except Exception as error:  # the user's code, running eagerly in single and double precision
         raise HoneError(f"golden: {described(error)}") from error
 

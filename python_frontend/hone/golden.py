@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Callable, Sequence
+from typing import Callable, Mapping, Sequence
 
 import torch
 
@@ -30,6 +30,7 @@ def golden_steps(
     clip: float | None,
     steps: int,
     feed: Feed | None,
+    values: Mapping[str, torch.Tensor] | None = None,
 ) -> dict[str, torch.Tensor]:
     """Tensors of the golden file:
 
@@ -37,7 +38,8 @@ def golden_steps(
     loss [steps] f32, before each update; param.<fqn> after the last step; grad.<fqn> of the first, before clipping
     loss_f64 [steps], grad_f64.<fqn>: the same run in double precision, but for casts the model itself makes
     Inputs that are not token streams keep the example's values at every step (`export` adds them to the file as
-    input.<name>). The model is left as it was.
+    input.<name>). The model is left as it was. `values` take the place of parameters that the package holds in fewer
+    bits, and the file has no param.<fqn> of them.
     """
     result: dict[str, torch.Tensor] = {}
     batches = [tuple(batch)] * steps
@@ -48,7 +50,7 @@ def golden_steps(
         result["tokens"] = tokens.int()
         batches = [_step_batch(batch, feed, tokens[i * size : (i + 1) * size + 1]) for i in range(steps)]
     for suffix, dtype in (("", torch.float32), ("_f64", torch.float64)):
-        result |= _run(model, loss_fn, batches, optimizer, clip, suffix, dtype)
+        result |= _run(model, loss_fn, batches, optimizer, clip, suffix, dtype, values or {})
     return result
 
 
@@ -65,11 +67,14 @@ def _run(
     clip: float | None,
     suffix: str,
     dtype: torch.dtype,
+    values: Mapping[str, torch.Tensor],
 ) -> dict[str, torch.Tensor]:
     twin = copy.deepcopy(model).to(dtype)
     if not twin.training:  # as capture does
         twin.train()
     parameters, copies = ({plain_name(n): p for n, p in m.named_parameters()} for m in (model, twin))
+    for fqn, value in values.items():
+        copies[fqn].data.copy_(value)
     update = rebuild(optimizer, parameters, copies) if optimizer is not None else None
     result, losses = {}, []
     for step, batch in enumerate(batches):
@@ -88,5 +93,5 @@ def _run(
         update.step()
     result[f"loss{suffix}"] = torch.stack(losses).to(dtype)
     if dtype == torch.float32:
-        result |= {f"param.{fqn}": p.detach() for fqn, p in copies.items()}
+        result |= {f"param.{fqn}": p.detach() for fqn, p in copies.items() if fqn not in values}
     return result
