@@ -310,3 +310,11 @@ StringRef hone::resultString(func::FuncOp func, unsigned index,
   auto string = func.getResultAttrOfType<StringAttr>(index, name);
   return string ? string.getValue() : StringRef();
 }
+
+SmallVector<unsigned> hone::findResults(func::FuncOp func, StringRef kind) {
+  SmallVector<unsigned> found;
+  for (unsigned index = 0; index != func.getNumResults(); ++index)
+    if (resultString(func, index, attr::kind) == kind)
+      found.push_back(index);
+  return found;
+}

@@ -81,11 +81,3 @@ void hone::attachIndexedOps(MLIRContext *context) {
   CrossEntropyOp::attachInterface<LossIds<CrossEntropyOp>>(*context);
   CrossEntropyBwdOp::attachInterface<LossIds<CrossEntropyBwdOp>>(*context);
 }
-
-SmallVector<unsigned> hone::findIdChecks(func::FuncOp func) {
-  SmallVector<unsigned> found;
-  for (unsigned index = 0; index != func.getNumResults(); ++index)
-    if (resultString(func, index, attr::kind) == kind::idCheck)
-      found.push_back(index);
-  return found;
-}

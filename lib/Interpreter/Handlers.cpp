@@ -129,6 +129,9 @@ void HandlerTable::addShape() {
   on<StopGradientOp>([](StopGradientOp op, const Frame &frame) {
     return frame[op.getOperand()];
   });
+  on<SelectModeOp>([](SelectModeOp op, const Frame &frame) {
+    return frame[op.getTraining()];
+  });
   on<TransposeOp>([](TransposeOp op, const Frame &frame) {
     return transpose(frame.spec(op), frame[op.getOperand()],
                      op.getPermutation());

@@ -126,8 +126,12 @@ def build_graph(
     roles: Mapping[str, str] | None,
     name: str,
     frozen: Frozen | None = None,
+    changing: Mapping[str, bool] = {},
 ) -> tuple[Graph, dict[str, torch.Tensor]]:
-    """The forward graph of a captured program, and the buffers it reads from a file."""
+    """The forward graph of a captured program, and the buffers it reads from a file.
+
+    changing: the buffers that the program writes to, as an import of it has found them, and whether evaluation does.
+    """
     b = Builder()
     used = used_parameters(captured)
     parameters = {
@@ -139,8 +143,12 @@ def build_graph(
         b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn)
         for fqn, x in zip(captured.inputs, batch)
     ]
-    importer = Importer(b, captured)
+    importer = Importer(b, captured, changing)
     loss = importer.run(parameters, inputs)
+    if importer.changed_buffers.keys() != changing.keys():  # they must be arguments from the start
+        in_evaluation = captured.changed_in_evaluation() if importer.reads_changes(loss) else frozenset()
+        changing = {fqn: fqn in in_evaluation for fqn in importer.changed_buffers}
+        return build_graph(model, captured, batch, spec, init, roles, name, frozen, changing)
     for changed in importer.changed_inputs:
         warn(f"input '{changed}': the program changes it in place; every step begins with the values it is given")
     _take_roles(b, captured.inputs, inputs, roles)
@@ -148,7 +156,7 @@ def build_graph(
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
     _check_clip(b, loss, captured, spec)
-    return _finished(b, b.cast(loss, "f32"), spec, name), importer.constants
+    return _finished(b, b.cast(loss, "f32"), spec, name, importer.changed_buffers), importer.constants
 
 
 def _check_clip(b: Builder, loss: Value, captured: Capture, spec: OptimizerSpec | None) -> None:
@@ -197,16 +205,21 @@ def _is_trained(fqn: str, captured: Capture, spec: OptimizerSpec | None, used: s
     return tensor.requires_grad and fqn in used and (spec is None or fqn in spec.group_of)
 
 
-def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) -> Graph:
-    """Orders the arguments, renumbers values, drops dead ops, and adds what only the whole graph shows."""
-    ops = _live(b.ops, loss)
+def _finished(
+    b: Builder, loss: Value, spec: OptimizerSpec | None, name: str, buffers: Mapping[str, Value]
+) -> Graph:
+    """Orders the arguments, renumbers values, drops dead ops, and adds what only the whole graph shows.
+
+    buffers: new values of buffers, by name.
+    """
+    ops = _live(b.ops, loss, *buffers.values())
     bounds = id_bounds(ops, tuple(b.arguments))
     reached = values_with_gradient(ops, loss)
     order = {"param": 0, "buffer": 1, "input": 2, "rng": 3}
     read = {operand.id for op in ops for operand in op.operands}
     arguments = []
     for argument in sorted(b.arguments, key=lambda a: order[a.kind]):
-        if argument.kind in ("buffer", "rng") and argument.value.id not in read:
+        if argument.kind in ("buffer", "rng") and argument.value.id not in read and argument.fqn not in buffers:
             continue
         if argument.kind == "input":
             argument = replace(argument, vocab=bounds.get(argument.value.id))
@@ -225,12 +238,13 @@ def _finished(b: Builder, loss: Value, spec: OptimizerSpec | None, name: str) ->
         replace(op, operands=tuple(map(renumbered, op.operands)), results=tuple(map(renumbered, op.results)))
         for op in ops
     )
-    return Graph(name, arguments, ops, renumbered(loss), spec.attribute if spec else None)
+    changed = tuple((fqn, renumbered(value)) for fqn, value in buffers.items())
+    return Graph(name, arguments, ops, renumbered(loss), spec.attribute if spec else None, changed)
 
 
-def _live(ops: Sequence, loss: Value) -> tuple:
-    """The ops the loss depends on (every op is pure)."""
-    needed, kept = {loss.id}, []
+def _live(ops: Sequence, *results: Value) -> tuple:
+    """The ops the results depend on (every op is pure)."""
+    needed, kept = {value.id for value in results}, []
     for op in reversed(ops):
         if any(result.id in needed for result in op.results):
             needed.update(operand.id for operand in op.operands)

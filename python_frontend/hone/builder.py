@@ -132,6 +132,10 @@ class Builder:
     def stop_gradient(self, x: Value) -> Value:
         return self.op("stop_gradient", (x,), (x.type,))[0] if self.is_differentiable(x) else x
 
+    def select_mode(self, training: Value, evaluation: Value) -> Value:
+        """`training`, and in evaluation the other."""
+        return self.op("select_mode", (training, evaluation), (training.type,))[0]
+
     # -- shape ----------------------------------------------------------------------------------------------------
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:

@@ -43,6 +43,7 @@ class Capture:
     names: dict[str, str]  # any name of a parameter -> the canonical one
     buffers: dict[str, torch.Tensor]
     inputs: tuple[str, ...]
+    changed_in_evaluation: Callable[[], frozenset[str]]  # names of buffers that evaluation writes to; traces once more
 
 
 class _Loss(torch.nn.Module):
@@ -90,17 +91,29 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
         names,
         {plain_name(name): tensor for name, tensor in model.named_buffers(remove_duplicate=False)},
         _input_names(model, loss_fn, len(batch)),
+        lambda: _changed_in_evaluation(model, loss_fn, batch),
     )
 
 
+def _changed_in_evaluation(
+    model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor]
+) -> frozenset[str]:
+    program = _traced(model, loss_fn, batch, [], training=False).run_decompositions({})
+    return frozenset(map(local_name, program.graph_signature.buffers_to_mutate.values()))
+
+
 def _traced(
-    model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor], changes: list[Change]
+    model: torch.nn.Module,
+    loss_fn: Callable | None,
+    batch: Sequence[torch.Tensor],
+    changes: list[Change],
+    training: bool = True,
 ) -> torch.export.ExportedProgram:
     with contextlib.ExitStack() as stack:
         for context in (
             removing_fake_attributes(model),
             refusing_random_numbers(),
-            _training(model),
+            _mode(model, training),
             single_attention(model),
             refusing_side_effects(),
             _whole_stack_traces(),
@@ -137,12 +150,12 @@ def _check_changes(
 
 
 @contextlib.contextmanager
-def _training(model: torch.nn.Module) -> Iterator[None]:
-    if model.training:
+def _mode(model: torch.nn.Module, training: bool) -> Iterator[None]:
+    if model.training and training:
         yield
         return
     modes = {module: module.training for module in model.modules()}
-    model.train()
+    model.train(training)
     try:
         yield
     finally:

@@ -19,11 +19,15 @@ def emit(graph: Graph) -> str:
     module = {"hone.version": VERSION, "hone.model": graph.model}
     if graph.optimizer is not None:
         module["hone.optimizer"] = graph.optimizer
+    loss = f'{graph.loss.type} {{hone.kind = "loss"}}'
+    changed = (f"{value.type} {_dictionary({'hone.kind': 'buffer', 'hone.fqn': name})}" for name, value in graph.buffers)
+    returned = (graph.loss, *(value for _, value in graph.buffers))
+    names = ", ".join(f"%{value.id}" for value in returned)
     return (
         f"module attributes {_dictionary(module)} {{\n"
         f"  func.func @forward(\n    {arguments}\n"
-        f'  ) -> ({graph.loss.type} {{hone.kind = "loss"}}) {{\n{body}'
-        f'    "func.return"(%{graph.loss.id}) : ({graph.loss.type}) -> ()\n  }}\n}}\n' + locations.text()
+        f"  ) -> ({', '.join((loss, *changed))}) {{\n{body}"
+        f'    "func.return"({names}) : ({_types(returned)}) -> ()\n  }}\n}}\n' + locations.text()
     )
 
 

@@ -114,13 +114,15 @@ class Argument:
 
 @dataclass(frozen=True)
 class Graph:
-    """The forward function: arguments (parameters, buffers, inputs, rng), ops in order, and the scalar loss."""
+    """The forward function: arguments (parameters, buffers, inputs, rng), ops in order, the scalar loss, and the new
+    values of buffers that training changes, by name."""
 
     model: str
     arguments: tuple[Argument, ...]
     ops: tuple[Op, ...]
     loss: Value
     optimizer: dict | None = None
+    buffers: tuple[tuple[str, Value], ...] = ()
 
 
 def values_with_gradient(ops: tuple[Op, ...], loss: Value) -> set[int]:
@@ -129,5 +131,6 @@ def values_with_gradient(ops: tuple[Op, ...], loss: Value) -> set[int]:
     for op in reversed(ops):
         if op.name == "stop_gradient" or not any(result.id in reached for result in op.results):
             continue
-        reached.update(operand.id for operand in op.operands if is_float(operand.dtype))
+        operands = op.operands[:1] if op.name == "select_mode" else op.operands
+        reached.update(operand.id for operand in operands if is_float(operand.dtype))
     return reached

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import Sequence
+from typing import Mapping, Sequence
 
 import torch
 from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
 
 from .aten import TABLE
+from .aten.norms import RUNNING_STATISTICS
 from .aten.complex import COMPLEX, COMPLEX_TYPE, PER_PART, Complex, per_part
 from .builder import Builder
 from .capture import Capture, local_name
@@ -77,13 +78,21 @@ def used_parameters(captured: Capture) -> set[str]:
 
 
 class Importer:
-    """One walk over an exported program. `values` maps placeholders to the arguments made for them."""
+    """One walk over an exported program.
 
-    def __init__(self, builder: Builder, captured: Capture) -> None:
+    changing: the buffers that become arguments, since the program writes to them, and whether evaluation does so too;
+    after `run`, `changed_buffers` has those that it did write to, with their new values.
+    """
+
+    def __init__(self, builder: Builder, captured: Capture, changing: Mapping[str, bool] = {}) -> None:
         self.b = builder
         self.captured = captured
         self.constants: dict[str, torch.Tensor] = {}  # buffers that became arguments, by name
         self.changed_inputs: dict[str, None] = {}  # names of inputs that the program writes to
+        self.changed_buffers: dict[str, Value] = {}
+        self._changing = changing
+        self._buffers: dict[Node, str] = {}
+        self._written: dict[Node, list[Value]] = {}  # buffers, and what was written to them
         self._inputs: dict[Node, str] = {}
         self._memory = Memory(builder)
         self._outputs: dict[Node, list] = {}  # what the graph in a node's place outputs
@@ -112,9 +121,8 @@ class Importer:
                 env[node] = parameters[self.captured.names[local_name(spec.target)]]
                 self._pinned[node] = f"parameter '{local_name(spec.target)}'"
             elif spec.kind == InputKind.BUFFER:
-                name = local_name(spec.target)
+                self._buffers[node] = name = local_name(spec.target)
                 env[node] = self._state(self.captured.buffers[name], name)
-                self._pinned[node] = f"buffer '{name}'"
             elif spec.kind == InputKind.CONSTANT_TENSOR:
                 env[node] = self._state(program.constants[spec.target], local_name(spec.target))
                 self._pinned[node] = f"the tensor '{local_name(spec.target)}', which is no input"
@@ -128,9 +136,18 @@ class Importer:
         for node, value in env.items():
             self._memory.define(node, value)
         results = [self._read(x) for x in self._graph(program.graph_module)]
+        self.changed_buffers = {self._buffers[node]: self._memory.read(node) for node in self._written}
         if len(results) != 1:
             raise HoneError(f"loss_fn: returns {len(results)} values, expected one scalar loss")
         return results[0]
+
+    def reads_changes(self, loss: Value) -> bool:
+        """Whether the loss depends on what the program wrote to buffers."""
+        needed = {loss.id}
+        for op in reversed(self.b.ops):
+            if any(result.id in needed for result in op.results):
+                needed.update(operand.id for operand in op.operands)
+        return any(value.id in needed for values in self._written.values() for value in values)
 
     def _state(self, tensor: torch.Tensor, name: str) -> Value:
         """A buffer or constant: written into the graph where its values follow a rule or are few, else an argument."""
@@ -141,6 +158,8 @@ class Importer:
             )
         if tensor.is_meta:
             raise HoneError(f"buffer '{name}' has no values (meta device), and the graph needs them")
+        if name in self._changing:
+            return self._changing_state(tensor, name, type)
         value = structured_constant(self.b, tensor, type)
         if value is not None:
             return value
@@ -151,6 +170,15 @@ class Importer:
         self.constants[name] = tensor
         value = self.b.argument(type_of(tensor, name), "buffer", name, init={"dist": "file"})
         return value if value.type == type else self.b.concat([value, value], value.rank - 1)
+
+    def _changing_state(self, tensor: torch.Tensor, name: str, type: Type) -> Value:
+        """A buffer that the program writes to. Runs start from its present values."""
+        if len(values := tensor.unique()) == 1:
+            init = {"dist": "constant", "value": float(values)}
+        else:
+            init = {"dist": "file"}
+            self.constants[name] = tensor
+        return self.b.argument(type, "buffer", name, init=init)
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
@@ -201,6 +229,8 @@ class Importer:
         if node.target._schema.is_mutable:
             return self._in_place(name, node)
         self._call(node)
+        if name in RUNNING_STATISTICS:
+            self._update_statistics(name, node)
 
     def _attribute(self, module: GraphModule, node: Node) -> None:
         attribute = operator.attrgetter(node.target)(module)
@@ -232,11 +262,14 @@ class Importer:
         """A functional operator."""
         result = self._result(node.target, node, self._bound(node))
         self._check(node, result)
+        if self._gradient_cut:
+            cut = self._memory.without_gradient
+            result = [cut(x) for x in result] if isinstance(result, (list, tuple)) else cut(result)
         viewed = self._viewed(node, _flat(node.meta.get("val")))
         if node in self._outputs and not isinstance(result, list):
             self._define_as(node, self._outputs[node][0], result)
         elif viewed is not None and isinstance(result, (Value, Complex)):
-            detaches = node.target is torch.ops.aten.detach.default
+            detaches = self._gradient_cut or node.target is torch.ops.aten.detach.default
             self._memory.define_view(node, viewed, result, self._function(node, viewed), detaches)
         else:
             self._memory.define(node, result)
@@ -364,16 +397,31 @@ class Importer:
             return self._memory.rename(written, node)
         if (root := self._memory.root(written)) in self._pinned:
             raise HoneError(f"aten.{name} changes {self._pinned[root]} in place, which is not supported")
-        if root in self._inputs:
-            self.changed_inputs[self._inputs[root]] = None
         new = self.b.cast(self._result(target, node, bound), old.dtype)
         if new.shape != old.shape:
             raise HoneError(f"aten.{name} does not keep the shape {list(old.shape)}")
         try:
-            self._memory.write(written, self._unseen(old, new))
+            self._write(written, self._unseen(old, new))
         except HoneError as error:
             raise HoneError(f"aten.{name} {error}") from None
         self._memory.define_view(node, written, self._memory.read(written))
+
+    def _write(self, node: Node, value: Value) -> None:
+        root = self._memory.root(node)
+        if root in self._inputs:
+            self.changed_inputs[self._inputs[root]] = None
+        if root in self._buffers:
+            if not self._changing.get(self._buffers[root], True):
+                value = self.b.select_mode(value, self._memory.read(node))
+            self._written.setdefault(root, []).append(value)
+        self._memory.write(node, value)
+
+    def _update_statistics(self, name: str, node: Node) -> None:
+        """Norms write to their running statistics, which their schemas do not say."""
+        bound = self._bound(node)
+        for argument, new in RUNNING_STATISTICS[name](self.b, **bound).items():
+            index = next(i for i, a in enumerate(node.target._schema.arguments) if a.name == argument)
+            self._write(node.args[index], self.b.stop_gradient(self.b.cast(new, bound[argument].dtype)))
 
     def _unseen(self, old: Value, new: Value) -> Value:
         """What a write leaves. Under no_grad a tensor keeps its gradient, which no graph can say of new values."""

@@ -88,14 +88,16 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _manifest(graph: Graph, text: str, producer: dict[str, str]) -> dict:
-    loss = {"kind": "loss", "dtype": graph.loss.dtype, "shape": list(graph.loss.shape)}
+    results = [{"kind": "loss", "dtype": graph.loss.dtype, "shape": list(graph.loss.shape)}]
+    for name, value in graph.buffers:
+        results.append({"fqn": name, "kind": "buffer", "dtype": value.dtype, "shape": list(value.shape)})
     return {
         "schema": SCHEMA,
         "producer": producer,
         "model": graph.model,
         "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
         "arguments": [_entry(argument) for argument in graph.arguments],
-        "results": [loss],
+        "results": results,
         "optimizer": graph.optimizer,
     }
 

@@ -353,6 +353,29 @@ def shards(width: int = 20, r: int = 8) -> Callable[[], Case]:
     return make
 
 
+class Convolutions(nn.Module):
+    """A causal convolution over the positions with a batch norm, and a layer whose weight has spectral norm 1."""
+
+    def __init__(self, vocab: int, width: int) -> None:
+        super().__init__()
+        # A bias before a batch norm has no gradient but rounding, and AdamW makes full steps of that.
+        self.table, self.conv = nn.Embedding(vocab, width), nn.Conv1d(width, 2 * width, 3, bias=False)
+        self.norm, self.scales = nn.BatchNorm1d(2 * width, momentum=0.3), nn.InstanceNorm1d(2 * width, affine=True)
+        self.head = nn.utils.parametrizations.spectral_norm(nn.Linear(2 * width, vocab))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        hidden = F.relu(self.norm(self.conv(F.pad(self.table(ids).mT, (2, 0)))))
+        return self.head(4 * self.scales(hidden).mT)
+
+
+def running_statistics(vocab: int = 31) -> Callable[[], Case]:
+    """Buffers that every micro-batch changes."""
+    def make() -> Case:
+        model, ids = Convolutions(vocab, 10), torch.zeros(4, 13, dtype=torch.long)
+        return Case(model, plain_loss, (ids, ids.clone()), adamw(model), vocab)
+    return make
+
+
 def hugging_face(config: str, model: str, own_loss: bool = False, ids_name: str = "input_ids",
                  **sizes) -> Callable[[], Case]:
     """A model of transformers with random weights; own_loss: labels go in, the loss comes out."""
@@ -401,6 +424,7 @@ MODELS: dict[str, Spec] = {
     "llama-dropout": Spec(net(**LLAMA_LIKE, dropout=0.1)),
     "halves": Spec(halves(), is_quick=True),
     "shards": Spec(shards(), is_quick=True),
+    "running-statistics": Spec(running_statistics(), is_quick=True),
     "no-attention": Spec(net(attention="none", positions="none")),
     "smoothed": Spec(net(loss=smoothed_loss)),
     "ignored": Spec(net(loss=ignoring_loss)),

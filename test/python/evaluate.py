@@ -21,6 +21,11 @@ _DTYPES = {
 
 def evaluate(graph: Graph, arguments: dict[str, torch.Tensor]) -> torch.Tensor:
     """The loss for arguments by name; floats are computed in double precision."""
+    return evaluate_all(graph, arguments)[0]
+
+
+def evaluate_all(graph: Graph, arguments: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The loss in training, and the new values of buffers by name."""
     values = {a.value.id: arguments[a.fqn] for a in graph.arguments}
     for argument in graph.arguments:
         assert tuple(values[argument.value.id].shape) == argument.value.shape, argument.fqn
@@ -32,7 +37,7 @@ def evaluate(graph: Graph, arguments: dict[str, torch.Tensor]) -> torch.Tensor:
             assert tuple(result.shape) == value.shape, f"{op.name}: {tuple(result.shape)} is not {value.type}"
             assert result.dtype == _DTYPES[value.dtype], f"{op.name}: {result.dtype} is not {value.type}"
             values[value.id] = result
-    return values[graph.loss.id]
+    return values[graph.loss.id], {name: values[value.id] for name, value in graph.buffers}
 
 
 def _constant(op: Op) -> torch.Tensor:
@@ -250,4 +255,5 @@ _RULES = {
         x, approximate={"erf": "none", "tanh": "tanh"}[op.attribute("approximate").case]
     ),
     "stop_gradient": lambda op, x: x.detach(),
+    "select_mode": lambda op, training, evaluation: training,
 }

@@ -1,7 +1,7 @@
 """Cases of what export takes or refuses by name, and the two checks of a case.
 
-A taken case is compared with eager PyTorch in training mode: the loss and the gradient of each parameter, from the
-exported graph evaluated by `evaluate`. A refused one ends in one line that matches a message.
+A taken case is compared with eager PyTorch in training mode: the loss, the gradient of each parameter and the buffers
+afterwards, from the exported graph evaluated by `evaluate_all`. A refused one ends in one line that matches a message.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from evaluate import evaluate
+from evaluate import evaluate_all
 from hone import api
 from hone.capture import capture
 from hone.errors import HoneError
@@ -122,11 +122,18 @@ def check_taken(make: Callable[[], Case]) -> None:
     parameters = {fqn: wide(p).requires_grad_(p.is_floating_point()) for fqn, p in captured.parameters.items()}
     inputs = [a.fqn for a in graph.arguments if a.kind == "input"]
     batch = dict(zip(inputs, map(wide, case.batch), strict=True))
-    seen = evaluate(graph, parameters | {n: wide(x) for n, x in constants.items()} | batch)
+    held = {n: wide(x) for n, x in (captured.buffers | constants).items()}
+    seen, buffers = evaluate_all(graph, parameters | held | batch)
 
     coarse = {torch.float16: 2e-3, torch.bfloat16: 2e-2}
     least = max([coarse.get(p.dtype, 1e-5) for p in captured.parameters.values()] + [coarse.get(result.dtype, 1e-5)])
     torch.testing.assert_close(seen, result.detach().double(), rtol=least, atol=least)
+    left = {plain_name(n): x for n, x in unwrapped(twin.model).named_buffers()}
+    assert buffers.keys() == {n for n, x in left.items() if not torch.equal(x, captured.buffers[n])}
+    for fqn, buffer in buffers.items():
+        torch.testing.assert_close(
+            buffer, wide(left[fqn]).to(buffer.dtype), rtol=least, atol=least, msg=lambda m: f"{fqn}: {m}"
+        )
     trained = {a.fqn for a in graph.arguments if a.requires_grad}
     gradients = torch.autograd.grad(seen, [parameters[fqn] for fqn in trained])
     expected = {plain_name(n): p.grad for n, p in unwrapped(twin.model).named_parameters() if p.grad is not None}

@@ -53,7 +53,14 @@ def data_dependent(model, x):
 def change_under_no_grad(model, x):
     x = x * 2
     with torch.no_grad():
-        x[:, 0].mul_(2)
+        x.mul_(2)
+    return x
+
+
+def change_part_under_no_grad(model, x):
+    x = x * 2
+    with torch.no_grad():
+        x[:, 0].add_(2)
     return x
 
 
@@ -71,6 +78,7 @@ def change_detached(model, x):
 
 REFUSED = {
     r"aten.mul_.Tensor changes a tensor that has a gradient under no_grad": change_under_no_grad,
+    r"aten.add_.Tensor changes a tensor that has a gradient through detach.. or no_grad": change_part_under_no_grad,
     r"aten.mul_.Tensor changes a tensor that has a gradient through detach": change_detached,
     r"aten.add_.Tensor writes in place through a view that repeats or computes elements": change_expanded,
     "custom autograd.Function 'Straight'": lambda model, x: Straight.apply(x),

@@ -230,6 +230,16 @@ void Program::describeFacts(const Package &package) {
                        double(flops) / tokens);
 }
 
+/// Whether a result takes the place of an argument.
+static bool isReplaced(func::FuncOp func, unsigned argument) {
+  for (unsigned result = 0; result != func.getNumResults(); ++result)
+    if (auto donor =
+            func.getResultAttrOfType<IntegerAttr>(result, attr::donates);
+        donor && donor.getInt() == argument)
+      return true;
+  return false;
+}
+
 void Program::describeArguments(const Entry &entry) {
   func::FuncOp func = entry.func;
   for (auto [index, slot] : llvm::enumerate(entry.arguments)) {
@@ -253,6 +263,8 @@ void Program::describeArguments(const Entry &entry) {
     honert_argument_init(program, init.kind, init.a, init.b, aliases.c_str());
     describeIdCheck(argString(func, index, attr::fqn),
                     func.getArgAttrOfType<DictionaryAttr>(index, attr::ids));
+    if (kind == kind::buffer && isReplaced(func, index))
+      honert_argument_changes(program);
     if (kind != kind::input)
       continue;
     StringRef role = argString(func, index, attr::role);

@@ -110,6 +110,10 @@ llvm::StringRef argString(mlir::func::FuncOp func, unsigned index,
 llvm::StringRef resultString(mlir::func::FuncOp func, unsigned index,
                              llvm::StringRef name);
 
+/// The results of `func` of kind `kind`, by index.
+llvm::SmallVector<unsigned> findResults(mlir::func::FuncOp func,
+                                        llvm::StringRef kind);
+
 /// The same boxes under names that begin with `prefix`; null for null.
 mlir::ArrayAttr prefixParts(mlir::ArrayAttr parts, const llvm::Twine &prefix);
 /// Elements that files hold of an argument of `type` with these parts, or null.

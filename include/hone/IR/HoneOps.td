@@ -47,6 +47,30 @@ def Hone_StopGradientOp : Hone_Op<"stop_gradient", "view", "copy", [SameOperands
   }] # Hone_ElementRule<"keepState">.method;
 }
 
+def Hone_SelectModeOp : Hone_Op<"select_mode", "map", "copy", [AllTypesMatch<["training", "evaluation", "result"]>]> {
+  let summary = "One value in training, another in evaluation";
+  let description = [{
+    The op is what a layer returns that computes otherwise in training than in evaluation: batch norm normalises by the
+    batch in training, and by its running statistics in evaluation. Autodiff removes the op: `@gradient` has `training`,
+    to which the gradient flows, and `@evaluate` has `evaluation`. Ops that the other value alone needs go with it. The
+    interpreter of `@forward` takes `training`.
+
+    (C1) Both operands and the result have the same type.
+
+    Example:
+
+    ```mlir
+    %y = hone.select_mode training %x evaluation %z : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$training, Hone_Tensor:$evaluation);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "`training` $training `evaluation` $evaluation attr-dict `:` type($result)";
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost() { return {}; }
+  }];
+}
+
 def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlock, Hone_OpInterface]> {
   let summary = "Ops that become one kernel or one library call";
   let description = [{

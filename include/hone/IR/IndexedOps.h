@@ -32,9 +32,6 @@ struct IdOperand {
 /// Gives the ops of the dialect their interfaces of this header.
 void attachIndexedOps(mlir::MLIRContext *context);
 
-/// The results of `func` of kind `id_check`, by index.
-llvm::SmallVector<unsigned> findIdChecks(mlir::func::FuncOp func);
-
 } // namespace hone
 
 #include "hone/IR/IndexedOps.h.inc"

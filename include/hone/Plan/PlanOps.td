@@ -68,14 +68,15 @@ def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
     The op places an argument of the program's functions at byte `offset` of the arena. `kind`, `init`, `role`, `vocab`,
     `aliases` and `parts` are those of the function argument (see the hone dialect). So are `hone.ignore` and
     `hone.ids`, where the op has them. With `sharding`, the argument is a rank's shard of a global tensor, and `parts`
-    are boxes of that global tensor.
+    are boxes of that global tensor. `changes` marks a buffer to which a function writes: files of weights hold it.
 
     (C1) `offset` is a multiple of 64 and the tensor ends inside the arena.
   }];
   let arguments = (ins StrAttr:$fqn, StrAttr:$kind, I64Attr:$offset, TypeAttr:$type,
                        OptionalAttr<DictionaryAttr>:$init, OptionalAttr<StrAttr>:$role,
                        OptionalAttr<I64Attr>:$vocab, OptionalAttr<ArrayAttr>:$aliases,
-                       OptionalAttr<ArrayAttr>:$parts, OptionalAttr<Dist_ShardingAttr>:$sharding);
+                       OptionalAttr<ArrayAttr>:$parts, OptionalAttr<Dist_ShardingAttr>:$sharding,
+                       UnitAttr:$changes);
   let assemblyFormat = "$fqn `kind` $kind `at` $offset `:` $type attr-dict";
   let hasVerifier = 1;
 }

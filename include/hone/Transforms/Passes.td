@@ -10,7 +10,8 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
   let description = [{
     The pass checks the package that the front end wrote:
 
-    - `@forward` exists. It returns one loss of rank 0, followed by results of kind `id_check` only.
+    - `@forward` exists. It returns one loss of rank 0, followed by results of kinds `buffer` and `id_check` only. A
+      result of kind `buffer` has the name and the type of an argument of that kind, which it replaces.
     - `@forward` holds only ops of the `hone` dialect and `dist.constrain`.
     - Every argument has a kind and a unique name. Every parameter and buffer has an initialisation (`hone.init`).
     - At most one argument is of kind `rng`.
@@ -369,7 +370,10 @@ def Autodiff : Pass<"hone-autodiff", "::mlir::ModuleOp"> {
     - No gradient passes `stop_gradient`, which the pass removes.
     - A parameter that the loss does not depend on gets no gradient. It loses `hone.requires_grad`, with a warning.
 
-    `@evaluate` is `@forward` without dropout and without `stop_gradient`. The generator's key is not an argument of it,
+    New values of buffers stay behind the gradients.
+
+    `@evaluate` is `@forward` without dropout and without `stop_gradient`, with the second operand of each
+    `select_mode`, and without new values of buffers. The generator's key is not an argument of it,
     unless a `hone.random` reads the key. `@forward` stays.
   }];
   let options = [
@@ -387,7 +391,7 @@ def VerifyGradient : Pass<"hone-verify-gradient", "::mlir::ModuleOp"> {
 
     - `@gradient` returns the loss, then one result of kind `grad` for every argument with `hone.requires_grad`, in
       order, with the argument's name and type.
-    - `@gradient` and `@evaluate` hold only `hone` ops, and no `hone.stop_gradient`.
+    - `@gradient` and `@evaluate` hold only `hone` ops, and neither `hone.stop_gradient` nor `hone.select_mode`.
     - `@evaluate` returns the loss and holds no dropout.
   }];
 }

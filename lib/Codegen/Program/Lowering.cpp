@@ -133,6 +133,8 @@ void ProgramLowering::describeArgument(ArgumentOp argument) {
   if (data)
     writer.call("honert_argument_data",
                 {writer.string(data), writer.integer(data.size())});
+  if (argument.getChanges())
+    writer.call("honert_argument_changes", {});
   if (argument.getKind() == kind::input)
     writer.call("honert_argument_role",
                 {writer.integer(abi::role(argument.getRole().value_or(""))),

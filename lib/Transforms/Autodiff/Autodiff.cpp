@@ -34,6 +34,15 @@ static void dropStopGradients(func::FuncOp func) {
   }
 }
 
+/// Leaves of every select_mode what training reads, or else evaluation.
+static void selectMode(func::FuncOp func, bool isTraining) {
+  for (auto op :
+       llvm::make_early_inc_range(func.front().getOps<SelectModeOp>())) {
+    op.replaceAllUsesWith(isTraining ? op.getTraining() : op.getEvaluation());
+    op.erase();
+  }
+}
+
 static void eraseDead(func::FuncOp func) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.front())))
     if (isOpTriviallyDead(&op))
@@ -107,7 +116,7 @@ static LogicalResult differentiate(func::FuncOp func, double seed,
       attrs.append(attr::parts, parts);
     resultAttrs.push_back(attrs.getDictionary(func.getContext()));
   }
-  // Checks of ids stay behind them.
+  // New values of buffers and checks of ids stay behind them.
   for (unsigned index = 1; index != func.getNumResults(); ++index) {
     results.push_back(end->getOperand(index));
     resultTypes.push_back(results.back().getType());
@@ -138,9 +147,20 @@ static void freezeUnreached(func::FuncOp func) {
   }
 }
 
+/// Evaluation leaves buffers as they are.
+static void dropBufferResults(func::FuncOp func) {
+  llvm::BitVector dropped(func.getNumResults());
+  for (unsigned index : findResults(func, kind::buffer))
+    dropped.set(index);
+  func.front().getTerminator()->eraseOperands(dropped);
+  func.eraseResults(dropped);
+}
+
 /// Turns a copy of the forward function into the evaluation: dropout is the
 /// identity, and the generator's key goes unless something else draws from it.
 static void buildEvaluate(func::FuncOp func) {
+  selectMode(func, /*isTraining=*/false);
+  dropBufferResults(func);
   for (Operation &op : llvm::make_early_inc_range(func.front())) {
     if (auto dropout = dyn_cast<DropoutOp>(op)) {
       dropout.replaceAllUsesWith(dropout.getInput());
@@ -187,6 +207,7 @@ struct Autodiff : hone::impl::AutodiffBase<Autodiff> {
 
     freezeUnreached(forward);
     func::FuncOp gradient = cloneAs(forward, "gradient", forward);
+    selectMode(gradient, /*isTraining=*/true);
     if (failed(differentiate(gradient, seed, scaleLoss)))
       return failure();
     dropStopGradients(gradient);

@@ -9,7 +9,8 @@ namespace hone {
 
 /// Checks that `func` has a body, returns one floating-point loss and then one
 /// gradient, of its name and type, per argument with hone.requires_grad, in
-/// order, then checks of ids; the error says what it saw.
+/// order, then new values of buffers and checks of ids; the error says what it
+/// saw.
 mlir::LogicalResult checkGradientContract(mlir::func::FuncOp func);
 
 } // namespace hone

@@ -7,6 +7,14 @@
 using namespace mlir;
 using namespace hone;
 
+/// The operands to which a gradient of the op's results flows.
+static OperandRange differentiatedOperands(Operation *op) {
+  OperandRange operands = op->getOperands();
+  if (isa<StopGradientOp>(op))
+    return operands.take_front(0);
+  return isa<SelectModeOp>(op) ? operands.take_front(1) : operands;
+}
+
 DenseSet<Value> hone::findTrainedValues(func::FuncOp func) {
   auto isFloat = [](Value value) {
     return isa<FloatType>(getElementTypeOrSelf(value.getType()));
@@ -16,8 +24,7 @@ DenseSet<Value> hone::findTrainedValues(func::FuncOp func) {
     if (func.getArgAttr(arg.getArgNumber(), attr::requiresGrad) && isFloat(arg))
       trained.insert(arg);
   for (Operation &op : func.front()) {
-    if (isa<StopGradientOp>(op) ||
-        !llvm::any_of(op.getOperands(),
+    if (!llvm::any_of(differentiatedOperands(&op),
                       [&](Value v) { return trained.contains(v); }))
       continue;
     for (Value result : op.getResults())
@@ -35,12 +42,14 @@ DenseSet<Value> hone::findOnPath(func::FuncOp func, Value loss,
   for (Operation &op : llvm::reverse(func.front()))
     if (llvm::any_of(op.getResults(),
                      [&](Value v) { return onPath.contains(v); }))
-      for (Value operand : op.getOperands())
+      for (Value operand : differentiatedOperands(&op))
         if (trained.contains(operand))
           onPath.insert(operand);
   return onPath;
 }
 
 bool hone::returnsOneLoss(func::FuncOp func) {
-  return func.getNumResults() == findIdChecks(func).size() + 1;
+  unsigned others = findResults(func, kind::buffer).size() +
+                    findResults(func, kind::idCheck).size();
+  return func.getNumResults() == others + 1;
 }

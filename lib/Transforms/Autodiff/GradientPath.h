@@ -17,7 +17,7 @@ llvm::DenseSet<mlir::Value>
 findOnPath(mlir::func::FuncOp func, mlir::Value loss,
            const llvm::DenseSet<mlir::Value> &trained);
 
-/// One result, and checks of ids.
+/// The loss, then new values of buffers and checks of ids.
 bool returnsOneLoss(mlir::func::FuncOp func);
 
 } // namespace hone

@@ -19,7 +19,7 @@ static LogicalResult verifyOps(func::FuncOp func, bool isEvaluate) {
       return WalkResult::advance();
     if (!isGraphOp(op))
       return op->emitOpError("is not an op of the hone dialect");
-    if (isa<StopGradientOp>(op))
+    if (isa<StopGradientOp, SelectModeOp>(op))
       return op->emitOpError("is left in @")
              << func.getName() << ", autodiff consumes it";
     if (isEvaluate && isa<DropoutOp>(op))
@@ -47,7 +47,7 @@ static LogicalResult verifyLoss(func::FuncOp func) {
 }
 
 /// Results after the loss are the gradients of the requested arguments, in
-/// order, then checks of ids.
+/// order, then new values of buffers and checks of ids.
 static LogicalResult verifyGradients(func::FuncOp func) {
   unsigned result = 1;
   for (unsigned index = 0; index != func.getNumArguments(); ++index) {
@@ -77,12 +77,13 @@ static LogicalResult verifyGradients(func::FuncOp func) {
   }
   unsigned gradients = result - 1;
   while (result != func.getNumResults() &&
-         resultString(func, result, attr::kind) == kind::idCheck)
+         llvm::is_contained({kind::buffer, kind::idCheck},
+                            resultString(func, result, attr::kind)))
     ++result;
   if (result != func.getNumResults())
     return func.emitError("returns ")
            << func.getNumResults() << " results, expected the loss, "
-           << gradients << " gradients and checks of ids";
+           << gradients << " gradients, then buffers and checks of ids";
   return success();
 }
 

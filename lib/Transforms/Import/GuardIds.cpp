@@ -106,7 +106,7 @@ struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
     // Without an ignored id: one that is inside.
     using Key = std::tuple<Value, int64_t, int64_t>;
     DenseMap<Key, Value> guarded;
-    size_t number = findIdChecks(func).size(); // of an earlier run
+    size_t number = findResults(func, kind::idCheck).size(); // of an earlier run
     SmallVector<Value> found;
     SmallVector<Attribute> described;
     for (const IdSite &site : findIdSites(func)) {

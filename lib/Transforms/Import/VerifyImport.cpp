@@ -89,13 +89,40 @@ static LogicalResult verifySize(Operation *op, Type type) {
   return success();
 }
 
+/// A result of kind buffer is the new value of the buffer of its name.
+static LogicalResult verifyBuffers(func::FuncOp func) {
+  llvm::StringMap<Type> buffers;
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    if (argString(func, index, attr::kind) == kind::buffer)
+      buffers[argString(func, index, attr::fqn)] =
+          func.getArgumentTypes()[index];
+  for (unsigned index : findResults(func, kind::buffer)) {
+    StringRef name = resultString(func, index, attr::fqn);
+    auto error = [&]() -> InFlightDiagnostic {
+      return func.emitError() << "result " << index << " (buffer '" << name
+                              << "') ";
+    };
+    auto buffer = buffers.find(name);
+    if (buffer == buffers.end())
+      return error() << "replaces no buffer, expected the name of an argument "
+                        "of kind buffer that no earlier result replaces";
+    Type type = func.getResultTypes()[index];
+    if (type != buffer->second)
+      return error() << "has type " << type << ", expected " << buffer->second
+                     << " as its argument";
+    buffers.erase(buffer);
+  }
+  return success();
+}
+
 static LogicalResult verifyForward(func::FuncOp func) {
   auto isScalarLoss = [&] {
     if (func.getNumResults() == 0 ||
         resultString(func, 0, attr::kind) != kind::loss)
       return false;
     for (unsigned index = 1; index != func.getNumResults(); ++index)
-      if (resultString(func, index, attr::kind) != kind::idCheck)
+      if (!llvm::is_contained({kind::buffer, kind::idCheck},
+                              resultString(func, index, attr::kind)))
         return false;
     auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[0]);
     return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
@@ -103,6 +130,8 @@ static LogicalResult verifyForward(func::FuncOp func) {
   if (!isScalarLoss())
     return func.emitError("returns something else than one loss, expected one "
                           "result of kind loss, floating-point and of rank 0");
+  if (failed(verifyBuffers(func)))
+    return failure();
   for (Type type : func.getArgumentTypes())
     if (failed(verifySize(func, type)))
       return failure();

@@ -38,6 +38,7 @@ struct StateArgument {
   mlir::RankedTensorType type;
   int64_t offset;
   mlir::DictionaryAttr attributes;
+  bool isReplaced = false; ///< by a result of a function
 };
 
 using StateKey = std::pair<llvm::StringRef, llvm::StringRef>; // kind, fqn

@@ -235,6 +235,13 @@ LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
                               << "' is divided in another way than in the "
                                  "functions before";
   }
+  for (unsigned result = 0; result != func.getNumResults(); ++result)
+    if (auto donor =
+            func.getResultAttrOfType<IntegerAttr>(result, attr::donates))
+      state
+          .find({argString(func, donor.getInt(), attr::kind),
+                 argString(func, donor.getInt(), attr::fqn)})
+          ->second.isReplaced = true;
   return success();
 }
 
@@ -249,7 +256,9 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       attributes.getAs<IntegerAttr>(attr::vocab),
       attributes.getAs<ArrayAttr>(attr::aliases),
       attributes.getAs<ArrayAttr>(attr::parts),
-      attributes.getAs<dist::ShardingAttr>(attr::sharding));
+      attributes.getAs<dist::ShardingAttr>(attr::sharding),
+      argument.isReplaced && key.first == kind::buffer ? builder.getUnitAttr()
+                                                       : UnitAttr());
   for (StringRef name : {attr::ignore, attr::ids})
     if (Attribute value = attributes.get(name))
       op->setAttr(name, value);

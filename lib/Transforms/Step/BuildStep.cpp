@@ -171,8 +171,22 @@ static Scalars addScalars(StepFunction &step) {
   return scalars;
 }
 
+/// New values of buffers take the place of the old, `buffers`: those of the
+/// step, in the order of the arguments of @gradient.
+static void updateBuffers(func::FuncOp gradient, ArrayRef<Value> results,
+                          ArrayRef<BlockArgument> buffers, StepFunction &step) {
+  llvm::StringMap<BlockArgument> byName;
+  for (unsigned index = 0, next = 0; index != gradient.getNumArguments();
+       ++index)
+    if (isKind(gradient, index, kind::buffer))
+      byName[argString(gradient, index, attr::fqn)] = buffers[next++];
+  for (unsigned index : findResults(gradient, kind::buffer))
+    step.addUpdate(results[index],
+                   byName[resultString(gradient, index, attr::fqn)]);
+}
+
 /// Copies the body of @gradient, whose arguments are `args` by kind, and
-/// returns the loss, the gradients and the checks of ids.
+/// returns its results.
 static SmallVector<Value>
 inlineGradient(func::FuncOp gradient, StepFunction &step,
                llvm::StringMap<SmallVector<BlockArgument>> &args) {
@@ -270,6 +284,7 @@ static func::FuncOp buildStep(func::FuncOp gradient,
     t.gradient = value;
   Value norm = updateAll(step, settings, trained, scalars, key, scaling,
                          more.growthInterval);
+  updateBuffers(gradient, results, args[kind::buffer], step);
   step.addResult(results.front(), step.describe(kind::loss));
   step.addResult(norm, step.describe(kind::gradNorm));
   for (const Trained &t : trained) {
@@ -283,7 +298,7 @@ static func::FuncOp buildStep(func::FuncOp gradient,
     }
     step.addResult(kept, describeGradient(step, t));
   }
-  for (unsigned index : findIdChecks(gradient))
+  for (unsigned index : findResults(gradient, kind::idCheck))
     step.addResult(results[index], gradient.getResultAttrDict(index));
   return step.finish();
 }
@@ -337,7 +352,8 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   Value share =
       b.create<DivOp>(results.front(), constant(b, lossType, double(count)));
   step.addUpdate(b.create<AddOp>(lossSum, share), lossSum);
-  for (unsigned index : findIdChecks(gradient))
+  updateBuffers(gradient, results, args[kind::buffer], step);
+  for (unsigned index : findResults(gradient, kind::idCheck))
     addIdCheck(step, results[index], gradient.getResultAttrDict(index));
   return step.finish();
 }

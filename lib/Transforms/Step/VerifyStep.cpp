@@ -48,8 +48,9 @@ static LogicalResult verifyDonations(func::FuncOp func) {
       return func.emitError("result ")
              << result << " (" << kind << " '" << name << "') ";
     };
-    bool mustDonate = kind == kind::param || kind == kind::opt ||
-                      kind == kind::scalar || kind == kind::workingCopy ||
+    bool mustDonate = kind == kind::param || kind == kind::buffer ||
+                      kind == kind::opt || kind == kind::scalar ||
+                      kind == kind::workingCopy ||
                       (kind == kind::grad && takesGradients);
     if (!donates) {
       if (mustDonate)

@@ -57,10 +57,12 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Value:
-    """input [N, C, ...]; `running_mean` and `running_var` are read where the input's own statistics are not used."""
+    """input [N, C, ...]; with running statistics, evaluation normalises by them."""
+    statistics = lambda: with_statistics(b, input, weight, bias, running_mean, running_var, eps)
     if not use_input_stats:
-        return with_statistics(b, input, weight, bias, running_mean, running_var, eps)
-    return _scaled(b, _normal_rows(b, input, input.shape[:2], eps), weight, bias)
+        return statistics()
+    normal = _scaled(b, _normal_rows(b, input, input.shape[:2], eps), weight, bias)
+    return normal if running_mean is None else b.select_mode(normal, statistics())
 
 
 def with_statistics(
@@ -71,6 +73,35 @@ def with_statistics(
     rstd = b.unary("rsqrt", b.binary("add", var, b.splat(eps, var.type)))
     centred = b.binary("sub", x, _per_channel(b, mean, x))
     return _scaled(b, b.binary("mul", centred, _per_channel(b, rstd, x)), weight, bias)
+
+
+def _mean(b: Builder, x: Value, dims: Sequence[int]) -> Value:
+    total = b.reduce("sum", x, dims)
+    return b.binary("div", total, b.splat(x.type.numel // total.type.numel, total.type))
+
+
+def _statistics(b: Builder, x: Value, dims: Sequence[int]) -> tuple[Value, Value]:
+    """Mean and variance (biased) over `dims` of x."""
+    mean = _mean(b, x, dims)
+    kept = [1 if d in dims else size for d, size in enumerate(x.shape)]
+    centred = b.binary("sub", x, b.reshape(mean, kept))
+    return mean, _mean(b, b.binary("mul", centred, centred), dims)
+
+
+def _unbiased(b: Builder, var: Value, n: int) -> Value:
+    return b.binary("mul", var, b.splat(n / (n - 1), var.type))
+
+
+def _moved(b: Builder, running: Value, new: Value, momentum: float) -> Value:
+    """(1 - momentum) * running + momentum * new."""
+    new = b.cast(new, running.dtype)
+    part = lambda x, weight: b.binary("mul", x, b.splat(weight, x.type))
+    return b.binary("add", part(running, 1 - momentum), part(new, momentum))
+
+
+def _rows(x: Value) -> list[int]:
+    """The dimensions of [N, C, ...] over which a batch norm takes its mean."""
+    return [0, *range(2, x.rank)]
 
 
 @emits("batch_norm.default")
@@ -86,10 +117,47 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Value:
-    """input [N, C, ...], in evaluation mode: with the running statistics, which stay as they are."""
-    if training:
-        raise HoneError(
-            "batch norm in training mode is not supported: the graph would lose the change of its running statistics; "
-            "put the module in evaluation mode (.eval()) to train with the statistics it has"
-        )
-    return with_statistics(b, input, weight, bias, running_mean, running_var, eps)
+    """input [N, C, ...]: in training normalised by the statistics of the batch, in evaluation by running ones."""
+    statistics = lambda: with_statistics(b, input, weight, bias, running_mean, running_var, eps)
+    if not training:
+        return statistics()
+    normal = with_statistics(b, input, weight, bias, *_statistics(b, input, _rows(input)), eps)
+    return normal if running_mean is None else b.select_mode(normal, statistics())
+
+
+def _batch_statistics(
+    b: Builder, input: Value, running_mean: Value | None, running_var: Value | None, training: bool, momentum: float, **_
+) -> dict[str, Value]:
+    """New running statistics of a batch norm: of the variance, the unbiased one."""
+    if not training or running_mean is None:
+        return {}
+    mean, var = _statistics(b, input, _rows(input))
+    var = _unbiased(b, var, input.type.numel // input.shape[1])
+    return {
+        "running_mean": _moved(b, running_mean, mean, momentum),
+        "running_var": _moved(b, running_var, var, momentum),
+    }
+
+
+def _instance_statistics(
+    b: Builder,
+    input: Value,
+    running_mean: Value | None,
+    running_var: Value | None,
+    use_input_stats: bool,
+    momentum: float,
+    **_,
+) -> dict[str, Value]:
+    """New running statistics of an instance norm: means over the batch of those of each item."""
+    if not use_input_stats or running_mean is None:
+        return {}
+    mean, var = _statistics(b, input, range(2, input.rank))
+    var = _unbiased(b, var, prod(input.shape[2:]))
+    return {
+        "running_mean": _moved(b, running_mean, _mean(b, mean, [0]), momentum),
+        "running_var": _moved(b, running_var, _mean(b, var, [0]), momentum),
+    }
+
+
+# What operators write to arguments of theirs besides: new values by the name of the argument.
+RUNNING_STATISTICS = {"batch_norm.default": _batch_statistics, "instance_norm.default": _instance_statistics}

@@ -226,6 +226,11 @@ void honert_argument_data(honert_program *program, const char *data,
   argument->dataBytes = bytes;
 }
 
+void honert_argument_changes(honert_program *program) {
+  if (Argument *argument = latestArgument(program, "honert_argument_changes"))
+    argument->changes = true;
+}
+
 void honert_argument_role(honert_program *program, int64_t role,
                           int64_t vocab) {
   Argument *argument = latestArgument(program, "honert_argument_role");

@@ -56,6 +56,7 @@ struct Argument {
   /// Never empty; of the whole, what is outside all parts is zero.
   std::vector<Part> parts;
   bool isWhole = true; ///< the only part is the whole itself
+  bool changes = false; ///< a buffer that functions write
   Role role = Role::none;
   int64_t vocab = 0;              ///< ids must be smaller; 0: no bound
   std::optional<int64_t> ignored; ///< the id that may be there besides
@@ -66,9 +67,9 @@ struct Argument {
   }
   /// Whether ranks have different parts of it.
   bool isDivided() const;
-  /// A buffer whose value comes with the program.
+  /// A buffer whose value comes with the program and stays.
   bool isConstant() const {
-    return kind == Kind::buffer && (data || init == InitKind::file);
+    return kind == Kind::buffer && !changes && (data || init == InitKind::file);
   }
 };
 

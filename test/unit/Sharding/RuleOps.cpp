@@ -106,6 +106,10 @@ std::vector<OpText> test::elementOps() {
        {truths, x, x},
        {x},
        "%r = hone.select %0, %1, %2 : " + truths + ", " + x},
+      {"select_mode",
+       {x, x},
+       {x},
+       "%r = hone.select_mode training %0 evaluation %1 : " + x},
   };
   for (const char *name :
        {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh",
