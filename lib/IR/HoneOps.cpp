@@ -83,6 +83,50 @@ LogicalResult SelectOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Custom gradient
+//===----------------------------------------------------------------------===//
+
+LogicalResult CustomGradientOp::inferReturnTypes(MLIRContext *,
+                                                 std::optional<Location>,
+                                                 Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getValues().getTypes());
+  return success();
+}
+
+SmallVector<Value> CustomGradientOp::getDifferentiableResults() {
+  SmallVector<Value> results;
+  for (Value result : getResults())
+    if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+      results.push_back(result);
+  return results;
+}
+
+LogicalResult CustomGradientOp::verify() {
+  if (getResultTypes() != getValues().getTypes()) // custom_gradient_c1
+    return emitOpError("results differ from the types of its values");
+  Block &body = getBodyBlock();
+  SmallVector<Type> types;
+  for (Value result : getDifferentiableResults())
+    types.push_back(result.getType());
+  llvm::append_range(types, getSaved().getTypes());
+  if (body.getArgumentTypes() != TypeRange(types)) // custom_gradient_c2
+    return emitOpError("block arguments differ from the types of the results "
+                       "of floating point and of saved values");
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield || yield.getValues().getTypes() !=
+                    getInputs().getTypes()) // custom_gradient_c3
+    return emitOpError("yields other types than its inputs have");
+  for (Operation &op : body.without_terminator())
+    if (!isGraphOp(&op) || op.getNumRegions() != 0 ||
+        isa<RandomOpInterface>(op)) // custom_gradient_c4
+      return emitOpError() << "holds '" << op.getName()
+                           << "', expected ops of the graph without a body "
+                              "that draw no random numbers";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Group
 //===----------------------------------------------------------------------===//
 

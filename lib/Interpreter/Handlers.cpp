@@ -129,6 +129,12 @@ void HandlerTable::addShape() {
   on<StopGradientOp>([](StopGradientOp op, const Frame &frame) {
     return frame[op.getOperand()];
   });
+  on<CustomGradientOp>([](CustomGradientOp op, const Frame &frame) {
+    Tensors values;
+    for (Value value : op.getValues())
+      values.push_back(frame[value]);
+    return values;
+  });
   on<SelectModeOp>([](SelectModeOp op, const Frame &frame) {
     return frame[op.getTraining()];
   });

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Iterable, Sequence
+from typing import Callable, Iterable, Sequence
 
 from .errors import HoneError
-from .graph import Argument, Attribute, Dense, Enum, Location, Op, Segments, Type, Value, is_float
+from .graph import Argument, Attribute, Body, Dense, Enum, Location, Op, Segments, Type, Value, is_float
 
 # Ops that make no new elements.
 _MOVES = {"reshape", "transpose", "broadcast", "slice", "concat"}
@@ -60,8 +60,12 @@ class Builder:
         self, name: str, operands: Sequence[Value], results: Sequence[Type], **attributes: Attribute
     ) -> tuple[Value, ...]:
         values = tuple(self._value(type) for type in results)
-        self.ops.append(Op(name, tuple(operands), values, tuple(attributes.items()), self.location))
-        if name != "stop_gradient" and any(operand.id in self._differentiable for operand in operands):
+        return self._added(Op(name, tuple(operands), values, tuple(attributes.items()), self.location))
+
+    def _added(self, op: Op) -> tuple[Value, ...]:
+        self.ops.append(op)
+        name, operands, values = op.name, op.operands, op.results
+        if any(operand.id in self._differentiable for operand in op.differentiated):
             self._differentiable.update(value.id for value in values if is_float(value.dtype))
         if name in _MOVES and all(operand.id in self._fills for operand in operands):
             if len(elements := {self._fills[operand.id] for operand in operands}) == 1:
@@ -135,6 +139,38 @@ class Builder:
     def select_mode(self, training: Value, evaluation: Value) -> Value:
         """`training`, and in evaluation the other."""
         return self.op("select_mode", (training, evaluation), (training.type,))[0]
+
+    def custom_gradient(
+        self,
+        values: Sequence[Value],
+        inputs: Sequence[Value],
+        saved: Sequence[Value],
+        backward: Callable[["Builder", list[Value], list[Value]], Sequence[Value]],
+    ) -> tuple[Value, ...]:
+        """`values`, with gradients of `inputs` that `backward(builder, cotangents, saved)` makes of those of the values
+        of floating point, and of `saved`. Raises HoneError where `backward` draws random numbers."""
+        body = Builder()
+        body.location = self.location
+        cotangents = [body.argument(x.type, "input", "cotangent") for x in values if is_float(x.dtype)]
+        held = [body.argument(x.type, "input", "saved") for x in saved]
+        results = tuple(backward(body, cotangents, held))
+        if len(body.arguments) != len(cotangents) + len(held):
+            raise HoneError("a backward of its own draws random numbers, which is not supported; save what it needs")
+        if [x.type for x in results] != [x.type for x in inputs]:
+            seen, wanted = (", ".join(str(x.type) for x in some) for some in (results, inputs))
+            raise HoneError(f"a backward of its own gives gradients {seen}, expected {wanted}")
+        operands = (*values, *inputs, *saved)
+        sizes = Segments((len(values), len(inputs), len(saved)))
+        arguments = tuple(argument.value for argument in body.arguments)
+        op = Op(
+            "custom_gradient",
+            operands,
+            tuple(self._value(x.type) for x in values),
+            (("operandSegmentSizes", sizes),),
+            self.location,
+            Body(arguments, tuple(body.ops), results),
+        )
+        return self._added(op)
 
     # -- shape ----------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import torch
 from torch.export import _trace
 from torch.export.graph_signature import InputKind
 
+from .custom_gradients import Call
 from .errors import HoneError
 from .guards import (
     Change,
@@ -44,6 +45,7 @@ class Capture:
     buffers: dict[str, torch.Tensor]
     inputs: tuple[str, ...]
     changed_in_evaluation: Callable[[], frozenset[str]]  # names of buffers that evaluation writes to; traces once more
+    calls: tuple[Call, ...] = ()  # of functions with a backward of their own, by number
 
 
 class _Loss(torch.nn.Module):
@@ -75,9 +77,10 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
     if any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda")):
         raise HoneError("export: called under torch.autocast; precision is chosen when compiling, export outside it")
     changes: list[Change] = []
-    program = _traced(model, loss_fn, batch, changes)
+    calls: list[Call] = []
+    program = _traced(model, loss_fn, batch, changes, calls)
     with having(changes):
-        _check_changes(changes, program, lambda: _traced(model, loss_fn, batch, []))
+        _check_changes(changes, program, lambda: _traced(model, loss_fn, batch, [], []))
     parameters = {plain_name(name): tensor for name, tensor in model.named_parameters()}
     canonical = {id(tensor): name for name, tensor in parameters.items()}
     names = {plain_name(n): canonical[id(tensor)] for n, tensor in model.named_parameters(remove_duplicate=False)}
@@ -92,13 +95,14 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
         {plain_name(name): tensor for name, tensor in model.named_buffers(remove_duplicate=False)},
         _input_names(model, loss_fn, len(batch)),
         lambda: _changed_in_evaluation(model, loss_fn, batch),
+        tuple(calls),
     )
 
 
 def _changed_in_evaluation(
     model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor]
 ) -> frozenset[str]:
-    program = _traced(model, loss_fn, batch, [], training=False).run_decompositions({})
+    program = _traced(model, loss_fn, batch, [], [], training=False).run_decompositions({})
     return frozenset(map(local_name, program.graph_signature.buffers_to_mutate.values()))
 
 
@@ -107,15 +111,21 @@ def _traced(
     loss_fn: Callable | None,
     batch: Sequence[torch.Tensor],
     changes: list[Change],
+    calls: list[Call],
     training: bool = True,
 ) -> torch.export.ExportedProgram:
+    with removing_fake_attributes(model), _mode(model, training), single_attention(model):
+        return _exported(_Loss(model, loss_fn, changes), batch, model, calls)
+
+
+def _exported(
+    module: torch.nn.Module, inputs: Sequence[torch.Tensor], model: torch.nn.Module, calls: list[Call]
+) -> torch.export.ExportedProgram:
+    """Traces `module`, which may read parameters of `model` only."""
     with contextlib.ExitStack() as stack:
         for context in (
-            removing_fake_attributes(model),
             refusing_random_numbers(),
-            _mode(model, training),
-            single_attention(model),
-            refusing_side_effects(),
+            refusing_side_effects(calls),
             _whole_stack_traces(),
             _quiet_torch(),
             warnings.catch_warnings(),
@@ -124,11 +134,40 @@ def _traced(
             stack.enter_context(context)
         warnings.simplefilter("ignore")
         try:
-            return torch.export.export(_Loss(model, loss_fn, changes), tuple(batch), strict=False)
+            return torch.export.export(module, tuple(inputs), strict=False)
         except HoneError:
             raise
         except Exception as error:  # whatever the user's code or torch.export raises becomes one line
             raise HoneError(_captured_error(error)) from error
+
+
+class _Backward(torch.nn.Module):
+    def __init__(self, call: Call, counts: tuple[int, int]) -> None:
+        super().__init__()
+        self._call, self._counts = call, counts
+
+    def forward(self, *tensors):
+        inputs, cotangents = self._counts
+        given = tensors[:inputs], tensors[inputs : inputs + cotangents], tensors[inputs + cotangents :]
+        return tuple(self._call.gradients(*given))
+
+
+def traced_backward(
+    call: Call, inputs: Sequence[torch.Tensor], values: Sequence[torch.Tensor], saved: Sequence[torch.Tensor]
+) -> torch.export.ExportedProgram:
+    """The backward of a call as a program of the inputs, the cotangents of those `values` that are of floating point,
+    and the saved tensors, with the gradient of each input as its outputs. The arguments may be fake tensors."""
+    like = lambda x: torch.empty(x.shape, dtype=x.dtype)
+    cotangents = [x for x in values if x.is_floating_point()]
+    module = _Backward(call, (len(inputs), len(cotangents)))
+    nested: list[Call] = []
+    try:
+        program = _exported(module, [like(x) for x in (*inputs, *cotangents, *saved)], module, nested)
+        if nested:
+            raise HoneError(f"its backward calls another one, '{nested[0].name}'")
+    except HoneError as error:
+        raise HoneError(f"custom autograd.Function '{call.name}' is not supported: {error}") from error
+    return program
 
 
 def _check_changes(

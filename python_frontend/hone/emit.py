@@ -15,19 +15,18 @@ def emit(graph: Graph) -> str:
     """The module text of `graph`."""
     locations = _Locations()
     arguments = ",\n    ".join(_argument(argument) for argument in graph.arguments)
-    body = "".join(f"    {_op(op)} loc({locations.alias(op.location)})\n" for op in graph.ops)
+    body = "".join(f"    {_op(op, locations)}\n" for op in graph.ops)
     module = {"hone.version": VERSION, "hone.model": graph.model}
     if graph.optimizer is not None:
         module["hone.optimizer"] = graph.optimizer
     loss = f'{graph.loss.type} {{hone.kind = "loss"}}'
     changed = (f"{value.type} {_dictionary({'hone.kind': 'buffer', 'hone.fqn': name})}" for name, value in graph.buffers)
     returned = (graph.loss, *(value for _, value in graph.buffers))
-    names = ", ".join(f"%{value.id}" for value in returned)
     return (
         f"module attributes {_dictionary(module)} {{\n"
         f"  func.func @forward(\n    {arguments}\n"
         f"  ) -> ({', '.join((loss, *changed))}) {{\n{body}"
-        f'    "func.return"({names}) : ({_types(returned)}) -> ()\n  }}\n}}\n' + locations.text()
+        f'    "func.return"({_names(returned)}) : ({_types(returned)}) -> ()\n  }}\n}}\n' + locations.text()
     )
 
 
@@ -43,16 +42,30 @@ def _argument(argument: Argument) -> str:
     return f"%{argument.value.id}: {argument.value.type} {_dictionary(attributes)}"
 
 
-def _op(op: Op) -> str:
-    results = ", ".join(f"%{value.id}" for value in op.results)
-    operands = ", ".join(f"%{value.id}" for value in op.operands)
+def _op(op: Op, locations: _Locations, prefix: str = "%") -> str:
+    """The text of an op, behind which its location stands. `prefix`: of the names of values."""
+    results = ", ".join(f"{prefix}{value.id}" for value in op.results)
     # Attribute names in order, as the dialect prints them.
     inherent = ", ".join(_named(name, _attribute(value)) for name, value in sorted(op.attributes))
     properties = f" <{{{inherent}}}>" if inherent else ""
     outputs = _types(op.results)
     if len(op.results) != 1:
         outputs = f"({outputs})"
-    return f'{results} = "hone.{op.name}"({operands}){properties} : ({_types(op.operands)}) -> {outputs}'
+    body = f" ({_body(op, locations, f'%b{op.results[0].id}_')})" if op.body else ""
+    operands = _names(op.operands, prefix)
+    signature = f"({_types(op.operands)}) -> {outputs}"
+    return f'{results} = "hone.{op.name}"({operands}){properties}{body} : {signature} loc({locations.alias(op.location)})'
+
+
+def _body(op: Op, locations: _Locations, prefix: str) -> str:
+    arguments = ", ".join(f"{prefix}{value.id}: {value.type}" for value in op.body.arguments)
+    lines = "".join(f"      {_op(inner, locations, prefix)}\n" for inner in op.body.ops)
+    results = op.body.results
+    return f'{{\n    ^bb0({arguments}):\n{lines}      "hone.yield"({_names(results, prefix)}) : ({_types(results)}) -> ()\n    }}'
+
+
+def _names(values: tuple[Value, ...], prefix: str = "%") -> str:
+    return ", ".join(f"{prefix}{value.id}" for value in values)
 
 
 def _types(values: tuple[Value, ...]) -> str:

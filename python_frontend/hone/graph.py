@@ -93,8 +93,31 @@ class Op:
     attributes: tuple[tuple[str, Attribute], ...] = ()
     location: Location = Location()
 
+    body: Body | None = None
+
     def attribute(self, name: str, default=None):
         return dict(self.attributes).get(name, default)
+
+    @property
+    def differentiated(self) -> tuple[Value, ...]:
+        """The operands to which a gradient of the results flows."""
+        if self.name == "stop_gradient":
+            return ()
+        if self.name == "select_mode":
+            return self.operands[:1]
+        if self.name == "custom_gradient":
+            values, inputs, _ = self.attribute("operandSegmentSizes").sizes
+            return self.operands[values : values + inputs]
+        return self.operands
+
+
+@dataclass(frozen=True)
+class Body:
+    """The region of an op, which sees its own arguments only; its values are numbered apart from those outside."""
+
+    arguments: tuple[Value, ...]
+    ops: tuple[Op, ...]
+    results: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
@@ -129,8 +152,6 @@ def values_with_gradient(ops: tuple[Op, ...], loss: Value) -> set[int]:
     """Ids of all values that the loss depends on through differentiable ops."""
     reached = {loss.id}
     for op in reversed(ops):
-        if op.name == "stop_gradient" or not any(result.id in reached for result in op.results):
-            continue
-        operands = op.operands[:1] if op.name == "select_mode" else op.operands
-        reached.update(operand.id for operand in operands if is_float(operand.dtype))
+        if any(result.id in reached for result in op.results):
+            reached.update(operand.id for operand in op.differentiated if is_float(operand.dtype))
     return reached

@@ -20,7 +20,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from .aten import TABLE
+from .custom_gradients import Call, applying
 from .errors import HoneError
 from .source import is_of_torch, placed_here
 
@@ -246,8 +246,9 @@ _BACKWARD = (
 
 
 @contextlib.contextmanager
-def refusing_side_effects() -> Iterator[None]:
-    """Replaces, while open, calls of the user's that tracing would run and lose."""
+def refusing_side_effects(calls: list[Call]) -> Iterator[None]:
+    """Replaces, while open, calls of the user's that tracing would run and lose. Those of functions with a backward of
+    their own are added to `calls`."""
     refused = [
         *((owner, name, _SEEDED) for owner in (torch, torch.random) for name in _SEEDING),
         *((owner, "backward", _BACKWARD) for owner in (torch.Tensor, torch.autograd)),
@@ -255,7 +256,7 @@ def refusing_side_effects() -> Iterator[None]:
         (torch.inference_mode, "__enter__", "enters inference_mode; write torch.no_grad()"),
     ]
     replaced = [(owner, name, _refusing(what, owner.__dict__[name])) for owner, name, what in refused]
-    replaced.append((torch.autograd.Function, "apply", classmethod(_refuse_function)))
+    replaced.append((torch.autograd.Function, "apply", classmethod(applying(calls))))
     originals = [(owner, name, owner.__dict__[name]) for owner, name, _ in replaced]
     step = register_optimizer_step_pre_hook(
         _refusing("calls optimizer.step(); return the loss: the compiled program makes the step")
@@ -268,27 +269,6 @@ def refusing_side_effects() -> Iterator[None]:
         step.remove()
         for owner, name, function in originals:
             setattr(owner, name, function)
-
-
-# How torch.library calls the class that it makes of an operator with a backward of its own: space, name, overload.
-_GENERATED = re.compile(r"GeneratedBackwardFor_([^_]+)_(.+)_([^_]+)$")
-_APPLY = torch.autograd.Function.__dict__["apply"]
-
-
-def _refuse_function(cls, *args, **kwargs):
-    """A custom autograd.Function would lose its backward in a forward graph: better refused by name.
-
-    The backward of an operator with an emitter is Hone's own.
-    """
-    generated = _GENERATED.match(cls.__name__)
-    if generated and ".".join(generated.groups()) in TABLE:
-        return _APPLY.__func__(cls, *args, **kwargs)
-    raise HoneError(
-        placed_here(
-            f"custom autograd.Function '{cls.__name__}' is not supported: only its forward would be captured, "
-            "and the gradient of that may differ from its backward"
-        )
-    )
 
 
 # -- state in Python ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Mapping, Sequence
 
 import torch
@@ -13,7 +14,8 @@ from .aten import TABLE
 from .aten.norms import RUNNING_STATISTICS
 from .aten.complex import COMPLEX, COMPLEX_TYPE, PER_PART, Complex, per_part
 from .builder import Builder
-from .capture import Capture, local_name
+from .capture import Capture, local_name, traced_backward
+from .custom_gradients import CUSTOM_GRADIENT
 from .decompose import decomposed
 from .errors import HoneError, UseDefinition
 from .guards import shared_with
@@ -91,6 +93,7 @@ class Importer:
         self.changed_inputs: dict[str, None] = {}  # names of inputs that the program writes to
         self.changed_buffers: dict[str, Value] = {}
         self._changing = changing
+        self.given: dict[str, Value] = {}  # constants of the program that are arguments, by name
         self._buffers: dict[Node, str] = {}
         self._written: dict[Node, list[Value]] = {}  # buffers, and what was written to them
         self._inputs: dict[Node, str] = {}
@@ -105,6 +108,12 @@ class Importer:
 
     def run(self, parameters: dict[str, Value], inputs: Sequence[Value]) -> Value:
         """Imports the program over these arguments and returns the loss. Buffers become arguments as they are met."""
+        results = self._run(parameters, inputs)
+        if len(results) != 1:
+            raise HoneError(f"loss_fn: returns {len(results)} values, expected one scalar loss")
+        return results[0]
+
+    def _run(self, parameters: dict[str, Value], inputs: Sequence[Value]) -> list[Value]:
         program, remaining = self.captured.program, iter(inputs)
         specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
         env: dict[Node, object] = {}
@@ -124,7 +133,8 @@ class Importer:
                 self._buffers[node] = name = local_name(spec.target)
                 env[node] = self._state(self.captured.buffers[name], name)
             elif spec.kind == InputKind.CONSTANT_TENSOR:
-                env[node] = self._state(program.constants[spec.target], local_name(spec.target))
+                given = self.given.get(spec.target)
+                env[node] = given or self._state(program.constants[spec.target], local_name(spec.target))
                 self._pinned[node] = f"the tensor '{local_name(spec.target)}', which is no input"
             elif spec.kind == InputKind.CUSTOM_OBJ:
                 raise HoneError(
@@ -137,9 +147,7 @@ class Importer:
             self._memory.define(node, value)
         results = [self._read(x) for x in self._graph(program.graph_module)]
         self.changed_buffers = {self._buffers[node]: self._memory.read(node) for node in self._written}
-        if len(results) != 1:
-            raise HoneError(f"loss_fn: returns {len(results)} values, expected one scalar loss")
-        return results[0]
+        return results
 
     def reads_changes(self, loss: Value) -> bool:
         """Whether the loss depends on what the program wrote to buffers."""
@@ -219,6 +227,8 @@ class Importer:
             return self._memory.define(node, list(results[0] if isinstance(results[0], (tuple, list)) else results))
         if not isinstance(node.target, torch._ops.OpOverload):
             raise HoneError(f"{_name(node)} is not a tensor operator")
+        if node.target is CUSTOM_GRADIENT:
+            return self._memory.define(node, self._custom_gradient(node))
         name = str(node.target).removeprefix("aten.")
         if node.target.namespace != "aten" and name not in TABLE:
             raise HoneError(f"operator {_name(node)} is not supported")
@@ -273,6 +283,27 @@ class Importer:
             self._memory.define_view(node, viewed, result, self._function(node, viewed), detaches)
         else:
             self._memory.define(node, result)
+
+    def _custom_gradient(self, node: Node) -> list[Value]:
+        """The results of a function with a backward of its own, which becomes the body of the op."""
+        values, inputs, saved, number = node.args
+        fake = [[x.meta["val"] for x in some] for some in (inputs, values, saved)]
+        program = traced_backward(self.captured.calls[number], *fake)
+        values, inputs, saved = ([self._memory.read(x) for x in some] for some in (values, inputs, saved))
+        if any(isinstance(x, Complex) for x in (*values, *inputs, *saved)):
+            raise HoneError("an autograd.Function of complex tensors is not supported")
+        constants = [x for x in program.graph_signature.input_specs if x.kind == InputKind.CONSTANT_TENSOR]
+        held = [self._state(program.constants[x.target], f"backward{number}.{x.target}") for x in constants]
+        names = tuple(x.arg.name for x in program.graph_signature.input_specs if x.kind == InputKind.USER_INPUT)
+        captured = replace(self.captured, program=program, inputs=names)
+
+        def backward(body: Builder, cotangents: list[Value], given: list[Value]) -> list[Value]:
+            importer = Importer(body, captured)
+            importer.given = dict(zip((x.target for x in constants), given[len(given) - len(constants) :]))
+            within = given[: len(inputs)], given[len(inputs) : len(given) - len(constants)]
+            return importer._run({}, [*within[0], *cotangents, *within[1]])
+
+        return list(self.b.custom_gradient(values, inputs, (*inputs, *saved, *held), backward))
 
     def _bound(self, node: Node) -> dict:
         args, kwargs = (torch.fx.map_arg(x, self._memory.read) for x in (node.args, node.kwargs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from hone.graph import Graph, Op
+from hone.graph import Graph, Op, is_float
 
 _DTYPES = {
     "f64": torch.float64,
@@ -29,7 +29,13 @@ def evaluate_all(graph: Graph, arguments: dict[str, torch.Tensor]) -> tuple[torc
     values = {a.value.id: arguments[a.fqn] for a in graph.arguments}
     for argument in graph.arguments:
         assert tuple(values[argument.value.id].shape) == argument.value.shape, argument.fqn
-    for op in graph.ops:
+    _run(graph.ops, values)
+    return values[graph.loss.id], {name: values[value.id] for name, value in graph.buffers}
+
+
+def _run(ops: tuple[Op, ...], values: dict[int, torch.Tensor]) -> None:
+    """Adds the results of `ops` to `values`."""
+    for op in ops:
         operands = [values[value.id] for value in op.operands]
         results = _RULES[op.name](op, *operands)
         results = results if isinstance(results, tuple) else (results,)
@@ -37,7 +43,24 @@ def evaluate_all(graph: Graph, arguments: dict[str, torch.Tensor]) -> tuple[torc
             assert tuple(result.shape) == value.shape, f"{op.name}: {tuple(result.shape)} is not {value.type}"
             assert result.dtype == _DTYPES[value.dtype], f"{op.name}: {result.dtype} is not {value.type}"
             values[value.id] = result
-    return values[graph.loss.id], {name: values[value.id] for name, value in graph.buffers}
+
+
+class _CustomGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, op: Op, *operands: torch.Tensor):
+        ctx.op, (values, inputs, _) = op, op.attribute("operandSegmentSizes").sizes
+        ctx.save_for_backward(*operands[values + inputs :])
+        ctx.counts = values, inputs
+        return tuple(x.clone() for x in operands[:values])
+
+    @staticmethod
+    def backward(ctx, *cotangents):
+        body, (values, inputs) = ctx.op.body, ctx.counts
+        floats = [g for g, value in zip(cotangents, ctx.op.results) if is_float(value.dtype)]
+        known = dict(zip((value.id for value in body.arguments), (*floats, *ctx.saved_tensors), strict=True))
+        _run(body.ops, known)
+        given = [known[value.id] for value in body.results]
+        return None, *[None] * values, *given, *[None] * len(ctx.saved_tensors)
 
 
 def _constant(op: Op) -> torch.Tensor:
@@ -256,4 +279,5 @@ _RULES = {
     ),
     "stop_gradient": lambda op, x: x.detach(),
     "select_mode": lambda op, training, evaluation: training,
+    "custom_gradient": _CustomGradient.apply,
 }

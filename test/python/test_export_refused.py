@@ -15,16 +15,6 @@ from bigram import IDS, Net, export, loss  # noqa: E402
 from hone.errors import HoneError  # noqa: E402
 
 
-class Straight(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.sign()
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
-
-
 def in_model(function):
     """A Net whose hidden activations [2, 5, 6] pass through `function(model, x)`."""
 
@@ -81,7 +71,6 @@ REFUSED = {
     r"aten.add_.Tensor changes a tensor that has a gradient through detach.. or no_grad": change_part_under_no_grad,
     r"aten.mul_.Tensor changes a tensor that has a gradient through detach": change_detached,
     r"aten.add_.Tensor writes in place through a view that repeats or computes elements": change_expanded,
-    "custom autograd.Function 'Straight'": lambda model, x: Straight.apply(x),
     r"test_export_refused.py:\d+: operator aten.lgamma.default is not supported": lambda model, x: x.lgamma(),
     r"a torch.autocast region is not supported": autocast,
     r"aten.add_.Tensor changes .* in place": change_parameter,

@@ -160,6 +160,78 @@ class Negated(torch.autograd.Function):
         return -gradient
 
 
+class Gated(torch.autograd.Function):
+    """Two results, the second without gradient; an argument that is no tensor; a gradient unlike the derivative."""
+
+    @staticmethod
+    def forward(x, weight, scale):
+        return (x * weight * scale).exp(), x > 0
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, weight, ctx.scale = inputs
+        ctx.save_for_backward(x, weight, *output)
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        x, weight, result, positive = ctx.saved_tensors
+        assert ctx.needs_input_grad == (True, True, False)
+        shared = torch.where(positive, gradient * ctx.scale, 0.1 * gradient).clamp(-0.02, 0.02)
+        return shared * weight, (shared * x + 0.01 * result).sum((0, 1)), None
+
+
+class Unused(torch.autograd.Function):
+    """A result that the loss does not read, a saved attribute, and no gradient for the second argument."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.kept = torch.cumsum(x, 1)
+        return x + y, x - y
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first * ctx.kept.sign() + second, None
+
+
+class Dirty(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Nested(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return Negated.apply(gradient)
+
+
+class Short(Negated):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x + y
+
+
+class Random(Negated):
+    @staticmethod
+    def backward(ctx, gradient):
+        return F.dropout(gradient, 0.5)
+
+
+def gated(model, x):
+    result, positive = Gated.apply(x, model.mix.bias, 0.3)
+    return torch.where(positive, result, x)
+
+
 with_hidden("no_grad", no_gradient)
 with_hidden("enable_grad in no_grad", gradient_in_no_gradient)
 with_hidden("detach", lambda m, x: x * x.detach())
@@ -171,10 +243,19 @@ with_hidden("inference_mode", inference,
             r"test_taken_program.py:\d+: the program enters inference_mode; write torch.no_grad")
 with_hidden("inference_mode as decorator", lambda m, x: x / decorated(x), "the program enters inference_mode")
 with_hidden("autocast", autocast(True), r"test_taken_program.py:\d+: a torch.autocast region is not supported")
-with_hidden("reentrant checkpoint", lambda m, x: checkpoint(m.mix, x, use_reentrant=True),
-            r"test_taken_program.py:\d+: custom autograd.Function 'CheckpointFunction'")
-with_hidden("custom function", lambda m, x: Negated.apply(x),
-            r"test_taken_program.py:\d+: custom autograd.Function 'Negated'")
+with_hidden("reentrant checkpoint", lambda m, x: checkpoint(m.mix, x, use_reentrant=True))
+with_hidden("custom function", lambda m, x: Negated.apply(x))
+with_hidden("custom function of two results", gated)
+with_hidden("custom function twice", lambda m, x: gated(m, gated(m, x)))
+with_hidden("custom function with a result unused", lambda m, x: Unused.apply(x, m.mix.weight[0])[0])
+with_hidden("custom function of a constant", lambda m, x: x * Negated.apply(torch.ones(6)))
+with_hidden("custom function that writes", lambda m, x: Dirty.apply(x * 1),
+            "autograd.Function changes its input in place .mark_dirty., which is not supported")
+with_hidden("custom function in a backward", lambda m, x: Nested.apply(x),
+            "autograd.Function 'Nested' is not supported: its backward calls another one, 'Negated'")
+with_hidden("custom function with a gradient too few", lambda m, x: Short.apply(x, x),
+            "autograd.Function 'Short' is not supported: backward returns 1 gradient.s., expected one for each of 2")
+with_hidden("custom function that draws", lambda m, x: Random.apply(x), "draws random numbers, which is not supported")
 
 # -- the batch ----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ include "hone/IR/HoneQuantizationOps.td"
 include "hone/IR/HoneSelectionOps.td"
 include "hone/IR/HoneWindowOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 
 //===----------------------------------------------------------------------===//
 // Structure
@@ -71,6 +72,55 @@ def Hone_SelectModeOp : Hone_Op<"select_mode", "map", "copy", [AllTypesMatch<["t
   }];
 }
 
+def Hone_CustomGradientOp
+    : Op<Hone_Dialect, "custom_gradient", [Pure, IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments,
+                                           Hone_OpInterface, InferTypeOpAdaptor]> {
+  let summary = "Values whose gradient is given";
+  let description = [{
+    The op returns `values`, which the ops before it compute. No gradient flows to `values`. The gradients of `inputs`
+    are what the body yields, one for each. The body's arguments are the gradients of the results of floating point (0
+    where the loss does not depend on a result) and `saved`. So a gradient comes into the graph that is not the
+    derivative of what was computed: of PyTorch's `autograd.Function`, of JAX's `custom_vjp`.
+
+    Autodiff puts the body in the place of a derivative rule and removes the op. No pass before it changes the types of
+    the body: operands keep their sizes, and stay f32 in every precision.
+
+    (C1) Results have the types of `values`. (C2) The body's arguments have the types of the results of floating point,
+    then those of `saved`. (C3) The body yields values of the types of `inputs`. (C4) The body holds ops of the graph,
+    none of them with a body, and draws no random numbers.
+
+    Example: a value whose gradient is clamped to at least 0.
+
+    ```mlir
+    %y = hone.custom_gradient values(%x : tensor<8xf32>) inputs(%x : tensor<8xf32>) {
+    ^bb0(%g: tensor<8xf32>):
+      %zero = hone.constant dense<0.0> : tensor<8xf32>
+      %r = hone.max %g, %zero : tensor<8xf32>
+      hone.yield %r : tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hone_Tensor>:$values, Variadic<Hone_FloatTensor>:$inputs,
+                       Variadic<Hone_Tensor>:$saved);
+  let results = (outs Variadic<Hone_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$backward);
+  let assemblyFormat = [{
+    `values` `(` $values `:` type($values) `)` `inputs` `(` $inputs `:` type($inputs) `)`
+    (`saved` `(` $saved^ `:` type($saved) `)`)? attr-dict-with-keyword $backward
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::hone::KernelFamily getKernelFamily() { return ::hone::KernelFamily::map; }
+    ::hone::NumericClass getNumericClass() { return ::hone::NumericClass::accurate; }
+    ::hone::OpCost getCost() { return {}; }
+    ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    ::mlir::Block &getBodyBlock() { return getBackward().front(); }
+    /// The results that have a gradient.
+    ::llvm::SmallVector<::mlir::Value> getDifferentiableResults();
+  }];
+}
+
 def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlock, Hone_OpInterface]> {
   let summary = "Ops that become one kernel or one library call";
   let description = [{
@@ -104,10 +154,10 @@ def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlo
   }];
 }
 
-def Hone_YieldOp : Op<Hone_Dialect, "yield", [Pure, ReturnLike, Terminator, HasParent<"FusedOp">]> {
-  let summary = "Results of a fused kernel";
+def Hone_YieldOp : Op<Hone_Dialect, "yield", [Pure, ReturnLike, Terminator, ParentOneOf<["FusedOp", "CustomGradientOp"]>]> {
+  let summary = "Results of a body";
   let description = [{
-    The op ends the body of a `hone.fused` and names its results.
+    The op ends the body of a `hone.fused` or a `hone.custom_gradient` and names its results.
 
     Example:
 

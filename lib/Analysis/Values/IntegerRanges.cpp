@@ -177,8 +177,8 @@ static IntervalSet chosen(SelectOp op, const IntegerRanges &ranges) {
 // The walk
 //===----------------------------------------------------------------------===//
 
-IntegerRanges::IntegerRanges(func::FuncOp func) : func(func) {
-  for (Operation &op : func.front())
+IntegerRanges::IntegerRanges(Block &block) : block(block) {
+  for (Operation &op : block)
     if (llvm::any_of(op.getResults(), isInteger))
       ops.push_back(&op);
 }
@@ -279,7 +279,7 @@ IntervalSet IntegerRanges::infer(Operation *op) {
 
 void IntegerRanges::run(const Arguments &arguments) {
   sets.clear();
-  for (BlockArgument argument : func.getArguments()) {
+  for (BlockArgument argument : block.getArguments()) {
     if (!isInteger(argument))
       continue;
     auto given = arguments.find(argument);
@@ -301,9 +301,9 @@ void IntegerRanges::run(const Arguments &arguments) {
 // Ids
 //===----------------------------------------------------------------------===//
 
-SmallVector<IdSite> hone::findIdSites(func::FuncOp func) {
+SmallVector<IdSite> hone::findIdSites(Block &block) {
   SmallVector<IdSite> sites;
-  for (Operation &op : func.front())
+  for (Operation &op : block)
     if (auto indexed = dyn_cast<IndexedOpInterface>(op))
       for (const IdOperand &ids : indexed.getIdOperands())
         sites.push_back({&op.getOpOperand(ids.index), ids});

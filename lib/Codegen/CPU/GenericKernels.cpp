@@ -22,8 +22,9 @@ static bool isPointOp(Operation *op) {
   return isElementOp(op) ||
          isa<ConstantOp, IotaOp, RandomOp, DropoutOp, ReshapeOp, TransposeOp,
              BroadcastOp, SliceOp, PadOp, ConcatOp, ReduceOp, ArgmaxOp,
-             CumsumOp, TakeAlongOp, DequantizeOp, ConvOp, ConvBwdInputOp, ConvBwdWeightOp,
-             MaxPoolOp, MaxPoolBwdOp, GroupedDotOp, GroupedDotBwdWeightOp>(op);
+             CumsumOp, TakeAlongOp, DequantizeOp, ConvOp, ConvBwdInputOp,
+             ConvBwdWeightOp, MaxPoolOp, MaxPoolBwdOp, GroupedDotOp,
+             GroupedDotBwdWeightOp>(op);
 }
 
 /// Whether every result element that depends on `value` does so through the

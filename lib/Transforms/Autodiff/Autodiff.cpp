@@ -61,6 +61,15 @@ static Value addScale(func::FuncOp func, Value loss) {
   return func.getArgument(index);
 }
 
+/// The values of a custom gradient are what comes after it reads.
+static void dropCustomGradients(func::FuncOp func) {
+  for (auto op :
+       llvm::make_early_inc_range(func.front().getOps<CustomGradientOp>())) {
+    op.replaceAllUsesWith(op.getValues());
+    op.erase();
+  }
+}
+
 /// Appends the walk backwards to `func`, a copy of the forward function, and
 /// returns the gradients of the requested arguments besides the loss.
 static LogicalResult differentiate(func::FuncOp func, double seed,
@@ -172,6 +181,7 @@ static void buildEvaluate(func::FuncOp func) {
     }
   }
   dropStopGradients(func);
+  dropCustomGradients(func);
   eraseDead(func);
   for (BlockArgument arg : llvm::reverse(func.getArguments()))
     if (argString(func, arg.getArgNumber(), attr::kind) == kind::rng &&
@@ -211,6 +221,7 @@ struct Autodiff : hone::impl::AutodiffBase<Autodiff> {
     if (failed(differentiate(gradient, seed, scaleLoss)))
       return failure();
     dropStopGradients(gradient);
+    dropCustomGradients(gradient);
     eraseDead(gradient);
     gradient->setAttr(attr::seed, Builder(&getContext()).getF64FloatAttr(seed));
     buildEvaluate(cloneAs(forward, "evaluate", gradient));

@@ -12,6 +12,8 @@ static OperandRange differentiatedOperands(Operation *op) {
   OperandRange operands = op->getOperands();
   if (isa<StopGradientOp>(op))
     return operands.take_front(0);
+  if (auto custom = dyn_cast<CustomGradientOp>(op))
+    return custom.getInputs();
   return isa<SelectModeOp>(op) ? operands.take_front(1) : operands;
 }
 

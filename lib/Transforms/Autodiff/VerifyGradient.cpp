@@ -19,7 +19,7 @@ static LogicalResult verifyOps(func::FuncOp func, bool isEvaluate) {
       return WalkResult::advance();
     if (!isGraphOp(op))
       return op->emitOpError("is not an op of the hone dialect");
-    if (isa<StopGradientOp, SelectModeOp>(op))
+    if (isa<StopGradientOp, SelectModeOp, CustomGradientOp>(op))
       return op->emitOpError("is left in @")
              << func.getName() << ", autodiff consumes it";
     if (isEvaluate && isa<DropoutOp>(op))

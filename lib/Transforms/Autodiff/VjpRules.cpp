@@ -371,8 +371,36 @@ static std::string resultName(OpResult result) {
   return name;
 }
 
+/// The body of the op, in the place of a rule.
+static void applyCustomGradient(CustomGradientOp op, OpBuilder &builder,
+                                Cotangents &cotangents) {
+  StringAttr bwd = builder.getStringAttr("bwd");
+  Location loc = NameLoc::get(bwd, op.getLoc());
+  Block &body = op.getBodyBlock();
+  IRMapping mapping;
+  SmallVector<Value> results = op.getDifferentiableResults();
+  for (auto [argument, result] : llvm::zip(body.getArguments(), results)) {
+    Value cotangent = cotangents.lookup(result);
+    if (!cotangent) {
+      Attribute zero = builder.getZeroAttr(result.getType());
+      cotangent = builder.create<ConstantOp>(loc, cast<ElementsAttr>(zero));
+    }
+    mapping.map(argument, cotangent);
+  }
+  mapping.map(body.getArguments().drop_front(results.size()), op.getSaved());
+  for (Operation &inner : body.without_terminator())
+    builder.clone(inner, mapping)->setLoc(NameLoc::get(bwd, inner.getLoc()));
+  for (auto [input, gradient] :
+       llvm::zip(op.getInputs(), body.getTerminator()->getOperands()))
+    cotangents.add(builder, loc, input, mapping.lookupOrDefault(gradient));
+}
+
 LogicalResult hone::applyVjpRule(Operation *op, OpBuilder &builder,
                                  Cotangents &cotangents) {
+  if (auto custom = dyn_cast<CustomGradientOp>(op)) {
+    applyCustomGradient(custom, builder, cotangents);
+    return success();
+  }
   const VjpRule *rule = rules().find(op);
   if (!rule)
     return op->emitOpError("has no gradient, and lies between a parameter that "

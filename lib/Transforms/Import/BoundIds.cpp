@@ -117,7 +117,7 @@ namespace {
 class BoundFinder {
 public:
   explicit BoundFinder(func::FuncOp func)
-      : func(func), sites(findIdSites(func)), ranges(func) {}
+      : func(func), sites(findIdSites(func.front())), ranges(func.front()) {}
 
   void bound(BlockArgument input);
 

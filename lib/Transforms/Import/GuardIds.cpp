@@ -101,15 +101,16 @@ struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
   }
 
   LogicalResult guardAll(func::FuncOp func) {
-    IntegerRanges ranges(func);
+    IntegerRanges ranges(func.front());
     ranges.run(boundsOfInputs(func));
     // Without an ignored id: one that is inside.
     using Key = std::tuple<Value, int64_t, int64_t>;
     DenseMap<Key, Value> guarded;
-    size_t number = findResults(func, kind::idCheck).size(); // of an earlier run
+    size_t number =
+        findResults(func, kind::idCheck).size(); // of an earlier run
     SmallVector<Value> found;
     SmallVector<Attribute> described;
-    for (const IdSite &site : findIdSites(func)) {
+    for (const IdSite &site : findIdSites(func.front())) {
       Value ids = site.operand->get();
       if (cast<RankedTensorType>(ids.getType()).getNumElements() == 0)
         continue;
@@ -128,8 +129,31 @@ struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
       }
       site.operand->set(safe);
     }
+    for (auto custom : func.front().getOps<CustomGradientOp>())
+      if (failed(checkBody(custom, ranges)))
+        return failure();
     if (!found.empty())
       addResults(func, found, described);
+    return success();
+  }
+
+  /// Ids in the body of a custom gradient must be proven: the body can return
+  /// no check of them.
+  LogicalResult checkBody(CustomGradientOp custom,
+                          const IntegerRanges &outside) {
+    Block &body = custom.getBodyBlock();
+    IntegerRanges::Arguments bounds;
+    for (auto [argument, saved] :
+         llvm::zip(body.getArguments().take_back(custom.getSaved().size()),
+                   custom.getSaved()))
+      if (isa<IntegerType>(getElementTypeOrSelf(saved.getType())))
+        bounds[argument] = outside.lookup(saved);
+    IntegerRanges ranges(body);
+    ranges.run(bounds);
+    for (const IdSite &site : findIdSites(body))
+      if (const IntervalSet &set = ranges.lookup(site.operand->get());
+          !site.isWithin(set))
+        return refuse(site, set);
     return success();
   }
 

@@ -99,8 +99,8 @@ static LogicalResult verifyBuffers(func::FuncOp func) {
   for (unsigned index : findResults(func, kind::buffer)) {
     StringRef name = resultString(func, index, attr::fqn);
     auto error = [&]() -> InFlightDiagnostic {
-      return func.emitError() << "result " << index << " (buffer '" << name
-                              << "') ";
+      return func.emitError()
+             << "result " << index << " (buffer '" << name << "') ";
     };
     auto buffer = buffers.find(name);
     if (buffer == buffers.end())

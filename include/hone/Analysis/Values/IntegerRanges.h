@@ -16,7 +16,7 @@ namespace hone {
 /// branches of a select, values are known to satisfy its predicate.
 class IntegerRanges {
 public:
-  explicit IntegerRanges(mlir::func::FuncOp func);
+  explicit IntegerRanges(mlir::Block &block);
 
   /// Sets of arguments; of those without an entry every integer.
   using Arguments = llvm::DenseMap<mlir::Value, IntervalSet>;
@@ -28,13 +28,13 @@ private:
   IntervalSet infer(mlir::Operation *op);
   const IntervalSet &constant(mlir::Operation *op);
 
-  mlir::func::FuncOp func;
+  mlir::Block &block;
   llvm::SmallVector<mlir::Operation *> ops; ///< that make integers, in order
   llvm::DenseMap<mlir::Operation *, IntervalSet> constants;
   llvm::DenseMap<mlir::Value, IntervalSet> sets;
 };
 
-/// An operand of ids in a function.
+/// An operand of ids in a block.
 struct IdSite {
   mlir::OpOperand *operand;
   IdOperand ids;
@@ -46,7 +46,7 @@ struct IdSite {
 };
 
 /// All of them, in order.
-llvm::SmallVector<IdSite> findIdSites(mlir::func::FuncOp func);
+llvm::SmallVector<IdSite> findIdSites(mlir::Block &block);
 
 /// The bounds of the inputs, which the runtime checks: [0, hone.vocab) and
 /// hone.ignore.

@@ -142,7 +142,7 @@ class IntegerRangesOf {
 public:
   explicit IntegerRangesOf(StringRef body)
       : parsed("%t: tensor<4xi64>, %u: tensor<4xi64>, %x: tensor<4xf32>", body),
-        ranges(cast<func::FuncOp>(parsed.block().getParentOp())) {
+        ranges(parsed.block()) {
     IntegerRanges::Arguments arguments;
     arguments[parsed.argument(0)] = IntervalSet(0, 60);
     ranges.run(arguments);
