@@ -75,8 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--frozen",
         metavar="FORMAT",
-        help="how weights that are not trained are stored: keep, bf16, int8 or nf4 (QLoRA); by default as the function's "
-        "hone.Training says, which may give formats by name",
+        help="how weights that are not trained are stored: keep, bf16, int8 or nf4 (QLoRA); by default as the "
+        "function's hone.Training says, which may give formats by name",
     )
     export.add_argument("-o", metavar="PKG.hone", dest="out", help="the package; FUNCTION.hone by default")
     _OPTIONS[:] = [name for action in export._actions for name in action.option_strings]

@@ -1,4 +1,4 @@
-"""How frozen weights are stored: as they are, in bf16, or in codes that the program expands where it reads them (QLoRA).
+"""How frozen weights are stored: as they are, in bf16, or in codes that the program expands where it reads them.
 
 | format | bytes per element | values |
 |---|---|---|
@@ -169,8 +169,8 @@ def _by_pattern(patterns: Mapping[str, str], held: Mapping[str, torch.Tensor]) -
         found = [fqn for fqn in held if fnmatch.fnmatchcase(fqn, pattern)]
         if not found:
             raise HoneError(
-                f"frozen '{pattern}': matches no frozen parameter; expected one of a parameter that the loss depends on "
-                "and the optimizer does not hold"
+                f"frozen '{pattern}': matches no frozen parameter; expected one of a parameter that the loss depends "
+                "on and the optimizer does not hold"
             )
         chosen = {fqn: format for fqn in found} | chosen
     return chosen

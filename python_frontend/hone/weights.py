@@ -14,8 +14,8 @@ def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
 
     Strict: every parameter of the model must be in the file under one of its names, with its shape, and nothing else
     may be there but buffers of the model. Tied parameters are one tensor before and after. Values are converted to the
-    parameter's element type and device. A frozen weight that the file holds in codes (`frozen=` of export) stays as it is
-    in the model. Raises HoneError, before anything is changed, where the two do not fit.
+    parameter's element type and device. A frozen weight that the file holds in codes (`frozen=` of export) stays as it
+    is in the model. Raises HoneError, before anything is changed, where the two do not fit.
 
     The same without this package: `model.load_state_dict(safetensors.torch.load_file(path), strict=False)`; tied names
     and buffers that the file leaves out are what `strict=False` allows.

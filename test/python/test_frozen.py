@@ -223,8 +223,8 @@ REFUSED = {
     ("*q_proj*", "int4"): "frozen '*q_proj*': is 'int4', expected keep, bf16, int8 or nf4",
     ("*lora_A*", "nf4"): "frozen '*lora_A*': matches no frozen parameter; expected one of a parameter that the loss "
     "depends on and the optimizer does not hold",
-    ("*.norm.weight", "nf4"): "frozen: parameter 'base_model.model.model.norm.weight' has shape [64], expected a matrix "
-    "of floats with values for nf4",
+    ("*.norm.weight", "nf4"): "frozen: parameter 'base_model.model.model.norm.weight' has shape [64], expected a "
+    "matrix of floats with values for nf4",
 }
 
 

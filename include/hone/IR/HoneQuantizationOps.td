@@ -20,9 +20,9 @@ def Hone_DequantizeOp : Hone_Op<"dequantize", "dataMovement", "copy"> {
     Weights in codes are frozen: codes have no gradient. `hone-expand-weights` computes the values anew for each op that
     reads them, so that no step keeps them.
 
-    (C1) The result has a last dimension. (C2) `codes` has the result's shape, but for nf4 half the last size, rounded up.
-    (C3) `block` is at least 1. (C4) `scales` has the result's shape, but for the last size, the number of blocks: that
-    size over `block`, rounded up.
+    (C1) The result has a last dimension. (C2) `codes` has the result's shape, but for nf4 half the last size, rounded
+    up. (C3) `block` is at least 1. (C4) `scales` has the result's shape, but for the last size, the number of blocks:
+    that size over `block`, rounded up.
 
     Example:
 
