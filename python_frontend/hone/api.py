@@ -111,6 +111,8 @@ def export(
     inputs = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
     if roles is None and any(inputs.values()):
         print(f"roles: {described_roles(inputs)}", file=sys.stderr)
+    for assumption in graph.assumptions:
+        print(f"assumed: {assumption}; a batch that answers otherwise has the loss NaN", file=sys.stderr)
     print(f"weights: {reason}", file=sys.stderr)
     if not model.training and any(a.kind == "rng" for a in graph.arguments):
         warn("model: is in evaluation mode, exported in training mode, with dropout; set its probability to 0 for none")
@@ -156,7 +158,9 @@ def build_graph(
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
     _check_clip(b, loss, captured, spec)
-    return _finished(b, b.cast(loss, "f32"), spec, name, importer.changed_buffers), importer.constants
+    loss = importer.checked(b.cast(loss, "f32"))
+    graph = _finished(b, loss, spec, name, importer.changed_buffers, tuple(importer.assumptions))
+    return graph, importer.constants
 
 
 def _check_clip(b: Builder, loss: Value, captured: Capture, spec: OptimizerSpec | None) -> None:
@@ -206,7 +210,12 @@ def _is_trained(fqn: str, captured: Capture, spec: OptimizerSpec | None, used: s
 
 
 def _finished(
-    b: Builder, loss: Value, spec: OptimizerSpec | None, name: str, buffers: Mapping[str, Value]
+    b: Builder,
+    loss: Value,
+    spec: OptimizerSpec | None,
+    name: str,
+    buffers: Mapping[str, Value],
+    assumptions: tuple[str, ...] = (),
 ) -> Graph:
     """Orders the arguments, renumbers values, drops dead ops, and adds what only the whole graph shows.
 
@@ -239,7 +248,8 @@ def _finished(
         for op in ops
     )
     changed = tuple((fqn, renumbered(value)) for fqn, value in buffers.items())
-    return Graph(name, arguments, ops, renumbered(loss), spec.attribute if spec else None, changed)
+    optimizer = spec.attribute if spec else None
+    return Graph(name, arguments, ops, renumbered(loss), optimizer, changed, assumptions)
 
 
 def _live(ops: Sequence, *results: Value) -> tuple:

@@ -56,6 +56,15 @@ class Builder:
         """Whether the value depends on a parameter that wants a gradient."""
         return value.id in self._differentiable
 
+    def origins(self, value: Value) -> tuple[list[Op], set[int]]:
+        """The ops that a value is made by, the last first, and the ids of all that it is made from."""
+        needed, found = {value.id}, []
+        for op in reversed(self.ops):
+            if any(result.id in needed for result in op.results):
+                needed.update(operand.id for operand in op.operands)
+                found.append(op)
+        return found, needed
+
     def op(
         self, name: str, operands: Sequence[Value], results: Sequence[Type], **attributes: Attribute
     ) -> tuple[Value, ...]:

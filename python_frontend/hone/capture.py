@@ -15,6 +15,7 @@ import torch
 from torch.export import _trace
 from torch.export.graph_signature import InputKind
 
+from .assumptions import Answers, private_copy, recorded
 from .custom_gradients import Call
 from .errors import HoneError
 from .guards import (
@@ -78,9 +79,9 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
         raise HoneError("export: called under torch.autocast; precision is chosen when compiling, export outside it")
     changes: list[Change] = []
     calls: list[Call] = []
-    program = _traced(model, loss_fn, batch, changes, calls)
+    program, answers = _answered(model, loss_fn, batch, changes, calls)
     with having(changes):
-        _check_changes(changes, program, lambda: _traced(model, loss_fn, batch, [], []))
+        _check_changes(changes, program, lambda: _traced(model, loss_fn, batch, [], [], answers))
     parameters = {plain_name(name): tensor for name, tensor in model.named_parameters()}
     canonical = {id(tensor): name for name, tensor in parameters.items()}
     names = {plain_name(n): canonical[id(tensor)] for n, tensor in model.named_parameters(remove_duplicate=False)}
@@ -102,8 +103,60 @@ def capture(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[to
 def _changed_in_evaluation(
     model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor]
 ) -> frozenset[str]:
-    program = _traced(model, loss_fn, batch, [], [], training=False).run_decompositions({})
+    try:
+        program = _traced(model, loss_fn, batch, [], [], training=False).run_decompositions({})
+    except _DependsOnValues:  # then evaluation is taken to leave them
+        return frozenset()
     return frozenset(map(local_name, program.graph_signature.buffers_to_mutate.values()))
+
+
+class _DependsOnValues(HoneError):
+    """A branch or a number of the program that tracing alone does not know."""
+
+
+def _answered(
+    model: torch.nn.Module,
+    loss_fn: Callable | None,
+    batch: Sequence[torch.Tensor],
+    changes: list[Change],
+    calls: list[Call],
+) -> tuple[torch.export.ExportedProgram, Answers | None]:
+    """The program, and what the example batch answered, where it was asked (see assumptions.py)."""
+    try:
+        program = _traced(model, loss_fn, batch, changes, calls)
+        if not _reads_numbers(program.graph_module):
+            return program, None
+        error = None
+    except _DependsOnValues as depends:
+        program, error = None, depends
+    answers = _answers_of(model, loss_fn, batch)
+    if answers is None:
+        if program is None:
+            raise error
+        return program, None
+    changes.clear()
+    calls.clear()
+    return _traced(model, loss_fn, batch, changes, calls, answers), answers
+
+
+def _reads_numbers(module: torch.fx.GraphModule) -> bool:
+    asked = (torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default)
+    inner = (m for m in module.modules() if isinstance(m, torch.fx.GraphModule))
+    return any(node.target in asked for m in inner for node in m.graph.nodes)
+
+
+def _answers_of(model: torch.nn.Module, loss_fn: Callable | None, batch: Sequence[torch.Tensor]) -> Answers | None:
+    """From an eager run on the example batch; None where there are no values, or the program does not run."""
+    if any(x.is_meta for x in (*model.parameters(), *model.buffers(), *batch)):
+        return None
+    try:
+        own = private_copy(model)
+    except Exception:  # a module that cannot be copied
+        return None
+    given = [x.detach().clone() for x in batch]
+    with _mode(own, True), single_attention(own), refusing_side_effects([]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return recorded(lambda: own(*given) if loss_fn is None else loss_fn(own, *given))
 
 
 def _traced(
@@ -112,14 +165,19 @@ def _traced(
     batch: Sequence[torch.Tensor],
     changes: list[Change],
     calls: list[Call],
+    answers: Answers | None = None,
     training: bool = True,
 ) -> torch.export.ExportedProgram:
     with removing_fake_attributes(model), _mode(model, training), single_attention(model):
-        return _exported(_Loss(model, loss_fn, changes), batch, model, calls)
+        return _exported(_Loss(model, loss_fn, changes), batch, model, calls, answers)
 
 
 def _exported(
-    module: torch.nn.Module, inputs: Sequence[torch.Tensor], model: torch.nn.Module, calls: list[Call]
+    module: torch.nn.Module,
+    inputs: Sequence[torch.Tensor],
+    model: torch.nn.Module,
+    calls: list[Call],
+    answers: Answers | None = None,
 ) -> torch.export.ExportedProgram:
     """Traces `module`, which may read parameters of `model` only."""
     with contextlib.ExitStack() as stack:
@@ -130,6 +188,7 @@ def _exported(
             _quiet_torch(),
             warnings.catch_warnings(),
             OwnTensorsOnly(model),
+            answers.replayed() if answers else contextlib.nullcontext(),
         ):
             stack.enter_context(context)
         warnings.simplefilter("ignore")
@@ -138,7 +197,7 @@ def _exported(
         except HoneError:
             raise
         except Exception as error:  # whatever the user's code or torch.export raises becomes one line
-            raise HoneError(_captured_error(error)) from error
+            raise _captured_error(error) from error
 
 
 class _Backward(torch.nn.Module):
@@ -254,7 +313,7 @@ def _first_line(error: Exception) -> str:
 # What torch's words mean to the user, by what they begin with or hold.
 _MEANINGS = (
     (r"(GuardOnDataDependentSymNode|DataDependent).*(Eq|Ne)\(u\d+, [01]\)|bool.*data-dependent", BRANCH),
-    (r"GuardOnDataDependentSymNode|data-dependent|\.numpy\(\) is not supported", NUMBER),
+    (r"GuardOnDataDependentSymNode|data-dependent|\.numpy\(\) is not supported|BooleanAtom not allowed", NUMBER),
     (
         r"fake tensor in the exported program constant's list",
         "capture: a tensor was made from the model's own where tracing does not follow (a new Parameter, torch.tensor)",
@@ -262,12 +321,13 @@ _MEANINGS = (
 )
 
 
-def _captured_error(error: Exception) -> str:
+def _captured_error(error: Exception) -> HoneError:
     text = f"{type(error).__name__}: {_first_line(error)}"
     for pattern, meaning in _MEANINGS:
         if re.search(pattern, text):
-            return placed(meaning, _frames(error))
-    return f"capture: {described(error)}"
+            kind = _DependsOnValues if meaning in (BRANCH, NUMBER) else HoneError
+            return kind(placed(meaning, _frames(error)))
+    return HoneError(f"capture: {described(error)}")
 
 
 def _input_names(model: torch.nn.Module, loss_fn: Callable | None, count: int) -> tuple[str, ...]:

@@ -146,6 +146,7 @@ class Graph:
     loss: Value
     optimizer: dict | None = None
     buffers: tuple[tuple[str, Value], ...] = ()
+    assumptions: tuple[str, ...] = ()  # what the example batch decided, in words
 
 
 def values_with_gradient(ops: tuple[Op, ...], loss: Value) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import replace
 from typing import Mapping, Sequence
@@ -10,6 +11,7 @@ import torch
 from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
 
+from .assumptions import ASSUMED, FIXED
 from .aten import TABLE
 from .aten.norms import RUNNING_STATISTICS
 from .aten.complex import COMPLEX, COMPLEX_TYPE, PER_PART, Complex, per_part
@@ -19,9 +21,9 @@ from .custom_gradients import CUSTOM_GRADIENT
 from .decompose import decomposed
 from .errors import HoneError, UseDefinition
 from .guards import shared_with
-from .graph import Location, Type, Value
+from .graph import Location, Op, Type, Value
 from .memory import Memory, storage_of
-from .source import NUMBER, SHAPE, frames_of, placed, user_frame
+from .source import BRANCH, NUMBER, SHAPE, frames_of, placed, user_frame
 from .structured import has_equal_halves, structured_constant
 
 DTYPES = {
@@ -90,6 +92,8 @@ class Importer:
         self.b = builder
         self.captured = captured
         self.constants: dict[str, torch.Tensor] = {}  # buffers that became arguments, by name
+        self.conditions: list[Value] = []  # that a batch must meet
+        self.assumptions: dict[str, None] = {}  # those that the example batch answered, in words
         self.changed_inputs: dict[str, None] = {}  # names of inputs that the program writes to
         self.changed_buffers: dict[str, Value] = {}
         self._changing = changing
@@ -234,6 +238,8 @@ class Importer:
             raise HoneError(f"operator {_name(node)} is not supported")
         if name in _BY_VALUE:
             raise _PlacedError(placed(_BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
+        if name.startswith("_assert_async"):
+            return self._assert(node)
         if name.startswith(("_assert", "sym_constrain", "_functional_assert")):
             return self._memory.define(node, None)
         if node.target._schema.is_mutable:
@@ -241,6 +247,32 @@ class Importer:
         self._call(node)
         if name in RUNNING_STATISTICS:
             self._update_statistics(name, node)
+
+    def _assert(self, node: Node) -> None:
+        """A condition that a batch must meet: of the user's, or an answer of the example batch."""
+        self._memory.define(node, None)
+        condition, message = self._memory.read(node.args[0]), str(node.args[1]) if len(node.args) > 1 else ""
+        holds = self.b.cast(self.b.reshape(condition, ()), "i1")
+        ops, made_from = self.b.origins(holds)
+        depends = any(x.value.id in made_from and x.kind in ("input", "param") for x in self.b.arguments)
+        drawn = [op for op in ops if op.name == "random"]
+        if not depends and (not drawn or _is_certain(self.b, ops)):
+            return
+        is_float = message.startswith(FIXED)
+        if is_float or drawn and message.startswith(ASSUMED):
+            raise _PlacedError(placed(NUMBER if is_float else BRANCH, frames_of(node.meta.get("stack_trace"))))
+        self.conditions.append(holds)
+        if message.startswith(ASSUMED):
+            self.assumptions[message.removeprefix(ASSUMED)] = None
+
+    def checked(self, loss: Value) -> Value:
+        """The loss, and NaN for a batch that does not meet the program's conditions."""
+        if not self.conditions:
+            return loss
+        met = self.conditions[0]
+        for condition in self.conditions[1:]:
+            met = self.b.binary("and", met, condition)
+        return self.b.select(met, loss, self.b.splat(math.nan, loss.type))
 
     def _attribute(self, module: GraphModule, node: Node) -> None:
         attribute = operator.attrgetter(node.target)(module)
@@ -270,6 +302,8 @@ class Importer:
 
     def _call(self, node: Node) -> None:
         """A functional operator."""
+        if node.target is torch.ops.aten.as_strided.default:
+            _check_in_one_piece(node.args[0].meta["val"])
         result = self._result(node.target, node, self._bound(node))
         self._check(node, result)
         if self._gradient_cut:
@@ -476,6 +510,33 @@ class Importer:
                 raise HoneError(f"{_name(node)} was imported as {list(value.shape)}, PyTorch makes it {made}")
 
 
+def _is_certain(b: Builder, ops: Sequence[Op]) -> bool:
+    """Whether what is drawn among `ops`, the last first, is only compared with what lies beyond all draws, or at their
+    end: `rand() < 0.0` is how a layer is dropped that never is."""
+    drawn: set[int] = set()
+    for op in reversed(ops):
+        if op.name == "random" and op.attribute("dist").case == "uniform":
+            drawn.add(op.results[0].id)
+        elif drawn.intersection(operand.id for operand in op.operands):
+            if op.name == "cmp":
+                bounds = [b.fill_of(operand) for operand in op.operands if operand.id not in drawn]
+                if not bounds or bounds[0] is None or 0 < bounds[0] < 1:
+                    return False
+            elif op.name in ("reshape", "broadcast", "slice"):
+                drawn.add(op.results[0].id)
+            else:
+                return False
+        elif op.name in ("random", "dropout"):
+            return False
+    return True
+
+
+def _check_in_one_piece(x: torch.Tensor) -> None:
+    """That as_strided, which counts places in memory, counts those of the tensor's own elements."""
+    if not x.is_contiguous() or x.storage_offset():
+        raise HoneError("as_strided of a tensor that is a part or a transpose of another is not supported")
+
+
 def _is_complex(node: Node, bound: dict) -> bool:
     """Whether a node takes or makes complex tensors."""
     made = (x for x in _flat(node.meta.get("val")) if isinstance(x, torch.Tensor))
@@ -500,19 +561,20 @@ def _bind(schema, args: Sequence, kwargs: dict) -> dict:
 
 def _functional(node: Node) -> tuple[torch._ops.OpOverload, Node]:
     """The overload that computes what a mutating one writes, and the node it writes to."""
-    schema, packet = node.target._schema, node.target.overloadpacket
+    schema = node.target._schema
     written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     base, overload = str(node.target).removeprefix("aten.").split(".")
     is_in_place = base.endswith("_") and not base.startswith("__")
     if len(written) == 1 and (written[0].name == "out" or is_in_place):
         rest = [a.name for a in schema.arguments if a.name != "out"]
-        packet = getattr(torch.ops.aten, base[:-1], None) if is_in_place else packet
-        names = [] if packet is None else [name for name in (overload, *packet.overloads()) if hasattr(packet, name)]
-        for name in names:
-            if [a.name for a in getattr(packet, name)._schema.arguments if a.name in rest or a.name == "out"] == rest:
-                place = schema.arguments.index(written[0])
-                at = node.args[place] if place < len(node.args) else node.kwargs[written[0].name]
-                return getattr(packet, name), at
+        twins = (base[:-1], f"{base[:-1]}_functional") if is_in_place else (base,)
+        for packet in (getattr(torch.ops.aten, twin) for twin in twins if hasattr(torch.ops.aten, twin)):
+            for name in (name for name in (overload, *packet.overloads()) if hasattr(packet, name)):
+                named = [a.name for a in getattr(packet, name)._schema.arguments]
+                if [name for name in named if name in rest or name == "out"] == rest:
+                    place = schema.arguments.index(written[0])
+                    at = node.args[place] if place < len(node.args) else node.kwargs[written[0].name]
+                    return getattr(packet, name), at
     raise HoneError(f"operator {node.target} is not supported")
 
 

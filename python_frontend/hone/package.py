@@ -99,7 +99,7 @@ def _manifest(graph: Graph, text: str, producer: dict[str, str]) -> dict:
         "arguments": [_entry(argument) for argument in graph.arguments],
         "results": results,
         "optimizer": graph.optimizer,
-    }
+    } | ({"assumptions": list(graph.assumptions)} if graph.assumptions else {})
 
 
 def _entry(argument: Argument) -> dict:

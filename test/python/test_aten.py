@@ -383,3 +383,19 @@ def test_bernoulli_draws_anew(verified) -> None:
     graph, _ = imported(Case(no_input(lambda x: x * torch.bernoulli(torch.full_like(x, 0.25))), M))
     assert [op.attribute("dist").case for op in graph.ops if op.name == "random"] == ["uniform"]
     verified(emit(graph))
+
+
+DRAWS = {
+    "in place": (lambda x: x + torch.empty(5, 7).uniform_(-1, 1) + torch.zeros(7).normal_(2, 0.5), ["uniform", "normal"]),
+    "exponential": (lambda x: x + torch.empty(5, 7).exponential_(2), ["uniform"]),
+    "bernoulli": (lambda x: x * torch.bernoulli(x.sigmoid()) + torch.zeros(7).bernoulli_(0.3), ["uniform"] * 2),
+    "integers": (lambda x: x * torch.randint(2, 9, (7,)) + x[torch.randperm(5)], ["uniform"] * 2),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws(name: str, verified) -> None:
+    function, expected = DRAWS[name]
+    graph, _ = imported(Case(no_input(function), M))
+    assert [op.attribute("dist").case for op in graph.ops if op.name == "random"] == expected
+    verified(emit(graph))

@@ -86,6 +86,7 @@ REDUCTIONS = {
 MOVES = {
     "flip": (lambda x: [x.flip(0), x.flip(1, 2), x.repeat(1, 1, 5).flip(-1)], R),
     "diagonal": (lambda x: [x.diagonal(), x.diagonal(1, 1, 2), x.diagonal(-2, 0, 1), x[0].diag(), x[0, 0].diag()], R),
+    "as_strided": (lambda x: x.as_strided((3, 3, 3, 7), (35, 7, 7, 1)) + x.as_strided((7,), (2,), 5), R),
     "unfold": (lambda x: [x.unfold(-1, 3, 1), x.unfold(1, 2, 2), x.unfold(-1, 6, 1), x.unfold(0, 3, 5)], R),
     "reflect": (lambda x: [F.pad(x, (2, 1), mode="reflect"), F.pad(x[0], (3, 0), mode="reflect")], R),
     "replicate": (lambda x: [F.pad(x, (2, 1), mode="replicate"), F.pad(x, (0, 30), mode="replicate")], R),

@@ -29,6 +29,11 @@ BY_INDEX = {
     "gather of fewer lines": (lambda x, i: x.gather(0, i[:2, :3]), (5, 7)),
     "gather of integers": (lambda x, i: x.sum() + torch.arange(15).view(3, 5).gather(1, i), (5, 7)),
     "integers by index": (lambda x, i: x.sum() + torch.arange(10).view(5, 2)[i], (5, 7)),
+    "masked_scatter": (
+        lambda x, y, i: [x.masked_scatter(i > 1, y), x[0].masked_scatter(i > 1, y), (y * 1).masked_scatter_(y > 0, x)],
+        (3, 4),
+        (4, 4),
+    ),
     "take_along_dim": (lambda x, i: x.take_along_dim(i[:, :1], 1), (3, 5)),
     "take_along_dim flat": (lambda x, i: x.take_along_dim(i), (3, 5)),
     "scatter_add": (lambda x, y, i: x.scatter_add(1, i, y), (3, 5), (3, 4)),

@@ -270,6 +270,19 @@ def _masked(
     return b.select(mask, updates, self)
 
 
+@emits("masked_scatter.default")
+def masked_scatter(b: Builder, self: Value, mask: Value, source: Value) -> Value:
+    """The masked elements in order are the first ones of `source`."""
+    shape = broadcast_shape(self.shape, mask.shape)
+    x, mask = b.broadcast_to(self, shape), b.broadcast_to(mask, shape)
+    order = b.cumsum(b.cast(b.reshape(mask, (prod(shape),)), "i64"), 0)
+    place = b.binary("sub", order, b.splat(1, order.type))
+    place = b.binary("max", place, b.splat(0, order.type))
+    place = b.binary("min", place, b.splat(max(source.type.numel - 1, 0), order.type))
+    elements = b.take_along(b.reshape(b.cast(source, x.dtype), (source.type.numel,)), place, 0)
+    return b.select(mask, b.reshape(elements, shape), x)
+
+
 # -- counting -----------------------------------------------------------------------------------------------------
 
 

@@ -318,6 +318,19 @@ def unfold(b: Builder, self: Value, dimension: int, size: int, step: int) -> Val
     return b.concat([unsqueeze(b, tap, self.rank) for tap in taps], self.rank)
 
 
+@emits("as_strided.default")
+def as_strided(
+    b: Builder, self: Value, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Value:
+    """Elements of a tensor that lies in one piece from the start of its memory, by their places there."""
+    index = Type("i64", tuple(size))
+    place = b.splat(storage_offset or 0, index)
+    for d, step in enumerate(stride):
+        place = b.binary("add", place, b.scale(b.iota(d, index), step))
+    flat = b.reshape(self, (self.type.numel,))
+    return b.reshape(b.take_along(flat, b.reshape(place, (index.numel,)), 0), size)
+
+
 @emits("meshgrid.default", "meshgrid.indexing")
 def meshgrid(b: Builder, tensors: Sequence[Value], indexing: str = "ij") -> list[Value]:
     order = list(range(len(tensors)))
@@ -471,17 +484,3 @@ def is_class(b: Builder, ids: Value, classes: int) -> Value:
     """ids [...] -> [..., classes]: true at the class of each id."""
     shape = Type(ids.dtype, ids.shape + (classes,))
     return b.compare("eq", b.iota(ids.rank, shape), b.broadcast(ids, shape.shape, range(ids.rank)))
-
-
-def _random(name: str, dist: str) -> None:
-    @emits(f"{name}.default")
-    def fresh(b: Builder, size: Sequence[int], dtype: str | None = None) -> Value:
-        return b.random(dist, Type(dtype or "f32", tuple(size)))
-
-    @emits(f"{name}_like.default")
-    def like(b: Builder, self: Value, dtype: str | None = None) -> Value:
-        return b.random(dist, Type(dtype or self.dtype, self.shape))
-
-
-_random("rand", "uniform")
-_random("randn", "normal")
