@@ -56,7 +56,8 @@ class _Context:
         self.without_gradient = tensors
 
     def mark_dirty(self, *tensors) -> None:
-        raise HoneError(placed_here("an autograd.Function changes its input in place (mark_dirty), which is not supported"))
+        what = "an autograd.Function changes its input in place (mark_dirty)"
+        raise HoneError(placed_here(f"{what}, which is not supported"))
 
     def set_materialize_grads(self, value: bool) -> None:
         """Gradients are always tensors here, zeros where the loss does not depend on a result."""

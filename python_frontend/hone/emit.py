@@ -20,7 +20,8 @@ def emit(graph: Graph) -> str:
     if graph.optimizer is not None:
         module["hone.optimizer"] = graph.optimizer
     loss = f'{graph.loss.type} {{hone.kind = "loss"}}'
-    changed = (f"{value.type} {_dictionary({'hone.kind': 'buffer', 'hone.fqn': name})}" for name, value in graph.buffers)
+    attributes = ({"hone.kind": "buffer", "hone.fqn": name} for name, _ in graph.buffers)
+    changed = (f"{value.type} {_dictionary(given)}" for (_, value), given in zip(graph.buffers, attributes))
     returned = (graph.loss, *(value for _, value in graph.buffers))
     return (
         f"module attributes {_dictionary(module)} {{\n"
@@ -54,14 +55,16 @@ def _op(op: Op, locations: _Locations, prefix: str = "%") -> str:
     body = f" ({_body(op, locations, f'%b{op.results[0].id}_')})" if op.body else ""
     operands = _names(op.operands, prefix)
     signature = f"({_types(op.operands)}) -> {outputs}"
-    return f'{results} = "hone.{op.name}"({operands}){properties}{body} : {signature} loc({locations.alias(op.location)})'
+    location = locations.alias(op.location)
+    return f'{results} = "hone.{op.name}"({operands}){properties}{body} : {signature} loc({location})'
 
 
 def _body(op: Op, locations: _Locations, prefix: str) -> str:
     arguments = ", ".join(f"{prefix}{value.id}: {value.type}" for value in op.body.arguments)
     lines = "".join(f"      {_op(inner, locations, prefix)}\n" for inner in op.body.ops)
     results = op.body.results
-    return f'{{\n    ^bb0({arguments}):\n{lines}      "hone.yield"({_names(results, prefix)}) : ({_types(results)}) -> ()\n    }}'
+    end = f'"hone.yield"({_names(results, prefix)}) : ({_types(results)}) -> ()'
+    return f"{{\n    ^bb0({arguments}):\n{lines}      {end}\n    }}"
 
 
 def _names(values: tuple[Value, ...], prefix: str = "%") -> str:
