@@ -55,7 +55,7 @@ struct Argument {
   std::vector<std::string> aliases; ///< of the only part
   /// Never empty; of the whole, what is outside all parts is zero.
   std::vector<Part> parts;
-  bool isWhole = true; ///< the only part is the whole itself
+  bool isWhole = true;  ///< the only part is the whole itself
   bool changes = false; ///< a buffer that functions write
   Role role = Role::none;
   int64_t vocab = 0;              ///< ids must be smaller; 0: no bound
