@@ -455,6 +455,8 @@ class Importer:
             return self._memory.rename(written, node)
         bound = self._bound(node)
         bound.pop("out", None)
+        if target._schema.arguments and node.target._schema.arguments[0].name in bound:
+            bound[target._schema.arguments[0].name] = bound.pop(node.target._schema.arguments[0].name)
         if torch.Tag.inplace_view in node.target.tags:
             functional = str(target).removeprefix("aten.")
             function = lambda b, x: self._emitted(functional, bound | {"self": x}, builder=b)
@@ -571,6 +573,7 @@ def _functional(node: Node) -> tuple[torch._ops.OpOverload, Node]:
         for packet in (getattr(torch.ops.aten, twin) for twin in twins if hasattr(torch.ops.aten, twin)):
             for name in (name for name in (overload, *packet.overloads()) if hasattr(packet, name)):
                 named = [a.name for a in getattr(packet, name)._schema.arguments]
+                named = rest[:1] + named[1:] if is_in_place else named  # `self` or `input`
                 if [name for name in named if name in rest or name == "out"] == rest:
                     place = schema.arguments.index(written[0])
                     at = node.args[place] if place < len(node.args) else node.kwargs[written[0].name]

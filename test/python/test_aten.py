@@ -356,7 +356,7 @@ def test_disabled_autocast_region_is_inlined() -> None:
 
 
 def test_dropout_ops_have_distinct_salts(verified) -> None:
-    graph, _ = imported(Case(no_input(lambda x: F.dropout(x, 0.1) + F.dropout(x, 0.25)), M))
+    graph, _ = imported(Case(no_input(lambda x: F.dropout(x, 0.1) + F.dropout(x * 1, 0.25, inplace=True)), M))
     drops = [op for op in graph.ops if op.name == "dropout"]
     assert [op.attribute("p") for op in drops] == [0.1, 0.25]
     assert len({op.attribute("salt") for op in drops}) == 2
