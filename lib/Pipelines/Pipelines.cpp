@@ -72,6 +72,9 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   // Exporters repeat masks, tables and casts per layer: the patterns match one
   // canonical form of each.
   addCleanup(manager);
+  // Before norms over channels are looked for, which are last then.
+  manager.nest<func::FuncOp>().addPass(createSinkTransposes());
+  addCleanup(manager);
   manager.addPass(createRaise());
   manager.nest<func::FuncOp>().addPass(createSinkReshapes());
   // What a raised op made superfluous, and masks that only it read.

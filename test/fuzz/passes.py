@@ -133,6 +133,7 @@ TABLE = {
     "hone-working-copies": Row(("low step",), rules.same, 0.9, shows='"working_copy"'),
     "hone-low-state": Row(("low step",), rules.exact, 0.9, shows=" rng "),
     "hone-sink-reshapes": Row(PLAIN, rules.same, 0.3),
+    "hone-sink-transposes": Row(("rough", "smooth", "forward"), rules.near, 0.005),
     "hone-chunk-loss": Row(("model gradient", "model step", "model batches", "step"), rules.near, 0.4,
                            ("=chunk=1", "=chunk=2", "=chunk=3", "=chunk=5"), shows="hone.cross_entropy "),
     "hone-join-rotations": Row(("model step", "model batches"), rules.same, 0.1),

@@ -46,7 +46,12 @@ class WindowMoves(Graph):
         flag = "depthwise " if groups == outputs == channels and self.random.random() < 0.7 else ""
         text = f"{flag}{value}, {kernel} {self.placement(entries)}"
         result = self.emit(f"conv {text}", [value, kernel], shape, f"{value.type}, {kernel.type} -> {tensor(shape)}")
-        if self.random.random() < 0.7:
+        draw = self.random.random()
+        if draw < 0.3:  # as PyTorch has them: channels second
+            order = [0, len(shape) - 1, *range(1, len(shape) - 1)]
+            shape = tuple(shape[dim] for dim in order)
+            return self.emit(f"transpose {result} {order}", [result], shape, f"{result.type} -> {tensor(shape)}")
+        if draw < 0.7:
             return result
         text = f"conv_bwd_input {flag}{result}, {kernel} {self.placement(entries)}"
         return self.emit(text, [result, kernel], value.shape, f"{result.type}, {kernel.type} -> {value.type}")

@@ -89,6 +89,8 @@ def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
     | a mask that is 0 for keys up to the query and at most -1e4 after it | `causal` |
     | keys and values that repeat along the heads | fewer key heads |
     | `-log_softmax(x)[t]`, 0 where ignored, and the mean of those | `cross_entropy` |
+    | `conv` whose windows tile the input (patch embeddings) or are single positions | `dot_general` of the windows |
+    | `conv_bwd_input` with such windows (upsampling) | `dot_general`, its rows put in their places |
 
     A pattern is not applied, with a note in the debug output, where
 
@@ -289,6 +291,29 @@ def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
     %d = hone.dot_general %x, %w batch [] x [] contract [2] x [1]
         : tensor<2x16x64xf32>, tensor<96x64xf32> -> tensor<2x16x96xf32>
     %y = hone.reshape %d : tensor<2x16x96xf32> -> tensor<32x96xf32>
+    ```
+  }];
+}
+
+def SinkTransposes : Pass<"hone-sink-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Moves transposes behind convolutions down to where they cancel";
+  let description = [{
+    Convolutions and pooling have their channels last; PyTorch has them second, so that an imported convolution stands
+    between two transposes. The pass moves the transpose of such a result behind elementwise ops, reductions, reshapes,
+    slices, pads and concatenations, where it mostly meets its inverse. What lies between two convolutions then has its
+    channels last too.
+
+    A transpose stops before an op that reads another whole tensor besides (other operands may be constants and
+    broadcasts), before a reshape that joins dimensions which do not lie side by side in the source, and before any
+    other op. Transposes of values that no convolution or pooling makes do not move: those of attention heads are what
+    `hone-raise` looks for. The function stays as it was where its transposes would not move fewer elements.
+
+    ```mlir
+    %t = hone.transpose %c [0, 3, 1, 2] : tensor<2x8x8x16xf32> -> tensor<2x16x8x8xf32>  // %c: a convolution
+    %y = hone.max %t, %zero : tensor<2x16x8x8xf32>
+    %n = hone.transpose %y [0, 2, 3, 1] : tensor<2x16x8x8xf32> -> tensor<2x8x8x16xf32>
+    // becomes
+    %n = hone.max %c, %zero : tensor<2x8x8x16xf32>
     ```
   }];
 }

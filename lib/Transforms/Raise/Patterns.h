@@ -20,6 +20,7 @@ void populateRaiseNormPatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseGeluPatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseRopePatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseAttentionPatterns(mlir::RewritePatternSet &patterns);
+void populateRaiseConvolutionPatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseLossPatterns(mlir::RewritePatternSet &patterns);
 
 /// The shape of a tensor.

@@ -122,6 +122,7 @@ struct Raise : hone::impl::RaiseBase<Raise> {
     populateRaiseGeluPatterns(patterns);
     populateRaiseRopePatterns(patterns);
     populateRaiseAttentionPatterns(patterns);
+    populateRaiseConvolutionPatterns(patterns);
     populateRaiseLossPatterns(patterns);
     // Operands in another order of dimensions are transposed; a transpose of
     // the transpose that was there cancels.
