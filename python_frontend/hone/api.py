@@ -173,7 +173,7 @@ def _check_clip(b: Builder, loss: Value, captured: Capture, spec: OptimizerSpec 
         fqn = argument.fqn
         if argument.kind != "param" or fqn in spec.group_of or argument.value.id not in reached:
             continue
-        if captured.parameters[fqn].requires_grad:
+        if fqn in captured.parameters and captured.parameters[fqn].requires_grad:  # else scales of frozen codes
             raise HoneError(
                 f"clip: parameter '{fqn}' gets a gradient, and the optimizer does not hold it; expected "
                 "requires_grad_(False) on it to leave it out of the norm, or a group with lr=0 to count it"
