@@ -3,7 +3,7 @@
 # environment in .venv. A second run finds everything in place and returns at once.
 #   HONE_DEVELOPER=1   also clang-tidy and clangd
 #   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
-#   HONE_MODELS=1      also the packages of the catalogue in test/models (timm, diffusers, peft), in .venv/models
+#   HONE_MODELS=1      also the packages of the catalogue in test/models (timm, diffusers), in .venv/models
 #   HONE_NO_CUDNN=1    leave cuDNN out of it (0.5 GB; without it attention on GPUs is compiled unfused)
 set -euo pipefail
 cd "$(dirname "$0")/.."
