@@ -17,8 +17,9 @@ from .golden import Feed, golden_steps
 from .graph import Graph, Value, is_float, values_with_gradient
 from .guards import check_batch, unwrapped
 from .id_bounds import id_bounds, safe_bounds
-from .importer import Importer, type_of, used_parameters
+from .importer import Importer, used_parameters
 from .init import checked_spec, given_spec, inferred_spec
+from .nodes import type_of
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
 from .package import WEIGHTS, Tensor, write_package
 from .roles import STREAM, described_roles, given_roles, inferred_roles
@@ -158,8 +159,8 @@ def build_graph(
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
     _check_clip(b, loss, captured, spec)
-    loss = importer.checked(b.cast(loss, "f32"))
-    graph = _finished(b, loss, spec, name, importer.changed_buffers, tuple(importer.assumptions))
+    loss = importer.conditions.checked(b.cast(loss, "f32"))
+    graph = _finished(b, loss, spec, name, importer.changed_buffers, tuple(importer.conditions.assumptions))
     return graph, importer.constants
 
 

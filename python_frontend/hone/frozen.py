@@ -23,7 +23,7 @@ from .builder import Builder
 from .errors import HoneError
 from .graph import Enum, Type, Value
 from .guards import unwrapped
-from .importer import type_of
+from .nodes import type_of
 
 FrozenLike = Union[str, Mapping[str, str], None]
 

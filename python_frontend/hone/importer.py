@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import replace
 from typing import Mapping, Sequence
@@ -11,34 +10,21 @@ import torch
 from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
 
-from .assumptions import ASSUMED, FIXED
 from .aten import TABLE
 from .aten.norms import RUNNING_STATISTICS
-from .aten.complex import COMPLEX, COMPLEX_TYPE, PER_PART, Complex, per_part
+from .aten.complex import COMPLEX, PER_PART, Complex, per_part
 from .builder import Builder
 from .capture import Capture, local_name, traced_backward
+from .conditions import Conditions, PlacedError
 from .custom_gradients import CUSTOM_GRADIENT
 from .decompose import decomposed
 from .errors import HoneError, UseDefinition
 from .guards import shared_with
-from .graph import Location, Op, Type, Value
+from .graph import Type, Value
 from .memory import Memory, storage_of
-from .source import BRANCH, NUMBER, SHAPE, frames_of, placed, user_frame
+from .nodes import bind, flat, functional_twin, is_complex_node, location_of, name_of, placed_at, type_of
+from .source import NUMBER, SHAPE, frames_of, placed
 from .structured import has_equal_halves, structured_constant
-
-DTYPES = {
-    torch.float64: "f64",
-    torch.float32: "f32",
-    torch.bfloat16: "bf16",
-    torch.float16: "f16",
-    torch.int64: "i64",
-    torch.int32: "i32",
-    torch.int8: "i8",
-    torch.bool: "i1",
-}
-
-# Arguments of ATen overloads that say nothing about values.
-_PLACEMENT = {"device", "layout", "pin_memory", "memory_format", "non_blocking", "copy", "generator", "requires_grad"}
 
 # Constants up to this size are written into the graph, larger ones become buffers.
 _INLINE_BYTES = 64
@@ -57,18 +43,6 @@ class _InDefinition(HoneError):
     def __init__(self, message: str, missing: str) -> None:
         super().__init__(message)
         self.missing = missing
-
-
-class _PlacedError(HoneError):
-    """An error that names its source line already."""
-
-
-def type_of(tensor: torch.Tensor, what: str) -> Type:
-    if tensor.dtype not in DTYPES:
-        raise HoneError(f"{what}: element type {tensor.dtype} is not supported, only {', '.join(map(str, DTYPES))}")
-    if not all(isinstance(size, int) for size in tensor.shape):
-        raise HoneError(f"{what}: shape {tuple(tensor.shape)} is not static")
-    return Type(DTYPES[tensor.dtype], tuple(tensor.shape))
 
 
 def used_parameters(captured: Capture) -> set[str]:
@@ -92,8 +66,7 @@ class Importer:
         self.b = builder
         self.captured = captured
         self.constants: dict[str, torch.Tensor] = {}  # buffers that became arguments, by name
-        self.conditions: list[Value] = []  # that a batch must meet
-        self.assumptions: dict[str, None] = {}  # those that the example batch answered, in words
+        self.conditions = Conditions(builder)
         self.changed_inputs: dict[str, None] = {}  # names of inputs that the program writes to
         self.changed_buffers: dict[str, Value] = {}
         self._changing = changing
@@ -201,18 +174,18 @@ class Importer:
         """
         for node in module.graph.nodes:
             if node.op == "output":
-                return _flat(node.args[0])
+                return flat(node.args[0])
             if node.op == "placeholder":
                 continue
-            self.b.location = _location(within or node)
+            self.b.location = location_of(within or node)
             try:
                 self._node(module, node)
-            except _PlacedError:
+            except PlacedError:
                 raise
             except HoneError as error:
                 if within is not None:
                     raise
-                raise _PlacedError(_placed(node, str(error))) from None
+                raise PlacedError(placed_at(node, str(error))) from None
         raise AssertionError("a graph without output")
 
     def _read(self, x: object):
@@ -230,14 +203,14 @@ class Importer:
             results = torch.fx.map_arg(node.args, self._memory.read)
             return self._memory.define(node, list(results[0] if isinstance(results[0], (tuple, list)) else results))
         if not isinstance(node.target, torch._ops.OpOverload):
-            raise HoneError(f"{_name(node)} is not a tensor operator")
+            raise HoneError(f"{name_of(node)} is not a tensor operator")
         if node.target is CUSTOM_GRADIENT:
             return self._memory.define(node, self._custom_gradient(node))
         name = str(node.target).removeprefix("aten.")
         if node.target.namespace != "aten" and name not in TABLE:
-            raise HoneError(f"operator {_name(node)} is not supported")
+            raise HoneError(f"operator {name_of(node)} is not supported")
         if name in _BY_VALUE:
-            raise _PlacedError(placed(_BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
+            raise PlacedError(placed(_BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
         if name.startswith("_assert_async"):
             return self._assert(node)
         if name.startswith(("_assert", "sym_constrain", "_functional_assert")):
@@ -249,30 +222,9 @@ class Importer:
             self._update_statistics(name, node)
 
     def _assert(self, node: Node) -> None:
-        """A condition that a batch must meet: of the user's, or an answer of the example batch."""
         self._memory.define(node, None)
-        condition, message = self._memory.read(node.args[0]), str(node.args[1]) if len(node.args) > 1 else ""
-        holds = self.b.cast(self.b.reshape(condition, ()), "i1")
-        ops, made_from = self.b.origins(holds)
-        depends = any(x.value.id in made_from and x.kind in ("input", "param") for x in self.b.arguments)
-        drawn = [op for op in ops if op.name == "random"]
-        if not depends and (not drawn or _is_certain(self.b, ops)):
-            return
-        is_float = message.startswith(FIXED)
-        if is_float or drawn and message.startswith(ASSUMED):
-            raise _PlacedError(placed(NUMBER if is_float else BRANCH, frames_of(node.meta.get("stack_trace"))))
-        self.conditions.append(holds)
-        if message.startswith(ASSUMED):
-            self.assumptions[message.removeprefix(ASSUMED)] = None
-
-    def checked(self, loss: Value) -> Value:
-        """The loss, and NaN for a batch that does not meet the program's conditions."""
-        if not self.conditions:
-            return loss
-        met = self.conditions[0]
-        for condition in self.conditions[1:]:
-            met = self.b.binary("and", met, condition)
-        return self.b.select(met, loss, self.b.splat(math.nan, loss.type))
+        message = str(node.args[1]) if len(node.args) > 1 else ""
+        self.conditions.add(self._memory.read(node.args[0]), message, frames_of(node.meta.get("stack_trace")))
 
     def _attribute(self, module: GraphModule, node: Node) -> None:
         attribute = operator.attrgetter(node.target)(module)
@@ -309,7 +261,7 @@ class Importer:
         if self._gradient_cut:
             cut = self._memory.without_gradient
             result = [cut(x) for x in result] if isinstance(result, (list, tuple)) else cut(result)
-        viewed = self._viewed(node, _flat(node.meta.get("val")))
+        viewed = self._viewed(node, flat(node.meta.get("val")))
         if node in self._outputs and not isinstance(result, list):
             self._define_as(node, self._outputs[node][0], result)
         elif viewed is not None and isinstance(result, (Value, Complex)):
@@ -341,14 +293,14 @@ class Importer:
 
     def _bound(self, node: Node) -> dict:
         args, kwargs = (torch.fx.map_arg(x, self._memory.read) for x in (node.args, node.kwargs))
-        return _bind(node.target._schema, args, kwargs)
+        return bind(node.target._schema, args, kwargs)
 
     def _result(self, target: torch._ops.OpOverload, node: Node, bound: dict):
         """What `target` makes of the node's arguments: by its emitter, or by torch's definition of it."""
         name = str(target).removeprefix("aten.")
-        if name in TABLE or _is_complex(node, bound):
+        if name in TABLE or is_complex_node(node, bound):
             try:
-                return self._emitted(name, bound, _is_complex(node, bound))
+                return self._emitted(name, bound, is_complex_node(node, bound))
             except UseDefinition:
                 pass
         return self._by_definition(target, node)
@@ -363,7 +315,7 @@ class Importer:
         self._open.append(target)
         try:
             results = self._inline(node, *definition, node)
-        except _PlacedError:
+        except PlacedError:
             raise
         except HoneError as error:  # the innermost one says what is missing
             missing = error.missing if isinstance(error, _InDefinition) else str(error)
@@ -404,8 +356,8 @@ class Importer:
             inner = self._memory.read(args[4])
             if args[2]:
                 first = next((n for n in inner.graph.nodes if n.op == "call_function"), node)
-                raise _PlacedError(
-                    _placed(first, "a torch.autocast region is not supported: precision is chosen when compiling")
+                raise PlacedError(
+                    placed_at(first, "a torch.autocast region is not supported: precision is chosen when compiling")
                 )
             return self._inline(node, inner, args[5:])
         raise HoneError(f"operator {name} is not supported")
@@ -418,7 +370,7 @@ class Importer:
         outputs: list = []
         for x in self._graph(module, within):
             value = self._read(x)
-            outputs += _flat(value) if isinstance(value, list) else [x]
+            outputs += flat(value) if isinstance(value, list) else [x]
         self._outputs[node] = outputs
         return [self._read(x) for x in outputs]
 
@@ -434,7 +386,7 @@ class Importer:
     def _function(self, node: Node, viewed: Node):
         """A view operator as a function of the tensor it views, which may be one of a list."""
         name, bound = str(node.target).removeprefix("aten."), self._bound(node)
-        is_complex = _is_complex(node, bound)
+        is_complex = is_complex_node(node, bound)
         for argument, given in zip(node.target._schema.arguments, node.args):
             if given is viewed:
                 return lambda b, x: self._emitted(name, bound | {argument.name: x}, is_complex, b)
@@ -446,7 +398,7 @@ class Importer:
 
     def _in_place(self, name: str, node: Node) -> None:
         """`x.op_(...)` or `op(..., out=x)`: a new value for `x`."""
-        target, written = _functional(node)
+        target, written = functional_twin(node)
         old = self._memory.read(written)
         if isinstance(old, Complex):
             raise HoneError(f"aten.{name} changes a complex tensor in place, which is not supported")
@@ -502,107 +454,17 @@ class Importer:
 
     def _check(self, node: Node, result) -> None:
         """The emitter's result must have the type torch says: a wrong table entry stops here, not in the compiler."""
-        for expected, value in zip(_flat(node.meta.get("val")), _flat(result)):
+        for expected, value in zip(flat(node.meta.get("val")), flat(result)):
             if isinstance(expected, torch.Tensor) and isinstance(value, Value):
-                wanted = type_of(expected, _name(node))
+                wanted = type_of(expected, name_of(node))
                 if wanted != value.type:
-                    raise HoneError(f"{_name(node)} was imported as {value.type}, PyTorch makes it {wanted}")
+                    raise HoneError(f"{name_of(node)} was imported as {value.type}, PyTorch makes it {wanted}")
             if isinstance(value, Complex) and tuple(expected.shape) != value.shape:
                 made = list(expected.shape)
-                raise HoneError(f"{_name(node)} was imported as {list(value.shape)}, PyTorch makes it {made}")
-
-
-def _is_certain(b: Builder, ops: Sequence[Op]) -> bool:
-    """Whether what is drawn among `ops`, the last first, is only compared with what lies beyond all draws, or at their
-    end: `rand() < 0.0` is how a layer is dropped that never is."""
-    drawn: set[int] = set()
-    for op in reversed(ops):
-        if op.name == "random" and op.attribute("dist").case == "uniform":
-            drawn.add(op.results[0].id)
-        elif drawn.intersection(operand.id for operand in op.operands):
-            if op.name == "cmp":
-                bounds = [b.fill_of(operand) for operand in op.operands if operand.id not in drawn]
-                if not bounds or bounds[0] is None or 0 < bounds[0] < 1:
-                    return False
-            elif op.name in ("reshape", "broadcast", "slice"):
-                drawn.add(op.results[0].id)
-            else:
-                return False
-        elif op.name in ("random", "dropout"):
-            return False
-    return True
+                raise HoneError(f"{name_of(node)} was imported as {list(value.shape)}, PyTorch makes it {made}")
 
 
 def _check_in_one_piece(x: torch.Tensor) -> None:
     """That as_strided, which counts places in memory, counts those of the tensor's own elements."""
     if not x.is_contiguous() or x.storage_offset():
         raise HoneError("as_strided of a tensor that is a part or a transpose of another is not supported")
-
-
-def _is_complex(node: Node, bound: dict) -> bool:
-    """Whether a node takes or makes complex tensors."""
-    made = (x for x in _flat(node.meta.get("val")) if isinstance(x, torch.Tensor))
-    return any(x.is_complex() for x in made) or any(isinstance(x, Complex) for x in _flat(list(bound.values())))
-
-
-def _bind(schema, args: Sequence, kwargs: dict) -> dict:
-    """Arguments by schema name: given ones only, element types as strings, placement dropped."""
-    bound = dict(zip((a.name for a in schema.arguments), args)) | dict(kwargs)
-    optional = {a.name for a in schema.arguments if a.has_default_value() and a.default_value is None}
-    result = {}
-    for name, value in bound.items():
-        if name in _PLACEMENT or value is None and name in optional:
-            continue
-        if isinstance(value, torch.dtype):
-            if value not in DTYPES and not value.is_complex:
-                raise HoneError(f"element type {value} is not supported")
-            value = DTYPES.get(value, COMPLEX_TYPE)
-        result[name] = value
-    return result
-
-
-def _functional(node: Node) -> tuple[torch._ops.OpOverload, Node]:
-    """The overload that computes what a mutating one writes, and the node it writes to."""
-    schema = node.target._schema
-    written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-    base, overload = str(node.target).removeprefix("aten.").split(".")
-    is_in_place = base.endswith("_") and not base.startswith("__")
-    if len(written) == 1 and (written[0].name == "out" or is_in_place):
-        rest = [a.name for a in schema.arguments if a.name != "out"]
-        twins = (base[:-1], f"{base[:-1]}_functional") if is_in_place else (base,)
-        for packet in (getattr(torch.ops.aten, twin) for twin in twins if hasattr(torch.ops.aten, twin)):
-            for name in (name for name in (overload, *packet.overloads()) if hasattr(packet, name)):
-                named = [a.name for a in getattr(packet, name)._schema.arguments]
-                named = rest[:1] + named[1:] if is_in_place else named  # `self` or `input`
-                if [name for name in named if name in rest or name == "out"] == rest:
-                    place = schema.arguments.index(written[0])
-                    at = node.args[place] if place < len(node.args) else node.kwargs[written[0].name]
-                    return getattr(packet, name), at
-    raise HoneError(f"operator {node.target} is not supported")
-
-
-def _flat(value) -> list:
-    return [x for item in value for x in _flat(item)] if isinstance(value, (list, tuple)) else [value]
-
-
-def _name(node: Node) -> str:
-    return (
-        str(node.target)
-        if not callable(node.target) or hasattr(node.target, "_schema")
-        else getattr(node.target, "__name__", str(node.target))
-    )
-
-
-def _location(node: Node) -> Location:
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    module = local_name(stack[-1][0]) if stack else ""
-    file, line = user_frame(frames_of(node.meta.get("stack_trace"))) or ("", 0)
-    return Location(module, file, line)
-
-
-def _placed(node: Node, message: str) -> str:
-    """`message` with where in the user's program it belongs."""
-    location = _location(node)
-    place = f"{location.file}:{location.line}: " if location.file else ""
-    within = f" (in module '{location.module}')" if location.module else ""
-    return f"{place}{message}{within}"
