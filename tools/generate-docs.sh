@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Writes docs/generated/*.md from the TableGen files, and the page of results on GPUs beside these.
+# Writes docs/generated/*.md from the TableGen files, the page of results on GPUs, and docs/operators.md.
 #   generate-docs.sh [DIR]   writes to DIR instead (the check compares it with what is checked in), and compares the
-#                            page itself
+#                            two pages themselves
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-docs/generated}
@@ -25,3 +25,4 @@ generate ShardingPasses -gen-pass-doc Sharding/Passes.td
 generate CodegenPasses -gen-pass-doc Codegen/Passes.td
 generate TargetPasses -gen-pass-doc Target/Passes.td
 tools/gpu_page.py docs/benchmarks/gpu ${1:+--check}
+.venv/bin/python tools/operators_page.py docs/operators.md ${1:+--check}

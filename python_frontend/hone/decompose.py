@@ -1,7 +1,8 @@
 """Operators that have no emitter, written by torch itself with simpler ones.
 
 Torch keeps two kinds of such definitions: composite operators, whose kernel calls others, and a table of
-decompositions. Either is traced for the shapes at hand, and the importer walks the result in place of the operator.
+decompositions; definitions.py adds some that torch lacks. Each is traced for the shapes at hand, and the importer walks
+the result in place of the operator.
 Operators that have an emitter of their own are never decomposed, so that named ops stay whole.
 """
 
@@ -15,13 +16,15 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
+from .definitions import defined
+
 
 def decomposed(target: torch._ops.OpOverload, node: Node) -> tuple[GraphModule, list[Node]] | None:
     """The graph of `target` with the arguments of `node`, and the nodes that are its inputs; None without a definition.
 
     `target` is the node's own, or the functional twin of an operator that writes in place or to `out`.
     """
-    function = _definition(target)
+    function = definition_of(target)
     if function is None:
         return None
     kwargs = {name: value for name, value in node.kwargs.items() if name != "out"}
@@ -31,7 +34,7 @@ def decomposed(target: torch._ops.OpOverload, node: Node) -> tuple[GraphModule, 
     def call(*tensors: torch.Tensor):
         rest = iter(tensors)
         args, kwargs = pytree.tree_unflatten([next(rest) if isinstance(x, Node) else x for x in leaves], spec)
-        return function(*args, **kwargs)
+        return function(*_plain(args), **_plain(kwargs))
 
     examples = [x.meta["val"] for x in inputs]
     mode = next((x.fake_mode for x in examples if hasattr(x, "fake_mode")), None)
@@ -42,7 +45,17 @@ def decomposed(target: torch._ops.OpOverload, node: Node) -> tuple[GraphModule, 
         return make_fx(call)(*examples), inputs
 
 
-def _definition(target: torch._ops.OpOverload) -> Callable | None:
+def _plain(x):
+    """With lists that a definition may change, where a graph's arguments hold others."""
+    if isinstance(x, dict):
+        return {key: _plain(value) for key, value in x.items()}
+    return type(x)(map(_plain, x)) if type(x) is tuple else list(map(_plain, x)) if isinstance(x, list) else x
+
+
+def definition_of(target: torch._ops.OpOverload) -> Callable | None:
+    """What writes an operator with simpler ones; None where nothing does."""
+    if (own := defined(target)) is not None:
+        return own
     if target in decomposition_table:
         return decomposition_table[target]
     if target.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd):

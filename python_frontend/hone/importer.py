@@ -13,6 +13,7 @@ from torch.fx import GraphModule, Node
 from .aten import TABLE
 from .aten.norms import RUNNING_STATISTICS
 from .aten.complex import COMPLEX, PER_PART, Complex, per_part
+from .aten.refused import BY_VALUE, REFUSED
 from .builder import Builder
 from .capture import Capture, local_name, traced_backward
 from .conditions import Conditions, PlacedError
@@ -23,18 +24,11 @@ from .guards import shared_with
 from .graph import Type, Value
 from .memory import Memory, storage_of
 from .nodes import bind, flat, functional_twin, is_complex_node, location_of, name_of, placed_at, type_of
-from .source import NUMBER, SHAPE, frames_of, placed
+from .source import frames_of, placed
 from .structured import has_equal_halves, structured_constant
 
 # Constants up to this size are written into the graph, larger ones become buffers.
 _INLINE_BYTES = 64
-
-
-# Operators whose result's shape, or a number in Python, depends on values.
-_BY_VALUE = {
-    **dict.fromkeys(("item.default", "_local_scalar_dense.default"), NUMBER),
-    **dict.fromkeys(("nonzero.default", "nonzero_numpy.default", "masked_select.default", "argwhere.default"), SHAPE),
-}
 
 
 class _InDefinition(HoneError):
@@ -209,11 +203,13 @@ class Importer:
         name = str(node.target).removeprefix("aten.")
         if node.target.namespace != "aten" and name not in TABLE:
             raise HoneError(f"operator {name_of(node)} is not supported")
-        if name in _BY_VALUE:
-            raise PlacedError(placed(_BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
+        if name in BY_VALUE:
+            raise PlacedError(placed(BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
+        if name in REFUSED:
+            raise HoneError(f"operator aten.{name} is not supported: {REFUSED[name]}")
         if name.startswith("_assert_async"):
             return self._assert(node)
-        if name.startswith(("_assert", "sym_constrain", "_functional_assert")):
+        if name.startswith(("_assert", "sym_constrain", "_functional_assert", "_linalg_check_errors")):
             return self._memory.define(node, None)
         if node.target._schema.is_mutable:
             return self._in_place(name, node)

@@ -60,9 +60,18 @@ def bind(schema, args: Sequence, kwargs: dict) -> dict:
 
 def functional_twin(node: Node) -> tuple[torch._ops.OpOverload, Node]:
     """The overload that computes what a mutating one writes, and the node it writes to."""
-    schema = node.target._schema
-    written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-    base, overload = str(node.target).removeprefix("aten.").split(".")
+    schema, twin = node.target._schema, twin_of(node.target)
+    if twin is None:
+        raise HoneError(f"operator {node.target} is not supported")
+    written = _written(schema)[0]
+    place = schema.arguments.index(written)
+    return twin, node.args[place] if place < len(node.args) else node.kwargs[written.name]
+
+
+def twin_of(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
+    """The overload that computes what a mutating one writes, from the same arguments."""
+    schema, written = target._schema, _written(target._schema)
+    base, overload = str(target).removeprefix("aten.").split(".")
     is_in_place = base.endswith("_") and not base.startswith("__")
     if len(written) == 1 and (written[0].name == "out" or is_in_place):
         rest = [a.name for a in schema.arguments if a.name != "out"]
@@ -72,10 +81,12 @@ def functional_twin(node: Node) -> tuple[torch._ops.OpOverload, Node]:
                 named = [a.name for a in getattr(packet, name)._schema.arguments]
                 named = rest[:1] + named[1:] if is_in_place else named  # `self` or `input`
                 if [name for name in named if name in rest or name == "out"] == rest:
-                    place = schema.arguments.index(written[0])
-                    at = node.args[place] if place < len(node.args) else node.kwargs[written[0].name]
-                    return getattr(packet, name), at
-    raise HoneError(f"operator {node.target} is not supported")
+                    return getattr(packet, name)
+    return None
+
+
+def _written(schema) -> list:
+    return [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
 
 
 def flat(value) -> list:

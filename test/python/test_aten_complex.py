@@ -35,6 +35,19 @@ CASES = {
     "ifft shorter": (lambda x: torch.fft.ifft(x, n=4, dim=0).real, M),
     "rfft": (lambda x: torch.view_as_real(torch.fft.rfft(x, norm="forward")), M),
     "filter of even size": (lambda x, y: torch.fft.irfft(torch.fft.rfft(x) * torch.fft.rfft(y)), M, M),
+    "transforms of torch's own": (
+        lambda x: torch.ops.aten._fft_c2r(torch.ops.aten._fft_r2c(x, [0, 1], 1, True), [0, 1], 2, 6), M
+    ),
+    "complex product": (lambda x, y: torch.view_as_real(torch.complex(x, y) @ torch.complex(y, x).mT), M, M),
+    "product with a real matrix": (lambda x, y: torch.view_as_real(torch.complex(x, y) @ (y.mT + 0j)), M, M),
+    "complex einsum": (
+        lambda x, y: torch.view_as_real(torch.einsum("ij,kj->ik", torch.complex(x, y), torch.complex(y, x))), M, M
+    ),
+    "complex einsum of one": (lambda x, y: torch.view_as_real(torch.einsum("ij->j", torch.complex(x, y))), M, M),
+    "complex einsum with leading dimensions": (
+        lambda x, y: torch.view_as_real(torch.einsum("...i,ij->...j", torch.complex(x, y), torch.complex(x, y).mT)),
+        M, M,
+    ),
     "filter of odd size": (lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=0) * 2, n=5, dim=0), M),
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from math import prod
 from typing import Callable, Sequence, Union
 
 from ..builder import Builder
@@ -50,6 +51,7 @@ PER_PART = {
     *("expand.default", "expand_as.default", "slice.Tensor", "narrow.default", "select.int", "index.Tensor"),
     *("index_select.default", "clone.default", "contiguous.default", "alias.default", "detach.default", "roll.default"),
     *("repeat.default", "movedim.int", "flip.default", "neg.default", "sum.dim_IntList", "mean.dim"),
+    *("mT.default", "t.default", "swapaxes.default", "movedim.intlist"),
 }
 
 
@@ -133,6 +135,40 @@ def _sum(name: str, op: str) -> None:
 
 _sum("add", "add")
 _sum("sub", "sub")
+
+
+def _product(overload: str, *names: str) -> None:
+    """A product of two tensors, `names`, that is linear in each."""
+
+    @emits(overload)
+    def emitter(b: Builder, **bound) -> Complex:
+        (a, c), (d, e) = ((x.real, x.imag) if isinstance(x, Complex) else (x, None) for x in (bound[n] for n in names))
+        product = lambda x, y: TABLE[overload](b, **bound | dict(zip(names, (x, y))))
+        return _product_of_parts(b, product, a, c, d, e)
+
+
+def _product_of_parts(b: Builder, product: Callable, a: Value, c: Value | None, d: Value, e: Value | None) -> Complex:
+    """(a + ic)(d + ie), where a part of None is zero."""
+    real, imag = product(a, d), [product(x, y) for x, y in ((a, e), (c, d)) if x is not None and y is not None]
+    if c is not None and e is not None:
+        real = b.binary("sub", real, product(c, e))
+    return Complex(real, imag[0] if len(imag) == 1 else b.binary("add", *imag))
+
+
+_product("mm.default", "self", "mat2")
+_product("bmm.default", "self", "mat2")
+_product("matmul.default", "self", "other")
+_product("mv.default", "self", "vec")
+
+
+@emits("einsum.default")
+def einsum(b: Builder, equation: str, tensors: Sequence[Complex | Value], path: object = None) -> Complex:
+    if len(tensors) == 1:
+        return Complex(*(TABLE["einsum.default"](b, equation, [part]) for part in (tensors[0].real, tensors[0].imag)))
+    if len(tensors) > 2:
+        raise HoneError(f"einsum '{equation}' of more than two complex tensors is not supported: write it in steps")
+    (a, c), (d, e) = ((x.real, x.imag) if isinstance(x, Complex) else (x, None) for x in tensors)
+    return _product_of_parts(b, lambda x, y: TABLE["einsum.default"](b, equation, [x, y]), a, c, d, e)
 
 
 @emits("_conj.default", "conj.default", "conj_physical.default", "resolve_conj.default")
@@ -249,6 +285,39 @@ def _fft(name: str, sign: int) -> None:
 
 _fft("fft", -1)
 _fft("ifft", 1)
+
+
+def _normalised(b: Builder, x: Complex | Value, normalization: int, size: int):
+    """`x` times 1, 1 / sqrt(size) or 1 / size, as torch's own operators number them."""
+    factor = (1.0, size**-0.5, 1 / size)[normalization]
+    return Complex(b.scale(x.real, factor), b.scale(x.imag, factor)) if isinstance(x, Complex) else b.scale(x, factor)
+
+
+@emits("_fft_c2c.default", "_fft_r2c.default")
+def transformed(
+    b: Builder,
+    self: Complex | Value,
+    dim: Sequence[int],
+    normalization: int,
+    forward: bool = True,
+    onesided: bool = False,
+) -> Complex:
+    """Over several dimensions; the half of the last one if `onesided`."""
+    x, dims = _as_complex(b, self), [axis(d, self.rank) for d in dim]
+    size = prod(x.shape[d] for d in dims)
+    for d in reversed(dims):
+        half = x.shape[d] // 2 + 1 if onesided and d == dims[-1] else None
+        x = _transformed(b, x, d, -1 if forward else 1, half)
+    return _normalised(b, x, normalization, size)
+
+
+@emits("_fft_c2r.default")
+def transformed_to_real(b: Builder, self: Complex, dim: Sequence[int], normalization: int, last_dim_size: int) -> Value:
+    x, dims = self, [axis(d, self.rank) for d in dim]
+    size = prod(x.shape[d] for d in dims[:-1]) * last_dim_size
+    for d in dims[:-1]:
+        x = _transformed(b, x, d, 1)
+    return _normalised(b, irfft(b, x, last_dim_size, dims[-1], "forward"), normalization, size)
 
 
 @emits("fft_rfft.default")

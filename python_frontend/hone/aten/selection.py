@@ -177,9 +177,12 @@ def scatter_add(b: Builder, self: Value, dim: int, index: Value, src: Value) -> 
 def scatter_reduce(
     b: Builder, self: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool = True
 ) -> Value:
-    """Sums and means."""
+    """Sums, means, and extremes, whose gradient the elements that are equal to one share."""
+    if reduce in ("amax", "amin"):
+        extreme = lambda b, corner, updates, ids, dim: _extreme(b, reduce[1:], corner, updates, ids, dim, include_self)
+        return _scattered(b, self, dim, index, src, extreme)
     if reduce not in ("sum", "add", "mean"):
-        raise HoneError(f"a scatter that combines by '{reduce}' is not supported, only by sum and mean")
+        raise HoneError(f"a scatter that combines by '{reduce}' is not supported, only by sum, mean, amax and amin")
 
     def write(b: Builder, corner: Value, updates: Value, ids: Value, dim: int) -> Value:
         size = corner.shape[dim]
@@ -195,6 +198,32 @@ def scatter_reduce(
         return b.binary("div", total, divisor)
 
     return _scattered(b, self, dim, index, src, write)
+
+
+def _extreme(
+    b: Builder, kind: str, corner: Value, updates: Value, ids: Value, dim: int, include_self: bool
+) -> Value:
+    """`corner`, and where `updates` [ids' shape] have a place in it the extreme of these, and of `corner` if included.
+    """
+    updates, size = b.cast(updates, corner.dtype), corner.shape[dim]
+    touched = b.put_along("sum", b.splat(1, Type("i64", ids.shape)), ids, size, dim)
+    is_touched = b.compare("ne", touched, b.splat(0, touched.type))
+    of_updates = b.put_along(kind, b.stop_gradient(updates), ids, size, dim)
+    seen = b.binary(kind, b.stop_gradient(corner), of_updates) if include_self else of_updates
+    result = b.select(is_touched, seen, b.stop_gradient(corner))
+    if not b.is_differentiable(corner) and not b.is_differentiable(updates):
+        return result
+    zero, one = b.splat(0, corner.type), b.splat(1, corner.type)
+    has_it = b.cast(b.compare("eq", b.stop_gradient(updates), b.take_along(result, ids, dim)), corner.dtype)
+    is_own = b.compare("eq", b.stop_gradient(corner), result)
+    counts = b.select(is_own, one, zero) if include_self else b.select(is_touched, zero, one)
+    own = counts
+    counts = b.binary("add", counts, b.put_along("sum", has_it, ids, size, dim))
+    share = b.binary("div", has_it, b.take_along(counts, ids, dim))
+    mixed = b.binary("add", b.binary("mul", corner, b.binary("div", own, counts)),
+                     b.put_along("sum", b.binary("mul", updates, share), ids, size, dim))
+    # The extreme itself, with the gradient of the mean of those that are equal to it.
+    return b.binary("add", result, b.binary("sub", mixed, b.stop_gradient(mixed)))
 
 
 def _along_dim(b: Builder, index: Value, shape: Sequence[int], dim: int) -> Value:

@@ -473,6 +473,18 @@ def eye(b: Builder, n: int, m: int | None = None, dtype: str | None = None) -> V
     return b.cast(b.compare("eq", b.iota(0, shape), b.iota(1, shape)), dtype or "f32")
 
 
+def _triangle(name: str, is_inside) -> None:
+    @emits(f"{name}_indices.default")
+    def emitter(b: Builder, row: int, col: int, offset: int = 0, dtype: str | None = None) -> Value:
+        """Rows and columns [2, n] of the places of a triangle, row by row."""
+        places = [(i, j) for i in range(row) for j in range(col) if is_inside(j - i, offset)]
+        return b.constant([place[k] for k in (0, 1) for place in places], Type(dtype or "i64", (2, len(places))))
+
+
+_triangle("tril", lambda distance, offset: distance <= offset)
+_triangle("triu", lambda distance, offset: distance >= offset)
+
+
 @emits("one_hot.default")
 def one_hot(b: Builder, self: Value, num_classes: int = -1) -> Value:
     if num_classes < 0:
