@@ -168,6 +168,8 @@ static StringRef nameOf(BlockArgument argument) {
 SmallVector<Projections> PackProjections::findSets(func::FuncOp func) {
   llvm::MapVector<Value, SmallVector<Projections>> sets;
   func.walk([&](DotGeneralOp dot) {
+    if (dot->getParentOp() != func) // the arguments of a body are no parameters
+      return;
     std::optional<Projection> projection = readProjection(dot);
     if (!projection)
       return;
