@@ -38,6 +38,9 @@ CASES = {
     "transforms of torch's own": (
         lambda x: torch.ops.aten._fft_c2r(torch.ops.aten._fft_r2c(x, [0, 1], 1, True), [0, 1], 2, 6), M
     ),
+    "padded": (
+        lambda x, y: torch.view_as_real(torch.nn.functional.pad(torch.complex(x, y), (1, 2, 0, 1))), M, M
+    ),
     "complex product": (lambda x, y: torch.view_as_real(torch.complex(x, y) @ torch.complex(y, x).mT), M, M),
     "product with a real matrix": (lambda x, y: torch.view_as_real(torch.complex(x, y) @ (y.mT + 0j)), M, M),
     "complex einsum": (

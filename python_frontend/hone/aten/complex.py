@@ -171,6 +171,14 @@ def einsum(b: Builder, equation: str, tensors: Sequence[Complex | Value], path: 
     return _product_of_parts(b, lambda x, y: TABLE["einsum.default"](b, equation, [x, y]), a, c, d, e)
 
 
+@emits("pad.default", "constant_pad_nd.default")
+def padded(b: Builder, self: Complex, pad: Sequence[int], mode: str = "constant", value: complex | None = None):
+    """With zeros around it; `pad` as in PyTorch, the last dimension first."""
+    if mode != "constant" or value:
+        raise HoneError("a complex tensor is padded with zeros only")
+    return per_part(b, "constant_pad_nd.default", {"self": self, "pad": pad})
+
+
 @emits("_conj.default", "conj.default", "conj_physical.default", "resolve_conj.default")
 def conj(b: Builder, self: Complex) -> Complex:
     return Complex(self.real, b.unary("neg", self.imag))
