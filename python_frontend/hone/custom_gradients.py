@@ -1,21 +1,21 @@
-"""Functions with a backward of their own: torch.autograd.Function, and what torch.library makes of an operator's.
+"""Functions with a backward of their own: torch.autograd.Function, and operators of torch.library.custom_op.
 
 A trace sees only what runs forward. So while a program is traced, `apply` runs the function's `forward` and hands the
 results to an operator that stands for their gradient in the graph. The function's `backward` is traced alone when the
-importer meets that operator, and becomes the body of a hone.custom_gradient.
+importer meets that operator, and becomes the body of a hone.custom_gradient. An operator of a library is a node of the
+trace; the importer traces its implementation in Python the same way.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Callable, Sequence
 
 import torch
+from torch._library.custom_ops import OPDEFS, CustomOpDef
 from torch.utils import _pytree as pytree
 from torch.utils.checkpoint import CheckpointFunction
 
-from .aten import TABLE
 from .errors import HoneError
 from .source import placed_here
 
@@ -32,8 +32,8 @@ def _values(values, inputs, saved, function):
     return [value.clone() for value in values]
 
 
-# How torch.library calls the class that it makes of an operator with a backward of its own: space, name, overload.
-_GENERATED = re.compile(r"GeneratedBackwardFor_([^_]+)_(.+)_([^_]+)$")
+# How torch.library calls the class that it makes of an operator with a backward of its own.
+_GENERATED = "GeneratedBackwardFor_"
 _APPLY = torch.autograd.Function.__dict__["apply"]
 _SETUP = torch.autograd.Function.setup_context
 
@@ -99,8 +99,7 @@ def applying(calls: list[Call]) -> Callable:
     """What stands for `torch.autograd.Function.apply` while a program is traced. Adds the calls to `calls`."""
 
     def apply(cls, *args, **kwargs):
-        generated = _GENERATED.match(cls.__name__)
-        if generated and ".".join(generated.groups()) in TABLE:  # the backward of an op of the dialect is Hone's own
+        if cls.__name__.startswith(_GENERATED):  # its operator is a node of the trace
             return _APPLY.__func__(cls, *args, **kwargs)
         if cls is CheckpointFunction:  # the compiler chooses itself what to compute again
             function, _, *args = args
@@ -130,3 +129,39 @@ def applying(calls: list[Call]) -> Callable:
 
 def _is_float(x: object) -> bool:
     return isinstance(x, torch.Tensor) and x.is_floating_point()
+
+
+# -- operators of torch.library.custom_op -------------------------------------------------------------------------
+
+
+def custom_op_of(target: torch._ops.OpOverload) -> CustomOpDef | None:
+    """What `torch.library.custom_op` made an operator of; None for another operator."""
+    return OPDEFS.get(target._schema.name)
+
+
+def implementation_of(custom: CustomOpDef) -> Callable:
+    """The function in Python that computes an operator on a CPU."""
+    return custom._backend_fns.get("cpu", custom._init_fn)
+
+
+def has_gradient(custom: CustomOpDef) -> bool:
+    return custom._backward_fn is not None
+
+
+def differentiable(custom: CustomOpDef, calls: list[Call]) -> Callable:
+    """The implementation of an operator with its own backward, as a function to trace. Adds the calls to `calls`."""
+
+    def function(*args, **kwargs):
+        def setup_context(ctx, inputs, output):
+            if custom._setup_context_fn:
+                keywords = {"keyword_only_inputs": kwargs} if kwargs else {}
+                custom._setup_context_fn(ctx=ctx, inputs=inputs, output=output, **keywords)
+
+        methods = {
+            "forward": staticmethod(lambda *args: implementation_of(custom)(*args, **kwargs)),
+            "setup_context": staticmethod(setup_context),
+            "backward": staticmethod(custom._backward_fn),
+        }
+        return applying(calls)(type(custom._name, (torch.autograd.Function,), methods), *args)
+
+    return function

@@ -1,8 +1,8 @@
 """Operators that have no emitter, written by torch itself with simpler ones.
 
 Torch keeps two kinds of such definitions: composite operators, whose kernel calls others, and a table of
-decompositions; definitions.py adds some that torch lacks. Each is traced for the shapes at hand, and the importer walks
-the result in place of the operator.
+decompositions; definitions.py adds some that torch lacks, and an operator of `torch.library.custom_op` has the user's own
+function. Each is traced for the shapes at hand, and the importer walks the result in place of the operator.
 Operators that have an emitter of their own are never decomposed, so that named ops stay whole.
 """
 
@@ -16,15 +16,23 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
+from .custom_gradients import Call, custom_op_of, differentiable, implementation_of
 from .definitions import defined
 
 
-def decomposed(target: torch._ops.OpOverload, node: Node) -> tuple[GraphModule, list[Node]] | None:
+def decomposed(
+    target: torch._ops.OpOverload, node: Node, calls: list[Call] | None = None
+) -> tuple[GraphModule, list[Node]] | None:
     """The graph of `target` with the arguments of `node`, and the nodes that are its inputs; None without a definition.
 
-    `target` is the node's own, or the functional twin of an operator that writes in place or to `out`.
+    `target` is the node's own, or the functional twin of an operator that writes in place or to `out`. The backward of
+    an operator of a library, where it counts, is added to `calls`.
     """
-    function = definition_of(target)
+    custom = custom_op_of(target)
+    if custom is None:
+        function = definition_of(target)
+    else:
+        function = implementation_of(custom) if calls is None else differentiable(custom, calls)
     if function is None:
         return None
     kwargs = {name: value for name, value in node.kwargs.items() if name != "out"}

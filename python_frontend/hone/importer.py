@@ -17,7 +17,7 @@ from .aten.refused import BY_VALUE, REFUSED
 from .builder import Builder
 from .capture import Capture, local_name, traced_backward
 from .conditions import Conditions, PlacedError
-from .custom_gradients import CUSTOM_GRADIENT
+from .custom_gradients import CUSTOM_GRADIENT, custom_op_of, has_gradient
 from .decompose import decomposed
 from .errors import HoneError, UseDefinition
 from .guards import shared_with
@@ -59,6 +59,7 @@ class Importer:
     def __init__(self, builder: Builder, captured: Capture, changing: Mapping[str, bool] = {}) -> None:
         self.b = builder
         self.captured = captured
+        self._calls = list(captured.calls)
         self.constants: dict[str, torch.Tensor] = {}  # buffers that became arguments, by name
         self.conditions = Conditions(builder)
         self.changed_inputs: dict[str, None] = {}  # names of inputs that the program writes to
@@ -202,7 +203,7 @@ class Importer:
             return self._memory.define(node, self._custom_gradient(node))
         name = str(node.target).removeprefix("aten.")
         if node.target.namespace != "aten" and name not in TABLE:
-            raise HoneError(f"operator {name_of(node)} is not supported")
+            self._check_custom(node)
         if name in BY_VALUE:
             raise PlacedError(placed(BY_VALUE[name], frames_of(node.meta.get("stack_trace"))))
         if name in REFUSED:
@@ -216,6 +217,23 @@ class Importer:
         self._call(node)
         if name in RUNNING_STATISTICS:
             self._update_statistics(name, node)
+
+    def _check_custom(self, node: Node) -> None:
+        """Refuses an operator of a library that has no implementation to trace, writes, or lacks a gradient."""
+        custom, name = custom_op_of(node.target), name_of(node)
+        if custom is None:
+            raise HoneError(
+                f"operator {name} is not supported: it has no implementation in Python to trace; give it one with "
+                "torch.library.custom_op"
+            )
+        if node.target._schema.is_mutable:
+            raise HoneError(f"operator {name} changes its arguments, which is not supported; return new ones")
+        if not has_gradient(custom) and self._wants_gradient(node):
+            raise HoneError(f"operator {name} has no gradient; give it one with register_autograd")
+
+    def _wants_gradient(self, node: Node) -> bool:
+        operands = (self._memory.read(x) for x in node.all_input_nodes)
+        return any(self.b.is_differentiable(x) for x in operands if isinstance(x, Value))
 
     def _assert(self, node: Node) -> None:
         self._memory.define(node, None)
@@ -270,7 +288,7 @@ class Importer:
         """The results of a function with a backward of its own, which becomes the body of the op."""
         values, inputs, saved, number = node.args
         fake = [[x.meta["val"] for x in some] for some in (inputs, values, saved)]
-        program = traced_backward(self.captured.calls[number], *fake)
+        program = traced_backward(self._calls[number], *fake)
         values, inputs, saved = ([self._memory.read(x) for x in some] for some in (values, inputs, saved))
         if any(isinstance(x, Complex) for x in (*values, *inputs, *saved)):
             raise HoneError("an autograd.Function of complex tensors is not supported")
@@ -302,12 +320,11 @@ class Importer:
         return self._by_definition(target, node)
 
     def _by_definition(self, target: torch._ops.OpOverload, node: Node):
-        name = str(target).removeprefix("aten.")
         if target in self._open:  # its definition uses itself
-            raise HoneError(f"operator aten.{name} is not supported")
+            raise HoneError(f"operator {target} is not supported")
         definition = self._definition(target, node)
         if definition is None:
-            raise HoneError(f"operator aten.{name} is not supported")
+            raise HoneError(f"operator {target} is not supported")
         self._open.append(target)
         try:
             results = self._inline(node, *definition, node)
@@ -315,14 +332,15 @@ class Importer:
             raise
         except HoneError as error:  # the innermost one says what is missing
             missing = error.missing if isinstance(error, _InDefinition) else str(error)
-            raise _InDefinition(f"operator aten.{name} is not supported ({missing})", missing) from None
+            raise _InDefinition(f"operator {target} is not supported ({missing})", missing) from None
         finally:
             self._open.pop()
         return results if len(target._schema.returns) > 1 or isinstance(node.meta.get("val"), list) else results[0]
 
     def _definition(self, target: torch._ops.OpOverload, node: Node):
         try:
-            return decomposed(target, node)
+            with_backward = custom_op_of(target) is not None and self._wants_gradient(node)
+            return decomposed(target, node, self._calls if with_backward else None)
         except Exception as error:  # torch's definition does not take these arguments
             raise HoneError(f"operator {target} with these arguments is not supported ({error})") from error
 

@@ -227,6 +227,45 @@ class Random(Negated):
         return F.dropout(gradient, 0.5)
 
 
+def custom_op(name: str, function: Callable, backward: Callable | None = None, **options):
+    """An operator of torch.library, with a backward made of (gradient, saved argument)."""
+    op = torch.library.custom_op(f"hone_test::{name}", function, mutates_args=options.get("mutates_args", ()))
+    op.register_fake(lambda x: torch.empty_like(x))
+    if backward:
+        op.register_autograd(
+            lambda ctx, g: backward(g, *ctx.saved_tensors),
+            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+        )
+    return op
+
+
+def cubed(x: torch.Tensor) -> torch.Tensor:
+    return x.sin() * x * x
+
+
+def in_numpy(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(x.numpy() ** 2)
+
+
+def in_place(x: torch.Tensor) -> None:
+    x.mul_(2)
+
+
+CUBED = custom_op("cubed", cubed, lambda g, x: g * (x + 2))
+CONSTANT = custom_op("constant", cubed)
+IN_NUMPY = custom_op("in_numpy", in_numpy, lambda g, x: g * 2 * x)
+IN_PLACE = torch.library.custom_op("hone_test::in_place", in_place, mutates_args=("x",))
+torch.library.define("hone_test::opaque", "(Tensor x) -> Tensor")
+torch.library.impl("hone_test::opaque", "cpu")(lambda x: x + 1)
+torch.library.register_fake("hone_test::opaque")(lambda x: torch.empty_like(x))
+
+
+def changed(x: torch.Tensor) -> torch.Tensor:
+    x = x.detach() * 1
+    IN_PLACE(x)
+    return x
+
+
 def gated(model, x):
     result, positive = Gated.apply(x, model.mix.bias, 0.3)
     return torch.where(positive, result, x)
@@ -256,6 +295,17 @@ with_hidden("custom function in a backward", lambda m, x: Nested.apply(x),
 with_hidden("custom function with a gradient too few", lambda m, x: Short.apply(x, x),
             "autograd.Function 'Short' is not supported: backward returns 1 gradient.s., expected one for each of 2")
 with_hidden("custom function that draws", lambda m, x: Random.apply(x), "draws random numbers, which is not supported")
+with_hidden("custom operator", lambda m, x: CUBED(x))
+with_hidden("custom operator twice", lambda m, x: CUBED(CUBED(x) * m.mix.bias))
+with_hidden("custom operator without gradient", lambda m, x: x * CONSTANT(x.detach()))
+with_hidden("custom operator whose gradient is missing", lambda m, x: CONSTANT(x),
+            "operator hone_test.constant.default has no gradient; give it one with register_autograd")
+with_hidden("custom operator in NumPy", lambda m, x: IN_NUMPY(x),
+            "operator hone_test.in_numpy.default with these arguments is not supported")
+with_hidden("custom operator that writes", lambda m, x: x * changed(x),
+            "operator hone_test.in_place.default changes its arguments, which is not supported; return new ones")
+with_hidden("custom operator without Python", lambda m, x: x * torch.ops.hone_test.opaque(x.detach()),
+            "operator hone_test.opaque.default is not supported: it has no implementation in Python to trace; give it")
 
 # -- the batch ----------------------------------------------------------------------------------------------------
 
