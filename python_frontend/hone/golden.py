@@ -9,7 +9,7 @@ from typing import Callable, Mapping, Sequence
 import torch
 
 from .guards import plain_name
-from .optimizer import OptimizerLike, rebuild
+from .optimizer import OptimizerLike, each_of, rebuild
 
 _STREAM_SEED = 20761
 
@@ -75,7 +75,7 @@ def _run(
     parameters, copies = ({plain_name(n): p for n, p in m.named_parameters()} for m in (model, twin))
     for fqn, value in values.items():
         copies[fqn].data.copy_(value)
-    update = rebuild(optimizer, parameters, copies) if optimizer is not None else None
+    updates = [rebuild(each, parameters, copies) for each in each_of(optimizer)]
     result, losses = {}, []
     for step, batch in enumerate(batches):
         batch = tuple(x.to(dtype) if x.dtype.is_floating_point else x for x in batch)
@@ -85,12 +85,11 @@ def _run(
         losses.append(loss.detach())
         if step == 0:
             result |= {f"grad{suffix}.{fqn}": p.grad.clone() for fqn, p in copies.items() if p.grad is not None}
-        if update is None:
-            continue
-        if clip is not None:
-            held = [p for group in update.param_groups for p in group["params"]]
+        if clip is not None and updates:
+            held = [p for update in updates for group in update.param_groups for p in group["params"]]
             torch.nn.utils.clip_grad_norm_(held, clip)
-        update.step()
+        for update in updates:
+            update.step()
     result[f"loss{suffix}"] = torch.stack(losses).to(dtype)
     if dtype == torch.float32:
         result |= {f"param.{fqn}": p.detach() for fqn, p in copies.items() if fqn not in values}

@@ -1,4 +1,4 @@
-"""Reads an optimizer: a torch optimizer object or a dictionary, into the `hone.optimizer` attribute.
+"""Reads an optimizer: torch optimizer objects or a dictionary, into the `hone.optimizer` attribute.
 
     {"name": "adamw", "lr", "weight_decay", "beta1", "beta2", "eps", "maximize", "clip", "groups": [...]}
     {"name": "sgd", "lr", "weight_decay", "momentum", "nesterov", "maximize", "clip", "groups": [...]}
@@ -7,12 +7,14 @@
 
 All but adafactor may have "moments": "fp32" (the default), "bf16" or, adamw alone, "8bit". A group is {"lr_scale",
 "decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value is that times its
-scale. `clip`, the bound of the gradient's global norm, and the flags are there only where set.
+scale. A group whose other settings differ from the first one's also has "name" and all of its settings. `clip`, the
+bound of the norm of all gradients, and the flags are there only where set.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Union
@@ -23,7 +25,7 @@ from torch.optim import optimizer as all_optimizers
 from .errors import HoneError, warn
 from .schedule import base_rate, number, scheduler_note
 
-OptimizerLike = Union[torch.optim.Optimizer, dict, None]
+OptimizerLike = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], dict, None]
 
 _DEFAULTS = {
     "adamw": {"lr": 1e-3, "weight_decay": 1e-2, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False},
@@ -52,8 +54,8 @@ _KINDS = {torch.optim.AdamW: "adamw", torch.optim.Adam: "adamw", torch.optim.SGD
 if hasattr(torch.optim, "Adafactor"):
     _KINDS[torch.optim.Adafactor] = "adafactor"
 
-# What must be the same in every group.
-_SHARED = {name: tuple(o for o in options if o not in ("lr", "weight_decay")) for name, options in _DEFAULTS.items()}
+# Of these the attribute has the largest of all groups, and each group a factor.
+_SCALED = {"lr": "lr_scale", "weight_decay": "decay_scale"}
 
 # Options that may be any number in a range, where it is not [0, inf) or, for what begins with "beta", [0, 1).
 _RANGES = {"beta2_decay": (float("-inf"), 0.0, "<= 0"), "clip_threshold": (1.0, float("inf"), ">= 1")}
@@ -63,6 +65,9 @@ _REFUSED = {"amsgrad": False, "dampening": 0, "decoupled_weight_decay": None}
 
 # Entries of a group that say how PyTorch computes the update, not what it is, and those of a scheduler.
 _NOT_REBUILT = {"params", "foreach", "fused", "capturable", "differentiable", "initial_lr", "max_lr", "min_lr"}
+
+
+_Group = tuple[str, dict]  # the optimizer of a group, and its options
 
 
 @dataclass(frozen=True)
@@ -83,17 +88,21 @@ def read_optimizer(
             raise HoneError("clip: needs an optimizer")
         return None
     if isinstance(optimizer, dict):
-        name, options = _from_dict(optimizer)
-        groups, group_of = [options], {fqn: 0 for fqn, p in parameters.items() if p.requires_grad}
+        groups, group_of = [_from_dict(optimizer)], {fqn: 0 for fqn, p in parameters.items() if p.requires_grad}
         clip = _one_clip(optimizer.get("clip"), clip)
-    elif isinstance(optimizer, torch.optim.Optimizer):
-        name, groups, group_of = _from_torch(optimizer, parameters)
     else:
-        raise HoneError(f"optimizer: is a {type(optimizer).__name__}, expected a torch optimizer or a dictionary")
-    attribute = _attribute(name, groups, _checked_clip(clip))
+        groups, group_of = _from_list(each_of(optimizer), parameters)
+    attribute = _attribute(groups, _checked_clip(clip))
     if isinstance(optimizer, dict) and optimizer.get("moments", "fp32") != "fp32":
         attribute["moments"] = optimizer["moments"]
     return OptimizerSpec(attribute, group_of)
+
+
+def each_of(optimizer: OptimizerLike) -> list:
+    """The optimizers of a list, or the one that is given, or none."""
+    if isinstance(optimizer, (list, tuple)):
+        return list(optimizer)
+    return [] if optimizer is None else [optimizer]
 
 
 def _checked_clip(clip: object) -> object:
@@ -109,7 +118,7 @@ def _one_clip(of_optimizer: object, clip: object) -> object:
     return clip if of_optimizer is None else of_optimizer
 
 
-def _from_dict(spec: dict) -> tuple[str, dict]:
+def _from_dict(spec: dict) -> _Group:
     name = spec.get("name")
     if name not in _DEFAULTS:
         raise HoneError(f"optimizer: name is {name!r}, expected one of {', '.join(_DEFAULTS)}")
@@ -134,26 +143,47 @@ def _from_dict(spec: dict) -> tuple[str, dict]:
     return name, taken
 
 
+def _from_list(optimizers: list, parameters: dict[str, torch.nn.Parameter]) -> tuple[list[_Group], dict[str, int]]:
+    """The groups of all, one behind the other."""
+    if not optimizers:
+        raise HoneError("optimizer: is an empty list, expected torch optimizers in it")
+    groups, group_of = [], {}
+    for index, optimizer in enumerate(optimizers):
+        where = "optimizer" if len(optimizers) == 1 else f"optimizer {index} of the list"
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            expected = "a torch optimizer, a list of them or a dictionary" if len(optimizers) == 1 else (
+                "a torch optimizer: a dictionary stands alone, for it says nothing about which parameters are its own"
+            )
+            raise HoneError(f"{where}: is a {type(optimizer).__name__}, expected {expected}")
+        more, held = _from_torch(optimizer, parameters, where)
+        for fqn, group in held.items():
+            if fqn in group_of:
+                raise HoneError(f"{where}: parameter '{fqn}' is in an earlier one too, expected it in one optimizer")
+            group_of[fqn] = len(groups) + group
+        groups += more
+    return groups, group_of
+
+
 def _from_torch(
-    optimizer: torch.optim.Optimizer, parameters: dict[str, torch.nn.Parameter]
-) -> tuple[str, list[dict], dict[str, int]]:
+    optimizer: torch.optim.Optimizer, parameters: dict[str, torch.nn.Parameter], optimizer_name: str
+) -> tuple[list[_Group], dict[str, int]]:
     kind = type(optimizer)
     if kind not in _KINDS:
         raise HoneError(
-            f"optimizer: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, and Adam without weight decay; "
-            'a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
+            f"{optimizer_name}: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, and Adam without weight "
+            'decay; a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
         )
     _refuse_hooks(optimizer)
     names = {id(tensor): fqn for fqn, tensor in parameters.items()}
     groups, group_of = [], {}
     for index, group in enumerate(optimizer.param_groups):
-        where = f"optimizer: {kind.__name__} group {index}"
+        where = f"{optimizer_name}: {kind.__name__} group {index}"
         for option, harmless in _REFUSED.items():
             if harmless is not None and group.get(option, harmless) != harmless:
                 raise HoneError(f"{where}: {option}={group[option]} is not supported, only {harmless}")
         if kind is torch.optim.Adam and group["weight_decay"] != 0 and not group.get("decoupled_weight_decay"):
             raise HoneError(f"{where}: weight_decay={group['weight_decay']} of Adam is not decoupled; use AdamW")
-        groups.append(_options(kind, group, where))
+        groups.append((_KINDS[kind], _options(kind, group, where)))
         for tensor in group["params"]:
             if id(tensor) not in names:
                 raise HoneError(f"{where}: a parameter of shape {list(tensor.shape)} is not one of the model's")
@@ -161,7 +191,7 @@ def _from_torch(
     for note in (scheduler_note(optimizer), _state_note(optimizer)):
         if note is not None:
             warn(note)
-    return _KINDS[kind], groups, group_of
+    return groups, group_of
 
 
 def _refuse_hooks(optimizer: torch.optim.Optimizer) -> None:
@@ -211,32 +241,32 @@ def _options(kind: type, group: dict, where: str) -> dict:
     return options | {"beta1": beta1, "beta2": beta2, "eps": number(group["eps"])}
 
 
-def _attribute(name: str, groups: list[dict], clip: float | None) -> dict:
-    shared = {}
-    for option in _SHARED[name]:
-        values = {group[option] for group in groups}
-        if len(values) > 1:
-            raise HoneError(
-                f"optimizer: groups differ in {option} ({', '.join(map(str, sorted(values)))}), "
-                "only lr and weight_decay may differ"
-            )
-        shared[option] = values.pop()
-    for option, value in [*shared.items(), *((k, g[k]) for g in groups for k in ("lr", "weight_decay"))]:
-        _check_range(option, value, isinstance(_DEFAULTS[name][option], bool))
-    if all(group["lr"] == 0 for group in groups):
+def _attribute(groups: list[_Group], clip: float | None) -> dict:
+    for name, options in groups:
+        for option, value in options.items():
+            _check_range(option, value, isinstance(_DEFAULTS[name][option], bool))
+    if all(options["lr"] == 0 for _, options in groups):
         raise HoneError(
             "optimizer: lr is 0, which trains nothing; expected the rate that schedules start from "
             "(a warm-up is a flag of ./train: --warmup)"
         )
-    base = {option: float(max(group[option] for group in groups)) for option in ("lr", "weight_decay")}
-    scale = lambda group, option: float(group[option]) / base[option] if base[option] else 1.0
-    result = {"name": name, **base}
-    result |= {option: float(value) for option, value in shared.items() if not isinstance(value, bool)}
-    result |= {option: True for option, value in shared.items() if value is True}
+    base = {option: float(max(options[option] for _, options in groups)) for option in _SCALED}
+    first = _own_settings(*groups[0])
+    result = {"name": first.pop("name"), **base, **first}
     if clip is not None:
         result["clip"] = float(clip)
-    result["groups"] = [{"lr_scale": scale(g, "lr"), "decay_scale": scale(g, "weight_decay")} for g in groups]
+    result["groups"] = []
+    for name, options in groups:
+        scales = {scale: float(options[o]) / base[o] if base[o] else 1.0 for o, scale in _SCALED.items()}
+        own = _own_settings(name, options)
+        result["groups"].append(scales if own == _own_settings(*groups[0]) else scales | own)
     return result
+
+
+def _own_settings(name: str, options: dict) -> dict:
+    """What a group has besides scaled options; flags only where set."""
+    own = {option: value for option, value in options.items() if option not in _SCALED and value is not False}
+    return {"name": name} | {option: value if value is True else float(value) for option, value in own.items()}
 
 
 def _check_range(option: str, number: object, is_flag: bool) -> None:
@@ -256,8 +286,8 @@ def _check_range(option: str, number: object, is_flag: bool) -> None:
 def rebuild(
     optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter], copies: dict[str, torch.nn.Parameter]
 ) -> torch.optim.Optimizer:
-    """The user's optimizer, fresh, over copies of the model's parameters (both by canonical name). What PyTorch lacks,
-    Lion and moments in fewer bits, is refused."""
+    """The user's optimizer, or one of a list, fresh, over copies of the model's parameters (both by canonical name).
+    What PyTorch lacks, Lion and moments in fewer bits, is refused."""
     if isinstance(optimizer, torch.optim.Optimizer):
         name_of = {id(tensor): fqn for fqn, tensor in parameters.items()}
         groups = []

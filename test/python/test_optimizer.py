@@ -145,9 +145,6 @@ REFUSED = {
     "Adam group 0: weight_decay=0.1 of Adam is not decoupled; use AdamW": lambda p: torch.optim.Adam(
         [p["w"]], weight_decay=0.1
     ),
-    r"groups differ in beta1 \(0.8, 0.9\)": lambda p: torch.optim.AdamW(
-        [{"params": [p["w"]]}, {"params": [p["b"]], "betas": (0.8, 0.999)}]
-    ),
     r"a parameter of shape \[4\] is not one of the model's": lambda p: torch.optim.AdamW(
         [torch.nn.Parameter(torch.zeros(4))]
     ),
@@ -158,11 +155,18 @@ REFUSED = {
     "moments is 'int4', expected fp32 or bf16 or 8bit for adamw": lambda p: {"name": "adamw", "moments": "int4"},
     "beta2_decay is 0.5, expected <= 0": lambda p: {"name": "adafactor", "beta2_decay": 0.5},
     "clip_threshold is 0.5, expected >= 1": lambda p: {"name": "adafactor", "clip_threshold": 0.5},
-    "groups differ in clip_threshold": lambda p: torch.optim.Adafactor(
-        [{"params": [p["w"]]}, {"params": [p["b"]], "d": 2.0}]
-    ),
     "sgd has no option 'eps'": lambda p: {"name": "sgd", "eps": 1e-8},
-    "is a str, expected a torch optimizer or a dictionary": lambda p: "adamw",
+    "is a str, expected a torch optimizer, a list of them or a dictionary": lambda p: "adamw",
+    "is an empty list, expected torch optimizers in it": lambda p: [],
+    "optimizer 1 of the list: is a dict, expected a torch optimizer: a dictionary stands alone": lambda p: [
+        torch.optim.SGD([p["w"]]), {"name": "adamw"}
+    ],
+    "optimizer 1 of the list: parameter 'w' is in an earlier one too, expected it in one optimizer": lambda p: [
+        torch.optim.AdamW([p["b"], p["w"]]), torch.optim.SGD([p["w"]])
+    ],
+    "optimizer 1 of the list: SGD group 0: dampening=0.1 is not supported": lambda p: [
+        torch.optim.AdamW([p["b"]]), torch.optim.SGD([p["w"]], momentum=0.5, dampening=0.1)
+    ],
     "lr is -1.0, expected >= 0": lambda p: {"name": "sgd", "lr": -1.0},
     r"beta2 is 1.0, expected \[0, 1\)": lambda p: {"name": "adamw", "beta2": 1.0},
 }
@@ -309,7 +313,7 @@ def test_implementation_makes_no_difference(kind: type, option: str) -> None:
 
 @pytest.mark.parametrize("kind, option", CASES)
 def test_groups_differ(kind: type, option: str) -> None:
-    """Only lr and weight_decay may differ from group to group; anything else is refused by name."""
+    """lr and weight_decay become scales; a group that differs in another value has all settings of its own."""
     value, expected = VALUES[kind][option]
     if isinstance(expected, str) or not expected:
         pytest.skip("refused alone, or no difference")
@@ -324,9 +328,38 @@ def test_groups_differ(kind: type, option: str) -> None:
         assert spec.attribute[option] == max(base, value)
         assert [g[scale] for g in spec.attribute["groups"]] == [base / max(base, value), value / max(base, value)]
         return
-    first = next((name for name in expected if name != "momentum"), "momentum")
-    with pytest.raises(HoneError, match=f"groups differ in {first}"):
-        read_optimizer(optimizer, p, None)
+    attribute = read_optimizer(optimizer, p, None).attribute
+    scales = {"lr_scale": 1.0, "decay_scale": 1.0}
+    alone = make_optimizer(kind, option, value, p)
+    one = read_optimizer(alone, p, None).attribute
+    own = {k: v for k, v in one.items() if k not in ("lr", "weight_decay", "groups")}
+    assert attribute["groups"] == [scales, scales | own]
+    assert expected.items() <= own.items()
+
+
+def test_a_list_of_optimizers() -> None:
+    """Groups are numbered through; the rate is the largest, and settings that a group lacks are not the first one's."""
+    p = parameters()
+    given = [
+        torch.optim.SGD([p["w"]], lr=0.5, momentum=0.75, nesterov=True),
+        torch.optim.AdamW([{"params": [p["b"]], "lr": 0.25}], weight_decay=0.125, maximize=True),
+    ]
+    spec = read_optimizer(given, p, 1.0)
+    assert spec.group_of == {"w": 0, "b": 1}
+    assert spec.attribute == {
+        "name": "sgd",
+        "lr": 0.5,
+        "weight_decay": 0.125,
+        "momentum": 0.75,
+        "nesterov": True,
+        "clip": 1.0,
+        "groups": [
+            {"lr_scale": 1.0, "decay_scale": 0.0},
+            {"lr_scale": 0.5, "decay_scale": 1.0, "name": "adamw", "beta1": 0.9, "beta2": 0.999, "eps": 1e-8,
+             "maximize": True},
+        ],
+    }
+    assert read_optimizer(given[:1], p, None) == read_optimizer(given[0], p, None)
 
 
 def test_tensors_are_numbers(capfd) -> None:

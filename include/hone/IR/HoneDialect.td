@@ -56,7 +56,9 @@ def Hone_Dialect : Dialect {
     - `hone.optimizer`, where known: `{name, lr, weight_decay, clip, groups, maximize}` with the optimizer's own
       settings: `beta1, beta2, eps` (adamw), `momentum, nesterov` (sgd), `beta1, beta2` (lion),
       `beta2_decay, eps1, eps2, clip_threshold` (adafactor). `moments` is `"bf16"` or `"8bit"` where the moments are
-      narrower than the parameters. `groups` is an array of `{lr_scale, decay_scale}`.
+      narrower than the parameters. `groups` is an array of `{lr_scale, decay_scale}`: factors on `lr` and
+      `weight_decay`. A group may have an optimizer of its own, by `name` and settings as above, without `lr`,
+      `weight_decay` and `clip`; settings that it lacks are the defaults of that optimizer.
     - `hone.precision`, the policy of mixed precision that the functions follow: `"fp32"` (also when absent), `"tf32"`,
       `"bf16"`, `"fp16"` or `"bf16-sr"`. Under `"tf32"` the IR does not change: contractions of f32 values may round
       their operands to 10 bits.

@@ -127,12 +127,17 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
     return options;
   }
 
-  /// The optimizer leaves zero parameters with zero gradients as they are.
+  /// The optimizers leave zero parameters with zero gradients as they are.
   bool keepsZeros() {
-    auto optimizer =
-        getOperation()->getAttrOfType<DictionaryAttr>(attr::optimizer);
-    auto eps = optimizer ? optimizer.getAs<FloatAttr>("eps") : FloatAttr();
-    return !eps || !eps.getValue().isZero();
+    auto hasZeroEps = [](Attribute rule) {
+      auto dict = dyn_cast_if_present<DictionaryAttr>(rule);
+      auto eps = dict ? dict.getAs<FloatAttr>("eps") : FloatAttr();
+      return eps && eps.getValue().isZero();
+    };
+    Attribute given = getOperation()->getAttr(attr::optimizer);
+    auto dict = dyn_cast_if_present<DictionaryAttr>(given);
+    auto groups = dict ? dict.getAs<ArrayAttr>("groups") : ArrayAttr();
+    return !hasZeroEps(given) && !(groups && llvm::any_of(groups, hasZeroEps));
   }
 
   LogicalResult run() {

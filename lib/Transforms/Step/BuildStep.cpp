@@ -92,8 +92,8 @@ static void addState(const OptimizerSettings &settings, StepFunction &step,
                            b.getNamedAttr("value", b.getF64FloatAttr(0.0))});
   for (Trained &t : trained)
     for (const StateTensor &tensor :
-         stateOf(settings, t.name, cast<RankedTensorType>(t.param.getType()),
-                 t.parts)) {
+         stateOf(settings.ruleOf(t.group), t.name,
+                 cast<RankedTensorType>(t.param.getType()), t.parts)) {
       NamedAttrList attrs(step.describe(kind::opt, tensor.name));
       attrs.append(attr::init, zero);
       if (tensor.parts)
@@ -106,8 +106,11 @@ static void addState(const OptimizerSettings &settings, StepFunction &step,
 /// The generator's key, where updates round at random: that of the model, in
 /// `keys`, or an argument of its own.
 static Value addKey(const OptimizerSettings &settings, StepFunction &step,
-                    ArrayRef<BlockArgument> keys) {
-  if (settings.moments != Moments::BF16)
+                    ArrayRef<Trained> trained, ArrayRef<BlockArgument> keys) {
+  auto rounds = [&](const Trained &t) {
+    return settings.ruleOf(t.group).moments == Moments::BF16;
+  };
+  if (llvm::none_of(trained, rounds))
     return {};
   if (!keys.empty())
     return keys.front();
@@ -276,7 +279,7 @@ static func::FuncOp buildStep(func::FuncOp gradient,
     args[kind::scalar] = {scaling->scale};
   for (StringRef kind : {kind::buffer, kind::input, kind::rng})
     args[kind] = copyArguments(gradient, kind, step);
-  Value key = addKey(settings, step, args[kind::rng]);
+  Value key = addKey(settings, step, trained, args[kind::rng]);
   Scalars scalars = addScalars(step);
 
   SmallVector<Value> results = inlineGradient(gradient, step, args);
@@ -368,7 +371,7 @@ static func::FuncOp buildUpdate(func::FuncOp gradient,
   std::optional<Scaling> scaling = addScaling(step, gradient, more);
   for (Trained &t : trained)
     t.gradient = addGradient(step, t);
-  Value key = addKey(settings, step, {});
+  Value key = addKey(settings, step, trained, {});
   Scalars scalars = addScalars(step);
   Value norm = updateAll(step, settings, trained, scalars, key, scaling,
                          more.growthInterval);
@@ -454,12 +457,6 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
                << "', expected param, buffer, input or rng";
       if (argString(gradient, index, attr::fqn).empty())
         return gradient.emitError("argument ") << index << " has no name";
-      if (settings.kind == OptimizerKind::Adafactor &&
-          gradient.getArgAttr(index, attr::parts))
-        return gradient.emitError("parameter '")
-               << argString(gradient, index, attr::fqn)
-               << "' is padded or packed, but adafactor takes means over the "
-                  "parameters of files";
       auto group =
           gradient.getArgAttrOfType<IntegerAttr>(index, attr::paramGroup);
       if (group && group.getInt() >= int64_t(settings.groups.size()) &&
@@ -468,6 +465,14 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
                << argString(gradient, index, attr::fqn) << "' is in group "
                << group.getInt() << ", but hone.optimizer has "
                << settings.groups.size();
+      if (gradient.getArgAttr(index, attr::requiresGrad) &&
+          gradient.getArgAttr(index, attr::parts) &&
+          settings.ruleOf(group ? group.getInt() : 0).kind ==
+              OptimizerKind::Adafactor)
+        return gradient.emitError("parameter '")
+               << argString(gradient, index, attr::fqn)
+               << "' is padded or packed, but adafactor takes means over the "
+                  "parameters of files";
     }
     return success();
   }

@@ -5,7 +5,9 @@
 #include "hone/IR/Hone.h"
 #include "hone/Transforms/Step/OptimizerNames.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
 
@@ -22,14 +24,14 @@ struct NumberRange {
 /// A number of the attribute and its range.
 struct Number {
   StringLiteral key;
-  double OptimizerSettings::*setting;
+  double OptimizerRule::*setting;
   std::string OptimizerOptions::*option;
   NumberRange range;
 };
 
 struct Default {
   OptimizerKind kind;
-  double OptimizerSettings::*setting;
+  double OptimizerRule::*setting;
   double value;
 };
 
@@ -40,27 +42,31 @@ struct Optimizer {
   bool takesMeans;
 };
 
-/// Decodes one attribute; the first error stops it.
+/// Decodes one rule of the attribute; the first error stops it.
 class Reader {
 public:
-  Reader(ModuleOp module, OptimizerSettings &settings)
-      : module(module), settings(settings) {}
+  /// `where` begins messages: "", or the group whose own rule it is.
+  Reader(ModuleOp module, OptimizerRule &rule, const Twine &where = "")
+      : module(module), rule(rule), where(where.str()) {}
 
   LogicalResult readName(StringRef name);
-  LogicalResult readAttribute(DictionaryAttr dict);
-  LogicalResult readGroups(Attribute attribute);
-  LogicalResult applyOptions(const OptimizerOptions &options);
+  /// All entries but the name and `besides`.
+  LogicalResult readEntries(DictionaryAttr dict, ArrayRef<StringRef> besides);
+  LogicalResult readMoments(StringRef name);
+  LogicalResult readNumber(const Number &number, StringRef text);
   LogicalResult validate();
 
 private:
   InFlightDiagnostic error(const Twine &entry) {
-    return module.emitError() << attr::optimizer << ": " << entry << " ";
+    return module.emitError()
+           << attr::optimizer << ": " << where << entry << " ";
   }
-  bool has(const Number &number) const;
-  LogicalResult readMoments(StringRef name);
+  LogicalResult readEntry(StringRef key, Attribute value);
+  LogicalResult readFlag(StringRef key, Attribute value, bool &flag);
 
   ModuleOp module;
-  OptimizerSettings &settings;
+  OptimizerRule &rule;
+  std::string where;
 };
 } // namespace
 
@@ -78,13 +84,13 @@ static constexpr NumberRange atLeastOne = {isAtLeastOne, "a number >= 1"};
 
 static constexpr Number numbers[] = {
 #define HONE_OPTIMIZER_NUMBER(field, key, range)                               \
-  {key, &OptimizerSettings::field, &OptimizerOptions::field, range},
+  {key, &OptimizerRule::field, &OptimizerOptions::field, range},
 #include "hone/Transforms/Step/Optimizers.def"
 };
 
 static constexpr Default defaults[] = {
 #define HONE_OPTIMIZER_DEFAULT(kind, field, value)                             \
-  {OptimizerKind::kind, &OptimizerSettings::field, value},
+  {OptimizerKind::kind, &OptimizerRule::field, value},
 #include "hone/Transforms/Step/Optimizers.def"
 };
 
@@ -116,7 +122,7 @@ static const Optimizer &optimizerOf(OptimizerKind kind) {
   return optimizers[unsigned(kind)];
 }
 
-static bool hasNumber(OptimizerKind kind, double OptimizerSettings::*setting) {
+static bool hasNumber(OptimizerKind kind, double OptimizerRule::*setting) {
   return llvm::any_of(defaults, [&](const Default &number) {
     return number.kind == kind && number.setting == setting;
   });
@@ -139,14 +145,14 @@ StringRef hone::listMomentFormats() {
   return names;
 }
 
-OptimizerSettings::OptimizerSettings(OptimizerKind kind) : kind(kind) {
+OptimizerRule::OptimizerRule(OptimizerKind kind) : kind(kind) {
   for (const Default &number : defaults)
     if (number.kind == kind)
       this->*number.setting = number.value;
 }
 
-bool Reader::has(const Number &number) const {
-  return hasNumber(settings.kind, number.setting);
+static bool has(const OptimizerRule &rule, const Number &number) {
+  return hasNumber(rule.kind, number.setting);
 }
 
 LogicalResult Reader::readName(StringRef name) {
@@ -154,7 +160,7 @@ LogicalResult Reader::readName(StringRef name) {
   if (!found)
     return error("name") << "is '" << name << "', expected "
                          << listOptimizers();
-  settings = OptimizerSettings(found->kind);
+  rule = OptimizerRule(found->kind);
   return success();
 }
 
@@ -163,100 +169,72 @@ LogicalResult Reader::readMoments(StringRef name) {
   if (found == std::end(momentNames))
     return error("moments")
            << "is '" << name << "', expected " << listMomentFormats();
-  settings.moments = Moments(found - std::begin(momentNames));
+  rule.moments = Moments(found - std::begin(momentNames));
   return success();
 }
 
-LogicalResult Reader::readGroups(Attribute attribute) {
-  auto array = dyn_cast<ArrayAttr>(attribute);
-  if (!array || array.empty())
-    return error("groups") << "is " << attribute
-                           << ", expected an array of dictionaries";
-  settings.groups.clear();
-  for (Attribute element : array) {
-    auto dict = dyn_cast<DictionaryAttr>(element);
-    auto lr = dict ? dict.getAs<FloatAttr>("lr_scale") : FloatAttr();
-    auto decay = dict ? dict.getAs<FloatAttr>("decay_scale") : FloatAttr();
-    if (!lr || !decay || !isNonNegative(lr.getValueAsDouble()) ||
-        !isNonNegative(decay.getValueAsDouble()))
-      return error("group " + Twine(settings.groups.size()))
-             << "is " << element
-             << ", expected {lr_scale, decay_scale} with numbers >= 0";
-    settings.groups.push_back(
-        {lr.getValueAsDouble(), decay.getValueAsDouble()});
+LogicalResult Reader::readNumber(const Number &number, StringRef text) {
+  if (StringRef(text).getAsDouble(rule.*number.setting))
+    return error(number.key)
+           << "is '" << text << "', expected " << number.range.expected;
+  return success();
+}
+
+LogicalResult Reader::readFlag(StringRef key, Attribute value, bool &flag) {
+  auto given = dyn_cast<BoolAttr>(value);
+  if (!given && !isa<UnitAttr>(value))
+    return error(key) << "is " << value << ", expected a flag";
+  flag = !given || given.getValue();
+  return success();
+}
+
+LogicalResult Reader::readEntry(StringRef key, Attribute value) {
+  const Number *number = llvm::find_if(
+      numbers, [&](const Number &n) { return n.key == key && has(rule, n); });
+  if (number != std::end(numbers)) {
+    auto given = dyn_cast<FloatAttr>(value);
+    if (!given)
+      return error(key) << "is " << value << ", expected "
+                        << number->range.expected;
+    rule.*number->setting = given.getValueAsDouble();
+    return success();
   }
-  return success();
+  if (key == "maximize")
+    return readFlag(key, value, rule.maximize);
+  if (key == "nesterov" && rule.kind == OptimizerKind::Sgd)
+    return readFlag(key, value, rule.nesterov);
+  if (key != "moments")
+    return error(key) << "is no setting of " << optimizerOf(rule.kind).name;
+  auto name = dyn_cast<StringAttr>(value);
+  if (!name)
+    return error(key) << "is " << value << ", expected " << listMomentFormats();
+  return readMoments(name.getValue());
 }
 
-LogicalResult Reader::readAttribute(DictionaryAttr dict) {
+LogicalResult Reader::readEntries(DictionaryAttr dict,
+                                  ArrayRef<StringRef> besides) {
   for (NamedAttribute named : dict) {
     StringRef key = named.getName();
-    Attribute value = named.getValue();
-    const Number *number = llvm::find_if(
-        numbers, [&](const Number &n) { return n.key == key && has(n); });
-    if (number != std::end(numbers)) {
-      auto given = dyn_cast<FloatAttr>(value);
-      if (!given)
-        return error(key) << "is " << value << ", expected "
-                          << number->range.expected;
-      settings.*number->setting = given.getValueAsDouble();
-    } else if (key == "groups") {
-      if (failed(readGroups(value)))
-        return failure();
-    } else if (key == "maximize" ||
-               (key == "nesterov" && settings.kind == OptimizerKind::Sgd)) {
-      auto flag = dyn_cast<BoolAttr>(value);
-      if (!flag && !isa<UnitAttr>(value))
-        return error(key) << "is " << value << ", expected a flag";
-      bool isSet = !flag || flag.getValue();
-      (key == "maximize" ? settings.maximize : settings.nesterov) = isSet;
-    } else if (key == "moments") {
-      auto name = dyn_cast<StringAttr>(value);
-      if (!name)
-        return error(key) << "is " << value << ", expected "
-                          << listMomentFormats();
-      if (failed(readMoments(name.getValue())))
-        return failure();
-    } else if (key != "name") {
-      return error(key) << "is no setting of "
-                        << dict.getAs<StringAttr>("name").getValue();
-    }
+    if (key == "name" || llvm::is_contained(besides, key))
+      continue;
+    if (failed(readEntry(key, named.getValue())))
+      return failure();
   }
   return success();
-}
-
-LogicalResult Reader::applyOptions(const OptimizerOptions &options) {
-  StringRef name = optimizerOf(settings.kind).name;
-  for (const Number &number : numbers) {
-    const std::string &text = options.*number.option;
-    if (text.empty())
-      continue;
-    if (!has(number))
-      return error(number.key)
-             << "is " << text << ", but " << name << " has no such setting";
-    if (StringRef(text).getAsDouble(settings.*number.setting))
-      return error(number.key)
-             << "is '" << text << "', expected " << number.range.expected;
-  }
-  if (options.nesterov && settings.kind != OptimizerKind::Sgd)
-    return error("nesterov")
-           << "is set, but " << name << " has no such setting";
-  settings.nesterov |= options.nesterov;
-  return options.moments.empty() ? success() : readMoments(options.moments);
 }
 
 LogicalResult Reader::validate() {
   for (const Number &number : numbers)
-    if (double value = settings.*number.setting;
-        has(number) && !number.range.isValid(value))
+    if (double value = rule.*number.setting;
+        has(rule, number) && !number.range.isValid(value))
       return error(number.key)
              << "is " << value << ", expected " << number.range.expected;
-  if (settings.nesterov && settings.momentum == 0.0)
+  if (rule.nesterov && rule.momentum == 0.0)
     return error("nesterov") << "is set with momentum 0, expected a momentum";
-  const Optimizer &optimizer = optimizerOf(settings.kind);
-  if (settings.moments > optimizer.narrowest)
+  const Optimizer &optimizer = optimizerOf(rule.kind);
+  if (rule.moments > optimizer.narrowest)
     return error("moments")
-           << "is '" << momentNames[unsigned(settings.moments)] << "', but "
+           << "is '" << momentNames[unsigned(rule.moments)] << "', but "
            << optimizer.name << " has them in "
            << alternatives(ArrayRef(momentNames)
                                .take_front(unsigned(optimizer.narrowest) + 1))
@@ -264,65 +242,212 @@ LogicalResult Reader::validate() {
   return success();
 }
 
+/// Begins the messages about a group.
+static std::string groupPrefix(size_t index) {
+  return "group " + std::to_string(index) + ": ";
+}
+
+/// Reads the own rule of a group. Its rate, decay and clip are those of the
+/// settings, so that one schedule and one bound hold for all.
+static LogicalResult readOwnRule(ModuleOp module, DictionaryAttr dict,
+                                 size_t index, OptimizerGroup &group) {
+  auto name = dict.getAs<StringAttr>("name");
+  for (StringRef key : {"lr", "weight_decay", "clip"})
+    if (dict.get(key))
+      return module.emitError()
+             << attr::optimizer << ": " << groupPrefix(index) << key
+             << " is one for all groups, expected lr_scale and decay_scale";
+  if (!name) {
+    if (dict.size() == 2)
+      return success();
+    return module.emitError()
+           << attr::optimizer << ": " << groupPrefix(index)
+           << "has settings and no name, expected the name of their optimizer";
+  }
+  group.own.emplace(OptimizerKind::AdamW);
+  Reader reader(module, *group.own, groupPrefix(index));
+  return success(
+      succeeded(reader.readName(name.getValue())) &&
+      succeeded(reader.readEntries(dict, {"lr_scale", "decay_scale"})));
+}
+
+/// Reads the groups: only their scales unless `withRules`.
+static LogicalResult readGroups(ModuleOp module, Attribute attribute,
+                                bool withRules, OptimizerSettings &settings) {
+  auto array = dyn_cast<ArrayAttr>(attribute);
+  if (!array || array.empty())
+    return module.emitError() << attr::optimizer << ": groups is " << attribute
+                              << ", expected an array of dictionaries";
+  settings.groups.clear();
+  for (auto [index, element] : llvm::enumerate(array)) {
+    auto dict = dyn_cast<DictionaryAttr>(element);
+    auto lr = dict ? dict.getAs<FloatAttr>("lr_scale") : FloatAttr();
+    auto decay = dict ? dict.getAs<FloatAttr>("decay_scale") : FloatAttr();
+    if (!lr || !decay || !isNonNegative(lr.getValueAsDouble()) ||
+        !isNonNegative(decay.getValueAsDouble()))
+      return module.emitError()
+             << attr::optimizer << ": group " << index << " is " << element
+             << ", expected {lr_scale, decay_scale} with numbers >= 0";
+    OptimizerGroup &group = settings.groups.emplace_back();
+    group.lrScale = lr.getValueAsDouble();
+    group.decayScale = decay.getValueAsDouble();
+    if (withRules && failed(readOwnRule(module, dict, index, group)))
+      return failure();
+  }
+  return success();
+}
+
+/// The rules of all parameters: that of the settings, then those of groups.
+static SmallVector<OptimizerRule *> rulesOf(OptimizerSettings &settings) {
+  SmallVector<OptimizerRule *> rules = {&settings};
+  for (OptimizerGroup &group : settings.groups)
+    if (group.own)
+      rules.push_back(&*group.own);
+  return rules;
+}
+
+/// Sets what the options give in every rule that has such a setting.
+static LogicalResult applyOptions(ModuleOp module,
+                                  const OptimizerOptions &options,
+                                  OptimizerSettings &settings) {
+  SmallVector<OptimizerRule *> rules = rulesOf(settings);
+  llvm::SetVector<StringRef> names;
+  for (OptimizerRule *rule : rules)
+    names.insert(optimizerOf(rule->kind).name);
+  auto nobodyHas = [&](StringRef key, StringRef value) {
+    return module.emitError()
+           << attr::optimizer << ": " << key << " is " << value << ", but "
+           << llvm::join(names, " and ")
+           << (names.size() == 1 ? " has" : " have") << " no such setting";
+  };
+  for (const Number &number : numbers) {
+    const std::string &text = options.*number.option;
+    if (text.empty())
+      continue;
+    auto haveIt = llvm::make_filter_range(
+        rules, [&](OptimizerRule *rule) { return has(*rule, number); });
+    if (haveIt.empty())
+      return nobodyHas(number.key, text);
+    for (OptimizerRule *rule : haveIt)
+      if (failed(Reader(module, *rule).readNumber(number, text)))
+        return failure();
+  }
+  bool hasNesterov = false;
+  for (OptimizerRule *rule : rules) {
+    bool isSgd = rule->kind == OptimizerKind::Sgd;
+    hasNesterov |= isSgd;
+    rule->nesterov |= options.nesterov && isSgd;
+    if (!options.moments.empty() &&
+        failed(Reader(module, *rule).readMoments(options.moments)))
+      return failure();
+  }
+  return options.nesterov && !hasNesterov ? nobodyHas("nesterov", "set")
+                                          : success();
+}
+
+/// Reads what the attribute says about the optimizer that the options leave.
+static LogicalResult readAttribute(ModuleOp module, DictionaryAttr dict,
+                                   const OptimizerOptions &options,
+                                   OptimizerSettings &settings) {
+  StringRef name = dict.getAs<StringAttr>("name").getValue();
+  Attribute groups = dict.get("groups");
+  if (groups &&
+      failed(readGroups(module, groups,
+                        /*withRules=*/options.name.empty(), settings)))
+    return failure();
+  if (options.name.empty() || name == options.name)
+    return Reader(module, settings).readEntries(dict, {"groups"});
+  // What does not depend on the optimizer holds for another one, too.
+  if (auto clip = dict.getAs<FloatAttr>("clip"))
+    settings.clip = clip.getValueAsDouble();
+  return success();
+}
+
 FailureOr<OptimizerSettings>
 OptimizerSettings::read(ModuleOp module, const OptimizerOptions &options) {
   OptimizerSettings settings(OptimizerKind::AdamW);
-  Reader reader(module, settings);
   Attribute attribute = module->getAttr(attr::optimizer);
   auto dict = dyn_cast_if_present<DictionaryAttr>(attribute);
-  auto name = dict ? dict.getAs<StringAttr>("name") : StringAttr();
-  if (attribute && !name) {
+  auto given = dict ? dict.getAs<StringAttr>("name") : StringAttr();
+  if (attribute && !given) {
     module.emitError() << attr::optimizer << ": is " << attribute
                        << ", expected a dictionary with a name";
     return failure();
   }
-  bool sameName =
-      name && (options.name.empty() || name.getValue() == options.name);
-  if (!options.name.empty() && failed(reader.readName(options.name)))
+  StringRef name = options.name;
+  if (name.empty() && given)
+    name = given.getValue();
+  if (!name.empty() && failed(Reader(module, settings).readName(name)))
     return failure();
-  if (options.name.empty() && name && failed(reader.readName(name.getValue())))
+  if (dict && failed(readAttribute(module, dict, options, settings)))
     return failure();
-  if (sameName && failed(reader.readAttribute(dict)))
+  if (failed(applyOptions(module, options, settings)) ||
+      failed(Reader(module, settings).validate()))
     return failure();
-  // What does not depend on the optimizer holds for another one, too.
-  if (dict && !sameName) {
-    if (Attribute groups = dict.get("groups"))
-      if (failed(reader.readGroups(groups)))
-        return failure();
-    if (auto clip = dict.getAs<FloatAttr>("clip"))
-      settings.clip = clip.getValueAsDouble();
-  }
-  if (failed(reader.applyOptions(options)) || failed(reader.validate()))
-    return failure();
+  for (auto [index, group] : llvm::enumerate(settings.groups))
+    if (group.own &&
+        failed(Reader(module, *group.own, groupPrefix(index)).validate()))
+      return failure();
   return settings;
+}
+
+/// Appends the name and the settings of a rule; `isGroup`: without those that
+/// are one for all groups.
+static void appendRule(Builder &b, const OptimizerRule &rule, bool isGroup,
+                       NamedAttrList &attrs) {
+  attrs.append("name", b.getStringAttr(optimizerOf(rule.kind).name));
+  for (const Number &number : numbers) {
+    bool isShared =
+        llvm::is_contained({"lr", "weight_decay", "clip"}, number.key);
+    if (has(rule, number) && !(isGroup && isShared))
+      attrs.append(number.key, b.getF64FloatAttr(rule.*number.setting));
+  }
+  if (rule.moments != Moments::Full)
+    attrs.append("moments",
+                 b.getStringAttr(momentNames[unsigned(rule.moments)]));
+  if (rule.nesterov)
+    attrs.append("nesterov", b.getUnitAttr());
+  if (rule.maximize)
+    attrs.append("maximize", b.getUnitAttr());
 }
 
 DictionaryAttr OptimizerSettings::write(MLIRContext *context) const {
   Builder b(context);
+  SmallVector<Attribute> entries;
+  for (const OptimizerGroup &group : groups) {
+    NamedAttrList attrs;
+    attrs.append("lr_scale", b.getF64FloatAttr(group.lrScale));
+    attrs.append("decay_scale", b.getF64FloatAttr(group.decayScale));
+    if (group.own)
+      appendRule(b, *group.own, /*isGroup=*/true, attrs);
+    entries.push_back(attrs.getDictionary(context));
+  }
   NamedAttrList attrs;
-  attrs.append("name", b.getStringAttr(optimizerOf(kind).name));
-  for (const Number &number : numbers)
-    if (hasNumber(kind, number.setting))
-      attrs.append(number.key, b.getF64FloatAttr(this->*number.setting));
-  if (moments != Moments::Full)
-    attrs.append("moments", b.getStringAttr(momentNames[unsigned(moments)]));
-  if (nesterov)
-    attrs.append("nesterov", b.getUnitAttr());
-  if (maximize)
-    attrs.append("maximize", b.getUnitAttr());
-  SmallVector<Attribute> scales;
-  for (const GroupScales &group : groups)
-    scales.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr("lr_scale", b.getF64FloatAttr(group.lr)),
-         b.getNamedAttr("decay_scale", b.getF64FloatAttr(group.decay))}));
-  attrs.append("groups", b.getArrayAttr(scales));
+  appendRule(b, *this, /*isGroup=*/false, attrs);
+  attrs.append("groups", b.getArrayAttr(entries));
   return attrs.getDictionary(context);
 }
 
-bool hone::takesMeans(ModuleOp module, StringRef option) {
+/// The names in the attribute: its own and those of its groups.
+static SmallVector<StringRef> namesOf(ModuleOp module) {
   auto dict = module->getAttrOfType<DictionaryAttr>(attr::optimizer);
-  auto name = dict ? dict.getAs<StringAttr>("name") : StringAttr();
-  StringRef used = option.empty() && name ? name.getValue() : option;
-  const Optimizer *found = findOptimizer(used);
-  return found && found->takesMeans;
+  SmallVector<DictionaryAttr> rules = {dict};
+  if (auto groups = dict ? dict.getAs<ArrayAttr>("groups") : ArrayAttr())
+    for (Attribute group : groups)
+      rules.push_back(dyn_cast<DictionaryAttr>(group));
+  SmallVector<StringRef> names;
+  for (DictionaryAttr rule : rules)
+    if (auto name = rule ? rule.getAs<StringAttr>("name") : StringAttr())
+      names.push_back(name.getValue());
+  return names;
+}
+
+bool hone::takesMeans(ModuleOp module, StringRef option) {
+  SmallVector<StringRef> names = {option};
+  if (option.empty())
+    names = namesOf(module);
+  return llvm::any_of(names, [](StringRef name) {
+    const Optimizer *found = findOptimizer(name);
+    return found && found->takesMeans;
+  });
 }

@@ -39,7 +39,7 @@ static bool isCoded(RankedTensorType type, ArrayAttr parts) {
   });
 }
 
-SmallVector<StateTensor> hone::stateOf(const OptimizerSettings &settings,
+SmallVector<StateTensor> hone::stateOf(const OptimizerRule &rule,
                                        StringRef name, RankedTensorType type,
                                        ArrayAttr parts) {
   SmallVector<StateTensor> state;
@@ -49,12 +49,12 @@ SmallVector<StateTensor> hone::stateOf(const OptimizerSettings &settings,
   };
   MLIRContext *context = type.getContext();
   RankedTensorType moment = type;
-  if (settings.moments == Moments::BF16)
+  if (rule.moments == Moments::BF16)
     moment = RankedTensorType::get(type.getShape(), BFloat16Type::get(context));
-  switch (settings.kind) {
+  switch (rule.kind) {
   case OptimizerKind::AdamW:
     for (StringRef prefix : {"exp_avg", "exp_avg_sq"}) {
-      if (settings.moments != Moments::Coded || !isCoded(type, parts)) {
+      if (rule.moments != Moments::Coded || !isCoded(type, parts)) {
         add(prefix, moment, parts);
         continue;
       }
@@ -68,7 +68,7 @@ SmallVector<StateTensor> hone::stateOf(const OptimizerSettings &settings,
     }
     return state;
   case OptimizerKind::Sgd:
-    if (settings.momentum != 0.0)
+    if (rule.momentum != 0.0)
       add("momentum", moment, parts);
     return state;
   case OptimizerKind::Lion:
@@ -107,21 +107,25 @@ public:
   Operation *update(const Trained &t);
 
 private:
-  Operation *updateByAdamw(const Trained &t);
-  Operation *updateBySgd(const Trained &t);
-  Operation *updateByLion(const Trained &t);
-  Operation *updateByAdafactor(const Trained &t);
+  Operation *updateByAdamw(const Trained &t, const OptimizerRule &rule);
+  Operation *updateBySgd(const Trained &t, const OptimizerRule &rule);
+  Operation *updateByLion(const Trained &t, const OptimizerRule &rule);
+  Operation *updateByAdafactor(const Trained &t, const OptimizerRule &rule);
 
   FloatAttr number(double value) { return b.getF64FloatAttr(value); }
   UnitAttr flag(bool set) { return set ? b.getUnitAttr() : UnitAttr(); }
   FloatAttr lrScale(const Trained &t) {
-    return number(settings.scalesOf(t.group).lr);
+    return number(settings.groups[t.group].lrScale);
   }
   FloatAttr decayScale(const Trained &t) {
-    return number(settings.scalesOf(t.group).decay);
+    return number(settings.groups[t.group].decayScale);
   }
-  IntegerAttr salt() {
-    return b.getI64IntegerAttr(shared.key ? nextSalt++ : 0);
+  /// Null where nothing is rounded at random.
+  Value key(const OptimizerRule &rule) {
+    return rule.moments == Moments::BF16 ? shared.key : Value();
+  }
+  IntegerAttr salt(const OptimizerRule &rule) {
+    return b.getI64IntegerAttr(key(rule) ? nextSalt++ : 0);
   }
 
   ImplicitLocOpBuilder &b;
@@ -131,7 +135,7 @@ private:
 };
 } // namespace
 
-Operation *Updater::updateByAdamw(const Trained &t) {
+Operation *Updater::updateByAdamw(const Trained &t, const OptimizerRule &rule) {
   Type type = t.param.getType();
   const Scalars &scalars = shared.scalars;
   if (t.state.size() == 2)
@@ -139,20 +143,20 @@ Operation *Updater::updateByAdamw(const Trained &t) {
         type, t.state[0].getType(), t.state[1].getType(),
         /*new_working_copy=*/Type(), t.param, t.gradient, t.state[0],
         t.state[1], scalars.lr, scalars.weightDecay, shared.count,
-        shared.factor, shared.apply, shared.key, /*origin=*/Value(),
-        number(settings.beta1), number(settings.beta2), number(settings.eps),
-        lrScale(t), decayScale(t), flag(settings.maximize), salt(),
+        shared.factor, shared.apply, key(rule), /*origin=*/Value(),
+        number(rule.beta1), number(rule.beta2), number(rule.eps), lrScale(t),
+        decayScale(t), flag(rule.maximize), salt(rule),
         /*whole=*/DenseI64ArrayAttr());
   return b.create<Adamw8bitOp>(
       type, t.state[0].getType(), t.state[1].getType(), t.state[2].getType(),
       t.state[3].getType(), /*new_working_copy=*/Type(), t.param, t.gradient,
       t.state[0], t.state[1], t.state[2], t.state[3], scalars.lr,
       scalars.weightDecay, shared.count, shared.factor, shared.apply,
-      number(settings.beta1), number(settings.beta2), number(settings.eps),
-      lrScale(t), decayScale(t), flag(settings.maximize));
+      number(rule.beta1), number(rule.beta2), number(rule.eps), lrScale(t),
+      decayScale(t), flag(rule.maximize));
 }
 
-Operation *Updater::updateBySgd(const Trained &t) {
+Operation *Updater::updateBySgd(const Trained &t, const OptimizerRule &rule) {
   bool hasMomentum = !t.state.empty();
   SmallVector<Type> buffer;
   if (hasMomentum)
@@ -162,47 +166,49 @@ Operation *Updater::updateBySgd(const Trained &t) {
       t.param.getType(), buffer, t.param, t.gradient, shared.scalars.lr,
       shared.scalars.weightDecay, shared.factor,
       hasMomentum ? Value(t.state[0]) : Value(), shared.apply,
-      hasMomentum ? shared.key : Value(), /*origin=*/Value(),
-      number(settings.momentum), lrScale(t), decayScale(t),
-      flag(settings.nesterov), flag(settings.maximize), salt(),
+      hasMomentum ? key(rule) : Value(), /*origin=*/Value(),
+      number(rule.momentum), lrScale(t), decayScale(t), flag(rule.nesterov),
+      flag(rule.maximize), salt(rule),
       /*whole=*/DenseI64ArrayAttr());
 }
 
-Operation *Updater::updateByLion(const Trained &t) {
+Operation *Updater::updateByLion(const Trained &t, const OptimizerRule &rule) {
   return b.create<LionOp>(
       t.param.getType(), t.state[0].getType(), /*new_working_copy=*/Type(),
       t.param, t.gradient, t.state[0], shared.scalars.lr,
-      shared.scalars.weightDecay, shared.factor, shared.apply, shared.key,
-      /*origin=*/Value(), number(settings.beta1), number(settings.beta2),
-      lrScale(t), decayScale(t), flag(settings.maximize), salt(),
+      shared.scalars.weightDecay, shared.factor, shared.apply, key(rule),
+      /*origin=*/Value(), number(rule.beta1), number(rule.beta2), lrScale(t),
+      decayScale(t), flag(rule.maximize), salt(rule),
       /*whole=*/DenseI64ArrayAttr());
 }
 
-Operation *Updater::updateByAdafactor(const Trained &t) {
+Operation *Updater::updateByAdafactor(const Trained &t,
+                                      const OptimizerRule &rule) {
   SmallVector<Value> state(t.state.begin(), t.state.end());
   SmallVector<Type> types(ValueRange(state).getTypes());
   return b.create<AdafactorOp>(
       t.param.getType(), types, t.param, t.gradient, state, shared.scalars.lr,
       shared.scalars.weightDecay, shared.count, shared.factor, shared.apply,
-      number(settings.beta2Decay), number(settings.eps1), number(settings.eps2),
-      number(settings.clipThreshold), lrScale(t), decayScale(t),
-      flag(settings.maximize));
+      number(rule.beta2Decay), number(rule.eps1), number(rule.eps2),
+      number(rule.clipThreshold), lrScale(t), decayScale(t),
+      flag(rule.maximize));
 }
 
 Operation *Updater::update(const Trained &t) {
   Location loc = NameLoc::get(b.getStringAttr("update"), t.param.getLoc());
   Location before = b.getLoc();
   b.setLoc(loc);
+  const OptimizerRule &rule = settings.ruleOf(t.group);
   auto make = [&] {
-    switch (settings.kind) {
+    switch (rule.kind) {
     case OptimizerKind::AdamW:
-      return updateByAdamw(t);
+      return updateByAdamw(t, rule);
     case OptimizerKind::Sgd:
-      return updateBySgd(t);
+      return updateBySgd(t, rule);
     case OptimizerKind::Lion:
-      return updateByLion(t);
+      return updateByLion(t, rule);
     case OptimizerKind::Adafactor:
-      return updateByAdafactor(t);
+      return updateByAdafactor(t, rule);
     }
     llvm_unreachable("unknown optimizer");
   };

@@ -32,7 +32,7 @@ struct Scalars {
 /// Operands that all updates of a step share.
 struct SharedOperands {
   Scalars scalars;
-  mlir::Value key; ///< null: results are rounded to nearest
+  mlir::Value key; ///< null: no rule has moments in bf16
   mlir::Value count, factor, apply;
 };
 
@@ -43,9 +43,9 @@ struct StateTensor {
   mlir::ArrayAttr parts; ///< null: its own only part
 };
 
-/// The state that `settings` keep for the parameter `name` of `type` and with
+/// The state that `rule` keeps for the parameter `name` of `type` and with
 /// these parts (or null), as operands of its update.
-llvm::SmallVector<StateTensor> stateOf(const OptimizerSettings &settings,
+llvm::SmallVector<StateTensor> stateOf(const OptimizerRule &rule,
                                        llvm::StringRef name,
                                        mlir::RankedTensorType type,
                                        mlir::ArrayAttr parts);

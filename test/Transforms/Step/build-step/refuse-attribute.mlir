@@ -43,3 +43,73 @@ module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 :
     return %w, %w : tensor<f32>, tensor<f32>
   }
 }
+
+// -----
+
+// expected-error@+1 {{hone.optimizer: group 1: lr is one for all groups, expected lr_scale and decay_scale}}
+module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
+    {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "sgd", lr = 0.5 : f64}]}} {
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    return %w : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{hone.optimizer: group 1: has settings and no name, expected the name of their optimizer}}
+module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
+    {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, beta1 = 0.5 : f64}]}} {
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    return %w : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{hone.optimizer: group 1: name is 'rmsprop', expected adamw, sgd, lion or adafactor}}
+module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
+    {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "rmsprop"}]}} {
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    return %w : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{hone.optimizer: group 1: beta1 is no setting of sgd}}
+module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
+    {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "sgd", beta1 = 0.5 : f64}]}} {
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    return %w : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{hone.optimizer: group 1: beta1 is 1.500000e+00, expected a number in [0, 1)}}
+module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
+    {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "lion", beta1 = 1.5 : f64}]}} {
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    return %w : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{hone.optimizer: group 1: nesterov is set with momentum 0, expected a momentum}}
+module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
+    {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "sgd", nesterov}]}} {
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    return %w : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{hone.optimizer: group 1: maximize is "no", expected a flag}}
+module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
+    {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "sgd", maximize = "no"}]}} {
+  func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    return %w : tensor<f32>
+  }
+}
