@@ -19,10 +19,11 @@ static LogicalResult verifyWorkingCopy(Operation *op, Value param,
     return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
   };
   if (failed(expectShape(op, "new_working_copy", workingCopy, shapeOf(param))))
-    return failure(); // adamw_c1, adamw_8bit_c1, sgd_c1, lion_c1, adafactor_c1
+    return failure(); // adamw_c1, adamw_8bit_c1, sgd_c1, lion_c1, adafactor_c1,
+                      // muon_c1
   if (!workingCopy || width(workingCopy) < width(param))
     return success();
-  // adamw_c3, adamw_8bit_c4, sgd_c4, lion_c3, adafactor_c4
+  // adamw_c3, adamw_8bit_c4, sgd_c4, lion_c3, adafactor_c4, muon_c4
   return op->emitOpError() << "new_working_copy has element type "
                            << getElementTypeOrSelf(workingCopy.getType())
                            << ", expected a narrower one than that of param, "
@@ -217,7 +218,7 @@ SmallVector<AliasPair> SgdOp::getReusableOperands() {
 }
 
 //===----------------------------------------------------------------------===//
-// Lion and Adafactor
+// Lion, Adafactor and Muon
 //===----------------------------------------------------------------------===//
 
 LogicalResult LionOp::verify() {
@@ -281,4 +282,32 @@ LogicalResult AdafactorOp::verify() {
 Value AdafactorOp::getNewWorkingCopy() {
   size_t means = getVariances().size();
   return getOthers().size() > means ? getOthers()[means] : Value();
+}
+
+LogicalResult MuonOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  if (shape.size() != 2) // muon_c2
+    return emitOpError() << "param has rank " << shape.size() << ", expected 2";
+  if (failed(expectShape(*this, "grad", getGrad(), shape)) ||
+      failed(expectShape(*this, "buffer", getBuffer(), shape)) ||
+      failed(expectType(*this, "new_param", getNewParam(),
+                        getParam().getType())) ||
+      failed(expectType(*this, "new_buffer", getNewBuffer(),
+                        getBuffer().getType())))
+    return failure(); // muon_c1
+  if (failed(expectFraction(*this, "momentum", getMomentum(), true)) ||
+      failed(expectAtLeast(*this, "eps", getEps(), 0)))
+    return failure(); // muon_c3
+  return verifyWorkingCopy(*this, getParam(), getNewWorkingCopy());
+}
+
+/// Three products a step, of which two have the smaller side twice.
+OpCost MuonOp::getCost() {
+  OpCost cost = hone::detail::elementwiseCost(*this, 0);
+  ArrayRef<int64_t> shape = shapeOf(getParam());
+  int64_t small = std::min(shape[0], shape[1]);
+  int64_t large = std::max(shape[0], shape[1]);
+  cost.flops =
+      iterations * 2 * (2 * small * small * large + small * small * small);
+  return cost;
 }

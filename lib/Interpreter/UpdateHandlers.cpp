@@ -170,6 +170,21 @@ static Tensors updateAdafactor(AdafactorOp op, const Frame &frame) {
                    frame.all(op.getVariances()), options);
 }
 
+static Tensors updateMuon(MuonOp op, const Frame &frame) {
+  MuonOptions options{frame.scalar(op.getLr()),
+                      frame.scalar(op.getWeightDecay()),
+                      frame.scalar(op.getGradScale()),
+                      op.getMomentum().convertToDouble(),
+                      op.getEps().convertToDouble(),
+                      op.getShapeScale().convertToDouble(),
+                      op.getLrScale().convertToDouble(),
+                      op.getDecayScale().convertToDouble(),
+                      op.getNesterov(),
+                      op.getMaximize()};
+  return muon(frame.specs(op), frame[op.getParam()], frame[op.getGrad()],
+              frame[op.getBuffer()], options);
+}
+
 template <typename... OpTys>
 void HandlerTable::onUpdates(UpdateList<OpTys...>) {
   (on<OpTys>([](OpTys op, const Frame &frame) {
@@ -188,5 +203,8 @@ void HandlerTable::addState() {
   });
   on<AdafactorOp>([](AdafactorOp op, const Frame &frame) {
     return applyUpdate(op, frame, updateAdafactor);
+  });
+  on<MuonOp>([](MuonOp op, const Frame &frame) {
+    return applyUpdate(op, frame, updateMuon);
   });
 }

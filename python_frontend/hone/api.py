@@ -67,9 +67,9 @@ def export(
     loss_fn(model, *example_batch) gives the scalar loss; None: model(*example_batch) does. Shapes are those of the
     example, and its values do not matter. Parameters keep their names, tied ones the first of theirs.
 
-    optimizer: a torch.optim AdamW, SGD, Adafactor, or Adam without weight decay, which is read, or a list of them, each
-        with parameters of its own, or a dictionary such as {"name": "adamw", "lr": 6e-4, "weight_decay": 0.1, "beta2":
-        0.95}. A parameter that no torch optimizer holds is not trained.
+    optimizer: a torch.optim AdamW, SGD, Adafactor, Muon, or Adam without weight decay, which is read, or a list of
+        them, each with parameters of its own, or a dictionary such as {"name": "adamw", "lr": 6e-4, "weight_decay":
+        0.1, "beta2": 0.95}. A parameter that no torch optimizer holds is not trained.
     clip: bound of the gradient's global norm.
     init: how a fresh run fills parameters, from name pattern to {"dist": "normal", "mean": 0.0, "std": 0.02},
         {"dist": "uniform", "low", "high"}, {"dist": "constant", "value"} or {"dist": "file"}: its present values,

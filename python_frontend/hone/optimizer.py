@@ -4,17 +4,18 @@
     {"name": "sgd", "lr", "weight_decay", "momentum", "nesterov", "maximize", "clip", "groups": [...]}
     {"name": "lion", "lr", "weight_decay", "beta1", "beta2", "maximize", "clip", "groups": [...]}
     {"name": "adafactor", "lr", "weight_decay", "beta2_decay", "eps1", "eps2", "clip_threshold", "maximize", ...}
+    {"name": "muon", "lr", "weight_decay", "momentum", "eps", "nesterov", "match_rms_adamw", "clip", "groups": [...]}
 
-All but adafactor may have "moments": "fp32" (the default), "bf16" or, adamw alone, "8bit". A group is {"lr_scale",
-"decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value is that times its
-scale. A group whose other settings differ from the first one's also has "name" and all of its settings. `clip`, the
-bound of the norm of all gradients, and the flags are there only where set.
+All but adafactor and muon may have "moments": "fp32" (the default), "bf16" or, adamw alone, "8bit". A group is
+{"lr_scale", "decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value is that
+times its scale. A group whose other settings differ from the first one's also has "name" and all of its settings.
+`clip`, the bound of the norm of all gradients, and the flags are there only where set.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Union
@@ -40,6 +41,15 @@ _DEFAULTS = {
         "clip_threshold": 1.0,
         "maximize": False,
     },
+    "muon": {
+        "lr": 1e-3,
+        "weight_decay": 0.1,
+        "momentum": 0.95,
+        "eps": 1e-7,
+        "nesterov": True,
+        "match_rms_adamw": False,
+        "maximize": False,
+    },
 }
 
 # How moments can be kept; the first is the default.
@@ -48,11 +58,14 @@ _MOMENTS = {
     "sgd": ("fp32", "bf16"),
     "lion": ("fp32", "bf16"),
     "adafactor": ("fp32",),
+    "muon": ("fp32",),
 }
 
 _KINDS = {torch.optim.AdamW: "adamw", torch.optim.Adam: "adamw", torch.optim.SGD: "sgd"}
 if hasattr(torch.optim, "Adafactor"):
     _KINDS[torch.optim.Adafactor] = "adafactor"
+if hasattr(torch.optim, "Muon"):
+    _KINDS[torch.optim.Muon] = "muon"
 
 # Of these the attribute has the largest of all groups, and each group a factor.
 _SCALED = {"lr": "lr_scale", "weight_decay": "decay_scale"}
@@ -61,7 +74,13 @@ _SCALED = {"lr": "lr_scale", "weight_decay": "decay_scale"}
 _RANGES = {"beta2_decay": (float("-inf"), 0.0, "<= 0"), "clip_threshold": (1.0, float("inf"), ">= 1")}
 
 # Options that change the update in ways the dialect does not have, and their harmless value.
-_REFUSED = {"amsgrad": False, "dampening": 0, "decoupled_weight_decay": None}
+_REFUSED = {
+    "amsgrad": False,
+    "dampening": 0,
+    "decoupled_weight_decay": None,
+    "ns_steps": 5,
+    "ns_coefficients": (3.4445, -4.7750, 2.0315),
+}
 
 # Entries of a group that say how PyTorch computes the update, not what it is, and those of a scheduler.
 _NOT_REBUILT = {"params", "foreach", "fused", "capturable", "differentiable", "initial_lr", "max_lr", "min_lr"}
@@ -90,6 +109,7 @@ def read_optimizer(
     if isinstance(optimizer, dict):
         groups, group_of = [_from_dict(optimizer)], {fqn: 0 for fqn, p in parameters.items() if p.requires_grad}
         clip = _one_clip(optimizer.get("clip"), clip)
+        _refuse_vectors(groups[0][0], group_of, parameters)
     else:
         groups, group_of = _from_list(each_of(optimizer), parameters)
     attribute = _attribute(groups, _checked_clip(clip))
@@ -143,6 +163,16 @@ def _from_dict(spec: dict) -> _Group:
     return name, taken
 
 
+def _refuse_vectors(name: str, trained: Iterable[str], parameters: dict[str, torch.nn.Parameter]) -> None:
+    """Muon is for matrices; PyTorch's refuses others itself."""
+    for fqn in trained:
+        if name == "muon" and parameters[fqn].dim() != 2:
+            raise HoneError(
+                f"optimizer: parameter '{fqn}' has rank {parameters[fqn].dim()}, but muon updates matrices; expected "
+                "optimizer=[torch.optim.Muon(matrices), torch.optim.AdamW(others)]"
+            )
+
+
 def _from_list(optimizers: list, parameters: dict[str, torch.nn.Parameter]) -> tuple[list[_Group], dict[str, int]]:
     """The groups of all, one behind the other."""
     if not optimizers:
@@ -170,8 +200,8 @@ def _from_torch(
     kind = type(optimizer)
     if kind not in _KINDS:
         raise HoneError(
-            f"{optimizer_name}: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, and Adam without weight "
-            'decay; a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
+            f"{optimizer_name}: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, Muon, and Adam without "
+            'weight decay; a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
         )
     _refuse_hooks(optimizer)
     names = {id(tensor): fqn for fqn, tensor in parameters.items()}
@@ -226,6 +256,11 @@ def _options(kind: type, group: dict, where: str) -> dict:
         "weight_decay": number(group["weight_decay"]),
         "maximize": bool(group.get("maximize")),
     }
+    if _KINDS[kind] == "muon":
+        numbers = {option: number(group[option]) for option in ("momentum", "eps")}
+        match_rms = group["adjust_lr_fn"] == "match_rms_adamw"
+        nesterov = bool(group["nesterov"] and numbers["momentum"])  # without momentum the two are the same
+        return options | numbers | {"nesterov": nesterov, "match_rms_adamw": match_rms}
     if kind is torch.optim.SGD:
         return options | {"momentum": number(group["momentum"]), "nesterov": bool(group["nesterov"])}
     if _KINDS[kind] == "adafactor":
@@ -244,7 +279,7 @@ def _options(kind: type, group: dict, where: str) -> dict:
 def _attribute(groups: list[_Group], clip: float | None) -> dict:
     for name, options in groups:
         for option, value in options.items():
-            _check_range(option, value, isinstance(_DEFAULTS[name][option], bool))
+            _check_range(name, option, value)
     if all(options["lr"] == 0 for _, options in groups):
         raise HoneError(
             "optimizer: lr is 0, which trains nothing; expected the rate that schedules start from "
@@ -269,13 +304,14 @@ def _own_settings(name: str, options: dict) -> dict:
     return {"name": name} | {option: value if value is True else float(value) for option, value in own.items()}
 
 
-def _check_range(option: str, number: object, is_flag: bool) -> None:
+def _check_range(name: str, option: str, number: object) -> None:
+    is_flag = isinstance(_DEFAULTS[name][option], bool)
     if is_flag or isinstance(number, bool) or not isinstance(number, Real):
         good, wanted = is_flag and isinstance(number, bool), "True or False" if is_flag else "a number"
     elif option in _RANGES:
         least, most, wanted = _RANGES[option]
         good = least <= number <= most and abs(number) != float("inf")
-    elif option.startswith("beta"):
+    elif option.startswith("beta") or (name, option) == ("muon", "momentum"):
         good, wanted = 0 <= number < 1, "[0, 1)"
     else:
         good, wanted = 0 <= number < float("inf"), ">= 0"
@@ -312,6 +348,11 @@ def rebuild(
             d=options["clip_threshold"],
             **common,
         )
+    if name == "muon":
+        del common["maximize"]
+        adjust = "match_rms_adamw" if options["match_rms_adamw"] else "original"
+        own = {option: options[option] for option in ("momentum", "eps", "nesterov")}
+        return torch.optim.Muon(trained, adjust_lr_fn=adjust, **own, **common)
     if name == "sgd":
         return torch.optim.SGD(trained, momentum=options["momentum"], nesterov=options["nesterov"], **common)
     return torch.optim.AdamW(trained, betas=(options["beta1"], options["beta2"]), eps=options["eps"], **common)

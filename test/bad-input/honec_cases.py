@@ -70,7 +70,7 @@ COMMAND_LINES = {
         "--micro-batches: is 'two', expected an integer from 1 to 1048576", "--micro-batches", "two"
     ),
     "optimizer-unknown": usage(
-        "--optimizer: is 'rmsprop', expected adamw, sgd, lion or adafactor", "--optimizer=rmsprop"
+        "--optimizer: is 'rmsprop', expected adamw, sgd, lion, adafactor or muon", "--optimizer=rmsprop"
     ),
     "moments-unknown": usage("--moments: is 'fp8', expected fp32, bf16 or 8bit", "--moments=fp8"),
     "lr-negative": usage("--lr: is '-1', expected a number >= 0", "--lr=-1"),

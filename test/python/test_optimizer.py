@@ -17,7 +17,12 @@ from torch.optim import optimizer as all_optimizers  # noqa: E402
 def parameters() -> dict[str, torch.nn.Parameter]:
     generator = torch.Generator().manual_seed(3)
     make = lambda *shape: torch.nn.Parameter(torch.randn(shape, generator=generator))
-    return {"w": make(3, 5), "b": make(5), "frozen": make(2).requires_grad_(False)}
+    return {"w": make(3, 5), "b": make(5), "m": make(4, 2), "frozen": make(2).requires_grad_(False)}
+
+
+def two_of(kind: type, p: dict) -> list[torch.nn.Parameter]:
+    """Parameters that the optimizer takes: of Muon matrices."""
+    return [p["w"], p["m" if kind is torch.optim.Muon else "b"]]
 
 
 def test_table_is_that_of_the_compiler() -> None:
@@ -33,7 +38,7 @@ def test_table_is_that_of_the_compiler() -> None:
         if macro == "HONE_OPTIMIZER_DEFAULT" and row[1] != "clip":
             value = float.fromhex(row[2]) if "0x" in row[2] else float(row[2])
             defaults[kinds[row[0]][1].strip('"')][keys[row[1]]] = value
-    flags = ("maximize", "nesterov")
+    flags = ("maximize", "nesterov", "match_rms_adamw")
     assert defaults == {
         name: {key: value for key, value in numbers.items() if key not in flags}
         for name, numbers in _DEFAULTS.items()
@@ -86,7 +91,7 @@ def test_dictionary() -> None:
     p = parameters()
     spec = read_optimizer({"name": "adamw", "lr": 6e-4, "betas": (0.9, 0.95), "clip": 0.5}, p, None)
     assert spec.attribute["weight_decay"] == 0.01 and spec.attribute["beta2"] == 0.95 and spec.attribute["clip"] == 0.5
-    assert spec.group_of == {"w": 0, "b": 0}
+    assert spec.group_of == {"w": 0, "b": 0, "m": 0}
 
 
 def test_adafactor() -> None:
@@ -148,8 +153,8 @@ REFUSED = {
     r"a parameter of shape \[4\] is not one of the model's": lambda p: torch.optim.AdamW(
         [torch.nn.Parameter(torch.zeros(4))]
     ),
-    "name is 'rmsprop', expected one of adamw, sgd, lion, adafactor": lambda p: {"name": "rmsprop"},
-    "RMSprop is not supported, only AdamW, SGD, Adafactor": lambda p: torch.optim.RMSprop([p["w"]]),
+    "name is 'rmsprop', expected one of adamw, sgd, lion, adafactor, muon": lambda p: {"name": "rmsprop"},
+    "RMSprop is not supported, only AdamW, SGD, Adafactor, Muon": lambda p: torch.optim.RMSprop([p["w"]]),
     "moments is '8bit', expected fp32 or bf16 for lion": lambda p: {"name": "lion", "moments": "8bit"},
     "moments is 'bf16', expected fp32 for adafactor": lambda p: {"name": "adafactor", "moments": "bf16"},
     "moments is 'int4', expected fp32 or bf16 or 8bit for adamw": lambda p: {"name": "adamw", "moments": "int4"},
@@ -193,6 +198,7 @@ def test_clip_must_be_positive(clip: float) -> None:
         lambda p: torch.optim.Adam([p["w"], p["b"]], lr=0.02),
         lambda p: torch.optim.SGD([p["w"], p["b"]], lr=0.1, momentum=0.9, nesterov=True),
         lambda p: torch.optim.Adafactor([p["w"], p["b"]], lr=0.1, d=1.25),
+        lambda p: torch.optim.Muon([p["w"], p["m"]], lr=0.1, adjust_lr_fn="match_rms_adamw"),
     ],
 )
 def test_rebuilt_optimizer_takes_the_same_steps(make) -> None:
@@ -201,7 +207,7 @@ def test_rebuilt_optimizer_takes_the_same_steps(make) -> None:
     two = rebuild(one, first, second)
     for _ in range(3):
         for p, optimizer in ((first, one), (second, two)):
-            for name in ("w", "b"):
+            for name in ("w", "b", "m"):
                 p[name].grad = p[name].detach().sin()
             optimizer.step()
     for name in first:
@@ -232,7 +238,7 @@ def test_dictionary_means_the_torch_optimizer(spec: dict, make) -> None:
 IMPLEMENTATION = {"foreach": True, "capturable": True, "differentiable": True, "fused": True}
 
 # Optimizer -> option -> a value that is not the default, and either what the attribute then holds besides the default,
-# or the refusal. Options that make no difference leave it as it is.
+# or the refusal. Options that make no difference leave it as it is. None: the entry is not there.
 VALUES: dict[type, dict[str, tuple[object, dict | str]]] = {
     torch.optim.AdamW: {
         "lr": (0.5, {"lr": 0.5}),
@@ -260,6 +266,16 @@ VALUES: dict[type, dict[str, tuple[object, dict | str]]] = {
         "nesterov": (True, {"momentum": 0.75, "nesterov": True}),
         "maximize": (True, {"maximize": True}),
     },
+    torch.optim.Muon: {
+        "lr": (0.5, {"lr": 0.5}),
+        "weight_decay": (0.25, {"weight_decay": 0.25}),
+        "momentum": (0.75, {"momentum": 0.75}),
+        "nesterov": (False, {"nesterov": None}),
+        "eps": (1e-5, {"eps": 1e-5}),
+        "ns_coefficients": ((3.0, -4.0, 2.0), "Muon group 0: ns_coefficients=(3.0, -4.0, 2.0) is not supported, only"),
+        "ns_steps": (4, "Muon group 0: ns_steps=4 is not supported, only 5"),
+        "adjust_lr_fn": ("match_rms_adamw", {"match_rms_adamw": True}),
+    },
     torch.optim.Adafactor: {
         "lr": (0.5, {"lr": 0.5}),
         "beta2_decay": (-0.5, {"beta2_decay": -0.5}),
@@ -273,13 +289,13 @@ CASES = [(kind, option) for kind, options in VALUES.items() for option in option
 
 
 def make_optimizer(kind: type, option: str, value: object, p: dict) -> torch.optim.Optimizer:
-    besides = {"momentum": 0.75} if option == "nesterov" else {}
-    return kind([p["w"], p["b"]], **({} if value is None else {option: value}), **besides)
+    besides = {"momentum": 0.75} if (kind, option) == (torch.optim.SGD, "nesterov") else {}
+    return kind(two_of(kind, p), **({} if value is None else {option: value}), **besides)
 
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_every_value_is_in_the_table(kind: type) -> None:
-    held = set(kind([torch.nn.Parameter(torch.zeros(2))]).defaults)
+    held = set(kind([torch.nn.Parameter(torch.zeros(2, 2))]).defaults)
     assert held - set(IMPLEMENTATION) == set(VALUES[kind])
 
 
@@ -287,20 +303,21 @@ def test_every_value_is_in_the_table(kind: type) -> None:
 def test_every_value_is_taken_or_refused(kind: type, option: str) -> None:
     value, expected = VALUES[kind][option]
     p = parameters()
-    plain = read_optimizer(kind([p["w"], p["b"]]), p, None).attribute
+    plain = read_optimizer(kind(two_of(kind, p)), p, None).attribute
     optimizer = make_optimizer(kind, option, value, p)
     if isinstance(expected, str):
         with pytest.raises(HoneError) as error:
             read_optimizer(optimizer, p, None)
         assert expected in str(error.value)
         return
-    assert read_optimizer(optimizer, p, None).attribute == plain | expected
+    held = {name: value for name, value in (plain | expected).items() if value is not None}
+    assert read_optimizer(optimizer, p, None).attribute == held
 
 
 @pytest.mark.parametrize("kind, option", [(k, o) for k in VALUES for o in IMPLEMENTATION])
 def test_implementation_makes_no_difference(kind: type, option: str) -> None:
     p = parameters()
-    held = kind([p["w"], p["b"]])
+    held = kind(two_of(kind, p))
     if option not in held.defaults:
         pytest.skip(f"{kind.__name__} has no {option}")
     plain = read_optimizer(held, p, None).attribute
@@ -318,8 +335,9 @@ def test_groups_differ(kind: type, option: str) -> None:
     if isinstance(expected, str) or not expected:
         pytest.skip("refused alone, or no difference")
     p = parameters()
-    optimizer = kind([{"params": [p["w"]]}, {"params": [p["b"]], **dict(expected and {option: value})}], **(
-        {"momentum": 0.75} if option == "nesterov" else {}
+    first, second = two_of(kind, p)
+    optimizer = kind([{"params": [first]}, {"params": [second], **dict(expected and {option: value})}], **(
+        {"momentum": 0.75} if (kind, option) == (torch.optim.SGD, "nesterov") else {}
     ))
     if option in ("lr", "weight_decay"):
         spec = read_optimizer(optimizer, p, None)
@@ -334,7 +352,7 @@ def test_groups_differ(kind: type, option: str) -> None:
     one = read_optimizer(alone, p, None).attribute
     own = {k: v for k, v in one.items() if k not in ("lr", "weight_decay", "groups")}
     assert attribute["groups"] == [scales, scales | own]
-    assert expected.items() <= own.items()
+    assert all(own.get(name) == value for name, value in expected.items())
 
 
 def test_a_list_of_optimizers() -> None:
@@ -451,6 +469,26 @@ def test_state_is_left_out_with_a_warning(capfd) -> None:
     plain.step()
     read_optimizer(plain, p, None)
     assert capfd.readouterr().err == ""
+
+
+def test_muon() -> None:
+    p = parameters()
+    expected = {
+        "name": "muon",
+        "lr": 1e-3,
+        "weight_decay": 0.1,
+        "momentum": 0.95,
+        "eps": 1e-7,
+        "nesterov": True,
+        "groups": [{"lr_scale": 1.0, "decay_scale": 1.0}],
+    }
+    assert read_optimizer(torch.optim.Muon([p["w"]]), p, None).attribute == expected
+    del expected["nesterov"]
+    assert read_optimizer(torch.optim.Muon([p["w"]], nesterov=False), p, None).attribute == expected
+    still = read_optimizer(torch.optim.Muon([p["w"]], momentum=0.0), p, None).attribute
+    assert still == expected | {"momentum": 0.0}
+    with pytest.raises(HoneError, match=r"parameter 'b' has rank 1, but muon updates matrices; expected optimizer=\["):
+        read_optimizer({"name": "muon"}, p, None)
 
 
 def test_decoupled_adam_is_rebuilt_decoupled() -> None:

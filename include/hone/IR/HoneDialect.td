@@ -55,7 +55,8 @@ def Hone_Dialect : Dialect {
     - `hone.version` (i64) and `hone.model` (string).
     - `hone.optimizer`, where known: `{name, lr, weight_decay, clip, groups, maximize}` with the optimizer's own
       settings: `beta1, beta2, eps` (adamw), `momentum, nesterov` (sgd), `beta1, beta2` (lion),
-      `beta2_decay, eps1, eps2, clip_threshold` (adafactor). `moments` is `"bf16"` or `"8bit"` where the moments are
+      `beta2_decay, eps1, eps2, clip_threshold` (adafactor), `momentum, eps, nesterov, match_rms_adamw` (muon).
+      `moments` is `"bf16"` or `"8bit"` where the moments are
       narrower than the parameters. `groups` is an array of `{lr_scale, decay_scale}`: factors on `lr` and
       `weight_decay`. A group may have an optimizer of its own, by `name` and settings as above, without `lr`,
       `weight_decay` and `clip`; settings that it lacks are the defaults of that optimizer.

@@ -320,4 +320,64 @@ def Hone_AdafactorOp : Hone_Op<"adafactor", "multiTensor", "state",
   }];
 }
 
+def Hone_MuonOp : Hone_Op<"muon", "multiTensor", "state", [Hone_UpdateOpInterface]> {
+  let summary = "One Muon update of a matrix";
+  let description = [{
+    The op computes PyTorch's form of Muon (`torch.optim.Muon`; Jordan et al., 2024): the momentum of a matrix, made
+    nearly orthogonal, is the step. With `g = grad * grad_scale` (negated when `maximize`) and `a = lr * lr_scale`:
+
+    - `m' = m + (1 - momentum) * (g - m)`, and `u = g + momentum * (m' - g)` when `nesterov`, else `u = m'`
+    - `x = bf16(u)`, then `x = bf16(x / max(bf16(norm(x)), bf16(eps)))` with the Euclidean norm over all elements
+    - five times, for the shape `[rows, columns]` of `x`: `s = bf16(x x^T)` where `rows <= columns`, else
+      `s = bf16(x^T x)`; `t = bf16(-4.775 * s + 2.0315 * s s)`; `x = bf16(3.4445 * x + t x)`, or `x t` where
+      `rows > columns`
+    - `p' = param * (1 - a * weight_decay * decay_scale) - a * shape_scale * x`
+
+    These are the steps of the Newton-Schulz iteration with the published coefficients, which move every singular value
+    near 1. Momentum and parameter are computed in fp32 or wider. The iteration is computed in bf16: products accumulate
+    in fp32, and only what `bf16(..)` surrounds is rounded. `shape_scale` corrects the rate for the shape of the matrix:
+    `sqrt(max(1, rows / columns))`, or `0.2 * sqrt(max(rows, columns))` to have the root mean square of AdamW's steps
+    (Liu et al., 2025), by the sizes that the matrix has in files. Zero rows and columns, such as padding, stay zero; a
+    parameter must not be packed from several.
+
+    Working copy and `apply` mean what they mean for `hone.adamw`. The op has no kernel: `hone-decompose-updates`
+    decomposes it into primitives.
+
+    (C1) `param`, `grad`, `buffer` and the results have one shape, and the first and the third their result's type. (C2)
+    The shape has rank 2. (C3) `0 <= momentum < 1` and `eps >= 0`. (C4) `new_working_copy`, when present, has a narrower
+    element type than `param`.
+
+    Example:
+
+    ```mlir
+    %p1, %m1 = hone.muon %p, %g, %m lr %lr weight_decay %wd grad_scale %c
+        {momentum = 0.95, eps = 1.0e-07, nesterov, shape_scale = 1.0}
+        : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<f32>, tensor<f32>, tensor<f32>)
+        -> (tensor<8x64xf32>, tensor<8x64xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$param, Hone_FloatTensor:$grad, Hone_FloatTensor:$buffer,
+                       Hone_FloatScalar:$lr, Hone_FloatScalar:$weight_decay, Hone_FloatScalar:$grad_scale,
+                       Optional<Hone_BoolScalar>:$apply, F64Attr:$momentum, F64Attr:$eps,
+                       DefaultValuedAttr<F64Attr, "1.0">:$shape_scale,
+                       DefaultValuedAttr<F64Attr, "1.0">:$lr_scale, DefaultValuedAttr<F64Attr, "1.0">:$decay_scale,
+                       UnitAttr:$nesterov, UnitAttr:$maximize);
+  let results = (outs Hone_FloatTensor:$new_param, Hone_FloatTensor:$new_buffer,
+                      Optional<Hone_FloatTensor>:$new_working_copy);
+  let assemblyFormat = [{
+    $param `,` $grad `,` $buffer `lr` $lr `weight_decay` $weight_decay `grad_scale` $grad_scale (`apply` $apply^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    /// Steps of the iteration, and its polynomial `a x + b x^3 + c x^5`.
+    static constexpr int iterations = 5;
+    static constexpr double coefficients[] = {3.4445, -4.7750, 2.0315};
+
+    ::hone::OpCost getCost();
+    ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}, {2, 1}}; }
+  }];
+}
+
 #endif // HONE_IR_HONEOPTIMIZEROPS_TD

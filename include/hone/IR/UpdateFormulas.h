@@ -2,8 +2,9 @@
 //
 // What each optimizer computes, written once for the interpreter, which takes
 // it on doubles, and for kernels, which take it on vectors of IR values. Here
-// are the optimizers that update each element alone; Adafactor, which takes
-// means, is made of other ops by hone-decompose-updates.
+// are the optimizers that update each element alone; Adafactor and Muon,
+// which take a parameter as a whole, are made of other ops by
+// hone-decompose-updates.
 //
 // A formula is a class template over its arithmetic `A`:
 //

@@ -232,6 +232,16 @@ Tensors adafactor(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
                   const Tensor &grad, llvm::ArrayRef<Tensor> variances,
                   const AdafactorOptions &options);
 
+struct MuonOptions {
+  double lr, weightDecay, gradScale; // operands
+  double momentum, eps, shapeScale, lrScale, decayScale;
+  bool nesterov, maximize;
+};
+/// The results are the parameter and its momentum, of rank 2.
+Tensors muon(llvm::ArrayRef<ResultSpec> results, const Tensor &param,
+             const Tensor &grad, const Tensor &buffer,
+             const MuonOptions &options);
+
 } // namespace hone::interp
 
 #endif // HONE_INTERPRETER_OPS_H

@@ -224,7 +224,8 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
     - only some of them have a bias;
     - a user gave one of them a `dist.sharding`, which does not carry over to the packed parameter;
     - a reader cannot read a slice in place, and would copy more than packing saves;
-    - the optimizer is Adafactor, which takes means over each parameter.
+    - the optimizer is Adafactor, which takes means over each parameter, or, of a parameter, Muon, which takes each
+      matrix as a whole.
 
     ```mlir
     func.func @forward(%x: tensor<8x64xf32> {hone.kind = "input", hone.fqn = "x"},
@@ -473,8 +474,10 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
     | SGD with momentum | `momentum.<fqn>` |
     | Lion | `exp_avg.<fqn>` |
     | Adafactor | `row_var.<fqn>` and `col_var.<fqn>`; for vectors `variance.<fqn>` |
+    | Muon, of matrices | `momentum.<fqn>` |
 
-    `moments=bf16` keeps this state in bf16, rounded stochastically as in `hone-low-state`, except for Adafactor.
+    `moments=bf16` keeps this state in bf16, rounded stochastically as in `hone-low-state`, except for Adafactor and
+    Muon.
     `moments=8bit` keeps AdamW's state as 8-bit codes with the scales `exp_avg_scale.<fqn>` and `exp_avg_sq_scale.<fqn>`
     (`hone.adamw_8bit`). State of a parameter stays in fp32 where the parameter, or a part of it, has fewer than 4096
     elements, or where a part begins inside a block. Parameters without `hone.requires_grad` have no state and are not
@@ -495,7 +498,7 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "",
-           "adamw, sgd, lion or adafactor; default: the module's">,
+           "adamw, sgd, lion, adafactor or muon; default: the module's">,
     Option<"moments", "moments", "std::string", "", "Type of moments: fp32, bf16 or 8bit; default: the module's">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "Number of micro-batches whose gradients one step adds">,
     Option<"keepGradients", "keep-gradients", "bool", "false", "Return the gradients from @step, before clipping">,
@@ -504,13 +507,13 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
     StepNumber<"clip", "clip", "Bound of the global gradient norm; inf: none">,
     StepNumber<"beta1", "beta1", "AdamW: decay of the first moment; Lion: weight of the moment in the step">,
     StepNumber<"beta2", "beta2", "AdamW: decay of the second moment; Lion: decay of the moment">,
-    StepNumber<"eps", "eps", "AdamW: added to the root of the second moment">,
+    StepNumber<"eps", "eps", "AdamW: added to the root of the second moment; Muon: least norm of a matrix">,
     StepNumber<"beta2Decay", "beta2-decay", "Adafactor: exponent of the step in the weight of new means">,
     StepNumber<"eps1", "eps1", "Adafactor: least root of a second moment, and least mean">,
     StepNumber<"eps2", "eps2", "Adafactor: least root mean square of a parameter">,
     StepNumber<"clipThreshold", "clip-threshold", "Adafactor: bound of the update's root mean square">,
-    StepNumber<"momentum", "momentum", "SGD: momentum">,
-    Option<"nesterov", "nesterov", "bool", "false", "SGD: Nesterov's momentum">,
+    StepNumber<"momentum", "momentum", "SGD, Muon: momentum">,
+    Option<"nesterov", "nesterov", "bool", "false", "SGD, Muon: Nesterov's momentum">,
     Option<"lossScale", "loss-scale", "double", "65536.0", "Loss scale of the first step">,
     Option<"growthInterval", "growth-interval", "int64_t", "2000", "Good steps after which the loss scale doubles">
   ];
@@ -576,13 +579,14 @@ def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
 }
 
 def DecomposeUpdates : Pass<"hone-decompose-updates", "::mlir::func::FuncOp"> {
-  let summary = "Decomposes updates that take means over a parameter into primitives";
+  let summary = "Decomposes updates of a parameter as a whole into primitives";
   let description = [{
-    The pass replaces `hone.adafactor` by reductions, broadcasts and elementwise ops. It runs right before
-    `hone-decompose-rows`, so that fusion builds the kernels of its sums over rows, columns and all elements.
+    The pass replaces `hone.adafactor` by reductions, broadcasts and elementwise ops, and `hone.muon` by these and
+    products. It runs right before `hone-decompose-rows`, so that fusion builds the kernels of its sums over rows,
+    columns and all elements.
 
     The primitives compute in fp32 or wider and cast to the types of the results. Where `apply` is false, a select keeps
-    the operand. The pass decomposes every `hone.adafactor`. Updates that compute element by element have kernels of
+    the operand. The pass decomposes every op of these two. Updates that compute element by element have kernels of
     their own and stay.
 
     ```mlir

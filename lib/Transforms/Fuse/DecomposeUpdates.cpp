@@ -1,8 +1,7 @@
-//===- DecomposeUpdates.cpp - Adafactor as primitives ---------------------===//
+//===- DecomposeUpdates.cpp - Updates of a whole parameter as primitives --===//
 
+#include "UpdateBuilder.h"
 #include "hone/Transforms/Passes.h"
-
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hone {
 #define GEN_PASS_DEF_DECOMPOSEUPDATES
@@ -13,63 +12,16 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// Writes one update in primitives, in fp32 or wider.
-class Decomposer {
+/// Writes one update of Adafactor in primitives, in fp32 or wider.
+class Decomposer : UpdateBuilder {
 public:
   explicit Decomposer(AdafactorOp op)
-      : op(op), b(op.getLoc(), op), full(type(op.getParam())) {}
+      : UpdateBuilder(op, op.getParam()), op(op), full(wide(op.getParam())) {}
 
   /// All results.
   SmallVector<Value> decompose();
 
 private:
-  RankedTensorType type(Value value) {
-    auto given = cast<RankedTensorType>(value.getType());
-    Type wide = getElementTypeOrSelf(op.getParam().getType()).isF64()
-                    ? Type(b.getF64Type())
-                    : Type(b.getF32Type());
-    return RankedTensorType::get(given.getShape(), wide);
-  }
-  static RankedTensorType typeOf(Value value) {
-    return cast<RankedTensorType>(value.getType());
-  }
-  Value castTo(Value value, Type element) {
-    if (typeOf(value).getElementType() == element)
-      return value;
-    return b.create<CastOp>(
-        RankedTensorType::get(typeOf(value).getShape(), element), value);
-  }
-  Value widen(Value value) { return castTo(value, full.getElementType()); }
-  Value splat(RankedTensorType type, double value) {
-    auto element = cast<FloatType>(type.getElementType());
-    return b.create<ConstantOp>(DenseElementsAttr::get(
-        type, b.getFloatAttr(element, value).getValue()));
-  }
-  /// A scalar; what the compute type rounds is a constant of f64 before.
-  Value number(double value) {
-    Value exact = splat(RankedTensorType::get({}, b.getF64Type()), value);
-    return widen(exact);
-  }
-  Value number(const APFloat &value) { return number(value.convertToDouble()); }
-
-  Value add(Value x, Value y) { return b.create<AddOp>(x, y); }
-  Value sub(Value x, Value y) { return b.create<SubOp>(x, y); }
-  Value mul(Value x, Value y) { return b.create<MulOp>(x, y); }
-  Value div(Value x, Value y) { return b.create<DivOp>(x, y); }
-  Value max(Value x, Value y) { return b.create<MaxOp>(x, y); }
-
-  /// `value`, which has the dimensions `dims` of `to`, repeated along the rest.
-  Value repeat(Value value, ArrayRef<int64_t> to, ArrayRef<int64_t> dims) {
-    if (typeOf(value).getShape() == to)
-      return value;
-    return b.create<BroadcastOp>(
-        RankedTensorType::get(to, typeOf(value).getElementType()), value,
-        b.getDenseI64ArrayAttr(dims));
-  }
-  /// A scalar, for every element of `like`.
-  Value every(Value value, Value like) {
-    return repeat(value, typeOf(like).getShape(), {});
-  }
   Value mean(Value value, int64_t dim) {
     Value sum = b.create<ReduceOp>(ReduceKind::sum, value, dim);
     // A division: the reciprocal would not be exact.
@@ -86,19 +38,14 @@ private:
   Value blendMeans(Value gradient, SmallVector<Value> &means);
 
   AdafactorOp op;
-  ImplicitLocOpBuilder b;
   RankedTensorType full;
   Value share; ///< of what is seen now in the new means
 };
 } // namespace
 
-/// Row by row: a sum over all dimensions at once would be one long chain.
 Value Decomposer::rootMeanSquare(Value value) {
   double count = typeOf(value).getNumElements();
-  Value sum = mul(value, value);
-  while (typeOf(sum).getRank() != 0)
-    sum = b.create<ReduceOp>(ReduceKind::sum, sum, typeOf(sum).getRank() - 1);
-  return b.create<SqrtOp>(div(sum, number(count)));
+  return b.create<SqrtOp>(div(sumOfSquares(value), number(count)));
 }
 
 Value Decomposer::blendMeans(Value gradient, SmallVector<Value> &means) {
@@ -158,27 +105,29 @@ SmallVector<Value> Decomposer::decompose() {
   // There is no mean of no element.
   bool isEmpty = full.getNumElements() == 0;
   SmallVector<Value> means = isEmpty ? olds : update();
-  for (auto [made, old] : llvm::zip_equal(means, olds)) {
-    made = castTo(made, typeOf(old).getElementType());
-    if (!op.getApply() || isEmpty)
-      continue;
-    Value pred = every(op.getApply(), old);
-    made = b.create<SelectOp>(old.getType(), pred, made, old);
-  }
-  if (Value workingCopy = op.getNewWorkingCopy())
-    means.push_back(castTo(means[0], typeOf(workingCopy).getElementType()));
+  finish(means, olds, isEmpty ? Value() : op.getApply(),
+         op.getNewWorkingCopy());
   return means;
+}
+
+template <typename OpTy>
+static void decomposeAll(func::FuncOp func,
+                         function_ref<SmallVector<Value>(OpTy)> decompose) {
+  SmallVector<OpTy> updates;
+  func.walk([&](OpTy op) { updates.push_back(op); });
+  for (OpTy op : updates) {
+    op->replaceAllUsesWith(decompose(op));
+    op.erase();
+  }
 }
 
 namespace {
 struct DecomposeUpdates : hone::impl::DecomposeUpdatesBase<DecomposeUpdates> {
   void runOnOperation() override {
-    SmallVector<AdafactorOp> updates;
-    getOperation().walk([&](AdafactorOp op) { updates.push_back(op); });
-    for (AdafactorOp op : updates) {
-      op->replaceAllUsesWith(Decomposer(op).decompose());
-      op.erase();
-    }
+    decomposeAll<AdafactorOp>(getOperation(), [](AdafactorOp op) {
+      return Decomposer(op).decompose();
+    });
+    decomposeAll<MuonOp>(getOperation(), decomposeMuon);
   }
 };
 } // namespace

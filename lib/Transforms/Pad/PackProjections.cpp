@@ -173,6 +173,14 @@ SmallVector<Projections> PackProjections::findSets(func::FuncOp func) {
     std::optional<Projection> projection = readProjection(dot);
     if (!projection)
       return;
+    auto group = dyn_cast_or_null<IntegerAttr>(
+        argAttr(projection->weight, attr::paramGroup));
+    if (parameterForm(getOperation(), optimizer, group ? group.getInt() : 0) !=
+        ParameterForm::Any) {
+      note(dot, "'" + nameOf(projection->weight) +
+                    "' is not packed: Muon takes each matrix as a whole");
+      return;
+    }
     SmallVector<Projections> &siblings = sets[dot.getLhs()];
     std::string why;
     for (Projections &set : siblings) {
@@ -313,7 +321,7 @@ void PackProjections::runOnOperation() {
   auto func = module.lookupSymbol<func::FuncOp>("forward");
   if (!func)
     return;
-  if (takesMeans(module, optimizer)) {
+  if (parameterForm(module, optimizer) == ParameterForm::AsInFiles) {
     if (report)
       module.emitRemark("nothing is packed: Adafactor takes means over each "
                         "parameter");

@@ -150,7 +150,7 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
     if (!forward || !forward.getBody().hasOneBlock())
       return getOperation().emitError("has no function @forward of one block");
-    if (takesMeans(getOperation(), optimizer)) {
+    if (parameterForm(getOperation(), optimizer) == ParameterForm::AsInFiles) {
       if (report)
         getOperation().emitRemark(
             "nothing is padded: the means of Adafactor would count padding");

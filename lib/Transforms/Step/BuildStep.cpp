@@ -466,13 +466,9 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
                << group.getInt() << ", but hone.optimizer has "
                << settings.groups.size();
       if (gradient.getArgAttr(index, attr::requiresGrad) &&
-          gradient.getArgAttr(index, attr::parts) &&
-          settings.ruleOf(group ? group.getInt() : 0).kind ==
-              OptimizerKind::Adafactor)
-        return gradient.emitError("parameter '")
-               << argString(gradient, index, attr::fqn)
-               << "' is padded or packed, but adafactor takes means over the "
-                  "parameters of files";
+          failed(verifyForm(gradient, index,
+                            settings.ruleOf(group ? group.getInt() : 0))))
+        return failure();
     }
     return success();
   }

@@ -39,7 +39,7 @@ struct Optimizer {
   StringLiteral name;
   OptimizerKind kind;
   Moments narrowest;
-  bool takesMeans;
+  ParameterForm form;
 };
 
 /// Decodes one rule of the attribute; the first error stops it.
@@ -96,8 +96,8 @@ static constexpr Default defaults[] = {
 
 /// By the number of the kind.
 static constexpr Optimizer optimizers[] = {
-#define HONE_OPTIMIZER(kind, name, narrowest, takesMeans)                      \
-  {name, OptimizerKind::kind, Moments::narrowest, takesMeans},
+#define HONE_OPTIMIZER(kind, name, narrowest, form)                            \
+  {name, OptimizerKind::kind, Moments::narrowest, ParameterForm::form},
 #include "hone/Transforms/Step/Optimizers.def"
 };
 
@@ -145,7 +145,13 @@ StringRef hone::listMomentFormats() {
   return names;
 }
 
-OptimizerRule::OptimizerRule(OptimizerKind kind) : kind(kind) {
+/// Whether an optimizer has Nesterov's momentum, by choice.
+static bool hasNesterov(OptimizerKind kind) {
+  return kind == OptimizerKind::Sgd || kind == OptimizerKind::Muon;
+}
+
+OptimizerRule::OptimizerRule(OptimizerKind kind)
+    : kind(kind), nesterov(kind == OptimizerKind::Muon) {
   for (const Default &number : defaults)
     if (number.kind == kind)
       this->*number.setting = number.value;
@@ -201,8 +207,10 @@ LogicalResult Reader::readEntry(StringRef key, Attribute value) {
   }
   if (key == "maximize")
     return readFlag(key, value, rule.maximize);
-  if (key == "nesterov" && rule.kind == OptimizerKind::Sgd)
+  if (key == "nesterov" && hasNesterov(rule.kind))
     return readFlag(key, value, rule.nesterov);
+  if (key == "match_rms_adamw" && rule.kind == OptimizerKind::Muon)
+    return readFlag(key, value, rule.matchRms);
   if (key != "moments")
     return error(key) << "is no setting of " << optimizerOf(rule.kind).name;
   auto name = dyn_cast<StringAttr>(value);
@@ -213,6 +221,7 @@ LogicalResult Reader::readEntry(StringRef key, Attribute value) {
 
 LogicalResult Reader::readEntries(DictionaryAttr dict,
                                   ArrayRef<StringRef> besides) {
+  rule.nesterov = false; // a flag is set where it is written
   for (NamedAttribute named : dict) {
     StringRef key = named.getName();
     if (key == "name" || llvm::is_contained(besides, key))
@@ -231,6 +240,9 @@ LogicalResult Reader::validate() {
              << "is " << value << ", expected " << number.range.expected;
   if (rule.nesterov && rule.momentum == 0.0)
     return error("nesterov") << "is set with momentum 0, expected a momentum";
+  if (rule.kind == OptimizerKind::Muon && rule.momentum >= 1)
+    return error("momentum")
+           << "is " << rule.momentum << ", expected " << decay.expected;
   const Optimizer &optimizer = optimizerOf(rule.kind);
   if (rule.moments > optimizer.narrowest)
     return error("moments")
@@ -332,17 +344,15 @@ static LogicalResult applyOptions(ModuleOp module,
       if (failed(Reader(module, *rule).readNumber(number, text)))
         return failure();
   }
-  bool hasNesterov = false;
+  bool isTaken = !options.nesterov;
   for (OptimizerRule *rule : rules) {
-    bool isSgd = rule->kind == OptimizerKind::Sgd;
-    hasNesterov |= isSgd;
-    rule->nesterov |= options.nesterov && isSgd;
+    isTaken |= hasNesterov(rule->kind);
+    rule->nesterov |= options.nesterov && hasNesterov(rule->kind);
     if (!options.moments.empty() &&
         failed(Reader(module, *rule).readMoments(options.moments)))
       return failure();
   }
-  return options.nesterov && !hasNesterov ? nobodyHas("nesterov", "set")
-                                          : success();
+  return isTaken ? success() : LogicalResult(nobodyHas("nesterov", "set"));
 }
 
 /// Reads what the attribute says about the optimizer that the options leave.
@@ -409,6 +419,8 @@ static void appendRule(Builder &b, const OptimizerRule &rule, bool isGroup,
     attrs.append("nesterov", b.getUnitAttr());
   if (rule.maximize)
     attrs.append("maximize", b.getUnitAttr());
+  if (rule.matchRms)
+    attrs.append("match_rms_adamw", b.getUnitAttr());
 }
 
 DictionaryAttr OptimizerSettings::write(MLIRContext *context) const {
@@ -428,26 +440,33 @@ DictionaryAttr OptimizerSettings::write(MLIRContext *context) const {
   return attrs.getDictionary(context);
 }
 
-/// The names in the attribute: its own and those of its groups.
+/// The names in the attribute: of every group.
 static SmallVector<StringRef> namesOf(ModuleOp module) {
   auto dict = module->getAttrOfType<DictionaryAttr>(attr::optimizer);
-  SmallVector<DictionaryAttr> rules = {dict};
-  if (auto groups = dict ? dict.getAs<ArrayAttr>("groups") : ArrayAttr())
-    for (Attribute group : groups)
-      rules.push_back(dyn_cast<DictionaryAttr>(group));
+  auto nameIn = [](Attribute rule) -> StringRef {
+    auto dict = dyn_cast_if_present<DictionaryAttr>(rule);
+    auto name = dict ? dict.getAs<StringAttr>("name") : StringAttr();
+    return name ? name.getValue() : StringRef();
+  };
+  auto groups = dict ? dict.getAs<ArrayAttr>("groups") : ArrayAttr();
+  if (!groups)
+    return {nameIn(dict)};
   SmallVector<StringRef> names;
-  for (DictionaryAttr rule : rules)
-    if (auto name = rule ? rule.getAs<StringAttr>("name") : StringAttr())
-      names.push_back(name.getValue());
+  for (Attribute group : groups)
+    names.push_back(nameIn(group).empty() ? nameIn(dict) : nameIn(group));
   return names;
 }
 
-bool hone::takesMeans(ModuleOp module, StringRef option) {
+ParameterForm hone::parameterForm(ModuleOp module, StringRef option,
+                                  std::optional<int64_t> group) {
   SmallVector<StringRef> names = {option};
   if (option.empty())
     names = namesOf(module);
-  return llvm::any_of(names, [](StringRef name) {
-    const Optimizer *found = findOptimizer(name);
-    return found && found->takesMeans;
-  });
+  if (option.empty() && group && *group < int64_t(names.size()))
+    names = {names[*group]};
+  ParameterForm form = ParameterForm::Any;
+  for (StringRef name : names)
+    if (const Optimizer *found = findOptimizer(name))
+      form = std::max(form, found->form);
+  return form;
 }

@@ -12,13 +12,18 @@
 namespace hone {
 
 enum class OptimizerKind {
-#define HONE_OPTIMIZER(kind, name, narrowest, takesMeans) kind,
+#define HONE_OPTIMIZER(kind, name, narrowest, form) kind,
 #include "hone/Transforms/Step/Optimizers.def"
 };
 
 /// How moments are kept: in the parameter's type, in bf16 rounded at random,
 /// or in codes of 8 bits. From wide to narrow.
 enum class Moments { Full, BF16, Coded };
+
+/// What an argument of the step may hold of a parameter of files: parts of
+/// several, padded or not; one, padded or not; one as it is there. From what
+/// asks least to what asks most.
+enum class ParameterForm { Any, Unpacked, AsInFiles };
 
 /// Salts of updates begin here, far from those of the model's random ops.
 constexpr int64_t firstUpdateSalt = int64_t(1) << 30;
@@ -39,6 +44,7 @@ struct OptimizerRule {
   Moments moments = Moments::Full;
   bool nesterov = false;
   bool maximize = false;
+  bool matchRms = false; ///< Muon: steps of AdamW's root mean square
 
   /// The defaults of an optimizer.
   explicit OptimizerRule(OptimizerKind kind);
@@ -70,9 +76,10 @@ struct OptimizerSettings : OptimizerRule {
   }
 };
 
-/// Whether the optimizer `option`, or else one of `module`, takes means over
-/// parameters as files hold them, so that none is padded or packed.
-bool takesMeans(mlir::ModuleOp module, llvm::StringRef option);
+/// The form of parameters that the optimizer `option`, or else that of `module`
+/// for parameters of `group`, takes; without a group, what serves all groups.
+ParameterForm parameterForm(mlir::ModuleOp module, llvm::StringRef option,
+                            std::optional<int64_t> group = std::nullopt);
 
 } // namespace hone
 

@@ -4,6 +4,8 @@
 
 #include "hone/IR/StateCode.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace hone;
 
@@ -74,6 +76,9 @@ SmallVector<StateTensor> hone::stateOf(const OptimizerRule &rule,
   case OptimizerKind::Lion:
     add("exp_avg", moment, parts);
     return state;
+  case OptimizerKind::Muon:
+    add("momentum", type, parts);
+    return state;
   case OptimizerKind::Adafactor: {
     if (type.getRank() < 2) {
       add("variance", type, nullptr);
@@ -89,6 +94,29 @@ SmallVector<StateTensor> hone::stateOf(const OptimizerRule &rule,
   }
   }
   llvm_unreachable("unknown optimizer");
+}
+
+LogicalResult hone::verifyForm(func::FuncOp gradient, unsigned index,
+                               const OptimizerRule &rule) {
+  auto parts = gradient.getArgAttrOfType<ArrayAttr>(index, attr::parts);
+  auto error = [&] {
+    return gradient.emitError("parameter '")
+           << argString(gradient, index, attr::fqn) << "' ";
+  };
+  if (rule.kind == OptimizerKind::Adafactor && parts)
+    return error() << "is padded or packed, but adafactor takes means over the "
+                      "parameters of files";
+  if (rule.kind != OptimizerKind::Muon)
+    return success();
+  auto type = cast<RankedTensorType>(gradient.getArgumentTypes()[index]);
+  if (type.getRank() != 2)
+    return error() << "has rank " << type.getRank()
+                   << ", but muon updates matrices, expected it in the group "
+                      "of another optimizer";
+  if (parts && parts.size() != 1)
+    return error() << "is packed from " << parts.size()
+                   << ", but muon takes each matrix as a whole";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,6 +139,7 @@ private:
   Operation *updateBySgd(const Trained &t, const OptimizerRule &rule);
   Operation *updateByLion(const Trained &t, const OptimizerRule &rule);
   Operation *updateByAdafactor(const Trained &t, const OptimizerRule &rule);
+  Operation *updateByMuon(const Trained &t, const OptimizerRule &rule);
 
   FloatAttr number(double value) { return b.getF64FloatAttr(value); }
   UnitAttr flag(bool set) { return set ? b.getUnitAttr() : UnitAttr(); }
@@ -194,6 +223,29 @@ Operation *Updater::updateByAdafactor(const Trained &t,
       flag(rule.maximize));
 }
 
+/// What Muon multiplies the rate of a matrix of files by.
+static double muonScale(const Trained &t, bool matchRms) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(t.param.getType()).getShape();
+  if (t.parts)
+    shape = cast<PartAttr>(t.parts[0]).getShape().asArrayRef();
+  double rows = shape[0], columns = shape[1];
+  if (matchRms)
+    return 0.2 * std::sqrt(std::max(rows, columns));
+  // Of an empty matrix no element is moved.
+  return rows > columns && columns != 0 ? std::sqrt(rows / columns) : 1.0;
+}
+
+Operation *Updater::updateByMuon(const Trained &t, const OptimizerRule &rule) {
+  return b.create<MuonOp>(
+      t.param.getType(), t.state[0].getType(), /*new_working_copy=*/Type(),
+      t.param, t.gradient, t.state[0], shared.scalars.lr,
+      shared.scalars.weightDecay, shared.factor, shared.apply,
+      number(rule.momentum), number(rule.eps),
+      number(muonScale(t, rule.matchRms)), lrScale(t), decayScale(t),
+      flag(rule.nesterov), flag(rule.maximize));
+}
+
 Operation *Updater::update(const Trained &t) {
   Location loc = NameLoc::get(b.getStringAttr("update"), t.param.getLoc());
   Location before = b.getLoc();
@@ -209,6 +261,8 @@ Operation *Updater::update(const Trained &t) {
       return updateByLion(t, rule);
     case OptimizerKind::Adafactor:
       return updateByAdafactor(t, rule);
+    case OptimizerKind::Muon:
+      return updateByMuon(t, rule);
     }
     llvm_unreachable("unknown optimizer");
   };

@@ -50,6 +50,11 @@ llvm::SmallVector<StateTensor> stateOf(const OptimizerRule &rule,
                                        mlir::RankedTensorType type,
                                        mlir::ArrayAttr parts);
 
+/// Fails where `rule` cannot update argument `index` of @gradient: Adafactor
+/// takes parameters as files hold them, Muon matrices that are padded at most.
+llvm::LogicalResult verifyForm(mlir::func::FuncOp gradient, unsigned index,
+                               const OptimizerRule &rule);
+
 /// Makes the optimizer op of each of `trained`, whose results are the new
 /// parameter and the new state.
 llvm::SmallVector<mlir::Operation *>

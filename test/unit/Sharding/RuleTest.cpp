@@ -83,6 +83,7 @@ static const std::map<StringRef, const char *> withoutCase = {
     {"hone.custom_gradient",
      "autodiff removes it before ranks divide the step"},
     {"hone.fused", "fusion makes groups of what is divided already"},
+    {"hone.muon", "its primitives are divided"},
 };
 
 TEST(Rules, EveryOpHasACase) {

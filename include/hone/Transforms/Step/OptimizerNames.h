@@ -7,7 +7,8 @@
 
 namespace hone {
 
-/// Optimizers of hone-build-step, "adamw, sgd, lion or adafactor" for messages.
+/// Optimizers of hone-build-step for messages: "adamw, sgd, lion, adafactor or
+/// muon".
 bool isOptimizer(llvm::StringRef name);
 llvm::StringRef listOptimizers();
 

@@ -66,7 +66,7 @@ module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 :
 
 // -----
 
-// expected-error@+1 {{hone.optimizer: group 1: name is 'rmsprop', expected adamw, sgd, lion or adafactor}}
+// expected-error@+1 {{hone.optimizer: group 1: name is 'rmsprop', expected adamw, sgd, lion, adafactor or muon}}
 module attributes {hone.optimizer = {name = "adamw", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64},
     {lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "rmsprop"}]}} {
   func.func @gradient(%w: tensor<f32> {hone.kind = "param", hone.fqn = "w"}) -> (tensor<f32> {hone.kind = "loss"}) {
