@@ -89,6 +89,8 @@ def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
     | a mask that is 0 for keys up to the query and at most -1e4 after it | `causal` |
     | keys and values that repeat along the heads | fewer key heads |
     | `-log_softmax(x)[t]`, 0 where ignored, and the mean of those | `cross_entropy` |
+    | `logsumexp(x) - x[t]` | `cross_entropy` |
+    | `exp(x - max(x)) / sum(exp(x - max(x)))` | `softmax` |
     | `conv` whose windows tile the input (patch embeddings) or are single positions | `dot_general` of the windows |
     | `conv_bwd_input` with such windows (upsampling) | `dot_general`, its rows put in their places |
 

@@ -160,6 +160,33 @@ struct AttentionOfProducts : OpRewritePattern<DotGeneralOp> {
                                 PatternRewriter &rewriter) const override;
 };
 
+/// v dropout(softmax(scores)), which is the same with the operands swapped.
+struct WeightsSecond : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp op,
+                                PatternRewriter &rewriter) const override {
+    Value weights = op.getRhs();
+    if (auto dropout = weights.getDefiningOp<DropoutOp>())
+      weights = dropout.getInput();
+    if (!weights.getDefiningOp<SoftmaxOp>() ||
+        op.getLhs().getDefiningOp<SoftmaxOp>())
+      return rewriter.notifyMatchFailure(op, "right operand is no softmax");
+    if (op.getLhsFree().size() != 1 || op.getRhsFree().size() != 1)
+      return rewriter.notifyMatchFailure(op, "is no product of matrices");
+    auto type = cast<RankedTensorType>(op.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+    std::swap(shape[shape.size() - 2], shape.back());
+    std::swap(order[order.size() - 2], order.back());
+    Value product = rewriter.create<DotGeneralOp>(
+        op.getLoc(), type.clone(shape), op.getRhs(), op.getLhs(),
+        op.getRhsBatch(), op.getLhsBatch(), op.getRhsContract(),
+        op.getLhsContract());
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, product, order);
+    return success();
+  }
+};
+
 /// Keys and values of H heads that repeat those of G.
 struct GroupsOfRepeatedHeads : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -383,6 +410,6 @@ GroupsOfRepeatedHeads::matchAndRewrite(AttentionOp op,
 }
 
 void hone::populateRaiseAttentionPatterns(RewritePatternSet &patterns) {
-  patterns.add<AttentionOfProducts, GroupsOfRepeatedHeads, CausalOfMask>(
-      patterns.getContext());
+  patterns.add<AttentionOfProducts, WeightsSecond, GroupsOfRepeatedHeads,
+               CausalOfMask>(patterns.getContext());
 }

@@ -1,6 +1,7 @@
 //===- Loss.cpp - Finds cross entropy -------------------------------------===//
 //
 //   -log_softmax(x)[t], with 0 where t is ignored     is cross_entropy none
+//   logsumexp(x) - x[t]                               is cross_entropy none
 //   their sum over the number of rows not ignored     is cross_entropy mean
 //
 // log_softmax is x - (log(sum(exp(x - m))) + m), m the row maximum.
@@ -11,8 +12,30 @@
 
 #include "mlir/IR/Matchers.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace hone;
+
+/// `rows`, or m if it is m where m is finite and else 0: the guard of
+/// logsumexp, which matters to rows that have no finite loss anyway.
+static Value withoutFiniteGuard(Value rows) {
+  auto select = rows.getDefiningOp<SelectOp>();
+  auto cmp = select ? select.getPred().getDefiningOp<CmpOp>() : CmpOp();
+  if (!cmp || cmp.getPredicate() != CmpPredicate::lt ||
+      constantOf(select.getOnFalse()) != 0.0 ||
+      constantOf(cmp.getRhs()) != std::numeric_limits<double>::infinity())
+    return rows;
+  auto abs = cmp.getLhs().getDefiningOp<AbsOp>();
+  bool guardsItself = abs && abs.getOperand() == select.getOnTrue();
+  return guardsItself ? peelReshapes(select.getOnTrue()) : rows;
+}
+
+/// `rows`, or x if it is |x|: for a sum of exponentials the same.
+static Value withoutAbs(Value rows) {
+  auto abs = peelReshapes(rows).getDefiningOp<AbsOp>();
+  return peelReshapes(abs ? abs.getOperand() : rows);
+}
 
 /// If `rows` is log(sum(exp(x - m))) + m over the last dimension, and m the
 /// row maximum: true.
@@ -23,7 +46,7 @@ static bool isLogSumExp(Value rows, Value x) {
   for (auto [logs, shift] : {std::pair(add.getLhs(), add.getRhs()),
                              std::pair(add.getRhs(), add.getLhs())}) {
     auto log = peelReshapes(logs).getDefiningOp<LogOp>();
-    auto sum = log ? peelReshapes(log.getOperand()).getDefiningOp<ReduceOp>()
+    auto sum = log ? withoutAbs(log.getOperand()).getDefiningOp<ReduceOp>()
                    : ReduceOp();
     if (!sum || sum.getKind() != ReduceKind::sum || !sum.isRowReduction())
       continue;
@@ -38,6 +61,7 @@ static bool isLogSumExp(Value rows, Value x) {
     // its size matters, and the row maximum is what hone.cross_entropy takes.
     if (auto stop = inner.getDefiningOp<StopGradientOp>())
       inner = peelReshapes(stop.getOperand());
+    inner = withoutFiniteGuard(inner);
     auto max = inner.getDefiningOp<ReduceOp>();
     if (max && max.getKind() == ReduceKind::max && max.isRowReduction() &&
         max.getOperand() == x)
@@ -97,6 +121,39 @@ struct CrossEntropyOfPick : OpRewritePattern<ReduceOp> {
         op.getLoc(), rewriter.createOrFold<ReshapeOp>(op.getLoc(), op.getType(),
                                                       loss.getLoss()));
     rewriter.replaceOp(op, negative);
+    return success();
+  }
+};
+
+/// logsumexp(x) - sum over classes of (class == t ? x : 0)
+struct CrossEntropyOfScores : OpRewritePattern<SubOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SubOp op,
+                                PatternRewriter &rewriter) const override {
+    auto sum = peelReshapes(op.getRhs()).getDefiningOp<ReduceOp>();
+    if (!sum || sum.getKind() != ReduceKind::sum || !sum.isRowReduction())
+      return rewriter.notifyMatchFailure(op, "no sum over classes is taken "
+                                             "away");
+    auto pick = sum.getOperand().getDefiningOp<SelectOp>();
+    Value target = pick ? matchOneHot(pick.getPred()) : Value();
+    if (!target || constantOf(pick.getOnFalse()) != 0.0)
+      return rewriter.notifyMatchFailure(op, "sum is not over a masked row");
+    Value x = pick.getOnTrue();
+    if (!isLogSumExp(op.getLhs(), x))
+      return rewriter.notifyMatchFailure(op, "is not taken from logsumexp(x)");
+
+    auto type = cast<RankedTensorType>(x.getType());
+    RankedTensorType rows = type.clone(type.getShape().drop_back());
+    auto targetType = cast<RankedTensorType>(target.getType());
+    Value ids = rewriter.createOrFold<ReshapeOp>(
+        op.getLoc(), targetType.clone(rows.getShape()), target);
+    // No class is ignored; the op refuses one that is not in the row.
+    auto loss = rewriter.create<CrossEntropyOp>(
+        op.getLoc(), TypeRange{rows, rows}, LossReduction::none, x, ids,
+        /*ignore_index=*/int64_t(std::numeric_limits<int32_t>::min()),
+        APFloat(0.0));
+    rewriter.replaceOp(op, rewriter.createOrFold<ReshapeOp>(
+                               op.getLoc(), op.getType(), loss.getLoss()));
     return success();
   }
 };
@@ -165,6 +222,6 @@ struct MeanOfRows : OpRewritePattern<DivOp> {
 } // namespace
 
 void hone::populateRaiseLossPatterns(RewritePatternSet &patterns) {
-  patterns.add<CrossEntropyOfPick, FoldIgnoredRows, MeanOfRows>(
-      patterns.getContext());
+  patterns.add<CrossEntropyOfPick, CrossEntropyOfScores, FoldIgnoredRows,
+               MeanOfRows>(patterns.getContext());
 }

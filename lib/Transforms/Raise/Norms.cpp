@@ -4,6 +4,8 @@
 //   rms_norm(x - mean(x))                       is layer_norm(x)
 //   either * scale, and layer_norm + bias       have them as operands
 //
+// mean(x^2) of a centred x may be max(mean(y^2) - mean(y)^2, 0).
+//
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
@@ -19,6 +21,28 @@ static bool isSquareOf(Value value, Value x) {
   return pow && pow.getLhs() == x && constantOf(pow.getRhs()) == 2.0;
 }
 
+/// True when `rows` is max(mean(y^2) - mean(y)^2, 0) and `x` is y - mean(y):
+/// the variance in one pass, which is mean(x^2).
+static bool isOnePassVariance(Value rows, Value x) {
+  auto max = peelReshapes(rows).getDefiningOp<MaxOp>();
+  auto centred = x.getDefiningOp<SubOp>();
+  if (!max || !centred)
+    return false;
+  bool zeroFirst = constantOf(max.getLhs()) == 0.0;
+  if (!zeroFirst && constantOf(max.getRhs()) != 0.0)
+    return false;
+  auto variance = peelReshapes(zeroFirst ? max.getRhs() : max.getLhs())
+                      .getDefiningOp<SubOp>();
+  Value mean = matchPerRow(centred.getRhs());
+  if (!variance || !mean || matchRowMean(mean) != centred.getLhs())
+    return false;
+  auto ofSquares = matchRowMean(variance.getLhs());
+  auto square = peelReshapes(variance.getRhs()).getDefiningOp<MulOp>();
+  return ofSquares && isSquareOf(ofSquares, centred.getLhs()) && square &&
+         square.getLhs() == square.getRhs() &&
+         peelReshapes(square.getLhs()) == mean;
+}
+
 /// If `rows` is mean(x^2) + eps per row of `x`: eps.
 static std::optional<double> matchMeanSquare(Value rows, Value x) {
   auto add = peelReshapes(rows).getDefiningOp<AddOp>();
@@ -30,6 +54,12 @@ static std::optional<double> matchMeanSquare(Value rows, Value x) {
     mean = add.getRhs();
     eps = constantOf(add.getLhs());
   }
+  if (eps && isOnePassVariance(mean, x))
+    return eps;
+  // A mean of squares is not negative.
+  if (auto max = peelReshapes(mean).getDefiningOp<MaxOp>())
+    if (constantOf(max.getRhs()) == 0.0)
+      mean = max.getLhs();
   Value square = eps ? matchRowMean(mean) : Value();
   return square && isSquareOf(square, x) ? eps : std::nullopt;
 }
@@ -104,6 +134,30 @@ struct RmsNormOfProduct : OpRewritePattern<MulOp> {
             return replaceByRmsNorm(op, y, scale, *eps, rewriter);
     return rewriter.notifyMatchFailure(
         op, "no factor is 1 / sqrt(mean(x^2) + eps) of the other");
+  }
+};
+
+/// x * (rsqrt(mean(x^2) + eps) * scale)
+struct RmsNormOfScaledRoot : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MulOp op,
+                                PatternRewriter &rewriter) const override {
+    for (auto [x, product] : {std::pair(op.getLhs(), op.getRhs()),
+                              std::pair(op.getRhs(), op.getLhs())}) {
+      auto mul = product.getDefiningOp<MulOp>();
+      if (!mul)
+        continue;
+      for (unsigned index : {0, 1}) {
+        Value rows = matchPerRow(mul->getOperand(index));
+        Value scale = matchPerColumn(mul->getOperand(1 - index));
+        std::optional<double> eps =
+            rows && scale ? matchInverseRoot(rows, x) : std::nullopt;
+        if (eps)
+          return replaceByRmsNorm(op, x, scale, *eps, rewriter);
+      }
+    }
+    return rewriter.notifyMatchFailure(
+        op, "no factor is scale / sqrt(mean(x^2) + eps) of the other");
   }
 };
 
@@ -190,7 +244,7 @@ struct FoldBias : OpRewritePattern<AddOp> {
 } // namespace
 
 void hone::populateRaiseNormPatterns(RewritePatternSet &patterns) {
-  patterns.add<RmsNormOfProduct, RmsNormOfQuotient, LayerNormOfCentred,
-               FoldScale<RmsNormOp>, FoldScale<LayerNormOp>, FoldBias>(
-      patterns.getContext());
+  patterns.add<RmsNormOfProduct, RmsNormOfScaledRoot, RmsNormOfQuotient,
+               LayerNormOfCentred, FoldScale<RmsNormOp>, FoldScale<LayerNormOp>,
+               FoldBias>(patterns.getContext());
 }

@@ -22,6 +22,7 @@ void populateRaiseRopePatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseAttentionPatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseConvolutionPatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseLossPatterns(mlir::RewritePatternSet &patterns);
+void populateRaiseSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 
 /// The shape of a tensor.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);

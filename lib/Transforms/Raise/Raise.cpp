@@ -124,6 +124,7 @@ struct Raise : hone::impl::RaiseBase<Raise> {
     populateRaiseAttentionPatterns(patterns);
     populateRaiseConvolutionPatterns(patterns);
     populateRaiseLossPatterns(patterns);
+    populateRaiseSoftmaxPatterns(patterns);
     // Operands in another order of dimensions are transposed; a transpose of
     // the transpose that was there cancels.
     TransposeOp::getCanonicalizationPatterns(patterns, context);
