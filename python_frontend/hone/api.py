@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import platform
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
 
 import torch
 
+from .assembly import VERSION, finished, live, take_roles
 from .builder import Builder
 from .capture import Capture, capture, described
 from .errors import HoneError, warn
+from .fitted_init import checked_spec, given_spec
 from .frozen import Frozen, FrozenLike, read_frozen
 from .golden import Feed, golden_steps
 from .graph import Graph, Value, is_float, values_with_gradient
 from .guards import check_batch, unwrapped
-from .id_bounds import id_bounds, safe_bounds
+from .id_bounds import safe_bounds
 from .importer import Importer, used_parameters
-from .init import checked_spec, given_spec, inferred_spec
+from .init import inferred_spec
 from .nodes import type_of
 from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
 from .package import WEIGHTS, Tensor, write_package
-from .roles import STREAM, described_roles, given_roles, inferred_roles
+from .roles import STREAM, described_roles
 from .starting_weights import starting_weights
-
-VERSION = "0.1.0"
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ def build_graph(
         return build_graph(model, captured, batch, spec, init, roles, name, frozen, changing)
     for changed in importer.changed_inputs:
         warn(f"input '{changed}': the program changes it in place; every step begins with the values it is given")
-    _take_roles(b, captured.inputs, inputs, roles)
+    take_roles(b, captured.inputs, inputs, roles)
     if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
     _check_clip(b, loss, captured, spec)
     loss = importer.conditions.checked(b.cast(loss, "f32"))
-    graph = _finished(b, loss, spec, name, importer.changed_buffers, tuple(importer.conditions.assumptions))
+    graph = finished(b, loss, spec, name, importer.changed_buffers, tuple(importer.conditions.assumptions))
     return graph, importer.constants
 
 
@@ -169,7 +169,7 @@ def _check_clip(b: Builder, loss: Value, captured: Capture, spec: OptimizerSpec 
     them where the user clips `model.parameters()`, and the program does not make them."""
     if spec is None or "clip" not in spec.attribute:
         return
-    reached = values_with_gradient(_live(b.ops, loss), loss)
+    reached = values_with_gradient(live(b.ops, loss), loss)
     for argument in b.arguments:
         fqn = argument.fqn
         if argument.kind != "param" or fqn in spec.group_of or argument.value.id not in reached:
@@ -210,59 +210,6 @@ def _is_trained(fqn: str, captured: Capture, spec: OptimizerSpec | None, used: s
     return tensor.requires_grad and fqn in used and (spec is None or fqn in spec.group_of)
 
 
-def _finished(
-    b: Builder,
-    loss: Value,
-    spec: OptimizerSpec | None,
-    name: str,
-    buffers: Mapping[str, Value],
-    assumptions: tuple[str, ...] = (),
-) -> Graph:
-    """Orders the arguments, renumbers values, drops dead ops, and adds what only the whole graph shows.
-
-    buffers: new values of buffers, by name.
-    """
-    ops = _live(b.ops, loss, *buffers.values())
-    bounds = id_bounds(ops, tuple(b.arguments))
-    reached = values_with_gradient(ops, loss)
-    order = {"param": 0, "buffer": 1, "input": 2, "rng": 3}
-    read = {operand.id for op in ops for operand in op.operands}
-    arguments = []
-    for argument in sorted(b.arguments, key=lambda a: order[a.kind]):
-        if argument.kind in ("buffer", "rng") and argument.value.id not in read and argument.fqn not in buffers:
-            continue
-        if argument.kind == "input":
-            argument = replace(argument, vocab=bounds.get(argument.value.id))
-        if argument.requires_grad and argument.value.id not in reached:
-            argument = replace(argument, requires_grad=False, param_group=None)
-        arguments.append(argument)
-    if not any(argument.requires_grad for argument in arguments):
-        raise HoneError("model: no parameter gets a gradient from the loss")
-    numbers: dict[int, Value] = {}
-
-    def renumbered(value: Value) -> Value:
-        return numbers.setdefault(value.id, Value(len(numbers), value.type))
-
-    arguments = tuple(replace(a, value=renumbered(a.value)) for a in arguments)
-    ops = tuple(
-        replace(op, operands=tuple(map(renumbered, op.operands)), results=tuple(map(renumbered, op.results)))
-        for op in ops
-    )
-    changed = tuple((fqn, renumbered(value)) for fqn, value in buffers.items())
-    optimizer = spec.attribute if spec else None
-    return Graph(name, arguments, ops, renumbered(loss), optimizer, changed, assumptions)
-
-
-def _live(ops: Sequence, *results: Value) -> tuple:
-    """The ops the results depend on (every op is pure)."""
-    needed, kept = {value.id for value in results}, []
-    for op in reversed(ops):
-        if any(result.id in needed for result in op.results):
-            needed.update(operand.id for operand in op.operands)
-            kept.append(op)
-    return tuple(reversed(kept))
-
-
 def _checked_batch(batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     if not isinstance(batch, (tuple, list)) or not batch:
         raise HoneError(f"example_batch: is a {type(batch).__name__}, expected a tuple of tensors")
@@ -274,15 +221,6 @@ def _checked_batch(batch: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         type_of(tensor, f"example_batch: item {index}")
     # Tensors of its own for each input: torch.export takes one tensor given twice for one input.
     return tuple(tensor.detach().clone() for tensor in batch)
-
-
-def _take_roles(b: Builder, names: Sequence[str], inputs: list[Value], given: Mapping[str, str] | None) -> None:
-    """Writes the inputs' roles into their arguments."""
-    found = inferred_roles(names, inputs, b.ops) if given is None else given_roles(names, inputs, given)
-    by_value = {value.id: found[name] for name, value in zip(names, inputs)}
-    b.arguments = [
-        replace(a, role=STREAM[role][1]) if (role := by_value.get(a.value.id)) else a for a in b.arguments
-    ]
 
 
 def _golden(

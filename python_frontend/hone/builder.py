@@ -88,8 +88,9 @@ class Builder:
     # -- creation -------------------------------------------------------------------------------------------------
 
     def constant(self, values: Iterable, type: Type) -> Value:
-        value = self.op("constant", (), (type,), value=Dense(type, tuple(values)))[0]
-        if len(elements := set(self.ops[-1].attribute("value").values)) == 1:
+        values = tuple(values)
+        value = self.op("constant", (), (type,), value=Dense(type, values))[0]
+        if len(elements := set(values)) == 1:
             self._fills[value.id] = elements.pop()
         return value
 

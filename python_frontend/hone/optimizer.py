@@ -1,77 +1,38 @@
-"""Reads an optimizer: torch optimizer objects or a dictionary, into the `hone.optimizer` attribute.
+"""Reads an optimizer of torch, a list of them, or a dictionary, into the `hone.optimizer` attribute.
 
-    {"name": "adamw", "lr", "weight_decay", "beta1", "beta2", "eps", "maximize", "clip", "groups": [...]}
-    {"name": "sgd", "lr", "weight_decay", "momentum", "nesterov", "maximize", "clip", "groups": [...]}
-    {"name": "lion", "lr", "weight_decay", "beta1", "beta2", "maximize", "clip", "groups": [...]}
-    {"name": "adafactor", "lr", "weight_decay", "beta2_decay", "eps1", "eps2", "clip_threshold", "maximize", ...}
-    {"name": "muon", "lr", "weight_decay", "momentum", "eps", "nesterov", "match_rms_adamw", "clip", "groups": [...]}
-
-All but adafactor and muon may have "moments": "fp32" (the default), "bf16" or, adamw alone, "8bit". A group is
-{"lr_scale", "decay_scale"}: `lr` and `weight_decay` are the largest over the groups, and a group's own value is that
-times its scale. A group whose other settings differ from the first one's also has "name" and all of its settings.
-`clip`, the bound of the norm of all gradients, and the flags are there only where set.
+optimizer_spec.py describes the two.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from numbers import Real
+from collections.abc import Sequence
 from typing import Union
 
 import torch
 from torch.optim import optimizer as all_optimizers
 
 from .errors import HoneError, warn
-from .schedule import base_rate, number, scheduler_note
+from .optimizer_spec import (
+    DEFAULTS,
+    Group,
+    OptimizerSpec,
+    attribute_of,
+    checked_clip,
+    from_dict,
+    number,
+    one_clip,
+    refuse_vectors,
+)
+from .schedule import base_rate, scheduler_note
 
 OptimizerLike = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], dict, None]
-
-_DEFAULTS = {
-    "adamw": {"lr": 1e-3, "weight_decay": 1e-2, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "maximize": False},
-    "sgd": {"lr": 1e-3, "weight_decay": 0.0, "momentum": 0.0, "nesterov": False, "maximize": False},
-    "lion": {"lr": 1e-4, "weight_decay": 0.0, "beta1": 0.9, "beta2": 0.99, "maximize": False},
-    "adafactor": {
-        "lr": 1e-2,
-        "weight_decay": 0.0,
-        "beta2_decay": -0.8,
-        "eps1": torch.finfo(torch.float32).eps,
-        "eps2": 1e-3,
-        "clip_threshold": 1.0,
-        "maximize": False,
-    },
-    "muon": {
-        "lr": 1e-3,
-        "weight_decay": 0.1,
-        "momentum": 0.95,
-        "eps": 1e-7,
-        "nesterov": True,
-        "match_rms_adamw": False,
-        "maximize": False,
-    },
-}
-
-# How moments can be kept; the first is the default.
-_MOMENTS = {
-    "adamw": ("fp32", "bf16", "8bit"),
-    "sgd": ("fp32", "bf16"),
-    "lion": ("fp32", "bf16"),
-    "adafactor": ("fp32",),
-    "muon": ("fp32",),
-}
 
 _KINDS = {torch.optim.AdamW: "adamw", torch.optim.Adam: "adamw", torch.optim.SGD: "sgd"}
 if hasattr(torch.optim, "Adafactor"):
     _KINDS[torch.optim.Adafactor] = "adafactor"
 if hasattr(torch.optim, "Muon"):
     _KINDS[torch.optim.Muon] = "muon"
-
-# Of these the attribute has the largest of all groups, and each group a factor.
-_SCALED = {"lr": "lr_scale", "weight_decay": "decay_scale"}
-
-# Options that may be any number in a range, where it is not [0, inf) or, for what begins with "beta", [0, 1).
-_RANGES = {"beta2_decay": (float("-inf"), 0.0, "<= 0"), "clip_threshold": (1.0, float("inf"), ">= 1")}
 
 # Options that change the update in ways the dialect does not have, and their harmless value.
 _REFUSED = {
@@ -86,33 +47,23 @@ _REFUSED = {
 _NOT_REBUILT = {"params", "foreach", "fused", "capturable", "differentiable", "initial_lr", "max_lr", "min_lr"}
 
 
-_Group = tuple[str, dict]  # the optimizer of a group, and its options
-
-
-@dataclass(frozen=True)
-class OptimizerSpec:
-    """The attribute, and the group of each parameter the optimizer holds, by canonical name."""
-
-    attribute: dict
-    group_of: dict[str, int]
-
-
 def read_optimizer(
     optimizer: OptimizerLike, parameters: dict[str, torch.nn.Parameter], clip: float | None
 ) -> OptimizerSpec | None:
     """`parameters`: the model's, by canonical name. Raises HoneError naming what is not supported."""
-    clip = _checked_clip(clip)
+    clip = checked_clip(clip)
     if optimizer is None:
         if clip is not None:
             raise HoneError("clip: needs an optimizer")
         return None
     if isinstance(optimizer, dict):
-        groups, group_of = [_from_dict(optimizer)], {fqn: 0 for fqn, p in parameters.items() if p.requires_grad}
-        clip = _one_clip(optimizer.get("clip"), clip)
-        _refuse_vectors(groups[0][0], group_of, parameters)
+        groups, group_of = [from_dict(optimizer)], {fqn: 0 for fqn, p in parameters.items() if p.requires_grad}
+        clip = one_clip(optimizer.get("clip"), clip)
+        both = "optimizer=[torch.optim.Muon(matrices), torch.optim.AdamW(others)]"
+        refuse_vectors(groups[0][0], {fqn: parameters[fqn].dim() for fqn in group_of}, both)
     else:
         groups, group_of = _from_list(each_of(optimizer), parameters)
-    attribute = _attribute(groups, _checked_clip(clip))
+    attribute = attribute_of(groups, checked_clip(clip))
     if isinstance(optimizer, dict) and optimizer.get("moments", "fp32") != "fp32":
         attribute["moments"] = optimizer["moments"]
     return OptimizerSpec(attribute, group_of)
@@ -125,55 +76,7 @@ def each_of(optimizer: OptimizerLike) -> list:
     return [] if optimizer is None else [optimizer]
 
 
-def _checked_clip(clip: object) -> object:
-    clip = number(clip)
-    if clip is not None and (isinstance(clip, bool) or not isinstance(clip, Real) or not clip > 0):
-        raise HoneError(f"clip: is {clip!r}, expected a positive norm")
-    return clip
-
-
-def _one_clip(of_optimizer: object, clip: object) -> object:
-    if of_optimizer is not None and clip is not None and of_optimizer != clip:
-        raise HoneError(f"clip: is {clip}, and {of_optimizer} in the optimizer; expected it once")
-    return clip if of_optimizer is None else of_optimizer
-
-
-def _from_dict(spec: dict) -> _Group:
-    name = spec.get("name")
-    if name not in _DEFAULTS:
-        raise HoneError(f"optimizer: name is {name!r}, expected one of {', '.join(_DEFAULTS)}")
-    options = dict(spec)
-    if "betas" in options:
-        betas = options.pop("betas")
-        if not isinstance(betas, (tuple, list)) or len(betas) != 2 or {"beta1", "beta2"} & set(spec):
-            raise HoneError(f"optimizer: betas is {betas!r}, expected two numbers, and no beta1 or beta2 beside them")
-        options["beta1"], options["beta2"] = betas
-    if "moments" in options and options["moments"] not in _MOMENTS[name]:
-        raise HoneError(
-            f"optimizer: moments is {options['moments']!r}, expected {' or '.join(_MOMENTS[name])} for {name}"
-        )
-    unknown = set(options) - set(_DEFAULTS[name]) - {"name", "clip", "moments"}
-    if unknown:
-        raise HoneError(
-            f"optimizer: {name} has no option '{sorted(unknown)[0]}', expected {', '.join(_DEFAULTS[name])}"
-        )
-    taken = _DEFAULTS[name] | {k: number(v) for k, v in options.items() if k in _DEFAULTS[name]}
-    if taken.get("nesterov") and not taken["momentum"]:
-        raise HoneError("optimizer: nesterov is True with momentum 0, expected a momentum > 0")
-    return name, taken
-
-
-def _refuse_vectors(name: str, trained: Iterable[str], parameters: dict[str, torch.nn.Parameter]) -> None:
-    """Muon is for matrices; PyTorch's refuses others itself."""
-    for fqn in trained:
-        if name == "muon" and parameters[fqn].dim() != 2:
-            raise HoneError(
-                f"optimizer: parameter '{fqn}' has rank {parameters[fqn].dim()}, but muon updates matrices; expected "
-                "optimizer=[torch.optim.Muon(matrices), torch.optim.AdamW(others)]"
-            )
-
-
-def _from_list(optimizers: list, parameters: dict[str, torch.nn.Parameter]) -> tuple[list[_Group], dict[str, int]]:
+def _from_list(optimizers: list, parameters: dict[str, torch.nn.Parameter]) -> tuple[list[Group], dict[str, int]]:
     """The groups of all, one behind the other."""
     if not optimizers:
         raise HoneError("optimizer: is an empty list, expected torch optimizers in it")
@@ -196,7 +99,7 @@ def _from_list(optimizers: list, parameters: dict[str, torch.nn.Parameter]) -> t
 
 def _from_torch(
     optimizer: torch.optim.Optimizer, parameters: dict[str, torch.nn.Parameter], optimizer_name: str
-) -> tuple[list[_Group], dict[str, int]]:
+) -> tuple[list[Group], dict[str, int]]:
     kind = type(optimizer)
     if kind not in _KINDS:
         raise HoneError(
@@ -265,7 +168,7 @@ def _options(kind: type, group: dict, where: str) -> dict:
         return options | {"momentum": number(group["momentum"]), "nesterov": bool(group["nesterov"])}
     if _KINDS[kind] == "adafactor":
         eps1, eps2 = group["eps"]
-        eps1 = _DEFAULTS["adafactor"]["eps1"] if eps1 is None else eps1
+        eps1 = DEFAULTS["adafactor"]["eps1"] if eps1 is None else eps1
         return options | {
             "beta2_decay": group["beta2_decay"],
             "eps1": eps1,
@@ -274,49 +177,6 @@ def _options(kind: type, group: dict, where: str) -> dict:
         }
     beta1, beta2 = map(number, group["betas"])
     return options | {"beta1": beta1, "beta2": beta2, "eps": number(group["eps"])}
-
-
-def _attribute(groups: list[_Group], clip: float | None) -> dict:
-    for name, options in groups:
-        for option, value in options.items():
-            _check_range(name, option, value)
-    if all(options["lr"] == 0 for _, options in groups):
-        raise HoneError(
-            "optimizer: lr is 0, which trains nothing; expected the rate that schedules start from "
-            "(a warm-up is a flag of ./train: --warmup)"
-        )
-    base = {option: float(max(options[option] for _, options in groups)) for option in _SCALED}
-    first = _own_settings(*groups[0])
-    result = {"name": first.pop("name"), **base, **first}
-    if clip is not None:
-        result["clip"] = float(clip)
-    result["groups"] = []
-    for name, options in groups:
-        scales = {scale: float(options[o]) / base[o] if base[o] else 1.0 for o, scale in _SCALED.items()}
-        own = _own_settings(name, options)
-        result["groups"].append(scales if own == _own_settings(*groups[0]) else scales | own)
-    return result
-
-
-def _own_settings(name: str, options: dict) -> dict:
-    """What a group has besides scaled options; flags only where set."""
-    own = {option: value for option, value in options.items() if option not in _SCALED and value is not False}
-    return {"name": name} | {option: value if value is True else float(value) for option, value in own.items()}
-
-
-def _check_range(name: str, option: str, number: object) -> None:
-    is_flag = isinstance(_DEFAULTS[name][option], bool)
-    if is_flag or isinstance(number, bool) or not isinstance(number, Real):
-        good, wanted = is_flag and isinstance(number, bool), "True or False" if is_flag else "a number"
-    elif option in _RANGES:
-        least, most, wanted = _RANGES[option]
-        good = least <= number <= most and abs(number) != float("inf")
-    elif option.startswith("beta") or (name, option) == ("muon", "momentum"):
-        good, wanted = 0 <= number < 1, "[0, 1)"
-    else:
-        good, wanted = 0 <= number < float("inf"), ">= 0"
-    if not good:
-        raise HoneError(f"optimizer: {option} is {number!r}, expected {wanted}")
 
 
 def rebuild(
@@ -334,7 +194,7 @@ def rebuild(
                 options["eps"] = (_options(type(optimizer), group, "optimizer")["eps1"], group["eps"][1])
             groups.append(options | {"params": [copies[name_of[id(p)]] for p in group["params"]]})
         return type(optimizer)(groups)
-    name, options = _from_dict(optimizer)
+    name, options = from_dict(optimizer)
     trained = [copies[fqn] for fqn, p in parameters.items() if p.requires_grad]
     common = {k: options[k] for k in ("lr", "weight_decay", "maximize")}
     if name == "lion" or optimizer.get("moments", "fp32") != "fp32":

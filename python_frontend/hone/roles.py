@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Iterator, Mapping, Sequence
 
-import torch
+import numpy as np
 
 from .errors import HoneError
 from .graph import Op, Value, is_float
@@ -137,7 +137,7 @@ class _Positions:
             return min(found)
         return min(first) if first else None  # no logits can be followed: is the first target read at all?
 
-    def _meetings(self) -> Iterator[tuple[Value, Value, torch.Tensor, torch.Tensor]]:
+    def _meetings(self) -> Iterator[tuple[Value, Value, np.ndarray, np.ndarray]]:
         """(logits, labels, flat indices into the labels, into the logits) of each op where the two first meet: the
         cross entropies where there are any, since masks and weights of rows may bring the two together elsewhere."""
         entropies = [op for op in self.ops if op.name == "cross_entropy" and op.operands[1].id in self.of_targets]
@@ -156,9 +156,9 @@ class _Positions:
                 rows = _sampled(labels[0].type.numel, scores[0].shape[-1] if scores[0].rank > 2 else 1)
                 yield scores[0], labels[0], rows, rows
 
-    def _origin(self, value: Value, index: torch.Tensor, goal: Value, reached: set[int]):
+    def _origin(self, value: Value, index: np.ndarray, goal: Value, reached: set[int]):
         """Follows elements of `value` back to `goal`: their flat indices there, and which of them get there."""
-        valid = torch.ones_like(index, dtype=torch.bool)
+        valid = np.ones_like(index, dtype=bool)
         while value.id != goal.id:
             op = self.producer[value.id]
             operands = [(k, x) for k, x in enumerate(op.operands) if x.id in reached]
@@ -166,16 +166,16 @@ class _Positions:
             if step is None:
                 return None
             value, index, inside = step
-            valid, index = valid & inside, torch.where(inside, index, 0)
+            valid, index = valid & inside, np.where(inside, index, 0)
         return index, valid
 
 
-def _sampled(count: int, step: int) -> torch.Tensor:
-    rows = torch.arange(0, count, max(step, 1))
+def _sampled(count: int, step: int) -> np.ndarray:
+    rows = np.arange(0, count, max(step, 1))
     return rows[:: -(-len(rows) // _MOST_ROWS)] if len(rows) > _MOST_ROWS else rows
 
 
-def _coordinates(index: torch.Tensor, shape: Sequence[int]) -> list[torch.Tensor]:
+def _coordinates(index: np.ndarray, shape: Sequence[int]) -> list[np.ndarray]:
     coordinates = []
     for size in reversed(shape):
         coordinates.insert(0, index % max(size, 1))
@@ -183,17 +183,17 @@ def _coordinates(index: torch.Tensor, shape: Sequence[int]) -> list[torch.Tensor
     return coordinates
 
 
-def _flat(coordinates: Sequence[torch.Tensor], shape: Sequence[int], like: torch.Tensor) -> torch.Tensor:
-    index = torch.zeros_like(like)
+def _flat(coordinates: Sequence[np.ndarray], shape: Sequence[int], like: np.ndarray) -> np.ndarray:
+    index = np.zeros_like(like)
     for coordinate, size in zip(coordinates, shape):
         index = index * size + coordinate
     return index
 
 
-def _back(op: Op, result: Value, index: torch.Tensor, operands: list[tuple[int, Value]]):
+def _back(op: Op, result: Value, index: np.ndarray, operands: list[tuple[int, Value]]):
     """One op backwards: the operand read, the flat indices in it, and which of them lie inside; or None."""
-    everywhere = torch.ones_like(index, dtype=torch.bool)
-    at, zero = _coordinates(index, result.shape), torch.zeros_like(index)
+    everywhere = np.ones_like(index, dtype=bool)
+    at, zero = _coordinates(index, result.shape), np.zeros_like(index)
     source = operands[0][1]
     if op.name == "reshape":
         return source, index, everywhere
@@ -228,7 +228,7 @@ def _back(op: Op, result: Value, index: torch.Tensor, operands: list[tuple[int, 
     return source, _flat(moved, source.shape, index), everywhere
 
 
-def _back_concat(op: Op, at: list[torch.Tensor], index: torch.Tensor, operands: list[tuple[int, Value]]):
+def _back_concat(op: Op, at: list[np.ndarray], index: np.ndarray, operands: list[tuple[int, Value]]):
     """Into the operand that most of the elements come from."""
     dim, best = op.attribute("dim"), None
     for k, source in operands:
@@ -240,7 +240,7 @@ def _back_concat(op: Op, at: list[torch.Tensor], index: torch.Tensor, operands: 
     return best
 
 
-def _back_dot(op: Op, at: list[torch.Tensor], index: torch.Tensor, operands: list[tuple[int, Value]]):
+def _back_dot(op: Op, at: list[np.ndarray], index: np.ndarray, operands: list[tuple[int, Value]]):
     """Into the operand that tells most of the elements apart: the one that has rows rather than columns."""
     names = (("lhs_batch", "lhs_contract"), ("rhs_batch", "rhs_contract"))
     free = len(op.operands[0].shape) - len(op.attribute("lhs_contract"))
@@ -248,11 +248,11 @@ def _back_dot(op: Op, at: list[torch.Tensor], index: torch.Tensor, operands: lis
     for k, source in operands:
         batch, contract = (op.attribute(name) for name in names[k])
         rest = iter(at[len(batch) : free] if k == 0 else at[free:])
-        zero = torch.zeros_like(index)
+        zero = np.zeros_like(index)
         moved = [
             at[batch.index(d)] if d in batch else zero if d in contract else next(rest) for d in range(source.rank)
         ]
         flat = _flat(moved, source.shape, index)
-        if best is None or len(flat.unique()) > len(best[1].unique()):
-            best = source, flat, torch.ones_like(index, dtype=torch.bool)
+        if best is None or len(np.unique(flat)) > len(np.unique(best[1])):
+            best = source, flat, np.ones_like(index, dtype=bool)
     return best

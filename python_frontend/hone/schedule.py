@@ -12,13 +12,9 @@ import torch
 from torch.optim import lr_scheduler
 
 from .errors import HoneError
+from .optimizer_spec import number
 
 _FLAGS = "--warmup, --schedule and --min-lr"
-
-
-def number(value: object) -> object:
-    """A tensor of one element as a number, anything else as it is."""
-    return value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
 
 
 def base_rate(group: dict, where: str) -> object:

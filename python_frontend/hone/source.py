@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import traceback
 from typing import Sequence
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PYTHON = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED = f"{os.sep}site-packages{os.sep}"

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .builder import Builder
 from .graph import Type, Value
 
+if TYPE_CHECKING:
+    import torch
+
 
 def structured_constant(b: Builder, tensor: torch.Tensor, type: Type) -> Value | None:
     """The tensor as constant, iota or comparison of iotas; None where no rule fits."""
-    if tensor.numel() == 0 or tensor.numel() == 1 or bool((tensor == tensor.flatten()[0]).all()):
-        return b.constant([] if tensor.numel() == 0 else [tensor.flatten()[0].item()], type)
-    width = tensor.shape[-1]
-    positions = torch.arange(width, device=tensor.device)
-    if not tensor.dtype.is_floating_point and tensor.dtype != torch.bool and bool((tensor == positions).all()):
-        return b.iota(tensor.ndim - 1, type)
-    if tensor.ndim < 2:
+    wide = tensor.detach().float() if type.dtype in ("bf16", "f16") else tensor.detach()
+    return structured_array(b, wide.cpu().numpy(), type)
+
+
+def structured_array(b: Builder, array: np.ndarray, type: Type) -> Value | None:
+    """The same of an array, whose element type may be wider."""
+    if array.size == 0 or (array == array.flat[0]).all():
+        return b.constant([array.flat[0].item()] if array.size else [], type)
+    if array.dtype.kind in "iu" and (array == np.arange(array.shape[-1])).all():
+        return b.iota(array.ndim - 1, type)
+    if array.ndim < 2:
         return None
-    ones = torch.ones(tensor.shape[-2:], dtype=tensor.dtype, device=tensor.device)
+    ones = np.ones(array.shape[-2:], dtype=array.dtype)
     for predicate, triangle in (
-        ("ge", torch.tril(ones)),
-        ("lt", torch.triu(ones, 1)),
-        ("le", torch.triu(ones)),
-        ("gt", torch.tril(ones, -1)),
+        ("ge", np.tril(ones)),
+        ("lt", np.triu(ones, 1)),
+        ("le", np.triu(ones)),
+        ("gt", np.tril(ones, -1)),
     ):
-        if bool((tensor == triangle).all()):
+        if (array == triangle).all():
             index = Type("i64", type.shape)
-            rows, columns = b.iota(tensor.ndim - 2, index), b.iota(tensor.ndim - 1, index)
+            rows, columns = b.iota(array.ndim - 2, index), b.iota(array.ndim - 1, index)
             return b.cast(b.compare(predicate, rows, columns), type.dtype)
     return None
 

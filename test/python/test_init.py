@@ -10,7 +10,8 @@ torch = pytest.importorskip("torch")
 
 import torch.nn as nn  # noqa: E402
 from hone.errors import HoneError  # noqa: E402
-from hone.init import given_spec, inferred_spec, shortest  # noqa: E402
+from hone.fitted_init import given_spec, shortest  # noqa: E402
+from hone.init import inferred_spec  # noqa: E402
 
 PLAIN = nn.Module()
 

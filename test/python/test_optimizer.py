@@ -10,7 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hone.errors import HoneError  # noqa: E402
-from hone.optimizer import _DEFAULTS, _MOMENTS, read_optimizer, rebuild  # noqa: E402
+from hone.optimizer import read_optimizer, rebuild  # noqa: E402
+from hone.optimizer_spec import DEFAULTS, MOMENTS  # noqa: E402
 from torch.optim import optimizer as all_optimizers  # noqa: E402
 
 
@@ -41,9 +42,9 @@ def test_table_is_that_of_the_compiler() -> None:
     flags = ("maximize", "nesterov", "match_rms_adamw")
     assert defaults == {
         name: {key: value for key, value in numbers.items() if key not in flags}
-        for name, numbers in _DEFAULTS.items()
+        for name, numbers in DEFAULTS.items()
     }
-    assert {row[1].strip('"'): formats[row[2]] for row in kinds.values()} == _MOMENTS
+    assert {row[1].strip('"'): formats[row[2]] for row in kinds.values()} == MOMENTS
 
 
 def test_adamw_groups_become_scales() -> None:
