@@ -21,8 +21,8 @@ HEAD = """\
 
 What trains with Hone, and what it refuses: every model of the catalogue in `test/models`, in a small random
 configuration, exported, compiled for the CPU and trained ten steps in fp32 beside PyTorch, from the same weights and on
-the same batches. `test/models/run.py` ran them and `tools/models-table.py` wrote this page from `docs/models.jsonl`; do
-not edit it.
+the same batches; those of JAX beside JAX and optax, a step under `jax.jit`. `test/models/run.py` ran them and
+`tools/models-table.py` wrote this page from `docs/models.jsonl`; do not edit it.
 
 ```sh
 test/models/run.py --kind losses --only dpo       # a few of them (HONE_MODELS=1 tools/setup.sh first)
@@ -50,7 +50,9 @@ def described(entries: list[dict]) -> list[str]:
     lines = []
     trained = [row for row in entries if row["result"] == "equal"]
     if trained:
-        lines += ["| model | difference | parameters | export s | compile s | step ms | PyTorch ms | arena MiB |",
+        framework = "JAX" if entries[0]["kind"] == "jax_models" else "PyTorch"
+        lines += ["| model | difference | parameters | export s | compile s | step ms "
+                  f"| {framework} ms | arena MiB |",
                   "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for row in trained:
         cells = (row["name"], f"{row['difference']:.1e}", f"{row['parameters']:,}", f"{row['export_s']:.1f}",

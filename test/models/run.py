@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the models of the catalogue with Hone beside PyTorch, and records a line of JSON for each.
+"""Trains the models of the catalogue with Hone beside PyTorch or JAX, and records a line of JSON for each.
 
     run.py [--only PATTERN] [--kind KIND]... [--sample] [--jobs N] [--limit SECONDS] [--memory GIB] [--again | --retry]
            [--results FILE] [--expected FILE] [--keep] [--list]
@@ -200,7 +200,7 @@ def is_worse(row: Row, expected: Row | None) -> bool:
 
 def described(row: Row) -> str:
     if row["result"] == "equal":
-        return f"equal, {row['difference']:.1e}; step {row['hone_ms']:g} ms, PyTorch {row['eager_ms']:g} ms"
+        return f"equal, {row['difference']:.1e}; step {row['hone_ms']:g} ms, its framework's {row['eager_ms']:g} ms"
     return f"{row['result']}: {row['reason']}"
 
 
@@ -255,7 +255,7 @@ def main(argv: list[str]) -> int:
     ran = run_all(in_turn(todo), arguments)
     write_rows(arguments.results, read_rows(arguments.results), list(catalogue()))
     equal = sum(row["result"] == "equal" for row in ran)
-    print(f"{equal} of {len(ran)} models train as they do in PyTorch")
+    print(f"{equal} of {len(ran)} models train as they do in PyTorch or JAX")
     worse = [row for row in ran if is_worse(row, expected.get(row["name"]))]
     for row in worse:
         wanted = expected.get(row["name"], {"result": "equal"})["result"]

@@ -1,4 +1,5 @@
-"""One model of the catalogue: exported, compiled, and trained ten steps beside PyTorch from the same weights.
+"""One model of the catalogue: exported, compiled, and trained ten steps beside PyTorch from the same weights. Models of
+JAX are trained beside JAX: jax_trial.py has what differs.
 
 Both train in fp32 with AdamW and clipping, on two batches in turn that differ from the one it was exported with. The
 losses must agree within 1e-5 of themselves. That a wrong gradient shows in them takes three things:
@@ -11,14 +12,17 @@ losses must agree within 1e-5 of themselves. That a wrong gradient shows in them
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import re
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Callable, Iterable
 
 import numpy as np
@@ -47,12 +51,13 @@ class Ended(Exception):
 def run_trial(entry: Entry, work: Path, honec: str, row: Row, enter: Callable[[str], None]) -> None:
     """Fills `row`; `enter` is told the name of each stage as it begins. WORK is an empty folder."""
     torch.set_num_threads(1)
+    side = side_of(entry)
     try:
-        enter("PyTorch")
-        losses, norms = eager_run(entry, row)
-        trial = made(entry)
+        enter(entry.framework)
+        losses, norms = side.eager_run(entry, row)
+        trial = side.made(entry)
         enter("export")
-        package = exported(entry, trial, work, row)
+        package = side.exported(entry, trial, work, row)
         enter("honec")
         compiled(package, work, honec, row)
         enter("training")
@@ -60,10 +65,15 @@ def run_trial(entry: Entry, work: Path, honec: str, row: Row, enter: Callable[[s
         try:
             judged(log, losses, norms, row)
         except Ended as end:
-            enter("PyTorch in fp64")
-            raise conditioned(entry, losses, norms, end, row) from end
+            enter(f"{entry.framework} in fp64")
+            raise side.conditioned(entry, losses, norms, end, row) from end
     except Ended as end:
         row |= {"result": end.result, "reason": end.reason}
+
+
+def side_of(entry: Entry) -> ModuleType:
+    """The module that makes, trains and exports the entry's model with its framework."""
+    return importlib.import_module("jax_trial") if entry.framework == "JAX" else sys.modules[__name__]
 
 
 def made(entry: Entry) -> Trial:
@@ -119,29 +129,43 @@ def eager_steps(trial: Trial, row: Row) -> tuple[list[float], list[float]]:
         losses.append(loss.item())
         times.append(time.perf_counter() - start)
     row["eager_ms"] = round(1e3 * sorted(times)[STEPS // 2], 3)
+    return all_finite(losses), norms
+
+
+def all_finite(losses: list[float]) -> list[float]:
     if not all(map(math.isfinite, losses)):
         raise ValueError(f"losses are not finite: {losses}")
-    return losses, norms
+    return losses
 
 
 def exported(entry: Entry, trial: Trial, work: Path, row: Row) -> Path:
     import hone
 
-    package = work / "model.hone"
-    start = time.perf_counter()
-    try:
+    def write(out: str) -> None:
         hone.export(
             trial.model,
             trial.loss,
             trial.batch(EXAMPLE_SEED),
             optimizer(trial),
-            out=str(package),
+            out=out,
             clip=CLIP,
             roles=dict.fromkeys(trial.names, ""),
             weights=True,
             name=entry.name,
         )
-    except hone.HoneError as error:
+
+    return written(write, work, row)
+
+
+def written(write: Callable[[str], None], work: Path, row: Row) -> Path:
+    """The package that `write` writes to the path it is given."""
+    from hone.errors import HoneError
+
+    package = work / "model.hone"
+    start = time.perf_counter()
+    try:
+        write(str(package))
+    except HoneError as error:
         raise Ended("refused at export", one_line(str(error))) from error
     except Exception as error:
         raise Ended("export crashes", one_line(f"{type(error).__name__}: {error}")) from error

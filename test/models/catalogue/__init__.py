@@ -25,6 +25,7 @@ KINDS = {
     "torch_nn": "Models of torch.nn alone",
     "peft_methods": "Methods of PEFT",
     "losses": "Losses",
+    "jax_models": "Models of JAX (by hand, flax, equinox)",
 }
 
 # Packages that entries of a kind need beyond python_frontend/requirements.txt.

@@ -39,12 +39,26 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class JaxTrial(Trial):
+    """The same of JAX: `model` is the pytree of the parameters, loss(params, *inputs) a scalar of JAX."""
+
+    model: Any
+
+    def batch(self, seed: int) -> tuple[torch.Tensor, ...]:
+        return tuple(x if x.is_floating_point() else x.int() for x in super().batch(seed))
+
+
+@dataclass(frozen=True)
 class Entry:
     """A row of the catalogue. `make` gives the same trial whenever torch's seed is the same."""
 
     name: str
     kind: str
     make: Callable[[], Trial]
+
+    @property
+    def framework(self) -> str:
+        return "JAX" if self.kind == "jax_models" else "PyTorch"
 
 
 class Entries(dict[str, Entry]):
