@@ -43,6 +43,12 @@ _REFUSED = {
     "ns_coefficients": (3.4445, -4.7750, 2.0315),
 }
 
+# Why optimizers of other packages that users ask for are refused, by a part of their classes' names in lower case.
+_REASONS = {
+    "schedulefree": "it takes gradients at one point and evaluates at another, and a program has one set of weights",
+    "soap": "its bases come from QR decompositions, for which there is no op",
+}
+
 # Entries of a group that say how PyTorch computes the update, not what it is, and those of a scheduler.
 _NOT_REBUILT = {"params", "foreach", "fused", "capturable", "differentiable", "initial_lr", "max_lr", "min_lr"}
 
@@ -102,6 +108,12 @@ def _from_torch(
 ) -> tuple[list[Group], dict[str, int]]:
     kind = type(optimizer)
     if kind not in _KINDS:
+        for part, reason in _REASONS.items():
+            if part in kind.__name__.lower():
+                raise HoneError(
+                    f"{optimizer_name}: {kind.__name__} is not supported: {reason}; expected AdamW, SGD, Adafactor or "
+                    "Muon of torch.optim"
+                )
         raise HoneError(
             f"{optimizer_name}: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, Muon, and Adam without "
             'weight decay; a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
