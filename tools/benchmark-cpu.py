@@ -22,7 +22,6 @@ import itertools
 import json
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
@@ -30,6 +29,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+import paired_runs
 import peers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -89,20 +89,12 @@ def make_training(case: Case, vocab: int):
 
 
 def worker(mode: str, case: Case) -> None:
-    """Answers each line of standard input with the milliseconds of STEPS steps; at its end, with the peak memory."""
     step = peers.torch_step(make_training(case, PADDED[case.model]), VOCAB[case.model], case.batch, case.sequence,
                             case.precision, compiles=mode == "compile")
     for _ in range(2):
         step()
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        times = []
-        for _ in range(STEPS):
-            start = time.perf_counter()
-            step()
-            times.append(1e3 * (time.perf_counter() - start))
-        print(json.dumps(times), flush=True)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
+    print("null", flush=True)
+    paired_runs.answer_rounds(step, STEPS)
 
 
 def probe(case: Case) -> None:
@@ -122,7 +114,7 @@ def probe(case: Case) -> None:
     with torch.no_grad():
         for _ in range(3):
             products()
-        print("ready", flush=True)
+        print("null", flush=True)
         repeats = max(1, 4096 // rows)
         for _ in sys.stdin:
             times = []
@@ -135,24 +127,8 @@ def probe(case: Case) -> None:
     print(0, flush=True)
 
 
-class Worker:
-    """Another process of this script, which waits between its turns."""
-
-    def __init__(self, mode: str, case: Case):
-        self.process = subprocess.Popen([sys.executable, __file__, "--worker", mode, *words_of(case)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if self.process.stdout.readline().strip() != "ready":
-            sys.exit(f"error: the {mode} worker ended before its first step")
-
-    def round(self) -> float:
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return statistics.median(json.loads(self.process.stdout.readline()))
-
-    def close(self) -> float:
-        """Ends the worker; returns its peak memory in MiB."""
-        self.process.stdin.close()
-        return int(self.process.stdout.readline()) / 1024
+def worker_of(mode: str, case: Case) -> paired_runs.Worker:
+    return paired_runs.Worker(mode, [sys.executable, __file__, "--worker", mode, *words_of(case)])
 
 
 # ---- Hone ------------------------------------------------------------------------------------------------------------
@@ -168,42 +144,17 @@ def export(package: str, tokens: str, case: Case) -> None:
     numpy.save(tokens, numpy.random.default_rng(0).integers(0, VOCAB[case.model], 65536).astype(numpy.int32))
 
 
-class Binary:
-    def __init__(self, work: pathlib.Path, case: Case, options: tuple[str, ...] = ()):
-        package, self.tokens = work / f"{case.stem}.hone", work / f"{case.model}.npy"
-        if not package.exists():
-            # In a process of its own: the peak memory of what this one starts is at least its own.
-            subprocess.run([sys.executable, __file__, "--export", package, self.tokens, *words_of(case)], check=True)
-        self.path, self.log = work / f"{case.stem}_{case.precision}{''.join(options)}", work / "log.jsonl"
-        subprocess.run([BIN / "honec", package, "-o", self.path, f"--precision={case.precision}", *options], check=True)
-        self.peak, self.teraflops = 0.0, []
-
-    def round(self) -> float:
-        command = [self.path, "--data", self.tokens, "--steps", str(STEPS + 1), "--log", self.log, "--quiet"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        if status != 0:
-            sys.exit("error: the binary failed")
-        self.peak = max(self.peak, usage.ru_maxrss / 1024)
-        steps = [json.loads(line) for line in self.log.read_text().splitlines()]
-        self.log.unlink()
-        steps = [line for line in steps if "ms" in line and "loss" in line][1 : STEPS + 1]
-        self.teraflops.append(statistics.median(line["tflops"] for line in steps))
-        return statistics.median(line["ms"] for line in steps)
-
-    def close(self) -> float:
-        return self.peak
+def program_of(work: pathlib.Path, case: Case, options: tuple[str, ...] = ()) -> paired_runs.Program:
+    package, tokens = work / f"{case.stem}.hone", work / f"{case.model}.npy"
+    if not package.exists():
+        # In a process of its own: the peak memory of what this one starts is at least its own.
+        subprocess.run([sys.executable, __file__, "--export", package, tokens, *words_of(case)], check=True)
+    binary = work / f"{case.stem}_{case.precision}{''.join(options)}"
+    subprocess.run([BIN / "honec", package, "-o", binary, f"--precision={case.precision}", *options], check=True)
+    return paired_runs.Program(binary, ["--data", tokens], STEPS)
 
 
 # ---- Tables ----------------------------------------------------------------------------------------------------------
-
-
-def run_rounds(label: str, systems: list, rounds: int) -> list[list[float]]:
-    results = []
-    for number in range(rounds):
-        results.append([system.round() for system in systems])
-        print(f"{label} round {number + 1}: " + ", ".join(f"{value:.0f}" for value in results[-1]), flush=True)
-    return results
 
 
 def measure_steps(work: pathlib.Path, cases: list[Case], rounds: int) -> list[str]:
@@ -211,12 +162,12 @@ def measure_steps(work: pathlib.Path, cases: list[Case], rounds: int) -> list[st
              "compile / Hone | peak MiB: Hone, eager, compile | share of the probe |",
              "|---|---|---|---|---|---|---|---|---|---|"]
     for case in cases:
-        binary = Binary(work, case)
-        systems = [binary, Worker("eager", case), Worker("compile", case), Worker("probe", case)]
-        results = run_rounds(f"{case.stem} {case.precision}", systems, rounds)
+        program = program_of(work, case)
+        systems = [program, *(worker_of(mode, case) for mode in ("eager", "compile", "probe"))]
+        results = paired_runs.run_rounds(f"{case.stem} {case.precision}", systems, rounds)
         medians = [statistics.median(column) for column in zip(*results)]
         memory = [system.close() for system in systems]
-        share = statistics.median(1e3 * ours / row[3] for ours, row in zip(binary.teraflops, results))
+        share = statistics.median(1e3 * ours / row[3] for ours, row in zip(program.teraflops, results))
         lines.append(
             f"| {NAMES[case.model]} | {case.shape} | {case.precision} | "
             + " | ".join(f"{ms:.0f}" for ms in medians[:3]) + " | "
@@ -230,9 +181,9 @@ def measure_passes(work: pathlib.Path, cases: list[Case], rounds: int) -> list[s
     lines = ["| model | batch x tokens | precision | without | time without / with | peak MiB without, with |",
              "|---|---|---|---|---|---|"]
     for case in cases:
-        whole = Binary(work, case)
-        parts = {name: Binary(work, case, (option,)) for name, option in PASSES.items()}
-        results = run_rounds(f"{case.stem} {case.precision} passes", [whole, *parts.values()], rounds)
+        whole = program_of(work, case)
+        parts = {name: program_of(work, case, (option,)) for name, option in PASSES.items()}
+        results = paired_runs.run_rounds(f"{case.stem} {case.precision} passes", [whole, *parts.values()], rounds)
         for index, (name, part) in enumerate(parts.items(), 1):
             lines.append(f"| {NAMES[case.model]} | {case.shape} | {case.precision} | {name} | "
                          + peers.quartiles([row[index] / row[0] for row in results])

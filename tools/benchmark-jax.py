@@ -20,13 +20,12 @@ import itertools
 import json
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
+import paired_runs
 import peers
 from gpu_cases import Case
 
@@ -79,8 +78,6 @@ def made(case: Case):
 
 
 def worker(case: Case) -> None:
-    """Prints the losses of COMPARED steps, then answers each line of standard input with the milliseconds of STEPS
-    steps; at its end, with the peak memory."""
     import functools
 
     import jax
@@ -99,37 +96,13 @@ def worker(case: Case) -> None:
         params, state, loss = step(params, state, *batch)
         losses.append(float(loss))
     print(json.dumps(losses), flush=True)
-    for _ in sys.stdin:
-        times = []
-        for _ in range(STEPS + 1):
-            start = time.perf_counter()
-            params, state, loss = step(params, state, *batch)
-            jax.block_until_ready((params, loss))
-            times.append(1e3 * (time.perf_counter() - start))
-        print(json.dumps(times[1:]), flush=True)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
 
+    def timed() -> None:
+        nonlocal params, state
+        params, state, loss = step(params, state, *batch)
+        jax.block_until_ready((params, loss))
 
-class Worker:
-    """Another process of this script, which waits between its turns."""
-
-    def __init__(self, case: Case):
-        self.process = subprocess.Popen([sys.executable, __file__, "--worker", *words_of(case)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        self.losses = json.loads(self._answer())
-
-    def _answer(self) -> str:
-        return self.process.stdout.readline() or sys.exit("error: the JAX worker ended")
-
-    def round(self) -> float:
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return statistics.median(json.loads(self._answer()))
-
-    def close(self) -> float:
-        """Ends the worker; returns its peak memory in MiB."""
-        self.process.stdin.close()
-        return int(self._answer()) / 1024
+    paired_runs.answer_rounds(timed, STEPS)
 
 
 # ---- Hone ------------------------------------------------------------------------------------------------------------
@@ -149,50 +122,32 @@ def export(case: Case, package: str) -> None:
         np.save(pathlib.Path(package).parent / f"{name}.npy", values)
 
 
-class Binary:
-    def __init__(self, work: pathlib.Path, case: Case):
-        self.folder = work / stem(case)
-        self.folder.mkdir()
-        package = self.folder / "gpt2.hone"
-        # In a process of its own: the peak memory of what this one starts is at least its own.
-        subprocess.run([sys.executable, __file__, "--export", *words_of(case), package], check=True)
-        subprocess.run([BIN / "honec", package, "-o", self.folder / "train"], check=True)
-        self.peak = 0.0
-        self.losses = [line["loss"] for line in self._run(COMPARED)]
-
-    def _run(self, steps: int) -> list[dict]:
-        log = self.folder / "log.jsonl"
-        command = [self.folder / "train", "--steps", str(steps), "--log", log, "--quiet"]
-        command += [word for name in ("tokens", "targets") for word in ("--input", f"{name}={self.folder / name}.npy")]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        if status != 0:
-            sys.exit("error: the binary failed")
-        self.peak = max(self.peak, usage.ru_maxrss / 1024)
-        lines = [json.loads(line) for line in log.read_text().splitlines()]
-        log.unlink()
-        return [line for line in lines if "ms" in line and "loss" in line]
-
-    def round(self) -> float:
-        return statistics.median(line["ms"] for line in self._run(STEPS + 1)[1:])
+def program_of(work: pathlib.Path, case: Case) -> paired_runs.Program:
+    folder = work / stem(case)
+    folder.mkdir()
+    package, binary = folder / "gpt2.hone", folder / "train"
+    # In a process of its own: the peak memory of what this one starts is at least its own.
+    subprocess.run([sys.executable, __file__, "--export", *words_of(case), package], check=True)
+    subprocess.run([BIN / "honec", package, "-o", binary], check=True)
+    inputs = [word for name in ("tokens", "targets") for word in ("--input", f"{name}={folder / name}.npy")]
+    return paired_runs.Program(binary, inputs, STEPS)
 
 
 # ---- Table -----------------------------------------------------------------------------------------------------------
 
 
 def row(work: pathlib.Path, case: Case, rounds: int) -> str:
-    binary, jitted = Binary(work, case), Worker(case)
-    difference = max(abs(a - b) / abs(b) for a, b in zip(binary.losses, jitted.losses, strict=True))
-    print(f"{stem(case)}: losses {binary.losses} and {jitted.losses}", flush=True)
+    program = program_of(work, case)
+    losses = [line["loss"] for line in program.run(COMPARED)]
+    jitted = paired_runs.Worker("JAX", [sys.executable, __file__, "--worker", *words_of(case)])
+    difference = max(abs(a - b) / abs(b) for a, b in zip(losses, jitted.start, strict=True))
+    print(f"{stem(case)}: losses {losses} and {jitted.start}", flush=True)
     if difference > TOLERANCES[case.precision]:
         sys.exit(f"error: {stem(case)}: losses differ by {difference:.1e}, expected {TOLERANCES[case.precision]:.0e}")
-    results = []
-    for number in range(rounds):
-        results.append((binary.round(), jitted.round()))
-        print(f"{stem(case)} round {number + 1}: {results[-1][0]:.0f}, {results[-1][1]:.0f}", flush=True)
+    results = paired_runs.run_rounds(stem(case), [program, jitted], rounds)
     ours, theirs = (statistics.median(column) for column in zip(*results))
     return (f"| {case.batch} x {case.sequence} | {case.precision} | {difference:.1e} | {ours:.0f} | {theirs:.0f} | "
-            f"{peers.quartiles([b / a for a, b in results])} | {binary.peak:.0f}, {jitted.close():.0f} |")
+            f"{peers.quartiles([b / a for a, b in results])} | {program.peak:.0f}, {jitted.close():.0f} |")
 
 
 def words(text: str) -> list[str]:
