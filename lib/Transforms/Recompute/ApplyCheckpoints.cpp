@@ -105,6 +105,8 @@ private:
   SmallVector<unsigned> recomputedWith(FusedOp group, unsigned result,
                                        int stage);
   void build(const GroupSlice &slice);
+  void build(ConcatOp concat, int stage);
+  void buildResult(Value root, int stage);
   void dropUnread();
 
   bool isDropped(Value root) const { return dropped.contains(root); }
@@ -173,10 +175,11 @@ LogicalResult Application::readAttributes() {
     if (!again)
       continue;
     for (int64_t result : again.asArrayRef()) {
-      if (result < 0 || result >= op.getNumResults() || !isa<FusedOp>(op))
-        return op.emitOpError()
-               << "has no result " << result << " of a group, as "
-               << attr::recompute << " says";
+      if (result < 0 || result >= op.getNumResults() ||
+          !isa<FusedOp, ConcatOp>(op))
+        return op.emitOpError() << "has no result " << result
+                                << " of a group or a concatenation, as "
+                                << attr::recompute << " says";
       dropped.insert(op.getResult(result));
     }
   }
@@ -296,6 +299,23 @@ void Application::build(const GroupSlice &slice) {
     latest[group.getResult(result)] = made;
 }
 
+/// Makes a concatenation again. Its operands lie in it, so each must be made
+/// for the copy alone: those made before for others (zeros that all stages
+/// share) are made once more.
+void Application::build(ConcatOp concat, int stage) {
+  IRMapping mapping;
+  for (Value operand : concat->getOperands()) {
+    Value root = stripViews(operand);
+    Value now = latest.lookup(root);
+    if (!now || !now.use_empty())
+      buildResult(root, stage);
+    mapping.map(operand, valueNow(operand));
+  }
+  Operation *clone = builder.clone(*concat, mapping);
+  addClone(clone);
+  latest[concat.getResult()] = clone->getResult(0);
+}
+
 LogicalResult Application::visitForward(int stage, bool isFirst) {
   for (Operation *op : forward[stage]) {
     if (isFirst) {
@@ -303,16 +323,11 @@ LogicalResult Application::visitForward(int stage, bool isFirst) {
         return failure();
       continue;
     }
-    auto group = dyn_cast<FusedOp>(op);
-    if (!group) {
-      IRMapping mapping;
-      for (Value operand : op->getOperands())
-        mapping.map(operand, valueNow(operand));
-      Operation *clone = builder.clone(*op, mapping);
-      addClone(clone);
-      latest[op->getResult(0)] = clone->getResult(0);
+    if (auto concat = dyn_cast<ConcatOp>(op)) {
+      build(concat, stage);
       continue;
     }
+    auto group = cast<FusedOp>(op);
     SmallVector<unsigned> own;
     for (unsigned result = 0; result != group.getNumResults(); ++result)
       if (stageOf(op, result) == stage)
@@ -343,11 +358,9 @@ SmallVector<unsigned> Application::recomputedWith(FusedOp group,
   return needed;
 }
 
-/// Makes a storage again for the backward visit of `stage`, and before it what
-/// its kernel reads that has to be recomputed.
-void Application::recompute(Value root, int stage) {
-  if (!isDropped(root) || recomputed.contains(root))
-    return;
+/// Makes a result of a group again, and before it what its kernel reads that
+/// has to be recomputed.
+void Application::buildResult(Value root, int stage) {
   auto group = cast<FusedOp>(root.getDefiningOp());
   unsigned result = cast<OpResult>(root).getResultNumber();
   auto isThere = [&](unsigned other) {
@@ -361,6 +374,16 @@ void Application::recompute(Value root, int stage) {
   for (unsigned needed : made.needed)
     recomputed.insert(group.getResult(needed));
   build(made);
+}
+
+/// Makes a storage again for the backward visit of `stage`.
+void Application::recompute(Value root, int stage) {
+  if (!isDropped(root) || !recomputed.insert(root).second)
+    return;
+  if (auto concat = root.getDefiningOp<ConcatOp>())
+    build(concat, stage);
+  else
+    buildResult(root, stage);
 }
 
 LogicalResult Application::visitBackward(int stage) {

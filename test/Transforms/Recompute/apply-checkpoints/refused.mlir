@@ -79,7 +79,7 @@ func.func @stages(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule 
 // -----
 
 func.func @recompute(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule = "f0 b0"} {
-  // expected-error @+1 {{has no result 1 of a group, as hone.recompute says}}
+  // expected-error @+1 {{has no result 1 of a group or a concatenation, as hone.recompute says}}
   %a = hone.fused map (%0 = %x : tensor<8xf32>) -> tensor<8xf32>
       attributes {hone.forward = array<i64: 0>, hone.recompute = array<i64: 1>} {
     %1 = hone.exp %0 : tensor<8xf32>
