@@ -76,6 +76,9 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   manager.nest<func::FuncOp>().addPass(createSinkTransposes());
   addCleanup(manager);
   manager.addPass(createRaise());
+  // After attention and rotations are found, whose patterns know transposes.
+  manager.nest<func::FuncOp>().addPass(createSimplifyContractions());
+  manager.nest<func::FuncOp>().addPass(createSinkTransposes({/*all=*/true}));
   manager.nest<func::FuncOp>().addPass(createSinkReshapes());
   // What a raised op made superfluous, and masks that only it read.
   addCleanup(manager);

@@ -132,6 +132,7 @@ TABLE = {
     "hone-widen-gradients": Row(("low gradient", "low step"), rules.widened, 0.5, shows="hone.cast"),
     "hone-working-copies": Row(("low step",), rules.same, 0.9, shows='"working_copy"'),
     "hone-low-state": Row(("low step",), rules.exact, 0.9, shows=" rng "),
+    "hone-simplify-contractions": Row(PLAIN, rules.near, 0.05),
     "hone-sink-reshapes": Row(PLAIN, rules.same, 0.3),
     "hone-sink-transposes": Row(("rough", "smooth", "forward"), rules.near, 0.005),
     "hone-chunk-loss": Row(("model gradient", "model step", "model batches", "step"), rules.near, 0.4,

@@ -276,6 +276,37 @@ def JoinRotations : Pass<"hone-join-rotations", "::mlir::func::FuncOp"> {
   }];
 }
 
+def SimplifyContractions : Pass<"hone-simplify-contractions", "::mlir::func::FuncOp"> {
+  let summary = "Multiplies repeated operands once, and reads operands without transposes";
+  let description = [{
+    Models write sums of products as they stand in papers, such as `einsum("bclhn,bcshn->bclsh", c, b)` with `b` and `c`
+    repeated for every head `h`. The pass rewrites a `hone.dot_general`:
+
+    - An operand that a `hone.broadcast` repeats along a dimension of the result is multiplied once. If the other
+      operand has the dimension too, it becomes a free dimension of that one: a few large products instead of many small
+      ones. If both repeat along it, the result does.
+    - A transposed operand is read as it is, with other dimension numbers, unless its free dimensions would change their
+      order. A library reads a matrix in either order; `hone-normalize-contractions` puts back what it cannot.
+    - A transpose of a batched product that moves the free dimensions of the right operand before those of the left one
+      exchanges the operands. Products without batch dimensions stay as they are: their left operand has the rows of
+      activations, which epilogues and packing look for.
+
+    To find repeated operands, a reshape moves before a broadcast whose repeated dimensions it keeps apart from others.
+
+    Example:
+
+    ```mlir
+    %r = hone.broadcast %c dims [0, 2] : tensor<64x128xf32> -> tensor<64x24x128xf32>
+    %y = hone.dot_general %r, %s batch [1] x [0] contract [2] x [1]
+        : tensor<64x24x128xf32>, tensor<24x128x32xf32> -> tensor<24x64x32xf32>
+    // becomes
+    %p = hone.dot_general %c, %s batch [] x [] contract [1] x [1]
+        : tensor<64x128xf32>, tensor<24x128x32xf32> -> tensor<64x24x32xf32>
+    %y = hone.transpose %p [1, 0, 2] : tensor<64x24x32xf32> -> tensor<24x64x32xf32>
+    ```
+  }];
+}
+
 def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
   let summary = "Moves the reshape that flattens rows behind the projection";
   let description = [{
@@ -299,7 +330,7 @@ def SinkReshapes : Pass<"hone-sink-reshapes", "::mlir::func::FuncOp"> {
 }
 
 def SinkTransposes : Pass<"hone-sink-transposes", "::mlir::func::FuncOp"> {
-  let summary = "Moves transposes behind convolutions down to where they cancel";
+  let summary = "Moves transposes down to where they cancel";
   let description = [{
     Convolutions and pooling have their channels last; PyTorch has them second, so that an imported convolution stands
     between two transposes. The pass moves the transpose of such a result behind elementwise ops, reductions, reshapes,
@@ -308,8 +339,13 @@ def SinkTransposes : Pass<"hone-sink-transposes", "::mlir::func::FuncOp"> {
 
     A transpose stops before an op that reads another whole tensor besides (other operands may be constants and
     broadcasts), before a reshape that joins dimensions which do not lie side by side in the source, and before any
-    other op. Transposes of values that no convolution or pooling makes do not move: those of attention heads are what
-    `hone-raise` looks for. The function stays as it was where its transposes would not move fewer elements.
+    other op. The function stays as it was where its transposes would not move fewer elements; operands of contractions
+    that `hone-normalize-contractions` will transpose count too.
+
+    Transposes of values that no convolution or pooling makes do not move, since those of attention heads are what
+    `hone-raise` looks for. With `all`, which the pipeline uses after that pass, every transpose moves. It then also
+    moves behind an elementwise op of two operands that are transposed differently, where one transpose is left of two,
+    and into the operand of a contraction whose free dimensions keep their order.
 
     ```mlir
     %t = hone.transpose %c [0, 3, 1, 2] : tensor<2x8x8x16xf32> -> tensor<2x16x8x8xf32>  // %c: a convolution
@@ -319,6 +355,7 @@ def SinkTransposes : Pass<"hone-sink-transposes", "::mlir::func::FuncOp"> {
     %n = hone.max %c, %zero : tensor<2x8x8x16xf32>
     ```
   }];
+  let options = [Option<"all", "all", "bool", /*default=*/"false", "every transpose, not only those of convolutions">];
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,17 @@ std::optional<CollapsedDims> hone::collapseDims(llvm::ArrayRef<int64_t> shape,
   return result;
 }
 
+bool hone::isStridedMatrix(llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<int64_t> batch,
+                           llvm::ArrayRef<int64_t> free,
+                           llvm::ArrayRef<int64_t> contract) {
+  llvm::SmallVector<int64_t> strides = rowMajorStrides(shape);
+  auto rows = collapseDims(shape, strides, free);
+  auto cols = collapseDims(shape, strides, contract);
+  return collapseDims(shape, strides, batch) && rows && cols &&
+         (rows->stride <= 1 || cols->stride <= 1);
+}
+
 std::optional<RowLayout> hone::rowLayout(mlir::MemRefType type) {
   if (type.getLayout().isIdentity() || type.getNumElements() == 0)
     return std::nullopt;

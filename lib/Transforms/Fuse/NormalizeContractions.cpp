@@ -13,18 +13,8 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-/// Whether the three kinds of dimensions of an operand have one stride each,
-/// and one of the matrix's two strides is 1, as libraries ask for.
-static bool isStridedMatrix(Value operand, ArrayRef<int64_t> batch,
-                            ArrayRef<int64_t> free,
-                            ArrayRef<int64_t> contract) {
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(operand.getType()).getShape();
-  SmallVector<int64_t> strides = rowMajorStrides(shape);
-  auto rows = collapseDims(shape, strides, free);
-  auto cols = collapseDims(shape, strides, contract);
-  return collapseDims(shape, strides, batch) && rows && cols &&
-         (rows->stride <= 1 || cols->stride <= 1);
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 namespace {
@@ -46,7 +36,7 @@ struct NormalizeContractions
     auto transpose = [&](Value operand, SmallVector<int64_t> &batch,
                          ArrayRef<int64_t> free,
                          SmallVector<int64_t> &contract) -> Value {
-      if (isStridedMatrix(operand, batch, free, contract))
+      if (isStridedMatrix(shapeOf(operand), batch, free, contract))
         return operand;
       SmallVector<int64_t> order(batch);
       llvm::append_range(order, free);

@@ -1,5 +1,8 @@
 //===- SinkTransposes.cpp - Channels stay last behind convolutions --------===//
 
+#include "DimGroups.h"
+#include "IndexedProduct.h"
+#include "hone/Analysis/Layout/Strides.h"
 #include "hone/IR/Hone.h"
 #include "hone/Transforms/Passes.h"
 
@@ -42,50 +45,6 @@ static bool isIdentity(ArrayRef<int64_t> permutation) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reshapes
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Neighbouring dimensions of two shapes that hold the same elements.
-struct DimGroup {
-  SmallVector<int64_t> from, to;
-};
-} // namespace
-
-/// The finest groups that a reshape of `from` to `to` keeps apart. A size of 1
-/// that only one shape has is a group without dimensions of the other.
-static std::optional<SmallVector<DimGroup>> groupDims(ArrayRef<int64_t> from,
-                                                      ArrayRef<int64_t> to) {
-  if (llvm::is_contained(from, 0))
-    return std::nullopt;
-  SmallVector<DimGroup> groups;
-  size_t i = 0, j = 0;
-  while (i != from.size() || j != to.size()) {
-    DimGroup group;
-    bool endsFrom = i == from.size(), endsTo = j == to.size();
-    if (endsFrom || (!endsTo && to[j] == 1 && from[i] != 1)) {
-      group.to.push_back(j++);
-    } else if (endsTo || (from[i] == 1 && to[j] != 1)) {
-      group.from.push_back(i++);
-    } else {
-      int64_t held = from[i], made = to[j];
-      group.from.push_back(i++);
-      group.to.push_back(j++);
-      while (held != made)
-        if (held < made) {
-          held *= from[i];
-          group.from.push_back(i++);
-        } else {
-          made *= to[j];
-          group.to.push_back(j++);
-        }
-    }
-    groups.push_back(std::move(group));
-  }
-  return groups;
-}
-
-//===----------------------------------------------------------------------===//
 // Sinking
 //===----------------------------------------------------------------------===//
 
@@ -101,7 +60,8 @@ struct Layout {
 /// entry in `layouts`; whoever cannot read its source makes the transpose.
 class Sinker {
 public:
-  explicit Sinker(Block &block) : block(block), b(block.getParentOp()) {}
+  Sinker(Block &block, bool all)
+      : block(block), b(block.getParentOp()), all(all) {}
   void run();
 
 private:
@@ -113,6 +73,7 @@ private:
   bool sinkSlice(SliceOp op);
   bool sinkPad(PadOp op);
   bool sinkConcat(ConcatOp op);
+  bool sinkProduct(DotGeneralOp op);
   /// The layout that all of these values share.
   const Layout *sharedLayout(ValueRange values) const;
   /// `operand`, a constant or a broadcast, as an operand of an op whose
@@ -125,6 +86,7 @@ private:
 
   Block &block;
   OpBuilder b;
+  bool all; ///< every transpose, not only those of convolutions
   DenseMap<Value, Layout> layouts;
   DenseMap<Value, Value> made; // transposes of entries of layouts
 };
@@ -144,6 +106,13 @@ const Layout *Sinker::sharedLayout(ValueRange values) const {
 
 Value Sinker::permutedOperand(Value operand, const Layout &layout) {
   SmallVector<int64_t> order = inverse(layout.permutation);
+  // Of two transposes, one is left.
+  if (auto found = layouts.find(operand); found != layouts.end()) {
+    SmallVector<int64_t> both = permuted(found->second.permutation, order);
+    if (isIdentity(both))
+      return found->second.source;
+    return b.create<TransposeOp>(operand.getLoc(), found->second.source, both);
+  }
   SmallVector<int64_t> shape = permuted(shapeOf(operand), order);
   DenseElementsAttr constant;
   if (matchPattern(operand, m_Constant(&constant)) && constant.isSplat())
@@ -184,14 +153,28 @@ Value Sinker::materialize(Value value) {
   return result;
 }
 
+/// Made by a convolution or pooling, perhaps with elementwise ops behind it
+/// that read nothing else but constants and repeated vectors (a bias).
+static bool hasChannelsLast(Value value) {
+  Operation *producer = value.getDefiningOp();
+  if (isa_and_present<ConvolutionOpInterface, MaxPoolOp>(producer))
+    return true;
+  if (!producer || !producer->hasTrait<OpTrait::Elementwise>())
+    return false;
+  SmallVector<Value> others;
+  for (Value operand : producer->getOperands())
+    if (!isa_and_present<ConstantOp, BroadcastOp>(operand.getDefiningOp()))
+      others.push_back(operand);
+  return others.size() == 1 && hasChannelsLast(others.front());
+}
+
 bool Sinker::sinkTranspose(TransposeOp op) {
   Value source = op.getOperand();
   SmallVector<int64_t> permutation(op.getPermutation());
   if (auto found = layouts.find(source); found != layouts.end()) {
     permutation = permuted(found->second.permutation, permutation);
     source = found->second.source;
-  } else if (Operation *producer = source.getDefiningOp();
-             !isa_and_present<ConvolutionOpInterface, MaxPoolOp>(producer)) {
+  } else if (!all && !hasChannelsLast(source)) {
     return false;
   }
   if (isIdentity(permutation))
@@ -202,19 +185,17 @@ bool Sinker::sinkTranspose(TransposeOp op) {
 }
 
 bool Sinker::sinkElementwise(Operation *op) {
-  const Layout *layout = nullptr;
+  std::optional<Layout> layout;
   for (Value operand : op->getOperands())
     if (auto found = layouts.find(operand); found != layouts.end()) {
-      if (layout && layout->permutation != found->second.permutation)
+      if (!layout)
+        layout = found->second;
+      else if (!all && layout->permutation != found->second.permutation)
         return false;
-      layout = &found->second;
     }
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
-    auto found = layouts.find(operand);
-    operands.push_back(found == layouts.end()
-                           ? permutedOperand(operand, *layout)
-                           : found->second.source);
+    operands.push_back(permutedOperand(operand, *layout));
     if (!operands.back())
       return false;
   }
@@ -329,6 +310,26 @@ bool Sinker::sinkConcat(ConcatOp op) {
   return true;
 }
 
+/// A product reads the sources of its operands. Its result has no layout: the
+/// free dimensions keep their order.
+bool Sinker::sinkProduct(DotGeneralOp op) {
+  IndexedProduct product(op);
+  bool changed = false;
+  for (ProductOperand *factor : {&product.lhs, &product.rhs})
+    if (auto found = layouts.find(factor->value); found != layouts.end()) {
+      Layout layout = found->second;
+      if (product.readSource(*factor, layout.source, layout.permutation))
+        changed = true;
+      else
+        factor->value = materialize(factor->value);
+    }
+  if (!changed)
+    return false;
+  SmallVector<int64_t> order;
+  op.getResult().replaceAllUsesWith(product.build(b, op, order));
+  return true;
+}
+
 /// Makes the op on sources of its operands, where that is the same up to a
 /// transpose.
 bool Sinker::sink(Operation *op) {
@@ -346,6 +347,7 @@ bool Sinker::sink(Operation *op) {
       .Case([&](SliceOp slice) { return sinkSlice(slice); })
       .Case([&](PadOp pad) { return sinkPad(pad); })
       .Case([&](ConcatOp concat) { return sinkConcat(concat); })
+      .Case([&](DotGeneralOp dot) { return all && sinkProduct(dot); })
       .Default(false);
 }
 
@@ -372,23 +374,40 @@ void Sinker::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Elements that transposes move.
+/// Elements that transposes move, and the libraries' products, which read one
+/// stride per index (`hone-normalize-contractions`).
 static int64_t movedElements(func::FuncOp function) {
   int64_t count = 0;
-  function.walk([&](TransposeOp op) {
-    count += cast<ShapedType>(op.getType()).getNumElements();
+  auto add = [&](Value value) {
+    count += cast<ShapedType>(value.getType()).getNumElements();
+  };
+  function.walk([&](Operation *op) {
+    if (isOpTriviallyDead(op))
+      return;
+    if (isa<TransposeOp>(op))
+      add(op->getResult(0));
+    auto dot = dyn_cast<DotGeneralOp>(op);
+    if (!dot)
+      return;
+    if (!isStridedMatrix(shapeOf(dot.getLhs()), dot.getLhsBatch(),
+                         dot.getLhsFree(), dot.getLhsContract()))
+      add(dot.getLhs());
+    if (!isStridedMatrix(shapeOf(dot.getRhs()), dot.getRhsBatch(),
+                         dot.getRhsFree(), dot.getRhsContract()))
+      add(dot.getRhs());
   });
   return count;
 }
 
 namespace {
 struct SinkTransposes : hone::impl::SinkTransposesBase<SinkTransposes> {
+  using SinkTransposesBase::SinkTransposesBase;
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
     OwningOpRef<func::FuncOp> sunk(cast<func::FuncOp>(function->clone()));
-    Sinker(sunk->getBody().front()).run();
+    Sinker(sunk->getBody().front(), all).run();
     if (movedElements(*sunk) < movedElements(function))
       function.getBody().takeBody(sunk->getBody());
   }

@@ -26,6 +26,13 @@ std::optional<CollapsedDims> collapseDims(llvm::ArrayRef<int64_t> shape,
                                           llvm::ArrayRef<int64_t> strides,
                                           llvm::ArrayRef<int64_t> dims);
 
+/// Whether the three kinds of dimensions of an operand of a product have one
+/// stride each, and one of the matrix's two strides is 1, as libraries ask for.
+bool isStridedMatrix(llvm::ArrayRef<int64_t> shape,
+                     llvm::ArrayRef<int64_t> batch,
+                     llvm::ArrayRef<int64_t> free,
+                     llvm::ArrayRef<int64_t> contract);
+
 /// Rows of `width` elements that lie `stride` elements apart: a part of a wider
 /// buffer along its last dimension.
 struct RowLayout {
