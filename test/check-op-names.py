@@ -33,6 +33,7 @@ REASONS = {
     "lib/Codegen/CPU/Attention/Kernels.cpp": "the emitters of attention, forward and backward",
     "lib/Codegen/CPU/GenericKernels.cpp": "the ops that the generic emitter computes",
     "lib/Codegen/CPU/LineKernels.cpp": "the emitters of ops along lines, one per op",
+    "lib/Codegen/CPU/PoolKernels.cpp": "the emitters of maxima over windows and of their gradient",
     "lib/Codegen/Common/DataMovement.cpp": "the emitter of data movement: an index map per op",
     "lib/Codegen/Common/ElementwiseArith.cpp": "the emitter of elementwise ops: a formula per op",
     "lib/Codegen/Common/RowValues.cpp": "the emitter of values in a row kernel",

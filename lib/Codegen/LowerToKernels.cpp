@@ -1,6 +1,7 @@
 //===- LowerToKernels.cpp - From the plan to kernels and calls ------------===//
 
 #include "Codegen/CPU/Attention/Kernels.h"
+#include "Codegen/CPU/DepthwiseKernels.h"
 #include "Codegen/CPU/GatherKernels.h"
 #include "Codegen/CPU/GenericKernels.h"
 #include "Codegen/CPU/LineKernels.h"
@@ -35,6 +36,7 @@ public:
 private:
   LogicalResult describeLaunch(LaunchOp launch) override;
   LogicalResult describeNorm(LaunchOp launch);
+  LogicalResult describeConvolution(LaunchOp launch);
   using Emitter =
       function_ref<FailureOr<Kernel>(OpBuilder &, StringRef, LaunchOp)>;
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
@@ -76,6 +78,7 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
   case KernelFamily::dataMovement:
     return describeKernel(launch, "", emitMovement);
   case KernelFamily::convolution:
+    return describeConvolution(launch);
   case KernelFamily::groupedContraction:
   case KernelFamily::column:
   case KernelFamily::view:
@@ -124,6 +127,16 @@ void Lowering::describeCall(LaunchOp launch, const Kernel &kernel) {
                    writer.integer(kernel.items), writer.integer(kernel.grain)});
   llvm::append_range(operands, offsetOperands(launch));
   writer.call("honert_launch", operands);
+}
+
+/// A kernel on vectors of channels, with a second one for its partial sums, or
+/// the generic kernel.
+LogicalResult Lowering::describeConvolution(LaunchOp launch) {
+  if (failed(describeKernel(launch, "", emitConvolution)))
+    return failure();
+  if (launch.getScratch().empty())
+    return success();
+  return describeKernel(launch, "sums", emitWeightSums);
 }
 
 /// Sums of squares, a kernel per element type, then the root of their sum.

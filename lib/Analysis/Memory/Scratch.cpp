@@ -24,6 +24,40 @@ SmallVector<MemRefType> hone::gradientSumTypes(AttentionBwdOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Convolutions of each channel apart
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getShape();
+}
+
+bool hone::hasVectorKernel(ConvolutionOpInterface op) {
+  Value image = op.getImage(), kernel = op.getKernel(), result = op.getOutput();
+  int64_t channels = shapeOf(image).back();
+  bool isApart = shapeOf(kernel).drop_back().back() == 1 &&
+                 shapeOf(result).back() == channels;
+  bool isEmpty = llvm::any_of(ValueRange{image, result}, [](Value value) {
+    return llvm::is_contained(shapeOf(value), 0);
+  });
+  if (!isApart || isEmpty || isMeshInvariant(op) ||
+      getElementTypeOrSelf(image).isF64())
+    return false;
+  // Blocks at the edges of a row have code of their own: a limit to its size.
+  constexpr int64_t mostOperations = 1 << 14, blocks = 48, largestStride = 8;
+  Window window = op.getWindow();
+  unsigned last = window.rank() - 1;
+  int64_t positions = 2 * window.extent(last) + blocks;
+  return window.strides[last] <= largestStride &&
+         positions * window.sizes[last] <= mostOperations;
+}
+
+int64_t hone::weightChunks(ConvolutionOpInterface op) {
+  constexpr int64_t most = 8;
+  ArrayRef<int64_t> rows = shapeOf(op.getOutput()).drop_back(2);
+  return std::min(ShapedType::getNumElements(rows), most);
+}
+
+//===----------------------------------------------------------------------===//
 // Attention of a library
 //===----------------------------------------------------------------------===//
 
@@ -87,6 +121,13 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
   }
   if (findLibraryAttention(body))
     return LibraryScratch::of(body).types();
+  for (auto op : body.getOps<ConvolutionOpInterface>())
+    if (target.kind == TargetKind::CPU && op->getResult(0) == op.getKernel() &&
+        hasVectorKernel(op))
+      types.push_back(
+          MemRefType::get({weightChunks(op),
+                           ShapedType::getNumElements(shapeOf(op.getKernel()))},
+                          f32));
   for (auto attention : body.getOps<AttentionBwdOp>())
     llvm::append_range(types, gradientSumTypes(attention));
   for (auto norm : body.getOps<GlobalNormOp>()) {

@@ -4,6 +4,7 @@
 
 #include "Codegen/Common/WeightValues.h"
 #include "GenericKernels.h"
+#include "PoolKernels.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -53,6 +54,8 @@ static Value loadCodes(KernelBuilder &b, WeightCode code, Value codes,
 
 FailureOr<Kernel> hone::emitMovement(OpBuilder &builder, StringRef name,
                                      plan::LaunchOp launch) {
+  if (std::optional<Kernel> kernel = emitPool(builder, name, launch))
+    return *kernel;
   DequantizeOp op = dequantizedBy(launch);
   if (!op)
     return emitPoint(builder, name, launch);

@@ -2,11 +2,13 @@
 
 #include "DeviceRun.h"
 
+#include "Codegen/CPU/DepthwiseKernels.h"
 #include "Codegen/CPU/GatherKernels.h"
 #include "Codegen/CPU/GenericKernels.h"
 #include "Codegen/CPU/OptimizerKernels.h"
 #include "Codegen/CPU/RopeKernels.h"
 #include "Codegen/CPU/RowKernels.h"
+#include "Codegen/CPU/WeightKernels.h"
 #include "Codegen/GPU/AddKernels.h"
 #include "Codegen/GPU/DataMovementKernels.h"
 #include "Codegen/GPU/GatherKernels.h"
@@ -122,6 +124,8 @@ static const Counterpart counterparts[] = {
     {emitRowKernel, emitDeviceRowKernel},
     {emitPartialSums, emitDevicePartialSums},
     {emitPoint, emitDevicePoint},
+    {emitConvolution, emitDevicePoint},
+    {emitMovement, emitDevicePoint},
     {emitRope, emitDeviceRope},
     {emitGather, emitDeviceGather},
     {emitUpdates, emitDeviceUpdates, /*takesArena=*/true}};
@@ -141,6 +145,8 @@ void DeviceRunner::emitAll(Emitter emit) {
   std::vector<Emitter> emitters = options.laterStages;
   emitters.insert(emitters.begin(), emit);
   for (Emitter emitter : emitters) {
+    if (emitter == emitWeightSums)
+      continue; // a GPU's kernel has no partial sums of a weight's gradient
     std::string name = "kernel" + std::to_string(stages.size());
     b.setInsertionPoint(device.getBody(), --device.getBody()->end());
     const auto *counterpart = llvm::find_if(

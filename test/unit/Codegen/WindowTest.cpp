@@ -1,9 +1,11 @@
-//===- WindowTest.cpp - Convolutions and pooling by the generic kernel ----===//
+//===- WindowTest.cpp - Convolutions and pooling --------------------------===//
 
 #include "KernelCase.h"
 #include "KernelText.h"
 
+#include "Codegen/CPU/DepthwiseKernels.h"
 #include "Codegen/CPU/GenericKernels.h"
+#include "Codegen/CPU/WeightKernels.h"
 
 #include "gtest/gtest.h"
 
@@ -55,7 +57,63 @@ CaseOptions options(const std::string &element) {
                                                         : 4e-6};
 }
 
+/// A depthwise convolution, and how many partial sums its weight's gradient
+/// has: chunks of rows times elements.
+struct Depthwise {
+  Shapes shapes;
+  int64_t partials;
+};
+
+// Causal, strided, dilated and padded unevenly; rows of one block and of many,
+// wider and narrower than the window; channels that fill vectors or not.
+const Depthwise depthwise[] = {
+    {{"2x37x35", "4x1x35", "2x37x35",
+      "strides [1] low [3] high [0] dilations [1]"},
+     2 * 4 * 35},
+    {{"1x100x16", "3x1x16", "1x34x16",
+      "strides [3] low [1] high [2] dilations [1]"},
+     1 * 3 * 16},
+    {{"2x9x60x5", "3x5x1x5", "2x5x52x5",
+      "strides [2, 1] low [1, 0] high [1, 0] dilations [1, 2]"},
+     8 * 15 * 5},
+    {{"2x7x7x48", "7x7x1x48", "2x7x7x48",
+      "strides [1, 1] low [3, 3] high [3, 3] dilations [1, 1]"},
+     8 * 49 * 48},
+    {{"1x2x3x20", "7x7x1x20", "1x2x3x20",
+      "strides [1, 1] low [3, 3] high [3, 3] dilations [1, 1]"},
+     2 * 49 * 20},
+    {{"1x9x33x17", "3x3x1x17", "1x5x17x17",
+      "strides [2, 2] low [1, 1] high [1, 1] dilations [1, 1]"},
+     5 * 9 * 17},
+    {{"1x4x5x6x3", "2x3x2x1x3", "1x3x5x3x3",
+      "strides [1, 1, 2] low [0, 1, 0] high [0, 1, 0] dilations [1, 1, 1]"},
+     8 * 12 * 3},
+    {{"2x5x3", "1x1x3", "2x9x3", "strides [1] low [2] high [2] dilations [1]"},
+     2 * 1 * 3},
+};
 } // namespace
+
+TEST(Window, DepthwiseConvolutions) {
+  for (const char *element : {"f32", "bf16", "f16"})
+    for (const auto &[s, partials] : depthwise) {
+      expectLikeInterpreter(emitConvolution,
+                            convolution("conv depthwise", s.input, s.weight,
+                                        s.output, s, element),
+                            options(element));
+      expectLikeInterpreter(emitConvolution,
+                            convolution("conv_bwd_input depthwise", s.output,
+                                        s.weight, s.input, s, element),
+                            options(element));
+      CaseOptions sums = options(element);
+      sums.tolerance *= 2; // of up to 520 products
+      sums.scratch = partials;
+      sums.laterStages = {emitWeightSums};
+      expectLikeInterpreter(emitConvolution,
+                            convolution("conv_bwd_weight depthwise", s.input,
+                                        s.output, s.weight, s, element),
+                            sums);
+    }
+}
 
 TEST(Window, Convolutions) {
   for (const char *element : {"f32", "f64", "bf16", "f16"})
@@ -78,16 +136,18 @@ TEST(Window, Convolutions) {
 TEST(Window, LongSumsStayAccurate) {
   // Chains of f32 additions of equal numbers, of 4096 positions: in one chain
   // they would be off by 4e-5 of the sum.
-  expectLikeInterpreter(
-      emitPoint,
-      convolution("conv_bwd_weight", "4x4096x1", "4x4096x1", "1x1x1",
-                  {"", "", "", "strides [1] low [0] high [0] dilations [1]"},
-                  "f32"),
-      {KernelFamily::convolution,
-       1e-5,
-       {},
-       {{0, std::vector<double>(4 * 4096, 0.1)},
-        {1, std::vector<double>(4 * 4096, 0.7)}}});
+  std::string sum = convolution(
+      "conv_bwd_weight", "4x4096x1", "4x4096x1", "1x1x1",
+      {"", "", "", "strides [1] low [0] high [0] dilations [1]"}, "f32");
+  CaseOptions options = {KernelFamily::convolution,
+                         1e-5,
+                         {},
+                         {{0, std::vector<double>(4 * 4096, 0.1)},
+                          {1, std::vector<double>(4 * 4096, 0.7)}}};
+  expectLikeInterpreter(emitPoint, sum, options);
+  options.scratch = 4;
+  options.laterStages = {emitWeightSums};
+  expectLikeInterpreter(emitConvolution, sum, options);
 }
 
 TEST(Window, MaxPool) {
@@ -96,11 +156,13 @@ TEST(Window, MaxPool) {
       {"2x5x6x3", "[2, 3]", "2x4x3x3",
        "strides [1, 2] low [0, 1] high [1, 0] dilations [2, 1]"},
       {"1x3x4x3x2", "[2, 2, 1]", "1x2x2x3x2",
-       "strides [1, 2, 1] low [0, 0, 0] high [0, 0, 0] dilations [1, 1, 1]"}};
+       "strides [1, 2, 1] low [0, 0, 0] high [0, 0, 0] dilations [1, 1, 1]"},
+      {"2x9x8x21", "[3, 3]", "2x5x4x21",
+       "strides [2, 2] low [1, 1] high [1, 1] dilations [1, 1]"}};
   for (const char *element : {"f32", "f64", "bf16"})
     for (const Shapes &pool : pools)
       expectLikeInterpreter(
-          emitPoint,
+          emitMovement,
           with("func.func @f(%x: tensor<XxT>) -> (tensor<YxT>, tensor<Yxi32>) "
                "{\n  %y, %t = hone.max_pool %x sizes SIZES WINDOW : "
                "tensor<XxT> -> tensor<YxT>, tensor<Yxi32>\n"
@@ -112,7 +174,7 @@ TEST(Window, MaxPool) {
                 {"Yxi32", std::string(pool.output) + "xi32"}}),
           {KernelFamily::dataMovement, 0});
   // The first of equals, and the first NaN.
-  expectLikeInterpreter(emitPoint, R"(
+  expectLikeInterpreter(emitMovement, R"(
     func.func @f(%x: tensor<1x12x1xf32>) -> (tensor<1x10x1xf32>, tensor<1x10x1xi32>) {
       %y, %t = hone.max_pool %x sizes [3] strides [1] low [0] high [0] dilations [1]
           : tensor<1x12x1xf32> -> tensor<1x10x1xf32>, tensor<1x10x1xi32>
@@ -124,7 +186,7 @@ TEST(Window, MaxPool) {
 TEST(Window, MaxPoolGradient) {
   for (const char *element : {"f32", "f64", "bf16"})
     expectLikeInterpreter(
-        emitPoint,
+        emitMovement,
         with("func.func @f(%g: tensor<2x4x3x3xT>, %t: tensor<2x4x3x3xi32>) -> "
              "tensor<2x5x6x3xT> {\n"
              "  %y = hone.max_pool_bwd %g, %t sizes [2, 3] strides [1, 2] "

@@ -12,6 +12,14 @@ constexpr int64_t normChunk = 16384;
 /// Number of those for a tensor or buffer.
 int64_t normPartials(mlir::Type input);
 
+/// Whether a CPU kernel on vectors of channels computes the convolution: each
+/// channel is convolved apart. Programs whose bits no mesh decides have the
+/// generic kernel.
+bool hasVectorKernel(ConvolutionOpInterface op);
+/// Chunks of the rows of positions over which that kernel sums the gradient by
+/// the weight; each has partial sums of its own, which are added in order.
+int64_t weightChunks(ConvolutionOpInterface op);
+
 /// Of the backward pass of attention on types narrower than fp32: the sums of
 /// the gradients of keys and of values, which are rounded at the end only.
 /// Otherwise empty: such sums stand in their results.
@@ -41,6 +49,8 @@ int64_t alignedWorkspace(int64_t offset);
 /// `scratch` operands:
 /// - a row group: per yielded sum over rows, its partial sums [chunks, cols]
 ///   (or [chunks] for a sum over everything);
+/// - on a CPU, a gradient by a weight that hasVectorKernel: partial sums
+///   [chunks, elements];
 /// - attention of a library: its LibraryScratch;
 /// - attention backward otherwise: its gradientSumTypes;
 /// - a global norm: all partial sums of squares.
