@@ -342,10 +342,13 @@ def SinkTransposes : Pass<"hone-sink-transposes", "::mlir::func::FuncOp"> {
     other op. The function stays as it was where its transposes would not move fewer elements; operands of contractions
     that `hone-normalize-contractions` will transpose count too.
 
-    Transposes of values that no convolution or pooling makes do not move, since those of attention heads are what
-    `hone-raise` looks for. With `all`, which the pipeline uses after that pass, every transpose moves. It then also
-    moves behind an elementwise op of two operands that are transposed differently, where one transpose is left of two,
-    and into the operand of a contraction whose free dimensions keep their order.
+    Of transposes of other values, those move that make channels second in images or volumes ([0, 3, 1, 2] of rank 4),
+    in functions with a convolution, where all transposes together then move fewer elements: a norm or a product of
+    channels that are last, whose result a residual adds. Those of attention heads, which `hone-raise` looks for, stay.
+
+    With `all`, which the pipeline uses after that pass, every transpose moves. It then also moves behind an elementwise
+    op of two operands that are transposed differently, where one transpose is left of two, and into the operand of a
+    contraction whose free dimensions keep their order.
 
     ```mlir
     %t = hone.transpose %c [0, 3, 1, 2] : tensor<2x8x8x16xf32> -> tensor<2x16x8x8xf32>  // %c: a convolution

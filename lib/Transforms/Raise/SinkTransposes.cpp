@@ -56,16 +56,24 @@ struct Layout {
   SmallVector<int64_t> permutation;
 };
 
+/// Which transposes begin to sink.
+enum class Start {
+  Convolutions, ///< of what convolutions and pooling make
+  Channels,     ///< these, and those that make channels second
+  Everywhere
+};
+
 /// Walks a block once, in order. A value whose transpose is not made yet has an
 /// entry in `layouts`; whoever cannot read its source makes the transpose.
 class Sinker {
 public:
-  Sinker(Block &block, bool all)
-      : block(block), b(block.getParentOp()), all(all) {}
+  Sinker(Block &block, Start start)
+      : block(block), b(block.getParentOp()), start(start) {}
   void run();
 
 private:
   bool sink(Operation *op);
+  bool begins(TransposeOp op) const;
   bool sinkTranspose(TransposeOp op);
   bool sinkElementwise(Operation *op);
   bool sinkReduce(ReduceOp op);
@@ -86,7 +94,7 @@ private:
 
   Block &block;
   OpBuilder b;
-  bool all; ///< every transpose, not only those of convolutions
+  Start start;
   DenseMap<Value, Layout> layouts;
   DenseMap<Value, Value> made; // transposes of entries of layouts
 };
@@ -168,13 +176,28 @@ static bool hasChannelsLast(Value value) {
   return others.size() == 1 && hasChannelsLast(others.front());
 }
 
+/// Whether a transpose makes channels that are last second, of images or
+/// volumes.
+static bool movesChannels(ArrayRef<int64_t> permutation) {
+  int64_t rank = permutation.size();
+  return rank >= 4 && permutation[0] == 0 && permutation[1] == rank - 1 &&
+         llvm::equal(permutation.drop_front(2),
+                     llvm::seq<int64_t>(1, rank - 1));
+}
+
+/// Whether a layout begins at `op`, a transpose of no value that has one.
+bool Sinker::begins(TransposeOp op) const {
+  return start == Start::Everywhere || hasChannelsLast(op.getOperand()) ||
+         (start == Start::Channels && movesChannels(op.getPermutation()));
+}
+
 bool Sinker::sinkTranspose(TransposeOp op) {
   Value source = op.getOperand();
   SmallVector<int64_t> permutation(op.getPermutation());
   if (auto found = layouts.find(source); found != layouts.end()) {
     permutation = permuted(found->second.permutation, permutation);
     source = found->second.source;
-  } else if (!all && !hasChannelsLast(source)) {
+  } else if (!begins(op)) {
     return false;
   }
   if (isIdentity(permutation))
@@ -190,7 +213,8 @@ bool Sinker::sinkElementwise(Operation *op) {
     if (auto found = layouts.find(operand); found != layouts.end()) {
       if (!layout)
         layout = found->second;
-      else if (!all && layout->permutation != found->second.permutation)
+      else if (start != Start::Everywhere &&
+               layout->permutation != found->second.permutation)
         return false;
     }
   SmallVector<Value> operands;
@@ -347,7 +371,9 @@ bool Sinker::sink(Operation *op) {
       .Case([&](SliceOp slice) { return sinkSlice(slice); })
       .Case([&](PadOp pad) { return sinkPad(pad); })
       .Case([&](ConcatOp concat) { return sinkConcat(concat); })
-      .Case([&](DotGeneralOp dot) { return all && sinkProduct(dot); })
+      .Case([&](DotGeneralOp dot) {
+        return start == Start::Everywhere && sinkProduct(dot);
+      })
       .Default(false);
 }
 
@@ -406,10 +432,26 @@ struct SinkTransposes : hone::impl::SinkTransposesBase<SinkTransposes> {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
-    OwningOpRef<func::FuncOp> sunk(cast<func::FuncOp>(function->clone()));
-    Sinker(sunk->getBody().front(), all).run();
-    if (movedElements(*sunk) < movedElements(function))
-      function.getBody().takeBody(sunk->getBody());
+    auto isConvolution = [](Operation &op) {
+      return isa<ConvolutionOpInterface>(op);
+    };
+    SmallVector<Start> starts = {Start::Convolutions};
+    if (all)
+      starts = {Start::Everywhere};
+    else if (llvm::any_of(function.getOps(), isConvolution))
+      starts.push_back(Start::Channels);
+    OwningOpRef<func::FuncOp> best;
+    int64_t least = movedElements(function);
+    for (Start start : starts) {
+      OwningOpRef<func::FuncOp> sunk(cast<func::FuncOp>(function->clone()));
+      Sinker(sunk->getBody().front(), start).run();
+      if (int64_t moved = movedElements(*sunk); moved < least) {
+        least = moved;
+        best = std::move(sunk);
+      }
+    }
+    if (best)
+      function.getBody().takeBody(best->getBody());
   }
 };
 } // namespace
