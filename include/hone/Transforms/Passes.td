@@ -145,10 +145,11 @@ def VerifyRaise : Pass<"hone-verify-raise", "::mlir::ModuleOp"> {
   let description = [{
     The pass checks:
 
-    - `@forward` returns one loss, followed by results of kind `id_check` only.
+    - `@forward` returns one loss, followed by results of the kinds `buffer` and `id_check` only.
     - `@forward` holds only ops of the `hone` dialect and `dist.constrain`.
     - Every op between a parameter with `hone.requires_grad` and the loss can be differentiated: it has a gradient rule,
-      and the path does not enter it by an attention mask or a table of rotations.
+      or is a `hone.custom_gradient` or a `hone.select_mode`, and the path does not enter it by an attention mask or a
+      table of rotations.
   }];
 }
 

@@ -354,7 +354,9 @@ static const RuleTable &rules() {
   return table;
 }
 
-bool hone::hasVjpRule(Operation *op) { return rules().find(op); }
+bool hone::hasVjpRule(Operation *op) {
+  return isa<CustomGradientOp, SelectModeOp>(op) || rules().find(op);
+}
 
 /// The name of a result in the op's definition ("rstd"), or its number.
 static std::string resultName(OpResult result) {

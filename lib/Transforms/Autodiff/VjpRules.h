@@ -32,7 +32,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> sums;
 };
 
-/// True when `op` has a rule.
+/// True when `op` has a rule, or autodiff puts another value in its place.
 bool hasVjpRule(mlir::Operation *op);
 
 /// Adds to the cotangents of the operands of `op` what its results' contribute,

@@ -12,6 +12,20 @@ func.func @forward(%x: tensor<4x8xf32> {hone.kind = "param", hone.fqn = "x", hon
 
 // -----
 
+// A gradient that is given needs no rule, and one that is stopped none either.
+func.func @forward(%x: tensor<8xf32> {hone.kind = "param", hone.fqn = "x", hone.requires_grad}) -> (tensor<f32> {hone.kind = "loss"}) {
+  %y = hone.custom_gradient values(%x : tensor<8xf32>) inputs(%x : tensor<8xf32>) {
+  ^bb0(%g: tensor<8xf32>):
+    hone.yield %g : tensor<8xf32>
+  }
+  %fixed = hone.stop_gradient %x : tensor<8xf32>
+  %z = hone.select_mode training %y evaluation %fixed : tensor<8xf32>
+  %loss = hone.reduce sum %z dims [0] : tensor<8xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
 func.func @forward(%x: tensor<4x8xf32> {hone.kind = "param", hone.fqn = "x", hone.requires_grad}) -> (tensor<f32> {hone.kind = "loss"}) {
   // expected-error@+1 {{'hone.softmax_bwd' op has no gradient, and lies between a parameter that requires one and the loss}}
   %m = hone.softmax_bwd %x, %x : tensor<4x8xf32>
