@@ -76,9 +76,16 @@ log=$logs/lit.log
 count lit "$status" "$(number "$log" '^ *Passed *:')" \
   "$(number "$log" '^ *Failed *:')" "$(number "$log" '^ *Unsupported *:')"
 
-# What follows runs one thread as a rule.
+# What follows runs one thread a process as a rule. pytest is as many processes as there are cores.
+pytest=
+busy() {
+  local count
+  count=$(jobs -rp | wc -l)
+  if [ -n "$pytest" ] && kill -0 "$pytest" 2>/dev/null; then count=$((count + cores - 1)); fi
+  echo "$count"
+}
 start() { # NAME COMMAND...: leaves a log, and a file with exit code, start and end
-  while [ "$(jobs -rp | wc -l)" -ge "$workers" ]; do wait -n; done
+  while [ "$(busy)" -ge "$workers" ]; do wait -n; done
   (
     name=$1
     shift
@@ -108,7 +115,11 @@ count_shards() { # NAME
 
 rm -f "$logs"/*.end "$logs"/*.shard*
 # The longest first.
-if [ "${HONE_FAST:-0}" != 1 ]; then start pytest "$python" -m pytest -q test/python; fi
+if [ "${HONE_FAST:-0}" != 1 ]; then
+  # A worker that has run out of tests takes some of another: a few take minutes.
+  start pytest "$python" -m pytest -q -n "$cores" --dist worksteal test/python
+  pytest=$!
+fi
 for tests in "$root"/build/bin/*-tests; do
   for ((shard = 0; shard < cores; ++shard)); do
     start "$(basename "$tests").shard$shard" env GTEST_TOTAL_SHARDS="$cores" GTEST_SHARD_INDEX="$shard" \
