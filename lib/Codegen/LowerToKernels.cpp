@@ -80,6 +80,9 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
   case KernelFamily::convolution:
     return describeConvolution(launch);
   case KernelFamily::groupedContraction:
+    if (describeGroupedProduct(launch))
+      return success();
+    return describeKernel(launch, "", emitPoint);
   case KernelFamily::column:
   case KernelFamily::view:
     return describeKernel(launch, "", emitPoint);

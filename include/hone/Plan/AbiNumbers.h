@@ -25,6 +25,7 @@ int64_t role(llvm::StringRef role);
 
 using honert::CodeKind;
 using honert::Epilogue;
+using honert::GroupedProduct;
 
 struct Init {
   int64_t kind; ///< of honert::InitKind

@@ -61,6 +61,8 @@ struct GatherEmitter : KernelBuilder {
   Kernel scatter(EmbeddingBwdOp op, Value addend);
   void addRows(EmbeddingBwdOp op);
   void sumRows(EmbeddingBwdOp op);
+  void sumColumns(EmbeddingBwdOp op, Value sums, Value item, int64_t first,
+                  int64_t columns);
   void startRows(Value addend, int64_t width);
 
   Value output;
@@ -123,46 +125,76 @@ void GatherEmitter::addRows(EmbeddingBwdOp op) {
   });
 }
 
-/// Narrow elements: a row's sum stays in f32 until it is complete, so a row
-/// walks over the ids for each of its vectors. Rows without an id walk once.
+/// Narrow elements: a row's sum stays in f32, on the stack, until it is
+/// complete. Each row walks over the ids, once for so many columns.
 void GatherEmitter::sumRows(EmbeddingBwdOp op) {
+  constexpr int64_t mostColumns = 4096;
+  int64_t width = shapeOf(op)[1];
+  int64_t columns = std::min(width, mostColumns);
+  int64_t whole = (columns + kernelLanes - 1) / kernelLanes * kernelLanes;
+  Value sums;
+  {
+    OpBuilder::InsertionGuard guard(*this);
+    setInsertionPointToStart(&func.front());
+    sums = create<memref::AllocaOp>(
+        MemRefType::get({std::max<int64_t>(1, whole)}, getF32Type()),
+        getI64IntegerAttr(plan::alignment));
+  }
+  loop(lo(), hi(), 1, [&](Value item) {
+    for (int64_t first = 0; first < width; first += columns)
+      sumColumns(op, sums, item, first, std::min(columns, width - first));
+  });
+}
+
+/// Adds `columns` columns of the gradient's rows for `item`, from `first` on.
+/// Rows that no id names stay as they are.
+void GatherEmitter::sumColumns(EmbeddingBwdOp op, Value sums, Value item,
+                               int64_t first, int64_t columns) {
   int64_t width = shapeOf(op)[1];
   Type f32 = getF32Type();
-  Value grad = input(op.getGrad()), ids = input(op.getIds());
-  Value zero = index(0), one = index(1);
+  Value grad = input(op.getGrad()), ids = input(op.getIds()), zero = index(0);
   Value count = index(ShapedType::getNumElements(shapeOf(op.getIds())));
-  auto isItem = [&](Value i, Value item) -> Value {
-    return create<arith::CmpIOp>(arith::CmpIPredicate::eq, loadId(ids, i),
-                                 item);
+  auto placeOf = [&](Value number, Value at) -> Value {
+    Value start = create<arith::AddIOp>(row(number, width), index(first));
+    return create<arith::AddIOp>(start, at);
   };
-  loop(lo(), hi(), 1, [&](Value item) {
-    Value hits = loop(
-        zero, count, 1, zero,
-        [&](Value i, ValueRange carried) -> SmallVector<Value> {
-          Value more = create<arith::AddIOp>(carried[0], one);
-          return {create<arith::SelectOp>(isItem(i, item), more, carried[0])};
-        })[0];
-    auto branch = create<scf::IfOp>(
-        create<arith::CmpIOp>(arith::CmpIPredicate::ne, hits, zero), false);
+  auto ifThen = [&](Value condition, function_ref<void()> body) {
+    auto branch = create<scf::IfOp>(condition, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(*this);
     setInsertionPointToStart(branch.thenBlock());
-    Value to = row(item, width);
-    forRow(width, [&](Value at, Value mask) {
-      Value place = create<arith::AddIOp>(to, at);
-      Value sum = loop(
-          zero, count, 1, loadVector(output, place, f32, mask),
-          [&](Value i, ValueRange carried) -> SmallVector<Value> {
-            auto add = [&](OpBuilder &, Location) {
-              Value from = create<arith::AddIOp>(row(i, width), at);
-              create<scf::YieldOp>(Value(create<arith::AddFOp>(
-                  carried[0], loadVector(grad, from, f32, mask))));
-            };
-            auto keep = [&](OpBuilder &, Location) {
-              create<scf::YieldOp>(carried);
-            };
-            return {create<scf::IfOp>(isItem(i, item), add, keep).getResult(0)};
-          })[0];
-      storeVector(sum, output, place, mask);
+    body();
+  };
+  auto start = [&] {
+    forRow(columns, [&](Value at, Value mask) {
+      storeVector(loadVector(output, placeOf(item, at), f32, mask), sums, at,
+                  mask);
+    });
+  };
+  auto isEqual = [&](Value lhs, Value rhs) -> Value {
+    return create<arith::CmpIOp>(arith::CmpIPredicate::eq, lhs, rhs);
+  };
+  Value one = index(1);
+  Value hits =
+      loop(zero, count, 1, zero,
+           [&](Value i, ValueRange carried) -> SmallVector<Value> {
+             Value isItem = isEqual(loadId(ids, i), item);
+             ifThen(isItem, [&] {
+               ifThen(isEqual(carried[0], zero), start);
+               forRow(columns, [&](Value at, Value mask) {
+                 Value sum = create<arith::AddFOp>(
+                     loadVector(sums, at, f32, mask),
+                     loadVector(grad, placeOf(i, at), f32, mask));
+                 storeVector(sum, sums, at, mask);
+               });
+             });
+             Value more = create<arith::AddIOp>(carried[0], one);
+             return {create<arith::SelectOp>(isItem, more, carried[0])};
+           })[0];
+  Value isHit = create<arith::CmpIOp>(arith::CmpIPredicate::ne, hits, zero);
+  ifThen(isHit, [&] {
+    forRow(columns, [&](Value at, Value mask) {
+      storeVector(loadVector(sums, at, f32, mask), output, placeOf(item, at),
+                  mask);
     });
   });
 }

@@ -6,7 +6,9 @@
 #include "Codegen/Common/KernelBuilder.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace hone;
@@ -53,6 +55,10 @@ private:
     return create<arith::IndexCastOp>(
         getIndexType(), create<memref::LoadOp>(bufferOf(ids), at(place)));
   }
+  Value readResultId(Value place) {
+    return create<arith::IndexCastOp>(
+        getIndexType(), create<memref::LoadOp>(result(), at(place)));
+  }
   Value readResult(Value place, Type element) {
     return elementwise::fromMemory(
         *this, getLoc(), create<memref::LoadOp>(result(), at(place)), element);
@@ -76,6 +82,7 @@ private:
   Value isGreater(Value x, Value y);
   Value isBefore(Value x, Value xPlace, Value y, Value yPlace, bool descending);
 
+  void sink(ArgsortOp sort, Value hole, Value id, Value end);
   void putWide(PutAlongOp put);
   void putNarrow(PutAlongOp put);
 
@@ -124,19 +131,70 @@ Value LineEmitter::isBefore(Value x, Value xPlace, Value y, Value yPlace,
       create<arith::SelectOp>(second, integer(getI1Type(), 0), isEarlier));
 }
 
+/// Puts `id` into the heap below `hole`, among the first `end` places of the
+/// result: where it is a heap, each id comes after its two children's.
+void LineEmitter::sink(ArgsortOp sort, Value hole, Value id, Value end) {
+  Value x = sort.getOperand(), one = index(1);
+  auto comesBefore = [&](Value lhs, Value rhs) {
+    return isBefore(read(x, lhs), lhs, read(x, rhs), rhs, sort.getDescending());
+  };
+  // Moves the last of the children up, where it comes after `id`.
+  auto moveUp = [&](Value at, Value left) -> SmallVector<Value> {
+    Value right =
+        create<arith::MinSIOp>(Value(create<arith::AddIOp>(left, one)),
+                               Value(create<arith::SubIOp>(end, one)));
+    Value leftId = readResultId(left), rightId = readResultId(right);
+    Value isRight = comesBefore(leftId, rightId);
+    Value child = create<arith::SelectOp>(isRight, right, left);
+    Value childId = create<arith::SelectOp>(isRight, rightId, leftId);
+    Value moves = comesBefore(id, childId);
+    auto branch = create<scf::IfOp>(moves, /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(*this);
+      setInsertionPointToStart(branch.thenBlock());
+      writeId(childId, at);
+    }
+    return {moves, create<arith::SelectOp>(moves, child, at)};
+  };
+  auto step = [&](OpBuilder &, Location, ValueRange carried) {
+    Value at = carried[0];
+    Value left =
+        create<arith::AddIOp>(Value(create<arith::AddIOp>(at, at)), one);
+    Value hasChild = compare(arith::CmpIPredicate::slt, left, end);
+    auto inside = [&](OpBuilder &, Location) {
+      create<scf::YieldOp>(moveUp(at, left));
+    };
+    auto outside = [&](OpBuilder &, Location) {
+      create<scf::YieldOp>(ValueRange{integer(getI1Type(), 0), at});
+    };
+    auto next = create<scf::IfOp>(hasChild, inside, outside);
+    create<scf::ConditionOp>(next.getResult(0), next.getResult(1));
+  };
+  auto again = [&](OpBuilder &, Location, ValueRange carried) {
+    create<scf::YieldOp>(carried);
+  };
+  Value place = create<scf::WhileOp>(TypeRange{getIndexType()},
+                                     ValueRange{hole}, step, again)
+                    .getResult(0);
+  writeId(id, place);
+}
+
+/// Heap sort of ids in the result itself. No two places are equal in the order,
+/// so it keeps that of equal elements.
 void LineEmitter::argsort(ArgsortOp sort) {
-  Value x = sort.getOperand(), zero = index(0), one = index(1);
-  loop(zero, sizeOf(x), 1, [&](Value place) {
-    Value element = read(x, place);
-    Value rank =
-        loop(zero, sizeOf(x), 1, zero,
-             [&](Value other, ValueRange carried) -> SmallVector<Value> {
-               Value before = isBefore(read(x, other), other, element, place,
-                                       sort.getDescending());
-               Value more = create<arith::AddIOp>(carried[0], one);
-               return {create<arith::SelectOp>(before, more, carried[0])};
-             })[0];
-    writeId(place, rank);
+  int64_t size = shapeOf(sort.getResult())[dim];
+  Value zero = index(0), all = index(size);
+  loop(zero, all, 1, [&](Value place) { writeId(place, place); });
+  int64_t parents = size / 2;
+  loop(zero, index(parents), 1, [&](Value i) {
+    Value parent = create<arith::SubIOp>(index(parents - 1), i);
+    sink(sort, parent, readResultId(parent), all);
+  });
+  loop(zero, index(std::max<int64_t>(0, size - 1)), 1, [&](Value i) {
+    Value last = create<arith::SubIOp>(index(size - 1), i);
+    Value id = readResultId(last);
+    writeId(readResultId(zero), last);
+    sink(sort, zero, id, last);
   });
 }
 
@@ -240,7 +298,8 @@ FailureOr<Kernel> hone::emitLine(OpBuilder &builder, StringRef name,
       .Case([&](ArgsortOp sort) -> FailureOr<Kernel> {
         int64_t size = sizeOf(sort.getResult(), sort.getDim());
         LineEmitter emitter(builder, name, launch, op, sort.getDim());
-        return emitter.emit([&] { emitter.argsort(sort); }, size * size);
+        return emitter.emit([&] { emitter.argsort(sort); },
+                            2 * size * llvm::Log2_64_Ceil(size + 1));
       })
       .Case([&](TopkOp top) -> FailureOr<Kernel> {
         int64_t size = sizeOf(top.getOperand(), top.getDim());

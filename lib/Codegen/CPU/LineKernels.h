@@ -10,9 +10,8 @@ namespace hone {
 
 /// Kernel of a launch of one argsort, topk or put_along: a work item is a line
 /// along the op's dimension. Scalar code of any strides. A topk passes over the
-/// line once for each element that it returns. An argsort counts, for each
-/// element, those before it: the square of the line's size in comparisons, and
-/// no memory besides the result.
+/// line once for each element that it returns. An argsort sorts ids in the
+/// result itself: it needs n log n comparisons and no memory besides.
 mlir::FailureOr<Kernel> emitLine(mlir::OpBuilder &builder, llvm::StringRef name,
                                  plan::LaunchOp launch);
 

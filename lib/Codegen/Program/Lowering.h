@@ -40,6 +40,9 @@ protected:
   mlir::LogicalResult describeCollective(plan::LaunchOp launch);
   /// A library's product, with its epilogue.
   mlir::LogicalResult describeProduct(plan::LaunchOp launch);
+  /// A library's products of groups of rows; false where the library has none
+  /// for the launch, as for f64.
+  bool describeGroupedProduct(plan::LaunchOp launch);
   /// The name and the user's source line, as the first operands of a call.
   llvm::SmallVector<mlir::Value> nameOperands(plan::LaunchOp launch);
   /// Offsets of the launch's buffers in the arena, as the last two.

@@ -154,19 +154,25 @@ static Status checkEpilogue(const std::string &name, const MatmulLaunch &matmul,
   return Status();
 }
 
+static Status checkProductTypes(const std::string &name, DType operand,
+                                DType result) {
+  if ((operand == DType::f32 || operand == DType::bf16 ||
+       operand == DType::f16) &&
+      (result == DType::f32 || result == operand))
+    return Status();
+  return broken(format("matmul %s multiplies %s to %s, expected f32, bf16 or "
+                       "f16 to the same or f32",
+                       name.c_str(), honert::name(operand),
+                       honert::name(result)));
+}
+
 static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
                           const Bounds &bounds) {
   const int64_t *s = matmul.strides.data();
   if (matmul.batch < 0 || matmul.m < 0 || matmul.n < 0 || matmul.k < 0)
     return broken(format("matmul %s has a negative size", name.c_str()));
   DType operand = matmul.operand, result = matmul.result;
-  if ((operand != DType::f32 && operand != DType::bf16 &&
-       operand != DType::f16) ||
-      (result != DType::f32 && result != operand))
-    return broken(format("matmul %s multiplies %s to %s, expected f32, bf16 or "
-                         "f16 to the same or f32",
-                         name.c_str(), honert::name(operand),
-                         honert::name(result)));
+  HONERT_TRY(checkProductTypes(name, operand, result));
   auto inside = [&](DType dtype, int64_t offset, const int64_t *strides,
                     int64_t rows, int64_t cols) {
     return bounds.contains(
@@ -188,6 +194,35 @@ static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
   if (!fits)
     return broken(format("matmul %s reaches outside the arena", name.c_str()));
   return matmul.hasEpilogue() ? checkEpilogue(name, matmul, bounds) : Status();
+}
+
+static Status checkGroupedMatmul(const std::string &name,
+                                 const GroupedMatmulLaunch &matmul,
+                                 const Bounds &bounds) {
+  HONERT_TRY(checkProductTypes(name, matmul.operand, matmul.result));
+  if (matmul.index != DType::i32 && matmul.index != DType::i64)
+    return broken(format("matmul %s has ends of %s, expected i32 or i64",
+                         name.c_str(), honert::name(matmul.index)));
+  if (std::min({matmul.groups, matmul.rows, matmul.n, matmul.k}) < 0)
+    return broken(format("matmul %s has a negative size", name.c_str()));
+  auto count = [](int64_t x, int64_t y, int64_t z) {
+    int64_t total;
+    bool tooMany = __builtin_mul_overflow(x, y, &total) ||
+                   __builtin_mul_overflow(total, z, &total);
+    return tooMany ? -1 : total;
+  };
+  bool sums = matmul.sumsRows();
+  int64_t matrices = count(matmul.groups, matmul.k, matmul.n);
+  int64_t rowsOfN = count(matmul.rows, matmul.n, 1);
+  bool fits =
+      bounds.contains(matmul.a, count(matmul.rows, matmul.k, 1),
+                      matmul.operand) &&
+      bounds.contains(matmul.b, sums ? rowsOfN : matrices, matmul.operand) &&
+      bounds.contains(matmul.c, sums ? matrices : rowsOfN, matmul.result) &&
+      bounds.contains(matmul.ends, matmul.groups, matmul.index);
+  return fits ? Status()
+              : broken(format("matmul %s reaches outside the arena",
+                              name.c_str()));
 }
 
 /// A grid that the driver takes, over buffers that vectors can be read from.
@@ -243,6 +278,8 @@ static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
     return broken(format("launch %s costs less than nothing", name));
   if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
     return checkMatmul(launch.name, *matmul, bounds);
+  if (auto *matmul = std::get_if<GroupedMatmulLaunch>(&launch.action))
+    return checkGroupedMatmul(launch.name, *matmul, bounds);
   if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))
     return checkAttention(name, *attention, bounds);
   if (auto *zero = std::get_if<ZeroLaunch>(&launch.action)) {
@@ -291,8 +328,10 @@ static Status checkPlace(const Program &program, const Function &function) {
     bool isOfDevice = std::holds_alternative<DeviceLaunch>(launch.action) ||
                       std::holds_alternative<AttentionLaunch>(launch.action) ||
                       (matmul && matmul->hasEpilogue());
-    bool isOfHost = std::holds_alternative<KernelLaunch>(launch.action) ||
-                    std::holds_alternative<CallbackLaunch>(launch.action);
+    bool isOfHost =
+        std::holds_alternative<KernelLaunch>(launch.action) ||
+        std::holds_alternative<GroupedMatmulLaunch>(launch.action) ||
+        std::holds_alternative<CallbackLaunch>(launch.action);
     if (isForCuda ? isOfHost : isOfDevice)
       return broken(format("launch %s of %s runs on the %s, but the target is "
                            "'%s'",

@@ -285,6 +285,24 @@ void honert_matmul(honert_program *program, const char *name,
   function->launches.push_back({name, location ? location : "", matmul});
 }
 
+void honert_grouped_matmul(honert_program *program, const char *name,
+                           const char *location, int64_t product,
+                           int64_t operand, int64_t result, int64_t index,
+                           int64_t groups, int64_t rows, int64_t n, int64_t k,
+                           int64_t a, int64_t b, int64_t ends, int64_t c) {
+  Function *function = latestFunction(program, "honert_grouped_matmul");
+  if (!function)
+    return;
+  const char *type = "element type of a grouped matmul";
+  function->launches.push_back(
+      {name, location ? location : "",
+       GroupedMatmulLaunch{
+           read<GroupedProduct>(program, "grouped product", product), groups,
+           rows, n, k, a, b, ends, c, read<DType>(program, type, operand),
+           read<DType>(program, type, result),
+           read<DType>(program, type, index)}});
+}
+
 void honert_device_launch(honert_program *program, const char *name,
                           const char *location, const char *kernel,
                           int64_t blocks, int64_t threads, int64_t count,

@@ -113,6 +113,18 @@ struct MatmulLaunch {
   bool isEmpty() const { return batch == 0 || m == 0 || n == 0 || k == 0; }
 };
 
+/// Products of groups of rows: honert_grouped_matmul.
+struct GroupedMatmulLaunch {
+  GroupedProduct product;
+  int64_t groups, rows, n, k;
+  /// Byte offsets.
+  int64_t a, b, ends, c;
+  /// Of a and b; of c; of ends.
+  DType operand, result, index;
+
+  bool sumsRows() const { return product == GroupedProduct::weights; }
+};
+
 /// A plan of cuDNN for one architecture, in the executable.
 struct AttentionPlanCode {
   int64_t arch; ///< 80 for sm_80
@@ -181,9 +193,9 @@ struct LaunchCost {
 struct Launch {
   std::string name;
   std::string location;
-  std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, AttentionLaunch,
-               ZeroLaunch, CollectiveLaunch, WaitLaunch, ShardLaunch,
-               CoordinateLaunch, CallbackLaunch>
+  std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, GroupedMatmulLaunch,
+               AttentionLaunch, ZeroLaunch, CollectiveLaunch, WaitLaunch,
+               ShardLaunch, CoordinateLaunch, CallbackLaunch>
       action;
   LaunchCost cost = {};
 };

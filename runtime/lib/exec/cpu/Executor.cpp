@@ -2,6 +2,7 @@
 
 #include "exec/cpu/Executor.h"
 #include "exec/cpu/ExactMatmul.h"
+#include "exec/cpu/GroupedMatmul.h"
 #include "exec/cpu/PeakProbe.h"
 
 #include <algorithm>
@@ -36,6 +37,12 @@ Status CpuExecutor::bind(const Launch &launch, Bound &bound) {
       return Status();
     }
     return matmuls.prepare(launch.name, *matmul, bound.matmul);
+  }
+  if (auto *grouped = std::get_if<GroupedMatmulLaunch>(&launch.action)) {
+    if (!program.isMeshInvariant())
+      return matmuls.prepare(launch.name, *grouped, bound.matmul);
+    bound.matmul = std::make_unique<ExactGroupedMatmul>(pool, *grouped);
+    return Status();
   }
   if (world && std::holds_alternative<CollectiveLaunch>(launch.action))
     return prepareCollective(launch);

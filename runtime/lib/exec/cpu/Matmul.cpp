@@ -2,6 +2,7 @@
 
 #include "exec/cpu/Matmul.h"
 #include "exec/cpu/DirectMatmul.h"
+#include "exec/cpu/GroupedMatmul.h"
 #include "exec/cpu/PanelMatmul.h"
 #include "exec/cpu/RowsMatmul.h"
 
@@ -162,14 +163,27 @@ Status MatmulLibrary::lookUp(const std::string &name, const Problem &problem,
   return Status();
 }
 
+/// The matrix of a call whose sizes are known now.
+static dnnl_memory_desc_t withSizes(dnnl_memory_desc_t desc, int64_t rows,
+                                    int64_t cols) {
+  int64_t sizes[] = {rows, cols};
+  for (int i = 0; i < 2; ++i)
+    if (desc.dims[i] == MatmulLibrary::anySize)
+      desc.dims[i] = desc.padded_dims[i] = sizes[i];
+  return desc;
+}
+
 dnnl_status_t MatmulLibrary::execute(const Call &call, int thread,
                                      char *scratch) const {
   dnnl_stream_t stream = streams[static_cast<size_t>(thread)];
   const Primitive &primitive = *call.primitive;
+  dnnl_memory_desc_t lhs = withSizes(primitive.lhs, call.m, call.k),
+                     rhs = withSizes(primitive.rhs, call.k, 0),
+                     out = withSizes(primitive.out, call.m, 0);
   const std::tuple<int, const dnnl_memory_desc_t *, const void *> operands[] = {
-      {DNNL_ARG_SRC, &primitive.lhs, call.lhs},
-      {DNNL_ARG_WEIGHTS, &primitive.rhs, call.rhs},
-      {DNNL_ARG_DST, &primitive.out, call.out},
+      {DNNL_ARG_SRC, &lhs, call.lhs},
+      {DNNL_ARG_WEIGHTS, &rhs, call.rhs},
+      {DNNL_ARG_DST, &out, call.out},
       {DNNL_ARG_SCRATCHPAD, &primitive.scratch, scratch},
       {DNNL_ARG_BIAS, &primitive.bias, call.bias}};
   dnnl_exec_arg_t arguments[5];
@@ -204,6 +218,11 @@ bool MatmulLibrary::hasBFloatUnits() const {
   return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
+/// Whether the library multiplies elements of a type fast.
+bool MatmulLibrary::multiplies(DType operand) const {
+  return operand == DType::f32 || (operand == DType::bf16 && hasBFloatUnits());
+}
+
 /// Whole operands are copied up to this size; larger ones by rows or panels.
 constexpr int64_t mostCopiedBytes = 12 << 20;
 
@@ -217,8 +236,7 @@ Status MatmulLibrary::prepare(const std::string &name,
   }
   HONERT_TRY(start());
   operandTypes.insert(launch.operand);
-  bool isMultiplied = launch.operand == DType::f32 ||
-                      (launch.operand == DType::bf16 && hasBFloatUnits());
+  bool isMultiplied = multiplies(launch.operand);
   if (isMultiplied) {
     auto direct = std::make_unique<DirectMatmul>(*this, name, launch);
     HONERT_TRY(direct->prepare());
@@ -237,6 +255,20 @@ Status MatmulLibrary::prepare(const std::string &name,
     matmul = std::move(panels);
   }
   workspace = std::max(workspace, matmul->neededBytes());
+  return Status();
+}
+
+Status MatmulLibrary::prepare(const std::string &name,
+                              const GroupedMatmulLaunch &launch,
+                              std::unique_ptr<Matmul> &matmul) {
+  HONERT_TRY(start());
+  operandTypes.insert(launch.operand);
+  auto grouped = std::make_unique<GroupedMatmul>(
+      *this, name, launch,
+      multiplies(launch.operand) ? launch.operand : DType::f32);
+  HONERT_TRY(grouped->prepare());
+  workspace = std::max(workspace, grouped->neededBytes());
+  matmul = std::move(grouped);
   return Status();
 }
 

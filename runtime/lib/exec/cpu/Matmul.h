@@ -40,6 +40,8 @@ public:
   /// prepared before the first is bound.
   Status prepare(const std::string &name, const MatmulLaunch &launch,
                  std::unique_ptr<Matmul> &matmul);
+  Status prepare(const std::string &name, const GroupedMatmulLaunch &launch,
+                 std::unique_ptr<Matmul> &matmul);
   /// Bytes the workspace needs for every product prepared so far.
   int64_t workspaceBytes() const { return workspace; }
   /// "oneDNN 2.6.3, bf16 products on bf16 units", or empty if no product was
@@ -52,7 +54,10 @@ public:
   }
   bool usesBFloatUnits() const;
 
-  /// What the library is asked to compute.
+  /// A number of rows or terms that each call says.
+  static constexpr int64_t anySize = DNNL_RUNTIME_DIM_VAL;
+
+  /// What the library is asked to compute. `m` and `k` may be anySize.
   struct Problem {
     int64_t batch, m, n, k;
     MatrixStrides lhs, rhs, out;
@@ -82,6 +87,7 @@ public:
     const Primitive *primitive;
     const char *lhs, *rhs, *bias;
     char *out;
+    int64_t m = 0, k = 0; ///< where the problem has anySize
   };
 
   Status lookUp(const std::string &name, const Problem &problem,
@@ -96,6 +102,7 @@ private:
   Status build(const std::string &name, const Problem &problem,
                Primitive &primitive);
   Status describe(const Problem &problem, Primitive &primitive) const;
+  bool multiplies(DType operand) const;
   bool hasBFloatUnits() const;
 
   DnnlFunctions dnnl;

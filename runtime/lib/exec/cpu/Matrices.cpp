@@ -140,6 +140,19 @@ static void moveRun(const Run &run, DType from, DType to) {
 // Matrices
 //===----------------------------------------------------------------------===//
 
+void honert::copyMatrix(int64_t rows, int64_t cols, const Matrices &from,
+                        const Matrices &to) {
+  if (from.strides.row == 1 && to.strides.row == 1 &&
+      (from.strides.col != 1 || to.strides.col != 1))
+    return copyMatrix(cols, rows,
+                      {from.data, from.dtype, from.strides.transposed()},
+                      {to.data, to.dtype, to.strides.transposed()});
+  for (int64_t row = 0; row < rows; ++row)
+    moveRun({from.from(0, row, 0).data, from.strides.col,
+             to.from(0, row, 0).data, to.strides.col, cols},
+            from.dtype, to.dtype);
+}
+
 void honert::copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
                           int64_t cols, const Matrices &from,
                           const Matrices &to) {

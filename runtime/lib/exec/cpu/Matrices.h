@@ -48,6 +48,10 @@ struct Matrices {
 void copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
                   int64_t cols, const Matrices &from, const Matrices &to);
 
+/// The same of one matrix, by the calling thread.
+void copyMatrix(int64_t rows, int64_t cols, const Matrices &from,
+                const Matrices &to);
+
 /// What a product is added to.
 struct Start {
   const Matrices *addend; ///< or null

@@ -120,6 +120,33 @@ INSTANTIATE_TEST_SUITE_P(
                         honert_matmul(&p, "x", "", 2, 3, 1, 1, 1, 1, strides, 0,
                                       0, 0, -1, -1);
                       }},
+        BrokenProgram{"multiplies f32 to bf16",
+                      [](honert_program &p) {
+                        honert_grouped_matmul(&p, "x", "", 0, 0, 2, 5, 1, 1, 1,
+                                              1, 0, 0, 0, 0);
+                      }},
+        BrokenProgram{"has ends of f32, expected i32 or i64",
+                      [](honert_program &p) {
+                        honert_grouped_matmul(&p, "x", "", 0, 0, 0, 0, 1, 1, 1,
+                                              1, 0, 0, 0, 0);
+                      }},
+        BrokenProgram{"matmul x has a negative size",
+                      [](honert_program &p) {
+                        honert_grouped_matmul(&p, "x", "", 0, 0, 0, 5, -1, 1, 1,
+                                              1, 0, 0, 0, 0);
+                      }},
+        BrokenProgram{"matmul x reaches outside the arena",
+                      [](honert_program &p) {
+                        honert_grouped_matmul(&p, "x", "", 0, 0, 0, 5, 1 << 20,
+                                              1, 1, 1, 0, 0, 0, 0);
+                      }},
+        // Its matrices have more elements than 64 bits count.
+        BrokenProgram{"matmul x reaches outside the arena",
+                      [](honert_program &p) {
+                        honert_grouped_matmul(&p, "x", "", 2, 0, 0, 5, 1, 0,
+                                              int64_t{1} << 32,
+                                              int64_t{1} << 32, 0, 0, 0, 0);
+                      }},
         BrokenProgram{
             "null callback",
             [](honert_program &p) { honert_callback(&p, nullptr, nullptr); }},

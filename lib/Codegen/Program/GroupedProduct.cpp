@@ -1,0 +1,59 @@
+//===- GroupedProduct.cpp - Products of groups of rows as library calls ---===//
+
+#include "Lowering.h"
+
+#include "Codegen/Common/KernelBuilder.h"
+#include "hone/Plan/AbiNumbers.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::plan;
+
+/// Whether the library multiplies elements of the op's types.
+static bool hasLibraryTypes(Operation *op) {
+  Type operand = getElementTypeOrSelf(op->getOperand(0).getType());
+  Type result = getElementTypeOrSelf(op->getResult(0).getType());
+  return isa<Float32Type, BFloat16Type, Float16Type>(operand) &&
+         (result == operand || result.isF32());
+}
+
+/// Whether a launch is one product of groups, of whole inputs.
+static bool isGroupedCall(LaunchOp launch) {
+  Block &body = launch.getBodyBlock();
+  Operation *op = &body.front();
+  return op->getNextNode() == body.getTerminator() &&
+         llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) &&
+         llvm::equal(body.getTerminator()->getOperands(), op->getResults()) &&
+         llvm::all_of(launch->getOperandTypes(), isContiguous) &&
+         hasLibraryTypes(op);
+}
+
+bool ProgramLowering::describeGroupedProduct(LaunchOp launch) {
+  if (!isGroupedCall(launch))
+    return false;
+  Operation *op = &launch.getBodyBlock().front();
+  auto dot = dyn_cast<GroupedDotOp>(op);
+  auto shapeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  };
+  abi::GroupedProduct product = !dot ? abi::GroupedProduct::weights
+                                : dot.getContract() == 1
+                                    ? abi::GroupedProduct::plain
+                                    : abi::GroupedProduct::transposed;
+  Value a = op->getOperand(0), ends = op->getOperand(2);
+  int64_t n = shapeOf(op->getResult(0)).back();
+  SmallVector<Value> operands = nameOperands(launch);
+  for (int64_t number :
+       {int64_t(product), abi::dtype(getElementTypeOrSelf(a.getType())),
+        abi::dtype(getElementTypeOrSelf(op->getResult(0))),
+        abi::dtype(getElementTypeOrSelf(ends.getType())), shapeOf(ends)[0],
+        shapeOf(a)[0], n, shapeOf(a)[1]})
+    operands.push_back(writer.integer(number));
+  for (Value operand : op->getOperands()) {
+    unsigned input = cast<BlockArgument>(operand).getArgNumber();
+    operands.push_back(writer.integer(arenaOffset(launch.getInputs()[input])));
+  }
+  operands.push_back(writer.integer(arenaOffset(launch.getOutputs()[0])));
+  writer.call("honert_grouped_matmul", operands);
+  return true;
+}
