@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains a small model under many memory budgets: budgets.py gpt2|llama WORKDIR [honec options].
+"""Trains a small model under many memory budgets: budgets.py gpt2|llama|mixtral WORKDIR [honec options].
 
-Six layers, four micro-batches, GPT-2 with dropout. For six budgets from the smallest that works to one that keeps
+Six layers, four micro-batches, GPT-2 with dropout, Mixtral with four experts. For six budgets from the smallest that works to one that keeps
 everything, and for the classic policies: the arena is at most the budget, gradients of the first step and weights after
 three are those of the run without a budget, bit for bit, with one thread and with two. Less memory never is estimated to
 be faster. A byte less than the smallest budget is refused, and no policy needs less.
@@ -30,9 +30,27 @@ BUDGETS = 6
 MICRO_BATCHES = 4
 
 
+def mixtral() -> hone.Training:
+    """Tokens choose two of four experts: recomputed, they must choose the same."""
+    import transformers
+
+    config = transformers.MixtralConfig(vocab_size=61, hidden_size=32, intermediate_size=48, num_hidden_layers=6,
+                                        num_attention_heads=4, num_key_value_heads=2, num_local_experts=4,
+                                        num_experts_per_tok=2, max_position_embeddings=32)
+    model = transformers.MixtralForCausalLM(config)
+
+    def loss(model, tokens, targets):
+        return torch.nn.functional.cross_entropy(model(tokens).logits.flatten(0, 1), targets.flatten())
+
+    ids = torch.zeros(2, 32, dtype=torch.long)
+    return hone.Training(model, loss, (ids, ids), torch.optim.AdamW(model.parameters(), lr=1e-3), clip=1.0)
+
+
 def export(model: str, package: Path) -> None:
     torch.manual_seed(1)
-    if model == "gpt2":
+    if model == "mixtral":
+        training = mixtral()
+    elif model == "gpt2":
         training = gpt2.training(gpt2.Config(vocab=61, context=32, layers=6, heads=4, width=32, dropout=0.1), 2, 32, lr=1e-3)
     else:
         training = llama.training(llama.Config(vocab=61, layers=6, heads=4, key_heads=2, width=32, hidden=80), 2, 32, lr=1e-3)
