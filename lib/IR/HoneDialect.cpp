@@ -1,8 +1,8 @@
 //===- HoneDialect.cpp - Dialect registration and its attributes ----------===//
 
 #include "hone/IR/DialectMarker.h"
-#include "hone/IR/Hone.h"
 #include "hone/IR/IndexedOps.h"
+#include "hone/IR/PackageFunction.h"
 #include "hone/IR/ResultNames.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -270,9 +270,10 @@ LogicalResult HoneDialect::verifyRegionResultAttribute(
 
 LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  if (attribute.getName() == attr::meshInvariant &&
-      !(isa<ModuleOp>(op) && isa<UnitAttr>(attribute.getValue())))
-    return op->emitError() << attr::meshInvariant << " is "
+  bool isOfModule = attribute.getName() == attr::meshInvariant ||
+                    attribute.getName() == attr::wholeStep;
+  if (isOfModule && !(isa<ModuleOp>(op) && isa<UnitAttr>(attribute.getValue())))
+    return op->emitError() << attribute.getName().getValue() << " is "
                            << (isa<ModuleOp>(op) ? "no unit attribute"
                                                  : "on no module")
                            << ", expected a unit attribute on a module";

@@ -187,21 +187,34 @@ std::string PipelineOption::describe(const PipelineOptions &defaults) const {
   return initial.empty() ? text : text + " (default " + initial + ")";
 }
 
+bool PipelineOption::isInitial(const PipelineOptions &options) const {
+  return std::visit(
+      [&](auto field) { return options.*field == PipelineOptions().*field; },
+      field);
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
 llvm::ArrayRef<PipelineOption> hone::getPipelineOptions() {
   static const std::vector<PipelineOption> rows = {
-#define HONE_OPTION(kind, field, initial, name, reach, value, words, help)     \
+#define HONE_ROW(kind, field, name, reach, value, words, help, needsForward)   \
   {name,                                                                       \
    OptionKind::kind,                                                           \
    &PipelineOptions::field,                                                    \
    OptionReach::reach,                                                         \
    value,                                                                      \
    std::string(words),                                                         \
-   help},
+   help,                                                                       \
+   needsForward},
+#define HONE_OPTION(kind, field, initial, name, reach, value, words, help)     \
+  HONE_ROW(kind, field, name, reach, value, words, help, false)
+#define HONE_FORWARD_OPTION(kind, field, initial, name, reach, value, words,   \
+                            help)                                              \
+  HONE_ROW(kind, field, name, reach, value, words, help, true)
 #include "hone/Pipelines/Options.def"
+#undef HONE_ROW
   };
   return rows;
 }

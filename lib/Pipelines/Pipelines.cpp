@@ -3,6 +3,7 @@
 #include "hone/Pipelines/Pipelines.h"
 
 #include "hone/Codegen/Passes.h"
+#include "hone/IR/PackageFunction.h"
 #include "hone/Sharding/Passes.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
@@ -56,6 +57,69 @@ static void addCleanup(OpPassManager &manager) {
 }
 
 //===----------------------------------------------------------------------===//
+// Packages that hold a whole step
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Passes that lead from @forward to @step, run where the package does not hold
+/// the whole step already.
+struct OnForward : PassWrapper<OnForward, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OnForward)
+
+  explicit OnForward(OpPassManager passes) : passes(std::move(passes)) {}
+
+  StringRef getName() const override { return "OnForward"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    passes.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    if (holdsWholeStep(getOperation()))
+      return markAllAnalysesPreserved();
+    if (failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+
+  OpPassManager passes;
+};
+
+/// Rejects options that would change how @forward becomes @step.
+struct CheckForwardOptions
+    : PassWrapper<CheckForwardOptions, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckForwardOptions)
+
+  explicit CheckForwardOptions(PipelineOptions options)
+      : options(std::move(options)) {}
+
+  StringRef getName() const override { return "CheckForwardOptions"; }
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (!holdsWholeStep(getOperation()))
+      return;
+    for (const PipelineOption &option : getPipelineOptions())
+      if (option.needsForward && !option.isInitial(options)) {
+        getOperation().emitError("the package holds a whole step, which option "
+                                 "'")
+            << option.name << "' cannot change; expected none, or an export of "
+            << "the loss";
+        return signalPassFailure();
+      }
+  }
+
+  PipelineOptions options;
+};
+} // namespace
+
+/// Adds the passes that `build` adds, for packages with @forward.
+static void addOnForward(OpPassManager &manager,
+                         llvm::function_ref<void(OpPassManager &)> build) {
+  OpPassManager passes(ModuleOp::getOperationName());
+  build(passes);
+  manager.addPass(std::make_unique<OnForward>(std::move(passes)));
+}
+
+//===----------------------------------------------------------------------===//
 // On tensors
 //===----------------------------------------------------------------------===//
 
@@ -66,6 +130,7 @@ void hone::buildImportPhase(OpPassManager &manager,
   if (options.exact)
     manager.addPass(createSetMeshInvariant());
   manager.addPass(createVerifyImport());
+  manager.addPass(std::make_unique<CheckForwardOptions>(options));
 }
 
 void hone::buildRaisePhase(OpPassManager &manager) {
@@ -75,7 +140,9 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   // Before norms over channels are looked for, which are last then.
   manager.nest<func::FuncOp>().addPass(createSinkTransposes());
   addCleanup(manager);
-  manager.addPass(createRaise());
+  // The backward part of a whole step reads what named ops would hide.
+  addOnForward(manager,
+               [](OpPassManager &passes) { passes.addPass(createRaise()); });
   // After attention and rotations are found, whose patterns know transposes.
   manager.nest<func::FuncOp>().addPass(createSimplifyContractions());
   manager.nest<func::FuncOp>().addPass(createSinkTransposes({/*all=*/true}));
@@ -146,12 +213,14 @@ void hone::buildStepPhase(OpPassManager &manager,
   step.weightDecay = options.weightDecay;
   step.clip = options.clip;
   step.lossScale = options.lossScale;
-  manager.addPass(createBuildStep(step));
-  if (policyOf(options).hasLowState)
-    manager.addPass(createLowState());
-  // After the step is whole: a working copy is made by the update.
-  addOptional(manager, createWorkingCopies(), options);
-  addCleanup(manager);
+  addOnForward(manager, [&](OpPassManager &passes) {
+    passes.addPass(createBuildStep(step));
+    if (policyOf(options).hasLowState)
+      passes.addPass(createLowState());
+    // After the step is whole: a working copy is made by the update.
+    addOptional(passes, createWorkingCopies(), options);
+    addCleanup(passes);
+  });
   manager.addPass(createVerifyStep());
 }
 
@@ -358,11 +427,17 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::Raise:
     return buildRaisePhase(manager);
   case Phase::Pad:
-    return buildPadPhase(manager, options);
+    return addOnForward(manager, [&](OpPassManager &passes) {
+      buildPadPhase(passes, options);
+    });
   case Phase::Precision:
-    return buildPrecisionPhase(manager, options);
+    return addOnForward(manager, [&](OpPassManager &passes) {
+      buildPrecisionPhase(passes, options);
+    });
   case Phase::Autodiff:
-    return buildAutodiffPhase(manager, options);
+    return addOnForward(manager, [&](OpPassManager &passes) {
+      buildAutodiffPhase(passes, options);
+    });
   case Phase::Step:
     return buildStepPhase(manager, options);
   case Phase::Shard:

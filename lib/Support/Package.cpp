@@ -2,7 +2,7 @@
 
 #include "hone/Support/Package.h"
 
-#include "hone/IR/Hone.h"
+#include "hone/IR/PackageFunction.h"
 #include "hone/Support/Json.h"
 #include "hone/Support/ParseFile.h"
 #include "hone/Support/SafeTensors.h"
@@ -311,7 +311,8 @@ static LogicalResult checkOptimizer(ModuleOp module, const Package &package) {
             "(honec has options for other settings)";
 }
 
-/// Puts the values of buffers that come from a file into their `hone.init`.
+/// Puts the values of buffers and optimizer state that come from a file into
+/// their `hone.init`.
 static LogicalResult loadConstants(func::FuncOp func, StringRef path) {
   std::optional<SafeTensors> file;
   MLIRContext *context = func.getContext();
@@ -325,7 +326,7 @@ static LogicalResult loadConstants(func::FuncOp func, StringRef path) {
     auto init = func.getArgAttrOfType<DictionaryAttr>(index, attr::init);
     auto dist = init ? init.getAs<StringAttr>("dist") : StringAttr();
     if (!dist || dist.getValue() != "file" ||
-        argString(func, index, attr::kind) != kind::buffer)
+        argString(func, index, attr::kind) == kind::param)
       continue;
     if (!file) {
       llvm::Expected<SafeTensors> opened = SafeTensors::open(path);
@@ -353,16 +354,16 @@ OwningOpRef<ModuleOp> hone::parsePackage(const Package &package,
       context);
   if (!module || failed(checkFingerprint(*module, package)))
     return {};
-  auto forward = module->lookupSymbol<func::FuncOp>("forward");
-  if (!forward) {
+  func::FuncOp func = findPackageFunction(*module);
+  if (!func) {
     emitError(FileLineColLoc::get(context, package.graphPath, 1, 1))
-        << "has no function @forward";
+        << "has no function @"
+        << (holdsWholeStep(*module) ? "step" : "forward");
     return {};
   }
-  if (failed(checkArguments(forward, arguments)) ||
+  if (failed(checkArguments(func, arguments)) ||
       failed(checkOptimizer(*module, package)) ||
-      failed(
-          loadConstants(forward, joinPath(package.path, "consts.safetensors"))))
+      failed(loadConstants(func, joinPath(package.path, "consts.safetensors"))))
     return {};
   return module;
 }

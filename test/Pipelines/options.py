@@ -18,7 +18,7 @@ TAKERS = {
     "--hone-pipeline": {"Passes", "HonecToo", "All"},
 }
 # Kind, field, initial value, name, reach.
-ROW = re.compile(r'^HONE_OPTION\(\w+, \w+, [^,]+, "([a-z-]+)", (\w+), "', re.MULTILINE)
+ROW = re.compile(r'^HONE_(?:FORWARD_)?OPTION\(\w+, \w+, [^,]+, "([a-z-]+)", (\w+), "', re.MULTILINE)
 
 
 def pipeline_help(text: str) -> str:
@@ -30,7 +30,7 @@ def pipeline_help(text: str) -> str:
 def main() -> None:
     table, honec, hone_run, hone_opt = (Path(path).read_text(encoding="utf-8") for path in sys.argv[1:])
     rows = ROW.findall(table)
-    assert len(rows) == len(re.findall(r"^HONE_OPTION\(", table, re.MULTILINE)) > 20, rows
+    assert len(rows) == len(re.findall(r"^HONE_(?:FORWARD_)?OPTION\(", table, re.MULTILINE)) > 20, rows
     training = hone_run.split("hone-run --eval")[0]
     helps = {"honec": honec, "hone-run": training, "--hone-pipeline": pipeline_help(hone_opt)}
     wrong = 0

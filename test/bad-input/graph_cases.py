@@ -129,6 +129,12 @@ GRAPHS = {
         "p.hone/graph.mlir:1:8: has a result number of more than 6 digits, expected fewer",
         graph("%0 = %1#2147483648"),
     ),
+    "no-step": Case(
+        honec(),
+        1,
+        "p.hone/graph.mlir:1:1: has no function @step",
+        graph("module attributes {hone.whole_step} {}"),
+    ),
     "no-forward": Case(honec(), 1, "p.hone/graph.mlir:1:1: has no function @forward", graph("module {}")),
     "dialect-older": Case(
         honec(),
@@ -151,7 +157,7 @@ GRAPHS = {
     "init-missing": Case(
         honec(),
         1,
-        "p.hone/graph.mlir:2:3: argument 0 ('table') has no hone.init, expected one on every param and buffer",
+        "p.hone/graph.mlir:2:3: argument 0 ('table') has no hone.init, expected one on all state",
         replaced(', hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}', ""),
     ),
     "init-unknown": Case(

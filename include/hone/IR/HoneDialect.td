@@ -23,7 +23,7 @@ def Hone_Dialect : Dialect {
     | `hone.aliases` | arguments | other names of the same tensor (tied weights), an array of strings |
     | `hone.requires_grad` | param arguments | unit attribute: a gradient is requested |
     | `hone.param_group` | param arguments | index into the `groups` of the module's `hone.optimizer` |
-    | `hone.init` | param, buffer arguments | how a fresh run fills the tensor (below) |
+    | `hone.init` | param, buffer, opt arguments | how a fresh run fills the tensor (below) |
     | `hone.role` | input arguments | `tokens` or `targets`, filled from a token stream; absent: a named input |
     | `hone.vocab` | input arguments | a positive number; ids must be below it |
     | `hone.ignore` | input arguments | a further id that files may hold: a loss ignores it, nothing else reads it |
@@ -53,6 +53,8 @@ def Hone_Dialect : Dialect {
     The module carries:
 
     - `hone.version` (i64) and `hone.model` (string).
+    - `hone.whole_step`, a unit attribute: the package holds `@step` as the user wrote it, differentiated and with its
+      updates, in place of `@forward`.
     - `hone.optimizer`, where known: `{name, lr, weight_decay, clip, groups, maximize}` with the optimizer's own
       settings: `beta1, beta2, eps` (adamw), `momentum, nesterov` (sgd), `beta1, beta2` (lion),
       `beta2_decay, eps1, eps2, clip_threshold` (adafactor), `momentum, eps, nesterov, match_rms_adamw` (muon).

@@ -90,6 +90,7 @@ struct PipelineOption {
   OptionReach reach;
   llvm::StringRef value;
   std::string words, help;
+  bool needsForward; ///< nothing for it to do in a package with a whole step
 
   bool isFlag() const { return kind == OptionKind::Flag; }
 
@@ -97,6 +98,9 @@ struct PipelineOption {
   /// why not.
   std::optional<RefusedValue> read(llvm::StringRef text,
                                    PipelineOptions &options) const;
+
+  /// Whether the value in `options` is the one without the option.
+  bool isInitial(const PipelineOptions &options) const;
 
   /// A line of help, with the value of `defaults`.
   std::string describe(const PipelineOptions &defaults) const;

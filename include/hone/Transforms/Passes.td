@@ -17,6 +17,10 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
     - At most one argument is of kind `rng`.
     - No tensor has more than 2^40 bytes.
 
+    Where the module has `hone.whole_step`, the package holds `@step` in place of `@forward`, and the same holds for its
+    ops, sizes and arguments. These may be of kind `opt`, with an initialisation, and none requires a gradient. The step
+    phase checks the results.
+
     A user may have annotated the package: the module has a `dist.mesh`, arguments have a `dist.sharding`, and
     `dist.constrain` stands between ops. Then the pass also checks:
 
@@ -106,8 +110,8 @@ def Raise : Pass<"hone-raise", "::mlir::ModuleOp"> {
 def BoundIds : Pass<"hone-bound-ids", "::mlir::ModuleOp"> {
   let summary = "Finds the ids that the files of an input may hold";
   let description = [{
-    The pass gives each integer input of `@forward` two bounds, which the runtime checks against the files before the
-    first step (docs/rationale/ids.md):
+    The pass gives each integer input of the package's function two bounds, which the runtime checks against the files
+    before the first step (docs/rationale/ids.md):
 
     - `hone.vocab`: all ids in [0, vocab) stay inside a table, and every other id is outside it.
     - `hone.ignore`: one further id that is allowed. Either a loss ignores it or a comparison replaces it, and it
@@ -128,12 +132,12 @@ def BoundIds : Pass<"hone-bound-ids", "::mlir::ModuleOp"> {
 def GuardIds : Pass<"hone-guard-ids", "::mlir::ModuleOp"> {
   let summary = "Checks in each batch the ids that no bound proves valid";
   let description = [{
-    The pass guards every operand of `@forward` that holds ids, unless interval analysis from `hone.vocab` and
-    `hone.ignore` proves that all of them are inside their table. A guard has two effects:
+    The pass guards every operand of the package's function that holds ids, unless interval analysis from `hone.vocab`
+    and `hone.ignore` proves that all of them are inside their table. A guard has two effects:
 
     - The op reads 0 in place of an id outside its table.
-    - `@forward` gets one more result, of kind `id_check`: 0, or one of the ids outside. Its attribute `hone.ids` names
-      the op, its source line and the size of its table.
+    - The function gets one more result, of kind `id_check`: 0, or one of the ids outside. Its attribute `hone.ids`
+      names the op, its source line and the size of its table.
 
     The runtime ends the run when such a result is not 0, before it saves anything. If the analysis proves that all ids
     are outside, the pass reports an error.
@@ -611,7 +615,8 @@ def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
   let description = [{
     The pass checks:
 
-    - The module has `@step`, or `@accumulate` and `@update`, and `@evaluate`. `@forward` and `@gradient` are gone.
+    - The module has `@step`, or `@accumulate` and `@update`, and `@evaluate`. `@forward` and `@gradient` are gone. A
+      whole step of the package (`hone.whole_step`) needs no `@evaluate` and no gradient norm.
     - `@step`, `@accumulate` and `@update` hold only `hone` ops.
     - Every result of kind `param`, `opt`, `working_copy` or `scalar` donates an argument of its type, kind and name. So
       does a result of kind `grad` where the function takes gradients. No argument is donated twice.

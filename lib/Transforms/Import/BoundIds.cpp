@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "hone/Analysis/Values/IntegerRanges.h"
+#include "hone/IR/PackageFunction.h"
 #include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
 
@@ -281,7 +282,7 @@ void BoundFinder::bound(BlockArgument of) {
 namespace {
 struct BoundIds : hone::impl::BoundIdsBase<BoundIds> {
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("forward");
+    func::FuncOp func = findPackageFunction(getOperation());
     if (!func || !func.getBody().hasOneBlock())
       return markAllAnalysesPreserved();
     BoundFinder finder(func);

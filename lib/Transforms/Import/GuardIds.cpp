@@ -2,12 +2,14 @@
 //
 //   ids -> inside = 0 <= ids < size (or ids == ignored)
 //          select(inside, ids, 0)                       what the op reads now
-//          max of select(inside, least, ids), least: 0  a result of @forward
+//          max of select(inside, least, ids), least: 0  a result of the
+//          function
 //
 //===----------------------------------------------------------------------===//
 
 #include "hone/Analysis/Values/IntegerRanges.h"
 #include "hone/IR/Locations.h"
+#include "hone/IR/PackageFunction.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -93,7 +95,7 @@ Guard GuardBuilder::build(const IdOperand &bound) {
 namespace {
 struct GuardIds : hone::impl::GuardIdsBase<GuardIds> {
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("forward");
+    func::FuncOp func = findPackageFunction(getOperation());
     if (!func || !func.getBody().hasOneBlock())
       return markAllAnalysesPreserved();
     if (failed(guardAll(func)))

@@ -1,6 +1,7 @@
 //===- VerifyImport.cpp - Border check after import -----------------------===//
 
 #include "hone/IR/IndexedOps.h"
+#include "hone/IR/PackageFunction.h"
 #include "hone/Sharding/IR/Sharding.h"
 #include "hone/Transforms/Passes.h"
 
@@ -16,7 +17,7 @@ using namespace mlir;
 using namespace hone;
 
 /// Every argument says what it is and, if it is state, how it starts.
-static LogicalResult verifyArguments(func::FuncOp func) {
+static LogicalResult verifyArguments(func::FuncOp func, bool isStep) {
   llvm::StringSet<> names;
   unsigned keys = 0;
   for (unsigned index = 0; index != func.getNumArguments(); ++index) {
@@ -31,13 +32,17 @@ static LogicalResult verifyArguments(func::FuncOp func) {
     if (!names.insert(name).second)
       return error() << "has the name of an earlier argument, expected "
                         "distinct names";
-    bool isState = kind == kind::param || kind == kind::buffer;
+    bool isState = kind == kind::param || kind == kind::buffer ||
+                   (isStep && kind == kind::opt);
     if (isState && !func.getArgAttr(index, attr::init))
       return error() << "has no " << attr::init
-                     << ", expected one on every param and buffer";
+                     << ", expected one on all state";
     if (!isState && kind != kind::input && kind != kind::rng)
-      return error() << "has kind '" << kind
-                     << "', expected param, buffer, input or rng";
+      return error() << "has kind '" << kind << "', expected param, "
+                     << (isStep ? "opt, " : "") << "buffer, input or rng";
+    if (isStep && func.getArgAttr(index, attr::requiresGrad))
+      return error() << "requires a gradient, expected none: @step holds the "
+                        "updates already";
     if (kind == kind::rng && ++keys > 1)
       return error() << "is a second rng, expected at most one";
   }
@@ -115,6 +120,22 @@ static LogicalResult verifyBuffers(func::FuncOp func) {
   return success();
 }
 
+/// Tensors are of fair sizes, ops are those of a graph.
+static LogicalResult verifyBody(func::FuncOp func) {
+  for (Type type : func.getArgumentTypes())
+    if (failed(verifySize(func, type)))
+      return failure();
+  WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (failed(verifySize(op, type)))
+        return WalkResult::interrupt();
+    if (op == func || isa<func::ReturnOp>(op) || isGraphOp(op))
+      return WalkResult::advance();
+    return op->emitOpError("is not an op of the hone dialect");
+  });
+  return failure(walk.wasInterrupted());
+}
+
 static LogicalResult verifyForward(func::FuncOp func) {
   auto isScalarLoss = [&] {
     if (func.getNumResults() == 0 ||
@@ -130,31 +151,22 @@ static LogicalResult verifyForward(func::FuncOp func) {
   if (!isScalarLoss())
     return func.emitError("returns something else than one loss, expected one "
                           "result of kind loss, floating-point and of rank 0");
-  if (failed(verifyBuffers(func)))
-    return failure();
-  for (Type type : func.getArgumentTypes())
-    if (failed(verifySize(func, type)))
-      return failure();
-  WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
-    for (Type type : op->getResultTypes())
-      if (failed(verifySize(op, type)))
-        return WalkResult::interrupt();
-    if (op == func || isa<func::ReturnOp>(op) || isGraphOp(op))
-      return WalkResult::advance();
-    return op->emitOpError("is not an op of the hone dialect");
-  });
-  return failure(walk.wasInterrupted());
+  return success(succeeded(verifyBuffers(func)) && succeeded(verifyBody(func)));
 }
 
 namespace {
 struct VerifyImport : hone::impl::VerifyImportBase<VerifyImport> {
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("forward");
+    bool isStep = holdsWholeStep(getOperation());
+    func::FuncOp func = findPackageFunction(getOperation());
     if (!func) {
-      getOperation().emitError("has no function @forward");
+      getOperation().emitError("has no function @")
+          << (isStep ? "step" : "forward");
       return signalPassFailure();
     }
-    if (failed(verifyArguments(func)) || failed(verifyForward(func)) ||
+    // What a whole step returns: the step phase checks it.
+    if (failed(verifyArguments(func, isStep)) ||
+        failed(isStep ? verifyBody(func) : verifyForward(func)) ||
         failed(verifyAnnotations(func)))
       signalPassFailure();
     markAllAnalysesPreserved();

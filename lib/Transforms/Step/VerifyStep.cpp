@@ -1,5 +1,6 @@
 //===- VerifyStep.cpp - Border check after the step phase -----------------===//
 
+#include "hone/IR/PackageFunction.h"
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -91,9 +92,11 @@ static LogicalResult verifyUpdates(func::FuncOp func) {
   return success();
 }
 
-/// Exactly one result of `kind`, named `name` if that is not empty, of rank 0.
+/// Exactly one result of `kind`, named `name` if that is not empty, of rank 0;
+/// or none, where it is optional.
 static LogicalResult verifyResult(func::FuncOp func, StringRef kind,
-                                  StringRef name = "") {
+                                  StringRef name = "",
+                                  bool isOptional = false) {
   unsigned found = 0;
   for (unsigned result = 0; result != func.getNumResults(); ++result) {
     auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[result]);
@@ -101,7 +104,7 @@ static LogicalResult verifyResult(func::FuncOp func, StringRef kind,
              (name.empty() || resultString(func, result, attr::fqn) == name) &&
              type && type.getRank() == 0;
   }
-  if (found == 1)
+  if (found == 1 || (found == 0 && isOptional))
     return success();
   InFlightDiagnostic diagnostic = func.emitError("returns ")
                                   << found << " results of kind " << kind;
@@ -116,7 +119,9 @@ static LogicalResult verifyFunction(func::FuncOp func) {
     return failure();
   if (func.getName() == "accumulate")
     return verifyResult(func, kind::scalar, "loss");
-  if (failed(verifyUpdates(func)) || failed(verifyResult(func, kind::gradNorm)))
+  bool isPackages = holdsWholeStep(func->getParentOfType<ModuleOp>());
+  if (failed(verifyUpdates(func)) ||
+      failed(verifyResult(func, kind::gradNorm, "", isPackages)))
     return failure();
   return func.getName() == "step" ? verifyResult(func, kind::loss) : success();
 }
@@ -143,7 +148,7 @@ struct VerifyStep : hone::impl::VerifyStepBase<VerifyStep> {
     if (!isWhole && !isSplit)
       return module.emitError(
           "expected a function @step, or @accumulate and @update");
-    if (!find("evaluate"))
+    if (!find("evaluate") && !holdsWholeStep(module))
       return module.emitError("has no function @evaluate");
     for (StringRef name : {"step", "accumulate", "update"})
       if (func::FuncOp func = find(name))

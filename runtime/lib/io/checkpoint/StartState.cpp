@@ -9,15 +9,16 @@
 
 using namespace honert;
 
-/// Fills buffers of init `file` that no weights file held, and that are not in
-/// the executable, from the package, if it lies where it was.
+/// Fills buffers and optimizer state of init `file` that no weights file held,
+/// and that are not in the executable, from the package, if it lies where it
+/// was.
 static Status loadConstants(const Program &program, const ProcessGroup &world,
                             Arena &arena, Filled &filled) {
   std::string path = program.text("package") + "/consts.safetensors";
   SafeTensors file;
   bool isOpen = false;
   for (const Argument &argument : program.arguments) {
-    if (argument.kind != Kind::buffer || argument.init != InitKind::file ||
+    if (argument.kind == Kind::param || argument.init != InitKind::file ||
         argument.data)
       continue;
     for (const Part &part : argument.parts) {

@@ -60,16 +60,18 @@ static bool isOptimizerState(const std::string &tensor,
 /// weights may be loaded alone: then optimizer state is passed over.
 static Status checkNoExtra(const SafeTensors &file, const Program &program,
                            bool optimizerToo) {
-  std::set<std::string> known;
+  std::set<std::string> known, passed;
   for (const Argument &argument : program.arguments) {
-    if (!argument.isState() || (argument.kind == Kind::opt && !optimizerToo))
+    if (!argument.isState())
       continue;
+    bool isPassed = argument.kind == Kind::opt && !optimizerToo;
+    std::set<std::string> &names = isPassed ? passed : known;
     for (const Part &part : argument.parts)
-      known.insert(part.name);
-    known.insert(argument.aliases.begin(), argument.aliases.end());
+      names.insert(part.name);
+    names.insert(argument.aliases.begin(), argument.aliases.end());
   }
   for (const auto &entry : file.tensors())
-    if (!known.count(entry.first) &&
+    if (!known.count(entry.first) && !passed.count(entry.first) &&
         (optimizerToo || !isOptimizerState(entry.first, known)))
       return Status::error(format("%s: tensor '%s' is not in this program",
                                   file.path().c_str(), entry.first.c_str()));
