@@ -7,12 +7,15 @@ from typing import Mapping, Sequence
 
 from .builder import Builder
 from .errors import HoneError
-from .graph import Graph, Value, values_with_gradient
+from .graph import Argument, Graph, Value, values_with_gradient
 from .id_bounds import id_bounds
 from .optimizer_spec import OptimizerSpec
 from .roles import STREAM, given_roles, inferred_roles
 
 VERSION = "0.1.0"
+
+
+_ORDER = {kind: place for place, kind in enumerate(("param", "opt", "buffer", "input", "rng"))}
 
 
 def finished(
@@ -23,39 +26,60 @@ def finished(
     buffers: Mapping[str, Value],
     assumptions: tuple[str, ...] = (),
 ) -> Graph:
-    """Orders the arguments, renumbers values, drops dead ops, and adds what only the whole graph shows.
+    """The graph of a @forward: orders the arguments, renumbers values, drops dead ops, and adds what only the whole
+    graph shows.
 
     buffers: new values of buffers, by name.
     """
     ops = live(b.ops, loss, *buffers.values())
-    bounds = id_bounds(ops, tuple(b.arguments))
     reached = values_with_gradient(ops, loss)
-    order = {"param": 0, "buffer": 1, "input": 2, "rng": 3}
-    read = {operand.id for op in ops for operand in op.operands}
-    arguments = []
-    for argument in sorted(b.arguments, key=lambda a: order[a.kind]):
-        if argument.kind in ("buffer", "rng") and argument.value.id not in read and argument.fqn not in buffers:
+    arguments = [
+        replace(a, requires_grad=False, param_group=None) if a.requires_grad and a.value.id not in reached else a
+        for a in _ordered(b, ops, buffers)
+    ]
+    if not any(argument.requires_grad for argument in arguments):
+        raise HoneError("model: no parameter gets a gradient from the loss")
+    optimizer = spec.attribute if spec else None
+    return _renumbered(Graph(name, tuple(arguments), ops, loss, optimizer, tuple(buffers.items()), assumptions))
+
+
+def finished_step(b: Builder, loss: Value, norm: Value | None, name: str, changed: Mapping[str, Value]) -> Graph:
+    """The graph of a whole step, which gives new values of state, `changed` by name."""
+    ops = live(b.ops, loss, *changed.values(), *([norm] if norm else []))
+    arguments = _ordered(b, ops, changed)
+    places = {argument.fqn: place for place, argument in enumerate(arguments)}
+    state = tuple(sorted(changed.items(), key=lambda item: places[item[0]]))
+    return _renumbered(Graph(name, tuple(arguments), ops, loss, None, state, (), "step", norm))
+
+
+def _ordered(b: Builder, ops: tuple, changed: Mapping[str, Value]) -> list[Argument]:
+    """The arguments in the package's order, with bounds of ids, and without buffers and a key that nothing reads."""
+    bounds = id_bounds(ops, tuple(b.arguments))
+    read = {operand.id for op in ops for operand in op.operands} | {value.id for value in changed.values()}
+    kept = []
+    for argument in sorted(b.arguments, key=lambda a: _ORDER[a.kind]):
+        if argument.kind in ("buffer", "rng") and argument.value.id not in read and argument.fqn not in changed:
             continue
         if argument.kind == "input":
             argument = replace(argument, vocab=bounds.get(argument.value.id))
-        if argument.requires_grad and argument.value.id not in reached:
-            argument = replace(argument, requires_grad=False, param_group=None)
-        arguments.append(argument)
-    if not any(argument.requires_grad for argument in arguments):
-        raise HoneError("model: no parameter gets a gradient from the loss")
+        kept.append(argument)
+    return kept
+
+
+def _renumbered(graph: Graph) -> Graph:
     numbers: dict[int, Value] = {}
 
     def renumbered(value: Value) -> Value:
         return numbers.setdefault(value.id, Value(len(numbers), value.type))
 
-    arguments = tuple(replace(a, value=renumbered(a.value)) for a in arguments)
+    arguments = tuple(replace(a, value=renumbered(a.value)) for a in graph.arguments)
     ops = tuple(
         replace(op, operands=tuple(map(renumbered, op.operands)), results=tuple(map(renumbered, op.results)))
-        for op in ops
+        for op in graph.ops
     )
-    changed = tuple((fqn, renumbered(value)) for fqn, value in buffers.items())
-    optimizer = spec.attribute if spec else None
-    return Graph(name, arguments, ops, renumbered(loss), optimizer, changed, assumptions)
+    changed = tuple((fqn, renumbered(value)) for fqn, value in graph.changed)
+    norm = renumbered(graph.norm) if graph.norm else None
+    return replace(graph, arguments=arguments, ops=ops, loss=renumbered(graph.loss), changed=changed, norm=norm)
 
 
 def live(ops: Sequence, *results: Value) -> tuple:

@@ -293,6 +293,10 @@ class Builder:
     def embedding(self, table: Value, ids: Value) -> Value:
         return self.op("embedding", (table, ids), (Type(table.dtype, ids.shape + (table.shape[1],)),))[0]
 
+    def embedding_bwd(self, grad: Value, ids: Value, count: int) -> Value:
+        """grad [R..., W], ids [R...] -> the sums [count, W] of the rows of each id."""
+        return self.op("embedding_bwd", (grad, ids), (Type(grad.dtype, (count, grad.shape[-1])),))[0]
+
     # -- order, elements picked by index --------------------------------------------------------------------------
 
     def argsort(self, x: Value, dim: int, descending: bool) -> Value:
@@ -336,6 +340,11 @@ class Builder:
         types = (Type(x.dtype, shape), Type("i32", shape))
         result, taps = self.op("max_pool", (x,), types, sizes=window.sizes, **window.placement())
         return result, taps
+
+    def max_pool_bwd(self, grad: Value, taps: Value, window: Window, shape: Sequence[int]) -> Value:
+        """The gradient of the input, of `shape`, of a max_pool that gave `taps`."""
+        types = (Type(grad.dtype, tuple(shape)),)
+        return self.op("max_pool_bwd", (grad, taps), types, sizes=window.sizes, **window.placement())[0]
 
     # -- rows -----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from .graph import Argument, Attribute, Dense, Enum, Graph, Location, Op, Segments, Type, Value
+from .graph import Argument, Attribute, Dense, Enum, Graph, Location, Op, Result, Segments, Type, Value
 
 VERSION = 2  # of the dialect; the reader refuses a newer one
 
@@ -16,19 +16,29 @@ def emit(graph: Graph) -> str:
     locations = _Locations()
     arguments = ",\n    ".join(_argument(argument) for argument in graph.arguments)
     body = "".join(f"    {_op(op, locations)}\n" for op in graph.ops)
-    module = {"hone.version": VERSION, "hone.model": graph.model}
+    module: dict = {"hone.version": VERSION, "hone.model": graph.model}
+    if graph.function == "step":
+        module["hone.whole_step"] = True
     if graph.optimizer is not None:
         module["hone.optimizer"] = graph.optimizer
-    loss = f'{graph.loss.type} {{hone.kind = "loss"}}'
-    attributes = ({"hone.kind": "buffer", "hone.fqn": name} for name, _ in graph.buffers)
-    changed = (f"{value.type} {_dictionary(given)}" for (_, value), given in zip(graph.buffers, attributes))
-    returned = (graph.loss, *(value for _, value in graph.buffers))
+    results = graph.results
+    declared = ", ".join(f"{result.value.type} {_dictionary(_described(result))}" for result in results)
+    returned = tuple(result.value for result in results)
     return (
         f"module attributes {_dictionary(module)} {{\n"
-        f"  func.func @forward(\n    {arguments}\n"
-        f"  ) -> ({', '.join((loss, *changed))}) {{\n{body}"
+        f"  func.func @{graph.function}(\n    {arguments}\n"
+        f"  ) -> ({declared}) {{\n{body}"
         f'    "func.return"({_names(returned)}) : ({_types(returned)}) -> ()\n  }}\n}}\n' + locations.text()
     )
+
+
+def _described(result: Result) -> dict:
+    attributes: dict = {"hone.kind": result.kind}
+    if result.fqn:
+        attributes["hone.fqn"] = result.fqn
+    if result.donates is not None:
+        attributes["hone.donates"] = result.donates
+    return attributes
 
 
 def _argument(argument: Argument) -> str:

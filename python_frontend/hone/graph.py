@@ -136,17 +136,43 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Result:
+    """A function result and its `hone.*` attributes; `donates`: the number of the argument that it replaces."""
+
+    value: Value
+    kind: str
+    fqn: str = ""
+    donates: int | None = None
+
+
+@dataclass(frozen=True)
 class Graph:
-    """The forward function: arguments (parameters, buffers, inputs, rng), ops in order, the scalar loss, and the new
-    values of buffers that training changes, by name."""
+    """The function of a package: arguments (parameters, optimizer state, buffers, inputs, rng), ops in order, the
+    scalar loss, and new values of arguments by name.
+
+    @forward has new values of buffers that training changes. @step, a whole step, has those of all state, and may have
+    the norm of the gradients.
+    """
 
     model: str
     arguments: tuple[Argument, ...]
     ops: tuple[Op, ...]
     loss: Value
     optimizer: dict | None = None
-    buffers: tuple[tuple[str, Value], ...] = ()
+    changed: tuple[tuple[str, Value], ...] = ()
     assumptions: tuple[str, ...] = ()  # what the example batch decided, in words
+    function: str = "forward"
+    norm: Value | None = None
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """In the order of the function table of docs/design.md."""
+        loss = Result(self.loss, "loss")
+        if self.function == "forward":
+            return (loss, *(Result(value, "buffer", name) for name, value in self.changed))
+        places = {argument.fqn: number for number, argument in enumerate(self.arguments)}
+        state = (Result(x, self.arguments[places[n]].kind, n, places[n]) for n, x in self.changed)
+        return (*state, loss, *([Result(self.norm, "grad_norm")] if self.norm else []))
 
 
 def values_with_gradient(ops: tuple[Op, ...], loss: Value) -> set[int]:

@@ -88,9 +88,11 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _manifest(graph: Graph, text: str, producer: dict[str, str]) -> dict:
-    results = [{"kind": "loss", "dtype": graph.loss.dtype, "shape": list(graph.loss.shape)}]
-    for name, value in graph.buffers:
-        results.append({"fqn": name, "kind": "buffer", "dtype": value.dtype, "shape": list(value.shape)})
+    results = []
+    for result in graph.results:
+        name = {"fqn": result.fqn} if result.fqn else {}
+        type = result.value.type
+        results.append(name | {"kind": result.kind, "dtype": type.dtype, "shape": list(type.shape)})
     return {
         "schema": SCHEMA,
         "producer": producer,

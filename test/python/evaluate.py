@@ -30,7 +30,7 @@ def evaluate_all(graph: Graph, arguments: dict[str, torch.Tensor]) -> tuple[torc
     for argument in graph.arguments:
         assert tuple(values[argument.value.id].shape) == argument.value.shape, argument.fqn
     _run(graph.ops, values)
-    return values[graph.loss.id], {name: values[value.id] for name, value in graph.buffers}
+    return values[graph.loss.id], {name: values[value.id] for name, value in graph.changed}
 
 
 def _run(ops: tuple[Op, ...], values: dict[int, torch.Tensor]) -> None:

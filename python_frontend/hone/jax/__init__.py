@@ -8,5 +8,6 @@ Needs jax, and no torch.
 
 from .export import export
 from .load import load
+from .step import export_step
 
-__all__ = ["export", "load"]
+__all__ = ["export", "export_step", "load"]

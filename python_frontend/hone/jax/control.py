@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,8 @@ from .registry import emits
 from .walk import Key, Operand, Walk
 
 _MOST_STEPS = 4096  # of a loop whose end is known, which is unrolled
+
+Part = Callable[[Sequence[Operand]], list[Operand]]  # of a loop or a branch: results on operands
 
 
 @emits("jit", "pjit", "closed_call", "core_call", raw=True)
@@ -71,30 +73,38 @@ def while_(w: Walk, e: Any, *xs: Operand) -> list[Operand]:
     """Unrolled, where numbers known at export decide when it ends."""
     p = e.params
     ends, body = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
-    carry = list(xs[body:])
+    goes_on = lambda carry: w.run(p["cond_jaxpr"], [*xs[:ends], *carry])
+    return unrolled(xs[body:], goes_on, lambda carry: w.run(p["body_jaxpr"], [*xs[ends:body], *carry]))
+
+
+def unrolled(carry: Sequence[Operand], goes_on: Part, body: Part) -> list[Operand]:
+    """The results of a loop, step after step."""
     for _ in range(_MOST_STEPS):
-        (goes_on,) = w.run(p["cond_jaxpr"], [*xs[:ends], *carry])
-        if not isinstance(goes_on, np.ndarray):
+        (is_on,) = goes_on(carry)
+        if not isinstance(is_on, np.ndarray):
             raise HoneError("the data decides how often the loop runs; expected a fixed number of steps (lax.scan)")
-        if not goes_on:
-            return carry
-        carry = w.run(p["body_jaxpr"], [*xs[ends:body], *carry])
+        if not is_on:
+            return list(carry)
+        carry = body(carry)
     raise HoneError(f"the loop has more than {_MOST_STEPS} steps, and is unrolled; expected fewer")
 
 
 @emits("cond", raw=True)
 def cond(w: Walk, e: Any, which: Operand, *xs: Operand) -> list[Operand]:
+    return chosen(w, which, [lambda xs, branch=branch: w.run(branch, xs) for branch in e.params["branches"]], xs)
+
+
+def chosen(w: Walk, which: Operand, branches: Sequence[Part], xs: Sequence[Operand]) -> list[Operand]:
     """All branches, and a selection; one, where a number known at export decides."""
-    branches = e.params["branches"]
     if isinstance(which, np.ndarray):
-        return w.run(branches[min(max(int(which), 0), len(branches) - 1)], xs)
-    results = [[w.value(x) for x in w.run(branch, xs)] for branch in branches]
-    chosen = results[0]
-    for number, found in enumerate(results[1:], 1):
+        return branches[min(max(int(which), 0), len(branches) - 1)](xs)
+    results = [[w.value(x) for x in branch(xs)] for branch in branches]
+    found = results[0]
+    for number, others in enumerate(results[1:], 1):
         here = w.b.compare("ge", w.b.cast(which, "i32"), w.b.splat(number, w.b.cast(which, "i32").type))
-        chosen = [w.b.select(w.b.broadcast(here, x.shape, ()) if x.rank else here, y, x)
-                  for x, y in zip(chosen, found)]
-    return chosen
+        found = [w.b.select(w.b.broadcast(here, x.shape, ()) if x.rank else here, y, x)
+                 for x, y in zip(found, others)]
+    return found
 
 
 # -- derivatives of their own -------------------------------------------------------------------------------------

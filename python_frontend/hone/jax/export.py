@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import platform
 import sys
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Collection, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +54,7 @@ def export(
     """
     named = _checked(params)
     spec = read_optimizer(optimizer, params, clip)
-    inputs = _named_inputs(loss, batch, named)
+    inputs = named_inputs(loss, batch, named, "loss")
     try:
         closed = jax.make_jaxpr(loss)(params, *batch)
     except HoneError:
@@ -64,21 +64,21 @@ def export(
     patterns = {pattern: checked_spec(given, f"init '{pattern}'") for pattern, given in (init or {}).items()}
     w = Walk()
     operands: list[Operand] = [_parameter(w, fqn, x, spec, patterns) for fqn, x in named.items()]
-    operands += [_input(w, fqn, x) for fqn, x in inputs.items()]
-    graph = _graph(w, closed, operands, list(inputs), spec, roles, name or _name_of(loss))
-    files = {"consts.safetensors": _tensors(w.constants)}
+    operands += [input_operand(w, fqn, x) for fqn, x in inputs.items()]
+    graph = _graph(w, closed, operands, list(inputs), spec, roles, name or name_of(loss, "loss"))
+    files = {"consts.safetensors": tensors(w.constants)}
     from_file = [a.fqn for a in graph.arguments if a.kind == "param" and a.init == {"dist": "file"}]
     if from_file and not weights:
         raise HoneError(f"weights: is False, but init says dist 'file' for '{from_file[0]}'; leave one of the two out")
-    files[WEIGHTS] = _tensors(named) if weights else {}
+    files[WEIGHTS] = tensors(named) if weights else {}
     write_package(out, graph, {"hone": VERSION, "python": platform.python_version(), "jax": jax.__version__}, files)
-    _say(graph, roles, weights)
+    say(graph, roles, weights)
     return out
 
 
-def _name_of(loss: Callable) -> str:
-    name = getattr(loss, "__name__", "")
-    return name if name.isidentifier() else "loss"
+def name_of(function: Any, default: str) -> str:
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else default
 
 
 def _checked(params: Any) -> dict[str, Any]:
@@ -97,17 +97,17 @@ def _checked(params: Any) -> dict[str, Any]:
     return named
 
 
-def _named_inputs(loss: Callable, batch: Sequence[Any], taken: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays of the batch, by name."""
+def named_inputs(function: Callable, batch: Sequence[Any], taken: Collection[str], what: str) -> dict[str, Any]:
+    """The arrays of the batch, by name; the function, called `what` in errors, takes them behind its first argument."""
     if not isinstance(batch, (tuple, list)) or not batch:
         raise HoneError(f"batch: is a {type(batch).__name__}, expected a tuple of arrays")
     try:
-        bound = inspect.signature(loss).bind(None, *batch)
+        bound = inspect.signature(function).bind(None, *batch)
     except TypeError as error:
-        raise HoneError(f"batch: does not fit the loss: {error}") from None
+        raise HoneError(f"batch: does not fit the {what}: {error}") from None
     found: dict[str, Any] = {}
     for name, value in list(bound.arguments.items())[1:]:
-        items = {f"{name}{i}": x for i, x in enumerate(value)} if _is_variadic(loss, name) else {name: value}
+        items = {f"{name}{i}": x for i, x in enumerate(value)} if _is_variadic(function, name) else {name: value}
         for part, tree in items.items():
             for fqn, x in leaves(tree, part).items():
                 x = x if hasattr(x, "dtype") else jnp.asarray(x)
@@ -115,8 +115,8 @@ def _named_inputs(loss: Callable, batch: Sequence[Any], taken: Mapping[str, Any]
     return found
 
 
-def _is_variadic(loss: Callable, name: str) -> bool:
-    return inspect.signature(loss).parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+def _is_variadic(function: Callable, name: str) -> bool:
+    return inspect.signature(function).parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
 
 
 def _parameter(w: Walk, fqn: str, x: Any, spec: OptimizerSpec | None, init: Mapping[str, dict]) -> Value:
@@ -132,7 +132,7 @@ def _parameter(w: Walk, fqn: str, x: Any, spec: OptimizerSpec | None, init: Mapp
     return w.b.argument(type, "param", fqn, **facts)
 
 
-def _input(w: Walk, fqn: str, x: Any) -> Operand:
+def input_operand(w: Walk, fqn: str, x: Any) -> Operand:
     if is_key(x):
         return Key((fqn,))
     dtype = jax.dtypes.canonicalize_dtype(x.dtype)
@@ -158,7 +158,7 @@ def _graph(
     return finished(w.b, loss, spec, name, {})
 
 
-def _tensors(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
+def tensors(arrays: Mapping[str, Any]) -> dict[str, Tensor]:
     return {name: _tensor(name, array_of(x)) for name, x in arrays.items()}
 
 
@@ -166,7 +166,7 @@ def _tensor(name: str, x: np.ndarray) -> Tensor:
     return Tensor(Type(type_of(x, name).dtype, x.shape), x.tobytes())
 
 
-def _say(graph: Graph, roles: Mapping[str, str] | None, weights: bool) -> None:
+def say(graph: Graph, roles: Mapping[str, str] | None, weights: bool) -> None:
     given: dict[str, str | None] = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
     if roles is None and any(given.values()):
         print(f"roles: {described_roles(given)}", file=sys.stderr)

@@ -122,6 +122,7 @@ def _read(w: Walk, e: Any, x: Value, axes: list[int], ids: Value, renamed: dict[
     ids = b.transpose(ids, [*of_ids, *rows])
     if not batch:
         table = b.reshape(x, (count, math.prod(inner)))
+        w.lookups.add((ids.id, count))
         taken = b.reshape(b.embedding(table, ids), [*row_shape, *inner])
     else:
         taken = _along(w, b.reshape(x, [*lead, count, *inner]), ids, len(batch), math.prod(row_shape))
@@ -160,28 +161,66 @@ def _along(w: Walk, x: Value, ids: Value, dim: int, count: int) -> Value:
 def scatter(w: Walk, e: Any, x: Operand, ids: Operand, updates: Operand) -> Value:
     """Sums, or the last update for each place."""
     x, updates, d = w.value(x), w.value(updates), e.params["dimension_numbers"]
-    if d.operand_batching_dims:
-        raise HoneError("batching dimensions are not supported; expected indices of one array")
-    axes = list(d.scatter_dims_to_operand_dims)
-    window = [a for a in range(x.rank) if a not in d.inserted_window_dims]
+    axes, batch = list(d.scatter_dims_to_operand_dims), list(d.operand_batching_dims)
+    window = [a for a in range(x.rank) if a not in d.inserted_window_dims and a not in batch]
     sizes = {a: updates.shape[u] for a, u in zip(window, d.update_window_dims)}
     full = {a: n for a, n in sizes.items() if n != x.shape[a]}
-    if set(full) - set(axes) or any(sizes.get(a, 1) != 1 for a in axes):
+    if not isinstance(ids, Value) and ids.size == len(axes) and not batch:
         return _window_written(w, e, x, ids, updates, axes, sizes)
-    columns = _columns(w, _normal(ids, [x.shape[a] for a in axes]))
-    flat = _flat(w, [x.shape[a] for a in axes], columns)
+    if set(full) - set(axes) or any(sizes.get(a, 1) != 1 for a in axes):
+        if batch:
+            raise HoneError("writes blocks under batching dimensions, which is not supported")
+        return _window_written(w, e, x, ids, updates, axes, sizes)
+    columns = _scatter_columns(w, _normal(ids, [x.shape[a] for a in axes]), x, axes, batch)
+    places = [w.b.iota(dim, columns[0].type) for dim in d.scatter_indices_batching_dims]
+    axes, columns = [*batch, *axes], [*places, *columns]
     rest = [a for a in range(x.rank) if a not in axes]
     rows = [i for i in range(updates.rank) if i not in d.update_window_dims]
     place = dict(zip(window, d.update_window_dims))
     moved = w.b.transpose(updates, [*rows, *(place[a] for a in axes if a in place), *(place[a] for a in rest)])
+    is_sum = e.primitive.name != "scatter"
+    if is_sum and not rest and batch and len(axes) == len(batch) + 1 and is_float(x.dtype):
+        lines = math.prod(x.shape[a] for a in batch)
+        if columns[-1].type.numel == lines and list(d.scatter_indices_batching_dims) == list(range(len(batch))):
+            return _one_per_line(w, x, moved, columns[-1], batch, axes[-1])
+    flat = _flat(w, [x.shape[a] for a in axes], columns)
     inner = math.prod(x.shape[a] for a in rest)
     order = [*axes, *rest]
     table = w.b.reshape(w.b.transpose(x, order), (math.prod(x.shape[a] for a in axes), inner))
-    moved = w.b.reshape(moved, (flat.type.numel, inner))
-    wide = w.b.broadcast(w.b.reshape(flat, (flat.type.numel,)), moved.shape, [0])
-    write = _written if e.primitive.name == "scatter" else _added
-    result = w.b.reshape(write(w.b, table, moved, wide, 0), [x.shape[a] for a in order])
+    moved, flat = w.b.reshape(moved, (flat.type.numel, inner)), w.b.reshape(flat, (flat.type.numel,))
+    if is_sum and is_float(x.dtype) and inner > 1 and not w.b.is_differentiable(moved):
+        found = w.b.embedding_bwd(moved, flat, table.shape[0])
+        found = found if w.b.fill_of(table) == 0 else w.b.binary("add", table, found)
+    else:
+        wide = w.b.broadcast(flat, moved.shape, [0])
+        found = (_added if is_sum else _written)(w.b, table, moved, wide, 0)
+    result = w.b.reshape(found, [x.shape[a] for a in order])
     return w.b.transpose(result, [order.index(a) for a in range(x.rank)])
+
+
+def _scatter_columns(w: Walk, ids: Operand, x: Value, axes: list[int], batch: list[int]) -> list[Value]:
+    """The indices of each dimension; without jnp's wrapping where a lookup of as many rows reads the same ones, whose
+    gradient this is."""
+    if isinstance(ids, Value) and len(axes) == 1 and not batch:
+        plain = _columns(w, ids, as_given=True)
+        if (plain[0].id, x.shape[axes[0]]) in w.lookups:
+            return plain
+    return _columns(w, ids)
+
+
+def _one_per_line(w: Walk, x: Value, updates: Value, ids: Value, batch: list[int], axis: int) -> Value:
+    """x, and in each line along `axis` one element more: a selection. It is the gradient of one that was picked, as by
+    a loss."""
+    lines, sizes = sorted(batch), [x.shape[a] for a in batch]
+    column = [n if a in batch else 1 for a, n in enumerate(x.shape)]
+
+    def moved(v: Value) -> Value:
+        v = w.b.transpose(w.b.reshape(v, sizes), [batch.index(a) for a in lines])
+        return w.b.broadcast_to(w.b.reshape(v, column), x.shape)
+
+    hit = w.b.compare("eq", w.b.iota(axis, Type(ids.dtype, x.shape)), moved(ids))
+    found = w.b.select(hit, moved(w.b.cast(updates, x.dtype)), w.b.splat(0, x.type))
+    return found if w.b.fill_of(x) == 0 else w.b.binary("add", x, found)
 
 
 def _window_written(
@@ -190,13 +229,13 @@ def _window_written(
     """A block of x, at a known place, as x.at[a:b].set(...) writes it."""
     if isinstance(ids, Value) or ids.size != len(axes):
         raise HoneError("writes blocks at places that the data decides, which is not supported")
-    start = dict(zip(axes, (int(i) for i in ids.ravel())))
     block = [sizes.get(a, 1) for a in range(x.rank)]
+    start = {a: min(max(int(i), 0), x.shape[a] - block[a]) for a, i in zip(axes, ids.ravel())}
     low = [start.get(a, 0) for a in range(x.rank)]
     high = [n - s - l for n, s, l in zip(x.shape, block, low)]
     update = w.b.reshape(updates, block)
     wide = w.b.pad(update, low, high)
     if e.primitive.name != "scatter":
-        return w.b.binary("add", x, wide)
+        return wide if w.b.fill_of(x) == 0 else w.b.binary("add", x, wide)
     marks = w.b.pad(w.b.splat(1, Type("i32", update.shape)), low, high)
     return w.b.select(w.b.compare("ne", marks, w.b.splat(0, marks.type)), wide, x)

@@ -5,7 +5,10 @@ JAX makes them of random bits by arithmetic on unsigned integers, so whole funct
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Callable, Sequence
+
+import jax
 
 from ..aten.functions import floor
 from ..errors import HoneError
@@ -66,6 +69,13 @@ FUNCTIONS: dict[str, Callable] = {
 def function_of(name: str, inputs: Sequence[Operand]) -> Callable | None:
     """The emitter of a call of jax.random."""
     return FUNCTIONS.get(name) if inputs and isinstance(inputs[0], Key) else None
+
+
+def drawn_by(w: Walk, name: str, result: jax.ShapeDtypeStruct, inputs: Sequence[Operand]) -> Value | None:
+    """What a call of jax.random's function `name` draws; None for another function."""
+    function = function_of(name, inputs)
+    call = SimpleNamespace(outvars=[SimpleNamespace(aval=result)])
+    return None if function is None else function(w, call, *inputs)
 
 
 @emits("random_bits", raw=True)

@@ -11,6 +11,7 @@ from ..aten.shape import flip
 from ..errors import HoneError
 from ..graph import Type, Value
 from .registry import emits
+from .sharing import SharingBuilder
 from .walk import Key, Operand, Walk
 
 
@@ -66,7 +67,7 @@ def rev(w: Walk, e: Any, x: Value) -> Value:
 def pad(w: Walk, e: Any, x: Operand, filling: Operand) -> Value:
     """Padding of less than nothing takes elements away."""
     x, config = w.value(x), e.params["padding_config"]
-    low, high, between = ([c[i] for c in config] for i in range(3))
+    low, high, between = ([int(c[i]) for c in config] for i in range(3))
     x = _padded(w, x, [max(0, n) for n in low], [max(0, n) for n in high], between, filling)
     starts = [max(0, -n) for n in low]
     limits = [size - max(0, -n) for size, n in zip(x.shape, high)]
@@ -122,10 +123,23 @@ def dynamic_update_slice(w: Walk, e: Any, x: Operand, update: Operand, *starts: 
         return _updated(w, x, update, found)
     low = found
     high = [n - m - s for n, m, s in zip(x.shape, update.shape, low)]
-    marks = w.b.pad(w.b.splat(1, Type("i32", update.shape)), low, high)
-    if update.shape == x.shape:
+    changed = [d for d in range(x.rank) if update.shape[d] != x.shape[d]]
+    if not changed:
         return update
+    if len(changed) == 1:
+        return _replaced(w, x, update, changed[0], low[changed[0]])
+    marks = w.b.pad(w.b.splat(1, Type("i32", update.shape)), low, high)
     return w.b.select(w.b.compare("ne", marks, w.b.splat(0, marks.type)), w.b.pad(update, low, high), x)
+
+
+def _replaced(w: Walk, x: Value, update: Value, dim: int, start: int) -> Value:
+    """x with `update` in place of as many elements along `dim`."""
+    end = start + update.shape[dim]
+    before, after = w.b.slice_dim(x, dim, 0, start), w.b.slice_dim(x, dim, end, x.shape[dim])
+    parts = [part for part in (before, update, after) if part.shape[dim]]
+    if isinstance(w.b, SharingBuilder):
+        parts = [y for part in parts for y in w.b.parts_of(part, dim)]
+    return w.b.concat(parts, dim)
 
 
 def _updated(w: Walk, x: Value, update: Value, starts: Sequence[int | Value]) -> Value:

@@ -7,7 +7,7 @@ entropies would not be the ops that hone-raise looks for.
 from __future__ import annotations
 
 import math
-from typing import Sequence
+from typing import Any, Mapping, Sequence
 
 from ..builder import Builder
 from ..graph import Dense, Op, Type, Value, is_float
@@ -25,6 +25,7 @@ class SharingBuilder(Builder):
         if name == "reshape" and self.made_op(operands[0]) == "reshape":
             operands = self.made_by[operands[0].id].operands
         same = self._unchanged(name, operands, results)
+        same = self._cut(operands[0], attributes) if same is None and name == "slice" else same
         if same is not None:
             return (same,)
         facts = tuple((k, repr(v) if isinstance(v, Dense) else v) for k, v in attributes.items())
@@ -38,6 +39,29 @@ class SharingBuilder(Builder):
         """The name of the op that makes a value."""
         op = self.made_by.get(value.id)
         return op.name if op else None
+
+    def parts_of(self, x: Value, dim: int) -> Sequence[Value]:
+        """What a concatenation along `dim` is made of, or x itself."""
+        is_joined = self.made_op(x) == "concat" and self.made_by[x.id].attribute("dim") == dim
+        return self.made_by[x.id].operands if is_joined else (x,)
+
+    def _cut(self, x: Value, where: Mapping[str, Any]) -> Value | None:
+        """A slice of a concatenation along its dimension, made of the parts that it lies in; None for another. What
+        loops stack step by step is read step by step."""
+        if self.made_op(x) != "concat" or any(n != 1 for n in where["strides"]):
+            return None
+        starts, limits = where["starts"], where["limits"]
+        cut = [d for d in range(x.rank) if (starts[d], limits[d]) != (0, x.shape[d])]
+        joined = self.made_by[x.id]
+        if cut != [joined.attribute("dim")]:
+            return None
+        (dim,), begin, parts = cut, 0, []
+        for part in joined.operands:
+            low, high = max(starts[dim] - begin, 0), min(limits[dim] - begin, part.shape[dim])
+            if low < high:
+                parts.append(self.slice_dim(part, dim, low, high))
+            begin += part.shape[dim]
+        return self.concat(parts, dim) if parts else None
 
     def _unchanged(self, name: str, operands: Sequence[Value], results: Sequence[Type]) -> Value | None:
         """The operand that an op gives back as it is, for all values of it; None if there is none."""

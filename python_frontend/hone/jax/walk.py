@@ -50,12 +50,15 @@ Operand = Union[Value, Key, np.ndarray, jax.Array]
 
 @dataclass
 class Walk:
-    """A walk that builds with `b`. `inside`: of a custom derivative, where no other one counts."""
+    """A walk that builds with `b`. `inside`: of a custom derivative, where no other one counts. `follows_source`:
+    whether equations say where they are from; otherwise what runs the walk sets `frames` and the builder's location."""
 
     b: Builder = field(default_factory=SharingBuilder)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     draws: dict[tuple, Value] = field(default_factory=dict)
+    lookups: set[tuple[int, int]] = field(default_factory=set)  # ids that are rows of tables, by id, and how many rows
     inside: bool = False
+    follows_source: bool = True
     frames: list[tuple[str, int]] = field(default_factory=list)
 
     def run(self, closed: Any, inputs: Sequence[Operand]) -> list[Operand]:
@@ -70,10 +73,8 @@ class Walk:
 
     def _equation(self, e: Any, inputs: list[Operand]) -> list[Operand]:
         outer = self.frames, self.b.location
-        if e.source_info.traceback is not None:
-            frames = [(f.file_name, f.line_num) for f in reversed(e.source_info.traceback.frames)]
-            self.frames = [frame for frame in frames if not frame[0].startswith(_LIBRARY)] or self.frames
-        self.b.location = self._location(str(e.source_info.name_stack))
+        if self.follows_source:
+            self._follow(e)
         try:
             if all(not isinstance(x, (Value, Key)) for x in inputs) and _is_folded(e, inputs):
                 return _evaluated(e, inputs)
@@ -87,7 +88,15 @@ class Walk:
         finally:
             self.frames, self.b.location = outer
 
-    def _location(self, module: str) -> Location:
+    def _follow(self, e: Any) -> None:
+        """Takes the place of an equation."""
+        if e.source_info.traceback is not None:
+            frames = [(f.file_name, f.line_num) for f in reversed(e.source_info.traceback.frames)]
+            self.frames = [frame for frame in frames if not frame[0].startswith(_LIBRARY)] or self.frames
+        self.b.location = self.location(str(e.source_info.name_stack))
+
+    def location(self, module: str) -> Location:
+        """The innermost frame, inside a module of the user's."""
         if not self.frames:
             return Location(module)
         file, line = self.frames[-1]
@@ -123,7 +132,7 @@ class Walk:
         if isinstance(x, Key) or not isinstance(x, np.ndarray):
             raise HoneError("reads the bits of a random key, which is not supported; expected jax.random's functions")
         type = Type(inner_dtype(x.dtype), x.shape)
-        if x.size and (x == x.flat[0]).all():
+        if x.size and (not any(x.strides) or (x == x.flat[0]).all()):
             return self.b.splat(x.flat[0].item(), type if shape is None else Type(type.dtype, tuple(shape)))
         structured = structured_array(self.b, x, type)
         if structured is not None:
