@@ -36,8 +36,8 @@ def call(*command: object) -> subprocess.CompletedProcess[str]:
                           env=os.environ | KEEP_PAGES)
 
 
-def module(name: str, functions: str) -> str:
-    return f"module @{name} {{\n{functions}}}\n"
+def module(name: str, functions: str, attributes: str = "") -> str:
+    return f"module @{name}{attributes and f' attributes {{{attributes}}}'} {{\n{functions}}}\n"
 
 
 def functions_of(text: str) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """Every pass on random graphs, before against after in the interpreter.
 
-    passes.py WORKDIR [PASS...] [--graphs N] [--first SEED]     (all passes: test/fuzz/*.test; tools/check-large.sh: 1000)
+    passes.py WORKDIR [PASS...] [--graphs N] [--first SEED]     (test/fuzz/*.test; tools/check-large.sh: 1000 graphs)
     passes.py --list                                            what is checked how, and what other tests cover
     passes.py --complete                                        fails if hone-opt has a pass that the table lacks
+    passes.py WORKDIR --ops                                     fails if an op of the dialect is in no graph of a row
 
 Each pass runs alone on graphs of the kinds it accepts, and in random sequences with others. How results may differ is
 the row's: not at all where the order of sums is kept, else by no more than twice the original's own distance from the
@@ -38,6 +39,10 @@ class Source:
     make: Callable[[int], str]
     prepare: tuple[str, ...] = ()
     smooth: bool = True  # results in fp32 do not jump
+    attributes: str = ""  # of the module
+
+    def module(self, name: str, seed: int) -> str:
+        return module(name, self.make(seed), self.attributes)
 
 
 def step_of(prepare: tuple[str, ...]) -> tuple[str, ...]:
@@ -45,25 +50,44 @@ def step_of(prepare: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def forward(seed: int) -> str:
+    return random_forward(seed, 1, exported=False)[1]
+
+
+def exported(seed: int) -> str:
     return random_forward(seed, 1)[1]
+
+
+def weighted(seed: int) -> str:
+    """With a matrix that every optimizer keeps whole state of."""
+    return random_forward(seed, 1, weight=(64, 67))[1]
 
 
 def model(seed: int) -> str:
     return random_model(seed)[1]
 
 
+def parted(seed: int) -> str:
+    """With the matrices in one group of parameters, and the rest in another."""
+    def group(match: re.Match) -> str:
+        return f"{match[0]}, hone.param_group = {int(match[1].count('x') != 2 or '0x' in match[1])} : i64"
+    return re.sub(r'tensor<([^>]*)> \{hone\.kind = "param"', group, weighted(seed))
+
+
+MUON = ('hone.optimizer = {name = "muon", groups = [{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64}, '
+        '{lr_scale = 1.0 : f64, decay_scale = 1.0 : f64, name = "sgd"}]}')
 GROUPS = ("--hone-decompose-rows", *CLEAN, "--hone-fuse-groups")
 SOURCES = {
     "rough": Source(lambda seed: random_function(seed, smooth=False), smooth=False),
     "smooth": Source(lambda seed: random_function(seed, smooth=True)),
     "forward": Source(forward),
+    "exported": Source(exported),
     "model": Source(model),
     "spelled": Source(lambda seed: random_model(seed, spelled=0.7)[1], CLEAN),
-    "gradient": Source(forward, step_of(())),
+    "gradient": Source(exported, step_of(())),
     "model gradient": Source(model, step_of(())),
     "scaled gradient": Source(model, (*CLEAN, "--hone-mixed-precision=policy=fp16", *CLEAN,
                                       "--hone-autodiff=scale-loss", *CLEAN)),
-    "step": Source(forward, step_of(("--hone-build-step",))),
+    "step": Source(exported, step_of(("--hone-build-step",))),
     "model step": Source(model, step_of(("--hone-build-step",))),
     "model batches": Source(model, step_of(("--hone-build-step=micro-batches=2 optimizer=sgd momentum=0.9",))),
     "cuda step": Source(model, step_of(("--hone-set-target=target=cuda arch=sm_90", "--hone-build-step",
@@ -74,6 +98,9 @@ SOURCES = {
     "padded": Source(model, ("--hone-pad-dims=multiple=8",)),
     # Random means are partly negative, and the step may be 0: no state that training reaches, nor one to round in.
     "adafactor step": Source(forward, step_of(("--hone-build-step=optimizer=adafactor",)), smooth=False),
+    "lion step": Source(weighted, step_of(("--hone-build-step=optimizer=lion",)), smooth=False),
+    "muon step": Source(parted, step_of(("--hone-build-step",)), smooth=False, attributes=MUON),
+    "coded step": Source(weighted, step_of(("--hone-build-step=moments=8bit",)), smooth=False),
     "groups": Source(model, step_of(("--hone-build-step", *GROUPS))),
 }
 for policy in ("full", "sqrt"):
@@ -81,6 +108,8 @@ for policy in ("full", "sqrt"):
                                              f"--hone-plan-checkpoints=policy={policy}")))
 STEP = step_of(("--hone-build-step=keep-gradients",))
 PLAIN = ("rough", "smooth", "step", "model step", "model batches")
+EXPORTED = ("exported", "model")
+UPDATES = ("lion step", "muon step", "coded step")
 
 
 @dataclass(frozen=True)
@@ -104,47 +133,48 @@ STEP_OPTIONS = ("", "=keep-gradients", "=micro-batches=2", "=optimizer=sgd", "=o
                 "=growth-interval=2 micro-batches=2")
 
 TABLE = {
-    "canonicalize": Row(PLAIN, rules.same, 0.3),
-    "cse": Row(PLAIN, rules.same, 0.2),
-    "hone-verify-import": Row(("forward", "model", "spelled"), rules.unchanged, 0),
+    "canonicalize": Row((*PLAIN, *UPDATES, "exported"), rules.same, 0.3),
+    "cse": Row((*PLAIN, *UPDATES, "exported"), rules.same, 0.2),
+    "hone-verify-import": Row((*EXPORTED, "spelled"), rules.unchanged, 0),
     "hone-raise": Row(("spelled",), rules.raised, 0.9),
-    "hone-verify-raise": Row(("forward", "model"), rules.unchanged, 0),
-    "hone-autodiff": Row(("forward", "model"), rules.gradient, 1, ("", "=seed=0.5")),
+    "hone-verify-raise": Row(EXPORTED, rules.unchanged, 0),
+    "hone-autodiff": Row(EXPORTED, rules.gradient, 1, ("", "=seed=0.5")),
     "hone-verify-gradient": Row(("gradient", "model gradient"), rules.unchanged, 0),
     "hone-build-step": Row(("gradient", "model gradient", "scaled gradient"), rules.step, 1, STEP_OPTIONS),
-    "hone-verify-step": Row(("step", "model step", "model batches"), rules.unchanged, 0),
+    "hone-verify-step": Row(("step", "model step", "model batches", *UPDATES), rules.unchanged, 0),
     "hone-join-pads": Row(PLAIN, rules.same, 0.15, shows="hone.pad "),
     "hone-normalize-contractions": Row(PLAIN, rules.same, 0.05, shows="hone.transpose "),
-    "hone-decompose-rows": Row(PLAIN, rules.composed, 0.6),
+    "hone-decompose-rows": Row((*PLAIN, *UPDATES), rules.composed, 0.6),
     "hone-decompose-attention": Row(("model", "model gradient", "model step", "smooth"), rules.composed, 0.7,
                                     shows="hone.attention"),
-    "hone-decompose-updates": Row(("adafactor step",), rules.near, 0.95, shows="hone.adafactor "),
+    "hone-decompose-updates": Row(("adafactor step", "muon step"), rules.near, 0.95),
     "hone-pack-projections": Row(("model",), rules.near, 0.3, then=STEP, shows="hone.part<"),
-    "hone-pad-dims": Row(("model", "forward"), rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"),
+    "hone-pad-dims": Row(EXPORTED, rules.near, 0.3, ("=multiple=8", "=multiple=16", "=multiple=3"),
                          then=STEP, shows="hone.part<"),
-    "hone-verify-pad": Row(("model", "forward", "padded"), rules.unchanged, 0),
+    "hone-verify-pad": Row((*EXPORTED, "padded"), rules.unchanged, 0),
     "hone-set-target": Row(("forward", "step"), rules.marked, 1,
                            ("=target=cpu arch=znver4", "=target=cuda arch=sm_90")),
-    "hone-mixed-precision": Row(("forward", "model"), rules.low, 0.4,
+    "hone-mixed-precision": Row(EXPORTED, rules.low, 0.4,
                                 ("=policy=bf16", "=policy=fp16", "=policy=bf16 stream=low", "=policy=tf32"),
                                 shows="bf16>"),
     "hone-verify-precision": Row(("low",), rules.unchanged, 0),
     "hone-widen-gradients": Row(("low gradient", "low step"), rules.widened, 0.5, shows="hone.cast"),
     "hone-working-copies": Row(("low step",), rules.same, 0.9, shows='"working_copy"'),
     "hone-low-state": Row(("low step",), rules.exact, 0.9, shows=" rng "),
-    "hone-simplify-contractions": Row(PLAIN, rules.near, 0.05),
-    "hone-sink-reshapes": Row(PLAIN, rules.same, 0.3),
+    "hone-simplify-contractions": Row((*PLAIN, *UPDATES), rules.near, 0.05),
+    "hone-sink-reshapes": Row((*PLAIN, *UPDATES), rules.same, 0.3),
     "hone-sink-transposes": Row(("rough", "smooth", "forward"), rules.near, 0.005),
     "hone-chunk-loss": Row(("model gradient", "model step", "model batches", "step"), rules.near, 0.4,
                            ("=chunk=1", "=chunk=2", "=chunk=3", "=chunk=5"), shows="hone.cross_entropy "),
     "hone-join-rotations": Row(("model step", "model batches"), rules.same, 0.1),
     "hone-recompute-maps": Row(("low step", *PLAIN), rules.same, 0.1),
     "hone-expand-weights": Row(("low step", *PLAIN), rules.same, 0.02, shows="hone.dequantize"),
-    "hone-fuse-groups": Row((*PLAIN, "cuda step", "low step"), rules.same, 0.95),
+    "hone-fuse-groups": Row((*PLAIN, *UPDATES, "cuda step", "low step"), rules.same, 0.95),
     "hone-verify-groups": Row(("groups",), rules.unchanged, 0),
     "hone-plan-checkpoints": Row(("groups",), rules.same, 0.95, ("=policy=full", "=policy=sqrt", "=report policy=full"),
                                  then=("--hone-apply-checkpoints", *CLEAN, "--hone-verify-groups")),
-    "hone-apply-checkpoints": Row(("full", "sqrt"), rules.same, 0.3, then=("--hone-verify-groups",), shows="hone.clone ="),
+    "hone-apply-checkpoints": Row(("full", "sqrt"), rules.same, 0.3, then=("--hone-verify-groups",),
+                                  shows="hone.clone ="),
 }
 
 # Passes whose result the interpreter does not run: random programs are compiled (programs.py), and each border between
@@ -161,6 +191,10 @@ SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "
 # Whose bounds and checks end runs: ids.py.
 ENDING = ("hone-bound-ids", "hone-guard-ids")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
+
+# Ops that no random graph holds, with the reason.
+UNDRAWN: dict[str, str] = {}
+OP_SEEDS = range(40)  # graphs of each source in which the others must occur
 
 # Function passes that commute with each other as far as meaning goes; groups come last, then only folding.
 SEQUENCE = ("canonicalize", "cse", "hone-join-pads", "hone-normalize-contractions", "hone-decompose-rows")
@@ -189,7 +223,7 @@ class Tally:
 def prepare(work: Path, name: str, seeds: tuple[int, ...]) -> tuple[Modules, tuple[str, ...]]:
     """Prepared graphs of one source, with complaints about the preparation: once for all passes that share a source."""
     source, label = SOURCES[name], name.replace(" ", "")
-    raw = {f"{label}{seed}": module(f"{label}{seed}", source.make(seed)) for seed in seeds}
+    raw = {f"{label}{seed}": source.module(f"{label}{seed}", seed) for seed in seeds}
     done = optimize(work, raw, source.prepare)
     return done.modules, tuple(f"{graph} is not accepted: {done.errors}" for graph in raw if graph not in done.modules)
 
@@ -246,6 +280,30 @@ def complete() -> int:
     return 1 if problems else 0
 
 
+def defined_ops() -> set[str]:
+    """Names of the ops in include/hone/IR/*Ops.td: the first string after `def Hone_...Op`."""
+    folder = Path(__file__).resolve().parents[2] / "include" / "hone" / "IR"
+    texts = "\n".join(path.read_text() for path in sorted(folder.glob("*Ops.td")))
+    return set(re.findall(r'^def Hone_\w+Op\b[^"{]*"(\w+)"', texts, re.MULTILINE))
+
+
+def complete_ops(work: Path) -> int:
+    work.mkdir(parents=True, exist_ok=True)
+    ops, seen = defined_ops(), set()
+    for name in dict.fromkeys(source for row in TABLE.values() for source in row.sources):
+        for text in prepare(work, name, tuple(OP_SEEDS))[0].values():
+            seen.update(re.findall(r"\bhone\.(\w+)", text))
+    problems = [f"hone.{op}: no random graph holds it; add a move (grow.py), or the reason to UNDRAWN"
+                for op in sorted(ops - seen - set(UNDRAWN))]
+    problems += [f"hone.{op}: UNDRAWN says that no random graph holds it, but one does"
+                 for op in sorted(seen & set(UNDRAWN))]
+    problems += [f"hone.{op}: is in UNDRAWN, the dialect has no such op" for op in sorted(set(UNDRAWN) - ops)]
+    problems += [f"{name}: no row has graphs of this source"
+                 for name in sorted(set(SOURCES) - {source for row in TABLE.values() for source in row.sources})]
+    print("\n".join([*problems, f"{len(ops)} ops, {len(ops & seen)} in random graphs, {len(problems)} problems"]))
+    return 1 if problems or len(ops) < 60 else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", type=Path, nargs="?")
@@ -254,9 +312,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="seed of the first graph")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--complete", action="store_true")
+    parser.add_argument("--ops", action="store_true")
     options = parser.parse_args()
     if options.complete:
         return complete()
+    if options.ops:
+        return complete_ops(options.work)
     table = TABLE | {ANY_ORDER: Row(PLAIN, rules.composed, 0.5)}
     if options.list or not options.work:
         for name, row in table.items():

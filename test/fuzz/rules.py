@@ -111,7 +111,9 @@ def gradient(case: Case) -> list[str]:
     if done.returncode != 0 and not wrong and "nothing to compare" not in done.stdout:
         wrong = (done.stderr.splitlines() or [f"hone-run exits with {done.returncode}"])[:1]
     plain = [graph for graph, text in case.before.items() if "%key" not in text and "rng" not in text]
-    before = merge(case.before, {graph: {"forward": "evaluate"} for graph in plain})
+    mode = re.compile(r"select_mode training (%\S+) evaluation (%\S+)")
+    evaluated = {graph: mode.sub(r"select_mode training \2 evaluation \2", case.before[graph]) for graph in plain}
+    before = merge(evaluated, {graph: {"forward": "evaluate"} for graph in plain})
     after = merge(case.after, {graph: {"evaluate": "evaluate"} for graph in plain})
     different = compare(case.work, before, after, ("--rtol", "0", "--atol", "0")) if plain else {}
     return wrong + [f"{graph}: {line}" for graph, line in different.items()]

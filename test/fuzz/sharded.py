@@ -32,7 +32,8 @@ from passes import CLEAN, SOURCES
 # Sums in another order, of graphs of some hundred ops; constants are of fp32.
 NEAR = ("--f64", "--rtol", "1e-7", "--atol", "1e-7")
 EQUAL = ("--rtol", "0", "--atol", "0")  # 0 equals -0
-KINDS = ("smooth", "forward", "gradient", "model", "model gradient", "model step", "model batches")
+KINDS = ("smooth", "forward", "gradient", "model", "model gradient", "model step", "model batches", "lion step",
+         "muon step", "coded step")
 MESHES = ((("a", 2),), (("a", 2), ("b", 2)), (("a", 4), ("b", 2)), (("a", 2), ("b", 3)), (("a", 2), ("b", 2), ("c", 2)))
 PARTITION = (("--dist-propagate",), ("--dist-partition",), ("--dist-verify",))
 BUCKETS = ("", "=bytes=64", "=bytes=1024")  # by default small graphs have one each
@@ -214,7 +215,7 @@ def check(work: Path, kind: str, mesh: Mesh, seeds: list[int], course: Course, t
     """Adds what one batch shows to the tally."""
     source = SOURCES[kind]
     label = kind.replace(" ", "")
-    raw = {f"{label}{seed}": module(f"{label}{seed}", source.make(seed)) for seed in seeds}
+    raw = {f"{label}{seed}": source.module(f"{label}{seed}", seed) for seed in seeds}
     plain = {graph: as_program(text) for graph, text in optimize(work, raw, source.prepare).modules.items()}
     tally.problems += [f"{graph}: is not prepared" for graph in raw if graph not in plain]
     sharded = {}

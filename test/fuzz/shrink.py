@@ -121,7 +121,7 @@ def main() -> int:
     options.work.mkdir(parents=True, exist_ok=True)
     kind, seed = re.match(r"([a-z]+)(\d+)$", options.graph).groups()
     source = next(source for name, source in SOURCES.items() if name.replace(" ", "") == kind)
-    raw = module(options.graph, source.make(int(seed)))
+    raw = source.module(options.graph, int(seed))
     text = optimize(options.work, {options.graph: raw}, source.prepare).modules[options.graph]
     head = text.splitlines()[0]
     row, flags = TABLE[options.name], [f"--{options.name}{options.option}"]

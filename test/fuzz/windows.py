@@ -58,8 +58,9 @@ class WindowMoves(Graph):
 
     def move_max_pool(self) -> Value | None:
         value = self.pick(spatial)
-        if not value:
-            return None
+        return value and self.max_pool(value)
+
+    def max_pool(self, value: Value) -> Value | None:
         entries, made = self.window(value.shape[1:-1])
         if any(low + dilation > size or (out - 1) * stride - low >= size
                for (_, stride, low, _, dilation), size, out in zip(entries, value.shape[1:-1], made)):
@@ -94,6 +95,17 @@ class WindowMoves(Graph):
         return self.along("put_along sum", [value, self.ids(value.shape, size)], dim,
                           self.resized(value.shape, dim, size))
 
+    def move_put_extreme(self) -> Value | None:
+        """Maxima or minima of what meets in a place; where nothing does, a bound in place of infinity."""
+        value = self.pick(lambda value: value.shape and 0 not in value.shape)
+        if not value:
+            return None
+        dim, size = self.random.randrange(len(value.shape)), self.random.choice((1, 3, 6))
+        kind, bounding, bound = self.random.choice((("max", "max", -4.0), ("min", "min", 4.0)))
+        shape = self.resized(value.shape, dim, size)
+        placed = self.along(f"put_along {kind}", [value, self.ids(value.shape, size)], dim, shape)
+        return self.map(bounding, placed, self.constant(shape, bound))
+
     def move_grouped_dot(self) -> Value | None:
         """Rows in two groups, the bounds of which are constants: ids of files are no bounds."""
         value = self.pick(lambda value: len(value.shape) == 2 and 0 not in value.shape)
@@ -103,8 +115,8 @@ class WindowMoves(Graph):
         contract = self.random.choice((1, 2))
         matrix = self.argument((2, width, made) if contract == 1 else (2, made, width))
         first = self.random.randint(0, rows)
-        ends = self.emit(f"constant dense<[{first}, {self.random.randint(first, rows)}]>", [], (2,), tensor((2,), "i64"),
-                         "i64")
+        bounds = [first, self.random.randint(first, rows)]
+        ends = self.emit(f"constant dense<{bounds}>", [], (2,), tensor((2,), "i64"), "i64")
         return self.emit(f"grouped_dot {value}, {matrix}, {ends} contract {contract}", [value, matrix, ends],
                          (rows, made), f"{value.type}, {matrix.type}, {ends.type} -> {tensor((rows, made))}")
 
@@ -123,10 +135,11 @@ class WindowMoves(Graph):
         return self.dot(value, weight, ([], []), ([len(value.shape) - 1], [1]))
 
     def move_order(self) -> Value | None:
-        """The largest elements of each line, or all in order."""
         value = self.pick(lambda value: value.shape and 0 not in value.shape)
-        if not value:
-            return None
+        return value and self.ordered(value)
+
+    def ordered(self, value: Value) -> Value:
+        """The largest elements of each line, or all in order."""
         dim = self.random.randrange(len(value.shape))
         if self.random.random() < 0.5:
             op, shape = "argsort", value.shape
@@ -139,4 +152,4 @@ class WindowMoves(Graph):
         return self.along("take_along", [value, ids], dim, shape)
 
     MOVES = {move_conv: 2, move_take_along: 1, move_put_along: 1, move_grouped_dot: 1, move_dequantize: 2}
-    ROUGH_MOVES = {move_max_pool: 1, move_order: 1}
+    ROUGH_MOVES = {move_max_pool: 1, move_order: 1, move_put_extreme: 1}
