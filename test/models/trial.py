@@ -152,6 +152,7 @@ def exported(entry: Entry, trial: Trial, work: Path, row: Row) -> Path:
             roles=dict.fromkeys(trial.names, ""),
             weights=True,
             name=entry.name,
+            frozen=trial.frozen,
         )
 
     return written(write, work, row)

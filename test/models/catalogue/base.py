@@ -22,12 +22,14 @@ Draw = Callable[[torch.Generator], torch.Tensor]
 @dataclass(frozen=True)
 class Trial:
     """A model with what trains it. loss(model, *inputs) is a scalar; its parameters after the model name the inputs,
-    each drawn anew for each batch. `rate` is AdamW's learning rate."""
+    each drawn anew for each batch. `rate` is AdamW's learning rate; `frozen` says how export stores weights that are not
+    trained."""
 
     model: torch.nn.Module
     loss: Callable[..., torch.Tensor]
     inputs: tuple[Draw, ...]
     rate: float = 3e-3
+    frozen: str | None = None
 
     @property
     def names(self) -> list[str]:

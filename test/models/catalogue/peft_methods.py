@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable
 
 import torch
@@ -32,8 +33,26 @@ def adapted(config: str, model_type: str = "llama", **options: Any) -> Callable[
     return make
 
 
+def quantized(make: Callable[[], Trial], format: str) -> Callable[[], Trial]:
+    """The trial with frozen matrices stored in codes; PyTorch computes with the values of the same codes."""
+
+    def remade() -> Trial:
+        from hone.frozen import encode
+
+        trial = make()
+        with torch.no_grad():
+            for parameter in trial.model.parameters():
+                if parameter.dim() == 2 and not parameter.requires_grad:
+                    parameter.copy_(encode(parameter, format).values())
+        return replace(trial, frozen=format)
+
+    return remade
+
+
 LORA = {"r": 4, "lora_alpha": 8, "lora_dropout": 0.0, "target_modules": TARGETS}
 entries.add("lora", adapted("LoraConfig", **LORA))
+entries.add("qlora", quantized(adapted("LoraConfig", **LORA), "nf4"))
+entries.add("lora-int8", quantized(adapted("LoraConfig", **LORA), "int8"))
 entries.add("lora-all-linear", adapted("LoraConfig", **LORA | {"target_modules": "all-linear"}))
 entries.add("lora-with-biases", adapted("LoraConfig", **LORA, bias="all"))
 entries.add("lora-with-head", adapted("LoraConfig", **LORA, modules_to_save=["lm_head"]))
