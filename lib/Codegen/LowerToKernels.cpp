@@ -132,9 +132,14 @@ void Lowering::describeCall(LaunchOp launch, const Kernel &kernel) {
   writer.call("honert_launch", operands);
 }
 
-/// A kernel on vectors of channels, with a second one for its partial sums, or
-/// the generic kernel.
+/// Where each channel is convolved apart, a kernel on vectors of channels, with
+/// a second one for its partial sums; else the library's call; the generic
+/// kernel where the library has none, or where bits must not depend on it.
 LogicalResult Lowering::describeConvolution(LaunchOp launch) {
+  auto op = dyn_cast<ConvolutionOpInterface>(mainOp(launch));
+  if (op && !hasVectorKernel(op) && !isMeshInvariant(module) &&
+      describeLibraryConvolution(launch))
+    return success();
   if (failed(describeKernel(launch, "", emitConvolution)))
     return failure();
   if (launch.getScratch().empty())

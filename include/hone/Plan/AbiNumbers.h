@@ -24,6 +24,7 @@ int64_t kind(llvm::StringRef kind);
 int64_t role(llvm::StringRef role);
 
 using honert::CodeKind;
+using honert::ConvolutionPart;
 using honert::Epilogue;
 using honert::GroupedProduct;
 

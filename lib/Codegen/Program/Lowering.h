@@ -43,6 +43,8 @@ protected:
   /// A library's products of groups of rows; false where the library has none
   /// for the launch, as for f64.
   bool describeGroupedProduct(plan::LaunchOp launch);
+  /// A library's convolution; false: the library has none of this form.
+  bool describeLibraryConvolution(plan::LaunchOp launch);
   /// The name and the user's source line, as the first operands of a call.
   llvm::SmallVector<mlir::Value> nameOperands(plan::LaunchOp launch);
   /// Offsets of the launch's buffers in the arena, as the last two.

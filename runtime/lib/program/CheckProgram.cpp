@@ -13,6 +13,7 @@ namespace {
 class Bounds {
 public:
   explicit Bounds(int64_t arenaBytes) : arenaBytes(arenaBytes) {}
+  const int64_t arenaBytes;
 
   bool contains(int64_t offset, int64_t bytes) const {
     return offset >= 0 && bytes >= 0 && bytes <= arenaBytes &&
@@ -23,9 +24,6 @@ public:
     return !__builtin_mul_overflow(count, byteWidth(dtype), &bytes) &&
            contains(offset, bytes);
   }
-
-private:
-  int64_t arenaBytes;
 };
 } // namespace
 
@@ -280,6 +278,8 @@ static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
     return checkMatmul(launch.name, *matmul, bounds);
   if (auto *matmul = std::get_if<GroupedMatmulLaunch>(&launch.action))
     return checkGroupedMatmul(launch.name, *matmul, bounds);
+  if (auto *convolution = std::get_if<ConvolutionLaunch>(&launch.action))
+    return convolution->check(launch.name, bounds.arenaBytes);
   if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))
     return checkAttention(name, *attention, bounds);
   if (auto *zero = std::get_if<ZeroLaunch>(&launch.action)) {
@@ -331,6 +331,7 @@ static Status checkPlace(const Program &program, const Function &function) {
     bool isOfHost =
         std::holds_alternative<KernelLaunch>(launch.action) ||
         std::holds_alternative<GroupedMatmulLaunch>(launch.action) ||
+        std::holds_alternative<ConvolutionLaunch>(launch.action) ||
         std::holds_alternative<CallbackLaunch>(launch.action);
     if (isForCuda ? isOfHost : isOfDevice)
       return broken(format("launch %s of %s runs on the %s, but the target is "

@@ -303,6 +303,34 @@ void honert_grouped_matmul(honert_program *program, const char *name,
            read<DType>(program, type, index)}});
 }
 
+void honert_convolution(honert_program *program, const char *name,
+                        const char *location, int64_t computed, int64_t operand,
+                        int64_t result, int64_t rank, const int64_t *sizes,
+                        int64_t image, int64_t kernel, int64_t output) {
+  Function *function = latestFunction(program, "honert_convolution");
+  if (!function)
+    return;
+  if (rank < 1 || rank > 3)
+    return blame(program, "a convolution has no 1 to 3 spatial dimensions");
+  ConvolutionLaunch launch;
+  launch.computed =
+      read<ConvolutionPart>(program, "part of a convolution", computed);
+  launch.operand =
+      read<DType>(program, "element type of a convolution", operand);
+  launch.result = read<DType>(program, "element type of a convolution", result);
+  launch.batch = sizes[0];
+  launch.channels = sizes[1];
+  launch.outputs = sizes[2];
+  launch.groups = sizes[3];
+  for (const int64_t *dim = sizes + 4; dim != sizes + 4 + 7 * rank; dim += 7)
+    launch.dims.push_back(
+        {dim[0], dim[1], dim[2], dim[3], dim[4], dim[5], dim[6]});
+  launch.image = image;
+  launch.kernel = kernel;
+  launch.output = output;
+  function->launches.push_back({name, location ? location : "", launch});
+}
+
 void honert_device_launch(honert_program *program, const char *name,
                           const char *location, const char *kernel,
                           int64_t blocks, int64_t threads, int64_t count,

@@ -125,6 +125,32 @@ struct GroupedMatmulLaunch {
   bool sumsRows() const { return product == GroupedProduct::weights; }
 };
 
+/// honert_convolution.
+struct ConvolutionLaunch {
+  /// A spatial dimension: positions of the image, taps of the kernel,
+  /// positions of the output.
+  struct Dim {
+    int64_t image, kernel, output, stride, dilation, low, high;
+  };
+
+  ConvolutionPart computed;
+  DType operand, result;
+  int64_t batch, channels, outputs, groups;
+  std::vector<Dim> dims;
+  /// Byte offsets of the three tensors.
+  int64_t image, kernel, output;
+
+  /// [N, S..., C], [K..., C / G, O], [N, R..., O].
+  Shape shapeOf(ConvolutionPart part) const;
+  DType typeOf(ConvolutionPart part) const {
+    return part == computed ? result : operand;
+  }
+  int64_t offsetOf(ConvolutionPart part) const;
+  /// Of all three tensors: sizes fit together, types are some that a library
+  /// multiplies, memory is inside the arena.
+  Status check(const std::string &name, int64_t arenaBytes) const;
+};
+
 /// A plan of cuDNN for one architecture, in the executable.
 struct AttentionPlanCode {
   int64_t arch; ///< 80 for sm_80
@@ -194,8 +220,8 @@ struct Launch {
   std::string name;
   std::string location;
   std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, GroupedMatmulLaunch,
-               AttentionLaunch, ZeroLaunch, CollectiveLaunch, WaitLaunch,
-               ShardLaunch, CoordinateLaunch, CallbackLaunch>
+               ConvolutionLaunch, AttentionLaunch, ZeroLaunch, CollectiveLaunch,
+               WaitLaunch, ShardLaunch, CoordinateLaunch, CallbackLaunch>
       action;
   LaunchCost cost = {};
 };

@@ -213,7 +213,7 @@ Status DirectMatmul::run() const {
     copyMatrices(pool, plan.batch, plan.k, plan.n, rhs, libraryRhs);
   if (plan.prefill)
     prefill();
-  HONERT_TRY(checkDnnl(runParts(), "run", name));
+  HONERT_TRY(checkDnnl(runParts(), "run", "matmul " + name));
   if (libraryOut.data != out.data)
     copyMatrices(pool, plan.batch, plan.m, plan.n, libraryOut, out);
   return Status();

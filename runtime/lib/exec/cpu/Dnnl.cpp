@@ -13,9 +13,10 @@ Status DnnlFunctions::open() {
     return Status();
   void *library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return Status::error(format("%s: cannot be opened (%s); matrix products "
-                                "need oneDNN 2 (Debian: libdnnl2)",
-                                libraryName, dlerror()));
+    return Status::error(
+        format("%s: cannot be opened (%s); matrix products "
+               "and convolutions need oneDNN 2 (Debian: libdnnl2)",
+               libraryName, dlerror()));
 #define DNNL_FUNCTION(name)                                                    \
   name = reinterpret_cast<decltype(name)>(dlsym(library, #name));              \
   if (!name)                                                                   \

@@ -9,7 +9,7 @@
 
 namespace honert {
 
-/// The C functions of libdnnl.so.2. A program without contractions starts on
+/// The C functions of libdnnl.so.2. A program that multiplies nothing starts on
 /// a machine without the library.
 struct DnnlFunctions {
 #define DNNL_FUNCTION(name) decltype(&::name) name = nullptr;

@@ -18,11 +18,13 @@ struct CpuExecutor::Bound {
   int64_t leastTime = INT64_MAX; // of these, in ns
   bool runsAlone = false;
   std::unique_ptr<Matmul> matmul; // of a matrix product
+  std::unique_ptr<Convolution> convolution;
 };
 
 CpuExecutor::CpuExecutor(const Program &program, const ThreadPool &pool,
                          ProcessGroup *world)
-    : Executor(program), pool(pool), world(world), matmuls(pool) {}
+    : Executor(program), pool(pool), world(world), engine(pool),
+      matmuls(pool, engine), convolutions(pool, engine) {}
 
 CpuExecutor::~CpuExecutor() = default;
 
@@ -44,6 +46,8 @@ Status CpuExecutor::bind(const Launch &launch, Bound &bound) {
     bound.matmul = std::make_unique<ExactGroupedMatmul>(pool, *grouped);
     return Status();
   }
+  if (auto *convolution = std::get_if<ConvolutionLaunch>(&launch.action))
+    return convolutions.prepare(launch.name, *convolution, bound.convolution);
   if (world && std::holds_alternative<CollectiveLaunch>(launch.action))
     return prepareCollective(launch);
   return Status();
@@ -67,12 +71,14 @@ Status CpuExecutor::start() {
     for (size_t i = 0; i < bounds.size(); ++i)
       HONERT_TRY(bind(function.launches[i], bounds[i]));
   }
-  HONERT_TRY(
-      workspace.allocate(matmuls.workspaceBytes(), "the library workspace"));
+  HONERT_TRY(workspace.allocate(libraryBytes(), "the library workspace"));
   for (auto &[function, bounds] : functions)
-    for (Bound &bound : bounds)
+    for (Bound &bound : bounds) {
       if (bound.matmul)
         bound.matmul->bind(memory.at(0), workspace.at(0));
+      if (bound.convolution)
+        bound.convolution->bind(memory.at(0), workspace.at(0));
+    }
   isStarted = true;
   return Status();
 }
@@ -124,6 +130,8 @@ void CpuExecutor::runShard(const ShardLaunch &shard) {
 Status CpuExecutor::runLaunch(const Function &function, Bound &bound) {
   if (bound.matmul)
     return bound.matmul->run();
+  if (bound.convolution)
+    return bound.convolution->run();
   const auto &action = bound.launch->action;
   if (std::holds_alternative<CollectiveLaunch>(action))
     return transport->run(*bound.launch, memory.at(0));
@@ -169,7 +177,17 @@ Status CpuExecutor::zero(int64_t offset, int64_t bytes) {
 std::optional<int64_t> CpuExecutor::workspaceBytes() const {
   if (!isStarted)
     return std::nullopt;
-  return matmuls.workspaceBytes();
+  return libraryBytes();
+}
+
+/// Library calls run one after another, and share their workspace.
+int64_t CpuExecutor::libraryBytes() const {
+  return std::max(matmuls.workspaceBytes(), convolutions.workspaceBytes());
+}
+
+std::string CpuExecutor::libraryVersion() const {
+  std::string text = matmuls.versionText();
+  return text.empty() ? convolutions.versionText() : text;
 }
 
 std::string CpuExecutor::machineText() const {

@@ -4,14 +4,15 @@
 #define HONERT_EXEC_CPU_EXECUTOR_H
 
 #include "exec/Executor.h"
+#include "exec/cpu/Convolution.h"
 #include "exec/cpu/Matmul.h"
 #include "program/Transport.h"
 
 namespace honert {
 
-/// Kernels on the threads of a pool, matrix products by oneDNN, collectives by
-/// the transport of the world, over an arena in memory: its view is the arena
-/// itself.
+/// Kernels on the threads of a pool, matrix products and convolutions by
+/// oneDNN, collectives by the transport of the world, over an arena in memory:
+/// its view is the arena itself.
 class CpuExecutor : public Executor {
 public:
   /// Without a world, a program of several ranks starts, for --info, and runs
@@ -26,7 +27,7 @@ public:
 
   std::optional<int64_t> workspaceBytes() const override;
   std::string machineText() const override;
-  std::string libraryVersion() const override { return matmuls.versionText(); }
+  std::string libraryVersion() const override;
   std::string libraryNote() const override;
   PeakRate peakRate() const override;
 
@@ -38,12 +39,15 @@ private:
   Status runLaunch(const Function &function, Bound &bound);
   void runKernel(const KernelLaunch &kernel, Bound &bound);
   void runShard(const ShardLaunch &shard);
+  int64_t libraryBytes() const;
   int64_t numberAlong(const Axes &axes) const;
 
   const ThreadPool &pool;
   ProcessGroup *world;
   Arena workspace;
+  DnnlEngine engine;
   MatmulLibrary matmuls;
+  ConvolutionLibrary convolutions;
   bool isStarted = false;
   std::map<const Function *, std::vector<Bound>> functions;
   std::unique_ptr<Transport> transport; ///< where a function has a collective

@@ -16,14 +16,6 @@ using namespace honert;
 // The library
 //===----------------------------------------------------------------------===//
 
-Status honert::checkDnnl(dnnl_status_t status, const char *what,
-                         const std::string &name) {
-  if (status == dnnl_success)
-    return Status();
-  return Status::error(format("matmul %s: oneDNN could not %s (status %d)",
-                              name.c_str(), what, status));
-}
-
 bool MatmulLibrary::Problem::operator<(const Problem &other) const {
   auto key = [](const Problem &p) {
     return std::tie(p.batch, p.m, p.n, p.k, p.lhs, p.rhs, p.out, p.operand,
@@ -43,30 +35,6 @@ bool MatmulLibrary::Primitive::isThreadInvariant() const {
 MatmulLibrary::~MatmulLibrary() {
   for (auto &entry : primitives)
     dnnl.dnnl_primitive_destroy(entry.second.primitive);
-  for (dnnl_stream_t stream : streams)
-    dnnl.dnnl_stream_destroy(stream);
-  if (engine)
-    dnnl.dnnl_engine_destroy(engine);
-}
-
-Status MatmulLibrary::start() {
-  if (engine)
-    return Status();
-  HONERT_TRY(dnnl.open());
-  HONERT_TRY(checkDnnl(dnnl.dnnl_engine_create(&engine, dnnl_cpu, 0),
-                       "start its engine", ""));
-  for (int i = 0; i < pool.size(); ++i) {
-    dnnl_stream_t stream;
-    HONERT_TRY(checkDnnl(
-        dnnl.dnnl_stream_create(&stream, engine, dnnl_stream_default_flags),
-        "start a stream", ""));
-    streams.push_back(stream);
-  }
-  return Status();
-}
-
-static dnnl_data_type_t dnnlType(DType dtype) {
-  return dtype == DType::bf16 ? dnnl_bf16 : dnnl_f32;
 }
 
 /// A batch of matrices; a batch stride of 0 is the library's broadcast.
@@ -100,7 +68,7 @@ Status MatmulLibrary::describe(const Problem &problem,
                              describeMatrix(dnnl, batch, 1, n, {0, n, 1},
                                             problem.biasType, primitive.bias)};
   for (dnnl_status_t result : results)
-    HONERT_TRY(checkDnnl(result, "describe an operand", ""));
+    HONERT_TRY(checkDnnl(result, "describe an operand", "matmul"));
   return Status();
 }
 
@@ -112,13 +80,13 @@ Status MatmulLibrary::build(const std::string &name, const Problem &problem,
     alone.emplace(pool);
   dnnl_primitive_attr_t attributes;
   HONERT_TRY(checkDnnl(dnnl.dnnl_primitive_attr_create(&attributes),
-                       "make attributes", name));
+                       "make attributes", "matmul " + name));
   dnnl.dnnl_primitive_attr_set_scratchpad_mode(attributes,
                                                dnnl_scratchpad_mode_user);
   if (problem.accumulate) {
     dnnl_post_ops_t postOps;
-    HONERT_TRY(
-        checkDnnl(dnnl.dnnl_post_ops_create(&postOps), "make post-ops", name));
+    HONERT_TRY(checkDnnl(dnnl.dnnl_post_ops_create(&postOps), "make post-ops",
+                         "matmul " + name));
     dnnl.dnnl_post_ops_append_sum(postOps, 1.0f);
     dnnl.dnnl_primitive_attr_set_post_ops(attributes, postOps);
     dnnl.dnnl_post_ops_destroy(postOps);
@@ -130,9 +98,9 @@ Status MatmulLibrary::build(const std::string &name, const Problem &problem,
       problem.bias ? &primitive.bias : nullptr, &primitive.out);
   if (status == dnnl_success)
     status = dnnl.dnnl_primitive_desc_create(&desc, &operation, attributes,
-                                             engine, nullptr);
+                                             engine.handle(), nullptr);
   dnnl.dnnl_primitive_attr_destroy(attributes);
-  HONERT_TRY(checkDnnl(status, "find an implementation", name));
+  HONERT_TRY(checkDnnl(status, "find an implementation", "matmul " + name));
 
   primitive.scratch =
       *dnnl.dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
@@ -147,7 +115,7 @@ Status MatmulLibrary::build(const std::string &name, const Problem &problem,
   primitive.implementation = implementation;
   status = dnnl.dnnl_primitive_create(&primitive.primitive, desc);
   dnnl.dnnl_primitive_desc_destroy(desc);
-  return checkDnnl(status, "make a primitive", name);
+  return checkDnnl(status, "make a primitive", "matmul " + name);
 }
 
 Status MatmulLibrary::lookUp(const std::string &name, const Problem &problem,
@@ -175,52 +143,26 @@ static dnnl_memory_desc_t withSizes(dnnl_memory_desc_t desc, int64_t rows,
 
 dnnl_status_t MatmulLibrary::execute(const Call &call, int thread,
                                      char *scratch) const {
-  dnnl_stream_t stream = streams[static_cast<size_t>(thread)];
   const Primitive &primitive = *call.primitive;
   dnnl_memory_desc_t lhs = withSizes(primitive.lhs, call.m, call.k),
                      rhs = withSizes(primitive.rhs, call.k, 0),
                      out = withSizes(primitive.out, call.m, 0);
-  const std::tuple<int, const dnnl_memory_desc_t *, const void *> operands[] = {
-      {DNNL_ARG_SRC, &lhs, call.lhs},
-      {DNNL_ARG_WEIGHTS, &rhs, call.rhs},
-      {DNNL_ARG_DST, &out, call.out},
-      {DNNL_ARG_SCRATCHPAD, &primitive.scratch, scratch},
-      {DNNL_ARG_BIAS, &primitive.bias, call.bias}};
-  dnnl_exec_arg_t arguments[5];
-  int count = 0;
-  dnnl_status_t status = dnnl_success;
-  for (auto [index, desc, data] : operands) {
-    if (!data || status != dnnl_success)
-      continue;
-    status = dnnl.dnnl_memory_create(&arguments[count].memory, desc, engine,
-                                     const_cast<void *>(data));
-    arguments[count].arg = index;
-    count += status == dnnl_success;
-  }
-  if (status == dnnl_success)
-    status = dnnl.dnnl_primitive_execute(primitive.primitive, stream, count,
-                                         arguments);
-  if (status == dnnl_success)
-    status = dnnl.dnnl_stream_wait(stream);
-  for (int i = 0; i < count; ++i)
-    dnnl.dnnl_memory_destroy(arguments[i].memory);
-  return status;
+  return engine.execute(primitive.primitive, thread,
+                        {{DNNL_ARG_SRC, &lhs, call.lhs},
+                         {DNNL_ARG_WEIGHTS, &rhs, call.rhs},
+                         {DNNL_ARG_DST, &out, call.out},
+                         {DNNL_ARG_SCRATCHPAD, &primitive.scratch, scratch},
+                         {DNNL_ARG_BIAS, &primitive.bias, call.bias}});
 }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Whether the library computes bf16 products by the instruction for them. On
-/// AVX-512 without it, it would emulate them at a third of the rate of fp32.
-bool MatmulLibrary::hasBFloatUnits() const {
-  int isa = dnnl.dnnl_get_effective_cpu_isa();
-  return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
-}
-
 /// Whether the library multiplies elements of a type fast.
 bool MatmulLibrary::multiplies(DType operand) const {
-  return operand == DType::f32 || (operand == DType::bf16 && hasBFloatUnits());
+  return operand == DType::f32 ||
+         (operand == DType::bf16 && engine.hasBFloatUnits());
 }
 
 /// Whole operands are copied up to this size; larger ones by rows or panels.
@@ -234,7 +176,7 @@ Status MatmulLibrary::prepare(const std::string &name,
     matmul = std::make_unique<DirectMatmul>(*this, name, launch);
     return Status();
   }
-  HONERT_TRY(start());
+  HONERT_TRY(engine.start());
   operandTypes.insert(launch.operand);
   bool isMultiplied = multiplies(launch.operand);
   if (isMultiplied) {
@@ -261,7 +203,7 @@ Status MatmulLibrary::prepare(const std::string &name,
 Status MatmulLibrary::prepare(const std::string &name,
                               const GroupedMatmulLaunch &launch,
                               std::unique_ptr<Matmul> &matmul) {
-  HONERT_TRY(start());
+  HONERT_TRY(engine.start());
   operandTypes.insert(launch.operand);
   auto grouped = std::make_unique<GroupedMatmul>(
       *this, name, launch,
@@ -273,18 +215,18 @@ Status MatmulLibrary::prepare(const std::string &name,
 }
 
 bool MatmulLibrary::usesBFloatUnits() const {
-  return operandTypes.count(DType::bf16) && hasBFloatUnits();
+  return operandTypes.count(DType::bf16) && engine.hasBFloatUnits();
 }
 
 std::string MatmulLibrary::versionText() const {
-  if (!engine)
+  if (operandTypes.empty())
     return "";
   std::string text = dnnl.versionText();
   for (DType dtype : operandTypes)
     if (dtype != DType::f32)
-      text +=
-          format(", %s products %s", honert::name(dtype),
-                 dtype == DType::bf16 && hasBFloatUnits() ? "on bf16 units"
-                                                          : "emulated in fp32");
+      text += format(", %s products %s", honert::name(dtype),
+                     dtype == DType::bf16 && engine.hasBFloatUnits()
+                         ? "on bf16 units"
+                         : "emulated in fp32");
   return text;
 }

@@ -4,7 +4,7 @@
 #define HONERT_EXEC_CPU_MATMUL_H
 
 #include "base/Parallel.h"
-#include "exec/cpu/Dnnl.h"
+#include "exec/cpu/DnnlEngine.h"
 #include "exec/cpu/Matrices.h"
 #include "program/Program.h"
 
@@ -26,12 +26,13 @@ public:
   virtual Status run() const = 0;
 };
 
-/// The library's engine and streams, and one primitive per distinct problem.
+/// One primitive of the library per distinct problem.
 /// Primitives keep no state: their scratch memory is part of a workspace that
 /// is shared by all products of the program, since these run one after another.
 class MatmulLibrary {
 public:
-  explicit MatmulLibrary(const ThreadPool &pool) : pool(pool) {}
+  MatmulLibrary(const ThreadPool &pool, DnnlEngine &engine)
+      : pool(pool), engine(engine), dnnl(engine.dnnl) {}
   ~MatmulLibrary();
   MatmulLibrary(const MatmulLibrary &) = delete;
   MatmulLibrary &operator=(const MatmulLibrary &) = delete;
@@ -98,24 +99,17 @@ public:
   const ThreadPool &pool;
 
 private:
-  Status start();
   Status build(const std::string &name, const Problem &problem,
                Primitive &primitive);
   Status describe(const Problem &problem, Primitive &primitive) const;
   bool multiplies(DType operand) const;
-  bool hasBFloatUnits() const;
 
-  DnnlFunctions dnnl;
-  dnnl_engine_t engine = nullptr;
-  std::vector<dnnl_stream_t> streams; // one per thread
+  DnnlEngine &engine;
+  const DnnlFunctions &dnnl;
   std::map<Problem, Primitive> primitives;
   std::set<DType> operandTypes; // of products prepared so far
   int64_t workspace = 0;
 };
-
-/// The error of a library call that failed, or success.
-Status checkDnnl(dnnl_status_t status, const char *what,
-                 const std::string &name);
 
 } // namespace honert
 
