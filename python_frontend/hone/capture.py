@@ -31,6 +31,7 @@ from .guards import (
 )
 from .huggingface import single_attention
 from .source import BRANCH, NUMBER, placed, user_frame
+from .substitutes import Substituting
 
 _WRAPPED = "model"  # the name the wrapper gives the user's model
 
@@ -188,6 +189,7 @@ def _exported(
             _quiet_torch(),
             warnings.catch_warnings(),
             OwnTensorsOnly(model),
+            Substituting(),
             answers.replayed() if answers else contextlib.nullcontext(),
         ):
             stack.enter_context(context)
