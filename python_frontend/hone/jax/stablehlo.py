@@ -8,7 +8,7 @@ calls, known by their names; loops and branches are walked here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Sequence
 
 import jax
@@ -127,6 +127,7 @@ class _Module:
 
     w: Walk
     functions: dict[str, Any]
+    traced: dict[tuple | None, Any] = field(default_factory=dict)
 
     def call(self, name: str, operands: Sequence[Operand]) -> list[Operand]:
         return self.block(self.functions[name].regions[0].blocks[0], operands, {})
@@ -178,9 +179,18 @@ class _Module:
             return chosen(self.w, inputs[0], [block(1), block(0)], [])
         if name not in TABLE:
             raise HoneError(REFUSED.get(name, "this op is not supported; expected the step to do without it"))
-        function = TABLE[name](op, inputs)
-        types = [described(x.type) for x in op.operands]
-        return self.w.run(jax.make_jaxpr(function)(*types), inputs)
+        return self.w.run(self._traced(op, inputs), inputs)
+
+    def _traced(self, op: Any, inputs: list[Operand]) -> Any:
+        """The primitives of an op, shared by ops that are alike."""
+        key = None
+        if not len(op.regions):
+            facts = [f"{name} = {op.attributes[name]}" for name in op.attributes]
+            key = (op.name, *facts, *(str(x.type) for x in (*op.operands, *op.results)))
+        if key not in self.traced or key is None:
+            types = [described(x.type) for x in op.operands]
+            self.traced[key] = jax.make_jaxpr(TABLE[op.name](op, inputs))(*types)
+        return self.traced[key]
 
     def _called(self, op: Any, name: str, inputs: list[Operand]) -> list[Operand]:
         """A function of the module: one that draws, one that makes keys, or any."""
