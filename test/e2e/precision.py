@@ -24,15 +24,13 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("test/fixtures", "python_frontend", "python_frontend/examples")]
 
 import make  # noqa: E402
+from autocast import TYPES, is_as_good  # noqa: E402
 from golden import read_safetensors  # noqa: E402
 from hone.optimizer import rebuild  # noqa: E402
 
 WINDOWS = 8
 STEPS = 10
 LOSS_TOLERANCE = 5e-3
-RATIO = 2.0
-TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-FLOOR = {"bf16": 2.0**-9, "fp16": 2.0**-12}  # half an ulp of 1
 
 Gradients = dict[str, torch.Tensor]
 
@@ -143,7 +141,7 @@ def main(argv: list[str]) -> int:
     for key in compiled.error:
         theirs, mine = autocast.relative(key), compiled.relative(key)
         rows.append((mine / max(theirs, 1e-300), key, mine, theirs))
-        if not mine <= max(RATIO * theirs, FLOOR[precision]):
+        if not is_as_good(mine, theirs, precision):
             problems.append(f"{key}: error {mine:.2e} of its rms, autocast {theirs:.2e}")
     ratios = sorted(row[0] for row in rows)
     print(f"gradients   {len(rows)} tensors, error over autocast's: median {ratios[len(ratios) // 2]:.2f}, "

@@ -9,7 +9,8 @@ import jax
 import numpy as np
 import optax
 from catalogue.base import Entry, JaxTrial
-from trial import CLIP, EPS, EXAMPLE_SEED, STEPS, Ended, Row, all_finite, batches, one_line, written
+from programs import Ended, Row, one_line
+from trial import CLIP, EPS, EXAMPLE_SEED, STEPS, all_finite, batches, written
 
 DECAY = 0.01  # torch.optim.AdamW's own
 

@@ -25,6 +25,7 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Callable
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: see warm_up
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +34,11 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "python_fronten
 
 from catalogue import NEEDS, Entry, catalogue  # noqa: E402
 from catalogue.libraries import is_installed, prepare  # noqa: E402
-from trial import Row, run_trial  # noqa: E402
+from programs import Row  # noqa: E402
+from trial import run_trial  # noqa: E402
+
+# What is done with one model: fills the row; the last argument is told the name of each stage as it begins.
+Run = Callable[[Entry, Path, str, Row, Callable[[str], None]], None]
 
 WAIT = 5  # a model may wait for the processor, or for something that never comes, so many times its limit
 
@@ -50,7 +55,7 @@ class Child:
     row: Row | None = None
 
 
-def child_main(entry: Entry, work: Path, honec: str, memory: int, seconds: int, messages: Connection) -> None:
+def child_main(run: Run, entry: Entry, work: Path, honec: str, memory: int, seconds: int, messages: Connection) -> None:
     """Runs one trial in its own process group, with all that it prints in WORK/log."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -61,20 +66,20 @@ def child_main(entry: Entry, work: Path, honec: str, memory: int, seconds: int, 
     os.dup2(log, 2)
     row: Row = {}
     try:
-        run_trial(entry, work, honec, row, messages.send)
+        run(entry, work, honec, row, messages.send)
     except BaseException as error:  # of the harness, or MemoryError
         row |= {"result": "harness fails", "reason": f"{type(error).__name__}: {error}"}
     messages.send(row)
 
 
-def started(entry: Entry, arguments: argparse.Namespace) -> Child:
+def started(entry: Entry, arguments: argparse.Namespace, run: Run = run_trial) -> Child:
     work = arguments.work / entry.name
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     ours, theirs = multiprocessing.Pipe(duplex=False)
     memory = int(arguments.memory * 2**30)
     process = multiprocessing.get_context("fork").Process(
-        target=child_main, args=(entry, work, arguments.honec, memory, int(arguments.limit), theirs)
+        target=child_main, args=(run, entry, work, arguments.honec, memory, int(arguments.limit), theirs)
     )
     process.start()
     theirs.close()
@@ -204,14 +209,16 @@ def described(row: Row) -> str:
     return f"{row['result']}: {row['reason']}"
 
 
-def run_all(todo: list[Entry], arguments: argparse.Namespace) -> list[Row]:
+def run_all(
+    todo: list[Entry], arguments: argparse.Namespace, run: Run = run_trial, describe: Callable[[Row], str] = described
+) -> list[Row]:
     """Runs `jobs` models at a time and appends each row to the results as it comes."""
     waiting, running, rows = list(todo), [], []
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     with open(arguments.results, "a") as results:
         while waiting or running:
             while waiting and len(running) < arguments.jobs:
-                running.append(started(waiting.pop(0), arguments))
+                running.append(started(waiting.pop(0), arguments, run))
             wait([c.messages for c in running] + [c.process.sentinel for c in running], timeout=1)
             for child in list(running):
                 row = finished(child, arguments)
@@ -221,12 +228,12 @@ def run_all(todo: list[Entry], arguments: argparse.Namespace) -> list[Row]:
                 rows.append(row)
                 results.write(json.dumps(row) + "\n")
                 results.flush()
-                print(f"{row['kind']:20s} {row['name']:36s} {described(row)[:200]}", flush=True)
+                print(f"{row['kind']:20s} {row['name']:36s} {describe(row)[:200]}", flush=True)
     return rows
 
 
-def parsed(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_parser(description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", help="names: a pattern with * and ?, or a part of the name")
     parser.add_argument("--kind", action="append", help="may be given several times")
     parser.add_argument("--jobs", type=int, default=2)
@@ -241,7 +248,11 @@ def parsed(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--honec", default=str(ROOT / "build" / "bin" / "honec"))
     parser.add_argument("--keep", action="store_true", help="keep packages, programs and logs under --work")
     parser.add_argument("--list", action="store_true", help="print names and kinds, and stop")
-    return parser.parse_args(argv)
+    return parser
+
+
+def parsed(argv: list[str]) -> argparse.Namespace:
+    return make_parser(__doc__).parse_args(argv)
 
 
 def main(argv: list[str]) -> int:

@@ -13,21 +13,19 @@ losses must agree within 1e-5 of themselves. That a wrong gradient shows in them
 from __future__ import annotations
 
 import importlib
-import json
 import math
 import re
-import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable, Iterable
+from typing import Callable
 
-import numpy as np
 import torch
 from catalogue.base import Entry, Trial
+from programs import Ended, Row, compared, compile_program, one_line, shown, train_program, written_inputs
 
 STEPS = 10
 LOSS_TOLERANCE = 1e-5
@@ -36,16 +34,6 @@ NORM_TOLERANCE = 1e-4
 LEAST_CHANGE = 100 * LOSS_TOLERANCE
 EPS, CLIP = 1e-3, 1.0
 SEED, EXAMPLE_SEED = 11, 99
-
-Row = dict[str, Any]
-
-
-class Ended(Exception):
-    """The trial's result and the line that says why."""
-
-    def __init__(self, result: str, reason: str) -> None:
-        super().__init__(reason)
-        self.result, self.reason = result, reason
 
 
 def run_trial(entry: Entry, work: Path, honec: str, row: Row, enter: Callable[[str], None]) -> None:
@@ -113,15 +101,21 @@ def forward_losses(entry: Entry, seed: int) -> list[float]:
         return [trial.loss(trial.model, *trial.batch(number)).item() for number in range(4)]
 
 
-def eager_steps(trial: Trial, row: Row) -> tuple[list[float], list[float]]:
+def eager_steps(
+    trial: Trial, row: Row, low: torch.dtype | None = None, scale: float = 1.0
+) -> tuple[list[float], list[float]]:
+    """`low`: the type of products under autocast; `scale` multiplies the loss before backward."""
     update = optimizer(trial)
     losses, norms, times = [], [], []
     for batch in batches(trial):
         start = time.perf_counter()
         update.zero_grad()
-        loss = trial.loss(trial.model, *batch)
-        loss.backward()
+        with torch.autocast("cpu", dtype=low, enabled=low is not None):
+            loss = trial.loss(trial.model, *batch)
+        (loss * scale).backward()
         held = [p for group in update.param_groups for p in group["params"] if p.grad is not None]
+        for p in held if scale != 1 else ():
+            p.grad.div_(scale)
         # clip_grad_norm_ sums in single precision, which is 1e-4 off for large models.
         norms.append(math.sqrt(sum(p.grad.double().square().sum().item() for p in held)))
         torch.nn.utils.clip_grad_norm_(held, CLIP)
@@ -176,34 +170,18 @@ def written(write: Callable[[str], None], work: Path, row: Row) -> Path:
 
 def compiled(package: Path, work: Path, honec: str, row: Row) -> None:
     start = time.perf_counter()
-    done = subprocess.run([honec, package, "-o", work / "train"], capture_output=True, text=True, errors="replace")
-    row["compile_s"] = round(time.perf_counter() - start, 2)
-    if done.returncode == 0:
-        return
-    message = first_error(done.stderr)
-    if done.returncode == -signal.SIGXCPU:
-        raise Ended("timeout", "honec had not ended when its processor time was over")
-    if done.returncode < 0:
-        raise Ended("honec crashes", f"{signal.Signals(-done.returncode).name}: {message}")
-    # A message about an op is one of the compiler's own checks: the module it made is wrong.
-    raise Ended("compile error" if "' op " in message else "refused by honec", message)
+    try:
+        compile_program(honec, package, work / "train")
+    finally:
+        row["compile_s"] = round(time.perf_counter() - start, 2)
 
 
 def trained(trial: Trial, work: Path, row: Row) -> list[dict]:
     """The log of the compiled program's steps."""
-    command: list[Any] = [work / "train", "--steps", STEPS, "--threads", 1, "--log", work / "log.jsonl", "--quiet"]
-    for index, name in enumerate(trial.names):
-        np.save(work / f"{name}.npy", np.stack([batch[index].numpy() for batch in batches(trial)]))
-        command += ["--input", f"{name}={work / name}.npy"]
-    command = [str(word) for word in command]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    if done.returncode < 0:
-        raise Ended("training crashes", f"{signal.Signals(-done.returncode).name}: {first_error(done.stderr)}")
-    if done.returncode:
-        raise Ended("training fails", first_error(done.stderr))
-    info = subprocess.run([command[0], "--info"], capture_output=True, text=True, check=True).stdout
+    inputs = written_inputs(trial.names, batches(trial), work)
+    log = train_program([work / "train", "--steps", STEPS, "--threads", 1, *inputs], work / "log.jsonl")
+    info = subprocess.run([work / "train", "--info"], capture_output=True, text=True, check=True).stdout
     row["arena_mib"] = round(int(re.search(r"arena \(peak\) +(\d+) bytes", info)[1]) / 2**20, 3)
-    log = [json.loads(line) for line in (work / "log.jsonl").read_text().splitlines()]
     row["hone_ms"] = round(sorted(line["ms"] for line in log)[STEPS // 2], 3)
     return log
 
@@ -227,12 +205,8 @@ def conditioned(entry: Entry, losses: list[float], norms: list[float], end: Ende
     step (a rate too large, a norm over two numbers), no comparison can tell, and the entry is to be mended."""
     if end.result != "differs":
         return end
-    trial = made(entry)
-    trial.model.double()
-    torch.set_default_dtype(torch.float64)
-    twice = tuple(lambda generator, draw=draw: as_double(draw(generator)) for draw in trial.inputs)
     try:
-        exact_losses, exact_norms = eager_steps(replace(trial, inputs=twice), {})
+        exact_losses, exact_norms = eager_steps(made_in_double(entry), {})
     except (RuntimeError, NotImplementedError):  # PyTorch has an operator of the model in fp32 alone
         return end
     own, tolerance, found = compared(losses, exact_losses), LOSS_TOLERANCE, row["difference"]
@@ -243,26 +217,14 @@ def conditioned(entry: Entry, losses: list[float], norms: list[float], end: Ende
     return end
 
 
+def made_in_double(entry: Entry) -> Trial:
+    """The same trial in fp64, which is torch's type of new tensors from here on."""
+    trial = made(entry)
+    trial.model.double()
+    torch.set_default_dtype(torch.float64)
+    twice = tuple(lambda generator, draw=draw: as_double(draw(generator)) for draw in trial.inputs)
+    return replace(trial, inputs=twice)
+
+
 def as_double(x: torch.Tensor) -> torch.Tensor:
     return x.double() if x.is_floating_point() else x
-
-
-def compared(values: list[float], expected: list[float]) -> float:
-    """The largest difference, relative to the number expected or to the first of them, whichever is larger: a loss that
-    training brings near zero is a difference of larger numbers."""
-    first = abs(expected[0])
-    return max(abs(a - b) / max(abs(b), first, 1e-30) for a, b in zip(values, expected, strict=True))
-
-
-def shown(values: Iterable[float]) -> str:
-    return " ".join(f"{value:.7g}" for value in values)
-
-
-def first_error(text: str) -> str:
-    """The first line that says error, or the last one."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return one_line(next((line for line in lines if "error:" in line), lines[-1] if lines else "no message"))
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())[:600]
