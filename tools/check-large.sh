@@ -9,7 +9,8 @@
 # - 1,000 random programs with ids outside their table; 1,000 random sharded graphs; GPT-2 with 96 layers is divided for
 #   eight in less than 2 s of processor time; all that test/e2e/ranks-*.test trains in one process is compiled and
 #   trained under mpirun, default and exact.
-# - Every model of the catalogue in test/models trains, or is refused, as docs/models.md says.
+# - Every model of the catalogue in test/models trains, or is refused, as docs/models.md says; one of each kind also on
+#   meshes, in low precision and within memory budgets, as docs/models-matrix.md says.
 # - Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
 # - Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.
@@ -38,6 +39,7 @@ rm -rf build/check/gpt2_124m
 
 HONE_MODELS=1 tools/setup.sh
 .venv/bin/python test/models/run.py --again --results build/check/models.jsonl
+.venv/bin/python test/models/matrix.py --again --results build/check/models-matrix.jsonl
 
 # How a program ends when its surroundings end it, and under limits of memory.
 .venv/bin/python test/e2e/process_ends.py build/check/ends --trials 200

@@ -1,0 +1,364 @@
+"""One model under every kind of setting: meshes, precisions, memory budgets, threads, a break. A check compiles what it
+needs and compares:
+
+| setting | with | must hold |
+|---|---|---|
+| `dp=2`, `fs=2` (weights divided too), `tp=2` | one rank | losses within 1e-5, gradient norms within 1e-4, weights |
+| the same `--exact` | one rank with `--exact` | every bit |
+| `bf16`, `fp16` | PyTorch in fp64 | losses and each gradient at most twice as far as autocast's, or one rounding |
+| least and full memory budget | no budget | every bit |
+| 2 threads, `--resume` after a break | 1 thread, unbroken | every bit |
+| combined | the same mesh and precision, otherwise plain | every bit; and one rank, within what rounding may do |
+
+"Every bit" is of losses, gradient norms and saved weights after ten steps. Weights on a mesh may differ by 2 % of what
+ten steps can move them. JAX has no autocast: losses in low precision must be within 5e-3 of JAX in fp32.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import sys
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import Callable, Iterator
+
+import torch
+from catalogue.base import Entry, Trial
+from programs import Ended, Row, compared, compile_program, one_line, shown, train_program, written_inputs
+from trial import (LOSS_TOLERANCE, NORM_TOLERANCE, STEPS, as_double, batches, eager_steps, made, made_in_double,
+                   side_of)
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
+from autocast import TYPES, is_as_good  # noqa: E402
+from plans import dry_run, smallest_budget  # noqa: E402
+from ranks import MPI  # noqa: E402
+
+MESHES = {"dp=2": ("--mesh=dp=2",), "fs=2": ("--mesh=fs=2", "--recipe=zero3"), "tp=2": ("--mesh=tp=2",)}
+RANKS = 2
+WEIGHTS = 0.02  # of the largest step that AdamW can have made: where a gradient is nearly zero, rounding decides
+LOW_TOLERANCE = {"fp32": LOSS_TOLERANCE, "bf16": 5e-3, "fp16": 5e-3}  # of losses, between meshes
+WINDOWS = 8  # batches whose gradients are compared
+SCALES = (2.0**16, 2.0**10, 2.0**4)  # of autocast's losses in fp16: the first with which nothing overflows
+NEGLIGIBLE = 1e-5  # a gradient so far below the largest is cancellation
+BREAK = 4  # steps before --resume
+
+Batch = tuple[torch.Tensor, ...]
+Gradients = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Several settings at once."""
+
+    mesh: str  # "": one rank
+    precision: str
+    budget: str  # full or least
+    threads: int
+    resumes: bool
+
+    def __str__(self) -> str:
+        words = [self.mesh or "one rank", self.precision, f"{self.budget} budget", f"{self.threads} threads"]
+        return " ".join(words + ["resumed"] * self.resumes)
+
+
+def pairs() -> list[Combined]:
+    """Combinations that together hold every pair of two settings: each mesh with each precision."""
+    rows = []
+    for (m, mesh), (p, precision) in product(enumerate(("", *MESHES)), enumerate(("fp32", *TYPES))):
+        # Three columns of two values, of which any two are independent.
+        budget, threads, resumes = ((bit + p) % 2 for bit in (m, m // 2, (m + 1) // 2))
+        rows.append(Combined(mesh, precision, ("full", "least")[budget], 1 + threads, bool(resumes)))
+    return rows
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run left: the lines of its log, and the file of its weights."""
+
+    log: list[dict]
+    weights: Path
+
+    def numbers(self, key: str) -> list[float]:
+        return [line[key] for line in self.log]
+
+    def expect_bits_of(self, other: Trained, what: str) -> None:
+        for key in ("loss", "grad_norm"):
+            if self.numbers(key) != other.numbers(key):
+                raise Ended("differs", f"{key} is {shown(self.numbers(key))}, with {what} {shown(other.numbers(key))}")
+        if self.weights.read_bytes() != other.weights.read_bytes():
+            raise Ended("differs", f"weights after {STEPS} steps have other bits than with {what}")
+
+
+@dataclass
+class Model:
+    """One entry's package, and its programs and runs, each made once."""
+
+    entry: Entry
+    work: Path
+    honec: str
+    trial: Trial = field(init=False)
+    package: Path = field(init=False)
+    inputs: list[str] = field(init=False)
+    programs: dict[tuple[str, ...], Path] = field(default_factory=dict)
+    runs: dict[tuple, Trained] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        side = side_of(self.entry)
+        self.package = side.exported(self.entry, side.made(self.entry), self.work, {})
+        self.trial = side.made(self.entry)
+        self.inputs = written_inputs(self.trial.names, batches(self.trial), self.work)
+
+    def program(self, *options: str) -> Path:
+        if options not in self.programs:
+            path = self.work / "-".join(["train", *(option.strip("-").replace("=", "") for option in options)])
+            compile_program(self.honec, self.package, path, options)
+            self.programs[options] = path
+        return self.programs[options]
+
+    def train(self, *options: str, threads: int = 1, resumes: bool = False) -> Trained:
+        key = (options, threads, resumes)
+        if key not in self.runs:
+            program = self.program(*options)
+            stem = f"{program}-{threads}-{resumes}"
+            is_divided = any(option.startswith("--mesh") for option in options)
+            command = [*(("mpirun", "-np", RANKS) if is_divided else ()), program, "--threads", threads, *self.inputs]
+            command += ["--check-replicas", 1] if is_divided else []
+            log, saved = Path(f"{stem}.jsonl"), Path(f"{stem}.safetensors")
+            kept = ["--checkpoint-dir", f"{stem}.checkpoints"] if resumes else []
+            run = lambda *flags: train_program([*command, *kept, *flags], log, os.environ | MPI)
+            if resumes:
+                run("--steps", BREAK)
+            # A log that is there goes on after --resume.
+            self.runs[key] = Trained(run("--steps", STEPS, "--save", saved, *["--resume"] * resumes), saved)
+        return self.runs[key]
+
+
+#===---------------------------------------------------------------------------------------------------------------===//
+# Checks: each returns the largest difference it saw, or None where every bit is compared
+#===---------------------------------------------------------------------------------------------------------------===//
+
+
+def check_mesh(model: Model, mesh: str) -> float:
+    alone, divided = model.train(), model.train(*MESHES[mesh])
+    for key, tolerance in (("grad_norm", NORM_TOLERANCE), ("loss", LOSS_TOLERANCE)):
+        seen, expected = divided.numbers(key), alone.numbers(key)
+        if not (difference := compared(seen, expected)) <= tolerance:
+            raise Ended("differs", f"{key} is {shown(seen)}, on one rank {shown(expected)}")
+    bound = WEIGHTS * model.trial.rate * STEPS
+    if not (moved := largest_difference(alone.weights, divided.weights)) <= bound:
+        raise Ended("differs", f"weights differ by {moved:.1e} from those of one rank, expected at most {bound:.1e}")
+    return difference
+
+
+def check_exact(model: Model, mesh: str) -> None:
+    model.train("--exact", *MESHES[mesh]).expect_bits_of(model.train("--exact"), "one rank")
+
+
+def check_threads(model: Model) -> None:
+    model.train(threads=2).expect_bits_of(model.train(), "one thread")
+
+
+def check_resume(model: Model) -> None:
+    model.train(resumes=True).expect_bits_of(model.train(), "an unbroken run")
+
+
+def budget(model: Model, which: str, *options: str) -> str:
+    try:
+        if which == "full":
+            return f"--memory-budget={dry_run(model.package, *options, honec=model.honec).peak}"
+        return f"--memory-budget={smallest_budget(model.package, *options, honec=model.honec)}"
+    except RuntimeError as error:
+        raise Ended("compile error", one_line(str(error))) from error
+
+
+def check_budget(model: Model, which: str) -> None:
+    model.train(budget(model, which)).expect_bits_of(model.train(), "no budget")
+
+
+def in_precision(name: str) -> tuple[str, ...]:
+    """The options of a program that can be asked for gradients too where errors are measured."""
+    return () if name == "fp32" else (f"--precision={name}", "--keep-gradients")
+
+
+def check_combined(model: Model, row: Combined) -> float:
+    options = (*MESHES.get(row.mesh, ()), *in_precision(row.precision)[:1])
+    # On one rank this compares programs with and without gradients kept too.
+    plain = model.train(*options) if row.mesh else model.train(*in_precision(row.precision))
+    seen = model.train(*options, budget(model, row.budget, *options), threads=row.threads, resumes=row.resumes)
+    seen.expect_bits_of(plain, "no budget, one thread and no break")
+    alone = model.train(*in_precision(row.precision)).numbers("loss")
+    if not (difference := compared(plain.numbers("loss"), alone)) <= LOW_TOLERANCE[row.precision]:
+        raise Ended("differs", f"losses are {shown(plain.numbers('loss'))}, on one rank {shown(alone)}")
+    return difference
+
+
+def largest_difference(one: Path, other: Path) -> float:
+    from safetensors.torch import load_file
+
+    first, second = load_file(one), load_file(other)
+    if first.keys() != second.keys():
+        raise Ended("differs", f"{other.name} holds other tensors than {one.name}")
+    return max(float((first[name].double() - second[name].double()).abs().max()) for name in first)
+
+
+#===---------------------------------------------------------------------------------------------------------------===//
+# Low precision
+#===---------------------------------------------------------------------------------------------------------------===//
+
+
+def check_precision(model: Model, precision: str) -> float:
+    """The largest error in units of autocast's."""
+    trained = model.train(*in_precision(precision))
+    ours = trained.numbers("loss")
+    if skipped := [line["step"] for line in trained.log if line.get("skipped")]:
+        raise Ended("differs", f"gradients overflow at steps {shown(skipped)}")
+    if model.entry.framework == "JAX":
+        return check_losses_of_jax(model, precision, ours)
+    exact = in_double(lambda: eager_steps(made_in_double(model.entry), {})[0],
+                      lambda: eager_steps(made(model.entry), {})[0])
+    autocast, scale = autocast_losses(model.entry, precision)
+    mine, theirs = compared(ours, exact), compared(autocast, exact)
+    if not is_as_good(mine, theirs, precision):
+        raise Ended("differs", f"losses are {mine:.1e} off PyTorch in fp64, autocast's {theirs:.1e}")
+    return max(mine / theirs, gradient_ratio(model, precision, scale))
+
+
+def autocast_losses(entry: Entry, precision: str) -> tuple[list[float], float]:
+    """Losses of PyTorch's autocast, and the scale with which it has them."""
+    for scale in SCALES if precision == "fp16" else (1.0,):
+        try:
+            return eager_steps(made(entry), {}, TYPES[precision], scale)[0], scale
+        except ValueError:  # not finite
+            continue
+    raise Ended("untested", f"PyTorch's autocast overflows with the loss scale {SCALES[-1]}")
+
+
+def check_losses_of_jax(model: Model, precision: str, ours: list[float]) -> float:
+    expected, _ = side_of(model.entry).eager_run(model.entry, {})
+    if not (difference := compared(ours, expected)) <= LOW_TOLERANCE[precision]:
+        raise Ended("differs", f"losses are {shown(ours)}, JAX's in fp32 {shown(expected)}")
+    return difference
+
+
+def gradient_ratio(model: Model, precision: str, scale: float) -> float:
+    """The worst ratio over parameters, of errors of the median batch: where a rounding switches a ReLU or the choice of
+    an expert, one batch is far off, now in one of the two, now in the other."""
+    ours: dict[str, list[float]] = {}
+    autocast: dict[str, list[float]] = {}
+    trial = made(model.entry)
+    for number in range(WINDOWS):
+        batch = trial.batch(number)
+        exact = in_double(lambda: gradients(trial, batch, torch.float64),
+                          lambda: gradients(trial, batch, torch.float32))
+        add_errors(ours, dumped_gradients(model, precision, batch, exact), exact)
+        add_errors(autocast, gradients(trial, batch, torch.float32, TYPES[precision], scale), exact)
+    worst = 0.0
+    for name in ours:
+        mine, theirs = median(ours[name]), median(autocast[name])
+        if not is_as_good(mine, theirs, precision):
+            raise Ended("differs", f"the gradient of {name} is {mine:.1e} of its rms off, autocast's {theirs:.1e}")
+        worst = max(worst, mine / theirs) if theirs > 0 else worst
+    return worst
+
+
+def add_errors(errors: dict[str, list[float]], seen: Gradients, exact: Gradients) -> None:
+    """Root mean square errors in units of the root mean square, by name."""
+    rms = lambda x: float(x.double().square().mean().sqrt())
+    least = NEGLIGIBLE * max(map(rms, exact.values()))
+    for name, value in exact.items():
+        errors.setdefault(name, []).append(rms(seen[name].double() - value) / max(rms(value), least))
+
+
+def gradients(
+    trial: Trial, batch: Batch, dtype: torch.dtype, low: torch.dtype | None = None, scale: float = 1.0
+) -> Gradients:
+    """Gradients at the first weights."""
+    model = copy.deepcopy(trial.model).to(dtype)
+    values = [as_double(x) if dtype == torch.float64 else x for x in batch]
+    with torch.autocast("cpu", dtype=low, enabled=low is not None):
+        loss = trial.loss(model, *values)
+    (loss * scale).backward()
+    return {name: p.grad / scale for name, p in model.named_parameters() if p.grad is not None}
+
+
+def dumped_gradients(model: Model, precision: str, batch: Batch, names: Gradients) -> Gradients:
+    from safetensors.torch import load_file
+
+    folder = model.work / "window"
+    folder.mkdir(exist_ok=True)
+    inputs = written_inputs(model.trial.names, [batch], folder)
+    program = model.program(*in_precision(precision))
+    train_program([program, "--steps", 1, "--threads", 1, "--dump", folder, *inputs], folder / "log.jsonl")
+    dump = load_file(folder / "step1.safetensors")
+    return {name: dump[f"grad.{name}"] for name in names}
+
+
+def in_double(work: Callable, single: Callable):
+    """What `work` returns with fp64 as the type of new tensors; what `single` does where PyTorch has an operator of the
+    model in fp32 alone, which is as good as exact beside low precision."""
+    try:
+        torch.set_default_dtype(torch.float64)
+        return work()
+    except (RuntimeError, NotImplementedError):
+        torch.set_default_dtype(torch.float32)
+        return single()
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+#===---------------------------------------------------------------------------------------------------------------===//
+# All settings of a model
+#===---------------------------------------------------------------------------------------------------------------===//
+
+
+def checks(combined: list[Combined], alone: bool) -> Iterator[tuple[str, Callable[[Model], float | None]]]:
+    """Checks by name; `alone` adds each setting by itself."""
+    if alone:
+        for mesh in MESHES:
+            yield mesh, functools.partial(check_mesh, mesh=mesh)
+            yield f"{mesh} exact", functools.partial(check_exact, mesh=mesh)
+        for precision in TYPES:
+            yield precision, functools.partial(check_precision, precision=precision)
+        for which in ("full", "least"):
+            yield f"{which} budget", functools.partial(check_budget, which=which)
+        yield "2 threads", check_threads
+        yield "resume", check_resume
+    for row in combined:
+        yield str(row), functools.partial(check_combined, row=row)
+
+
+def run_settings(entry: Entry, work: Path, honec: str, row: Row, enter: Callable[[str], None],
+                 combined: list[Combined], alone: bool) -> None:
+    """Fills `row`: `settings` has a row for each; `result` is the first that is neither equal nor refused."""
+    torch.set_num_threads(1)
+    row["settings"] = {}
+    try:
+        enter("export")
+        model = Model(entry, work, honec)
+        enter("one rank")
+        model.train()
+    except Ended as end:
+        row |= {"result": end.result, "reason": end.reason}
+        return
+    for name, check in checks(combined, alone):
+        enter(name)
+        try:
+            difference = check(model)
+            found: Row = {"result": "equal"} | ({} if difference is None else {"difference": difference})
+        except Ended as end:
+            found = {"result": end.result, "reason": end.reason}
+        except Exception as error:
+            found = {"result": "harness fails", "reason": one_line(f"{type(error).__name__}: {error}")}
+        row["settings"][name] = found
+    wrong = {name: found for name, found in row["settings"].items() if not is_fine(found)}
+    row["result"] = next((found["result"] for found in wrong.values()), "equal")
+    if wrong:
+        row["reason"] = "; ".join(f"{name}: {found['reason']}" for name, found in wrong.items())
+
+
+def is_fine(row: Row) -> bool:
+    return row["result"] == "equal" or row["result"].startswith("refused")
