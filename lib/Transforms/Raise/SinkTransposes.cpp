@@ -363,7 +363,8 @@ bool Sinker::sink(Operation *op) {
   if (!isa<HoneDialect>(op->getDialect()) ||
       llvm::none_of(op->getOperands(), isSunk))
     return false;
-  if (op->hasTrait<OpTrait::Elementwise>() || isa<StopGradientOp>(op))
+  if (op->hasTrait<OpTrait::Elementwise>() ||
+      isa<StopGradientOp, SelectModeOp>(op))
     return sinkElementwise(op);
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](ReduceOp reduce) { return sinkReduce(reduce); })

@@ -18,6 +18,23 @@ func.func @statistics(%x: tensor<2x6x6x4xf32>, %w: tensor<3x3x4x4xf32>) -> (tens
   return %s, %m : tensor<4xf32>, tensor<2x6x6xf32>
 }
 
+// A batch norm is another function in training than in evaluation: the choice between both has channels last too.
+
+// CHECK-LABEL: func.func @modes(
+// CHECK: %[[C:.+]] = hone.conv
+// CHECK: %[[N:.+]] = hone.neg %[[C]]
+// CHECK: hone.select_mode training %[[N]] evaluation %[[C]] : tensor<2x6x6x4xf32>
+// CHECK-NOT: hone.transpose
+func.func @modes(%x: tensor<2x6x6x4xf32>, %w: tensor<3x3x4x4xf32>) -> tensor<2x6x6x4xf32> {
+  %c = hone.conv %x, %w strides [1, 1] low [1, 1] high [1, 1] dilations [1, 1]
+      : tensor<2x6x6x4xf32>, tensor<3x3x4x4xf32> -> tensor<2x6x6x4xf32>
+  %t = hone.transpose %c [0, 3, 1, 2] : tensor<2x6x6x4xf32> -> tensor<2x4x6x6xf32>
+  %n = hone.neg %t : tensor<2x4x6x6xf32>
+  %s = hone.select_mode training %n evaluation %t : tensor<2x4x6x6xf32>
+  %y = hone.transpose %s [0, 2, 3, 1] : tensor<2x4x6x6xf32> -> tensor<2x6x6x4xf32>
+  return %y : tensor<2x6x6x4xf32>
+}
+
 // Pads, slices, concatenations, and positions that become a sequence.
 
 // CHECK-LABEL: func.func @shapes(
