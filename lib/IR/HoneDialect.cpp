@@ -4,6 +4,7 @@
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/PackageFunction.h"
 #include "hone/IR/ResultNames.h"
+#include "hone/IR/SelectionBias.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -222,6 +223,10 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
                                 : expect(isWide && integer.getInt() > 0,
                                          "a positive integer of 64 bits");
   }
+  if (name == attr::balance)
+    return expect(!isResult && isBalance(value),
+                  "{counts = \"...\", rate} with a finite rate above 0, on an "
+                  "argument");
   if (name == attr::ids) {
     auto dict = dyn_cast<DictionaryAttr>(value);
     return expect(dict && dict.getAs<StringAttr>("op") &&

@@ -121,6 +121,7 @@ private:
   SmallVector<Entry> entries;
   llvm::StringMap<Slot> state;       // by kind and name: functions share it
   llvm::StringMap<bool> isDescribed; // the same names
+  llvm::StringSet<> replaced;        // those that some function replaces
   llvm::StringSet<> idChecks;        // described already
   int64_t arenaBytes = 0;
   int64_t ranks = 1;
@@ -161,6 +162,8 @@ FailureOr<Entry> Program::layOut(func::FuncOp func) {
   }
   for (auto [index, type] : llvm::enumerate(entry.type.getResults())) {
     auto donated = func.getResultAttrOfType<IntegerAttr>(index, attr::donates);
+    if (donated)
+      replaced.insert(nameOfArgument(func, donated.getInt()));
     entry.results.push_back(donated ? entry.arguments[donated.getInt()]
                                     : place(type));
   }
@@ -230,20 +233,11 @@ void Program::describeFacts(const Package &package) {
                        double(flops) / tokens);
 }
 
-/// Whether a result takes the place of an argument.
-static bool isReplaced(func::FuncOp func, unsigned argument) {
-  for (unsigned result = 0; result != func.getNumResults(); ++result)
-    if (auto donor =
-            func.getResultAttrOfType<IntegerAttr>(result, attr::donates);
-        donor && donor.getInt() == argument)
-      return true;
-  return false;
-}
-
 void Program::describeArguments(const Entry &entry) {
   func::FuncOp func = entry.func;
   for (auto [index, slot] : llvm::enumerate(entry.arguments)) {
-    if (std::exchange(isDescribed[nameOfArgument(func, index)], true))
+    std::string name = nameOfArgument(func, index);
+    if (std::exchange(isDescribed[name], true))
       continue;
     StringRef kind = argString(func, index, attr::kind);
     honert_argument(program, abi::kind(kind),
@@ -263,7 +257,7 @@ void Program::describeArguments(const Entry &entry) {
     honert_argument_init(program, init.kind, init.a, init.b, aliases.c_str());
     describeIdCheck(argString(func, index, attr::fqn),
                     func.getArgAttrOfType<DictionaryAttr>(index, attr::ids));
-    if (kind == kind::buffer && isReplaced(func, index))
+    if (kind == kind::buffer && replaced.contains(name))
       honert_argument_changes(program);
     if (kind != kind::input)
       continue;

@@ -28,6 +28,7 @@ def Hone_Dialect : Dialect {
     | `hone.vocab` | input arguments | a positive number; ids must be below it |
     | `hone.ignore` | input arguments | a further id that files may hold: a loss ignores it, nothing else reads it |
     | `hone.ids` | id_check results, scalars of `@accumulate` | what a check of ids reads (below) |
+    | `hone.balance` | buffer arguments | the step moves this bias to balance experts (below) |
     | `hone.donates` | results | index of the argument whose storage this result replaces |
     | `hone.parts` | param, buffer, opt, grad | the tensors of files that a padded or packed argument holds (below) |
 
@@ -45,6 +46,9 @@ def Hone_Dialect : Dialect {
       `{dist = "file"}` (in the package's safetensors).
     - `hone.ids` is `{op, size, source}`: the op that reads the ids, the number of rows or classes of its table, and the
       user's source line.
+    - `hone.balance` is `{counts, rate}`, on a buffer of rank 1 in f32 that a router adds to scores before it selects
+      experts. `counts` names a buffer of as many i64. `@forward` returns it with the number of tokens of the batch that
+      selected each expert added; a step adds `rate * sign(mean(counts) - counts)` to the bias and clears the counts.
     - `hone.parts` is an array of `#hone.part`, also on the results of these kinds. Without it the argument is one
       tensor of files. Parts of one argument have distinct names, lie inside its shape and do not overlap;
       `hone.aliases` are other names of its only part. All share the argument's `hone.init`: random values depend on the

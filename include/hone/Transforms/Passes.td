@@ -12,6 +12,7 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
 
     - `@forward` exists. It returns one loss of rank 0, followed by results of kinds `buffer` and `id_check` only. A
       result of kind `buffer` has the name and the type of an argument of that kind, which it replaces.
+    - A buffer with `hone.balance` is not replaced, and the buffer of its counts is.
     - `@forward` holds only ops of the `hone` dialect and `dist.constrain`.
     - Every argument has a kind and a unique name. Every parameter and buffer has an initialisation (`hone.init`).
     - At most one argument is of kind `rng`.
@@ -512,6 +513,9 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
       NaN for a norm of NaN under a finite bound.
     - With K micro-batches, `@accumulate` adds the gradients and the loss, each divided by K, to its arguments.
       `@update` does the rest.
+    - A buffer with `hone.balance`, the bias of a router, becomes `bias + rate * sign(mean(counts) - counts)` once per
+      step, and its counts become 0: in `@step` or `@update`, whose arguments both are. It moves in steps that overflow,
+      too: a router has selected experts for their tokens.
 
     **State.** Arguments of kind `opt` hold the state of the optimizer:
 
@@ -622,6 +626,7 @@ def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
       does a result of kind `grad` where the function takes gradients. No argument is donated twice.
     - `@step` or `@update` updates every parameter with `hone.requires_grad` and returns the gradient norm. `@step`
       returns the loss, and `@accumulate` the sum of losses, a scalar called `loss`.
+    - `@step` or `@update` updates every buffer with `hone.balance`.
     - Scalars have rank 0.
   }];
 }

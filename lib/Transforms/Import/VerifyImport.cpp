@@ -2,6 +2,7 @@
 
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/PackageFunction.h"
+#include "hone/IR/SelectionBias.h"
 #include "hone/Sharding/IR/Sharding.h"
 #include "hone/Transforms/Passes.h"
 
@@ -43,6 +44,9 @@ static LogicalResult verifyArguments(func::FuncOp func, bool isStep) {
     if (isStep && func.getArgAttr(index, attr::requiresGrad))
       return error() << "requires a gradient, expected none: @step holds the "
                         "updates already";
+    if (isStep && func.getArgAttr(index, attr::balance))
+      return error() << "has " << attr::balance
+                     << ", expected none: @step holds the updates already";
     if (kind == kind::rng && ++keys > 1)
       return error() << "is a second rng, expected at most one";
   }
@@ -151,7 +155,9 @@ static LogicalResult verifyForward(func::FuncOp func) {
   if (!isScalarLoss())
     return func.emitError("returns something else than one loss, expected one "
                           "result of kind loss, floating-point and of rank 0");
-  return success(succeeded(verifyBuffers(func)) && succeeded(verifyBody(func)));
+  return success(succeeded(verifyBuffers(func)) &&
+                 succeeded(findSelectionBiases(func)) &&
+                 succeeded(verifyBody(func)));
 }
 
 namespace {

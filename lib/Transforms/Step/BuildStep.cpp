@@ -1,10 +1,12 @@
 //===- BuildStep.cpp - From @gradient to the training step ----------------===//
 
+#include "BufferUpdates.h"
 #include "LossScaling.h"
 #include "ParameterUpdates.h"
 #include "StepFunction.h"
 #include "Transforms/Autodiff/GradientContract.h"
 #include "hone/IR/IndexedOps.h"
+#include "hone/IR/SelectionBias.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -23,6 +25,7 @@ struct StepSettings {
   bool keepGradients;
   double lossScale;
   int64_t growthInterval;
+  SmallVector<SelectionBias> biases;
 };
 
 /// State of loss scaling, where gradients are scaled.
@@ -48,15 +51,21 @@ static bool takesScale(func::FuncOp gradient) {
          argString(gradient, last, attr::fqn) == lossscaling::cotangent;
 }
 
+/// Appends argument `index` of `from`, as it is.
+static BlockArgument copyArgument(func::FuncOp from, unsigned index,
+                                  StepFunction &to) {
+  return to.addArgument(from.getArgumentTypes()[index],
+                        from.getArgAttrDict(index),
+                        from.getArgument(index).getLoc());
+}
+
 /// Appends the arguments of `from` that have `kind`, as they are.
 static SmallVector<BlockArgument>
 copyArguments(func::FuncOp from, StringRef kind, StepFunction &to) {
   SmallVector<BlockArgument> copies;
   for (BlockArgument arg : from.getArguments())
     if (isKind(from, arg.getArgNumber(), kind))
-      copies.push_back(to.addArgument(arg.getType(),
-                                      from.getArgAttrDict(arg.getArgNumber()),
-                                      arg.getLoc()));
+      copies.push_back(copyArgument(from, arg.getArgNumber(), to));
   return copies;
 }
 
@@ -174,20 +183,6 @@ static Scalars addScalars(StepFunction &step) {
   return scalars;
 }
 
-/// New values of buffers take the place of the old, `buffers`: those of the
-/// step, in the order of the arguments of @gradient.
-static void updateBuffers(func::FuncOp gradient, ArrayRef<Value> results,
-                          ArrayRef<BlockArgument> buffers, StepFunction &step) {
-  llvm::StringMap<BlockArgument> byName;
-  for (unsigned index = 0, next = 0; index != gradient.getNumArguments();
-       ++index)
-    if (isKind(gradient, index, kind::buffer))
-      byName[argString(gradient, index, attr::fqn)] = buffers[next++];
-  for (unsigned index : findResults(gradient, kind::buffer))
-    step.addUpdate(results[index],
-                   byName[resultString(gradient, index, attr::fqn)]);
-}
-
 /// Copies the body of @gradient, whose arguments are `args` by kind, and
 /// returns its results.
 static SmallVector<Value>
@@ -287,7 +282,7 @@ static func::FuncOp buildStep(func::FuncOp gradient,
     t.gradient = value;
   Value norm = updateAll(step, settings, trained, scalars, key, scaling,
                          more.growthInterval);
-  updateBuffers(gradient, results, args[kind::buffer], step);
+  updateBuffers(gradient, results, args[kind::buffer], more.biases, step);
   step.addResult(results.front(), step.describe(kind::loss));
   step.addResult(norm, step.describe(kind::gradNorm));
   for (const Trained &t : trained) {
@@ -355,7 +350,7 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   Value share =
       b.create<DivOp>(results.front(), constant(b, lossType, double(count)));
   step.addUpdate(b.create<AddOp>(lossSum, share), lossSum);
-  updateBuffers(gradient, results, args[kind::buffer], step);
+  updateBuffers(gradient, results, args[kind::buffer], {}, step);
   for (unsigned index : findResults(gradient, kind::idCheck))
     addIdCheck(step, results[index], gradient.getResultAttrDict(index));
   return step.finish();
@@ -369,12 +364,19 @@ static func::FuncOp buildUpdate(func::FuncOp gradient,
       findTrained(gradient, copyArguments(gradient, kind::param, step));
   addState(settings, step, trained);
   std::optional<Scaling> scaling = addScaling(step, gradient, more);
+  SmallVector<std::pair<BlockArgument, BlockArgument>> buffers;
+  for (const SelectionBias &bias : more.biases) {
+    BlockArgument held = copyArgument(gradient, bias.bias, step);
+    buffers.emplace_back(held, copyArgument(gradient, bias.counts, step));
+  }
   for (Trained &t : trained)
     t.gradient = addGradient(step, t);
   Value key = addKey(settings, step, trained, {});
   Scalars scalars = addScalars(step);
   Value norm = updateAll(step, settings, trained, scalars, key, scaling,
                          more.growthInterval);
+  for (auto [bias, pair] : llvm::zip(more.biases, buffers))
+    updateBias(step, pair.first, pair.second, pair.second, bias.rate);
   step.addResult(norm, step.describe(kind::gradNorm));
   return step.finish();
 }
@@ -409,7 +411,11 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (failed(settings) || failed(verifyArguments(gradient, *settings)))
       return failure();
 
-    StepSettings more = {keepGradients, lossScale, growthInterval};
+    FailureOr<SmallVector<SelectionBias>> biases =
+        findSelectionBiases(gradient);
+    if (failed(biases))
+      return failure();
+    StepSettings more = {keepGradients, lossScale, growthInterval, *biases};
     if (microBatches == 1) {
       module.push_back(buildStep(gradient, *settings, more));
     } else {

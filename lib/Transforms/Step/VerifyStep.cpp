@@ -1,6 +1,7 @@
 //===- VerifyStep.cpp - Border check after the step phase -----------------===//
 
 #include "hone/IR/PackageFunction.h"
+#include "hone/IR/SelectionBias.h"
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -81,14 +82,21 @@ static LogicalResult verifyDonations(func::FuncOp func) {
 static LogicalResult verifyUpdates(func::FuncOp func) {
   llvm::StringSet<> updated;
   for (unsigned result = 0; result != func.getNumResults(); ++result)
-    if (resultString(func, result, attr::kind) == kind::param)
+    if (llvm::is_contained({kind::param, kind::buffer},
+                           resultString(func, result, attr::kind)))
       updated.insert(resultString(func, result, attr::fqn));
-  for (unsigned index = 0; index != func.getNumArguments(); ++index)
-    if (func.getArgAttr(index, attr::requiresGrad) &&
-        !updated.contains(argString(func, index, attr::fqn)))
+  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
+    if (updated.contains(argString(func, index, attr::fqn)))
+      continue;
+    if (func.getArgAttr(index, attr::requiresGrad))
       return func.emitError("does not update parameter '")
              << argString(func, index, attr::fqn)
              << "', which requires a gradient";
+    if (func.getArgAttr(index, attr::balance))
+      return func.emitError("does not update buffer '")
+             << argString(func, index, attr::fqn) << "', which has "
+             << attr::balance;
+  }
   return success();
 }
 

@@ -123,3 +123,24 @@ func.func @init_integer(%x: tensor<8xf32> {hone.init = {dist = "constant", value
 func.func @unknown(%x: tensor<8xf32> {hone.colour = "red"}) {
   return
 }
+
+// -----
+
+// expected-error@+1 {{attribute 'hone.balance' is {counts = "", rate = 5.000000e-01 : f64}, expected {counts = "...", rate} with a finite rate above 0, on an argument}}
+func.func @no_counts(%x: tensor<8xf32> {hone.balance = {counts = "", rate = 0.5}}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'hone.balance' is {counts = "c", rate = 0.000000e+00 : f64}, expected {counts = "...", rate}}}
+func.func @no_rate(%x: tensor<8xf32> {hone.balance = {counts = "c", rate = 0.0}}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{attribute 'hone.balance' is {counts = "c", rate = 5.000000e-01 : f64}, expected {counts = "...", rate}}}
+func.func @balanced_result(%x: tensor<8xf32>) -> (tensor<8xf32> {hone.balance = {counts = "c", rate = 0.5}}) {
+  return %x : tensor<8xf32>
+}

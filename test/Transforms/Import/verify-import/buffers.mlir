@@ -43,3 +43,30 @@ func.func @forward(%w: tensor<8xf32> {hone.kind = "param", hone.fqn = "w", hone.
   %wide = hone.cast %mean : tensor<f32> -> tensor<f64>
   return %loss, %wide : tensor<f32>, tensor<f64>
 }
+
+// -----
+
+// A bias that balances experts has counts.
+
+// expected-error@+1 {{argument 1 ('bias') has counts 'c', expected a buffer that @forward returns changed}}
+func.func @forward(%w: tensor<8xf32> {hone.kind = "param", hone.fqn = "w", hone.requires_grad,
+                                      hone.init = {dist = "constant", value = 1.0 : f64}},
+    %bias: tensor<8xf32> {hone.kind = "buffer", hone.fqn = "bias", hone.init = {dist = "constant", value = 0.0 : f64},
+                          hone.balance = {counts = "c", rate = 0.5}})
+    -> (tensor<f32> {hone.kind = "loss"}) {
+  %loss = hone.reduce sum %w dims [0] : tensor<8xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+module attributes {hone.whole_step} {
+  // expected-error@+1 {{argument 0 ('bias') has hone.balance, expected none: @step holds the updates already}}
+  func.func @step(%bias: tensor<8xf32> {hone.kind = "buffer", hone.fqn = "bias",
+                                        hone.init = {dist = "constant", value = 0.0 : f64},
+                                        hone.balance = {counts = "c", rate = 0.5}})
+      -> (tensor<f32> {hone.kind = "loss"}) {
+    %loss = hone.reduce sum %bias dims [0] : tensor<8xf32> -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+}

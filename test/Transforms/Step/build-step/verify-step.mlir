@@ -131,3 +131,11 @@ func.func @step() {
 func.func private @evaluate()
 // expected-error@+1 {{has no body of one block}}
 func.func private @step()
+
+// -----
+
+func.func private @evaluate()
+// expected-error@+1 {{does not update buffer 'b', which has hone.balance}}
+func.func @step(%b: tensor<4xf32> {hone.kind = "buffer", hone.fqn = "b", hone.balance = {counts = "c", rate = 0.5}}) {
+  return
+}
