@@ -116,6 +116,7 @@ def _export(arguments: argparse.Namespace) -> str:
         roles=training.roles,
         weights=arguments.weights,
         frozen=arguments.frozen or training.frozen,
+        expert_bias=training.expert_bias,
     )
 
 

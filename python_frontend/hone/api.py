@@ -13,6 +13,7 @@ from .assembly import VERSION, finished, live, take_roles
 from .builder import Builder
 from .capture import Capture, capture, described
 from .errors import HoneError, warn
+from .expert_bias import check_biases, checked_rate, count_experts, possible_biases, selected_ids
 from .fitted_init import checked_spec, given_spec
 from .frozen import Frozen, FrozenLike, read_frozen
 from .golden import Feed, golden_steps
@@ -44,6 +45,7 @@ class Training:
     roles: Mapping[str, str] | None = None
     name: str | None = None
     frozen: FrozenLike = None
+    expert_bias: float | None = None
 
 
 @torch.inference_mode(False)
@@ -61,6 +63,7 @@ def export(
     roles: Mapping[str, str] | None = None,
     weights: bool | None = None,
     frozen: FrozenLike = None,
+    expert_bias: float | None = None,
 ) -> str:
     """Writes the package `out` and returns its path.
 
@@ -86,6 +89,9 @@ def export(
         or "keep", by name pattern, of which the first that matches counts. A format alone is for the weights of all
         linear layers but the output layer; bf16 also for tables. The program expands them where it reads them, and the
         package holds their values.
+    expert_bias: balances the experts of routers that add a buffer to their scores before they select (as DeepSeek-V3's
+        e_score_correction_bias): once per step it grows by expert_bias where an expert was selected by fewer tokens of
+        the step than the mean, and shrinks by as much where by more. Which buffers these are is printed.
     golden: also write N eager steps of this model (golden.safetensors); the package holds the weights too.
 
     Raises HoneError, whose text is one line, where the model cannot be exported; nothing is written then.
@@ -94,6 +100,9 @@ def export(
     if not isinstance(model, torch.nn.Module):
         raise HoneError(f"model: is a {type(model).__name__}, expected a torch.nn.Module")
     model = unwrapped(model)
+    rate = None if expert_bias is None else checked_rate(expert_bias)
+    if rate is not None and golden:
+        raise HoneError("golden: its eager steps do not move the biases of expert_bias=; leave one of them out")
     captured = capture(model, loss_fn, batch)
     spec = read_optimizer(optimizer, captured.parameters, clip)
     patterns = {pattern: checked_spec(given, f"init '{pattern}'") for pattern, given in (init or {}).items()}
@@ -101,7 +110,8 @@ def export(
     stored = read_frozen(
         frozen, model, captured.parameters, lambda fqn: fqn in used and not _is_trained(fqn, captured, spec, used)
     )
-    graph, constants = build_graph(model, captured, batch, spec, patterns, roles, name or type(model).__name__, stored)
+    title = name or type(model).__name__
+    graph, constants = build_graph(model, captured, batch, spec, patterns, roles, title, stored, rate=rate)
     files = {"consts.safetensors": _tensors(constants)}
     from_file = [a.fqn for a in graph.arguments if a.kind == "param" and a.init == {"dist": "file"}]
     kept, reason = starting_weights(model, stored.stored(captured.parameters), from_file, weights, golden)
@@ -112,6 +122,8 @@ def export(
     inputs = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
     if roles is None and any(inputs.values()):
         print(f"roles: {described_roles(inputs)}", file=sys.stderr)
+    if balanced := [argument.fqn for argument in graph.arguments if argument.balance]:
+        print(f"expert_bias: {', '.join(balanced)}", file=sys.stderr)
     for assumption in graph.assumptions:
         print(f"assumed: {assumption}; a batch that answers otherwise has the loss NaN", file=sys.stderr)
     print(f"weights: {reason}", file=sys.stderr)
@@ -130,11 +142,16 @@ def build_graph(
     name: str,
     frozen: Frozen | None = None,
     changing: Mapping[str, bool] = {},
+    rate: float | None = None,
+    biases: frozenset[str] | None = None,
 ) -> tuple[Graph, dict[str, torch.Tensor]]:
     """The forward graph of a captured program, and the buffers it reads from a file.
 
     changing: the buffers that the program writes to, as an import of it has found them, and whether evaluation does.
+    biases: the buffers that bias a router, as an import has found them; the step moves them by `rate`.
     """
+    if biases is None:
+        biases = frozenset() if rate is None else possible_biases(captured.buffers)
     b = Builder()
     used = used_parameters(captured)
     parameters = {
@@ -146,21 +163,28 @@ def build_graph(
         b.argument(type_of(x, f"input '{fqn}'"), "input", f"input.{fqn}" if fqn in taken else fqn)
         for fqn, x in zip(captured.inputs, batch)
     ]
-    importer = Importer(b, captured, changing)
+    importer = Importer(b, captured, changing, biases)
     loss = importer.run(parameters, inputs)
-    if importer.changed_buffers.keys() != changing.keys():  # they must be arguments from the start
-        in_evaluation = captured.changed_in_evaluation() if importer.reads_changes(loss) else frozenset()
-        changing = {fqn: fqn in in_evaluation for fqn in importer.changed_buffers}
-        return build_graph(model, captured, batch, spec, init, roles, name, frozen, changing)
-    for changed in importer.changed_inputs:
-        warn(f"input '{changed}': the program changes it in place; every step begins with the values it is given")
-    take_roles(b, captured.inputs, inputs, roles)
     if not isinstance(loss, Value) or loss.shape != () or not is_float(loss.dtype):
         seen = loss.type if isinstance(loss, Value) else type(loss).__name__
         raise HoneError(f"loss_fn: returns {seen}, expected a floating-point scalar")
+    selected = selected_ids(b, loss, biases)
+    if rate is not None:
+        check_biases(selected, importer.changed_buffers)
+    # What training changes must be arguments from the start, and nothing else.
+    if importer.changed_buffers.keys() != changing.keys() or selected.keys() != biases:
+        in_evaluation = captured.changed_in_evaluation() if importer.reads_changes(loss) else frozenset()
+        changing = {fqn: fqn in in_evaluation for fqn in importer.changed_buffers}
+        found = frozenset(selected)
+        return build_graph(model, captured, batch, spec, init, roles, name, frozen, changing, rate, found)
+    for changed in importer.changed_inputs:
+        warn(f"input '{changed}': the program changes it in place; every step begins with the values it is given")
+    take_roles(b, captured.inputs, inputs, roles)
     _check_clip(b, loss, captured, spec)
     loss = importer.conditions.checked(b.cast(loss, "f32"))
-    graph = finished(b, loss, spec, name, importer.changed_buffers, tuple(importer.conditions.assumptions))
+    counts = count_experts(b, selected, rate)
+    changed = importer.changed_buffers | counts
+    graph = finished(b, loss, spec, name, changed, tuple(importer.conditions.assumptions))
     return graph, importer.constants
 
 

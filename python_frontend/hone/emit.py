@@ -47,7 +47,7 @@ def _argument(argument: Argument) -> str:
         attributes["hone.aliases"] = list(argument.aliases)
     if argument.requires_grad:
         attributes["hone.requires_grad"] = True
-    for name in ("param_group", "init", "role", "vocab"):
+    for name in ("param_group", "init", "role", "vocab", "balance"):
         if (fact := getattr(argument, name)) is not None:
             attributes["hone." + name] = fact
     return f"%{argument.value.id}: {argument.value.type} {_dictionary(attributes)}"

@@ -133,6 +133,7 @@ class Argument:
     init: dict | None = None
     role: str | None = None
     vocab: int | None = None
+    balance: dict | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from typing import Mapping, Sequence
+from typing import Collection, Mapping, Sequence
 
 import torch
 from torch.export.graph_signature import InputKind
@@ -54,9 +54,12 @@ class Importer:
 
     changing: the buffers that become arguments, since the program writes to them, and whether evaluation does so too;
     after `run`, `changed_buffers` has those that it did write to, with their new values.
+    moved: the buffers that become arguments, since the step changes them.
     """
 
-    def __init__(self, builder: Builder, captured: Capture, changing: Mapping[str, bool] = {}) -> None:
+    def __init__(
+        self, builder: Builder, captured: Capture, changing: Mapping[str, bool] = {}, moved: Collection[str] = ()
+    ) -> None:
         self.b = builder
         self.captured = captured
         self._calls = list(captured.calls)
@@ -65,6 +68,7 @@ class Importer:
         self.changed_inputs: dict[str, None] = {}  # names of inputs that the program writes to
         self.changed_buffers: dict[str, Value] = {}
         self._changing = changing
+        self._moved = moved
         self.given: dict[str, Value] = {}  # constants of the program that are arguments, by name
         self._buffers: dict[Node, str] = {}
         self._written: dict[Node, list[Value]] = {}  # buffers, and what was written to them
@@ -138,7 +142,7 @@ class Importer:
             )
         if tensor.is_meta:
             raise HoneError(f"buffer '{name}' has no values (meta device), and the graph needs them")
-        if name in self._changing:
+        if name in self._changing or name in self._moved:
             return self._changing_state(tensor, name, type)
         value = structured_constant(self.b, tensor, type)
         if value is not None:
@@ -152,7 +156,7 @@ class Importer:
         return value if value.type == type else self.b.concat([value, value], value.rank - 1)
 
     def _changing_state(self, tensor: torch.Tensor, name: str, type: Type) -> Value:
-        """A buffer that the program writes to. Runs start from its present values."""
+        """A buffer that training changes. Runs start from its present values."""
         if len(values := tensor.unique()) == 1:
             init = {"dist": "constant", "value": float(values)}
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from .errors import HoneError
+from .expert_bias import COUNTS
 from .frozen import SCALES
 from .guards import plain_name, unwrapped
 
@@ -49,6 +50,7 @@ def load(model: torch.nn.Module, path: str) -> torch.nn.Module:
             )
         found[name] = held[0]
     known = {name for group in names.values() for name in group} | set(buffers) | scales
+    known |= {name + COUNTS for name in buffers}  # of a router's bias
     extra = sorted(set(tensors) - known)
     if extra:
         raise HoneError(f"{path}: tensor '{extra[0]}' is no parameter of the model")
