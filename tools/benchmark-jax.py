@@ -171,15 +171,17 @@ def main() -> None:
              for shape, precision in itertools.product(arguments.shapes, arguments.precisions)]
     with tempfile.TemporaryDirectory() as temporary:
         rows = [row(pathlib.Path(temporary), case, arguments.rounds) for case in cases]
-    text = "\n".join([
-        "# CPU: the training step of a model in JAX beside jax.jit", "",
+    intro = (
         f"Made by `tools/benchmark-jax.py --rounds {arguments.rounds}` on {datetime.date.today()}: {peers.cpu_name()}, "
         f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, JAX {importlib.metadata.version('jax')}, optax "
         f"{importlib.metadata.version('optax')}. GPT-2 124M written in JAX (`tools/jax_peer.py`), AdamW, clipping at "
         "1; the program is what `hone.jax.export` and `honec` make of the same loss and optimizer. Medians over "
         f"{arguments.rounds} interleaved rounds of {STEPS} steps; the ratio is the median of the rounds' own ratios, "
         "with quartiles; above 1, Hone is faster. Losses: the largest relative difference over "
-        f"{COMPARED} steps from the same weights. bf16: operands of products, with fp32 weights.", "",
+        f"{COMPARED} steps from the same weights. bf16: operands of products, with fp32 weights.")
+    text = "\n".join([
+        "# CPU: the training step of a model in JAX beside jax.jit", "",
+        peers.paragraph(intro), "",
         "| batch x tokens | precision | losses | Hone, ms | jax.jit, ms | jax.jit / Hone | peak MiB: Hone, jax.jit |",
         "|---|---|---|---|---|---|---|", *rows, ""])
     if arguments.o:

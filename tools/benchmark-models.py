@@ -120,7 +120,7 @@ def row(work: pathlib.Path, name: str, precision: str, rounds: int, modes: list[
     difference = max(abs(a - b) / abs(b) for a, b in zip(ours, workers[0].start, strict=True))
     print(f"{name} {precision}: losses {ours} and {workers[0].start}", flush=True)
     if difference > TOLERANCES[precision]:
-        print(f"error: {name} {precision}: losses differ by {difference:.1e}, expected {TOLERANCES[precision]:.0e}")
+        sys.exit(f"error: {name} {precision}: losses differ by {difference:.1e}, expected {TOLERANCES[precision]:.0e}")
     results = paired_runs.run_rounds(f"{name} {precision}", [program, *workers], rounds)
     medians = [statistics.median(column) for column in zip(*results)]
     ratios = [peers.quartiles([line[1 + i] / line[0] for line in results]) for i in range(len(workers))]
@@ -159,8 +159,7 @@ def main() -> None:
     columns = ["model", "batch", "precision", "losses", "Hone, ms", *(f"{names[mode]}, ms" for mode in modes),
                *(f"{names[mode]} / Hone" for mode in modes),
                "peak MiB: Hone, " + ", ".join(names[mode] for mode in modes)]
-    text = "\n".join([
-        "# CPU: training steps of models of several kinds beside torch.compile", "",
+    intro = (
         f"Made by `tools/benchmark-models.py --rounds {arguments.rounds}` on {datetime.date.today()}: "
         f"{peers.cpu_name()}, {os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}, PyTorch "
         f"{importlib.metadata.version('torch')}, transformers {importlib.metadata.version('transformers')}. The models "
@@ -168,7 +167,10 @@ def main() -> None:
         f"{arguments.rounds} interleaved rounds of {STEPS} steps; the ratio is the median of the rounds' own ratios, "
         "with quartiles; above 1, Hone is faster. Losses: the largest relative difference over "
         f"{COMPARED} steps from the same weights. PyTorch: fused AdamW, fused attention, autocast for bf16, channels "
-        "last for images; in QLoRA each call expands a layer's weight from the same 4-bit codes.", "",
+        "last for images; in QLoRA each call expands a layer's weight from the same 4-bit codes.")
+    text = "\n".join([
+        "# CPU: training steps of models of several kinds beside torch.compile", "",
+        peers.paragraph(intro), "",
         "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|", *rows, ""])
     if arguments.o:
         arguments.o.write_text(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import platform
 import statistics
+import textwrap
 from collections.abc import Callable
 
 
@@ -45,6 +46,11 @@ def quartiles(values: list[float]) -> str:
         return f"{values[0]:.2f}"
     low, _, high = statistics.quantiles(values, n=4)
     return f"**{statistics.median(values):.2f}** ({low:.2f} to {high:.2f})"
+
+
+def paragraph(text: str) -> str:
+    """The text in lines of a page."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def cpu_name() -> str:
