@@ -29,7 +29,6 @@ class Case:
     make: Callable[[], Prepared]
     # For torch.compile and eager, if they train another module: the same numbers, as PyTorch's users write them.
     peer: Callable[[nn.Module], nn.Module] = lambda model: model
-    dynamic: bool = False  # torch.compile must not specialise on numbers that depend on data
 
 
 def ids_below(vocab: int, *shape: int) -> torch.Tensor:

@@ -104,8 +104,8 @@ struct MultiplyRepeatedOnce : OpRewritePattern<DotGeneralOp> {
   }
 };
 
-/// A transposed factor is read as it is, where the result's order stays. So is
-/// the result of a transpose that swaps the factors of a batched product.
+/// A transposed factor is read as it is, where its free dimensions keep their
+/// order.
 struct ReadTransposedFactor : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DotGeneralOp op,
