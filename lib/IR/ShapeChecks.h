@@ -9,14 +9,6 @@
 
 namespace hone {
 
-inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
-}
-
-inline mlir::Type elementOf(mlir::Value value) {
-  return mlir::getElementTypeOrSelf(value.getType());
-}
-
 /// Appends "[2, 16]".
 inline mlir::InFlightDiagnostic &appendShape(mlir::InFlightDiagnostic &diag,
                                              llvm::ArrayRef<int64_t> shape) {

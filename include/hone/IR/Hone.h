@@ -9,6 +9,7 @@
 #define HONE_IR_HONE_H
 
 #include "hone/IR/OpFacts.h"
+#include "hone/IR/Shapes.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

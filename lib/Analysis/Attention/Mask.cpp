@@ -26,10 +26,6 @@ bool PairValue::isConstant() const {
   return isSplit ? upTo == after : query == 0 && key == 0;
 }
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// `x predicate y`.
 static bool compare(CmpPredicate predicate, double x, double y) {
   switch (predicate) {

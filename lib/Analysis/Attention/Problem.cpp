@@ -75,10 +75,6 @@ std::string hone::whyNotAsked(const AttentionParts &parts) {
 // The line
 //===----------------------------------------------------------------------===//
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<ShapedType>(value.getType()).getShape();
-}
-
 std::string
 hone::describeAttention(const AttentionParts &parts, bool deterministic,
                         llvm::function_ref<HeadStrides(Value)> stridesOf) {

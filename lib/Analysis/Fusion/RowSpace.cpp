@@ -9,10 +9,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 static int64_t elements(Value value) {
   return cast<ShapedType>(value.getType()).getNumElements();
 }

@@ -5,10 +5,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// Kernels that walk heads: attention and rotations.
 static bool isHeadOp(Operation *op) {
   return llvm::is_contained({KernelFamily::attention, KernelFamily::rope},

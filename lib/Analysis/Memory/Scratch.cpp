@@ -27,10 +27,6 @@ SmallVector<MemRefType> hone::gradientSumTypes(AttentionBwdOp op) {
 // Convolutions of each channel apart
 //===----------------------------------------------------------------------===//
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<ShapedType>(value.getType()).getShape();
-}
-
 bool hone::hasVectorKernel(ConvolutionOpInterface op) {
   Value image = op.getImage(), kernel = op.getKernel(), result = op.getOutput();
   int64_t channels = shapeOf(image).back();

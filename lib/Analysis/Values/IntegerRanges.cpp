@@ -11,10 +11,6 @@ using namespace hone;
 
 using Interval = IntervalSet::Interval;
 
-static Type elementOf(Value value) {
-  return getElementTypeOrSelf(value.getType());
-}
-
 static bool isInteger(Value value) {
   return isa<IntegerType>(elementOf(value));
 }

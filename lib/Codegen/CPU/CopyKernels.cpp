@@ -120,10 +120,6 @@ struct CopyEmitter : KernelBuilder {
 // Transpose and slice
 //===----------------------------------------------------------------------===//
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// The last dimension is contiguous: rows of it, in parts where they are long.
 Kernel CopyEmitter::copyRuns(const StridedMove &move) {
   ArrayRef<MoveDim> dims = move.dims;

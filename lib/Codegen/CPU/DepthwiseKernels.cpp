@@ -26,10 +26,6 @@ static constexpr int64_t largestBlock = 14;
 /// Vector operations worth a thread.
 static constexpr int64_t grainOperations = 1024;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 static ArrayRef<int64_t> spatial(Value value) {
   return shapeOf(value).drop_front().drop_back();
 }

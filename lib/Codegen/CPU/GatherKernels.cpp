@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 namespace {
 struct GatherEmitter : KernelBuilder {
   GatherEmitter(OpBuilder &builder, StringRef name, plan::LaunchOp launch)

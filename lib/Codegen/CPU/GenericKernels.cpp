@@ -12,12 +12,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static Type elementOf(Value value) { return getElementTypeOrSelf(value); }
-
 static bool isPointOp(Operation *op) {
   return isElementOp(op) ||
          isa<ConstantOp, IotaOp, RandomOp, DropoutOp, ReshapeOp, TransposeOp,

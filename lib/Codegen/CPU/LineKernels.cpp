@@ -13,12 +13,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static Type elementOf(Value value) { return getElementTypeOrSelf(value); }
-
 namespace {
 /// The body of a loop over lines: buffers by their values in the launch, with
 /// indices that hold the line's place.

@@ -12,10 +12,6 @@ using namespace hone;
 /// Vector operations worth a thread.
 static constexpr int64_t grainOperations = 1024;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 namespace {
 class PoolEmitter : KernelBuilder {
 public:

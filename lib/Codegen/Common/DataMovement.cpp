@@ -7,10 +7,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 Operation *hone::movedBy(plan::LaunchOp launch) {
   Block &body = launch.getBodyBlock();
   Operation *op = &body.front();

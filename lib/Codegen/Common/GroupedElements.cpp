@@ -6,10 +6,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// Where the rows of a group end.
 Value ScalarEmitter::endOf(Value ends, Value group) {
   return b.create<arith::IndexCastOp>(b.getIndexType(), emit(ends, group));

@@ -17,12 +17,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static Type elementOf(Value value) { return getElementTypeOrSelf(value); }
-
 /// The type that elements of `element` are computed in: narrow floats in f32.
 static Type wideTypeOf(Type element) {
   return elementwise::computeType(element);

@@ -8,12 +8,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static Type elementOf(Value value) { return getElementTypeOrSelf(value); }
-
 /// The type in which sums of products of `element` are computed.
 static Type sumType(Type element) { return elementwise::computeType(element); }
 

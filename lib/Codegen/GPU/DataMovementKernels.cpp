@@ -14,10 +14,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 static int64_t elementBytes(Operation *op) {
   return elementByteWidth(getElementTypeOrSelf(op->getResult(0)));
 }

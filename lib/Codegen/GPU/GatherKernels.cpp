@@ -14,10 +14,6 @@ using namespace hone;
 
 static constexpr int64_t startThreads = 256, mostThreads = 256;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 FailureOr<GridKernel> hone::emitDeviceGather(OpBuilder &builder, StringRef name,
                                              plan::LaunchOp launch) {
   if (failed(checkGather(launch)))

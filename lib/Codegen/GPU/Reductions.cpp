@@ -12,10 +12,6 @@ using namespace hone;
 
 static constexpr int64_t reduceThreads = 128;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// The reduction of a launch that is of the kind above, or null.
 static ReduceOp readReduction(plan::LaunchOp launch) {
   Block &body = launch.getBodyBlock();

@@ -240,7 +240,7 @@ FailureOr<GridKernel> DeviceRowEmitter::emitMain(StringRef name) {
 }
 
 /// How threads share the launch, or an error at it.
-static FailureOr<DeviceRowShape> shapeOf(plan::LaunchOp launch) {
+static FailureOr<DeviceRowShape> rowShapeOf(plan::LaunchOp launch) {
   std::optional<RowSpace> space = RowSpace::of(launch.getBodyBlock());
   if (!space)
     return launch.emitOpError("fits no row space");
@@ -251,7 +251,7 @@ FailureOr<GridKernel> hone::emitDeviceRowKernel(OpBuilder &builder,
                                                 StringRef name,
                                                 plan::LaunchOp launch) {
   OpBuilder::InsertionGuard guard(builder);
-  FailureOr<DeviceRowShape> shape = shapeOf(launch);
+  FailureOr<DeviceRowShape> shape = rowShapeOf(launch);
   if (failed(shape))
     return failure();
   return DeviceRowEmitter(builder, launch, *shape).emitMain(name);
@@ -261,7 +261,7 @@ FailureOr<GridKernel> hone::emitDevicePartialSums(OpBuilder &builder,
                                                   StringRef name,
                                                   plan::LaunchOp launch) {
   OpBuilder::InsertionGuard guard(builder);
-  FailureOr<DeviceRowShape> shape = shapeOf(launch);
+  FailureOr<DeviceRowShape> shape = rowShapeOf(launch);
   if (failed(shape))
     return failure();
   return DeviceRowEmitter(builder, launch, *shape).emitSums(name);

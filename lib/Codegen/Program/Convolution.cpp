@@ -9,10 +9,6 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// The one op of a launch whose tensors lie densely, if it is a convolution of
 /// types and dimensions that the library has.
 static ConvolutionOpInterface libraryConvolution(LaunchOp launch) {

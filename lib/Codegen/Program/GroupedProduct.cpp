@@ -33,9 +33,6 @@ bool ProgramLowering::describeGroupedProduct(LaunchOp launch) {
     return false;
   Operation *op = &launch.getBodyBlock().front();
   auto dot = dyn_cast<GroupedDotOp>(op);
-  auto shapeOf = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getShape();
-  };
   abi::GroupedProduct product = !dot ? abi::GroupedProduct::weights
                                 : dot.getContract() == 1
                                     ? abi::GroupedProduct::plain

@@ -65,7 +65,7 @@ static bool isReadByProduct(Value value) {
   });
 }
 
-static std::string shapeOf(Value value) {
+static std::string describeShape(Value value) {
   std::string text;
   for (int64_t size : cast<RankedTensorType>(value.getType()).getShape())
     text += (text.empty() ? "" : "x") + std::to_string(size);
@@ -116,7 +116,7 @@ static LogicalResult checkFeatures(func::FuncOp func,
         dims->second, [](DimAttr dim) { return dim.getAxes().empty(); });
     isDivided |= !isWhole;
     if (isWhole && rankOf(arg) >= 2 && isReadByProduct(arg))
-      wholes.push_back("'" + name.str() + "' (" + shapeOf(arg) + ": " +
+      wholes.push_back("'" + name.str() + "' (" + describeShape(arg) + ": " +
                        whyWhole(arg, classes, parts) + ")");
   }
   if (isDivided && (wholes.empty() || parts == 1))

@@ -37,9 +37,6 @@ struct Vjp {
   static mlir::RankedTensorType typeOf(mlir::Value x) {
     return mlir::cast<mlir::RankedTensorType>(x.getType());
   }
-  static llvm::ArrayRef<int64_t> shapeOf(mlir::Value x) {
-    return typeOf(x).getShape();
-  }
 
   mlir::Value splat(mlir::RankedTensorType type, double number) {
     llvm::APFloat value(number);

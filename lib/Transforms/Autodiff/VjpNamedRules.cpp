@@ -13,7 +13,7 @@ static void layerNormRule(LayerNormOp op, Vjp &v) {
   v.g = v.keepFirst(v.g, op.getWidth());
   if (v.needs(op.getScale())) {
     Type type = Vjp::typeOf(mean).getElementType();
-    ArrayRef<int64_t> shape = Vjp::shapeOf(x);
+    ArrayRef<int64_t> shape = shapeOf(x);
     Value centred = v.sub(v.castTo(x, type), v.alongRows(mean, shape));
     Value normal = v.mul(centred, v.alongRows(rstd, shape));
     v.add(op.getScale(),
@@ -31,7 +31,7 @@ static void rmsNormRule(RmsNormOp op, Vjp &v) {
   v.g = v.keepFirst(v.g, op.getWidth());
   if (v.needs(op.getScale())) {
     Type type = Vjp::typeOf(rstd).getElementType();
-    Value normal = v.mul(v.castTo(x, type), v.alongRows(rstd, Vjp::shapeOf(x)));
+    Value normal = v.mul(v.castTo(x, type), v.alongRows(rstd, shapeOf(x)));
     v.add(op.getScale(),
           v.sumRows(v.mul(v.castTo(v.g, type), normal), op.getScale()));
   }

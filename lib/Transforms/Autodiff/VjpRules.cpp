@@ -61,7 +61,7 @@ static void powRule(PowOp op, Vjp &v) {
 /// The elements that equal the extremum share the gradient evenly.
 static void reduceRule(ReduceOp op, Vjp &v) {
   Value x = op.getOperand();
-  ArrayRef<int64_t> shape = Vjp::shapeOf(x);
+  ArrayRef<int64_t> shape = shapeOf(x);
   SmallVector<int64_t> kept;
   for (int64_t dim : llvm::seq<int64_t>(0, shape.size()))
     if (!llvm::is_contained(op.getDims(), dim))
@@ -78,10 +78,10 @@ static void reduceRule(ReduceOp op, Vjp &v) {
 
 static void sliceRule(SliceOp op, Vjp &v) {
   SmallVector<int64_t> high, interior;
-  for (auto [dim, size] : llvm::enumerate(Vjp::shapeOf(op.getResult()))) {
+  for (auto [dim, size] : llvm::enumerate(shapeOf(op.getResult()))) {
     int64_t stride = op.getStrides()[dim];
     int64_t covered = size ? (size - 1) * stride + 1 : 0;
-    high.push_back(Vjp::shapeOf(op.getOperand())[dim] - op.getStarts()[dim] -
+    high.push_back(shapeOf(op.getOperand())[dim] - op.getStarts()[dim] -
                    covered);
     interior.push_back(stride - 1);
   }
@@ -91,7 +91,7 @@ static void sliceRule(SliceOp op, Vjp &v) {
 
 static void padRule(PadOp op, Vjp &v) {
   SmallVector<int64_t> limits, strides;
-  for (auto [dim, size] : llvm::enumerate(Vjp::shapeOf(op.getOperand()))) {
+  for (auto [dim, size] : llvm::enumerate(shapeOf(op.getOperand()))) {
     int64_t stride = op.getInterior()[dim] + 1;
     limits.push_back(op.getLow()[dim] + (size ? (size - 1) * stride + 1 : 0));
     strides.push_back(stride);
@@ -102,11 +102,11 @@ static void padRule(PadOp op, Vjp &v) {
 
 static void concatRule(ConcatOp op, Vjp &v) {
   int64_t dim = op.getDim();
-  SmallVector<int64_t> starts(Vjp::shapeOf(op.getResult()).size(), 0);
-  SmallVector<int64_t> limits(Vjp::shapeOf(op.getResult()));
+  SmallVector<int64_t> starts(shapeOf(op.getResult()).size(), 0);
+  SmallVector<int64_t> limits(shapeOf(op.getResult()));
   SmallVector<int64_t> strides(starts.size(), 1);
   for (Value input : op.getInputs()) {
-    limits[dim] = starts[dim] + Vjp::shapeOf(input)[dim];
+    limits[dim] = starts[dim] + shapeOf(input)[dim];
     if (v.needs(input))
       v.add(input,
             v.make<SliceOp>(input.getType(), v.g, starts, limits, strides));

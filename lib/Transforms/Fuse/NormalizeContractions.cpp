@@ -13,10 +13,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 namespace {
 struct NormalizeContractions
     : hone::impl::NormalizeContractionsBase<NormalizeContractions> {

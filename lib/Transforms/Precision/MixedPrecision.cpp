@@ -11,10 +11,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-static Type elementOf(Value value) {
-  return getElementTypeOrSelf(value.getType());
-}
-
 static Type withElement(Value value, Type element) {
   return cast<RankedTensorType>(value.getType()).clone(element);
 }

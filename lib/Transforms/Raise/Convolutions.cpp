@@ -15,10 +15,6 @@ struct WeightMatrix {
 };
 } // namespace
 
-static RankedTensorType withShape(Value value, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, getElementTypeOrSelf(value.getType()));
-}
-
 static Value reshaped(OpBuilder &b, Location loc, Value value,
                       ArrayRef<int64_t> shape) {
   if (shapeOf(value) == shape)

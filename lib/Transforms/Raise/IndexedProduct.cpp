@@ -5,10 +5,6 @@
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 IndexedProduct::IndexedProduct(DotGeneralOp op)
     : lhs{op.getLhs(), {}}, rhs{op.getRhs(), {}} {
   lhs.indices.resize(shapeOf(lhs.value).size());
@@ -47,30 +43,34 @@ bool IndexedProduct::readSource(ProductOperand &factor, Value source,
   return true;
 }
 
-DotGeneralOp IndexedProduct::build(OpBuilder &b, DotGeneralOp from,
-                                   SmallVectorImpl<int64_t> &order) const {
-  SmallVector<int64_t> lhsBatch, rhsBatch, lhsContract, rhsContract, free;
-  SmallVector<int64_t> shape;
+SmallVector<int64_t> IndexedProduct::builtOrder() const {
+  SmallVector<int64_t> order;
   for (int64_t index : result)
-    if (lhs.has(index) && rhs.has(index)) {
+    if (lhs.has(index) && rhs.has(index))
       order.push_back(index);
+  for (const ProductOperand *factor : {&lhs, &rhs})
+    for (int64_t index : factor->indices)
+      if (!(lhs.has(index) && rhs.has(index)))
+        order.push_back(index);
+  return order;
+}
+
+DotGeneralOp IndexedProduct::build(OpBuilder &b, DotGeneralOp from) const {
+  SmallVector<int64_t> lhsBatch, rhsBatch, lhsContract, rhsContract, shape;
+  for (int64_t index : builtOrder()) {
+    const ProductOperand &factor = lhs.has(index) ? lhs : rhs;
+    shape.push_back(shapeOf(factor.value)[factor.dimOf(index)]);
+    if (lhs.has(index) && rhs.has(index)) {
       lhsBatch.push_back(lhs.dimOf(index));
       rhsBatch.push_back(rhs.dimOf(index));
-      shape.push_back(shapeOf(lhs.value)[lhsBatch.back()]);
     }
+  }
   for (auto [dim, index] : llvm::enumerate(lhs.indices))
     if (rhs.has(index) && !llvm::is_contained(result, index)) {
       lhsContract.push_back(dim);
       rhsContract.push_back(rhs.dimOf(index));
     }
-  for (const ProductOperand *factor : {&lhs, &rhs})
-    for (auto [dim, index] : llvm::enumerate(factor->indices))
-      if (!(lhs.has(index) && rhs.has(index))) {
-        order.push_back(index);
-        shape.push_back(shapeOf(factor->value)[dim]);
-      }
-  auto type =
-      RankedTensorType::get(shape, getElementTypeOrSelf(from.getType()));
-  return b.create<DotGeneralOp>(from.getLoc(), type, lhs.value, rhs.value,
-                                lhsBatch, rhsBatch, lhsContract, rhsContract);
+  return b.create<DotGeneralOp>(from.getLoc(), withShape(from, shape),
+                                lhs.value, rhs.value, lhsBatch, rhsBatch,
+                                lhsContract, rhsContract);
 }

@@ -28,10 +28,11 @@ struct IndexedProduct {
   /// false, and nothing changes, where free indices would change their order.
   bool readSource(ProductOperand &factor, mlir::Value source,
                   llvm::ArrayRef<int64_t> permutation) const;
-  /// The product that computes this, up to the order of its result's indices,
-  /// which it appends to `order`.
-  DotGeneralOp build(mlir::OpBuilder &b, DotGeneralOp from,
-                     llvm::SmallVectorImpl<int64_t> &order) const;
+  /// The indices of what `build` returns, in order: those of both factors,
+  /// those of the left one, those of the right one.
+  llvm::SmallVector<int64_t> builtOrder() const;
+  /// The product that computes this, up to the order of its result's indices.
+  DotGeneralOp build(mlir::OpBuilder &b, DotGeneralOp from) const;
 
   ProductOperand lhs, rhs;
   llvm::SmallVector<int64_t> result;

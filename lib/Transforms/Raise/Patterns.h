@@ -24,9 +24,6 @@ void populateRaiseConvolutionPatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseLossPatterns(mlir::RewritePatternSet &patterns);
 void populateRaiseSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 
-/// The shape of a tensor.
-llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
-
 /// The number that every element of `value` equals, seen through changes of
 /// shape.
 std::optional<double> constantOf(mlir::Value value);

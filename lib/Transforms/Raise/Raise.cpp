@@ -16,10 +16,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-ArrayRef<int64_t> hone::shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 std::optional<double> hone::constantOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<ReshapeOp, BroadcastOp, TransposeOp>(op))

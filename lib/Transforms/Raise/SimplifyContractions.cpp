@@ -14,14 +14,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static RankedTensorType withShape(Value value, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, getElementTypeOrSelf(value.getType()));
-}
-
 /// Where each index of `to` is in `from`.
 static SmallVector<int64_t> permutationBetween(ArrayRef<int64_t> from,
                                                ArrayRef<int64_t> to) {
@@ -82,17 +74,15 @@ struct MultiplyRepeatedOnce : OpRewritePattern<DotGeneralOp> {
       if (llvm::is_contained(product.result, index))
         dims.push_back(dim);
     // In the order of factors that needs no transpose, if one does.
-    SmallVector<int64_t> order;
-    Value value = product.build(rewriter, op, order);
+    SmallVector<int64_t> order = product.builtOrder();
     if (order != product.result) {
       std::swap(product.lhs, product.rhs);
-      SmallVector<int64_t> swapped;
-      Value other = product.build(rewriter, op, swapped);
-      if (swapped == product.result) {
-        value = other;
-        order = swapped;
-      }
+      if (product.builtOrder() == product.result)
+        order = product.result;
+      else
+        std::swap(product.lhs, product.rhs);
     }
+    Value value = product.build(rewriter, op);
     if (order != product.result)
       value = rewriter.create<TransposeOp>(
           op.getLoc(), value, permutationBetween(order, product.result));
@@ -120,9 +110,7 @@ struct ReadTransposedFactor : OpRewritePattern<DotGeneralOp> {
       return rewriter.notifyMatchFailure(op, "no factor is a transpose whose "
                                              "free dimensions keep their "
                                              "order");
-    SmallVector<int64_t> order;
-    DotGeneralOp dot = product.build(rewriter, op, order);
-    rewriter.replaceOp(op, dot);
+    rewriter.replaceOp(op, product.build(rewriter, op));
     return success();
   }
 };
@@ -142,15 +130,11 @@ struct SwapFactors : OpRewritePattern<TransposeOp> {
         op.getPermutation(), [&](int64_t dim) { return product.result[dim]; });
     product.result = target;
     std::swap(product.lhs, product.rhs);
-    SmallVector<int64_t> order;
-    rewriter.setInsertionPoint(dot);
-    DotGeneralOp swapped = product.build(rewriter, dot, order);
-    if (order != target) {
-      rewriter.eraseOp(swapped);
+    if (product.builtOrder() != target)
       return rewriter.notifyMatchFailure(op, "the order is not that of swapped "
                                              "factors");
-    }
-    rewriter.replaceOp(op, swapped);
+    rewriter.setInsertionPoint(dot);
+    rewriter.replaceOp(op, product.build(rewriter, dot));
     return success();
   }
 };

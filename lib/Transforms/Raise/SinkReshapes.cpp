@@ -12,14 +12,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static RankedTensorType withShape(Value value, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, getElementTypeOrSelf(value.getType()));
-}
-
 /// The leading dimensions of `shape` that hold `rows` elements, if more than
 /// one does and the others hold the rest.
 static std::optional<ArrayRef<int64_t>> splitRows(ArrayRef<int64_t> shape,

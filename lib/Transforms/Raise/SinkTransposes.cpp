@@ -19,14 +19,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-static RankedTensorType withShape(Value value, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, getElementTypeOrSelf(value.getType()));
-}
-
 static SmallVector<int64_t> permuted(ArrayRef<int64_t> list,
                                      ArrayRef<int64_t> permutation) {
   return llvm::map_to_vector(permutation,
@@ -350,7 +342,7 @@ bool Sinker::sinkProduct(DotGeneralOp op) {
   if (!changed)
     return false;
   SmallVector<int64_t> order;
-  op.getResult().replaceAllUsesWith(product.build(b, op, order));
+  op.getResult().replaceAllUsesWith(product.build(b, op));
   return true;
 }
 
