@@ -385,8 +385,10 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
     | accurate | f32 (`cross_entropy` reads low logits and widens them itself) | f32 |
     | pointwise, copy | the type of its activations; where they differ f32, or low with `stream=low` | the same |
 
-    - Parameters and constants are not activations: they take the type of the other operands. Parameters stay f32
-      arguments, the master weights.
+    - Parameters stay f32 arguments, the master weights. What only they make is f32 where it meets activations: layer
+      scales, class tokens and position embeddings are not rounded, and a residual stream that begins with one is f32.
+      A vector that is added to a contraction is its bias and takes its type.
+    - Constants are not activations: they take the type of the other operands.
     - Statistics (`lse`, mean, rstd), attention masks, tables of angles and all ops that no parameter influences stay
       f32.
     - One cast rounds a value, right after the op that computes it and before any data movement of it (reshape,

@@ -35,6 +35,9 @@ private:
   bool choosesLow(Operation *op, NumericClass numeric,
                   ArrayRef<OpOperand *> tied) const;
   bool joinsWideSum(Operation *op) const;
+  bool isParameter(Value value) const;
+  bool addsBias(Operation *op) const;
+  bool isOfContraction(Value value) const;
   void visit(Operation *op);
   Value narrow(Value value);
   Value widen(Value value);
@@ -49,8 +52,7 @@ private:
   /// Values that a parameter influences. All others, tables of positions and
   /// angles, stay as they are.
   DenseSet<Value> weighted;
-  /// Constants, parameters and what is made of these alone: they take the type
-  /// of the activations that they meet.
+  /// Constants, parameters and what is made of these alone: no activations.
   DenseSet<Value> neutral;
   DenseMap<Value, Value> narrowed, widened;
 };
@@ -78,10 +80,49 @@ void Narrower::findNeutral() {
   }
 }
 
-/// Whether the one reader of a contraction, behind moves and sums with neutral
-/// values (a bias), is a sum with an f32 value: then the contraction hands over
-/// its accumulator, which a library adds to the other operand in one call,
-/// instead of a value that is rounded and widened again.
+/// Whether parameters alone, one at least, make `value`.
+bool Narrower::isParameter(Value value) const {
+  return neutral.contains(value) && weighted.contains(value);
+}
+
+/// Whether movers and sums with biases lead from a contraction to `value`.
+bool Narrower::isOfContraction(Value value) const {
+  Operation *op = value.getDefiningOp();
+  while (op && isMover(op))
+    op = op->getOperand(0).getDefiningOp();
+  auto facts = dyn_cast_or_null<HoneOpInterface>(op);
+  return facts &&
+         (facts.getNumericClass() == NumericClass::contraction || addsBias(op));
+}
+
+/// True for a vector of one number per row of the tensor that it is added to.
+static bool isVector(Value value) {
+  while (true) {
+    if (llvm::count_if(shapeOf(value), [](int64_t n) { return n != 1; }) <= 1)
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (!op || !isMover(op))
+      return false;
+    value = op->getOperand(0);
+  }
+}
+
+/// Whether the op adds a parameter to a contraction as a layer adds its bias,
+/// a vector.
+bool Narrower::addsBias(Operation *op) const {
+  auto add = dyn_cast_or_null<AddOp>(op);
+  if (!add)
+    return false;
+  Value lhs = add.getLhs(), rhs = add.getRhs();
+  if (isParameter(lhs))
+    std::swap(lhs, rhs);
+  return isParameter(rhs) && isVector(rhs) && isOfContraction(lhs);
+}
+
+/// Whether the one reader of a contraction, behind moves and biases, is a sum
+/// with an f32 value: then the contraction hands over its accumulator, which a
+/// library adds to the other operand in one call, instead of a value that is
+/// rounded and widened again.
 bool Narrower::joinsWideSum(Operation *op) const {
   Value value = op->getResult(0);
   while (value.hasOneUse()) {
@@ -94,7 +135,7 @@ bool Narrower::joinsWideSum(Operation *op) const {
     if (!add)
       return false;
     Value other = add->getOperand(1 - use.getOperandNumber());
-    if (neutral.contains(other)) {
+    if (addsBias(add)) {
       value = add.getResult();
       continue;
     }
@@ -114,7 +155,9 @@ bool Narrower::choosesLow(Operation *op, NumericClass numeric,
     return false;
   bool readsLow = false, readsWide = false;
   for (OpOperand *operand : tied)
-    if (!neutral.contains(operand->get()))
+    if (isParameter(operand->get()))
+      readsWide |= !addsBias(op);
+    else if (!neutral.contains(operand->get()))
       (isLow(operand->get()) ? readsLow : readsWide) = true;
   return readsLow && (lowStream || !readsWide);
 }
@@ -151,6 +194,10 @@ Value Narrower::narrow(Value value) {
     result = copy->getResult(0);
   } else {
     result = castAfter(value, low);
+  }
+  if (isParameter(value)) {
+    neutral.insert(result);
+    weighted.insert(result);
   }
   return narrowed[value] = result;
 }

@@ -34,11 +34,13 @@ func.func @forward(
   // CHECK: %[[Z:.+]] = hone.dot_general %[[NL]], %{{.+}} -> tensor<2x3x4xbf16>
   %z = hone.dot_general %n, %w batch [] x [] contract [2] x [0]
       : tensor<2x3x4xf32>, tensor<4x4xf32> -> tensor<2x3x4xf32>
-  // A pointwise op follows its activations, and a constant or parameter follows with it.
+  // A pointwise op follows its activations; a parameter makes it f32.
   // CHECK: %[[T:.+]] = hone.tanh %[[Z]] : tensor<2x3x4xbf16>
   %t = hone.tanh %z : tensor<2x3x4xf32>
   %gb = hone.broadcast %g dims [2] : tensor<4xf32> -> tensor<2x3x4xf32>
-  // CHECK: hone.mul %[[T]], %{{.+}} : tensor<2x3x4xbf16>
+  // CHECK: %[[TW:.+]] = hone.cast %[[T]] : tensor<2x3x4xbf16> -> tensor<2x3x4xf32>
+  // CHECK: hone.mul %[[TW]], %{{.+}} : tensor<2x3x4xf32>
+  // LOW: hone.mul %{{.+}}, %{{.+}} : tensor<2x3x4xbf16>
   %scaled = hone.mul %t, %gb : tensor<2x3x4xf32>
   // The contraction has a second reader: rounded, and widened for the sum.
   // CHECK: %[[U:.+]] = hone.dot_general %{{.+}} -> tensor<2x3x4xbf16>
