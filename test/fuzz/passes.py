@@ -29,7 +29,8 @@ from modules import Modules, call, module, optimize
 
 CLEAN = ("--canonicalize", "--cse")
 LOW = (*CLEAN, "--hone-mixed-precision=policy=bf16", *CLEAN)
-BATCH = 60  # graphs that go through the tools at once, with one choice of options
+BATCH = 60  # graphs, at least, that go through the tools at once, with one choice of options
+BATCHES = 20  # at most
 
 
 @dataclass(frozen=True)
@@ -240,10 +241,11 @@ def make_batch(work: Path, row: Row, seeds: range) -> Iterator[tuple[Source, Mod
 def check(work: Path, name: str, row: Row, seeds: range) -> Tally:
     """One pass on the graphs of some seeds."""
     tally = Tally()
-    for first in range(seeds.start, seeds.stop, BATCH):
-        batch = range(first, min(first + BATCH, seeds.stop))
+    size = max(BATCH, -(-len(seeds) // BATCHES))
+    for first in range(seeds.start, seeds.stop, size):
+        batch = range(first, min(first + size, seeds.stop))
         for number, (source, before, complaints) in enumerate(make_batch(work.parent, row, batch)):
-            option = row.options[(first // BATCH + number) % len(row.options)]
+            option = row.options[(first // size + number) % len(row.options)]
             flags = random_sequence(first + number) if name == ANY_ORDER else [f"--{name}{option}"]
             after = optimize(work, before, flags)
             tally.graphs += len(before) + len(complaints)
