@@ -33,7 +33,7 @@ from trial import (LOSS_TOLERANCE, NORM_TOLERANCE, STEPS, as_double, batches, ea
                    side_of)
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
-from autocast import TYPES, is_as_good  # noqa: E402
+from autocast import RATIO, TYPES, is_as_good  # noqa: E402
 from plans import dry_run, smallest_budget  # noqa: E402
 from ranks import MPI  # noqa: E402
 
@@ -105,6 +105,7 @@ class Model:
     inputs: list[str] = field(init=False)
     programs: dict[tuple[str, ...], Path] = field(default_factory=dict)
     runs: dict[tuple, Trained] = field(default_factory=dict)
+    autocasts: dict[str, tuple[list[float], float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         side = side_of(self.entry)
@@ -118,6 +119,30 @@ class Model:
             compile_program(self.honec, self.package, path, options)
             self.programs[options] = path
         return self.programs[options]
+
+    def in_precision(self, name: str) -> tuple[str, ...]:
+        """Options of honec; the loss scale is one with which autocast does not overflow either."""
+        if name == "fp32":
+            return ()
+        scale = self.autocast(name)[1]
+        return (f"--precision={name}", *[f"--loss-scale={scale:g}"] * (scale not in (1, SCALES[0])))
+
+    def autocast(self, precision: str) -> tuple[list[float], float]:
+        """Losses of PyTorch's autocast, and the scale with which it has them. JAX has none."""
+        if precision not in self.autocasts:
+            self.autocasts[precision] = ([], SCALES[0]) if self.entry.framework == "JAX" else autocast_losses(
+                self.entry, precision)
+        return self.autocasts[precision]
+
+    @functools.cached_property
+    def exact(self) -> list[float]:
+        """PyTorch's losses in fp64."""
+        return in_double(lambda: eager_steps(made_in_double(self.entry), {})[0],
+                         lambda: eager_steps(made(self.entry), {})[0])
+
+    def error_of_autocast(self, precision: str) -> float:
+        """The largest of a loss."""
+        return compared(self.autocast(precision)[0], self.exact)
 
     def train(self, *options: str, threads: int = 1, resumes: bool = False) -> Trained:
         key = (options, threads, resumes)
@@ -179,19 +204,23 @@ def check_budget(model: Model, which: str) -> None:
     model.train(budget(model, which)).expect_bits_of(model.train(), "no budget")
 
 
-def in_precision(name: str) -> tuple[str, ...]:
-    """The options of a program that can be asked for gradients too where errors are measured."""
-    return () if name == "fp32" else (f"--precision={name}", "--keep-gradients")
+def with_gradients(model: Model, precision: str) -> tuple[str, ...]:
+    """Options of a program that can be asked for gradients where errors are measured."""
+    options = model.in_precision(precision)
+    return (*options, "--keep-gradients") if options else ()
 
 
 def check_combined(model: Model, row: Combined) -> float:
-    options = (*MESHES.get(row.mesh, ()), *in_precision(row.precision)[:1])
+    options = (*MESHES.get(row.mesh, ()), *model.in_precision(row.precision))
     # On one rank this compares programs with and without gradients kept too.
-    plain = model.train(*options) if row.mesh else model.train(*in_precision(row.precision))
+    plain = model.train(*options) if row.mesh else model.train(*with_gradients(model, row.precision))
     seen = model.train(*options, budget(model, row.budget, *options), threads=row.threads, resumes=row.resumes)
     seen.expect_bits_of(plain, "no budget, one thread and no break")
-    alone = model.train(*in_precision(row.precision)).numbers("loss")
-    if not (difference := compared(plain.numbers("loss"), alone)) <= LOW_TOLERANCE[row.precision]:
+    alone = model.train(*with_gradients(model, row.precision)).numbers("loss")
+    tolerance = LOW_TOLERANCE[row.precision]
+    if model.entry.framework != "JAX" and row.precision != "fp32":  # batch norms of a small batch are rough
+        tolerance = max(tolerance, RATIO * model.error_of_autocast(row.precision))
+    if not (difference := compared(plain.numbers("loss"), alone)) <= tolerance:
         raise Ended("differs", f"losses are {shown(plain.numbers('loss'))}, on one rank {shown(alone)}")
     return difference
 
@@ -212,29 +241,37 @@ def largest_difference(one: Path, other: Path) -> float:
 
 def check_precision(model: Model, precision: str) -> float:
     """The largest error in units of autocast's."""
-    trained = model.train(*in_precision(precision))
+    trained = model.train(*with_gradients(model, precision))
     ours = trained.numbers("loss")
     if skipped := [line["step"] for line in trained.log if line.get("skipped")]:
         raise Ended("differs", f"gradients overflow at steps {shown(skipped)}")
     if model.entry.framework == "JAX":
         return check_losses_of_jax(model, precision, ours)
-    exact = in_double(lambda: eager_steps(made_in_double(model.entry), {})[0],
-                      lambda: eager_steps(made(model.entry), {})[0])
-    autocast, scale = autocast_losses(model.entry, precision)
-    mine, theirs = compared(ours, exact), compared(autocast, exact)
+    mine, theirs = compared(ours, model.exact), model.error_of_autocast(precision)
     if not is_as_good(mine, theirs, precision):
         raise Ended("differs", f"losses are {mine:.1e} off PyTorch in fp64, autocast's {theirs:.1e}")
-    return max(mine / theirs, gradient_ratio(model, precision, scale))
+    return max(mine / theirs, gradient_ratio(model, precision, model.autocast(precision)[1]))
 
 
 def autocast_losses(entry: Entry, precision: str) -> tuple[list[float], float]:
     """Losses of PyTorch's autocast, and the scale with which it has them."""
     for scale in SCALES if precision == "fp16" else (1.0,):
         try:
-            return eager_steps(made(entry), {}, TYPES[precision], scale)[0], scale
+            return with_primitives(lambda: eager_steps(made(entry), {}, TYPES[precision], scale)[0]), scale
         except ValueError:  # not finite
             continue
     raise Ended("untested", f"PyTorch's autocast overflows with the loss scale {SCALES[-1]}")
+
+
+def with_primitives(work: Callable):
+    """What `work` returns; without oneDNN where it has no primitive for PyTorch (an LSTM in fp16)."""
+    try:
+        return work()
+    except RuntimeError as error:
+        if "could not create a primitive" not in str(error):
+            raise
+        with torch.backends.mkldnn.flags(enabled=False):
+            return work()
 
 
 def check_losses_of_jax(model: Model, precision: str, ours: list[float]) -> float:
@@ -255,7 +292,8 @@ def gradient_ratio(model: Model, precision: str, scale: float) -> float:
         exact = in_double(lambda: gradients(trial, batch, torch.float64),
                           lambda: gradients(trial, batch, torch.float32))
         add_errors(ours, dumped_gradients(model, precision, batch, exact), exact)
-        add_errors(autocast, gradients(trial, batch, torch.float32, TYPES[precision], scale), exact)
+        low = with_primitives(lambda: gradients(trial, batch, torch.float32, TYPES[precision], scale))
+        add_errors(autocast, low, exact)
     worst = 0.0
     for name in ours:
         mine, theirs = median(ours[name]), median(autocast[name])
@@ -291,7 +329,7 @@ def dumped_gradients(model: Model, precision: str, batch: Batch, names: Gradient
     folder = model.work / "window"
     folder.mkdir(exist_ok=True)
     inputs = written_inputs(model.trial.names, [batch], folder)
-    program = model.program(*in_precision(precision))
+    program = model.program(*with_gradients(model, precision))
     train_program([program, "--steps", 1, "--threads", 1, "--dump", folder, *inputs], folder / "log.jsonl")
     dump = load_file(folder / "step1.safetensors")
     return {name: dump[f"grad.{name}"] for name in names}
