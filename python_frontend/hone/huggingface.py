@@ -8,7 +8,9 @@ replaced, through its own registries, by ones that decide from shapes alone.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
+import types
 from typing import Any, Iterator
 
 import torch
@@ -139,10 +141,33 @@ def _mask(
 
 
 def _attends_through_interface(model: torch.nn.Module) -> bool:
-    """Whether every attention module in `model` looks its function up. Older ones compute attention themselves, and
-    would take the absent mask for full attention."""
-    files = {type(m).__module__ for m in model.modules() if type(m).__name__.endswith("Attention")}
-    return bool(files) and all(hasattr(sys.modules[file], "ALL_ATTENTION_FUNCTIONS") for file in files)
+    """Whether attention modules in `model` look their function up, and all that are given a mask do. Others compute
+    attention themselves (of GIT the text half does): they would take the absent mask for full attention, and add a
+    boolean one to the scores."""
+    attends = [m for m in model.modules() if _is_attention(m) and not any(map(_is_attention, _inner(m)))]
+    masked = [m for m in attends if any("mask" in name for name in inspect.signature(m.forward).parameters)]
+    return any(map(_looks_up, attends)) and all(map(_looks_up, masked))
+
+
+def _is_attention(module: torch.nn.Module) -> bool:
+    return "attention" in type(module).__name__.lower()
+
+
+def _inner(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    return (inner for inner in module.modules() if inner is not module)
+
+
+def _looks_up(module: torch.nn.Module) -> bool:
+    """Whether a method of the module reads transformers' registry of attention functions."""
+    return any("ALL_ATTENTION_FUNCTIONS" in _names(inspect.unwrap(method).__code__)
+               for _, method in inspect.getmembers(type(module), inspect.isfunction)
+               if not method.__module__.startswith("torch."))
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Global names and attributes that the code and the functions in it read."""
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return set(code.co_names).union(*inner)
 
 
 @contextlib.contextmanager

@@ -96,6 +96,30 @@ def test_hugging_face_attention_of_its_own_stays_causal() -> None:
     torch.testing.assert_close(evaluate(graph, values | {"ids": ids}), expected, rtol=1e-6, atol=0)
 
 
+def test_hugging_face_attention_partly_of_its_own(verified) -> None:
+    """GIT's text half computes attention itself and adds its mask to the scores; the vision half looks a function up."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    half = dict(hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2)
+    config = transformers.GitConfig(vocab_size=23, max_position_embeddings=16, hidden_dropout_prob=0.0,
+                                    attention_probs_dropout_prob=0.0, bos_token_id=1, eos_token_id=2,
+                                    vision_config=half | dict(image_size=8, patch_size=4), **half)
+    model = transformers.GitForCausalLM(config)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    labelled = lambda model, ids, image: model(input_ids=ids, pixel_values=image, labels=ids).loss
+    image = torch.randn(2, 3, 8, 8)
+    captured = capture(model, labelled, (IDS, image))
+    graph, constants = api.build_graph(model, captured, (IDS, image), None, {}, None, "git")
+    verified(emit(graph))
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()}
+    values |= {n: t.double() for n, t in constants.items()}
+    expected = labelled(model, ids, image).double()
+    found = evaluate(graph, values | {"ids": ids, "image": image.double()})
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=0)
+
+
 def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None:
     def padded(model, ids, mask):
         return F.cross_entropy(model(input_ids=ids, attention_mask=mask).logits.flatten(0, 1), ids.flatten())
