@@ -57,6 +57,13 @@ class Writer:
         exact = self.emit(f"hone.constant dense<{value:.17e}> : {wide}")
         return self.emit(f"hone.cast {exact} : {wide} -> {type}")
 
+    def kept(self, condition: str, new: str, old: str, type: str) -> str:
+        """The new values where the scalar `condition` is true, else the old ones."""
+        flags = type.replace("f32", "i1")
+        spread = condition if type == "tensor<f32>" else self.emit(
+            f"hone.broadcast {condition} dims [] : tensor<i1> -> {flags}")
+        return self.emit(f"hone.select {spread}, {new}, {old} : {flags}, {type}")
+
     def spread(self, scalar: str, type: str) -> str:
         if type == "tensor<f32>":
             return scalar
@@ -133,9 +140,9 @@ def update(w: Writer, step: Signature, gradients: dict[str, str], numbers: dict[
     lr, decay = at["scalar", "lr"], at["scalar", "weight_decay"]
     new: dict[tuple[str, str], str] = {("grad_norm", ""): norm}
     made = at["scalar", "step"]
+    rest = w.op("sub", norm, norm, type=one)  # NaN for what is not finite
+    finite = w.emit(f"hone.cmp eq, {rest}, {w.number(0.0, one)} : {one} -> tensor<i1>")
     if ("opt", "loss_scale") in at:
-        rest = w.op("sub", norm, norm, type=one)  # NaN for what is not finite
-        finite = w.emit(f"hone.cmp eq, {rest}, {w.number(0.0, one)} : {one} -> tensor<i1>")
         new |= scaled(w, at, finite, interval)
         made = new["opt", "updates"]
     count = w.emit(f"hone.cast {made} : tensor<i64> -> tensor<f32>")
@@ -171,6 +178,9 @@ def update(w: Writer, step: Signature, gradients: dict[str, str], numbers: dict[
                 new["opt", f"momentum.{name}"] = speed
                 move = w.op("add", move, w.op("mul", momentum, speed, type=t), type=t) if numbers["nesterov"] else speed
         new["param", name] = w.op("sub", p, w.op("mul", w.spread(lr, t), move, type=t), type=t)
+        for kind, of in list(new):
+            if (kind, of) == ("param", name) or (kind == "opt" and of.endswith(f".{name}")):
+                new[kind, of] = w.kept(finite, new[kind, of], at[kind, of], t)
     return new
 
 

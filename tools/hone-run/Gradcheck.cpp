@@ -172,6 +172,23 @@ public:
     return (*above - *below) / (2 * h);
   }
 
+  /// By how much the loss jumps between points so near to each other that only
+  /// rounding tells them apart: more than roundings of the loss itself where
+  /// large numbers cancel on the way to it, as in a norm over equal numbers.
+  FailureOr<double> jitter() const {
+    FailureOr<double> here = at(0);
+    if (failed(here))
+      return failure();
+    double most = 0;
+    for (int i = 1; i <= 6; ++i) {
+      FailureOr<double> near = at(i * 1e-14);
+      if (failed(near))
+        return failure();
+      most = std::max(most, std::abs(*near - *here));
+    }
+    return most;
+  }
+
   FailureOr<double> slope(double step) const {
     FailureOr<double> coarse = centralDifference(step);
     FailureOr<double> fine = centralDifference(step / 2);
@@ -253,13 +270,21 @@ static FailureOr<Deviation> compareAlong(const LossAlong &line,
                                          const Tensor &direction, double noise,
                                          double tolerance) {
   Deviation found;
+  bool measured = false;
   for (double step : steps) {
     FailureOr<double> slope = line.slope(step);
     if (failed(slope))
       return failure();
     found = judge(gradient, direction, *slope, step, noise, tolerance);
     if (found.tolerated)
-      break;
+      return found;
+    if (measured)
+      continue;
+    FailureOr<double> jitter = line.jitter();
+    if (failed(jitter))
+      return failure();
+    noise = std::max(noise, 8 * *jitter);
+    measured = true;
   }
   return found;
 }
