@@ -12,6 +12,7 @@
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Codegen/Passes.h"
 
+#include "Codegen/Common/SharedBodies.h"
 #include "Codegen/GPU/LowerToDevice.h"
 #include "Codegen/Program/Lowering.h"
 #include "hone/Analysis/Cost/TargetDescription.h"
@@ -42,9 +43,10 @@ private:
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
                                Emitter emitter);
   void describeCall(LaunchOp launch, const Kernel &kernel);
-  Kernel finishKernel(Kernel kernel, ArrayRef<bool> shared);
+  Kernel finishKernel(Kernel kernel, ArrayRef<bool> shared, bool hasSalts);
 
   llvm::StringMap<Kernel> kernels; // by what they compute
+  SharedBodies bodies;
 };
 } // namespace
 
@@ -92,12 +94,15 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
 
 /// Promises about the kernel's buffers, and the entry the runtime calls.
 /// `shared` says which buffers may not be promised to be alone.
-Kernel Lowering::finishKernel(Kernel kernel, ArrayRef<bool> shared) {
+Kernel Lowering::finishKernel(Kernel kernel, ArrayRef<bool> shared,
+                              bool hasSalts) {
   kernel.func.setPrivate();
   for (auto [index, isShared] : llvm::enumerate(shared))
     if (!isShared)
       kernel.func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
                              builder.getUnitAttr());
+  if (hasSalts)
+    kernel.func = bodies.share(builder, kernel.func);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   declareEntry(builder, kernel);
@@ -114,10 +119,17 @@ LogicalResult Lowering::describeKernel(LaunchOp launch, StringRef stage,
     if (failed(kernel))
       return failure();
     // A kernel with a table sees other buffers than the launch.
+    bool hasTable = !kernel->table.tensors.empty();
     SmallVector<bool> shared;
-    if (kernel->table.tensors.empty())
+    if (!hasTable)
       shared = aliasedBuffers(launch);
-    found = kernels.try_emplace(key, finishKernel(*kernel, shared)).first;
+    bool hasSalts =
+        !hasTable && llvm::any_of(launch.getBodyBlock(), [](auto &op) {
+          auto random = dyn_cast<RandomOpInterface>(op);
+          return random && random.getRandomKey();
+        });
+    Kernel finished = finishKernel(*kernel, shared, hasSalts);
+    found = kernels.try_emplace(key, finished).first;
   }
   describeCall(launch, found->second);
   return success();

@@ -9,7 +9,7 @@ def LowerToKernels : Pass<"hone-lower-to-kernels", "::mlir::ModuleOp"> {
   let summary = "Lowers the plan to kernels and a description of the program";
   let description = [{
     The pass turns every `plan.launch` into a kernel on `scf`, `vector`, `arith`, `math` and `memref`, or into a library
-    call. Equal launches share one kernel. The function `@hone_program` (llvm dialect) describes arena, arguments,
+    call. Equal launches share one kernel, and kernels on a CPU that differ in salts of dropout call one body. The function `@hone_program` (llvm dialect) describes arena, arguments,
     functions, launches and results to the runtime, in order, by calls of the functions in abi.def. The runtime runs
     this description; the launches themselves are not compiled into code.
 

@@ -4,6 +4,7 @@
 
 #include "ElementwiseArith.h"
 #include "Philox.h"
+#include "SharedBodies.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -204,8 +205,7 @@ Value RowValues::firstNumber(DropoutOp op, const Point &at) {
 }
 
 Value RowValues::dropoutVector(DropoutOp op, Point &at) {
-  Value salt = builder.create<arith::ConstantOp>(
-      loc, builder.getI64IntegerAttr(op.getSalt()));
+  Value salt = createSalt(builder, loc, op.getSalt());
   Value words = loadWords(firstNumber(op, at), salt, keys.lookup(op.getRng()),
                           RandomPart::of(op).keepsCounters());
   return emitDropout(builder, loc, vectorAt(op.getInput(), at), words,

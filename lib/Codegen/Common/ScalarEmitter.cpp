@@ -4,6 +4,7 @@
 
 #include "ElementwiseArith.h"
 #include "Philox.h"
+#include "SharedBodies.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -243,7 +244,7 @@ Value ScalarEmitter::philoxWord(RandomOpInterface op, int64_t salt,
   Value lane = b.create<vector::BroadcastOp>(
       VectorType::get({1}, b.getI64Type()), number);
   Value word =
-      emitPhiloxWord(b, b.getLoc(), lane, b.integer(b.getI64Type(), salt),
+      emitPhiloxWord(b, b.getLoc(), lane, createSalt(b, b.getLoc(), salt),
                      keyVector(op.getRandomKey()));
   return b.create<vector::ExtractOp>(word, 0);
 }

@@ -3,6 +3,7 @@
 #include "Emitter.h"
 
 #include "Codegen/Common/Philox.h"
+#include "Codegen/Common/SharedBodies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,8 +24,10 @@ AttentionEmitter::AttentionEmitter(OpBuilder &builder, func::FuncOp func,
     : BlockBuilder(builder, func), op(op), sizes(sizes) {
   if (op.mask)
     maskBlock = stackBlock(sizes.keys, sizes.queries);
-  if (op.rng)
+  if (op.rng) {
     rngKey = emitPhiloxKey(*this, getLoc(), op.rng);
+    salt = createSalt(*this, getLoc(), op.salt);
+  }
   if (op.origin)
     origin = create<memref::LoadOp>(op.origin, ValueRange());
 }
@@ -311,13 +314,12 @@ BlockBuilder::Values AttentionEmitter::forKeys(
           first, broadcast(create<arith::IndexCastOp>(getI64Type(), key)));
       if (!sharedCounters) {
         words.push_back(
-            {emitPhiloxWord(*this, getLoc(), element, op.salt, rngKey)});
+            {emitPhiloxWord(*this, getLoc(), element, salt, rngKey)});
         continue;
       }
       Value counter = create<arith::ShRUIOp>(
           element, broadcast(constantI64(llvm::Log2_64(wordsPerCounter))));
-      words.push_back(
-          emitPhiloxWords(*this, getLoc(), counter, op.salt, rngKey));
+      words.push_back(emitPhiloxWords(*this, getLoc(), counter, salt, rngKey));
     }
     return words;
   };

@@ -24,6 +24,7 @@ struct Attention {
   /// The scores, [B, H, T, S], and the numbers by which dropout knows them.
   RandomPart scores;
   std::array<int64_t, 3> scoreStrides; ///< of those numbers, for b, h and t
+  int64_t salt;                        ///< of dropout
   // Buffers. Null: mask, rng or origin that the op does not have, a result not
   // expected, or an operand of the other direction.
   mlir::Value query, key, value, mask, rng, origin;
@@ -32,7 +33,6 @@ struct Attention {
   /// Where gradients of keys and values are summed: these results themselves,
   /// or fp32 scratch where they are narrower.
   mlir::Value keySums, valueSums;
-  mlir::Value salt;   ///< i64, null without dropout
   mlir::Value lo, hi; ///< range of work items
 
   mlir::Type elementType() const {
@@ -138,7 +138,7 @@ private:
   void packMask(const Tile &tile);
 
   Matrix maskBlock; ///< of the current tile, transposed
-  mlir::Value rngKey, origin;
+  mlir::Value rngKey, salt, origin;
 };
 
 /// Builds the loop over the work items: query blocks of the heads, or key

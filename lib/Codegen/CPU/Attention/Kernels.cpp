@@ -120,6 +120,7 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
   attention.causal = op.getCausal();
   attention.scale = op.getScale().convertToDouble();
   attention.dropout = op.getDropout().convertToDouble();
+  attention.salt = op.getSalt();
   attention.scores = RandomPart::of(op);
   attention.scoreStrides =
       stridesOf(op.getWhole().value_or(op.getRandomShape()));
@@ -145,8 +146,8 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
   return attention;
 }
 
-/// `op` of `launch` on the arguments of `func`: the buffers, perhaps a salt,
-/// and the range of items.
+/// `op` of `launch` on the arguments of `func`: the buffers and the range of
+/// items.
 static Attention describe(plan::LaunchOp launch, Operation *op,
                           func::FuncOp func) {
   ArgumentMap arguments(launch, func);
@@ -157,8 +158,6 @@ static Attention describe(plan::LaunchOp launch, Operation *op,
   unsigned count = func.getNumArguments();
   attention.lo = func.getArgument(count - 2);
   attention.hi = func.getArgument(count - 1);
-  if (count > launch.getNumOperands() + 2)
-    attention.salt = func.getArgument(count - 3);
   return attention;
 }
 
@@ -210,34 +209,12 @@ static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Name of the attribute of a shared body that says what it computes.
-static constexpr llvm::StringLiteral computesAttr = "hone.computes";
-
-/// Everything that `launch` computes, but for the salt: its types, its op with
-/// attributes, and which buffer is which operand or result.
-static Attribute describeComputation(plan::LaunchOp launch, Operation *op,
-                                     FunctionType type) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << type << op->getName();
-  for (NamedAttribute attribute : op->getAttrDictionary())
-    if (attribute.getName() != "salt")
-      stream << " " << attribute.getName() << "=" << attribute.getValue();
-  for (Value operand : op->getOperands())
-    stream << " " << cast<BlockArgument>(operand).getArgNumber();
-  for (Value result : launch.getBodyBlock().getTerminator()->getOperands())
-    stream << " = " << cast<OpResult>(result).getResultNumber();
-  return StringAttr::get(op->getContext(), text);
-}
-
-/// Creates `name(buffers..., extra..., lo, hi)` at the insertion point.
+/// Creates `name(buffers..., lo, hi)` at the insertion point.
 static func::FuncOp createFunction(OpBuilder &builder, Location loc,
-                                   StringRef name, plan::LaunchOp launch,
-                                   TypeRange extra) {
+                                   StringRef name, plan::LaunchOp launch) {
   SmallVector<Type> inputs;
   for (Type type : launch->getOperandTypes())
     inputs.push_back(kernelArgumentType(cast<MemRefType>(type)));
-  llvm::append_range(inputs, extra);
   inputs.append(2, builder.getIndexType());
   auto func = builder.create<func::FuncOp>(loc, name,
                                            builder.getFunctionType(inputs, {}));
@@ -255,42 +232,13 @@ static void emitLoops(OpBuilder &builder, func::FuncOp func,
   builder.create<func::ReturnOp>(func.getLoc());
 }
 
-/// Dropout gives each layer a salt of its own. A kernel with dropout is a call
-/// of a body that takes the salt as an argument and serves all layers.
-static void emitSharedCall(OpBuilder &builder, func::FuncOp func,
-                           plan::LaunchOp launch, Operation *op,
-                           BlockSizes sizes) {
-  Location loc = func.getLoc();
-  Attribute computes = describeComputation(launch, op, func.getFunctionType());
-  func::FuncOp body;
-  for (auto other : func->getBlock()->getOps<func::FuncOp>())
-    if (other->getAttr(computesAttr) == computes)
-      body = other;
-  OpBuilder::InsertionGuard guard(builder);
-  if (!body) {
-    builder.setInsertionPoint(func);
-    body = createFunction(builder, loc, (func.getSymName() + "_body").str(),
-                          launch, builder.getI64Type());
-    body.setPrivate();
-    body->setAttr(computesAttr, computes);
-    emitLoops(builder, body, describe(launch, op, body), sizes);
-  }
-  builder.setInsertionPointToEnd(&func.front());
-  SmallVector<Value> arguments(func.getArguments());
-  Value salt = builder.create<arith::ConstantOp>(
-      loc, op->getAttrOfType<IntegerAttr>("salt"));
-  arguments.insert(arguments.end() - 2, salt);
-  builder.create<func::CallOp>(loc, body, arguments);
-  builder.create<func::ReturnOp>(loc);
-}
-
 FailureOr<Kernel> hone::emitAttention(OpBuilder &builder, StringRef name,
                                       plan::LaunchOp launch) {
   Operation *op = &launch.getBodyBlock().front();
   if (failed(checkLaunch(launch, op)))
     return failure();
 
-  func::FuncOp func = createFunction(builder, op->getLoc(), name, launch, {});
+  func::FuncOp func = createFunction(builder, op->getLoc(), name, launch);
   Attention attention = describe(launch, op, func);
   FailureOr<BlockSizes> sizes = chooseBlocks(attention);
   if (failed(sizes)) {
@@ -300,10 +248,7 @@ FailureOr<Kernel> hone::emitAttention(OpBuilder &builder, StringRef name,
            << attention.valueWidth << ", which need more than " << stackLimit
            << " bytes of stack";
   }
-  if (attention.rng)
-    emitSharedCall(builder, func, launch, op, *sizes);
-  else
-    emitLoops(builder, func, attention, *sizes);
+  emitLoops(builder, func, attention, *sizes);
 
   int64_t items = countItems(attention, *sizes);
   int64_t flops = cast<HoneOpInterface>(op).getCost().flops;
