@@ -45,8 +45,9 @@ What a cell says:
 - `bits`: losses, gradient norms and saved weights are the same in every bit.
 - Under dp, fs and tp: the largest difference of a loss. It is at most 1e-5, of gradient norms 1e-4, and weights differ
   by at most 2 % of what ten steps can move them.
-- Under bf16 and fp16: the largest error of the losses, or of a parameter's gradient, over that of autocast. It is at
-  most 2, or the error at most one rounding of the type. Of JAX, which has no autocast: the difference from fp32.
+- Under bf16 and fp16: the largest error of the losses, or of a parameter's gradient (lower quartile of eight batches),
+  over that of autocast. It is at most 2, or the error at most one rounding of the type. Of JAX, which has no autocast:
+  the difference from fp32.
 - Anything else is explained below the table.
 
 The combinations of three models together hold every pair of two settings (`test/models/settings.py`).

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 import optax
+import torch
 from catalogue.base import Entry, JaxTrial
 from programs import Ended, Row, one_line
-from trial import CLIP, EPS, EXAMPLE_SEED, STEPS, all_finite, batches, written
+from trial import CLIP, EPS, EXAMPLE_SEED, STEPS, Steps, Weights, all_finite, batches, run_program, written
 
 DECAY = 0.01  # torch.optim.AdamW's own
 
@@ -23,8 +25,8 @@ def optimizer(trial: JaxTrial) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(CLIP), optax.adamw(trial.rate, eps=EPS, weight_decay=DECAY))
 
 
-def eager_run(entry: Entry, row: Row) -> tuple[list[float], list[float]]:
-    """Losses and gradient norms of the ten steps, each compiled by jax.jit."""
+def eager_run(entry: Entry, row: Row) -> Steps:
+    """The ten steps, each compiled by jax.jit."""
     try:
         trial = made(entry)
         row["parameters"] = sum(x.size for x in jax.tree.leaves(trial.model))
@@ -33,7 +35,7 @@ def eager_run(entry: Entry, row: Row) -> tuple[list[float], list[float]]:
         raise Ended("wrong entry", one_line(f"{type(error).__name__}: {error}")) from error
 
 
-def jitted_steps(trial: JaxTrial, row: Row) -> tuple[list[float], list[float]]:
+def jitted_steps(trial: JaxTrial, row: Row) -> Steps:
     update = optimizer(trial)
 
     @jax.jit
@@ -51,7 +53,21 @@ def jitted_steps(trial: JaxTrial, row: Row) -> tuple[list[float], list[float]]:
         losses.append(float(loss))
         norms.append(float(np.sqrt(sum(np.square(np.float64(g)).sum() for g in jax.tree.leaves(gradients)))))
     row["eager_ms"] = round(1e3 * sorted(times)[STEPS // 2], 3)
-    return all_finite(losses), norms
+    weights, before = named(params), named(trial.model)
+    return Steps(all_finite(losses), norms, weights, {name: x - before[name] for name, x in weights.items()})
+
+
+def named(params: Any) -> Weights:
+    """The leaves by path."""
+    return {jax.tree_util.keystr(path): torch.from_numpy(np.array(leaf, np.float64))
+            for path, leaf in jax.tree_util.tree_leaves_with_path(params)}
+
+
+def trained(trial: JaxTrial, work: Path, row: Row) -> Steps:
+    import hone.jax
+
+    losses, norms = run_program(trial, work, row)
+    return Steps(losses, norms, named(hone.jax.load(str(work / "weights.safetensors"), trial.model)), {})
 
 
 def exported(entry: Entry, trial: JaxTrial, work: Path, row: Row) -> Path:
@@ -65,6 +81,6 @@ def exported(entry: Entry, trial: JaxTrial, work: Path, row: Row) -> Path:
     return written(write, work, row)
 
 
-def conditioned(entry: Entry, losses: list[float], norms: list[float], end: Ended, row: Row) -> Ended:
+def conditioned(entry: Entry, expected: Steps, end: Ended, row: Row) -> Ended:
     """The end as it is: JAX has single precision alone unless a process begins with another."""
     return end

@@ -6,7 +6,8 @@ losses must agree within 1e-5 of themselves. That a wrong gradient shows in them
 
 - AdamW's eps of 1e-3, about the size of the gradients' elements here. With the usual 1e-8 a step does not depend on a
   gradient's scale, and elements whose gradient is nothing but rounding would move as far as any other.
-- The gradient's norm of every step is compared as well, within 1e-4.
+- The gradient's norm of every step is compared as well, within 1e-4, and what ten steps made of each weight, within 1 %
+  of what they moved it by: at small weights a loss hardly depends on what attention reads.
 - Over the ten steps the loss must change by a hundred times the tolerance or more; otherwise the result is `untested`.
 """
 
@@ -21,7 +22,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Callable
+from typing import Callable, NamedTuple
 
 import torch
 from catalogue.base import Entry, Trial
@@ -31,9 +32,24 @@ STEPS = 10
 LOSS_TOLERANCE = 1e-5
 # The norm is a sum over all gradients, whose elements carry errors of a few 1e-6 of their rms where sums cancel.
 NORM_TOLERANCE = 1e-4
+# Of a weight's root mean square change; sums of near-cancelling gradients are off by some 1e-3 of it.
+MOVE_TOLERANCE = 1e-2
+ROUNDINGS = 2.0**-24 * STEPS  # of a weight that is stored in fp32 after each step, in units of it
+NEGLIGIBLE = 1e-4  # a weight that moves so much less than others moves by cancellation: a bias of keys
 LEAST_CHANGE = 100 * LOSS_TOLERANCE
 EPS, CLIP = 1e-3, 1.0
 SEED, EXAMPLE_SEED = 11, 99
+
+Weights = dict[str, torch.Tensor]
+
+
+class Steps(NamedTuple):
+    """What ten steps give."""
+
+    losses: list[float]
+    norms: list[float]  # of gradients
+    weights: Weights  # afterwards
+    moves: Weights  # what they were changed by
 
 
 def run_trial(entry: Entry, work: Path, honec: str, row: Row, enter: Callable[[str], None]) -> None:
@@ -42,19 +58,19 @@ def run_trial(entry: Entry, work: Path, honec: str, row: Row, enter: Callable[[s
     side = side_of(entry)
     try:
         enter(entry.framework)
-        losses, norms = side.eager_run(entry, row)
+        expected = side.eager_run(entry, row)
         trial = side.made(entry)
         enter("export")
         package = side.exported(entry, trial, work, row)
         enter("honec")
         compiled(package, work, honec, row)
         enter("training")
-        log = trained(trial, work, row)
+        found = side.trained(trial, work, row)
         try:
-            judged(log, losses, norms, row)
+            judged(found, expected, row)
         except Ended as end:
             enter(f"{entry.framework} in fp64")
-            raise side.conditioned(entry, losses, norms, end, row) from end
+            raise side.conditioned(entry, expected, end, row) from end
     except Ended as end:
         row |= {"result": end.result, "reason": end.reason}
 
@@ -81,8 +97,8 @@ def optimizer(trial: Trial) -> torch.optim.AdamW:
     return torch.optim.AdamW(trained, lr=trial.rate, eps=EPS)
 
 
-def eager_run(entry: Entry, row: Row) -> tuple[list[float], list[float]]:
-    """Losses and gradient norms of the ten steps. A model that PyTorch does not train is a mistake of the entry."""
+def eager_run(entry: Entry, row: Row) -> Steps:
+    """PyTorch's own ten steps. A model that PyTorch does not train is a mistake of the entry."""
     try:
         trial = made(entry)
         row["parameters"] = sum(p.numel() for p in trial.model.parameters())
@@ -103,10 +119,12 @@ def forward_losses(entry: Entry, seed: int) -> list[float]:
 
 def eager_steps(
     trial: Trial, row: Row, low: torch.dtype | None = None, scale: float = 1.0
-) -> tuple[list[float], list[float]]:
+) -> Steps:
     """`low`: the type of products under autocast; `scale` multiplies the loss before backward."""
     update = optimizer(trial)
     losses, norms, times = [], [], []
+    trained = {name: p for name, p in trial.model.named_parameters() if p.requires_grad}
+    before = {name: p.detach().clone() for name, p in trained.items()}
     for batch in batches(trial):
         start = time.perf_counter()
         update.zero_grad()
@@ -123,7 +141,8 @@ def eager_steps(
         losses.append(loss.item())
         times.append(time.perf_counter() - start)
     row["eager_ms"] = round(1e3 * sorted(times)[STEPS // 2], 3)
-    return all_finite(losses), norms
+    weights = {name: p.detach() for name, p in trained.items()}
+    return Steps(all_finite(losses), norms, weights, {name: p - before[name] for name, p in weights.items()})
 
 
 def all_finite(losses: list[float]) -> list[float]:
@@ -176,44 +195,84 @@ def compiled(package: Path, work: Path, honec: str, row: Row) -> None:
         row["compile_s"] = round(time.perf_counter() - start, 2)
 
 
-def trained(trial: Trial, work: Path, row: Row) -> list[dict]:
-    """The log of the compiled program's steps."""
+def trained(trial: Trial, work: Path, row: Row) -> Steps:
+    """The compiled program's ten steps; the changes of weights are left out."""
+    from safetensors.torch import load_file
+
+    losses, norms = run_program(trial, work, row)
+    return Steps(losses, norms, load_file(work / "weights.safetensors"), {})
+
+
+def run_program(trial: Trial, work: Path, row: Row) -> tuple[list[float], list[float]]:
+    """Losses and norms; WORK/weights.safetensors has the weights."""
     inputs = written_inputs(trial.names, batches(trial), work)
-    log = train_program([work / "train", "--steps", STEPS, "--threads", 1, *inputs], work / "log.jsonl")
+    command = [work / "train", "--steps", STEPS, "--threads", 1, "--save", work / "weights.safetensors", *inputs]
+    log = train_program(command, work / "log.jsonl")
     info = subprocess.run([work / "train", "--info"], capture_output=True, text=True, check=True).stdout
     row["arena_mib"] = round(int(re.search(r"arena \(peak\) +(\d+) bytes", info)[1]) / 2**20, 3)
     row["hone_ms"] = round(sorted(line["ms"] for line in log)[STEPS // 2], 3)
-    return log
+    return [line["loss"] for line in log], [line["grad_norm"] for line in log]
 
 
-def judged(log: list[dict], losses: list[float], norms: list[float], row: Row) -> None:
-    row["difference"] = compared([line["loss"] for line in log], losses)
-    row["norm_difference"] = compared([line["grad_norm"] for line in log], norms)
+TOLERANCES = {"difference": LOSS_TOLERANCE, "norm_difference": NORM_TOLERANCE, "move_difference": MOVE_TOLERANCE}
+
+
+def differences(found: Steps, expected: Steps) -> dict[str, float]:
+    """By the keys of TOLERANCES."""
+    moved = move_differences(found.weights, expected)
+    return {
+        "difference": compared(found.losses, expected.losses),
+        "norm_difference": compared(found.norms, expected.norms),
+        "move_difference": max(moved.values(), default=0.0),
+    }
+
+
+def move_differences(weights: Weights, expected: Steps) -> dict[str, float]:
+    """Root mean square differences of weights, in units of what the steps moved them by."""
+    moves = {name: rms(move) for name, move in expected.moves.items()}
+    least = NEGLIGIBLE * max(moves.values(), default=0.0)
+    found = {}
+    for name, move in moves.items():
+        rounding = ROUNDINGS / MOVE_TOLERANCE * rms(expected.weights[name])
+        difference = rms(weights[name].double() - expected.weights[name].double())
+        found[name] = difference / max(move, least, rounding, 1e-30)
+    return found
+
+
+def rms(x: torch.Tensor) -> float:
+    return float(x.double().square().mean().sqrt()) if x.numel() else 0.0
+
+
+def judged(found: Steps, expected: Steps, row: Row) -> None:
+    losses = expected.losses
+    row |= differences(found, expected)
     row["change"] = max(compared(losses[step : step + 1], losses[step % 2 : step % 2 + 1]) for step in range(2, STEPS))
     if not row["difference"] <= LOSS_TOLERANCE:
-        raise Ended("differs", f"losses are {shown(line['loss'] for line in log)}, expected {shown(losses)}")
+        raise Ended("differs", f"losses are {shown(found.losses)}, expected {shown(losses)}")
     if not row["norm_difference"] <= NORM_TOLERANCE:
-        found = shown(line["grad_norm"] for line in log)
-        raise Ended("differs", f"gradient norms are {found}, expected {shown(norms)}")
+        raise Ended("differs", f"gradient norms are {shown(found.norms)}, expected {shown(expected.norms)}")
+    if not row["move_difference"] <= MOVE_TOLERANCE:
+        moved = move_differences(found.weights, expected)
+        worst = max(moved, key=moved.get)
+        raise Ended("differs", f"{worst} differs by {moved[worst]:.1e} of what ten steps changed it by")
     if not row["change"] >= LEAST_CHANGE:
         raise Ended("untested", f"the loss changes by {row['change']:.1e} of itself, expected {LEAST_CHANGE:.0e}")
     row["result"] = "equal"
 
 
-def conditioned(entry: Entry, losses: list[float], norms: list[float], end: Ended, row: Row) -> Ended:
+def conditioned(entry: Entry, expected: Steps, end: Ended, row: Row) -> Ended:
     """Of a model that differs: whether PyTorch in fp32 is as far from PyTorch in fp64. Then rounding grows from step to
     step (a rate too large, a norm over two numbers), no comparison can tell, and the entry is to be mended."""
     if end.result != "differs":
         return end
     try:
-        exact_losses, exact_norms = eager_steps(made_in_double(entry), {})
+        exact = eager_steps(made_in_double(entry), {})
     except (RuntimeError, NotImplementedError):  # PyTorch has an operator of the model in fp32 alone
         return end
-    own, tolerance, found = compared(losses, exact_losses), LOSS_TOLERANCE, row["difference"]
-    if found <= LOSS_TOLERANCE:
-        own, tolerance, found = compared(norms, exact_norms), NORM_TOLERANCE, row["norm_difference"]
-    if own > tolerance and found <= 10 * own:
-        return Ended("ill-conditioned", f"PyTorch in fp32 is {own:.1e} off PyTorch in fp64; {end.reason}")
+    own = differences(expected, exact)
+    wrong = next(key for key, tolerance in TOLERANCES.items() if not row[key] <= tolerance)
+    if own[wrong] > TOLERANCES[wrong] and row[wrong] <= 10 * own[wrong]:
+        return Ended("ill-conditioned", f"PyTorch in fp32 is {own[wrong]:.1e} off PyTorch in fp64; {end.reason}")
     return end
 
 
