@@ -86,14 +86,19 @@ Tensors interp::attention(ArrayRef<ResultSpec> results,
   std::vector<double> lses(elementCount(results[1].shape));
   std::vector<double> p(view.S);
   view.forEachRow([&](int64_t b, int64_t h, int64_t t) {
-    double top = -std::numeric_limits<double>::infinity(), sum = 0;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double top = -infinity, sum = 0;
     for (int64_t u = 0; u != view.S; ++u) {
       p[u] = view.score(b, h, t, u);
       top = maximum(top, p[u]);
     }
+    lses[view.lseAt(b, h, t)] = infinity;
+    if (top == -infinity)
+      return;
     for (double &value : p)
       sum += value = std::exp(value - top);
-    lses[view.lseAt(b, h, t)] = std::isinf(top) ? top : top + std::log(sum);
+    if (top != infinity)
+      lses[view.lseAt(b, h, t)] = top + std::log(sum);
     std::vector<double> factors = view.factors(b, h, t);
     double *out = output.data() + view.outputRow(b, t, h);
     for (int64_t u = 0; u != view.S; ++u) {

@@ -162,6 +162,9 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     - `result[b, t, h, :] = sum_u p[t, u] * v[b, u, g, :]`;
     - `lse[b, h, t]`, the log-sum-exp of `s[t, :]`, for the backward pass.
 
+    A row `t` whose scores are all `-inf`, as of a query that is padding, has weights 0, so that its result and its
+    gradients are 0, as of PyTorch's scaled_dot_product_attention; its `lse` is `inf`, as of FlashAttention-2.
+
     Dimensions are `[batch, position, head, width]`, the layout of a packed projection. An implementation need not store
     anything of size T x S. Dropout is that of `hone.dropout`; the index of an element is its row-major index in
     `[B, H, T, S]`, for a shard that in `whole`.

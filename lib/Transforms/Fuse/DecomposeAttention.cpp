@@ -198,17 +198,24 @@ Value Decomposer::operandOf(Value x) { return byKeyHead(r.castTo(x, low)); }
 
 SmallVector<Value> Decomposer::forward(AttentionOp op) {
   Value s = scores(dots());
-  Value top = r.reduceRow(ReduceKind::max, s);
-  Value e = r.exp(r.sub(s, r.perRow(top)));
-  Value sum = r.sumRow(e);
-  Value p = r.div(e, r.perRow(sum));
-  // Where a mask hides a whole row, sum is NaN and top what remains to say.
-  Value infinity = r.splat(r.rows, -minusInfinity);
+  Value top = r.reduceRow(ReduceKind::max, s), base = top;
+  auto isEqual = [&](Value x, Value y) -> Value {
+    return b.create<CmpOp>(r.rows.clone(b.getI1Type()), CmpPredicate::eq, x, y);
+  };
+  // Where a mask hides a whole row, weights are 0 / 1.
   Value isHidden =
-      b.create<CmpOp>(r.rows.clone(b.getI1Type()), CmpPredicate::eq,
-                      b.create<AbsOp>(top), infinity);
+      mask ? isEqual(top, r.splat(r.rows, minusInfinity)) : Value();
+  if (mask)
+    base = b.create<SelectOp>(isHidden, r.splat(r.rows, 0.0), top);
+  Value e = r.exp(r.sub(s, r.perRow(base)));
+  Value sum = r.sumRow(e), divisor = sum;
+  if (mask)
+    divisor = b.create<SelectOp>(isHidden, r.splat(r.rows, 1.0), sum);
+  Value p = r.div(e, r.perRow(divisor));
+  Value infinity = r.splat(r.rows, -minusInfinity);
+  Value isInfinite = isEqual(b.create<AbsOp>(top), infinity);
   Value lse = r.add(top, b.create<LogOp>(sum));
-  lse = b.create<SelectOp>(isHidden, top, lse);
+  lse = b.create<SelectOp>(isInfinite, infinity, lse);
   Value o = product(operandOf(drop(p)), Width, value, Position, low);
   return {swapHeads(byHead(o)), r.narrow(lse, op.getLse())};
 }

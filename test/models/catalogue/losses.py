@@ -192,6 +192,16 @@ def documents(model, tokens, starts):
     return model(input_ids=tokens, attention_mask=mask, labels=tokens).loss
 
 
+def padded(on_the_left: bool) -> Callable:
+    """Sequences that are up to half padding. On the left, its queries see no key."""
+    def loss(model, tokens, shares):
+        count = (shares * LENGTH / 2).long()[:, None]
+        position = torch.arange(LENGTH)
+        mask = (position >= count) if on_the_left else (position < LENGTH - count)
+        return model(input_ids=tokens, attention_mask=mask.long(), labels=tokens.masked_fill(~mask, -100)).loss
+    return loss
+
+
 def two_ahead(model, tokens):
     """Tokens one and two positions ahead."""
     logits = model(input_ids=tokens).logits
@@ -212,6 +222,8 @@ add("boolean-index", chosen_tokens, *PAIR)
 add("nll", nll, *PAIR)
 add("unlikelihood", unlikelihood, ids())
 add("entropy-bonus", entropy_bonus, *PAIR)
+add("padded-left", padded(True), ids(), uniform(BATCH), model=llama)
+add("padded-right", padded(False), ids(), uniform(BATCH), model=llama)
 add("packed-documents", documents, ids(), uniform(BATCH, LENGTH), model=llama)
 add("two-tokens-ahead", two_ahead, ids())
 

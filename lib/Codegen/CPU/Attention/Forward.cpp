@@ -158,18 +158,21 @@ void ForwardEmitter::finish(const Tile &tile) {
   Value zero = constant(0);
   loop(zero, tile.queries, kernelLanes, [&](Value column) {
     Value m = load(largest, zero, column), l = load(total, zero, column);
+    Value lse = addf(m, create<math::LogOp>(l));
+    Value inverse = create<arith::DivFOp>(splat(1.0f), l);
+    // A row that sees no key is 0; e^(-inf - inf) makes its gradients 0 too.
+    if (op.mask || op.keys == 0) {
+      Value isHidden =
+          create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, m, splat(-infinity));
+      lse = create<arith::SelectOp>(isHidden, splat(infinity), lse);
+      inverse = create<arith::SelectOp>(isHidden, splat(0.0f), inverse);
+    }
     if (op.lse) {
       Value row = add(tile.firstQuery, column);
       bool whole = op.queries % kernelLanes == 0;
-      store(addf(m, create<math::LogOp>(l)), lseRow(tile), zero, row,
+      store(lse, lseRow(tile), zero, row,
             whole ? Value() : firstLanes(sub(constant(op.queries), row)));
     }
-    // A row that nothing but a mask's -inf reaches is NaN, as e^(-inf - -inf).
-    if (op.mask && op.keys > 0)
-      l = addf(l, subf(m, m));
-    // The sum over no key at all is 0.
-    Value inverse =
-        op.keys == 0 ? splat(0.0f) : create<arith::DivFOp>(splat(1.0f), l);
     store(inverse, rescale, zero, column);
   });
   if (op.result)

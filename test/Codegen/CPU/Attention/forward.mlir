@@ -138,8 +138,9 @@ plan.program @tails arena 4194304 {
 // CHECK:         vector.load %[[MASK]][%[[C0]], %[[C0]],
 // CHECK:         %[[HIDDEN:.*]] = arith.cmpf oeq, %[[MAX:.*]], %[[INF]]
 // CHECK:         arith.select %[[HIDDEN]], %[[ZERO]], %[[MAX]]
-// CHECK:         %[[NAN:.*]] = arith.subf %[[M:.*]], %[[M]]
-// CHECK:         arith.addf %{{.*}}, %[[NAN]]
+// CHECK:         arith.divf
+// CHECK:         %[[NONE:.*]] = arith.cmpf oeq, %{{.*}}, %[[INF]]
+// CHECK:         arith.select %[[NONE]], %[[ZERO]], %{{.*}}
 plan.program @masked arena 4194304 {
   plan.function @step {
     %q = plan.buffer at 0 : memref<2x32x2x16xf32>

@@ -24,7 +24,7 @@ func.func @plain(%q: tensor<2x16x4x8xf32>, %k: tensor<2x12x4x8xf32>, %v: tensor<
   // CHECK: %[[HIDDEN:.+]] = hone.cmp eq, %[[ABS]], %[[INF]]
   // CHECK: %[[LOG:.+]] = hone.log %[[SUM]]
   // CHECK: %[[LSUM:.+]] = hone.add %[[TOP]], %[[LOG]]
-  // CHECK: %[[LSE:.+]] = hone.select %[[HIDDEN]], %[[TOP]], %[[LSUM]]
+  // CHECK: %[[LSE:.+]] = hone.select %[[HIDDEN]], %[[INF]], %[[LSUM]]
   // CHECK: %[[OH:.+]] = hone.dot_general %[[P]], %[[VH]] batch [0, 1] x [0, 1] contract [3] x [2] : tensor<2x4x16x12xf32>, tensor<2x4x12x6xf32> -> tensor<2x4x16x6xf32>
   // CHECK: %[[O:.+]] = hone.transpose %[[OH]] [0, 2, 1, 3]
   %o, %l = hone.attention %q, %k, %v scale 1.0

@@ -96,10 +96,16 @@ private:
         row.z[u] = kept ? 1.0 / (1.0 - s.dropout) : 0.0;
       }
     }
+    double &lse = r.lse[(b * s.heads + h) * s.queries + t];
+    if (largest == -infinity) { // sees no key
+      lse = infinity;
+      row.p.assign(s.keys, 0.0);
+      row.sum = 1;
+      return row;
+    }
     for (double &score : row.p)
       row.sum += score = std::exp(score - largest);
-    r.lse[(b * s.heads + h) * s.queries + t] =
-        std::isinf(largest) ? largest : largest + std::log(row.sum);
+    lse = largest + std::log(row.sum);
     return row;
   }
 
