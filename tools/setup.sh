@@ -3,6 +3,7 @@
 # environment in .venv. A second run finds everything in place and returns at once.
 #   HONE_DEVELOPER=1   also clang-tidy and clangd
 #   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
+#   HONE_BUILD_ONLY=1  leave out of it what building does not need: all but cuDNN
 #   HONE_MODELS=1      also the packages of the catalogue in test/models (timm, diffusers), in .venv/models
 #   HONE_NO_CUDNN=1    leave cuDNN out of it (0.5 GB; without it attention on GPUs is compiled unfused)
 set -euo pipefail
@@ -31,19 +32,24 @@ if [ "${#missing[@]}" -gt 0 ]; then
 fi
 
 [ "${HONE_NO_PYTHON:-0}" = 1 ] && exit 0
-stamp=.venv/hone-requirements.txt
-if ! cmp -s python_frontend/requirements.txt "$stamp"; then
-  echo "setup: making the Python environment in .venv"
-  python3 -m venv .venv
-  .venv/bin/python -m pip install -q -r python_frontend/requirements.txt
-  cp python_frontend/requirements.txt "$stamp"
-fi
+# Modules are compiled when they are first imported: most never are, and pip would compile them one after the other.
+install() { # OPTIONS FILE
+  .venv/bin/python -m pip install -q --no-compile "$@"
+}
+[ -x .venv/bin/python ] || python3 -m venv .venv
 # Only its libraries, to ask them about plans: what else these packages want belongs to a GPU.
 stamp=.venv/hone-requirements-cudnn.txt
 if [ "${HONE_NO_CUDNN:-0}" != 1 ] && ! cmp -s python_frontend/requirements-cudnn.txt "$stamp"; then
   echo "setup: installing cuDNN in .venv"
-  .venv/bin/python -m pip install -q --no-deps -r python_frontend/requirements-cudnn.txt
+  install --no-deps -r python_frontend/requirements-cudnn.txt
   cp python_frontend/requirements-cudnn.txt "$stamp"
+fi
+[ "${HONE_BUILD_ONLY:-0}" = 1 ] && exit 0
+stamp=.venv/hone-requirements.txt
+if ! cmp -s python_frontend/requirements.txt "$stamp"; then
+  echo "setup: installing what tests and examples use in .venv"
+  install -r python_frontend/requirements.txt
+  cp python_frontend/requirements.txt "$stamp"
 fi
 # In a folder of their own: transformers tries to use torchvision wherever it finds it, and only the catalogue can import
 # one that was built for another build of torch.
@@ -51,7 +57,7 @@ stamp=.venv/hone-requirements-models.txt
 if [ "${HONE_MODELS:-0}" = 1 ] && ! cmp -s python_frontend/requirements-models.txt "$stamp"; then
   echo "setup: installing the packages of test/models in .venv/models"
   rm -rf .venv/models
-  .venv/bin/python -m pip install -q --no-deps --target .venv/models -r python_frontend/requirements-models.txt
+  install --no-deps --target .venv/models -r python_frontend/requirements-models.txt
   cp python_frontend/requirements-models.txt "$stamp"
 fi
 # `import hone` and `python -m hone` work in that environment.
