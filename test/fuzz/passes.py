@@ -145,7 +145,8 @@ TABLE = {
     "hone-verify-step": Row(("step", "model step", "model batches", *UPDATES), rules.unchanged, 0),
     "hone-join-pads": Row(PLAIN, rules.same, 0.15, shows="hone.pad "),
     "hone-normalize-contractions": Row(PLAIN, rules.same, 0.05, shows="hone.transpose "),
-    "hone-decompose-rows": Row((*PLAIN, *UPDATES), rules.composed, 0.6),
+    # No coded step: a gradient that is rounded otherwise may have the next code.
+    "hone-decompose-rows": Row((*PLAIN, "lion step", "muon step"), rules.composed, 0.6),
     "hone-decompose-attention": Row(("model", "model gradient", "model step", "smooth"), rules.composed, 0.7,
                                     shows="hone.attention"),
     "hone-decompose-updates": Row(("adafactor step", "muon step"), rules.near, 0.95),

@@ -37,6 +37,8 @@ struct CompareOptions {
   /// from the exact one, which may be this many times the first file's, plus
   /// `floor` times the exact result's own root mean square.
   double rmse = 0, floor = 1e-7;
+  /// As much is allowed as the second file's values depend on their rounding.
+  bool either = false;
   /// Functions of the second file are what each rank of its mesh runs.
   bool ranks = false;
 };

@@ -34,6 +34,7 @@ static constexpr llvm::StringLiteral usageOfChecks = R"(
       --rmse FACTOR --floor X         instead: if its RMSE against the same in double exceeds
                                       FACTOR times A's, or what arguments moved by an ulp make
                                       of it, plus X (1e-7) times its root mean square
+      --either                        or FACTOR times what values moved by an ulp make of B
       --ranks                         B is what each rank of its mesh runs: all of them in
                                       one process, their parts put together
 
@@ -122,9 +123,9 @@ struct CommandLine {
 
 /// What readOption knows.
 static constexpr StringRef checkOptions[] = {
-    "--entry", "--f64",       "--args", "--sum",       "--trace",
-    "--rtol",  "--atol",      "--rmse", "--floor",     "--bitwise",
-    "--ranks", "--tolerance", "--seed", "--directions"};
+    "--entry",  "--f64",   "--args",      "--sum",   "--trace",
+    "--rtol",   "--atol",  "--rmse",      "--floor", "--bitwise",
+    "--either", "--ranks", "--tolerance", "--seed",  "--directions"};
 
 /// Reads one word and its value; false for a word that `action` does not know.
 static bool readOption(Words &words, StringRef word, CommandLine &line) {
@@ -148,6 +149,8 @@ static bool readOption(Words &words, StringRef word, CommandLine &line) {
     line.compare.atol = words.numberOf(word);
   } else if (word == "--bitwise" && compares) {
     line.compare.bitwise = true;
+  } else if (word == "--either" && compares) {
+    line.compare.either = true;
   } else if (word == "--rmse" && compares) {
     line.compare.rmse = words.numberOf(word);
   } else if (word == "--floor" && compares) {
