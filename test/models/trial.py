@@ -35,7 +35,7 @@ NORM_TOLERANCE = 1e-4
 # Of a weight's root mean square change; sums of near-cancelling gradients are off by some 1e-3 of it.
 MOVE_TOLERANCE = 1e-2
 ROUNDINGS = 2.0**-24 * STEPS  # of a weight that is stored in fp32 after each step, in units of it
-NEGLIGIBLE = 1e-4  # a weight that moves so much less than others moves by cancellation: a bias of keys
+NEGLIGIBLE = 1e-3  # a weight that moves so much less than others moves by cancellation: a bias of keys
 LEAST_CHANGE = 100 * LOSS_TOLERANCE
 EPS, CLIP = 1e-3, 1.0
 SEED, EXAMPLE_SEED = 11, 99
