@@ -18,12 +18,10 @@ using namespace hone;
 // same cores); in memory-bound kernels: cuDNN's published rates on H200 (3.8
 // TB/s), and for the A100 an assumption. B200: the shares of the H200. f32
 // products: three quarters of the vector units' peak, an assumption.
-static constexpr const honert::DataSheet &ofA100 =
+static constexpr honert::DataSheet ofA100 =
     *honert::findDataSheet("A100-SXM4-80GB");
-static constexpr const honert::DataSheet &ofH200 =
-    *honert::findDataSheet("H200");
-static constexpr const honert::DataSheet &ofB200 =
-    *honert::findDataSheet("B200");
+static constexpr honert::DataSheet ofH200 = *honert::findDataSheet("H200");
+static constexpr honert::DataSheet ofB200 = *honert::findDataSheet("B200");
 static constexpr DeviceFigures devices[] = {
     {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
      ofA100.bandwidth, 1.7e12},

@@ -287,7 +287,8 @@ Multiplied CudaExecutor::multipliedBy(const Launch &launch) const {
 }
 
 /// FLOP/s of products by the data sheet; 0: not known.
-static double flopsOf(const DataSheet *sheet, Multiplied multiplied) {
+static double flopsOf(const std::optional<DataSheet> &sheet,
+                      Multiplied multiplied) {
   if (!sheet)
     return 0;
   return multiplied == Multiplied::narrow ? sheet->narrow
@@ -314,7 +315,7 @@ PeakRate CudaExecutor::peakRate() const {
 LaunchLimits CudaExecutor::limitsOf(const Launch &launch) const {
   LaunchLimits limits;
   Multiplied multiplied = multipliedBy(launch);
-  const DataSheet *sheet = findDataSheet(device.name());
+  std::optional<DataSheet> sheet = findDataSheet(device.name());
   limits.flops = flopsOf(sheet, multiplied);
   limits.bytesPerSecond = sheet ? sheet->bandwidth : 0;
   limits.usesTensorCores = multiplied != Multiplied::f32;
