@@ -78,6 +78,7 @@ struct State {
   // The rest is for the fake itself.
   using Work = std::function<CUresult()>;
   CUstream firstStream = nullptr;
+  std::vector<int> streamPriorities; ///< of all that were created
   CUgraph captured = nullptr; ///< that is being captured
 
   /// Counts a call; returns what it has to fail with, or success: it was told

@@ -74,12 +74,31 @@ CUresult fake::drain(CUstream stream) {
   return state().sticky;
 }
 
-CUresult fake::cuStreamCreate(CUstream *stream, unsigned) {
-  FAKE_ENTER("cuStreamCreate");
+static void create(CUstream *stream, int priority) {
   *stream = new CudaStream;
   if (!state().firstStream)
     state().firstStream = *stream;
+  state().streamPriorities.push_back(priority);
   state().born("stream");
+}
+
+CUresult fake::cuStreamCreate(CUstream *stream, unsigned) {
+  FAKE_ENTER("cuStreamCreate");
+  create(stream, 0);
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  FAKE_ENTER("cuCtxGetStreamPriorityRange");
+  *least = 0;
+  *greatest = -5;
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuStreamCreateWithPriority(CUstream *stream, unsigned,
+                                          int priority) {
+  FAKE_ENTER("cuStreamCreateWithPriority");
+  create(stream, priority);
   return CUDA_SUCCESS;
 }
 

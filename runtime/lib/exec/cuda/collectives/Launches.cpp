@@ -98,10 +98,14 @@ Status CollectiveLaunches::allocate(DeviceMemory &memory, int64_t bytes,
 /// What this process does alone.
 Status CollectiveLaunches::joinAlone() {
   const DriverFunctions &driver = device.functions();
+  int least = 0, greatest = 0;
+  HONERT_TRY(device.check(driver.cuCtxGetStreamPriorityRange(&least, &greatest),
+                          "the priorities of streams are not known"));
   for (Line &line : lines) {
-    HONERT_TRY(device.check(
-        driver.cuStreamCreate(&line.stream, CU_STREAM_NON_BLOCKING),
-        "a stream cannot be made"));
+    // Blocks of a collective go first: others wait for it, and it needs few.
+    HONERT_TRY(device.check(driver.cuStreamCreateWithPriority(
+                                &line.stream, CU_STREAM_NON_BLOCKING, greatest),
+                            "a stream cannot be made"));
     for (DeviceEvent *event : {&line.ready, &line.done})
       HONERT_TRY(event->create(device, /*timed=*/false));
   }

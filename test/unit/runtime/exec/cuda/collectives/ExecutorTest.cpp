@@ -122,6 +122,15 @@ TEST_F(NcclExecutor, shifts_go_around) {
   });
 }
 
+TEST_F(NcclExecutor, streams_of_collectives_have_the_highest_priority) {
+  check({2, 2}, [](RankStep &step) {
+    for (const Axes &axes : {Axes{0}, Axes{1}})
+      step.collective(CollectiveKind::allReduce, DType::f32, 12, axes);
+  });
+  // The main stream, the one that copies, and one per list of axes.
+  EXPECT_EQ(rank(0).streamPriorities, (std::vector<int>{0, 0, -5, -5}));
+}
+
 // Longer than what the fake moves at once: 256 KiB.
 TEST_F(NcclExecutor, large_blocks) {
   check({2}, [](RankStep &step) {
