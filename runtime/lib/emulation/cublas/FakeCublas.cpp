@@ -212,9 +212,11 @@ static cublasStatus_t checkProduct(const CublasMatmulDesc &desc,
     return mistake("an argument of GELU that is not aligned");
   if ((desc.epilogue & hasVector) && !desc.vector)
     return mistake("an epilogue without its vector");
-  return state().settings.missingEpilogues.count(desc.epilogue)
-             ? CUBLAS_STATUS_NOT_SUPPORTED
-             : CUBLAS_STATUS_SUCCESS;
+  const Settings &settings = state().settings;
+  if (!settings.missingEpilogues.count(desc.epilogue))
+    return CUBLAS_STATUS_SUCCESS;
+  return settings.missingIsInvalid ? CUBLAS_STATUS_INVALID_VALUE
+                                   : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 cublasStatus_t fake::cublasLtMatmulAlgoGetHeuristic(

@@ -51,6 +51,7 @@ struct Settings {
   std::vector<double> algorithmTimes = {1};
   /// Epilogues that no algorithm has.
   std::set<int> missingEpilogues;
+  bool missingIsInvalid = false; ///< is what cuBLASLt calls them
   std::map<std::string, HostKernel> kernels;
   /// Work of streams after the first is done as soon as it may, not as late.
   bool copiesRunAhead = false;
@@ -79,7 +80,7 @@ struct State {
   using Work = std::function<CUresult()>;
   CUstream firstStream = nullptr;
   std::vector<int> streamPriorities; ///< of all that were created
-  CUgraph captured = nullptr; ///< that is being captured
+  CUgraph captured = nullptr;        ///< that is being captured
 
   /// Counts a call; returns what it has to fail with, or success: it was told
   /// to, something failed before, there is no context, or a capture in which

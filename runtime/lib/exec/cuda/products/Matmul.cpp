@@ -173,13 +173,17 @@ Status MatmulLaunches::askHeuristic(
         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_NONE));
   results.resize(8);
   int count = 0;
-  if (status == CUBLAS_STATUS_SUCCESS)
+  bool isSet = status == CUBLAS_STATUS_SUCCESS;
+  if (isSet)
     status = library.cublasLtMatmulAlgoGetHeuristic(
         handle, call.desc, call.layouts[0], call.layouts[1], call.layouts[2],
         call.layouts[3], preference, static_cast<int>(results.size()),
         results.data(), &count);
   (void)library.cublasLtMatmulPreferenceDestroy(preference);
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+  // Versions differ in which of the two an epilogue that they lack is.
+  bool isAbsent = isSet && (status == CUBLAS_STATUS_NOT_SUPPORTED ||
+                            status == CUBLAS_STATUS_INVALID_VALUE);
+  if (!isAbsent)
     HONERT_TRY(call.check(status, "list algorithms"));
   results.resize(static_cast<size_t>(std::max(count, 0)));
   results.erase(std::remove_if(results.begin(), results.end(),
