@@ -119,10 +119,10 @@ bool Narrower::addsBias(Operation *op) const {
   return isParameter(rhs) && isVector(rhs) && isOfContraction(lhs);
 }
 
-/// Whether the one reader of a contraction, behind moves and biases, is a sum
-/// with an f32 value: then the contraction hands over its accumulator, which a
-/// library adds to the other operand in one call, instead of a value that is
-/// rounded and widened again.
+/// Whether the one reader of a contraction, behind moves, biases and sums with
+/// constants, is a sum with an f32 value: then the contraction hands over its
+/// accumulator, which a library adds to the other operand in one call, instead
+/// of a value that is rounded and widened again.
 bool Narrower::joinsWideSum(Operation *op) const {
   Value value = op->getResult(0);
   while (value.hasOneUse()) {
@@ -135,7 +135,8 @@ bool Narrower::joinsWideSum(Operation *op) const {
     if (!add)
       return false;
     Value other = add->getOperand(1 - use.getOperandNumber());
-    if (addsBias(add)) {
+    bool isConstant = neutral.contains(other) && !isParameter(other);
+    if (isConstant || addsBias(add)) {
       value = add.getResult();
       continue;
     }

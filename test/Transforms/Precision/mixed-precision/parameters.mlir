@@ -48,6 +48,11 @@ func.func @forward(
   %z2 = hone.add %z1, %second : tensor<3x4xf32>
   %half = hone.constant dense<0.5> : tensor<3x4xf32>
   %h = hone.mul %z2, %half : tensor<3x4xf32>
-  %loss = hone.reduce sum %h dims [0, 1] : tensor<3x4xf32> -> tensor<f32>
+  // CHECK: hone.dot_general {{.*}} -> tensor<3x4xf16>
+  // CHECK: hone.add %{{.*}} : tensor<3x4xf16>
+  %u = hone.dot_general %h, %w batch [] x [] contract [1] x [0]
+      : tensor<3x4xf32>, tensor<4x4xf32> -> tensor<3x4xf32>
+  %shifted = hone.add %u, %half : tensor<3x4xf32>
+  %loss = hone.reduce sum %shifted dims [0, 1] : tensor<3x4xf32> -> tensor<f32>
   return %loss : tensor<f32>
 }
