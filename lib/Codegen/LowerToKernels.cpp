@@ -43,7 +43,7 @@ private:
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
                                Emitter emitter);
   void describeCall(LaunchOp launch, const Kernel &kernel);
-  Kernel finishKernel(Kernel kernel, ArrayRef<bool> shared, bool hasSalts);
+  Kernel finishKernel(Kernel kernel, ArrayRef<bool> shared, bool sharesBody);
 
   llvm::StringMap<Kernel> kernels; // by what they compute
   SharedBodies bodies;
@@ -93,20 +93,29 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
 }
 
 /// Promises about the kernel's buffers, and the entry the runtime calls.
-/// `shared` says which buffers may not be promised to be alone.
+/// `shared` says which buffers may not be promised to be alone; a kernel that
+/// `sharesBody` calls code that others may call (SharedBodies).
 Kernel Lowering::finishKernel(Kernel kernel, ArrayRef<bool> shared,
-                              bool hasSalts) {
+                              bool sharesBody) {
   kernel.func.setPrivate();
   for (auto [index, isShared] : llvm::enumerate(shared))
     if (!isShared)
       kernel.func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
                              builder.getUnitAttr());
-  if (hasSalts)
+  if (sharesBody)
     kernel.func = bodies.share(builder, kernel.func);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   declareEntry(builder, kernel);
   return kernel;
+}
+
+/// Whether the launch draws random numbers: its salts tell it from others.
+static bool drawsNumbers(LaunchOp launch) {
+  return llvm::any_of(launch.getBodyBlock(), [](Operation &op) {
+    auto random = dyn_cast<RandomOpInterface>(op);
+    return random && random.getRandomKey();
+  });
 }
 
 LogicalResult Lowering::describeKernel(LaunchOp launch, StringRef stage,
@@ -123,12 +132,8 @@ LogicalResult Lowering::describeKernel(LaunchOp launch, StringRef stage,
     SmallVector<bool> shared;
     if (!hasTable)
       shared = aliasedBuffers(launch);
-    bool hasSalts =
-        !hasTable && llvm::any_of(launch.getBodyBlock(), [](auto &op) {
-          auto random = dyn_cast<RandomOpInterface>(op);
-          return random && random.getRandomKey();
-        });
-    Kernel finished = finishKernel(*kernel, shared, hasSalts);
+    Kernel finished =
+        finishKernel(*kernel, shared, !hasTable && drawsNumbers(launch));
     found = kernels.try_emplace(key, finished).first;
   }
   describeCall(launch, found->second);

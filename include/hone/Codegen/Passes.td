@@ -9,9 +9,10 @@ def LowerToKernels : Pass<"hone-lower-to-kernels", "::mlir::ModuleOp"> {
   let summary = "Lowers the plan to kernels and a description of the program";
   let description = [{
     The pass turns every `plan.launch` into a kernel on `scf`, `vector`, `arith`, `math` and `memref`, or into a library
-    call. Equal launches share one kernel, and kernels on a CPU that differ in salts of dropout call one body. The function `@hone_program` (llvm dialect) describes arena, arguments,
-    functions, launches and results to the runtime, in order, by calls of the functions in abi.def. The runtime runs
-    this description; the launches themselves are not compiled into code.
+    call. Equal launches share one kernel, and kernels on a CPU that differ in salts of dropout call one body. The
+    function `@hone_program` (llvm dialect) describes arena, arguments, functions, launches and results to the runtime,
+    in order, by calls of the functions in abi.def. The runtime runs this description; the launches themselves are not
+    compiled into code.
 
     - On a CPU, kernels are functions. `hone-bind-kernels` gives each the entry that the runtime calls.
     - On a GPU (the target of the module), kernels are `gpu.func`s of the `gpu.module @hone_device`. `@hone_program`

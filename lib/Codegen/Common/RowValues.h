@@ -68,9 +68,6 @@ protected:
   mlir::Value index(int64_t value) {
     return builder.create<mlir::arith::ConstantIndexOp>(loc, value);
   }
-  mlir::Type elementOf(mlir::Value value) {
-    return mlir::getElementTypeOrSelf(value.getType());
-  }
   mlir::VectorType vectorOf(mlir::Type element) {
     return mlir::VectorType::get(lanes, element);
   }

@@ -1,4 +1,4 @@
-//===- SharedBodies.cpp - One body for kernels that differ in salts -------===//
+//===- SharedBodies.cpp - Bodies that kernels share -----------------------===//
 
 #include "SharedBodies.h"
 

@@ -1,4 +1,4 @@
-//===- SharedBodies.h - One body for kernels that differ in salts -*- C++ -*-=//
+//===- SharedBodies.h - Bodies that kernels share ---------------*- C++ -*-===//
 //
 // Dropout gives each layer a salt of its own (hone.dropout). Kernels that
 // differ in nothing else are calls of one body, which takes the salts as

@@ -95,7 +95,8 @@ bool Narrower::isOfContraction(Value value) const {
          (facts.getNumericClass() == NumericClass::contraction || addsBias(op));
 }
 
-/// True for a vector of one number per row of the tensor that it is added to.
+/// True for a vector, repeated along the other dimensions of what it is added
+/// to.
 static bool isVector(Value value) {
   while (true) {
     if (llvm::count_if(shapeOf(value), [](int64_t n) { return n != 1; }) <= 1)

@@ -79,7 +79,8 @@ func.func @masks(%q: tensor<2x5x4x3xf32>, %a: tensor<2x1x5x5xf32>, %b: tensor<1x
   return %x, %y, %z : tensor<2x5x4x3xf32>, tensor<2x5x4x3xf32>, tensor<2x5x4x3xf32>
 }
 
-// A row that the mask hides whole is 0 with lse inf, and so are its gradients; one that it hides in part has the weights of the rest.
+// A row that the mask hides whole is 0 with lse inf, and so are its gradients; one that it hides in part has the
+// weights of the rest.
 func.func @hidden(%q: tensor<1x2x1x3xf32>) -> (tensor<1x2x1x3xf32>, tensor<1x1x2xf32>, tensor<1x2x1x3xf32>) {
   %m = hone.constant dense<[[[[0xFF800000, 0xFF800000], [0xFF800000, 0.5]]]]> : tensor<1x1x2x2xf32>
   %o, %l = hone.attention %q, %q, %q mask %m scale 1.0
