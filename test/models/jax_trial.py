@@ -59,8 +59,9 @@ def jitted_steps(trial: JaxTrial, row: Row) -> Steps:
 
 def named(params: Any) -> Weights:
     """The leaves by path."""
-    return {jax.tree_util.keystr(path): torch.from_numpy(np.array(leaf, np.float64))
-            for path, leaf in jax.tree_util.tree_leaves_with_path(params)}
+    from hone.jax.names import leaves
+
+    return {name: torch.from_numpy(np.array(leaf, np.float64)) for name, leaf in leaves(params).items()}
 
 
 def trained(trial: JaxTrial, work: Path, row: Row) -> Steps:

@@ -29,7 +29,7 @@ import torch
 from catalogue.base import Entry, Trial
 from programs import Ended, Row, compared, compile_program, one_line, shown, train_program, written_inputs
 from trial import (LOSS_TOLERANCE, NORM_TOLERANCE, STEPS, as_double, batches, eager_steps, made, made_in_double,
-                   side_of)
+                   rms, side_of)
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
 from autocast import RATIO, TYPES, is_as_good  # noqa: E402
@@ -121,16 +121,15 @@ class Model:
 
     def in_precision(self, name: str) -> tuple[str, ...]:
         """Options of honec; the loss scale is one with which autocast does not overflow either."""
-        if name == "fp32":
-            return ()
-        scale = self.autocast(name)[1]
-        return (f"--precision={name}", *[f"--loss-scale={scale:g}"] * (scale not in (1, SCALES[0])))
+        options = () if name == "fp32" else (f"--precision={name}",)
+        if name == "fp16" and self.entry.framework != "JAX":
+            options += (f"--loss-scale={self.autocast(name)[1]:g}",)
+        return options
 
     def autocast(self, precision: str) -> tuple[list[float], float]:
         """Losses of PyTorch's autocast, and the scale with which it has them. JAX has none."""
         if precision not in self.autocasts:
-            self.autocasts[precision] = ([], SCALES[0]) if self.entry.framework == "JAX" else autocast_losses(
-                self.entry, precision)
+            self.autocasts[precision] = autocast_losses(self.entry, precision)
         return self.autocasts[precision]
 
     @functools.cached_property
@@ -309,7 +308,6 @@ def lower_quartile(values: list[float]) -> float:
 
 def add_errors(errors: dict[str, list[float]], seen: Gradients, exact: Gradients) -> None:
     """Root mean square errors in units of the root mean square, by name."""
-    rms = lambda x: float(x.double().square().mean().sqrt())
     least = NEGLIGIBLE * max(map(rms, exact.values()))
     for name, value in exact.items():
         errors.setdefault(name, []).append(rms(seen[name].double() - value) / max(rms(value), least))
