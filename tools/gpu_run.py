@@ -6,13 +6,16 @@ first ended. Nothing but Python's own library is needed here; PyTorch and JAX on
 
 from __future__ import annotations
 
+import array
 import ctypes
 import datetime
 import json
+import math
 import os
 import pathlib
 import platform
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -30,7 +33,11 @@ BOUNDS = {"losses": (60, 5), "rate": (90, 15), "kernels": (60, 15), "torch.compi
 
 
 class Failure(Exception):
-    """Why a task has no answer, in one line."""
+    """Why a task has no answer, in one line, and the end of what the process wrote to stderr."""
+
+    def __init__(self, reason: str, stderr: str = "") -> None:
+        super().__init__(reason)
+        self.stderr = stderr[-6000:]
 
 
 def library_folders() -> list[str]:
@@ -38,23 +45,29 @@ def library_folders() -> list[str]:
     return [str(folder) for place in sys.path if place for folder in sorted(pathlib.Path(place).glob("nvidia/*/lib"))]
 
 
-def execute(command: list, seconds: float) -> str:
+def execute(command: list, seconds: float, variables: dict[str, str] | None = None) -> str:
     """Standard output of a process, which is ended with all that it started when its time is over."""
-    paths = [path for path in (os.environ.get("LD_LIBRARY_PATH"), *library_folders()) if path]
+    return execute_for_both(command, seconds, variables)[0]
+
+
+def execute_for_both(command: list, seconds: float, variables: dict[str, str] | None = None) -> tuple[str, str]:
+    """As execute(), with standard error."""
+    paths = [path for path in (os.environ.get("LD_LIBRARY_PATH"), *library_folders(), str(HERE / "lib")) if path]
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(WORK / "inductor"), "PYTHONDONTWRITEBYTECODE": "1",
-                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "LD_LIBRARY_PATH": ":".join(paths)}
+                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "LD_LIBRARY_PATH": ":".join(paths),
+                                **(variables or {})}
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True, env=environment)
     try:
         out, err = process.communicate(timeout=max(1.0, seconds))
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise Failure(f"took more than {seconds:.0f} s") from None
+        _, err = process.communicate()
+        raise Failure(f"took more than {seconds:.0f} s", err) from None
     if process.returncode != 0:
         lines = err.strip().splitlines() or ["no message"]
-        raise Failure(f"exit code {process.returncode}: {lines[-1][-300:]}")
-    return out
+        raise Failure(f"exit code {process.returncode}: {lines[-1][-300:]}", err)
+    return out, err
 
 
 # ---- Tasks -----------------------------------------------------------------------------------------------------------
@@ -75,6 +88,67 @@ def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     worst, bound = gpu_cases.worst_of(runs[0], facts["losses"]), gpu_cases.TOLERANCES[facts["precision"]]
     repeats = runs[0] == runs[1]
     return {"worst": worst, "bound": bound, "repeats": repeats, "ok": worst <= bound and repeats, "losses": runs[0]}
+
+
+# Ways to run a case again that has failed: name, variables of the environment, a command before it, what it tells.
+RERUNS = (
+    ("launch by launch", {"HONE_CHECK_LAUNCHES": "1"}, ()),
+    ("without CUDA's asynchrony", {"CUDA_LAUNCH_BLOCKING": "1"}, ()),
+    ("library logs", {"CUBLASLT_LOG_LEVEL": "2", "CUDNN_LOGLEVEL_DBG": "2", "CUDNN_LOGDEST_DBG": "stderr"}, ()),
+    ("memory checked", {}, ("compute-sanitizer", "--tool=memcheck", "--error-exitcode=9", "--print-limit=3")),
+)
+
+
+def read_tensors(path: pathlib.Path) -> dict[str, array.array]:
+    """The fp32 tensors of a safetensors file."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    tensors = {}
+    for name, entry in json.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__" and entry["dtype"] == "F32":
+            begin, end = entry["data_offsets"]
+            tensors[name] = array.array("f", data[8 + size + begin : 8 + size + end])
+    return tensors
+
+
+def difference(ours: array.array, theirs: array.array) -> float:
+    """The norm of the difference, relative to theirs; not a number counts as infinite."""
+    value = math.dist(ours, theirs) / max(math.hypot(*theirs), 1e-30)
+    return value if math.isfinite(value) else math.inf
+
+
+def compare_gradients(place: pathlib.Path, seconds: float) -> list[dict]:
+    """The gradients of the first step that differ most from those of the CPU, which were packed."""
+    folder = WORK / "dump"
+    shutil.rmtree(folder, ignore_errors=True)
+    train(place, 1, seconds, "--dump", str(folder))
+    ours, theirs = read_tensors(folder / "step1.safetensors"), read_tensors(place / "step1.safetensors")
+    rows = [{"tensor": name, "difference": difference(ours[name], values)} for name, values in theirs.items()]
+    return sorted(rows, key=lambda row: -row["difference"])[:8]
+
+
+def find_cause(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    """What the reruns of a case that failed say: each its losses or its error, and the first gradients that differ."""
+    ends, found = time.monotonic() + seconds, {}
+    for name, variables, before in RERUNS:
+        left = min(30.0, ends - time.monotonic())
+        if left < 5 or (before and not shutil.which(before[0])):
+            continue
+        log = WORK / "log.jsonl"
+        log.unlink(missing_ok=True)
+        try:
+            _, err = execute_for_both([*before, place / "train", "--data", place / "tokens.bin", "--steps", 3, "--seed",
+                                       1, "--log", log, "--quiet"], left, variables)
+            losses = [line["loss"] for line in map(json.loads, log.read_text().splitlines()) if "loss" in line]
+            found[name] = {"losses": losses, "stderr": err[-3000:]}
+        except (Failure, OSError, ValueError) as error:
+            found[name] = {"error": str(error), "stderr": getattr(error, "stderr", "")[-3000:]}
+    try:
+        if (place / "step1.safetensors").exists():
+            found["gradients"] = compare_gradients(place, max(5.0, min(30.0, ends - time.monotonic())))
+    except (Failure, OSError, ValueError, KeyError) as error:
+        found["gradients"] = {"error": str(error)}
+    return found
 
 
 def bytes_in(info: str, name: str) -> int:
@@ -270,8 +344,10 @@ def perform(task: str, place: pathlib.Path, facts: dict, deadline: float) -> dic
         return {"skipped": "no time left"}
     try:
         return TASKS[task](place, facts, min(bound, left))
-    except (Failure, OSError, ValueError, KeyError) as error:
-        return {"error": f"{type(error).__name__}: {error}" if not isinstance(error, Failure) else str(error)}
+    except Failure as error:
+        return {"error": str(error), "stderr": error.stderr}
+    except (OSError, ValueError, KeyError) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
 
 
 def start_result(path: pathlib.Path) -> dict:
@@ -288,9 +364,11 @@ def is_done(outcome: dict | None) -> bool:
     return outcome is not None and "error" not in outcome and "skipped" not in outcome
 
 
-def run(result: pathlib.Path, minutes: float, only: list[str] | None) -> int:
+def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: list[str]) -> int:
     deadline = time.monotonic() + 60 * minutes
     WORK.mkdir(exist_ok=True)
+    for program in [*HERE.glob("*/train"), *HERE.glob("hone-probe-nccl")]:
+        program.chmod(0o755)  # a copy may have lost it
     found = {place.parent.name: json.loads(place.read_text()) for place in HERE.glob("*/case.json")}
     cases = {name: found[name] for name in gpu_cases.CASES if name in found and name in (only or found)}
     report = start_result(result)
@@ -299,12 +377,14 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None) -> int:
         report["cases"].setdefault(name, {key: facts[key] for key in shown})
     for name, task in plan(cases):
         case = report["cases"][name]
-        if is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):
+        if task not in tasks or is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):
             continue
         start = time.monotonic()
         case[task] = perform(task, HERE / name, cases[name], deadline)
+        if task == "losses" and ("error" in case[task] or not case[task].get("ok", True)):
+            case[task]["cause"] = find_cause(HERE / name, cases[name], min(60.0, deadline - time.monotonic()))
         case[task]["seconds"] = round(time.monotonic() - start, 1)
-        shown = {key: value for key, value in case[task].items() if key not in ("losses", "kernels", "libraries")}
+        shown = {key: value for key, value in case[task].items() if key not in ("losses", "kernels", "libraries", "cause")}
         print(f"{name} {task}: {json.dumps(shown)}", flush=True)
         draft = result.with_suffix(".tmp")
         draft.write_text(json.dumps(report, indent=1) + "\n")
