@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/Fusion/Groups.h"
 
+#include "RegionParts.h"
+
 #include "hone/Analysis/Fusion/RowSpace.h"
 #include "hone/Analysis/Fusion/UpdateGroups.h"
 #include "hone/Analysis/Layout/Views.h"
@@ -223,14 +225,14 @@ void FusionAnalysis::formRegions() {
   llvm::MapVector<Operation *, SmallVector<Operation *>> found;
   for (Operation *op : rowOps)
     found[connected.getLeaderValue(op)].push_back(op);
-  // A longer one is cut. Windows of program order stay free of cycles.
   for (auto &[leader, ops] : found) {
-    solved.cut += int64_t(ops.size()) > maxRegionOps;
-    for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
-      ArrayRef<Operation *> window = rest.take_front(maxRegionOps);
-      solve(window);
-      rest = rest.drop_front(window.size());
+    if (int64_t(ops.size()) <= maxRegionOps) {
+      solve(ops);
+      continue;
     }
+    ++solved.cut;
+    for (ArrayRef<Operation *> part : cutRegion(ops, maxRegionOps))
+      solve(part);
   }
 }
 

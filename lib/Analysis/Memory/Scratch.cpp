@@ -108,7 +108,8 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
     std::optional<RowSpace> space = RowSpace::of(body);
     assert(space && "hone-verify-groups accepts only groups with a row space");
     for (Value yielded : body.getTerminator()->getOperands()) {
-      int64_t chunks = numChunks(space->rows(), target.partialChunks());
+      int64_t chunks =
+          numChunks(space->rows(), target.partialChunks(space->cols()));
       if (space->role(yielded) == Role::ColumnSum)
         types.push_back(MemRefType::get({chunks, space->cols()}, f32));
       else if (space->role(yielded) == Role::TotalSum)

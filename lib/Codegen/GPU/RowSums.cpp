@@ -11,7 +11,7 @@ using namespace hone;
 
 /// Threads of a block of the second stage: a warp of columns by groups of
 /// chunks, or all of them for the totals.
-static constexpr int64_t sumThreads = 256;
+static constexpr int64_t sumThreads = 1024;
 
 //===----------------------------------------------------------------------===//
 // The first stage

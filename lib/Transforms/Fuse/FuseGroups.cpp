@@ -1,5 +1,7 @@
 //===- FuseGroups.cpp - Applies the fusion analysis -----------------------===//
 
+#include "FreeValues.h"
+
 #include "hone/Analysis/Fusion/CollectiveGroups.h"
 #include "hone/Analysis/Fusion/GraphPartition.h"
 #include "hone/Analysis/Fusion/Groups.h"
@@ -91,26 +93,6 @@ static void hoistAccumulations(Block &block) {
       if (Operation *producer = made.getDefiningOp();
           producer && isa<BlockArgument>(gradient) && made.hasOneUse())
         add->moveAfter(producer);
-}
-
-/// Gives each reader of a free value its own copy of it. Readers come before
-/// what they read in this order, so chains of free values follow.
-static void copyFreeValues(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isa<HoneDialect>(op.getDialect()) || !isFreeValue(&op))
-      continue;
-    if (op.use_empty()) {
-      op.erase();
-      continue;
-    }
-    llvm::SmallSetVector<Operation *, 4> readers(op.user_begin(),
-                                                 op.user_end());
-    for (Operation *reader : llvm::drop_begin(readers)) {
-      Operation *copy = OpBuilder(reader).clone(op);
-      reader->replaceUsesOfWith(op.getResult(0), copy->getResult(0));
-    }
-    op.moveBefore(readers.front());
-  }
 }
 
 /// Gives the group reshapes of its own where others read them too.

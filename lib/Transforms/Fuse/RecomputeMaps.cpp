@@ -1,5 +1,7 @@
 //===- RecomputeMaps.cpp - Cheap values recomputed where they are read ----===//
 
+#include "FreeValues.h"
+
 #include "hone/Analysis/Fusion/Groups.h"
 #include "hone/IR/SearchBound.h"
 #include "hone/Transforms/Passes.h"
@@ -240,7 +242,9 @@ struct RecomputeMaps : hone::impl::RecomputeMapsBase<RecomputeMaps> {
         getTarget(getOperation()->getParentOfType<ModuleOp>());
     if (failed(target))
       return signalPassFailure();
-    Recomputation recomputation(getOperation().getBody().front(), *target);
+    Block &block = getOperation().getBody().front();
+    copyFreeValues(block);
+    Recomputation recomputation(block, *target);
     recomputation.run();
     if (report && recomputation.numTooLong() != 0)
       emitRemark(getOperation().getLoc())

@@ -78,8 +78,9 @@ struct TargetDescription {
   /// Seconds that a kernel or call costs besides its work.
   double launchSeconds() const;
   RowLimits rowLimits() const;
-  /// Chunks of rows whose sums are partial, at most: what keeps all cores busy.
-  int64_t partialChunks() const;
+  /// Chunks of rows of `cols` elements whose sums are partial, at most: what
+  /// keeps all cores busy.
+  int64_t partialChunks(int64_t cols) const;
   /// CUDA: the device of `arch`, or the one of sm_90 for an architecture that
   /// the table lacks.
   const DeviceFigures &device() const;
