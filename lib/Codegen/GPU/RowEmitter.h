@@ -8,8 +8,8 @@
 //
 // Codegen/GPU/RowShape.h says how threads share a row, Codegen/GPU/Threads.h
 // joins their partial results. Codegen/GPU/RowMemory.cpp reads and writes,
-// Codegen/GPU/RowSums.cpp adds over rows, Codegen/GPU/RowKernels.cpp does the
-// rest.
+// Codegen/GPU/RowSweeps.cpp walks over long rows, Codegen/GPU/RowSums.cpp adds
+// over rows, Codegen/GPU/RowKernels.cpp does the rest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +34,8 @@ public:
 
 private:
   using Values = llvm::SmallVector<mlir::Value>;
+  /// What is done with a vector; values that it changes are carried on.
+  using PointBody = llvm::function_ref<void(Point &, Values &, int64_t tile)>;
 
   llvm::SmallVector<mlir::Type> addressTypes();
 
@@ -62,8 +64,7 @@ private:
     return isSplat(value) || role(value) == Role::Full;
   }
   Point pointAt(mlir::Value row, mlir::Value vector, mlir::Value mask);
-  void forTiles(mlir::Value row, Values &carried,
-                llvm::function_ref<void(Point &, Values &, int64_t)> body);
+  void forTiles(mlir::Value row, Values &carried, PointBody body);
   void startRow(mlir::Value row);
   Values joinThreads(llvm::ArrayRef<ReduceKind> kinds,
                      llvm::ArrayRef<mlir::Value> accumulators);
@@ -71,6 +72,29 @@ private:
   void emitSweeps(mlir::Value row);
   void storeFull(Point &at);
   void storeRowResults(mlir::Value row, mlir::Value isFirst);
+
+  // Long rows.
+  mlir::Value repeatedInRow(mlir::Value value);
+  bool mayApproximate(ExpOp exp);
+  mlir::Value approximated(ExpOp exp, mlir::Value value);
+  mlir::Value vectorAt(mlir::Value value, Point &at) override;
+  mlir::Value isUniform(CmpOp cmp, mlir::Value col, bool &answer);
+  mlir::Value assumeUniform(Point &at);
+  void readAhead(Point &at);
+  void visit(llvm::MutableArrayRef<Point> points, Values &carried,
+             PointBody body);
+  void loopOver(mlir::Value row, mlir::Value from, mlir::Value to, int64_t step,
+                llvm::ArrayRef<int64_t> distances, Values &carried,
+                PointBody body);
+  void sweep(mlir::Value row, Values &carried, PointBody body);
+  bool readLabel(ReduceOp reduce, mlir::Value row);
+  mlir::Value expBelow(ReduceOp sum, mlir::Value x, mlir::Value shift);
+  mlir::Value finiteShift(mlir::Value max);
+  void addToNormalizer(ReduceOp max, ReduceOp sum, Point &at,
+                       llvm::MutableArrayRef<mlir::Value> carried);
+  void emitNormalizer(ReduceOp max, ReduceOp sum, mlir::Value row);
+  void takeNormalizer(llvm::MutableArrayRef<llvm::SmallVector<ReduceOp>> sweeps,
+                      size_t number, mlir::Value row);
 
   // Sums over rows.
   Values startSums();

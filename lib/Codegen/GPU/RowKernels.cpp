@@ -26,23 +26,13 @@ Point DeviceRowEmitter::pointAt(Value row, Value vector, Value mask) {
 
 /// Runs `body(point, carried, number)` at each vector of the row that this
 /// thread has.
-void DeviceRowEmitter::forTiles(
-    Value row, Values &carried,
-    function_ref<void(Point &, Values &, int64_t)> body) {
+void DeviceRowEmitter::forTiles(Value row, Values &carried, PointBody body) {
   if (shape.isHeld) {
     for (auto [number, at] : llvm::enumerate(tiles))
       body(at, carried, number);
     return;
   }
-  auto loop = builder.create<scf::ForOp>(
-      loc, thread, index(shape.vectors), index(shape.rowThreads), carried,
-      [&](OpBuilder &, Location, Value vector, ValueRange values) {
-        Point at = pointAt(row, vector, Value());
-        Values next(values);
-        body(at, next, 0);
-        builder.create<scf::YieldOp>(loc, next);
-      });
-  carried.assign(loop.getResults().begin(), loop.getResults().end());
+  sweep(row, carried, body);
 }
 
 /// The vectors of a row that is held, with nothing made yet.
@@ -100,6 +90,8 @@ void DeviceRowEmitter::emitSweeps(Value row) {
   SmallVector<SmallVector<ReduceOp>> sweeps = reductionsBySweep();
   for (auto [sweep, reductions] : llvm::enumerate(sweeps)) {
     makeRowValues(row, sweep);
+    if (!shape.isHeld)
+      takeNormalizer(sweeps, sweep, row);
     if (!reductions.empty())
       emitReductions(reductions, row);
   }

@@ -32,12 +32,15 @@ DeviceRowEmitter::Values DeviceRowEmitter::startSums() {
 
 /// Sets the chunk's sums of columns that are not held to zero.
 void DeviceRowEmitter::clearColumns() {
-  Values none;
-  forTiles(chunk, none, [&](Point &at, Values &, int64_t) {
+  auto clear = [&](OpBuilder &, Location, Value vector, ValueRange) {
+    Point at = pointAt(chunk, vector, Value());
     for (RowSum &sum : columnSums)
       storeVector(broadcast(identity(sum.op)), sum.scratch,
                   builder.getF32Type(), flatIndex(chunk, at.col));
-  });
+    builder.create<scf::YieldOp>(loc);
+  };
+  builder.create<scf::ForOp>(loc, thread, index(shape.vectors),
+                             index(shape.rowThreads), ValueRange(), clear);
 }
 
 /// Adds the elements at a point to the sums that take elements.

@@ -87,6 +87,35 @@ struct ExpByInstruction : OpRewritePattern<math::ExpOp> {
   }
 };
 
+/// exp(x) where `afn` allows it the error of its argument: 2^(x log2 e), and
+/// 2^(x log2 e - y log2 e) of x - y. Nothing is NaN that exp is not.
+struct ApproximateExp : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isScalarOrRow(op.getType()) ||
+        !arith::bitEnumContainsAny(op.getFastmath(),
+                                   arith::FastMathFlags::afn))
+      return rewriter.notifyMatchFailure(op, "is exact, or no f32");
+    Location loc = op.getLoc();
+    Value log2e =
+        constant(rewriter, loc, op.getType(), 1.4426950408889634);
+    auto times = [&](Value x) -> Value {
+      return rewriter.create<arith::MulFOp>(loc, x, log2e);
+    };
+    Value power;
+    if (auto sub = op.getOperand().getDefiningOp<arith::SubFOp>())
+      power = rewriter.create<math::FmaOp>(
+          loc, sub.getLhs(), log2e,
+          rewriter.create<arith::NegFOp>(loc, times(sub.getRhs())));
+    else
+      power = times(op.getOperand());
+    rewriter.replaceOp(op, callPerElement(rewriter, loc, exp2Instruction, power));
+    return success();
+  }
+};
+
 /// A function that is one instruction.
 template <typename Op> struct ToInstruction : OpRewritePattern<Op> {
   ToInstruction(MLIRContext *context, StringRef instruction)
@@ -124,6 +153,7 @@ struct ApproximateDeviceMath
     RewritePatternSet patterns(context);
     hone::populateApproximateMath(patterns);
     patterns.add<ExpByInstruction, PowerByArithmetic>(context, precedence);
+    patterns.add<ApproximateExp>(context, precedence + 1);
     patterns.add<ToInstruction<math::Exp2Op>>(context, exp2Instruction);
     patterns.add<ToInstruction<math::RsqrtOp>>(context, rsqrtInstruction);
     if (failed(

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace hone;
 using namespace hone::test;
@@ -260,6 +261,87 @@ TEST(Row, Vocabularies) {
                 {"C", std::to_string(cols)},
                 {"T", type}}),
           {KernelFamily::row, 2e-5});
+}
+
+// The loss of labels over a vocabulary whose last columns are padding, and its
+// gradient: what a GPU reads for a label alone, or leaves out where no element
+// of a vector differs. Labels stand at both sides of a vector and of the
+// padding's edge, or are none.
+TEST(Row, LossesOfVocabularies) {
+  for (const char *type : {"f32", "bf16"})
+    for (int64_t cols : {12288, 50304, 20001})
+      for (std::vector<double> labels :
+           {std::vector<double>{0, 7, 8, -100},
+            {double(cols - 48), double(cols - 47), double(cols - 1), 4096}}) {
+        CaseOptions options{KernelFamily::row, 2e-5};
+        options.data = {{1, labels}};
+        expectLikeInterpreter(
+            emitRowKernel,
+            with(
+                "func.func @f(%x: tensor<4xCxT>, %t: tensor<4xi64>) -> "
+                "(tensor<4xf32>, tensor<4xCxT>) {\n"
+                "  %w = hone.cast %x : tensor<4xCxT> -> M\n"
+                "  %low = hone.constant dense<0xFF800000> : M\n"
+                "  %e = hone.constant dense<E> : I\n"
+                "  %n = hone.iota dim 1 : I\n"
+                "  %in = hone.cmp lt, %n, %e : I -> B\n"
+                "  %l = hone.select %in, %w, %low : B, M\n"
+                "  %m = hone.reduce max %l dims [1] : M -> V\n"
+                "  %bm = hone.broadcast %m dims [0] : V -> M\n"
+                "  %s = hone.sub %l, %bm : M\n  %p = hone.exp %s : M\n"
+                "  %z = hone.reduce sum %p dims [1] : M -> V\n"
+                "  %g = hone.log %z : V\n  %lse = hone.add %m, %g : V\n"
+                "  %i = hone.cast %t : tensor<4xi64> -> tensor<4xi32>\n"
+                "  %bi = hone.broadcast %i dims [0] : tensor<4xi32> -> I\n"
+                "  %is = hone.cmp eq, %n, %bi : I -> B\n"
+                "  %zero = hone.constant dense<0.0> : M\n"
+                "  %one = hone.constant dense<1.0> : M\n"
+                "  %at = hone.select %is, %l, %zero : B, M\n"
+                "  %own = hone.reduce sum %at dims [1] : M -> V\n"
+                "  %loss = hone.sub %lse, %own : V\n"
+                "  %bl = hone.broadcast %lse dims [0] : V -> M\n"
+                "  %q = hone.sub %l, %bl : M\n  %prob = hone.exp %q : M\n"
+                "  %hot = hone.select %is, %one, %zero : B, M\n"
+                "  %d = hone.sub %prob, %hot : M\n"
+                "  %r = hone.cast %d : M -> tensor<4xCxT>\n"
+                "  return %loss, %r : tensor<4xf32>, tensor<4xCxT>\n}",
+                {{"M", "tensor<4xCxf32>"},
+                 {"I", "tensor<4xCxi32>"},
+                 {"B", "tensor<4xCxi1>"},
+                 {"V", "tensor<4xf32>"},
+                 {"E", std::to_string(cols - 47)},
+                 {"C", std::to_string(cols)},
+                 {"T", type}}),
+            options);
+      }
+}
+
+// Rows with -inf, infinity and NaN, where a thread sees nothing else before it
+// sees the rest of the row.
+TEST(Row, SpecialVocabularies) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr int64_t cols = 9000;
+  auto row = [&](double first, double last) {
+    std::vector<double> values(cols, -inf);
+    values.front() = first;
+    values.back() = last;
+    return values;
+  };
+  std::vector<double> data;
+  for (auto [first, last] : {std::pair(-inf, -inf), {0.5, 2.0}, {-inf, 1.0},
+                             {inf, 1.0}, {NAN, 1.0}})
+    for (double value : row(first, last))
+      data.push_back(value);
+  expectLikeInterpreter(
+      emitRowKernel,
+      with("func.func @f(%x: M) -> (tensor<5xf32>, tensor<5xf32>) {\n"
+           "  %m = hone.reduce max %x dims [1] : M -> tensor<5xf32>\n"
+           "  %b = hone.broadcast %m dims [0] : tensor<5xf32> -> M\n"
+           "  %s = hone.sub %x, %b : M\n  %e = hone.exp %s : M\n"
+           "  %z = hone.reduce sum %e dims [1] : M -> tensor<5xf32>\n"
+           "  return %m, %z : tensor<5xf32>, tensor<5xf32>\n}",
+           {{"M", "tensor<5x9000xf32>"}}),
+      {KernelFamily::row, 2e-6, {}, {{0, data}}});
 }
 
 //===----------------------------------------------------------------------===//
