@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import array
+import collections
 import contextlib
 import json
 import os
@@ -67,6 +68,15 @@ def write_tokens(path: pathlib.Path, case: gpu_cases.Case) -> None:
     path.write_bytes(array.array("H", [draw.randrange(below) for _ in range(count)]).tobytes())
 
 
+def estimate_in(report: pathlib.Path) -> dict[str, float]:
+    """Milliseconds of a step that honec expects, by family of kernels."""
+    sums: collections.Counter[str] = collections.Counter()
+    for launch in json.loads(report.read_text())["launches"]:
+        if launch["function"] != "evaluate":
+            sums[launch["family"]] += 1e3 * launch["seconds"] * launch["times"]
+    return dict(sums)
+
+
 def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> None:
     case, place, package = gpu_cases.CASES[name], arguments.folder / name, work / f"{name}.hone"
     honec = ROOT / "build" / "bin" / "honec"
@@ -75,9 +85,11 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
     export(case, package)
     options = [f"--precision={case.precision}", *case.options]
     cuda = ["--target=cuda", f"--arch={arguments.arch}", *(["--emulate"] if arguments.emulate else [])]
-    subprocess.run([honec, package, "-o", place / "train", *options, *cuda], check=True)
+    report = work / "report"
+    subprocess.run([honec, package, "-o", place / "train", *options, *cuda, f"--report={report}"], check=True)
     write_tokens(place / "tokens.bin", case)
-    facts = {"name": name, **asdict(case), "arch": arguments.arch, "emulated": arguments.emulate}
+    facts = {"name": name, **asdict(case), "arch": arguments.arch, "emulated": arguments.emulate,
+             "estimate": estimate_in(report / "report.json")}
     if case.kind == "check":
         subprocess.run([honec, package, "-o", work / "train", *options], check=True)
         log = work / "log.jsonl"

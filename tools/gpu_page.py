@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import pathlib
 import sys
@@ -32,6 +33,10 @@ Tokens per second of whole training steps (AdamW, clipping at 1), in brackets Ho
 faster. Peak memory is what a program allocated: of Hone arena and workspaces, of PyTorch and JAX their allocator's
 peak. torch.compile: max-autotune with CUDA graphs, fused attention and AdamW, padded vocabulary, bf16 autocast; JAX:
 one jitted step, cuDNN attention, donated state.
+"""
+
+ESTIMATES = """
+What `honec --dry-run` expected of a step, by family of kernels, and what the kernels took.
 """
 
 KERNELS = """
@@ -108,6 +113,26 @@ def kernel_rows(profile: dict, copy: float | None) -> list[list[str]]:
     return rows
 
 
+def estimate_rows(cases: dict[str, dict]) -> list[list[str]]:
+    """Expected and measured milliseconds of each family that takes a hundredth of the step or more."""
+    rows = []
+    for name, case in cases.items():
+        if not case.get("estimate") or not gpu_run.is_done(case.get("kernels")):
+            continue
+        measured = collections.Counter()
+        for row in case["kernels"]["kernels"]:
+            measured[row["kind"].split(":")[0]] += row["ms"]
+        whole = sum(measured.values())
+        for family, ms in measured.most_common():
+            expected = case["estimate"].get(family, 0.0)
+            if max(ms, expected) >= whole / 100:
+                ratio = f"{ms / expected:.2f}" if expected else "-"
+                rows.append([name, family, f"{expected:.2f}", f"{ms:.2f}", ratio])
+        total = sum(case["estimate"].values())
+        rows.append([name, "all", f"{total:.2f}", f"{whole:.2f}", f"{whole / total:.2f}"])
+    return rows
+
+
 def hardware_section(name: str, report: dict) -> str:
     host, cases = report["host"], report["cases"]
     text = f"\n## {host['gpu']}, {host['date']}\n\n"
@@ -124,6 +149,8 @@ def hardware_section(name: str, report: dict) -> str:
     if "ok" in (nccl := report.get("nccl", {})):
         works = ", ".join(nccl["works"][1:]) if nccl["ok"] else why_not(nccl)
         text += f"\nNCCL as the only rank: {works}.\n"
+    if rows := estimate_rows(cases):
+        text += ESTIMATES + "\n" + table(["case", "family", "expected ms", "measured ms", "ratio"], rows)
     copy = report.get("copy", {}).get("gb_per_s")
     if any(gpu_run.is_done(case.get("kernels")) for case in cases.values()):
         text += KERNELS

@@ -194,7 +194,7 @@ def sum_kernels(trace: dict) -> list[dict]:
 
 
 def profile_kernels(place: pathlib.Path, facts: dict, seconds: float) -> dict:
-    trace = WORK / "trace.json"
+    trace = WORK / f"{place.name}-trace.json"
     train(place, 4, seconds, "--profile", str(trace))
     events = json.loads(trace.read_text())
     return {"libraries": events["otherData"]["library"], "kernels": sum_kernels(events)}
@@ -373,8 +373,8 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
     cases = {name: found[name] for name in gpu_cases.CASES if name in found and name in (only or found)}
     report = start_result(result)
     for name, facts in cases.items():
-        shown = ("model", "batch", "sequence", "precision", "kind", "options", "arch", "emulated")
-        report["cases"].setdefault(name, {key: facts[key] for key in shown})
+        shown = ("model", "batch", "sequence", "precision", "kind", "options", "arch", "emulated", "estimate")
+        report["cases"].setdefault(name, {key: facts[key] for key in shown if key in facts})
     for name, task in plan(cases):
         case = report["cases"][name]
         if task not in tasks or is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):

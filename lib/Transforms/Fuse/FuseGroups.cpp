@@ -242,9 +242,9 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
              << count;
     };
     if (counts.cut != 0)
-      say(counts.cut) << " regions of too many ops for one search, cut in "
-                         "program order after "
-                      << maxRegionOps << " ops each";
+      say(counts.cut) << " regions of too many ops for one search, cut into "
+                         "parts of at most "
+                      << maxRegionOps << " ops";
     if (int64_t greedy = counts.regions - counts.optimal; greedy != 0)
       say(greedy) << " regions of row ops have more than " << maxExactParts
                   << " parts, or too many ways to group them: pairs are joined "
