@@ -2,7 +2,7 @@
 # What is to be shown on a GPU, for a host that has one and no LLVM.
 #   tools/gpu-check.sh pack FOLDER [--arch=sm_90] [--emulate] [--only NAME,...]
 #       here: makes a folder to copy to the other host (under 60 MiB)
-#   FOLDER/gpu-check.sh run [RESULT.json] [--minutes 8] [--only NAME,...]
+#   FOLDER/gpu-check.sh run [RESULT.json] [--minutes 8] [--only NAME,...] [--tasks TASK,...]
 #       there: checks correctness, then measures rates; the result is one JSON file
 # `pack` compiles each case for the GPU and runs the same training on this CPU; the GPU must give the same losses. `run`
 # needs Python, and for the peers PyTorch and JAX. It ends when its minutes are over, and the next `run` continues from

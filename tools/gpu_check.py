@@ -147,6 +147,15 @@ def names(text: str) -> list[str]:
     return chosen
 
 
+def tasks(text: str) -> list[str]:
+    """Tasks in a command line."""
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in gpu_run.TASKS:
+            raise argparse.ArgumentTypeError(f"'{name}' is no task, expected one of {', '.join(gpu_run.TASKS)}")
+    return chosen
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -159,7 +168,7 @@ def main() -> int:
     running.add_argument("result", type=pathlib.Path, nargs="?", default=HERE / "result.json")
     running.add_argument("--minutes", type=float, default=8)
     running.add_argument("--only", type=names)
-    running.add_argument("--tasks", type=lambda text: text.split(","), default=list(gpu_run.TASKS))
+    running.add_argument("--tasks", type=tasks)
     arguments = parser.parse_args()
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     if arguments.command == "pack":

@@ -127,7 +127,7 @@ def compare_gradients(place: pathlib.Path, seconds: float) -> list[dict]:
     return sorted(rows, key=lambda row: -row["difference"])[:8]
 
 
-def find_cause(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+def find_cause(place: pathlib.Path, seconds: float) -> dict:
     """What the reruns of a case that failed say: each its losses or its error, and the first gradients that differ."""
     ends, found = time.monotonic() + seconds, {}
     for name, variables, before in RERUNS:
@@ -364,7 +364,7 @@ def is_done(outcome: dict | None) -> bool:
     return outcome is not None and "error" not in outcome and "skipped" not in outcome
 
 
-def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: list[str]) -> int:
+def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: list[str] | None = None) -> int:
     deadline = time.monotonic() + 60 * minutes
     WORK.mkdir(exist_ok=True)
     for program in [*HERE.glob("*/train"), *HERE.glob("hone-probe-nccl")]:
@@ -377,12 +377,12 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
         report["cases"].setdefault(name, {key: facts[key] for key in shown if key in facts})
     for name, task in plan(cases):
         case = report["cases"][name]
-        if task not in tasks or is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):
+        if task not in (tasks or TASKS) or is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):
             continue
         start = time.monotonic()
         case[task] = perform(task, HERE / name, cases[name], deadline)
         if task == "losses" and ("error" in case[task] or not case[task].get("ok", True)):
-            case[task]["cause"] = find_cause(HERE / name, cases[name], min(60.0, deadline - time.monotonic()))
+            case[task]["cause"] = find_cause(HERE / name, min(60.0, deadline - time.monotonic()))
         case[task]["seconds"] = round(time.monotonic() - start, 1)
         shown = {key: value for key, value in case[task].items() if key not in ("losses", "kernels", "libraries", "cause")}
         print(f"{name} {task}: {json.dumps(shown)}", flush=True)

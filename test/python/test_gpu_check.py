@@ -1,5 +1,6 @@
 """What tools/gpu_run.py makes of results, and tools/gpu_page.py of those: with results that are made up."""
 
+import array
 import json
 import pathlib
 import sys
@@ -34,6 +35,45 @@ def test_libraries_of_python_packages_are_found(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("LD_LIBRARY_PATH", "/first")
     assert gpu_run.execute(["sh", "-c", "echo $LD_LIBRARY_PATH"], 20).startswith(f"/first:{tmp_path}/nvidia/cudnn/lib")
+
+
+def write_tensors(path, tensors):
+    header, data = {}, b""
+    for name, values in tensors.items():
+        raw = array.array("f", values).tobytes()
+        header[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def test_gradients_that_differ_most_come_first(tmp_path, monkeypatch):
+    theirs = {"grad.a": [1.0, 2.0], "grad.b": [3.0, 4.0], "grad.c": [1.0]}
+    write_tensors(tmp_path / "step1.safetensors", theirs)
+    monkeypatch.setattr(gpu_run, "WORK", tmp_path / "work")
+
+    def train(place, steps, seconds, *more):
+        folder = pathlib.Path(more[1])
+        folder.mkdir(parents=True)
+        write_tensors(folder / "step1.safetensors", theirs | {"grad.b": [3.0, 4.5], "grad.c": [float("nan")]})
+
+    monkeypatch.setattr(gpu_run, "train", train)
+    rows = gpu_run.compare_gradients(tmp_path, 10)
+    assert [row["tensor"] for row in rows] == ["grad.c", "grad.b", "grad.a"]
+    assert rows[0]["difference"] == float("inf") and rows[1]["difference"] == pytest.approx(0.1)
+
+
+def test_a_failed_case_runs_again_in_other_ways(tmp_path, monkeypatch):
+    """A program that fails, but names the launch where it is asked to wait for each."""
+    monkeypatch.setattr(gpu_run, "WORK", tmp_path)
+    monkeypatch.setattr(gpu_run.shutil, "which", lambda _: None)
+    program = tmp_path / "train"
+    program.write_text("#!/bin/sh\nif [ -n \"$HONE_CHECK_LAUNCHES\" ]; then echo launch gelu at model.py:3 >&2\n"
+                       "else echo function step >&2; fi\nexit 1\n")
+    program.chmod(0o755)
+    cause = gpu_run.find_cause(tmp_path, 60)
+    assert cause["launch by launch"]["error"] == "exit code 1: launch gelu at model.py:3"
+    assert cause["library logs"]["stderr"] == "function step\n" and "memory checked" not in cause
 
 
 # ---- Kernels ---------------------------------------------------------------------------------------------------------
@@ -103,6 +143,13 @@ def test_nccl_is_tried_where_it_was_packed(tmp_path, monkeypatch):
     assert gpu_run.probe_nccl() == {"ok": True, "works": ["a GPU", "joined"]}
     probe.write_text("#!/bin/sh\necho error: no NCCL >&2\nexit 1\n")
     assert gpu_run.probe_nccl() == {"ok": False, "error": "exit code 1: error: no NCCL"}
+
+
+def test_expected_milliseconds_stand_beside_measured_ones():
+    kernels = [{"kind": "row: reduce a", "ms": 3.0}, {"kind": "row: reduce b", "ms": 1.0}, {"kind": "rope: r", "ms": 0.01}]
+    case = {"estimate": {"row": 2.0, "rope": 0.02}, "kernels": {"kernels": kernels}}
+    assert gpu_page.estimate_rows({"c": case}) == [["c", "row", "2.00", "4.00", "2.00"], ["c", "all", "2.02", "4.01", "1.99"]]
+    assert gpu_page.estimate_rows({"c": {"kernels": {"kernels": kernels}}}) == []
 
 
 # ---- Runs ------------------------------------------------------------------------------------------------------------
