@@ -42,7 +42,7 @@ CudaExecutor::CudaExecutor(const Program &program, bool deterministic,
     : Executor(program), world(world),
       collectives(device, program, world, deterministic),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),
-      attentions(device), staging(device, program),
+      attentions(device, deterministic), staging(device, program),
       checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)

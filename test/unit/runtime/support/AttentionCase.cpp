@@ -241,7 +241,6 @@ AttentionProgram::AttentionProgram(const AttentionCase &c, int arch) : c(c) {
   honert_function(program.get(), "step");
   describe(/*isBackward=*/false, arch);
   describe(/*isBackward=*/true, arch);
-  executor = makeExecutor(*program, pool);
 }
 
 AttentionLaunch &AttentionProgram::launch(bool isBackward) {
@@ -249,7 +248,10 @@ AttentionLaunch &AttentionProgram::launch(bool isBackward) {
       program->functions[0].launches[isBackward].action);
 }
 
-Status AttentionProgram::start() { return executor->start(); }
+Status AttentionProgram::start(bool deterministic) {
+  executor = makeExecutor(*program, pool, deterministic);
+  return executor->start();
+}
 
 /// The place in the arena of each element of a tensor, in order.
 template <typename Body>

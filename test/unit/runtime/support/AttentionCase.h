@@ -61,8 +61,8 @@ public:
   honert_program *get() { return program.get(); }
   honert::AttentionLaunch &launch(bool isBackward);
 
-  /// Starts on the fake GPU.
-  honert::Status start();
+  /// Starts on the fake GPU; `deterministic`: as --deterministic does.
+  honert::Status start(bool deterministic = false);
   /// Runs once on `inputs` (query, key, value and result_grad) and, with
   /// dropout, on the key {seed, offset}.
   honert::Status run(const Tensors &inputs, int64_t seed = 1,

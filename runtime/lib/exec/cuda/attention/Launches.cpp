@@ -40,26 +40,48 @@ static const AttentionPlanCode *planFor(const AttentionLaunch &attention,
   return nullptr;
 }
 
-Status AttentionLaunches::plan(const AttentionLaunch &attention,
-                               std::unique_ptr<AttentionPlan> &made) {
-  std::string why = format("it has none for sm_%d", device.arch());
-  if (const AttentionPlanCode *code = planFor(attention, device.arch())) {
-    made = std::make_unique<AttentionPlan>(cudnn, attention.problem);
-    Status loaded =
-        made->load(std::string(code->json, static_cast<size_t>(code->bytes)),
-                   device.arch(), handle);
-    if (loaded.ok())
-      return Status();
-    why = versionText() + " " + loaded.message();
-  }
+Status AttentionLaunches::makePlan(const AttentionLaunch &attention,
+                                   const std::string &why,
+                                   KnownAttention &known) {
   if (!hasToldOfPlanning)
     std::fprintf(stderr,
                  "warning: plans of attention in this program are not used "
                  "(%s); planning again\n",
                  why.c_str());
   hasToldOfPlanning = true;
-  made = std::make_unique<AttentionPlan>(cudnn, attention.problem);
-  return made->build(device.arch(), handle);
+  known.isOfProgram = false;
+  known.plan = std::make_unique<AttentionPlan>(cudnn, attention.problem);
+  return known.plan->build(device.arch(), handle);
+}
+
+Status AttentionLaunches::plan(const AttentionLaunch &attention,
+                               KnownAttention &known) {
+  const AttentionPlanCode *code = planFor(attention, device.arch());
+  if (!code)
+    return makePlan(attention, format("it has none for sm_%d", device.arch()),
+                    known);
+  known.plan = std::make_unique<AttentionPlan>(cudnn, attention.problem);
+  known.isOfProgram = true;
+  Status loaded = known.plan->load(
+      std::string(code->json, static_cast<size_t>(code->bytes)), device.arch(),
+      handle);
+  if (loaded.ok())
+    return Status();
+  return makePlan(attention, versionText() + " " + loaded.message(), known);
+}
+
+/// Makes the workspace beside the arena large enough.
+Status AttentionLaunches::reserve(int64_t bytes) {
+  if (bytes <= workspaceBytes)
+    return Status();
+  workspaceBytes = bytes;
+  workspaces.push_back(std::make_unique<DeviceMemory>());
+  std::fprintf(stderr,
+               "warning: %s needs %s of workspace beside the memory that was "
+               "planned\n",
+               versionText().c_str(), formatBytes(bytes).c_str());
+  return workspaces.back()->allocate(device, bytes,
+                                     "the workspace of attention");
 }
 
 Status AttentionLaunches::prepare(const Launch &launch,
@@ -69,29 +91,46 @@ Status AttentionLaunches::prepare(const Launch &launch,
   HONERT_TRY(open());
   call.name =
       launch.name + (launch.location.empty() ? "" : " at " + launch.location);
-  auto fails = [&](const std::string &what) {
-    return Status::error(format("attention %s: %s %s", call.name.c_str(),
-                                versionText().c_str(), what.c_str()));
-  };
-  std::unique_ptr<AttentionPlan> &known = plans[attention.problem.text()];
-  if (!known)
+  if (deterministic && attention.problem.isBackward &&
+      !attention.problem.deterministic)
+    return Status::error(format(
+        "attention %s: its plan adds in any order, which --deterministic does "
+        "not allow: compile with --deterministic-attention",
+        call.name.c_str()));
+  KnownAttention &known = plans[attention.problem.text()];
+  if (!known.plan)
     if (Status planned = plan(attention, known); !planned.ok())
-      return fails(planned.message());
-  if (known->workspaceBytes() > attention.workspaceBytes)
-    return fails(format(
-        "needs %lld bytes of workspace on GPU %s, the program has %lld (was it "
-        "compiled for another version or architecture?)",
-        static_cast<long long>(known->workspaceBytes()), device.name().c_str(),
-        static_cast<long long>(attention.workspaceBytes)));
-  call.plan = known.get();
+      return Status::error(format("attention %s: %s %s", call.name.c_str(),
+                                  versionText().c_str(),
+                                  planned.message().c_str()));
+  if (known.plan->workspaceBytes() > attention.workspaceBytes)
+    HONERT_TRY(reserve(known.plan->workspaceBytes()));
+  call.launch = &attention;
+  call.known = &known;
   for (int64_t offset : attention.offsets)
     call.operands.push_back(arena.at(offset));
   call.workspace = arena.at(attention.workspace);
   return Status();
 }
 
-Status AttentionLaunches::enqueue(const AttentionCall &call) const {
-  Status enqueued = call.plan->execute(handle, call.operands, call.workspace);
+Status AttentionLaunches::execute(const AttentionCall &call) {
+  AttentionPlan &plan = *call.known->plan;
+  bool fits = plan.workspaceBytes() <= call.launch->workspaceBytes;
+  return plan.execute(handle, call.operands,
+                      fits ? call.workspace : workspaces.back()->at(0));
+}
+
+Status AttentionLaunches::enqueue(const AttentionCall &call) {
+  Status enqueued = execute(call);
+  if (!enqueued.ok() && call.known->isOfProgram && !call.known->hasRun) {
+    HONERT_TRY(makePlan(*call.launch, versionText() + " " + enqueued.message(),
+                        *call.known));
+    if (int64_t bytes = call.known->plan->workspaceBytes();
+        bytes > call.launch->workspaceBytes)
+      HONERT_TRY(reserve(bytes));
+    enqueued = execute(call);
+  }
+  call.known->hasRun |= enqueued.ok();
   if (enqueued.ok())
     return Status();
   return Status::error(format("attention %s: %s %s", call.name.c_str(),

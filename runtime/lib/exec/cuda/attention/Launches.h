@@ -12,42 +12,62 @@
 
 namespace honert {
 
+/// How a problem is computed, by all launches of it.
+struct KnownAttention {
+  std::unique_ptr<AttentionPlan> plan;
+  bool isOfProgram = false; ///< read from the executable, not made here
+  bool hasRun = false;
+};
+
 /// An attention of the program, ready to be put on the stream.
 struct AttentionCall {
   std::string name;
-  AttentionPlan *plan = nullptr;
+  const AttentionLaunch *launch = nullptr;
+  KnownAttention *known = nullptr;
   std::vector<CUdeviceptr> operands;
-  CUdeviceptr workspace = 0;
+  CUdeviceptr workspace = 0; ///< in the arena
 };
 
 /// The library, and a plan per distinct problem: the executable's for this
-/// architecture where the library takes it, else one that is made here.
+/// architecture where the library takes it, else one that is made here. A plan
+/// made here may need more workspace than the program has: then there is one
+/// beside the arena. `deterministic`: equal runs must give equal bits.
 class AttentionLaunches {
 public:
-  explicit AttentionLaunches(const Device &device) : device(device) {}
+  AttentionLaunches(const Device &device, bool deterministic)
+      : device(device), deterministic(deterministic) {}
   ~AttentionLaunches();
   AttentionLaunches(const AttentionLaunches &) = delete;
   AttentionLaunches &operator=(const AttentionLaunches &) = delete;
 
-  /// Opens the library with the first. Errors: there is none, it has no plan,
-  /// or one that needs more workspace than the program has for it.
+  /// Opens the library with the first. Errors: there is none, it has no plan, or
+  /// none that is deterministic where all must be.
   Status prepare(const Launch &launch, const AttentionLaunch &attention,
                  const DeviceMemory &arena, AttentionCall &call);
-  /// Puts it on the device's stream.
-  Status enqueue(const AttentionCall &call) const;
+  /// Puts it on the device's stream. A plan of the program's that the library
+  /// reads but does not run is made anew.
+  Status enqueue(const AttentionCall &call);
 
   /// "cuDNN 9.19.0"; empty before the first attention.
   std::string versionText() const;
 
 private:
   Status open();
-  Status plan(const AttentionLaunch &attention,
-              std::unique_ptr<AttentionPlan> &made);
+  Status plan(const AttentionLaunch &attention, KnownAttention &known);
+  Status makePlan(const AttentionLaunch &attention, const std::string &why,
+                  KnownAttention &known);
+  Status reserve(int64_t bytes);
+  Status execute(const AttentionCall &call);
 
   const Device &device;
+  const bool deterministic;
   CudnnFunctions cudnn;
   cudnnHandle_t handle = nullptr;
-  std::map<std::string, std::unique_ptr<AttentionPlan>> plans; ///< by problem
+  std::map<std::string, KnownAttention> plans; ///< by problem
+  /// Of plans that need more than the program has. What was too small stays
+  /// until the end: a recorded graph may use it.
+  std::vector<std::unique_ptr<DeviceMemory>> workspaces;
+  int64_t workspaceBytes = 0; ///< of the last
   bool hasToldOfPlanning = false;
 };
 

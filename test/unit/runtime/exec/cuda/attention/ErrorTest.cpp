@@ -115,15 +115,51 @@ TEST_F(AttentionErrors, deterministic_plans_of_sm_100_ask_for_no_list) {
             0x1p-7);
 }
 
-TEST_F(AttentionErrors, a_new_plan_may_need_too_much_workspace) {
+TEST_F(AttentionErrors, a_new_plan_may_need_more_workspace) {
   AttentionProgram program(c, /*arch=*/0);
   fake::cudnnSettings().workspaceBytes = 4096;
+  std::string message, lines = runTwice(program, message);
+  EXPECT_EQ(message, "");
+  EXPECT_NE(lines.find("warning: cuDNN 9.19.0 needs 4.00 KiB of workspace "
+                       "beside the memory that was planned\n"),
+            std::string::npos)
+      << lines;
+  EXPECT_LT(relativeError(program.read(Operand::queryGrad),
+                          PlainAttention(c, randomInputs(c))
+                              .backward()[Operand::queryGrad]),
+            0x1p-7);
+}
+
+TEST_F(AttentionErrors, a_plan_that_is_read_may_not_run) {
+  AttentionProgram program(c);
+  fake().failCall("cudnnBackendExecute", 2, 5000); // the backward pass's first
   std::string message;
-  runTwice(program, message);
-  EXPECT_EQ(message,
-            "attention forward at model.py:3: cuDNN 9.19.0 needs 4096 bytes of "
-            "workspace on GPU emulated GPU, the program has 512 (was it "
-            "compiled for another version or architecture?)");
+  EXPECT_EQ(runTwice(program, message),
+            "warning: plans of attention in this program are not used (cuDNN "
+            "9.19.0 could not run it: CUDNN_STATUS_EXECUTION_FAILED (as told "
+            "to fail)); planning again\n");
+  EXPECT_EQ(message, "");
+  EXPECT_LT(relativeError(program.read(Operand::queryGrad),
+                          PlainAttention(c, randomInputs(c))
+                              .backward()[Operand::queryGrad]),
+            0x1p-7);
+}
+
+/// Blocks of a long sequence's keys add to the gradient of the queries in any
+/// order.
+TEST_F(AttentionErrors, equal_bits_need_a_plan_that_gives_them) {
+  for (bool deterministic : {false, true}) {
+    AttentionCase long_ = {1, 2, 2, 1024, 1024, 16, 16, true};
+    long_.deterministic = deterministic;
+    AttentionProgram program(long_);
+    Status status = program.start(/*deterministic=*/true);
+    EXPECT_EQ(status.message(),
+              deterministic
+                  ? ""
+                  : "attention backward at model.py:3: its plan adds in any "
+                    "order, which --deterministic does not allow: compile with "
+                    "--deterministic-attention");
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,9 +208,11 @@ TEST_F(AttentionErrors, there_may_be_no_plan) {
 }
 
 TEST_F(AttentionErrors, a_call_may_fail) {
-  AttentionProgram program(c);
+  AttentionProgram program(c, /*arch=*/0);
   fake().failCall("cudnnBackendExecute", 2, 5000);
-  EXPECT_EQ(errorOf(program),
+  std::string message;
+  runTwice(program, message);
+  EXPECT_EQ(message,
             "attention backward at model.py:3: cuDNN 9.19.0 could not run it: "
             "CUDNN_STATUS_EXECUTION_FAILED (as told to fail)");
 }
