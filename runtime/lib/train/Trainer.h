@@ -35,7 +35,7 @@ private:
   void reportChanges();
   Status continueFrom(const RunPosition &position);
   Status startOrResume();
-  Status publishState();
+  Status publishState(const std::vector<const Argument *> &zeros);
   Status fetchState();
   void forgetState();
   void printHeader();

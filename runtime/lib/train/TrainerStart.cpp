@@ -9,6 +9,8 @@
 #include "train/Trainer.h"
 #include "train/WorkingCopies.h"
 
+#include <algorithm>
+
 using namespace honert;
 
 /// What the first rank writes alone or creates for all.
@@ -78,10 +80,11 @@ Status Trainer::openInputs() {
 }
 
 Status Trainer::startFresh() {
+  std::vector<const Argument *> zeros;
   HONERT_TRY(startState({options.init, options.fresh}, program, world, seed,
-                        pool, executor->arena(), origin));
+                        pool, executor->arena(), origin, zeros));
   fillWorkingCopies(program, pool, executor->arena());
-  return publishState();
+  return publishState(zeros);
 }
 
 /// What checkpoints note of this run.
@@ -138,7 +141,7 @@ Status Trainer::continueFrom(const RunPosition &position) {
     return Status::error(format("--shuffle: the run in %s was started %s it",
                                 folder, position.shuffle ? "with" : "without"));
   fillWorkingCopies(program, pool, executor->arena());
-  HONERT_TRY(publishState());
+  HONERT_TRY(publishState({}));
   seed = position.seed;
   doneSteps = savedStep = position.step;
   origin = format("resumed, step %lld of %s", static_cast<long long>(doneSteps),
@@ -162,10 +165,13 @@ Status Trainer::startOrResume() {
   return world.agree(position ? continueFrom(*position) : startFresh());
 }
 
-/// What the host has written once, before the first step.
-Status Trainer::publishState() {
+/// What the host has written once, before the first step, beside `zeros`.
+Status Trainer::publishState(const std::vector<const Argument *> &zeros) {
+  for (const Argument *argument : zeros)
+    HONERT_TRY(executor->zero(argument->offset, argument->bytes));
   for (const Argument &argument : program.arguments)
-    if (argument.isState() || argument.kind == Kind::workingCopy)
+    if ((argument.isState() || argument.kind == Kind::workingCopy) &&
+        std::find(zeros.begin(), zeros.end(), &argument) == zeros.end())
       HONERT_TRY(executor->publish(argument.offset, argument.bytes));
   return Status();
 }

@@ -37,12 +37,13 @@ static bool isSet(const char *variable) {
   return value && *value && std::strcmp(value, "0") != 0;
 }
 
-CudaExecutor::CudaExecutor(const Program &program, bool deterministic,
-                           ProcessGroup *world)
+CudaExecutor::CudaExecutor(const Program &program, const ThreadPool &pool,
+                           bool deterministic, ProcessGroup *world)
     : Executor(program), world(world),
       collectives(device, program, world, deterministic),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),
       attentions(device, deterministic), staging(device, program),
+      upload(device, pool),
       checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)
@@ -331,11 +332,7 @@ LaunchLimits CudaExecutor::limitsOf(const Launch &launch) const {
 Status CudaExecutor::publish(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return Status();
-  HONERT_TRY(device.check(device.functions().cuMemcpyHtoDAsync_v2(
-                              deviceArena.at(offset), memory.at(offset),
-                              static_cast<size_t>(bytes), device.stream()),
-                          "state cannot be copied to the GPU"));
-  HONERT_TRY(device.synchronize("state cannot be copied to the GPU"));
+  HONERT_TRY(upload.copy(memory.at(offset), deviceArena.at(offset), bytes));
   forget(offset, bytes);
   return Status();
 }

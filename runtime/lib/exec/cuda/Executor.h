@@ -8,6 +8,7 @@
 #include "exec/cuda/collectives/Launches.h"
 #include "exec/cuda/core/Image.h"
 #include "exec/cuda/core/Staging.h"
+#include "exec/cuda/core/Upload.h"
 #include "exec/cuda/products/Matmul.h"
 
 #include <deque>
@@ -30,7 +31,8 @@ enum class Multiplied { narrow, tf32, f32 };
 class CudaExecutor : public Executor {
 public:
   /// `world` may be null: this process alone.
-  CudaExecutor(const Program &program, bool deterministic, ProcessGroup *world);
+  CudaExecutor(const Program &program, const ThreadPool &pool,
+               bool deterministic, ProcessGroup *world);
   ~CudaExecutor() override;
 
   Status start() override;
@@ -80,6 +82,7 @@ private:
   MatmulLaunches matmuls;
   AttentionLaunches attentions;
   Staging staging;
+  Upload upload;
   std::map<const Function *, BoundFunction> functions;
   std::string running;           ///< functions of the step, "'step'"
   std::deque<std::string> ended; ///< the same of steps to collect

@@ -5,6 +5,7 @@
 #include "io/checkpoint/State.h"
 #include "program/Initialize.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace honert;
@@ -113,10 +114,21 @@ static Status noValue(const Argument &argument, const Part &part,
                  : ""));
 }
 
+/// Whether a fresh run has nothing but zeros in optimizer state, no file of
+/// which was read.
+static bool isZero(const Argument &argument, const Filled &filled) {
+  return argument.kind == Kind::opt && !argument.data &&
+         argument.init == InitKind::constant && argument.a == 0 &&
+         std::none_of(
+             argument.parts.begin(), argument.parts.end(),
+             [&](const Part &part) { return filled.count(&part) != 0; });
+}
+
 Status honert::startState(const StartOptions &options, const Program &program,
                           const ProcessGroup &world, uint64_t seed,
                           const ThreadPool &pool, Arena &arena,
-                          std::string &origin) {
+                          std::string &origin,
+                          std::vector<const Argument *> &zeros) {
   clearPadding(program, arena);
   Filled filled;
   origin = format("fresh, seed %llu", static_cast<unsigned long long>(seed));
@@ -130,6 +142,10 @@ Status honert::startState(const StartOptions &options, const Program &program,
   for (const Argument &argument : program.arguments) {
     if (!argument.isState())
       continue;
+    if (isZero(argument, filled)) {
+      zeros.push_back(&argument);
+      continue;
+    }
     for (const Part &part : argument.parts) {
       if (filled.count(&part))
         continue;

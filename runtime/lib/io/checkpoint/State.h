@@ -49,10 +49,12 @@ struct StartOptions {
 /// there are any, values in the executable, constants of the package, and
 /// generated values by `seed`. `origin` says where parameters come from. A
 /// package's file holds all parameters, or those of init `file` alone, beside
-/// which the others are generated.
+/// which the others are generated. Optimizer state of nothing but zeros is not
+/// written but named in `zeros`: of a GPU, the host need not have it.
 Status startState(const StartOptions &options, const Program &program,
                   const ProcessGroup &world, uint64_t seed,
-                  const ThreadPool &pool, Arena &arena, std::string &origin);
+                  const ThreadPool &pool, Arena &arena, std::string &origin,
+                  std::vector<const Argument *> &zeros);
 
 // Saving is called by all ranks, which write one file together and agree on the
 // result. Its bytes do not depend on the mesh.

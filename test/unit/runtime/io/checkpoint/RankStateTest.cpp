@@ -43,8 +43,12 @@ struct Instance {
   Status start(ProcessGroup &world, uint64_t seed,
                const std::string &init = "") {
     std::string origin;
-    return startState({init}, *program, world, seed, ThreadPool(1), arena,
-                      origin);
+    std::vector<const Argument *> zeros;
+    Status status = startState({init}, *program, world, seed, ThreadPool(1), arena,
+                               origin, zeros);
+    for (const Argument *argument : zeros)
+      std::memset(arena.at(argument->offset), 0, size_t(argument->bytes));
+    return status;
   }
 
   test::ProgramPtr program;
