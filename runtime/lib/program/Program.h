@@ -9,6 +9,7 @@
 #define HONERT_PROGRAM_PROGRAM_H
 
 #include "base/AttentionProblem.h"
+#include "base/ProductEpilogue.h"
 #include "base/Status.h"
 #include "base/Types.h"
 #include "honert/honert.h"
@@ -85,11 +86,6 @@ struct DeviceLaunch {
   int64_t blocks, threads;
   std::vector<int64_t> offsets; ///< of its parameters in the arena
 };
-
-/// What is done to a product on its way to memory, and what is summed beside
-/// it: honert_matmul_epilogue.
-enum class Activation { none, gelu, geluAux, geluBwd };
-enum class Sums { none, ofResult, ofA, ofB };
 
 /// c[b,m,n] = sum_k a[b,m,k] * b[b,k,n] (+ bias[n]) (+ addend[b,m,n]).
 struct MatmulLaunch {

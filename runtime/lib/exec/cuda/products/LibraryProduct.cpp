@@ -61,14 +61,6 @@ int64_t honert::operandAlignment(const MatmulLaunch &launch) {
   return alignment;
 }
 
-bool honert::hasSumsEpilogue(const MatmulLaunch &launch) {
-  if (launch.summed == Sums::none || launch.result != DType::f32)
-    return false;
-  return launch.summed == Sums::ofResult
-             ? launch.activation == Activation::geluBwd
-             : launch.activation == Activation::none && launch.bias == -1;
-}
-
 /// Of a product whose operands are swapped.
 static int epilogueOf(const MatmulLaunch &launch, bool withSums) {
   bool bias = launch.bias != -1;

@@ -46,11 +46,6 @@ struct LibraryProduct {
 /// distances of rows and matrices of operands, addend and result, in bytes.
 int64_t operandAlignment(const MatmulLaunch &launch);
 
-/// Whether the library has an epilogue that sums what `launch` wants summed: it
-/// gives sums the result's type, and has none for operands beside a bias or an
-/// activation.
-bool hasSumsEpilogue(const MatmulLaunch &launch);
-
 /// How the library computes `launch`, sums included if `withSums`.
 Status planProduct(const std::string &name, const MatmulLaunch &launch,
                    bool withSums, LibraryProduct &product);

@@ -117,7 +117,9 @@ Status MatmulLaunches::prepare(
     return choose(*calls.back(), isKnown);
   };
   LibraryProduct product;
-  bool isKnown = false, withSums = hasSumsEpilogue(launch);
+  bool isKnown = false,
+       withSums = hasSumsEpilogue(launch.result, launch.activation,
+                                  launch.summed, launch.bias != -1);
   HONERT_TRY(planProduct(name, launch, withSums, product));
   HONERT_TRY(add(product, isKnown));
   if (!isKnown && withSums) { // nor may the library have the epilogue here

@@ -211,27 +211,48 @@ INSTANTIATE_TEST_SUITE_P(
                     Epilogues{"gelu_bwd_and_sums_b", {2, 5}}),
     [](const auto &info) { return info.param.name; });
 
-/// A sum of another type than the result is a product with ones.
-TEST_F(Cuda, sums_of_narrow_results_are_calls_of_their_own) {
-  constexpr int64_t calls = 2;
+class CudaSums : public Cuda {
+protected:
+  /// Runs a product of bf16 with the epilogue `sums` and a result of `result`s.
+  void run(Epilogue sums, DType result) {
+    bool hasAux = sums == Epilogue::geluBwdSums;
+    honert_meta(program.get(), "target", "cuda sm_90");
+    honert_arena(program.get(), 1 << 16);
+    honert_function(program.get(), "step");
+    const int64_t strides[12] = {0, k, 1, 0, n, 1, 0, n, 1, 0, n, 1};
+    honert_matmul(program.get(), "fc", "", int64_t(bf16), int64_t(result), 1, m,
+                  n, k, strides, 0, 4096, 8192, -1, -1);
+    honert_matmul_epilogue(program.get(), int64_t(sums), hasAux ? 16384 : -1,
+                           hasAux ? 40 : 0, 32768);
+    honert_result(program.get(), "loss", 0, 0, nullptr, 0);
+    ASSERT_TRUE(program->check().ok());
+    ThreadPool pool(1);
+    executor = makeExecutor(*program, pool);
+    ASSERT_TRUE(executor->start().ok());
+    fake().calls.clear();
+    ASSERT_TRUE(executor->run(program->functions[0]).ok());
+  }
+
   ProgramPtr program = makeProgram();
-  honert_meta(program.get(), "target", "cuda sm_90");
-  honert_arena(program.get(), 1 << 16);
-  honert_function(program.get(), "step");
-  const int64_t strides[12] = {0, k, 1, 0, n, 1, 0, n, 1, 0, n, 1};
-  honert_matmul(program.get(), "fc", "", 2, 2, 1, m, n, k, strides, 0, 4096,
-                8192, -1, -1);
-  honert_matmul_epilogue(program.get(), 3, 16384, 40, 32768);
-  honert_result(program.get(), "loss", 0, 0, nullptr, 0);
-  ASSERT_TRUE(program->check().ok());
-  ThreadPool pool(1);
-  std::unique_ptr<Executor> executor = makeExecutor(*program, pool);
-  ASSERT_TRUE(executor->start().ok());
-  fake().calls.clear();
-  ASSERT_TRUE(executor->run(program->functions[0]).ok());
-  EXPECT_EQ(Cuda::calls("cublasLtMatmul"), calls);
+  std::unique_ptr<Executor> executor;
+};
+
+/// A sum of another type than the result is a product with ones.
+TEST_F(CudaSums, of_narrow_results_are_calls_of_their_own) {
+  run(Epilogue::geluBwdSums, bf16);
+  EXPECT_EQ(calls("cublasLtMatmul"), 2);
   // 32 MiB for algorithms, and 24 ones of bf16.
   EXPECT_EQ(executor->workspaceBytes(), (32 << 20) + 256);
+}
+
+TEST_F(CudaSums, of_operands_beside_narrow_results_are_calls_of_their_own) {
+  run(Epilogue::sumsA, bf16);
+  EXPECT_EQ(calls("cublasLtMatmul"), 2);
+}
+
+TEST_F(CudaSums, of_operands_beside_results_of_f32_take_no_call) {
+  run(Epilogue::sumsA, f32);
+  EXPECT_EQ(calls("cublasLtMatmul"), 1);
 }
 
 TEST_F(Cuda, an_epilogue_the_library_lacks_is_named_at_start) {
