@@ -1,8 +1,10 @@
 //===- TargetDescription.cpp - The machine that passes decide for ---------===//
 
 #include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/Plan/AbiNumbers.h"
 
 #include "base/DataSheet.h"
+#include "base/ProductEpilogue.h"
 
 using namespace mlir;
 using namespace hone;
@@ -130,12 +132,15 @@ static Epilogues cudaEpilogues(StringRef arch, Type operand, Type result) {
     table.gelu = table.geluAux = isAmpere ? 0.5 : 0.03;
     table.geluBwd = isAmpere ? 0.6 : 0.04;
   }
-  // A vector of column sums has the result's type: fp16 does not hold it.
-  if (!result.isF16()) {
+  auto sums = [&](honert::Activation activation, honert::Sums summed) {
+    auto dtype = static_cast<honert::DType>(abi::dtype(result));
+    return honert::hasSumsEpilogue(dtype, activation, summed, false);
+  };
+  if (sums(honert::Activation::none, honert::Sums::ofA))
     table.operandSums = isAmpere ? 0.6 : 0.04;
-    if (table.geluBwd)
-      table.geluBwdSums = *table.geluBwd + 0.02;
-  }
+  if (table.geluBwd &&
+      sums(honert::Activation::geluBwd, honert::Sums::ofResult))
+    table.geluBwdSums = *table.geluBwd + 0.02;
   return table;
 }
 

@@ -4,9 +4,14 @@
 
 #include "hone/Analysis/Fusion/Groups.h"
 #include "hone/Analysis/Fusion/RowSpace.h"
+#include "hone/Plan/AbiNumbers.h"
+
+#include "base/ProductEpilogue.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace hone;
@@ -17,6 +22,20 @@ using namespace hone;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
+}
+
+static Epilogues epiloguesOf(DotGeneralOp dot,
+                             const TargetDescription &target) {
+  return target.epilogues(getElementTypeOrSelf(dot.getLhs().getType()),
+                          getElementTypeOrSelf(dot.getType()));
+}
+
+/// What `slowdown` adds to the seconds of `dot`.
+static double secondsLonger(DotGeneralOp dot, Epilogues::Slowdown slowdown,
+                            const TargetDescription &target) {
+  Type operand = getElementTypeOrSelf(dot.getLhs().getType());
+  return slowdown.value_or(0) * double(dot.getCost().flops) /
+         target.matmulFlopsPerSecond(operand);
 }
 
 /// `other` operand of an addition that reads `value` once.
@@ -136,8 +155,7 @@ std::string ContractionForm::whyNot(const TargetDescription &target,
                                     bool keepsInput) const {
   DotGeneralOp product = dot; // ops are handles: their methods are not const
   RankedTensorType type = typeOf(product.getResult());
-  Epilogues table = target.epilogues(
-      getElementTypeOrSelf(product.getLhs().getType()), type.getElementType());
+  Epilogues table = epiloguesOf(product, target);
   if (bias && !table.bias)
     return "the library adds no bias to a result of this type";
   if (bias && !hasColumnLastDim(product))
@@ -162,20 +180,30 @@ std::string ContractionForm::whyNot(const TargetDescription &target,
       return llvm::formatv("its rows of {0} elements are no multiple of {1}",
                            type.getShape().back(), table.alignment);
   }
-  if (!sums)
-    return "";
-  if (sumsOperand)
-    return table.operandSums ? "" : "the library sums no operand of this type";
-  if (!gradient)
+  return sums ? whyNoSums(table) : "";
+}
+
+std::string ContractionForm::whyNoSums(const Epilogues &table) const {
+  if (!sumsOperand && !geluBwd)
     return "the library sums a result only as the gradient of a GELU";
-  return table.geluBwdSums ? "" : "the library sums no result of this type";
+  if (!sumsOperand)
+    return table.geluBwdSums ? "" : "the library sums no result of this type";
+  if (!table.operandSums)
+    return "the library sums no operand beside a result of this type";
+  DotGeneralOp product = dot;
+  auto type = static_cast<honert::DType>(
+      abi::dtype(getElementTypeOrSelf(product.getType())));
+  auto activation = gelu      ? honert::Activation::gelu
+                    : geluBwd ? honert::Activation::geluBwd
+                              : honert::Activation::none;
+  return honert::hasSumsEpilogue(type, activation, honert::Sums::ofA,
+                                 bool(bias))
+             ? ""
+             : "the library sums no operand beside a bias or an activation";
 }
 
 double ContractionForm::slowdown(const TargetDescription &target) const {
-  DotGeneralOp product = dot;
-  Epilogues table =
-      target.epilogues(getElementTypeOrSelf(product.getLhs().getType()),
-                       getElementTypeOrSelf(product.getType()));
+  Epilogues table = epiloguesOf(dot, target);
   double share = 0;
   auto take = [&](bool has, Epilogues::Slowdown slowdown) {
     share += has ? slowdown.value_or(0) : 0;
@@ -201,9 +229,7 @@ class EpiloguePlanner {
 public:
   EpiloguePlanner(DotGeneralOp dot, const TargetDescription &target,
                   llvm::SmallPtrSetImpl<Operation *> &taken)
-      : target(target), taken(taken),
-        table(target.epilogues(getElementTypeOrSelf(dot.getLhs().getType()),
-                               getElementTypeOrSelf(dot.getType()))) {
+      : target(target), taken(taken), table(epiloguesOf(dot, target)) {
     group.form.dot = dot;
     group.ops.push_back(dot);
   }
@@ -216,7 +242,12 @@ private:
   void takeResultSums();
   void takeOperandSums();
   bool accept(const ContractionForm &form, ArrayRef<Operation *> ops,
-              int64_t saved, Epilogues::Slowdown slowdown, bool keepsInput);
+              int64_t saved, double loss, bool keepsInput);
+  double longer(Epilogues::Slowdown slowdown) const {
+    return secondsLonger(group.form.dot, slowdown, target);
+  }
+  double secondsOfSumsHere() const;
+  double secondsOfSumsLost(Value value) const;
   void refuse(Operation *op, const Twine &why) {
     group.refused.push_back({op, why.str()});
   }
@@ -246,20 +277,16 @@ static bool dependsOn(Value value, Operation *op) {
 }
 
 /// Adds `ops`, which make the call one of `form`, if the library has that form
-/// and it pays: the traffic saved takes longer than what the call loses.
+/// and it pays: the traffic saved takes longer than the seconds of `loss`.
 bool EpiloguePlanner::accept(const ContractionForm &form,
                              ArrayRef<Operation *> ops, int64_t saved,
-                             Epilogues::Slowdown slowdown, bool keepsInput) {
+                             double loss, bool keepsInput) {
   std::string why = form.whyNot(target, keepsInput);
   if (!why.empty()) {
     refuse(ops.back(), why);
     return false;
   }
-  DotGeneralOp dot = form.dot;
-  double rate =
-      target.matmulFlopsPerSecond(getElementTypeOrSelf(dot.getLhs().getType()));
   double gain = double(saved) / target.bytesPerSecond();
-  double loss = slowdown.value_or(0) * double(dot.getCost().flops) / rate;
   if (loss >= gain) {
     refuse(ops.back(),
            llvm::formatv("the product would take {0:F1} us longer, to save "
@@ -311,7 +338,7 @@ void EpiloguePlanner::takeAdditions() {
       if (!bias->hasOneUse() || taken.contains(bias))
         return;
       form.bias = add;
-      if (!accept(form, {bias, add}, saved, table.bias, false))
+      if (!accept(form, {bias, add}, saved, longer(table.bias), false))
         return;
       continue;
     }
@@ -329,7 +356,7 @@ void EpiloguePlanner::takeAdditions() {
       return;
     }
     form.addend = add;
-    accept(form, {add}, saved, table.addend, false);
+    accept(form, {add}, saved, longer(table.addend), false);
     return;
   }
 }
@@ -346,26 +373,8 @@ void EpiloguePlanner::takeGelu() {
     bool keepsInput = !value.hasOneUse();
     // The argument is read and the result written by the call itself.
     int64_t saved = 2 * byteSize(value.getType());
-    accept(form, {gelu}, saved, keepsInput ? table.geluAux : table.gelu,
+    accept(form, {gelu}, saved, longer(keepsInput ? table.geluAux : table.gelu),
            keepsInput);
-    return;
-  }
-}
-
-// gelu_bwd(product, u), and the sums of its columns
-void EpiloguePlanner::takeGeluBwd() {
-  Value value = group.form.result();
-  for (Operation *reader : value.getUsers()) {
-    auto bwd = dyn_cast<GeluBwdOp>(reader);
-    if (!bwd || bwd.getGrad() != value || taken.contains(bwd))
-      continue;
-    if (!value.hasOneUse())
-      return refuse(bwd, "the product has another reader");
-    ContractionForm form = group.form;
-    form.geluBwd = bwd;
-    int64_t saved = 3 * byteSize(value.getType());
-    if (accept(form, {bwd}, saved, table.geluBwd, false))
-      takeResultSums();
     return;
   }
 }
@@ -393,22 +402,6 @@ static SmallVector<ReduceOp> sumsOf(Value value) {
   return sums;
 }
 
-void EpiloguePlanner::takeResultSums() {
-  Value value = group.form.result();
-  for (ReduceOp reduce : sumsOf(value)) {
-    if (taken.contains(reduce) || !isColumnSum(reduce))
-      continue;
-    ContractionForm form = group.form;
-    form.sums = reduce;
-    Epilogues::Slowdown slowdown;
-    if (table.geluBwdSums)
-      slowdown = *table.geluBwdSums - table.geluBwd.value_or(0);
-    accept(form, chainTo(reduce, value), byteSize(value.getType()), slowdown,
-           false);
-    return;
-  }
-}
-
 /// Whether a kernel of our own makes `value` and can sum its columns on the
 /// way: free, and in fp32.
 static bool isSummedWhereMade(Value value, const TargetDescription &target,
@@ -417,6 +410,77 @@ static bool isSummedWhereMade(Value value, const TargetDescription &target,
   return producer && !taken.contains(producer) && isRowSpaceOp(producer) &&
          !isa<ReshapeOp>(producer) &&
          typeOf(value).getShape().back() <= target.rowLimits().summedCols;
+}
+
+/// Seconds of the cheapest way to sum the columns of `value` outside of the
+/// call or kernel that makes it: the call of a product that contracts its rows,
+/// as that of a weight's gradient does, or a kernel that reads it once more.
+static double secondsOfSums(ReduceOp reduce, Value value,
+                            const TargetDescription &target) {
+  double least = double(byteSize(value.getType())) / target.bytesPerSecond();
+  for (Operation *reader : value.getUsers()) {
+    auto dot = dyn_cast<DotGeneralOp>(reader);
+    Epilogues::Slowdown sums;
+    if (dot && isOperandSum(reduce, dot))
+      sums = epiloguesOf(dot, target).operandSums;
+    if (sums)
+      least = std::min(least, secondsLonger(dot, sums, target));
+  }
+  return least;
+}
+
+/// The column sums of `value`, if it has any.
+static ReduceOp columnSumOf(Value value) {
+  SmallVector<ReduceOp> sums = sumsOf(value);
+  auto found = llvm::find_if(sums, isColumnSum);
+  return found == sums.end() ? ReduceOp() : *found;
+}
+
+/// Seconds of the sums of a result in the call that makes it.
+double EpiloguePlanner::secondsOfSumsHere() const {
+  return table.geluBwdSums ? longer(*table.geluBwdSums - *table.geluBwd)
+                           : std::numeric_limits<double>::infinity();
+}
+
+/// Seconds that the sums of `value` cost once the call of the product makes it:
+/// a kernel of ours that makes it sums its columns for nothing.
+double EpiloguePlanner::secondsOfSumsLost(Value value) const {
+  ReduceOp reduce = columnSumOf(value);
+  if (!reduce || !isSummedWhereMade(value, target, taken))
+    return 0;
+  return std::min(secondsOfSumsHere(), secondsOfSums(reduce, value, target));
+}
+
+// gelu_bwd(product, u), and the sums of its columns
+void EpiloguePlanner::takeGeluBwd() {
+  Value value = group.form.result();
+  for (Operation *reader : value.getUsers()) {
+    auto bwd = dyn_cast<GeluBwdOp>(reader);
+    if (!bwd || bwd.getGrad() != value || taken.contains(bwd))
+      continue;
+    if (!value.hasOneUse())
+      return refuse(bwd, "the product has another reader");
+    ContractionForm form = group.form;
+    form.geluBwd = bwd;
+    int64_t saved = 3 * byteSize(value.getType());
+    double loss = longer(table.geluBwd) + secondsOfSumsLost(bwd.getResult());
+    if (accept(form, {bwd}, saved, loss, false))
+      takeResultSums();
+    return;
+  }
+}
+
+void EpiloguePlanner::takeResultSums() {
+  Value value = group.form.result();
+  ReduceOp reduce = columnSumOf(value);
+  if (!reduce || taken.contains(reduce))
+    return;
+  ContractionForm form = group.form;
+  form.sums = reduce;
+  double here = secondsOfSumsHere();
+  if (table.geluBwdSums && here > secondsOfSums(reduce, value, target))
+    return refuse(reduce, "the product that reads the result sums it faster");
+  accept(form, chainTo(reduce, value), byteSize(value.getType()), here, false);
 }
 
 /// Whether a member of the group waits for `reduce`.
@@ -448,7 +512,7 @@ void EpiloguePlanner::takeOperandSums() {
       form.sums = reduce;
       form.sumsOperand = true;
       if (accept(form, chainTo(reduce, operand), byteSize(operand.getType()),
-                 table.operandSums, false))
+                 longer(table.operandSums), false))
         return;
     }
 }

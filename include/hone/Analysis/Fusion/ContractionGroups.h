@@ -36,6 +36,9 @@ struct ContractionForm {
   std::string whyNot(const TargetDescription &target, bool keepsInput) const;
   /// Share by which the call takes longer than its product alone.
   double slowdown(const TargetDescription &target) const;
+
+private:
+  std::string whyNoSums(const Epilogues &table) const;
 };
 
 /// An op that a call could have computed, and why it does not.

@@ -104,12 +104,38 @@ func.func @product_kept(%dy: tensor<8x64xbf16>, %w: tensor<32x64xbf16>,
 
 // The vector of sums has the type of the result, which would overflow.
 // CHECK-LABEL: remark: @fp16_bias_gradient:
-// CHECK: nearest refused: hone.reduce (the library sums no operand of this type)
+// CHECK: nearest refused: hone.reduce (the library sums no operand beside a result of this type)
 func.func @fp16_bias_gradient(%dy: tensor<8x32xf16>, %x: tensor<8x64xf16>) -> (tensor<32x64xf16>, tensor<32xf16>) {
   %b = hone.reduce sum %dy dims [0] : tensor<8x32xf16> -> tensor<32xf16>
   %d = hone.dot_general %dy, %x batch [] x [] contract [0] x [0]
       : tensor<8x32xf16>, tensor<8x64xf16> -> tensor<32x64xf16>
   return %d, %b : tensor<32x64xf16>, tensor<32xf16>
+}
+
+// Nor does bf16 hold it.
+// CHECK-LABEL: remark: @narrow_gelu_gradient:
+// CHECK: nearest refused: hone.reduce (the library sums no result of this type)
+func.func @narrow_gelu_gradient(%dy: tensor<8x64xbf16>, %w: tensor<32x64xbf16>, %u: tensor<8x32xbf16>)
+    -> (tensor<8x32xbf16>, tensor<32xf32>) {
+  %p = hone.dot_general %dy, %w batch [] x [] contract [1] x [1]
+      : tensor<8x64xbf16>, tensor<32x64xbf16> -> tensor<8x32xbf16>
+  %du = hone.gelu_bwd tanh %p, %u : tensor<8x32xbf16>
+  %c = hone.cast %du : tensor<8x32xbf16> -> tensor<8x32xf32>
+  %b = hone.reduce sum %c dims [0] : tensor<8x32xf32> -> tensor<32xf32>
+  return %du, %b : tensor<8x32xbf16>, tensor<32xf32>
+}
+
+// One epilogue per call.
+// CHECK-LABEL: remark: @sum_beside_a_bias:
+// CHECK: nearest refused: hone.reduce (the library sums no operand beside a bias or an activation)
+func.func @sum_beside_a_bias(%dy: tensor<8x32xf32>, %x: tensor<8x64xf32>, %v: tensor<64xf32>)
+    -> (tensor<32x64xf32>, tensor<32xf32>) {
+  %b = hone.reduce sum %dy dims [0] : tensor<8x32xf32> -> tensor<32xf32>
+  %d = hone.dot_general %dy, %x batch [] x [] contract [0] x [0]
+      : tensor<8x32xf32>, tensor<8x64xf32> -> tensor<32x64xf32>
+  %c = hone.broadcast %v dims [1] : tensor<64xf32> -> tensor<32x64xf32>
+  %s = hone.add %d, %c : tensor<32x64xf32>
+  return %s, %b : tensor<32x64xf32>, tensor<32xf32>
 }
 
 // Free, and in fp32.

@@ -79,3 +79,23 @@ func.func @other_sums(%dy: tensor<8x32xf32>, %x: tensor<8x64xf32>) -> (tensor<32
   return %r#0, %r#1 : tensor<32x64xf32>, tensor<8xf32>
 }
 }
+
+// -----
+
+// A vector of sums has the result's type, and sums are f32.
+module attributes {hone.target = "cuda sm_90"} {
+func.func @narrow_sums(%dy: tensor<8x64xbf16>, %w: tensor<64x32xbf16>, %u: tensor<8x32xbf16>)
+    -> (tensor<8x32xbf16>, tensor<32xf32>) {
+  // expected-error@+1 {{is no call that the target has: the library sums no result of this type}}
+  %r:2 = hone.fused contraction (%a = %dy : tensor<8x64xbf16>, %b = %w : tensor<64x32xbf16>,
+      %c = %u : tensor<8x32xbf16>) -> (tensor<8x32xbf16>, tensor<32xf32>) {
+    %p = hone.dot_general %a, %b batch [] x [] contract [1] x [0]
+        : tensor<8x64xbf16>, tensor<64x32xbf16> -> tensor<8x32xbf16>
+    %du = hone.gelu_bwd tanh %p, %c : tensor<8x32xbf16>
+    %wide = hone.cast %du : tensor<8x32xbf16> -> tensor<8x32xf32>
+    %s = hone.reduce sum %wide dims [0] : tensor<8x32xf32> -> tensor<32xf32>
+    hone.yield %du, %s : tensor<8x32xbf16>, tensor<32xf32>
+  }
+  return %r#0, %r#1 : tensor<8x32xbf16>, tensor<32xf32>
+}
+}
