@@ -3,8 +3,8 @@
     device_kernels.py FILE.ptx [--ptxas=PATH] [--arch=sm_90] [--strict]
 
 A row per kernel: instructions in its text, accesses to global memory by bytes per thread, and, where there is a
-`ptxas`, registers of a thread, bytes that it spills, and shared memory of a block. With --strict, a kernel that spills,
-or has more than 128 registers or 48 KiB of shared memory, is an error.
+`ptxas`, registers of a thread, bytes that it spills, and shared memory of a block. With --strict, a kernel that spills
+more than 16 bytes, or has more than 128 registers or 48 KiB of shared memory, is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 
-MOST_REGISTERS, MOST_SHARED = 128, 48 * 1024
+# ptxas stores and loads a word or two to fit one more block on a multiprocessor.
+MOST_REGISTERS, MOST_SPILLED, MOST_SHARED = 128, 16, 48 * 1024
 ENTRY = re.compile(r"\.entry (\w+)\(.*?\n\{(.*?)\n\}", re.S)
 ACCESS = re.compile(r"(ld|st)\.(?:global\.)?(?:nc\.)?(?:v(\d)\.)?[busf](\d+)$")
 
@@ -75,8 +76,8 @@ def assemble(path: pathlib.Path, kernels: list[Kernel], ptxas: str, arch: str) -
 
 def faults(kernel: Kernel) -> list[str]:
     found = []
-    if kernel.spilled:
-        found.append(f"spills {kernel.spilled} bytes, expected none")
+    if (kernel.spilled or 0) > MOST_SPILLED:
+        found.append(f"spills {kernel.spilled} bytes, expected at most {MOST_SPILLED}")
     if (kernel.registers or 0) > MOST_REGISTERS:
         found.append(f"has {kernel.registers} registers, expected at most {MOST_REGISTERS}")
     if (kernel.shared or 0) > MOST_SHARED:
@@ -94,13 +95,14 @@ def main() -> int:
     kernels = read_kernels(arguments.file.read_text())
     if arguments.ptxas:
         assemble(arguments.file, kernels, arguments.ptxas, arguments.arch)
-    widths = (16, 8, 4, 2, 1)
-    print(f"{'kernel':16}{'instructions':>13}  {'loads of ' + '/'.join(map(str, widths)):>22}{'stores':>14}"
+    sizes = (16, 8, 4, 2, 1)
+    width = max([16, *(len(kernel.name) + 1 for kernel in kernels)])
+    print(f"{'kernel':{width}}{'instructions':>13}  {'loads of ' + '/'.join(map(str, sizes)):>22}{'stores':>14}"
           f"{'registers':>11}{'spills':>8}{'shared':>8}")
     for kernel in kernels:
-        loads, stores = ("/".join(str(counts[width]) for width in widths) for counts in (kernel.loads, kernel.stores))
+        loads, stores = ("/".join(str(counts[size]) for size in sizes) for counts in (kernel.loads, kernel.stores))
         told = [value if value is not None else "-" for value in (kernel.registers, kernel.spilled, kernel.shared)]
-        print(f"{kernel.name:16}{kernel.instructions:>13}  {loads:>22}{stores:>14}"
+        print(f"{kernel.name:{width}}{kernel.instructions:>13}  {loads:>22}{stores:>14}"
               f"{told[0]:>11}{told[1]:>8}{told[2]:>8}")
     narrow = [kernel.name for kernel in kernels if not kernel.loads[16] and not kernel.stores[16]]
     print(f"kernels: {len(kernels)}, of which without an access of 16 bytes: {', '.join(narrow) or 'none'}")

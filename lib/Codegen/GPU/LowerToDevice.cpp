@@ -12,10 +12,12 @@
 #include "RowKernels.h"
 #include "UpdateKernels.h"
 #include "hone/Analysis/Attention/Problem.h"
+#include "hone/Analysis/Layout/Views.h"
 #include "hone/Codegen/Program/AttentionPlans.h"
 #include "hone/Codegen/Program/DeviceImages.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -45,6 +47,7 @@ private:
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
                                bool takesArena, Emitter emitter);
   void promise(gpu::GPUFuncOp func, LaunchOp launch);
+  std::string nameFor(LaunchOp launch, StringRef stage);
 
   gpu::GPUModuleOp device;
   llvm::StringMap<GridKernel> kernels; // by what they compute
@@ -82,13 +85,53 @@ void DeviceLowering::promise(gpu::GPUFuncOp func, LaunchOp launch) {
   }
 }
 
+/// What a kernel computes, for who reads a profile: its first ops besides those
+/// that only move or choose values, and a row of its largest result, as
+/// "max_sub_exp_sum_bf16x50304".
+static std::string workOf(LaunchOp launch) {
+  llvm::SmallSetVector<StringRef, 4> words;
+  constexpr size_t most = 4;
+  for (Operation &op : launch.getBodyBlock().without_terminator()) {
+    if (isa<ConstantOp, BroadcastOp, CastOp, IotaOp, CmpOp, SelectOp>(op) ||
+        isViewOfOperand(&op) || words.size() == most)
+      continue;
+    auto reduce = dyn_cast<ReduceOp>(op);
+    words.insert(reduce ? stringifyReduceKind(reduce.getKind())
+                        : op.getName().stripDialect());
+  }
+  if (words.empty())
+    words.insert(mainOp(launch)->getName().stripDialect());
+  auto type = cast<MemRefType>(launch.getOutputs().front().getType());
+  for (Value output : launch.getOutputs())
+    if (auto other = cast<MemRefType>(output.getType());
+        other.getNumElements() > type.getNumElements())
+      type = other;
+  std::string text = llvm::join(words, "_") + "_";
+  llvm::raw_string_ostream(text)
+      << type.getElementType() << "x"
+      << (type.getRank() == 0 ? 1 : type.getShape().back());
+  return text;
+}
+
+/// "k3_row_max_sub_exp_sum_bf16x50304", and what the kernel does of a launch
+/// that has several.
+std::string DeviceLowering::nameFor(LaunchOp launch, StringRef stage) {
+  std::string name = kernelName(launch) + "_" + workOf(launch);
+  if (!stage.empty())
+    name += ("_" + stage).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_'; // as PTX has names
+  return name;
+}
+
 LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
                                              bool takesArena, Emitter emitter) {
   std::string key = keyOf(launch, stage) + alignmentsOf(launch);
   auto found = kernels.find(key);
   if (found == kernels.end()) {
     builder.setInsertionPoint(device.getBody(), --device.getBody()->end());
-    FailureOr<GridKernel> kernel = emitter(builder, kernelName(launch));
+    FailureOr<GridKernel> kernel = emitter(builder, nameFor(launch, stage));
     if (failed(kernel))
       return failure();
     if (!takesArena)

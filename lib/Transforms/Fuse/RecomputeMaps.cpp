@@ -111,7 +111,8 @@ Recomputation::farReaders(Operation *op) {
 }
 
 /// Whether memory holds `value` whatever is recomputed: no row kernel makes
-/// it, or something else reads it.
+/// it, something else reads it, or it is known already that it is not made
+/// again for a reader.
 bool Recomputation::isStored(Value value) {
   Operation *producer = value.getDefiningOp();
   if (!producer || !isOwn(producer))
@@ -223,8 +224,10 @@ void Recomputation::run() {
       return collect(operand, groupOf(op), recipe);
     });
     tooLong += recipe.isTooLong;
-    if (!isMade || !pays(op, recipe, groups))
+    if (!isMade || !pays(op, recipe, groups)) {
+      storedValues[op->getResult(0)] = true; // for those readers
       continue;
+    }
     for (auto &[group, ops] : readers)
       rewrite(op, recipe, ops, group);
   }

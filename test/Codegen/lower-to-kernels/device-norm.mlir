@@ -4,8 +4,8 @@
 
 module attributes {hone.target = "cuda sm_90"} {
   // CHECK: gpu.module @hone_device
-  // CHECK: gpu.func @k0_multi_tensor(%{{[^,]*}}: !llvm.ptr) workgroup
-  // CHECK: gpu.func @k1_multi_tensor(%[[ARENA:[^,]*]]: !llvm.ptr) workgroup
+  // CHECK: gpu.func @k0_multi_tensor_global_norm_f32x1_squares_f32(%{{[^,]*}}: !llvm.ptr) workgroup
+  // CHECK: gpu.func @k1_multi_tensor_global_norm_f32x1_root(%[[ARENA:[^,]*]]: !llvm.ptr) workgroup
   // CHECK-DAG: %[[AT:.*]] = arith.constant 320 : i64
   // CHECK-DAG: llvm.getelementptr %[[ARENA]][%[[AT]]]
   plan.program @p arena 1024 {
