@@ -2,6 +2,8 @@
 
 #include "Builder.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -127,17 +129,22 @@ void DeviceBuilder::emitIf(Value condition, function_ref<void()> emit) {
 
 void DeviceBuilder::loop(Value from, Value to, int64_t step,
                          function_ref<void(Value)> body) {
-  create<scf::ForOp>(from, to, index(step), ValueRange(),
+  create<scf::ForOp>(from, to, number(from, step), ValueRange(),
                      [&](OpBuilder &, Location, Value at, ValueRange) {
                        body(at);
                        create<scf::YieldOp>();
                      });
 }
 
+Value DeviceBuilder::ballot(Value bit) {
+  Value members = create<arith::ConstantOp>(getI32IntegerAttr(-1));
+  return create<NVVM::VoteBallotOp>(getI32Type(), members, bit);
+}
+
 Value DeviceBuilder::sum(Value from, Value to, int64_t step, Value start,
                          function_ref<Value(Value, Value)> next) {
   auto loop = create<scf::ForOp>(
-      from, to, index(step), start,
+      from, to, number(from, step), start,
       [&](OpBuilder &, Location, Value at, ValueRange carried) {
         create<scf::YieldOp>(next(at, carried.front()));
       });

@@ -43,9 +43,16 @@ struct DeviceBuilder : mlir::ImplicitLocOpBuilder {
   mlir::Value mul(mlir::Value a, int64_t b) {
     return b == 1 ? a : create<mlir::arith::MulIOp>(a, number(a, b));
   }
-  mlir::Value less(mlir::Value a, int64_t b) {
-    return create<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::ult, a,
-                                       number(a, b));
+  mlir::Value less(mlir::Value a, mlir::Value b) {
+    return create<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::ult, a, b);
+  }
+  mlir::Value less(mlir::Value a, int64_t b) { return less(a, number(a, b)); }
+  mlir::Value equal(mlir::Value a, mlir::Value b) {
+    return create<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::eq, a, b);
+  }
+  mlir::Value equal(mlir::Value a, int64_t b) { return equal(a, number(a, b)); }
+  mlir::Value both(mlir::Value a, mlir::Value b) {
+    return create<mlir::arith::AndIOp>(a, b);
   }
   /// Indices of element `linear` of a row-major shape; sizes of 1 give 0.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear,
@@ -87,6 +94,8 @@ struct DeviceBuilder : mlir::ImplicitLocOpBuilder {
   void emitIf(mlir::Value condition, llvm::function_ref<void()> emit);
   void loop(mlir::Value from, mlir::Value to, int64_t step,
             llvm::function_ref<void(mlir::Value at)> body);
+  /// The bits of the warp's lanes, all of which come here: an i32.
+  mlir::Value ballot(mlir::Value bit);
   /// What `next` makes of `start`, for every `step`th number of [from, to).
   mlir::Value
   sum(mlir::Value from, mlir::Value to, int64_t step, mlir::Value start,

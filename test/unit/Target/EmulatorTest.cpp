@@ -148,6 +148,39 @@ TEST(Shuffles, OfHalvesAreApart) {
     EXPECT_EQ(out[lane], lane < 16 ? lane ^ 3 : lane ^ 1);
 }
 
+TEST(Votes, GiveTheBitsOfAllMembers) {
+  std::vector<int> out(20);
+  auto kernel = [](void **args) {
+    if (tid() == 6)
+      return;
+    int32_t members = tid() < 8 ? 0xff : ~0xff;
+    // Only the lowest bit counts.
+    int32_t predicate = tid() % 3 == 0 ? -1 : -2;
+    parameterOf<int>(args)[tid()] = honemu_vote_ballot_sync(members, predicate);
+  };
+  for (uint64_t seed : {0, 1, 2}) {
+    ASSERT_EQ(run(kernel, 1, 20, out.data(), seed), "");
+    for (int lane = 0; lane < 20; ++lane)
+      if (lane != 6)
+        EXPECT_EQ(out[lane],
+                  lane < 8 ? 0b00001001 : 0b1001001001 << 9 & 0xfffff)
+            << lane;
+  }
+}
+
+TEST(Votes, WaitForAllMembers) {
+  auto mixed = [](void **) {
+    if (tid() < 16)
+      honemu_vote_ballot_sync(-1, 1);
+    else
+      honemu_shfl_sync_idx_i32(-1, 1, 1, 31);
+  };
+  EXPECT_EQ(
+      run(mixed, 1, 32, nullptr),
+      "kernel 'k', block 0, thread 0: shuffle of members 0xffffffff waits "
+      "for lane 16, which waits in another shuffle");
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//

@@ -217,6 +217,16 @@ bool Emulator::checkMembers(size_t first, size_t end, size_t thread) {
   return true;
 }
 
+/// The bits of a vote of `members`: those that have ended cast none.
+uint32_t Emulator::countVotes(size_t first, size_t end,
+                              uint32_t members) const {
+  uint32_t bits = 0;
+  for (size_t thread = first; thread < end; ++thread)
+    if (threads[thread].state == State::AtShuffle)
+      bits |= threads[thread].shuffle.value << (thread - first);
+  return bits & members;
+}
+
 /// Takes the value of the lane that a thread's shuffle names.
 bool Emulator::readLane(size_t first, size_t end, size_t thread) {
   const Shuffle &own = threads[thread].shuffle;
@@ -243,6 +253,9 @@ bool Emulator::readLane(size_t first, size_t end, size_t thread) {
     source = (lane & segments) | (distance & ~segments & 31);
     isWithin = source <= last;
     break;
+  case ShuffleKind::Ballot:
+    threads[thread].result = countVotes(first, end, own.members);
+    return true;
   }
   if (!isWithin)
     source = lane;

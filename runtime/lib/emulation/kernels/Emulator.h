@@ -13,8 +13,9 @@
 
 namespace honert::emulator {
 
-/// A shuffle as PTX has it.
-enum class ShuffleKind : uint8_t { Bfly, Down, Up, Idx };
+/// A shuffle as PTX has it, or a vote: a shuffle of bits that gives all of them
+/// to each lane.
+enum class ShuffleKind : uint8_t { Bfly, Down, Up, Idx, Ballot };
 struct Shuffle {
   ShuffleKind kind;
   uint32_t members;
@@ -66,6 +67,7 @@ private:
   bool answerShuffles(size_t first, size_t end, bool &answered);
   bool checkMembers(size_t first, size_t end, size_t thread);
   bool readLane(size_t first, size_t end, size_t thread);
+  uint32_t countVotes(size_t first, size_t end, uint32_t members) const;
 
   /// Notes the first mistake, of `thread`; false.
   bool fail(size_t thread, const std::string &what);

@@ -39,7 +39,7 @@ void honemu_access(void *address, int64_t bytes, int64_t alignment,
 }
 
 //===----------------------------------------------------------------------===//
-// Shuffles
+// Shuffles and votes
 //===----------------------------------------------------------------------===//
 
 template <typename T>
@@ -69,6 +69,10 @@ SHUFFLE(down, Down)
 SHUFFLE(up, Up)
 SHUFFLE(idx, Idx)
 #undef SHUFFLE
+
+int32_t honemu_vote_ballot_sync(int32_t members, int32_t predicate) {
+  return exchange(ShuffleKind::Ballot, members, predicate & 1, 0, 0);
+}
 
 //===----------------------------------------------------------------------===//
 // Arithmetic
