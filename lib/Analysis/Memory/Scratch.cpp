@@ -99,6 +99,28 @@ SmallVector<MemRefType> LibraryScratch::types() const {
   return types;
 }
 
+//===----------------------------------------------------------------------===//
+// Sums by id
+//===----------------------------------------------------------------------===//
+
+/// A block of the GPU looks at all ids to find those of its bucket, and then at
+/// those once for each row, which costs less: the sum is about the least where
+/// a bucket has four times as many rows as there are buckets.
+TokenSort TokenSort::of(EmbeddingBwdOp op) {
+  int64_t rows = shapeOf(op)[0], buckets = 1;
+  while (4 * buckets * buckets < rows)
+    buckets *= 2;
+  return {ShapedType::getNumElements(shapeOf(op.getIds())), buckets,
+          std::max<int64_t>(1, llvm::divideCeil(rows, buckets))};
+}
+
+SmallVector<MemRefType> TokenSort::scratch(MLIRContext *context) const {
+  Type i32 = IntegerType::get(context, 32);
+  int64_t size = std::max<int64_t>(1, tokens);
+  return {MemRefType::get({2, size}, i32), MemRefType::get({size}, i32),
+          MemRefType::get({slots(), 2}, i32)};
+}
+
 SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
                                            const TargetDescription &target) {
   SmallVector<MemRefType> types;
@@ -133,5 +155,9 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
       partials += normPartials(input.getType());
     types.push_back(MemRefType::get({partials}, f32));
   }
+  for (auto scatter : body.getOps<EmbeddingBwdOp>())
+    if (target.kind == TargetKind::CUDA)
+      llvm::append_range(types,
+                         TokenSort::of(scatter).scratch(group.getContext()));
   return types;
 }

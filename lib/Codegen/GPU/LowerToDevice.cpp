@@ -10,6 +10,7 @@
 #include "NormKernels.h"
 #include "RopeKernels.h"
 #include "RowKernels.h"
+#include "ScatterKernels.h"
 #include "UpdateKernels.h"
 #include "hone/Analysis/Attention/Problem.h"
 #include "hone/Analysis/Layout/Views.h"
@@ -177,19 +178,14 @@ LogicalResult DeviceLowering::describeRow(LaunchOp launch) {
 }
 
 LogicalResult DeviceLowering::describeScatter(LaunchOp launch) {
-  // Rows to which the gradients are added in place are there already.
-  bool isInPlace = llvm::any_of(launch.getInputs(), [&](Value input) {
-    return overlap(input, launch.getOutputs().front());
-  });
-  if (!isInPlace &&
-      failed(describeKernel(launch, "start", /*takesArena=*/false,
+  if (failed(describeKernel(launch, "sort", /*takesArena=*/false,
                             [&](OpBuilder &b, StringRef name) {
-                              return emitDeviceScatterStart(b, name, launch);
+                              return emitDeviceScatterSort(b, name, launch);
                             })))
     return failure();
   return describeKernel(launch, "", /*takesArena=*/false,
                         [&](OpBuilder &b, StringRef name) {
-                          return emitDeviceScatter(b, name, launch);
+                          return emitDeviceScatterSums(b, name, launch);
                         });
 }
 

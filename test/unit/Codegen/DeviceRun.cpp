@@ -16,6 +16,7 @@
 #include "Codegen/GPU/NormKernels.h"
 #include "Codegen/GPU/RopeKernels.h"
 #include "Codegen/GPU/RowKernels.h"
+#include "Codegen/GPU/ScatterKernels.h"
 #include "Codegen/GPU/UpdateKernels.h"
 #include "DeviceJit.h"
 #include "LaunchCase.h"
@@ -95,15 +96,13 @@ void DeviceRunner::emitNorm(OpBuilder &b, gpu::GPUModuleOp device,
 void DeviceRunner::emitScatter(OpBuilder &b, gpu::GPUModuleOp device) {
   plan::LaunchOp launch = launchCase.launch;
   b.setInsertionPoint(device.getBody(), --device.getBody()->end());
-  if (options.inPlace.empty()) {
-    auto start = emitDeviceScatterStart(b, "start", launch);
-    ASSERT_TRUE(succeeded(start));
-    add(*start, /*takesArena=*/false);
-    b.setInsertionPoint(device.getBody(), --device.getBody()->end());
-  }
-  auto kernel = emitDeviceScatter(b, "scatter", launch);
-  ASSERT_TRUE(succeeded(kernel));
-  add(*kernel, /*takesArena=*/false);
+  auto sort = emitDeviceScatterSort(b, "sort", launch);
+  ASSERT_TRUE(succeeded(sort));
+  add(*sort, /*takesArena=*/false);
+  b.setInsertionPoint(device.getBody(), --device.getBody()->end());
+  auto sums = emitDeviceScatterSums(b, "sums", launch);
+  ASSERT_TRUE(succeeded(sums));
+  add(*sums, /*takesArena=*/false);
 }
 
 void DeviceRunner::emitAdds(OpBuilder &b, gpu::GPUModuleOp device) {

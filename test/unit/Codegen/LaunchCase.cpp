@@ -4,6 +4,7 @@
 
 #include "Jit.h"
 #include "hone/Analysis/Fusion/RowSpace.h"
+#include "hone/Analysis/Memory/Scratch.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
@@ -186,15 +187,17 @@ void hone::test::writeRows(const Tensor &tensor, int64_t pitch, char *buffer) {
 }
 
 /// What the plan would give the launch as scratch.
-static SmallVector<MemRefType> scratchTypes(func::FuncOp func,
-                                            const CaseOptions &options) {
+static SmallVector<MemRefType> plannedScratch(func::FuncOp func,
+                                              const CaseOptions &options) {
   Type f32 = Float32Type::get(func.getContext());
   if (options.scratch > 0)
     return {MemRefType::get({options.scratch}, f32)};
   SmallVector<MemRefType> types;
+  Block &body = func.getBody().front();
+  for (auto scatter : body.getOps<EmbeddingBwdOp>())
+    return TokenSort::of(scatter).scratch(func.getContext());
   if (options.chunks == 0)
     return types;
-  Block &body = func.getBody().front();
   RowSpace space = *RowSpace::of(body);
   int64_t chunks = numChunks(space.rows(), options.chunks);
   for (Value result : body.getTerminator()->getOperands()) {
@@ -245,7 +248,7 @@ LaunchCase::LaunchCase(const std::string &text, const CaseOptions &options)
         MemRefType::get(tensor.getShape(), tensor.getElementType()), at));
   }
   SmallVector<Value> scratch;
-  for (MemRefType type : scratchTypes(func, options))
+  for (MemRefType type : plannedScratch(func, options))
     scratch.push_back(buffer(type, {}));
   launch =
       b.create<plan::LaunchOp>(loc, options.family, inputs, outputs, scratch);

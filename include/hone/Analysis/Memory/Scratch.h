@@ -45,6 +45,24 @@ struct LibraryScratch {
 /// bytes; the arena's buffers lie at multiples of 64.
 int64_t alignedWorkspace(int64_t offset);
 
+/// How a GPU sorts tokens by their ids, for the sums of `hone.embedding_bwd`.
+/// Row v of the table is place v / buckets of bucket v % buckets, so that
+/// frequent ids, which often are neighbours, are in different buckets. Slots
+/// are places in the order of buckets; some have no row.
+struct TokenSort {
+  int64_t tokens;
+  int64_t buckets; ///< a power of two
+  int64_t places;  ///< of a bucket
+
+  static TokenSort of(EmbeddingBwdOp op);
+  int64_t slots() const { return buckets * places; }
+  /// The scratch buffers, of i32:
+  /// - [2, tokens]: tokens by bucket, and for each the place of its row;
+  /// - [tokens]: tokens by slot, in increasing order in each;
+  /// - [slots, 2]: where the tokens of a slot begin and end in the former.
+  llvm::SmallVector<mlir::MemRefType> scratch(mlir::MLIRContext *context) const;
+};
+
 /// Types of the scratch buffers of a group, in the order of its launch's
 /// `scratch` operands:
 /// - a row group: per yielded sum over rows, its partial sums [chunks, cols]
@@ -53,7 +71,8 @@ int64_t alignedWorkspace(int64_t offset);
 ///   [chunks, elements];
 /// - attention of a library: its LibraryScratch;
 /// - attention backward otherwise: its gradientSumTypes;
-/// - a global norm: all partial sums of squares.
+/// - a global norm: all partial sums of squares;
+/// - on a GPU, the gradient of an embedding: its TokenSort.
 llvm::SmallVector<mlir::MemRefType>
 scratchTypes(FusedOp group, const TargetDescription &target);
 
