@@ -3,6 +3,7 @@
 #include "base/Types.h"
 #include "emulation/driver/FakeCuda.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -267,6 +268,8 @@ struct Product {
   float alpha, beta;
 
   void run() const;
+  /// Whether something that it reads is one byte over and over.
+  bool readsConstants() const;
 
 private:
   int64_t terms() const { return desc.transposes[0] ? a.rows : a.cols; }
@@ -384,6 +387,32 @@ void Product::run() const {
     runOne(batch);
 }
 
+static bool isOneByte(const char *data, int64_t bytes) {
+  return std::all_of(data, data + bytes,
+                     [&](char each) { return each == *data; });
+}
+
+bool Product::readsConstants() const {
+  int64_t width = byteWidth(d.dtype);
+  bool readsVector = desc.epilogue & 4, readsAux = desc.epilogue & 64;
+  return isOneByte(aData, a.bytes()) || isOneByte(bData, b.bytes()) ||
+         (beta != 0 && isOneByte(cData, c.bytes())) ||
+         (readsVector && isOneByte(desc.vector, d.rows * width)) ||
+         (readsAux &&
+          isOneByte(desc.aux,
+                    ((d.cols - 1) * desc.auxStride + d.rows) * width));
+}
+
+/// The milliseconds of a run that begins now.
+static double timeOf(const Product &product, uint64_t algorithm) {
+  const Settings &settings = state().settings;
+  if (!settings.timeOf)
+    return settings.algorithmTimes[algorithm - 1];
+  return settings.timeOf({static_cast<int>(algorithm), product.readsConstants(),
+                          state().setSinceProduct < settings.l2Bytes,
+                          state().milliseconds});
+}
+
 cublasStatus_t fake::cublasLtMatmul(
     cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha,
     const void *a, cublasLtMatrixLayout_t aLayout, const void *b,
@@ -419,9 +448,9 @@ cublasStatus_t fake::cublasLtMatmul(
                      static_cast<char *>(d),
                      *static_cast<const float *>(alpha),
                      *static_cast<const float *>(beta)};
-  double time = state().settings.algorithmTimes[number - 1];
   (void)enqueue(stream, [=] {
-    state().milliseconds += time;
+    state().milliseconds += timeOf(product, number);
+    state().setSinceProduct = 0;
     product.run();
     return CUDA_SUCCESS;
   });

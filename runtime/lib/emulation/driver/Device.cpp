@@ -80,10 +80,20 @@ CUresult fake::cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                     CUdevice) {
   FAKE_ENTER("cuDeviceGetAttribute", false);
   int arch = state().settings.arch;
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-               ? arch / 10
-               : arch % 10;
-  return CUDA_SUCCESS;
+  switch (attribute) {
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+    *value = arch / 10;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+    *value = arch % 10;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+    *value = state().settings.l2Bytes;
+    return CUDA_SUCCESS;
+  default:
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "an attribute of the device that is not known");
+  }
 }
 
 CUresult fake::cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
@@ -292,6 +302,7 @@ static CUresult fill(const char *name, CUdeviceptr at, T value, size_t count,
                            "memory set outside that of the device");
   return enqueue(stream, [=] {
     std::fill_n(begin, count, value);
+    state().setSinceProduct += static_cast<int64_t>(count * sizeof(T));
     return CUDA_SUCCESS;
   });
 }

@@ -37,6 +37,15 @@ struct HostKernel {
       run;
 };
 
+/// A run of a product on which its time may depend.
+struct ProductRun {
+  int algorithm; ///< the first is 1
+  /// An operand is the same byte over and over: zeros, or what the driver gave.
+  bool isOfConstants;
+  bool isHot;          ///< less than the L2 was set since the run before
+  double milliseconds; ///< time of the device
+};
+
 /// What the fake shows, for tests to change before a program starts.
 struct Settings {
   int driverVersion = 13000;
@@ -49,6 +58,9 @@ struct Settings {
   std::set<std::string> missing;
   /// Algorithms of every product, and the milliseconds that each takes.
   std::vector<double> algorithmTimes = {1};
+  /// Where it is set, it tells the milliseconds of each run instead.
+  std::function<double(const ProductRun &)> timeOf;
+  int l2Bytes = 1 << 20;
   /// Epilogues that no algorithm has.
   std::set<int> missingEpilogues;
   bool missingIsInvalid = false; ///< is what cuBLASLt calls them
@@ -99,7 +111,8 @@ struct State {
   CUresult sticky = CUDA_SUCCESS;
   bool isInitialised = false, isRetained = false, isCurrent = false;
   bool isCapturing = false;
-  double milliseconds = 0; ///< time of the device
+  double milliseconds = 0;     ///< time of the device
+  int64_t setSinceProduct = 0; ///< bytes that were set after a product ran
   std::map<const char *, int64_t> deviceMemory, pinnedMemory;
 };
 

@@ -44,14 +44,10 @@ Status Device::look(int number) {
                    "the name of the GPU"));
   deviceName = text;
   int major = 0, minor = 0;
-  HONERT_TRY(
-      check(driver.cuDeviceGetAttribute(
-                &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-            "the architecture of the GPU"));
-  HONERT_TRY(
-      check(driver.cuDeviceGetAttribute(
-                &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-            "the architecture of the GPU"));
+  HONERT_TRY(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major,
+                       "the architecture of the GPU"));
+  HONERT_TRY(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor,
+                       "the architecture of the GPU"));
   architecture = 10 * major + minor;
   return check(driver.cuDriverGetVersion(&driverVersion),
                "the driver's version");

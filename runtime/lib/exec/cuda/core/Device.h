@@ -33,6 +33,11 @@ public:
   Status check(CUresult result, const std::string &what) const {
     return driver.check(result, what);
   }
+  /// `what` begins the error.
+  Status attribute(CUdevice_attribute attribute, int &value,
+                   const char *what) const {
+    return check(driver.cuDeviceGetAttribute(&value, attribute, device), what);
+  }
   CUstream stream() const { return mainStream; }
   CUstream copyStream() const { return secondStream; }
   const std::string &name() const { return deviceName; }

@@ -9,10 +9,15 @@
 
 using namespace honert;
 
-// The first line, then lines of KEY, a tab, 8 words of 16 hexadecimal digits.
-static const std::string firstLine = "hone matmul algorithms 1";
+// The first line, then a line for each problem, in columns that tabs separate:
+// its key, 8 words of 16 hexadecimal digits, samples, their median in us. Of
+// the GPU's clock, drivers tell the highest only, which its name implies; the
+// median shows at what rate an algorithm was measured. Version 1 was measured
+// on memory of zeros by a GPU that had been idle: it is not read.
+static const std::string firstLine = "hone matmul algorithms 2";
 
-static std::optional<cublasLtMatmulAlgo_t> parse(std::string_view digits) {
+static std::optional<cublasLtMatmulAlgo_t>
+parseAlgorithm(std::string_view digits) {
   if (digits.size() != 128)
     return std::nullopt;
   cublasLtMatmulAlgo_t algorithm;
@@ -23,6 +28,36 @@ static std::optional<cublasLtMatmulAlgo_t> parse(std::string_view digits) {
     algorithm.data[i] = std::strtoull(word.c_str(), nullptr, 16);
   }
   return algorithm;
+}
+
+/// Takes the text up to the next tab off `line`.
+static std::string_view takeColumn(std::string_view &line) {
+  size_t end = std::min(line.find('\t'), line.size());
+  std::string_view column = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return column;
+}
+
+/// What follows the key.
+static std::optional<TimedAlgorithm> parse(std::string_view line) {
+  std::optional<cublasLtMatmulAlgo_t> algorithm =
+      parseAlgorithm(takeColumn(line));
+  std::string samples(takeColumn(line)), microseconds(line);
+  TimedAlgorithm timed;
+  timed.samples = std::strtoll(samples.c_str(), nullptr, 10);
+  timed.seconds = std::strtod(microseconds.c_str(), nullptr) * 1e-6;
+  if (!algorithm || timed.samples <= 0 || !(timed.seconds > 0))
+    return std::nullopt;
+  timed.algorithm = *algorithm;
+  return timed;
+}
+
+static std::string textOf(const TimedAlgorithm &timed) {
+  std::string text;
+  for (uint64_t word : timed.algorithm.data)
+    text += format("%016" PRIx64, word);
+  return text + format("\t%lld\t%.3f", static_cast<long long>(timed.samples),
+                       timed.seconds * 1e6);
 }
 
 std::string AlgorithmCache::defaultPath() {
@@ -51,15 +86,14 @@ void AlgorithmCache::read() {
   for (size_t begin = firstLine.size() + 1; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
-    size_t tab = line.find('\t');
-    if (tab != std::string_view::npos)
-      if (auto algorithm = parse(line.substr(tab + 1)))
-        entries.try_emplace(std::string(line.substr(0, tab)), *algorithm);
+    std::string key(takeColumn(line));
+    if (std::optional<TimedAlgorithm> timed = parse(line))
+      entries.try_emplace(std::move(key), *timed);
     begin = end + 1;
   }
 }
 
-std::optional<cublasLtMatmulAlgo_t>
+std::optional<TimedAlgorithm>
 AlgorithmCache::find(const std::string &key) const {
   auto found = entries.find(key);
   if (found == entries.end())
@@ -68,7 +102,7 @@ AlgorithmCache::find(const std::string &key) const {
 }
 
 void AlgorithmCache::add(const std::string &key,
-                         const cublasLtMatmulAlgo_t &algorithm) {
+                         const TimedAlgorithm &algorithm) {
   entries[key] = algorithm;
   hasNews = true;
 }
@@ -82,12 +116,8 @@ void AlgorithmCache::save() {
     return;
   read(); // what this run has found stays
   std::string text = firstLine + "\n";
-  for (const auto &[key, algorithm] : entries) {
-    text += key + "\t";
-    for (uint64_t word : algorithm.data)
-      text += format("%016" PRIx64, word);
-    text += "\n";
-  }
+  for (const auto &[key, timed] : entries)
+    text += key + "\t" + textOf(timed) + "\n";
   AtomicFile file;
   if (file.create(path).ok() &&
       file.write(text.data(), static_cast<int64_t>(text.size())).ok())

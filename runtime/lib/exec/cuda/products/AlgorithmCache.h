@@ -11,6 +11,13 @@
 
 namespace honert {
 
+/// The fastest of some algorithms, and how that is known.
+struct TimedAlgorithm {
+  cublasLtMatmulAlgo_t algorithm = {};
+  int64_t samples = 0; ///< runs that were timed
+  double seconds = 0;  ///< median of these
+};
+
 /// Algorithms by problem, in a file that later runs read:
 /// $XDG_CACHE_HOME/hone/matmul-algorithms (without the variable: ~/.cache).
 /// Keys name the library's version and the GPU. The file is only a memory: one
@@ -20,8 +27,8 @@ public:
   /// Reads the file; `path` may be empty, for none.
   explicit AlgorithmCache(std::string path);
 
-  std::optional<cublasLtMatmulAlgo_t> find(const std::string &key) const;
-  void add(const std::string &key, const cublasLtMatmulAlgo_t &algorithm);
+  std::optional<TimedAlgorithm> find(const std::string &key) const;
+  void add(const std::string &key, const TimedAlgorithm &algorithm);
   /// Writes the file whole if something was added, with what others have added
   /// to it meanwhile.
   void save();
@@ -32,7 +39,7 @@ private:
   void read();
 
   std::string path;
-  std::map<std::string, cublasLtMatmulAlgo_t> entries;
+  std::map<std::string, TimedAlgorithm> entries;
   bool hasNews = false;
 };
 

@@ -160,6 +160,17 @@ LibraryProduct honert::planSums(const MatmulLaunch &launch) {
   return product;
 }
 
+bool LibraryProduct::readsVector() const {
+  return epilogue == CUBLASLT_EPILOGUE_BIAS ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_BIAS ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+}
+
+bool LibraryProduct::readsAux() const {
+  return epilogue == CUBLASLT_EPILOGUE_DGELU ||
+         epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD;
+}
+
 static std::string textOf(const LibraryMatrix &matrix) {
   return format(
       "%s %lldx%lld%s by %lld batch %lld", name(matrix.dtype),

@@ -3,7 +3,7 @@
 // The library's matrices are column-major: one stride, between columns. A
 // row-major result c[m,n] is its D[n,m] = B^T A^T, so it is asked for the
 // operands in the other order. What it cannot express is an error here, before
-// anything runs. Plain data; DeviceMatmul.cpp makes descriptors of it.
+// anything runs. Plain data; MatmulDescriptors.cpp makes descriptors of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +36,10 @@ struct LibraryProduct {
   int64_t aux, auxStride; ///< offset -1: none
   /// b is a vector of ones in the workspace.
   bool bIsOnes;
+
+  /// Whether the vector, or aux, is read: the other epilogues write them.
+  bool readsVector() const;
+  bool readsAux() const;
 
   /// "bf16 32x8x64 NT ..., epilogue 4": equal for products that one way of
   /// computing serves, alignment apart.

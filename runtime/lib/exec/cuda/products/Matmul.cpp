@@ -153,9 +153,9 @@ std::string MatmulLaunches::keyOf(const MatmulDescriptors &call) const {
   return key;
 }
 
-Status MatmulLaunches::askHeuristic(
-    const MatmulDescriptors &call,
-    std::vector<cublasLtMatmulHeuristicResult_t> &results) {
+Status
+MatmulLaunches::askHeuristic(const MatmulDescriptors &call, int requested,
+                             std::vector<cublasLtMatmulAlgo_t> &algorithms) {
   cublasLtMatmulPreference_t preference = nullptr;
   HONERT_TRY(call.check(library.cublasLtMatmulPreferenceCreate(&preference),
                         "make a preference"));
@@ -173,14 +173,14 @@ Status MatmulLaunches::askHeuristic(
   if (options.deterministic)
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_NONE));
-  results.resize(8);
+  std::vector<cublasLtMatmulHeuristicResult_t> results(
+      static_cast<size_t>(requested));
   int count = 0;
   bool isSet = status == CUBLAS_STATUS_SUCCESS;
   if (isSet)
     status = library.cublasLtMatmulAlgoGetHeuristic(
         handle, call.desc, call.layouts[0], call.layouts[1], call.layouts[2],
-        call.layouts[3], preference, static_cast<int>(results.size()),
-        results.data(), &count);
+        call.layouts[3], preference, requested, results.data(), &count);
   (void)library.cublasLtMatmulPreferenceDestroy(preference);
   // Versions differ in which of the two an epilogue that they lack is.
   bool isAbsent = isSet && (status == CUBLAS_STATUS_NOT_SUPPORTED ||
@@ -188,11 +188,9 @@ Status MatmulLaunches::askHeuristic(
   if (!isAbsent)
     HONERT_TRY(call.check(status, "list algorithms"));
   results.resize(static_cast<size_t>(std::max(count, 0)));
-  results.erase(std::remove_if(results.begin(), results.end(),
-                               [](const auto &each) {
-                                 return each.state != CUBLAS_STATUS_SUCCESS;
-                               }),
-                results.end());
+  for (const cublasLtMatmulHeuristicResult_t &result : results)
+    if (result.state == CUBLAS_STATUS_SUCCESS)
+      algorithms.push_back(result.algo);
   return Status();
 }
 
@@ -202,55 +200,48 @@ Status MatmulLaunches::lacks(const MatmulDescriptors &call) const {
                               device.name().c_str(), call.problem.c_str()));
 }
 
-/// Seconds of one of some runs, if the algorithm runs at all.
-bool MatmulLaunches::seconds(const MatmulDescriptors &call,
-                             double &seconds) const {
-  constexpr int runs = 5;
-  DeviceEvent begin, end;
-  if (!begin.create(device, true).ok() || !end.create(device, true).ok() ||
-      !enqueue(call).ok() || !begin.record().ok())
-    return false;
-  for (int i = 0; i != runs; ++i)
-    if (!enqueue(call).ok())
-      return false;
-  if (!end.record().ok() || !end.wait().ok() ||
-      !begin.secondsTo(end, seconds).ok())
-    return false;
-  seconds /= runs;
-  return true;
+/// Leaves the fastest of the algorithms in `call`.
+Status
+MatmulLaunches::tune(MatmulDescriptors &call, const std::string &key,
+                     const std::vector<cublasLtMatmulAlgo_t> &algorithms) {
+  TimedAlgorithm fastest;
+  auto run = [&](const cublasLtMatmulAlgo_t &algorithm) {
+    call.algorithm = algorithm;
+    return enqueue(call);
+  };
+  HONERT_TRY(
+      tuner->choose({call.operands, call.bytes, run}, algorithms, fastest));
+  call.algorithm = fastest.algorithm;
+  // However short the run is that measures: what it measured is fair.
+  cache.add(key, fastest);
+  return Status();
 }
 
-/// Leaves the fastest of the candidates in `call`.
-Status MatmulLaunches::timeAll(
-    MatmulDescriptors &call,
-    const std::vector<cublasLtMatmulHeuristicResult_t> &results) {
-  std::optional<std::pair<double, cublasLtMatmulAlgo_t>> best;
-  for (const cublasLtMatmulHeuristicResult_t &result : results) {
-    call.algorithm = result.algo;
-    double time;
-    if (seconds(call, time) && (!best || time < best->first))
-      best = {time, result.algo};
-  }
-  if (!best) {
-    call.algorithm = results.front().algo;
-    return enqueue(call); // its error tells why
-  }
-  call.algorithm = best->second;
-  return Status();
+Status MatmulLaunches::startTuner() {
+  if (tuner || options.deterministic)
+    return Status();
+  tuner = std::make_unique<Autotuner>(device);
+  return tuner->start();
+}
+
+void MatmulLaunches::finish() {
+  cache.save();
+  tuner.reset();
 }
 
 /// What an earlier run found, if the library still accepts it.
 bool MatmulLaunches::takeCached(MatmulDescriptors &call,
                                 const std::string &key) {
-  std::optional<cublasLtMatmulAlgo_t> known = cache.find(key);
+  std::optional<TimedAlgorithm> known = cache.find(key);
   cublasLtMatmulHeuristicResult_t result = {};
   if (!known ||
-      library.cublasLtMatmulAlgoCheck(
-          handle, call.desc, call.layouts[0], call.layouts[1], call.layouts[2],
-          call.layouts[3], &*known, &result) != CUBLAS_STATUS_SUCCESS ||
+      library.cublasLtMatmulAlgoCheck(handle, call.desc, call.layouts[0],
+                                      call.layouts[1], call.layouts[2],
+                                      call.layouts[3], &known->algorithm,
+                                      &result) != CUBLAS_STATUS_SUCCESS ||
       result.workspaceSize > static_cast<size_t>(algorithmBytes))
     return false;
-  call.algorithm = *known;
+  call.algorithm = known->algorithm;
   return true;
 }
 
@@ -262,16 +253,15 @@ Status MatmulLaunches::choose(MatmulDescriptors &call, bool &isKnown) {
     return Status();
   }
   if (!takeCached(call, key)) {
-    std::vector<cublasLtMatmulHeuristicResult_t> results;
-    HONERT_TRY(askHeuristic(call, results));
-    isKnown = !results.empty();
+    HONERT_TRY(startTuner());
+    std::vector<cublasLtMatmulAlgo_t> algorithms;
+    HONERT_TRY(askHeuristic(call, tuner ? tuner->candidates() : 8, algorithms));
+    isKnown = !algorithms.empty();
     if (!isKnown)
       return Status();
-    call.algorithm = results.front().algo;
-    if (!options.deterministic && results.size() > 1) {
-      HONERT_TRY(timeAll(call, results));
-      cache.add(key, call.algorithm);
-    }
+    call.algorithm = algorithms.front();
+    if (tuner && algorithms.size() > 1)
+      HONERT_TRY(tune(call, key, algorithms));
   }
   chosen.emplace(key, call.algorithm);
   return Status();

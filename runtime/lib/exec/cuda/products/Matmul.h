@@ -5,6 +5,7 @@
 
 #include "exec/cuda/core/Device.h"
 #include "exec/cuda/products/AlgorithmCache.h"
+#include "exec/cuda/products/Autotuner.h"
 #include "exec/cuda/products/LibraryProduct.h"
 
 #include <memory>
@@ -38,7 +39,7 @@ struct MatmulOptions {
 class MatmulDescriptors;
 
 /// The library, the workspace, and an algorithm per distinct problem: that of
-/// the cache file, or the fastest of eight, or the first.
+/// the cache file, or the fastest that the library proposes, or the first.
 class MatmulLaunches {
 public:
   MatmulLaunches(const Device &device, MatmulOptions options);
@@ -48,15 +49,17 @@ public:
 
   /// Opens the library and fills the workspace.
   Status start(const MatmulWorkspace &needed);
-  /// Makes a product ready to be enqueued; its results in `arena` are
-  /// overwritten while algorithms are timed.
+  /// Makes a product ready to be enqueued. Its operands and results in `arena`
+  /// are overwritten where algorithms are timed: to be called before anything
+  /// is kept there.
   Status prepare(const std::string &name, const MatmulLaunch &launch,
                  const DeviceMemory &arena,
                  std::vector<std::unique_ptr<MatmulDescriptors>> &calls);
   /// Puts a product on the device's stream.
   Status enqueue(const MatmulDescriptors &call) const;
-  /// Tells the cache file what was found.
-  void finish() { cache.save(); }
+  /// To be called after the last prepare(): tells the cache file what was
+  /// found, and frees what that took.
+  void finish();
 
   std::string versionText() const;
   bool roundsToTf32() const { return options.tf32; }
@@ -68,11 +71,11 @@ private:
   /// Gives the product its algorithm; `isKnown`: the library has one.
   Status choose(MatmulDescriptors &call, bool &isKnown);
   Status lacks(const MatmulDescriptors &call) const;
-  Status askHeuristic(const MatmulDescriptors &call,
-                      std::vector<cublasLtMatmulHeuristicResult_t> &results);
-  Status timeAll(MatmulDescriptors &call,
-                 const std::vector<cublasLtMatmulHeuristicResult_t> &results);
-  bool seconds(const MatmulDescriptors &call, double &seconds) const;
+  Status askHeuristic(const MatmulDescriptors &call, int requested,
+                      std::vector<cublasLtMatmulAlgo_t> &algorithms);
+  Status startTuner();
+  Status tune(MatmulDescriptors &call, const std::string &key,
+              const std::vector<cublasLtMatmulAlgo_t> &algorithms);
   bool takeCached(MatmulDescriptors &call, const std::string &key);
   std::string keyOf(const MatmulDescriptors &call) const;
 
@@ -83,6 +86,7 @@ private:
   MatmulWorkspace sizes;
   DeviceMemory workspace;
   AlgorithmCache cache;
+  std::unique_ptr<Autotuner> tuner; ///< from the first timing to finish()
   std::map<std::string, cublasLtMatmulAlgo_t> chosen; ///< in this run
 };
 
@@ -105,6 +109,7 @@ private:
   Status createLayout(const LibraryMatrix &matrix, int64_t batch,
                       cublasLtMatrixLayout_t &layout);
   Status setEpilogue(const LibraryProduct &product, const DeviceMemory &arena);
+  void noteOperands(const LibraryProduct &product, const DeviceMemory &arena);
 
   const CublasFunctions &library;
   std::string name, problem;
@@ -113,6 +118,8 @@ private:
   /// Of a, b, c and d, of the vector and of aux; 0: none.
   CUdeviceptr addresses[6] = {};
   float beta = 0;
+  std::vector<ReadOperand> operands; ///< those in the arena
+  int64_t bytes = 0;                 ///< of operands and result
   cublasLtMatmulAlgo_t algorithm = {};
 };
 

@@ -70,6 +70,38 @@ Status MatmulDescriptors::setEpilogue(const LibraryProduct &product,
   return Status();
 }
 
+/// Bytes from the first element to the last.
+static int64_t extentOf(const LibraryMatrix &matrix, int64_t batch) {
+  int64_t last = (batch - 1) * matrix.batchStride +
+                 (matrix.cols - 1) * matrix.stride + matrix.rows;
+  return last * byteWidth(matrix.dtype);
+}
+
+/// What the product reads, for its algorithms to be timed on; not the ones,
+/// which are there already.
+void MatmulDescriptors::noteOperands(const LibraryProduct &product,
+                                     const DeviceMemory &arena) {
+  auto add = [&](DType dtype, int64_t offset, int64_t extent) {
+    operands.push_back({dtype, arena.at(offset), extent});
+    bytes += extent;
+  };
+  auto addMatrix = [&](const LibraryMatrix &matrix) {
+    add(matrix.dtype, matrix.offset, extentOf(matrix, product.batch));
+  };
+  const LibraryMatrix &d = product.d;
+  addMatrix(product.a);
+  if (!product.bIsOnes)
+    addMatrix(product.b);
+  if (product.accumulate)
+    addMatrix(product.c);
+  if (product.readsVector())
+    add(d.dtype, product.vector, d.rows * byteWidth(d.dtype));
+  if (product.readsAux())
+    add(d.dtype, product.aux,
+        ((d.cols - 1) * product.auxStride + d.rows) * byteWidth(d.dtype));
+  bytes += extentOf(d, product.batch);
+}
+
 Status MatmulDescriptors::create(const std::string &label,
                                  const LibraryProduct &product,
                                  const MatmulLaunches &owner,
@@ -98,5 +130,6 @@ Status MatmulDescriptors::create(const std::string &label,
   }
   if (product.bIsOnes)
     addresses[1] = owner.workspace.at(owner.sizes.onesOffset(product.b.dtype));
+  noteOperands(product, arena);
   return setEpilogue(product, arena);
 }
