@@ -160,6 +160,19 @@ LibraryProduct honert::planSums(const MatmulLaunch &launch) {
   return product;
 }
 
+// c[m, n] += ones[m, 1] bias[1, n]; as the library sees it D += bias ones^T,
+// with the same vectors for every matrix of a batch.
+LibraryProduct honert::planBias(const MatmulLaunch &launch,
+                                const LibraryProduct &product) {
+  LibraryProduct sum = product;
+  const LibraryMatrix &d = product.d;
+  sum.a = {d.dtype, d.rows, 1, d.rows, 0, false, launch.bias};
+  sum.b = {d.dtype, d.cols, 1, d.cols, 0, true, 0};
+  sum.c = d;
+  sum.accumulate = sum.bIsOnes = true;
+  return sum;
+}
+
 bool LibraryProduct::readsVector() const {
   return epilogue == CUBLASLT_EPILOGUE_BIAS ||
          epilogue == CUBLASLT_EPILOGUE_GELU_BIAS ||

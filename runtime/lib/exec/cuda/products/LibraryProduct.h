@@ -54,6 +54,12 @@ int64_t operandAlignment(const MatmulLaunch &launch);
 Status planProduct(const std::string &name, const MatmulLaunch &launch,
                    bool withSums, LibraryProduct &product);
 
+/// The product with a vector of ones that adds the bias of `launch` to its
+/// result, to run after `product`, which is without: another rounding, and
+/// another pass over the result.
+LibraryProduct planBias(const MatmulLaunch &launch,
+                        const LibraryProduct &product);
+
 /// The product with a vector of ones that sums what `launch`, which
 /// planProduct() takes, wants summed: in f32, to run after it.
 LibraryProduct planSums(const MatmulLaunch &launch);

@@ -3,6 +3,7 @@
 #include "exec/cuda/products/Matmul.h"
 
 #include <algorithm>
+#include <cstdio>
 
 using namespace honert;
 
@@ -10,16 +11,22 @@ using namespace honert;
 // Workspace
 //===----------------------------------------------------------------------===//
 
-void MatmulWorkspace::add(const MatmulLaunch &launch) {
-  isNeeded |= launch.batch * launch.m * launch.n != 0;
-  if (launch.summed == Sums::none)
-    return;
-  bool ofResult = launch.summed == Sums::ofResult;
-  DType dtype = ofResult ? launch.result : launch.operand;
+void MatmulWorkspace::addOnes(DType dtype, int64_t count) {
   int64_t &longest = dtype == DType::f32   ? ones32
                      : dtype == DType::f16 ? ones16
                                            : onesB16;
-  longest = std::max(longest, ofResult ? launch.m : launch.k);
+  longest = std::max(longest, count);
+}
+
+void MatmulWorkspace::add(const MatmulLaunch &launch) {
+  isNeeded |= launch.batch * launch.m * launch.n != 0;
+  // Where the library has no epilogue for a bias, it is added by a product.
+  if (launch.bias != -1 && launch.activation == Activation::none)
+    addOnes(launch.result, launch.m);
+  if (launch.summed == Sums::ofResult)
+    addOnes(launch.result, launch.m);
+  else if (launch.summed != Sums::none)
+    addOnes(launch.operand, launch.k);
 }
 
 /// Vectors start where memory of the device does.
@@ -105,32 +112,65 @@ Status MatmulLaunches::enqueue(const MatmulDescriptors &call) const {
                     "run it");
 }
 
+using ProductCalls = std::vector<LibraryProduct>;
+
+/// The calls that compute `launch`, then those that do where the library lacks
+/// an epilogue of the former, which versions of it and GPUs differ in.
+static Status planCalls(const std::string &name, const MatmulLaunch &launch,
+                        std::vector<ProductCalls> &ways) {
+  auto add = [&](const MatmulLaunch &planned, bool withSums, bool addsBias) {
+    LibraryProduct product;
+    HONERT_TRY(planProduct(name, planned, withSums, product));
+    ProductCalls calls = {product};
+    if (addsBias)
+      calls.push_back(planBias(launch, product));
+    if (launch.summed != Sums::none && !withSums)
+      calls.push_back(planSums(launch));
+    ways.push_back(std::move(calls));
+    return Status();
+  };
+  if (hasSumsEpilogue(launch.result, launch.activation, launch.summed,
+                      launch.bias != -1))
+    HONERT_TRY(add(launch, true, false));
+  HONERT_TRY(add(launch, false, false));
+  if (launch.bias == -1 || launch.activation != Activation::none)
+    return Status();
+  MatmulLaunch plain = launch;
+  plain.bias = -1;
+  return add(plain, false, true);
+}
+
+Status MatmulLaunches::prepareAll(
+    const std::string &name, const ProductCalls &products,
+    const DeviceMemory &arena,
+    std::vector<std::unique_ptr<MatmulDescriptors>> &calls, bool &isKnown) {
+  isKnown = true;
+  for (size_t i = 0; i != products.size() && isKnown; ++i) {
+    calls.push_back(std::make_unique<MatmulDescriptors>(library));
+    HONERT_TRY(calls.back()->create(name, products[i], *this, arena));
+    HONERT_TRY(choose(*calls.back(), isKnown));
+  }
+  return Status();
+}
+
 Status MatmulLaunches::prepare(
     const std::string &name, const MatmulLaunch &launch,
     const DeviceMemory &arena,
     std::vector<std::unique_ptr<MatmulDescriptors>> &calls) {
   if (launch.batch * launch.m * launch.n == 0)
     return Status(); // no element of the result
-  auto add = [&](const LibraryProduct &product, bool &isKnown) {
-    calls.push_back(std::make_unique<MatmulDescriptors>(library));
-    HONERT_TRY(calls.back()->create(name, product, *this, arena));
-    return choose(*calls.back(), isKnown);
-  };
-  LibraryProduct product;
-  bool isKnown = false,
-       withSums = hasSumsEpilogue(launch.result, launch.activation,
-                                  launch.summed, launch.bias != -1);
-  HONERT_TRY(planProduct(name, launch, withSums, product));
-  HONERT_TRY(add(product, isKnown));
-  if (!isKnown && withSums) { // nor may the library have the epilogue here
-    calls.pop_back();
-    withSums = false;
-    HONERT_TRY(planProduct(name, launch, withSums, product));
-    HONERT_TRY(add(product, isKnown));
+  std::vector<ProductCalls> ways;
+  HONERT_TRY(planCalls(name, launch, ways));
+  for (const ProductCalls &way : ways) {
+    if (!calls.empty())
+      tellOfFallback(*calls.back());
+    calls.clear();
+    bool isKnown = false;
+    HONERT_TRY(prepareAll(name, way, arena, calls, isKnown));
+    if (isKnown)
+      return Status();
   }
-  if (isKnown && launch.summed != Sums::none && !withSums)
-    HONERT_TRY(add(planSums(launch), isKnown));
-  return isKnown ? Status() : lacks(*calls.back());
+  return Status::error(lacks(*calls.back()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,10 +234,19 @@ MatmulLaunches::askHeuristic(const MatmulDescriptors &call, int requested,
   return Status();
 }
 
-Status MatmulLaunches::lacks(const MatmulDescriptors &call) const {
-  return Status::error(format("matmul %s: %s has no algorithm on GPU %s for %s",
-                              call.name.c_str(), library.versionText().c_str(),
-                              device.name().c_str(), call.problem.c_str()));
+std::string MatmulLaunches::lacks(const MatmulDescriptors &call) const {
+  return format("matmul %s: %s has no algorithm on GPU %s for %s",
+                call.name.c_str(), library.versionText().c_str(),
+                device.name().c_str(), call.problem.c_str());
+}
+
+void MatmulLaunches::tellOfFallback(const MatmulDescriptors &call) {
+  if (!hasToldOfFallback)
+    std::fprintf(stderr,
+                 "warning: %s; products like it are several calls, which read "
+                 "and write their result more than once\n",
+                 lacks(call).c_str());
+  hasToldOfFallback = true;
 }
 
 /// Leaves the fastest of the algorithms in `call`.

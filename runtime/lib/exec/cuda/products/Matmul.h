@@ -18,8 +18,8 @@ namespace honert {
 constexpr int64_t algorithmBytes = 32 << 20;
 
 /// What all products of a program need of the library's workspace: the
-/// algorithms' memory, then vectors of ones for sums that no epilogue may
-/// write.
+/// algorithms' memory, then vectors of ones for sums and biases that no
+/// epilogue may take.
 struct MatmulWorkspace {
   int64_t ones32 = 0, ones16 = 0, onesB16 = 0; ///< longest vector of each type
   bool isNeeded = false;
@@ -28,6 +28,9 @@ struct MatmulWorkspace {
   /// Where the ones of `dtype` begin.
   int64_t onesOffset(DType dtype) const;
   int64_t bytes() const;
+
+private:
+  void addOnes(DType dtype, int64_t count);
 };
 
 /// How products are computed.
@@ -68,9 +71,15 @@ private:
   friend class MatmulDescriptors;
 
   Status fillOnes();
+  Status prepareAll(const std::string &name,
+                    const std::vector<LibraryProduct> &products,
+                    const DeviceMemory &arena,
+                    std::vector<std::unique_ptr<MatmulDescriptors>> &calls,
+                    bool &isKnown);
   /// Gives the product its algorithm; `isKnown`: the library has one.
   Status choose(MatmulDescriptors &call, bool &isKnown);
-  Status lacks(const MatmulDescriptors &call) const;
+  std::string lacks(const MatmulDescriptors &call) const;
+  void tellOfFallback(const MatmulDescriptors &call);
   Status askHeuristic(const MatmulDescriptors &call, int requested,
                       std::vector<cublasLtMatmulAlgo_t> &algorithms);
   Status startTuner();
@@ -88,6 +97,7 @@ private:
   AlgorithmCache cache;
   std::unique_ptr<Autotuner> tuner; ///< from the first timing to finish()
   std::map<std::string, cublasLtMatmulAlgo_t> chosen; ///< in this run
+  bool hasToldOfFallback = false;
 };
 
 /// One product as the library knows it.

@@ -187,6 +187,29 @@ TEST_P(CudaEpilogues, do_not_need_one_for_sums) {
   }
 }
 
+/// Nor do they need one for a bias: it is another product.
+TEST_P(CudaEpilogues, do_not_need_one_for_a_bias) {
+  fake().settings.missingEpilogues = {4};
+  describe();
+  testing::internal::CaptureStderr();
+  run();
+  bool needsBias = c.bias && !has(0) && !has(1);
+  std::string warning = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(warning.find("warning: matmul fc: cuBLASLt 13.0.0 has no") == 0,
+            needsBias)
+      << warning;
+  if (HasFatalFailure() || !needsBias)
+    return;
+  // The product is rounded before the bias is added, and after it.
+  double last = c.result == DType::f32 ? 1e-4 : 0x1p-7;
+  for (int64_t row = 0; row < m; ++row)
+    for (int64_t col = 0; col < n; ++col) {
+      double p = product(row, col), bias = input(atBias, col, c.result);
+      ASSERT_NEAR(output(atC, row * n + col, c.result), p,
+                  1e-4 + last * (std::fabs(p) + std::fabs(bias)));
+    }
+}
+
 constexpr DType f32 = DType::f32, bf16 = DType::bf16, f16 = DType::f16;
 
 INSTANTIATE_TEST_SUITE_P(
@@ -208,6 +231,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Epilogues{"sums_b_wide", {5}, bf16, f32},
                     Epilogues{"narrow_sums_a", {4}, bf16, bf16},
                     Epilogues{"narrow_sums_b", {5}, bf16, bf16},
+                    Epilogues{"bias", {}, f32, f32, true},
+                    Epilogues{"bias_and_addend", {}, f32, f32, true, true},
+                    Epilogues{"narrow_bias", {}, bf16, bf16, true},
+                    Epilogues{"widened_bias", {}, bf16, f32, true, true},
+                    Epilogues{"half_bias", {}, f16, f16, true},
                     Epilogues{"bias_and_sums_b", {5}, f32, f32, true},
                     Epilogues{"gelu_and_sums_a", {1, 4}, bf16, bf16, true},
                     Epilogues{"gelu_bwd_and_sums_b", {2, 5}}),
