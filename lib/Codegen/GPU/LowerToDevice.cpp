@@ -2,6 +2,7 @@
 
 #include "LowerToDevice.h"
 
+#include "ActivationKernels.h"
 #include "AddKernels.h"
 #include "Attention.h"
 #include "Codegen/Program/Lowering.h"
@@ -36,6 +37,8 @@ private:
                                                   LaunchOp);
 
   LogicalResult describeLaunch(LaunchOp launch) override;
+  LogicalResult describeActivation(LaunchOp launch,
+                                   const ProductActivation &product) override;
   LogicalResult finish() override;
   LogicalResult describeNorm(LaunchOp launch);
   LogicalResult describeAdds(LaunchOp launch);
@@ -47,6 +50,10 @@ private:
   /// arena alone.
   LogicalResult describeKernel(LaunchOp launch, StringRef stage,
                                bool takesArena, Emitter emitter);
+  /// The kernel of a stage of a launch, made for the first of equal ones.
+  FailureOr<GridKernel> kernelOf(LaunchOp launch, StringRef stage,
+                                 bool takesArena, Emitter emitter);
+  SmallVector<Value> gridOperands(GridKernel kernel);
   void promise(gpu::GPUFuncOp func, LaunchOp launch);
   std::string nameFor(LaunchOp launch, StringRef stage);
 
@@ -126,8 +133,9 @@ std::string DeviceLowering::nameFor(LaunchOp launch, StringRef stage) {
   return name;
 }
 
-LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
-                                             bool takesArena, Emitter emitter) {
+FailureOr<GridKernel> DeviceLowering::kernelOf(LaunchOp launch, StringRef stage,
+                                               bool takesArena,
+                                               Emitter emitter) {
   std::string key = keyOf(launch, stage) + alignmentsOf(launch);
   auto found = kernels.find(key);
   if (found == kernels.end()) {
@@ -139,18 +147,46 @@ LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
       promise(kernel->func, launch);
     found = kernels.try_emplace(key, *kernel).first;
   }
-  const GridKernel &kernel = found->second;
-  if (kernel.blocks == 0)
+  return found->second;
+}
+
+SmallVector<Value> DeviceLowering::gridOperands(GridKernel kernel) {
+  return {writer.string(kernel.func.getName()), writer.integer(kernel.blocks),
+          writer.integer(kernel.threads)};
+}
+
+LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
+                                             bool takesArena, Emitter emitter) {
+  FailureOr<GridKernel> kernel = kernelOf(launch, stage, takesArena, emitter);
+  if (failed(kernel))
+    return failure();
+  if (kernel->blocks == 0)
     return success();
   SmallVector<Value> operands = nameOperands(launch);
-  gpu::GPUFuncOp func = kernel.func;
-  operands.append({writer.string(func.getName()), writer.integer(kernel.blocks),
-                   writer.integer(kernel.threads)});
+  llvm::append_range(operands, gridOperands(*kernel));
   if (takesArena)
     operands.append({writer.integer(1), writer.array({0})});
   else
     llvm::append_range(operands, offsetOperands(launch));
   writer.call("honert_device_launch", operands);
+  return success();
+}
+
+LogicalResult
+DeviceLowering::describeActivation(LaunchOp launch,
+                                   const ProductActivation &product) {
+  FailureOr<GridKernel> kernel =
+      kernelOf(launch, "activation", /*takesArena=*/false,
+               [&](OpBuilder &b, StringRef name) {
+                 return emitProductActivation(b, name, launch, product);
+               });
+  if (failed(kernel))
+    return failure();
+  if (kernel->blocks == 0)
+    return success();
+  SmallVector<Value> operands = gridOperands(*kernel);
+  llvm::append_range(operands, offsetOperands(launch));
+  writer.call("honert_matmul_activation", operands);
   return success();
 }
 

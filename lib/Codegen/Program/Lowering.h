@@ -21,6 +21,17 @@ namespace hone {
 /// The mesh of the module, if its programs run on several ranks.
 std::optional<dist::Mesh> findMesh(mlir::ModuleOp module);
 
+/// The activation of a product [m, n] in memory. Arguments of the launch's
+/// body, in the order of its buffers, by number.
+struct ProductActivation {
+  mlir::Operation *op; ///< hone.gelu or hone.gelu_bwd
+  int64_t m, n;
+  int64_t rowStride; ///< elements between rows of the result
+  int64_t auxStride; ///< the same of the activation's argument
+  int64_t result;    ///< numbers of buffers
+  std::optional<int64_t> bias, aux;
+};
+
 class ProgramLowering {
 public:
   ProgramLowering(mlir::ModuleOp module, plan::ProgramOp program)
@@ -40,6 +51,11 @@ protected:
   mlir::LogicalResult describeCollective(plan::LaunchOp launch);
   /// A library's product, with its epilogue.
   mlir::LogicalResult describeProduct(plan::LaunchOp launch);
+  /// How a target computes an activation that the library lacks.
+  virtual mlir::LogicalResult
+  describeActivation(plan::LaunchOp launch, const ProductActivation &product) {
+    return mlir::success();
+  }
   /// A library's products of groups of rows; false where the library has none
   /// for the launch, as for f64.
   bool describeGroupedProduct(plan::LaunchOp launch);

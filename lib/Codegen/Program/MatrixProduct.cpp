@@ -23,6 +23,7 @@ public:
   /// Calls of honert_matmul_epilogue: number of the epilogue, aux, its stride,
   /// sums.
   SmallVector<std::array<int64_t, 4>> epilogues() const { return calls; }
+  std::optional<ProductActivation> activation() const;
 
 private:
   LogicalResult readBuffers();
@@ -206,6 +207,32 @@ LogicalResult MatrixProduct::read() {
                  succeeded(readSums()));
 }
 
+std::optional<ProductActivation> MatrixProduct::activation() const {
+  GeluOp gelu = form.gelu;
+  GeluBwdOp geluBwd = form.geluBwd;
+  Operation *op = gelu ? gelu.getOperation() : geluBwd.getOperation();
+  if (!op)
+    return std::nullopt;
+  LaunchOp whole = launch;
+  OperandRange inputs = whole.getInputs(), outputs = whole.getOutputs();
+  auto numberIn = [](OperandRange buffers, Value buffer) {
+    return std::distance(buffers.begin(), llvm::find(buffers, buffer));
+  };
+  auto outputNumber = [&](Value buffer) {
+    return int64_t(inputs.size()) + numberIn(outputs, buffer);
+  };
+  ProductActivation product = {
+      op, m, n, m == 1 ? n : strides[7], calls.front()[2], outputNumber(result),
+      {}, {}};
+  if (bias)
+    product.bias = numberIn(inputs, bias);
+  if (geluBwd)
+    product.aux = numberIn(inputs, inputOf(geluBwd.getInput()));
+  else if (Value aux = outputOf(gelu.getInput()))
+    product.aux = outputNumber(aux);
+  return product;
+}
+
 SmallVector<Value> MatrixProduct::operands(ProgramWriter &writer) const {
   SmallVector<Value> values;
   for (int64_t number :
@@ -230,5 +257,6 @@ LogicalResult ProgramLowering::describeProduct(LaunchOp launch) {
       operands.push_back(writer.integer(number));
     writer.call("honert_matmul_epilogue", operands);
   }
-  return success();
+  std::optional<ProductActivation> activation = product.activation();
+  return activation ? describeActivation(launch, *activation) : success();
 }

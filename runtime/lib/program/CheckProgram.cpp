@@ -274,8 +274,12 @@ static Status checkLaunch(const Launch &launch, const Bounds &bounds) {
   const char *name = launch.name.c_str();
   if (launch.cost.bytes < 0 || launch.cost.flops < 0)
     return broken(format("launch %s costs less than nothing", name));
-  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
-    return checkMatmul(launch.name, *matmul, bounds);
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action)) {
+    HONERT_TRY(checkMatmul(launch.name, *matmul, bounds));
+    return matmul->activationKernel
+               ? checkDeviceLaunch(name, *matmul->activationKernel, bounds)
+               : Status();
+  }
   if (auto *matmul = std::get_if<GroupedMatmulLaunch>(&launch.action))
     return checkGroupedMatmul(launch.name, *matmul, bounds);
   if (auto *convolution = std::get_if<ConvolutionLaunch>(&launch.action))
@@ -325,9 +329,10 @@ static Status checkPlace(const Program &program, const Function &function) {
   bool isForCuda = program.isForCuda();
   for (const Launch &launch : function.launches) {
     auto *matmul = std::get_if<MatmulLaunch>(&launch.action);
-    bool isOfDevice = std::holds_alternative<DeviceLaunch>(launch.action) ||
-                      std::holds_alternative<AttentionLaunch>(launch.action) ||
-                      (matmul && matmul->hasEpilogue());
+    bool isOfDevice =
+        std::holds_alternative<DeviceLaunch>(launch.action) ||
+        std::holds_alternative<AttentionLaunch>(launch.action) ||
+        (matmul && (matmul->hasEpilogue() || matmul->activationKernel));
     bool isOfHost =
         std::holds_alternative<KernelLaunch>(launch.action) ||
         std::holds_alternative<GroupedMatmulLaunch>(launch.action) ||
@@ -339,7 +344,8 @@ static Status checkPlace(const Program &program, const Function &function) {
                            launch.name.c_str(), function.name.c_str(),
                            isForCuda ? "host" : "GPU",
                            program.text("target").c_str()));
-    if (std::holds_alternative<DeviceLaunch>(launch.action) &&
+    if ((std::holds_alternative<DeviceLaunch>(launch.action) ||
+         (matmul && matmul->activationKernel)) &&
         program.deviceCode.empty())
       return broken(format("launch %s of %s has no device code",
                            launch.name.c_str(), function.name.c_str()));

@@ -357,6 +357,15 @@ void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
     matmul->sums = sums;
 }
 
+void honert_matmul_activation(honert_program *program, const char *kernel,
+                              int64_t blocks, int64_t threads, int64_t count,
+                              const int64_t *offsets) {
+  if (auto *matmul = latestLaunch<MatmulLaunch>(
+          program, "honert_matmul_activation", "honert_matmul"))
+    matmul->activationKernel = {kernel ? kernel : "", blocks, threads,
+                                std::vector<int64_t>(offsets, offsets + count)};
+}
+
 void honert_attention(honert_program *program, const char *name,
                       const char *location, const char *problem, int64_t count,
                       const int64_t *offsets, int64_t workspace,

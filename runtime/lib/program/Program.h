@@ -101,6 +101,8 @@ struct MatmulLaunch {
   Sums summed = Sums::none;
   /// Byte offsets; -1: absent. Elements between rows of aux.
   int64_t aux = -1, auxStride = 0, sums = -1;
+  /// Does what the activation does: honert_matmul_activation.
+  std::optional<DeviceLaunch> activationKernel = std::nullopt;
 
   bool hasEpilogue() const {
     return activation != Activation::none || summed != Sums::none;

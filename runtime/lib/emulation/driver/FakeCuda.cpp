@@ -3,6 +3,7 @@
 #include "emulation/driver/FakeCuda.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -11,8 +12,24 @@ using namespace honert::fake;
 
 static thread_local State *played = nullptr;
 
+/// HONE_FAKE_MISSING_EPILOGUES="164,192": for whole programs, which no test
+/// can reach into.
+static State startState() {
+  State state;
+  const char *numbers = std::getenv("HONE_FAKE_MISSING_EPILOGUES");
+  while (numbers && *numbers) {
+    char *end = nullptr;
+    long number = std::strtol(numbers, &end, 10);
+    if (end == numbers)
+      break;
+    state.settings.missingEpilogues.insert(static_cast<int>(number));
+    numbers = *end == ',' ? end + 1 : end;
+  }
+  return state;
+}
+
 State &fake::state() {
-  static State state;
+  static State state = startState();
   return played ? *played : state;
 }
 

@@ -15,7 +15,7 @@ struct CudaExecutor::Bound {
   CUfunction kernel = nullptr;
   std::vector<CUdeviceptr> addresses; // of a kernel's buffers
   std::vector<void *> parameters;     // of the kernel: addresses of these
-  std::vector<std::unique_ptr<MatmulDescriptors>> calls; // of a product
+  MatmulCalls calls;                  // of a product
   AttentionCall attention;
 
   /// "launch gelu at model.py:3"
@@ -65,19 +65,26 @@ CudaExecutor::~CudaExecutor() {
 // Start
 //===----------------------------------------------------------------------===//
 
+Status CudaExecutor::bindKernel(const DeviceLaunch &kernel, Bound &bound) {
+  for (int64_t offset : kernel.offsets)
+    bound.addresses.push_back(deviceArena.at(offset));
+  for (CUdeviceptr &address : bound.addresses)
+    bound.parameters.push_back(&address);
+  return image.find(kernel.kernel, bound.kernel);
+}
+
 Status CudaExecutor::bind(const Launch &launch, Bound &bound) {
   bound.launch = &launch;
-  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
-    return matmuls.prepare(launch.name, *matmul, deviceArena, bound.calls);
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action)) {
+    HONERT_TRY(matmuls.prepare(launch.name, *matmul, deviceArena, bound.calls));
+    return bound.calls.needsActivation
+               ? bindKernel(*matmul->activationKernel, bound)
+               : Status();
+  }
   if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))
     return attentions.prepare(launch, *attention, deviceArena, bound.attention);
-  if (auto *kernel = std::get_if<DeviceLaunch>(&launch.action)) {
-    for (int64_t offset : kernel->offsets)
-      bound.addresses.push_back(deviceArena.at(offset));
-    for (CUdeviceptr &address : bound.addresses)
-      bound.parameters.push_back(&address);
-    return image.find(kernel->kernel, bound.kernel);
-  }
+  if (auto *kernel = std::get_if<DeviceLaunch>(&launch.action))
+    return bindKernel(*kernel, bound);
   return Status();
 }
 
@@ -123,24 +130,37 @@ Status CudaExecutor::start() {
 // Running
 //===----------------------------------------------------------------------===//
 
+Status CudaExecutor::enqueueKernel(const DeviceLaunch &kernel,
+                                   const Bound &bound) {
+  return device.check(
+      device.functions().cuLaunchKernel(
+          bound.kernel, static_cast<unsigned>(kernel.blocks), 1, 1,
+          static_cast<unsigned>(kernel.threads), 1, 1, 0, device.stream(),
+          const_cast<void **>(bound.parameters.data()), nullptr),
+      bound.text());
+}
+
+Status CudaExecutor::enqueueProduct(const MatmulLaunch &matmul,
+                                    const Bound &bound) {
+  const auto &products = bound.calls.products;
+  for (size_t i = 0; i != products.size(); ++i) {
+    HONERT_TRY(matmuls.enqueue(*products[i]));
+    if (i == 0 && bound.calls.needsActivation)
+      HONERT_TRY(enqueueKernel(*matmul.activationKernel, bound));
+  }
+  return Status();
+}
+
 Status CudaExecutor::enqueue(const Bound &bound) {
-  const DriverFunctions &driver = device.functions();
   if (auto *zero = std::get_if<ZeroLaunch>(&bound.launch->action))
     return this->zero(zero->offset, zero->bytes);
   if (auto *kernel = std::get_if<DeviceLaunch>(&bound.launch->action))
-    return device.check(
-        driver.cuLaunchKernel(
-            bound.kernel, static_cast<unsigned>(kernel->blocks), 1, 1,
-            static_cast<unsigned>(kernel->threads), 1, 1, 0, device.stream(),
-            const_cast<void **>(bound.parameters.data()), nullptr),
-        bound.text());
+    return enqueueKernel(*kernel, bound);
   if (std::holds_alternative<AttentionLaunch>(bound.launch->action))
     return attentions.enqueue(bound.attention);
-  if (!std::holds_alternative<MatmulLaunch>(bound.launch->action))
-    return collectives.enqueue(*bound.launch, deviceArena, bound.text());
-  for (const auto &call : bound.calls)
-    HONERT_TRY(matmuls.enqueue(*call));
-  return Status();
+  if (auto *matmul = std::get_if<MatmulLaunch>(&bound.launch->action))
+    return enqueueProduct(*matmul, bound);
+  return collectives.enqueue(*bound.launch, deviceArena, bound.text());
 }
 
 Status CudaExecutor::enqueueAll(const BoundFunction &function) {

@@ -65,7 +65,10 @@ private:
 
   Status prepare(int64_t process);
   Status bind(const Launch &launch, Bound &bound);
+  Status bindKernel(const DeviceLaunch &kernel, Bound &bound);
   Status enqueue(const Bound &bound);
+  Status enqueueKernel(const DeviceLaunch &kernel, const Bound &bound);
+  Status enqueueProduct(const MatmulLaunch &matmul, const Bound &bound);
   Status enqueueAll(const BoundFunction &function);
   Status runChecked(const BoundFunction &function);
   Status runRecorded(const BoundFunction &function);

@@ -112,65 +112,97 @@ Status MatmulLaunches::enqueue(const MatmulDescriptors &call) const {
                     "run it");
 }
 
-using ProductCalls = std::vector<LibraryProduct>;
+namespace {
+/// Calls that compute a launch.
+struct Way {
+  std::vector<LibraryProduct> products;
+  bool needsActivation = false; ///< after the first
+};
 
-/// The calls that compute `launch`, then those that do where the library lacks
-/// an epilogue of the former, which versions of it and GPUs differ in.
-static Status planCalls(const std::string &name, const MatmulLaunch &launch,
-                        std::vector<ProductCalls> &ways) {
-  auto add = [&](const MatmulLaunch &planned, bool withSums, bool addsBias) {
-    LibraryProduct product;
-    HONERT_TRY(planProduct(name, planned, withSums, product));
-    ProductCalls calls = {product};
-    if (addsBias)
-      calls.push_back(planBias(launch, product));
-    if (launch.summed != Sums::none && !withSums)
-      calls.push_back(planSums(launch));
-    ways.push_back(std::move(calls));
-    return Status();
-  };
-  if (hasSumsEpilogue(launch.result, launch.activation, launch.summed,
-                      launch.bias != -1))
-    HONERT_TRY(add(launch, true, false));
-  HONERT_TRY(add(launch, false, false));
-  if (launch.bias == -1 || launch.activation != Activation::none)
-    return Status();
-  MatmulLaunch plain = launch;
-  plain.bias = -1;
-  return add(plain, false, true);
+/// Of one launch: how it is computed, then how it is where the library lacks an
+/// epilogue, which versions of it and GPUs differ in.
+class Ways {
+public:
+  Ways(const std::string &name, const MatmulLaunch &launch)
+      : name(name), launch(launch) {}
+
+  Status plan();
+  std::vector<Way> all;
+
+private:
+  Status add(const MatmulLaunch &planned, bool withSums);
+  Status addPlain();
+
+  const std::string &name;
+  const MatmulLaunch &launch;
+};
+} // namespace
+
+Status Ways::add(const MatmulLaunch &planned, bool withSums) {
+  Way way;
+  LibraryProduct product;
+  HONERT_TRY(planProduct(name, planned, withSums, product));
+  way.products.push_back(product);
+  way.needsActivation = planned.activation != launch.activation;
+  if (planned.bias != launch.bias && !way.needsActivation)
+    way.products.push_back(planBias(launch, product));
+  if (launch.summed != Sums::none && !withSums)
+    way.products.push_back(planSums(launch));
+  all.push_back(std::move(way));
+  return Status();
 }
 
-Status MatmulLaunches::prepareAll(
-    const std::string &name, const ProductCalls &products,
-    const DeviceMemory &arena,
-    std::vector<std::unique_ptr<MatmulDescriptors>> &calls, bool &isKnown) {
+/// Without bias and activation, which the kernel does together.
+Status Ways::addPlain() {
+  MatmulLaunch plain = launch;
+  plain.activation = Activation::none;
+  plain.bias = plain.aux = -1;
+  return add(plain, false);
+}
+
+Status Ways::plan() {
+  if (hasSumsEpilogue(launch.result, launch.activation, launch.summed,
+                      launch.bias != -1))
+    HONERT_TRY(add(launch, true));
+  HONERT_TRY(add(launch, false));
+  bool canBePlain = launch.activation == Activation::none
+                        ? launch.bias != -1
+                        : launch.activationKernel.has_value();
+  return canBePlain ? addPlain() : Status();
+}
+
+Status MatmulLaunches::prepareAll(const std::string &name,
+                                  const std::vector<LibraryProduct> &products,
+                                  const DeviceMemory &arena, MatmulCalls &calls,
+                                  bool &isKnown) {
   isKnown = true;
   for (size_t i = 0; i != products.size() && isKnown; ++i) {
-    calls.push_back(std::make_unique<MatmulDescriptors>(library));
-    HONERT_TRY(calls.back()->create(name, products[i], *this, arena));
-    HONERT_TRY(choose(*calls.back(), isKnown));
+    calls.products.push_back(std::make_unique<MatmulDescriptors>(library));
+    MatmulDescriptors &call = *calls.products.back();
+    HONERT_TRY(call.create(name, products[i], *this, arena));
+    HONERT_TRY(choose(call, isKnown));
   }
   return Status();
 }
 
-Status MatmulLaunches::prepare(
-    const std::string &name, const MatmulLaunch &launch,
-    const DeviceMemory &arena,
-    std::vector<std::unique_ptr<MatmulDescriptors>> &calls) {
+Status MatmulLaunches::prepare(const std::string &name,
+                               const MatmulLaunch &launch,
+                               const DeviceMemory &arena, MatmulCalls &calls) {
   if (launch.batch * launch.m * launch.n == 0)
     return Status(); // no element of the result
-  std::vector<ProductCalls> ways;
-  HONERT_TRY(planCalls(name, launch, ways));
-  for (const ProductCalls &way : ways) {
-    if (!calls.empty())
-      tellOfFallback(*calls.back());
-    calls.clear();
+  Ways ways(name, launch);
+  HONERT_TRY(ways.plan());
+  for (const Way &way : ways.all) {
+    if (!calls.products.empty())
+      tellOfFallback(*calls.products.back());
+    calls.products.clear();
+    calls.needsActivation = way.needsActivation;
     bool isKnown = false;
-    HONERT_TRY(prepareAll(name, way, arena, calls, isKnown));
+    HONERT_TRY(prepareAll(name, way.products, arena, calls, isKnown));
     if (isKnown)
       return Status();
   }
-  return Status::error(lacks(*calls.back()));
+  return Status::error(lacks(*calls.products.back()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,13 @@ struct MatmulOptions {
 
 class MatmulDescriptors;
 
+/// A product as it is enqueued.
+struct MatmulCalls {
+  std::vector<std::unique_ptr<MatmulDescriptors>> products;
+  /// The launch's kernel does the activation, after the first product.
+  bool needsActivation = false;
+};
+
 /// The library, the workspace, and an algorithm per distinct problem: that of
 /// the cache file, or the fastest that the library proposes, or the first.
 class MatmulLaunches {
@@ -56,8 +63,7 @@ public:
   /// are overwritten where algorithms are timed: to be called before anything
   /// is kept there.
   Status prepare(const std::string &name, const MatmulLaunch &launch,
-                 const DeviceMemory &arena,
-                 std::vector<std::unique_ptr<MatmulDescriptors>> &calls);
+                 const DeviceMemory &arena, MatmulCalls &calls);
   /// Puts a product on the device's stream.
   Status enqueue(const MatmulDescriptors &call) const;
   /// To be called after the last prepare(): tells the cache file what was
@@ -73,8 +79,7 @@ private:
   Status fillOnes();
   Status prepareAll(const std::string &name,
                     const std::vector<LibraryProduct> &products,
-                    const DeviceMemory &arena,
-                    std::vector<std::unique_ptr<MatmulDescriptors>> &calls,
+                    const DeviceMemory &arena, MatmulCalls &calls,
                     bool &isKnown);
   /// Gives the product its algorithm; `isKnown`: the library has one.
   Status choose(MatmulDescriptors &call, bool &isKnown);

@@ -22,6 +22,8 @@ std::ostream &operator<<(std::ostream &out, const Epilogues &each) {
   return out << each.name;
 }
 
+constexpr DType f32 = DType::f32, bf16 = DType::bf16, f16 = DType::f16;
+constexpr double sumError = 1e-4; ///< 16 roundings of sums below 64 in f32
 constexpr int64_t m = 24, n = 40, k = 16, auxStride = 48;
 
 class CudaEpilogues : public Cuda,
@@ -108,6 +110,11 @@ protected:
     return sum;
   }
 
+  /// All that the product and its epilogues write; `last` and `some`: relative
+  /// and absolute errors of elements of the result.
+  void checkAll(double last, double some);
+  fake::HostKernel activation() const;
+
   Epilogues c;
   Layout layout;
   ProgramPtr program = makeProgram();
@@ -123,13 +130,7 @@ double gelu(double x) {
 /// By a central difference: the error is some 1e-10.
 double geluSlope(double x) { return (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5; }
 
-TEST_P(CudaEpilogues, equal_their_formulas) {
-  describe();
-  run();
-  if (HasFatalFailure())
-    return;
-  // 16 roundings of sums below 64 in f32, and one of the result.
-  double last = c.result == DType::f32 ? 0 : 0x1p-8, some = 1e-4;
+void CudaEpilogues::checkAll(double last, double some) {
   for (int64_t row = 0; row < m; ++row)
     for (int64_t col = 0; col < n; ++col) {
       double p = product(row, col), value = p;
@@ -155,14 +156,21 @@ TEST_P(CudaEpilogues, equal_their_formulas) {
     double sum = 0;
     for (int64_t term = 0; term < k; ++term)
       sum += input(atA, i * k + term, c.operand);
-    ASSERT_NEAR(output(atSums, i, DType::f32), sum, some);
+    ASSERT_NEAR(output(atSums, i, DType::f32), sum, sumError);
   }
   for (int64_t i = 0; has(5) && i < n; ++i) {
     double sum = 0;
     for (int64_t term = 0; term < k; ++term)
       sum += input(atB, term * n + i, c.operand);
-    ASSERT_NEAR(output(atSums, i, DType::f32), sum, some);
+    ASSERT_NEAR(output(atSums, i, DType::f32), sum, sumError);
   }
+}
+
+TEST_P(CudaEpilogues, equal_their_formulas) {
+  describe();
+  run();
+  if (!HasFatalFailure())
+    checkAll(c.result == f32 ? 0 : 0x1p-8, sumError);
 }
 
 /// Where the library has no epilogue for sums, they are right all the same.
@@ -210,7 +218,48 @@ TEST_P(CudaEpilogues, do_not_need_one_for_a_bias) {
     }
 }
 
-constexpr DType f32 = DType::f32, bf16 = DType::bf16, f16 = DType::f16;
+/// The activation of the parameter's product, as a kernel of a program is.
+fake::HostKernel CudaEpilogues::activation() const {
+  return {3, [this](void *const *buffers, int64_t, int64_t) {
+            auto *result = static_cast<char *>(buffers[0]);
+            auto *bias = static_cast<const char *>(buffers[1]);
+            auto *aux = static_cast<char *>(buffers[2]);
+            int64_t width = byteWidth(c.result);
+            for (int64_t row = 0; row < m; ++row)
+              for (int64_t col = 0; col < n; ++col) {
+                char *at = result + (row * n + col) * width;
+                char *auxAt = aux + (row * auxStride + col) * width;
+                double p = loadElement(c.result, at);
+                if (c.bias)
+                  p += loadElement(c.result, bias + col * width);
+                if (has(1))
+                  storeElement(c.result, auxAt, p);
+                double value = has(2) || has(3)
+                                   ? p * geluSlope(loadElement(c.result, auxAt))
+                                   : gelu(p);
+                storeElement(c.result, at, value);
+              }
+          }};
+}
+
+/// Nor does an activation, where the program has a kernel for it.
+TEST_P(CudaEpilogues, do_not_need_one_for_an_activation) {
+  if (!has(0) && !has(1) && !has(2) && !has(3))
+    return;
+  fake().settings.missingEpilogues = {32, 36, 160, 164, 192, 208};
+  fake().settings.kernels["activation"] = activation();
+  std::string code = ptx(80, {"activation"});
+  describe();
+  const int64_t offsets[] = {atC, atBias, atAux};
+  honert_matmul_activation(program.get(), "activation", 1, 32, 3, offsets);
+  EXPECT_NE(program->check().message(), ""); // there is no device code yet
+  honert_device_code(program.get(), 0, 80, code.data(), int64_t(code.size()));
+  ASSERT_EQ(program->check().message(), "");
+  run();
+  if (!HasFatalFailure())
+    // A narrow product, of 4 on average, is rounded before its bias is added.
+    checkAll(c.result == f32 ? 0 : 0x1p-6, c.result == f32 ? sumError : 0.05);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     All, CudaEpilogues,
