@@ -172,10 +172,12 @@ void hone::report::useCluster(MachineModel &machine, const Cluster &cluster,
 static std::string describeDevice(const DeviceFigures &device) {
   return formatv("{0} ({1}): products of 16-bit types {2:F1} TFLOP/s of {3:F1} "
                  "at peak, of f32 {4:F1}; memory {5:F1} TB/s of {6:F1}; "
-                 "published rates, not measured",
+                 "{7}",
                  device.name, device.arch, device.narrow * 1e-12,
                  device.narrowPeak * 1e-12, device.wide * 1e-12,
-                 device.bytes * 1e-12, device.bytesPeak * 1e-12)
+                 device.bytes * 1e-12, device.bytesPeak * 1e-12,
+                 device.isMeasured ? "as measured"
+                                   : "published rates, not measured")
       .str();
 }
 

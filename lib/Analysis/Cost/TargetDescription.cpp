@@ -15,11 +15,13 @@ using namespace hone;
 // Devices
 //===----------------------------------------------------------------------===//
 
-// Peaks are from NVIDIA's data sheets (base/DataSheet.h). What libraries reach
-// in products: the best published rates for A100 and H100 (the H200 has the
-// same cores); in memory-bound kernels: cuDNN's published rates on H200 (3.8
-// TB/s), and for the A100 an assumption. B200: the shares of the H200. f32
-// products: three quarters of the vector units' peak, an assumption.
+// Peaks are from NVIDIA's data sheets (base/DataSheet.h). What is reached was
+// measured on an H200 (docs/benchmarks/gpu): in products of training steps, 600
+// to 800 TFLOP/s, since it draws its 700 W in them; in memory-bound kernels, 3.5
+// to 4.1 TB/s. A100: the best published rate of products, and of memory an
+// assumption. B200: shares of the H200 as published for the H100, 80 % in
+// products. f32 products: three quarters of the vector units' peak, an
+// assumption.
 static constexpr honert::DataSheet ofA100 =
     *honert::findDataSheet("A100-SXM4-80GB");
 static constexpr honert::DataSheet ofH200 = *honert::findDataSheet("H200");
@@ -27,8 +29,8 @@ static constexpr honert::DataSheet ofB200 = *honert::findDataSheet("B200");
 static constexpr DeviceFigures devices[] = {
     {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
      ofA100.bandwidth, 1.7e12},
-    {"sm_90", "H200 SXM", ofH200.narrow, 794.5e12, 50e12, 30e12,
-     ofH200.bandwidth, 3.8e12},
+    {"sm_90", "H200 SXM", ofH200.narrow, 720e12, 50e12, 30e12,
+     ofH200.bandwidth, 3.8e12, /*isMeasured=*/true},
     {"sm_100", "B200 SXM", ofB200.narrow, 1800e12, 60e12, 36e12,
      ofB200.bandwidth, 6.3e12},
 };
@@ -53,15 +55,16 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
   return narrow ? device().narrow : device().wide;
 }
 
-// CPU: docs/rationale/attention.md. CUDA: cuDNN's published rates on H200,
-// causal, at T = 2048 for heads of 64 and at T = 8192 for wider ones; on other
+// CPU: docs/rationale/attention.md. CUDA: causal, on an H200: measured for heads
+// of 64 at T = 1024 and 2048 (304 to 339, 203 to 237), and cuDNN's published
+// rates at T = 8192 for wider ones, at 794.5 TFLOP/s of products; on other
 // devices the same shares of a product's rate, an assumption.
 double TargetDescription::attentionFlopsPerSecond(Type element, int64_t width,
                                                   bool isBackward) const {
   bool isBf16 = hasNarrowUnits && element.isBF16();
   if (kind == TargetKind::CPU)
     return isBf16 ? 300e9 : 180e9;
-  double onHopper = width <= 64 ? (isBackward ? 264e12 : 310e12)
+  double onHopper = width <= 64 ? (isBackward ? 230e12 : 310e12)
                                 : (isBackward ? 541e12 : 644e12);
   return matmulFlopsPerSecond(element) * onHopper / hopper().narrow;
 }
@@ -95,15 +98,18 @@ RowLimits TargetDescription::rowLimits() const {
           /*streams=*/24, /*rowBytes=*/227 << 10};
 }
 
-// CUDA: a chunk is a block with a thread for 8 columns or so, in warps. Half of
-// the 2048 threads of each of 132 multiprocessors hide a block's barriers and
-// its waits for memory behind those of others: with two blocks of 96 threads,
-// norm gradients of 768 columns ran at 42 % of a copy's rate on an H200.
-int64_t TargetDescription::partialChunks(int64_t cols) const {
+// CUDA: a chunk is a block with a thread for 8 columns, in warps, and a
+// multiprocessor has as many as its registers hold (sums of 8 columns take 8):
+// they hide each other's barriers and waits for memory, and none is left for a
+// second round. With two blocks of 96 threads, norm gradients of 768 columns ran
+// at 42 % of a copy's rate on an H200; with eight, at 85 %.
+int64_t TargetDescription::partialChunks(int64_t cols, int64_t sums,
+                                         bool waits) const {
   if (kind == TargetKind::CPU)
     return 64;
-  constexpr int64_t multiprocessors = 132, threads = 1024;
-  int64_t blockThreads = std::max<int64_t>(32, cols / 8);
+  constexpr int64_t multiprocessors = 132, registers = 1 << 16, all = 2048;
+  int64_t threads = waits ? registers / (56 + 8 * sums) : all;
+  int64_t blockThreads = llvm::alignTo(std::max<int64_t>(1, cols / 8), 32);
   return multiprocessors * std::clamp<int64_t>(threads / blockThreads, 2, 8);
 }
 
@@ -115,9 +121,10 @@ static Epilogues cpuEpilogues() {
   return table;
 }
 
-// cuBLASLt. Slow-downs are assumptions of the cost model until they are
-// measured (docs/rationale/epilogues.md); where an architecture's library runs
-// an epilogue as a kernel of its own, it has none.
+// cuBLASLt. Slow-downs are assumptions of the cost model, but for operand sums
+// of 16-bit products, which took 40 and 60 % longer on an H200
+// (docs/rationale/epilogues.md); where an architecture's library runs an
+// epilogue as a kernel of its own, it has none.
 static Epilogues cudaEpilogues(StringRef arch, Type operand, Type result) {
   Epilogues table;
   table.addend = 0.02;
@@ -137,7 +144,7 @@ static Epilogues cudaEpilogues(StringRef arch, Type operand, Type result) {
     return honert::hasSumsEpilogue(dtype, activation, summed, false);
   };
   if (sums(honert::Activation::none, honert::Sums::ofA))
-    table.operandSums = isAmpere ? 0.6 : 0.04;
+    table.operandSums = isAmpere ? 0.6 : operand.isF32() ? 0.04 : 0.5;
   if (table.geluBwd &&
       sums(honert::Activation::geluBwd, honert::Sums::ofResult))
     table.geluBwdSums = *table.geluBwd + 0.02;

@@ -129,9 +129,17 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
   if (group.getFamily() == KernelFamily::row) {
     std::optional<RowSpace> space = RowSpace::of(body);
     assert(space && "hone-verify-groups accepts only groups with a row space");
-    for (Value yielded : body.getTerminator()->getOperands()) {
-      int64_t chunks =
-          numChunks(space->rows(), target.partialChunks(space->cols()));
+    ValueRange yields = body.getTerminator()->getOperands();
+    int64_t columnSums = llvm::count_if(yields, [&](Value yielded) {
+      return space->role(yielded) == Role::ColumnSum;
+    });
+    bool waits = llvm::any_of(body.getOps<ReduceOp>(), [&](ReduceOp reduce) {
+      return space->role(reduce.getResult()) == Role::Row;
+    });
+    int64_t chunks =
+        numChunks(space->rows(),
+                  target.partialChunks(space->cols(), columnSums, waits));
+    for (Value yielded : yields) {
       if (space->role(yielded) == Role::ColumnSum)
         types.push_back(MemRefType::get({chunks, space->cols()}, f32));
       else if (space->role(yielded) == Role::TotalSum)

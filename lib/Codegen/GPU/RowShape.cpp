@@ -108,15 +108,20 @@ static void shareMap(DeviceRowShape &shape, int64_t rows) {
   shape.blocks = llvm::divideCeil(rows * shape.vectors, mapThreads);
 }
 
+/// Rows that are held have as few threads as can hold them: each has more loads
+/// on their way at once, and fewer wait for each other. A warp needs no barrier:
+/// it has a row alone, four to a block.
 static void shareRows(DeviceRowShape &shape, int64_t rows) {
   shareRow(shape);
-  // Short rows need no barrier: a warp has each, four to a block.
-  constexpr int64_t warpTiles = 2, warpRows = 4;
-  if (shape.vectors <= warpTiles * warpSize && !shape.writesRowOperand) {
-    shape.rowThreads = warpSize;
-    shape.tiles = llvm::divideCeil(shape.vectors, warpSize);
-    shape.threads = warpSize * std::min(rows, warpRows);
+  constexpr int64_t warpRows = 4;
+  int64_t warps = llvm::divideCeil(std::max<int64_t>(shape.vectors, 1),
+                                   maxTiles * warpSize);
+  if (shape.isHeld && warps * warpSize < shape.rowThreads) {
+    shape.rowThreads = shape.threads = warps * warpSize;
+    shape.tiles = llvm::divideCeil(shape.vectors, shape.rowThreads);
   }
+  if (shape.rowThreads == warpSize && !shape.writesRowOperand)
+    shape.threads = warpSize * std::min(rows, warpRows);
   if (rows > 0)
     shape.blocks = llvm::divideCeil(rows, shape.rowsPerBlock());
 }

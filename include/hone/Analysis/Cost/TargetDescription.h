@@ -49,14 +49,15 @@ struct RowLimits {
   int64_t rowBytes;   ///< of its operands' rows that stay on chip
 };
 
-/// What one GPU can do and what libraries reach on it, as published: nothing of
-/// it was measured by this project. FLOP and bytes are per second.
+/// What one GPU can do and what libraries reach on it: published rates, or
+/// those that were measured (docs/benchmarks/gpu). FLOP and bytes are per second.
 struct DeviceFigures {
   llvm::StringLiteral arch, name;
   double narrowPeak, narrow; ///< products of 16-bit types, FLOP
   double wide;               ///< products of f32 without its low bits dropped
   double maps;               ///< operations on elements
   double bytesPeak, bytes;   ///< memory
+  bool isMeasured = false;   ///< what is reached in 16-bit products and memory
 };
 
 struct TargetDescription {
@@ -79,8 +80,9 @@ struct TargetDescription {
   double launchSeconds() const;
   RowLimits rowLimits() const;
   /// Chunks of rows of `cols` elements whose sums are partial, at most: what
-  /// keeps all cores busy.
-  int64_t partialChunks(int64_t cols) const;
+  /// keeps all cores busy that have so many sums of columns. `waits`: a row's
+  /// threads wait for each other, since values of the row are reduced too.
+  int64_t partialChunks(int64_t cols, int64_t sums, bool waits) const;
   /// CUDA: the device of `arch`, or the one of sm_90 for an architecture that
   /// the table lacks.
   const DeviceFigures &device() const;
