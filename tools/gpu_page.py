@@ -31,8 +31,8 @@ The figures of `honec --dry-run --arch` are estimates from published rates (docs
 RATES = """
 Tokens per second of whole training steps (AdamW, clipping at 1), in brackets Hone's over the peer's: above 1, Hone is
 faster. Peak memory is what a program allocated: of Hone arena and workspaces, of PyTorch and JAX their allocator's
-peak. torch.compile: max-autotune with CUDA graphs, fused attention and AdamW, padded vocabulary, bf16 autocast; JAX:
-one jitted step, cuDNN attention, donated state.
+peak. torch.compile: in the mode that stands beside its rate, with CUDA graphs, fused attention and AdamW, padded
+vocabulary, bf16 autocast; JAX: one jitted step, cuDNN attention, donated state.
 """
 
 ESTIMATES = """
@@ -82,7 +82,8 @@ def peer_cell(ours: dict, peer: dict | None) -> list[str]:
     if not gpu_run.is_done(peer):
         return [why_not(peer), "-"]
     rate = peer["tokens_per_second"]
-    return [f"{rate:,.0f} (**{ours['tokens_per_second'] / rate:.2f}**)", gib(peer.get("peak_bytes"))]
+    mode = f", {peer['mode']}" if "mode" in peer else ""
+    return [f"{rate:,.0f} (**{ours['tokens_per_second'] / rate:.2f}**){mode}", gib(peer.get("peak_bytes"))]
 
 
 def rate_rows(cases: dict[str, dict]) -> list[list[str]]:

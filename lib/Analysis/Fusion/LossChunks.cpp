@@ -105,8 +105,9 @@ bool HeadFinder::collectMaps(Value value) {
     return known->second;
   bool leads = false;
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-    leads = !head.product || head.product == dot;
-    head.product = dot;
+    if (!head.product) // others are operands like any
+      head.product = dot;
+    leads = head.product == dot;
   } else if (isMap(op)) {
     for (Value operand : op->getOperands())
       leads |= collectMaps(operand);
