@@ -17,10 +17,10 @@ using namespace hone;
 
 // Peaks are from NVIDIA's data sheets (base/DataSheet.h). What is reached was
 // measured on an H200 (docs/benchmarks/gpu): in products of training steps, 600
-// to 800 TFLOP/s, since it draws its 700 W in them; in memory-bound kernels, 3.5
-// to 4.1 TB/s. A100: the best published rate of products, and of memory an
-// assumption. B200: shares of the H200 as published for the H100, 80 % in
-// products. f32 products: three quarters of the vector units' peak, an
+// to 800 TFLOP/s, since it draws its 700 W in them; in memory-bound
+// kernels, 3.5 to 4.1 TB/s. A100: the best published rate of products, and of
+// memory an assumption. B200: shares of the H200 as published for the H100, 80
+// % in products. f32 products: three quarters of the vector units' peak, an
 // assumption.
 static constexpr honert::DataSheet ofA100 =
     *honert::findDataSheet("A100-SXM4-80GB");
@@ -29,8 +29,8 @@ static constexpr honert::DataSheet ofB200 = *honert::findDataSheet("B200");
 static constexpr DeviceFigures devices[] = {
     {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
      ofA100.bandwidth, 1.7e12},
-    {"sm_90", "H200 SXM", ofH200.narrow, 720e12, 50e12, 30e12,
-     ofH200.bandwidth, 3.8e12, /*isMeasured=*/true},
+    {"sm_90", "H200 SXM", ofH200.narrow, 720e12, 50e12, 30e12, ofH200.bandwidth,
+     3.8e12, /*isMeasured=*/true},
     {"sm_100", "B200 SXM", ofB200.narrow, 1800e12, 60e12, 36e12,
      ofB200.bandwidth, 6.3e12},
 };
@@ -55,10 +55,10 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
   return narrow ? device().narrow : device().wide;
 }
 
-// CPU: docs/rationale/attention.md. CUDA: causal, on an H200: measured for heads
-// of 64 at T = 1024 and 2048 (304 to 339, 203 to 237), and cuDNN's published
-// rates at T = 8192 for wider ones, at 794.5 TFLOP/s of products; on other
-// devices the same shares of a product's rate, an assumption.
+// CPU: docs/rationale/attention.md. CUDA: causal, on an H200: measured for
+// heads of 64 at T = 1024 and 2048 (304 to 339, 203 to 237), and cuDNN's
+// published rates at T = 8192 for wider ones, at 794.5 TFLOP/s of products; on
+// other devices the same shares of a product's rate, an assumption.
 double TargetDescription::attentionFlopsPerSecond(Type element, int64_t width,
                                                   bool isBackward) const {
   bool isBf16 = hasNarrowUnits && element.isBF16();
@@ -101,8 +101,8 @@ RowLimits TargetDescription::rowLimits() const {
 // CUDA: a chunk is a block with a thread for 8 columns, in warps, and a
 // multiprocessor has as many as its registers hold (sums of 8 columns take 8):
 // they hide each other's barriers and waits for memory, and none is left for a
-// second round. With two blocks of 96 threads, norm gradients of 768 columns ran
-// at 42 % of a copy's rate on an H200; with eight, at 85 %.
+// second round. With two blocks of 96 threads, norm gradients of 768 columns
+// ran at 42 % of a copy's rate on an H200; with eight, at 85 %.
 int64_t TargetDescription::partialChunks(int64_t cols, int64_t sums,
                                          bool waits) const {
   if (kind == TargetKind::CPU)

@@ -136,9 +136,8 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
     bool waits = llvm::any_of(body.getOps<ReduceOp>(), [&](ReduceOp reduce) {
       return space->role(reduce.getResult()) == Role::Row;
     });
-    int64_t chunks =
-        numChunks(space->rows(),
-                  target.partialChunks(space->cols(), columnSums, waits));
+    int64_t chunks = numChunks(
+        space->rows(), target.partialChunks(space->cols(), columnSums, waits));
     for (Value yielded : yields) {
       if (space->role(yielded) == Role::ColumnSum)
         types.push_back(MemRefType::get({chunks, space->cols()}, f32));

@@ -109,8 +109,8 @@ static void shareMap(DeviceRowShape &shape, int64_t rows) {
 }
 
 /// Rows that are held have as few threads as can hold them: each has more loads
-/// on their way at once, and fewer wait for each other. A warp needs no barrier:
-/// it has a row alone, four to a block.
+/// on their way at once, and fewer wait for each other. A warp needs no
+/// barrier: it has a row alone, four to a block.
 static void shareRows(DeviceRowShape &shape, int64_t rows) {
   shareRow(shape);
   constexpr int64_t warpRows = 4;

@@ -28,8 +28,8 @@ using namespace hone;
 Value DeviceRowEmitter::repeatedInRow(Value value) {
   if (auto repeated = value.getDefiningOp<BroadcastOp>())
     value = repeated.getOperand();
-  bool isSame = isSplat(value) || role(value) == Role::Row ||
-                role(value) == Role::Scalar;
+  bool isSame =
+      isSplat(value) || role(value) == Role::Row || role(value) == Role::Scalar;
   return isSame ? value : Value();
 }
 
@@ -99,8 +99,8 @@ Value DeviceRowEmitter::isUniform(CmpOp cmp, Value col, bool &answer) {
   if (!isColumnNumber(cmp.getLhs()) || !bound ||
       !isa<IntegerType>(getElementTypeOrSelf(bound)))
     return Value();
-  Value number = builder.create<arith::IndexCastOp>(
-      loc, builder.getIndexType(), rowValue(bound, Value()));
+  Value number = builder.create<arith::IndexCastOp>(loc, builder.getIndexType(),
+                                                    rowValue(bound, Value()));
   answer = cmp.getPredicate() == CmpPredicate::lt;
   if (answer)
     return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle,
@@ -118,8 +118,8 @@ Value DeviceRowEmitter::assumeUniform(Point &at) {
   Value all;
   for (auto cmp : launch.getBodyBlock().getOps<CmpOp>()) {
     bool answer = false;
-    Value condition = isSplat(cmp.getResult()) ? Value()
-                                               : isUniform(cmp, at.col, answer);
+    Value condition =
+        isSplat(cmp.getResult()) ? Value() : isUniform(cmp, at.col, answer);
     if (!condition)
       continue;
     at.cache[cmp.getResult()] = broadcast(
@@ -147,9 +147,8 @@ void DeviceRowEmitter::visit(MutableArrayRef<Point> points, Values &carried,
   SmallVector<Point> plain(points.begin(), points.end());
   for (Point &at : plain)
     if (Value condition = assumeUniform(at))
-      isPlain = isPlain
-                    ? builder.create<arith::AndIOp>(loc, isPlain, condition)
-                    : condition;
+      isPlain = isPlain ? builder.create<arith::AndIOp>(loc, isPlain, condition)
+                        : condition;
   auto run = [&](MutableArrayRef<Point> at, Values &values) {
     for (Point &point : at)
       body(point, values, 0);
@@ -164,8 +163,8 @@ void DeviceRowEmitter::visit(MutableArrayRef<Point> points, Values &carried,
     };
   };
   SmallVector<Point> tested(points.begin(), points.end());
-  auto choice = builder.create<scf::IfOp>(loc, isPlain, branch(plain),
-                                          branch(tested));
+  auto choice =
+      builder.create<scf::IfOp>(loc, isPlain, branch(plain), branch(tested));
   carried.assign(choice.getResults().begin(), choice.getResults().end());
 }
 
@@ -213,8 +212,8 @@ bool DeviceRowEmitter::readLabel(ReduceOp reduce, Value row) {
       cmp.getPredicate() != CmpPredicate::eq || !isColumnNumber(cmp.getLhs()) ||
       !matchPattern(select.getOnFalse(), m_AnyZeroFloat()))
     return false;
-  Value column = builder.create<arith::IndexCastOp>(
-      loc, builder.getIndexType(), rowValue(label, row));
+  Value column = builder.create<arith::IndexCastOp>(loc, builder.getIndexType(),
+                                                    rowValue(label, row));
   Value exists = less(column, space->cols());
   column = builder.create<arith::SelectOp>(loc, exists, column, index(0));
   Value lane = builder.create<arith::RemUIOp>(loc, column, index(lanes));
@@ -229,8 +228,8 @@ bool DeviceRowEmitter::readLabel(ReduceOp reduce, Value row) {
         builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane,
                                       index(i)),
         builder.create<vector::ExtractOp>(loc, vector, i), element);
-  rowCache[reduce.getResult()] = builder.create<arith::SelectOp>(
-      loc, exists, element, identity(reduce));
+  rowCache[reduce.getResult()] =
+      builder.create<arith::SelectOp>(loc, exists, element, identity(reduce));
   return true;
 }
 
@@ -262,8 +261,8 @@ Value DeviceRowEmitter::expBelow(ReduceOp sum, Value x, Value shift) {
 Value DeviceRowEmitter::finiteShift(Value max) {
   elementwise::Math m{builder, loc};
   Value lowest = m.c(max, -std::numeric_limits<double>::infinity());
-  Value isLowest = builder.create<arith::CmpFOp>(
-      loc, arith::CmpFPredicate::OEQ, max, lowest);
+  Value isLowest = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ,
+                                                 max, lowest);
   return m.select(isLowest, m.c(max, 0.0), max);
 }
 

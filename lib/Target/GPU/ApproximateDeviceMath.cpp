@@ -95,12 +95,10 @@ struct ApproximateExp : OpRewritePattern<math::ExpOp> {
   LogicalResult matchAndRewrite(math::ExpOp op,
                                 PatternRewriter &rewriter) const override {
     if (!isScalarOrRow(op.getType()) ||
-        !arith::bitEnumContainsAny(op.getFastmath(),
-                                   arith::FastMathFlags::afn))
+        !arith::bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn))
       return rewriter.notifyMatchFailure(op, "is exact, or no f32");
     Location loc = op.getLoc();
-    Value log2e =
-        constant(rewriter, loc, op.getType(), 1.4426950408889634);
+    Value log2e = constant(rewriter, loc, op.getType(), 1.4426950408889634);
     auto times = [&](Value x) -> Value {
       return rewriter.create<arith::MulFOp>(loc, x, log2e);
     };
@@ -111,7 +109,8 @@ struct ApproximateExp : OpRewritePattern<math::ExpOp> {
           rewriter.create<arith::NegFOp>(loc, times(sub.getRhs())));
     else
       power = times(op.getOperand());
-    rewriter.replaceOp(op, callPerElement(rewriter, loc, exp2Instruction, power));
+    rewriter.replaceOp(op,
+                       callPerElement(rewriter, loc, exp2Instruction, power));
     return success();
   }
 };

@@ -11,7 +11,6 @@ std::unique_ptr<Executor> honert::makeExecutor(const Program &program,
                                                bool deterministic,
                                                ProcessGroup *world) {
   if (program.isForCuda())
-    return std::make_unique<CudaExecutor>(program, pool, deterministic,
-                                          world);
+    return std::make_unique<CudaExecutor>(program, pool, deterministic, world);
   return std::make_unique<CpuExecutor>(program, pool, world);
 }

@@ -277,41 +277,40 @@ TEST(Row, LossesOfVocabularies) {
         options.data = {{1, labels}};
         expectLikeInterpreter(
             emitRowKernel,
-            with(
-                "func.func @f(%x: tensor<4xCxT>, %t: tensor<4xi64>) -> "
-                "(tensor<4xf32>, tensor<4xCxT>) {\n"
-                "  %w = hone.cast %x : tensor<4xCxT> -> M\n"
-                "  %low = hone.constant dense<0xFF800000> : M\n"
-                "  %e = hone.constant dense<E> : I\n"
-                "  %n = hone.iota dim 1 : I\n"
-                "  %in = hone.cmp lt, %n, %e : I -> B\n"
-                "  %l = hone.select %in, %w, %low : B, M\n"
-                "  %m = hone.reduce max %l dims [1] : M -> V\n"
-                "  %bm = hone.broadcast %m dims [0] : V -> M\n"
-                "  %s = hone.sub %l, %bm : M\n  %p = hone.exp %s : M\n"
-                "  %z = hone.reduce sum %p dims [1] : M -> V\n"
-                "  %g = hone.log %z : V\n  %lse = hone.add %m, %g : V\n"
-                "  %i = hone.cast %t : tensor<4xi64> -> tensor<4xi32>\n"
-                "  %bi = hone.broadcast %i dims [0] : tensor<4xi32> -> I\n"
-                "  %is = hone.cmp eq, %n, %bi : I -> B\n"
-                "  %zero = hone.constant dense<0.0> : M\n"
-                "  %one = hone.constant dense<1.0> : M\n"
-                "  %at = hone.select %is, %l, %zero : B, M\n"
-                "  %own = hone.reduce sum %at dims [1] : M -> V\n"
-                "  %loss = hone.sub %lse, %own : V\n"
-                "  %bl = hone.broadcast %lse dims [0] : V -> M\n"
-                "  %q = hone.sub %l, %bl : M\n  %prob = hone.exp %q : M\n"
-                "  %hot = hone.select %is, %one, %zero : B, M\n"
-                "  %d = hone.sub %prob, %hot : M\n"
-                "  %r = hone.cast %d : M -> tensor<4xCxT>\n"
-                "  return %loss, %r : tensor<4xf32>, tensor<4xCxT>\n}",
-                {{"M", "tensor<4xCxf32>"},
-                 {"I", "tensor<4xCxi32>"},
-                 {"B", "tensor<4xCxi1>"},
-                 {"V", "tensor<4xf32>"},
-                 {"E", std::to_string(cols - 47)},
-                 {"C", std::to_string(cols)},
-                 {"T", type}}),
+            with("func.func @f(%x: tensor<4xCxT>, %t: tensor<4xi64>) -> "
+                 "(tensor<4xf32>, tensor<4xCxT>) {\n"
+                 "  %w = hone.cast %x : tensor<4xCxT> -> M\n"
+                 "  %low = hone.constant dense<0xFF800000> : M\n"
+                 "  %e = hone.constant dense<E> : I\n"
+                 "  %n = hone.iota dim 1 : I\n"
+                 "  %in = hone.cmp lt, %n, %e : I -> B\n"
+                 "  %l = hone.select %in, %w, %low : B, M\n"
+                 "  %m = hone.reduce max %l dims [1] : M -> V\n"
+                 "  %bm = hone.broadcast %m dims [0] : V -> M\n"
+                 "  %s = hone.sub %l, %bm : M\n  %p = hone.exp %s : M\n"
+                 "  %z = hone.reduce sum %p dims [1] : M -> V\n"
+                 "  %g = hone.log %z : V\n  %lse = hone.add %m, %g : V\n"
+                 "  %i = hone.cast %t : tensor<4xi64> -> tensor<4xi32>\n"
+                 "  %bi = hone.broadcast %i dims [0] : tensor<4xi32> -> I\n"
+                 "  %is = hone.cmp eq, %n, %bi : I -> B\n"
+                 "  %zero = hone.constant dense<0.0> : M\n"
+                 "  %one = hone.constant dense<1.0> : M\n"
+                 "  %at = hone.select %is, %l, %zero : B, M\n"
+                 "  %own = hone.reduce sum %at dims [1] : M -> V\n"
+                 "  %loss = hone.sub %lse, %own : V\n"
+                 "  %bl = hone.broadcast %lse dims [0] : V -> M\n"
+                 "  %q = hone.sub %l, %bl : M\n  %prob = hone.exp %q : M\n"
+                 "  %hot = hone.select %is, %one, %zero : B, M\n"
+                 "  %d = hone.sub %prob, %hot : M\n"
+                 "  %r = hone.cast %d : M -> tensor<4xCxT>\n"
+                 "  return %loss, %r : tensor<4xf32>, tensor<4xCxT>\n}",
+                 {{"M", "tensor<4xCxf32>"},
+                  {"I", "tensor<4xCxi32>"},
+                  {"B", "tensor<4xCxi1>"},
+                  {"V", "tensor<4xf32>"},
+                  {"E", std::to_string(cols - 47)},
+                  {"C", std::to_string(cols)},
+                  {"T", type}}),
             options);
       }
 }
@@ -328,8 +327,8 @@ TEST(Row, SpecialVocabularies) {
     return values;
   };
   std::vector<double> data;
-  for (auto [first, last] : {std::pair(-inf, -inf), {0.5, 2.0}, {-inf, 1.0},
-                             {inf, 1.0}, {NAN, 1.0}})
+  for (auto [first, last] :
+       {std::pair(-inf, -inf), {0.5, 2.0}, {-inf, 1.0}, {inf, 1.0}, {NAN, 1.0}})
     for (double value : row(first, last))
       data.push_back(value);
   expectLikeInterpreter(

@@ -50,7 +50,8 @@ struct RowLimits {
 };
 
 /// What one GPU can do and what libraries reach on it: published rates, or
-/// those that were measured (docs/benchmarks/gpu). FLOP and bytes are per second.
+/// those that were measured (docs/benchmarks/gpu). FLOP and bytes are per
+/// second.
 struct DeviceFigures {
   llvm::StringLiteral arch, name;
   double narrowPeak, narrow; ///< products of 16-bit types, FLOP

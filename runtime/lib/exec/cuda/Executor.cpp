@@ -43,8 +43,7 @@ CudaExecutor::CudaExecutor(const Program &program, const ThreadPool &pool,
       collectives(device, program, world, deterministic),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),
       attentions(device, deterministic), staging(device, program),
-      upload(device, pool),
-      checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
+      upload(device, pool), checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)
       if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))

@@ -40,8 +40,8 @@ public:
   AttentionLaunches(const AttentionLaunches &) = delete;
   AttentionLaunches &operator=(const AttentionLaunches &) = delete;
 
-  /// Opens the library with the first. Errors: there is none, it has no plan, or
-  /// none that is deterministic where all must be.
+  /// Opens the library with the first. Errors: there is none, it has no plan,
+  /// or none that is deterministic where all must be.
   Status prepare(const Launch &launch, const AttentionLaunch &attention,
                  const DeviceMemory &arena, AttentionCall &call);
   /// Puts it on the device's stream. A plan of the program's that the library

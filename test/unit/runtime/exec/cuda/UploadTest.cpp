@@ -26,11 +26,12 @@ protected:
     Upload upload(device, pool);
     EXPECT_TRUE(upload.copy(given.data(), memory.at(0), bytes).ok());
     std::fill(given.begin(), given.end(), 'x'); // it is read already
-    EXPECT_TRUE(device.check(device.functions().cuMemcpyDtoHAsync_v2(
-                                 back.data(), memory.at(0), back.size(),
-                                 device.stream()),
-                             "back")
-                    .ok());
+    EXPECT_TRUE(
+        device
+            .check(device.functions().cuMemcpyDtoHAsync_v2(
+                       back.data(), memory.at(0), back.size(), device.stream()),
+                   "back")
+            .ok());
     EXPECT_TRUE(device.synchronize("back").ok());
     return back;
   }
@@ -56,7 +57,8 @@ TEST_F(Uploads, errors_say_what_failed) {
   DeviceMemory memory;
   ASSERT_TRUE(memory.allocate(device, 40 << 20, "memory").ok());
   std::vector<char> source(40 << 20);
-  Status status = Upload(device, pool).copy(source.data(), memory.at(0), 40 << 20);
+  Status status =
+      Upload(device, pool).copy(source.data(), memory.at(0), 40 << 20);
   EXPECT_EQ(status.message().rfind("state cannot be copied to the GPU", 0), 0u)
       << status.message();
 }

@@ -82,8 +82,8 @@ struct Instance {
   Status start(const std::string &file = "", uint64_t seed = 1) {
     std::string origin;
     std::vector<const Argument *> zeros;
-    Status status = startState({file}, *program, *alone(), seed, ThreadPool(2), arena,
-                               origin, zeros);
+    Status status = startState({file}, *program, *alone(), seed, ThreadPool(2),
+                               arena, origin, zeros);
     for (const Argument *argument : zeros)
       std::memset(arena.at(argument->offset), 0, size_t(argument->bytes));
     return status;

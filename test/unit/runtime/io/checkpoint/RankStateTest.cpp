@@ -44,8 +44,8 @@ struct Instance {
                const std::string &init = "") {
     std::string origin;
     std::vector<const Argument *> zeros;
-    Status status = startState({init}, *program, world, seed, ThreadPool(1), arena,
-                               origin, zeros);
+    Status status = startState({init}, *program, world, seed, ThreadPool(1),
+                               arena, origin, zeros);
     for (const Argument *argument : zeros)
       std::memset(arena.at(argument->offset), 0, size_t(argument->bytes));
     return status;

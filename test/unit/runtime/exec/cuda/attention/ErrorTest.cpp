@@ -124,10 +124,11 @@ TEST_F(AttentionErrors, a_new_plan_may_need_more_workspace) {
                        "beside the memory that was planned\n"),
             std::string::npos)
       << lines;
-  EXPECT_LT(relativeError(program.read(Operand::queryGrad),
-                          PlainAttention(c, randomInputs(c))
-                              .backward()[Operand::queryGrad]),
-            0x1p-7);
+  EXPECT_LT(
+      relativeError(
+          program.read(Operand::queryGrad),
+          PlainAttention(c, randomInputs(c)).backward()[Operand::queryGrad]),
+      0x1p-7);
 }
 
 TEST_F(AttentionErrors, a_plan_that_is_read_may_not_run) {
@@ -139,10 +140,11 @@ TEST_F(AttentionErrors, a_plan_that_is_read_may_not_run) {
             "9.19.0 could not run it: CUDNN_STATUS_EXECUTION_FAILED (as told "
             "to fail)); planning again\n");
   EXPECT_EQ(message, "");
-  EXPECT_LT(relativeError(program.read(Operand::queryGrad),
-                          PlainAttention(c, randomInputs(c))
-                              .backward()[Operand::queryGrad]),
-            0x1p-7);
+  EXPECT_LT(
+      relativeError(
+          program.read(Operand::queryGrad),
+          PlainAttention(c, randomInputs(c)).backward()[Operand::queryGrad]),
+      0x1p-7);
 }
 
 /// Blocks of a long sequence's keys add to the gradient of the queries in any
