@@ -2,7 +2,7 @@
 
 #include "RegionParts.h"
 
-#include "hone/IR/Hone.h"
+#include "hone/Analysis/Fusion/RowRegion.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -54,10 +54,10 @@ void Clusters::join(const Link &link) {
 
 void Clusters::findWaits() {
   for (Operation *op : ops)
-    for (Operation *user : op->getUsers())
-      if (auto reader = joined.findLeader(user);
-          reader != joined.member_end() && *reader != of(op))
-        waits[*reader] += readers[of(op)].insert(*reader);
+    for (Value operand : op->getOperands())
+      if (auto maker = joined.findLeader(storageOf(operand).getDefiningOp());
+          maker != joined.member_end() && *maker != of(op))
+        waits[of(op)] += readers[*maker].insert(of(op));
 }
 
 /// Each cluster behind those that it waits for; none where two wait for each
@@ -90,7 +90,7 @@ static SmallVector<Link> linksOf(ArrayRef<Operation *> ops) {
   SmallVector<Link> links;
   for (Operation *op : ops)
     for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp();
+      if (Operation *producer = storageOf(operand).getDefiningOp();
           inside.contains(producer))
         links.push_back(
             {byteSize(operand.getType()), links.size(), producer, op});
