@@ -83,7 +83,8 @@ def peer_cell(ours: dict, peer: dict | None) -> list[str]:
         return [why_not(peer), "-"]
     rate = peer["tokens_per_second"]
     mode = f", {peer['mode']}" if "mode" in peer else ""
-    return [f"{rate:,.0f} (**{ours['tokens_per_second'] / rate:.2f}**){mode}", gib(peer.get("peak_bytes"))]
+    ratio = peer["ms"] / peer.get("ours_ms", ours["ms"])
+    return [f"{rate:,.0f} (**{ratio:.2f}**){mode}", gib(peer.get("peak_bytes"))]
 
 
 def rate_rows(cases: dict[str, dict]) -> list[list[str]]:

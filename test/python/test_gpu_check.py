@@ -152,6 +152,13 @@ def test_expected_milliseconds_stand_beside_measured_ones():
     assert gpu_page.estimate_rows({"c": {"kernels": {"kernels": kernels}}}) == []
 
 
+def test_a_peer_is_compared_with_a_rate_of_the_same_time(monkeypatch, tmp_path):
+    monkeypatch.setattr(gpu_run, "measure_rate", lambda *_: {"ms": 40.0})
+    monkeypatch.setattr(gpu_run, "ask_peer", lambda *_: {"ms": 60.0, "tokens_per_second": 500_000.0})
+    peer = gpu_run.compare_rates("torch-rate", tmp_path, {}, 60)
+    assert gpu_page.peer_cell({"ms": 50.0}, peer)[0] == "500,000 (**1.50**)"
+
+
 # ---- Runs ------------------------------------------------------------------------------------------------------------
 
 
@@ -199,8 +206,8 @@ def test_what_tells_most_runs_first(folder):
     place, calls = folder
     assert gpu_run.run(place / "result.json", 8, None) == 0
     assert calls[:8] == [("gpt2-tiny-fp32", "losses"), ("gpt2-124m", "rate"), ("gpt2-124m", "kernels"),
-                         ("gpt2-124m", "torch.compile"), ("gpt2-1.5b", "rate"), ("gpt2-1.5b", "kernels"), ("gpt2-124m", "jax"),
-                         ("gpt2-tiny-fp32", "torch losses")]
+                         ("gpt2-1.5b", "rate"), ("gpt2-1.5b", "kernels"), ("gpt2-tiny-fp32", "torch losses"),
+                         ("gpt2-124m", "torch.compile"), ("gpt2-124m", "jax")]
     assert len(calls) == len(set(calls)) == 12
 
 

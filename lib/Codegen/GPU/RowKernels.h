@@ -12,9 +12,9 @@ namespace hone {
 /// family `map` or `row`. Buffers are aligned to 16 bytes.
 ///
 /// - Without reductions a thread makes one vector of 16 bytes.
-/// - Row reductions: a warp per row of up to 64 vectors, else a block. A thread
-///   holds its part of the row in registers; longer rows than 4 vectors of 512
-///   threads are read again by each sweep.
+/// - Row reductions: as few warps as hold the row, four vectors to a thread; a
+///   row of one warp shares a block with others. Longer rows than 4 vectors of
+///   512 threads are read again by each sweep (RowSweeps.cpp).
 /// - Sums over rows: a block per chunk of rows, as many as the launch's scratch
 ///   has; the second stage adds the chunks in order.
 ///
