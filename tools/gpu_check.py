@@ -31,6 +31,13 @@ SOURCES = ("python_frontend/examples/gpt2.py", "python_frontend/examples/llama.p
 SCRIPTS = ("gpu-check.sh", "gpu_check.py", "gpu_cases.py", "gpu_run.py", "gpu_peers.py", "jax_peer.py", "peers.py")
 
 
+ORDERS = """On the host with the GPU, in this folder. Each continues where the one before ended; result.json has everything.
+
+    sh gpu-check.sh run result.json --minutes 4 --tasks losses,rate,kernels     ours: correctness, rates, kernels
+    sh gpu-check.sh run result.json --minutes 9                                 then peers: PyTorch, torch.compile, JAX
+"""
+
+
 @contextlib.contextmanager
 def without_values():
     """Creates models without random weights: the program draws its own, and drawing those of a large model takes
@@ -125,6 +132,7 @@ def pack(arguments: argparse.Namespace) -> int:
         else:
             target.parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / source, target)
+    (folder / "README").write_text(ORDERS)
     for file in SCRIPTS:
         shutil.copy(HERE / file, folder / file)
     for gomp in ("/usr/lib/x86_64-linux-gnu/libgomp.so.1", "/usr/lib/aarch64-linux-gnu/libgomp.so.1"):

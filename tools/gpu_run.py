@@ -161,9 +161,11 @@ def bytes_in(info: str, name: str) -> int:
 
 def measure_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     lines = train(place, facts["steps"], seconds)
-    ms = statistics.median(line["ms"] for line in lines[len(lines) // 3 :])
+    steady = lines[len(lines) // 3 :]
+    ms = statistics.median(line["ms"] for line in steady)
+    shares = [line["mfu"] for line in steady if line.get("mfu")]
     info = execute([place / "train", "--info"], 20)
-    return {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms, "mfu": lines[-1].get("mfu"),
+    return {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms, "mfu": statistics.median(shares) if shares else None,
             "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"),
             "losses": [line["loss"] for line in lines]}
 

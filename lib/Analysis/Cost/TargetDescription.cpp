@@ -16,8 +16,8 @@ using namespace hone;
 //===----------------------------------------------------------------------===//
 
 // Peaks are from NVIDIA's data sheets (base/DataSheet.h). What is reached was
-// measured on an H200 (docs/benchmarks/gpu): in products of training steps, 600
-// to 800 TFLOP/s, since it draws its 700 W in them; in memory-bound
+// measured on an H200 (docs/benchmarks/gpu): in products of training steps, 580
+// to 830 TFLOP/s, since it draws its 700 W in them; in memory-bound
 // kernels, 3.5 to 4.1 TB/s. A100: the best published rate of products, and of
 // memory an assumption. B200: shares of the H200 as published for the H100, 80
 // % in products. f32 products: three quarters of the vector units' peak, an
@@ -56,7 +56,7 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
 }
 
 // CPU: docs/rationale/attention.md. CUDA: causal, on an H200: measured for
-// heads of 64 at T = 1024 and 2048 (304 to 339, 203 to 237), and cuDNN's
+// heads of 64 at T = 1024 and 2048 (247 to 339, 200 to 237), and cuDNN's
 // published rates at T = 8192 for wider ones, at 794.5 TFLOP/s of products; on
 // other devices the same shares of a product's rate, an assumption.
 double TargetDescription::attentionFlopsPerSecond(Type element, int64_t width,
@@ -104,11 +104,11 @@ RowLimits TargetDescription::rowLimits() const {
 // second round. With two blocks of 96 threads, norm gradients of 768 columns
 // ran at 42 % of a copy's rate on an H200; with eight, at 85 %.
 int64_t TargetDescription::partialChunks(int64_t cols, int64_t sums,
-                                         bool waits) const {
+                                         bool hasRowReductions) const {
   if (kind == TargetKind::CPU)
     return 64;
   constexpr int64_t multiprocessors = 132, registers = 1 << 16, all = 2048;
-  int64_t threads = waits ? registers / (56 + 8 * sums) : all;
+  int64_t threads = hasRowReductions ? registers / (56 + 8 * sums) : all;
   int64_t blockThreads = llvm::alignTo(std::max<int64_t>(1, cols / 8), 32);
   return multiprocessors * std::clamp<int64_t>(threads / blockThreads, 2, 8);
 }

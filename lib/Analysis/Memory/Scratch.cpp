@@ -133,11 +133,13 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
     int64_t columnSums = llvm::count_if(yields, [&](Value yielded) {
       return space->role(yielded) == Role::ColumnSum;
     });
-    bool waits = llvm::any_of(body.getOps<ReduceOp>(), [&](ReduceOp reduce) {
-      return space->role(reduce.getResult()) == Role::Row;
-    });
-    int64_t chunks = numChunks(
-        space->rows(), target.partialChunks(space->cols(), columnSums, waits));
+    bool hasRowReductions =
+        llvm::any_of(body.getOps<ReduceOp>(), [&](ReduceOp reduce) {
+          return space->role(reduce.getResult()) == Role::Row;
+        });
+    int64_t chunks =
+        numChunks(space->rows(), target.partialChunks(space->cols(), columnSums,
+                                                      hasRowReductions));
     for (Value yielded : yields) {
       if (space->role(yielded) == Role::ColumnSum)
         types.push_back(MemRefType::get({chunks, space->cols()}, f32));

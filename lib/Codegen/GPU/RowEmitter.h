@@ -78,7 +78,8 @@ private:
   bool mayApproximate(ExpOp exp);
   mlir::Value approximated(ExpOp exp, mlir::Value value);
   mlir::Value vectorAt(mlir::Value value, Point &at) override;
-  mlir::Value isUniform(CmpOp cmp, mlir::Value col, bool &answer);
+  bool isColumnNumber(mlir::Value value);
+  mlir::Value uniformCondition(CmpOp cmp, mlir::Value col, bool &answer);
   mlir::Value assumeUniform(Point &at);
   void readAhead(Point &at);
   void visit(llvm::MutableArrayRef<Point> points, Values &carried,

@@ -85,19 +85,23 @@ Value DeviceRowEmitter::vectorAt(Value value, Point &at) {
 // Vectors without tests
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is the number of the column.
-static bool isColumnNumber(Value value) {
+/// Whether `value` is the number of the column, at each point.
+bool DeviceRowEmitter::isColumnNumber(Value value) {
   auto iota = value.getDefiningOp<IotaOp>();
-  return iota && int64_t(iota.getDim()) ==
-                     cast<RankedTensorType>(iota.getType()).getRank() - 1;
+  return iota && role(value) != Role::Row && role(value) != Role::Scalar &&
+         int64_t(iota.getDim()) ==
+             cast<RankedTensorType>(iota.getType()).getRank() - 1;
 }
 
 /// What a comparison is for all elements of a vector that starts at `col`, if
 /// the condition holds that is returned; null where it is not known.
-Value DeviceRowEmitter::isUniform(CmpOp cmp, Value col, bool &answer) {
+Value DeviceRowEmitter::uniformCondition(CmpOp cmp, Value col, bool &answer) {
   Value bound = repeatedInRow(cmp.getRhs());
   if (!isColumnNumber(cmp.getLhs()) || !bound ||
       !isa<IntegerType>(getElementTypeOrSelf(bound)))
+    return Value();
+  // A reduction of a later sweep may make it.
+  if (!isSplat(bound) && role(bound) == Role::Row && !rowCache.lookup(bound))
     return Value();
   Value number = builder.create<arith::IndexCastOp>(loc, builder.getIndexType(),
                                                     rowValue(bound, Value()));
@@ -118,8 +122,9 @@ Value DeviceRowEmitter::assumeUniform(Point &at) {
   Value all;
   for (auto cmp : launch.getBodyBlock().getOps<CmpOp>()) {
     bool answer = false;
-    Value condition =
-        isSplat(cmp.getResult()) ? Value() : isUniform(cmp, at.col, answer);
+    Value condition = isSplat(cmp.getResult())
+                          ? Value()
+                          : uniformCondition(cmp, at.col, answer);
     if (!condition)
       continue;
     at.cache[cmp.getResult()] = broadcast(
@@ -190,7 +195,8 @@ void DeviceRowEmitter::loopOver(Value row, Value from, Value to, int64_t step,
 
 void DeviceRowEmitter::sweep(Value row, Values &carried, PointBody body) {
   int64_t width = shape.rowThreads, pairs = shape.vectors / (2 * width);
-  // All threads have so many pairs; the rest of the row is short.
+  // Every thread has that many pairs of vectors; of what is left of the row,
+  // some have a vector or two.
   int64_t rest = 2 * width * pairs;
   if (pairs > 0)
     loopOver(row, thread, index(rest), 2 * width, {0, width}, carried, body);
@@ -302,8 +308,12 @@ void DeviceRowEmitter::emitNormalizer(ReduceOp max, ReduceOp sum, Value row) {
 /// Makes what needs no sweep of its own, and leaves the rest in `sweeps`.
 void DeviceRowEmitter::takeNormalizer(
     MutableArrayRef<SmallVector<ReduceOp>> sweeps, size_t number, Value row) {
+  size_t before = sweeps[number].size();
   llvm::erase_if(sweeps[number],
                  [&](ReduceOp reduce) { return readLabel(reduce, row); });
+  // All threads read it, and one may write a result there next.
+  if (sweeps[number].size() != before)
+    threads.barrier();
   if (number + 1 == sweeps.size())
     return;
   for (ReduceOp max : SmallVector<ReduceOp>(sweeps[number]))

@@ -87,8 +87,8 @@ struct ExpByInstruction : OpRewritePattern<math::ExpOp> {
   }
 };
 
-/// exp(x) where `afn` allows it the error of its argument: 2^(x log2 e), and
-/// 2^(x log2 e - y log2 e) of x - y. Nothing is NaN that exp is not.
+/// exp(x) where `afn` allows it the error of its argument: 2^(x log2 e). NaN
+/// and infinities are those of exp.
 struct ApproximateExp : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -99,16 +99,7 @@ struct ApproximateExp : OpRewritePattern<math::ExpOp> {
       return rewriter.notifyMatchFailure(op, "is exact, or no f32");
     Location loc = op.getLoc();
     Value log2e = constant(rewriter, loc, op.getType(), 1.4426950408889634);
-    auto times = [&](Value x) -> Value {
-      return rewriter.create<arith::MulFOp>(loc, x, log2e);
-    };
-    Value power;
-    if (auto sub = op.getOperand().getDefiningOp<arith::SubFOp>())
-      power = rewriter.create<math::FmaOp>(
-          loc, sub.getLhs(), log2e,
-          rewriter.create<arith::NegFOp>(loc, times(sub.getRhs())));
-    else
-      power = times(op.getOperand());
+    Value power = rewriter.create<arith::MulFOp>(loc, op.getOperand(), log2e);
     rewriter.replaceOp(op,
                        callPerElement(rewriter, loc, exp2Instruction, power));
     return success();

@@ -111,8 +111,8 @@ Recomputation::farReaders(Operation *op) {
 }
 
 /// Whether memory holds `value` whatever is recomputed: no row kernel makes
-/// it, something else reads it, or it is known already that it is not made
-/// again for a reader.
+/// it, something else reads it, or it is known already that it is not
+/// recomputed for a reader.
 bool Recomputation::isStored(Value value) {
   Operation *producer = value.getDefiningOp();
   if (!producer || !isOwn(producer))

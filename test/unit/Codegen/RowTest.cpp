@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
-#include <limits>
+#include <tuple>
 
 using namespace hone;
 using namespace hone::test;
@@ -315,32 +315,84 @@ TEST(Row, LossesOfVocabularies) {
       }
 }
 
-// Rows with -inf, infinity and NaN, where a thread sees nothing else before it
-// sees the rest of the row.
+// Rows with -inf, infinity, NaN and the lowest number, where a thread sees
+// nothing else before it sees the rest of the row.
 TEST(Row, SpecialVocabularies) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr int64_t cols = 9000;
-  auto row = [&](double first, double last) {
-    std::vector<double> values(cols, -inf);
-    values.front() = first;
-    values.back() = last;
-    return values;
-  };
+  constexpr double lowest = -0x1.fep127; // of bf16
   std::vector<double> data;
-  for (auto [first, last] :
-       {std::pair(-inf, -inf), {0.5, 2.0}, {-inf, 1.0}, {inf, 1.0}, {NAN, 1.0}})
-    for (double value : row(first, last))
-      data.push_back(value);
+  for (auto [fill, first, last] : {std::tuple(-inf, -inf, -inf),
+                                   {-inf, 0.5, 2.0},
+                                   {-inf, -inf, 1.0},
+                                   {-inf, inf, 1.0},
+                                   {-inf, notANumber, 1.0},
+                                   {lowest, lowest, lowest},
+                                   {lowest, lowest, 1.0},
+                                   {-1e10, -1e10, -1e10}}) {
+    std::vector<double> row(cols, fill);
+    row.front() = first;
+    row.back() = last;
+    data.insert(data.end(), row.begin(), row.end());
+  }
+  for (const char *type : {"f32", "bf16"})
+    expectLikeInterpreter(
+        emitRowKernel,
+        with(
+            "func.func @f(%x: tensor<8x9000xT>) -> (V, V) {\n"
+            "  %w = hone.cast %x : tensor<8x9000xT> -> M\n"
+            "  %m = hone.reduce max %w dims [1] : M -> V\n"
+            "  %b = hone.broadcast %m dims [0] : V -> M\n"
+            "  %s = hone.sub %w, %b : M\n  %e = hone.exp %s : M\n"
+            "  %z = hone.reduce sum %e dims [1] : M -> V\n"
+            "  return %m, %z : V, V\n}",
+            {{"M", "tensor<8x9000xf32>"}, {"V", "tensor<8xf32>"}, {"T", type}}),
+        {KernelFamily::row, 2e-6, {}, {{0, data}}});
+}
+
+// One thread may write its part of the row while another has not yet read the
+// label's element there.
+TEST(Row, LabelsOfRowsInPlace) {
+  CaseOptions options{
+      KernelFamily::row, 2e-6, {{0, 0}}, {{1, {0, 4095, 12287}}}};
   expectLikeInterpreter(
       emitRowKernel,
-      with("func.func @f(%x: M) -> (tensor<5xf32>, tensor<5xf32>) {\n"
-           "  %m = hone.reduce max %x dims [1] : M -> tensor<5xf32>\n"
-           "  %b = hone.broadcast %m dims [0] : tensor<5xf32> -> M\n"
-           "  %s = hone.sub %x, %b : M\n  %e = hone.exp %s : M\n"
-           "  %z = hone.reduce sum %e dims [1] : M -> tensor<5xf32>\n"
-           "  return %m, %z : tensor<5xf32>, tensor<5xf32>\n}",
-           {{"M", "tensor<5x9000xf32>"}}),
-      {KernelFamily::row, 2e-6, {}, {{0, data}}});
+      with("func.func @f(%x: M, %t: tensor<3xi32>) -> M {\n"
+           "  %n = hone.iota dim 1 : I\n"
+           "  %bt = hone.broadcast %t dims [0] : tensor<3xi32> -> I\n"
+           "  %is = hone.cmp eq, %n, %bt : I -> tensor<3x12288xi1>\n"
+           "  %zero = hone.constant dense<0.0> : M\n"
+           "  %at = hone.select %is, %x, %zero : tensor<3x12288xi1>, M\n"
+           "  %own = hone.reduce sum %at dims [1] : M -> tensor<3xf32>\n"
+           "  %b = hone.broadcast %own dims [0] : tensor<3xf32> -> M\n"
+           "  %y = hone.sub %x, %b : M\n  return %y : M\n}",
+           {{"M", "tensor<3x12288xf32>"}, {"I", "tensor<3x12288xi32>"}}),
+      options);
+}
+
+// Masks of rows beside masks of columns, whose bound the row itself gives.
+TEST(Row, MasksOfLongRows) {
+  expectLikeInterpreter(
+      emitRowKernel,
+      with("func.func @f(%x: M, %k: I) -> (M, M) {\n"
+           "  %r = hone.iota dim 0 : tensor<6xi32>\n"
+           "  %five = hone.constant dense<5> : tensor<6xi32>\n"
+           "  %is = hone.cmp eq, %r, %five : tensor<6xi32> -> tensor<6xi1>\n"
+           "  %b = hone.broadcast %is dims [0] : tensor<6xi1> -> B\n"
+           "  %zero = hone.constant dense<0.0> : M\n"
+           "  %y = hone.select %b, %x, %zero : B, M\n"
+           "  %m = hone.reduce max %y dims [1] : M -> tensor<6xf32>\n"
+           "  %bm = hone.broadcast %m dims [0] : tensor<6xf32> -> M\n"
+           "  %z = hone.sub %y, %bm : M\n"
+           "  %end = hone.reduce max %k dims [1] : I -> tensor<6xi32>\n"
+           "  %be = hone.broadcast %end dims [0] : tensor<6xi32> -> I\n"
+           "  %n = hone.iota dim 1 : I\n"
+           "  %in = hone.cmp lt, %n, %be : I -> B\n"
+           "  %c = hone.select %in, %x, %zero : B, M\n"
+           "  return %z, %c : M, M\n}",
+           {{"M", "tensor<6x9000xf32>"},
+            {"I", "tensor<6x9000xi32>"},
+            {"B", "tensor<6x9000xi1>"}}),
+      {KernelFamily::row, 0});
 }
 
 //===----------------------------------------------------------------------===//

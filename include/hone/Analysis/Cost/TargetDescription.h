@@ -81,9 +81,11 @@ struct TargetDescription {
   double launchSeconds() const;
   RowLimits rowLimits() const;
   /// Chunks of rows of `cols` elements whose sums are partial, at most: what
-  /// keeps all cores busy that have so many sums of columns. `waits`: a row's
-  /// threads wait for each other, since values of the row are reduced too.
-  int64_t partialChunks(int64_t cols, int64_t sums, bool waits) const;
+  /// keeps all cores busy that have so many sums of columns.
+  /// `hasRowReductions`: a row's threads wait for each other, since values of
+  /// the row are reduced too.
+  int64_t partialChunks(int64_t cols, int64_t sums,
+                        bool hasRowReductions) const;
   /// CUDA: the device of `arch`, or the one of sm_90 for an architecture that
   /// the table lacks.
   const DeviceFigures &device() const;

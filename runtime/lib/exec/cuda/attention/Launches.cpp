@@ -116,6 +116,8 @@ Status AttentionLaunches::prepare(const Launch &launch,
 Status AttentionLaunches::execute(const AttentionCall &call) {
   AttentionPlan &plan = *call.known->plan;
   bool fits = plan.workspaceBytes() <= call.launch->workspaceBytes;
+  if (!fits)
+    HONERT_TRY(reserve(plan.workspaceBytes()));
   return plan.execute(handle, call.operands,
                       fits ? call.workspace : workspaces.back()->at(0));
 }
@@ -125,9 +127,6 @@ Status AttentionLaunches::enqueue(const AttentionCall &call) {
   if (!enqueued.ok() && call.known->isOfProgram && !call.known->hasRun) {
     HONERT_TRY(makePlan(*call.launch, versionText() + " " + enqueued.message(),
                         *call.known));
-    if (int64_t bytes = call.known->plan->workspaceBytes();
-        bytes > call.launch->workspaceBytes)
-      HONERT_TRY(reserve(bytes));
     enqueued = execute(call);
   }
   call.known->hasRun |= enqueued.ok();

@@ -198,6 +198,8 @@ std::string LibraryProduct::text() const {
              textOf(a).c_str(), textOf(b).c_str(), textOf(d).c_str());
   if (accumulate)
     text += " plus (" + textOf(c) + ")";
+  if (bIsOnes)
+    text += " ones";
   if (aux != -1)
     text += format(" aux by %lld", static_cast<long long>(auxStride));
   return text + format(" epilogue %d", epilogue);

@@ -109,7 +109,9 @@ Status MatmulDescriptors::create(const std::string &label,
   name = label;
   problem = product.text();
   beta = product.accumulate ? 1.0f : 0.0f;
-  bool tf32 = owner.options.tf32 && product.a.dtype == DType::f32;
+  // Sums and biases are exact, as in an epilogue.
+  bool tf32 =
+      owner.options.tf32 && product.a.dtype == DType::f32 && !product.bIsOnes;
   HONERT_TRY(
       check(library.cublasLtMatmulDescCreate(
                 &desc, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
