@@ -33,7 +33,7 @@ TargetDescription gpu(StringRef arch) {
 TEST(KernelCost, EpilogueOfAGpuSlowsTheCall) {
   ParsedFunction f = projection();
   KernelTime time = kernelTime(f.ops(), 3800, gpu("sm_90"));
-  EXPECT_DOUBLE_EQ(time.computing, flops / 794.5e12 * 1.03);
+  EXPECT_DOUBLE_EQ(time.computing, flops / 720e12 * 1.03);
   EXPECT_DOUBLE_EQ(time.moving, 1e-9);
   EXPECT_DOUBLE_EQ(time.launching, 0.9e-6);
 }
@@ -53,8 +53,7 @@ TEST(KernelCost, DevicesHaveTheirOwnRates) {
   EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_100")).computing,
                    flops / 1800e12);
   // An architecture without figures.
-  EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_89")).computing,
-                   flops / 794.5e12);
+  EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_89")).computing, flops / 720e12);
 }
 
 } // namespace

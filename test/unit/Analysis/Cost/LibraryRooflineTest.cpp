@@ -42,7 +42,7 @@ TEST(LibraryRoofline, CountsProductsByTypeAndMicroBatch) {
       return
     })");
   double flops = 2.0 * 32 * 64 * 16;
-  EXPECT_DOUBLE_EQ(limit.products, 3 * flops / 794.5e12 + flops / 50e12);
+  EXPECT_DOUBLE_EQ(limit.products, 3 * flops / 720e12 + flops / 50e12);
   EXPECT_DOUBLE_EQ(limit.seconds(), limit.products);
 }
 
@@ -60,7 +60,7 @@ TEST(LibraryRoofline, CountsHalfOfCausalAttentionAtItsRates) {
     })");
   double product = 2.0 * 2 * 4 * 16 * 16 * 64 / 2;
   EXPECT_DOUBLE_EQ(limit.attention,
-                   2 * product / 310e12 + 5 * product / 264e12);
+                   2 * product / 310e12 + 5 * product / 230e12);
   EXPECT_DOUBLE_EQ(limit.seconds(), limit.attention);
 }
 
