@@ -20,6 +20,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 
 import gpu_cases
@@ -146,22 +147,16 @@ def pack(arguments: argparse.Namespace) -> int:
     return 0 if size < 60 and not failed else 1
 
 
-def names(text: str) -> list[str]:
-    """Names of cases in a command line."""
-    chosen = text.split(",")
-    for name in chosen:
-        if name not in gpu_cases.CASES:
-            raise argparse.ArgumentTypeError(f"'{name}' is no case, expected one of {', '.join(gpu_cases.CASES)}")
-    return chosen
+def some_of(known: Iterable[str], what: str) -> Callable[[str], list[str]]:
+    """Reads names of a command line, each one of `known`."""
 
+    def read(text: str) -> list[str]:
+        for name in text.split(","):
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"'{name}' is no {what}, expected one of {', '.join(known)}")
+        return text.split(",")
 
-def tasks(text: str) -> list[str]:
-    """Tasks in a command line."""
-    chosen = text.split(",")
-    for name in chosen:
-        if name not in gpu_run.TASKS:
-            raise argparse.ArgumentTypeError(f"'{name}' is no task, expected one of {', '.join(gpu_run.TASKS)}")
-    return chosen
+    return read
 
 
 def main() -> int:
@@ -171,12 +166,12 @@ def main() -> int:
     packing.add_argument("folder", type=pathlib.Path)
     packing.add_argument("--arch", default="sm_90")
     packing.add_argument("--emulate", action="store_true")
-    packing.add_argument("--only", type=names)
+    packing.add_argument("--only", type=some_of(gpu_cases.CASES, "case"))
     running = commands.add_parser("run")
     running.add_argument("result", type=pathlib.Path, nargs="?", default=HERE / "result.json")
     running.add_argument("--minutes", type=float, default=8)
-    running.add_argument("--only", type=names)
-    running.add_argument("--tasks", type=tasks)
+    running.add_argument("--only", type=some_of(gpu_cases.CASES, "case"))
+    running.add_argument("--tasks", type=some_of(gpu_run.TASKS, "task"))
     arguments = parser.parse_args()
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     if arguments.command == "pack":

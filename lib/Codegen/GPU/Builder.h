@@ -29,6 +29,13 @@ struct DeviceBuilder : mlir::ImplicitLocOpBuilder {
   mlir::Value index(int64_t value) {
     return create<mlir::arith::ConstantIndexOp>(value);
   }
+  mlir::Value i32(int64_t value) {
+    return create<mlir::arith::ConstantOp>(getI32IntegerAttr(int32_t(value)));
+  }
+  /// A number without sign as an index.
+  mlir::Value asIndex(mlir::Value number) {
+    return create<mlir::arith::IndexCastUIOp>(getIndexType(), number);
+  }
   /// `value` as a constant of the type of `like`.
   mlir::Value number(mlir::Value like, int64_t value) {
     return create<mlir::arith::ConstantOp>(

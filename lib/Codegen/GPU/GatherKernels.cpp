@@ -1,5 +1,4 @@
-//===- GatherKernels.cpp - Kernels that pick rows on a GPU
-//-----------------===//
+//===- GatherKernels.cpp - Kernels that pick rows on a GPU ----------------===//
 
 #include "GatherKernels.h"
 

@@ -14,7 +14,6 @@
 #include "ScatterKernels.h"
 #include "UpdateKernels.h"
 #include "hone/Analysis/Attention/Problem.h"
-#include "hone/Analysis/Layout/Views.h"
 #include "hone/Codegen/Program/AttentionPlans.h"
 #include "hone/Codegen/Program/DeviceImages.h"
 
@@ -100,8 +99,8 @@ static std::string workOf(LaunchOp launch) {
   llvm::SmallSetVector<StringRef, 4> words;
   constexpr size_t most = 4;
   for (Operation &op : launch.getBodyBlock().without_terminator()) {
-    if (isa<ConstantOp, BroadcastOp, CastOp, IotaOp, CmpOp, SelectOp>(op) ||
-        isViewOfOperand(&op) || words.size() == most)
+    if (cast<HoneOpInterface>(op).getNumericClass() == NumericClass::copy ||
+        words.size() == most)
       continue;
     auto reduce = dyn_cast<ReduceOp>(op);
     words.insert(reduce ? stringifyReduceKind(reduce.getKind())

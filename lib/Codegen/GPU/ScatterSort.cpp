@@ -64,21 +64,15 @@ struct SortBlock {
   DeviceThreads::Table histogram;     ///< tokens of each place
   Value begin, size;                  ///< of the bucket's list
 
-  Value constant(int64_t value) {
-    return b.create<arith::ConstantOp>(b.getI32IntegerAttr(int32_t(value)));
-  }
-  Value index(Value number) {
-    return b.create<arith::IndexCastUIOp>(b.getIndexType(), number);
-  }
   Value bitCount(Value bits) { return b.create<math::CtPopOp>(bits); }
   Value asNumber(Value bit) {
     return b.create<arith::ExtUIOp>(b.getI32Type(), bit);
   }
   Value tableRow(Value place) {
-    return index(b.create<arith::DivUIOp>(place, constant(warpSize)));
+    return b.asIndex(b.create<arith::DivUIOp>(place, b.i32(warpSize)));
   }
   Value tableLane(Value place) {
-    return index(b.create<arith::RemUIOp>(place, constant(warpSize)));
+    return b.asIndex(b.create<arith::RemUIOp>(place, b.i32(warpSize)));
   }
   int64_t tableRows() const { return llvm::divideCeil(sort.places, warpSize); }
 
@@ -115,7 +109,7 @@ SmallVector<Value> SortBlock::loop(
     Value from, Value to, int64_t step, ValueRange start,
     function_ref<SmallVector<Value>(Value at, ValueRange before)> next) {
   auto loop = b.create<scf::ForOp>(
-      from, to, constant(step), start,
+      from, to, b.i32(step), start,
       [&](OpBuilder &, Location, Value at, ValueRange carried) {
         b.create<scf::YieldOp>(next(at, carried));
       });
@@ -137,7 +131,7 @@ Token SortBlock::tokenOf(Value number, Value id, Value exists) {
   if (idType.isInteger(64))
     id = b.create<arith::TruncIOp>(i32, id);
   Value own = b.create<arith::SelectOp>(
-      isRow, b.both(id, constant(sort.buckets - 1)), constant(sort.buckets));
+      isRow, b.both(id, b.i32(sort.buckets - 1)), b.i32(sort.buckets));
   return {number, id, own, b.equal(own, bucket)};
 }
 
@@ -151,8 +145,7 @@ SmallVector<Token> SortBlock::loadTurn(Value turn) {
   for (int64_t i = 0; i < walk.loads; ++i) {
     Value first = b.add(start, i * walk.loadIds()), place = first;
     if (!isWhole) // in bounds, whatever is done with it
-      place =
-          b.create<arith::MinUIOp>(first, constant(sort.tokens - walk.lanes));
+      place = b.create<arith::MinUIOp>(first, b.i32(sort.tokens - walk.lanes));
     firsts.push_back(first);
     loads.push_back(b.load(ids, type, place));
   }
@@ -169,9 +162,9 @@ SmallVector<Token> SortBlock::loadTurn(Value turn) {
 
 /// Sets `begin` and `size`. Returns where this warp's tokens begin in the list.
 Value SortBlock::count() {
-  Value zero = constant(0);
+  Value zero = b.i32(0);
   SmallVector<Value> counts =
-      loop(zero, constant(walk.range), walk.turnIds(), {zero, zero},
+      loop(zero, b.i32(walk.range), walk.turnIds(), {zero, zero},
            [&](Value turn, ValueRange before) -> SmallVector<Value> {
              Value lower = before[0], own = before[1];
              for (const Token &token : loadTurn(turn)) {
@@ -191,12 +184,12 @@ Value SortBlock::count() {
                        owns = b.threads.table(1, b.getI32Type());
   Value none = b.index(0);
   b.emitIf(b.equal(lane, 0), [&] {
-    b.threads.store(warpTotals[0], lowers, none, index(warp));
-    b.threads.store(warpTotals[1], owns, none, index(warp));
+    b.threads.store(warpTotals[0], lowers, none, b.asIndex(warp));
+    b.threads.store(warpTotals[1], owns, none, b.asIndex(warp));
   });
   b.threads.barrier();
   Value isWarp = b.less(lane, walk.warps);
-  Value from = index(b.create<arith::SelectOp>(isWarp, lane, zero));
+  Value from = b.asIndex(b.create<arith::SelectOp>(isWarp, lane, zero));
   auto ofWarp = [&](DeviceThreads::Table table, Value condition) -> Value {
     return b.create<arith::SelectOp>(condition,
                                      b.threads.load(table, none, from), zero);
@@ -219,10 +212,10 @@ Value SortBlock::collectLoad(ArrayRef<Token> tokens, Value place) {
   }
   for (const Token &token : tokens) {
     b.emitIf(token.isOwn, [&] {
-      Value row = b.create<arith::DivUIOp>(token.id, constant(sort.buckets));
+      Value row = b.create<arith::DivUIOp>(token.id, b.i32(sort.buckets));
       b.store(token.number, unsorted, mine);
       b.store(row, unsorted, b.add(mine, sort.tokens));
-      b.create<memref::AtomicRMWOp>(arith::AtomicRMWKind::addi, constant(1),
+      b.create<memref::AtomicRMWOp>(arith::AtomicRMWKind::addi, b.i32(1),
                                     histogram,
                                     ValueRange{tableRow(row), tableLane(row)});
     });
@@ -238,12 +231,12 @@ Value SortBlock::anyOwn(ArrayRef<Token> tokens) {
   for (const Token &token : tokens.drop_front())
     any = b.create<arith::OrIOp>(any, token.isOwn);
   return b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, b.ballot(any),
-                                 constant(0));
+                                 b.i32(0));
 }
 
 /// Writes this warp's tokens of the bucket into the list, from `place` on.
 void SortBlock::collect(Value place) {
-  loop(constant(0), constant(walk.range), walk.turnIds(), place,
+  loop(b.i32(0), b.i32(walk.range), walk.turnIds(), place,
        [&](Value turn, ValueRange before) -> SmallVector<Value> {
          SmallVector<Token> tokens = loadTurn(turn);
          auto found = b.create<scf::IfOp>(
@@ -267,21 +260,21 @@ void SortBlock::collect(Value place) {
 void SortBlock::clearHistogram() {
   histogram = b.threads.table(tableRows(), b.getI32Type());
   Value thread = b.add(b.mul(warp, warpSize), lane);
-  b.loop(thread, constant(tableRows() * warpSize), walk.warps * warpSize,
+  b.loop(thread, b.i32(tableRows() * warpSize), walk.warps * warpSize,
          [&](Value place) {
-           b.threads.store(constant(0), histogram, tableRow(place),
+           b.threads.store(b.i32(0), histogram, tableRow(place),
                            tableLane(place));
          });
 }
 
 /// Tokens of the bucket's places before `place`.
 Value SortBlock::countBefore(Value place) {
-  Value sum = constant(0);
+  Value sum = b.i32(0);
   for (int64_t row = 0; row < tableRows(); ++row) {
     Value other = b.add(lane, row * warpSize);
-    Value tokens = b.threads.load(histogram, b.index(row), index(lane));
-    sum = b.add(sum, b.create<arith::SelectOp>(b.less(other, place), tokens,
-                                               constant(0)));
+    Value tokens = b.threads.load(histogram, b.index(row), b.asIndex(lane));
+    sum = b.add(
+        sum, b.create<arith::SelectOp>(b.less(other, place), tokens, b.i32(0)));
   }
   return b.threads.reduce(DeviceThreads::Partial{ReduceKind::sum, sum}, 1)
       .front();
@@ -303,7 +296,7 @@ Value SortBlock::writeMatches(Value at, Value place, Value to) {
   for (Value match : matches)
     any = any ? b.create<arith::OrIOp>(any, match) : match;
   Value isFound = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                          b.ballot(any), constant(0));
+                                          b.ballot(any), b.i32(0));
   auto found = b.create<scf::IfOp>(
       isFound,
       [&](OpBuilder &, Location) {
@@ -326,7 +319,7 @@ Value SortBlock::writeMatches(Value at, Value place, Value to) {
 void SortBlock::writeRow(Value place, Value from, Value to) {
   Type i32 = b.getI32Type();
   b.create<scf::WhileOp>(
-      TypeRange{i32, i32}, ValueRange{constant(0), from},
+      TypeRange{i32, i32}, ValueRange{b.i32(0), from},
       [&](OpBuilder &, Location, ValueRange carried) {
         b.create<scf::ConditionOp>(b.less(carried[1], to), carried);
       },
@@ -338,7 +331,7 @@ void SortBlock::writeRow(Value place, Value from, Value to) {
 }
 
 void SortBlock::order() {
-  b.loop(warp, constant(sort.places), walk.warps, [&](Value place) {
+  b.loop(warp, b.i32(sort.places), walk.warps, [&](Value place) {
     Value from = b.add(begin, countBefore(place));
     Value tokens = b.threads.load(histogram, tableRow(place), tableLane(place));
     Value to = b.add(from, tokens);
@@ -375,12 +368,11 @@ FailureOr<GridKernel> hone::emitDeviceScatterSort(OpBuilder &builder,
   block.unsorted = func.getArgument(scratch);
   block.sorted = func.getArgument(scratch + 1);
   block.spans = func.getArgument(scratch + 2);
-  Value thread = b.threadFor(threads), size = block.constant(warpSize);
+  Value thread = b.threadFor(threads), size = block.b.i32(warpSize);
   block.bucket = b.blockFor(sort.buckets);
   block.warp = b.create<arith::DivUIOp>(thread, size);
   block.lane = b.create<arith::RemUIOp>(thread, size);
-  block.below =
-      b.add(b.create<arith::ShLIOp>(block.constant(1), block.lane), -1);
+  block.below = b.add(b.create<arith::ShLIOp>(block.b.i32(1), block.lane), -1);
   block.clearHistogram();
   Value place = block.count();
   block.collect(place);

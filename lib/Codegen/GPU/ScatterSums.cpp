@@ -39,13 +39,6 @@ struct SumBlock {
   Value group, tile, warp, lane;             ///< i32
   int64_t tileWidth() const { return warpSize * lanes; }
 
-  Value constant(int64_t value) {
-    return b.create<arith::ConstantOp>(b.getI32IntegerAttr(int32_t(value)));
-  }
-  Value index(Value number) {
-    return b.create<arith::IndexCastUIOp>(b.getIndexType(), number);
-  }
-
   /// Where a slot's tokens begin and end, and its row.
   struct Span {
     Value from, to, row, exists;
@@ -73,7 +66,7 @@ struct SumBlock {
 /// Of one of the block's slots; any that does not exist has no row.
 SumBlock::Span SumBlock::loadSpan(Value numberInGroup) {
   Value slot = b.add(b.mul(group, blockWarps), numberInGroup);
-  Value bounded = b.create<arith::MinUIOp>(slot, constant(sort.slots() - 1));
+  Value bounded = b.create<arith::MinUIOp>(slot, b.i32(sort.slots() - 1));
   Value span =
       b.load(spans, VectorType::get({2}, b.getI32Type()), b.mul(bounded, 2));
   Span result;
@@ -86,13 +79,13 @@ SumBlock::Span SumBlock::loadSpan(Value numberInGroup) {
     result.exists = b.both(result.exists, b.less(slot, sort.slots()));
   Value tokens = b.create<arith::SubIOp>(result.to, result.from);
   Value isLong = b.create<arith::CmpIOp>(arith::CmpIPredicate::uge, tokens,
-                                         constant(manyTokens));
+                                         b.i32(manyTokens));
   result.isLong = b.both(result.exists, isLong);
   return result;
 }
 
 Value SumBlock::loadTerm(Value token, const Columns &columns) {
-  Value place = b.add(b.mul(index(token), width), columns.first);
+  Value place = b.add(b.mul(b.asIndex(token), width), columns.first);
   return b.load(grad, columns.type, place);
 }
 
@@ -110,14 +103,14 @@ void SumBlock::addGroups(Value &at, Value to, Value &sum,
       [&](OpBuilder &, Location, ValueRange carried) {
         Value left = b.create<arith::SubIOp>(to, carried[0]);
         Value isWhole = b.create<arith::CmpIOp>(arith::CmpIPredicate::uge, left,
-                                                constant(group));
+                                                b.i32(group));
         b.create<scf::ConditionOp>(isWhole, carried);
       },
       [&](OpBuilder &, Location, ValueRange carried) {
         SmallVector<Value> tokens, terms;
         for (int64_t i = 0; i < group; ++i)
           tokens.push_back(
-              b.load(sorted, b.getI32Type(), b.add(index(carried[0]), i)));
+              b.load(sorted, b.getI32Type(), b.add(b.asIndex(carried[0]), i)));
         for (Value token : tokens)
           terms.push_back(loadTerm(token, columns));
         Value next = carried[1];
@@ -136,7 +129,7 @@ void SumBlock::addRest(Value at, Value to, Value &sum, const Columns &columns,
   SmallVector<Value> exists, tokens, terms;
   for (int64_t i = 0; i < most; ++i) {
     exists.push_back(b.less(b.add(at, i), to));
-    Value place = b.place(sorted, b.getI32Type(), b.add(index(at), i));
+    Value place = b.place(sorted, b.getI32Type(), b.add(b.asIndex(at), i));
     tokens.push_back(b.loadIf(exists.back(), place, b.getI32Type()));
   }
   Value none = b.create<arith::ConstantOp>(DenseElementsAttr::get(
@@ -157,7 +150,7 @@ void SumBlock::addRest(Value at, Value to, Value &sum, const Columns &columns,
 /// Sums this thread's columns of a row, by groups of so many tokens.
 void SumBlock::sumRow(const Span &span, const Columns &columns,
                       ArrayRef<int64_t> groups) {
-  Value place = b.add(b.mul(index(span.row), width), columns.first);
+  Value place = b.add(b.mul(b.asIndex(span.row), width), columns.first);
   Value start = b.create<arith::ConstantOp>(b.getZeroAttr(columns.type));
   if (addend)
     start = b.load(addend, columns.type, place);
@@ -180,29 +173,29 @@ void SumBlock::sumOwn(const Span &own) {
   if (isInPlace) // rows without tokens are there
     isMine = b.both(isMine, b.less(own.from, own.to));
   b.emitIf(isMine, [&] {
-    sumRow(own, {index(first), VectorType::get({lanes}, element)}, {8, 4});
+    sumRow(own, {b.asIndex(first), VectorType::get({lanes}, element)}, {8, 4});
   });
 }
 
 /// The block's rows with many tokens: a warp has every `lanes`th vector.
 void SumBlock::sumLong() {
   int64_t slices = std::min(lanes, blockWarps), narrow = lanes / slices;
-  Value numberInGroup = b.create<arith::RemUIOp>(lane, constant(blockWarps));
+  Value numberInGroup = b.create<arith::RemUIOp>(lane, b.i32(blockWarps));
   Value votes = b.ballot(loadSpan(numberInGroup).isLong);
   Value isAny =
-      b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, votes, constant(0));
+      b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, votes, b.i32(0));
   b.emitIf(isAny, [&] {
-    Value from = b.create<arith::DivUIOp>(warp, constant(slices));
-    Value slice = b.create<arith::RemUIOp>(warp, constant(slices));
+    Value from = b.create<arith::DivUIOp>(warp, b.i32(slices));
+    Value slice = b.create<arith::RemUIOp>(warp, b.i32(slices));
     Value first =
         b.add(b.add(b.mul(tile, tileWidth()), b.mul(slice, warpSize * narrow)),
               b.mul(lane, narrow));
-    b.loop(from, constant(blockWarps), blockWarps / slices, [&](Value number) {
+    b.loop(from, b.i32(blockWarps), blockWarps / slices, [&](Value number) {
       Value bit = b.create<arith::ShRUIOp>(votes, number);
       Value isLong = b.create<arith::TruncIOp>(b.getI1Type(), bit);
       b.emitIf(b.both(isLong, b.less(first, width)), [&] {
         sumRow(loadSpan(number),
-               {index(first), VectorType::get({narrow}, element)}, {32, 8});
+               {b.asIndex(first), VectorType::get({narrow}, element)}, {32, 8});
       });
     });
   });
@@ -245,8 +238,8 @@ FailureOr<GridKernel> hone::emitDeviceScatterSums(OpBuilder &builder,
                                         {groups, std::max<int64_t>(1, tiles)});
   block.group = at[0];
   block.tile = at[1];
-  block.warp = b.create<arith::DivUIOp>(thread, block.constant(warpSize));
-  block.lane = b.create<arith::RemUIOp>(thread, block.constant(warpSize));
+  block.warp = b.create<arith::DivUIOp>(thread, block.b.i32(warpSize));
+  block.lane = b.create<arith::RemUIOp>(thread, block.b.i32(warpSize));
   block.sumOwn(block.loadSpan(block.warp));
   block.sumLong();
   int64_t blocks = block.rows == 0 ? 0 : groups * tiles;
