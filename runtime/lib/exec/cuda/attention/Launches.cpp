@@ -125,9 +125,10 @@ Status AttentionLaunches::execute(const AttentionCall &call) {
 Status AttentionLaunches::enqueue(const AttentionCall &call) {
   Status enqueued = execute(call);
   if (!enqueued.ok() && call.known->isOfProgram && !call.known->hasRun) {
-    HONERT_TRY(makePlan(*call.launch, versionText() + " " + enqueued.message(),
-                        *call.known));
-    enqueued = execute(call);
+    enqueued = makePlan(*call.launch, versionText() + " " + enqueued.message(),
+                        *call.known);
+    if (enqueued.ok())
+      enqueued = execute(call);
   }
   call.known->hasRun |= enqueued.ok();
   if (enqueued.ok())

@@ -147,6 +147,17 @@ TEST_F(AttentionErrors, a_plan_that_is_read_may_not_run) {
       0x1p-7);
 }
 
+TEST_F(AttentionErrors, nor_may_there_be_another) {
+  AttentionProgram program(c);
+  fake().failCall("cudnnBackendExecute", 2, 5000);
+  fake().failCall("finalize a plan", 3, 3000); // after both from text
+  std::string message;
+  runTwice(program, message);
+  EXPECT_EQ(message,
+            "attention backward at model.py:3: cuDNN 9.19.0 could not make a "
+            "plan: CUDNN_STATUS_NOT_SUPPORTED (as told to fail)");
+}
+
 /// Blocks of a long sequence's keys add to the gradient of the queries in any
 /// order.
 TEST_F(AttentionErrors, equal_bits_need_a_plan_that_gives_them) {
