@@ -22,6 +22,7 @@ REASONS = {
     "lib/Analysis/Cost/KernelCost.cpp": "the measured efficiency of the attention library's backward kernel",
     "lib/Analysis/Cost/LibraryRoofline.cpp": "models which ops particular kernels of a library fuse",
     "lib/Analysis/Fusion/CollectiveGroups.cpp": "a wait is the only op that ends a collective",
+    "lib/Analysis/Fusion/ContractionForm.cpp": "the epilogue pattern: which chains a product's library call takes",
     "lib/Analysis/Fusion/ContractionGroups.cpp": "the epilogue pattern: which chains a product's library call takes",
     "lib/Analysis/Fusion/Groups.cpp": "ops without operands, and reshapes, which regions take without a kernel",
     "lib/Analysis/Fusion/RegionPlan.cpp": "the key of a region leaves out the salt of dropout",

@@ -139,7 +139,7 @@ BUGS = [
     Bug("step-always-applies", STEP, "CmpPredicate::lt, norm,", "CmpPredicate::ne, norm,",
         ("Transforms/Step/build-step", "fuzz/step.test")),
     # Grouping and memory.
-    Bug("epilogue-bias-of-rows", "lib/Analysis/Fusion/ContractionGroups.cpp",
+    Bug("epilogue-bias-of-rows", "lib/Analysis/Fusion/ContractionForm.cpp",
         "if (bias && !hasColumnLastDim(product))", "if (bias && product->getNumOperands() == 0)", ("Transforms/Fuse/epilogue", "Transforms/Fuse/fuse", *PROGRAMS)),
     Bug("groups-in-a-cycle", "lib/Analysis/Fusion/GraphPartition.cpp", "if (isOwn && !isStart)\n          return true;",
         "if (isOwn && !isStart)\n          continue;", ("hone-analysis-tests", "fuzz/groups.test")),
