@@ -45,12 +45,12 @@ def library_folders() -> list[str]:
     return [str(folder) for place in sys.path if place for folder in sorted(pathlib.Path(place).glob("nvidia/*/lib"))]
 
 
-def execute(command: list, seconds: float, variables: dict[str, str] | None = None) -> str:
+def execute(command: list, seconds: float) -> str:
     """Standard output of a process, which is ended with all that it started when its time is over."""
-    return execute_for_both(command, seconds, variables)[0]
+    return execute_with_stderr(command, seconds)[0]
 
 
-def execute_for_both(command: list, seconds: float, variables: dict[str, str] | None = None) -> tuple[str, str]:
+def execute_with_stderr(command: list, seconds: float, variables: dict[str, str] | None = None) -> tuple[str, str]:
     """As execute(), with standard error."""
     paths = [path for path in (os.environ.get("LD_LIBRARY_PATH"), *library_folders(), str(HERE / "lib")) if path]
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(WORK / "inductor"), "PYTHONDONTWRITEBYTECODE": "1",
@@ -73,13 +73,19 @@ def execute_for_both(command: list, seconds: float, variables: dict[str, str] | 
 # ---- Tasks -----------------------------------------------------------------------------------------------------------
 
 
-def train(place: pathlib.Path, steps: int, seconds: float, *more: str) -> list[dict]:
-    """The lines of the log of a run."""
+def train_with_stderr(place: pathlib.Path, steps: int, seconds: float, *more: str,
+                      variables: dict[str, str] | None = None, before: tuple[str, ...] = ()) -> tuple[list[dict], str]:
+    """The steps in the log of a run, and its standard error. `before` is a command that runs the program."""
     log = WORK / "log.jsonl"
     log.unlink(missing_ok=True)
-    execute([place / "train", "--data", place / "tokens.bin", "--steps", steps, "--seed", 1, "--log", log, "--quiet",
-             *more], seconds)
-    return [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line]
+    command = [*before, place / "train", "--data", place / "tokens.bin", "--steps", steps, "--seed", 1, "--log", log]
+    _, err = execute_with_stderr([*command, "--quiet", *more], seconds, variables)
+    return [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line], err
+
+
+def train(place: pathlib.Path, steps: int, seconds: float, *more: str) -> list[dict]:
+    """The steps in the log of a run."""
+    return train_with_stderr(place, steps, seconds, *more)[0]
 
 
 def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
@@ -90,7 +96,7 @@ def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     return {"worst": worst, "bound": bound, "repeats": repeats, "ok": worst <= bound and repeats, "losses": runs[0]}
 
 
-# Ways to run a case again that has failed: name, variables of the environment, a command before it, what it tells.
+# Ways to run a case again that has failed: name, variables of the environment, a command before it.
 RERUNS = (
     ("launch by launch", {"HONE_CHECK_LAUNCHES": "1"}, ()),
     ("without CUDA's asynchrony", {"CUDA_LAUNCH_BLOCKING": "1"}, ()),
@@ -134,13 +140,9 @@ def find_cause(place: pathlib.Path, seconds: float) -> dict:
         left = min(30.0, ends - time.monotonic())
         if left < 5 or (before and not shutil.which(before[0])):
             continue
-        log = WORK / "log.jsonl"
-        log.unlink(missing_ok=True)
         try:
-            _, err = execute_for_both([*before, place / "train", "--data", place / "tokens.bin", "--steps", 3, "--seed",
-                                       1, "--log", log, "--quiet"], left, variables)
-            losses = [line["loss"] for line in map(json.loads, log.read_text().splitlines()) if "loss" in line]
-            found[name] = {"losses": losses, "stderr": err[-3000:]}
+            lines, err = train_with_stderr(place, 3, left, variables=variables, before=before)
+            found[name] = {"losses": [line["loss"] for line in lines], "stderr": err[-3000:]}
         except (Failure, OSError, ValueError) as error:
             found[name] = {"error": str(error), "stderr": getattr(error, "stderr", "")[-3000:]}
     try:
@@ -165,7 +167,8 @@ def measure_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     ms = statistics.median(line["ms"] for line in steady)
     shares = [line["mfu"] for line in steady if line.get("mfu")]
     info = execute([place / "train", "--info"], 20)
-    return {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms, "mfu": statistics.median(shares) if shares else None,
+    return {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms,
+            "mfu": statistics.median(shares) if shares else None,
             "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"),
             "losses": [line["loss"] for line in lines]}
 
@@ -390,7 +393,8 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
         if task == "losses" and ("error" in case[task] or not case[task].get("ok", True)):
             case[task]["cause"] = find_cause(HERE / name, min(60.0, deadline - time.monotonic()))
         case[task]["seconds"] = round(time.monotonic() - start, 1)
-        shown = {key: value for key, value in case[task].items() if key not in ("losses", "kernels", "libraries", "cause")}
+        long = ("losses", "kernels", "libraries", "cause")
+        shown = {key: value for key, value in case[task].items() if key not in long}
         print(f"{name} {task}: {json.dumps(shown)}", flush=True)
         draft = result.with_suffix(".tmp")
         draft.write_text(json.dumps(report, indent=1) + "\n")
