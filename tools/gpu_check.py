@@ -32,7 +32,7 @@ SOURCES = ("python_frontend/examples/gpt2.py", "python_frontend/examples/llama.p
 SCRIPTS = ("gpu-check.sh", "gpu_check.py", "gpu_cases.py", "gpu_run.py", "gpu_peers.py", "jax_peer.py", "peers.py")
 
 
-ORDERS = """On the host with the GPU, in this folder. The second goes on where the first ended; result.json has everything.
+ORDERS = """On the host with the GPU, in this folder. The second goes on where the first ended; result.json has all.
 
     sh gpu-check.sh run result.json --minutes 4 --tasks losses,rate,kernels     ours: correctness, rates, kernels
     sh gpu-check.sh run result.json --minutes 9                                 then peers: PyTorch, torch.compile, JAX
