@@ -54,7 +54,9 @@ RUNTIME = {
     "exec/cuda/products": "base program exec/cuda/core",
     "exec/cuda/attention": "base program exec/cuda/core",
     "exec/cuda/collectives": "base program comm/group exec/cuda/core",
-    "exec/cuda": "base program exec exec/cuda/core exec/cuda/products exec/cuda/attention exec/cuda/collectives",
+    "exec/cuda/compare": "base program exec/cuda/core",
+    "exec/cuda": "base program exec exec/cuda/core exec/cuda/products exec/cuda/attention exec/cuda/collectives "
+    "exec/cuda/compare",
     "train": "base program io io/checkpoint io/data comm/group comm/host comm/tcp exec exec/cpu exec/cuda "
     "exec/cuda/collectives",
     "emulation/kernels": "",

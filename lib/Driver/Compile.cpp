@@ -259,9 +259,9 @@ Error Compilation::link(StringRef object, OutputFile &output) {
   }
   llvm::SmallString<128> resources(llvm::sys::path::parent_path(tool));
   llvm::sys::path::append(resources, "..", "lib", "honec");
-  Error error =
-      linkExecutable({tool.str(), std::string(resources), std::string(path),
-                      output.temporaryPath().str(), options.emulates});
+  Error error = linkExecutable({tool.str(), std::string(resources),
+                                std::string(path), output.temporaryPath().str(),
+                                options.emulates, options.bringsHostKernels});
   if (!error)
     return error;
   return makeError(options.output + ": " + llvm::toString(std::move(error)));
@@ -288,7 +288,8 @@ Error Compilation::lowerDevice() {
           *options.pipeline.attentionAnswers))
     return makeError(options.package + ": " + llvm::toString(std::move(error)));
   llvm::Expected<DeviceCode> compiled = compileDevice(
-      *module, *target, options.emulates, options.cpu, *machine, llvmContext);
+      *module, *target, options.emulates || options.bringsHostKernels,
+      options.cpu, *machine, llvmContext);
   if (!compiled)
     return makeError(options.package + ": " +
                      llvm::toString(compiled.takeError()));
@@ -373,7 +374,7 @@ Error Compilation::plan() {
 
 /// What the program looks for before it runs kernels on a CPU.
 void Compilation::noteCpu() {
-  if (options.isCuda && !options.emulates)
+  if (options.isCuda && !options.emulates && !options.bringsHostKernels)
     return;
   mlir::Builder builder(&context);
   (*module)->setAttr("hone.cpu", builder.getStringAttr(options.cpu.name));

@@ -84,6 +84,11 @@ static Error setEmulate(StringRef, Options &options) {
   return Error::success();
 }
 
+static Error setHostKernels(StringRef, Options &options) {
+  options.bringsHostKernels = true;
+  return Error::success();
+}
+
 static Error setReport(StringRef value, Options &options) {
   options.report = value.str();
   return value.empty() ? wrongValue(value, "a directory") : Error::success();
@@ -149,6 +154,11 @@ static std::vector<OptionRow> makeRows() {
        "with --target=cuda: the binary brings a GPU, one thread at a time, for "
        "tests",
        setEmulate},
+      {"--host-kernels", "",
+       "with --target=cuda: the binary holds its kernels for the host too, "
+       "which "
+       "--compare-launches compares a GPU's with",
+       setHostKernels},
       {"--report", "DIR",
        "write report.json there, and index.html, a page of it", setReport},
       {"--dry-run", "", "say what it needs and how fast it may be; no output",
@@ -226,6 +236,8 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("--emit: is 'ptx', expected --target=cuda with it");
   if (!options.isCuda && options.emulates)
     return usageError("--emulate: expected --target=cuda with it");
+  if (!options.isCuda && options.bringsHostKernels)
+    return usageError("--host-kernels: expected --target=cuda with it");
   if (!options.isCuda && options.pipeline.deterministicAttention)
     return usageError("--deterministic-attention: expected --target=cuda with "
                       "it");

@@ -130,12 +130,15 @@ buildArguments(const LinkJob &job) {
   line.add(job.object);
   if (llvm::Error error = line.addResources({"libhonert_main.a"}))
     return std::move(error);
+  // The runtime asks for both weakly, which takes nothing out of an archive.
   if (job.emulates) {
-    // The runtime asks for both weakly, which takes nothing out of an archive.
-    for (StringRef symbol : {"honert_emulated_library", "honemu_launch"})
-      line.add(("--undefined=" + symbol).str());
-    if (llvm::Error error = line.addResources(
-            {"libhonert_fake_cuda.a", "libhonert_emulator.a"}))
+    line.add("--undefined=honert_emulated_library");
+    if (llvm::Error error = line.addResources({"libhonert_fake_cuda.a"}))
+      return std::move(error);
+  }
+  if (job.emulates || job.bringsHostKernels) {
+    line.add("--undefined=honemu_launch");
+    if (llvm::Error error = line.addResources({"libhonert_emulator.a"}))
       return std::move(error);
   }
   if (llvm::Error error = line.addResources({"libhonert.a", "libstdc++.a"}))

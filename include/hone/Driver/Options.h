@@ -20,6 +20,8 @@ struct Options {
   bool isCuda = false;
   std::string cudaArch;  ///< "sm_90"; "": any
   bool emulates = false; ///< the executable brings an emulated GPU
+  /// It brings the emulator's code of its kernels, to compare a GPU with.
+  bool bringsHostKernels = false;
   std::string report;    ///< directory, "": none
   std::string cluster;   ///< file that describes one, "": the target's
   Emit emit = Emit::Executable;

@@ -26,6 +26,8 @@ struct LinkJob {
   /// Whether the program brings a GPU that is emulated: the runtime's stand-ins
   /// for driver and libraries are linked too.
   bool emulates = false;
+  /// Whether it holds code of its kernels for the emulator, which is linked.
+  bool bringsHostKernels = false;
 };
 
 /// Links; the error says why not, or what the linker complained of first.

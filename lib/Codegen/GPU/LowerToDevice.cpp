@@ -53,6 +53,7 @@ private:
   FailureOr<GridKernel> kernelOf(LaunchOp launch, StringRef stage,
                                  bool takesArena, Emitter emitter);
   SmallVector<Value> gridOperands(GridKernel kernel);
+  void describeWrites(LaunchOp launch);
   void promise(gpu::GPUFuncOp func, LaunchOp launch);
   std::string nameFor(LaunchOp launch, StringRef stage);
 
@@ -154,6 +155,22 @@ SmallVector<Value> DeviceLowering::gridOperands(GridKernel kernel) {
           writer.integer(kernel.threads)};
 }
 
+/// All that the kernels of a launch write: which of them writes what, a
+/// comparison of each with its emulation need not know.
+void DeviceLowering::describeWrites(LaunchOp launch) {
+  SmallVector<int64_t> tensors;
+  for (ValueRange buffers :
+       {ValueRange(launch.getOutputs()), ValueRange(launch.getScratch())})
+    for (Value buffer : buffers) {
+      auto type = cast<MemRefType>(buffer.getType());
+      Type element = type.getElementType();
+      tensors.append({abi::dtype(element), arenaOffset(buffer),
+                      extentBytes(type) / elementByteWidth(element)});
+    }
+  writer.call("honert_device_writes",
+              {writer.integer(tensors.size() / 3), writer.array(tensors)});
+}
+
 LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
                                              bool takesArena, Emitter emitter) {
   FailureOr<GridKernel> kernel = kernelOf(launch, stage, takesArena, emitter);
@@ -168,6 +185,7 @@ LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
   else
     llvm::append_range(operands, offsetOperands(launch));
   writer.call("honert_device_launch", operands);
+  describeWrites(launch);
   return success();
 }
 

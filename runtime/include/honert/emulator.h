@@ -64,7 +64,14 @@ typedef struct honemu_options {
   /* Whether approximate instructions err, by up to what the PTX manual allows
      and as the bits of their result decide; else they are exact. */
   int64_t inexact;
+  /* Faults of a broken GPU, to be added: tests show that they are found. */
+  int64_t faults;
 } honemu_options;
+
+enum {
+  honemu_fault_shuffle = 1, /* a lane of a shuffle gets its own value */
+  honemu_fault_barrier = 2  /* nobody waits at a barrier; races go unnoticed */
+};
 
 typedef struct honemu_emulator honemu_emulator;
 
@@ -82,9 +89,13 @@ int honemu_run(honemu_emulator *emulator, const char *kernel, int64_t blocks,
                int64_t threads, void **args, const honemu_options *options,
                char *message, int64_t message_bytes);
 
+/* Whether the latest run came to an approximate instruction. */
+int honemu_approximated(const honemu_emulator *emulator);
+
 /* The same for an executable into which one image was linked under the name
    `honemu_linked_image`. The options come from the environment: HONEMU_SEED,
-   HONEMU_GLOBAL_RACES and HONEMU_INEXACT, 0 unless set. */
+   HONEMU_GLOBAL_RACES and HONEMU_INEXACT, 0 unless set, and HONE_FAKE_FAULT,
+   `shuffle:KERNEL` or `barrier:KERNEL`, for kernels in whose names KERNEL is. */
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,
                   void **args, char *message, int64_t message_bytes);
 void honemu_allocation(void *address, int64_t bytes);

@@ -108,6 +108,16 @@ public:
   /// While set, run() appends the time of each launch.
   void record(std::vector<LaunchTime> *times) { recording = times; }
 
+  /// While set, run() compares what each launch does with what it should do.
+  /// To be called once by all ranks after start(), to prepare for it.
+  virtual Status compareLaunches(bool isOn) {
+    return isOn ? Status::error("--compare-launches: expected a program for a "
+                                "GPU")
+                : Status();
+  }
+  /// What was compared, in words.
+  virtual std::string comparedText() const { return ""; }
+
 protected:
   const Program &program;
   Arena memory;

@@ -237,6 +237,13 @@ static Status checkDeviceLaunch(const char *name, const DeviceLaunch &launch,
     if (!bounds.contains(offset, 0))
       return broken(format("launch %s has a buffer at %lld, outside the arena",
                            name, static_cast<long long>(offset)));
+  for (const WrittenTensor &written : launch.writes)
+    if (!bounds.contains(written.offset, written.count, written.dtype))
+      return broken(format("launch %s writes %lld elements of %s at %lld, "
+                           "outside the arena",
+                           name, static_cast<long long>(written.count),
+                           honert::name(written.dtype),
+                           static_cast<long long>(written.offset)));
   return Status();
 }
 

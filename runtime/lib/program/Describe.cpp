@@ -342,6 +342,19 @@ void honert_device_launch(honert_program *program, const char *name,
                       std::vector<int64_t>(offsets, offsets + count)}});
 }
 
+void honert_device_writes(honert_program *program, int64_t count,
+                          const int64_t *tensors) {
+  auto *launch = latestLaunch<DeviceLaunch>(program, "honert_device_writes",
+                                            "honert_device_launch");
+  if (!launch)
+    return;
+  for (const int64_t *tensor = tensors; tensor != tensors + 3 * count;
+       tensor += 3)
+    launch->writes.push_back(
+        {read<DType>(program, "element type of a launch", tensor[0]), tensor[1],
+         tensor[2]});
+}
+
 void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
                             int64_t aux, int64_t auxStride, int64_t sums) {
   auto *matmul = latestLaunch<MatmulLaunch>(program, "honert_matmul_epilogue",

@@ -80,11 +80,23 @@ struct KernelLaunch {
   std::vector<int64_t> offsets;
 };
 
+/// Elements in the arena that a launch may write, and perhaps some between them
+/// that it leaves as they are.
+struct WrittenTensor {
+  DType dtype;
+  int64_t offset; ///< of the first, in bytes
+  int64_t count;  ///< of elements
+
+  int64_t bytes() const { return count * byteWidth(dtype); }
+};
+
 /// A kernel of the program's device code.
 struct DeviceLaunch {
   std::string kernel;
   int64_t blocks, threads;
   std::vector<int64_t> offsets; ///< of its parameters in the arena
+  /// honert_device_writes; empty: not known.
+  std::vector<WrittenTensor> writes = {};
 };
 
 /// c[b,m,n] = sum_k a[b,m,k] * b[b,k,n] (+ bias[n]) (+ addend[b,m,n]).

@@ -86,6 +86,7 @@ struct Flag {
   const char *help;
   Reader read;
   bool mayRepeat = false;
+  const char *otherwise = nullptr; ///< the value of the flag alone, or null
 };
 } // namespace
 
@@ -229,6 +230,13 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        "write the times of the last step's launches (Chrome trace) and print "
        "their sums",
        readText(o.profile)},
+      {"compare-launches", "STEP",
+       "on a GPU: compare what each launch of this step (alone: 2, where "
+       "biases "
+       "are no longer zero) writes with what the host computes; the first that "
+       "differs is printed, exit code 1",
+       readInteger(o.compareLaunches, 1, many, positive),
+       /*mayRepeat=*/false, /*otherwise=*/"2"},
       {"bench-collectives", nullptr,
        "measure the links between the ranks, and stop",
        setFlag(o.benchCollectives)},
@@ -263,7 +271,9 @@ std::string honert::helpText(const char *programName, const Program &program) {
                             programName, neededFlags(program).c_str());
   for (const Flag &flag : makeFlags(ignored)) {
     std::string left = std::string("--") + flag.name;
-    if (flag.value)
+    if (flag.otherwise)
+      left += std::string("[=") + flag.value + "]";
+    else if (flag.value)
       left += std::string(" ") + flag.value;
     text += format("  %-24s  %s\n", left.c_str(), flag.help);
   }
@@ -308,6 +318,8 @@ static Status readFlags(int argc, char **argv, Options &options,
                            argument.substr(equals + 1) + "' was given");
     if (hasValue)
       value = argument.substr(equals + 1);
+    else if (flag->otherwise)
+      value = flag->otherwise;
     else if (flag->value) {
       if (i + 1 == argc)
         return Status::usage(name + ": no value, expected " + flag->value);
@@ -391,6 +403,14 @@ static Status checkSteps(const std::set<std::string> &given,
     return Status::usage("--profile: given with --steps 0");
   if (!options.dump.empty() && options.steps == 0)
     return Status::usage("--dump: given with --steps 0");
+  if (options.compareLaunches > options.steps)
+    return Status::usage(
+        format("--compare-launches: step %lld, expected one of --steps (%lld)",
+               static_cast<long long>(options.compareLaunches),
+               static_cast<long long>(options.steps)));
+  if (options.compareLaunches > 0 && !program.isForCuda())
+    return Status::usage("--compare-launches: this program runs on CPUs "
+                         "(honec --target=cuda makes one for a GPU)");
   return Status();
 }
 

@@ -18,6 +18,7 @@ struct Options {
   int64_t steps = 100, warmup = 0, threads = 0;
   int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;
   int64_t checkReplicasEvery = 0;
+  int64_t compareLaunches = 0; ///< in this step; 0: in none
   uint64_t seed = 0;
   bool seedGiven = false;
   double learningRate = 0, minLearningRate = 0, weightDecay = 0, clip = 0;

@@ -109,6 +109,7 @@ std::vector<SharedFact> honert::sharedFacts(const Program &program,
       {"--val-batches", count(o.validationBatches)},
       {"--check-replicas", count(o.checkReplicasEvery)},
       {"--profile", flag(!o.profile.empty())},
+      {"--compare-launches", count(o.compareLaunches)},
       {"--bench-collectives", flag(o.benchCollectives)},
   };
 }

@@ -241,10 +241,14 @@ Status Trainer::train() {
       times.clear();
       executor->record(&times);
     }
+    HONERT_TRY(executor->compareLaunches(step == options.compareLaunches));
     inFlight.push_back({step, Clock::now()});
     Status launched = launchStep(step);
     executor->record(nullptr);
     HONERT_TRY(launched);
+    if (step == options.compareLaunches)
+      report.line(format("step %lld: %s", static_cast<long long>(step),
+                         executor->comparedText().c_str()));
     if (stoppedBy == badInputs) { // by all, before they have updated anything
       inFlight.pop_back();
       break;
@@ -262,6 +266,7 @@ Status Trainer::run() {
   HONERT_TRY(checkOutputs());
   HONERT_TRY(checkSameData(options, world));
   HONERT_TRY(world.agree(executor->start()));
+  HONERT_TRY(executor->compareLaunches(options.compareLaunches > 0));
   HONERT_TRY(startOrResume());
   HONERT_TRY(world.agree(openInputs()));
   HONERT_TRY(world.agree(mapped_ranges::check()));

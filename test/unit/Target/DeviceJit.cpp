@@ -133,7 +133,8 @@ std::string DeviceJit::run(const std::string &kernel, int64_t blocks,
     addresses.push_back(buffer.data);
   for (void *&address : addresses)
     arguments.push_back(&address);
-  honemu_options options = {seed, /*global_races=*/1, /*inexact=*/0};
+  honemu_options options = {seed, /*global_races=*/1, /*inexact=*/0,
+                            /*faults=*/0};
   char message[512] = "";
   honemu_run(state->emulator, kernel.c_str(), blocks, threads, arguments.data(),
              &options, message, sizeof message);

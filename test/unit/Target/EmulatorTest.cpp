@@ -27,7 +27,8 @@ std::string run(Kernel kernel, int64_t blocks, int64_t threads, void *parameter,
   for (const honemu_segment &segment : memory)
     honemu_add_memory(emulator, segment.address, segment.bytes);
   void *args[] = {&parameter};
-  honemu_options options = {seed, /*global_races=*/1, /*inexact=*/0};
+  honemu_options options = {seed, /*global_races=*/1, /*inexact=*/0,
+                            /*faults=*/0};
   char message[256] = "";
   int code = honemu_run(emulator, "k", blocks, threads, args, &options, message,
                         sizeof message);
@@ -438,7 +439,7 @@ static std::vector<float> approximations(int64_t inexact) {
   honemu_emulator *emulator = honemu_create(&image);
   std::vector<float> out(128);
   void *parameter = out.data(), *args[] = {&parameter};
-  honemu_options options = {0, 0, inexact};
+  honemu_options options = {0, 0, inexact, 0};
   char message[16] = "";
   EXPECT_EQ(honemu_run(emulator, "k", 1, 64, args, &options, message, 16), 0);
   honemu_destroy(emulator);

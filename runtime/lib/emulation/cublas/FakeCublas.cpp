@@ -318,7 +318,7 @@ void Product::finishColumn(int64_t col, std::vector<float> &sums,
     double value = alpha * sums[row];
     if (beta != 0)
       value += beta * load(c, cData, batch, row, col);
-    if (desc.epilogue & 4)
+    if ((desc.epilogue & 4) && state().settings.fault != Fault::epilogue)
       value += loadElement(d.dtype, desc.vector + row * width);
     char *aux =
         desc.aux ? desc.aux + (col * desc.auxStride + row) * width : nullptr;
@@ -448,6 +448,8 @@ cublasStatus_t fake::cublasLtMatmul(
                      static_cast<char *>(d),
                      *static_cast<const float *>(alpha),
                      *static_cast<const float *>(beta)};
+  if (state().settings.fault == Fault::stride && product.b.cols > 1)
+    --product.b.stride;
   (void)enqueue(stream, [=] {
     state().milliseconds += timeOf(product, number);
     state().setSinceProduct = 0;

@@ -2,6 +2,7 @@
 
 #include "base/Status.h"
 #include "emulation/cudnn/FakeCudnn.h"
+#include "emulation/driver/FakeCuda.h"
 
 #include <cmath>
 #include <cstring>
@@ -163,7 +164,7 @@ static double apply(int mode, double x, double b, double t) {
   case CUDNN_POINTWISE_LOG:
     return std::log(x);
   case CUDNN_POINTWISE_CMP_GE:
-    return x >= b;
+    return state().settings.fault == Fault::plan ? x + 1 >= b : x >= b;
   case CUDNN_POINTWISE_BINARY_SELECT:
     return t != 0 ? x : b;
   default:

@@ -12,10 +12,26 @@ using namespace honert::fake;
 
 static thread_local State *played = nullptr;
 
-/// HONE_FAKE_MISSING_EPILOGUES="164,192": for whole programs, which no test
-/// can reach into.
+/// HONE_FAKE_FAULT="epilogue".
+static Fault startFault() {
+  static const std::pair<const char *, Fault> faults[] = {
+      {"epilogue", Fault::epilogue},
+      {"stride", Fault::stride},
+      {"plan", Fault::plan},
+      {"capture", Fault::capture},
+      {"slot", Fault::slot}};
+  const char *text = std::getenv("HONE_FAKE_FAULT");
+  for (auto [name, fault] : faults)
+    if (text && std::strcmp(text, name) == 0)
+      return fault;
+  return Fault::none;
+}
+
+/// HONE_FAKE_MISSING_EPILOGUES="164,192", and a fault: for whole programs,
+/// which no test can reach into.
 static State startState() {
   State state;
+  state.settings.fault = startFault();
   const char *numbers = std::getenv("HONE_FAKE_MISSING_EPILOGUES");
   while (numbers && *numbers) {
     char *end = nullptr;

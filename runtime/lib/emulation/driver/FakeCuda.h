@@ -46,8 +46,20 @@ struct ProductRun {
   double milliseconds; ///< time of the device
 };
 
+/// A fault of this GPU or a library, which tests show to be found; those of
+/// kernels are the emulator's (emulator.h).
+enum class Fault {
+  none,
+  epilogue, ///< products leave out the bias of their epilogue
+  stride,   ///< columns of B begin one element early
+  plan,     ///< attention's causal mask lets one key more in
+  capture,  ///< a replayed graph leaves out its first node
+  slot      ///< the first stream does not wait for others
+};
+
 /// What the fake shows, for tests to change before a program starts.
 struct Settings {
+  Fault fault = Fault::none;
   int driverVersion = 13000;
   int devices = 1;
   int arch = emulatedArch;

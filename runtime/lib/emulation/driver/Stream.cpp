@@ -199,7 +199,10 @@ static std::vector<State::Work> inOrder(const CudaGraph &graph) {
 CUresult fake::cuGraphInstantiateWithFlags(CUgraphExec *executable,
                                            CUgraph graph, unsigned long long) {
   FAKE_ENTER("cuGraphInstantiateWithFlags");
-  *executable = new CudaGraphExec{inOrder(*graph)};
+  std::vector<State::Work> work = inOrder(*graph);
+  if (state().settings.fault == Fault::capture && !work.empty())
+    work.erase(work.begin());
+  *executable = new CudaGraphExec{std::move(work)};
   state().born("executable graph");
   return CUDA_SUCCESS;
 }
@@ -291,6 +294,8 @@ CUresult fake::cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
                          event->after.end());
     return CUDA_SUCCESS;
   }
+  if (state().settings.fault == Fault::slot && stream == state().firstStream)
+    return CUDA_SUCCESS;
   if (event->last) // one that was never recorded has passed
     add(stream, {nullptr, event->last, event->stream});
   return CUDA_SUCCESS;

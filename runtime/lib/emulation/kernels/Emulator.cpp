@@ -13,7 +13,11 @@ static thread_local Emulator *running = nullptr;
 
 Emulator &Emulator::active() { return *running; }
 
-bool Emulator::isInexact() { return running && running->errs; }
+bool Emulator::mayErr() {
+  if (running)
+    running->approximated = true;
+  return running && running->errs;
+}
 
 Emulator::Emulator(const honemu_image &image) : image(image) {
   for (int64_t i = 0; i < image.global_count; ++i) {
@@ -65,6 +69,8 @@ std::string Emulator::run(const char *name, int64_t blocks, int64_t count,
   args = arguments;
   isMixed = options.seed != 0;
   errs = options.inexact != 0;
+  approximated = false;
+  faults = options.faults;
   random.seed(options.seed);
   mistake.clear();
   for (int64_t i = 0; i < kernel->segments; ++i)
@@ -304,6 +310,8 @@ bool Emulator::answerShuffles(size_t first, size_t end, bool &answered) {
 //===----------------------------------------------------------------------===//
 
 void Emulator::waitAtBarrier() {
+  if (faults & honemu_fault_barrier)
+    return;
   threads[current].state = State::AtBarrier;
   fibres.leave();
 }
@@ -313,12 +321,14 @@ uint32_t Emulator::exchange(const Shuffle &shuffle) {
   self.shuffle = shuffle;
   self.state = State::AtShuffle;
   fibres.leave();
-  return self.result;
+  bool isWrong =
+      (faults & honemu_fault_shuffle) && shuffle.kind != ShuffleKind::Ballot;
+  return isWrong ? shuffle.value : self.result;
 }
 
 void Emulator::access(uintptr_t address, size_t bytes, size_t alignment,
                       int64_t kind) {
-  if (bytes == 0 ||
+  if (bytes == 0 || (faults & honemu_fault_barrier) ||
       (!(kind & honemu_is_shared) && fibres.isOnStack(address, bytes)))
     return;
   std::string wrong = memory.check(

@@ -42,8 +42,11 @@ public:
   int32_t blockId() const { return static_cast<int32_t>(block); }
   int32_t threadCount() const { return static_cast<int32_t>(threads.size()); }
   int32_t blockCount() const { return static_cast<int32_t>(gridBlocks); }
-  /// Of the kernel that runs on this host thread, if there is one.
-  static bool isInexact();
+  /// Notes an approximate instruction of the kernel that runs on this host
+  /// thread, if there is one. Returns whether its result errs.
+  static bool mayErr();
+  /// Whether the latest kernel came to an approximate instruction.
+  bool hasApproximated() const { return approximated; }
   void waitAtBarrier();
   uint32_t exchange(const Shuffle &shuffle);
   void access(uintptr_t address, size_t bytes, size_t alignment, int64_t kind);
@@ -86,7 +89,8 @@ private:
   void **args = nullptr;
   int64_t gridBlocks = 0;
   bool isMixed = false;
-  bool errs = false;
+  bool errs = false, approximated = false;
+  int64_t faults = 0;
   std::mt19937_64 random;
   std::vector<size_t> warps; // in the order of their turns
   // Of the block

@@ -86,7 +86,7 @@ static float flush(float x) {
 /// `x`, or a number that is up to `units` in the last place off: which, its
 /// bits decide, so that equal operands give equal results.
 static float approximate(float x, int units) {
-  if (!Emulator::isInexact() || !std::isnormal(x))
+  if (!Emulator::mayErr() || !std::isnormal(x))
     return x;
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);

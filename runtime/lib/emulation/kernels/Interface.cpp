@@ -38,6 +38,10 @@ int honemu_run(honemu_emulator *emulator, const char *kernel, int64_t blocks,
   return mistake.empty() ? 0 : 1;
 }
 
+int honemu_approximated(const honemu_emulator *emulator) {
+  return emulator->emulator.hasApproximated();
+}
+
 //===----------------------------------------------------------------------===//
 // The image of an executable
 //===----------------------------------------------------------------------===//
@@ -61,12 +65,28 @@ static honemu_options linkedOptions() {
   };
   return {number("HONEMU_SEED"),
           static_cast<int64_t>(number("HONEMU_GLOBAL_RACES")),
-          static_cast<int64_t>(number("HONEMU_INEXACT"))};
+          static_cast<int64_t>(number("HONEMU_INEXACT")), 0};
+}
+
+/// The faults that HONE_FAKE_FAULT=KIND[:KERNEL] gives a kernel.
+static int64_t linkedFaults(const std::string &kernel) {
+  static const char *const text = std::getenv("HONE_FAKE_FAULT");
+  std::string fault = text ? text : "";
+  size_t colon = std::min(fault.find(':'), fault.size());
+  std::string kind = fault.substr(0, colon);
+  if (kernel.find(fault.substr(std::min(colon + 1, fault.size()))) ==
+      std::string::npos)
+    return 0;
+  return kind == "shuffle"   ? honemu_fault_shuffle
+         : kind == "barrier" ? honemu_fault_barrier
+                             : 0;
 }
 
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,
                   void **args, char *message, int64_t messageBytes) {
-  static const honemu_options options = linkedOptions();
+  static const honemu_options linked = linkedOptions();
+  honemu_options options = linked;
+  options.faults = linkedFaults(kernel);
   return honemu_run(linkedEmulator(), kernel, blocks, threads, args, &options,
                     message, messageBytes);
 }

@@ -39,7 +39,7 @@ static bool isSet(const char *variable) {
 
 CudaExecutor::CudaExecutor(const Program &program, const ThreadPool &pool,
                            bool deterministic, ProcessGroup *world)
-    : Executor(program), world(world),
+    : Executor(program), world(world), pool(pool),
       collectives(device, program, world, deterministic),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),
       attentions(device, deterministic), staging(device, program),
@@ -176,6 +176,28 @@ Status CudaExecutor::runChecked(const BoundFunction &function) {
   return Status();
 }
 
+/// As runChecked(), with what the host computes beside each launch.
+Status CudaExecutor::runCompared(const BoundFunction &function) {
+  HONERT_TRY(device.synchronize("a function begins"));
+  HONERT_TRY(comparison->begin(*function.function));
+  for (const Bound &bound : function.launches) {
+    HONERT_TRY(comparison->expect(*bound.launch));
+    HONERT_TRY(enqueue(bound));
+    HONERT_TRY(device.synchronize(bound.text()));
+    HONERT_TRY(comparison->check(*bound.launch));
+  }
+  return comparison->end();
+}
+
+Status CudaExecutor::compareLaunches(bool isOn) {
+  isComparing = isOn;
+  if (!isOn || comparison)
+    return Status();
+  comparison = std::make_unique<LaunchComparison>(
+      program, device, deviceArena, matmuls.roundsToTf32(), pool, world);
+  return comparison->start();
+}
+
 /// As runChecked(), with the time of each launch: events lie between them, so
 /// that waiting does not count.
 Status CudaExecutor::runRecorded(const BoundFunction &function) {
@@ -233,7 +255,9 @@ Status CudaExecutor::runOnDevice(const Function &function) {
   BoundFunction &bound = functions.at(&function);
   HONERT_TRY(staging.upload(memory, deviceArena));
   HONERT_TRY(collectives.beginFunction(function));
-  if (recording) {
+  if (isComparing) {
+    HONERT_TRY(runCompared(bound));
+  } else if (recording) {
     HONERT_TRY(runRecorded(bound));
   } else if (!bound.wasRun || checksLaunches) {
     HONERT_TRY(runChecked(bound));

@@ -6,6 +6,7 @@
 #include "exec/Executor.h"
 #include "exec/cuda/attention/Launches.h"
 #include "exec/cuda/collectives/Launches.h"
+#include "exec/cuda/compare/Comparison.h"
 #include "exec/cuda/core/Image.h"
 #include "exec/cuda/core/Staging.h"
 #include "exec/cuda/core/Upload.h"
@@ -59,6 +60,9 @@ public:
   PeakRate peakRate() const override;
   LaunchLimits limitsOf(const Launch &launch) const override;
 
+  Status compareLaunches(bool isOn) override;
+  std::string comparedText() const override { return comparison->summary(); }
+
 private:
   struct Bound;
   struct BoundFunction;
@@ -72,11 +76,13 @@ private:
   Status enqueueAll(const BoundFunction &function);
   Status runChecked(const BoundFunction &function);
   Status runRecorded(const BoundFunction &function);
+  Status runCompared(const BoundFunction &function);
   Status capture(BoundFunction &function);
   Multiplied multipliedBy(const Launch &launch) const;
   Status runOnDevice(const Function &function);
 
   ProcessGroup *const world;
+  const ThreadPool &pool;
   Device device;                  // first: what follows lives on it
   CollectiveLaunches collectives; // NCCL may have allocated the arena
   DeviceMemory deviceArena;
@@ -90,6 +96,8 @@ private:
   std::string running;           ///< functions of the step, "'step'"
   std::deque<std::string> ended; ///< the same of steps to collect
   bool checksLaunches;
+  std::unique_ptr<LaunchComparison> comparison;
+  bool isComparing = false;
 };
 
 } // namespace honert

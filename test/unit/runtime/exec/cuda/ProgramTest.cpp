@@ -113,6 +113,24 @@ TEST_F(CudaDescription, buffers_lie_in_the_arena) {
   EXPECT_NE(mistake().find("at 8192"), std::string::npos);
 }
 
+TEST_F(CudaDescription, what_a_launch_writes_lies_in_the_arena) {
+  code(), step(), launch();
+  const int64_t tensors[] = {0, 64, 16, 2, 4032, 32};
+  honert_device_writes(p, 2, tensors);
+  EXPECT_EQ(mistake(), "");
+  const int64_t outside[] = {2, 4032, 33};
+  honert_device_writes(p, 1, outside);
+  EXPECT_EQ(mistake(), "program: launch gelu writes 33 elements of bf16 at "
+                       "4032, outside the arena");
+}
+
+TEST_F(CudaDescription, what_is_written_follows_a_launch) {
+  step();
+  honert_device_writes(p, 0, nullptr);
+  EXPECT_EQ(mistake(), "program: honert_device_writes follows no "
+                       "honert_device_launch");
+}
+
 TEST_F(CudaDescription, an_epilogue_follows_a_product) {
   step();
   honert_matmul_epilogue(p, 0, -1, 0, -1);
