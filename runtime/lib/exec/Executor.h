@@ -45,6 +45,16 @@ struct LaunchLimits {
   std::optional<int64_t> alignment;
 };
 
+/// What a part of the machine, tried by itself, did.
+struct TrialResult {
+  std::string name;
+  Status status;
+  double seconds = 0;
+  /// Of a table: what was tried and what came of it ("ok", "absent", or what is
+  /// wrong).
+  std::vector<std::pair<std::string, std::string>> rows = {};
+};
+
 /// The launches of every function, bound to an arena: pointers resolved,
 /// library calls prepared, workspace allocated.
 class Executor {
@@ -107,6 +117,10 @@ public:
 
   /// While set, run() appends the time of each launch.
   void record(std::vector<LaunchTime> *times) { recording = times; }
+
+  /// Tries by themselves, after start(), the parts that runs rely on; what the
+  /// arena holds is lost. Nothing to try on a CPU.
+  virtual std::vector<TrialResult> tryParts() { return {}; }
 
   /// While set, run() compares what each launch does with what it should do.
   /// To be called once by all ranks after start(), to prepare for it.

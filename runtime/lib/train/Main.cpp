@@ -10,6 +10,7 @@
 #include "train/MemoryLimits.h"
 #include "train/Process.h"
 #include "train/SharedFacts.h"
+#include "train/Smoke.h"
 #include "train/ThreadLimits.h"
 #include "train/Trainer.h"
 
@@ -126,6 +127,8 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   HONERT_TRY(checkConsistency(sharedFacts(program, options), *run.world));
   if (options.benchCollectives)
     return benchCollectives(program, options, *run.world);
+  if (options.smoke)
+    return smokeTest(program, options, pool, *run.world);
   return Trainer(program, options, pool, *run.world).run();
 }
 

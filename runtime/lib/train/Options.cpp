@@ -237,6 +237,10 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        "differs is printed, exit code 1",
        readInteger(o.compareLaunches, 1, many, positive),
        /*mayRepeat=*/false, /*otherwise=*/"2"},
+      {"smoke", nullptr,
+       "try whether all that this program needs works on this GPU, print that "
+       "as JSON, and stop; takes no data",
+       setFlag(o.smoke)},
       {"bench-collectives", nullptr,
        "measure the links between the ranks, and stop",
        setFlag(o.benchCollectives)},
@@ -396,7 +400,7 @@ static Status checkSteps(const std::set<std::string> &given,
   bool hasRate = given.count("lr") || program.numbers.count("lr") ||
                  !program.argument(Kind::scalar, "lr");
   if (!hasRate && options.steps > 0 && !options.info &&
-      !options.benchCollectives)
+      !options.benchCollectives && !options.smoke)
     return Status::usage("--lr: not given, expected a learning rate (the "
                          "program has no default)");
   if (!options.profile.empty() && options.steps == 0)
@@ -408,9 +412,13 @@ static Status checkSteps(const std::set<std::string> &given,
         format("--compare-launches: step %lld, expected one of --steps (%lld)",
                static_cast<long long>(options.compareLaunches),
                static_cast<long long>(options.steps)));
-  if (options.compareLaunches > 0 && !program.isForCuda())
-    return Status::usage("--compare-launches: this program runs on CPUs "
-                         "(honec --target=cuda makes one for a GPU)");
+  for (auto [isGiven, flag] :
+       {std::pair(options.compareLaunches > 0, "compare-launches"),
+        std::pair(options.smoke, "smoke")})
+    if (isGiven && !program.isForCuda())
+      return Status::usage(format("--%s: this program runs on CPUs (honec "
+                                  "--target=cuda makes one for a GPU)",
+                                  flag));
   return Status();
 }
 
@@ -435,7 +443,8 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   if (feedsTokens && given.count("data"))
     return Status::usage("--input: feeds the token stream that --data feeds");
   bool needsData = program.input(Role::tokens) && !feedsTokens;
-  bool trains = options.steps > 0 && !options.info && !options.benchCollectives;
+  bool trains = options.steps > 0 && !options.info &&
+                !options.benchCollectives && !options.smoke;
   if (needsData && !given.count("data") && trains)
     return Status::usage("--data: not given, expected --data FILE with tokens");
   return Status();

@@ -27,7 +27,7 @@ struct Options {
   ScheduleKind schedule = ScheduleKind::constant;
   bool shuffle = false, resume = false, newData = false, quiet = false;
   bool deterministic = false, fresh = false;
-  bool benchCollectives = false;
+  bool benchCollectives = false, smoke = false;
   bool info = false, help = false, version = false;
 
   bool validates() const {

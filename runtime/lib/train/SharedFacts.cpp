@@ -110,6 +110,7 @@ std::vector<SharedFact> honert::sharedFacts(const Program &program,
       {"--check-replicas", count(o.checkReplicasEvery)},
       {"--profile", flag(!o.profile.empty())},
       {"--compare-launches", count(o.compareLaunches)},
+      {"--smoke", flag(o.smoke)},
       {"--bench-collectives", flag(o.benchCollectives)},
   };
 }

@@ -105,8 +105,9 @@ CUresult fake::cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
 }
 
 CUresult fake::cuDevicePrimaryCtxRelease_v2(CUdevice) {
-  state().isRetained = state().isCurrent = false;
   state().died("context");
+  if (!state().live.count("context"))
+    state().isRetained = state().isCurrent = false;
   return CUDA_SUCCESS;
 }
 

@@ -2,6 +2,8 @@
 
 #include "exec/cuda/Executor.h"
 #include "base/DataSheet.h"
+#include "exec/cuda/Trials.h"
+#include "exec/cuda/collectives/Probe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -401,4 +403,41 @@ Status CudaExecutor::zero(int64_t offset, int64_t bytes) {
                           deviceArena.at(offset), 0, static_cast<size_t>(bytes),
                           device.stream()),
                       "memory of the GPU cannot be set to zero");
+}
+
+//===----------------------------------------------------------------------===//
+// Trials
+//===----------------------------------------------------------------------===//
+
+std::vector<TrialResult> CudaExecutor::tryParts() {
+  using Clock = std::chrono::steady_clock;
+  std::vector<TrialResult> results;
+  auto time = [&](const std::function<TrialResult()> &trial) {
+    Clock::time_point begin = Clock::now();
+    results.push_back(trial());
+    results.back().seconds =
+        std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  time([&] { return tryProducts(device, pool); });
+  time([&] {
+    TrialResult result{"slots", staging.check(memory, deviceArena)};
+    return result;
+  });
+  time([&] {
+    TrialResult result{"nccl", Status()};
+    std::string report;
+    NcclFunctions nccl;
+    if (!nccl.open().ok()) {
+      result.rows = {{"library", "absent"}};
+      return result;
+    }
+    result.status = probeNccl(report);
+    for (size_t begin = 0; begin < report.size();) {
+      size_t end = report.find('\n', begin);
+      result.rows.emplace_back(report.substr(begin, end - begin), "ok");
+      begin = end + 1;
+    }
+    return result;
+  });
+  return results;
 }

@@ -60,6 +60,7 @@ public:
   PeakRate peakRate() const override;
   LaunchLimits limitsOf(const Launch &launch) const override;
 
+  std::vector<TrialResult> tryParts() override;
   Status compareLaunches(bool isOn) override;
   std::string comparedText() const override { return comparison->summary(); }
 

@@ -115,51 +115,18 @@ std::string LaunchComparison::nameOf(const Expected &expected,
 // Comparing
 //===----------------------------------------------------------------------===//
 
-/// How far apart two numbers are; 0 for two NaNs or equal infinities.
-static double distanceOf(double x, double y) {
-  if (x == y || (std::isnan(x) && std::isnan(y)))
-    return 0;
-  double distance = std::fabs(x - y);
-  return std::isnan(distance) ? INFINITY : distance;
-}
-
 Status LaunchComparison::compare(const Launch &launch,
                                  const Expected &expected) {
-  const WrittenTensor &tensor = expected.tensor;
-  int64_t width = byteWidth(tensor.dtype), wrong = 0, first = 0;
-  const char *should = mirror.at(tensor.offset);
-  double share = 0;
-  for (int64_t i = 0; i != tensor.count; ++i) {
-    if (!expected.has(i))
-      continue;
-    double wanted = loadElement(tensor.dtype, should + i * width);
-    double distance = distanceOf(
-        loadElement(tensor.dtype, actual.data() + i * width), wanted);
-    if (distance == 0)
-      continue;
-    double allowed = expected.allowed(i, wanted);
-    if (distance <= allowed)
-      share = std::max(share, distance / allowed);
-    else if (++wrong == 1)
-      first = i;
-  }
-  if (share > worst) {
-    worst = share;
+  const char *should = mirror.at(expected.tensor.offset);
+  Difference found = honert::compare(expected, actual.data(), should);
+  if (found.worst > worst) {
+    worst = found.worst;
     worstWho = whoOf(launch);
   }
-  if (wrong == 0)
+  if (found.wrong == 0)
     return Status();
-  double seen = loadElement(tensor.dtype, actual.data() + first * width);
-  double wanted = loadElement(tensor.dtype, should + first * width);
-  double allowed = expected.allowed(first, wanted);
-  std::string within =
-      allowed == 0 ? "exactly" : format("within %.2g", allowed);
-  return Status::error(format(
-      "%s: %s is %.9g on the GPU, expected %.9g %s (%lld of %lld elements "
-      "differ)",
-      whoOf(launch).c_str(), nameOf(expected, first).c_str(),
-      std::isnan(seen) ? std::fabs(seen) : seen, wanted, within.c_str(),
-      static_cast<long long>(wrong), static_cast<long long>(tensor.count)));
+  return Status::error(whoOf(launch) + ": " + nameOf(expected, found.first) +
+                       " is " + found.text(expected, actual.data(), should));
 }
 
 /// The next launch begins with what the GPU has.

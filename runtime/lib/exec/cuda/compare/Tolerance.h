@@ -36,6 +36,21 @@ struct Expected {
   double allowed(int64_t element, double value) const;
 };
 
+/// How a tensor differs from what is expected.
+struct Difference {
+  int64_t wrong = 0; ///< elements that are farther off than they may be
+  int64_t first = 0; ///< of these
+  double worst = 0;  ///< of the others, as a share of what is allowed
+
+  /// "1.5 on the GPU, expected 1 within 0.1 (3 of 64 elements differ)", of the
+  /// first; `seen` and `should` hold the tensor.
+  std::string text(const Expected &expected, const char *seen,
+                   const char *should) const;
+};
+
+Difference compare(const Expected &expected, const char *seen,
+                   const char *should);
+
 } // namespace honert
 
 #endif // HONERT_EXEC_CUDA_COMPARE_TOLERANCE_H

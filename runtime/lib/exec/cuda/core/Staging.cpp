@@ -78,6 +78,48 @@ Status Staging::start() {
   return Status();
 }
 
+/// Element `i` of the `round`-th inputs.
+static char pattern(int64_t round, int64_t i) {
+  return static_cast<char>(round * 37 + i % 251 + 1);
+}
+
+Status Staging::check(Arena &view, const DeviceMemory &arena) {
+  const char *what = "inputs on their way to the GPU";
+  const DriverFunctions &driver = device.functions();
+  constexpr int64_t rounds = 6; // more than slots, of either parity
+  DeviceMemory seen;
+  HONERT_TRY(seen.allocate(device, rounds * inputBytes, what));
+  for (int64_t round = 0; round != rounds; ++round) {
+    for (const Piece &piece : inputs)
+      for (int64_t i = 0; i != piece.bytes; ++i)
+        view.at(piece.offset)[i] = pattern(round, i);
+    HONERT_TRY(upload(view, arena));
+    for (const Piece &piece : inputs)
+      HONERT_TRY(device.check(
+          driver.cuMemcpyDtoDAsync_v2(
+              seen.at(round * inputBytes + piece.place), arena.at(piece.offset),
+              static_cast<size_t>(piece.bytes), device.stream()),
+          what));
+  }
+  std::vector<char> down(static_cast<size_t>(rounds * inputBytes));
+  HONERT_TRY(
+      device.check(driver.cuMemcpyDtoHAsync_v2(down.data(), seen.at(0),
+                                               down.size(), device.stream()),
+                   what));
+  HONERT_TRY(device.synchronize(what));
+  for (int64_t round = 0; round != rounds; ++round)
+    for (const Piece &piece : inputs)
+      for (int64_t i = 0; i != piece.bytes; ++i)
+        if (down[round * inputBytes + piece.place + i] != pattern(round, i))
+          return Status::error(format(
+              "inputs at byte %lld of the arena: those of run %lld of %lld are "
+              "not what the host wrote (slots between host and GPU)",
+              static_cast<long long>(piece.offset),
+              static_cast<long long>(round + 1),
+              static_cast<long long>(rounds)));
+  return Status();
+}
+
 Status Staging::upload(const Arena &view, const DeviceMemory &arena) {
   if (inputBytes == 0)
     return Status();

@@ -26,6 +26,9 @@ public:
   Staging(const Device &device, const Program &program);
 
   Status start();
+  /// Whether inputs arrive that follow each other as fast as they may: `view`
+  /// holds none that count.
+  Status check(Arena &view, const DeviceMemory &arena);
   /// Puts the copies of all inputs in `view` on the streams.
   Status upload(const Arena &view, const DeviceMemory &arena);
   /// Puts the copies of the scalars that `function` leaves on the main stream.

@@ -205,6 +205,20 @@ Status MatmulLaunches::prepare(const std::string &name,
   return Status::error(lacks(*calls.products.back()));
 }
 
+Status MatmulLaunches::attempt(const LibraryProduct &product,
+                               const DeviceMemory &arena, bool &isKnown) {
+  MatmulDescriptors call(library);
+  HONERT_TRY(call.create("attempt", product, *this, arena));
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  HONERT_TRY(askHeuristic(call, 1, algorithms));
+  isKnown = !algorithms.empty();
+  if (!isKnown)
+    return Status();
+  call.algorithm = algorithms.front();
+  HONERT_TRY(enqueue(call));
+  return device.synchronize("a product");
+}
+
 //===----------------------------------------------------------------------===//
 // Algorithms
 //===----------------------------------------------------------------------===//

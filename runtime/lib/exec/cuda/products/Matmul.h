@@ -64,6 +64,10 @@ public:
   /// is kept there.
   Status prepare(const std::string &name, const MatmulLaunch &launch,
                  const DeviceMemory &arena, MatmulCalls &calls);
+  /// Runs one product by the first algorithm that the library proposes, and
+  /// waits for it; `isKnown`: there is one.
+  Status attempt(const LibraryProduct &product, const DeviceMemory &arena,
+                 bool &isKnown);
   /// Puts a product on the device's stream.
   Status enqueue(const MatmulDescriptors &call) const;
   /// To be called after the last prepare(): tells the cache file what was
