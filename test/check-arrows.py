@@ -73,7 +73,7 @@ FENCED = {
     r"hone/": ("include/", "lib/", "tools/", "test/unit/"),
     r"honert/": ("runtime/", "tools/hone-run/", "test/unit/Target/", "test/unit/fuzz/", "test/unit/runtime/"),
     r"(oneapi/)?dnnl": ("runtime/lib/exec/cpu/",),
-    r"(cuda|cublas|cudnn|nvrtc)": ("runtime/lib/exec/cuda/",),
+    r"(cuda|cublas|cudnn|nvrtc|nvtx3)": ("runtime/lib/exec/cuda/",),
     r"nccl\b": ("runtime/lib/exec/cuda/collectives/",),
     r"mpi\b": ("runtime/lib/comm/host/",),
 }

@@ -3,6 +3,7 @@
 #include "train/Trainer.h"
 #include "base/MappedRanges.h"
 #include "base/Signals.h"
+#include "exec/nvtx/Range.h"
 #include "train/MakeExecutor.h"
 #include "train/Process.h"
 #include "train/SameData.h"
@@ -55,6 +56,7 @@ void Trainer::writeKey(int64_t step, int64_t micro) {
 }
 
 Status Trainer::loadInputs(int64_t microStep) {
+  NvtxRange range("load inputs");
   Status loaded;
   if (!options.data.empty())
     loaded = batches.load(microStep, executor->arena().at(0));
@@ -172,7 +174,12 @@ Status Trainer::checkFinite(const StepFacts &facts) const {
 Status Trainer::finishStep() {
   auto [step, start] = inFlight.front();
   inFlight.pop_front();
-  HONERT_TRY(executor->collect());
+  {
+    NvtxRange range([step = step] {
+      return format("wait for step %lld", static_cast<long long>(step));
+    });
+    HONERT_TRY(executor->collect());
+  }
   // A step that overlaps the one before lasts from that one's end.
   Clock::time_point now = Clock::now();
   StepFacts facts;
@@ -231,6 +238,8 @@ Status Trainer::noticeReasonsToStop() {
 Status Trainer::train() {
   auto ahead = static_cast<size_t>(executor->stepsInFlight());
   for (int64_t step = firstStep; step <= options.steps && !stoppedBy; ++step) {
+    NvtxRange range(
+        [&] { return format("step %lld", static_cast<long long>(step)); });
     world.log().setStep(step);
     dataStatus = loadInputs((step - 1) * program.microBatches());
     HONERT_TRY(noticeReasonsToStop());

@@ -1,7 +1,7 @@
 //===- CheckHeaders.cpp - Our declarations against NVIDIA's ---------------===//
 //
-// Compiled where cuda.h is found, with cublasLt.h and cudnn_graph.h where these
-// are. No code: a wrong value or signature in the lists does not compile.
+// Compiled where cuda.h is found, with cublasLt.h, cudnn_graph.h and NVTX where
+// these are. No code: a wrong value or signature in the lists does not compile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,4 +48,40 @@ static_assert(offsetof(cublasLtMatmulHeuristicResult_t, state) == 72);
 #define CUDNN_FUNCTION(result, name, parameters)                               \
   static_assert(std::is_same_v<decltype(&::name), result(*) parameters>, #name);
 #include "exec/cuda/attention/Cudnn.def"
+#endif
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include "exec/nvtx/Declarations.h"
+
+#include <nvtx3/nvToolsExt.h>
+
+using namespace honert::nvtx;
+
+static_assert(version == NVTX_VERSION);
+static_assert(int(core) == NVTX_CB_MODULE_CORE);
+static_assert(int(core2) == NVTX_CB_MODULE_CORE2);
+static_assert(int(modules) == NVTX_CB_MODULE_SIZE);
+static_assert(entries[core] == NVTX_CBID_CORE_SIZE);
+static_assert(entries[cuda] == NVTX_CBID_CUDA_SIZE);
+static_assert(entries[opencl] == NVTX_CBID_OPENCL_SIZE);
+static_assert(entries[cudart] == NVTX_CBID_CUDART_SIZE);
+static_assert(entries[core2] == NVTX_CBID_CORE2_SIZE);
+static_assert(entries[honert::nvtx::sync] == NVTX_CBID_SYNC_SIZE);
+static_assert(int(rangePush) == NVTX_CBID_CORE2_DomainRangePushEx);
+static_assert(int(rangePop) == NVTX_CBID_CORE2_DomainRangePop);
+static_assert(int(domainCreate) == NVTX_CBID_CORE2_DomainCreateA);
+static_assert(int(callbacksTable) == NVTX_ETID_CALLBACKS);
+static_assert(int(versionTable) == NVTX_ETID_VERSIONINFO);
+static_assert(sizeof(Callbacks) == sizeof(NvtxExportTableCallbacks));
+static_assert(sizeof(VersionInfo) == sizeof(NvtxExportTableVersionInfo));
+static_assert(offsetof(VersionInfo, setProfilerVersion) ==
+              offsetof(NvtxExportTableVersionInfo, SetInjectionNvtxVersion));
+static_assert(sizeof(EventAttributes) == sizeof(nvtxEventAttributes_t));
+static_assert(offsetof(EventAttributes, payload) ==
+              offsetof(nvtxEventAttributes_t, payload));
+static_assert(offsetof(EventAttributes, messageType) ==
+              offsetof(nvtxEventAttributes_t, messageType));
+static_assert(offsetof(EventAttributes, message) ==
+              offsetof(nvtxEventAttributes_t, message));
+static_assert(NVTX_MESSAGE_TYPE_ASCII == 1);
 #endif

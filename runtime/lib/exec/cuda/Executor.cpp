@@ -4,6 +4,7 @@
 #include "base/DataSheet.h"
 #include "exec/cuda/Trials.h"
 #include "exec/cuda/collectives/Probe.h"
+#include "exec/nvtx/Range.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,9 +22,14 @@ struct CudaExecutor::Bound {
   AttentionCall attention;
 
   /// "launch gelu at model.py:3"
-  std::string text() const {
-    std::string text = "launch " + launch->name;
-    return launch->location.empty() ? text : text + " at " + launch->location;
+  std::string text() const { return "launch " + launch->name + place(); }
+  /// For a profiler: "gelu (k3_map_gelu_f32x96) at model.py:3"
+  std::string rangeText() const {
+    auto *kernel = std::get_if<DeviceLaunch>(&launch->action);
+    return launch->name + (kernel ? " (" + kernel->kernel + ")" : "") + place();
+  }
+  std::string place() const {
+    return launch->location.empty() ? "" : " at " + launch->location;
   }
 };
 
@@ -153,6 +159,7 @@ Status CudaExecutor::enqueueProduct(const MatmulLaunch &matmul,
 }
 
 Status CudaExecutor::enqueue(const Bound &bound) {
+  NvtxRange range([&] { return bound.rangeText(); });
   if (auto *zero = std::get_if<ZeroLaunch>(&bound.launch->action))
     return this->zero(zero->offset, zero->bytes);
   if (auto *kernel = std::get_if<DeviceLaunch>(&bound.launch->action))
@@ -231,6 +238,7 @@ Status CudaExecutor::runRecorded(const BoundFunction &function) {
 }
 
 Status CudaExecutor::capture(BoundFunction &bound) {
+  NvtxRange range("record as a graph");
   const DriverFunctions &driver = device.functions();
   std::string what =
       format("function '%s' cannot be recorded", bound.function->name.c_str());
@@ -255,7 +263,10 @@ Status CudaExecutor::capture(BoundFunction &bound) {
 
 Status CudaExecutor::runOnDevice(const Function &function) {
   BoundFunction &bound = functions.at(&function);
-  HONERT_TRY(staging.upload(memory, deviceArena));
+  {
+    NvtxRange range("copy inputs");
+    HONERT_TRY(staging.upload(memory, deviceArena));
+  }
   HONERT_TRY(collectives.beginFunction(function));
   if (isComparing) {
     HONERT_TRY(runCompared(bound));
@@ -271,10 +282,12 @@ Status CudaExecutor::runOnDevice(const Function &function) {
         device.functions().cuGraphLaunch(bound.graph, device.stream()),
         format("function '%s'", function.name.c_str())));
   }
+  NvtxRange range("copy results");
   return staging.download(function, deviceArena);
 }
 
 Status CudaExecutor::run(const Function &function) {
+  NvtxRange range(function.name);
   std::string name = "'" + function.name + "'";
   if (running.find(name) == std::string::npos)
     running += (running.empty() ? "" : ", ") + name;
@@ -377,6 +390,7 @@ LaunchLimits CudaExecutor::limitsOf(const Launch &launch) const {
 Status CudaExecutor::publish(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return Status();
+  NvtxRange range("copy state to the GPU");
   HONERT_TRY(upload.copy(memory.at(offset), deviceArena.at(offset), bytes));
   forget(offset, bytes);
   return Status();
@@ -385,6 +399,7 @@ Status CudaExecutor::publish(int64_t offset, int64_t bytes) {
 Status CudaExecutor::fetch(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return Status();
+  NvtxRange range("copy state from the GPU");
   HONERT_TRY(device.check(device.functions().cuMemcpyDtoHAsync_v2(
                               memory.at(offset), deviceArena.at(offset),
                               static_cast<size_t>(bytes), device.stream()),
