@@ -80,6 +80,9 @@ struct Settings {
   /// Work of streams after the first is done as soon as it may, not as late.
   bool copiesRunAhead = false;
   bool keepsOrder = false; ///< State::order
+  /// What the device takes, after the time is read, for each event that a graph
+  /// records.
+  double recordNodeMilliseconds = 0.001;
   int ncclVersion = 22809;
   /// How often NCCL says that a call still goes on.
   int ncclPolls = 2;
@@ -126,6 +129,7 @@ struct State {
   double milliseconds = 0;     ///< time of the device
   int64_t setSinceProduct = 0; ///< bytes that were set after a product ran
   std::map<const char *, int64_t> deviceMemory, pinnedMemory;
+  std::set<CUevent> events; ///< that are not destroyed
 };
 
 State &state();

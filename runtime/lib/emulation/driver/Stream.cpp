@@ -243,11 +243,13 @@ CUresult fake::cuEventCreate(CUevent *event, unsigned flags) {
   FAKE_ENTER("cuEventCreate");
   *event = new CudaEvent{
       flags != CU_EVENT_DISABLE_TIMING, nullptr, nullptr, nullptr, {}};
+  state().events.insert(*event);
   state().born("event");
   return CUDA_SUCCESS;
 }
 
 CUresult fake::cuEventDestroy_v2(CUevent event) {
+  state().events.erase(event);
   delete event; // what still waits for a moment of it keeps that
   state().died("event");
   return CUDA_SUCCESS;
@@ -270,6 +272,29 @@ CUresult fake::cuEventRecord(CUevent event, CUstream stream) {
     moment->hasPassed = true;
     moment->milliseconds = state().milliseconds;
     return CUDA_SUCCESS;
+  });
+}
+
+/// With CU_EVENT_RECORD_EXTERNAL a node of the graph: each run of it records
+/// the event anew, for whoever is outside. Nothing in the capture waits for it.
+CUresult fake::cuEventRecordWithFlags(CUevent event, CUstream stream,
+                                      unsigned flags) {
+  if (flags == CU_EVENT_RECORD_DEFAULT)
+    return cuEventRecord(event, stream);
+  FAKE_ENTER("cuEventRecordWithFlags", true, /*mayCapture=*/true);
+  if (flags != CU_EVENT_RECORD_EXTERNAL)
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "flags of a record that are not known");
+  if (!stream || !stream->isCaptured)
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "an external record outside of a capture");
+  return enqueue(stream, [event] {
+    if (!state().events.count(event))
+      return state().mistake(CUDA_ERROR_INVALID_HANDLE,
+                             "a graph that records a destroyed event");
+    event->last = std::make_shared<Moment>(Moment{true, state().milliseconds});
+    state().milliseconds += state().settings.recordNodeMilliseconds;
+    return CUresult(CUDA_SUCCESS);
   });
 }
 

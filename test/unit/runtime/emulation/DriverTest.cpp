@@ -138,6 +138,54 @@ TEST_F(CudaFake, a_time_that_has_not_passed) {
   EXPECT_EQ(fake::cuEventDestroy_v2(end), CUDA_SUCCESS);
 }
 
+/// An event that a graph records has the time of the latest run of the graph.
+TEST_F(CudaFake, a_graph_records_an_event_anew) {
+  CUevent begin, end;
+  ASSERT_EQ(fake::cuEventCreate(&begin, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  ASSERT_EQ(fake::cuEventCreate(&end, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  EXPECT_EQ(
+      fake::cuEventRecordWithFlags(begin, stream, CU_EVENT_RECORD_EXTERNAL),
+      CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(mistake(), "an external record outside of a capture");
+  double worked = 0.5;
+  ASSERT_EQ(fake::cuStreamBeginCapture_v2(stream, 1), CUDA_SUCCESS);
+  EXPECT_EQ(fake::cuEventRecordWithFlags(begin, stream, 2),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(
+      fake::cuEventRecordWithFlags(begin, stream, CU_EVENT_RECORD_EXTERNAL),
+      CUDA_SUCCESS);
+  ASSERT_EQ(fake::enqueue(stream,
+                          [&] {
+                            Cuda::fake().milliseconds += worked;
+                            return CUresult(CUDA_SUCCESS);
+                          }),
+            CUDA_SUCCESS);
+  ASSERT_EQ(fake::cuEventRecordWithFlags(end, stream, CU_EVENT_RECORD_EXTERNAL),
+            CUDA_SUCCESS);
+  CUgraph graph;
+  CUgraphExec executable;
+  ASSERT_EQ(fake::cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  ASSERT_EQ(fake::cuGraphInstantiateWithFlags(&executable, graph, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(fake::cuGraphDestroy(graph), CUDA_SUCCESS);
+  float milliseconds;
+  EXPECT_NE(fake::cuEventElapsedTime(&milliseconds, begin, end), CUDA_SUCCESS);
+  for (double each : {0.5, 2.0}) {
+    worked = each;
+    ASSERT_EQ(fake::cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+    ASSERT_EQ(fake::cuStreamSynchronize(stream), CUDA_SUCCESS);
+    ASSERT_EQ(fake::cuEventElapsedTime(&milliseconds, begin, end),
+              CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(milliseconds, each + 0.001); // the node of `begin`
+  }
+  EXPECT_EQ(fake::cuEventDestroy_v2(begin), CUDA_SUCCESS);
+  ASSERT_EQ(fake::cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+  EXPECT_EQ(fake::cuStreamSynchronize(stream), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(mistake(), "a graph that records a destroyed event");
+  EXPECT_EQ(fake::cuEventDestroy_v2(end), CUDA_SUCCESS);
+  EXPECT_EQ(fake::cuGraphExecDestroy(executable), CUDA_SUCCESS);
+}
+
 /// After one failure everything fails, as in a context that is lost.
 TEST_F(CudaFake, a_failure_stays) {
   ASSERT_EQ(fake::enqueue(stream, [] { return int(CUDA_ERROR_LAUNCH_FAILED); }),
