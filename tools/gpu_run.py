@@ -183,6 +183,8 @@ def sum_kernels(trace: dict) -> list[dict]:
     once."""
     sums: dict[str, dict] = {}
     for event in trace["traceEvents"]:
+        if event["ph"] != "X" or event["cat"] == "idle":  # names of tracks, and gaps
+            continue
         facts = event["args"]
         row = sums.setdefault(kind_of(event), {"kind": kind_of(event), "ms": 0.0, "launches": 0, "bytes": 0.0,
                                                "flops": 0.0, "tensor_cores": facts.get("tensor_cores")})

@@ -80,7 +80,7 @@ def test_a_failed_case_runs_again_in_other_ways(tmp_path, monkeypatch):
 
 
 def event(name, family, ms, **arguments):
-    return {"name": name, "cat": family, "dur": 1e3 * ms, "args": arguments}
+    return {"name": name, "cat": family, "ph": "X", "dur": 1e3 * ms, "args": arguments}
 
 
 def test_kernels_are_summed_by_family_op_and_place():
@@ -91,6 +91,8 @@ def test_kernels_are_summed_by_family_op_and_place():
         event("reduce blocks/1", "row", 0.5, bytes=3_000_000, flops=100, launches=2, tensor_cores=False),
         event("dot_general head", "contraction", 4.0, bytes=8_000, flops=4_000_000_000, tensor_cores=True),
         event("zero", "", 0.1),
+        event("idle", "idle", 7.0, after="zero", before="zero"),
+        {"name": "thread_name", "ph": "M", "args": {"name": "launches"}},
     ]}
     product, norm, zero = gpu_run.sum_kernels(trace)
     assert (product["kind"], norm["kind"], zero["kind"]) == ("contraction: dot_general head", "row: reduce blocks/*", "other: zero")

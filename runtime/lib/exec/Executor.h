@@ -27,6 +27,16 @@ struct LaunchTime {
   std::chrono::steady_clock::time_point begin, end;
 };
 
+/// When the launches of one run of a function ran, in the order of the program.
+/// Where some run beside others their times overlap.
+struct FunctionTimes {
+  const Function *function;
+  /// They ran as one graph, so that what lies between them is the device's.
+  bool isGraph = false;
+  std::chrono::steady_clock::time_point begin, end; ///< of a graph
+  std::vector<LaunchTime> launches;
+};
+
 /// What a machine can do at most: FLOP/s, and of what they are and who says so
 /// ("fp32 multiply-adds, measured at start"). Zero: unknown.
 struct PeakRate {
@@ -115,8 +125,16 @@ public:
   /// That of one launch.
   virtual LaunchLimits limitsOf(const Launch &launch) const { return {}; }
 
-  /// While set, run() appends the time of each launch.
-  void record(std::vector<LaunchTime> *times) { recording = times; }
+  /// While set, run() appends the times of launches. A run that is one graph
+  /// has times of its launches only if `insideGraphs`: they slow it down. To be
+  /// called between steps.
+  void record(std::vector<FunctionTimes> *times, bool insideGraphs = true) {
+    recording = times;
+    recordsInsideGraphs = insideGraphs;
+  }
+  /// Of each step that was recorded and ran as graphs without times inside: the
+  /// seconds that these took.
+  const std::vector<double> &graphSeconds() const { return stepSeconds; }
 
   /// Tries by themselves, after start(), the parts that runs rely on; what the
   /// arena holds is lost. Nothing to try on a CPU.
@@ -135,7 +153,9 @@ public:
 protected:
   const Program &program;
   Arena memory;
-  std::vector<LaunchTime> *recording = nullptr;
+  std::vector<FunctionTimes> *recording = nullptr;
+  bool recordsInsideGraphs = true;
+  std::vector<double> stepSeconds;
 };
 
 } // namespace honert

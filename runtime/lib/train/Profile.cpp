@@ -2,18 +2,72 @@
 
 #include "train/Profile.h"
 #include "base/Json.h"
+#include "train/Gaps.h"
 
 #include <algorithm>
 
 using namespace honert;
 
+using TimePoint = std::chrono::steady_clock::time_point;
+
 static double microseconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-static double secondsOf(const LaunchTime &time) {
-  return std::chrono::duration<double>(time.end - time.begin).count();
+/// Of a launch, a gap or a function.
+template <typename Span> static double secondsOf(const Span &span) {
+  return std::chrono::duration<double>(span.end - span.begin).count();
 }
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct FunctionGap {
+  Gap gap;
+  const Function *function;
+};
+/// What the graphs of a step took while their launches were timed.
+struct GraphSums {
+  bool isGraph = false; ///< at least a part of the step
+  double seconds = 0, idle = 0;
+  std::vector<FunctionGap> gaps; ///< the largest first
+};
+} // namespace
+
+static GraphSums sumGraphs(const std::vector<FunctionTimes> &step) {
+  GraphSums sums;
+  for (const FunctionTimes &times : step) {
+    if (!times.isGraph)
+      continue;
+    sums.isGraph = true;
+    sums.seconds += secondsOf(times);
+    for (const Gap &gap : findGaps(times)) {
+      sums.idle += secondsOf(gap);
+      sums.gaps.push_back({gap, times.function});
+    }
+  }
+  std::sort(sums.gaps.begin(), sums.gaps.end(),
+            [](const FunctionGap &x, const FunctionGap &y) {
+              double one = secondsOf(x.gap), other = secondsOf(y.gap);
+              return one != other ? one > other : x.gap.begin < y.gap.begin;
+            });
+  return sums;
+}
+
+/// Of an even number the smaller one in the middle; nothing of none.
+static std::optional<double> medianOf(std::vector<double> values) {
+  if (values.empty())
+    return std::nullopt;
+  auto middle = values.begin() + static_cast<int64_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
 
 /// Seconds of all launches of the group that launch `index` belongs to. They
 /// were made in turn.
@@ -58,8 +112,36 @@ static std::string rateMembers(const LaunchCost &cost,
   return text;
 }
 
-static std::string eventText(const std::vector<LaunchTime> &times, size_t index,
-                             const Executor &executor) {
+namespace {
+enum Track : int { launchTrack = 1, collectiveTrack, gapTrack };
+} // namespace
+
+static std::string eventText(const std::string &name, const std::string &family,
+                             Track track, double begin, double duration,
+                             const std::string &arguments) {
+  return format("{\"name\":%s,\"cat\":%s,\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,"
+                "\"pid\":1,\"tid\":%d,\"args\":{%s}}",
+                quoteJson(name).c_str(), quoteJson(family).c_str(), begin,
+                duration, track, arguments.c_str());
+}
+
+static std::string gapText(const Gap &gap, TimePoint origin) {
+  return eventText("idle", "idle", gapTrack, microseconds(gap.begin - origin),
+                   microseconds(gap.end - gap.begin),
+                   "\"after\":" + quoteJson(gap.before->name) +
+                       ",\"before\":" + quoteJson(gap.after->name));
+}
+
+static std::string trackText(Track track, const char *name) {
+  return format("{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,"
+                "\"args\":{\"name\":\"%s\"}}",
+                track, name);
+}
+
+/// Collectives of a graph run beside its other launches.
+static std::string launchText(const FunctionTimes &function, size_t index,
+                              TimePoint origin, const Executor &executor) {
+  const std::vector<LaunchTime> &times = function.launches;
   const LaunchTime &time = times[index];
   const Launch &launch = *time.launch;
   LaunchLimits limits = executor.limitsOf(launch);
@@ -75,26 +157,55 @@ static std::string eventText(const std::vector<LaunchTime> &times, size_t index,
                         *limits.usesTensorCores ? "true" : "false");
   if (limits.alignment)
     arguments += member("operand_alignment", *limits.alignment);
-  return format("{\"name\":%s,\"cat\":%s,\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,"
-                "\"pid\":1,\"tid\":1,\"args\":{%s}}",
-                quoteJson(launch.name).c_str(),
-                quoteJson(launch.cost.family).c_str(),
-                microseconds(time.begin - times.front().begin),
-                microseconds(time.end - time.begin), arguments.c_str());
+  bool isBeside = function.isGraph &&
+                  std::holds_alternative<CollectiveLaunch>(launch.action);
+  return eventText(launch.name, launch.cost.family,
+                   isBeside ? collectiveTrack : launchTrack,
+                   microseconds(time.begin - origin),
+                   microseconds(time.end - time.begin), arguments);
 }
 
-std::string honert::chromeTrace(const std::vector<LaunchTime> &times,
+/// Milliseconds, to be appended to an object.
+static std::string graphMembers(const GraphSums &sums,
+                                const std::vector<double> &graphSeconds) {
+  std::string text;
+  if (std::optional<double> replay = medianOf(graphSeconds))
+    text += member("graph_ms", *replay * 1e3) +
+            member("graph_steps", static_cast<int64_t>(graphSeconds.size()));
+  if (sums.isGraph)
+    text += member("timed_graph_ms", sums.seconds * 1e3) +
+            member("idle_ms", sums.idle * 1e3);
+  return text;
+}
+
+std::string honert::chromeTrace(const std::vector<FunctionTimes> &step,
                                 const Program &program,
                                 const Executor &executor) {
+  GraphSums sums = sumGraphs(step);
   std::string text = format(
       "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"model\":%s,\"machine\":%s,"
-      "\"library\":%s},\"traceEvents\":[\n",
+      "\"library\":%s%s},\"traceEvents\":[\n",
       quoteJson(program.text("model")).c_str(),
       quoteJson(executor.machineText()).c_str(),
-      quoteJson(executor.libraryVersion()).c_str());
-  for (size_t i = 0; i != times.size(); ++i)
-    text +=
-        eventText(times, i, executor) + (i + 1 != times.size() ? ",\n" : "\n");
+      quoteJson(executor.libraryVersion()).c_str(),
+      graphMembers(sums, executor.graphSeconds()).c_str());
+  std::vector<std::string> events;
+  if (sums.isGraph)
+    events = {trackText(launchTrack, "launches"),
+              trackText(collectiveTrack, "collectives"),
+              trackText(gapTrack, "idle")};
+  std::optional<TimePoint> origin; // the first launch begins
+  for (const FunctionTimes &function : step) {
+    for (size_t i = 0; i != function.launches.size(); ++i) {
+      if (!origin)
+        origin = function.launches[i].begin;
+      events.push_back(launchText(function, i, *origin, executor));
+    }
+    for (const Gap &gap : findGaps(function))
+      events.push_back(gapText(gap, *origin));
+  }
+  for (size_t i = 0; i != events.size(); ++i)
+    text += events[i] + (i + 1 != events.size() ? ",\n" : "\n");
   return text + "]}\n";
 }
 
@@ -112,19 +223,20 @@ struct Sum {
 };
 } // namespace
 
-static std::vector<Sum> sumByName(const std::vector<LaunchTime> &times) {
+static std::vector<Sum> sumByName(const std::vector<FunctionTimes> &step) {
   std::map<std::string, Sum> byName;
-  for (const LaunchTime &time : times) {
-    const Launch &launch = *time.launch;
-    Sum &sum = byName[launch.name];
-    sum.name = launch.name;
-    sum.seconds += secondsOf(time);
-    ++sum.calls;
-    if (launch.cost.part == 0) {
-      sum.bytes += static_cast<double>(launch.cost.bytes);
-      sum.flops += static_cast<double>(launch.cost.flops);
+  for (const FunctionTimes &function : step)
+    for (const LaunchTime &time : function.launches) {
+      const Launch &launch = *time.launch;
+      Sum &sum = byName[launch.name];
+      sum.name = launch.name;
+      sum.seconds += secondsOf(time);
+      ++sum.calls;
+      if (launch.cost.part == 0) {
+        sum.bytes += static_cast<double>(launch.cost.bytes);
+        sum.flops += static_cast<double>(launch.cost.flops);
+      }
     }
-  }
   std::vector<Sum> sums;
   for (const auto &entry : byName)
     sums.push_back(entry.second);
@@ -151,9 +263,38 @@ static std::string rowText(const Sum &sum, double total) {
                 sum.name.c_str());
 }
 
-std::string honert::profileTable(const std::vector<LaunchTime> &times) {
-  std::vector<Sum> sums = sumByName(times);
-  Sum all = {"all launches of the last step"};
+/// "graph: 1.234 ms a step as replayed (median of 7), 1.345 ms with times of
+/// launches, 0.012 ms of it idle (0.9%)", and the largest gaps.
+static std::string graphText(const GraphSums &sums,
+                             const std::vector<double> &graphSeconds) {
+  std::string text;
+  if (std::optional<double> replay = medianOf(graphSeconds))
+    text = format("graph: %.3f ms a step as replayed (median of %zu)",
+                  *replay * 1e3, graphSeconds.size());
+  if (!sums.isGraph)
+    return text.empty() ? "" : text + "; launches were timed one by one\n";
+  text += format("%s%.3f ms with times of launches, %.3f ms of it idle (%.1f%%)"
+                 "\n",
+                 text.empty() ? "graph: " : ", ", sums.seconds * 1e3,
+                 sums.idle * 1e3,
+                 sums.seconds > 0 ? 100 * sums.idle / sums.seconds : 0);
+  constexpr size_t shown = 5;
+  if (!sums.gaps.empty())
+    text += format("%10s %7s  %s\n", "idle ms", "%", "largest gaps");
+  for (size_t i = 0; i != std::min(shown, sums.gaps.size()); ++i) {
+    const auto &[gap, function] = sums.gaps[i];
+    double seconds = secondsOf(gap);
+    text += format("%10.3f %6.1f%%  %s: after %s, before %s\n", seconds * 1e3,
+                   100 * seconds / sums.seconds, function->name.c_str(),
+                   gap.before->name.c_str(), gap.after->name.c_str());
+  }
+  return text;
+}
+
+std::string honert::profileTable(const std::vector<FunctionTimes> &step,
+                                 const std::vector<double> &graphSeconds) {
+  std::vector<Sum> sums = sumByName(step);
+  Sum all = {"all launches of a step"};
   for (const Sum &sum : sums) {
     all.seconds += sum.seconds;
     all.calls += sum.calls;
@@ -164,5 +305,6 @@ std::string honert::profileTable(const std::vector<LaunchTime> &times) {
                             "GB/s", "TFLOP/s", "launch");
   for (const Sum &sum : sums)
     text += rowText(sum, all.seconds);
-  return text + rowText(all, all.seconds);
+  return text + rowText(all, all.seconds) +
+         graphText(sumGraphs(step), graphSeconds);
 }

@@ -7,15 +7,19 @@
 
 namespace honert {
 
-/// Launches as a Chrome trace (chrome://tracing, Perfetto). Of a group of ops
-/// whose cost the program tells, an event has bytes and FLOPs, the rates that
-/// all launches of the group reach together, and, where the executor knows
-/// the machine's data sheet, their share of its peaks.
-std::string chromeTrace(const std::vector<LaunchTime> &times,
+/// The launches of a step as a Chrome trace (chrome://tracing, Perfetto). Of a
+/// group of ops whose cost the program tells, an event has bytes and FLOPs, the
+/// rates that all launches of the group reach together, and, where the executor
+/// knows the machine's data sheet, their share of its peaks. Of graphs also
+/// tracks of collectives and of the gaps between launches, and their sums.
+std::string chromeTrace(const std::vector<FunctionTimes> &step,
                         const Program &program, const Executor &executor);
 
-/// Time and rates by launch name, the longest first.
-std::string profileTable(const std::vector<LaunchTime> &times);
+/// Time and rates by launch name, the longest first. Of graphs also what they
+/// take: as they are replayed, by `graphSeconds` of several steps, and with
+/// times inside; and the largest gaps.
+std::string profileTable(const std::vector<FunctionTimes> &step,
+                         const std::vector<double> &graphSeconds);
 
 } // namespace honert
 

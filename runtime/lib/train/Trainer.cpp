@@ -245,16 +245,18 @@ Status Trainer::train() {
     HONERT_TRY(noticeReasonsToStop());
     if (stoppedBy)
       break;
-    // By all: what GPUs do together is launched or replayed by all alike.
-    if (!options.profile.empty()) {
-      times.clear();
-      executor->record(&times);
-    }
+    // By all: what GPUs do together is launched or replayed by all alike. The
+    // first step is for a run that a signal ends early.
+    std::vector<FunctionTimes> recorded;
+    if (!options.profile.empty())
+      executor->record(&recorded, step == firstStep || step == options.steps);
     HONERT_TRY(executor->compareLaunches(step == options.compareLaunches));
     inFlight.push_back({step, Clock::now()});
     Status launched = launchStep(step);
     executor->record(nullptr);
     HONERT_TRY(launched);
+    if (!recorded.empty())
+      times = std::move(recorded);
     if (step == options.compareLaunches)
       report.line(format("step %lld: %s", static_cast<long long>(step),
                          executor->comparedText().c_str()));

@@ -165,7 +165,7 @@ Status Trainer::writeProfile() {
   HONERT_TRY(file.create(options.profile));
   HONERT_TRY(file.write(trace.data(), static_cast<int64_t>(trace.size())));
   HONERT_TRY(file.commit());
-  std::string table = profileTable(times);
+  std::string table = profileTable(times, executor->graphSeconds());
   table.pop_back(); // summary() ends the line
   report.summary(table);
   return Status();

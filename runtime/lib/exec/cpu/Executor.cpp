@@ -157,6 +157,10 @@ Status CpuExecutor::runLaunch(const Function &function, Bound &bound) {
 
 Status CpuExecutor::run(const Function &function) {
   using Clock = std::chrono::steady_clock;
+  if (recording) {
+    recording->emplace_back();
+    recording->back().function = &function;
+  }
   for (Bound &bound : functions.at(&function)) {
     if (!recording) {
       HONERT_TRY(runLaunch(function, bound));
@@ -164,7 +168,7 @@ Status CpuExecutor::run(const Function &function) {
     }
     Clock::time_point begin = Clock::now();
     HONERT_TRY(runLaunch(function, bound));
-    recording->push_back({bound.launch, begin, Clock::now()});
+    recording->back().launches.push_back({bound.launch, begin, Clock::now()});
   }
   return Status();
 }

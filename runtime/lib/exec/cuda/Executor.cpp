@@ -7,7 +7,6 @@
 #include "exec/nvtx/Range.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -38,6 +37,8 @@ struct CudaExecutor::BoundFunction {
   std::vector<Bound> launches;
   bool wasRun = false;
   CUgraphExec graph = nullptr;
+  CUgraphExec timedGraph = nullptr; ///< with events that `times` has
+  TimedRun times;
 };
 
 static bool isSet(const char *variable) {
@@ -63,8 +64,9 @@ CudaExecutor::~CudaExecutor() {
     if (stream) // nothing may run on while memory is freed
       (void)device.functions().cuStreamSynchronize(stream);
   for (auto &[function, bound] : functions)
-    if (bound.graph)
-      (void)device.functions().cuGraphExecDestroy(bound.graph);
+    for (CUgraphExec graph : {bound.graph, bound.timedGraph})
+      if (graph)
+        (void)device.functions().cuGraphExecDestroy(graph);
   collectives.close();
 }
 
@@ -171,10 +173,25 @@ Status CudaExecutor::enqueue(const Bound &bound) {
   return collectives.enqueue(*bound.launch, deviceArena, bound.text());
 }
 
-Status CudaExecutor::enqueueAll(const BoundFunction &function) {
-  for (const Bound &bound : function.launches)
-    HONERT_TRY(enqueue(bound));
-  return Status();
+Status CudaExecutor::enqueueTimed(const Bound &bound, const EventPair &events) {
+  if (collectives.hasOwnStream(*bound.launch)) {
+    NvtxRange range([&] { return bound.rangeText(); });
+    return collectives.enqueue(*bound.launch, deviceArena, bound.text(),
+                               &events);
+  }
+  HONERT_TRY(events.begin(device.stream()));
+  HONERT_TRY(enqueue(bound));
+  return events.end(device.stream());
+}
+
+Status CudaExecutor::enqueueAll(const BoundFunction &function,
+                                TimedRun *times) {
+  if (times)
+    HONERT_TRY(times->begin());
+  for (size_t i = 0; i != function.launches.size(); ++i)
+    HONERT_TRY(times ? enqueueTimed(function.launches[i], times->launch(i))
+                     : enqueue(function.launches[i]));
+  return times ? times->end() : Status();
 }
 
 Status CudaExecutor::runChecked(const BoundFunction &function) {
@@ -207,55 +224,68 @@ Status CudaExecutor::compareLaunches(bool isOn) {
   return comparison->start();
 }
 
-/// As runChecked(), with the time of each launch: events lie between them, so
-/// that waiting does not count.
+/// As runChecked(), with the time of each launch, and without waiting between
+/// them.
 Status CudaExecutor::runRecorded(const BoundFunction &function) {
-  using Clock = std::chrono::steady_clock;
-  size_t count = function.launches.size();
-  std::vector<DeviceEvent> events(count + 1);
-  for (DeviceEvent &event : events)
-    HONERT_TRY(event.create(device, /*timed=*/true));
-  Clock::time_point start = Clock::now();
-  HONERT_TRY(events[0].record());
-  for (size_t i = 0; i != count; ++i) {
-    HONERT_TRY(enqueue(function.launches[i]));
-    HONERT_TRY(events[i + 1].record());
-  }
-  HONERT_TRY(events[count].wait());
-  auto momentOf = [&](size_t i, Clock::time_point &moment) {
-    double seconds = 0;
-    HONERT_TRY(events[0].secondsTo(events[i], seconds));
-    moment = start + std::chrono::nanoseconds(std::llround(seconds * 1e9));
-    return Status();
-  };
-  for (size_t i = 0; i != count; ++i) {
-    LaunchTime time = {function.launches[i].launch, {}, {}};
-    HONERT_TRY(momentOf(i, time.begin));
-    HONERT_TRY(momentOf(i + 1, time.end));
-    recording->push_back(time);
-  }
-  return Status();
+  TimedRun times;
+  HONERT_TRY(times.create(device, *function.function, /*inGraph=*/false));
+  auto start = std::chrono::steady_clock::now();
+  HONERT_TRY(enqueueAll(function, &times));
+  recording->emplace_back();
+  return times.read(start, recording->back());
 }
 
-Status CudaExecutor::capture(BoundFunction &bound) {
+/// A graph that is like the function's, and has events between its launches. A
+/// driver that records none in graphs runs launch by launch.
+Status CudaExecutor::replayRecorded(BoundFunction &bound) {
+  if (timesGraphs && !bound.timedGraph) {
+    HONERT_TRY(bound.times.create(device, *bound.function, /*inGraph=*/true));
+    Status captured = capture(bound, bound.timedGraph, &bound.times);
+    timesGraphs = !bound.times.isRefused();
+    if (timesGraphs)
+      HONERT_TRY(captured);
+  }
+  if (!timesGraphs)
+    return runRecorded(bound);
+  auto start = std::chrono::steady_clock::now();
+  HONERT_TRY(device.check(
+      device.functions().cuGraphLaunch(bound.timedGraph, device.stream()),
+      format("function '%s' with times", bound.function->name.c_str())));
+  recording->emplace_back();
+  return bound.times.read(start, recording->back());
+}
+
+Status CudaExecutor::replay(BoundFunction &bound) {
+  if (!bound.graph)
+    HONERT_TRY(capture(bound, bound.graph));
+  auto launch = [&] {
+    return device.check(
+        device.functions().cuGraphLaunch(bound.graph, device.stream()),
+        format("function '%s'", bound.function->name.c_str()));
+  };
+  return recording ? replayTimes.time(device, launch) : launch();
+}
+
+Status CudaExecutor::capture(const BoundFunction &function, CUgraphExec &graph,
+                             TimedRun *times) {
   NvtxRange range("record as a graph");
   const DriverFunctions &driver = device.functions();
-  std::string what =
-      format("function '%s' cannot be recorded", bound.function->name.c_str());
+  std::string what = format("function '%s' cannot be recorded",
+                            function.function->name.c_str());
   HONERT_TRY(
       device.check(driver.cuStreamBeginCapture_v2(
                        device.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                    what));
-  Status enqueued = enqueueAll(bound);
-  CUgraph graph = nullptr;
-  CUresult ended = driver.cuStreamEndCapture(device.stream(), &graph);
+  Status enqueued = enqueueAll(function, times);
+  CUgraph captured = nullptr;
+  CUresult ended = driver.cuStreamEndCapture(device.stream(), &captured);
   CUresult made = CUDA_SUCCESS;
   if (enqueued.ok() && ended == CUDA_SUCCESS)
-    made = driver.cuGraphInstantiateWithFlags(&bound.graph, graph, 0);
-  if (graph)
-    (void)driver.cuGraphDestroy(graph);
+    made = driver.cuGraphInstantiateWithFlags(&graph, captured, 0);
+  if (captured)
+    (void)driver.cuGraphDestroy(captured);
   if (made != CUDA_SUCCESS)
-    bound.graph = nullptr;
+    graph = nullptr;
   HONERT_TRY(enqueued);
   HONERT_TRY(device.check(ended, what));
   return device.check(made, what);
@@ -268,20 +298,15 @@ Status CudaExecutor::runOnDevice(const Function &function) {
     HONERT_TRY(staging.upload(memory, deviceArena));
   }
   HONERT_TRY(collectives.beginFunction(function));
-  if (isComparing) {
+  bool byLaunch = !bound.wasRun || checksLaunches;
+  bool isTimed = recording && (byLaunch || recordsInsideGraphs);
+  if (isComparing)
     HONERT_TRY(runCompared(bound));
-  } else if (recording) {
-    HONERT_TRY(runRecorded(bound));
-  } else if (!bound.wasRun || checksLaunches) {
-    HONERT_TRY(runChecked(bound));
-    bound.wasRun = true;
-  } else {
-    if (!bound.graph)
-      HONERT_TRY(capture(bound));
-    HONERT_TRY(device.check(
-        device.functions().cuGraphLaunch(bound.graph, device.stream()),
-        format("function '%s'", function.name.c_str())));
-  }
+  else if (byLaunch)
+    HONERT_TRY(isTimed ? runRecorded(bound) : runChecked(bound));
+  else
+    HONERT_TRY(isTimed ? replayRecorded(bound) : replay(bound));
+  bound.wasRun = true;
   NvtxRange range("copy results");
   return staging.download(function, deviceArena);
 }
@@ -304,6 +329,7 @@ Status CudaExecutor::endStep() {
   ended.push_back(std::move(running));
   running.clear();
   collectives.endStep();
+  replayTimes.endStep();
   return staging.endStep();
 }
 
@@ -315,6 +341,8 @@ Status CudaExecutor::collect() {
       format("function %s on GPU %s (HONE_CHECK_LAUNCHES=1 names the launch)",
              names.c_str(), device.name().c_str()));
   collectives.collectStep();
+  if (status.ok())
+    status = replayTimes.collectStep(stepSeconds);
   if (!status.ok())
     collectives.fail();
   return status;

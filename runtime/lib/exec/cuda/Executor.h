@@ -4,6 +4,7 @@
 #define HONERT_EXEC_CUDA_EXECUTOR_H
 
 #include "exec/Executor.h"
+#include "exec/cuda/TimedRun.h"
 #include "exec/cuda/attention/Launches.h"
 #include "exec/cuda/collectives/Launches.h"
 #include "exec/cuda/compare/Comparison.h"
@@ -29,6 +30,7 @@ enum class Multiplied { narrow, tf32, f32 };
 /// second records the launches as a graph; from then on a run is one call. An
 /// error on the way of a graph names the function only; with
 /// HONE_CHECK_LAUNCHES set to anything but 0, every run is made like the first.
+/// A run whose launches are recorded is a graph of its own, with events.
 class CudaExecutor : public Executor {
 public:
   /// `world` may be null: this process alone.
@@ -74,11 +76,15 @@ private:
   Status enqueue(const Bound &bound);
   Status enqueueKernel(const DeviceLaunch &kernel, const Bound &bound);
   Status enqueueProduct(const MatmulLaunch &matmul, const Bound &bound);
-  Status enqueueAll(const BoundFunction &function);
+  Status enqueueTimed(const Bound &bound, const EventPair &events);
+  Status enqueueAll(const BoundFunction &function, TimedRun *times = nullptr);
   Status runChecked(const BoundFunction &function);
   Status runRecorded(const BoundFunction &function);
   Status runCompared(const BoundFunction &function);
-  Status capture(BoundFunction &function);
+  Status replayRecorded(BoundFunction &function);
+  Status replay(BoundFunction &function);
+  Status capture(const BoundFunction &function, CUgraphExec &graph,
+                 TimedRun *times = nullptr);
   Multiplied multipliedBy(const Launch &launch) const;
   Status runOnDevice(const Function &function);
 
@@ -96,7 +102,9 @@ private:
   std::map<const Function *, BoundFunction> functions;
   std::string running;           ///< functions of the step, "'step'"
   std::deque<std::string> ended; ///< the same of steps to collect
+  ReplayTimes replayTimes;
   bool checksLaunches;
+  bool timesGraphs = true; ///< the driver has not refused events in graphs
   std::unique_ptr<LaunchComparison> comparison;
   bool isComparing = false;
 };

@@ -261,7 +261,8 @@ Status CollectiveLaunches::copy(int64_t out, int64_t in, int64_t bytes,
 Status CollectiveLaunches::enqueueCollective(const Launch &launch,
                                              const CollectiveLaunch &collective,
                                              const DeviceMemory &arena,
-                                             const std::string &what) {
+                                             const std::string &what,
+                                             const EventPair *events) {
   int64_t number = communicators.number(collective.axes);
   bool isAsync = collective.isAsynchronous();
   if (number < 0) { // a group of one: what comes out is what went in
@@ -272,8 +273,12 @@ Status CollectiveLaunches::enqueueCollective(const Launch &launch,
   Line &line = lines[static_cast<size_t>(number)];
   HONERT_TRY(line.ready.record());
   HONERT_TRY(line.ready.holdBack(line.stream));
+  if (events)
+    HONERT_TRY(events->begin(line.stream));
   HONERT_TRY(
       communicators.at(number).finish(issue(collective, number, arena), what));
+  if (events)
+    HONERT_TRY(events->end(line.stream));
   HONERT_TRY(progress.mark(launch, line.stream));
   DeviceEvent &end = isAsync ? done.at(collective.token) : line.done;
   HONERT_TRY(end.record(line.stream));
@@ -328,11 +333,17 @@ Status CollectiveLaunches::beginFunction(const Function &function) {
   return isUsed() ? progress.begin(function) : Status();
 }
 
+bool CollectiveLaunches::hasOwnStream(const Launch &launch) const {
+  auto *collective = std::get_if<CollectiveLaunch>(&launch.action);
+  return collective && communicators.number(collective->axes) >= 0;
+}
+
 Status CollectiveLaunches::enqueue(const Launch &launch,
                                    const DeviceMemory &arena,
-                                   const std::string &what) {
+                                   const std::string &what,
+                                   const EventPair *events) {
   if (auto *collective = std::get_if<CollectiveLaunch>(&launch.action))
-    return enqueueCollective(launch, *collective, arena, what);
+    return enqueueCollective(launch, *collective, arena, what, events);
   if (auto *shard = std::get_if<ShardLaunch>(&launch.action))
     return this->shard(*shard, arena, what);
   if (auto *coordinate = std::get_if<CoordinateLaunch>(&launch.action))

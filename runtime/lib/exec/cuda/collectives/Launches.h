@@ -6,6 +6,7 @@
 #include "comm/group/Watchdog.h"
 #include "exec/cuda/collectives/Communicators.h"
 #include "exec/cuda/collectives/Progress.h"
+#include "exec/cuda/core/EventPair.h"
 
 #include <map>
 
@@ -39,9 +40,12 @@ public:
   /// A function begins on the main stream.
   Status beginFunction(const Function &function);
   /// Puts a launch on its stream: a collective, a wait, a shard or a
-  /// coordinate. `what` names it in errors.
+  /// coordinate. `what` names it in errors. `events`, if any, time one that has
+  /// a stream of its own.
   Status enqueue(const Launch &launch, const DeviceMemory &arena,
-                 const std::string &what);
+                 const std::string &what, const EventPair *events = nullptr);
+  /// Whether it is a collective between ranks, beside the main stream.
+  bool hasOwnStream(const Launch &launch) const;
   /// All runs so far end with this step; the oldest step is done.
   void endStep() { progress.endStep(); }
   void collectStep() { progress.collectStep(); }
@@ -65,7 +69,8 @@ private:
   int64_t rank() const { return world ? world->rank() : 0; }
   Status enqueueCollective(const Launch &launch,
                            const CollectiveLaunch &collective,
-                           const DeviceMemory &arena, const std::string &what);
+                           const DeviceMemory &arena, const std::string &what,
+                           const EventPair *events);
   ncclResult_t issue(const CollectiveLaunch &collective, int64_t line,
                      const DeviceMemory &arena);
   ncclResult_t exchange(const CollectiveLaunch &collective, ncclComm_t comm,

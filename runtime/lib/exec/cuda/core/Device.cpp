@@ -157,6 +157,12 @@ Status DeviceEvent::record(CUstream stream) const {
                       "an event cannot be recorded");
 }
 
+Status DeviceEvent::recordInGraph(CUstream stream) const {
+  return owner->check(owner->functions().cuEventRecordWithFlags(
+                          event, stream, CU_EVENT_RECORD_EXTERNAL),
+                      "an event cannot be recorded in a graph");
+}
+
 Status DeviceEvent::wait(const std::string &what) const {
   return owner->check(owner->functions().cuEventSynchronize(event), what);
 }

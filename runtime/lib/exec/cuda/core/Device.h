@@ -116,6 +116,9 @@ public:
   /// After what was put on `stream`, or on the main one.
   Status record(CUstream stream) const;
   Status record() const { return record(owner->stream()); }
+  /// The same while `stream` is captured: each run of the graph records it
+  /// anew.
+  Status recordInGraph(CUstream stream) const;
   /// The host waits for it. `what` begins the error of what failed before.
   Status wait(const std::string &what = "the GPU has failed") const;
   /// What is put on `stream` from now on waits for it.

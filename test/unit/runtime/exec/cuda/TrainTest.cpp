@@ -122,7 +122,7 @@ TEST_F(CudaTrain, checked_runs_record_nothing) {
 }
 
 TEST_F(CudaTrain, profile_times_every_launch) {
-  Outcome outcome = good({"--steps", "3", "--profile", folder / "p.json"});
+  Outcome outcome = good({"--steps", "1", "--profile", folder / "p.json"});
   EXPECT_EQ(calls("cuGraphLaunch"), 0);
   // The fake's kernels take 0.01 ms each, its other work none.
   EXPECT_NE(outcome.out.find(
@@ -135,6 +135,97 @@ TEST_F(CudaTrain, profile_times_every_launch) {
       << outcome.out;
   EXPECT_NE(test::readFile(folder / "p.json").find("\"dur\":10.000"),
             std::string::npos);
+}
+
+/// The last step is a graph with events, those between the first and it are the
+/// graph as it is.
+TEST_F(CudaTrain, profile_times_graphs) {
+  Outcome outcome = good({"--steps", "6", "--profile", folder / "p.json"});
+  EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 2);
+  EXPECT_EQ(calls("cuGraphLaunch"), 5);
+  // Six kernels of 0.01 ms and four launches that take no time. An event in a
+  // graph takes 0.001 ms after its time is read: one in each launch, one
+  // between two, one before the first and one behind the last.
+  for (const char *text :
+       {"     0.022   31.4%       2       -        -  adamw\n",
+        "     0.070  100.0%      10       -        -  all launches of a step\n"
+        "graph: 0.060 ms a step as replayed (median of 4), 0.081 ms with times "
+        "of launches, 0.009 ms of it idle (11.1%)\n"
+        "   idle ms       %  largest gaps\n"
+        "     0.001    1.2%  step: after "})
+    EXPECT_NE(outcome.out.find(text), std::string::npos) << outcome.out;
+  std::string trace = test::readFile(folder / "p.json");
+  for (const char *text :
+       {"\"graph_ms\":0.06,\"graph_steps\":4,\"timed_graph_ms\":0.081,"
+        "\"idle_ms\":0.009",
+        "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":3,"
+        "\"args\":{\"name\":\"idle\"}}",
+        "{\"name\":\"idle\",\"cat\":\"idle\",\"ph\":\"X\",\"ts\":19.000,"
+        "\"dur\":1.000,\"pid\":1,\"tid\":3,\"args\":{\"after\":\"forward\","})
+    EXPECT_NE(trace.find(text), std::string::npos) << text << "\n" << trace;
+}
+
+/// Of a step of several runs, each run has its times.
+TEST_F(CudaTrain, profile_times_micro_batches) {
+  model.microBatches = 3;
+  Outcome outcome = good({"--steps", "5", "--profile", folder / "p.json"});
+  EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 4);
+  for (const char *text :
+       {"     0.033   24.4%       3       -        -  forward\n",
+        " ms a step as replayed (median of 3), "})
+    EXPECT_NE(outcome.out.find(text), std::string::npos) << outcome.out;
+}
+
+TEST_F(CudaTrain, profile_changes_nothing_else) {
+  model.noise = 0.1;
+  good({"--steps", "6", "--save", folder / "plain"});
+  good({"--steps", "6", "--save", folder / "profiled", "--profile",
+        folder / "p.json"});
+  EXPECT_EQ(test::readFile(folder / "plain"),
+            test::readFile(folder / "profiled"));
+}
+
+/// The host is a step ahead until the last step.
+TEST_F(CudaTrain, profile_reads_times_of_graphs_late) {
+  fake().settings.keepsOrder = true;
+  good({"--steps", "5", "--profile", folder / "p.json"});
+  std::string order;
+  for (const std::string &call : fake().order)
+    order += call == "cuGraphLaunch"        ? "g"
+             : call == "cuEventElapsedTime" ? "t"
+                                            : "";
+  // Times of the first step's launches; graphs of steps 2, 3 and 4, the times
+  // of each after the next one is launched; the fifth is timed inside.
+  constexpr int timed = 10 + 1; // launches, and the graph
+  EXPECT_EQ(order.substr(order.find('g')), "g"
+                                           "gtt"
+                                           "gtt"
+                                           "g" +
+                                               std::string(2 * timed, 't') +
+                                               "tt");
+}
+
+/// Launches are then timed one by one, as in a first step.
+TEST_F(CudaTrain, profile_without_events_in_graphs) {
+  expectsMistakes = true;
+  fake().failCall("cuEventRecordWithFlags", 1, CUDA_ERROR_NOT_SUPPORTED);
+  Outcome outcome = good({"--steps", "6", "--profile", folder / "p.json"});
+  EXPECT_EQ(calls("cuGraphLaunch"), 4);
+  EXPECT_NE(
+      outcome.out.find(
+          "     0.060  100.0%      10       -        -  all launches of a "
+          "step\n"
+          "graph: 0.060 ms a step as replayed (median of 4); launches "
+          "were timed one by one\n"),
+      std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(CudaTrain, profile_of_checked_launches) {
+  setenv("HONE_CHECK_LAUNCHES", "1", 1);
+  Outcome outcome = good({"--steps", "4", "--profile", folder / "p.json"});
+  EXPECT_EQ(calls("cuStreamBeginCapture_v2"), 0);
+  EXPECT_EQ(outcome.out.find("graph:"), std::string::npos) << outcome.out;
 }
 
 /// Rates are those of all launches of a group; peaks are the data sheet's.

@@ -45,6 +45,9 @@ protected:
       ThreadPool pool(1);
       auto executor = makeExecutor(program, pool, deterministic, &world);
       HONERT_TRY(executor->start());
+      std::vector<FunctionTimes> times;
+      if (isRecorded)
+        executor->record(&times);
       for (int64_t run = 0; run != 3; ++run) {
         std::string drawn = draw(program.arenaBytes, 100 * run + world.rank());
         std::memcpy(executor->arena().at(0), drawn.data(), drawn.size());
@@ -54,6 +57,11 @@ protected:
         HONERT_TRY(executor->fetch(0, program.arenaBytes));
         results[size_t(3 * world.rank() + run)].assign(
             executor->arena().at(0), size_t(program.arenaBytes));
+      }
+      if (isRecorded && onDevice) {
+        checkTimes(times);
+        if (world.rank() == 0)
+          latest = times.back().launches;
       }
       return Status();
     });
@@ -75,7 +83,24 @@ protected:
     }
   }
 
-  bool deterministic = false;
+  /// The first run is made launch by launch; the others are graphs, in which
+  /// each launch lies.
+  static void checkTimes(const std::vector<FunctionTimes> &times) {
+    ASSERT_EQ(times.size(), 3u);
+    for (size_t run = 0; run != 3; ++run) {
+      EXPECT_EQ(times[run].isGraph, run > 0);
+      EXPECT_EQ(times[run].launches.size(),
+                times[run].function->launches.size());
+      for (const LaunchTime &time : times[run].launches) {
+        EXPECT_LE(times[run].begin, time.begin);
+        EXPECT_LE(time.begin, time.end);
+        EXPECT_LE(time.end, times[run].end);
+      }
+    }
+  }
+
+  bool deterministic = false, isRecorded = false;
+  std::vector<LaunchTime> latest; ///< of the first rank's last run, if recorded
 };
 
 constexpr CollectiveKind kinds[] = {
@@ -158,6 +183,37 @@ TEST_F(NcclExecutor, several_under_way_at_once) {
     for (int64_t token : {5, 3, 7, 4})
       step.wait(token);
   });
+}
+
+/// Events on the streams of collectives that others run beside.
+TEST_F(NcclExecutor, recorded_runs) {
+  isRecorded = true;
+  check({2, 2}, [](RankStep &step) {
+    step.collective(CollectiveKind::allReduce, DType::f32, 64, {0}, 7);
+    step.collective(CollectiveKind::allGather, DType::bf16, 64, {1}, 2);
+    step.collective(CollectiveKind::allReduce, DType::f32, 64, {0});
+    for (int64_t token : {2, 7})
+      step.wait(token);
+    step.coordinate({0});
+  });
+}
+
+/// The fake runs what is not on the main stream as late as it may.
+TEST_F(NcclExecutor, a_collective_is_timed_on_its_stream) {
+  isRecorded = true;
+  run(
+      {2},
+      [](RankStep &step) {
+        step.collective(CollectiveKind::allReduce, DType::f32, 64, {0}, 7);
+        step.coordinate({0});
+        step.wait(7);
+      },
+      true);
+  ASSERT_EQ(latest.size(), 3u);
+  const LaunchTime &collective = latest[0], &coordinate = latest[1],
+                   &wait = latest[2];
+  EXPECT_GE(collective.begin, coordinate.end);
+  EXPECT_LE(collective.end, wait.end);
 }
 
 TEST_F(NcclExecutor, own_parts_and_numbers) {

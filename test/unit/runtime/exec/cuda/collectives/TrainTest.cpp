@@ -76,8 +76,12 @@ TEST_F(NcclTrain, a_profile_is_made_by_all_ranks) {
   std::string expected = train({}, 1, false);
   profile = folder / "profile";
   EXPECT_EQ(train({{"dp", 2}}, 1, true), expected);
-  EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 2); // validations
-  EXPECT_NE(readFile(profile).find("\"name\":\"sum\""), std::string::npos);
+  // Of each rank: the step as it is and with times, and the validation.
+  EXPECT_EQ(calls("cuGraphInstantiateWithFlags"), 2 * 3);
+  std::string trace = readFile(profile);
+  size_t sum = trace.find("\"name\":\"sum\"");
+  ASSERT_NE(sum, std::string::npos);
+  EXPECT_NE(trace.find("\"tid\":2", sum), std::string::npos) << trace;
 }
 
 /// Every list of axes of the program, and every kind along it.
