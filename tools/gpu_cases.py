@@ -24,6 +24,11 @@ class Case:
         return self.settings.get("vocab", {"gpt2": 50257, "llama": 32000}[self.model])
 
     @property
+    def is_large(self) -> bool:
+        """Too large for what a host computes alone, or for tensors that travel."""
+        return self.settings.get("width", 768) > 64
+
+    @property
     def padded(self) -> "Case":
         """The same with a vocabulary that suits tensor cores, for peers; ids stay below that of the case."""
         settings = self.settings | {"vocab": (self.vocab + 63) // 64 * 64}
@@ -50,6 +55,9 @@ _LLAMA_TINY = {"vocab": 257, "layers": 2, "heads": 4, "key_heads": 2, "width": 6
 CASES = {
     "gpt2-tiny-fp32": Case("gpt2", _TINY, 2, 64, "fp32", "check"),
     "gpt2-tiny-bf16": Case("gpt2", _TINY, 2, 64, "bf16", "check"),
+    # The same in parts: what is right without a part of the libraries tells which part is wrong.
+    "gpt2-tiny-bf16-plain": Case("gpt2", _TINY, 2, 64, "bf16", "check",
+                                 options=("--attention=unfused", "--without=epilogues")),
     "gpt2-tiny-fp16": Case("gpt2", _TINY, 2, 64, "fp16", "check"),
     "gpt2-tiny-dropout": Case("gpt2", _TINY | {"dropout": 0.1}, 2, 64, "fp32", "check", options=("--micro-batches=2",)),
     "llama-tiny-bf16": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check"),

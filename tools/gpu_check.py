@@ -32,10 +32,11 @@ SOURCES = ("python_frontend/examples/gpt2.py", "python_frontend/examples/llama.p
 SCRIPTS = ("gpu-check.sh", "gpu_check.py", "gpu_cases.py", "gpu_run.py", "gpu_peers.py", "jax_peer.py", "peers.py")
 
 
-ORDERS = """On the host with the GPU, in this folder. The second goes on where the first ended; result.json has all.
+ORDERS = """On the host with the GPU, in this folder: ours, that is correctness, rates and kernels; then peers. The second goes
+on where the first ended; result.json has all.
 
-    sh gpu-check.sh run result.json --minutes 4 --tasks losses,rate,kernels     ours: correctness, rates, kernels
-    sh gpu-check.sh run result.json --minutes 9                                 then peers: PyTorch, torch.compile, JAX
+    sh gpu-check.sh run result.json --minutes 4 --tasks smoke,launches,losses,rate,kernels
+    sh gpu-check.sh run result.json --minutes 9
 """
 
 
@@ -93,6 +94,8 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
     export(case, package)
     options = [f"--precision={case.precision}", *case.options]
     cuda = ["--target=cuda", f"--arch={arguments.arch}", *(["--emulate"] if arguments.emulate else [])]
+    if case.kind == "check" and not case.is_large and not arguments.emulate:
+        cuda.append("--host-kernels")  # for --compare-launches
     report = work / "report"
     subprocess.run([honec, package, "-o", place / "train", *options, *cuda, f"--report={report}"], check=True)
     write_tokens(place / "tokens.bin", case)
@@ -104,7 +107,7 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
         log.unlink(missing_ok=True)
         run = [work / "train", "--data", place / "tokens.bin", "--seed", "1", "--quiet", "--steps"]
         subprocess.run([*run, str(case.steps), "--log", log], check=True, stdout=subprocess.DEVNULL)
-        if case.settings.get("width", 768) <= 64:  # gradients of wider models are too large to travel
+        if not case.is_large:
             subprocess.run([*run, "1", "--dump", place], check=True, stdout=subprocess.DEVNULL)
         facts["losses"] = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
     (place / "case.json").write_text(json.dumps(facts, indent=1) + "\n")

@@ -22,22 +22,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import gpu_cases
 
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = HERE / "work"
 # Seconds that a task may take, and that must be left for it to begin.
-BOUNDS = {"losses": (60, 5), "rate": (90, 15), "kernels": (60, 15), "torch.compile": (180, 45), "jax": (150, 45),
-          "torch losses": (90, 20)}
+BOUNDS = {"smoke": (60, 5), "launches": (60, 5), "losses": (60, 5), "rate": (90, 15), "kernels": (60, 15),
+          "torch.compile": (180, 45), "jax": (150, 45), "torch losses": (90, 20)}
 
 
 class Failure(Exception):
     """Why a task has no answer, in one line, and the end of what the process wrote to stderr."""
 
-    def __init__(self, reason: str, stderr: str = "") -> None:
+    def __init__(self, reason: str, stderr: str = "", stdout: str = "") -> None:
         super().__init__(reason)
         self.stderr = stderr[-6000:]
+        self.stdout = stdout
 
 
 def library_folders() -> list[str]:
@@ -66,7 +68,7 @@ def execute_with_stderr(command: list, seconds: float, variables: dict[str, str]
         raise Failure(f"took more than {seconds:.0f} s", err) from None
     if process.returncode != 0:
         lines = err.strip().splitlines() or ["no message"]
-        raise Failure(f"exit code {process.returncode}: {lines[-1][-300:]}", err)
+        raise Failure(f"exit code {process.returncode}: {lines[-1][-600:]}", err, out)
     return out, err
 
 
@@ -96,12 +98,55 @@ def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     return {"worst": worst, "bound": bound, "repeats": repeats, "ok": worst <= bound and repeats, "losses": runs[0]}
 
 
-# Ways to run a case again that has failed: name, variables of the environment, a command before it.
+def smoke(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    """What `--smoke` tries: trials that failed, and products that the library lacks."""
+    try:
+        out, error = execute([place / "train", "--smoke"], seconds), None
+    except Failure as failure:
+        out, error = failure.stdout, str(failure)
+    try:
+        trials = json.loads(out)["trials"]
+    except ValueError:
+        raise Failure(error or "--smoke printed no JSON") from None
+    rows = {name: outcome for trial in trials for name, outcome in trial.get("rows", {}).items()}
+    return {"ok": all(trial["ok"] for trial in trials),
+            "failed": {trial["name"]: trial["error"] for trial in trials if not trial["ok"]},
+            "absent": [name for name, outcome in rows.items() if outcome == "absent"],
+            "rows": {name: outcome for name, outcome in rows.items() if outcome not in ("ok", "absent")},
+            "trials": {trial["name"]: trial["seconds"] for trial in trials}}
+
+
+def compare_launches(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    """Whether each launch of the second step writes what the host computes: losses of small models hide a causal mask
+    that lets one key more in."""
+    if gpu_cases.from_facts(facts).is_large:
+        return {"skipped": "too much for the host to compute"}
+    run = [place / "train", "--data", place / "tokens.bin", "--steps", 2, "--seed", 1, "--compare-launches"]
+    try:
+        said = [line for line in execute(run, seconds).splitlines() if "launches as the host's" in line]
+    except Failure as failure:
+        error = str(failure).partition("error: ")[2]
+        if not re.match("launch |function ", error):
+            raise
+        return {"ok": False, "wrong": error, "stderr": failure.stderr}
+    return {"ok": True, "said": said[0]}
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A way to run a case again that has failed."""
+
+    name: str
+    variables: dict[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()  # a command that runs the program
+
+
 RERUNS = (
-    ("launch by launch", {"HONE_CHECK_LAUNCHES": "1"}, ()),
-    ("without CUDA's asynchrony", {"CUDA_LAUNCH_BLOCKING": "1"}, ()),
-    ("library logs", {"CUBLASLT_LOG_LEVEL": "2", "CUDNN_LOGLEVEL_DBG": "2", "CUDNN_LOGDEST_DBG": "stderr"}, ()),
-    ("memory checked", {}, ("compute-sanitizer", "--tool=memcheck", "--error-exitcode=9", "--print-limit=3")),
+    Rerun("launch by launch", variables={"HONE_CHECK_LAUNCHES": "1"}),
+    Rerun("without CUDA's asynchrony", variables={"CUDA_LAUNCH_BLOCKING": "1"}),
+    Rerun("library logs", variables={"CUBLASLT_LOG_LEVEL": "2", "CUDNN_LOGLEVEL_DBG": "2",
+                                     "CUDNN_LOGDEST_DBG": "stderr"}),
+    Rerun("memory checked", before=("compute-sanitizer", "--tool=memcheck", "--error-exitcode=9", "--print-limit=3")),
 )
 
 
@@ -133,24 +178,48 @@ def compare_gradients(place: pathlib.Path, seconds: float) -> list[dict]:
     return sorted(rows, key=lambda row: -row["difference"])[:8]
 
 
-def find_cause(place: pathlib.Path, seconds: float) -> dict:
-    """What the reruns of a case that failed say: each its losses or its error, and the first gradients that differ."""
+def is_right(losses: list[float], facts: dict) -> bool:
+    """Whether the first losses are the CPU's."""
+    return gpu_cases.worst_of(losses, facts["losses"][: len(losses)]) <= gpu_cases.TOLERANCES[facts["precision"]]
+
+
+def name_cause(case: dict, reruns: dict[str, dict], facts: dict) -> str | None:
+    """What is broken, from what is known of a case and from the reruns so far, in a line; None: not known."""
+    failed = case.get("smoke", {}).get("failed", {})
+    if "slots" in failed:
+        return failed["slots"]
+    if wrong := case.get("launches", {}).get("wrong"):
+        return wrong
+    by_launch = reruns.get("launch by launch", {})
+    if match := re.search("error: ((?:launch|function) .*)", by_launch.get("error", "")):
+        return match[1]
+    if "losses" in by_launch and is_right(by_launch["losses"], facts):
+        return f"graph: losses are right launch by launch; {failed.get('graph', 'wrong as a graph')}"
+    return None
+
+
+def find_cause(place: pathlib.Path, facts: dict, case: dict, seconds: float) -> dict:
+    """What is broken in a case whose losses are wrong: `cause` in a line, and what the reruns that led to it said,
+    losses or errors; where they tell nothing, the gradients that differ most too."""
     ends, found = time.monotonic() + seconds, {}
-    for name, variables, before in RERUNS:
+    for rerun in RERUNS:
+        if cause := name_cause(case, found, facts):
+            return {"cause": cause, **found}
         left = min(30.0, ends - time.monotonic())
-        if left < 5 or (before and not shutil.which(before[0])):
+        if left < 5 or (rerun.before and not shutil.which(rerun.before[0])):
             continue
         try:
-            lines, err = train_with_stderr(place, 3, left, variables=variables, before=before)
-            found[name] = {"losses": [line["loss"] for line in lines], "stderr": err[-3000:]}
+            lines, err = train_with_stderr(place, 3, left, variables=rerun.variables, before=rerun.before)
+            found[rerun.name] = {"losses": [line["loss"] for line in lines], "stderr": err[-3000:]}
         except (Failure, OSError, ValueError) as error:
-            found[name] = {"error": str(error), "stderr": getattr(error, "stderr", "")[-3000:]}
+            found[rerun.name] = {"error": str(error), "stderr": getattr(error, "stderr", "")[-3000:]}
     try:
         if (place / "step1.safetensors").exists():
             found["gradients"] = compare_gradients(place, max(5.0, min(30.0, ends - time.monotonic())))
     except (Failure, OSError, ValueError, KeyError) as error:
         found["gradients"] = {"error": str(error)}
-    return found
+    failed = case.get("smoke", {}).get("failed", {})
+    return {"cause": "; ".join(f"{name}: {error}" for name, error in failed.items()) or "not found", **found}
 
 
 def bytes_in(info: str, name: str) -> int:
@@ -234,6 +303,8 @@ def torch_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
 
 
 TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
+    "smoke": smoke,
+    "launches": compare_launches,
     "losses": check_losses,
     "rate": measure_rate,
     "kernels": profile_kernels,
@@ -243,12 +314,16 @@ TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
 }
 
 
+# Those whose failure makes a run "not as expected".
+OURS = ("smoke", "launches", "losses", "rate", "torch losses")
+
+
 def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
     """Tasks (case, task) in the order of what they tell: is it right, how fast is it, which kernel is slow; then peers,
     one of which takes longer than all of ours."""
     checks = [name for name, facts in cases.items() if facts["kind"] == "check"]
     rates = [name for name, facts in cases.items() if facts["kind"] == "rate"]
-    tasks = [(name, "losses") for name in checks]
+    tasks = [(name, task) for name in checks for task in ("smoke", "launches", "losses")]
     tasks += [(name, task) for name in rates for task in ("rate", "kernels")]
     tasks += [(name, "torch losses") for name in checks if not cases[name]["settings"].get("dropout")]
     tasks += [(name, task) for name in rates for task in ("torch.compile", "jax")]
@@ -393,15 +468,15 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
         start = time.monotonic()
         case[task] = perform(task, HERE / name, cases[name], deadline)
         if task == "losses" and ("error" in case[task] or not case[task].get("ok", True)):
-            case[task]["cause"] = find_cause(HERE / name, min(60.0, deadline - time.monotonic()))
+            case[task] |= find_cause(HERE / name, cases[name], case, min(60.0, deadline - time.monotonic()))
         case[task]["seconds"] = round(time.monotonic() - start, 1)
-        long = ("losses", "kernels", "libraries", "cause")
+        long = ("losses", "kernels", "libraries", "trials", "rows", "gradients", *(rerun.name for rerun in RERUNS))
         shown = {key: value for key, value in case[task].items() if key not in long}
         print(f"{name} {task}: {json.dumps(shown)}", flush=True)
         draft = result.with_suffix(".tmp")
         draft.write_text(json.dumps(report, indent=1) + "\n")
         draft.replace(result)
-    outcomes = [case.get(task, {}) for case in report["cases"].values() for task in ("losses", "rate", "torch losses")]
+    outcomes = [case.get(task, {}) for case in report["cases"].values() for task in OURS]
     good = bool(cases) and all(outcome.get("ok", True) and "error" not in outcome for outcome in outcomes)
     print("all as expected" if good else "not as expected")
     return 0 if good else 1

@@ -250,7 +250,10 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
   if (Error error = options.pipeline.readRanks())
     return usageError("--mesh, --recipe: " + llvm::toString(std::move(error)));
   if (!given.count("--arch") || options.isCuda)
-    options.cpu = llvm::cantFail(selectCpu("native"));
+    // A program that compares a GPU with the host runs where the GPU is.
+    options.cpu = llvm::cantFail(selectCpu(
+        options.bringsHostKernels && !options.emulates ? "x86-64-v3"
+                                                       : "native"));
   return std::nullopt;
 }
 

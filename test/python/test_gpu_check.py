@@ -63,17 +63,72 @@ def test_gradients_that_differ_most_come_first(tmp_path, monkeypatch):
     assert rows[0]["difference"] == float("inf") and rows[1]["difference"] == pytest.approx(0.1)
 
 
-def test_a_failed_case_runs_again_in_other_ways(tmp_path, monkeypatch):
-    """A program that fails, but names the launch where it is asked to wait for each."""
-    monkeypatch.setattr(gpu_run, "WORK", tmp_path)
+FACTS = {"losses": [4.0, 3.0, 2.0], "precision": "fp32", "model": "gpt2", "settings": {"width": 64}, "batch": 1,
+         "sequence": 8, "kind": "check", "steps": 3, "options": []}
+
+
+def make_program(folder, monkeypatch, script):
+    monkeypatch.setattr(gpu_run, "WORK", folder)
     monkeypatch.setattr(gpu_run.shutil, "which", lambda _: None)
-    program = tmp_path / "train"
-    program.write_text("#!/bin/sh\nif [ -n \"$HONE_CHECK_LAUNCHES\" ]; then echo launch gelu at model.py:3 >&2\n"
-                       "else echo function step >&2; fi\nexit 1\n")
-    program.chmod(0o755)
-    cause = gpu_run.find_cause(tmp_path, 60)
-    assert cause["launch by launch"]["error"] == "exit code 1: launch gelu at model.py:3"
-    assert cause["library logs"]["stderr"] == "function step\n" and "memory checked" not in cause
+    (folder / "train").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "train").chmod(0o755)
+
+
+def test_a_failed_case_runs_again_in_other_ways(tmp_path, monkeypatch):
+    """A program that fails, and names a launch only where the libraries write logs."""
+    make_program(tmp_path, monkeypatch, 'echo "error: function step" >&2; echo "error: no launch" >&2; exit 1')
+    cause = gpu_run.find_cause(tmp_path, FACTS, {}, 60)
+    assert cause["cause"] == "not found"
+    assert cause["library logs"]["stderr"] == "error: function step\nerror: no launch\n"
+    assert "memory checked" not in cause
+
+
+def test_a_launch_that_is_wrong_is_the_cause(tmp_path, monkeypatch):
+    make_program(tmp_path, monkeypatch, 'echo "error: launch 3 of step, gelu" >&2; exit 1')
+    compared = gpu_run.compare_launches(tmp_path, FACTS, 20)
+    assert compared["wrong"] == "launch 3 of step, gelu" and not compared["ok"]
+    assert gpu_run.find_cause(tmp_path, FACTS, {"launches": compared}, 60) == {"cause": "launch 3 of step, gelu"}
+    assert "skipped" in gpu_run.compare_launches(tmp_path, FACTS | {"settings": {}}, 20)
+
+
+def test_a_comparison_that_fails_itself_says_so(tmp_path, monkeypatch):
+    make_program(tmp_path, monkeypatch, 'echo "error: --compare-launches: the program holds no code" >&2; exit 1')
+    with pytest.raises(gpu_run.Failure, match="holds no code"):
+        gpu_run.compare_launches(tmp_path, FACTS, 20)
+
+
+def test_slots_that_fail_are_the_cause(tmp_path, monkeypatch):
+    make_program(tmp_path, monkeypatch, "exit 1")
+    case = {"smoke": {"failed": {"slots": "inputs of run 5"}}, "launches": {"wrong": "launch 1 of step"}}
+    assert gpu_run.find_cause(tmp_path, FACTS, case, 60) == {"cause": "inputs of run 5"}
+
+
+def test_a_launch_that_ends_the_program_is_the_cause(tmp_path, monkeypatch):
+    make_program(tmp_path, monkeypatch, 'echo "error: launch gelu at model.py:3: illegal address" >&2; exit 1')
+    assert gpu_run.find_cause(tmp_path, FACTS, {}, 60)["cause"] == "launch gelu at model.py:3: illegal address"
+
+
+def test_losses_right_launch_by_launch_blame_the_graph(tmp_path, monkeypatch):
+    """A program whose losses are right where each launch is waited for."""
+    make_program(tmp_path, monkeypatch, """while [ "$1" != --log ]; do shift; done
+good='{"loss": 4.0}\n{"loss": 3.0}\n{"loss": 2.0}\n'
+bad='{"loss": 4.0}\n{"loss": 4.0}\n{"loss": 4.0}\n'
+if [ -n "$HONE_CHECK_LAUNCHES" ]; then printf "$good" > "$2"; else printf "$bad" > "$2"; fi""")
+    cause = gpu_run.find_cause(tmp_path, FACTS, {}, 60)
+    assert cause["cause"] == "graph: losses are right launch by launch; wrong as a graph"
+
+
+def test_smoke_says_what_failed_and_what_is_absent(tmp_path, monkeypatch):
+    trials = {"trials": [{"name": "start", "ok": True, "seconds": 1.0},
+                         {"name": "products", "ok": False, "seconds": 2.0, "error": "product b: 1 is 2",
+                          "rows": {"a": "ok", "b": "1 is 2", "c": "absent"}}]}
+    make_program(tmp_path, monkeypatch, f"echo '{json.dumps(trials)}'; exit 1")
+    assert gpu_run.smoke(tmp_path, FACTS, 20) == {
+        "ok": False, "failed": {"products": "product b: 1 is 2"}, "absent": ["c"], "rows": {"b": "1 is 2"},
+        "trials": {"start": 1.0, "products": 2.0}}
+    make_program(tmp_path, monkeypatch, "echo error: no GPU >&2; exit 1")
+    with pytest.raises(gpu_run.Failure, match="^exit code 1: error: no GPU$"):
+        gpu_run.smoke(tmp_path, FACTS, 20)
 
 
 # ---- Kernels ---------------------------------------------------------------------------------------------------------

@@ -37,7 +37,8 @@ protected:
   }
   /// The message of a run, or what was compared.
   std::string run() {
-    std::unique_ptr<Executor> executor = makeExecutor(*p, pool);
+    std::unique_ptr<Executor> executor =
+        makeExecutor(*p, pool, /*deterministic=*/true);
     EXPECT_EQ(executor->start().message(), "");
     std::mt19937 random(1);
     std::normal_distribution<double> numbers;
@@ -118,7 +119,8 @@ TEST_F(ComparedProduct, kernels_need_code_for_the_host) {
   describe(DType::f32, DType::f32, -1);
   std::string text = ptx(90, {"k"});
   honert_device_code(p, 0, 90, text.data(), static_cast<int64_t>(text.size()));
-  std::unique_ptr<Executor> executor = makeExecutor(*p, pool);
+  std::unique_ptr<Executor> executor =
+      makeExecutor(*p, pool, /*deterministic=*/true);
   EXPECT_EQ(executor->start().message(), "");
   EXPECT_EQ(executor->compareLaunches(true).message(),
             "--compare-launches: the program holds no code of its kernels for "
