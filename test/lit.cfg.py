@@ -47,10 +47,13 @@ for tool in (
 ):
     if shutil.which(tool, path=build_bin):
         config.available_features.add(tool)
-ptxas = shutil.which(os.environ.get("HONE_PTXAS", "ptxas")) or shutil.which("ptxas", path="/usr/local/cuda/bin")
-if ptxas:
-    config.available_features.add("ptxas")
-    config.substitutions.append(("%ptxas", ptxas))
+sys.path.append(os.path.join(config.hone_source_dir, "tools"))
+from device_kernels import find_tool  # noqa: E402
+
+for tool in ("ptxas", "nvdisasm"):
+    if found := find_tool(tool):
+        config.available_features.add(tool)
+        config.environment[f"HONE_{tool.upper()}"] = found  # for honec and tools: the one that was found here
 planner = shutil.which("hone-plan-attention", path=build_bin)
 if planner and subprocess.run([planner, "--version"], capture_output=True).returncode == 0:
     config.available_features.add("cudnn")

@@ -51,6 +51,17 @@ if ! cmp -s python_frontend/requirements.txt "$stamp"; then
   install -r python_frontend/requirements.txt
   cp python_frontend/requirements.txt "$stamp"
 fi
+# ptxas and nvdisasm: 42 MB to download, 121 MB in .venv. What else is in these packages needs a CUDA toolkit.
+stamp=.venv/hone-requirements-cuda-tools.txt
+if ! cmp -s python_frontend/requirements-cuda-tools.txt "$stamp"; then
+  echo "setup: installing CUDA's assembler and disassembler in .venv"
+  install --no-deps -r python_frontend/requirements-cuda-tools.txt
+  for tool in ptxas nvdisasm; do
+    chmod a+x .venv/lib/python3.*/site-packages/nvidia/cu13/bin/$tool
+    ln -sfr .venv/lib/python3.*/site-packages/nvidia/cu13/bin/$tool .venv/bin/
+  done
+  cp python_frontend/requirements-cuda-tools.txt "$stamp"
+fi
 # In a folder of their own: transformers tries to use torchvision wherever it finds it, and only the catalogue can import
 # one that was built for another build of torch.
 stamp=.venv/hone-requirements-models.txt

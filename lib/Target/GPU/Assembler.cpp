@@ -14,11 +14,17 @@ std::optional<std::string> hone::findAssembler(llvm::StringRef named) {
   if (named.empty())
     if (const char *variable = std::getenv("HONE_PTXAS"))
       named = variable;
-  llvm::ErrorOr<std::string> path =
-      llvm::sys::findProgramByName(named.empty() ? "ptxas" : named);
-  if (!path)
-    return std::nullopt;
-  return *path;
+  if (!named.empty()) {
+    llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(named);
+    return path ? std::optional(*path) : std::nullopt;
+  }
+  llvm::StringRef setup = HONE_SETUP_BIN, cuda = "/usr/local/cuda/bin";
+  for (llvm::ArrayRef<llvm::StringRef> folders :
+       {llvm::ArrayRef(setup), {}, llvm::ArrayRef(cuda)}) // {}: PATH
+    if (llvm::ErrorOr<std::string> path =
+            llvm::sys::findProgramByName("ptxas", folders))
+      return *path;
+  return std::nullopt;
 }
 
 /// The number before ` what` in `line`, or 0.

@@ -4,6 +4,8 @@
 
 #include "hone/Target/GPU/Assembler.h"
 
+#include <cstdlib>
+
 using namespace hone;
 using namespace hone::test;
 
@@ -76,6 +78,20 @@ TEST(DeviceAssembler, ReadsWhatTheAssemblerSays) {
 
 TEST(DeviceAssembler, IsNotThereUnderAWrongName) {
   EXPECT_FALSE(findAssembler("no-such-assembler"));
+}
+
+TEST(DeviceAssembler, IsTheOneThatTheEnvironmentNames) {
+  const char *before = std::getenv("HONE_PTXAS");
+  std::string kept = before ? before : "";
+  setenv("HONE_PTXAS", "/bin/true", 1);
+  EXPECT_EQ(findAssembler(), "/bin/true");
+  EXPECT_EQ(findAssembler("/bin/false"), "/bin/false");
+  setenv("HONE_PTXAS", "no-such-assembler", 1);
+  EXPECT_EQ(findAssembler(), std::nullopt);
+  if (before)
+    setenv("HONE_PTXAS", kept.c_str(), 1);
+  else
+    unsetenv("HONE_PTXAS");
 }
 
 TEST(DeviceAssembler, AssemblesForEachArchitecture) {

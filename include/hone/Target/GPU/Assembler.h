@@ -1,6 +1,6 @@
 //===- Assembler.h - From PTX to machine code -------------------*- C++ -*-===//
 //
-// `ptxas` of the CUDA toolkit, where it is installed. Nothing needs it: a
+// `ptxas` of the CUDA toolkit, where there is one. Nothing needs it: a
 // driver compiles PTX when a program starts.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +33,8 @@ struct DeviceBinary {
 };
 
 /// The assembler: `named`, else what the environment variable HONE_PTXAS
-/// names, else `ptxas` on PATH; nothing if there is none.
+/// names, else what tools/setup.sh installed beside the sources, else `ptxas`
+/// on PATH or of CUDA's usual place; nothing if there is none.
 std::optional<std::string> findAssembler(llvm::StringRef named = "");
 
 /// Machine code for the architecture of `device`; the error is the first line
