@@ -53,15 +53,32 @@ gpu.module @device {
 // -----
 
 gpu.module @device {
+  // Two polynomials, an instruction, and a choice between two results.
+  // CHECK-LABEL: @erf
+  // CHECK-COUNT-6: math.fma
+  // CHECK: arith.minimumf
+  // CHECK-COUNT-6: math.fma
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
+  // CHECK: arith.select
+  // CHECK-NOT: arith.select
+  // CHECK: gpu.return
+  gpu.func @erf(%x: f32) -> f32 {
+    %r = math.erf %x : f32
+    gpu.return %r : f32
+  }
+}
+
+// -----
+
+gpu.module @device {
   // As on the CPU.
   // CHECK-LABEL: @polynomials
-  // CHECK-NOT: math.{{log|tanh|erf|sin|cos}}
+  // CHECK-NOT: math.{{log|tanh|sin|cos}}
   // CHECK: gpu.return
   gpu.func @polynomials(%x: f32) -> f32 {
     %a = math.log %x : f32
     %b = math.tanh %a : f32
-    %c = math.erf %b : f32
-    %d = math.sin %c : f32
+    %d = math.sin %b : f32
     %e = math.cos %d : f32
     gpu.return %e : f32
   }

@@ -112,6 +112,29 @@ TEST(DeviceMath, Polynomials) {
   EXPECT_LE(worst("tanh", std::tanh, -9.0f, 9.0f), 8);
 }
 
+// A GPU's instruction errs by 2 units of 1 - erf, which is less.
+TEST(DeviceMath, ErfIsRightAtAnySize) {
+  EXPECT_LE(worst("erf", std::erf, -6.0f, 6.0f), 1.3);
+  EXPECT_LE(worst("erf", std::erf, 0.8f, 1.0f), 1.3);
+  EXPECT_LE(worst("erf", std::erf, -1e-3f, 1e-3f), 1.3);
+  EXPECT_LE(worst("erf", std::erf, -1e-30f, 1e-30f), 1.3);
+}
+
+TEST(DeviceMath, ErfAtItsEnds) {
+  float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> y =
+      map<float>(mapOf("  %w = math.erf %v : f32"),
+                 std::vector<float>{infinity, -infinity, 3.9f, -5.0f, 1e30f,
+                                    -0.0f, std::nanf("")});
+  EXPECT_EQ(y[0], 1.0f);
+  EXPECT_EQ(y[1], -1.0f);
+  EXPECT_LE(ulps(y[2], std::erf(3.9)), 1);
+  EXPECT_EQ(y[3], -1.0f);
+  EXPECT_EQ(y[4], 1.0f);
+  EXPECT_EQ(bitsOf(y[5]), bitsOf(-0.0f));
+  EXPECT_TRUE(std::isnan(y[6]));
+}
+
 /// The kernel of x^y for each pair.
 static const std::string power = R"(
 gpu.func @power(%x: memref<4096xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>)
