@@ -51,6 +51,7 @@ static Value constant(PatternRewriter &rewriter, Location loc, Type type,
 
 namespace {
 constexpr StringLiteral exp2Instruction = "llvm.nvvm.ex2.approx.ftz.f";
+constexpr StringLiteral reciprocalInstruction = "llvm.nvvm.rcp.approx.ftz.f";
 constexpr StringLiteral rsqrtInstruction = "llvm.nvvm.rsqrt.approx.f";
 constexpr unsigned precedence = 2; // over polynomials
 
@@ -102,6 +103,25 @@ struct ApproximateExp : OpRewritePattern<math::ExpOp> {
     Value power = rewriter.create<arith::MulFOp>(loc, op.getOperand(), log2e);
     rewriter.replaceOp(op,
                        callPerElement(rewriter, loc, exp2Instruction, power));
+    return success();
+  }
+};
+
+/// 1 / x where `afn` allows a unit in the last place. Results below the normal
+/// numbers are 0. The correctly rounded quotient takes ten instructions, with a
+/// branch around a call.
+struct ApproximateReciprocal : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isScalarOrRow(op.getType()) ||
+        !arith::bitEnumContainsAny(op.getFastmath(),
+                                   arith::FastMathFlags::afn) ||
+        !matchPattern(op.getLhs(), m_OneFloat()))
+      return rewriter.notifyMatchFailure(op, "is exact, or no 1 / x of f32");
+    rewriter.replaceOp(op, callPerElement(rewriter, op.getLoc(),
+                                          reciprocalInstruction, op.getRhs()));
     return success();
   }
 };
@@ -188,7 +208,8 @@ struct ApproximateDeviceMath
     hone::populateApproximateMath(patterns);
     patterns.add<ErfByInstruction, ExpByInstruction, PowerByArithmetic>(
         context, precedence);
-    patterns.add<ApproximateExp>(context, precedence + 1);
+    patterns.add<ApproximateExp, ApproximateReciprocal>(context,
+                                                        precedence + 1);
     patterns.add<ToInstruction<math::Exp2Op>>(context, exp2Instruction);
     patterns.add<ToInstruction<math::RsqrtOp>>(context, rsqrtInstruction);
     if (failed(

@@ -53,6 +53,23 @@ gpu.module @device {
 // -----
 
 gpu.module @device {
+  // CHECK-LABEL: @quotients
+  // CHECK: %[[RECIPROCAL:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+  // CHECK-NEXT: %[[HALF:.*]] = arith.divf {{.*}}, %[[RECIPROCAL]] fastmath<afn>
+  // CHECK-NEXT: arith.divf {{.*}}, %[[HALF]] : f32
+  gpu.func @quotients(%x: f32) -> f32 {
+    %one = arith.constant 1.0 : f32
+    %half = arith.constant 0.5 : f32
+    %a = arith.divf %one, %x fastmath<afn> : f32
+    %b = arith.divf %half, %a fastmath<afn> : f32
+    %c = arith.divf %one, %b : f32
+    gpu.return %c : f32
+  }
+}
+
+// -----
+
+gpu.module @device {
   // Two polynomials, an instruction, and a choice between two results.
   // CHECK-LABEL: @erf
   // CHECK-COUNT-6: math.fma

@@ -120,6 +120,24 @@ TEST(DeviceMath, ErfIsRightAtAnySize) {
   EXPECT_LE(worst("erf", std::erf, -1e-30f, 1e-30f), 1.3);
 }
 
+// The emulated reciprocal is the nearest number.
+TEST(DeviceMath, ApproximateReciprocal) {
+  float infinity = std::numeric_limits<float>::infinity();
+  std::string reciprocal =
+      mapOf("  %c = arith.constant 1.0 : f32\n"
+            "  %w = arith.divf %c, %v fastmath<afn> : f32");
+  std::vector<float> x = numbersBetween(1.0f, 1e6f);
+  x[0] = infinity;
+  x[1] = std::nanf("");
+  x[2] = 3e38f; // whose reciprocal is no normal number
+  std::vector<float> y = map<float>(reciprocal, x);
+  EXPECT_EQ(y[0], 0.0f);
+  EXPECT_TRUE(std::isnan(y[1]));
+  EXPECT_EQ(y[2], 0.0f);
+  for (size_t i = 3; i < x.size(); ++i)
+    EXPECT_LE(ulps(y[i], 1.0 / x[i]), 0.5) << x[i];
+}
+
 TEST(DeviceMath, ErfAtItsEnds) {
   float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> y =
