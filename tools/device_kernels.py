@@ -48,15 +48,15 @@ BARS = {
     "data_movement": 1 / 4,  # computes addresses only: 6
     "gather": 1 / 4,  # additions in f32, after addresses from a list: 6 to 9
     "rope": 1 / 4,  # two products and a sum per element: 13
-    "multi_tensor": 1 / 4,  # an update has a root and a quotient per 28 bytes: 14 to 23
-    "row": 1 / 2,  # bf16 is converted, shuffles and barriers end each row: 6 to 38
+    "multi_tensor": 1 / 4,  # an update has a root and a quotient per 28 bytes: 7 to 23
+    "row": 1 / 2,  # bf16 is converted, and shuffles and barriers end each row: 6 to 38
     "column": 1 / 2,
     "map": 1 / 2,
-    "contraction": 1 / 2,  # what cuBLASLt's epilogue would do
+    "contraction": 1 / 2,  # what cuBLASLt's epilogue would do, without a function
 }
 OTHER_FAMILY = 1.0
-# exp and tanh are ten instructions or so per element, log and erf more, for 2 bytes of bf16 read and 2 written: 31 to
-# 93. At 69 slots such a kernel reached 94 % of the bandwidth of a copy.
+# exp and tanh are ten instructions or so per element, log and erf twice as many, for 2 bytes of bf16 read and 2
+# written: 39 to 72, erf 110. At 69 slots such a kernel reached 94 % of the bandwidth of a copy.
 FUNCTION_BAR = 1.0
 FUNCTIONS = re.compile(r"_(exp|expm1|log|log1p|gelu|logistic|tanh|erf|sin|cos|atan|pow|softmax)(_|$)")
 # Ten rounds of Philox for four elements are bound by issue, whatever surrounds them: 61 to 156.
