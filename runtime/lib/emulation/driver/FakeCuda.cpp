@@ -73,6 +73,7 @@ CUresult State::mistake(CUresult code, const std::string &what) {
 CUresult State::enter(const char *function, bool needsContext,
                       bool mayCapture) {
   ++calls[function];
+  call = function;
   if (settings.keepsOrder)
     order.push_back(function);
   if (auto failure = failures.find(function); failure != failures.end())

@@ -90,13 +90,21 @@ struct Settings {
   double ncclPatience = 20;
 };
 
+/// A node of a graph: the function that was called for it, and the numbers of
+/// the nodes that it waits for.
+struct RecordedNode {
+  std::string call;
+  std::vector<size_t> after;
+};
+
 /// The state of the fake: one per process, as of a driver, or per thread that
 /// plays one.
 struct State {
   Settings settings;
-  std::map<std::string, int> calls; ///< by function
-  std::vector<std::string> order;   ///< functions as called, if kept
-  std::map<std::string, int> live;  ///< objects by kind, while there are any
+  std::map<std::string, int> calls;   ///< by function
+  std::vector<std::string> order;     ///< functions as called, if kept
+  std::vector<RecordedNode> recorded; ///< by the latest capture
+  std::map<std::string, int> live;    ///< objects by kind, while there are any
   std::vector<std::string> mistakes;
   /// Makes the `number`-th call of a function from now on fail.
   void failCall(const std::string &function, int number, int code);
@@ -122,7 +130,8 @@ struct State {
   bool isPinned(const void *from, int64_t bytes) const;
 
   std::map<std::string, std::pair<int, int>> failures; ///< calls left, code
-  std::string text; ///< of the latest mistake
+  std::string text;      ///< of the latest mistake
+  const char *call = ""; ///< the latest function
   CUresult sticky = CUDA_SUCCESS;
   bool isInitialised = false, isRetained = false, isCurrent = false;
   bool isCapturing = false;
@@ -175,6 +184,7 @@ struct honert::CudaStream {
 struct honert::CudaGraph {
   struct Node {
     honert::fake::State::Work work;
+    const char *call;
     std::vector<size_t> after;
   };
   std::vector<Node> nodes;

@@ -63,7 +63,7 @@ CUresult fake::enqueue(CUstream stream, State::Work work) {
     return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
                            "work on a stream outside the capture");
   std::vector<CudaGraph::Node> &nodes = state().captured->nodes;
-  nodes.push_back({std::move(work), stream->after});
+  nodes.push_back({std::move(work), state().call, stream->after});
   stream->after = {nodes.size() - 1};
   return CUDA_SUCCESS;
 }
@@ -153,6 +153,9 @@ CUresult fake::cuStreamEndCapture(CUstream, CUgraph *graph) {
   state().isCapturing = false;
   *graph = std::exchange(state().captured, nullptr);
   bool joined = isJoined(**graph);
+  state().recorded.clear();
+  for (const CudaGraph::Node &node : (*graph)->nodes)
+    state().recorded.push_back({node.call, node.after});
   for (CUstream stream : (*graph)->streams) {
     stream->isCaptured = false;
     stream->after.clear();

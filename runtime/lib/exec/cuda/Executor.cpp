@@ -191,7 +191,9 @@ Status CudaExecutor::enqueueAll(const BoundFunction &function,
   for (size_t i = 0; i != function.launches.size(); ++i)
     HONERT_TRY(times ? enqueueTimed(function.launches[i], times->launch(i))
                      : enqueue(function.launches[i]));
-  return times ? times->end() : Status();
+  if (times)
+    HONERT_TRY(times->end());
+  return collectives.endFunction();
 }
 
 Status CudaExecutor::runChecked(const BoundFunction &function) {
@@ -199,7 +201,7 @@ Status CudaExecutor::runChecked(const BoundFunction &function) {
     HONERT_TRY(enqueue(bound));
     HONERT_TRY(device.synchronize(bound.text()));
   }
-  return Status();
+  return collectives.endFunction();
 }
 
 /// As runChecked(), with what the host computes beside each launch.
@@ -212,6 +214,7 @@ Status CudaExecutor::runCompared(const BoundFunction &function) {
     HONERT_TRY(device.synchronize(bound.text()));
     HONERT_TRY(comparison->check(*bound.launch));
   }
+  HONERT_TRY(collectives.endFunction());
   return comparison->end();
 }
 

@@ -41,6 +41,11 @@ public:
   void coordinate(honert::Axes axes) {
     honert_coordinate(p, int64_t(axes.size()), axes.data(), take(8));
   }
+  /// A device kernel without parameters, whose code must outlive the step.
+  void kernel(const char *name, const std::string &code) {
+    honert_device_code(p, 0, 80, code.data(), int64_t(code.size()));
+    honert_device_launch(p, name, "", name, 1, 1, 0, nullptr);
+  }
   /// The description is complete; `onDevice`: a program for CUDA.
   const honert::Program &finish(bool onDevice) {
     honert_meta(p, "target", onDevice ? "cuda sm_80" : "cpu");

@@ -14,8 +14,7 @@ CollectiveLaunches::CollectiveLaunches(const Device &device,
                                        ProcessGroup *world, bool deterministic)
     : device(device), program(program), world(world),
       communicators(program, deterministic, world ? world->timeout() : 0),
-      lines(communicators.lists().size()),
-      progress(program, communicators.lists()) {}
+      lines(communicators.lists().size()), progress(program) {}
 
 CollectiveLaunches::~CollectiveLaunches() {
   for (Line &line : lines)
@@ -279,9 +278,9 @@ Status CollectiveLaunches::enqueueCollective(const Launch &launch,
       communicators.at(number).finish(issue(collective, number, arena), what));
   if (events)
     HONERT_TRY(events->end(line.stream));
-  HONERT_TRY(progress.mark(launch, line.stream));
   DeviceEvent &end = isAsync ? done.at(collective.token) : line.done;
   HONERT_TRY(end.record(line.stream));
+  HONERT_TRY(progress.mark(launch, end));
   return isAsync ? Status() : end.holdBack(device.stream());
 }
 
@@ -336,6 +335,10 @@ Status CollectiveLaunches::beginFunction(const Function &function) {
 bool CollectiveLaunches::hasOwnStream(const Launch &launch) const {
   auto *collective = std::get_if<CollectiveLaunch>(&launch.action);
   return collective && communicators.number(collective->axes) >= 0;
+}
+
+Status CollectiveLaunches::endFunction() {
+  return isUsed() ? progress.end() : Status();
 }
 
 Status CollectiveLaunches::enqueue(const Launch &launch,

@@ -39,6 +39,8 @@ public:
 
   /// A function begins on the main stream.
   Status beginFunction(const Function &function);
+  /// Its last launch has been put there.
+  Status endFunction();
   /// Puts a launch on its stream: a collective, a wait, a shard or a
   /// coordinate. `what` names it in errors. `events`, if any, time one that has
   /// a stream of its own.

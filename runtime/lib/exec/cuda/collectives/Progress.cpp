@@ -9,37 +9,34 @@ using namespace honert;
 
 static constexpr int64_t wordBytes = sizeof(uint32_t);
 
-CollectiveProgress::CollectiveProgress(const Program &program,
-                                       const std::vector<Axes> &lists)
-    : lines(lists.size()) {
+CollectiveProgress::CollectiveProgress(const Program &program) {
   for (const Function &function : program.functions)
-    describe(program, function, lists);
+    describe(program, function);
+}
+
+CollectiveProgress::~CollectiveProgress() {
+  if (stream)
+    (void)device->functions().cuStreamDestroy_v2(stream);
 }
 
 void CollectiveProgress::describe(const Program &program,
-                                  const Function &function,
-                                  const std::vector<Axes> &lists) {
+                                  const Function &function) {
   Places &places = placesOf[&function];
-  std::vector<uint32_t> counts(lines);
   for (const Launch &launch : function.launches) {
     auto *collective = std::get_if<CollectiveLaunch>(&launch.action);
-    if (!collective)
+    if (!collective || program.mesh.groupSize(collective->axes) == 1)
       continue;
-    auto list = std::find(lists.begin(), lists.end(), collective->axes);
-    if (list == lists.end()) // of one rank
-      continue;
-    auto line = static_cast<size_t>(list - lists.begin());
     std::string text = format("%s %s of %s", name(collective->kind),
                               program.mesh.text(collective->axes).c_str(),
                               formatBytes(collective->inBytes()).c_str());
     if (!launch.location.empty())
       text += " at " + launch.location;
-    placeOf[&launch] = {&function, places.size()};
-    places.push_back({line, ++counts[line], text});
+    places.push_back(text);
+    numberOf[&launch] = static_cast<uint32_t>(places.size());
   }
   for (size_t i = 0; i != places.size(); ++i)
-    places[i].text += format(" (%zu of %zu in '%s')", i + 1, places.size(),
-                             function.name.c_str());
+    places[i] += format(" (%zu of %zu in '%s')", i + 1, places.size(),
+                        function.name.c_str());
 }
 
 Status CollectiveProgress::start(const Device &onDevice) {
@@ -48,14 +45,18 @@ Status CollectiveProgress::start(const Device &onDevice) {
   size_t most = 0;
   for (const auto &[function, places] : placesOf)
     most = std::max(most, places.size());
-  std::vector<uint32_t> words(lines + 1 + most + 1);
+  std::vector<uint32_t> words(1 + most + 1);
   for (size_t number = 0; number <= most; ++number)
-    words[lines + 1 + number] = static_cast<uint32_t>(number);
-  size_t bytes = words.size() * wordBytes, row = (lines + 1) * wordBytes;
+    words[1 + number] = static_cast<uint32_t>(number);
+  size_t bytes = words.size() * wordBytes;
   HONERT_TRY(table.allocate(onDevice, static_cast<int64_t>(bytes),
                             "the places of collectives"));
-  HONERT_TRY(pinned.allocate(onDevice, static_cast<int64_t>(row)));
-  std::memset(pinned.at(0), 0, row);
+  HONERT_TRY(pinned.allocate(onDevice, 2 * wordBytes));
+  std::memset(pinned.at(0), 0, 2 * wordBytes);
+  HONERT_TRY(onDevice.check(
+      onDevice.functions().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+      "a stream cannot be made"));
+  HONERT_TRY(passed.create(onDevice, /*timed=*/false));
   HONERT_TRY(
       onDevice.check(onDevice.functions().cuMemcpyHtoDAsync_v2(
                          table.at(0), words.data(), bytes, onDevice.stream()),
@@ -65,11 +66,11 @@ Status CollectiveProgress::start(const Device &onDevice) {
 
 /// `count` words: from the table's word `from` to the host's word `to`.
 Status CollectiveProgress::copyDown(int64_t to, int64_t from, int64_t count,
-                                    CUstream stream) {
+                                    CUstream onStream) {
   return device->check(device->functions().cuMemcpyDtoHAsync_v2(
                            pinned.at(to * wordBytes),
                            table.at(from * wordBytes),
-                           static_cast<size_t>(count * wordBytes), stream),
+                           static_cast<size_t>(count * wordBytes), onStream),
                        "the place of a collective cannot be told");
 }
 
@@ -81,17 +82,23 @@ Status CollectiveProgress::begin(const Function &function) {
   HONERT_TRY(device->check(device->functions().cuMemsetD32Async(
                                table.at(0), launched, 1, device->stream()),
                            "a run cannot be numbered"));
-  return copyDown(0, 0, static_cast<int64_t>(lines + 1), device->stream());
+  return copyDown(0, 0, 2, device->stream());
 }
 
-Status CollectiveProgress::mark(const Launch &launch, CUstream stream) {
-  auto found = placeOf.find(&launch);
-  if (found == placeOf.end())
+Status CollectiveProgress::mark(const Launch &launch, const DeviceEvent &done) {
+  auto found = numberOf.find(&launch);
+  if (found == numberOf.end())
     return Status();
-  auto [function, index] = found->second;
-  const Place &place = placesOf.at(function)[index];
-  return copyDown(static_cast<int64_t>(1 + place.line),
-                  static_cast<int64_t>(lines + 1 + place.number), 1, stream);
+  isMarked = true;
+  HONERT_TRY(done.holdBack(stream));
+  return copyDown(1, 1 + int64_t(found->second), 1, stream);
+}
+
+Status CollectiveProgress::end() {
+  if (!std::exchange(isMarked, false))
+    return Status();
+  HONERT_TRY(passed.record(stream));
+  return passed.holdBack(device->stream());
 }
 
 void CollectiveProgress::collectStep() {
@@ -107,23 +114,21 @@ readWord(const volatile uint32_t *word) {
   return *word;
 }
 
-const CollectiveProgress::Place *
-CollectiveProgress::current(uint32_t &run) const {
+const std::string *CollectiveProgress::current(uint32_t &run) const {
   auto *words = reinterpret_cast<const volatile uint32_t *>(pinned.at(0));
   std::lock_guard<std::mutex> lock(mutex);
   run = readWord(words);
   auto found = running.find(run);
   if (found == running.end())
     return nullptr;
-  for (const Place &place : placesOf.at(found->second))
-    if (readWord(words + 1 + place.line) < place.number)
-      return &place;
-  return nullptr;
+  const Places &places = placesOf.at(found->second);
+  uint32_t passed = readWord(words + 1);
+  return passed < places.size() ? &places[passed] : nullptr;
 }
 
 void CollectiveProgress::look() {
   uint32_t run = 0;
-  const Place *place = current(run);
+  const std::string *place = current(run);
   if (shown == std::make_pair(run, place))
     return;
   if (shown.second)
@@ -131,6 +136,6 @@ void CollectiveProgress::look() {
   shown = {run, place};
   if (!place)
     return;
-  shownNumber = entries.begin(place->text);
+  shownNumber = entries.begin(*place);
   entries.wait(shownNumber);
 }

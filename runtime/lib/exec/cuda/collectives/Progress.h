@@ -15,20 +15,22 @@
 namespace honert {
 
 /// Tells a watchdog how far the GPU has come, in functions that the host has
-/// launched whole: after each collective its stream copies the number done to
-/// memory of the host. What waits is written into a log.
+/// launched whole: how many of the run's collectives are done, in the order of
+/// the program, is copied to memory of the host. A stream of its own copies, so
+/// that neither the next collective nor what reads the result waits for it.
+/// What waits is written into a log.
 class CollectiveProgress {
 public:
-  /// `lines` are the lists of axes that collectives go along, each with a
-  /// stream.
-  CollectiveProgress(const Program &program, const std::vector<Axes> &lines);
+  explicit CollectiveProgress(const Program &program);
+  ~CollectiveProgress();
 
   Status start(const Device &device);
   /// A run of `function` begins on the main stream, which records nothing.
   Status begin(const Function &function);
-  /// `launch`, which was put on `stream`, is done when this passes; nothing for
-  /// one that is not the program's.
-  Status mark(const Launch &launch, CUstream stream);
+  /// `launch` is done at `done`; nothing for one that is not the program's.
+  Status mark(const Launch &launch, const DeviceEvent &done);
+  /// The run ends: the main stream waits for all that was marked.
+  Status end();
   /// All runs so far end with this step.
   void endStep() { ended.push_back(launched); }
   /// The oldest step that has ended is done.
@@ -40,28 +42,25 @@ public:
   const CollectiveLog &log() const { return entries; }
 
 private:
-  /// A collective between ranks.
-  struct Place {
-    size_t line;
-    uint32_t number;  ///< in its line, from 1
-    std::string text; ///< "all_reduce dp of 4 kB at m.py:3 (2 of 5 in 'step')"
-  };
-  using Places = std::vector<Place>;
+  /// Of each collective between ranks, in the order of the function:
+  /// "all_reduce dp of 4 kB at m.py:3 (2 of 5 in 'step')".
+  using Places = std::vector<std::string>;
 
-  void describe(const Program &program, const Function &function,
-                const std::vector<Axes> &lists);
+  void describe(const Program &program, const Function &function);
   /// What the GPU does first of what it has not done, and the run's number;
   /// null: nothing is left.
-  const Place *current(uint32_t &run) const;
-  Status copyDown(int64_t to, int64_t from, int64_t count, CUstream stream);
+  const std::string *current(uint32_t &run) const;
+  Status copyDown(int64_t to, int64_t from, int64_t count, CUstream onStream);
 
   const Device *device = nullptr;
-  const size_t lines;
+  CUstream stream = nullptr;
+  DeviceEvent passed;    ///< the latest run's last mark
+  bool isMarked = false; ///< something, since the run began
   std::map<const Function *, Places> placesOf;
-  std::map<const Launch *, std::pair<const Function *, size_t>> placeOf;
-  /// The run's number, from 1, and what each line has done of it.
+  std::map<const Launch *, uint32_t> numberOf; ///< in its function, from 1
+  /// The run's number, from 1, and how many of its collectives are done.
   PinnedMemory pinned;
-  /// What a run begins with (its number, zeros), then the numbers from 0 on.
+  /// What a run begins with (its number, 0), then the numbers from 1 on.
   DeviceMemory table;
   uint32_t launched = 0; ///< runs
   std::deque<uint32_t> ended;
@@ -70,7 +69,7 @@ private:
 
   // Of the watchdog's thread.
   CollectiveLog entries;
-  std::pair<uint32_t, const Place *> shown = {0, nullptr};
+  std::pair<uint32_t, const std::string *> shown = {0, nullptr};
   int64_t shownNumber = 0;
 };
 

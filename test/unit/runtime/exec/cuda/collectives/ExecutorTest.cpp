@@ -152,8 +152,34 @@ TEST_F(NcclExecutor, streams_of_collectives_have_the_highest_priority) {
     for (const Axes &axes : {Axes{0}, Axes{1}})
       step.collective(CollectiveKind::allReduce, DType::f32, 12, axes);
   });
-  // The main stream, the one that copies, and one per list of axes.
-  EXPECT_EQ(rank(0).streamPriorities, (std::vector<int>{0, 0, -5, -5}));
+  // The main stream, the one that copies, one per list of axes, and the one
+  // that tells what is done.
+  EXPECT_EQ(rank(0).streamPriorities, (std::vector<int>{0, 0, -5, -5, 0}));
+}
+
+/// What a collective has done is told beside the path: for no copy to the host
+/// waits anything but the next such copy.
+TEST_F(NcclExecutor, nothing_waits_for_a_watchdog) {
+  run(
+      {2},
+      [](RankStep &step) {
+        step.collective(CollectiveKind::allReduce, DType::f32, 8, {0});
+        step.collective(CollectiveKind::allGather, DType::f32, 8, {0}, 1);
+        step.collective(CollectiveKind::allToAll, DType::f32, 8, {0}, 2);
+        step.wait(1);
+        step.coordinate({0});
+        step.wait(2);
+      },
+      true);
+  auto isCopy = [](const fake::RecordedNode &node) {
+    return node.call == "cuMemcpyDtoHAsync_v2";
+  };
+  const std::vector<fake::RecordedNode> &nodes = rank(0).recorded;
+  EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(), isCopy), 3);
+  for (const fake::RecordedNode &node : nodes)
+    for (size_t before : node.after)
+      EXPECT_TRUE(isCopy(node) || !isCopy(nodes[before]))
+          << node.call << " waits for " << nodes[before].call;
 }
 
 // Longer than what the fake moves at once: 256 KiB.
