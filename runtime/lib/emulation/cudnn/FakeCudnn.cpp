@@ -13,6 +13,11 @@ CudnnSettings &fake::cudnnSettings() {
   return settings;
 }
 
+std::vector<int64_t> &fake::plannedEngines() {
+  static std::vector<int64_t> engines;
+  return engines;
+}
+
 void *fake::findCudnn(const char *symbol) {
   if (state().settings.missing.count(symbol))
     return nullptr;
@@ -217,6 +222,15 @@ cudnnStatus_t fake::cudnnBackendSetAttribute(
 // Plans
 //===----------------------------------------------------------------------===//
 
+/// The engine's index behind a plan or a configuration; -1: none.
+static int64_t engineOf(const CudnnDescriptor &descriptor) {
+  for (int name :
+       {CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_ATTR_ENGINECFG_ENGINE})
+    if (auto next = descriptor.one<CudnnDescriptor *>(name))
+      return engineOf(**next);
+  return descriptor.one<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX).value_or(-1);
+}
+
 /// The graph behind a plan, an engine's configuration or a heuristic.
 static const CudnnDescriptor *graphOf(const CudnnDescriptor &descriptor) {
   for (int name :
@@ -250,11 +264,25 @@ static cudnnStatus_t finalizePlan(CudnnDescriptor &plan) {
     graph = readGraph(*described, wrong);
   if (!graph)
     return mistake(wrong);
+  plannedEngines().push_back(engineOf(plan));
   std::string written =
       CudnnPlan{*graph, cudnnSettings().workspaceBytes}.text();
   plan.attributes[CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION].assign(
       written.begin(), written.end());
   return CUDNN_STATUS_SUCCESS;
+}
+
+/// Whether a configuration chooses just the knobs that its engine needs.
+static bool hasNeededKnobs(const CudnnDescriptor &configuration) {
+  auto named = cudnnSettings().named.find(engineOf(configuration));
+  if (named == cudnnSettings().named.end())
+    return false;
+  std::map<int, int64_t> chosen;
+  for (CudnnDescriptor *choice :
+       configuration.all<CudnnDescriptor *>(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES))
+    chosen[choice->one<int>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE).value_or(-1)] =
+        choice->one<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE).value_or(-1);
+  return chosen == named->second;
 }
 
 cudnnStatus_t fake::cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
@@ -271,6 +299,9 @@ cudnnStatus_t fake::cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (target->type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
       !readGraph(*target, wrong))
     return mistake(wrong);
+  if (target->type == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR &&
+      !hasNeededKnobs(*target))
+    return CUDNN_STATUS_NOT_SUPPORTED;
   target->isFinal = true;
   return CUDNN_STATUS_SUCCESS;
 }
@@ -279,6 +310,43 @@ static CudnnPlan planOf(const CudnnDescriptor &descriptor) {
   std::vector<char> text =
       descriptor.all<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
   return *CudnnPlan::parse(std::string(text.begin(), text.end()));
+}
+
+template <typename T>
+static void put(CudnnDescriptor &descriptor, int name, const T &value) {
+  auto *begin = reinterpret_cast<const char *>(&value);
+  descriptor.attributes[name].assign(begin, begin + sizeof value);
+}
+
+/// Fills descriptors of configurations, each of a listed engine.
+static cudnnStatus_t listEngines(const CudnnDescriptor &heuristic,
+                                 int64_t requested, int64_t *count,
+                                 CudnnDescriptor **results) {
+  const std::vector<ListedEngine> &listed = cudnnSettings().listed;
+  *count = static_cast<int64_t>(listed.size());
+  if (requested < 1)
+    return CUDNN_STATUS_SUCCESS;
+  FAKE_ENTER("list of engines");
+  for (size_t i = 0; i != listed.size(); ++i) {
+    put(*results[i], CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graphOf(heuristic));
+    put(*results[i], CUDNN_ATTR_ENGINE_GLOBAL_INDEX, listed[i].index);
+    results[i]->isFinal = true;
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+
+/// Of an engine: one that was listed.
+static cudnnStatus_t readNotes(const CudnnDescriptor &engine, int64_t requested,
+                               int64_t *count, int *notes) {
+  for (const ListedEngine &each : cudnnSettings().listed) {
+    if (each.index != engineOf(engine))
+      continue;
+    *count = static_cast<int64_t>(each.notes.size());
+    if (requested > 0)
+      std::copy_n(each.notes.begin(), std::min(requested, *count), notes);
+    return CUDNN_STATUS_SUCCESS;
+  }
+  return mistake("notes of an engine that is not listed");
 }
 
 cudnnStatus_t
@@ -290,18 +358,23 @@ fake::cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
   auto *source = static_cast<CudnnDescriptor *>(descriptor);
   if (!source->isFinal)
     return mistake("asked a descriptor that is not final");
-  if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) { // one way to compute a graph
+  switch (name) {
+  case CUDNN_ATTR_ENGINEHEUR_RESULTS:
+    return listEngines(*source, requested, count,
+                       static_cast<CudnnDescriptor **>(elements));
+  case CUDNN_ATTR_ENGINECFG_ENGINE: {
+    auto *engine = static_cast<CudnnDescriptor **>(elements)[0];
+    engine->attributes = source->attributes;
+    engine->isFinal = true;
     *count = 1;
-    if (requested < 1)
-      return CUDNN_STATUS_SUCCESS;
-    FAKE_ENTER("list of engines");
-    auto *result = static_cast<CudnnDescriptor **>(elements)[0];
-    const CudnnDescriptor *graph = graphOf(*source);
-    auto *begin = reinterpret_cast<const char *>(&graph);
-    result->attributes[CUDNN_ATTR_ENGINE_OPERATION_GRAPH].assign(
-        begin, begin + sizeof(void *));
-    result->isFinal = true;
     return CUDNN_STATUS_SUCCESS;
+  }
+  case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
+    *count = 1;
+    *static_cast<int64_t *>(elements) = source->one<int64_t>(name).value_or(-1);
+    return CUDNN_STATUS_SUCCESS;
+  case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
+    return readNotes(*source, requested, count, static_cast<int *>(elements));
   }
   if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *static_cast<int64_t *>(elements) = planOf(*source).workspaceBytes;

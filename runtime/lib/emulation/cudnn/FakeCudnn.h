@@ -21,13 +21,25 @@
 
 namespace honert::fake {
 
+/// An engine that the heuristics list, with its CUDNN_NUMERICAL_NOTE_...
+struct ListedEngine {
+  int64_t index;
+  std::vector<int> notes;
+};
+
 /// What the fake shows, for tests to change.
 struct CudnnSettings {
   size_t version = 91900;
   /// The library's own part of a workspace; it is written over in every call.
   int64_t workspaceBytes = 512;
+  std::vector<ListedEngine> listed = {{7, {}}};
+  /// Engines that may be named, with the knobs that they need, by type.
+  std::map<int64_t, std::map<int, int64_t>> named = {
+      {5, {{CUDNN_KNOB_TYPE_KERNEL_CFG, 31}, {CUDNN_KNOB_TYPE_STAGES, 2}}}};
 };
 CudnnSettings &cudnnSettings();
+/// Those of the plans that were made, not read, so far.
+std::vector<int64_t> &plannedEngines();
 
 /// The function of that name, or null.
 void *findCudnn(const char *symbol);

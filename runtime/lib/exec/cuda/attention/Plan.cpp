@@ -1,6 +1,7 @@
 //===- Plan.cpp - How cuDNN computes one attention problem ----------------===//
 
 #include "exec/cuda/attention/Plan.h"
+#include "exec/cuda/attention/EngineChoice.h"
 #include "exec/cuda/attention/GpuProperties.h"
 
 using namespace honert;
@@ -30,87 +31,6 @@ int64_t AttentionPlan::workspaceBytes() const {
 //===----------------------------------------------------------------------===//
 // Making a plan
 //===----------------------------------------------------------------------===//
-
-Status AttentionPlan::listConfigurations(Handle described, Handle properties,
-                                         std::vector<Handle> &configurations) {
-  constexpr const char *what = "list ways to compute it";
-  Handle heuristic = nullptr;
-  HONERT_TRY(
-      descriptors.create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, what, heuristic));
-  int mode = CUDNN_HEUR_MODE_A;
-  HONERT_TRY(descriptors.set(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
-                             CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &described,
-                             what));
-  HONERT_TRY(descriptors.set(heuristic, CUDNN_ATTR_ENGINEHEUR_MODE,
-                             CUDNN_TYPE_HEUR_MODE, 1, &mode, what));
-  if (properties)
-    HONERT_TRY(descriptors.set(heuristic, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
-                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &properties,
-                               what));
-  HONERT_TRY(descriptors.finalize(heuristic, what));
-  int64_t count = 0;
-  auto read = [&](int64_t expected, void *elements) {
-    return cudnn.check(
-        cudnn.cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, expected,
-                                       &count, elements),
-        what);
-  };
-  HONERT_TRY(read(0, nullptr));
-  configurations.resize(static_cast<size_t>(count));
-  for (Handle &each : configurations)
-    HONERT_TRY(
-        descriptors.create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, what, each));
-  if (count > 0)
-    HONERT_TRY(read(count, configurations.data()));
-  configurations.resize(static_cast<size_t>(count));
-  return Status();
-}
-
-/// On sm_100 the library's heuristics choose among kernels that add in any
-/// order. This one, by the number that NVIDIA's front end gives it, does not.
-Status AttentionPlan::chooseDeterministic(Handle described, Handle properties,
-                                          std::vector<Handle> &configurations) {
-  constexpr const char *what = "choose a deterministic way to compute it";
-  constexpr int64_t index = 5;
-  constexpr std::pair<int, int64_t> knobs[] = {{CUDNN_KNOB_TYPE_KERNEL_CFG, 31},
-                                               {CUDNN_KNOB_TYPE_STAGES, 2}};
-  Handle engine = nullptr, configuration = nullptr;
-  HONERT_TRY(descriptors.create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, what, engine));
-  HONERT_TRY(descriptors.set(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH,
-                             CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &described,
-                             what));
-  HONERT_TRY(descriptors.set(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
-                             CUDNN_TYPE_INT64, 1, &index, what));
-  if (properties)
-    HONERT_TRY(descriptors.set(engine, CUDNN_ATTR_ENGINE_DEVICEPROP,
-                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &properties,
-                               what));
-  HONERT_TRY(descriptors.finalize(engine, what));
-  std::vector<Handle> choices;
-  for (auto [type, value] : knobs) {
-    Handle choice = nullptr;
-    HONERT_TRY(
-        descriptors.create(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, what, choice));
-    HONERT_TRY(descriptors.set(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
-                               CUDNN_TYPE_KNOB_TYPE, 1, &type, what));
-    HONERT_TRY(descriptors.set(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
-                               CUDNN_TYPE_INT64, 1, &value, what));
-    HONERT_TRY(descriptors.finalize(choice, what));
-    choices.push_back(choice);
-  }
-  HONERT_TRY(descriptors.create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, what,
-                                configuration));
-  HONERT_TRY(descriptors.set(configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
-                             CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine, what));
-  HONERT_TRY(descriptors.set(configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                             CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                             static_cast<int64_t>(choices.size()),
-                             choices.data(), what));
-  HONERT_TRY(descriptors.finalize(configuration, what));
-  configurations = {configuration};
-  return Status();
-}
 
 /// For the GPU of the handle, or the one that is described.
 Status AttentionPlan::createPlan(Handle properties, cudnnHandle_t handle,
@@ -172,11 +92,19 @@ Status AttentionPlan::build(int arch, cudnnHandle_t handle) {
   if (!handle)
     HONERT_TRY(describeDevice(arch, properties));
   HONERT_TRY(descriptors.describe(graph.graph, handle, described));
+  EngineChoice choice(cudnn, descriptors, described, properties);
+  bool mustGiveEqualBits = problem.isBackward && problem.deterministic;
+  auto named = mustGiveEqualBits
+                   ? deterministicEngine(cudnn.cudnnGetVersion(), arch)
+                   : std::nullopt;
+  Handle configuration = nullptr;
+  if (named && choice.configure(*named, configuration).ok() &&
+      finalizeFirst({configuration}, properties, handle).ok())
+    return Status();
   std::vector<Handle> configurations;
-  if (problem.isBackward && problem.deterministic && arch / 10 == 10)
-    HONERT_TRY(chooseDeterministic(described, properties, configurations));
-  else
-    HONERT_TRY(listConfigurations(described, properties, configurations));
+  HONERT_TRY(choice.list(configurations));
+  if (mustGiveEqualBits)
+    HONERT_TRY(choice.keepDeterministic(named, configurations));
   return finalizeFirst(configurations, properties, handle);
 }
 

@@ -36,12 +36,6 @@ private:
   Status createPlan(Descriptors::Handle properties, cudnnHandle_t handle,
                     const char *what);
   Status readWorkspace();
-  Status listConfigurations(Descriptors::Handle graph,
-                            Descriptors::Handle properties,
-                            std::vector<Descriptors::Handle> &configurations);
-  Status chooseDeterministic(Descriptors::Handle graph,
-                             Descriptors::Handle properties,
-                             std::vector<Descriptors::Handle> &configurations);
   Status finalizeFirst(const std::vector<Descriptors::Handle> &configurations,
                        Descriptors::Handle properties, cudnnHandle_t handle);
 

@@ -97,22 +97,93 @@ TEST_F(AttentionErrors, plans_of_another_architecture_are_not_used) {
   EXPECT_EQ(message, "");
 }
 
-/// There the kernel is named by its number; that of the emulated library is the
-/// only one it has.
-TEST_F(AttentionErrors, deterministic_plans_of_sm_100_ask_for_no_list) {
-  AttentionCase same = c;
-  same.deterministic = true;
-  AttentionProgram program(same, /*arch=*/0);
-  fake().settings.arch = 100;
-  int lists = calls("list of engines");
-  std::string message;
-  runTwice(program, message);
-  EXPECT_EQ(message, "");
-  EXPECT_EQ(calls("list of engines") - lists, 1); // of the forward pass
-  EXPECT_LT(relativeError(program.read(Operand::queryGrad),
-                          PlainAttention(same, randomInputs(same))
-                              .backward()[Operand::queryGrad]),
-            0x1p-7);
+/// A deterministic backward pass that is planned at start, for other libraries.
+class DeterministicAttention : public AttentionErrors {
+protected:
+  /// The error; `lists` becomes how often engines were listed for it. The
+  /// `failing`-th plan from then on is none.
+  std::string start(int arch, int failing = 0) {
+    fake::cudnnSettings() = {};
+    AttentionCase same = c;
+    same.deterministic = true;
+    AttentionProgram program(same, /*arch=*/0);
+    fake::cudnnSettings() = library;
+    fake().settings.arch = arch;
+    if (failing > 0)
+      fake().failCall("finalize a plan", failing, 3000);
+    int before = calls("list of engines");
+    std::string message;
+    runTwice(program, message);
+    lists = calls("list of engines") - before - 1; // of the forward pass
+    if (message.empty())
+      EXPECT_LT(relativeError(program.read(Operand::queryGrad),
+                              PlainAttention(same, randomInputs(same))
+                                  .backward()[Operand::queryGrad]),
+                0x1p-7);
+    return message;
+  }
+
+  fake::CudnnSettings library;
+  int lists = 0;
+  /// What engines take from 9.23 on.
+  const std::map<int, int64_t> newKnobs = {
+      {CUDNN_KNOB_TYPE_TILE_M, 3},     {CUDNN_KNOB_TYPE_TILE_N, 2},
+      {CUDNN_KNOB_TYPE_KERNEL_CFG, 2}, {CUDNN_KNOB_TYPE_STREAM_K, 0},
+      {CUDNN_KNOB_TYPE_TILE_CGA_M, 0}, {CUDNN_KNOB_TYPE_STAGES, 2}};
+};
+
+TEST_F(DeterministicAttention, has_a_named_engine_on_sm_100) {
+  for (int arch : {100, 103}) {
+    EXPECT_EQ(start(arch), "");
+    EXPECT_EQ(lists, 0) << arch;
+    EXPECT_EQ(fake::plannedEngines().back(), 5);
+  }
+}
+
+TEST_F(DeterministicAttention, has_other_knobs_in_newer_versions) {
+  library.version = 92300;
+  library.named = {{5, newKnobs}};
+  EXPECT_EQ(start(100), "");
+  EXPECT_EQ(lists, 0);
+}
+
+TEST_F(DeterministicAttention, has_another_engine_behind_sm_103) {
+  library.named = {{17, library.named.at(5)}};
+  EXPECT_EQ(start(107), "");
+  EXPECT_EQ(lists, 0);
+  library.version = 92800;
+  library.named = {{17, newKnobs}};
+  EXPECT_EQ(start(107), "");
+  EXPECT_EQ(lists, 0);
+}
+
+/// Of those listed the first is taken that is neither called nondeterministic
+/// nor the named engine, which has other knobs there.
+TEST_F(DeterministicAttention, takes_a_listed_engine_where_none_is_named) {
+  library.listed = {
+      {5, {0}}, {6, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}}, {7, {0}}};
+  EXPECT_EQ(start(100, /*failing=*/2), ""); // the named engine's plan
+  EXPECT_EQ(lists, 1);
+  EXPECT_EQ(fake::plannedEngines().back(), 7);
+  library.named = {};
+  EXPECT_EQ(start(100), "");
+  EXPECT_EQ(lists, 1);
+  EXPECT_EQ(fake::plannedEngines().back(), 7);
+  EXPECT_EQ(start(90), "");
+  EXPECT_EQ(lists, 1);
+  EXPECT_EQ(fake::plannedEngines().back(), 5); // whose number means nothing
+}
+
+TEST_F(DeterministicAttention, is_refused_where_no_engine_gives_equal_bits) {
+  std::string expected = "attention backward at model.py:3: cuDNN 9.19.0 lists "
+                         "1 engines that do not give equal bits, expected one "
+                         "that does (compile without "
+                         "--deterministic-attention)";
+  library.listed = {{6, {0, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}}};
+  EXPECT_EQ(start(90), expected);
+  library.listed = {{5, {}}};
+  library.named = {};
+  EXPECT_EQ(start(100), expected);
 }
 
 TEST_F(AttentionErrors, a_new_plan_may_need_more_workspace) {
