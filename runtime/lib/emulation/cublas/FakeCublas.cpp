@@ -20,6 +20,12 @@ struct honert::CublasMatmulDesc {
   int epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   char *vector = nullptr, *aux = nullptr;
   int64_t auxStride = 0;
+  int32_t processors = 0; ///< 0: all
+
+  uint64_t usedProcessors() const {
+    return static_cast<uint64_t>(processors == 0 ? state().settings.processors
+                                                 : processors);
+  }
 };
 
 struct honert::CublasMatrixLayout {
@@ -117,6 +123,12 @@ fake::cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
     return take(desc->aux, value, bytes);
   case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
     return take(desc->auxStride, value, bytes);
+  case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET:
+    if (cublasStatus_t failed = take(desc->processors, value, bytes))
+      return failed;
+    if (desc->processors < 1 || desc->processors > state().settings.processors)
+      return mistake("a product on more multiprocessors than there are");
+    return CUBLAS_STATUS_SUCCESS;
   default:
     return mistake("an attribute of a product that is not known");
   }
@@ -235,6 +247,7 @@ cublasStatus_t fake::cublasLtMatmulAlgoGetHeuristic(
     result.algo.data[0] = i + 1;
     for (int operand = 0; operand != 4; ++operand)
       result.algo.data[1 + operand] = preference->alignments[operand];
+    result.algo.data[5] = desc->usedProcessors();
     result.workspaceSize = preference->workspaceBytes;
     results[(*count)++] = result;
   }
@@ -250,6 +263,8 @@ cublasStatus_t fake::cublasLtMatmulAlgoCheck(
   if (algorithm->data[0] == 0 ||
       algorithm->data[0] > state().settings.algorithmTimes.size())
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (algorithm->data[5] != desc->usedProcessors())
+    return mistake("an algorithm for another number of multiprocessors");
   *result = {};
   return checkProduct(*desc, *a, *b, *c, *d);
 }
@@ -408,7 +423,9 @@ static double timeOf(const Product &product, uint64_t algorithm) {
   const Settings &settings = state().settings;
   if (!settings.timeOf)
     return settings.algorithmTimes[algorithm - 1];
-  return settings.timeOf({static_cast<int>(algorithm), product.readsConstants(),
+  return settings.timeOf({static_cast<int>(algorithm),
+                          static_cast<int>(product.desc.usedProcessors()),
+                          product.readsConstants(),
                           state().setSinceProduct < settings.l2Bytes,
                           state().milliseconds});
 }
@@ -437,6 +454,8 @@ cublasStatus_t fake::cublasLtMatmul(
   uint64_t number = algorithm->data[0];
   if (number == 0 || number > state().settings.algorithmTimes.size())
     return mistake("an algorithm that no heuristic gave");
+  if (algorithm->data[5] != desc->usedProcessors())
+    return mistake("an algorithm for another number of multiprocessors");
   Product product = {*desc,
                      *aLayout,
                      *bLayout,

@@ -87,6 +87,9 @@ CUresult fake::cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
     *value = arch % 10;
     return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+    *value = state().settings.processors;
+    return CUDA_SUCCESS;
   case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
     *value = state().settings.l2Bytes;
     return CUDA_SUCCESS;

@@ -39,7 +39,8 @@ struct HostKernel {
 
 /// A run of a product on which its time may depend.
 struct ProductRun {
-  int algorithm; ///< the first is 1
+  int algorithm;  ///< the first is 1
+  int processors; ///< that it was told of
   /// An operand is the same byte over and over: zeros, or what the driver gave.
   bool isOfConstants;
   bool isHot;          ///< less than the L2 was set since the run before
@@ -73,6 +74,7 @@ struct Settings {
   /// Where it is set, it tells the milliseconds of each run instead.
   std::function<double(const ProductRun &)> timeOf;
   int l2Bytes = 1 << 20;
+  int processors = 132;
   /// Epilogues that no algorithm has.
   std::set<int> missingEpilogues;
   bool missingIsInvalid = false; ///< is what cuBLASLt calls them
@@ -115,7 +117,8 @@ struct State {
   using Work = std::function<CUresult()>;
   CUstream firstStream = nullptr;
   std::vector<int> streamPriorities; ///< of all that were created
-  CUgraph captured = nullptr;        ///< that is being captured
+  std::vector<int> mostCtas;  ///< of all communicators; INT32_MIN: not set
+  CUgraph captured = nullptr; ///< that is being captured
 
   /// Counts a call; returns what it has to fail with, or success: it was told
   /// to, something failed before, there is no context, or a capture in which

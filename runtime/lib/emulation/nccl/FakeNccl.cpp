@@ -19,6 +19,11 @@ static ncclResult_t checkConfig(const ncclConfig_t *config) {
       config->size != sizeof(ncclConfig_t) || config->blocking != 0)
     return ncclMistake(ncclInvalidArgument,
                        "a communicator that blocks, or without a config");
+  if (config->maxCTAs != ncclConfig_t::unset &&
+      (config->maxCTAs < 1 || config->maxCTAs > 64))
+    return ncclMistake(ncclInvalidArgument,
+                       "a communicator with too many blocks, or none");
+  state().mostCtas.push_back(config->maxCTAs);
   return ncclSuccess;
 }
 

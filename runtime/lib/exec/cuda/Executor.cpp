@@ -82,14 +82,41 @@ Status CudaExecutor::bindKernel(const DeviceLaunch &kernel, Bound &bound) {
   return image.find(kernel.kernel, bound.kernel);
 }
 
-Status CudaExecutor::bind(const Launch &launch, Bound &bound) {
+Status CudaExecutor::countLeft(int64_t processorsTaken, const std::string &what,
+                               int64_t &left) const {
+  int all = 0;
+  HONERT_TRY(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, all,
+                              "the multiprocessors of the GPU"));
+  left = all - processorsTaken;
+  if (left > 0)
+    return Status();
+  return Status::error(
+      format("HONE_COLLECTIVE_SMS: collectives beside %s may take %lld "
+             "multiprocessors, expected fewer than the %d of GPU %s",
+             what.c_str(), static_cast<long long>(processorsTaken), all,
+             device.name().c_str()));
+}
+
+/// Blocks of the product that found no multiprocessor free would run alone at
+/// its end: it is not to count on those that collectives beside it may occupy.
+Status CudaExecutor::bindProduct(const Launch &launch,
+                                 const MatmulLaunch &matmul,
+                                 int64_t processorsTaken, Bound &bound) {
+  int64_t left = 0; // all
+  if (processorsTaken > 0)
+    HONERT_TRY(countLeft(processorsTaken, bound.text(), left));
+  HONERT_TRY(
+      matmuls.prepare(launch.name, matmul, left, deviceArena, bound.calls));
+  return bound.calls.needsActivation
+             ? bindKernel(*matmul.activationKernel, bound)
+             : Status();
+}
+
+Status CudaExecutor::bind(const Launch &launch, int64_t processorsTaken,
+                          Bound &bound) {
   bound.launch = &launch;
-  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action)) {
-    HONERT_TRY(matmuls.prepare(launch.name, *matmul, deviceArena, bound.calls));
-    return bound.calls.needsActivation
-               ? bindKernel(*matmul->activationKernel, bound)
-               : Status();
-  }
+  if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
+    return bindProduct(launch, *matmul, processorsTaken, bound);
   if (auto *attention = std::get_if<AttentionLaunch>(&launch.action))
     return attentions.prepare(launch, *attention, deviceArena, bound.attention);
   if (auto *kernel = std::get_if<DeviceLaunch>(&launch.action))
@@ -119,8 +146,9 @@ Status CudaExecutor::prepare(int64_t process) {
     BoundFunction &bound = functions[&function];
     bound.function = &function;
     bound.launches.resize(function.launches.size());
+    std::vector<int64_t> taken = collectives.processorsTaken(function);
     for (size_t i = 0; i != bound.launches.size(); ++i)
-      HONERT_TRY(bind(function.launches[i], bound.launches[i]));
+      HONERT_TRY(bind(function.launches[i], taken[i], bound.launches[i]));
   }
   matmuls.finish();
   return device.synchronize("the GPU has failed at start");

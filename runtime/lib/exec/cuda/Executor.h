@@ -71,7 +71,11 @@ private:
   struct BoundFunction;
 
   Status prepare(int64_t process);
-  Status bind(const Launch &launch, Bound &bound);
+  Status bind(const Launch &launch, int64_t processorsTaken, Bound &bound);
+  Status countLeft(int64_t processorsTaken, const std::string &what,
+                   int64_t &left) const;
+  Status bindProduct(const Launch &launch, const MatmulLaunch &matmul,
+                     int64_t processorsTaken, Bound &bound);
   Status bindKernel(const DeviceLaunch &kernel, Bound &bound);
   Status enqueue(const Bound &bound);
   Status enqueueKernel(const DeviceLaunch &kernel, const Bound &bound);

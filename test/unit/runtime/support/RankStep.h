@@ -32,6 +32,15 @@ public:
                       amount, int64_t(dtype), count, int64_t(axes.size()),
                       axes.data(), in, out, token);
   }
+  /// A square product.
+  void matmul(int64_t size) {
+    const int64_t strides[12] = {0, size, 1, 0, size, 1,
+                                 0, size, 1, 0, size, 1};
+    int64_t bytes = 4 * size * size, a = take(bytes), b = take(bytes);
+    honert_matmul(p, "fc", "m.py:4", int64_t(honert::DType::f32),
+                  int64_t(honert::DType::f32), 1, size, size, size, strides, a,
+                  b, take(bytes), -1, -1);
+  }
   void wait(int64_t token) { honert_wait(p, token); }
   void shard(honert::Axes axes, int64_t rows, int64_t bytes) {
     int64_t in = take(rows * bytes * p->mesh.groupSize(axes));

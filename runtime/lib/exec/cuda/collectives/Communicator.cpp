@@ -12,18 +12,20 @@ using Clock = std::chrono::steady_clock;
 /// The user need not wait as long for ranks that leave as for those that come.
 static constexpr double closingSeconds = 10;
 
-static ncclConfig_t makeConfig(const std::string &name) {
+ncclConfig_t Communicator::makeConfig() const {
   ncclConfig_t config;
   config.blocking = 0;
   config.splitShare = 0; // a part that is aborted leaves the others
-  config.commName = name.c_str();
+  config.commName = label.c_str();
+  if (mostCtas > 0)
+    config.maxCTAs = mostCtas;
   return config;
 }
 
 Status Communicator::join(std::vector<ncclUniqueId> ids, int64_t ranks,
                           int64_t rank, const std::string &name) {
   label = name;
-  ncclConfig_t config = makeConfig(label);
+  ncclConfig_t config = makeConfig();
   ncclResult_t result =
       ids.size() == 1
           ? nccl.ncclCommInitRankConfig(&comm, int(ranks), ids[0], int(rank),
@@ -38,7 +40,7 @@ Status Communicator::join(std::vector<ncclUniqueId> ids, int64_t ranks,
 Status Communicator::split(Communicator &whole, int64_t color, int64_t key,
                            const std::string &name) {
   label = name;
-  ncclConfig_t config = makeConfig(label);
+  ncclConfig_t config = makeConfig();
   std::string what =
       format("the ranks along %s cannot be joined", name.c_str());
   HONERT_TRY(whole.finish(

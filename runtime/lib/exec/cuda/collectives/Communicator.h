@@ -16,8 +16,9 @@ namespace honert {
 /// called at any time, by any thread.
 class Communicator {
 public:
-  Communicator(const NcclFunctions &nccl, double timeout)
-      : nccl(nccl), timeout(timeout) {}
+  /// A collective has `mostCtas` blocks at most; 0: as NCCL likes.
+  Communicator(const NcclFunctions &nccl, double timeout, int mostCtas = 0)
+      : nccl(nccl), timeout(timeout), mostCtas(mostCtas) {}
   /// Without close(): frees what is local, whatever goes on.
   ~Communicator() { abort(); }
   Communicator(const Communicator &) = delete;
@@ -46,10 +47,12 @@ public:
   Status poll();
 
 private:
+  ncclConfig_t makeConfig() const;
   Status await(const std::string &what, double seconds);
 
   const NcclFunctions &nccl;
   const double timeout;
+  const int mostCtas;
   std::string label;
   std::mutex mutex; ///< of `comm`: abort() against the rest
   ncclComm_t comm = nullptr;

@@ -55,6 +55,20 @@ static Status readRegistration(const NcclFunctions &nccl, bool deterministic,
   return Status();
 }
 
+static Status readMostCtas(int &count) {
+  constexpr long most = 64; // what NCCL allows
+  const char *set = std::getenv("HONE_COLLECTIVE_SMS");
+  std::string text = set && *set ? set : "0";
+  char *end = nullptr;
+  long number = std::strtol(text.c_str(), &end, 10);
+  if (*end || number < 0 || number > most)
+    return Status::error(
+        format("HONE_COLLECTIVE_SMS: '%s', expected a number from 0 to %ld",
+               text.c_str(), most));
+  count = static_cast<int>(number);
+  return Status();
+}
+
 /// NCCL reads its variables once, when it first needs them.
 Status Communicators::open() {
   // Launches on several communicators start in the order of the calls, which
@@ -67,6 +81,7 @@ Status Communicators::open() {
     setDefault("NCCL_NVLS_ENABLE", "0");
     setDefault("NCCL_COLLNET_ENABLE", "0");
   }
+  HONERT_TRY(readMostCtas(ctas));
   HONERT_TRY(nccl.open());
   return readRegistration(nccl, deterministic, kind);
 }
@@ -96,7 +111,7 @@ Status Communicators::split(ProcessGroup &world, const Axes &along) {
       return Status();
     }
   }
-  parts.push_back(std::make_unique<Communicator>(nccl, timeout));
+  parts.push_back(std::make_unique<Communicator>(nccl, timeout, ctas));
   members.push_back(parts.back().get());
   // The first rank of a group names it.
   std::vector<int64_t> group = mesh.groupOf(world.rank(), along);
@@ -113,10 +128,12 @@ static const char *textOf(Registration kind) {
 
 Status Communicators::join(ProcessGroup &world, void *memory, int64_t bytes) {
   HONERT_TRY(checkConsistency(
-      {{"HONE_NCCL_REGISTRATION (as its NCCL can)", textOf(kind)}}, world));
+      {{"HONE_NCCL_REGISTRATION (as its NCCL can)", textOf(kind)},
+       {"HONE_COLLECTIVE_SMS", std::to_string(ctas)}},
+      world));
   std::vector<ncclUniqueId> ids;
   HONERT_TRY(makeIds(world, ids));
-  all = std::make_unique<Communicator>(nccl, timeout);
+  all = std::make_unique<Communicator>(nccl, timeout, ctas);
   HONERT_TRY(all->join(ids, world.size(), world.rank(), "all axes"));
   for (const Axes &along : axes)
     HONERT_TRY(split(world, along));

@@ -40,6 +40,9 @@ public:
   /// HONE_NCCL_REGISTRATION: "none", "buffer" (what it is without) or "window".
   /// None where NCCL is too old, buffers where it is to be deterministic.
   Registration registration() const { return kind; }
+  /// HONE_COLLECTIVE_SMS: how many blocks, each on a multiprocessor of its own,
+  /// a collective has at most; 0, which it is without: as NCCL likes.
+  int mostCtas() const { return ctas; }
 
   /// Joins all ranks of `world`, splits them, and registers memory. Called by
   /// all ranks.
@@ -62,6 +65,7 @@ private:
   const int64_t ranksOfId;
   NcclFunctions nccl;
   Registration kind = Registration::none;
+  int ctas = 0;
   std::vector<Axes> axes;
   std::unique_ptr<Communicator> all;
   std::vector<std::unique_ptr<Communicator>>

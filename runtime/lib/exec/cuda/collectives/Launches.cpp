@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <unistd.h>
 
 using namespace honert;
@@ -143,6 +144,26 @@ Status CollectiveLaunches::findTrouble() {
     return lost;
   return Status::error(lost.message() + "; this one is in " +
                        toString(wait->entry));
+}
+
+std::vector<int64_t>
+CollectiveLaunches::processorsTaken(const Function &function) const {
+  std::vector<int64_t> taken;
+  std::map<int64_t, int64_t> underWay; // lines by token
+  for (const Launch &launch : function.launches) {
+    std::set<int64_t> lines;
+    for (auto [token, line] : underWay)
+      lines.insert(line);
+    taken.push_back(communicators.mostCtas() *
+                    static_cast<int64_t>(lines.size()));
+    if (auto *wait = std::get_if<WaitLaunch>(&launch.action))
+      underWay.erase(wait->token);
+    else if (auto *begun = std::get_if<CollectiveLaunch>(&launch.action))
+      if (int64_t line = communicators.number(begun->axes);
+          begun->isAsynchronous() && line >= 0)
+        underWay[begun->token] = line;
+  }
+  return taken;
 }
 
 //===----------------------------------------------------------------------===//

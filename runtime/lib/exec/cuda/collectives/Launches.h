@@ -37,6 +37,12 @@ public:
   /// Joins the ranks. Called by all.
   Status join(const DeviceMemory &arena);
 
+  /// For each launch of `function`, how many multiprocessors collectives that
+  /// run beside it may occupy: those that were begun and not yet waited for,
+  /// one per list of axes at a time. 0 where it is not known
+  /// (HONE_COLLECTIVE_SMS).
+  std::vector<int64_t> processorsTaken(const Function &function) const;
+
   /// A function begins on the main stream.
   Status beginFunction(const Function &function);
   /// Its last launch has been put there.

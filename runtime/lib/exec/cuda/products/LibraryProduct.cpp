@@ -128,7 +128,8 @@ Status honert::planProduct(const std::string &name, const MatmulLaunch &launch,
              -1,
              -1,
              0,
-             false};
+             false,
+             0};
   if (swap)
     product.epilogue = epilogueOf(launch, withSums);
   product.vector = withSums ? launch.sums : launch.bias;
@@ -202,5 +203,7 @@ std::string LibraryProduct::text() const {
     text += " ones";
   if (aux != -1)
     text += format(" aux by %lld", static_cast<long long>(auxStride));
+  if (processors > 0)
+    text += format(" on %lld processors", static_cast<long long>(processors));
   return text + format(" epilogue %d", epilogue);
 }

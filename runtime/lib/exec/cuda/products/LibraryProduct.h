@@ -36,6 +36,8 @@ struct LibraryProduct {
   int64_t aux, auxStride; ///< offset -1: none
   /// b is a vector of ones in the workspace.
   bool bIsOnes;
+  /// Multiprocessors of the GPU that it may use; 0: all.
+  int64_t processors;
 
   /// Whether the vector, or aux, is read: the other epilogues write them.
   bool readsVector() const;

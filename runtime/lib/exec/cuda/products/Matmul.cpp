@@ -123,8 +123,8 @@ struct Way {
 /// epilogue, which versions of it and GPUs differ in.
 class Ways {
 public:
-  Ways(const std::string &name, const MatmulLaunch &launch)
-      : name(name), launch(launch) {}
+  Ways(const std::string &name, const MatmulLaunch &launch, int64_t processors)
+      : name(name), launch(launch), processors(processors) {}
 
   Status plan();
   std::vector<Way> all;
@@ -135,6 +135,7 @@ private:
 
   const std::string &name;
   const MatmulLaunch &launch;
+  const int64_t processors;
 };
 } // namespace
 
@@ -148,6 +149,8 @@ Status Ways::add(const MatmulLaunch &planned, bool withSums) {
     way.products.push_back(planBias(launch, product));
   if (launch.summed != Sums::none && !withSums)
     way.products.push_back(planSums(launch));
+  for (LibraryProduct &each : way.products)
+    each.processors = processors;
   all.push_back(std::move(way));
   return Status();
 }
@@ -186,11 +189,11 @@ Status MatmulLaunches::prepareAll(const std::string &name,
 }
 
 Status MatmulLaunches::prepare(const std::string &name,
-                               const MatmulLaunch &launch,
+                               const MatmulLaunch &launch, int64_t processors,
                                const DeviceMemory &arena, MatmulCalls &calls) {
   if (launch.batch * launch.m * launch.n == 0)
     return Status(); // no element of the result
-  Ways ways(name, launch);
+  Ways ways(name, launch, processors);
   HONERT_TRY(ways.plan());
   for (const Way &way : ways.all) {
     if (!calls.products.empty())

@@ -59,11 +59,12 @@ public:
 
   /// Opens the library and fills the workspace.
   Status start(const MatmulWorkspace &needed);
-  /// Makes a product ready to be enqueued. Its operands and results in `arena`
-  /// are overwritten where algorithms are timed: to be called before anything
-  /// is kept there.
+  /// Makes a product ready to be enqueued, for `processors` multiprocessors of
+  /// the GPU (0: all). Its operands and results in `arena` are overwritten
+  /// where algorithms are timed: to be called before anything is kept there.
   Status prepare(const std::string &name, const MatmulLaunch &launch,
-                 const DeviceMemory &arena, MatmulCalls &calls);
+                 int64_t processors, const DeviceMemory &arena,
+                 MatmulCalls &calls);
   /// Runs one product by the first algorithm that the library proposes, and
   /// waits for it; `isKnown`: there is one.
   Status attempt(const LibraryProduct &product, const DeviceMemory &arena,

@@ -130,6 +130,13 @@ Status MatmulDescriptors::create(const std::string &label,
                            desc, transposes[i], &op, sizeof op),
                        "describe the product"));
   }
+  if (product.processors > 0) {
+    auto count = static_cast<int32_t>(product.processors);
+    HONERT_TRY(check(
+        library.cublasLtMatmulDescSetAttribute(
+            desc, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &count, sizeof count),
+        "leave multiprocessors free"));
+  }
   if (product.bIsOnes)
     addresses[1] = owner.workspace.at(owner.sizes.onesOffset(product.b.dtype));
   noteOperands(product, arena);
