@@ -31,8 +31,8 @@ The figures of `honec --dry-run --arch` are estimates from published rates (docs
 RATES = """
 Tokens per second of whole training steps (AdamW, clipping at 1), in brackets Hone's over the peer's: above 1, Hone is
 faster. Peak memory is what a program allocated: of Hone arena and workspaces, of PyTorch and JAX their allocator's
-peak. torch.compile: in the mode that stands beside its rate, with CUDA graphs, fused attention and AdamW, padded
-vocabulary, bf16 autocast; JAX: one jitted step, cuDNN attention, donated state.
+peak. PyTorch: eager, or torch.compile in a mode, with fused attention and AdamW, padded vocabulary, bf16 autocast;
+JAX: one jitted step, cuDNN attention, donated state; llm.c: nothing computed twice, memory of the whole device.
 """
 
 ESTIMATES = """
@@ -77,14 +77,19 @@ def loss_rows(cases: dict[str, dict]) -> list[list[str]]:
     return rows
 
 
-def peer_cell(ours: dict, peer: dict | None) -> list[str]:
-    """Rate with ratio, and memory."""
-    if not gpu_run.is_done(peer):
-        return [why_not(peer), "-"]
-    rate = peer["tokens_per_second"]
-    mode = f", {peer['mode']}" if "mode" in peer else ""
-    ratio = peer["ms"] / peer.get("ours_ms", ours["ms"])
-    return [f"{rate:,.0f} (**{ratio:.2f}**){mode}", gib(peer.get("peak_bytes"))]
+def peer_rows(cases: dict[str, dict]) -> list[list[str]]:
+    """Of each peer that was asked: rate with ratio, milliseconds, memory."""
+    rows = []
+    for name, case in cases.items():
+        for task in gpu_run.PEERS:
+            peer = case.get(task)
+            if gpu_run.is_done(peer) and gpu_run.is_done(case.get("rate")):
+                ratio = peer["ms"] / peer.get("ours_ms", case["rate"]["ms"])
+                rows.append([name, task, f"{peer['tokens_per_second']:,.0f} (**{ratio:.2f}**)", f"{peer['ms']:.1f}",
+                             gib(peer.get("peak_bytes"))])
+            elif peer is not None:
+                rows.append([name, task, why_not(peer), "", ""])
+    return rows
 
 
 def rate_rows(cases: dict[str, dict]) -> list[list[str]]:
@@ -95,11 +100,10 @@ def rate_rows(cases: dict[str, dict]) -> list[list[str]]:
         row = [name, f"{case['batch']} x {case['sequence']}", case["precision"]]
         ours = case.get("rate")
         if not gpu_run.is_done(ours):
-            rows.append(row + [why_not(ours)] + [""] * 7)
+            rows.append(row + [why_not(ours)] + [""] * 3)
             continue
         mfu = f"{100 * ours['mfu']:.1f} %" if ours.get("mfu") else "-"
-        row += [f"{ours['tokens_per_second']:,.0f}", f"{ours['ms']:.1f}", mfu, gib(ours["peak_bytes"])]
-        rows.append(row + peer_cell(ours, case.get("torch.compile")) + peer_cell(ours, case.get("jax")))
+        rows.append(row + [f"{ours['tokens_per_second']:,.0f}", f"{ours['ms']:.1f}", mfu, gib(ours["peak_bytes"])])
     return rows
 
 
@@ -139,15 +143,16 @@ def hardware_section(name: str, report: dict) -> str:
     host, cases = report["host"], report["cases"]
     text = f"\n## {host['gpu']}, {host['date']}\n\n"
     facts = [f"driver {host['driver']}", host["memory"], f"power limit {host.get('power limit') or 'unknown'}"]
-    facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "jax")]
+    facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "jax", "llm.c") if peer in host]
     done = [case for case in cases.values() if gpu_run.is_done(case.get("kernels"))]
     libraries = sorted({case["kernels"]["libraries"] for case in done})
     text += f"`{name}`: " + ", ".join(facts + libraries)
     text += ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n\n"
     text += table(["case", "precision", "against", "largest difference", "bound", "repeats"], loss_rows(cases))
     if rows := rate_rows(cases):
-        head = ["case", "batch", "precision", "Hone", "ms", "MFU", "GiB", "torch.compile", "GiB", "JAX", "GiB"]
-        text += RATES + "\n" + table(head, rows)
+        text += RATES + "\n" + table(["case", "batch", "precision", "Hone", "ms", "MFU", "GiB"], rows)
+    if rows := peer_rows(cases):
+        text += "\n" + table(["case", "peer", "tokens/s", "ms", "GiB"], rows)
     if "ok" in (nccl := report.get("nccl", {})):
         works = ", ".join(nccl["works"][1:]) if nccl["ok"] else why_not(nccl)
         text += f"\nNCCL as the only rank: {works}.\n"
@@ -180,7 +185,7 @@ def not_run(reports: dict[str, dict]) -> str:
         return ""
     for name in left:
         case = gpu_cases.CASES[name]
-        shows = "rate, memory, kernels, beside torch.compile and JAX"
+        shows = "rate, memory, kernels, beside the peers"
         if case.kind == "check":
             shows = "losses against the CPU target"
         lines.append([name, f"{case.batch} x {case.sequence}", case.precision, shows])

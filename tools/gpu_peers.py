@@ -1,6 +1,6 @@
 """The peers of gpu_check.py, each in a process of its own, whose memory ends with it.
 
-    gpu_peers.py torch-rate FACTS         steps of torch.compile, timed, in the mode of HONE_TORCH_MODE (max-autotune)
+    gpu_peers.py torch-rate FACTS MODE    steps of PyTorch, timed: eager, or torch.compile in that mode
     gpu_peers.py torch-losses FACTS FILE  losses of eager steps from the weights in FILE, on the tokens beside it
     gpu_peers.py jax-rate FACTS           steps of JAX, timed
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import array
 import json
-import os
 import pathlib
 import statistics
 import sys
@@ -40,18 +39,17 @@ def time_steps(case: gpu_cases.Case, step: Callable[[], object], wait: Callable[
     return {"ms": ms, "tokens_per_second": 1e3 * case.batch * case.sequence / ms}
 
 
-def torch_rate(facts: dict) -> dict:
+def torch_rate(facts: dict, mode: str) -> dict:
     import torch
 
     case = gpu_cases.from_facts(facts)
     torch.set_float32_matmul_precision("high")
-    mode = os.environ.get("HONE_TORCH_MODE", "max-autotune")
     with torch.device("cuda"):  # weights are drawn there
         training = gpu_cases.make_training(case.padded)
-    step = peers.torch_step(training, case.vocab, case.batch, case.sequence, case.precision, compiles=True,
-                            device="cuda", mode=mode)
+    step = peers.torch_step(training, case.vocab, case.batch, case.sequence, case.precision,
+                            compiles=mode != "eager", device="cuda", mode=mode)
     answer = time_steps(case, step, torch.cuda.synchronize)
-    return answer | {"version": torch.__version__, "mode": mode, "peak_bytes": torch.cuda.max_memory_allocated()}
+    return answer | {"version": torch.__version__, "peak_bytes": torch.cuda.max_memory_allocated()}
 
 
 def torch_losses(facts: dict, weights: str) -> dict:

@@ -1,7 +1,8 @@
 """What gpu_check.py does on the host with the GPU: tasks, the most telling first, until the minutes are over.
 
 Every task is a process with a time limit, and the result file is written after each one; a second run goes on where the
-first ended. Nothing but Python's own library is needed here; PyTorch and JAX only where they are compared with.
+first ended. Nothing but Python's own library is needed here; PyTorch, JAX and llm.c
+only where they are compared with.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 WORK = HERE / "work"
 # Seconds that a task may take, and that must be left for it to begin.
 BOUNDS = {"smoke": (60, 5), "launches": (60, 5), "losses": (60, 5), "rate": (90, 15), "kernels": (60, 15),
-          "torch.compile": (180, 45), "jax": (150, 45), "torch losses": (90, 20)}
+          "torch losses": (90, 20),
+          "torch reduce-overhead": (180, 45), "jax": (150, 45), "llm.c": (120, 30), "torch eager": (120, 30),
+          "torch max-autotune": (240, 60)}
+# Peers that are timed, what tells most first. A mode that searches takes longest, and may end in a crash.
+PEERS = ("torch reduce-overhead", "jax", "llm.c", "torch eager", "torch max-autotune")
 
 
 class Failure(Exception):
@@ -281,11 +286,52 @@ def ask_peer(name: str, place: pathlib.Path, seconds: float, *more: str) -> dict
     return json.loads(out.splitlines()[-1])
 
 
-def compare_rates(name: str, place: pathlib.Path, facts: dict, seconds: float) -> dict:
-    """The peer's rate and, right before it, ours: a GPU's clocks differ from hour to hour."""
+def compare_rates(place: pathlib.Path, facts: dict, seconds: float, ask: Callable[[float], dict]) -> dict:
+    """The rate of the peer that is asked and, right before it, ours: a GPU's clocks differ from hour to hour."""
     ends = time.monotonic() + seconds
     ours = measure_rate(place, facts, seconds)["ms"]
-    return {"ours_ms": ours, **ask_peer(name, place, ends - time.monotonic())}
+    return {"ours_ms": ours, **ask(ends - time.monotonic())}
+
+
+def compare_with(name: str, *more: str) -> Callable[[pathlib.Path, dict, float], dict]:
+    """The task that compares rates with a peer of gpu_peers.py."""
+    return lambda place, facts, seconds: compare_rates(place, facts, seconds,
+                                                       lambda left: ask_peer(name, place, left, *more))
+
+
+# Width and heads of the models that llm.c makes of a number of layers, all with 1024 positions, in bf16.
+LLMC_MODELS = {12: (768, 12), 24: (1024, 16), 36: (1280, 20), 48: (1600, 25)}
+
+
+def find_llmc() -> str | None:
+    """The program of llm.c: HONE_LLMC, or train_gpt2cu of the path."""
+    return shutil.which(os.environ.get("HONE_LLMC") or "train_gpt2cu")
+
+
+def llmc_knows(facts: dict) -> bool:
+    settings = facts["settings"]
+    kind = (facts["model"], facts["precision"], facts["sequence"], settings.get("vocab"))
+    model = (settings.get("width", 768), settings.get("heads", 12))
+    return kind == ("gpt2", "bf16", 1024, None) and LLMC_MODELS.get(settings.get("layers", 12)) == model
+
+
+def llmc_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    """The median of what llm.c prints for each step, without the first third. Its best settings: nothing is computed
+    twice. It evaluates once before the first step and once after the last, which its times leave out."""
+    values = array.array("H", (place / "tokens.bin").read_bytes())
+    data = WORK / "llmc.bin"
+    data.write_bytes(array.array("i", [20240520, 1, len(values), *[0] * 253]).tobytes() + values.tobytes())
+    batch, sequence, layers = facts["batch"], facts["sequence"], facts["settings"].get("layers", 12)
+    out = execute([find_llmc(), "-i", data, "-j", data, "-e", f"d{layers}", "-b", batch, "-t", sequence,
+                   "-d", batch * sequence, "-x", facts["steps"], "-l", "6e-4", "-c", "0.1", "-r", 0, "-v", 1_000_000,
+                   "-m", 1, "-s", 0], seconds)
+    times = [float(ms) for ms in re.findall(r"^step +\d+/\d+ .*\| ([\d.]+) ms \|", out, re.MULTILINE)]
+    if len(times) != facts["steps"]:
+        raise Failure(f"printed {len(times)} steps, expected {facts['steps']}", out)
+    memory = re.search(r"device memory usage: (\d+) MiB", out)
+    ms = statistics.median(times[len(times) // 3 :])
+    return {"ms": ms, "tokens_per_second": 1e3 * batch * sequence / ms,
+            "peak_bytes": int(memory[1]) << 20 if memory else None}
 
 
 def torch_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
@@ -308,9 +354,13 @@ TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
     "losses": check_losses,
     "rate": measure_rate,
     "kernels": profile_kernels,
-    "torch.compile": lambda place, facts, seconds: compare_rates("torch-rate", place, facts, seconds),
-    "jax": lambda place, facts, seconds: compare_rates("jax-rate", place, facts, seconds),
     "torch losses": torch_losses,
+    "torch reduce-overhead": compare_with("torch-rate", "reduce-overhead"),
+    "torch max-autotune": compare_with("torch-rate", "max-autotune"),
+    "torch eager": compare_with("torch-rate", "eager"),
+    "jax": compare_with("jax-rate"),
+    "llm.c": lambda place, facts, seconds: compare_rates(place, facts, seconds,
+                                                         lambda left: llmc_rate(place, facts, left)),
 }
 
 
@@ -326,7 +376,7 @@ def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
     tasks = [(name, task) for name in checks for task in ("smoke", "launches", "losses")]
     tasks += [(name, task) for name in rates for task in ("rate", "kernels")]
     tasks += [(name, "torch losses") for name in checks if not cases[name]["settings"].get("dropout")]
-    tasks += [(name, task) for name in rates for task in ("torch.compile", "jax")]
+    tasks += [(name, peer) for peer in PEERS for name in rates if peer != "llm.c" or llmc_knows(cases[name])]
     return tasks + [(name, "torch losses") for name in rates]
 
 
@@ -336,7 +386,7 @@ def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
 def describe_host() -> dict:
     """The GPU, its driver, and the versions of what is beside it."""
     facts = {"date": f"{datetime.datetime.now():%Y-%m-%d %H:%M}", "host": platform.processor() or platform.machine(),
-             "gpu": None, "torch": None, "jax": None}
+             "gpu": None, "torch": None, "jax": None, "llm.c": pathlib.Path(find_llmc() or "").name or None}
     try:
         query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,power.limit",
                                 "--format=csv,noheader"], capture_output=True, text=True, check=True)
@@ -419,8 +469,8 @@ def probe_nccl() -> dict:
 
 
 def needs(task: str) -> str | None:
-    """The module that a task compares with."""
-    return {"torch.compile": "torch", "torch losses": "torch", "jax": "jax"}.get(task)
+    """What a task compares with, as describe_host() names it."""
+    return "torch" if task.startswith("torch ") else task if task in PEERS else None
 
 
 def perform(task: str, place: pathlib.Path, facts: dict, deadline: float) -> dict:
@@ -432,7 +482,7 @@ def perform(task: str, place: pathlib.Path, facts: dict, deadline: float) -> dic
         return TASKS[task](place, facts, min(bound, left))
     except Failure as error:
         return {"error": str(error), "stderr": error.stderr}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, LookupError) as error:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
@@ -442,7 +492,7 @@ def start_result(path: pathlib.Path) -> dict:
     if path.exists():
         earlier = json.loads(path.read_text())
         if all(earlier["host"].get(key) == host.get(key) for key in ("gpu", "driver")):
-            return earlier | {"host": earlier["host"] | {key: host[key] for key in ("torch", "jax")}}
+            return earlier | {"host": earlier["host"] | {key: host[key] for key in ("torch", "jax", "llm.c")}}
     return {"host": host, "copy": measure_copy(), "nccl": probe_nccl(), "cases": {}}
 
 
@@ -461,7 +511,8 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
     for name, facts in cases.items():
         shown = ("model", "batch", "sequence", "precision", "kind", "options", "arch", "emulated", "estimate")
         report["cases"].setdefault(name, {key: facts[key] for key in shown if key in facts})
-    for name, task in plan(cases):
+    # What failed before comes last: a peer that crashes each time takes no time from the others.
+    for name, task in sorted(plan(cases), key=lambda each: "error" in report["cases"][each[0]].get(each[1], {})):
         case = report["cases"][name]
         if task not in (tasks or TASKS) or is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):
             continue

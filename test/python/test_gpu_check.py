@@ -212,8 +212,10 @@ def test_expected_milliseconds_stand_beside_measured_ones():
 def test_a_peer_is_compared_with_a_rate_of_the_same_time(monkeypatch, tmp_path):
     monkeypatch.setattr(gpu_run, "measure_rate", lambda *_: {"ms": 40.0})
     monkeypatch.setattr(gpu_run, "ask_peer", lambda *_: {"ms": 60.0, "tokens_per_second": 500_000.0})
-    peer = gpu_run.compare_rates("torch-rate", tmp_path, {}, 60)
-    assert gpu_page.peer_cell({"ms": 50.0}, peer)[0] == "500,000 (**1.50**)"
+    peer = gpu_run.TASKS["torch reduce-overhead"](tmp_path, {}, 60)
+    case = {"rate": {"ms": 50.0}, "torch reduce-overhead": peer, "jax": {"error": "exit code 1: a | b"}}
+    assert gpu_page.peer_rows({"c": case}) == [["c", "torch reduce-overhead", "500,000 (**1.50**)", "60.0", "-"],
+                                               ["c", "jax", "failed: exit code 1: a / b", "", ""]]
 
 
 # ---- Runs ------------------------------------------------------------------------------------------------------------
@@ -233,7 +235,7 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name / "case.json").write_text(json.dumps(facts_of(name)))
     monkeypatch.setattr(gpu_run, "HERE", tmp_path)
     monkeypatch.setattr(gpu_run, "WORK", tmp_path / "work")
-    host = {"date": "2000-01-01 00:00", "host": "x", "gpu": "Made-up GPU", "driver": "1.0", "memory": "1 MiB", "torch": "2", "jax": "1"}
+    host = {"date": "2000-01-01 00:00", "host": "x", "gpu": "Made-up GPU", "driver": "1.0", "memory": "1 MiB", "torch": "2", "jax": "1", "llm.c": None}
     monkeypatch.setattr(gpu_run, "describe_host", lambda: dict(host))
     monkeypatch.setattr(gpu_run, "measure_copy", lambda: {"bytes": 8, "gb_per_s": 4000.0})
     calls = []
@@ -243,7 +245,10 @@ def folder(tmp_path, monkeypatch):
         "losses": {"worst": 1e-6, "bound": 1e-4, "repeats": True, "ok": True, "losses": [5.0]},
         "rate": {"ms": 50.0, "tokens_per_second": 600_000.0, "mfu": 0.5, "peak_bytes": 2**34, "losses": [5.0]},
         "kernels": {"libraries": "cuBLASLt 13.0.0", "kernels": kernels},
-        "torch.compile": {"ms": 60.0, "tokens_per_second": 500_000.0, "version": "2", "peak_bytes": 2**35},
+        "torch reduce-overhead": {"ms": 60.0, "tokens_per_second": 500_000.0, "version": "2", "peak_bytes": 2**35},
+        "torch max-autotune": {"ms": 55.0, "tokens_per_second": 550_000.0, "version": "2", "peak_bytes": 2**35},
+        "torch eager": {"ms": 90.0, "tokens_per_second": 300_000.0, "version": "2", "peak_bytes": 2**35},
+        "llm.c": {"ms": 65.0, "tokens_per_second": 450_000.0, "peak_bytes": 2**35},
         "jax": {"ms": 75.0, "tokens_per_second": 400_000.0, "version": "1", "peak_bytes": 0},
         "torch losses": {"worst": 1e-5, "bound": 1e-4, "ok": True, "losses": [5.0]},
     }
@@ -264,8 +269,10 @@ def test_what_tells_most_runs_first(folder):
     assert gpu_run.run(place / "result.json", 8, None) == 0
     assert calls[:8] == [("gpt2-tiny-fp32", "losses"), ("gpt2-124m", "rate"), ("gpt2-124m", "kernels"),
                          ("gpt2-1.5b", "rate"), ("gpt2-1.5b", "kernels"), ("gpt2-tiny-fp32", "torch losses"),
-                         ("gpt2-124m", "torch.compile"), ("gpt2-124m", "jax")]
-    assert len(calls) == len(set(calls)) == 12
+                         ("gpt2-124m", "torch reduce-overhead"), ("gpt2-1.5b", "torch reduce-overhead")]
+    # No llm.c is at hand.
+    assert [task for _, task in calls[8:14:2]] == ["jax", "torch eager", "torch max-autotune"]
+    assert len(calls) == len(set(calls)) == 16
 
 
 def test_a_run_goes_on_where_one_ended(folder):
@@ -308,6 +315,24 @@ def test_a_failed_task_leaves_the_others(folder):
     assert cases["gpt2-124m"]["jax"]["ms"] == 75.0
 
 
+def test_a_peer_that_crashes_leaves_the_others_and_comes_last_again(folder):
+    place, calls = folder
+    works = gpu_run.TASKS["torch reduce-overhead"]
+
+    def crashes(*_):
+        gpu_run.execute(["sh", "-c", "echo an illegal memory access was encountered >&2; kill -ABRT $$"], 20)
+
+    gpu_run.TASKS["torch reduce-overhead"] = crashes
+    assert gpu_run.run(place / "result.json", 8, ["gpt2-124m"]) == 0
+    case = json.loads((place / "result.json").read_text())["cases"]["gpt2-124m"]
+    assert case["torch reduce-overhead"]["error"] == "exit code -6: an illegal memory access was encountered"
+    assert case["jax"]["ms"] == 75.0 and case["torch max-autotune"]["ms"] == 55.0
+    del calls[:]
+    gpu_run.TASKS["torch reduce-overhead"] = works
+    gpu_run.run(place / "result.json", 8, ["gpt2-124m", "gpt2-1.5b"])
+    assert calls[-1] == ("gpt2-124m", "torch reduce-overhead") and ("gpt2-1.5b", "jax") in calls
+
+
 def test_losses_too_far_are_not_as_expected(folder):
     place, _ = folder
     gpu_run.TASKS["losses"] = lambda *_: {"worst": 1.0, "bound": 1e-4, "repeats": True, "ok": False, "losses": []}
@@ -333,7 +358,9 @@ def test_a_page_quotes_results(folder):
     assert "Nothing has run" not in text
     assert "## Made-up GPU, 2000-01-01 00:00" in text and "cuBLASLt 13.0.0" in text
     assert "| gpt2-tiny-fp32 | fp32 | the CPU target | 1.0e-06 | 1e-04 | yes |" in text
-    assert "| gpt2-124m | 64 x 1024 | bf16 | 600,000 | 50.0 | 50.0 % | 16.0 | 500,000 (**1.20**) | 32.0 | no time left | - |" in text
+    assert "| gpt2-124m | 64 x 1024 | bf16 | 600,000 | 50.0 | 50.0 % | 16.0 |" in text
+    assert "| gpt2-124m | torch reduce-overhead | 500,000 (**1.20**) | 60.0 | 32.0 |" in text
+    assert "| gpt2-124m | jax | no time left |  |  |" in text
     assert "| row: reduce ln_f | 4 | 2.00 | 100.0 % | 3000 | 75 % | - | no |" in text
     left = text.split("## What has not run on hardware")[1]
     assert "| gpt2-1.5b |" in left and "| gpt2-124m |" not in left
@@ -348,6 +375,66 @@ def test_an_emulated_result_is_none(folder):
     gpu_run.run(results / "made-up.json", 8, None)
     with pytest.raises(ValueError, match="made-up.json: was made without a GPU, expected results of hardware"):
         gpu_page.page(results)
+
+
+# ---- llm.c -----------------------------------------------------------------------------------------------------------
+
+LLMC = r"""#!/usr/bin/env python3
+import array, pathlib, sys
+flags = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+data = pathlib.Path(flags["-i"]).read_bytes()
+header = array.array("i", data[:1024])
+assert list(header[:3]) == [20240520, 1, 2000] and len(data) == 1024 + 2 * 2000, header[:3]
+assert (flags["-e"], flags["-b"], flags["-t"], flags["-d"]) == ("d12", "64", "1024", "65536"), flags
+print("device memory usage: 1024 MiB / 2048 MiB")
+for step in range(1, int(flags["-x"]) + 1):
+    ms = 900.0 if step <= 8 else 65.5
+    print(f"step {step:4d}/24 | loss 9.1 (+nanz)| norm 1.0 (+nanz)| lr 6.00e-04 | {ms:.2f} ms | 40.0% bf16 MFU | 1000000 tok/s")
+"""
+
+
+def test_llmc_is_asked_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(gpu_run, "WORK", tmp_path)
+    monkeypatch.delenv("HONE_LLMC", raising=False)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert gpu_run.find_llmc() is None
+    program = tmp_path / "llmc"
+    program.write_text(LLMC)
+    program.chmod(0o755)
+    monkeypatch.setenv("HONE_LLMC", str(program))
+    (tmp_path / "tokens.bin").write_bytes(bytes(4000))
+    facts = facts_of("gpt2-124m")
+    answer = gpu_run.llmc_rate(tmp_path, facts, 20)
+    assert answer == {"ms": 65.5, "tokens_per_second": pytest.approx(65536 / 0.0655), "peak_bytes": 2**30}
+    program.write_text("#!/bin/sh\necho step 1/24\n")
+    with pytest.raises(gpu_run.Failure, match="printed 0 steps, expected 24"):
+        gpu_run.llmc_rate(tmp_path, facts, 20)
+
+
+def test_llmc_trains_gpt2_only():
+    cases = {name: facts_of(name) for name, case in gpu_cases.CASES.items() if case.kind == "rate"}
+    asked = [name for name, task in gpu_run.plan(cases) if task == "llm.c"]
+    assert asked == ["gpt2-124m", "gpt2-124m-32", "gpt2-1.5b", "gpt2-350m", "gpt2-774m"]
+    assert [name for name, task in gpu_run.plan(cases) if task == "jax"] == list(cases)  # Llama too
+
+
+# ---- Packing ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_too_large_is_an_error(tmp_path, monkeypatch, capsys):
+    import argparse
+
+    import gpu_check
+
+    def pack_case(name, arguments, work):
+        (arguments.folder / "made-up").write_bytes(bytes(2 << 20))
+
+    monkeypatch.setattr(gpu_check, "pack_case", pack_case)
+    arguments = argparse.Namespace(folder=tmp_path / "folder", only=["gpt2-tiny-fp32"], emulate=True, arch="sm_90")
+    assert gpu_check.pack(arguments) == 0
+    monkeypatch.setattr(gpu_check, "LARGEST_MIB", 1)
+    assert gpu_check.pack(arguments) == 1
+    assert "MiB, expected 1 at most (--only leaves cases out)" in capsys.readouterr().err
 
 
 # ---- JAX -------------------------------------------------------------------------------------------------------------
