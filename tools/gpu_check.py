@@ -74,7 +74,7 @@ def write_tokens(path: pathlib.Path, case: gpu_cases.Case) -> None:
     """As many ids as the steps of a rate case take, up to 1 MiB; after its end the file is read from the start
     again."""
     draw = random.Random(1)
-    count = min(1 << 19, max(200_000, case.batch * case.sequence * case.steps + 1))
+    count = min(1 << 19, max(20_000, case.batch * case.sequence * case.steps + 1))
     below = min(case.vocab, 1 << 16)
     path.write_bytes(array.array("H", [draw.randrange(below) for _ in range(count)]).tobytes())
 
@@ -100,6 +100,8 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
         cuda.append("--host-kernels")  # for --compare-launches
     report = work / "report"
     subprocess.run([honec, package, "-o", place / "train", *options, *cuda, f"--report={report}"], check=True)
+    if shutil.which("strip"):  # names of functions are a fifth of an executable
+        subprocess.run(["strip", "--strip-all", place / "train"], check=True)
     write_tokens(place / "tokens.bin", case)
     facts = {"name": name, **asdict(case), "arch": arguments.arch, "emulated": arguments.emulate,
              "estimate": estimate_in(report / "report.json")}
