@@ -251,9 +251,9 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("--mesh, --recipe: " + llvm::toString(std::move(error)));
   if (!given.count("--arch") || options.isCuda)
     // A program that compares a GPU with the host runs where the GPU is.
-    options.cpu = llvm::cantFail(selectCpu(
-        options.bringsHostKernels && !options.emulates ? "x86-64-v3"
-                                                       : "native"));
+    options.cpu = llvm::cantFail(
+        selectCpu(options.bringsHostKernels && !options.emulates ? "x86-64-v3"
+                                                                 : "native"));
   return std::nullopt;
 }
 

@@ -95,7 +95,8 @@ int honemu_approximated(const honemu_emulator *emulator);
 /* The same for an executable into which one image was linked under the name
    `honemu_linked_image`. The options come from the environment: HONEMU_SEED,
    HONEMU_GLOBAL_RACES and HONEMU_INEXACT, 0 unless set, and HONE_FAKE_FAULT,
-   `shuffle:KERNEL` or `barrier:KERNEL`, for kernels in whose names KERNEL is. */
+   `shuffle:KERNEL` or `barrier:KERNEL`, for kernels in whose names KERNEL is.
+ */
 int honemu_launch(const char *kernel, int64_t blocks, int64_t threads,
                   void **args, char *message, int64_t message_bytes);
 void honemu_allocation(void *address, int64_t bytes);
