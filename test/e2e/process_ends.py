@@ -27,7 +27,7 @@ from pathlib import Path
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
-LONG = ["--steps", "100000", "--threads", "1"]
+LONG = ["--steps", "100000", "--log-every", "1", "--threads", "1"]
 
 
 class Wrong(Exception):

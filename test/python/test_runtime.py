@@ -76,8 +76,8 @@ def test_log_is_json_lines(tmp_path: Path, tokens: Path) -> None:
 @pytest.mark.parametrize("number", STOPS)
 def test_a_signal_ends_the_run_after_its_step(tmp_path: Path, tokens: Path, number: signal.Signals) -> None:
     weights, checkpoints = tmp_path / "w", tmp_path / "c"
-    process = start("--data", tokens, "--steps", 100000, "--save", weights, "--checkpoint-dir", checkpoints, sleep_ms=20)
-    while "step 3/" not in process.stdout.readline():
+    process = start("--data", tokens, "--steps", 1000, "--save", weights, "--checkpoint-dir", checkpoints, sleep_ms=20)
+    while "step 3/1000 " not in process.stdout.readline():
         pass
     process.send_signal(number)
     out, err = process.communicate(timeout=10)
@@ -147,43 +147,6 @@ def test_a_full_disk_is_said_and_keeps_the_last_checkpoint(tmp_path: Path, token
     assert warnings[0].startswith("warning: ") and warnings[2].startswith("error: ")
     assert (tmp_path / "c" / "step-00000002" / "state.safetensors").read_bytes() == good
     assert not list((tmp_path / "c").glob(".tmp*"))
-
-
-def text_on_a_terminal(*arguments: object) -> bytes:
-    import pty
-
-    leader, follower = pty.openpty()
-    process = subprocess.Popen([TINY, *map(str, arguments)], stdout=follower, stderr=subprocess.PIPE)
-    os.close(follower)
-    text = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        text += part
-    os.close(leader)
-    assert process.wait() == 0
-    return text
-
-
-def test_progress_bar_on_a_terminal(tokens: Path) -> None:
-    text = text_on_a_terminal("--data", tokens, "--steps", 20)
-    assert text.count(b"\r\x1b[K[") == 20 and b"left" in text
-    assert b"[########################] step 20/20 | loss " in text
-    assert text.rstrip().splitlines()[-1].startswith(b"20 steps in ")
-
-
-def test_a_long_check_of_ids_is_told(tmp_path: Path) -> None:
-    with (tmp_path / "long").open("wb") as file:
-        file.truncate(1 << 28)
-    text = text_on_a_terminal("--data", tmp_path / "long", "--steps", 1)
-    first, last = text.split(b"hone: tiny")
-    name = b"checking the ids of " + bytes(tmp_path / "long")
-    assert first.startswith(name + b" (256.00 MiB)\r\n" + name + b": 0 %")
-    assert first.endswith(b"\r\x1b[K") and name not in last
 
 
 def test_without_onednn_a_program_that_needs_none_starts(tokens: Path) -> None:

@@ -221,6 +221,10 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        readInteger(o.checkReplicasEvery, 1, many, positive)},
       {"log", "FILE", "write every step and validation as a line of JSON",
        readText(o.log)},
+      {"log-every", "N",
+       "print and log every Nth step (default: log each; print each, or where "
+       "these are more than 1000, every 10th, 100th, ..)",
+       readInteger(o.logEvery, 1, many, positive)},
       {"quiet", nullptr, "print the summary only", setFlag(o.quiet)},
       {"dump", "DIR",
        "write gradients, loss and norm of the first step to "

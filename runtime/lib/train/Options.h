@@ -17,7 +17,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> inputs, validationInputs;
   int64_t steps = 100, warmup = 0, threads = 0;
   int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;
-  int64_t checkReplicasEvery = 0;
+  int64_t checkReplicasEvery = 0, logEvery = 0;
   int64_t compareLaunches = 0; ///< in this step; 0: in none
   uint64_t seed = 0;
   bool seedGiven = false;

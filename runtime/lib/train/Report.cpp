@@ -14,12 +14,23 @@
 
 using namespace honert;
 
+/// Without --log-every and a terminal, a run prints a thousand lines at most:
+/// of every step, every tenth, every hundredth, and so on.
+static int64_t printInterval(const Options &options) {
+  if (options.logEvery > 0)
+    return options.logEvery;
+  int64_t every = 1;
+  while (options.steps / every > 1000)
+    every *= 10;
+  return every;
+}
+
 Report::Report(const Program &program, const Options &options,
                const ProcessGroup &world)
     : options(options), isSilent(!world.isFirst()), ranks(world.size()),
       flopsPerStep(program.number("flops_per_step", 0)),
       modelFlopsPerToken(program.number("model_flops_per_token", 0)),
-      lossDigits(9), isTerminal(isatty(STDOUT_FILENO) == 1) {
+      lossDigits(9), printEvery(printInterval(options)) {
   const Function *step = program.function("step");
   const Argument *sum = program.argument(Kind::scalar, "loss");
   if ((step && step->result("loss")->dtype == DType::f64) ||
@@ -28,7 +39,7 @@ Report::Report(const Program &program, const Options &options,
 }
 
 Report::~Report() {
-  clearBar();
+  status.keep();
   if (log)
     std::fclose(log);
 }
@@ -84,11 +95,8 @@ void Report::writeLog(const std::string &json) {
   if (std::fflush(log) == 0 && !std::ferror(log))
     return;
   logFailed = true;
-  clearBar();
-  std::fprintf(stderr,
-               "warning: %s: cannot be written: %s; the run goes on without a "
-               "log\n",
-               options.log.c_str(), std::strerror(errno));
+  warning(format("%s: cannot be written: %s; the run goes on without a log",
+                 options.log.c_str(), std::strerror(errno)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,11 +125,13 @@ std::string Report::mfuFormula() const {
                 each.c_str(), peakFlops * 1e-9, peakOrigin);
 }
 
-double Report::medianSeconds() const {
-  size_t count = std::min(stepsSeen, seconds.size());
+double Report::medianSeconds(size_t most) const {
+  size_t count = std::min({stepsSeen, seconds.size(), most});
   if (count == 0)
     return 0;
-  auto sorted = seconds;
+  std::array<double, 1024> sorted;
+  for (size_t i = 0; i < count; ++i)
+    sorted[i] = seconds[(stepsSeen - 1 - i) % seconds.size()];
   auto *middle = sorted.begin() + count / 2;
   std::nth_element(sorted.begin(), middle, sorted.begin() + count);
   return *middle;
@@ -150,31 +160,55 @@ static Speed speedOf(double tokensPerSecond, double flopsPerStep,
   return speed;
 }
 
-std::string Report::stepLine(const StepFacts &facts) const {
+/// 950, 1.23M: three digits, and K, M, B or T from a thousand on.
+static std::string countText(double count) {
+  if (count < 1000)
+    return format("%.0f", count);
+  const char *unit = "KMBT";
+  for (count /= 1000; count >= 999.5 && unit[1]; ++unit)
+    count /= 1000;
+  int decimals = count < 9.995 ? 2 : count < 99.95 ? 1 : 0;
+  return format("%.*f%c", decimals, count, *unit);
+}
+
+/// What the step computed.
+std::string Report::valuesText(const StepFacts &facts) const {
   std::string text =
-      format("step %lld/%lld | loss %.4f", static_cast<long long>(facts.step),
-             static_cast<long long>(options.steps), facts.loss);
+      format("step %lld/%lld", static_cast<long long>(facts.step),
+             static_cast<long long>(options.steps));
+  if (tokensPerEpoch > 0)
+    text += format(" | epoch %.2f", double(facts.step) * double(tokensPerStep) /
+                                        double(tokensPerEpoch));
+  text += format(" | loss %.4f", facts.loss);
   if (facts.gradNorm)
-    text += format(" | norm %.3f", std::isnan(*facts.gradNorm)
-                                       ? std::fabs(*facts.gradNorm)
-                                       : *facts.gradNorm);
+    text += format(" | grad norm %.3f", std::isnan(*facts.gradNorm)
+                                            ? std::fabs(*facts.gradNorm)
+                                            : *facts.gradNorm);
   if (facts.learningRate)
     text += format(" | lr %.2e", *facts.learningRate);
   if (facts.lossScale)
     text += format(" | scale %g", *facts.lossScale);
   if (facts.skipped)
     text += " | skipped";
-  text += format(" | %.1f ms", facts.seconds * 1e3);
+  return text;
+}
+
+/// How fast it was, the more important first.
+std::string Report::speedText(const StepFacts &facts) const {
+  std::string text = format("%.1f ms", facts.seconds * 1e3);
   Speed speed =
       speedOf(tokensPerSecond(facts.seconds), flopsPerStep, modelFlopsPerToken,
               peakFlops * double(ranks), facts.seconds);
   if (speed.tokens >= 0)
     text += format(" | %.0f tok/s", speed.tokens);
+  if (speed.mfu >= 0)
+    text += format(" | MFU %.1f%%", speed.mfu * 100);
+  if (tokensPerStep > 0)
+    text += " | " + countText(double(facts.step) * double(tokensPerStep)) +
+            " tokens";
   if (speed.tflops >= 0)
     text += format(speed.tflops < 0.1 ? " | %.2g TFLOP/s" : " | %.2f TFLOP/s",
                    speed.tflops);
-  if (speed.mfu >= 0)
-    text += format(" | MFU %.1f%%", speed.mfu * 100);
   return text;
 }
 
@@ -183,15 +217,19 @@ static std::string jsonNumber(double value, int digits) {
   return std::isfinite(value) ? format("%.*g", digits, value) : "null";
 }
 
+/// The first step of this process and the last of the run are, in any case.
+bool Report::isDue(int64_t step, int64_t every) const {
+  return stepsSeen == 1 || step == options.steps || step % every == 0;
+}
+
 void Report::step(const StepFacts &facts) {
   seconds[stepsSeen++ % seconds.size()] = facts.seconds;
-  if (!options.quiet && !isSilent) {
-    std::string text = stepLine(facts);
-    if (isTerminal)
-      drawBar(text, facts.step);
-    else
-      line(text);
-  }
+  showStep(facts);
+  if (isDue(facts.step, std::max<int64_t>(1, options.logEvery)))
+    logStep(facts);
+}
+
+void Report::logStep(const StepFacts &facts) {
   std::string json =
       format("\"step\":%lld,\"loss\":%s", static_cast<long long>(facts.step),
              jsonNumber(facts.loss, lossDigits).c_str());
@@ -226,53 +264,69 @@ void Report::validation(int64_t step, double loss) {
 // Terminal
 //===----------------------------------------------------------------------===//
 
-void Report::drawBar(const std::string &text, int64_t step) {
-  constexpr int width = 24;
+/// How far the run has come.
+std::string Report::barText(int64_t step) const {
+  constexpr size_t width = 10;
+  constexpr size_t stepsForEstimate = 50;
   double done = static_cast<double>(step) /
                 static_cast<double>(std::max<int64_t>(1, options.steps));
-  int filled = static_cast<int>(done * width);
-  auto left = static_cast<long>(
-      medianSeconds() * static_cast<double>(options.steps - step) + 0.5);
-  std::string bar(static_cast<size_t>(filled), '#');
+  std::string bar(static_cast<size_t>(done * double(width)), '#');
   bar.resize(width, '.');
-  print(format("\r\033[K[%s] %s | %ld:%02ld:%02ld left", bar.c_str(),
-               text.c_str(), left / 3600, left / 60 % 60, left % 60));
-  barShown = true;
-  barText = text;
-  barStep = step;
+  auto left = static_cast<long>(
+      medianSeconds(stepsForEstimate) * double(options.steps - step) + 0.5);
+  return format("[%s] %ld:%02ld:%02ld left", bar.c_str(), left / 3600,
+                left / 60 % 60, left % 60);
 }
 
-void Report::clearBar() {
-  if (barShown)
-    print("\r\033[K");
-  barShown = false;
+void Report::showStep(const StepFacts &facts) {
+  constexpr auto leastPause = std::chrono::milliseconds(100);
+  if (options.quiet || isSilent)
+    return;
+  if (!status.isTerminal()) {
+    if (isDue(facts.step, printEvery))
+      line(valuesText(facts) + " | " + speedText(facts));
+    return;
+  }
+  statusText = {valuesText(facts),
+                barText(facts.step) + " | " + speedText(facts)};
+  auto now = std::chrono::steady_clock::now();
+  if (now - drawnAt < leastPause)
+    return;
+  status.draw(statusText);
+  drawnAt = now;
 }
 
 void Report::line(const std::string &text) {
   if (options.quiet || isSilent)
     return;
-  bool redraw = barShown;
-  clearBar();
+  status.clear();
   print(printable(text) + "\n"); // it may hold names from files
-  if (redraw)
-    drawBar(barText, barStep);
+  if (!statusText.empty())
+    status.draw(statusText);
+}
+
+void Report::warning(const std::string &text) {
+  status.clear();
+  std::fprintf(stderr, "warning: %s\n", printable(text).c_str());
+  if (!statusText.empty())
+    status.draw(statusText);
 }
 
 void Report::progress(const std::string &text, double fraction) {
-  if (options.quiet || isSilent || !isTerminal)
+  if (options.quiet || isSilent || !status.isTerminal())
     return;
-  clearBar();
   if (fraction >= 1)
-    return;
-  print(format("%s: %.0f %%", text.c_str(), fraction * 100));
-  barShown = true;
+    status.clear();
+  else
+    status.draw({format("%s: %.0f %%", text.c_str(), fraction * 100)});
 }
 
 void Report::summary(const std::string &text) {
   if (isSilent)
     return;
-  if (barShown) // the last step stays readable
-    print("\r\033[K" + barText + "\n");
-  barShown = false;
+  if (!statusText.empty()) // those of the last step stay
+    status.draw(statusText);
+  statusText.clear();
+  status.keep();
   print(text + "\n");
 }

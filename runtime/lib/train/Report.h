@@ -6,6 +6,7 @@
 #include "program/ProcessGroup.h"
 #include "program/Program.h"
 #include "train/Options.h"
+#include "train/StatusLines.h"
 
 #include <array>
 #include <chrono>
@@ -25,8 +26,8 @@ struct StepFacts {
   double seconds = 0;
 };
 
-/// Step lines on stdout (a bar that redraws, on a terminal) and JSON lines in
-/// the log, by the first rank for all: the others write nothing. Speeds are
+/// Step lines on stdout (two that are drawn over, on a terminal) and JSON lines
+/// in the log, by the first rank for all: the others write nothing. Speeds are
 /// those of all ranks together.
 class Report {
 public:
@@ -41,7 +42,10 @@ public:
   Status open(bool resume, int64_t doneSteps);
 
   /// What speeds are computed from. Zero: unknown, the figure is left out.
-  void setTokens(int64_t perStep) { tokensPerStep = perStep; }
+  void setTokens(int64_t perStep, int64_t perEpoch) {
+    tokensPerStep = perStep;
+    tokensPerEpoch = perEpoch;
+  }
   /// FLOP/s of one rank; `origin` says of what, and who knows.
   void setPeak(double flops, const char *origin);
   /// The line that explains MFU; empty if it is not shown.
@@ -49,38 +53,44 @@ public:
 
   void step(const StepFacts &facts);
   void validation(int64_t step, double loss);
-  /// A line of its own, above the bar; left out when quiet.
+  /// A line of its own, above the status lines; left out when quiet.
   void line(const std::string &text);
+  /// A line on standard error, above the status lines.
+  void warning(const std::string &text);
   /// On a terminal, before the first step: how far what `text` names has come,
   /// in a line that the next one replaces; 1 removes it.
   void progress(const std::string &text, double fraction);
-  /// Ends the bar; the summary is printed in any case.
+  /// Ends the status lines; the summary is printed in any case.
   void summary(const std::string &text);
-  /// Median seconds of the latest steps, 1024 at most; 0 if there was none.
-  double medianSeconds() const;
+  /// Median seconds of the latest `most` steps (1024 at most); 0 if there was
+  /// none.
+  double medianSeconds(size_t most = 1024) const;
   double tokensPerSecond(double seconds) const;
   /// False if a line of the log was lost.
   bool logIsComplete() const { return !logFailed; }
 
 private:
   Status trimLog(int64_t doneSteps);
-  std::string stepLine(const StepFacts &facts) const;
-  void drawBar(const std::string &text, int64_t step);
-  void clearBar();
+  std::string valuesText(const StepFacts &facts) const;
+  std::string speedText(const StepFacts &facts) const;
+  std::string barText(int64_t step) const;
+  bool isDue(int64_t step, int64_t every) const;
+  void showStep(const StepFacts &facts);
+  void logStep(const StepFacts &facts);
   void writeLog(const std::string &json);
 
   const Options &options;
   bool isSilent;
   int64_t ranks;
-  int64_t tokensPerStep = 0;
+  int64_t tokensPerStep = 0, tokensPerEpoch = 0;
   double flopsPerStep, modelFlopsPerToken;
   double peakFlops = 0; // of one rank
   const char *peakOrigin = "";
   int lossDigits; // significant ones that name a loss exactly
-  bool isTerminal;
-  bool barShown = false;
-  std::string barText;
-  int64_t barStep = 0;
+  int64_t printEvery;
+  StatusLines status;
+  std::vector<std::string> statusText; // of the latest step
+  std::chrono::steady_clock::time_point drawnAt;
   std::array<double, 1024> seconds; // of the latest steps, in a ring
   size_t stepsSeen = 0;
   std::FILE *log = nullptr;

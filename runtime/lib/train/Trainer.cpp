@@ -223,8 +223,8 @@ Status Trainer::noticeReasonsToStop() {
   if (isReaderGone() && onlyPrints())
     reason = reason ? reason : SIGPIPE;
   else if (isReaderGone() && !std::exchange(toldReaderIsGone, true))
-    std::fprintf(stderr, "warning: nobody reads standard output any more; the "
-                         "run goes on for its files\n");
+    report.warning(
+        "nobody reads standard output any more; the run goes on for its files");
   auto own = static_cast<char>(reason);
   std::vector<char> all(static_cast<size_t>(world.size()), own);
   if (world.size() > 1)

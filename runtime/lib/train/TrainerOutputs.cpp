@@ -1,7 +1,6 @@
 //===- TrainerOutputs.cpp - What a run writes beside its log --------------===//
 
 #include "base/MappedRanges.h"
-#include "base/Printable.h"
 #include "base/Signals.h"
 #include "train/Dump.h"
 #include "train/Profile.h"
@@ -42,9 +41,7 @@ Status Trainer::pause(int64_t step) {
     if (checkpoints->isLost())
       return status; // its steps are another run's now
     // Training is worth more than this checkpoint; the one before stands.
-    report.line("");
-    std::fprintf(stderr, "warning: %s; the run goes on\n",
-                 printable(status.message()).c_str());
+    report.warning(status.message() + "; the run goes on");
     hadTrouble = true;
     return world.agree(Status()); // what failed did not end the run
   }

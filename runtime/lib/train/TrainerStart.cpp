@@ -199,7 +199,8 @@ void Trainer::printHeader() {
     PeakRate peak = executor->peakRate();
     report.setPeak(peak.flops, peak.origin);
   }
-  report.setTokens(perBatch * program.microBatches());
+  report.setTokens(perBatch * program.microBatches(),
+                   perBatch * batches.batchesPerEpoch());
   std::string text = "hone: " + program.text("model", "program");
   if (double count = program.number("parameters", 0); count > 0)
     text += format(", %.4g M parameters", count * 1e-6);

@@ -210,12 +210,12 @@ TEST_F(Train, a_loss_that_is_not_finite_ends_the_run) {
 
 TEST_F(Train, step_lines_have_their_figures) {
   Outcome outcome = good({"--steps", "2", "--lr", "3e-4"});
-  size_t line = outcome.out.find("step 2/2 | loss ");
+  size_t line = outcome.out.find("step 2/2 | epoch 0.08 | loss ");
   ASSERT_NE(line, std::string::npos) << outcome.out;
   std::string text =
       outcome.out.substr(line, outcome.out.find('\n', line) - line);
-  for (const char *part : {" | norm ", " | lr 3.00e-04 | ", " ms | ",
-                           " tok/s | ", " TFLOP/s | MFU ", "%"})
+  for (const char *part : {" | grad norm ", " | lr 3.00e-04 | ", " ms | ",
+                           " tok/s | MFU ", "% | 32 tokens | ", " TFLOP/s"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
   EXPECT_NE(
       outcome.out.find("MFU = 192 model FLOP/token * tok/s / peak; peak "),
@@ -224,6 +224,34 @@ TEST_F(Train, step_lines_have_their_figures) {
   EXPECT_NE(outcome.out.find("400 tokens, 24 batches of [2, 8] per epoch"),
             std::string::npos)
       << outcome.out;
+}
+
+/// The steps that the lines of `out` tell of.
+static std::vector<int> stepsIn(const std::string &out) {
+  std::vector<int> steps;
+  for (size_t at = out.find("\nstep "); at != std::string::npos;
+       at = out.find("\nstep ", at + 1))
+    steps.push_back(std::atoi(out.c_str() + at + 6));
+  return steps;
+}
+
+TEST_F(Train, every_nth_step_is_printed_and_logged) {
+  Outcome outcome =
+      good({"--steps", "11", "--log-every", "4", "--log", folder / "log"});
+  EXPECT_EQ(stepsIn(outcome.out), (std::vector<int>{1, 4, 8, 11}));
+  auto found = losses(folder / "log");
+  EXPECT_EQ(found.size(), 4u);
+  EXPECT_EQ(found.count(8), 1u);
+}
+
+TEST_F(Train, a_long_run_prints_a_thousand_lines_and_logs_all) {
+  Outcome outcome = good({"--steps", "1001", "--log", folder / "log"});
+  auto steps = stepsIn(outcome.out);
+  ASSERT_EQ(steps.size(), 102u);
+  EXPECT_EQ(steps[1], 10);
+  EXPECT_EQ(steps.back(), 1001);
+  EXPECT_EQ(losses(folder / "log").size(), 1001u);
+  EXPECT_EQ(stepsIn(good({"--steps", "1000"}).out).size(), 1000u);
 }
 
 TEST_F(Train, quiet_prints_the_summary_only) {
