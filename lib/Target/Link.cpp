@@ -143,8 +143,7 @@ buildArguments(const LinkJob &job) {
   }
   if (llvm::Error error = line.addResources({"libhonert.a", "libstdc++.a"}))
     return std::move(error);
-  if (llvm::Error error =
-          line.addSharedLibraries({"libgomp.so.1", "libm.so.6", "libc.so.6"}))
+  if (llvm::Error error = line.addSharedLibraries({"libm.so.6", "libc.so.6"}))
     return std::move(error);
   line.add(platform->loader.str());
   if (llvm::Error error =

@@ -149,6 +149,12 @@ def test_a_full_disk_is_said_and_keeps_the_last_checkpoint(tmp_path: Path, token
     assert not list((tmp_path / "c").glob(".tmp*"))
 
 
-def test_without_onednn_a_program_that_needs_none_starts(tokens: Path) -> None:
+def test_libraries_are_opened_where_they_are_needed(tmp_path: Path, tokens: Path) -> None:
     mapped = subprocess.run(["ldd", TINY], capture_output=True, text=True).stdout
-    assert "dnnl" not in mapped and "gomp" in mapped
+    assert "dnnl" not in mapped and "gomp" not in mapped
+    (tmp_path / "libgomp.so.1").write_text("no library")
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    assert run("--info", env=environment).returncode == 0
+    done = run("--data", tokens, "--steps", 1, env=environment)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "libgomp.so.1" in done.stderr and done.stderr.endswith("; threads need libgomp (Debian: libgomp1)\n")

@@ -4,21 +4,63 @@
 #include "base/ThreadSanitizer.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 #include <xmmintrin.h>
 
 using namespace honert;
 
-// libgomp's entry points, stable since GCC 4.2; GOMP_parallel since GCC 4.9.
-extern "C" {
-void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
+namespace {
+/// libgomp's entry points, stable since GCC 4.2; GOMP_parallel since GCC 4.9.
+struct Library {
+  Library();
+  bool isOpen() const { return failure.empty(); }
+
+  void (*parallel)(void (*body)(void *), void *data, unsigned threads,
                    unsigned flags);
-void omp_set_num_threads(int threads);
-void omp_set_dynamic(int dynamic);
-int omp_get_num_threads(void);
-int omp_get_thread_num(void);
+  void (*setThreads)(int threads);
+  void (*setDynamic)(int dynamic);
+  int (*countThreads)(void);
+  int (*self)(void);
+  std::string failure; // why it could not be opened, or empty
+};
+} // namespace
+
+/// How often a thread looks for work before it sleeps: about 0.3 ms, where
+/// libgomp has 300000. Longer, and a machine that runs other programs besides
+/// makes each region wait for a thread that has no core, while the others keep
+/// theirs; shorter, and threads sleep between the launches of one step.
+static constexpr const char *spins = "10000";
+
+/// Opened, not linked: libgomp reads the environment when it is loaded, and
+/// there is no other way to tell it how to wait.
+Library::Library() {
+  bool isChosen =
+      std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT");
+  if (!isChosen)
+    (void)setenv("GOMP_SPINCOUNT", spins, 1);
+  void *library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
+  if (!isChosen)
+    (void)unsetenv("GOMP_SPINCOUNT");
+  auto find = [&](const char *name, auto &function) {
+    void *symbol = library ? dlsym(library, name) : nullptr;
+    if (!symbol && failure.empty())
+      failure = dlerror();
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(symbol);
+  };
+  find("GOMP_parallel", parallel);
+  find("omp_set_num_threads", setThreads);
+  find("omp_set_dynamic", setDynamic);
+  find("omp_get_num_threads", countThreads);
+  find("omp_get_thread_num", self);
+}
+
+static const Library &gomp() {
+  static const Library library;
+  return library;
 }
 
 // ThreadSanitizer does not see how libgomp orders the beginning and the end of
@@ -69,7 +111,7 @@ static void runShare(void *data) {
   const auto &region = *static_cast<const Region *>(data);
   // Workers keep the mode of the moment the pool was made: set it each time.
   flushSubnormals();
-  int64_t team = omp_get_num_threads(), self = omp_get_thread_num();
+  int64_t team = gomp().countThreads(), self = gomp().self();
   int64_t lo = self * region.chunks / team * region.grain;
   int64_t hi =
       std::min((self + 1) * region.chunks / team * region.grain, region.items);
@@ -81,14 +123,23 @@ static void runShare(void *data) {
 /// Runs every thread's share of the region on a team of `threads`.
 static void runRegion(Region &region, int threads) {
   orderBefore(&region);
-  GOMP_parallel(runShare, &region, static_cast<unsigned>(threads), 0);
+  gomp().parallel(runShare, &region, static_cast<unsigned>(threads), 0);
   orderAfter(&region);
 }
 
-ThreadPool::ThreadPool(int threads) : threads(threads) {
+Status ThreadPool::openLibrary() {
+  if (gomp().isOpen())
+    return Status();
+  return Status::error(gomp().failure +
+                       "; threads need libgomp (Debian: libgomp1)");
+}
+
+ThreadPool::ThreadPool(int threads) : threads(gomp().isOpen() ? threads : 1) {
   flushSubnormals();
-  omp_set_dynamic(0);
-  omp_set_num_threads(threads);
+  if (!gomp().isOpen())
+    return;
+  gomp().setDynamic(0);
+  gomp().setThreads(threads);
 }
 
 void ThreadPool::run(int64_t items, int64_t grain,
@@ -107,17 +158,23 @@ void ThreadPool::run(int64_t items, int64_t grain,
 void ThreadPool::runInside(int64_t items,
                            void (*body)(void *context, int64_t lo, int64_t hi),
                            void *context) const {
+  if (!gomp().isOpen())
+    return body(context, 0, items);
   Region region{items, 1, items, body, context};
   runRegion(region, threads);
 }
 
-int ThreadPool::self() { return omp_get_thread_num(); }
+int ThreadPool::self() { return gomp().isOpen() ? gomp().self() : 0; }
 
 ThreadPool::Alone::Alone(const ThreadPool &pool) : threads(pool.size()) {
-  omp_set_num_threads(1);
+  if (gomp().isOpen())
+    gomp().setThreads(1);
 }
 
-ThreadPool::Alone::~Alone() { omp_set_num_threads(threads); }
+ThreadPool::Alone::~Alone() {
+  if (gomp().isOpen())
+    gomp().setThreads(threads);
+}
 
 void ThreadPool::zero(void *data, int64_t bytes) const {
   run(bytes, 1 << 18, [&](int64_t lo, int64_t hi) {

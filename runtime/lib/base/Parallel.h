@@ -1,12 +1,17 @@
 //===- Parallel.h - Ranges over the threads of libgomp --------------------===//
 //
 // libgomp is called directly: it is the pool oneDNN runs on, and a second one
-// in the process costs tens of percent (two pools spin against each other).
+// in the process costs tens of percent (two pools spin against each other). It
+// is opened by the first pool, whose threads sleep when they have found no work
+// for a part of a millisecond (OMP_WAIT_POLICY and GOMP_SPINCOUNT decide
+// otherwise).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONERT_BASE_PARALLEL_H
 #define HONERT_BASE_PARALLEL_H
+
+#include "base/Status.h"
 
 #include <cstdint>
 #include <type_traits>
@@ -35,6 +40,9 @@ private:
 /// only, so that a thread meets the same pages in each launch.
 class ThreadPool {
 public:
+  /// An error if libgomp cannot be opened: a pool then has one thread.
+  static Status openLibrary();
+
   /// Sets the size of libgomp's team for this thread, oneDNN's regions
   /// included, and the float mode of every thread in it.
   explicit ThreadPool(int threads);

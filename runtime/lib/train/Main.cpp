@@ -120,6 +120,7 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   ThreadPool pool(threadsFor(options, run.place));
   if (options.info)
     return printInfo(program, pool);
+  HONERT_TRY(ThreadPool::openLibrary());
   HONERT_TRY(checkMachine(program, options, run.place, pool.size()));
   HONERT_TRY(connect(program, options, run.place, run.world));
   // After MPI, which complains about handlers that are there before its own.

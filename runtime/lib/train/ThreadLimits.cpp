@@ -2,9 +2,11 @@
 
 #include "train/ThreadLimits.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <pthread.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace honert;
@@ -46,4 +48,20 @@ Status honert::checkThreads(int threads, int helpers) {
       possible > 0 ? format("--threads=%d can", possible).c_str()
                    : "the limits of this process (ulimit -u, ulimit -v, its "
                      "control group) leave no room"));
+}
+
+std::string honert::loadNote(double load, int64_t cores) {
+  // The threads of a run that is alone are the cores; others come and go.
+  if (load < static_cast<double>(cores) + 1)
+    return "";
+  return format("load: %.1f on %lld core%s: other programs slow this run; "
+                "try fewer --threads",
+                load, static_cast<long long>(cores), cores == 1 ? "" : "s");
+}
+
+std::string honert::loadNote() {
+  double load;
+  if (getloadavg(&load, 1) != 1)
+    return "";
+  return loadNote(load, sysconf(_SC_NPROCESSORS_ONLN));
 }

@@ -14,6 +14,11 @@ int64_t stackBytes();
 /// An error if the system does not start a team of `threads`, and `helpers`
 /// more: where it does not, libgomp and the standard library end the process.
 Status checkThreads(int threads, int helpers);
+/// What to tell a user whose machine has more to do than cores: `load` is the
+/// average number of threads that run or wait for a core. Empty: nothing.
+std::string loadNote(double load, int64_t cores);
+/// The same for this machine now.
+std::string loadNote();
 
 } // namespace honert
 

@@ -7,6 +7,7 @@
 #include "train/MakeExecutor.h"
 #include "train/Process.h"
 #include "train/SameData.h"
+#include "train/ThreadLimits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -170,6 +171,18 @@ Status Trainer::checkFinite(const StepFacts &facts) const {
       savedStep < 0 ? "" : ", earlier checkpoints stand"));
 }
 
+/// Tells once that the machine is busy, before the first step or later.
+void Trainer::noticeLoad(Clock::time_point now) {
+  constexpr auto pause = std::chrono::seconds(10);
+  if (toldLoad || program.isForCuda() || now - loadSeen < pause)
+    return;
+  loadSeen = now;
+  std::string note = loadNote();
+  toldLoad = !note.empty();
+  if (toldLoad)
+    report.line(note);
+}
+
 /// Waits for the oldest step on its way, and tells what it showed.
 Status Trainer::finishStep() {
   auto [step, start] = inFlight.front();
@@ -200,6 +213,7 @@ Status Trainer::finishStep() {
   doneSteps = step;
   lastLoss = facts.loss;
   report.step(facts);
+  noticeLoad(now);
   return Status();
 }
 
@@ -284,6 +298,7 @@ Status Trainer::run() {
   firstStep = doneSteps + 1;
   HONERT_TRY(world.agree(report.open(options.resume, doneSteps)));
   printHeader();
+  noticeLoad(Clock::now());
   catchStopSignals();
   if (!options.data.empty() && doneSteps < options.steps)
     batches.prefetchFrom(doneSteps * program.microBatches());

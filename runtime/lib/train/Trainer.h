@@ -47,6 +47,7 @@ private:
   Status launchStep(int64_t step);
   void readFacts(StepFacts &facts);
   Status finishStep();
+  void noticeLoad(std::chrono::steady_clock::time_point now);
   Status finishSteps(size_t left);
   bool pausesAfter(int64_t step) const;
   bool onlyPrints() const;
@@ -103,7 +104,8 @@ private:
   static constexpr int badInputs = 127;
   int stoppedBy = 0; // the signal that ends the run; equal on all ranks
   Status dataStatus; // of this rank's data files
-  bool toldReaderIsGone = false;
+  bool toldReaderIsGone = false, toldLoad = false;
+  std::chrono::steady_clock::time_point loadSeen; // when it was looked at
   bool hadTrouble = false; // something was not written: exit code 1
   std::chrono::steady_clock::time_point begin;
 };

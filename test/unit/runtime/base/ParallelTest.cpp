@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <ctime>
+#include <thread>
 #include <vector>
 
 using namespace honert;
@@ -26,6 +29,30 @@ TEST(ThreadPool, ranges_cover_the_items_once) {
         for (auto &count : visits)
           ASSERT_EQ(count, 1);
       }
+}
+
+/// Processor time of all threads.
+static double processSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+// As libgomp is by default, the second thread would look for work 300000 times,
+// 7 ms or more; as it is told to wait, 0.3 ms. (With more threads than cores it
+// waits 1000 times in any case.)
+TEST(ThreadPool, threads_without_work_sleep) {
+  if (availableCores() < 2)
+    GTEST_SKIP() << "one core";
+  ThreadPool pool(2);
+  double spent = 0;
+  for (int i = 0; i < 20; ++i) {
+    pool.run(2, 1, [](int64_t, int64_t) {});
+    double before = processSeconds();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    spent += processSeconds() - before;
+  }
+  EXPECT_LT(spent, 0.035);
 }
 
 TEST(ThreadPool, every_thread_flushes_subnormals) {

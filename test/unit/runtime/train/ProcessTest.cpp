@@ -289,3 +289,10 @@ TEST(MappedRanges, a_file_that_is_cut_reads_as_zeros) {
   };
   EXPECT_EXIT(child(), testing::ExitedWithCode(1), "/a: ");
 }
+
+TEST(ThreadLimits, a_load_above_the_cores_is_told) {
+  EXPECT_EQ(loadNote(2.9, 2), "");
+  EXPECT_EQ(loadNote(6.25, 2), "load: 6.2 on 2 cores: other programs slow this "
+                               "run; try fewer --threads");
+  EXPECT_EQ(loadNote(2, 1).rfind("load: 2.0 on 1 core: ", 0), 0u);
+}
