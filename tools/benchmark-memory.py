@@ -189,7 +189,7 @@ class Binary:
 
     def turn(self) -> dict:
         peak = run([self.path, "--data", self.tokens, "--steps", STEPS + 1, "--log", self.log, "--quiet"])
-        steps = [json.loads(line) for line in self.log.read_text().splitlines()]
+        steps = [line for line in map(json.loads, self.log.read_text().splitlines()) if "loss" in line]
         return {"ms": statistics.median(line["ms"] for line in steps[1:]), "peak": peak, "idle": self.idle}
 
 

@@ -61,7 +61,7 @@ TRAINED = ["losses", "weights", "checkpoint"]
 ARTIFACTS = [target + what for target in TARGETS for what in (*EMITTED[target], "estimate", *TRAINED)]
 STEPS = {"": 10, "gpu.": 3}
 LARGEST_EMULATED = 1_000_000  # parameters
-TIMES = {"ms", "tokens_per_s", "tflops", "mfu"}  # in a log
+TIMES = {"time", "ms", "tokens_per_s", "tflops", "mfu"}  # in a log
 SECONDS = 3600  # after which a process hangs
 REFUSED, CRASHED = "refused: ", "crashed: "
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -135,7 +135,9 @@ def tensors_text(path: Path) -> str:
 
 
 def log_text(path: Path) -> str:
-    entries = [json.loads(line, parse_float=str) for line in path.read_text().splitlines()]
+    """The steps and validations."""
+    lines = [json.loads(line, parse_float=str) for line in path.read_text().splitlines()]
+    entries = [line for line in lines if "loss" in line or "val_loss" in line]
     return "\n".join(json.dumps({key: entry[key] for key in entry if key not in TIMES}) for entry in entries)
 
 

@@ -113,7 +113,8 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
         subprocess.run([*run, str(case.steps), "--log", log], check=True, stdout=subprocess.DEVNULL)
         if not case.is_large:
             subprocess.run([*run, "1", "--dump", place], check=True, stdout=subprocess.DEVNULL)
-        facts["losses"] = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+        entries = map(json.loads, log.read_text().splitlines())
+        facts["losses"] = [entry["loss"] for entry in entries if "loss" in entry]
     (place / "case.json").write_text(json.dumps(facts, indent=1) + "\n")
     print(f"{name}: {sum(file.stat().st_size for file in place.iterdir()) / 2**20:.1f} MiB", flush=True)
 

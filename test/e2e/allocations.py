@@ -101,7 +101,8 @@ def main() -> int:
                  "--threads", 2, "--log", log, "--quiet"]
     stem = watch(program, arguments, work, LINES, options.limit)
 
-    if (lines := len(log.read_text().splitlines())) != LINES:
+    entries = [*map(json.loads, log.read_text().splitlines())]
+    if (lines := sum("loss" in entry or "val_loss" in entry for entry in entries)) != LINES:
         sys.exit(f"error: {lines} lines in the log, expected {LINES}")
     *events, last = stem.with_suffix(".events").read_text().splitlines()
     events = [event for event in events if not packs_for_itself(event)]

@@ -51,7 +51,8 @@ def run(command: list, log: Path, package: Path, tokens: Path, steps: int) -> li
         check=True,
         stdout=subprocess.DEVNULL,
     )
-    return [json.loads(line) for line in log.read_text().splitlines()]
+    entries = map(json.loads, log.read_text().splitlines())
+    return [entry for entry in entries if "loss" in entry or "val_loss" in entry]
 
 
 def main(argv: list[str]) -> int:

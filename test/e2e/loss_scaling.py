@@ -58,7 +58,8 @@ class Engine:
         return read(self.work / folder / f"step-{steps:08d}" / "state.safetensors")
 
     def log(self, folder: str) -> list[dict[str, object]]:
-        return [json.loads(line) for line in (self.work / f"{folder}.jsonl").read_text().splitlines()]
+        lines = (self.work / f"{folder}.jsonl").read_text().splitlines()
+        return [entry for entry in map(json.loads, lines) if "loss" in entry]
 
 
 def check(holds: bool, what: str) -> None:

@@ -44,7 +44,9 @@ def command(*words: object) -> None:
 
 
 def read_log(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    """The lines that are steps or validations."""
+    entries = map(json.loads, path.read_text().splitlines())
+    return [entry for entry in entries if "loss" in entry or "val_loss" in entry]
 
 
 #===---------------------------------------------------------------------------------------------------------------===//

@@ -88,7 +88,7 @@ class Trainer:
         command += ["--lr", str(RATE), "--seed", "5", "--init", self.package / "model.safetensors"]
         command += ["--save", saved, "--log", log, "--quiet"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | MPI)
-        return [json.loads(line) for line in log.read_text().splitlines()], weights(saved)
+        return [*map(json.loads, log.read_text().splitlines())], weights(saved)
 
 
 def differences(expected: tuple, seen: tuple) -> tuple[float, float]:

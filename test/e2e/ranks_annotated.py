@@ -87,7 +87,7 @@ def train(trainer: Trainer, package: Path, name: str, ranks: int, micro: int) ->
     command += ["--lr", str(RATE), "--seed", "5", "--init", package / "model.safetensors"]
     command += ["--save", saved, "--log", log, "--quiet"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | MPI)
-    return [json.loads(line) for line in log.read_text().splitlines()], weights(saved)
+    return [*map(json.loads, log.read_text().splitlines())], weights(saved)
 
 
 def main(argv: list[str]) -> int:

@@ -45,14 +45,14 @@ def written_inputs(names: Iterable[str], batches: Sequence[tuple[torch.Tensor, .
 
 
 def train_program(command: Sequence[object], log: Path, environment: dict[str, str] | None = None) -> list[dict]:
-    """Runs a program, alone or behind a launcher; the lines of its log."""
+    """Runs a program, alone or behind a launcher; the lines of its log that are steps."""
     words = [*map(str, command), "--log", str(log), "--quiet"]
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", env=environment)
     if done.returncode < 0:
         raise Ended("training crashes", f"{signal.Signals(-done.returncode).name}: {first_error(done.stderr)}")
     if done.returncode:
         raise Ended("training fails", first_error(done.stderr))
-    return [json.loads(line) for line in log.read_text().splitlines()]
+    return [entry for entry in map(json.loads, log.read_text().splitlines()) if "loss" in entry]
 
 
 def compared(values: list[float], expected: list[float]) -> float:

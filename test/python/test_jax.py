@@ -61,7 +61,8 @@ def trained(program: str, trial: Trial, folder: Path, *flags: str) -> list[float
         command += ["--input", f"{name}={folder / name}.npy"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line)["loss"] for line in (folder / "log.jsonl").read_text().splitlines()]
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    return [entry["loss"] for entry in map(json.loads, lines) if "loss" in entry]
 
 
 def exported(trial: Trial, folder: Path) -> str:

@@ -3,6 +3,7 @@
 Runs honert-tiny (test/unit/runtime/programs/Tiny.cpp), from the folder HONE_BIN or build/bin.
 """
 
+import datetime
 import json
 import os
 import random
@@ -69,8 +70,66 @@ def test_log_is_json_lines(tmp_path: Path, tokens: Path) -> None:
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     assert [line["step"] for line in steps] == [1, 2, 3, 4]
-    assert set(steps[0]) == {"step", "loss", "grad_norm", "lr", "ms", "tokens_per_s", "tflops", "mfu"}
+    assert set(steps[0]) == {"step", "loss", "grad_norm", "lr", "tokens", "ms", "tokens_per_s", "tflops", "mfu", "time"}
     assert [line["step"] for line in lines if "val_loss" in line] == [2, 4]
+
+
+def read_log(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_log_begins_with_the_run_and_ends_with_the_reason(tmp_path: Path, tokens: Path) -> None:
+    log = tmp_path / "base.jsonl"
+    flags = ("--steps", 4, "--warmup", 2, "--seed", 7, "--threads", 2, "--checkpoint-dir", tmp_path / "c")
+    assert run("--data", tokens, *flags, "--checkpoint-every", 2, "--log", log).returncode == 0
+    first, *lines = read_log(log)
+    assert list(first) == ["run", "config", "model", "params", "ranks", "host", "started"]
+    assert (first["run"], first["model"], first["params"]) == ("base", "tiny", 1056)
+    assert abs(datetime.datetime.fromisoformat(first["started"]).timestamp() - time.time()) < 60
+    config = first["config"]
+    assert {"data": str(tokens), "steps": 4, "lr": 0.01, "warmup": 2, "seed": 7, "threads": 2}.items() <= config.items()
+    assert "resume" not in config and "save" not in config
+    assert [line["tokens"] for line in lines if "loss" in line] == [16, 32, 48, 64]
+    saved = [(line["step"], line["checkpoint"]) for line in lines if "checkpoint" in line]
+    assert saved == [(step, f"{tmp_path}/c/step-{step:08d}") for step in (2, 4)]
+    assert list(lines[-1]) == ["step", "end", "time"] and (lines[-1]["step"], lines[-1]["end"]) == (4, "done")
+    times = [line["time"] for line in lines]
+    assert times == sorted(times)
+
+
+def test_log_of_a_run_in_parts_has_every_step_once(tmp_path: Path, tokens: Path) -> None:
+    log, whole = tmp_path / "log", tmp_path / "whole"
+    flags = ("--data", tokens, "--checkpoint-dir", tmp_path / "c", "--resume", "--checkpoint-every", 3, "--log", log)
+    process = start(*flags, "--steps", 1000, sleep_ms=20)
+    while "step 8/" not in process.stdout.readline():
+        pass
+    process.kill()
+    process.communicate()
+    with log.open("a") as file:
+        file.write('{"step":9,"lo')
+    for steps, sleep_ms in ((20, 20), (30, 0)):
+        process = start(*flags, "--steps", steps, sleep_ms=sleep_ms)
+        if steps == 20:
+            while "step 13/" not in process.stdout.readline():
+                pass
+            process.send_signal(signal.SIGTERM)
+        process.communicate()
+    lines = read_log(log)
+    assert [line["step"] for line in lines if "loss" in line] == list(range(1, 31))
+    heads = [line.get("resumed", 0) for line in lines if "run" in line]
+    ends = [line for line in lines if "end" in line]
+    assert heads[0] == 0 and heads[1] >= 6 and heads[2] == ends[0]["step"]
+    assert [line["end"] for line in ends] == ["SIGTERM", "done"]
+    assert run("--data", tokens, "--steps", 30, "--log", whole).returncode == 0
+    losses = [[line["loss"] for line in read_log(path) if "loss" in line] for path in (log, whole)]
+    assert losses[0] == losses[1]
+
+
+def test_log_ends_with_the_error(tmp_path: Path, tokens: Path) -> None:
+    log = tmp_path / "log"
+    assert run("--data", tokens, "--steps", 9, "--lr", "1e38", "--log", log).returncode == 1
+    last = read_log(log)[-1]
+    assert last["end"].startswith("error: step ") and "expected a finite value" in last["end"]
 
 
 @pytest.mark.parametrize("number", STOPS)

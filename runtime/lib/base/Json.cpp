@@ -4,6 +4,8 @@
 #include "base/Status.h"
 
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 
 using namespace honert;
 
@@ -234,4 +236,28 @@ std::string honert::quoteJson(const std::string &text) {
       quoted += c;
   }
   return quoted + "\"";
+}
+
+static std::string shortest(double value,
+                            const std::function<bool(const char *)> &isSame) {
+  constexpr double mostDigits = 1e15; // beyond, a power of ten is shorter
+  if (value == std::trunc(value) && std::fabs(value) < mostDigits)
+    return format("%.0f", value);
+  std::string text = "null";
+  for (int digits = 1; std::isfinite(value) && digits <= 17; ++digits)
+    if (text = format("%.*g", digits, value); isSame(text.c_str()))
+      break;
+  return text;
+}
+
+std::string honert::jsonNumber(double value) {
+  return shortest(value, [=](const char *text) {
+    return std::strtod(text, nullptr) == value;
+  });
+}
+
+std::string honert::jsonNumber(float value) {
+  return shortest(double(value), [=](const char *text) {
+    return std::strtof(text, nullptr) == value;
+  });
 }

@@ -50,6 +50,10 @@ private:
 
 /// `text` as a JSON string, quotes included.
 std::string quoteJson(const std::string &text);
+/// The shortest decimals that read back as the same number; null for what is
+/// not finite, which JSON has no name for.
+std::string jsonNumber(double value);
+std::string jsonNumber(float value);
 
 } // namespace honert
 

@@ -1,6 +1,7 @@
 //===- Options.cpp - The command line of a training program ---------------===//
 
 #include "train/Options.h"
+#include "base/Json.h"
 #include "base/NearestName.h"
 
 #include <algorithm>
@@ -20,6 +21,15 @@ using namespace honert;
 /// Where a flag's value goes; the error says what was expected.
 using Reader = std::function<Status(const std::string &value)>;
 
+namespace {
+/// Where a flag's value lies.
+struct Value {
+  Reader read;
+  /// As JSON; empty for one that asks for nothing.
+  std::function<std::string()> show;
+};
+} // namespace
+
 static Status wrongValue(const std::string &value,
                          const std::string &expected) {
   return Status::usage("'" + value + "', expected " + expected);
@@ -37,9 +47,9 @@ static Status unknownWord(const std::string &value,
       (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
-static Reader readInteger(int64_t &target, int64_t low, int64_t high,
-                          const char *expected) {
-  return [=, &target](const std::string &value) {
+static Value readInteger(int64_t &target, int64_t low, int64_t high,
+                         const char *expected) {
+  auto read = [=, &target](const std::string &value) {
     char *end;
     errno = 0;
     long long number = std::strtoll(value.c_str(), &end, 10);
@@ -50,10 +60,12 @@ static Reader readInteger(int64_t &target, int64_t low, int64_t high,
     target = number;
     return Status();
   };
+  auto show = [&] { return target ? std::to_string(target) : ""; };
+  return {read, show};
 }
 
-static Reader readNumber(double &target, const char *expected) {
-  return [=, &target](const std::string &value) {
+static Value readNumber(double &target, const char *expected) {
+  auto read = [=, &target](const std::string &value) {
     char *end;
     double number = std::strtod(value.c_str(), &end);
     bool startsRight =
@@ -64,15 +76,21 @@ static Reader readNumber(double &target, const char *expected) {
     target = number;
     return Status();
   };
+  return {read, [&] { return jsonNumber(target); }};
 }
 
-static Reader readText(std::string &target) {
-  return [&target](const std::string &value) {
+static std::string showText(const std::string &text) {
+  return text.empty() ? "" : quoteJson(text);
+}
+
+static Value readText(std::string &target) {
+  auto read = [&target](const std::string &value) {
     if (value.empty())
       return wrongValue(value, "a name");
     target = value;
     return Status();
   };
+  return {read, [&] { return showText(target); }};
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,24 +100,25 @@ static Reader readText(std::string &target) {
 namespace {
 struct Flag {
   const char *name;
-  const char *value; ///< name of the value in --help; null: takes none
+  const char *valueName; ///< in --help; null: takes none
   const char *help;
-  Reader read;
+  Value value;
   bool mayRepeat = false;
   const char *otherwise = nullptr; ///< the value of the flag alone, or null
 };
 } // namespace
 
-static Reader setFlag(bool &target) {
-  return [&target](const std::string &) {
+static Value setFlag(bool &target) {
+  auto read = [&target](const std::string &) {
     target = true;
     return Status();
   };
+  return {read, [&] { return target ? "true" : ""; }};
 }
 
-static Reader
+static Value
 readNamedFile(std::vector<std::pair<std::string, std::string>> &files) {
-  return [&files](const std::string &value) {
+  auto read = [&files](const std::string &value) {
     size_t equals = value.find('=');
     if (equals == std::string::npos || equals == 0 ||
         equals + 1 == value.size())
@@ -107,6 +126,49 @@ readNamedFile(std::vector<std::pair<std::string, std::string>> &files) {
     files.emplace_back(value.substr(0, equals), value.substr(equals + 1));
     return Status();
   };
+  auto show = [&] {
+    std::string list;
+    for (const auto &[name, file] : files)
+      list += (list.empty() ? "" : ",") + quoteJson(name + "=" + file);
+    return list.empty() ? "" : "[" + list + "]";
+  };
+  return {read, show};
+}
+
+static const char *nameOf(ScheduleKind kind) {
+  return kind == ScheduleKind::cosine ? "cosine" : "constant";
+}
+
+static Value readSchedule(ScheduleKind &target) {
+  auto read = [&target](const std::string &value) {
+    if (value != "constant" && value != "cosine")
+      return unknownWord(value, {"constant", "cosine"});
+    target = value == "cosine" ? ScheduleKind::cosine : ScheduleKind::constant;
+    return Status();
+  };
+  return {read, [&] { return quoteJson(nameOf(target)); }};
+}
+
+static Value readSeed(Options &o) {
+  auto read = [&o](const std::string &value) {
+    int64_t seed;
+    HONERT_TRY(
+        readInteger(seed, 0, INT64_MAX, "a whole number < 2^63").read(value));
+    o.seed = static_cast<uint64_t>(seed);
+    o.seedGiven = true;
+    return Status();
+  };
+  return {read, [&o] { return std::to_string(o.seed); }};
+}
+
+static Value readBootstrap(std::string &target) {
+  auto read = [&target](const std::string &value) {
+    if (value.rfind("file:", 0) != 0 || value.size() == 5)
+      return wrongValue(value, "file:PATH");
+    target = value;
+    return Status();
+  };
+  return {read, [&] { return showText(target); }};
 }
 
 static constexpr int64_t many = INT64_MAX / 4;
@@ -131,13 +193,7 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        readInteger(o.warmup, 0, many, count)},
       {"schedule", "KIND",
        "then: constant (default), or cosine down to --min-lr at the last step",
-       [&o](const std::string &value) {
-         if (value != "constant" && value != "cosine")
-           return unknownWord(value, {"constant", "cosine"});
-         o.schedule =
-             value == "cosine" ? ScheduleKind::cosine : ScheduleKind::constant;
-         return Status();
-       }},
+       readSchedule(o.schedule)},
       {"min-lr", "X", "rate at the end of a cosine (default: a tenth of --lr)",
        readNumber(o.minLearningRate, real)},
       {"weight-decay", "X", "weight decay (default: as compiled)",
@@ -146,14 +202,7 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "largest global gradient norm; 0: no clipping (default: as compiled)",
        readNumber(o.clip, real)},
       {"seed", "N", "seed of initial values, dropout and --shuffle (default 0)",
-       [&o](const std::string &value) {
-         int64_t seed;
-         HONERT_TRY(
-             readInteger(seed, 0, INT64_MAX, "a whole number < 2^63")(value));
-         o.seed = static_cast<uint64_t>(seed);
-         o.seedGiven = true;
-         return Status();
-       }},
+       readSeed(o)},
       {"shuffle", nullptr,
        "visit the windows of each epoch in a random order, each once",
        setFlag(o.shuffle)},
@@ -171,12 +220,7 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
       {"dist-bootstrap", "file:PATH",
        "ranks on GPUs without MPI meet by this file, not by MASTER_ADDR: rank "
        "0 makes it where all see it, readable by its user alone",
-       [&o](const std::string &value) {
-         if (value.rfind("file:", 0) != 0 || value.size() == 5)
-           return wrongValue(value, "file:PATH");
-         o.bootstrap = value;
-         return Status();
-       }},
+       readBootstrap(o.bootstrap)},
   };
 }
 
@@ -262,6 +306,14 @@ static std::vector<Flag> makeFlags(Options &options) {
   return flags;
 }
 
+std::string honert::configText(Options options) {
+  std::string text;
+  for (const Flag &flag : makeFlags(options))
+    if (std::string value = flag.value.show(); !value.empty())
+      text += (text.empty() ? "" : ",") + quoteJson(flag.name) + ":" + value;
+  return "{" + text + "}";
+}
+
 /// What a run of `program` has to be given.
 static std::string neededFlags(const Program &program) {
   std::string text = program.input(Role::tokens) ? " --data FILE" : "";
@@ -280,9 +332,9 @@ std::string honert::helpText(const char *programName, const Program &program) {
   for (const Flag &flag : makeFlags(ignored)) {
     std::string left = std::string("--") + flag.name;
     if (flag.otherwise)
-      left += std::string("[=") + flag.value + "]";
-    else if (flag.value)
-      left += std::string(" ") + flag.value;
+      left += std::string("[=") + flag.valueName + "]";
+    else if (flag.valueName)
+      left += std::string(" ") + flag.valueName;
     text += format("  %-24s  %s\n", left.c_str(), flag.help);
   }
   return text +
@@ -321,21 +373,21 @@ static Status readFlags(int argc, char **argv, Options &options,
     });
     if (flag == flags.end())
       return unknownFlag(name, flags);
-    if (hasValue && !flag->value)
+    if (hasValue && !flag->valueName)
       return Status::usage(name + ": takes no value, '" +
                            argument.substr(equals + 1) + "' was given");
     if (hasValue)
       value = argument.substr(equals + 1);
     else if (flag->otherwise)
       value = flag->otherwise;
-    else if (flag->value) {
+    else if (flag->valueName) {
       if (i + 1 == argc)
-        return Status::usage(name + ": no value, expected " + flag->value);
+        return Status::usage(name + ": no value, expected " + flag->valueName);
       value = argv[++i];
     }
     if (!given.insert(flag->name).second && !flag->mayRepeat)
       return Status::usage(name + ": given twice, expected once");
-    if (Status status = flag->read(value); !status.ok())
+    if (Status status = flag->value.read(value); !status.ok())
       return Status::usage(name + ": " + status.message());
   }
   return Status();

@@ -44,6 +44,10 @@ Status parseOptions(const Program &program, int argc, char **argv,
 /// The text of --help for `program`.
 std::string helpText(const char *programName, const Program &program);
 
+/// The flags as a JSON object: those that were given, and the others whose
+/// default does something.
+std::string configText(Options options);
+
 /// Learning rate of `step` (1 is the first): linear from rate / warmup up to
 /// rate over the warm-up steps, then constant, or half a cosine down to the
 /// minimum at the last step.

@@ -3,13 +3,14 @@
 #include "train/Report.h"
 
 #include "base/Files.h"
+#include "base/Json.h"
 #include "base/Printable.h"
 #include "train/Process.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
+#include <cstdio>
+#include <ctime>
 #include <unistd.h>
 
 using namespace honert;
@@ -27,76 +28,89 @@ static int64_t printInterval(const Options &options) {
 
 Report::Report(const Program &program, const Options &options,
                const ProcessGroup &world)
-    : options(options), isSilent(!world.isFirst()), ranks(world.size()),
-      flopsPerStep(program.number("flops_per_step", 0)),
+    : program(program), options(options), isSilent(!world.isFirst()),
+      ranks(world.size()), flopsPerStep(program.number("flops_per_step", 0)),
       modelFlopsPerToken(program.number("model_flops_per_token", 0)),
-      lossDigits(9), printEvery(printInterval(options)) {
+      lossIsDouble(false), printEvery(printInterval(options)) {
   const Function *step = program.function("step");
   const Argument *sum = program.argument(Kind::scalar, "loss");
-  if ((step && step->result("loss")->dtype == DType::f64) ||
-      (!step && sum && sum->dtype == DType::f64))
-    lossDigits = 17;
+  lossIsDouble = (step && step->result("loss")->dtype == DType::f64) ||
+                 (!step && sum && sum->dtype == DType::f64);
 }
 
-Report::~Report() {
-  status.keep();
-  if (log)
-    std::fclose(log);
-}
+Report::~Report() { status.keep(); }
 
 //===----------------------------------------------------------------------===//
 // Log
 //===----------------------------------------------------------------------===//
 
-/// The step a line of the log belongs to; -1 if it is none of ours.
-static long long stepOfLine(std::string_view line) {
-  long long step;
-  std::string text(line);
-  return std::sscanf(text.c_str(), "{\"step\":%lld,", &step) == 1 ? step : -1;
+static std::string hostName() {
+  char name[256] = "";
+  (void)gethostname(name, sizeof name - 1);
+  return name;
 }
 
-/// Cuts off the lines of steps that will be done again, and half a line.
-Status Report::trimLog(int64_t doneSteps) {
-  MappedFile old;
-  HONERT_TRY(old.open(options.log));
-  std::string_view text = old.view();
-  size_t keep = 0;
-  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
-    end = text.find('\n', begin);
-    if (end == text.npos)
-      break;
-    long long step = stepOfLine(text.substr(begin, end - begin));
-    if (step < 0 || step > doneSteps)
-      break;
-    keep = end + 1;
-  }
-  if (truncate(options.log.c_str(), static_cast<off_t>(keep)) != 0)
-    return Status::error(options.log +
-                         ": cannot be shortened: " + std::strerror(errno));
-  return Status();
+/// Of the clock, as 2026-11-26T06:32:29Z.
+static std::string timeText() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  char text[32] = "";
+  if (gmtime_r(&now, &parts))
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
 }
 
-Status Report::open(bool resume, int64_t doneSteps) {
+/// The name of the log without its suffix.
+static std::string runName(const std::string &log) {
+  std::string name = baseName(log);
+  size_t dot = name.rfind('.');
+  return dot == name.npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+Status Report::open(int64_t doneSteps, const Options &actual) {
   if (options.log.empty() || isSilent)
     return Status();
-  if (resume && isRegularFile(options.log))
-    HONERT_TRY(trimLog(doneSteps));
-  log = std::fopen(options.log.c_str(), resume ? "ae" : "we");
-  if (!log)
-    return Status::error(options.log +
-                         ": cannot be written: " + std::strerror(errno));
-  return Status();
+  HONERT_TRY(log.open(options.log, options.resume, doneSteps));
+  started = std::chrono::steady_clock::now();
+  std::string text =
+      "\"run\":" + quoteJson(runName(options.log)) +
+      ",\"config\":" + configText(actual) +
+      ",\"model\":" + quoteJson(program.text("model", "program")) +
+      ",\"params\":" + jsonNumber(program.number("parameters", 0)) +
+      ",\"ranks\":" + std::to_string(ranks) +
+      ",\"host\":" + quoteJson(hostName()) +
+      ",\"started\":" + quoteJson(timeText());
+  if (doneSteps > 0)
+    text += ",\"resumed\":" + std::to_string(doneSteps);
+  return log.write(text);
 }
 
-void Report::writeLog(const std::string &json) {
-  if (!log || logFailed)
+/// A line about a step, with the seconds since the process began its lines.
+void Report::writeLog(int64_t step, const std::string &members) {
+  if (!log.isOpen())
     return;
-  std::fprintf(log, "{%s}\n", json.c_str());
-  if (std::fflush(log) == 0 && !std::ferror(log))
+  std::chrono::duration<double> time =
+      std::chrono::steady_clock::now() - started;
+  Status written = log.write(format("\"step\":%lld,%s,\"time\":%.3f",
+                                    static_cast<long long>(step),
+                                    members.c_str(), time.count()));
+  if (written.ok())
     return;
   logFailed = true;
-  warning(format("%s: cannot be written: %s; the run goes on without a log",
-                 options.log.c_str(), std::strerror(errno)));
+  warning(written.message() + "; the run goes on without a log");
+}
+
+/// With as many digits as name its bits.
+std::string Report::lossText(double loss) const {
+  return lossIsDouble ? jsonNumber(loss) : jsonNumber(static_cast<float>(loss));
+}
+
+void Report::checkpoint(int64_t step, const std::string &path) {
+  writeLog(step, "\"checkpoint\":" + quoteJson(path));
+}
+
+void Report::end(int64_t step, const std::string &reason) {
+  writeLog(step, "\"end\":" + quoteJson(reason));
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,11 +226,6 @@ std::string Report::speedText(const StepFacts &facts) const {
   return text;
 }
 
-/// JSON has no name for what is not finite.
-static std::string jsonNumber(double value, int digits) {
-  return std::isfinite(value) ? format("%.*g", digits, value) : "null";
-}
-
 /// The first step of this process and the last of the run are, in any case.
 bool Report::isDue(int64_t step, int64_t every) const {
   return stepsSeen == 1 || step == options.steps || step % every == 0;
@@ -230,34 +239,33 @@ void Report::step(const StepFacts &facts) {
 }
 
 void Report::logStep(const StepFacts &facts) {
-  std::string json =
-      format("\"step\":%lld,\"loss\":%s", static_cast<long long>(facts.step),
-             jsonNumber(facts.loss, lossDigits).c_str());
+  std::string text = "\"loss\":" + lossText(facts.loss);
   if (facts.gradNorm)
-    json += ",\"grad_norm\":" + jsonNumber(*facts.gradNorm, lossDigits);
+    text += ",\"grad_norm\":" + lossText(*facts.gradNorm);
   if (facts.learningRate)
-    json += format(",\"lr\":%.17g", *facts.learningRate);
+    text += ",\"lr\":" + jsonNumber(*facts.learningRate);
   if (facts.lossScale)
-    json += format(",\"loss_scale\":%.17g,\"skipped\":%s", *facts.lossScale,
-                   facts.skipped ? "true" : "false");
-  json += format(",\"ms\":%.6g", facts.seconds * 1e3);
+    text += ",\"loss_scale\":" + jsonNumber(*facts.lossScale) +
+            ",\"skipped\":" + (facts.skipped ? "true" : "false");
+  if (tokensPerStep > 0)
+    text += ",\"tokens\":" + std::to_string(facts.step * tokensPerStep);
+  text += format(",\"ms\":%.6g", facts.seconds * 1e3);
   Speed speed =
       speedOf(tokensPerSecond(facts.seconds), flopsPerStep, modelFlopsPerToken,
               peakFlops * double(ranks), facts.seconds);
   if (speed.tokens >= 0)
-    json += format(",\"tokens_per_s\":%.6g", speed.tokens);
+    text += format(",\"tokens_per_s\":%.6g", speed.tokens);
   if (speed.tflops >= 0)
-    json += format(",\"tflops\":%.6g", speed.tflops);
+    text += format(",\"tflops\":%.6g", speed.tflops);
   if (speed.mfu >= 0)
-    json += format(",\"mfu\":%.6g", speed.mfu);
-  writeLog(json);
+    text += format(",\"mfu\":%.6g", speed.mfu);
+  writeLog(facts.step, text);
 }
 
 void Report::validation(int64_t step, double loss) {
   line(format("step %lld/%lld | val %.4f", static_cast<long long>(step),
               static_cast<long long>(options.steps), loss));
-  writeLog(format("\"step\":%lld,\"val_loss\":%.17g",
-                  static_cast<long long>(step), loss));
+  writeLog(step, "\"val_loss\":" + jsonNumber(loss));
 }
 
 //===----------------------------------------------------------------------===//

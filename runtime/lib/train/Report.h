@@ -6,11 +6,11 @@
 #include "program/ProcessGroup.h"
 #include "program/Program.h"
 #include "train/Options.h"
+#include "train/RunLog.h"
 #include "train/StatusLines.h"
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <optional>
 
 namespace honert {
@@ -37,9 +37,9 @@ public:
   Report(const Report &) = delete;
   Report &operator=(const Report &) = delete;
 
-  /// Opens the log: empty, or, for a run that goes on after `doneSteps`,
-  /// holding the lines up to that step.
-  Status open(bool resume, int64_t doneSteps);
+  /// Opens the log, for a run that goes on after `doneSteps` if it
+  /// resumes. `actual` is `options` with what the run has found out.
+  Status open(int64_t doneSteps, const Options &actual);
 
   /// What speeds are computed from. Zero: unknown, the figure is left out.
   void setTokens(int64_t perStep, int64_t perEpoch) {
@@ -53,6 +53,10 @@ public:
 
   void step(const StepFacts &facts);
   void validation(int64_t step, double loss);
+  /// A checkpoint of that step was committed.
+  void checkpoint(int64_t step, const std::string &path);
+  /// The run has ended after that step, for that reason.
+  void end(int64_t step, const std::string &reason);
   /// A line of its own, above the status lines; left out when quiet.
   void line(const std::string &text);
   /// A line on standard error, above the status lines.
@@ -70,15 +74,16 @@ public:
   bool logIsComplete() const { return !logFailed; }
 
 private:
-  Status trimLog(int64_t doneSteps);
   std::string valuesText(const StepFacts &facts) const;
   std::string speedText(const StepFacts &facts) const;
   std::string barText(int64_t step) const;
   bool isDue(int64_t step, int64_t every) const;
   void showStep(const StepFacts &facts);
   void logStep(const StepFacts &facts);
-  void writeLog(const std::string &json);
+  void writeLog(int64_t step, const std::string &members);
+  std::string lossText(double loss) const;
 
+  const Program &program;
   const Options &options;
   bool isSilent;
   int64_t ranks;
@@ -86,15 +91,16 @@ private:
   double flopsPerStep, modelFlopsPerToken;
   double peakFlops = 0; // of one rank
   const char *peakOrigin = "";
-  int lossDigits; // significant ones that name a loss exactly
+  bool lossIsDouble; // else it has the bits of a float
   int64_t printEvery;
   StatusLines status;
   std::vector<std::string> statusText; // of the latest step
   std::chrono::steady_clock::time_point drawnAt;
   std::array<double, 1024> seconds; // of the latest steps, in a ring
   size_t stepsSeen = 0;
-  std::FILE *log = nullptr;
+  RunLog log;
   bool logFailed = false;
+  std::chrono::steady_clock::time_point started; // of this process's lines
 };
 
 } // namespace honert

@@ -2,8 +2,7 @@
 
 #include "train/SharedFacts.h"
 #include "base/Fnv.h"
-
-#include <cstdlib>
+#include "base/Json.h"
 
 using namespace honert;
 
@@ -61,17 +60,6 @@ static std::string textOf(const Program &program) {
   return text.text;
 }
 
-/// The shortest text that no other number has.
-static std::string exactText(double value) {
-  std::string text;
-  for (int digits = 6; digits <= 17; ++digits) {
-    text = format("%.*g", digits, value);
-    if (std::strtod(text.c_str(), nullptr) == value)
-      break;
-  }
-  return text;
-}
-
 std::vector<SharedFact> honert::sharedFacts(const Program &program,
                                             const Options &options) {
   auto count = [](int64_t value) { return std::to_string(value); };
@@ -87,13 +75,13 @@ std::vector<SharedFact> honert::sharedFacts(const Program &program,
               static_cast<unsigned long long>(hash))},
       {"--steps", count(o.steps)},
       {"--seed", std::to_string(o.seed)},
-      {"--lr", exactText(o.learningRate)},
+      {"--lr", jsonNumber(o.learningRate)},
       {"--warmup", count(o.warmup)},
       {"--schedule",
        o.schedule == ScheduleKind::cosine ? "cosine" : "constant"},
-      {"--min-lr", exactText(o.minLearningRate)},
-      {"--weight-decay", exactText(o.weightDecay)},
-      {"--clip", exactText(o.clip)},
+      {"--min-lr", jsonNumber(o.minLearningRate)},
+      {"--weight-decay", jsonNumber(o.weightDecay)},
+      {"--clip", jsonNumber(o.clip)},
       {"--shuffle", flag(o.shuffle)},
       {"--deterministic", flag(o.deterministic)},
       {"--resume", flag(o.resume)},

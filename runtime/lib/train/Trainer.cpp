@@ -286,7 +286,24 @@ Status Trainer::train() {
   return noticeReasonsToStop();
 }
 
+/// The flags with what the start of the run has decided.
+Options Trainer::actualOptions() const {
+  Options actual = options;
+  actual.seed = seed;
+  actual.threads = pool.size();
+  return actual;
+}
+
 Status Trainer::run() {
+  Status status = runSteps();
+  report.end(doneSteps, status.isStop() ? signalName(stoppedBy)
+                        : status.message().empty()
+                            ? "done"
+                            : "error: " + status.message());
+  return status;
+}
+
+Status Trainer::runSteps() {
   begin = Clock::now();
   HONERT_TRY(checkOutputs());
   HONERT_TRY(checkSameData(options, world));
@@ -296,7 +313,7 @@ Status Trainer::run() {
   HONERT_TRY(world.agree(openInputs()));
   HONERT_TRY(world.agree(mapped_ranges::check()));
   firstStep = doneSteps + 1;
-  HONERT_TRY(world.agree(report.open(options.resume, doneSteps)));
+  HONERT_TRY(world.agree(report.open(doneSteps, actualOptions())));
   printHeader();
   noticeLoad(Clock::now());
   catchStopSignals();

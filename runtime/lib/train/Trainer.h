@@ -24,6 +24,8 @@ public:
   Status run();
 
 private:
+  Status runSteps();
+
   // Preparation: everything that can fail for a reason of the user's fails
   // here, before the first step. What one rank finds wrong ends all.
   Status checkFiles();
@@ -33,6 +35,7 @@ private:
   Status startFresh();
   Status noteFacts();
   void reportChanges();
+  Options actualOptions() const;
   Status continueFrom(const RunPosition &position);
   Status startOrResume();
   Status publishState(const std::vector<const Argument *> &zeros);

@@ -141,6 +141,7 @@ Status Trainer::checkpoint(int64_t step) {
   forgetState();
   HONERT_TRY(saved);
   savedStep = step;
+  report.checkpoint(step, checkpoints->pathOf(step));
   return Status();
 }
 

@@ -36,7 +36,7 @@ static struct Event {
   void *caller[mostCallers];
 } events[mostEvents];
 
-static atomic_int step;      /* the last that ended */
+static atomic_int step = -1; /* the last that ended; 0: the log's first line */
 static atomic_int count;     /* of events, kept or not */
 static atomic_ulong largest; /* bytes between steps */
 static size_t threshold = 1 << 16;

@@ -22,6 +22,10 @@ static std::string nameOf(int64_t step) {
   return format("step-%08lld", static_cast<long long>(step));
 }
 
+std::string CheckpointFolder::pathOf(int64_t step) const {
+  return path + "/" + nameOf(step);
+}
+
 /// The number in "step-N"; -1: another name.
 static int64_t stepOf(const std::string &name) {
   constexpr size_t prefix = 5, mostDigits = 18;

@@ -42,6 +42,8 @@ public:
 
   /// Commits a checkpoint: after success it survives a power failure.
   Status save(const RunPosition &position, const Arena &arena);
+  /// Where the checkpoint of that step is.
+  std::string pathOf(int64_t step) const;
   /// Whether save() failed because another run has the folder now: nothing can
   /// be saved any more.
   bool isLost() const { return lost; }

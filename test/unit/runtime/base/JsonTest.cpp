@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
 using namespace honert;
 
 namespace {
@@ -65,6 +69,29 @@ TEST(Json, unsigned_numbers_are_checked) {
   EXPECT_EQ(read("18446744073709551615"), ~uint64_t{0});
   for (const char *text : {"18446744073709551616", "-1", "1.0", "1e3", "00"})
     EXPECT_FALSE(read(text)) << text;
+}
+
+TEST(Json, numbers_have_the_shortest_digits_that_keep_the_bits) {
+  EXPECT_EQ(jsonNumber(0.001), "0.001");
+  EXPECT_EQ(jsonNumber(600.0), "600");
+  EXPECT_EQ(jsonNumber(1.0 / 3), "0.3333333333333333");
+  EXPECT_EQ(jsonNumber(1.0f / 3), "0.33333334");
+  EXPECT_EQ(jsonNumber(0.1f), "0.1");
+  EXPECT_EQ(jsonNumber(-3.0f), "-3");
+  EXPECT_EQ(jsonNumber(0x1p127f), "1.7014118e+38");
+  EXPECT_EQ(jsonNumber(std::nan("")), "null");
+  EXPECT_EQ(jsonNumber(-HUGE_VALF), "null");
+  uint32_t bits = 1;
+  for (int i = 0; i < 10000; ++i) {
+    bits = bits * 1664525 + 1013904223;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!std::isfinite(value))
+      continue;
+    std::string text = jsonNumber(value);
+    EXPECT_EQ(std::strtof(text.c_str(), nullptr), value) << text;
+    EXPECT_TRUE(isJson(text)) << text;
+  }
 }
 
 } // namespace

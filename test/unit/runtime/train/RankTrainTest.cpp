@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -74,13 +75,16 @@ protected:
     good(model, std::move(arguments));
   }
 
-  /// The log without times and speeds.
+  /// The steps and validations of a log, without times and speeds.
   static std::string figures(const std::string &log) {
     std::string text = test::readFile(log), kept;
     for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
       end = text.find('\n', begin);
       std::string line = text.substr(begin, end - begin);
-      kept += line.substr(0, line.find(",\"ms\"")) + "\n";
+      if (line.find("loss\"") != line.npos)
+        kept += line.substr(
+                    0, std::min(line.find(",\"ms\""), line.find(",\"time\""))) +
+                "\n";
     }
     return kept;
   }

@@ -49,7 +49,7 @@ protected:
       JsonReader json(line);
       EXPECT_TRUE(json.skipValue() && json.readEnd()) << line;
       size_t at = line.find("\"" + std::string(key) + "\":");
-      if (at != std::string::npos)
+      if (at != std::string::npos && line.rfind("{\"step\"", 0) == 0)
         found[std::stoll(line.substr(line.find(':') + 1))] =
             std::stod(line.substr(line.find(':', at) + 1));
     }

@@ -42,12 +42,14 @@ protected:
     good({"--steps", steps, "--checkpoint-dir", folder / name,
           "--checkpoint-every", "2"});
   }
-  /// The log without times.
+  /// The steps of a log without times.
   static std::string figures(const std::string &log) {
     std::string text = test::readFile(log), kept;
     for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
       end = text.find('\n', begin);
-      kept += text.substr(begin, text.find(",\"ms\"", begin) - begin) + "\n";
+      std::string line = text.substr(begin, end - begin);
+      if (line.find("\"loss\"") != line.npos)
+        kept += line.substr(0, line.find(",\"ms\"")) + "\n";
     }
     return kept;
   }
