@@ -269,6 +269,10 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        "print and log every Nth step (default: log each; print each, or where "
        "these are more than 1000, every 10th, 100th, ..)",
        readInteger(o.logEvery, 1, many, positive)},
+      {"tensorboard", "DIR",
+       "write loss, val_loss, lr, grad_norm and tokens_per_s here for "
+       "TensorBoard, a folder for each run",
+       readText(o.tensorboard)},
       {"quiet", nullptr, "print the summary only", setFlag(o.quiet)},
       {"dump", "DIR",
        "write gradients, loss and norm of the first step to "

@@ -14,6 +14,7 @@ enum class ScheduleKind { constant, cosine };
 /// What the flags say, with defaults where they say nothing.
 struct Options {
   std::string data, validation, init, save, log, checkpoints, dump, profile;
+  std::string tensorboard; ///< folder of event files
   std::vector<std::pair<std::string, std::string>> inputs, validationInputs;
   int64_t steps = 100, warmup = 0, threads = 0;
   int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;

@@ -68,8 +68,16 @@ static std::string runName(const std::string &log) {
 }
 
 Status Report::open(int64_t doneSteps, const Options &actual) {
-  if (options.log.empty() || isSilent)
+  if (isSilent)
     return Status();
+  if (!options.log.empty())
+    HONERT_TRY(openLog(doneSteps, actual));
+  if (!options.tensorboard.empty())
+    HONERT_TRY(events.open(options.tensorboard, doneSteps));
+  return Status();
+}
+
+Status Report::openLog(int64_t doneSteps, const Options &actual) {
   HONERT_TRY(log.open(options.log, options.resume, doneSteps));
   started = std::chrono::steady_clock::now();
   std::string text =
@@ -98,6 +106,16 @@ void Report::writeLog(int64_t step, const std::string &members) {
     return;
   logFailed = true;
   warning(written.message() + "; the run goes on without a log");
+}
+
+void Report::writeScalars(int64_t step, const std::vector<Scalar> &scalars) {
+  if (!events.isOpen())
+    return;
+  Status written = events.write(step, scalars);
+  if (written.ok())
+    return;
+  logFailed = true;
+  warning(written.message() + "; the run goes on without TensorBoard");
 }
 
 /// With as many digits as name its bits.
@@ -260,12 +278,21 @@ void Report::logStep(const StepFacts &facts) {
   if (speed.mfu >= 0)
     text += format(",\"mfu\":%.6g", speed.mfu);
   writeLog(facts.step, text);
+  std::vector<Scalar> scalars = {{"loss", facts.loss}};
+  if (facts.learningRate)
+    scalars.push_back({"lr", *facts.learningRate});
+  if (facts.gradNorm)
+    scalars.push_back({"grad_norm", *facts.gradNorm});
+  if (speed.tokens >= 0)
+    scalars.push_back({"tokens_per_s", speed.tokens});
+  writeScalars(facts.step, scalars);
 }
 
 void Report::validation(int64_t step, double loss) {
   line(format("step %lld/%lld | val %.4f", static_cast<long long>(step),
               static_cast<long long>(options.steps), loss));
   writeLog(step, "\"val_loss\":" + jsonNumber(loss));
+  writeScalars(step, {{"val_loss", loss}});
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 
 #include "program/ProcessGroup.h"
 #include "program/Program.h"
+#include "train/EventFile.h"
 #include "train/Options.h"
 #include "train/RunLog.h"
 #include "train/StatusLines.h"
@@ -27,8 +28,8 @@ struct StepFacts {
 };
 
 /// Step lines on stdout (two that are drawn over, on a terminal) and JSON lines
-/// in the log, by the first rank for all: the others write nothing. Speeds are
-/// those of all ranks together.
+/// in the log and scalars for TensorBoard, by the first rank for all: the
+/// others write nothing. Speeds are those of all ranks together.
 class Report {
 public:
   Report(const Program &program, const Options &options,
@@ -37,7 +38,7 @@ public:
   Report(const Report &) = delete;
   Report &operator=(const Report &) = delete;
 
-  /// Opens the log, for a run that goes on after `doneSteps` if it
+  /// Opens log and event file, for a run that goes on after `doneSteps` if it
   /// resumes. `actual` is `options` with what the run has found out.
   Status open(int64_t doneSteps, const Options &actual);
 
@@ -70,7 +71,7 @@ public:
   /// none.
   double medianSeconds(size_t most = 1024) const;
   double tokensPerSecond(double seconds) const;
-  /// False if a line of the log was lost.
+  /// False if a line of the log, or a point for TensorBoard, was lost.
   bool logIsComplete() const { return !logFailed; }
 
 private:
@@ -80,7 +81,9 @@ private:
   bool isDue(int64_t step, int64_t every) const;
   void showStep(const StepFacts &facts);
   void logStep(const StepFacts &facts);
+  Status openLog(int64_t doneSteps, const Options &actual);
   void writeLog(int64_t step, const std::string &members);
+  void writeScalars(int64_t step, const std::vector<Scalar> &scalars);
   std::string lossText(double loss) const;
 
   const Program &program;
@@ -99,6 +102,7 @@ private:
   std::array<double, 1024> seconds; // of the latest steps, in a ring
   size_t stepsSeen = 0;
   RunLog log;
+  EventFile events;
   bool logFailed = false;
   std::chrono::steady_clock::time_point started; // of this process's lines
 };

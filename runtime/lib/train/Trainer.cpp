@@ -227,7 +227,8 @@ Status Trainer::finishSteps(size_t left) {
 /// Whether the run leaves nothing but the lines that it prints.
 bool Trainer::onlyPrints() const {
   return options.save.empty() && options.checkpoints.empty() &&
-         options.log.empty() && options.dump.empty() && options.profile.empty();
+         options.log.empty() && options.tensorboard.empty() &&
+         options.dump.empty() && options.profile.empty();
 }
 
 /// Finds out whether any rank has a reason to stop: then all end after the same

@@ -21,6 +21,8 @@ Status Trainer::checkFiles() {
       HONERT_TRY(checkReplaceable(*path));
   if (!options.log.empty())
     HONERT_TRY(checkAppendable(options.log));
+  if (!options.tensorboard.empty())
+    HONERT_TRY(EventFile::prepare(options.tensorboard, options.resume));
   if (options.dump.empty())
     return Status();
   HONERT_TRY(makeFolder(options.dump));
