@@ -350,18 +350,24 @@ FLAGS = {
     "train-flag-misspelt": flags("--weigth-decay: unknown; did you mean --weight-decay?", "--weigth-decay=1"),
     "train-flag-cut": flags("--checkpoint: unknown; did you mean --checkpoint-dir?", "--checkpoint", "c"),
     "train-schedule-misspelt": flags(
-        "--schedule: 'cosin', expected constant or cosine; did you mean cosine?", "--schedule", "cosin"
+        "--schedule: 'cosin', expected constant, linear, cosine or wsd; did you mean cosine?", "--schedule", "cosin"
     ),
     "train-argument": flags("more.bin: unknown, expected a flag of --help", "more.bin"),
     "train-threads-zero": flags("--threads: '0', expected a whole number from 1 to 1024", "--threads", "0"),
     "train-steps-text": Case(
-        ("./train", "--data", "tokens.bin", "--steps", "ten"), 2, "--steps: 'ten', expected a whole number", good_run
+        ("./train", "--data", "tokens.bin", "--steps", "ten"), 2,
+        "--steps: 'ten', expected a whole number, or epochs such as 2epochs", good_run
     ),
     "train-lr-negative": flags("--lr: '-0.1', expected a number >= 0", "--lr", "-0.1"),
     "train-lr-text": flags("--lr: 'high', expected a number >= 0", "--lr", "high"),
     "train-warmup-beyond-steps": flags("--warmup: 3, expected at most --steps (2)", "--warmup", "3"),
-    "train-schedule-unknown": flags("--schedule: 'linear', expected constant or cosine", "--schedule", "linear"),
-    "train-min-lr-alone": flags("--min-lr: given without --schedule cosine", "--min-lr", "1e-5"),
+    "train-schedule-unknown": flags(
+        "--schedule: 'step', expected constant, linear, cosine or wsd", "--schedule", "step"
+    ),
+    "train-min-lr-alone": flags("--min-lr: given without --schedule linear, cosine or wsd", "--min-lr", "1e-5"),
+    "train-decay-steps-alone": flags("--decay-steps: given without --schedule wsd", "--decay-steps", "1"),
+    "train-tokens-and-steps": flags("--tokens: given with --steps, expected one of them", "--tokens", "1K"),
+    "train-tokens-text": flags("--tokens: '1G', expected a number such as 5000, 300M or 1.5B", "--tokens", "1G"),
     "train-min-lr-above-lr": flags(
         "--min-lr: 0.001, expected at most --lr (1e-05)", "--schedule", "cosine", "--lr", "1e-5", "--min-lr", "1e-3"
     ),

@@ -3,6 +3,7 @@
 #include "train/Options.h"
 #include "base/Json.h"
 #include "base/NearestName.h"
+#include "train/RunLength.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -135,18 +136,63 @@ readNamedFile(std::vector<std::pair<std::string, std::string>> &files) {
   return {read, show};
 }
 
-static const char *nameOf(ScheduleKind kind) {
-  return kind == ScheduleKind::cosine ? "cosine" : "constant";
-}
+static constexpr int64_t many = INT64_MAX / 4;
 
 static Value readSchedule(ScheduleKind &target) {
   auto read = [&target](const std::string &value) {
-    if (value != "constant" && value != "cosine")
-      return unknownWord(value, {"constant", "cosine"});
-    target = value == "cosine" ? ScheduleKind::cosine : ScheduleKind::constant;
+    std::vector<std::string> names = scheduleNames();
+    auto found = std::find(names.begin(), names.end(), value);
+    if (found == names.end())
+      return unknownWord(value, names);
+    target = static_cast<ScheduleKind>(found - names.begin());
     return Status();
   };
-  return {read, [&] { return quoteJson(nameOf(target)); }};
+  return {read, [&] { return quoteJson(name(target)); }};
+}
+
+/// A number before one of `units`, which is handed on as its place. False if
+/// the text is something else.
+static bool readUnit(const std::string &text,
+                     const std::vector<std::string> &units, double &number,
+                     size_t &unit) {
+  size_t digits = text.find_first_not_of("0123456789.");
+  if (digits == 0 || text.empty())
+    return false;
+  std::string rest = digits == text.npos ? "" : text.substr(digits);
+  char *end;
+  number = std::strtod(text.substr(0, digits).c_str(), &end);
+  auto found = std::find(units.begin(), units.end(), rest);
+  unit = static_cast<size_t>(found - units.begin());
+  return found != units.end() && *end == '\0' && number > 0;
+}
+
+/// Steps, or epochs.
+static Value readSteps(Options &o) {
+  auto read = [&o](const std::string &value) {
+    size_t unit;
+    if (readUnit(value, {"epochs", "epoch"}, o.epochs, unit))
+      return Status();
+    o.epochs = 0;
+    return readInteger(o.steps, 0, many,
+                       "a whole number, or epochs such as 2epochs")
+        .read(value);
+  };
+  return {read, [&o] { return std::to_string(o.steps); }};
+}
+
+static Value readTokens(int64_t &target) {
+  auto read = [&target](const std::string &value) {
+    static const double factors[] = {1, 1e3, 1e6, 1e9};
+    double number;
+    size_t unit;
+    if (!readUnit(value, {"", "K", "M", "B"}, number, unit) ||
+        number * factors[unit] > static_cast<double>(many) ||
+        number * factors[unit] < 1)
+      return wrongValue(value, "a number such as 5000, 300M or 1.5B");
+    target = static_cast<int64_t>(std::llround(number * factors[unit]));
+    return Status();
+  };
+  return {read, [&] { return target ? std::to_string(target) : ""; }};
 }
 
 static Value readSeed(Options &o) {
@@ -171,7 +217,6 @@ static Value readBootstrap(std::string &target) {
   return {read, [&] { return showText(target); }};
 }
 
-static constexpr int64_t many = INT64_MAX / 4;
 static const char *const count = "a whole number";
 static const char *const positive = "a whole number >= 1";
 static const char *const real = "a number >= 0";
@@ -185,17 +230,27 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "values of another input: its shape, or [N, its shape] for N "
        "micro-batches in turn",
        readNamedFile(o.inputs), /*mayRepeat=*/true},
-      {"steps", "N", "train until step N (default 100; 0 trains nothing)",
-       readInteger(o.steps, 0, many, count)},
+      {"steps", "N",
+       "train until step N (default 100; 0 trains nothing), or for so many "
+       "times through --data: 2epochs",
+       readSteps(o)},
+      {"tokens", "N",
+       "instead: train until so many tokens were read (300M, 1.5B)",
+       readTokens(o.tokens)},
       {"lr", "X", "learning rate (default: the optimizer's, when compiled)",
        readNumber(o.learningRate, real)},
       {"warmup", "N", "first raise the rate from lr/N to lr over N steps",
        readInteger(o.warmup, 0, many, count)},
       {"schedule", "KIND",
-       "then: constant (default), or cosine down to --min-lr at the last step",
+       "then: constant (default); linear or cosine down to --min-lr at the "
+       "last "
+       "step; or wsd: constant, and down by 1 - sqrt over --decay-steps",
        readSchedule(o.schedule)},
-      {"min-lr", "X", "rate at the end of a cosine (default: a tenth of --lr)",
+      {"min-lr", "X", "rate at the end (default: a tenth of --lr)",
        readNumber(o.minLearningRate, real)},
+      {"decay-steps", "N",
+       "the last steps, over which wsd decays (default: a fifth of all)",
+       readInteger(o.decaySteps, 1, many, positive)},
       {"weight-decay", "X", "weight decay (default: as compiled)",
        readNumber(o.weightDecay, real)},
       {"clip", "X",
@@ -404,19 +459,27 @@ static Status readFlags(int argc, char **argv, Options &options,
 static Status checkDependencies(const std::set<std::string> &given,
                                 const Options &options) {
   static const std::pair<const char *, const char *> needs[] = {
-      {"resume", "checkpoint-dir"}, {"checkpoint-every", "checkpoint-dir"},
-      {"new-data", "resume"},       {"val-every", "val-data"},
-      {"val-batches", "val-data"},  {"min-lr", "schedule cosine"},
+      {"resume", "checkpoint-dir"},
+      {"checkpoint-every", "checkpoint-dir"},
+      {"new-data", "resume"},
+      {"val-every", "val-data"},
+      {"val-batches", "val-data"},
+      {"min-lr", "schedule linear, cosine or wsd"},
+      {"decay-steps", "schedule wsd"},
       {"shuffle", "data"}};
   for (auto [flag, needed] : needs) {
     bool isThere = given.count(needed) > 0;
     if (std::strcmp(flag, "min-lr") == 0)
-      isThere = options.schedule == ScheduleKind::cosine;
+      isThere = options.schedule != ScheduleKind::constant;
+    if (std::strcmp(flag, "decay-steps") == 0)
+      isThere = options.schedule == ScheduleKind::wsd;
     if (std::strcmp(needed, "val-data") == 0)
       isThere = options.validates();
     if (given.count(flag) && !isThere)
       return Status::usage(format("--%s: given without --%s", flag, needed));
   }
+  if (given.count("steps") && given.count("tokens"))
+    return Status::usage("--tokens: given with --steps, expected one of them");
   if (given.count("fresh") && given.count("init"))
     return Status::usage("--fresh: given with --init, expected one of them");
   if (given.count("min-lr") && options.minLearningRate > options.learningRate)
@@ -427,6 +490,12 @@ static Status checkDependencies(const std::set<std::string> &given,
         format("--warmup: %lld, expected at most --steps (%lld)",
                static_cast<long long>(options.warmup),
                static_cast<long long>(options.steps)));
+  if (options.decaySteps > options.steps - options.warmup)
+    return Status::usage(
+        format("--decay-steps: %lld, expected at most --steps less --warmup "
+               "(%lld)",
+               static_cast<long long>(options.decaySteps),
+               static_cast<long long>(options.steps - options.warmup)));
   return Status();
 }
 
@@ -436,6 +505,7 @@ static Status checkProgramHas(const std::set<std::string> &given,
       {"lr", "lr"},
       {"warmup", "lr"},
       {"schedule", "lr"},
+      {"decay-steps", "lr"},
       {"weight-decay", "weight_decay"},
       {"clip", "clip"}};
   for (auto [flag, scalar] : scalars)
@@ -491,6 +561,8 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   HONERT_TRY(readFlags(argc, argv, options, given));
   if (options.help || options.version)
     return Status();
+  if (!options.info && !options.benchCollectives)
+    HONERT_TRY(resolveSteps(program, options));
   HONERT_TRY(checkDependencies(given, options));
   HONERT_TRY(checkProgramHas(given, program));
   HONERT_TRY(checkSteps(given, program, options));
@@ -508,21 +580,4 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   if (needsData && !given.count("data") && trains)
     return Status::usage("--data: not given, expected --data FILE with tokens");
   return Status();
-}
-
-//===----------------------------------------------------------------------===//
-// Schedule
-//===----------------------------------------------------------------------===//
-
-double honert::learningRateAt(const Options &options, int64_t step) {
-  if (step <= options.warmup)
-    return options.learningRate * static_cast<double>(step) /
-           static_cast<double>(options.warmup);
-  if (options.schedule == ScheduleKind::constant)
-    return options.learningRate;
-  double progress = static_cast<double>(step - options.warmup) /
-                    static_cast<double>(options.steps - options.warmup);
-  double cosine = 0.5 * (1 + std::cos(M_PI * std::min(progress, 1.0)));
-  return options.minLearningRate +
-         cosine * (options.learningRate - options.minLearningRate);
 }

@@ -4,19 +4,20 @@
 #define HONERT_TRAIN_OPTIONS_H
 
 #include "program/Program.h"
+#include "train/Schedule.h"
 
 #include <utility>
 
 namespace honert {
-
-enum class ScheduleKind { constant, cosine };
 
 /// What the flags say, with defaults where they say nothing.
 struct Options {
   std::string data, validation, init, save, log, checkpoints, dump, profile;
   std::string tensorboard; ///< folder of event files
   std::vector<std::pair<std::string, std::string>> inputs, validationInputs;
-  int64_t steps = 100, warmup = 0, threads = 0;
+  int64_t steps = 100, warmup = 0, decaySteps = 0, threads = 0;
+  double epochs = 0;  ///< of --steps 2epochs; then `steps` is what they are
+  int64_t tokens = 0; ///< of --tokens; then `steps` is what they are
   int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;
   int64_t checkReplicasEvery = 0, logEvery = 0;
   int64_t compareLaunches = 0; ///< in this step; 0: in none
@@ -48,11 +49,6 @@ std::string helpText(const char *programName, const Program &program);
 /// The flags as a JSON object: those that were given, and the others whose
 /// default does something.
 std::string configText(Options options);
-
-/// Learning rate of `step` (1 is the first): linear from rate / warmup up to
-/// rate over the warm-up steps, then constant, or half a cosine down to the
-/// minimum at the last step.
-double learningRateAt(const Options &options, int64_t step);
 
 } // namespace honert
 

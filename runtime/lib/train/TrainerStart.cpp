@@ -5,6 +5,7 @@
 #include "io/SharedFiles.h"
 #include "train/Dump.h"
 #include "train/OutputFiles.h"
+#include "train/RunLength.h"
 #include "train/SameData.h"
 #include "train/Trainer.h"
 #include "train/WorkingCopies.h"
@@ -108,9 +109,8 @@ Status Trainer::noteFacts() {
   facts.settings = {{"--steps", std::to_string(options.steps)},
                     {"--lr", number(options.learningRate)},
                     {"--warmup", std::to_string(options.warmup)},
-                    {"--schedule", options.schedule == ScheduleKind::cosine
-                                       ? "cosine"
-                                       : "constant"},
+                    {"--schedule", name(options.schedule)},
+                    {"--decay-steps", std::to_string(options.decaySteps)},
                     {"--min-lr", number(options.minLearningRate)},
                     {"--weight-decay", number(options.weightDecay)},
                     {"--clip", number(options.clip)}};
@@ -201,7 +201,7 @@ void Trainer::printHeader() {
     PeakRate peak = executor->peakRate();
     report.setPeak(peak.flops, peak.origin);
   }
-  report.setTokens(perBatch * program.microBatches(),
+  report.setTokens(tokensPerStep(program),
                    perBatch * batches.batchesPerEpoch());
   std::string text = "hone: " + program.text("model", "program");
   if (double count = program.number("parameters", 0); count > 0)

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
             2, {"--dat", "D/tokens"}, "--dat: unknown; did you mean --data?"},
         Mistake{
             2, {"--check"}, "--check: unknown; did you mean --checkpoint-dir?"},
-        Mistake{2, {"tokens"}, "tokens: unknown, expected a flag of --help"},
+        Mistake{2, {"corpus"}, "corpus: unknown, expected a flag of --help"},
         Mistake{2, {"-h"}, "-h: unknown, expected a flag of --help"},
         Mistake{2, {"--data"}, "--data: no value, expected FILE"},
         Mistake{2, {"--data="}, "--data: '', expected a name"},
@@ -76,14 +76,22 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--data", "D/tokens", "--data=D/tokens"},
                 "--data: given twice, expected once"},
         Mistake{2, {"--quiet=yes"}, "--quiet: takes no value, 'yes' was given"},
-        Mistake{
-            2, {"--steps", "ten"}, "--steps: 'ten', expected a whole number"},
-        Mistake{2, {"--steps", "-1"}, "--steps: '-1', expected a whole number"},
-        Mistake{
-            2, {"--steps", "1.5"}, "--steps: '1.5', expected a whole number"},
+        Mistake{2,
+                {"--steps", "ten"},
+                "--steps: 'ten', expected a whole number, or epochs such as "
+                "2epochs"},
+        Mistake{2,
+                {"--steps", "-1"},
+                "--steps: '-1', expected a whole number, or epochs such as "
+                "2epochs"},
+        Mistake{2,
+                {"--steps", "1.5"},
+                "--steps: '1.5', expected a whole number, or epochs such as "
+                "2epochs"},
         Mistake{2,
                 {"--steps", "99999999999999999999"},
-                "--steps: '99999999999999999999', expected a whole number"},
+                "--steps: '99999999999999999999', expected a whole number, or "
+                "epochs such as 2epochs"},
         Mistake{2,
                 {"--threads", "0"},
                 "--threads: '0', expected a whole number from 1 to 1024"},
@@ -100,12 +108,25 @@ INSTANTIATE_TEST_SUITE_P(
             {"--seed", "9223372036854775808"},
             "--seed: '9223372036854775808', expected a whole number < 2^63"},
         Mistake{2,
-                {"--schedule", "linear"},
-                "--schedule: 'linear', expected constant or cosine"},
+                {"--schedule", "step"},
+                "--schedule: 'step', expected constant, linear, cosine or "
+                "wsd"},
         Mistake{2,
                 {"--schedule", "cosin"},
-                "--schedule: 'cosin', expected constant or cosine; did you "
-                "mean cosine?"},
+                "--schedule: 'cosin', expected constant, linear, cosine or "
+                "wsd; did you mean cosine?"},
+        Mistake{2,
+                {"--tokens", "many"},
+                "--tokens: 'many', expected a number such as 5000, 300M or "
+                "1.5B"},
+        Mistake{2,
+                {"--tokens", "1.2.3B"},
+                "--tokens: '1.2.3B', expected a number such as 5000, 300M or "
+                "1.5B"},
+        Mistake{2,
+                {"--steps", "0epochs"},
+                "--steps: '0epochs', expected a whole number, or epochs such "
+                "as 2epochs"},
         Mistake{2,
                 {"--input", "mask"},
                 "--input: 'mask', expected NAME=FILE.npy"}));
@@ -127,7 +148,27 @@ INSTANTIATE_TEST_SUITE_P(
                 "--val-batches: given without --val-data"},
         Mistake{2,
                 {"--data", "D/tokens", "--min-lr", "0.001"},
-                "--min-lr: given without --schedule cosine"},
+                "--min-lr: given without --schedule linear, cosine or wsd"},
+        Mistake{
+            2,
+            {"--data", "D/tokens", "--decay-steps", "5", "--schedule=linear"},
+            "--decay-steps: given without --schedule wsd"},
+        Mistake{2,
+                {"--data", "D/tokens", "--decay-steps=60", "--schedule=wsd",
+                 "--warmup=50"},
+                "--decay-steps: 60, expected at most --steps less --warmup "
+                "(50)"},
+        Mistake{2,
+                {"--data", "D/tokens", "--steps=5", "--tokens=1K"},
+                "--tokens: given with --steps, expected one of them"},
+        Mistake{2,
+                {"--steps", "2epochs"},
+                "--steps: given in epochs without --data, whose tokens make an "
+                "epoch"},
+        Mistake{2,
+                {"--data", "D/tokens", "--steps", "0.01epochs"},
+                "--steps: 0.01 epochs of D/tokens (400 tokens) are no whole "
+                "step, expected more epochs or more tokens"},
         Mistake{2,
                 {"--data", "D/tokens", "--schedule", "cosine", "--lr", "0.1",
                  "--min-lr", "0.2"},

@@ -35,4 +35,44 @@ TEST(Schedule, cosine_ends_at_the_minimum) {
     EXPECT_LT(learningRateAt(options, step), learningRateAt(options, step - 1));
 }
 
+TEST(Schedule, linear_ends_at_the_minimum) {
+  Options options;
+  options.learningRate = 1;
+  options.minLearningRate = 0.2;
+  options.schedule = ScheduleKind::linear;
+  options.warmup = 2;
+  options.steps = 10;
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 2), 1);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 4), 0.8);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 10), 0.2);
+}
+
+TEST(Schedule, wsd_is_stable_until_it_decays) {
+  Options options;
+  options.learningRate = 1;
+  options.minLearningRate = 0.1;
+  options.schedule = ScheduleKind::wsd;
+  options.warmup = 4;
+  options.steps = 100;
+  options.decaySteps = 25;
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 2), 0.5);
+  for (int64_t step = 4; step <= 75; ++step)
+    EXPECT_EQ(learningRateAt(options, step), 1);
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 76), 0.1 + 0.9 * (1 - 0.2));
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 84), 0.1 + 0.9 * (1 - 0.6));
+  EXPECT_DOUBLE_EQ(learningRateAt(options, 100), 0.1);
+}
+
+TEST(Schedule, wsd_decays_over_a_fifth) {
+  Options options;
+  options.schedule = ScheduleKind::wsd;
+  options.steps = 100;
+  EXPECT_EQ(decaySteps(options), 20);
+  options.warmup = 90;
+  EXPECT_EQ(decaySteps(options), 10);
+  options.warmup = 100;
+  options.learningRate = 1;
+  EXPECT_EQ(learningRateAt(options, 100), 1);
+}
+
 } // namespace

@@ -244,6 +244,19 @@ TEST_F(Train, every_nth_step_is_printed_and_logged) {
   EXPECT_EQ(found.count(8), 1u);
 }
 
+TEST_F(Train, a_run_has_so_many_epochs_or_tokens) {
+  // 400 tokens are 24 batches of 16.
+  Outcome outcome = good({"--steps", "2epochs", "--quiet"});
+  EXPECT_EQ(outcome.out.rfind("48 steps in ", 0), 0u) << outcome.out;
+  outcome = good({"--tokens", "0.3K", "--quiet"});
+  EXPECT_EQ(outcome.out.rfind("19 steps in ", 0), 0u) << outcome.out;
+  model.microBatches = 5;
+  outcome = good({"--steps", "1.5epochs", "--quiet"});
+  EXPECT_EQ(outcome.out.rfind("7 steps in ", 0), 0u) << outcome.out;
+  outcome = good({"--tokens", "0.3K", "--quiet"});
+  EXPECT_EQ(outcome.out.rfind("4 steps in ", 0), 0u) << outcome.out;
+}
+
 TEST_F(Train, a_long_run_prints_a_thousand_lines_and_logs_all) {
   Outcome outcome = good({"--steps", "1001", "--log", folder / "log"});
   auto steps = stepsIn(outcome.out);
