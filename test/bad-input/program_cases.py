@@ -368,6 +368,7 @@ FLAGS = {
     "train-decay-steps-alone": flags("--decay-steps: given without --schedule wsd", "--decay-steps", "1"),
     "train-tokens-and-steps": flags("--tokens: given with --steps, expected one of them", "--tokens", "1K"),
     "train-tokens-text": flags("--tokens: '1G', expected a number such as 5000, 300M or 1.5B", "--tokens", "1G"),
+    "train-keep-best-alone": flags("--keep-best: given without --checkpoint-dir", "--keep-best"),
     "train-min-lr-above-lr": flags(
         "--min-lr: 0.001, expected at most --lr (1e-05)", "--schedule", "cosine", "--lr", "1e-5", "--min-lr", "1e-3"
     ),

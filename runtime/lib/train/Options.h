@@ -28,7 +28,7 @@ struct Options {
   double commTimeout = 600; ///< seconds; 0: none
   ScheduleKind schedule = ScheduleKind::constant;
   bool shuffle = false, resume = false, newData = false, quiet = false;
-  bool deterministic = false, fresh = false;
+  bool deterministic = false, fresh = false, keepBest = false;
   bool benchCollectives = false, smoke = false;
   bool info = false, help = false, version = false;
 

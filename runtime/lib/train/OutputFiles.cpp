@@ -66,8 +66,8 @@ static bool areOne(const std::string &path, const std::string &other) {
 static bool isOfCheckpoints(const std::string &path,
                             const std::string &checkpoints) {
   auto isReserved = [](const std::string &name) {
-    return name == "latest" || name == ".lock" || name.rfind("step-", 0) == 0 ||
-           name.rfind(".tmp-step-", 0) == 0;
+    return name == "latest" || name == "best" || name == ".lock" ||
+           name.rfind("step-", 0) == 0 || name.rfind(".tmp-step-", 0) == 0;
   };
   std::string folder = folderOf(path);
   if (isSameFile(folder, checkpoints))

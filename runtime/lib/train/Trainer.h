@@ -67,6 +67,8 @@ private:
   Status loadValidation(int64_t index);
   Status validate(int64_t step);
   Status checkpoint(int64_t step);
+  bool isBest() const;
+  Status markBest(int64_t step);
   int64_t dataTokens() const;
   Status dump(int64_t step);
   Status writeProfile();
@@ -102,6 +104,7 @@ private:
   int64_t savedStep = -1;     // of the newest checkpoint
   int64_t validatedStep = -1; // of the last validation
   std::optional<double> lastLoss, lastValidation;
+  std::optional<double> bestValidation; // of the checkpoints, with --keep-best
   std::vector<FunctionTimes> times; // of the step that is profiled
   /// Beside signals: data of some rank is not what it was.
   static constexpr int badInputs = 127;

@@ -35,7 +35,9 @@ Status Trainer::pause(int64_t step) {
     HONERT_TRY(dump(step));
   if (options.validateEvery > 0 && step % options.validateEvery == 0)
     HONERT_TRY(validate(step));
-  if (options.checkpointEvery <= 0 || step % options.checkpointEvery != 0)
+  bool isDue =
+      options.checkpointEvery > 0 && step % options.checkpointEvery == 0;
+  if (!isDue && !isBest())
     return Status();
   if (Status status = checkpoint(step); !status.ok()) {
     if (checkpoints->isLost())
@@ -129,6 +131,19 @@ int64_t Trainer::dataTokens() const {
   return options.data.empty() ? 0 : batches.stream().size();
 }
 
+/// The latest validation is that of the latest step, and the best of the run.
+bool Trainer::isBest() const {
+  return options.keepBest && validatedStep == doneSteps &&
+         (!bestValidation || *lastValidation < *bestValidation);
+}
+
+/// The checkpoint of `step` is the best.
+Status Trainer::markBest(int64_t step) {
+  HONERT_TRY(checkpoints->markBest(step, *lastValidation));
+  bestValidation = lastValidation;
+  return Status();
+}
+
 Status Trainer::checkpoint(int64_t step) {
   RunPosition position;
   position.step = step;
@@ -142,7 +157,7 @@ Status Trainer::checkpoint(int64_t step) {
   HONERT_TRY(saved);
   savedStep = step;
   report.checkpoint(step, checkpoints->pathOf(step));
-  return Status();
+  return isBest() ? markBest(step) : Status();
 }
 
 /// Loss and gradients of a step that has finished.
@@ -216,6 +231,8 @@ Status Trainer::finish() {
     HONERT_TRY(checkpoint(doneSteps));
     saved += " | checkpoint in " + options.checkpoints;
   }
+  if (isBest())
+    HONERT_TRY(markBest(doneSteps));
   bool hasProfile = world.isFirst() && !times.empty();
   HONERT_TRY(world.agree(hasProfile ? writeProfile() : Status()));
   report.summary(summaryText() + saved);

@@ -146,6 +146,7 @@ Status Trainer::continueFrom(const RunPosition &position) {
   HONERT_TRY(publishState({}));
   seed = position.seed;
   doneSteps = savedStep = position.step;
+  HONERT_TRY(checkpoints->readBest(bestValidation));
   origin = format("resumed, step %lld of %s", static_cast<long long>(doneSteps),
                   folder);
   report.line(format("resume: after step %lld from %s",

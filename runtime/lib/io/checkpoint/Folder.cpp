@@ -2,13 +2,16 @@
 
 #include "io/checkpoint/Folder.h"
 #include "base/FileLock.h"
+#include "base/Json.h"
 #include "base/Printable.h"
 #include "io/SharedFiles.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +19,8 @@ using namespace honert;
 
 constexpr const char *manifestName = "manifest.json";
 constexpr const char *temporaryFolders = ".tmp-step-";
+constexpr const char *bestLink = "best";
+constexpr const char *bestLossName = "val_loss";
 constexpr size_t kept = 2;
 
 static std::string nameOf(int64_t step) {
@@ -224,9 +229,54 @@ Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
   return world.agree(status);
 }
 
-/// Removes all but the `kept` newest checkpoints up to step `newest`. Later
-/// ones are damaged or of another run. A link is its maker's: it stays, and
-/// what it leads to.
+//===----------------------------------------------------------------------===//
+// The best one
+//===----------------------------------------------------------------------===//
+
+/// The checkpoint that `best` leads to; empty if there is none.
+std::string CheckpointFolder::bestName() const {
+  char target[64];
+  ssize_t length =
+      readlink((path + "/" + bestLink).c_str(), target, sizeof target);
+  std::string name(target, static_cast<size_t>(std::max<ssize_t>(0, length)));
+  return stepOf(name) < 0 ? "" : name;
+}
+
+/// The link is replaced at once: it leads to one or the other.
+Status CheckpointFolder::replaceBest(int64_t step, double loss) {
+  HONERT_TRY(
+      writeFile(pathOf(step) + "/" + bestLossName, jsonNumber(loss) + "\n"));
+  std::string link = path + "/" + bestLink, made = path + "/.tmp-best";
+  unlink(made.c_str());
+  if (symlink(nameOf(step).c_str(), made.c_str()) != 0 ||
+      rename(made.c_str(), link.c_str()) != 0)
+    return systemError(link, "cannot be made");
+  HONERT_TRY(syncFolder(path));
+  removeOld(ownNewest); // that which was the best
+  return Status();
+}
+
+Status CheckpointFolder::markBest(int64_t step, double loss) {
+  return world.agree(world.isFirst() ? replaceBest(step, loss) : Status());
+}
+
+Status CheckpointFolder::readBest(std::optional<double> &loss) const {
+  double found = std::nan("");
+  std::string name = world.isFirst() ? bestName() : "";
+  if (int64_t step = stepOf(name); step >= 0 && step <= ownNewest) {
+    std::ifstream file(path + "/" + name + "/" + bestLossName);
+    if (double read; file >> read)
+      found = read;
+  }
+  HONERT_TRY(world.broadcast(&found, sizeof found, /*root=*/0));
+  if (!std::isnan(found))
+    loss = found;
+  return Status();
+}
+
+/// Removes all but the best and the `kept` newest checkpoints up to step
+/// `newest`. Later ones are damaged or of another run. A link is its maker's:
+/// it stays, and what it leads to.
 void CheckpointFolder::removeOld(int64_t newest) const {
   Committed names;
   if (!findCommitted(names).ok())
@@ -234,7 +284,8 @@ void CheckpointFolder::removeOld(int64_t newest) const {
   auto isLater = [&](const auto &entry) { return entry.first > newest; };
   names.erase(std::remove_if(names.begin(), names.end(), isLater), names.end());
   for (size_t i = 0; i + kept < names.size(); ++i)
-    if (std::string folder = path + "/" + names[i].second; !isLink(folder))
+    if (std::string folder = path + "/" + names[i].second;
+        !isLink(folder) && names[i].second != bestName())
       removeFolder(folder);
 }
 

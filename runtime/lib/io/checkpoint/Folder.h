@@ -1,9 +1,10 @@
 //===- Folder.h - Runs that survive their process -------------------------===//
 //
-// DIR/step-00000100/{state.safetensors, manifest.json}, DIR/latest. A folder
-// appears complete (written under another name, synced, renamed); the manifest
-// holds size and checksum of the state and its own checksum. One run at a time
-// writes DIR (Lease.h). docs/rationale/checkpoint-files.md has the rules.
+// DIR/step-00000100/{state.safetensors, manifest.json}, DIR/latest, DIR/best. A
+// folder appears complete (written under another name, synced, renamed); the
+// manifest holds size and checksum of the state and its own checksum. One run
+// at a time writes DIR (Lease.h). docs/rationale/checkpoint-files.md has the
+// rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,10 @@
 
 namespace honert {
 
-/// The folder of a run's checkpoints; the newest two are kept. All ranks call
-/// the functions below and return what they agree on; the first one cares for
-/// folders and manifests, all read and write tensors. A checkpoint does not say
-/// how many ranks wrote it.
+/// The folder of a run's checkpoints; the newest two are kept, and the best.
+/// All ranks call the functions below and return what they agree on; the first
+/// one cares for folders and manifests, all read and write tensors. A
+/// checkpoint does not say how many ranks wrote it.
 class CheckpointFolder {
 public:
   CheckpointFolder(std::string path, const Program &program,
@@ -44,6 +45,12 @@ public:
   Status save(const RunPosition &position, const Arena &arena);
   /// Where the checkpoint of that step is.
   std::string pathOf(int64_t step) const;
+  /// `best` leads to the checkpoint of that step, which save() has committed,
+  /// and which stays while it does; `loss` is kept in it.
+  Status markBest(int64_t step, double loss);
+  /// The loss of what `best` leads to; nothing if there is none, or if it is
+  /// of a step that this run has not done.
+  Status readBest(std::optional<double> &loss) const;
   /// Whether save() failed because another run has the folder now: nothing can
   /// be saved any more.
   bool isLost() const { return lost; }
@@ -73,6 +80,8 @@ private:
   bool isSaved(int64_t step) const;
   void removeOld(int64_t newest) const;
   void removeDamaged();
+  std::string bestName() const;
+  Status replaceBest(int64_t step, double loss);
   Status readManifest(const std::string &folder, int64_t step,
                       std::string &text) const;
   Status verify(const std::string &folder, int64_t step);

@@ -138,6 +138,13 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--data", "D/tokens", "--resume"},
                 "--resume: given without --checkpoint-dir"},
         Mistake{2,
+                {"--data", "D/tokens", "--keep-best", "--val-data", "D/tokens"},
+                "--keep-best: given without --checkpoint-dir"},
+        Mistake{
+            2,
+            {"--data", "D/tokens", "--keep-best", "--checkpoint-dir", "D/c"},
+            "--keep-best: given without --val-data"},
+        Mistake{2,
                 {"--data", "D/tokens", "--checkpoint-every", "5"},
                 "--checkpoint-every: given without --checkpoint-dir"},
         Mistake{2,

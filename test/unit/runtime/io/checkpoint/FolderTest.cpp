@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <random>
+#include <sstream>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,6 +87,50 @@ TEST_F(Checkpoints, a_run_may_stop_after_any_step) {
       EXPECT_EQ(figures(parts / "log"), figures(here / "log")) << stop;
     }
   }
+}
+
+/// Where the link leads, and the loss there.
+static std::pair<std::string, double> best(const std::string &checkpoints) {
+  std::string link = checkpoints + "/best";
+  return {std::filesystem::read_symlink(link),
+          std::stod(test::readFile(link + "/val_loss"))};
+}
+
+// The rate rises so much that the loss falls first and then rises.
+TEST_F(Checkpoints, the_best_is_kept) {
+  auto with = [&](const char *steps, Arguments more) {
+    more.insert(more.end(), {"--checkpoint-dir", folder / "c", "--val-data",
+                             data, "--val-every", "2", "--lr", "20", "--warmup",
+                             "40", "--steps", steps, "--checkpoint-every", "5",
+                             "--keep-best", "--log", folder / "log"});
+    good(more);
+  };
+  with("40", {});
+  std::map<int, double> losses;
+  std::istringstream lines(test::readFile(folder / "log"));
+  for (std::string line; std::getline(lines, line);)
+    if (size_t at = line.find("\"val_loss\":"); at != line.npos)
+      losses[std::stoi(line.substr(8))] = std::stod(line.substr(at + 11));
+  auto least = std::min_element(
+      losses.begin(), losses.end(),
+      [](const auto &a, const auto &b) { return a.second < b.second; });
+  ASSERT_LT(least->first, 34);
+  ASSERT_GT(least->first, 2);
+  std::string name = "step-000000" + std::string(least->first < 10 ? "0" : "") +
+                     std::to_string(least->first);
+  EXPECT_EQ(best(folder / "c"), std::make_pair(name, least->second));
+  EXPECT_EQ(
+      test::namesIn(folder / "c"),
+      (Arguments{"best", "latest", name, "step-00000035", "step-00000040"}));
+  // A run that goes on knows it: what is worse does not replace it.
+  with("44", {"--resume"});
+  EXPECT_EQ(best(folder / "c"), std::make_pair(name, least->second));
+  // The weights that it leads to have that loss.
+  good({"--steps", "0", "--init", folder / "c/best/state.safetensors",
+        "--val-data", data, "--log", folder / "again"});
+  std::string again = test::readFile(folder / "again");
+  EXPECT_EQ(std::stod(again.substr(again.find("\"val_loss\":") + 11)),
+            least->second);
 }
 
 TEST_F(Checkpoints, the_newest_two_are_kept) {
