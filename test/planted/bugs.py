@@ -299,7 +299,7 @@ BUGS = [
     Bug("data-same-order-every-epoch", "runtime/lib/io/data/Batches.cpp",
         "scramble(seed) + scramble(~epoch)", "scramble(seed)",
         ("honert-tests",)),
-    Bug("schedule-warmup-off-by-one", "runtime/lib/train/Options.cpp",
+    Bug("schedule-warmup-off-by-one", "runtime/lib/train/Schedule.cpp",
         "options.learningRate * static_cast<double>(step) /",
         "options.learningRate * static_cast<double>(step - 1) /", ("honert-tests",)),
     Bug("step-same-dropout-in-micro-batches", "runtime/lib/train/Trainer.cpp", "key[2] = micro;", "key[2] = 0;",
