@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hone;
@@ -190,7 +191,27 @@ static void printHelp() {
         << row.help << '\n';
   }
   out << "  --help                  print this\n"
+         "  --help-json             print the options as JSON\n"
          "  --version               print the version\n";
+}
+
+/// {"options": [{"name", "value", "help"}]}, names without dashes; "value" is
+/// null for a flag.
+static void printHelpJson() {
+  llvm::json::OStream json(llvm::outs(), /*IndentSize=*/1);
+  json.object([&] {
+    json.attributeArray("options", [&] {
+      for (const OptionRow &row : getRows())
+        json.object([&] {
+          json.attribute("name", StringRef(row.name).ltrim('-'));
+          json.attribute("value", row.value.empty()
+                                      ? llvm::json::Value(nullptr)
+                                      : llvm::json::Value(row.value));
+          json.attribute("help", row.help);
+        });
+    });
+  });
+  llvm::outs() << '\n';
 }
 
 static int usageError(const Twine &message) {
@@ -199,7 +220,7 @@ static int usageError(const Twine &message) {
 }
 
 static llvm::SmallVector<StringRef> optionNames() {
-  llvm::SmallVector<StringRef> names = {"--help", "--version"};
+  llvm::SmallVector<StringRef> names = {"--help", "--help-json", "--version"};
   for (const OptionRow &row : getRows())
     names.push_back(row.name);
   return names;
@@ -264,6 +285,10 @@ std::optional<int> hone::driver::parseOptions(int argc, char **argv,
     StringRef argument = argv[index];
     if (argument == "--help" || argument == "-h") {
       printHelp();
+      return 0;
+    }
+    if (argument == "--help-json") {
+      printHelpJson();
       return 0;
     }
     if (argument == "--version") {

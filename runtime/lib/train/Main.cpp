@@ -112,6 +112,10 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
     print(helpText(argv[0], program));
     return Status();
   }
+  if (options.helpJson) {
+    print(helpJson());
+    return Status();
+  }
   if (options.version) {
     print(versionText(program));
     return Status();

@@ -359,6 +359,8 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        setFlag(o.info)},
       {"version", nullptr, "print the versions, and stop", setFlag(o.version)},
       {"help", nullptr, "print this text, and stop", setFlag(o.help)},
+      {"help-json", nullptr, "print the flags as JSON, and stop",
+       setFlag(o.helpJson)},
   };
 }
 
@@ -409,6 +411,19 @@ std::string honert::helpText(const char *programName, const Program &program) {
          "Exit codes: 0 when all steps are done, 1 after an error, 2 for a "
          "wrong command line, 128 + N when\nsignal N ended the run after "
          "saving (130 SIGINT, 143 SIGTERM, 129 SIGHUP, 138 SIGUSR1).\n";
+}
+
+std::string honert::helpJson() {
+  Options ignored;
+  std::string text;
+  for (const Flag &flag : makeFlags(ignored))
+    text +=
+        format("%s\n  {\"name\": %s, \"value\": %s, \"repeats\": %s, "
+               "\"help\": %s}",
+               text.empty() ? "" : ",", quoteJson(flag.name).c_str(),
+               flag.valueName ? quoteJson(flag.valueName).c_str() : "null",
+               flag.mayRepeat ? "true" : "false", quoteJson(flag.help).c_str());
+  return "{\"options\": [" + text + "\n]}\n";
 }
 
 static Status unknownFlag(const std::string &name,
@@ -565,9 +580,9 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   options.clip = program.number("clip", 0);
   std::set<std::string> given;
   HONERT_TRY(readFlags(argc, argv, options, given));
-  if (options.help || options.version)
+  if (options.help || options.helpJson || options.version)
     return Status();
-  if (!options.info && !options.benchCollectives)
+  if (!options.info && !options.benchCollectives && !options.smoke)
     HONERT_TRY(resolveSteps(program, options));
   HONERT_TRY(checkDependencies(given, options));
   HONERT_TRY(checkProgramHas(given, program));

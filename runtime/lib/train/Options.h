@@ -30,7 +30,7 @@ struct Options {
   bool shuffle = false, resume = false, newData = false, quiet = false;
   bool deterministic = false, fresh = false, keepBest = false;
   bool benchCollectives = false, smoke = false;
-  bool info = false, help = false, version = false;
+  bool info = false, help = false, helpJson = false, version = false;
 
   bool validates() const {
     return !validation.empty() || !validationInputs.empty();
@@ -49,6 +49,10 @@ std::string helpText(const char *programName, const Program &program);
 /// The flags as a JSON object: those that were given, and the others whose
 /// default does something.
 std::string configText(Options options);
+
+/// The text of --help-json: {"options": [{"name", "value", "repeats",
+/// "help"}]}; "value" is null for a flag that takes none.
+std::string helpJson();
 
 } // namespace honert
 

@@ -302,6 +302,35 @@ TEST_F(Train, version_and_help) {
     EXPECT_NE(help.out.find(flag), std::string::npos) << flag;
 }
 
+/// The flags of --help and of --help-json are the same.
+TEST_F(Train, help_as_json) {
+  std::string help = test::train(model, {"--help"}).out;
+  std::string text = test::train(model, {"--help-json"}).out;
+  JsonReader json(text);
+  int found = 0;
+  bool isRead = json.readObject([&](const std::string &) {
+    return json.readArray([&] {
+      std::string name, value;
+      bool isFlag = json.readObject([&](const std::string &key) {
+        if (key == "name")
+          return json.readString(name);
+        return key == "value" && text[json.position() + 1] == '"'
+                   ? json.readString(value)
+                   : json.skipValue();
+      });
+      std::string row = "  --" + name + (value.empty() ? "" : " " + value);
+      EXPECT_NE(help.find(row + "  "), std::string::npos) << row;
+      ++found;
+      return isFlag;
+    });
+  }) && json.readEnd();
+  EXPECT_TRUE(isRead) << json.mistake();
+  size_t rows = 0;
+  for (size_t at = 0; (at = help.find("\n  --", at)) != help.npos; ++at)
+    ++rows;
+  EXPECT_EQ(static_cast<size_t>(found), rows);
+}
+
 TEST_F(Train, profile_counts_the_launches_of_a_step) {
   Outcome outcome = good({"--steps", "3", "--profile", folder / "p.json"});
   EXPECT_NE(outcome.out.find("      2       -        -  adamw"),
