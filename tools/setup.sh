@@ -71,7 +71,9 @@ if [ "${HONE_MODELS:-0}" = 1 ] && ! cmp -s python_frontend/requirements-models.t
   install --no-deps --target .venv/models -r python_frontend/requirements-models.txt
   cp python_frontend/requirements-models.txt "$stamp"
 fi
-# `import hone` and `python -m hone` work in that environment.
+# `import hone` and the command `hone` work in that environment.
 for packages in .venv/lib/python3.*/site-packages; do
   echo "$PWD/python_frontend" > "$packages/hone.pth"
 done
+printf '#!%s\nimport sys\n\nfrom hone.cli import main\n\nsys.exit(main())\n' "$PWD/.venv/bin/python" > .venv/bin/hone
+chmod +x .venv/bin/hone

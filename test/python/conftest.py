@@ -13,7 +13,7 @@ FIXTURES = os.path.join(ROOT, "test", "fixtures")
 EXAMPLES = os.path.join(ROOT, "python_frontend", "examples")
 HONE_OPT = os.environ.get("HONE_OPT", os.path.join(ROOT, "build", "bin", "hone-opt"))
 
-pytest.register_assert_rewrite("bigram", "taken_cases")  # helpers that assert
+pytest.register_assert_rewrite("bigram", "command", "taken_cases")  # helpers that assert
 sys.path[:0] = [os.path.join(ROOT, "python_frontend"), EXAMPLES, FIXTURES]
 
 try:  # several processes share few cores here, and the models are tiny
@@ -45,3 +45,19 @@ def verified(tmp_path):
         assert done.returncode == 0, done.stderr
 
     return verify
+
+
+@pytest.fixture(scope="session")
+def hone_cache(tmp_path_factory):
+    """Packages and programs that the tests of a process share, as a user's runs do."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def hone(tmp_path, hone_cache):
+    """The command `hone` in tmp_path; skips where honec is not built."""
+    from command import HONEC, Command
+
+    if not os.path.exists(HONEC):
+        pytest.skip("honec is not built")
+    return Command(tmp_path, hone_cache)

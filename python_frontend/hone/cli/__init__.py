@@ -1,0 +1,55 @@
+"""The command `hone`: `hone NAME ...` is main(arguments) of the module hone.cli.NAME.
+
+Exit codes: 0, 1 for an error in what was given, 2 for a wrong command line; `hone train` ends as the training program
+does. A module of a command is imported when it is called, and none imports torch before it needs it.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Sequence
+
+from ..errors import HoneError
+from .command import Usage, suggestion
+
+COMMANDS = {
+    "examples": "list the example models, or copy one",
+    "export": "write the package of a PyTorch model",
+    "compile": "compile a model into an executable that trains it",
+    "doctor": "check what this machine has",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit status."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(argv)
+    except Usage as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except HoneError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(argv: list[str]) -> int:
+    if not argv:
+        raise Usage("no command, expected one of " + ", ".join(COMMANDS) + "; see hone --help")
+    name, *rest = argv
+    if name in ("-h", "--help"):
+        lines = [f"  {command:<10} {text}" for command, text in COMMANDS.items()]
+        print("usage: hone COMMAND ...\n\nTrains transformers without Python, by compiling the training step.\n")
+        print("\n".join(lines) + "\n\nhone COMMAND --help tells about each.")
+        return 0
+    if name == "--version":
+        from ..assembly import VERSION
+
+        print(f"hone {VERSION}")
+        return 0
+    if name not in COMMANDS:
+        raise Usage(f"'{name}' is no command{suggestion(name, COMMANDS)}; see hone --help")
+    return import_module(f".{name}", __name__).main(rest)
