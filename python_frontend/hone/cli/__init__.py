@@ -15,6 +15,7 @@ from .command import Usage, suggestion
 
 COMMANDS = {
     "examples": "list the example models, or copy one",
+    "tokens": "make token files of text",
     "export": "write the package of a PyTorch model",
     "compile": "compile a model into an executable that trains it",
     "doctor": "check what this machine has",

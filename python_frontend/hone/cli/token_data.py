@@ -1,0 +1,164 @@
+"""The files of hone tokens, as a run reads them: found by name, compared with the model, joined if there are many."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Iterator, Sequence
+
+from ..errors import HoneError
+from .cache import cache_folder, key_of, stamp
+from .made_from import sha256_of
+from .npy import Reader, Writer
+
+FACTS = "tokens.json"
+LABELS = "labels-"  # before the name of the tokens' file
+
+
+@dataclass(frozen=True)
+class TokenData:
+    """The files of one stream, in order, and what tokens.json beside them says of it (empty: there is none)."""
+
+    files: tuple[str, ...]
+    facts: dict[str, Any]
+
+    @property
+    def has_labels(self) -> bool:
+        return bool(self.facts.get("labels"))
+
+    def stream(self) -> str:
+        """One file of all tokens; shards are joined, once."""
+        return self.files[0] if len(self.files) == 1 else _joined(self.files)
+
+    def labels(self, shape: Sequence[int], type: str) -> str:
+        """The labels of the stream in batches of `shape` ([N, shape]) of a type; the token t has the label t."""
+        names = [_labels_of(file) for file in self.files]
+        readers = [Reader(name) for name in names]
+        total = sum(reader.size for reader in readers)
+        batches = (total - 1) // (shape[0] * shape[1])
+        if batches < 1:
+            raise HoneError(f"{names[0]}: has {total} labels, expected more than a batch, {shape[0] * shape[1]}")
+        left = batches * shape[0] * shape[1]
+        path = cache_folder("streams") / f"{key_of([_stamps(names), list(shape), type])}.npy"
+        if not path.exists():
+            with _written(path) as file:
+                writer = Writer(file, type)
+                for reader in readers:
+                    for piece in reader.pieces(end=min(left, reader.size)):
+                        writer.write(piece.tolist())
+                    left -= min(left, reader.size)
+                writer.finish((batches, *shape))
+        return str(path)
+
+
+def find_data(given: Any, key: str) -> TokenData:
+    """Of a file, a pattern, or a list of them."""
+    files: list[str] = []
+    for name in given if isinstance(given, list) else [given]:
+        found = sorted(glob.glob(str(name))) or ([name] if os.path.exists(name) else [])
+        if not found:
+            raise HoneError(f"{key}: no file {name}; hone tokens TEXT --bytes -o {Path(name).parent} makes some")
+        files += found
+    folder = Path(files[0]).parent
+    facts = read_facts(folder) if (folder / FACTS).is_file() else {}
+    return TokenData(tuple(files), facts)
+
+
+def read_facts(folder: str | Path) -> dict[str, Any]:
+    path = Path(folder) / FACTS
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts["vocab"], facts["tokenizer"]
+    except OSError as error:
+        raise HoneError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise HoneError(f"{path}: is no file of hone tokens") from None
+    return facts
+
+
+def check_vocabulary(data: TokenData, package: Path, model: str) -> None:
+    """The ids of the tokenizer are ids of the model, and its file is the one that the tokens were made with."""
+    if not data.facts:
+        return
+    facts, place = data.facts, Path(data.files[0]).parent
+    vocab = token_input(package).get("vocab")
+    if vocab is not None and facts["vocab"] > vocab:
+        raise HoneError(
+            f"{place / FACTS}: the tokenizer has {facts['vocab']} ids, {model} has embeddings for {vocab}; expected a "
+            f"smaller tokenizer (hone tokens --train-bpe {vocab}) or a model with vocab {facts['vocab']}"
+        )
+    if facts["tokenizer"] == "bytes":
+        return
+    path = place / facts["tokenizer"]
+    if not path.is_file() or sha256_of(path) != facts["sha256"]:
+        raise HoneError(f"{path}: is not the tokenizer that {place / FACTS} names; hone tokens makes both anew")
+    own = Path(model) / "tokenizer.json"
+    if own.is_file() and sha256_of(own) != facts["sha256"]:
+        print(f"warning: {place} was made with another tokenizer than {own}: its ids mean other words", file=sys.stderr)
+
+
+def inputs_of(package: Path) -> list[dict[str, Any]]:
+    manifest = json.loads((package / "manifest.json").read_text(encoding="utf-8"))
+    return [argument for argument in manifest["arguments"] if argument["kind"] == "input"]
+
+
+def token_input(package: Path) -> dict[str, Any]:
+    """The input that the token stream feeds, or nothing."""
+    return next((argument for argument in inputs_of(package) if argument.get("role") == "tokens"), {})
+
+
+def label_input(package: Path, model: str) -> dict[str, Any]:
+    """The input that labels of a file feed."""
+    found = [argument for argument in inputs_of(package) if not argument.get("role")]
+    for argument in found:
+        if argument["fqn"] == "labels" and len(argument["shape"]) == 2 and argument["dtype"] in ("i64", "i32"):
+            return argument
+    raise HoneError(
+        f"{model}: takes no input 'labels' beside its tokens, which masked prompts need; expected "
+        'roles={"tokens": "tokens", "labels": ""} in its hone.Training, where labels[i] is what follows tokens[i]'
+    )
+
+
+def _labels_of(file: str) -> str:
+    return str(Path(file).with_name(LABELS + Path(file).name))
+
+
+def _joined(files: Sequence[str]) -> str:
+    readers = [Reader(file) for file in files]
+    if other := next((reader for reader in readers if reader.type != readers[0].type), None):
+        raise HoneError(f"{other.path}: has ids of {other.type}, {files[0]} of {readers[0].type}; expected equal ones")
+    path = cache_folder("streams") / f"{key_of(_stamps(files))}.npy"
+    if not path.exists():
+        with _written(path) as file:
+            writer = Writer(file, readers[0].type)
+            for reader in readers:
+                for piece in reader.pieces():
+                    writer.write(piece)
+            writer.finish()
+    return str(path)
+
+
+def _stamps(files: Sequence[str]) -> dict[str, list[int]]:
+    try:
+        return {os.path.abspath(file): stamp(file) for file in files}
+    except OSError as error:
+        raise HoneError(f"{error.filename}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[BinaryIO]:
+    """A file that has its name when it is complete."""
+    descriptor, name = tempfile.mkstemp(prefix=".joining-", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+        os.replace(name, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
