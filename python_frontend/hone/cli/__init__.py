@@ -18,6 +18,11 @@ COMMANDS = {
     "tokens": "make token files of text",
     "export": "write the package of a PyTorch model",
     "compile": "compile a model into an executable that trains it",
+    "train": "train what a run file says, or resume a run",
+    "sweep": "train with several values of some keys",
+    "eval": "compute the validation loss of a run",
+    "compare": "compare runs: a table and their loss curves",
+    "report": "show where the compiler's report of a run is, and profile it",
     "doctor": "check what this machine has",
 }
 

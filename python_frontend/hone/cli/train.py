@@ -1,0 +1,164 @@
+"""hone train: makes the folder of a run, and becomes its training program, so that signals and exit codes are its."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Sequence
+
+from ..errors import HoneError
+from .command import Parser, Usage, show_command
+from .compile import Program, find_package, find_program, install
+from .run_file import RunFile, read_run_file
+from .runs import Run, open_run
+from .token_data import check_vocabulary, find_data, label_input
+
+
+def main(argv: Sequence[str]) -> int:
+    arguments = _parser().read(argv)
+    if arguments.resume:
+        changes = [*filter(None, [arguments.file]), *arguments.changes]
+        command = resume(arguments, open_run(arguments.resume), changes)
+    else:
+        if not arguments.file or "=" in arguments.file:
+            raise Usage("no run file, expected run.toml or --resume RUN; see hone train --help")
+        file = read_run_file(arguments.file)
+        for change in arguments.changes:
+            file.change(change)
+        name = file.get("", "name") or Path(arguments.file).stem
+        command = prepare(arguments, file, Run(Path(arguments.runs) / name))
+    show_command(arguments, command)
+    sys.stdout.flush()
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        raise HoneError(f"{command[0]}: cannot be run: {error.strerror}") from None
+
+
+def prepare(arguments: argparse.Namespace, file: RunFile, run: Run) -> list[str]:
+    """Makes the folder of a new run. Returns the command that trains."""
+    if run.has_begun():
+        raise HoneError(
+            f"{run.folder}: holds a run; hone train --resume {run.folder} goes on, name=OTHER starts another one"
+        )
+    start = _start(file)
+    words, facts, program = _compiled(arguments, file)
+    try:
+        run.folder.mkdir(parents=True, exist_ok=True)
+        (run.folder / "run.toml").write_text(file.text(), encoding="utf-8")
+        run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    except OSError as error:
+        raise HoneError(f"{error.filename}: {error.strerror}") from None
+    install(program.path, run.program)
+    shutil.rmtree(run.report, ignore_errors=True)
+    shutil.copytree(program.report, run.report)
+    return _launch(file, run, [*words, *start])
+
+
+def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> list[str]:
+    """The command that goes on with a run, whose program stays unless a change concerns it."""
+    if not run.has_begun():
+        raise HoneError(f"{run.folder}: has no checkpoint yet; hone train with its run file starts it again")
+    file = run.file()
+    before = file.copy()
+    for change in changes:
+        file.change(change)
+    old, new = before.values(), file.values()
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key):
+            print(f"changed: {key}: {_shown(old.get(key))} -> {_shown(new.get(key))}", flush=True)
+    if file.get("", "name") != before.get("", "name"):
+        raise HoneError("name: a run keeps its name; hone train RUN.toml name=OTHER starts another one")
+    is_same = before.sections["compile"] == file.sections["compile"] and old["model"] == new["model"]
+    if is_same:
+        words, facts, program = data_words(file, Path(run.facts()["package"])), run.facts(), None
+    else:
+        words, facts, program = _compiled(arguments, file)
+    if program:
+        install(program.path, run.program)
+        run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    if old != new:
+        (run.folder / "run.toml").write_text(file.text(), encoding="utf-8")
+    return _launch(file, run, [*words, "--resume"])
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "train",
+        "Trains what a run file says: compiles the model where that was not done yet, checks that the tokens fit it, "
+        "and keeps everything in runs/NAME: run.toml, train (the program), report, log.jsonl, checkpoints, "
+        "weights.safetensors. docs/command.md lists the keys.",
+    )
+    parser.add_argument("file", metavar="RUN.toml", nargs="?", help="the run file")
+    parser.add_changes()
+    parser.add_argument("--resume", metavar="RUN", help="go on with the run of this folder; changed keys are listed")
+    parser.add_argument("--runs", metavar="DIR", default="runs", help="where the folders of runs are (default runs)")
+    return parser
+
+
+def _compiled(arguments: argparse.Namespace, file: RunFile) -> tuple[list[str], dict, Program]:
+    """The flags of the data, what data.json holds, and the program."""
+    train = file.get("data", "train")
+    data = find_data(train, "data.train") if train else None
+    has_labels = data is not None and data.has_labels
+    model = file.get("", "model")
+    is_pretrained = has_labels and ".py:" not in model and not (Path(model) / "manifest.json").is_file()
+    package = find_package(arguments, model, file.export_words(labels=is_pretrained))
+    if data:
+        check_vocabulary(data, package, model)
+    words = data_words(file, package)
+    facts = {
+        "package": str(package.resolve()),
+        "tokens": str(Path(data.files[0]).parent.resolve()) if data and data.facts else None,
+    }
+    return words, facts, find_program(arguments, package, file.honec_words())
+
+
+def data_words(file: RunFile, package: Path) -> list[str]:
+    """The flags that feed the program."""
+    words = []
+    for key, flag, name in (("train", "data", "input"), ("val", "val-data", "val-input")):
+        if not (given := file.get("data", key)):
+            continue
+        data = find_data(given, f"data.{key}")
+        words.append(f"--{flag}={data.stream()}")
+        if data.has_labels:
+            target = label_input(package, file.get("", "model"))
+            kind = {"i64": "<i8", "i32": "<i4"}[target["dtype"]]
+            words.append(f"--{name}={target['fqn']}={data.labels(target['shape'], kind)}")
+    return words
+
+
+def _start(file: RunFile) -> list[str]:
+    """--init, where the file says so: of a file, a folder with one, or a run."""
+    if not (given := file.get("", "init")):
+        return []
+    path = Path(given)
+    if (path / "run.toml").is_file():
+        path = open_run(path).weights()
+    elif path.is_dir() and (path / "model.safetensors.index.json").is_file():
+        raise HoneError(f"{given}: holds weights in several files, which are not read; model = '{given}' exports them")
+    elif path.is_dir():
+        path = path / "model.safetensors"
+    if not path.is_file():
+        raise HoneError(f"init: no file {path}, expected weights (safetensors), a folder with model.safetensors, a run")
+    return [f"--init={path}"]
+
+
+def launcher(file: RunFile) -> list[str]:
+    """What starts a program of several ranks."""
+    return shlex.split(file.get("", "launch") or "")
+
+
+def _launch(file: RunFile, run: Run, words: Sequence[str]) -> list[str]:
+    ours = [f"--log={run.log}", f"--checkpoint-dir={run.checkpoints}", f"--save={run.saved}"]
+    return [*launcher(file), os.path.join(".", run.program), *words, *ours, *file.flag_words()]
+
+
+def _shown(value: object) -> str:
+    return "(none)" if value is None else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,245 @@
+"""hone train and what works on its runs, with a package that is there: no torch takes part."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES
+
+np = pytest.importorskip("numpy")
+
+PACKAGE = os.path.join(FIXTURES, "gpt2_tiny.hone")  # 61 ids
+RUN = f"""
+model = "{PACKAGE}"
+[data]
+train = "data/train*.npy"
+val = "data/val.npy"
+[train]
+steps = 12
+lr = 1e-3
+checkpoint-every = 5
+threads = 1
+"""
+
+
+def write_tokens(folder: Path, vocab: int = 61, **facts: object) -> None:
+    ids = (np.arange(4000) * 7 % 61).astype(np.uint16)
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "train-0.npy", ids[:1500])
+    np.save(folder / "train-1.npy", ids[1500:3000])
+    np.save(folder / "val.npy", ids[3000:])
+    facts = {"tokenizer": "bytes", "sha256": None, "vocab": vocab, "end": None, "labels": False} | facts
+    (folder / "tokens.json").write_text(json.dumps(facts))
+
+
+def losses(log: Path, key: str = "loss") -> dict[int, float]:
+    rows = map(json.loads, log.read_text().splitlines())
+    return {row["step"]: row[key] for row in rows if key in row and "step" in row}
+
+
+@pytest.fixture
+def ready(hone):
+    """A folder with tokens and a run file."""
+    write_tokens(hone.folder / "data")
+    hone.write("run.toml", RUN)
+    return hone
+
+
+def test_a_run_keeps_what_it_was_made_of(ready) -> None:
+    done = ready("train", "run.toml", "steps=6", "name=first")
+    run = ready.folder / "runs" / "first"
+    assert {"run.toml", "train", "report", "log.jsonl", "checkpoints", "weights.safetensors"} <= set(os.listdir(run))
+    assert "steps = 6" in (run / "run.toml").read_text() and (run / "report" / "index.html").is_file()
+    assert "6 steps in" in done.stdout and list(losses(run / "log.jsonl")) == [1, 2, 3, 4, 5, 6]
+    # The same as the program by hand, on the shards joined.
+    ids = [np.load(ready.folder / "data" / f"train-{i}.npy") for i in (0, 1)]
+    np.save(ready.folder / "joined.npy", np.concatenate(ids))
+    words = ["--data", "joined.npy", "--steps", "6", "--lr", "1e-3", "--log", "log.jsonl", "--threads", "1"]
+    subprocess.run([run / "train", *words], cwd=ready.folder, check=True, capture_output=True)
+    assert losses(ready.folder / "log.jsonl") == losses(run / "log.jsonl")
+
+
+def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
+    ready("train", "run.toml", "steps=6")
+    done = ready("train", "--resume", "runs/run", "steps=12", "clip=1")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("changed")]
+    assert lines == ["changed: train.clip: (none) -> 1", "changed: train.steps: 6 -> 12"]
+    assert done.stdout.index("changed: train.steps") < done.stdout.index("step 7/12")
+    assert list(losses(ready.folder / "runs/run/log.jsonl")) == list(range(1, 13))
+    assert "clip = 1" in (ready.folder / "runs/run/run.toml").read_text()
+    # Without changes, nothing is listed.
+    assert "changed" not in ready("train", "--resume", "runs/run").stdout
+    assert ready.refusal("train", "--resume", "runs/run", "name=b").startswith("name: a run keeps its name;")
+
+
+def test_a_resumed_run_equals_one_that_was_not_stopped(ready) -> None:
+    ready("train", "run.toml", "name=whole")
+    ready("train", "run.toml", "name=half", "steps=7")
+    ready("train", "--resume", "runs/half", "steps=12")
+    assert losses(ready.folder / "runs/half/log.jsonl") == losses(ready.folder / "runs/whole/log.jsonl")
+
+
+def test_the_program_takes_the_place_of_the_command(ready) -> None:
+    """Signals and exit codes are its own."""
+    words = [sys.executable, "-m", "hone", "train", "run.toml", "steps=100000000"]
+    process = subprocess.Popen(words, cwd=ready.folder, env=ready.environment, stdout=subprocess.DEVNULL)
+    log = ready.folder / "runs/run/log.jsonl"
+    deadline = time.monotonic() + 120
+    while not (log.exists() and log.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert (ready.folder / "runs/run/checkpoints/latest").is_file()
+
+
+def test_the_second_compile_is_taken_from_the_cache(ready, hone_cache) -> None:
+    ready("train", "run.toml", "steps=1", "name=a")
+    programs = set((hone_cache / "hone/programs").iterdir())
+    assert "compiling" not in ready("train", "run.toml", "steps=1", "name=b").stderr
+    assert set((hone_cache / "hone/programs").iterdir()) == programs
+    other = ready("train", "run.toml", "steps=1", "name=c", "compile.chunk-loss=off")
+    assert "compiling gpt2_tiny.hone" in other.stderr
+    assert len(set((hone_cache / "hone/programs").iterdir())) == len(programs) + 1
+
+
+def test_init(ready) -> None:
+    ready("train", "run.toml", "steps=8", "name=a")
+    last = losses(ready.folder / "runs/a/log.jsonl")[8]
+    done = ready("train", "run.toml", "steps=1", "name=b", "init=runs/a", "lr=0")
+    assert "weights: runs/a/" in done.stdout
+    assert losses(ready.folder / "runs/b/log.jsonl")[1] < last
+    (ready.folder / "empty").mkdir()
+    error = ready.refusal("train", "run.toml", "name=c", "init=empty")
+    assert error.startswith("init: no file empty/model.safetensors, expected weights (safetensors), a folder with")
+    ready.write("sharded/model.safetensors.index.json", "{}")
+    error = ready.refusal("train", "run.toml", "name=c", "init=sharded")
+    assert error.startswith("sharded: holds weights in several files, which are not read;")
+    assert not (ready.folder / "runs/c").exists()
+
+
+def test_refusals(ready) -> None:
+    assert ready.refusal("train", "no.toml") == "no.toml: No such file or directory"
+    assert ready.refusal("train", "run.toml", "stpes=3") == "'stpes': no such key (did you mean steps?)"
+    assert ready.refusal("train", "--resume", "runs/none").startswith("runs/none: is not a run, expected a folder that")
+    error = ready.refusal("train", "run.toml", "data.train=none.npy")
+    assert error == "data.train: no file none.npy; hone tokens TEXT --bytes -o . makes some"
+    error = ready.refusal("train", "run.toml", "batch=2x16")
+    assert error == f"{PACKAGE}: is a package, --batch is for a model that is exported"
+    error = ready.refusal("train", "run.toml", "compile.precision=fp8")
+    assert error.startswith("--precision: is 'fp8', expected fp32,")
+    # What the program refuses leaves a folder in which a corrected run can start.
+    assert "--steps: 'many', expected a whole number" in ready.refusal("train", "run.toml", "steps=many", code=2)
+    ready("train", "run.toml", "steps=1")
+    assert ready.refusal("train", "run.toml") == (
+        "runs/run: holds a run; hone train --resume runs/run goes on, name=OTHER starts another one"
+    )
+    hone = ready
+    (hone.folder / "runs/begun").mkdir()
+    hone.write("runs/begun/run.toml", RUN)
+    assert hone.refusal("train", "--resume", "runs/begun").startswith("runs/begun: has no checkpoint yet; hone train")
+
+
+def test_the_tokens_must_fit_the_model(ready) -> None:
+    write_tokens(ready.folder / "data", vocab=100)
+    assert ready.refusal("train", "run.toml") == (
+        f"data/tokens.json: the tokenizer has 100 ids, {PACKAGE} has embeddings for 61; expected a smaller tokenizer "
+        "(hone tokens --train-bpe 61) or a model with vocab 100"
+    )
+    write_tokens(ready.folder / "data", tokenizer="tokenizer.json", sha256="0")
+    ready.write("data/tokenizer.json", "{}")
+    assert ready.refusal("train", "run.toml") == (
+        "data/tokenizer.json: is not the tokenizer that data/tokens.json names; hone tokens makes both anew"
+    )
+    write_tokens(ready.folder / "data", labels=True)
+    assert ready.refusal("train", "run.toml").startswith(f"{PACKAGE}: takes no input 'labels' beside its tokens, which")
+    ready.write("data/tokens.json", "[]")
+    assert ready.refusal("train", "run.toml") == "data/tokens.json: is no file of hone tokens"
+    (ready.folder / "data/tokens.json").unlink()
+    ready("train", "run.toml", "steps=1")  # files of other tools have no tokens.json
+    np.save(ready.folder / "data/train-1.npy", np.zeros(9, np.int64))
+    assert ready.refusal("train", "run.toml", "name=b") == (
+        "data/train-1.npy: has ids of <i8, data/train-0.npy of <u2; expected equal ones"
+    )
+    ready.write("data/train-1.npy", "no array")
+    assert ready.refusal("train", "run.toml", "name=b") == (
+        "data/train-1.npy: is no .npy file, expected one of hone tokens"
+    )
+
+
+def test_eval(ready) -> None:
+    ready("train", "run.toml", "val-batches=1000")
+    result = ready.json("eval", "runs/run")
+    (logged,) = losses(ready.folder / "runs/run/log.jsonl", "val_loss").values()
+    assert result["val_loss"] == pytest.approx(logged, abs=1e-12)
+    assert result["perplexity"] == pytest.approx(np.exp(logged))
+    assert f"validation loss {logged:.4f} nats per token" in ready("eval", "runs/run").stdout
+    before = ready.json("eval", "runs/run", "--data", "data/train-0.npy", "--batches", "1")["val_loss"]
+    assert before != result["val_loss"]
+    error = ready.refusal("eval", "runs/run", "--weights", "no.safetensors")
+    assert error.startswith("no.safetensors: cannot be read")
+    ready.write("run2.toml", re.sub("val = .*\n", "", RUN))
+    ready("train", "run2.toml", "steps=1")
+    assert ready.refusal("eval", "runs/run2").startswith("runs/run2: its run file has no [data] val; --data FILE gives")
+
+
+def test_report(ready) -> None:
+    ready("train", "run.toml", "steps=1")
+    found = ready.json("report", "runs/run")
+    assert json.loads((ready.folder / found["data"]).read_text()) and "profile" not in found
+    done = ready("report", "runs/run", "--profile")
+    assert "profile  runs/run/report/profile.json" in done.stdout
+    assert json.loads((ready.folder / "runs/run/report/profile.json").read_text())
+    assert list(losses(ready.folder / "runs/run/log.jsonl")) == [1]  # the run is as it was
+    (ready.folder / "runs/run/report/index.html").unlink()
+    assert ready.refusal("report", "runs/run").startswith("runs/run/report/index.html: no such file;")
+
+
+def test_sweep_and_compare(ready) -> None:
+    result = ready.json("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8")
+    folders = [f"runs/run-sweep/lr={lr}" for lr in ("0", "1e-2", "1e-3")]
+    assert [row["run"] for row in result["runs"]] == folders
+    best = {row["run"]: row["best_val_loss"] for row in result["runs"]}
+    assert result["best"] == min(best, key=best.get) != folders[0]
+    assert [row["keys"] for row in result["runs"]] == [{"train.lr": 0}, {"train.lr": 0.01}, {"train.lr": 0.001}]
+    programs = {(ready.folder / folder / "train").read_bytes() for folder in folders}
+    assert len(programs) == 1
+    # Given again: what is done stays, and the table is the same.
+    stamps = [(ready.folder / folder / "log.jsonl").read_text() for folder in folders]
+    text = ready("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8").stdout
+    assert [(ready.folder / folder / "log.jsonl").read_text() for folder in folders] == stamps
+    assert [line.split()[:2] for line in text.splitlines() if line.startswith("*")] == [["*", result["best"]]]
+    assert ready.refusal("sweep", "run.toml", "lr=0,1e-2", "steps=9").startswith(
+        "runs/run-sweep/lr=0: was made with train.steps 8, run.toml says 9; expected equal ones, or another name"
+    )
+    assert ready.refusal("sweep", "run.toml", "lr=,3") == "'lr=,3': expected KEY=VALUE,VALUE,..."
+    assert ready.refusal("sweep", "run.toml", code=2).startswith("no values, expected KEY=VALUE,VALUE,...")
+
+    compared = ready.json("compare", *folders[:2], "-o", "both.svg")
+    assert compared["best"] == folders[1] and compared["curves"] == "both.svg"
+    svg = (ready.folder / "both.svg").read_text()
+    assert svg.count("<path class=\"curve\"") == 4 and "lr=1e-2" in svg and svg.endswith("</svg>\n")
+    from xml.etree import ElementTree
+
+    ElementTree.fromstring(svg)
+    assert ready.refusal("compare", "runs/none").startswith("runs/none: is not a run")
+    error = ready.refusal("compare", folders[0], "-o", "no/x.svg")
+    assert error == "no/x.svg: cannot be written: No such file or directory"
+
+
+def test_generate_refuses_what_it_cannot_run(ready) -> None:
+    ready("train", "run.toml", "steps=1")
+    error = ready.refusal("generate", "runs/run", "--prompt", "a")
+    assert error.startswith(f"{PACKAGE}: is a package; generating needs its PyTorch model,")
+    assert ready.refusal("generate", "runs/run", "--top-p", "2") == "--top-p is 2, expected a share above 0 and up to 1"
+    assert ready.refusal("generate", "runs/run", "--temperature=-1") == "--temperature is -1, expected a number >= 0"
+    (ready.folder / "data/tokens.json").unlink()
+    ready("train", "run.toml", "steps=1", "name=b")
+    assert ready.refusal("generate", "runs/b").startswith("runs/b: its data has no tokens.json; --tokenizer FILE names")
