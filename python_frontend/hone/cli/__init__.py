@@ -14,6 +14,7 @@ from ..errors import HoneError
 from .command import Usage, suggestion
 
 COMMANDS = {
+    "new": "write a model file and a run file to start from",
     "examples": "list the example models, or copy one",
     "tokens": "make token files of text",
     "export": "write the package of a PyTorch model",
@@ -22,6 +23,7 @@ COMMANDS = {
     "sweep": "train with several values of some keys",
     "eval": "compute the validation loss of a run",
     "compare": "compare runs: a table and their loss curves",
+    "generate": "continue a text with a trained model",
     "report": "show where the compiler's report of a run is, and profile it",
     "doctor": "check what this machine has",
 }

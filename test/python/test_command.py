@@ -1,0 +1,139 @@
+"""The command `hone`: its help, and wrong command lines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from command import HONEC
+from conftest import ROOT
+from hone.cli import COMMANDS, main
+
+needs_honec = pytest.mark.skipif(not os.path.exists(HONEC), reason="honec is not built")
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    status = main(list(arguments))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_help_names_each_command(capsys) -> None:
+    status, printed, _ = run(capsys, "--help")
+    assert status == 0
+    assert [line.split()[0] for line in printed.splitlines() if line.startswith("  ")] == list(COMMANDS)
+
+
+@needs_honec
+def test_each_command_has_a_help_and_needs_no_torch() -> None:
+    script = (
+        "import sys; sys.modules['torch'] = None; sys.modules['transformers'] = None\n"
+        "from hone.cli import COMMANDS, main\n"
+        "for name in COMMANDS:\n"
+        "    try: main([name, '--help'])\n"
+        "    except SystemExit as end: assert end.code == 0\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.path.join(ROOT, "python_frontend"), "COLUMNS": "120"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert [f"usage: hone {name} " in done.stdout for name in COMMANDS] == [True] * len(COMMANDS)
+    assert "--memory-budget SIZE" in done.stdout  # of honec, by its own list
+
+
+def test_version(capsys) -> None:
+    from hone.assembly import VERSION
+
+    assert run(capsys, "--version") == (0, f"hone {VERSION}\n", "")
+
+
+WRONG = {
+    (): "no command, expected one of new, examples, tokens,",
+    ("trian",): "'trian' is no command (did you mean train?); see hone --help",
+    ("export", "x.py:f", "--bach=8x4"): "unrecognized argument '--bach' (did you mean --batch?); see hone export ",
+    ("export", "x.py"): "source is 'x.py', expected FILE.py:FUNCTION",
+    ("train",): "no run file, expected run.toml or --resume RUN; see hone train --help",
+    ("train", "lr=3"): "no run file, expected run.toml or --resume RUN; see hone train --help",
+    ("sweep",): "the following arguments are required: RUN.toml",
+    ("tokens", "t.txt", "-o", "d"): "expected one of --tokenizer FILE, --bytes and --train-bpe N",
+    ("tokens", "t.txt", "-o", "d", "--bytes", "--train-bpe", "999"): "expected one of --tokenizer FILE, --bytes and",
+    ("tokens", "t.txt", "-o", "d", "--bytes", "--val", "1"): "--val is 1, expected a share from 0 to below 1",
+    ("tokens", "t.txt", "-o", "d", "--train-bpe", "0"): "argument --train-bpe: is '0', expected a whole number >= 1",
+    ("new", "gpt", "--width", "100"): "--width is 100, expected a multiple of --heads (6)",
+    ("generate",): "the following arguments are required: RUN",
+    ("compare",): "the following arguments are required: RUN",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_wrong_command_lines(arguments: tuple, capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, printed, error = run(capsys, *arguments)
+    assert (status, printed) == (2, "")
+    assert error.startswith(f"error: {WRONG[arguments]}") and error.count("\n") == 1
+
+
+@needs_honec
+def test_doctor_names_what_is_missing(capsys, monkeypatch) -> None:
+    import json
+
+    status, printed, _ = run(capsys, "doctor", "--json")
+    found = {row["name"]: row for row in json.loads(printed)}
+    assert status == 0 and found["compiler"]["is_ok"] and "honec 0." in found["compiler"]["found"]
+    assert all(row["is_ok"] or row["advice"] for row in found.values())
+
+    from hone.cli import doctor
+    from hone.errors import HoneError
+
+    def absent(name: str):
+        raise HoneError(f"{name}: not found")
+
+    monkeypatch.setattr(doctor, "find_tool", absent)
+    status, printed, _ = run(capsys, "doctor")
+    line = next(line for line in printed.splitlines() if line.startswith("compiler"))
+    assert status == 1 and line.endswith("put the folder of honec on PATH, or build it: tools/build.sh release honec")
+
+
+def test_tool_that_is_missing(monkeypatch, capsys, tmp_path) -> None:
+    from hone.cli import tools
+
+    monkeypatch.setattr(tools, "_TREE", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    tools.find_tool.cache_clear()
+    tools.honec_options.cache_clear()
+    try:
+        status, _, error = run(capsys, "compile", "x.py:f")
+    finally:
+        tools.find_tool.cache_clear()
+        tools.honec_options.cache_clear()
+    assert status == 1 and error.startswith("error: honec: not found; put the folder that holds it on PATH, or build")
+
+
+def test_examples_are_copied_with_what_they_import(capsys, tmp_path) -> None:
+    status, printed, _ = run(capsys, "examples")
+    assert status == 0 and "gpt2 " in printed and "bytes_gpt " in printed
+    assert run(capsys, "examples", "bytes_gpt", "-o", str(tmp_path))[0] == 0
+    assert sorted(os.listdir(tmp_path)) == ["bytes_gpt.py", "gpt2.py"]
+    status, _, error = run(capsys, "examples", "bytes_gpt", "-o", str(tmp_path))
+    assert status == 1 and error.endswith("is there already, nothing was written\n")
+    status, _, error = run(capsys, "examples", "gpt3", "-o", str(tmp_path))
+    assert status == 1 and error.startswith("error: 'gpt3': no such example (did you mean gpt2?), expected one of be")
+
+
+def test_new_writes_files_that_read_as_a_run(capsys, tmp_path) -> None:
+    command = ("new", "gpt", "--layers", "2", "--heads", "2", "--width", "32", "--batch", "2x16", "-o", str(tmp_path))
+    assert run(capsys, *command)[0] == 0
+    assert sorted(os.listdir(tmp_path)) == ["gpt2.py", "model.py", "run.toml"]
+    text = (tmp_path / "model.py").read_text()
+    assert "Config(vocab=256, context=sequence, layers=2, heads=2, width=32)" in text
+    compile(text, "model.py", "exec")
+    if os.path.exists(HONEC):
+        from hone.cli.run_file import read_run_file
+
+        file = read_run_file(tmp_path / "run.toml")
+        assert file.get("compile", "batch") == "2x16" and "--steps=1000" in file.flag_words()
+    status, _, error = run(capsys, *command)
+    assert status == 1 and error.endswith("model.py: is there already, nothing was written\n")
+    status, _, error = run(capsys, "new", "bert", "-o", str(tmp_path / "b"))
+    assert status == 1 and error.startswith("error: 'bert': no such model, expected gpt;")
