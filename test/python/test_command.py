@@ -42,6 +42,16 @@ def test_each_command_has_a_help_and_needs_no_torch() -> None:
     assert "--memory-budget SIZE" in done.stdout  # of honec, by its own list
 
 
+def test_a_reader_that_leaves_is_no_error() -> None:
+    environment = os.environ | {"PYTHONPATH": os.path.join(ROOT, "python_frontend")}
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "hone", "examples"]
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, env=environment)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_version(capsys) -> None:
     from hone.assembly import VERSION
 

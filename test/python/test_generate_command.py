@@ -45,12 +45,20 @@ def ready(hone):
     return hone
 
 
-def test_from_text_to_text(ready) -> None:
+def test_from_text_to_text(ready, capsys, monkeypatch) -> None:
     """Three commands, and the text is what transformers generate from the weights of the run."""
+    from hone.cli import main
+
+    def generated(*words: str) -> str:
+        """In this process, which has imported torch."""
+        assert main(["generate", "runs/run", *words]) == 0
+        return capsys.readouterr().out
+
+    monkeypatch.chdir(ready.folder)
     ready("tokens", "text.txt", "--train-bpe", "320", "-o", "data")
     done = ready("train", "run.toml")
     assert re.search(r"weights: .*base\.hone/model\.safetensors", done.stdout)
-    text = ready("generate", "runs/run", "--prompt", "The cat", "-n", "20", "--temperature", "0").stdout
+    text = generated("--prompt", "The cat", "-n", "20", "--temperature", "0")
     seen = losses(ready.folder / "runs/run/log.jsonl")
     assert seen[-1] < seen[0] / 2
 
@@ -66,13 +74,13 @@ def test_from_text_to_text(ready) -> None:
         ids = model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20, do_sample=False)[0]
     assert text == tokenizer.decode(ids.tolist(), skip_special_tokens=False) + "\n"
 
-    draw = ("generate", "runs/run", "--prompt", "The", "-n", "30")
-    texts = [ready.json(*draw, "--seed", seed, "--temperature", "3")["text"] for seed in (0, 0, 1)]
+    draw = ("--prompt", "The", "-n", "30")
+    texts = [generated(*draw, "--seed", seed, "--temperature", "3") for seed in ("0", "0", "1")]
     assert texts[0] == texts[1] != texts[2]
     # One candidate is the likeliest.
-    likeliest = ready.json(*draw, "--temperature", "0")["text"]
-    assert ready.json(*draw, "--top-k", "1", "--seed", "3")["text"] == likeliest
-    assert ready.json(*draw, "--top-p", "1e-6", "--seed", "3")["text"] == likeliest
+    likeliest = json.loads(generated(*draw, "--temperature", "0", "--json"))["text"] + "\n"
+    assert generated(*draw, "--top-k", "1", "--seed", "3") == likeliest
+    assert generated(*draw, "--top-p", "1e-6", "--seed", "3") == likeliest
 
 
 def test_prompts_that_are_masked(ready) -> None:

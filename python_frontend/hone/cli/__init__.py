@@ -6,6 +6,7 @@ does. A module of a command is imported when it is called, and none imports torc
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Sequence
@@ -33,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(argv)
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
     except Usage as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -42,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # nobody reads any more (| head)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _run(argv: list[str]) -> int:

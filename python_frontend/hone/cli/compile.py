@@ -32,7 +32,6 @@ class Program:
 
     path: Path
     report: Path
-    package: Path
 
 
 def main(argv: Sequence[str]) -> int:
@@ -100,7 +99,7 @@ def find_program(arguments: argparse.Namespace, package: Path, options: Sequence
         with making(final) as made:
             command = [honec, package, "-o", made / "train", f"--report={made / 'report'}", *options]
             run(arguments, command, quiet=True)
-    return Program(final / "train", final / "report", package)
+    return Program(final / "train", final / "report")
 
 
 def install(program: Path, out: Path) -> None:
