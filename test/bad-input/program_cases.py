@@ -100,18 +100,15 @@ TOKEN_FILES = {
     ),
     "tokens-empty": Case(training(), 1, "tokens.bin: holds no tokens", tokens(b"")),
     "tokens-are-text": not_tokens(
-        "text, expected token ids: make them with a tokenizer, or one of each byte with tools/bytes-to-tokens.py "
-        "tokens.bin train.bin val.bin",
+        "text, expected token ids: hone tokens tokens.bin --bytes -o data makes them",
         b"First Citizen:\nBefore we proceed any further, hear me speak.\n" * 3,
     ),
     "tokens-are-little-text": not_tokens(
-        "text, expected token ids: make them with a tokenizer, or one of each byte with tools/bytes-to-tokens.py "
-        "tokens.bin train.bin val.bin",
+        "text, expected token ids: hone tokens tokens.bin --bytes -o data makes them",
         b"First Citizen:\nBefore we proceed any further\n",
     ),
     "tokens-are-text-of-windows": not_tokens(
-        "text, expected token ids: make them with a tokenizer, or one of each byte with tools/bytes-to-tokens.py "
-        "tokens.bin train.bin val.bin",
+        "text, expected token ids: hone tokens tokens.bin --bytes -o data makes them",
         "First Citizen:\r\nBefore we proceed any further\r\n".encode("utf-16"),
     ),
     "tokens-are-json": not_tokens(f"JSON, {FORMATS}", b'[{"text": "Before we proceed any further, hear me speak."}, {}]\n' * 2),

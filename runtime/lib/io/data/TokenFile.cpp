@@ -91,9 +91,7 @@ Status TokenFile::locate() {
 /// on text or on a compressed file would end in a wrong model.
 Status TokenFile::mistakenFor(const std::string &kind) const {
   std::string advice =
-      kind == "text" ? "make them with a tokenizer, or one of each byte with "
-                       "tools/bytes-to-tokens.py " +
-                           name + " train.bin val.bin"
+      kind == "text" ? "hone tokens " + name + " --bytes -o data makes them"
                      : "headerless uint16, .npy or llm.c's";
   return Status::error(name + ": looks like " + kind +
                        ", expected token ids: " + advice +
