@@ -102,8 +102,10 @@ def options_of(tool: str) -> set[str] | None:
     if tool in FOREIGN:
         return set(FOREIGN[tool])
     if tool == "hone":
-        frontend = f"PYTHONPATH={SOURCE}/python_frontend"
-        return options_in(run("env", frontend, sys.executable, "-m", "hone", "export", "--help"))
+        environment = (f"PYTHONPATH={SOURCE}/python_frontend", f"PATH={BIN}:{os.environ['PATH']}")
+        hone = ("env", *environment, sys.executable, "-m", "hone")
+        commands = re.findall(r"^  (\w+)", run(*hone, "--help"), re.M)
+        return options_in("".join(run(*hone, command, "--help") for command in commands)) | {"--help", "--version"}
     if (BIN / tool).is_file():
         help_text = run(str(BIN / tool), "--help-hidden" if tool in ("hone-opt", "hone-reduce") else "--help")
         return options_in(help_text) | ({"--help", "--version"})
@@ -136,7 +138,7 @@ def names() -> set[str]:
     known = set(re.findall(r"^### `?((?:hone|dist|plan)\.[\w.]+)", pages, re.M))
     known |= set(re.findall(r"""["'`]((?:hone|dist|plan)\.[\w.]+)""", sources()))
     package = SOURCE / "python_frontend/hone"
-    known |= {f"hone.{path.stem}" for path in package.glob("*.py")} | {"hone.aten"}
+    known |= {f"hone.{path.stem}" for path in package.glob("*.py")} | {"hone.aten", "hone.cli"}
     if (init := package / "__init__.py").exists():
         known |= {f"hone.{name}" for name in re.findall(r"\w+", init.read_text(encoding="utf-8"))}
     return known

@@ -7,6 +7,7 @@ what the repository's root does.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -29,7 +30,8 @@ def main(argv: list[str]) -> int:
             files += 1
         elif language == "sh":
             script.append(body)
-    done = subprocess.run(["bash", "-c", "\n".join(script)], cwd=work)
+    environment = os.environ | {"XDG_CACHE_HOME": str(work / "cache")}
+    done = subprocess.run(["bash", "-c", "\n".join(script)], cwd=work, env=environment)
     print(f"{files} files, {len(script) - 1} blocks of commands, exit code {done.returncode}")
     return done.returncode
 
