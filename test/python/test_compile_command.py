@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXAMPLES, FIXTURES
+from hone.cli import main
 
 pytest.importorskip("torch")
 
@@ -83,18 +84,22 @@ def test_options_of_honec(ready) -> None:
     assert error == "no/train: cannot be written: No such file or directory"
 
 
-def test_wrong_sources(ready) -> None:
-    assert ready.refusal("compile", "none.py:f") == "none.py: no such file"
-    error = ready.refusal("compile", "no/model", "--batch", "2x8")
-    assert error == (
-        "no/model: no such folder, and no model of this name on this disk; hf download no/model brings it"
-    )
-    assert ready.refusal("compile", "model.py:g") == "model.py: has no function 'g'"
-    assert ready.refusal("compile", "model.py:f", "--labels").startswith("--labels: is for Hugging Face folders;")
+def test_wrong_sources(ready, capsys, monkeypatch) -> None:
+    def refused(*words: str) -> str:
+        """By an export in this process, which has imported torch."""
+        assert main(["export", *words]) == 1
+        return capsys.readouterr().err.removeprefix("error: ").rstrip("\n")
+
+    monkeypatch.chdir(ready.folder)
+    error = refused("no/model", "--batch", "2x8")
+    assert error == "no/model: no such folder, and no model of this name on this disk; hf download no/model brings it"
+    assert refused("model.py:f", "--labels").startswith("--labels: is for Hugging Face folders;")
     (ready.folder / "empty").mkdir()
-    assert ready.refusal("compile", "empty", "--batch", "2x8") == (
-        "empty: has no config.json, expected a folder that save_pretrained wrote"
-    )
+    error = refused("empty", "--batch", "2x8")
+    assert error == "empty: has no config.json, expected a folder that save_pretrained wrote"
+
+    assert ready.refusal("compile", "none.py:f") == "none.py: no such file"
+    assert ready.refusal("compile", "model.py:g") == "model.py: has no function 'g'"
     ready.environment["XDG_CACHE_HOME"] = str(ready.write("file", ""))
     error = ready.refusal("compile", "model.py:f")
     assert error.endswith("cannot be made: Not a directory; XDG_CACHE_HOME=DIR names another place")

@@ -109,9 +109,16 @@ def test_prompts_that_are_masked(ready) -> None:
     assert ready.json("eval", "runs/run")["val_loss"] > 0
 
 
-def test_refusals(ready) -> None:
-    assert ready.refusal("export", "base") == "base: --batch is missing, expected BxT such as 8x512"
-    assert ready.refusal("export", "base", "--batch", "2x64") == (
+def test_refusals(ready, capsys, monkeypatch) -> None:
+    from hone.cli import main
+
+    def refused(*words: str) -> str:
+        assert main(words) == 1
+        return capsys.readouterr().err.removeprefix("error: ").rstrip("\n")
+
+    monkeypatch.chdir(ready.folder)
+    assert refused("export", "base") == "base: --batch is missing, expected BxT such as 8x512"
+    assert refused("export", "base", "--batch", "2x64") == (
         "base: --batch is 2x64, expected at most 32 tokens, the model's"
     )
     ready("tokens", "text.txt", "--train-bpe", "320", "-o", "data")

@@ -43,15 +43,15 @@ def next_tokens(run: Run, prompt: Sequence[int], arguments: argparse.Namespace) 
     PyTorch computes them: the model of the run file is made again, and the weights of the run are loaded into it. A
     model that sees at most T tokens is given the last T.
     """
-    import torch
-
-    from ..weights import load
-
     file = run.file()
     package = Path(run.facts()["package"])
     source = file.get("", "model")
     if (Path(source) / "manifest.json").is_file():
         raise HoneError(f"{source}: is a package; generating needs its PyTorch model, as model = \"FILE.py:FUNCTION\"")
+    import torch
+
+    from ..weights import load
+
     batch = file.get("compile", "batch")
     size = tuple(map(int, batch.split("x"))) if batch else None
     training = make_training(source, size)
