@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import torch
 
-from .assembly import VERSION, finished, live, take_roles
+from .assembly import finished, live, take_roles
 from .builder import Builder
 from .capture import Capture, capture, described
 from .errors import HoneError, warn
@@ -27,6 +27,7 @@ from .optimizer import OptimizerLike, OptimizerSpec, read_optimizer
 from .package import WEIGHTS, Tensor, write_package
 from .roles import STREAM, described_roles
 from .starting_weights import starting_weights
+from .version import VERSION
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,6 @@ from .id_bounds import id_bounds
 from .optimizer_spec import OptimizerSpec
 from .roles import STREAM, given_roles, inferred_roles
 
-VERSION = "0.1.0"
-
-
 _ORDER = {kind: place for place, kind in enumerate(("param", "opt", "buffer", "input", "rng"))}
 
 

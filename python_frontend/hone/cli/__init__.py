@@ -60,7 +60,7 @@ def _run(argv: list[str]) -> int:
         print("\n".join(lines) + "\n\nhone COMMAND --help tells about each.")
         return 0
     if name == "--version":
-        from ..assembly import VERSION
+        from ..version import VERSION
 
         print(f"hone {VERSION}")
         return 0

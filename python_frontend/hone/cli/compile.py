@@ -14,8 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Sequence
 
-from ..assembly import VERSION
 from ..errors import HoneError
+from ..version import VERSION
 from .cache import Request, cache_folder, key_of, making, stamp, write_whole
 from .command import Parser, show, show_command
 from .export import add_options, is_function, option_words

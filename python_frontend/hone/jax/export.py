@@ -11,13 +11,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..assembly import VERSION, finished, take_roles
+from ..assembly import finished, take_roles
 from ..errors import HoneError
 from ..fitted_init import checked_spec, given_spec, spec_of_values
 from ..graph import Graph, Type, Value, is_float
 from ..optimizer_spec import OptimizerSpec
 from ..package import WEIGHTS, Tensor, write_package
 from ..roles import described_roles
+from ..version import VERSION
 from . import control, elementwise, index, random, reduce, shape, windows  # noqa: F401  (each fills the table)
 from .names import array_of, is_key, leaves, type_of
 from .optax_reader import read_optimizer

@@ -15,11 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..assembly import VERSION, finished_step, take_roles
+from ..assembly import finished_step, take_roles
 from ..errors import HoneError, warn
 from ..fitted_init import spec_of_values
 from ..graph import Graph, Value, is_float
 from ..package import WEIGHTS, write_package
+from ..version import VERSION
 from . import control, elementwise, index, random, reduce, shape, windows  # noqa: F401  (each fills the table)
 from .export import input_operand, name_of, named_inputs, say, tensors
 from .names import array_of, is_key, leaves, type_of

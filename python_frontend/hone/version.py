@@ -1,0 +1,3 @@
+"""The version of the front end."""
+
+VERSION = "0.1.0"
