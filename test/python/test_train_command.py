@@ -190,6 +190,33 @@ def test_eval(ready) -> None:
     assert ready.refusal("eval", "runs/run2").startswith("runs/run2: its run file has no [data] val; --data FILE gives")
 
 
+def test_the_newest_weights(tmp_path) -> None:
+    """A run that was resumed and has not ended has saved its weights before its newest checkpoint."""
+    from hone.cli.runs import Run
+    from hone.errors import HoneError
+
+    run = Run(tmp_path)
+    with pytest.raises(HoneError, match="has no weights yet, expected a run that has ended or saved a checkpoint"):
+        run.weights()
+    state = run.checkpoints / "step-00000020" / "state.safetensors"
+    state.parent.mkdir(parents=True)
+    for path, when in ((run.saved, 100), (state, 200)):
+        path.touch()
+        os.utime(path, (when, when))
+    (run.checkpoints / "latest").write_text("step-00000020\n")
+    assert run.weights() == state and run.steps_done() == 20
+    os.utime(run.saved, (300, 300))
+    assert run.weights() == run.saved
+
+
+def test_a_package_that_is_gone() -> None:
+    from hone.cli.token_data import token_input
+    from hone.errors import HoneError
+
+    with pytest.raises(HoneError, match="manifest.json: No such file or directory; hone compile with the run's model"):
+        token_input(Path("no-such-package"))
+
+
 def test_report(ready) -> None:
     ready("train", "run.toml", "steps=1")
     found = ready.json("report", "runs/run")

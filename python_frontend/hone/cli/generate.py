@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ from ..errors import HoneError
 from .command import Parser, parse_count, parse_positive, show
 from .export import make_training
 from .runs import Run, open_run
-from .token_data import read_facts, token_input
+from .token_data import arguments_of, read_facts, token_input
 from .tokenizer import Tokenizer, read_tokenizer, tokenizer_of
 
 
@@ -109,8 +108,7 @@ def _load(model, run: Run, load: Callable) -> None:
     # A checkpoint also has the optimizer's state.
     from safetensors.torch import load_file, save_file
 
-    manifest = json.loads((Path(run.facts()["package"]) / "manifest.json").read_text(encoding="utf-8"))
-    names = {argument["fqn"] for argument in manifest["arguments"] if argument["kind"] in ("param", "buffer")}
+    names = {argument["fqn"] for argument in arguments_of(Path(run.facts()["package"]), "param", "buffer")}
     tensors = {name: tensor for name, tensor in load_file(path).items() if name in names}
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         save_file(tensors, file.name)

@@ -103,19 +103,26 @@ def check_vocabulary(data: TokenData, package: Path, model: str) -> None:
         print(f"warning: {place} was made with another tokenizer than {own}: its ids mean other words", file=sys.stderr)
 
 
-def inputs_of(package: Path) -> list[dict[str, Any]]:
-    manifest = json.loads((package / "manifest.json").read_text(encoding="utf-8"))
-    return [argument for argument in manifest["arguments"] if argument["kind"] == "input"]
+def arguments_of(package: Path, *kinds: str) -> list[dict[str, Any]]:
+    """The arguments of some kinds, by the manifest of a package."""
+    path = package / "manifest.json"
+    try:
+        arguments = json.loads(path.read_text(encoding="utf-8"))["arguments"]
+    except OSError as error:
+        raise HoneError(f"{path}: {error.strerror}; hone compile with the run's model makes it again") from None
+    except (ValueError, KeyError):
+        raise HoneError(f"{path}: is no manifest of a package") from None
+    return [argument for argument in arguments if argument["kind"] in kinds]
 
 
 def token_input(package: Path) -> dict[str, Any]:
     """The input that the token stream feeds, or nothing."""
-    return next((argument for argument in inputs_of(package) if argument.get("role") == "tokens"), {})
+    return next((each for each in arguments_of(package, "input") if each.get("role") == "tokens"), {})
 
 
 def label_input(package: Path, model: str) -> dict[str, Any]:
     """The input that labels of a file feed."""
-    found = [argument for argument in inputs_of(package) if not argument.get("role")]
+    found = [argument for argument in arguments_of(package, "input") if not argument.get("role")]
     for argument in found:
         if argument["fqn"] == "labels" and len(argument["shape"]) == 2 and argument["dtype"] in ("i64", "i32"):
             return argument
