@@ -416,12 +416,15 @@ std::string honert::helpText(const char *programName, const Program &program) {
 std::string honert::helpJson() {
   Options ignored;
   std::string text;
+  auto orNull = [](const char *value) {
+    return value ? quoteJson(value) : "null";
+  };
   for (const Flag &flag : makeFlags(ignored))
     text +=
-        format("%s\n  {\"name\": %s, \"value\": %s, \"repeats\": %s, "
-               "\"help\": %s}",
+        format("%s\n  {\"name\": %s, \"value\": %s, \"alone\": %s, "
+               "\"repeats\": %s, \"help\": %s}",
                text.empty() ? "" : ",", quoteJson(flag.name).c_str(),
-               flag.valueName ? quoteJson(flag.valueName).c_str() : "null",
+               orNull(flag.valueName).c_str(), orNull(flag.otherwise).c_str(),
                flag.mayRepeat ? "true" : "false", quoteJson(flag.help).c_str());
   return "{\"options\": [" + text + "\n]}\n";
 }

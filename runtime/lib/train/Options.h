@@ -50,8 +50,9 @@ std::string helpText(const char *programName, const Program &program);
 /// default does something.
 std::string configText(Options options);
 
-/// The text of --help-json: {"options": [{"name", "value", "repeats",
-/// "help"}]}; "value" is null for a flag that takes none.
+/// The text of --help-json: {"options": [{"name", "value", "alone", "repeats",
+/// "help"}]}; "value" is null for a flag that takes none, "alone" is the value
+/// of one that is given without, or null.
 std::string helpJson();
 
 } // namespace honert

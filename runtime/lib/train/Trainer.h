@@ -105,7 +105,7 @@ private:
   int64_t validatedStep = -1; // of the last validation
   std::optional<double> lastLoss, lastValidation;
   std::optional<double> bestValidation; // of the checkpoints, with --keep-best
-  std::vector<FunctionTimes> times; // of the step that is profiled
+  std::vector<FunctionTimes> times;     // of the step that is profiled
   /// Beside signals: data of some rank is not what it was.
   static constexpr int badInputs = 127;
   int stoppedBy = 0; // the signal that ends the run; equal on all ranks

@@ -310,15 +310,19 @@ TEST_F(Train, help_as_json) {
   int found = 0;
   bool isRead = json.readObject([&](const std::string &) {
     return json.readArray([&] {
-      std::string name, value;
+      std::string name, value, alone;
       bool isFlag = json.readObject([&](const std::string &key) {
-        if (key == "name")
-          return json.readString(name);
-        return key == "value" && text[json.position() + 1] == '"'
-                   ? json.readString(value)
+        std::string *target = key == "name"    ? &name
+                              : key == "value" ? &value
+                              : key == "alone" ? &alone
+                                               : nullptr;
+        return target && text[json.position() + 1] == '"'
+                   ? json.readString(*target)
                    : json.skipValue();
       });
-      std::string row = "  --" + name + (value.empty() ? "" : " " + value);
+      std::string row = "  --" + name;
+      if (!value.empty())
+        row += alone.empty() ? " " + value : "[=" + value + "]";
       EXPECT_NE(help.find(row + "  "), std::string::npos) << row;
       ++found;
       return isFlag;
