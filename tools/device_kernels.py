@@ -158,8 +158,8 @@ def assemble(path: pathlib.Path, kernels: list[Kernel], ptxas: str, nvdisasm: st
 def issue_limit(gpu: str) -> float:
     """Issue slots that pass while the GPU's memory moves 16 bytes."""
     header = ROOT / "runtime/lib/base/DataSheet.h"
-    rows = re.findall(r'^ *\{"([^"]+)", *([^,{}]+), *([^,{}]+), *([^,{}]+), *([^,{}]+)\},', header.read_text(), re.M)
-    sheets = {model: (float(f32), float(bandwidth)) for model, _, _, f32, bandwidth in rows}
+    rows = re.findall(r'^ *\{"([^"]+)", *([^{}]+)\},', header.read_text(), re.M)
+    sheets = {model: tuple(map(float, values.split(",")[2:4])) for model, values in rows}
     if not sheets.get(gpu, (0, 0))[0]:
         known = ", ".join(model for model, (f32, _) in sheets.items() if f32)
         raise SystemExit(f"error: expected --gpu= one of {known}; got '{gpu}'")

@@ -39,6 +39,24 @@ static std::string describeTensors(const LiveTensors &row) {
                  categoryName(row.category), row.name, at(row.location));
 }
 
+/// What the driver's context, libraries and their workspaces take of a GPU.
+static constexpr double besideArena = 2.0 * (1 << 30);
+
+/// Whether the arena fits into the GPU, and what to type where it does not.
+static void printDeviceMemory(llvm::raw_ostream &out, int64_t arena,
+                              const DeviceFigures &device) {
+  auto room = int64_t(device.memoryBytes - besideArena);
+  out << formatv("device memory    {0}, {1} of {2} for the arena: {3}\n",
+                 device.name, formatBytes(room),
+                 formatBytes(int64_t(device.memoryBytes)),
+                 arena <= room ? "fits" : "does not fit");
+  if (arena > room)
+    out << formatv("                 --memory-budget={0}MiB recomputes, "
+                   "--moments=8bit shrinks the optimizer's state, --mesh "
+                   "divides both; or a smaller batch with --micro-batches\n",
+                   room >> 20);
+}
+
 static void printMemory(llvm::raw_ostream &out, const Summary &summary,
                         const MachineModel &machine) {
   const MemorySummary &memory = summary.memory;
@@ -51,6 +69,8 @@ static void printMemory(llvm::raw_ostream &out, const Summary &summary,
                    formatBytes(int64_t(machine.memoryBytes)),
                    double(memory.arena) <= machine.memoryBytes ? "fits"
                                                                : "too little");
+  else if (machine.device)
+    printDeviceMemory(out, memory.arena, *machine.device);
   if (memory.budget)
     out << formatv("memory budget    {0}\n", formatBytes(*memory.budget));
   if (memory.at)

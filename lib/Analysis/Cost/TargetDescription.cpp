@@ -26,13 +26,14 @@ static constexpr honert::DataSheet ofA100 =
     *honert::findDataSheet("A100-SXM4-80GB");
 static constexpr honert::DataSheet ofH200 = *honert::findDataSheet("H200");
 static constexpr honert::DataSheet ofB200 = *honert::findDataSheet("B200");
+static constexpr double gib = 1 << 30;
 static constexpr DeviceFigures devices[] = {
     {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
-     ofA100.bandwidth, 1.7e12},
+     ofA100.bandwidth, 1.7e12, ofA100.gib *gib},
     {"sm_90", "H200 SXM", ofH200.narrow, 720e12, 50e12, 30e12, ofH200.bandwidth,
-     3.8e12, /*isMeasured=*/true},
+     3.8e12, ofH200.gib *gib, /*isMeasured=*/true},
     {"sm_100", "B200 SXM", ofB200.narrow, 1800e12, 60e12, 36e12,
-     ofB200.bandwidth, 6.3e12},
+     ofB200.bandwidth, 6.3e12, ofB200.gib *gib},
 };
 
 static const DeviceFigures &hopper() { return devices[1]; }

@@ -58,6 +58,7 @@ struct DeviceFigures {
   double wide;               ///< products of f32 without its low bits dropped
   double maps;               ///< operations on elements
   double bytesPeak, bytes;   ///< memory
+  double memoryBytes;        ///< its size
   bool isMeasured = false;   ///< what is reached in 16-bit products and memory
 };
 

@@ -15,6 +15,7 @@ TEST(DataSheet, tells_variants_from_their_family) {
   EXPECT_EQ(findDataSheet("NVIDIA H100 PCIe")->narrow, 756e12);
   EXPECT_EQ(findDataSheet("NVIDIA H100 80GB HBM3")->narrow, 989e12);
   EXPECT_EQ(findDataSheet("NVIDIA H200")->bandwidth, 4.8e12);
+  EXPECT_EQ(findDataSheet("NVIDIA H200")->gib, 141);
   EXPECT_EQ(findDataSheet("NVIDIA GB200")->narrow, 2500e12);
   EXPECT_EQ(findDataSheet("NVIDIA B200")->narrow, 2250e12);
   EXPECT_EQ(findDataSheet("NVIDIA B300 SXM6 AC")->narrow, 2250e12);
@@ -37,6 +38,7 @@ TEST(DataSheet, knows_no_others) {
 TEST(DataSheet, of_a_slice_is_its_share) {
   EXPECT_EQ(findDataSheet("NVIDIA H200 MIG 3g.71gb")->narrow, 989e12 * 3 / 8);
   EXPECT_EQ(findDataSheet("NVIDIA H200 MIG 3g.71gb")->bandwidth, 2.4e12);
+  EXPECT_EQ(findDataSheet("NVIDIA H200 MIG 3g.71gb")->gib, 70.5);
   EXPECT_EQ(findDataSheet("NVIDIA A100-SXM4-40GB MIG 1g.5gb")->narrow, 39e12);
   EXPECT_EQ(findDataSheet("NVIDIA H100 80GB HBM3 MIG 7g.80gb")->f32, 67e12);
   EXPECT_FALSE(findDataSheet("NVIDIA H200 MIG 5g.88gb"));
