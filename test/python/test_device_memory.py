@@ -1,0 +1,44 @@
+"""honec --dry-run says whether a step fits into the GPU, and what to type where it does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+torch = pytest.importorskip("torch")
+
+import hone  # noqa: E402
+
+HONEC = os.path.join(ROOT, "build", "bin", "honec")
+
+
+class Table(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.head = torch.nn.Embedding(16, 8192), torch.nn.Linear(8192, 16)
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.table(tokens)))
+
+
+def loss(model, tokens, targets):
+    return torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
+
+
+@pytest.mark.skipif(not os.path.exists(HONEC), reason="honec is not built")
+def test_a_step_that_does_not_fit(tmp_path) -> None:
+    model = Table()
+    ids = torch.zeros(1 << 12, 1 << 10, dtype=torch.long)  # rows of 8192 for them: 128 GiB
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    hone.export(model, loss, (ids, ids), optimizer, out=str(tmp_path / "m.hone"))
+    command = [HONEC, tmp_path / "m.hone", "--target=cuda", "--dry-run"]
+    told = {
+        arch: subprocess.run([*command, f"--arch={arch}"], capture_output=True, text=True, check=True).stdout
+        for arch in ("sm_80", "sm_90")
+    }
+    assert "A100 SXM 80 GB, 78.00 GiB of 80.00 GiB for the arena: does not fit\n" in told["sm_80"]
+    assert "--memory-budget=79872MiB recomputes" in told["sm_80"]
+    assert "H200 SXM, 139.00 GiB of 141.00 GiB for the arena: does not fit\n" in told["sm_90"]
