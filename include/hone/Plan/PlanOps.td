@@ -140,7 +140,7 @@ def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"FunctionOp">, SingleBlock, Iso
                        Variadic<AnyStaticShapeMemRef>:$outputs, Variadic<AnyStaticShapeMemRef>:$scratch);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $family (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $outputs `:` type($outputs) `)`
+    $family (`ins` `(` $inputs^ `:` type($inputs) `)`)? (`outs` `(` $outputs^ `:` type($outputs) `)`)?
     (`scratch` `(` $scratch^ `:` type($scratch) `)`)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
