@@ -623,7 +623,7 @@ def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
 
     - The module has `@step`, or `@accumulate` and `@update`, and `@evaluate`. `@forward` and `@gradient` are gone. A
       whole step of the package (`hone.whole_step`) needs no `@evaluate` and no gradient norm.
-    - `@step`, `@accumulate` and `@update` hold only `hone` ops.
+    - `@step`, `@accumulate` and `@update` hold only `hone` ops, and `dist` ops in a module with a mesh.
     - Every result of kind `param`, `opt`, `working_copy` or `scalar` donates an argument of its type, kind and name. So
       does a result of kind `grad` where the function takes gradients. No argument is donated twice.
     - `@step` or `@update` updates every parameter with `hone.requires_grad` and returns the gradient norm. `@step`

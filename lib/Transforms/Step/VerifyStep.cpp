@@ -2,6 +2,7 @@
 
 #include "hone/IR/PackageFunction.h"
 #include "hone/IR/SelectionBias.h"
+#include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -15,11 +16,15 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// A step that ranks divide has their collectives too.
 static LogicalResult verifyOps(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitError("has no body of one block");
+  auto module = func->getParentOfType<ModuleOp>();
+  bool isDivided = !module.getOps<dist::MeshOp>().empty();
   for (Operation &op : func.front().without_terminator())
-    if (!isGraphOp(&op))
+    if (!isGraphOp(&op) &&
+        !(isDivided && isa<dist::DistDialect>(op.getDialect())))
       return op.emitOpError("is not an op of the hone dialect");
   return success();
 }
