@@ -1,8 +1,11 @@
-"""Prints a graph as MLIR text: hone ops in generic form, floats as hexadecimal bits. Standard library only."""
+"""Prints a graph as MLIR text: hone ops in generic form, floats as short as they stay exact. Standard library only."""
 
 from __future__ import annotations
 
+import math
+import re
 import struct
+from typing import Callable, Sequence
 
 from .graph import Argument, Attribute, Dense, Enum, Graph, Location, Op, Result, Segments, Type, Value
 
@@ -14,8 +17,9 @@ _FLOAT_BITS = {"f64": ("<d", "<Q", 16), "f32": ("<f", "<I", 8), "f16": ("<e", "<
 def emit(graph: Graph) -> str:
     """The module text of `graph`."""
     locations = _Locations()
-    arguments = ",\n    ".join(_argument(argument) for argument in graph.arguments)
-    body = "".join(f"    {_op(op, locations)}\n" for op in graph.ops)
+    name = _naming(graph.arguments)
+    arguments = ",\n    ".join(_argument(argument, name) for argument in graph.arguments)
+    body = "".join(f"    {_op(op, locations, name)}\n" for op in graph.ops)
     module: dict = {"hone.version": VERSION, "hone.model": graph.model}
     if graph.function == "step":
         module["hone.whole_step"] = True
@@ -28,7 +32,7 @@ def emit(graph: Graph) -> str:
         f"module attributes {_dictionary(module)} {{\n"
         f"  func.func @{graph.function}(\n    {arguments}\n"
         f"  ) -> ({declared}) {{\n{body}"
-        f'    "func.return"({_names(returned)}) : ({_types(returned)}) -> ()\n  }}\n}}\n' + locations.text()
+        f'    "func.return"({_names(returned, name)}) : ({_types(returned)}) -> ()\n  }}\n}}\n' + locations.text()
     )
 
 
@@ -41,44 +45,61 @@ def _described(result: Result) -> dict:
     return attributes
 
 
-def _argument(argument: Argument) -> str:
+Naming = Callable[[Value], str]
+
+
+def _naming(arguments: Sequence[Argument]) -> Naming:
+    """Arguments have the names of their tensors, as far as MLIR takes these, other values their numbers."""
+    names: dict[int, str] = {}
+    for argument in arguments:
+        name = re.sub(r"[^A-Za-z0-9$._-]", "_", argument.fqn)
+        name = name if re.match(r"[^0-9]", name) else f"_{name}"
+        while name in names.values():
+            name += "_"
+        names[argument.value.id] = name
+    return lambda value: "%" + names.get(value.id, str(value.id))
+
+
+def _argument(argument: Argument, name: Naming) -> str:
     attributes: dict = {"hone.kind": argument.kind, "hone.fqn": argument.fqn}
     if argument.aliases:
         attributes["hone.aliases"] = list(argument.aliases)
     if argument.requires_grad:
         attributes["hone.requires_grad"] = True
-    for name in ("param_group", "init", "role", "vocab", "balance"):
-        if (fact := getattr(argument, name)) is not None:
-            attributes["hone." + name] = fact
-    return f"%{argument.value.id}: {argument.value.type} {_dictionary(attributes)}"
+    for key in ("param_group", "init", "role", "vocab", "balance"):
+        if (fact := getattr(argument, key)) is not None:
+            attributes["hone." + key] = fact
+    return f"{name(argument.value)}: {argument.value.type} {_dictionary(attributes)}"
 
 
-def _op(op: Op, locations: _Locations, prefix: str = "%") -> str:
-    """The text of an op, behind which its location stands. `prefix`: of the names of values."""
-    results = ", ".join(f"{prefix}{value.id}" for value in op.results)
+def _op(op: Op, locations: _Locations, name: Naming) -> str:
+    """The text of an op, behind which its location stands."""
+    results = _names(op.results, name)
     # Attribute names in order, as the dialect prints them.
     inherent = ", ".join(_named(name, _attribute(value)) for name, value in sorted(op.attributes))
     properties = f" <{{{inherent}}}>" if inherent else ""
     outputs = _types(op.results)
     if len(op.results) != 1:
         outputs = f"({outputs})"
-    body = f" ({_body(op, locations, f'%b{op.results[0].id}_')})" if op.body else ""
-    operands = _names(op.operands, prefix)
+    body = f" ({_body(op, locations)})" if op.body else ""
+    operands = _names(op.operands, name)
     signature = f"({_types(op.operands)}) -> {outputs}"
     location = locations.alias(op.location)
     return f'{results} = "hone.{op.name}"({operands}){properties}{body} : {signature} loc({location})'
 
 
-def _body(op: Op, locations: _Locations, prefix: str) -> str:
-    arguments = ", ".join(f"{prefix}{value.id}: {value.type}" for value in op.body.arguments)
-    lines = "".join(f"      {_op(inner, locations, prefix)}\n" for inner in op.body.ops)
+def _body(op: Op, locations: _Locations) -> str:
+    number = op.results[0].id
+    name = lambda value: f"%b{number}_{value.id}"
+    arguments = ", ".join(f"{name(value)}: {value.type}" for value in op.body.arguments)
+    lines = "".join(f"      {_op(inner, locations, name)}\n" for inner in op.body.ops)
     results = op.body.results
-    end = f'"hone.yield"({_names(results, prefix)}) : ({_types(results)}) -> ()'
+    end = f'"hone.yield"({_names(results, name)}) : ({_types(results)}) -> ()'
     return f"{{\n    ^bb0({arguments}):\n{lines}      {end}\n    }}"
 
 
-def _names(values: tuple[Value, ...], prefix: str = "%") -> str:
-    return ", ".join(f"{prefix}{value.id}" for value in values)
+def _names(values: tuple[Value, ...], name: Naming) -> str:
+    return ", ".join(map(name, values))
 
 
 def _types(values: tuple[Value, ...]) -> str:
@@ -96,7 +117,7 @@ def _attribute(value: Attribute) -> str:
     if isinstance(value, int):
         return f"{value} : i64"
     if isinstance(value, float):
-        return f"{float_bits(value, 'f64')} : f64"
+        return f"{float_text(value, 'f64')} : f64"
     if isinstance(value, tuple):
         return _array("i64", value)
     if isinstance(value, Segments):
@@ -133,6 +154,26 @@ def quote(text: str) -> str:
     return '"' + "".join(chr(byte) if plain(byte) else f"\\{byte:02X}" for byte in text.encode()) + '"'
 
 
+def float_text(value: float, dtype: str) -> str:
+    """The fewest decimal digits that MLIR reads as `value` rounded to `dtype`; infinities and NaN in hexadecimal.
+
+    MLIR reads decimal digits as a double and rounds that, to nearest even, as `float_bits` does.
+    """
+    bits = float_bits(value, dtype)
+    if not math.isfinite(value) or bits in (float_bits(math.inf, dtype), float_bits(-math.inf, dtype)):
+        return bits
+    if dtype == "bf16":  # which `float_bits` rounds by way of f32
+        return _decimal(repr(struct.unpack("<f", struct.pack("<I", int(bits, 16) << 16))[0]))
+    texts = (f"{value:.{digits}g}" for digits in range(1, 18))
+    return next(_decimal(text) for text in texts if float_bits(float(text), dtype) == bits)
+
+
+def _decimal(text: str) -> str:
+    """`text` as MLIR writes numbers, which have a point: 1e-05 is 1.0e-05."""
+    mantissa, *exponent = text.split("e")
+    return "e".join([mantissa if "." in mantissa else mantissa + ".0", *exponent])
+
+
 def float_bits(value: float, dtype: str) -> str:
     """The bits of `value`, rounded to nearest even in `dtype`, in hexadecimal: exact, infinities and NaN included."""
     if dtype == "bf16":
@@ -164,7 +205,7 @@ def dense(constant: Dense) -> str:
 def _element(value, dtype: str) -> str:
     if dtype == "i1":
         return "true" if value else "false"
-    return str(int(value)) if dtype.startswith("i") else float_bits(float(value), dtype)
+    return str(int(value)) if dtype.startswith("i") else float_text(float(value), dtype)
 
 
 class _Locations:

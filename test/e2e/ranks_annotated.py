@@ -47,15 +47,15 @@ CASES = {
     "weights": Annotations('[<"dp" = 2>, <"tp" = 2>]', 4, {"tokens": '{"dp"}, {?}', r".*mlp\.up\.weight": '{"tp", ?} p1, {?}'}),
 }
 
-ARGUMENT = re.compile(r'^( *%\w+: tensor<[^>]*> \{)(.*hone\.fqn = "([^"]*)".*)$')
-RESULT = re.compile(r"^( *)(%\w+) = .*-> (tensor<[^>]*>)( loc\(.*\))?$")
+ARGUMENT = re.compile(r'^( *%[\w.$-]+: tensor<[^>]*> \{)(.*hone\.fqn = "([^"]*)".*)$')
+RESULT = re.compile(r"^( *)(%[\w.$-]+) = .*-> (tensor<[^>]*>)( loc\(.*\))?$")
 
 
 def annotate(graph: str, how: Annotations) -> str:
     """The text of a graph with the annotations in it."""
     lines, renamed = [], {}
     for line in graph.splitlines():
-        line = re.sub(r"%\w+", lambda name: renamed.get(name[0], name[0]), line)
+        line = re.sub(r"%[\w.$-]+", lambda name: renamed.get(name[0], name[0]), line)
         if argument := ARGUMENT.match(line):
             begin, rest, name = argument.groups()
             for wanted, sharding in how.arguments.items():

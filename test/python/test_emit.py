@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import random
 import struct
+import subprocess
 
 import pytest
+from conftest import HONE_OPT
 from hone.builder import Builder, broadcast_shape
-from hone.emit import dense, emit, float_bits, quote
+from hone.emit import dense, emit, float_bits, float_text, quote
 from hone.errors import HoneError
 from hone.graph import Dense, Graph, Location, Type, values_with_gradient
 
@@ -48,6 +52,56 @@ def test_double_bits_are_exact() -> None:
 
 
 @pytest.mark.parametrize(
+    "value, dtype, text",
+    [
+        (1e-3, "f64", "0.001"),
+        (1e-5, "f64", "1.0e-05"),
+        (2.0, "f64", "2.0"),
+        (1e22, "f64", "1.0e+22"),
+        (0.1, "f32", "0.1"),
+        (-0.0, "f32", "-0.0"),
+        (1 / 3, "f32", "0.33333333"),
+        (1e-45, "f32", "1.0e-45"),
+        (0.1, "bf16", "0.10009765625"),
+        (0.1, "f16", "0.1"),
+        (math.inf, "f64", "0x7FF0000000000000"),
+        (1e39, "f32", "0x7F800000"),
+    ],
+)
+def test_float_text(value: float, dtype: str, text: str) -> None:
+    assert float_text(value, dtype) == text
+
+
+@pytest.mark.parametrize("dtype, count", [("f64", 64), ("f32", 32), ("f16", 16), ("bf16", 16)])
+def test_mlir_reads_decimal_floats_exactly(dtype: str, count: int, tmp_path) -> None:
+    if not os.path.exists(HONE_OPT):
+        pytest.skip("hone-opt is not built")
+    digits = count // 4
+    patterns = random.Random(1).sample(range(1 << 16), 2000)
+    numbers = [pattern << (count - 16) | pattern * 0x9E3779B9 & (1 << (count - 16)) - 1 for pattern in patterns]
+    values = [value for value in (_value(number, dtype) for number in numbers) if math.isfinite(value)]
+    type = f"tensor<{len(values)}x{dtype}>"
+    texts = (
+        ", ".join(float_text(value, dtype) for value in values),
+        ", ".join(f"0x{int(float_bits(value, dtype), 16):0{digits}X}" for value in values),
+    )
+    attributes = [f"<{{value = dense<[{text}]> : {type}}}>" for text in texts]
+    constants = "".join(f'  "hone.constant"() {attribute} : () -> {type}\n' for attribute in attributes)
+    path = tmp_path / "floats.mlir"
+    path.write_text(f"func.func @f() {{\n{constants}  return\n}}\n")
+    printed = subprocess.run([HONE_OPT, path], capture_output=True, text=True, check=True).stdout
+    first, second = (line.partition("dense<")[2] for line in printed.splitlines() if "dense<" in line)
+    assert first == second and len(first) > 2000
+
+
+def _value(bits: int, dtype: str) -> float:
+    if dtype == "bf16":
+        bits, dtype = bits << 16, "f32"
+    unpack, pack = {"f64": ("<d", "<Q"), "f32": ("<f", "<I"), "f16": ("<e", "<H")}[dtype]
+    return struct.unpack(unpack, struct.pack(pack, bits))[0]
+
+
+@pytest.mark.parametrize(
     "text, literal",
     [
         ("plain.name", '"plain.name"'),
@@ -63,7 +117,7 @@ def test_strings_are_escaped(text: str, literal: str) -> None:
 @pytest.mark.parametrize(
     "values, type, text",
     [
-        ((2.0,), Type("f32", (3, 5)), "dense<0x40000000> : tensor<3x5xf32>"),
+        ((2.0,), Type("f32", (3, 5)), "dense<2.0> : tensor<3x5xf32>"),
         ((-100,), Type("i64", ()), "dense<-100> : tensor<i64>"),
         ((True, False, True), Type("i1", (3,)), "dense<[true, false, true]> : tensor<3xi1>"),
         ((1, 2, 3, 4, 5, 6), Type("i32", (2, 3)), "dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>"),
@@ -100,17 +154,19 @@ def test_module_text(verified) -> None:
     text = emit(small_graph())
     assert text.splitlines() == [
         'module attributes {hone.version = 2 : i64, hone.model = "odd \\22name\\22", hone.optimizer = {name = "sgd", '
-        "lr = 0x3FE0000000000000 : f64, nesterov, groups = [{lr_scale = 0x3FF0000000000000 : f64}]}} {",
+        "lr = 0.5 : f64, nesterov, groups = [{lr_scale = 1.0 : f64}]}} {",
         "  func.func @forward(",
-        '    %0: tensor<61x8xf32> {hone.kind = "param", hone.fqn = "wte.weight", hone.aliases = ["head.weight"], '
+        '    %wte.weight: tensor<61x8xf32> {hone.kind = "param", hone.fqn = "wte.weight", hone.aliases = '
+        '["head.weight"], '
         "hone.requires_grad, hone.param_group = 0 : i64, "
-        'hone.init = {dist = "normal", mean = 0x0000000000000000 : f64, std = 0x3F947AE147AE147B : f64}},',
-        '    %1: tensor<2x5xi64> {hone.kind = "input", hone.fqn = "tokens", hone.role = "tokens", '
+        'hone.init = {dist = "normal", mean = 0.0 : f64, std = 0.02 : f64}},',
+        '    %tokens: tensor<2x5xi64> {hone.kind = "input", hone.fqn = "tokens", hone.role = "tokens", '
         "hone.vocab = 61 : i64}",
         '  ) -> (tensor<f32> {hone.kind = "loss"}) {',
-        '    %2 = "hone.embedding"(%0, %1) : (tensor<61x8xf32>, tensor<2x5xi64>) -> tensor<2x5x8xf32> loc(#loc2)',
-        '    %3 = "hone.constant"() <{value = dense<[0x00000000, 0x3F800000, 0x40000000, 0x40400000, 0x40800000, '
-        "0x40A00000, 0x40C00000, 0x40E00000]> : tensor<8xf32>}> : () -> tensor<8xf32> loc(#loc3)",
+        '    %2 = "hone.embedding"(%wte.weight, %tokens) : (tensor<61x8xf32>, tensor<2x5xi64>) -> '
+        "tensor<2x5x8xf32> loc(#loc2)",
+        '    %3 = "hone.constant"() <{value = dense<[0.0, 1.0, 2.0, 3.0, 4.0, '
+        "5.0, 6.0, 7.0]> : tensor<8xf32>}> : () -> tensor<8xf32> loc(#loc3)",
         '    %4 = "hone.broadcast"(%3) <{dims = array<i64: 2>}> : (tensor<8xf32>) -> tensor<2x5x8xf32> loc(#loc3)',
         '    %5 = "hone.add"(%2, %4) : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc(#loc3)',
         '    %6 = "hone.reduce"(%5) <{dims = array<i64: 0, 1, 2>, kind = #hone<reduce sum>}> : (tensor<2x5x8xf32>) -> '
