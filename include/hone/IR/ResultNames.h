@@ -9,7 +9,8 @@ namespace hone {
 
 /// For getRegisteredInterfaceForOp of Hone's dialects: implements
 /// OpAsmOpInterface for every op, null for another interface. An op's results
-/// are then printed under its mnemonic: `%dot_general`, `%all_gather_3`.
+/// are then printed under the module of the user's model that its location
+/// names, `%blocks.0.attn.qkv`, or else its mnemonic: `%all_gather_3`.
 void *findResultNames(mlir::TypeID interface);
 
 } // namespace hone
