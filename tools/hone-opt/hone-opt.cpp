@@ -7,6 +7,7 @@
 
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -32,8 +33,24 @@ static bool knowsPasses(llvm::ArrayRef<char *> words) {
   return true;
 }
 
+/// LLVM's own options, which are hundreds, only appear in --help-hidden. Those
+/// of MLIR and Hone are not registered yet.
+static void hideOptionsOfLLVM() {
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions()) {
+    bool isGeneric = llvm::any_of(option->Categories, [](auto *category) {
+      return category->getName() == "Generic Options";
+    });
+    if (!isGeneric && option->getOptionHiddenFlag() == llvm::cl::NotHidden)
+      option->setHiddenFlag(llvm::cl::Hidden);
+  }
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM initialize(argc, argv);
+  hideOptionsOfLLVM();
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) {
+    out << "hone-opt " HONE_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+  });
   mlir::DialectRegistry registry;
   hone::registerAllDialects(registry);
   hone::registerAllPasses();
