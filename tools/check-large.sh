@@ -9,6 +9,8 @@
 # - 1,000 random programs with ids outside their table; 1,000 random sharded graphs; GPT-2 with 96 layers is divided for
 #   eight in less than 2 s of processor time; all that test/e2e/ranks-*.test trains in one process is compiled and
 #   trained under mpirun, default and exact.
+# - What is compiled from text between any two phases is the whole compilation's code, for every fixture, in low
+#   precision, on a mesh, within a memory budget, for a GPU.
 # - Every model of the catalogue in test/models trains, or is refused, as docs/models.md says; one of each kind also on
 #   meshes, in low precision and within memory budgets, as docs/models-matrix.md says.
 # - Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
@@ -36,6 +38,14 @@ rm -rf build/check/gpt2_124m
 .venv/bin/python test/fuzz/ids.py build/check/ids --count 1000
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
 .venv/bin/python test/Sharding/Partition/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2
+
+phases() { .venv/bin/python test/honec/phases.py build/check/phases "$@"; }
+phases test/fixtures/*.hone
+phases test/fixtures/{gpt2_tiny_dropout,llama_tiny}.hone -- --precision=bf16 --micro-batches=2
+phases test/fixtures/llama_tiny.hone -- --mesh=fs=2,tp=2 --recipe=sp
+phases test/fixtures/gpt2_tiny.hone -- --memory-budget=400KiB
+phases test/fixtures/gpt2_tiny.hone -- --exact
+phases test/fixtures/gpt2_tiny.hone -- --target=cuda --arch=sm_90 --emulate --precision=bf16
 
 HONE_MODELS=1 tools/setup.sh
 .venv/bin/python test/models/run.py --again --results build/check/models.jsonl

@@ -3,8 +3,10 @@
 #include "hone/Driver/Compile.h"
 
 #include "DeviceCode.h"
+#include "ModuleText.h"
 #include "OutputFile.h"
 #include "hone/Analysis/Cost/StepFlops.h"
+#include "hone/Pipelines/Plugins.h"
 #include "hone/Report/DryRun.h"
 #include "hone/Report/Report.h"
 #include "hone/Support/Package.h"
@@ -12,8 +14,8 @@
 #include "hone/Target/CPU/MachineCode.h"
 #include "hone/Target/Link.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Linker/Linker.h"
@@ -72,12 +74,26 @@ public:
   Error run();
 
 private:
+  bool runs(Phase phase) const {
+    return phaseOf(options.pipeline.from) <= phase &&
+           phase <= phaseOf(options.pipeline.upto);
+  }
   Error readModule();
+  Error parsePackage();
+  Error parseText();
+  Error checkTextTarget() const;
+  Error loadPasses();
+  Error runInsertion(const Insertion &insertion);
+  int64_t microBatches();
+  std::string target() const;
   Error readCluster();
   MachineModel assumedMachine() const;
   Error runPhases(Phase first, Phase last);
+  Error runPasses(const llvm::Twine &name,
+                  llvm::function_ref<void(mlir::PassManager &)> build);
   Error plan();
   Error emit(OutputFile &output);
+  Error emitLowered(OutputFile &output);
   void noteCpu();
   Error lowerDevice();
   Error writeBinary(OutputFile &output);
@@ -87,6 +103,7 @@ private:
 
   const Options &options;
   StringRef tool;
+  std::string input = options.package == "-" ? "<stdin>" : options.package;
   PhaseTimer timer;
   mlir::MLIRContext context;
   llvm::LLVMContext llvmContext;
@@ -103,34 +120,102 @@ private:
 /// Diagnostics have been printed; only the exit code is left to say.
 static Error alreadyPrinted() { return makeError(""); }
 
-Error Compilation::readModule() {
+/// What the module is compiled for, as `hone.target` has it.
+std::string Compilation::target() const {
+  return options.isCuda ? "cuda " + options.cudaArch
+                        : "cpu " + options.cpu.name;
+}
+
+Error Compilation::parsePackage() {
+  if (llvm::sys::fs::is_regular_file(options.package))
+    return makeError(input + ": is not a directory, expected a package; text "
+                             "of a module needs --from=PHASE");
   llvm::SmallVector<PackageArgument> arguments;
   llvm::Expected<Package> package = readPackage(options.package, arguments);
   if (!package)
     return package.takeError();
   OneLineDiagnostics diagnostics(&context, package->graphPath);
-  module = parsePackage(*package, arguments, &context);
+  module = hone::parsePackage(*package, arguments, &context);
   if (!module)
     return diagnostics.failed()
                ? alreadyPrinted()
                : makeError(package->graphPath + ": cannot be parsed");
+  notePackage(*module, *package);
+  (*module)->setAttr("hone.fingerprint",
+                     mlir::StringAttr::get(&context, package->fingerprint));
+  return Error::success();
+}
+
+/// Phases before have chosen by the target that the text names.
+Error Compilation::checkTextTarget() const {
+  auto seen = (*module)->getAttrOfType<mlir::StringAttr>(attr::target);
+  if (!seen || seen == target())
+    return Error::success();
+  auto [name, arch] = seen.getValue().split(' ');
+  return makeError(input + ": is for '" + seen.getValue() + "', not '" +
+                   target() + "', expected --target=" + name +
+                   (arch.empty() ? "" : " --arch=" + arch.str()));
+}
+
+Error Compilation::parseText() {
+  if (llvm::sys::fs::is_directory(options.package))
+    return makeError(input + ": is a directory, expected text of a module "
+                             "with --from; a package takes none");
+  auto text = llvm::MemoryBuffer::getFileOrSTDIN(options.package);
+  if (!text)
+    return makeError(input + ": cannot be read: " + text.getError().message());
+  // What was compiled, whoever has changed it on the way.
+  std::string fingerprint = sha256((*text)->getBuffer());
+  OneLineDiagnostics diagnostics(&context, input);
+  module = parseGraph(std::move(*text), &context);
+  if (!module)
+    return diagnostics.failed() ? alreadyPrinted()
+                                : makeError(input + ": cannot be parsed");
+  if (Error error = checkTextTarget())
+    return error;
+  llvm::SmallVector<PackageArgument> arguments;
+  if (options.textPackage == "none") {
+    notePackage(*module, Package());
+  } else if (!options.textPackage.empty()) {
+    llvm::Expected<Package> package =
+        readPackage(options.textPackage, arguments);
+    if (!package)
+      return package.takeError();
+    notePackage(*module, *package);
+  } else if (!(*module)->hasAttr("hone.package")) {
+    // Without it the weights of the package would be left out silently.
+    return makeError(input + ": names no package, expected "
+                             "--package=DIR.hone, or --package=none");
+  }
+  (*module)->setAttr("hone.fingerprint",
+                     mlir::StringAttr::get(&context, fingerprint));
+  if (Error error = restoreConstants(*module))
+    return makeError(input + ": " + llvm::toString(std::move(error)));
+  Phase from = phaseOf(options.pipeline.from);
+  if (from == Phase::Import)
+    return Error::success();
+  Phase before = Phase(int(from) - 1);
+  return runPasses(nameOf(before), [&](mlir::PassManager &manager) {
+    buildBorder(before, manager);
+  });
+}
+
+Error Compilation::readModule() {
+  if (Error error = options.readsText ? parseText() : parsePackage())
+    return error;
   // What the binary says about itself (--info).
   mlir::Builder builder(&context);
-  auto note = [&](StringRef name, StringRef value) {
-    (*module)->setAttr(name, builder.getStringAttr(value));
-  };
-  note("hone.package",
-       llvm::sys::path::filename(StringRef(options.package).rtrim('/')));
-  note("hone.fingerprint", package->fingerprint);
-  if (!package->weights.empty()) {
-    note("hone.weights", package->weights);
-    note("hone.weights_id", package->weightsId);
-  }
-  note(attr::target,
-       options.isCuda ? "cuda " + options.cudaArch : "cpu " + options.cpu.name);
-  note("hone.compiler", "honec " HONE_VERSION);
+  (*module)->setAttr(attr::target, builder.getStringAttr(target()));
+  (*module)->setAttr("hone.compiler",
+                     builder.getStringAttr("honec " HONE_VERSION));
   timer.lap("read");
   return Error::success();
+}
+
+/// Of a step: `--micro-batches`, or what the step phase has noted.
+int64_t Compilation::microBatches() {
+  auto count = (*module)->getAttrOfType<mlir::IntegerAttr>(attr::microBatches);
+  return count ? count.getInt() : options.pipeline.microBatches;
 }
 
 /// The machine of a rank, before a cluster is read.
@@ -152,31 +237,99 @@ Error Compilation::readCluster() {
   return Error::success();
 }
 
+/// Runs the passes that `build` adds; `name` is for the error of a pass that
+/// says none.
+Error Compilation::runPasses(
+    const llvm::Twine &name,
+    llvm::function_ref<void(mlir::PassManager &)> build) {
+  OneLineDiagnostics diagnostics(&context, input);
+  std::string phase = name.str();
+  // Remarks are for the report.
+  mlir::ScopedDiagnosticHandler remarks(&context, [&](auto &diagnostic) {
+    if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
+      return mlir::failure();
+    explanations.push_back(
+        {phase, describeLocation(diagnostic.getLocation()), diagnostic.str()});
+    return mlir::success();
+  });
+  // A pass of a user may be on functions.
+  mlir::PassManager manager(&context, mlir::ModuleOp::getOperationName(),
+                            mlir::OpPassManager::Nesting::Implicit);
+  build(manager);
+  if (mlir::succeeded(manager.run(*module)))
+    return Error::success();
+  return diagnostics.failed()
+             ? alreadyPrinted()
+             : makeError(input + ": phase " + phase + " failed");
+}
+
+/// Adds a pass or pipeline, written as `--insert` has it: NAME{OPTIONS}. Unlike
+/// in a whole textual pipeline, a pass on functions needs no nest around it.
+static Error addPass(StringRef text, mlir::OpPassManager &manager) {
+  auto [name, braced] = text.split('{');
+  const mlir::PassRegistryEntry *pass = mlir::PassInfo::lookup(name);
+  if (!pass)
+    pass = mlir::PassPipelineInfo::lookup(name);
+  if (!pass)
+    return makeError("--insert: is '" + name +
+                     "', expected a pass of a "
+                     "--plugin, of Hone or of MLIR");
+  StringRef options = braced;
+  if (text.contains('{') && !options.consume_back("}"))
+    return makeError("--insert: is '" + text + "', expected PASS{OPTIONS}");
+  std::string message;
+  auto fail = [&](const llvm::Twine &said) {
+    message = said.str();
+    return mlir::failure();
+  };
+  if (succeeded(pass->addToPipeline(manager, options, fail)))
+    return Error::success();
+  return makeError("--insert: " + name + ": " + message);
+}
+
+/// Loads the plugins, and checks what is to be inserted before any work is
+/// done.
+Error Compilation::loadPasses() {
+  for (StringRef plugin : options.plugins)
+    if (Error error = loadPassPlugin(plugin))
+      return error;
+  if (options.insertions.empty())
+    return Error::success();
+  registerAllPasses();
+  mlir::OpPassManager checked(mlir::ModuleOp::getOperationName(),
+                              mlir::OpPassManager::Nesting::Implicit);
+  for (const Insertion &insertion : options.insertions)
+    if (Error error = addPass(insertion.pass, checked))
+      return error;
+  return Error::success();
+}
+
+Error Compilation::runInsertion(const Insertion &insertion) {
+  return runPasses(insertion.pass, [&](mlir::PassManager &manager) {
+    llvm::cantFail(addPass(insertion.pass, manager));
+    buildBorder(insertion.after, manager);
+  });
+}
+
+/// Runs those of the phases that `--from` asks for.
 Error Compilation::runPhases(Phase first, Phase last) {
-  for (auto [name, phase] : getPhases()) {
+  PipelineOptions pipeline = options.pipeline;
+  pipeline.report = !options.report.empty();
+  pipeline.attentionTool = findAttentionPlanner(tool);
+  pipeline.emulate = options.emulates;
+  first = std::max(first, phaseOf(options.pipeline.from));
+  for (const auto &[name, phase] : getPhases()) {
     if (phase < first || phase > last)
       continue;
-    OneLineDiagnostics diagnostics(&context, options.package);
-    std::string phaseName = name.str();
-    // Remarks are for the report.
-    mlir::ScopedDiagnosticHandler remarks(&context, [&](auto &diagnostic) {
-      if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
-        return mlir::failure();
-      explanations.push_back({phaseName,
-                              describeLocation(diagnostic.getLocation()),
-                              diagnostic.str()});
-      return mlir::success();
-    });
-    mlir::PassManager manager(&context);
-    PipelineOptions pipeline = options.pipeline;
-    pipeline.report = !options.report.empty();
-    pipeline.attentionTool = findAttentionPlanner(tool);
-    pipeline.emulate = options.emulates;
-    buildPhase(phase, manager, pipeline);
-    if (failed(manager.run(*module)))
-      return diagnostics.failed()
-                 ? alreadyPrinted()
-                 : makeError(options.package + ": phase " + name + " failed");
+    if (Error error =
+            runPasses(name, [&, phase = phase](mlir::PassManager &manager) {
+              buildPhase(phase, manager, pipeline);
+            }))
+      return error;
+    for (const Insertion &insertion : options.insertions)
+      if (insertion.after == phase)
+        if (Error error = runInsertion(insertion))
+          return error;
     timer.lap(name);
   }
   return Error::success();
@@ -185,44 +338,15 @@ Error Compilation::runPhases(Phase first, Phase last) {
 llvm::Expected<plan::ProgramOp> Compilation::getProgram() {
   auto programs = module->getOps<plan::ProgramOp>();
   if (programs.empty())
-    return makeError(options.package + ": the plan phase left no program");
+    return makeError(input + ": the plan phase left no program");
   return *programs.begin();
 }
 
-/// Values of more bytes are not printed: text of them would be several times as
-/// long, and they are in the package.
-static constexpr size_t maxPrintedBytes = 65536;
-
-static std::string elisionNote(StringRef comment, int count) {
-  if (count == 0)
-    return "";
-  return llvm::formatv("{0} left out, of more than {1} bytes each: values of "
-                       "{2} buffer(s), which are in consts.safetensors\n",
-                       comment, maxPrintedBytes, count);
-}
-
 std::string Compilation::printModule() {
-  mlir::OwningOpRef<mlir::ModuleOp> printed = module->clone();
-  llvm::SmallDenseSet<mlir::Attribute> elided;
-  mlir::AttrTypeReplacer replacer;
-  replacer.addReplacement(
-      [&](mlir::DictionaryAttr init) -> std::optional<mlir::Attribute> {
-        auto data = init.getAs<mlir::StringAttr>("data");
-        if (!data || data.size() <= maxPrintedBytes)
-          return std::nullopt;
-        elided.insert(data);
-        mlir::NamedAttrList entries(init);
-        entries.erase("data");
-        return entries.getDictionary(init.getContext());
-      });
-  replacer.recursivelyReplaceElementsIn(*printed);
-  std::string text = elisionNote("//", elided.size());
-  llvm::raw_string_ostream stream(text);
-  printed->print(stream);
-  return text + "\n";
+  return driver::printModule(*module, /*toGoOn=*/options.writesText);
 }
 
-/// The same for LLVM IR, where such a value becomes a declaration.
+/// The text of LLVM IR, where a large value becomes a declaration.
 static std::string printCode(llvm::Module &code) {
   int elided = 0;
   for (llvm::GlobalVariable &global : code.globals()) {
@@ -269,13 +393,12 @@ Error Compilation::link(StringRef object, OutputFile &output) {
 
 /// Compiles the kernels of a GPU and leaves the host's part of the program.
 Error Compilation::lowerDevice() {
-  OneLineDiagnostics diagnostics(&context, options.package);
+  OneLineDiagnostics diagnostics(&context, input);
   mlir::PassManager manager(&context);
   buildDevicePhase(manager);
   if (failed(manager.run(*module)))
-    return diagnostics.failed()
-               ? alreadyPrinted()
-               : makeError(options.package + ": phase device failed");
+    return diagnostics.failed() ? alreadyPrinted()
+                                : makeError(input + ": phase device failed");
   timer.lap("device");
   // What every GPU of today runs, unless one is named.
   llvm::Expected<DeviceTarget> target = selectDevice(
@@ -286,13 +409,12 @@ Error Compilation::lowerDevice() {
           *module, *target,
           {findAttentionPlanner(tool), /*arch=*/"", options.emulates},
           *options.pipeline.attentionAnswers))
-    return makeError(options.package + ": " + llvm::toString(std::move(error)));
+    return makeError(input + ": " + llvm::toString(std::move(error)));
   llvm::Expected<DeviceCode> compiled = compileDevice(
       *module, *target, options.emulates || options.bringsHostKernels,
       options.cpu, *machine, llvmContext);
   if (!compiled)
-    return makeError(options.package + ": " +
-                     llvm::toString(compiled.takeError()));
+    return makeError(input + ": " + llvm::toString(compiled.takeError()));
   device = std::move(*compiled);
   timer.lap("ptx");
   return Error::success();
@@ -302,18 +424,17 @@ Error Compilation::lowerDevice() {
 Error Compilation::writeBinary(OutputFile &output) {
   std::unique_ptr<llvm::Module> code;
   {
-    OneLineDiagnostics diagnostics(&context, options.package);
+    OneLineDiagnostics diagnostics(&context, input);
     code = translateToLLVM(*module, options.cpu, *machine, llvmContext);
     if (!code)
-      return diagnostics.failed()
-                 ? alreadyPrinted()
-                 : makeError(options.package + ": no LLVM IR was made");
+      return diagnostics.failed() ? alreadyPrinted()
+                                  : makeError(input + ": no LLVM IR was made");
   }
   optimize(*code, *machine);
   // The emulation must stay as it is.
   if (device.emulated &&
       llvm::Linker::linkModules(*code, std::move(device.emulated)))
-    return makeError(options.package + ": the emulation cannot be linked");
+    return makeError(input + ": the emulation cannot be linked");
   timer.lap("optimize");
   if (options.emit == Emit::LLVM)
     return output.write(printCode(*code));
@@ -353,7 +474,7 @@ Error Compilation::plan() {
   TargetDescription target = *getTarget(*module);
   MachineModel machine = assumedMachine();
   target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
-  Summary summary = summarize(*program, options.pipeline.microBatches, target);
+  Summary summary = summarize(*program, microBatches(), target);
   summary.limit = limit;
   summary.modelFlops = modelFlops;
   if (cluster)
@@ -382,36 +503,41 @@ void Compilation::noteCpu() {
                      builder.getStringAttr(listFeatures(*machine)));
 }
 
-/// Runs the phases that `options.emit` needs and writes what they leave.
+/// Lowers the planned program and writes what `options.emit` asks for.
+Error Compilation::emitLowered(OutputFile &output) {
+  machine = createMachine(options.cpu);
+  noteCpu();
+  if (Error error = runPhases(Phase::Lower, Phase::Lower))
+    return error;
+  if (!runs(Phase::LLVM))
+    return output.write(printModule());
+  if (options.isCuda)
+    if (Error error = lowerDevice())
+      return error;
+  if (options.emit == Emit::PTX)
+    return output.write(device.ptx);
+  if (Error error = runPhases(Phase::LLVM, Phase::LLVM))
+    return error;
+  return options.emit == Emit::MLIR ? output.write(printModule())
+                                    : writeBinary(output);
+}
+
+/// Runs the phases from planning on that `options.emit` needs and writes what
+/// they leave.
 Error Compilation::emit(OutputFile &output) {
-  bool isBinary = options.emit != Emit::MLIR && options.emit != Emit::Plan;
-  if (options.emit == Emit::MLIR)
+  Phase upto = phaseOf(options.pipeline.upto);
+  if (upto < Phase::Plan)
     if (Error error = output.write(printModule()))
       return error;
-  if (options.emit != Emit::MLIR || !options.report.empty())
+  if (runs(Phase::Plan) || !options.report.empty())
     if (Error error = plan())
       return error;
-  if (options.emit == Emit::Plan)
+  if (upto == Phase::Plan)
     if (Error error = output.write(printModule()))
       return error;
-  if (isBinary) {
-    machine = createMachine(options.cpu);
-    noteCpu();
-    if (Error error = runPhases(Phase::Lower, Phase::Lower))
+  if (upto > Phase::Plan)
+    if (Error error = emitLowered(output))
       return error;
-    if (options.isCuda)
-      if (Error error = lowerDevice())
-        return error;
-    if (options.emit == Emit::PTX) {
-      if (Error error = output.write(device.ptx))
-        return error;
-      return output.commit();
-    }
-    if (Error error = runPhases(Phase::LLVM, Phase::LLVM))
-      return error;
-    if (Error error = writeBinary(output))
-      return error;
-  }
   return output.commit();
 }
 
@@ -425,20 +551,22 @@ Error Compilation::run() {
       return created.takeError();
     output.emplace(std::move(*created));
   }
+  if (Error error = loadPasses())
+    return error;
   if (Error error = readModule())
     return error;
   if (!options.cluster.empty())
     if (Error error = readCluster())
       return error;
-  if (Error error = runPhases(Phase::Import, Phase::Step))
+  Phase upto = phaseOf(options.pipeline.upto);
+  if (Error error = runPhases(Phase::Import, std::min(upto, Phase::Step)))
     return error;
-  modelFlops = hone::modelFlops(*module, options.pipeline.microBatches);
-  if (Error error = runPhases(Phase::Shard, Phase::Shard))
+  modelFlops = hone::modelFlops(*module, microBatches());
+  if (Error error = runPhases(Phase::Shard, std::min(upto, Phase::Shard)))
     return error;
   if (options.isCuda && options.dryRun)
-    limit = findLibraryRoofline(*module, options.pipeline.microBatches,
-                                *getTarget(*module));
-  if (Error error = runPhases(Phase::Fuse, Phase::Checkpoint))
+    limit = findLibraryRoofline(*module, microBatches(), *getTarget(*module));
+  if (Error error = runPhases(Phase::Fuse, std::min(upto, Phase::Checkpoint)))
     return error;
   return options.dryRun ? plan() : emit(*output);
 }

@@ -100,6 +100,30 @@ static Error setDryRun(StringRef, Options &options) {
   return Error::success();
 }
 
+static Error setTextPackage(StringRef value, Options &options) {
+  options.textPackage = value.str();
+  return value.empty() ? wrongValue(value, "a package or none")
+                       : Error::success();
+}
+
+static Error addPlugin(StringRef value, Options &options) {
+  options.plugins.push_back(value.str());
+  return value.empty() ? wrongValue(value, "a shared library")
+                       : Error::success();
+}
+
+static Error addInsertion(StringRef value, Options &options) {
+  auto [pass, place] = value.rsplit('@');
+  if (pass.empty() || !place.consume_front("after:"))
+    return wrongValue(value, "PASS@after:PHASE");
+  std::string phases = listPhases();
+  if (!isWordOf(place, phases))
+    return makeError("is after '" + place + "', expected " +
+                     suggestWord(place, phases));
+  options.insertions.push_back({pass.str(), phaseOf(place)});
+  return Error::success();
+}
+
 static Error setTimePhases(StringRef, Options &options) {
   options.timePhases = true;
   return Error::success();
@@ -116,6 +140,7 @@ struct OptionRow {
   std::string value; ///< what stands for the value in the help, "": a flag
   std::string help;
   std::function<Error(StringRef value, Options &options)> set;
+  bool mayRepeat = false;
 };
 } // namespace
 
@@ -149,8 +174,20 @@ static std::vector<OptionRow> makeRows() {
        "links of the machines, to divide by; rates, to estimate by",
        setCluster},
       {"--emit", "WHAT",
-       "exe (default), obj, ptx, llvm, plan, or mlir: the step before planning",
+       "exe (default), obj, ptx, llvm, plan, or mlir: the module behind "
+       "--upto, "
+       "or before planning",
        setEmit},
+      {"--package", "DIR",
+       "with --from: the package that the text was made of, if the text does "
+       "not say; none: no package",
+       setTextPackage},
+      {"--plugin", "FILE", "load passes from a shared library; repeatable",
+       addPlugin, /*mayRepeat=*/true},
+      {"--insert", "PASS@after:PHASE",
+       "run a pass, of a plugin or of Hone, behind a phase, and the phase's "
+       "verifier again; repeatable",
+       addInsertion, /*mayRepeat=*/true},
       {"--emulate", "",
        "with --target=cuda: the binary brings a GPU, one thread at a time, for "
        "tests",
@@ -181,8 +218,11 @@ static const std::vector<OptionRow> &getRows() {
 
 static void printHelp() {
   llvm::raw_ostream &out = llvm::outs();
-  out << "usage: honec PACKAGE.hone -o FILE [options]\n\n"
-         "Compiles an exported model into one executable that trains it.\n\n";
+  out << "usage: honec PACKAGE.hone -o FILE [options]\n"
+         "       honec FILE.mlir --from=PHASE -o FILE [options]\n\n"
+         "Compiles an exported model into one executable that trains it; or a "
+         "module that\nan earlier --emit=mlir --upto=PHASE has left, - for "
+         "standard input.\n\n";
   for (const OptionRow &row : getRows()) {
     std::string left = row.name;
     if (!row.value.empty())
@@ -233,6 +273,58 @@ static const OptionRow *findRow(StringRef name) {
   return nullptr;
 }
 
+/// The options that say which phases run: 2 after one line if they contradict
+/// each other, or others have nothing to do in these phases.
+static std::optional<int>
+completePhases(const llvm::StringMap<std::string> &given, Options &options) {
+  PipelineOptions &pipeline = options.pipeline;
+  options.readsText = given.count("--from");
+  options.writesText = given.count("--upto");
+  if (given.count("--upto") && options.emit != Emit::MLIR)
+    return usageError("--upto: expected --emit=mlir with it");
+  if (options.emit == Emit::Plan || options.dryRun)
+    pipeline.upto = nameOf(Phase::Plan);
+  else if (options.emit == Emit::MLIR && !given.count("--upto"))
+    pipeline.upto = nameOf(Phase::Checkpoint);
+  Phase from = phaseOf(pipeline.from), upto = phaseOf(pipeline.upto);
+  if (from > upto)
+    return usageError("--from: is '" + pipeline.from +
+                      "', expected a phase up to '" + pipeline.upto +
+                      "', the last to run");
+  if (options.isCuda && options.emit == Emit::MLIR && upto == Phase::LLVM)
+    return usageError("--upto: is 'llvm', expected lower or an earlier phase "
+                      "for cuda, whose kernels leave the module there");
+  if (!options.readsText && !options.textPackage.empty())
+    return usageError("--package: expected --from with it");
+  // Both compare the plan with the undivided step, which is before sharding.
+  for (StringRef name : {"--dry-run", "--report"})
+    if (given.count(name) && from > Phase::Shard)
+      return usageError(name + ": expected --from=shard or an earlier phase "
+                               "with it");
+  if (!options.report.empty() && upto < Phase::Checkpoint)
+    return usageError("--report: expected --upto=checkpoint or a later phase "
+                      "with it");
+  for (const PipelineOption &row : getPipelineOptions()) {
+    if (!given.count(("--" + row.name).str()) ||
+        row.reach < OptionReach::HonecToo)
+      continue;
+    if (row.last < from)
+      return usageError("--" + row.name + ": is for the phases up to " +
+                        nameOf(row.last) + ", expected it where these ran, " +
+                        "before --from=" + pipeline.from);
+    if (given.count("--upto") && row.first > upto)
+      return usageError("--" + row.name + ": is for the phases from " +
+                        nameOf(row.first) + " on, expected it where these " +
+                        "run, behind --upto=" + pipeline.upto);
+  }
+  for (const Insertion &insertion : options.insertions)
+    if (insertion.after < from || insertion.after > upto)
+      return usageError("--insert: is after '" + nameOf(insertion.after) +
+                        "', expected one of the phases that run, " +
+                        pipeline.from + " to " + pipeline.upto);
+  return std::nullopt;
+}
+
 /// What options say together: 2 after one line if they contradict each other.
 static std::optional<int>
 completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
@@ -240,6 +332,8 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
       options.emit != Emit::Object && options.emit != Emit::Executable;
   if (options.package.empty())
     return usageError("no package given, expected a directory NAME.hone");
+  if (options.package == "-" && !given.count("--from"))
+    return usageError("-: is text of a module, expected --from=PHASE with it");
   if (options.dryRun && given.count("--emit"))
     return usageError("--dry-run: writes nothing, expected no --emit");
   if (options.output.empty() && !options.dryRun && !isText)
@@ -250,6 +344,8 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     options.output = "-";
   if (!given.count("--target") && !options.cudaArch.empty())
     options.isCuda = true; // only a GPU is called so
+  if (std::optional<int> code = completePhases(given, options))
+    return code;
   if (options.isCuda && options.pipeline.exact)
     return usageError("--exact: expected --target=cpu with it, whose products "
                       "add in order");
@@ -316,7 +412,7 @@ std::optional<int> hone::driver::parseOptions(int argc, char **argv,
       value = argv[index];
     }
     auto [before, isFirst] = given.try_emplace(name, value.str());
-    if (!isFirst && before->second != value)
+    if (!isFirst && !row->mayRepeat && before->second != value)
       return usageError(name + ": given twice, as '" + before->second +
                         "' and '" + value + "'");
     if (Error error = row->set(value, options))

@@ -17,6 +17,45 @@
 using namespace hone;
 using llvm::StringRef;
 
+llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
+  static constexpr std::pair<llvm::StringLiteral, Phase> phases[] = {
+      {"import", Phase::Import},
+      {"raise", Phase::Raise},
+      {"pad", Phase::Pad},
+      {"precision", Phase::Precision},
+      {"autodiff", Phase::Autodiff},
+      {"step", Phase::Step},
+      {"shard", Phase::Shard},
+      {"fuse", Phase::Fuse},
+      {"checkpoint", Phase::Checkpoint},
+      {"plan", Phase::Plan},
+      {"lower", Phase::Lower},
+      {"llvm", Phase::LLVM}};
+  return phases;
+}
+
+StringRef hone::nameOf(Phase phase) {
+  return llvm::find_if(getPhases(),
+                       [&](const auto &row) { return row.second == phase; })
+      ->first;
+}
+
+Phase hone::phaseOf(StringRef name) {
+  const auto *row = llvm::find_if(
+      getPhases(), [&](const auto &row) { return row.first == name; });
+  assert(row != getPhases().end() && "no phase");
+  return row->second;
+}
+
+std::string hone::listPhases() {
+  std::string list;
+  for (auto [name, phase] : getPhases()) {
+    bool isLast = phase == getPhases().back().second;
+    list += (list.empty() ? "" : isLast ? " or " : ", ") + name.str();
+  }
+  return list;
+}
+
 llvm::ArrayRef<llvm::StringLiteral> hone::getOptionalPasses() {
   static constexpr llvm::StringLiteral names[] = {
       "hone-pack-projections",  "hone-join-rotations", "hone-working-copies",
@@ -199,20 +238,24 @@ bool PipelineOption::isInitial(const PipelineOptions &options) const {
 
 llvm::ArrayRef<PipelineOption> hone::getPipelineOptions() {
   static const std::vector<PipelineOption> rows = {
-#define HONE_ROW(kind, field, name, reach, value, words, help, needsForward)   \
+#define HONE_ROW(kind, field, name, reach, first, last, value, words, help,    \
+                 needsForward)                                                 \
   {name,                                                                       \
    OptionKind::kind,                                                           \
    &PipelineOptions::field,                                                    \
    OptionReach::reach,                                                         \
+   Phase::first,                                                               \
+   Phase::last,                                                                \
    value,                                                                      \
    std::string(words),                                                         \
    help,                                                                       \
    needsForward},
-#define HONE_OPTION(kind, field, initial, name, reach, value, words, help)     \
-  HONE_ROW(kind, field, name, reach, value, words, help, false)
-#define HONE_FORWARD_OPTION(kind, field, initial, name, reach, value, words,   \
-                            help)                                              \
-  HONE_ROW(kind, field, name, reach, value, words, help, true)
+#define HONE_OPTION(kind, field, initial, name, reach, first, last, value,     \
+                    words, help)                                               \
+  HONE_ROW(kind, field, name, reach, first, last, value, words, help, false)
+#define HONE_FORWARD_OPTION(kind, field, initial, name, reach, first, last,    \
+                            value, words, help)                                \
+  HONE_ROW(kind, field, name, reach, first, last, value, words, help, true)
 #include "hone/Pipelines/Options.def"
 #undef HONE_ROW
   };

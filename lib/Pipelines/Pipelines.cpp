@@ -5,6 +5,7 @@
 #include "hone/Codegen/Passes.h"
 #include "hone/IR/PackageFunction.h"
 #include "hone/Sharding/Passes.h"
+#include "hone/Support/ParseFile.h"
 #include "hone/Target/Passes.h"
 #include "hone/Transforms/Passes.h"
 #include "hone/Transforms/Precision/Policy.h"
@@ -16,23 +17,6 @@
 
 using namespace mlir;
 using namespace hone;
-
-llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> hone::getPhases() {
-  static constexpr std::pair<llvm::StringLiteral, Phase> phases[] = {
-      {"import", Phase::Import},
-      {"raise", Phase::Raise},
-      {"pad", Phase::Pad},
-      {"precision", Phase::Precision},
-      {"autodiff", Phase::Autodiff},
-      {"step", Phase::Step},
-      {"shard", Phase::Shard},
-      {"fuse", Phase::Fuse},
-      {"checkpoint", Phase::Checkpoint},
-      {"plan", Phase::Plan},
-      {"lower", Phase::Lower},
-      {"llvm", Phase::LLVM}};
-  return phases;
-}
 
 /// The policy of `options`; one that does nothing for an unknown name, which
 /// the passes report.
@@ -120,6 +104,43 @@ static void addOnForward(OpPassManager &manager,
 }
 
 //===----------------------------------------------------------------------===//
+// Borders
+//===----------------------------------------------------------------------===//
+
+void hone::buildBorder(Phase phase, OpPassManager &manager) {
+  switch (phase) {
+  case Phase::Import:
+  // @forward is still what a front end could have written.
+  case Phase::Raise:
+    return manager.addPass(createVerifyImport());
+  case Phase::Pad:
+    return addOnForward(manager, [](OpPassManager &passes) {
+      passes.addPass(createVerifyPad());
+    });
+  case Phase::Precision:
+    return addOnForward(manager, [](OpPassManager &passes) {
+      passes.addPass(createVerifyPrecision());
+    });
+  case Phase::Autodiff:
+    return addOnForward(manager, [](OpPassManager &passes) {
+      passes.addPass(createVerifyGradient());
+    });
+  case Phase::Step:
+  case Phase::Shard:
+    return manager.addPass(createVerifyStep());
+  case Phase::Fuse:
+  case Phase::Checkpoint:
+    return manager.addNestedPass<func::FuncOp>(createVerifyGroups());
+  case Phase::Plan:
+    return manager.addPass(createVerifyPlan());
+  case Phase::Lower:
+    return manager.addPass(createVerifyLower());
+  case Phase::LLVM:
+    return manager.addPass(createVerifyLLVM());
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // On tensors
 //===----------------------------------------------------------------------===//
 
@@ -129,7 +150,7 @@ void hone::buildImportPhase(OpPassManager &manager,
     manager.addPass(createSetTarget({options.target, options.arch}));
   if (options.exact)
     manager.addPass(createSetMeshInvariant());
-  manager.addPass(createVerifyImport());
+  buildBorder(Phase::Import, manager);
   manager.addPass(std::make_unique<CheckForwardOptions>(options));
 }
 
@@ -152,8 +173,7 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   // After losses are found, before padding gives tables rows that are no ids.
   manager.addPass(createBoundIds());
   manager.addPass(createGuardIds());
-  // @forward is still what a front end could have written.
-  manager.addPass(createVerifyImport());
+  buildBorder(Phase::Raise, manager);
 }
 
 void hone::buildPadPhase(OpPassManager &manager,
@@ -172,7 +192,7 @@ void hone::buildPadPhase(OpPassManager &manager,
   manager.addPass(createPadDims(pad));
   // Equal masks of several readers become one.
   addCleanup(manager);
-  manager.addPass(createVerifyPad());
+  buildBorder(Phase::Pad, manager);
 }
 
 void hone::buildPrecisionPhase(OpPassManager &manager,
@@ -183,7 +203,7 @@ void hone::buildPrecisionPhase(OpPassManager &manager,
   manager.addPass(createMixedPrecision(precision));
   // f32 versions of values that only low readers were left of.
   addCleanup(manager);
-  manager.addPass(createVerifyPrecision());
+  buildBorder(Phase::Precision, manager);
 }
 
 void hone::buildAutodiffPhase(OpPassManager &manager,
@@ -199,7 +219,7 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
   addCleanup(manager);
   if (policyOf(options).low != PrecisionPolicy::Low::None)
     manager.nest<func::FuncOp>().addPass(createWidenGradients());
-  manager.addPass(createVerifyGradient());
+  buildBorder(Phase::Autodiff, manager);
 }
 
 void hone::buildStepPhase(OpPassManager &manager,
@@ -221,7 +241,7 @@ void hone::buildStepPhase(OpPassManager &manager,
     addOptional(passes, createWorkingCopies(), options);
     addCleanup(passes);
   });
-  manager.addPass(createVerifyStep());
+  buildBorder(Phase::Step, manager);
 }
 
 /// The passes of the shard phase, of a module that a recipe or a user divides.
@@ -327,7 +347,7 @@ void hone::buildFusePhase(OpPassManager &manager,
   };
   functions.addPass(
       createFuseGroups({options.report, has("epilogues"), has("regions")}));
-  functions.addPass(createVerifyGroups());
+  buildBorder(Phase::Fuse, manager);
 }
 
 void hone::buildCheckpointPhase(OpPassManager &manager,
@@ -335,9 +355,8 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
   // On groups: a value is recomputed by the kernel that made it, bit for bit.
   manager.addPass(createPlanCheckpoints(
       {options.memoryBudget, options.checkpoint, options.report}));
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createApplyCheckpoints());
-  functions.addPass(createVerifyGroups());
+  manager.addNestedPass<func::FuncOp>(createApplyCheckpoints());
+  buildBorder(Phase::Checkpoint, manager);
 }
 
 void hone::buildPlanPhase(OpPassManager &manager,
@@ -352,12 +371,12 @@ void hone::buildPlanPhase(OpPassManager &manager,
   PlanMemoryOptions plan;
   plan.report = options.report;
   manager.addPass(createPlanMemory(plan));
-  manager.addPass(createVerifyPlan());
+  buildBorder(Phase::Plan, manager);
 }
 
 void hone::buildLowerPhase(OpPassManager &manager) {
   manager.addPass(createLowerToKernels());
-  manager.addPass(createVerifyLower());
+  buildBorder(Phase::Lower, manager);
 }
 
 //===----------------------------------------------------------------------===//
@@ -394,7 +413,7 @@ void hone::buildLLVMPhase(OpPassManager &manager) {
   addCleanup(manager);
   // Casts that the partial conversions left between them.
   manager.addPass(createReconcileUnrealizedCastsPass());
-  manager.addPass(createVerifyLLVM());
+  buildBorder(Phase::LLVM, manager);
 }
 
 void hone::buildDevicePhase(OpPassManager &manager) {
@@ -453,4 +472,22 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::LLVM:
     return buildLLVMPhase(manager);
   }
+}
+
+llvm::Error hone::buildPhases(OpPassManager &manager,
+                              const PipelineOptions &options) {
+  Phase from = phaseOf(options.from), upto = phaseOf(options.upto);
+  if (from > upto)
+    return makeError("from is '" + options.from +
+                     "', expected a phase up to '" + options.upto +
+                     "', where upto ends");
+  for (auto [name, phase] : getPhases()) {
+    bool isBehind = phase > upto;
+    if (phase < from || isBehind)
+      continue;
+    if (phase == from && phase != Phase::Import)
+      buildBorder(Phase(int(phase) - 1), manager);
+    buildPhase(phase, manager, options);
+  }
+  return llvm::Error::success();
 }

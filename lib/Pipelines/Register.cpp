@@ -27,25 +27,9 @@
 using namespace mlir;
 using namespace hone;
 
-/// "import, raise or pad": the names of all phases.
-static std::string listPhases() {
-  std::string list;
-  for (auto [name, phase] : getPhases()) {
-    bool isLast = phase == getPhases().back().second;
-    list += (list.empty() ? "" : isLast ? " or " : ", ") + name.str();
-  }
-  return list;
-}
-
-static StringRef describeUpto() {
-  static const std::string text =
-      "last phase to run: " + listPhases() + " (default llvm)";
-  return text;
-}
-
 namespace {
-/// Options of `--hone-pipeline`: those of Options.def, and the last phase. All
-/// are text, which the rows read: LLVM's errors would not list what there is.
+/// Options of `--hone-pipeline`: those of Options.def. All are text, which the
+/// rows read: LLVM's errors would not list what there is.
 class CommandLine : public mlir::detail::PassOptions {
 public:
   CommandLine();
@@ -55,8 +39,6 @@ public:
   /// Reads what was given into `options`; an error quotes a wrong value.
   LogicalResult read(PipelineOptions &options,
                      function_ref<LogicalResult(const Twine &)> error) const;
-
-  Option<std::string> upto;
 
 private:
   template <typename T>
@@ -69,9 +51,7 @@ private:
 } // namespace
 
 // Descriptions are referred to, and must stay.
-CommandLine::CommandLine()
-    : upto(*this, "upto", llvm::cl::desc(describeUpto()),
-           llvm::cl::value_desc("PHASE"), llvm::cl::init("llvm")) {
+CommandLine::CommandLine() {
   static const llvm::SmallVector<std::string> helps = llvm::to_vector(
       llvm::map_range(getPipelineOptions(), [](const PipelineOption &row) {
         return row.describe(PipelineOptions());
@@ -115,29 +95,42 @@ CommandLine::read(PipelineOptions &options,
   return success();
 }
 
-/// The phases up to one, as the text of the options says.
+/// What MLIR says of text that it cannot read, with the nearest name where an
+/// option is unknown.
+static std::string describeParseError(StringRef message) {
+  message.consume_front("<Pass-Options-Parser>: ");
+  message = message.rtrim();
+  StringRef name = message;
+  if (!name.consume_front("no such option "))
+    return message.str();
+  llvm::SmallVector<StringRef> names = llvm::to_vector(
+      llvm::map_range(getPipelineOptions(),
+                      [](const PipelineOption &row) { return row.name; }));
+  return ("has no option '" + name + "', see --help" + suggestName(name, names))
+      .str();
+}
+
+/// The phases that the text of the options says.
 static LogicalResult
 buildPipeline(OpPassManager &manager, StringRef text,
               function_ref<LogicalResult(const Twine &)> error) {
   CommandLine line;
   PipelineOptions options;
-  if (failed(line.parseFromString(text)) || failed(line.read(options, error)))
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (failed(line.parseFromString(text, stream)))
+    return error(describeParseError(message));
+  if (failed(line.read(options, error)))
     return failure();
-  const auto *upto = llvm::find_if(getPhases(), [&](const auto &phase) {
-    return phase.first == line.upto.getValue();
-  });
-  if (upto == getPhases().end())
-    return error("upto is '" + line.upto + "', expected " +
-                 suggestWord(line.upto, listPhases()));
-  for (auto [name, phase] : getPhases())
-    if (phase <= upto->second)
-      buildPhase(phase, manager, options);
+  if (llvm::Error wrong = buildPhases(manager, options))
+    return error(llvm::toString(std::move(wrong)));
   return success();
 }
 
 void hone::registerHonePipelines() {
   registerPassPipeline(
-      "hone-pipeline", "Phases in order, from import to `upto`", buildPipeline,
+      "hone-pipeline", "Phases in order, `from` one `upto` another",
+      buildPipeline,
       [](llvm::function_ref<void(const mlir::detail::PassOptions &)> visit) {
         visit(CommandLine());
       });
@@ -161,13 +154,29 @@ void hone::registerAllDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
+/// Those of MLIR's conversions that the phases use: all of them would bury
+/// Hone's passes in the help.
+static void registerConversionsToLLVM() {
+  registerConvertVectorToSCFPass();
+  registerConvertAffineToStandardPass();
+  registerSCFToControlFlowPass();
+  registerConvertVectorToLLVMPass();
+  memref::registerExpandStridedMetadata();
+  registerConvertMathToLLVMPass();
+  registerFinalizeMemRefToLLVMConversionPass();
+  registerArithToLLVMConversionPass();
+  registerConvertFuncToLLVMPass();
+  registerConvertIndexToLLVMPass();
+  registerConvertControlFlowToLLVMPass();
+  registerReconcileUnrealizedCastsPass();
+}
+
 void hone::registerAllPasses() {
   registerHonePasses();
   registerHoneShardingPasses();
   registerHoneCodegenPasses();
   registerHoneTargetPasses();
   registerTransformsPasses();
-  registerConversionPasses();
-  memref::registerExpandStridedMetadata();
+  registerConversionsToLLVM();
   registerHonePipelines();
 }

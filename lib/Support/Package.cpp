@@ -33,7 +33,7 @@ static llvm::Expected<std::string> readText(StringRef path) {
   return (*buffer)->getBuffer().str();
 }
 
-static std::string sha256(StringRef text) {
+std::string hone::sha256(StringRef text) {
   llvm::SHA256 hash;
   hash.update(text);
   std::array<uint8_t, 32> digest = hash.final();
@@ -169,19 +169,36 @@ static llvm::Expected<std::string> identifyWeights(StringRef path) {
   return llvm::formatv("{0} {1:x-16}", bytes.size(), hash).str();
 }
 
-/// Finds the weights that runs start from, if the package holds any.
-static llvm::Error findWeights(Package &package) {
-  std::string path = joinPath(package.path, "model.safetensors");
+/// The absolute path of a file of the package, "" if it holds no such file.
+static llvm::Expected<std::string> locate(const Package &package,
+                                          StringRef file) {
+  std::string path = joinPath(package.path, file);
   if (!llvm::sys::fs::exists(path))
-    return llvm::Error::success();
-  llvm::Expected<std::string> identity = identifyWeights(path);
-  if (!identity)
-    return identity.takeError();
+    return "";
   llvm::SmallString<128> absolute(path);
   if (std::error_code code = llvm::sys::fs::make_absolute(absolute))
     return makeError(path + ": cannot be located: " + code.message());
   llvm::sys::path::remove_dots(absolute);
-  package.weights = std::string(absolute);
+  return std::string(absolute);
+}
+
+/// Finds the weights that runs start from and the values of buffers, if the
+/// package holds any.
+static llvm::Error findTensors(Package &package) {
+  llvm::Expected<std::string> weights = locate(package, "model.safetensors");
+  if (!weights)
+    return weights.takeError();
+  llvm::Expected<std::string> constants = locate(package, "consts.safetensors");
+  if (!constants)
+    return constants.takeError();
+  package.weights = std::move(*weights);
+  package.constants = std::move(*constants);
+  if (package.weights.empty())
+    return llvm::Error::success();
+  llvm::Expected<std::string> identity =
+      identifyWeights(joinPath(package.path, "model.safetensors"));
+  if (!identity)
+    return identity.takeError();
   package.weightsId = std::move(*identity);
   return llvm::Error::success();
 }
@@ -202,7 +219,7 @@ hone::readPackage(StringRef path, SmallVectorImpl<PackageArgument> &arguments) {
   if (!graph)
     return graph.takeError();
   package.graph = std::move(*graph);
-  if (llvm::Error error = findWeights(package))
+  if (llvm::Error error = findTensors(package))
     return std::move(error);
   return package;
 }
@@ -258,21 +275,20 @@ static LogicalResult checkArguments(func::FuncOp func,
   return success();
 }
 
-/// The graph is the exported one, unless it has a mesh: then a user has said in
-/// it how ranks divide the model, which stays the one that was exported.
-static LogicalResult checkFingerprint(ModuleOp module, const Package &package) {
+/// An edited graph is a model of its own: checkpoints tell it from the exported
+/// one. With a mesh it is the same: the user has said how ranks divide it.
+static void updateFingerprint(ModuleOp module, Package &package) {
   std::string seen = sha256(package.graph);
   bool isAnnotated = llvm::any_of(*module.getBody(), [](Operation &op) {
     return op.getName().getStringRef() == "dist.mesh";
   });
   if (seen == package.fingerprint || isAnnotated)
-    return success();
-  return emitError(NameLoc::get(
-             StringAttr::get(module.getContext(), package.graphPath)))
-         << "SHA-256 is " << StringRef(seen).take_front(12) << "..., expected "
-         << StringRef(package.fingerprint).take_front(12) << "... of "
-         << joinPath(package.path, "manifest.json")
-         << ": the file was changed after export";
+    return;
+  package.fingerprint = std::move(seen);
+  emitWarning(
+      NameLoc::get(StringAttr::get(module.getContext(), package.graphPath)))
+      << "was edited after export; hone seal " << package.path
+      << " accepts the edit";
 }
 
 /// The attribute `hone.optimizer`, or a part of it, as the manifest has it.
@@ -346,14 +362,15 @@ static LogicalResult loadConstants(func::FuncOp func, StringRef path) {
   return success();
 }
 
-OwningOpRef<ModuleOp> hone::parsePackage(const Package &package,
+OwningOpRef<ModuleOp> hone::parsePackage(Package &package,
                                          ArrayRef<PackageArgument> arguments,
                                          MLIRContext *context) {
   OwningOpRef<ModuleOp> module = parseGraph(
       llvm::MemoryBuffer::getMemBuffer(package.graph, package.graphPath),
       context);
-  if (!module || failed(checkFingerprint(*module, package)))
+  if (!module)
     return {};
+  updateFingerprint(*module, package);
   func::FuncOp func = findPackageFunction(*module);
   if (!func) {
     emitError(FileLineColLoc::get(context, package.graphPath, 1, 1))

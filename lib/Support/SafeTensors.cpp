@@ -95,6 +95,13 @@ llvm::Expected<SafeTensors> SafeTensors::open(StringRef path) {
   return result;
 }
 
+llvm::Expected<StringRef> SafeTensors::bytes(StringRef name) const {
+  auto found = entries.find(name);
+  if (found == entries.end())
+    return makeError(path + ": tensor '" + name + "': missing");
+  return found->second.data;
+}
+
 llvm::Expected<StringRef> SafeTensors::bytes(StringRef name,
                                              RankedTensorType type) const {
   auto wrong = [&](const llvm::Twine &message) {

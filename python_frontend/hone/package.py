@@ -54,11 +54,44 @@ def write_package(path: str, graph: Graph, producer: dict[str, str], files: Mapp
     text = emit(graph)
     with _replacing(path) as folder:
         _write(os.path.join(folder, GRAPH), text.encode())
-        manifest = json.dumps(_manifest(graph, text, producer), indent=1, ensure_ascii=False)
-        _write(os.path.join(folder, MANIFEST), (manifest + "\n").encode())
+        _write(os.path.join(folder, MANIFEST), _json(_manifest(graph, text, producer)))
         for name, tensors in files.items():
             if tensors:
                 write_safetensors(os.path.join(folder, name), tensors)
+
+
+def seal(path: str) -> bool:
+    """Accepts the graph of the package `path` as it is now: its fingerprint goes into the manifest.
+
+    Returns False if it is there already. What the manifest says of arguments and optimizer stays: honec compares it
+    with the graph. Raises HoneError where `path` is no package of this version.
+    """
+    manifest = os.path.join(path, MANIFEST)
+    try:
+        with open(os.path.join(path, GRAPH), "rb") as file:
+            fingerprint = hashlib.sha256(file.read()).hexdigest()
+        with open(manifest, encoding="utf-8") as file:
+            content = json.load(file)
+    except OSError as error:
+        raise HoneError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise HoneError(f"{manifest}: is not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        found = content.get("schema") if isinstance(content, dict) else None
+        raise HoneError(f"{manifest}: schema is {found}, expected {SCHEMA}: export the model again with this version")
+    if content.get("fingerprint") == fingerprint:
+        return False
+    content["fingerprint"] = fingerprint
+    try:
+        _write(manifest + ".new", _json(content))
+        os.replace(manifest + ".new", manifest)
+    except OSError as error:
+        raise HoneError(f"{manifest}: cannot be written: {error.strerror}") from None
+    return True
+
+
+def _json(manifest: dict) -> bytes:
+    return (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 @contextlib.contextmanager

@@ -17,8 +17,8 @@ TAKERS = {
     "hone-run": {"All"},
     "--hone-pipeline": {"Passes", "HonecToo", "All"},
 }
-# Kind, field, initial value, name, reach.
-ROW = re.compile(r'^HONE_(?:FORWARD_)?OPTION\(\w+, \w+, [^,]+, "([a-z-]+)", (\w+), "', re.MULTILINE)
+# Kind, field, initial value, name, reach; first and last phase.
+ROW = re.compile(r'^HONE_(?:FORWARD_)?OPTION\(\w+, \w+, [^,]+, "([a-z-]+)", (\w+), \w+, \w+, "', re.MULTILINE)
 
 
 def pipeline_help(text: str) -> str:

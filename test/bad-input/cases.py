@@ -6,7 +6,7 @@ Commands run in a fresh folder; `prepare` puts files into it. Exit code 2 is a w
 from __future__ import annotations
 
 from graph_cases import GRAPHS
-from honec_cases import BUDGETS, COMMAND_LINES, CONSTANTS, OPTIMIZERS, OUTPUTS, PACKAGES
+from honec_cases import BUDGETS, COMMAND_LINES, CONSTANTS, OPTIMIZERS, OUTPUTS, PACKAGES, TEXTS
 from program_cases import FLAGS, TOKEN_FILES, WEIGHTS
 from workshop import GRAPH, Case, Workshop, graph, honec, removed
 
@@ -80,6 +80,7 @@ CASES: dict[str, Case] = {
     **PACKAGES,
     **GRAPHS,
     **CONSTANTS,
+    **TEXTS,
     **TOKEN_FILES,
     **WEIGHTS,
     **FLAGS,

@@ -141,7 +141,8 @@ PACKAGES = {
         ["honec", "q.hone", "-o", "train"], 1, "q.hone: does not exist, expected a package directory"
     ),
     "package-is-a-file": Case(
-        ["honec", "p.hone/graph.mlir", "-o", "train"], 1, "p.hone/graph.mlir: is not a directory, expected a package"
+        ["honec", "p.hone/graph.mlir", "-o", "train"], 1, "p.hone/graph.mlir: is not a directory, expected a package; text of "
+        "a module needs --from=PHASE",
     ),
     "manifest-missing": Case(
         honec(), 1, "p.hone/manifest.json: cannot be read: No such file or directory", removed("manifest.json")
@@ -231,11 +232,88 @@ PACKAGES = {
     "graph-missing": Case(
         honec(), 1, "p.hone/graph.mlir: cannot be read: No such file or directory", removed("graph.mlir")
     ),
-    "graph-changed": Case(
-        honec(),
-        1,
-        "p.hone/graph.mlir: SHA-256 is fd224b313807..., expected ec95eab70e85... of p.hone/manifest.json: the file was changed after export",
-        lambda shop: (shop.package() / "graph.mlir").write_text("module {}"),
+}
+
+TEXT = "x.mlir"
+
+
+def text(content: str) -> Prepare:
+    """A file x.mlir."""
+    return lambda shop: (shop.home / TEXT).write_text(content)
+
+
+# Modules between phases.
+RAISED = GRAPH.replace("module attributes {", 'module attributes {hone.package = "p.hone", ')
+TEXTS = {
+    "text-without-phase": Case(["honec", "-", "-o", "train"], 2, "-: is text of a module, expected --from=PHASE with it"),
+    "text-file-without-phase": Case(
+        ["honec", TEXT, "-o", "train"], 1, "x.mlir: is not a directory, expected a package; text of a module needs --from=PHASE",
+        text(RAISED),
+    ),
+    "from-misspelt": usage(
+        "--from: is 'padd', expected import, raise, pad, precision, autodiff, step, shard, fuse, checkpoint, plan, lower "
+        "or llvm; did you mean pad?", "--from=padd"
+    ),
+    "from-behind-upto": usage(
+        "--from: is 'plan', expected a phase up to 'fuse', the last to run", "--from=plan", "--emit=mlir", "--upto=fuse"
+    ),
+    "from-behind-plan": usage(
+        "--from: is 'lower', expected a phase up to 'plan', the last to run", "--from=lower", "--emit=plan"
+    ),
+    "upto-of-a-binary": usage("--upto: expected --emit=mlir with it", "--upto=fuse"),
+    "upto-too-early-for-option": usage(
+        "--memory-budget: is for the phases from checkpoint on, expected it where these run, behind --upto=raise",
+        "--emit=mlir", "--upto=raise", "--memory-budget=1GiB",
+    ),
+    "from-too-late-for-option": usage(
+        "--precision: is for the phases up to step, expected it where these ran, before --from=fuse",
+        "--from=fuse", "--precision=bf16",
+    ),
+    "upto-too-early-for-report": usage(
+        "--report: expected --upto=checkpoint or a later phase with it", "--emit=mlir", "--upto=fuse", "--report=r"
+    ),
+    "from-too-late-for-dry-run": usage(
+        "--dry-run: expected --from=shard or an earlier phase with it", "--from=fuse", "--dry-run"
+    ),
+    "upto-llvm-cuda": usage(
+        "--upto: is 'llvm', expected lower or an earlier phase for cuda, whose kernels leave the module there",
+        "--target=cuda", "--emit=mlir", "--upto=llvm",
+    ),
+    "package-without-text": usage("--package: expected --from with it", "--package=q.hone"),
+    "insert-without-phase": usage("--insert: is 'my-pass', expected PASS@after:PHASE", "--insert=my-pass"),
+    "insert-without-pass": usage("--insert: is '@after:raise', expected PASS@after:PHASE", "--insert=@after:raise"),
+    "insert-phase-misspelt": usage(
+        "--insert: is after 'rase', expected import, raise, pad, precision, autodiff, step, shard, fuse, checkpoint, plan, "
+        "lower or llvm; did you mean raise?", "--insert=cse@after:rase"
+    ),
+    "insert-outside": usage(
+        "--insert: is after 'raise', expected one of the phases that run, pad to llvm", "--from=pad",
+        "--insert=cse@after:raise",
+    ),
+    "text-is-a-package": Case(
+        honec("--from=pad"), 1, "p.hone: is a directory, expected text of a module with --from; a package takes none"
+    ),
+    "text-missing": Case(
+        ["honec", TEXT, "--from=pad", "-o", "train"], 1, "x.mlir: cannot be read: No such file or directory"
+    ),
+    "text-of-no-package": Case(
+        ["honec", TEXT, "--from=pad", "-o", "train"], 1,
+        "x.mlir: names no package, expected --package=DIR.hone, or --package=none", text(GRAPH),
+    ),
+    "text-of-another-target": Case(
+        ["honec", TEXT, "--from=pad", "-o", "train", "--arch=x86-64-v3"], 1,
+        "x.mlir: is for 'cuda sm_90', not 'cpu x86-64-v3', expected --target=cuda --arch=sm_90",
+        text(RAISED.replace("module attributes {", 'module attributes {hone.target = "cuda sm_90", ')),
+    ),
+    "text-of-another-phase": Case(
+        ["honec", TEXT, "--from=fuse", "-o", "train"], 1, "x.mlir:1:1: still has a function @forward, the step phase consumes it", text(RAISED)
+    ),
+    "text-without-values": Case(
+        ["honec", TEXT, "--from=pad", "-o", "train"], 1,
+        "x.mlir: 'shift' has no values here, expected --package=DIR.hone, which holds them",
+        lambda shop: (shop.home / TEXT).write_text(
+            GRAPH_WITH_CONSTANT.replace("module attributes {", 'module attributes {hone.package = "p.hone", ')
+        ),
     ),
 }
 

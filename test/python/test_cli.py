@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +11,8 @@ import sys
 import pytest
 from conftest import EXAMPLES, ROOT
 from hone.__main__ import main
+from hone.package import write_package
+from test_emit import small_graph
 
 GPT2 = os.path.join(EXAMPLES, "gpt2.py")
 
@@ -106,3 +110,33 @@ def test_package_imports_and_prints_help_without_torch() -> None:
         env=os.environ | {"PYTHONPATH": os.path.join(ROOT, "python_frontend")},
     )
     assert done.returncode == 0 and "FILE.py:FUNCTION" in done.stdout, done.stderr
+
+
+def test_seal_accepts_an_edited_graph(tmp_path, capsys) -> None:
+    package = tmp_path / "m.hone"
+    write_package(str(package), small_graph(), {"hone": "0"}, {})
+    before = json.loads((package / "manifest.json").read_text())
+    assert run(capsys, "seal", str(package)) == (0, f"{package}: is sealed already\n", "")
+    graph = (package / "graph.mlir").read_bytes().replace(b"hone.embedding", b"hone.edited")
+    (package / "graph.mlir").write_bytes(graph)
+    assert run(capsys, "seal", str(package)) == (0, f"{package}: sealed\n", "")
+    after = json.loads((package / "manifest.json").read_text())
+    assert after == before | {"fingerprint": hashlib.sha256(graph).hexdigest()} and after != before
+    assert sorted(os.listdir(package)) == ["graph.mlir", "manifest.json"]
+
+
+@pytest.mark.parametrize(
+    "files, message",
+    [
+        ({}, "graph.mlir: cannot be read: No such file or directory"),
+        ({"graph.mlir": "", "manifest.json": "{"}, "manifest.json: is not JSON: "),
+        ({"graph.mlir": "", "manifest.json": "[]"}, "manifest.json: schema is None, expected 2: export the model"),
+        ({"graph.mlir": "", "manifest.json": '{"schema": 1}'}, "manifest.json: schema is 1, expected 2"),
+    ],
+)
+def test_seal_refuses_what_is_no_package(tmp_path, capsys, files: dict[str, str], message: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    status, printed, error = run(capsys, "seal", str(tmp_path))
+    assert (status, printed) == (1, "") and error.startswith(f"error: {tmp_path}/{message}"), error
+    assert {name: (tmp_path / name).read_text() for name in files} == files

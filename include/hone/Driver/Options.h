@@ -13,8 +13,19 @@ namespace hone::driver {
 /// What to write.
 enum class Emit { MLIR, Plan, LLVM, PTX, Object, Executable };
 
+/// A pass that a user adds behind a phase.
+struct Insertion {
+  std::string pass; ///< NAME or NAME{OPTIONS}
+  hone::Phase after;
+};
+
 struct Options {
-  std::string package;
+  std::string package;     ///< or text of a module with --from; "-": stdin
+  bool readsText = false;  ///< --from was given
+  bool writesText = false; ///< --upto was given: text for --from
+  std::string textPackage; ///< that the text is of; "": as the text says
+  std::vector<std::string> plugins; ///< shared libraries of passes
+  std::vector<Insertion> insertions;
   std::string output; ///< "-": standard output, for text
   hone::CpuTarget cpu;
   bool isCuda = false;

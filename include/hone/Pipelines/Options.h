@@ -18,6 +18,31 @@
 
 namespace hone {
 
+/// The phases in their order.
+enum class Phase {
+  Import,
+  Raise,
+  Pad,
+  Precision,
+  Autodiff,
+  Step,
+  Shard,
+  Fuse,
+  Checkpoint,
+  Plan,
+  Lower,
+  LLVM
+};
+
+/// All phases, first to last, with their names.
+llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> getPhases();
+
+llvm::StringRef nameOf(Phase phase);
+/// The phase of that name, one of `getPhases()`.
+Phase phaseOf(llvm::StringRef name);
+/// "import, raise, ... or llvm".
+std::string listPhases();
+
 /// What saves time or memory and nothing else, so that a measurement may leave
 /// it out: passes by their arguments, and the options of hone-fuse-groups.
 llvm::ArrayRef<llvm::StringLiteral> getOptionalPasses();
@@ -88,6 +113,7 @@ struct PipelineOption {
   OptionKind kind;
   Field field;
   OptionReach reach;
+  Phase first, last; ///< that read it
   llvm::StringRef value;
   std::string words, help;
   bool needsForward; ///< nothing for it to do in a package with a whole step

@@ -14,25 +14,6 @@
 
 namespace hone {
 
-/// The phases in their order.
-enum class Phase {
-  Import,
-  Raise,
-  Pad,
-  Precision,
-  Autodiff,
-  Step,
-  Shard,
-  Fuse,
-  Checkpoint,
-  Plan,
-  Lower,
-  LLVM
-};
-
-/// All phases, first to last, with the names that `upto=` takes.
-llvm::ArrayRef<std::pair<llvm::StringLiteral, Phase>> getPhases();
-
 void buildImportPhase(mlir::OpPassManager &manager,
                       const PipelineOptions &options);
 void buildRaisePhase(mlir::OpPassManager &manager);
@@ -66,6 +47,16 @@ void buildDevicePhase(mlir::OpPassManager &manager);
 /// Adds the passes of one phase.
 void buildPhase(Phase phase, mlir::OpPassManager &manager,
                 const PipelineOptions &options);
+
+/// Adds the verifier of the border behind `phase`: of what the next one reads.
+/// What ranks run is still a step, so the shard phase has that of the step
+/// phase; placements are verified inside it.
+void buildBorder(Phase phase, mlir::OpPassManager &manager);
+
+/// Adds the passes of `options.from` to `options.upto`, behind the verifier of
+/// what `from` reads. The error says which of the two is wrong.
+llvm::Error buildPhases(mlir::OpPassManager &manager,
+                        const PipelineOptions &options);
 
 /// Makes `--hone-pipeline="upto=step micro-batches=2"`, `--hone-lower-to-llvm`
 /// (the last phase alone) and `--hone-lower-to-nvvm` (of a GPU) known to opt

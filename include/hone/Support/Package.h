@@ -23,12 +23,14 @@ struct Package {
   std::string path;        ///< of the directory, as the user wrote it
   std::string graphPath;   ///< of graph.mlir
   std::string model;       ///< name of the model
-  std::string fingerprint; ///< SHA-256 of graph.mlir as it was exported, 64
-                           ///< lower-case digits
+  std::string fingerprint; ///< SHA-256 of graph.mlir as the manifest has it, 64
+                           ///< lower-case digits; parsePackage updates it
   std::string graph;       ///< text of graph.mlir
   std::string weights;     ///< absolute path of the weights that runs start
                            ///< from (model.safetensors), or empty
   std::string weightsId;   ///< tells that file from others: see abi.def
+  std::string constants;   ///< absolute path of the values of buffers
+                           ///< (consts.safetensors), or empty
   llvm::json::Value optimizer =
       nullptr; ///< as the manifest has it; may be null
 };
@@ -47,14 +49,18 @@ llvm::Expected<Package>
 readPackage(llvm::StringRef path,
             llvm::SmallVectorImpl<PackageArgument> &arguments);
 
-/// Parses the graph of `package` and checks it against the fingerprint, unless
-/// a user has annotated it (it has a `dist.mesh`), its @forward against the
-/// argument table, and its optimizer against the manifest's. The bytes of
-/// buffers initialised from a file (consts.safetensors) become the entry `data`
-/// of their `hone.init`. Null after a diagnostic.
+/// Parses the graph of `package` and checks its @forward against the argument
+/// table, and its optimizer against the manifest's. The bytes of buffers
+/// initialised from a file (consts.safetensors) become the entry `data` of
+/// their `hone.init`. Null after a diagnostic. A graph that was edited after
+/// export is a warning and has its own fingerprint; one that a user has
+/// annotated (it has a `dist.mesh`) keeps that of the export.
 mlir::OwningOpRef<mlir::ModuleOp>
-parsePackage(const Package &package, llvm::ArrayRef<PackageArgument> arguments,
+parsePackage(Package &package, llvm::ArrayRef<PackageArgument> arguments,
              mlir::MLIRContext *context);
+
+/// The SHA-256 of `text` in lower-case digits: what a fingerprint is.
+std::string sha256(llvm::StringRef text);
 
 } // namespace hone
 

@@ -21,6 +21,8 @@ public:
   /// little-endian.
   llvm::Expected<llvm::StringRef> bytes(llvm::StringRef name,
                                         mlir::RankedTensorType type) const;
+  /// The same for a tensor whose type the caller does not know.
+  llvm::Expected<llvm::StringRef> bytes(llvm::StringRef name) const;
 
 private:
   struct Entry {

@@ -40,11 +40,35 @@ struct DropAbs : PassWrapper<DropAbs<number>, OperationPass<func::FuncOp>> {
     this->getOperation().walk(dropRepeatedAbs);
   }
 };
+/// Another formula of GELU, which losses show.
+struct TanhGelu : PassWrapper<TanhGelu, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TanhGelu)
+  StringRef getArgument() const override { return "my-tanh-gelu"; }
+  StringRef getDescription() const override { return "GELU by tanh"; }
+  void runOnOperation() override {
+    getOperation().walk([](hone::GeluOp op) {
+      op.setApproximate(hone::GeluApproximation::tanh);
+    });
+  }
+};
+
+/// A mistake that a verifier of the phases finds, and MLIR's does not.
+struct DropNames : PassWrapper<DropNames, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DropNames)
+  StringRef getArgument() const override { return "my-drop-names"; }
+  StringRef getDescription() const override { return "no argument has a name"; }
+  void runOnOperation() override {
+    for (unsigned index = 0; index != getOperation().getNumArguments(); ++index)
+      getOperation().removeArgAttr(index, hone::attr::fqn);
+  }
+};
 } // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "drop-abs", "1", [] {
             PassRegistration<DropAbs<0>>();
             PassRegistration<DropAbs<1>>();
+            PassRegistration<TanhGelu>();
+            PassRegistration<DropNames>();
           }};
 }
