@@ -28,6 +28,7 @@ class Option:
     value: str | None  # what stands for its value in the help; None: a flag
     help: str
     repeats: bool = False
+    alone: str | None = None  # its value where it is given without one; None: it needs one
 
 
 @lru_cache
