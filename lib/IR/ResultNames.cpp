@@ -8,9 +8,9 @@ using namespace mlir;
 
 namespace {
 
-/// The modules of the user's model that the location names, "bwd.blocks.0.mlp";
-/// without any, the mnemonic without its dialect. Constants are `cst`, as in
-/// MLIR.
+/// What the location names, modules of the user's model and marks of passes,
+/// and the mnemonic without its dialect: "bwd.blocks.0.mlp.neg". Constants are
+/// `cst`, as in MLIR.
 std::string nameOf(Operation *op) {
   StringRef mnemonic = op->getName().stripDialect();
   if (mnemonic == "constant")
@@ -21,10 +21,10 @@ std::string nameOf(Operation *op) {
     if (isa<FileLineColLoc>(part))
       return WalkResult::interrupt();
     if (auto named = dyn_cast<NameLoc>(part))
-      name += (name.empty() ? "" : ".") + named.getName().str();
+      name += named.getName().str() + ".";
     return WalkResult::advance();
   });
-  return name.empty() ? mnemonic.str() : name;
+  return name + mnemonic.str();
 }
 
 struct ResultNames : OpAsmOpInterface::FallbackModel<ResultNames> {

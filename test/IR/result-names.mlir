@@ -1,9 +1,9 @@
-// Values are named after the modules of the user's model, where locations know them, or else after their ops.
+// Values are named after the modules of the user's model, where locations know them, and after their ops.
 // RUN: hone-opt %s | FileCheck %s
 
-// CHECK: %blocks.0.mlp.up = hone.neg
-// CHECK: %blocks.0.mlp.up_0 = hone.abs
-// CHECK: %bwd.blocks.0.mlp = hone.neg
+// CHECK: %blocks.0.mlp.up.neg = hone.neg
+// CHECK: %blocks.0.mlp.up.abs = hone.abs
+// CHECK: %bwd.blocks.0.mlp.neg = hone.neg
 // CHECK: %exp = hone.exp
 // CHECK: %log = hone.log
 // CHECK: %cst = hone.constant

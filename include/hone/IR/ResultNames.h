@@ -10,7 +10,7 @@ namespace hone {
 /// For getRegisteredInterfaceForOp of Hone's dialects: implements
 /// OpAsmOpInterface for every op, null for another interface. An op's results
 /// are then printed under the module of the user's model that its location
-/// names, `%blocks.0.attn.qkv`, or else its mnemonic: `%all_gather_3`.
+/// names, if any, and its mnemonic: `%blocks.0.attn.qkv.dot_general`.
 void *findResultNames(mlir::TypeID interface);
 
 } // namespace hone

@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def opt(source: Path | bytes, *flags: str) -> bytes:
-    """What hone-opt makes of a file or of a text."""
+    """What hone-opt makes of a file or of a text. Locations stay, which name results."""
     text = source.read_bytes() if isinstance(source, Path) else source
-    return subprocess.run(["hone-opt", "-", *flags], input=text, stdout=subprocess.PIPE, check=True).stdout
+    return subprocess.run(["hone-opt", "-", "--mlir-print-debuginfo", *flags], input=text, stdout=subprocess.PIPE, check=True).stdout
 
 
 def same(name: str, what: str, first: bytes, second: bytes) -> None:

@@ -1,6 +1,6 @@
 // A second run finds nothing to do, and one with other multiples no masks to add.
-// RUN: hone-opt %s --hone-pad-dims="multiple=8" -o %t
-// RUN: hone-opt %t --hone-pad-dims="multiple=8" --hone-verify-pad | diff - %t
+// RUN: hone-opt %s --hone-pad-dims="multiple=8" --mlir-print-debuginfo -o %t
+// RUN: hone-opt %t --hone-pad-dims="multiple=8" --hone-verify-pad --mlir-print-debuginfo | diff - %t
 // RUN: hone-opt %s --hone-pad-dims="multiple=off" | FileCheck %s --check-prefix=OFF
 // OFF-NOT: hone.parts
 func.func @forward(
