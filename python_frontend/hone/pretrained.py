@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from typing import Iterator
 
 import torch
 import torch.nn.functional as F
@@ -32,13 +34,26 @@ def read_model(source: str) -> torch.nn.Module:
     if os.path.isdir(source) and not os.path.isfile(os.path.join(source, "config.json")):
         raise HoneError(f"{source}: has no config.json, expected a folder that save_pretrained wrote")
     try:
-        return transformers.AutoModelForCausalLM.from_pretrained(source, local_files_only=True, dtype=torch.float32)
+        with _offline():
+            return transformers.AutoModelForCausalLM.from_pretrained(source, local_files_only=True, dtype=torch.float32)
     except (OSError, ValueError) as error:
         text = str(error).splitlines()[0]
         raise HoneError(
             f"{source}: {text}" if os.path.isdir(source) else f"{source}: no such folder, and no model of this name on "
             f"this disk; hf download {source} brings it"
         ) from None
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """Whether a model has adapters, transformers asks the network in spite of local_files_only."""
+    from huggingface_hub import constants
+
+    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 def pretrained_training(source: str, batch: tuple[int, int] | None, labels: bool) -> Training:
