@@ -137,7 +137,7 @@ def read_plan(file: pathlib.Path) -> dict[str, list[Buffer]]:
         elif match := re.search(r"(%\w+) = plan\.view (%\w+) ", line):
             base[match[1]] = base.get(match[2], match[2])
         elif "plan.launch" in line or "plan.result" in line:
-            for operand in re.findall(r"%\w+", line):
+            for operand in re.findall(r"%[\w.$-]+", line):
                 if root := roots.get(base.get(operand, operand)):
                     root[2:] = [min(root[2], position), max(root[3], position)]
             position += "plan.launch" in line

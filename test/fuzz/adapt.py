@@ -136,7 +136,7 @@ class Adapter:
             return re.sub(r"%arg\d+\b", lambda match: names[match[0]], line)
 
         self.lines += [rename(line) for line in self.body[:-1]]
-        returned = re.findall(r"%[\w#]+", rename(self.body[-1]).split(" : ")[0])
+        returned = re.findall(r"%[\w.$#-]+", rename(self.body[-1]).split(" : ")[0])
         new = list(zip(returned, slots(results)))
         old = slots(self.old_head.split(") -> ", 1)[1])
         values = [self.result(slot, new) for slot in old]

@@ -102,7 +102,7 @@ class Annotator:
 
     def body(self, line: str) -> str:
         """A constraint behind an op with one result now and then."""
-        match = re.match(r"\s+(%\w+) = hone\..*?(tensor<((?:\d+x)*)\w+>)$", line)
+        match = re.match(r"\s+(%[\w.$-]+) = hone\..*?(tensor<((?:\d+x)*)\w+>)$", line)
         # The type behind it is the result's, where there is an arrow or one type alone.
         known = match and (" -> " in line or line.count("tensor<") == 1)
         if not known or match[1] in self.returned or self.pick.random() >= 0.05:
@@ -114,7 +114,7 @@ class Annotator:
 
     def function(self, text: str) -> str:
         head, *lines = text.splitlines()
-        self.returned = re.findall(r"%[\w#]+", lines[-2].split(" : ")[0])
+        self.returned = re.findall(r"%[\w.$#-]+", lines[-2].split(" : ")[0])
         return "\n".join([self.header(head), *map(self.body, lines)]) + "\n"
 
 

@@ -20,13 +20,13 @@ from modules import Modules, call, functions_of, module, optimize
 from passes import SOURCES, TABLE
 
 Fails = Callable[[str], bool]
-DEFINED = re.compile(r"^    (%[\w#:, %]+) = ")
+DEFINED = re.compile(r"^    (%[\w.$#:, %-]+) = ")
 # Ops whose first type in the list, not the last, is the result's.
 FIRST_TYPE = ("hone.dropout", "hone.rope")
 
 
 def names_in(text: str) -> list[str]:
-    return re.findall(r"%\w+", text)
+    return re.findall(r"%[\w.$-]+", text)
 
 
 def drop_unused(lines: list[str]) -> list[str]:
@@ -39,7 +39,7 @@ def drop_unused(lines: list[str]) -> list[str]:
             continue
         used.update(names_in(line.split(" = ", 1)[-1]))
         kept.append(line)
-    head = re.sub(r"%\w+: tensor<[^>]*>(?: \{(?:[^{}]|\{[^{}]*\})*\})?(?:, )?",
+    head = re.sub(r"%[\w.$-]+: tensor<[^>]*>(?: \{(?:[^{}]|\{[^{}]*\})*\})?(?:, )?",
                   lambda match: match[0] if names_in(match[0])[0] in used else "", lines[0].split(") -> ")[0])
     return [head.rstrip(", ") + ") -> " + lines[0].split(") -> ")[1], *reversed(kept)]
 

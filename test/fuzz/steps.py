@@ -87,7 +87,7 @@ def inline(gradient: str, step: Signature) -> tuple[list[str], list[str]]:
              for index, (kind, name, _) in enumerate(Signature.of(gradient).arguments)}
     def rename(line: str) -> str:
         return re.sub(r"%arg\d+\b", lambda match: names[match[0]], line)
-    returned = re.findall(r"%[\w#]+", rename(last).split(" : ")[0])
+    returned = re.findall(r"%[\w.$#-]+", rename(last).split(" : ")[0])
     return [rename(text)], returned
 
 
