@@ -268,7 +268,7 @@ def test_given_init_is_written(tmp_path) -> None:
     _, text = export(
         tmp_path, Net(), init={"mix.*": {"dist": "file"}, "table.*": {"dist": "uniform", "low": -1, "high": 1}}
     )
-    assert text.count('hone.init = {dist = "file"}') == 2 and 'dist = "uniform", low = 0xBFF0000000000000' in text
+    assert text.count('hone.init = {dist = "file"}') == 2 and 'dist = "uniform", low = -1.0 : f64' in text
     assert os.path.exists(tmp_path / "m.hone" / "model.safetensors")
 
 
