@@ -2,8 +2,6 @@
 
 #include "exec/cuda/Executor.h"
 #include "base/DataSheet.h"
-#include "exec/cuda/Trials.h"
-#include "exec/cuda/collectives/Probe.h"
 #include "exec/nvtx/Range.h"
 
 #include <algorithm>
@@ -459,11 +457,8 @@ Status CudaExecutor::fetch(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return Status();
   NvtxRange range("copy state from the GPU");
-  HONERT_TRY(device.check(device.functions().cuMemcpyDtoHAsync_v2(
-                              memory.at(offset), deviceArena.at(offset),
-                              static_cast<size_t>(bytes), device.stream()),
-                          "state cannot be copied from the GPU"));
-  return device.synchronize("state cannot be copied from the GPU");
+  return device.download(memory.at(offset), deviceArena.at(offset), bytes,
+                         "state cannot be copied from the GPU");
 }
 
 void CudaExecutor::forget(int64_t offset, int64_t bytes) {
@@ -477,41 +472,4 @@ Status CudaExecutor::zero(int64_t offset, int64_t bytes) {
                           deviceArena.at(offset), 0, static_cast<size_t>(bytes),
                           device.stream()),
                       "memory of the GPU cannot be set to zero");
-}
-
-//===----------------------------------------------------------------------===//
-// Trials
-//===----------------------------------------------------------------------===//
-
-std::vector<TrialResult> CudaExecutor::tryParts() {
-  using Clock = std::chrono::steady_clock;
-  std::vector<TrialResult> results;
-  auto time = [&](const std::function<TrialResult()> &trial) {
-    Clock::time_point begin = Clock::now();
-    results.push_back(trial());
-    results.back().seconds =
-        std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  time([&] { return tryProducts(device, pool); });
-  time([&] {
-    TrialResult result{"slots", staging.check(memory, deviceArena)};
-    return result;
-  });
-  time([&] {
-    TrialResult result{"nccl", Status()};
-    std::string report;
-    NcclFunctions nccl;
-    if (!nccl.open().ok()) {
-      result.rows = {{"library", "absent"}};
-      return result;
-    }
-    result.status = probeNccl(report);
-    for (size_t begin = 0; begin < report.size();) {
-      size_t end = report.find('\n', begin);
-      result.rows.emplace_back(report.substr(begin, end - begin), "ok");
-      begin = end + 1;
-    }
-    return result;
-  });
-  return results;
 }

@@ -1,10 +1,12 @@
-//===- Trials.cpp - What cuBLASLt takes -----------------------------------===//
+//===- Trials.cpp - Parts that runs on a GPU rely on, by themselves -------===//
 
-#include "exec/cuda/Trials.h"
+#include "exec/cuda/Executor.h"
+#include "exec/cuda/collectives/Probe.h"
 #include "exec/cuda/compare/ReferenceProduct.h"
 #include "exec/cuda/core/Upload.h"
-#include "exec/cuda/products/Matmul.h"
 
+#include <chrono>
+#include <functional>
 #include <random>
 
 using namespace honert;
@@ -34,6 +36,8 @@ struct ProductKind {
   bool hasBias, hasAddend, isBatched;
 };
 
+/// Runs a small product of every kind that the compiler emits: types, TF32,
+/// layouts of the operands, a batch, an addend, each epilogue.
 class ProductTrials {
 public:
   ProductTrials(const Device &device, const ThreadPool &pool)
@@ -142,11 +146,8 @@ Status ProductTrials::tryOne(MatmulLaunches &library,
   if (!isKnown)
     return Status();
   std::vector<char> should = before, seen(before.size());
-  HONERT_TRY(
-      device.check(device.functions().cuMemcpyDtoHAsync_v2(
-                       seen.data(), arena.at(0), seen.size(), device.stream()),
-                   "a product's result"));
-  HONERT_TRY(device.synchronize("a product's result"));
+  HONERT_TRY(device.download(seen.data(), arena.at(0), arenaBytes,
+                             "a product's result"));
   for (const Expected &expected :
        referenceProduct(launch, library.roundsToTf32(), should.data(), pool)) {
     const char *from = seen.data() + expected.tensor.offset;
@@ -195,7 +196,9 @@ ProductTrials::run(std::vector<std::pair<std::string, std::string>> &rows) {
   return Status();
 }
 
-TrialResult honert::tryProducts(const Device &device, const ThreadPool &pool) {
+/// A row per kind: "ok", "absent" where the library has none (the runtime then
+/// makes several calls), or how the result differs from the host's.
+static TrialResult tryProducts(const Device &device, const ThreadPool &pool) {
   TrialResult result;
   result.name = "products";
   result.status = ProductTrials(device, pool).run(result.rows);
@@ -203,4 +206,41 @@ TrialResult honert::tryProducts(const Device &device, const ThreadPool &pool) {
       result.rows.back().second.empty())
     result.rows.back().second = result.status.message();
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// All parts
+//===----------------------------------------------------------------------===//
+
+std::vector<TrialResult> CudaExecutor::tryParts() {
+  using Clock = std::chrono::steady_clock;
+  std::vector<TrialResult> results;
+  auto time = [&](const std::function<TrialResult()> &trial) {
+    Clock::time_point begin = Clock::now();
+    results.push_back(trial());
+    results.back().seconds =
+        std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  time([&] { return tryProducts(device, pool); });
+  time([&] {
+    TrialResult result{"slots", staging.check(memory, deviceArena)};
+    return result;
+  });
+  time([&] {
+    TrialResult result{"nccl", Status()};
+    std::string report;
+    NcclFunctions nccl;
+    if (!nccl.open().ok()) {
+      result.rows = {{"library", "absent"}};
+      return result;
+    }
+    result.status = probeNccl(report);
+    for (size_t begin = 0; begin < report.size();) {
+      size_t end = report.find('\n', begin);
+      result.rows.emplace_back(report.substr(begin, end - begin), "ok");
+      begin = end + 1;
+    }
+    return result;
+  });
+  return results;
 }

@@ -20,13 +20,8 @@ LaunchComparison::LaunchComparison(const Program &program, const Device &device,
 
 Status LaunchComparison::download(int64_t offset, int64_t bytes,
                                   char *to) const {
-  if (bytes == 0)
-    return Status();
-  HONERT_TRY(device.check(
-      device.functions().cuMemcpyDtoHAsync_v2(
-          to, arena.at(offset), static_cast<size_t>(bytes), device.stream()),
-      "the arena cannot be copied from the GPU"));
-  return device.synchronize("the arena cannot be copied from the GPU");
+  return device.download(to, arena.at(offset), bytes,
+                         "the arena cannot be copied from the GPU");
 }
 
 Status LaunchComparison::start() {
@@ -35,8 +30,8 @@ Status LaunchComparison::start() {
   return reference.start(mirror.at(0));
 }
 
-Status LaunchComparison::begin(const Function &begun) {
-  function = &begun;
+Status LaunchComparison::begin(const Function &next) {
+  function = &next;
   number = 0;
   return download(0, program.arenaBytes, mirror.at(0));
 }

@@ -85,6 +85,16 @@ Status Device::synchronize(const std::string &what) const {
   return check(driver.cuStreamSynchronize(mainStream), what);
 }
 
+Status Device::download(void *to, CUdeviceptr from, int64_t bytes,
+                        const std::string &what) const {
+  if (bytes == 0)
+    return Status();
+  HONERT_TRY(check(driver.cuMemcpyDtoHAsync_v2(
+                       to, from, static_cast<size_t>(bytes), mainStream),
+                   what));
+  return synchronize(what);
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//

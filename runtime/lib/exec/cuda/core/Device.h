@@ -49,6 +49,9 @@ public:
   Status noRoom(int64_t bytes, const char *what) const;
   /// Everything that was put on the main stream is done.
   Status synchronize(const std::string &what) const;
+  /// Copies to memory of the host, after that; `what` begins errors.
+  Status download(void *to, CUdeviceptr from, int64_t bytes,
+                  const std::string &what) const;
 
 private:
   Status look(int number);

@@ -103,10 +103,7 @@ Status Staging::check(Arena &view, const DeviceMemory &arena) {
   }
   std::vector<char> down(static_cast<size_t>(rounds * inputBytes));
   HONERT_TRY(
-      device.check(driver.cuMemcpyDtoHAsync_v2(down.data(), seen.at(0),
-                                               down.size(), device.stream()),
-                   what));
-  HONERT_TRY(device.synchronize(what));
+      device.download(down.data(), seen.at(0), rounds * inputBytes, what));
   for (int64_t round = 0; round != rounds; ++round)
     for (const Piece &piece : inputs)
       for (int64_t i = 0; i != piece.bytes; ++i)
