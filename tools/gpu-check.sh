@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/sh
 # What is to be shown on a GPU, for a host that has one and no LLVM.
 #   tools/gpu-check.sh pack FOLDER [--arch=sm_90] [--emulate] [--only NAME,...]
 #       here: makes a folder to copy to the other host (54 MiB at most)
@@ -9,7 +9,7 @@
 # minutes are over, and the next `run` continues from there. With --emulate the executables contain an emulated GPU, so
 # that the check itself can be tested. Results of hardware belong in docs/benchmarks/gpu/, whose page tools/gpu_page.py
 # writes.
-set -euo pipefail
+set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 case "${1:-}" in
   pack) exec "$here/../.venv/bin/python" "$here/gpu_check.py" "$@" ;;

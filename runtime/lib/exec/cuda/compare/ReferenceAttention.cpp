@@ -31,13 +31,12 @@ struct WrittenHead {
 
   WrittenHead(int64_t length, int64_t width)
       : value(length, width), error(length, width) {}
-  /// Adds `factor * x` to a position, off by `share` of its size.
-  void add(int64_t position, double factor, double share, const double *x) {
+  /// Adds `factor * x` to a position; the factor may be off by `off`.
+  void add(int64_t position, double factor, double off, const double *x) {
     double *to = value.at(position), *bound = error.at(position);
-    double size = std::fabs(factor) * share;
     for (int64_t i = 0; i != value.width; ++i) {
       to[i] += factor * x[i];
-      bound[i] += size * std::fabs(x[i]);
+      bound[i] += off * std::fabs(x[i]);
     }
   }
 };
@@ -81,6 +80,14 @@ static double dot(const double *x, const double *y, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i != count; ++i)
     sum += x[i] * y[i];
+  return sum;
+}
+
+/// The size of a sum's terms, which its error goes by where they cancel.
+static double sizeOfTerms(const double *x, const double *y, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i != count; ++i)
+    sum += std::fabs(x[i] * y[i]);
   return sum;
 }
 
@@ -160,9 +167,11 @@ void Attention::forward(int64_t batch, int64_t head) {
       sum += std::exp(score - most);
     double lse = most + std::log(sum);
     storeElement(DType::f32, lseAt(batch, head, query), lse);
-    for (size_t key = 0; key != scores.size(); ++key)
-      result.add(query, std::exp(scores[key] - lse), unit + scoreError,
+    for (size_t key = 0; key != scores.size(); ++key) {
+      double weight = std::exp(scores[key] - lse);
+      result.add(query, weight, weight * (unit + scoreError),
                  values.at(static_cast<int64_t>(key)));
+    }
   }
   store(Operand::result, batch, head, result);
 }
@@ -179,20 +188,22 @@ void Attention::addGradients(int64_t batch, int64_t head, const Head &keys,
     const double *grad = resultGrad.at(query);
     double lse = loadElement(DType::f32, lseAt(batch, head, query));
     double mean = dot(grad, result.at(query), problem.valueWidth);
+    double meanSize = sizeOfTerms(grad, result.at(query), problem.valueWidth);
     std::vector<double> scores =
         scoresOf(queries.at(query), keysOf(query), keys);
     for (int64_t key = 0; key != static_cast<int64_t>(scores.size()); ++key) {
       double weight = std::exp(scores[static_cast<size_t>(key)] - lse);
-      valueGrad.add(key, weight, unit + scoreError, grad);
-      double weightGrad = dot(grad, values.at(key), problem.valueWidth);
-      double factor = problem.scale * weight * (weightGrad - mean);
-      // What cancels in the difference does not cancel in its error.
+      valueGrad.add(key, weight, weight * (unit + scoreError), grad);
+      double factor = problem.scale * weight *
+                      (dot(grad, values.at(key), problem.valueWidth) - mean);
+      // What cancels in the difference, and in its sums, does not cancel in
+      // their errors: with one key it is zero, and a kernel's is not.
       double size =
-          problem.scale * weight * (std::fabs(weightGrad) + std::fabs(mean));
-      double share =
-          factor == 0 ? 0 : unit + scoreError * size / std::fabs(factor);
-      queryGrad.add(query, factor, share, keys.at(key));
-      keyGrad.add(key, factor, share, queries.at(query));
+          problem.scale * weight *
+          (sizeOfTerms(grad, values.at(key), problem.valueWidth) + meanSize);
+      double off = std::fabs(factor) * unit + size * scoreError;
+      queryGrad.add(query, factor, off, keys.at(key));
+      keyGrad.add(key, factor, off, queries.at(query));
     }
   }
   store(Operand::queryGrad, batch, head, queryGrad);
