@@ -43,6 +43,7 @@ struct honert::CublasMatrixLayout {
 struct honert::CublasPreference {
   uint64_t workspaceBytes = 0;
   uint32_t alignments[4] = {256, 256, 256, 256};
+  uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
 static cublasStatus_t enter(const char *function, bool mayCapture = false) {
@@ -188,11 +189,10 @@ cublasStatus_t fake::cublasLtMatmulPreferenceSetAttribute(
     cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
     size_t bytes) {
   FAKE_ENTER("cublasLtMatmulPreferenceSetAttribute");
-  uint32_t mask = 0;
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
     return take(preference->workspaceBytes, value, bytes);
   if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
-    return take(mask, value, bytes);
+    return take(preference->reductions, value, bytes);
   int operand = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
   if (operand < 0 || operand > 3)
     return mistake("an attribute of a preference that is not known");
@@ -242,7 +242,11 @@ cublasStatus_t fake::cublasLtMatmulAlgoGetHeuristic(
   if (cublasStatus_t failed = checkProduct(*desc, *a, *b, *c, *d))
     return failed;
   const std::vector<double> &times = state().settings.algorithmTimes;
+  const std::map<size_t, uint32_t> &splits = state().settings.splitAlgorithms;
   for (size_t i = 0; i != times.size() && *count < requested; ++i) {
+    auto split = splits.find(i + 1);
+    if (split != splits.end() && !(split->second & preference->reductions))
+      continue;
     cublasLtMatmulHeuristicResult_t result = {};
     result.algo.data[0] = i + 1;
     for (int operand = 0; operand != 4; ++operand)

@@ -71,6 +71,8 @@ struct Settings {
   std::set<std::string> missing;
   /// Algorithms of every product, and the milliseconds that each takes.
   std::vector<double> algorithmTimes = {1};
+  /// Those that split sums (the first is 1), and by which reduction scheme.
+  std::map<size_t, uint32_t> splitAlgorithms;
   /// Where it is set, it tells the milliseconds of each run instead.
   std::function<double(const ProductRun &)> timeOf;
   int l2Bytes = 1 << 20;

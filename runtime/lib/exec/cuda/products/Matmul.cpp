@@ -259,9 +259,11 @@ MatmulLaunches::askHeuristic(const MatmulDescriptors &call, int requested,
   for (int i = 0; i != 4; ++i) // attributes of a, b, c and d follow each other
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i,
         alignmentOf(call.addresses[i]));
+  // A long sum may be split where the parts meet in the workspace, in f32 and
+  // in one order.
   if (options.deterministic)
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-        static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_NONE));
+        static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   std::vector<cublasLtMatmulHeuristicResult_t> results(
       static_cast<size_t>(requested));
   int count = 0;

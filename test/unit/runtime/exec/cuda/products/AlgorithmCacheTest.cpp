@@ -161,6 +161,22 @@ TEST_F(CudaCache, deterministic_runs_take_the_first_and_time_nothing) {
   EXPECT_FALSE(exists(cacheFile()));
 }
 
+/// A sum may be split, if its parts are not added up in the order of arrival.
+TEST_F(CudaCache, deterministic_runs_split_sums_in_the_workspace) {
+  std::set<int> ran;
+  fake().settings.timeOf = [&](const fake::ProductRun &run) {
+    ran.insert(run.algorithm);
+    return 1.0;
+  };
+  fake().settings.splitAlgorithms = {
+      {1, CUBLASLT_REDUCTION_SCHEME_INPLACE},
+      {2, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}};
+  start(/*deterministic=*/true);
+  EXPECT_EQ(ran, std::set<int>{2});
+  start();
+  EXPECT_TRUE(ran.count(1));
+}
+
 /// Where a candidate does not run, another is taken.
 TEST_F(CudaCache, a_candidate_that_fails_is_left_out) {
   fake().failCall("cublasLtMatmul", 2, CUBLAS_STATUS_EXECUTION_FAILED);
