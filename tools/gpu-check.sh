@@ -1,7 +1,8 @@
 #!/bin/sh
 # What is to be shown on a GPU, for a host that has one and no LLVM.
-#   tools/gpu-check.sh pack FOLDER [--arch=sm_90] [--emulate] [--only NAME,...]
-#       here: makes a folder to copy to the other host (54 MiB at most)
+#   tools/gpu-check.sh pack FOLDER [--archive] [--arch=sm_90] [--emulate] [--only NAME,...]
+#       here: makes a folder to copy to the other host; with --archive also FOLDER.tar.xz, a sixth as large (54 MiB at
+#       most)
 #   FOLDER/gpu-check.sh run [RESULT.json] [--minutes 8] [--only NAME,...] [--tasks TASK,...]
 #       there: checks correctness, then measures rates; the result is one JSON file
 # `pack` compiles each case for the GPU and runs the same training on this CPU; the GPU must give the same losses. `run`

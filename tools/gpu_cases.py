@@ -29,6 +29,11 @@ class Case:
         return self.settings.get("width", 768) > 64
 
     @property
+    def is_deterministic(self) -> bool:
+        """Runs must have equal bits: they get --deterministic."""
+        return "--deterministic-attention" in self.options
+
+    @property
     def padded(self) -> "Case":
         """The same with a vocabulary that suits tensor cores, for peers; ids stay below that of the case."""
         settings = self.settings | {"vocab": (self.vocab + 63) // 64 * 64}
@@ -42,9 +47,9 @@ def from_facts(facts: dict) -> Case:
     return Case(**{name: facts[name] for name in names}, options=tuple(facts["options"]))
 
 
-def _gpt2(layers: int, heads: int, width: int, batch: int, steps: int) -> Case:
+def _gpt2(layers: int, heads: int, width: int, batch: int, steps: int, *options: str) -> Case:
     settings = {"gelu": "tanh", "layers": layers, "heads": heads, "width": width}
-    return Case("gpt2", settings, batch, 1024, "bf16", "rate", steps)
+    return Case("gpt2", settings, batch, 1024, "bf16", "rate", steps, options)
 
 
 _FULL = {"gelu": "tanh"}  # as GPT-2 was trained
@@ -69,6 +74,7 @@ CASES = {
     "gpt2-124m": _gpt2(12, 12, 768, 64, 24),
     # torch.compile (2.11) ends above 2^31 logits: "an illegal memory access was encountered".
     "gpt2-124m-32": _gpt2(12, 12, 768, 32, 24),
+    "gpt2-124m-deterministic": _gpt2(12, 12, 768, 64, 24, "--deterministic-attention"),
     "gpt2-1.5b": _gpt2(48, 25, 1600, 16, 10),
     # Heads of 64, a vocabulary of 128 k: the shape of Llama 3.2 1B, with a head of its own.
     "llama-1b": Case("llama", {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8,

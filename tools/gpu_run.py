@@ -236,15 +236,22 @@ def bytes_in(info: str, name: str) -> int:
 
 
 def measure_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
-    lines = train(place, facts["steps"], seconds)
+    """Milliseconds of a step; of a deterministic case also whether a second run has equal bits."""
+    ends, case = time.monotonic() + seconds, gpu_cases.from_facts(facts)
+    flags = ("--deterministic",) if case.is_deterministic else ()
+    lines = train(place, facts["steps"], seconds, *flags)
+    losses = [line["loss"] for line in lines]
     steady = lines[len(lines) // 3 :]
     ms = statistics.median(line["ms"] for line in steady)
     shares = [line["mfu"] for line in steady if line.get("mfu")]
     info = execute([place / "train", "--info"], 20)
-    return {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms,
-            "mfu": statistics.median(shares) if shares else None,
-            "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"),
-            "losses": [line["loss"] for line in lines]}
+    found = {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms,
+             "mfu": statistics.median(shares) if shares else None,
+             "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"), "losses": losses}
+    if flags:
+        again = train(place, facts["steps"], ends - time.monotonic(), *flags)
+        found["repeats"] = found["ok"] = losses == [line["loss"] for line in again]
+    return found
 
 
 def kind_of(event: dict) -> str:
@@ -376,8 +383,9 @@ def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
     tasks = [(name, task) for name in checks for task in ("smoke", "launches", "losses")]
     tasks += [(name, task) for name in rates for task in ("rate", "kernels")]
     tasks += [(name, "torch losses") for name in checks if not cases[name]["settings"].get("dropout")]
-    tasks += [(name, peer) for peer in PEERS for name in rates if peer != "llm.c" or llmc_knows(cases[name])]
-    return tasks + [(name, "torch losses") for name in rates]
+    compared = [name for name in rates if not gpu_cases.from_facts(cases[name]).is_deterministic]
+    tasks += [(name, peer) for peer in PEERS for name in compared if peer != "llm.c" or llmc_knows(cases[name])]
+    return tasks + [(name, "torch losses") for name in compared]
 
 
 # ---- Host ------------------------------------------------------------------------------------------------------------
