@@ -20,7 +20,8 @@ HEAD = """# GPU: what has run on hardware
 
 Made by `tools/gpu_page.py` from the results in this folder. `tools/gpu-check.sh pack FOLDER` packs the cases, on any
 host. `FOLDER/gpu-check.sh run` runs them on a host with a GPU within 8 minutes (the next run continues where one ended)
-and writes one JSON file.
+and writes one JSON file. The latest results come first. `tools/gpu_rates.py` measures what FP8 and host memory would
+give; its results are in `rates/`.
 """
 
 NOTHING = """
@@ -37,6 +38,12 @@ JAX: one jitted step, cuDNN attention, donated state; llm.c: nothing computed tw
 
 ESTIMATES = """
 What `honec --dry-run` expected of a step, by family of kernels, and what the kernels took.
+"""
+
+PRODUCTS = """
+Products in TFLOP/s: bf16, and FP8 (E4M3, scales of ones, without fast accumulation) with a scale per tensor, with 1x128
+by 128x128 blocks, and with 1x128 by 1x128. Medians of five rounds in turns, with random operands; the ratio is to bf16.
+A dash is a shape whose scales PyTorch refuses.
 """
 
 KERNELS = """
@@ -68,7 +75,7 @@ def loss_rows(cases: dict[str, dict]) -> list[list[str]]:
         for task, against in (("losses", "the CPU target"), ("torch losses", "PyTorch")):
             outcome = case.get(task)
             if not gpu_run.is_done(outcome):
-                if task == "losses" and case["kind"] == "check" or outcome is not None:
+                if task == "losses" and case["kind"] == "check" or outcome is not None and "skipped" not in outcome:
                     rows.append([name, case["precision"], against, why_not(outcome), "", ""])
                 continue
             repeats = {True: "yes", False: "**no**", None: ""}[outcome.get("repeats")]
@@ -87,7 +94,7 @@ def peer_rows(cases: dict[str, dict]) -> list[list[str]]:
                 ratio = peer["ms"] / peer.get("ours_ms", case["rate"]["ms"])
                 rows.append([name, task, f"{peer['tokens_per_second']:,.0f} (**{ratio:.2f}**)", f"{peer['ms']:.1f}",
                              gib(peer.get("peak_bytes"))])
-            elif peer is not None:
+            elif peer is not None and "skipped" not in peer:
                 rows.append([name, task, why_not(peer), "", ""])
     return rows
 
@@ -139,7 +146,31 @@ def estimate_rows(cases: dict[str, dict]) -> list[list[str]]:
     return rows
 
 
-def hardware_section(name: str, report: dict) -> str:
+def product_rows(products: dict[str, dict]) -> list[list[str]]:
+    rows = []
+    for name, row in products.items():
+        cells = [name, " x ".join(map(str, row["shape"])), f"{row['bf16']:.0f}"]
+        for kind in ("tensor", "row x block", "row x row"):
+            rate = row[kind]
+            cells.append(f"{rate:.0f} ({rate / row['bf16']:.2f})" if isinstance(rate, float) else "-")
+        rows.append(cells)
+    return rows
+
+
+def rates_section(name: str, rates: dict) -> str:
+    """What gpu_rates.py measured."""
+    text = f"\n## Rates of an {rates['device']}\n\n"
+    text += f"`rates/{name}`, by PyTorch {rates['torch']}. Copies between pinned memory and the GPU:\n\n"
+    kinds = ("up", "down", "products")
+    text += table(["at once", "to the GPU, GB/s", "to the host, GB/s", "products, TFLOP/s"],
+                  [[case, *(f"{row[kind]:.1f}" if kind in row else "-" for kind in kinds)]
+                   for case, row in rates["copies"].items()])
+    return text + PRODUCTS + "\n" + table(["product", "M x N x K", "bf16", "tensor", "row x block", "row x row"],
+                                          product_rows(rates["products"]))
+
+
+def hardware_section(name: str, report: dict, latest: dict[str, str]) -> str:
+    """Kernels are told of the cases whose `latest` result this is."""
     host, cases = report["host"], report["cases"]
     text = f"\n## {host['gpu']}, {host['date']}\n\n"
     facts = [f"driver {host['driver']}", host["memory"], f"power limit {host.get('power limit') or 'unknown'}"]
@@ -159,13 +190,12 @@ def hardware_section(name: str, report: dict) -> str:
     if rows := estimate_rows(cases):
         text += ESTIMATES + "\n" + table(["case", "family", "expected ms", "measured ms", "ratio"], rows)
     copy = report.get("copy", {}).get("gb_per_s")
-    if any(gpu_run.is_done(case.get("kernels")) for case in cases.values()):
-        text += KERNELS
-    for case_name, case in cases.items():
-        if gpu_run.is_done(case.get("kernels")):
-            text += f"\n{case_name}; a copy reaches {f'{copy:.0f} GB/s' if copy else 'an unknown rate'}:\n\n"
-            text += table(["kernels", "launches", "ms", "of the step", "GB/s", "of a copy", "TFLOP/s", "tensor cores"],
-                          kernel_rows(case["kernels"], copy))
+    shown = [case for case in cases if latest.get(case) == name]
+    text += KERNELS if shown else ""
+    for case in shown:
+        text += f"\n{case}; a copy reaches {f'{copy:.0f} GB/s' if copy else 'an unknown rate'}:\n\n"
+        text += table(["kernels", "launches", "ms", "of the step", "GB/s", "of a copy", "TFLOP/s", "tensor cores"],
+                      kernel_rows(cases[case]["kernels"], copy))
     return text
 
 
@@ -198,9 +228,13 @@ def page(folder: pathlib.Path) -> str:
     for name, report in reports.items():
         if not report["host"]["gpu"] or any(case["emulated"] for case in report["cases"].values()):
             raise ValueError(f"{folder / name}: was made without a GPU, expected results of hardware")
+    latest = {case: name for name, report in reports.items() for case, facts in report["cases"].items()
+              if gpu_run.is_done(facts.get("kernels"))}
     text = HEAD + ("" if reports else NOTHING)
-    for name, report in reports.items():
-        text += hardware_section(name, report)
+    for name, report in reversed(reports.items()):
+        text += hardware_section(name, report, latest)
+    for path in sorted((folder / "rates").glob("*.json")):
+        text += rates_section(path.name, json.loads(path.read_text()))
     return text + not_run(reports)
 
 
