@@ -41,6 +41,7 @@ SUBROOMS = {"Sharding": ("IR", "Model")}
 # Emulation stands in for vendors' libraries: it sees what the runtime declares of each, and combines as ranks do.
 RUNTIME = {
     "base": "",
+    "glibc": "",
     "program": "base",
     "io": "base program",
     "io/checkpoint": "base program io",

@@ -26,36 +26,19 @@ namespace {
 struct Platform {
   StringRef emulation;
   StringRef loader;
-  StringRef folder; ///< of Debian's libraries of the architecture
 };
 } // namespace
 
 static llvm::Expected<Platform> getPlatform() {
   llvm::Triple triple(llvm::sys::getProcessTriple());
   if (triple.isOSLinux() && triple.getArch() == llvm::Triple::x86_64)
-    return Platform{"elf_x86_64", "/lib64/ld-linux-x86-64.so.2",
-                    "x86_64-linux-gnu"};
+    return Platform{"elf_x86_64", "/lib64/ld-linux-x86-64.so.2"};
   if (triple.isOSLinux() && triple.getArch() == llvm::Triple::aarch64)
-    return Platform{"aarch64linux", "/lib/ld-linux-aarch64.so.1",
-                    "aarch64-linux-gnu"};
+    return Platform{"aarch64linux", "/lib/ld-linux-aarch64.so.1"};
   return llvm::createStringError(
       llvm::inconvertibleErrorCode(),
       "--emit=exe: cannot link for " + triple.str() +
           ", expected Linux on x86-64 or AArch64: use --emit=obj");
-}
-
-/// A shared library that any machine with a C library has.
-static llvm::Expected<std::string> findSharedLibrary(StringRef name,
-                                                     StringRef folder) {
-  for (StringRef root : {"/lib/", "/usr/lib/", "/lib64/", "/usr/lib64/"})
-    for (const std::string &path :
-         {(root + folder + "/" + name).str(), (root + name).str()})
-      if (llvm::sys::fs::exists(path))
-        return path;
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 "%s: not found in /lib or /usr/lib, needed "
-                                 "by every compiled program",
-                                 name.str().c_str());
 }
 
 namespace {
@@ -63,32 +46,32 @@ namespace {
 class LinkLine {
 public:
   LinkLine(const LinkJob &job, const Platform &platform)
-      : job(job), platform(platform), arguments{"ld.lld",
-                                                "-m",
-                                                platform.emulation.str(),
-                                                "-pie",
-                                                "--eh-frame-hdr",
-                                                "--hash-style=gnu",
-                                                "--gc-sections",
-                                                "--as-needed",
-                                                "-z",
-                                                "relro",
-                                                "-z",
-                                                "now",
-                                                "-dynamic-linker",
-                                                platform.loader.str(),
-                                                "-o",
-                                                job.output} {}
+      : job(job), arguments{"ld.lld",
+                            "-m",
+                            platform.emulation.str(),
+                            "-pie",
+                            "--eh-frame-hdr",
+                            "--hash-style=gnu",
+                            "--gc-sections",
+                            "--as-needed",
+                            "-z",
+                            "relro",
+                            "-z",
+                            "now",
+                            "-dynamic-linker",
+                            platform.loader.str(),
+                            "-o",
+                            job.output} {}
 
   void add(std::string argument) { arguments.push_back(std::move(argument)); }
   /// Files that honec's build left beside it.
   llvm::Error addResources(llvm::ArrayRef<StringRef> names);
-  llvm::Error addSharedLibraries(llvm::ArrayRef<StringRef> names);
+  /// Where the program looks for libraries that it opens.
+  void addSearchPath();
   std::vector<std::string> take() { return std::move(arguments); }
 
 private:
   const LinkJob &job;
-  const Platform &platform;
   std::vector<std::string> arguments;
 };
 } // namespace
@@ -107,14 +90,19 @@ llvm::Error LinkLine::addResources(llvm::ArrayRef<StringRef> names) {
   return llvm::Error::success();
 }
 
-llvm::Error LinkLine::addSharedLibraries(llvm::ArrayRef<StringRef> names) {
-  for (StringRef name : names) {
-    auto path = findSharedLibrary(name, platform.folder);
-    if (!path)
-      return path.takeError();
-    add(std::move(*path));
+/// Beside itself, so that it can be moved together with them; then, where honec
+/// brings libraries (tools/build-wheel.sh), in honec's folder.
+void LinkLine::addSearchPath() {
+  std::string path = "$ORIGIN";
+  llvm::SmallString<128> shared(job.resources);
+  llvm::sys::path::append(shared, "shared");
+  if (llvm::sys::fs::exists(shared)) {
+    llvm::sys::fs::make_absolute(shared);
+    llvm::sys::path::remove_dots(shared, /*remove_dot_dot=*/true);
+    path += (":" + shared).str();
   }
-  return llvm::Error::success();
+  add("-rpath");
+  add(path);
 }
 
 /// Arguments of ld in the order a C++ compiler's driver gives them.
@@ -124,6 +112,7 @@ buildArguments(const LinkJob &job) {
   if (!platform)
     return platform.takeError();
   LinkLine line(job, *platform);
+  line.addSearchPath();
   if (llvm::Error error =
           line.addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
     return std::move(error);
@@ -143,9 +132,18 @@ buildArguments(const LinkJob &job) {
   }
   if (llvm::Error error = line.addResources({"libhonert.a", "libstdc++.a"}))
     return std::move(error);
-  if (llvm::Error error = line.addSharedLibraries({"libm.so.6", "libc.so.6"}))
+  if (llvm::Error error = line.addResources({"libhonert_glibc.a"}))
     return std::move(error);
-  line.add(platform->loader.str());
+  // What releases of glibc before 2.34 have outside of libc.so.6. The loader of
+  // releases before 2.30 has to come by them before it comes by libc.so.6.
+  line.add("--no-as-needed");
+  if (llvm::Error error =
+          line.addResources({"libpthread.so", "libdl.so", "librt.so"}))
+    return std::move(error);
+  line.add("--as-needed");
+  if (llvm::Error error =
+          line.addResources({"libm.so", "libc.so", "ld-linux.so"}))
+    return std::move(error);
   if (llvm::Error error =
           line.addResources({"libc_nonshared.a", "libgcc_eh.a", "libgcc.a",
                              "crtendS.o", "crtn.o"}))
@@ -172,7 +170,8 @@ llvm::Error hone::linkExecutable(const LinkJob &job) {
   llvm::Expected<std::vector<std::string>> linker = buildArguments(job);
   if (!linker)
     return linker.takeError();
-  std::vector<StringRef> arguments = {job.tool, linkerArgument};
+  // By its name: hone-tools is several tools.
+  std::vector<StringRef> arguments = {"honec", linkerArgument};
   arguments.insert(arguments.end(), linker->begin() + 1, linker->end());
 
   llvm::SmallString<128> log;

@@ -216,4 +216,4 @@ def test_libraries_are_opened_where_they_are_needed(tmp_path: Path, tokens: Path
     assert run("--info", env=environment).returncode == 0
     done = run("--data", tokens, "--steps", 1, env=environment)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "libgomp.so.1" in done.stderr and done.stderr.endswith("; threads need libgomp (Debian: libgomp1)\n")
+    assert "libgomp.so.1" in done.stderr and "; threads need libgomp (Debian: libgomp1; or a copy" in done.stderr

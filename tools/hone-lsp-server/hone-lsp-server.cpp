@@ -1,10 +1,11 @@
 //===- hone-lsp-server.cpp - Language server for hone graphs --------------===//
 
+#include "Tools.h"
 #include "hone/Pipelines/Pipelines.h"
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
-int main(int argc, char **argv) {
+int hone::honeLspServerMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   hone::registerAllDialects(registry);
   return failed(mlir::MlirLspServerMain(argc, argv, registry)) ? 1 : 0;

@@ -1,6 +1,7 @@
 //===- hone-opt.cpp - Runs passes on hone graphs --------------------------===//
 
 #include "Plugins.h"
+#include "Tools.h"
 #include "hone/Pipelines/Pipelines.h"
 #include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
@@ -45,7 +46,7 @@ static void hideOptionsOfLLVM() {
   }
 }
 
-int main(int argc, char **argv) {
+int hone::honeOptMain(int argc, char **argv) {
   llvm::InitLLVM initialize(argc, argv);
   hideOptionsOfLLVM();
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) {

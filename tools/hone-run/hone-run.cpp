@@ -1,6 +1,7 @@
 //===- hone-run.cpp - The reference interpreter's command line ------------===//
 
 #include "HoneRun.h"
+#include "Tools.h"
 #include "Train.h"
 
 #include "hone/Support/NearestName.h"
@@ -282,7 +283,7 @@ static int runMain(int argc, char **argv) {
   return run::train(context, std::move(options));
 }
 
-int main(int argc, char **argv) {
+int hone::honeRunMain(int argc, char **argv) {
   // Nothing throws on purpose; the standard library does when memory ends.
   try {
     return runMain(argc, argv);

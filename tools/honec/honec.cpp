@@ -1,5 +1,6 @@
 //===- honec.cpp - Compiles a package into an executable that trains ------===//
 
+#include "Tools.h"
 #include "hone/Driver/Compile.h"
 #include "hone/Target/Link.h"
 
@@ -11,7 +12,7 @@
 /// A file that may not grow is an error of writing, not a signal.
 static void ignoreFileSizeSignal() { std::signal(SIGXFSZ, SIG_IGN); }
 
-int main(int argc, char **argv) {
+int hone::honecMain(int argc, char **argv) {
   ignoreFileSizeSignal();
   // A second process of this program is its linker (hone/Target/Link.h).
   if (argc > 1 && hone::linkerArgument == argv[1])
@@ -22,6 +23,6 @@ int main(int argc, char **argv) {
   if (std::optional<int> code = hone::driver::parseOptions(argc, argv, options))
     return *code;
   std::string tool = llvm::sys::fs::getMainExecutable(
-      argv[0], reinterpret_cast<void *>(&main));
+      argv[0], reinterpret_cast<void *>(&honecMain));
   return hone::driver::compile(options, tool);
 }

@@ -131,7 +131,8 @@ Status ThreadPool::openLibrary() {
   if (gomp().isOpen())
     return Status();
   return Status::error(gomp().failure +
-                       "; threads need libgomp (Debian: libgomp1)");
+                       "; threads need libgomp (Debian: libgomp1; or a copy "
+                       "beside this program, docs/install.md)");
 }
 
 ThreadPool::ThreadPool(int threads) : threads(gomp().isOpen() ? threads : 1) {

@@ -15,7 +15,8 @@ Status DnnlFunctions::open() {
   if (!library)
     return Status::error(
         format("%s: cannot be opened (%s); matrix products "
-               "and convolutions need oneDNN 2 (Debian: libdnnl2)",
+               "and convolutions need oneDNN 2 (Debian 12: libdnnl2; or a copy "
+               "beside this program, docs/install.md)",
                libraryName, dlerror()));
 #define DNNL_FUNCTION(name)                                                    \
   name = reinterpret_cast<decltype(name)>(dlsym(library, #name));              \
