@@ -35,17 +35,19 @@ OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*)(?![\w<*-])")
 SUFFIXES = ("mlir", "md", "py", "pth", "json", "safetensors", "txt", "html", "svg", "jsonl")
 
 # Folders of a build and of an installation.
-BUILT = {"lib/honec", "lib/hone-null-driver"}
+BUILT = {"lib/honec", "lib/honec/shared", "lib/hone-null-driver"}
 
 # Options of programs that are not ours, as pages use them.
 FOREIGN = {
     "cmake": ("--build", "--fresh", "--install", "--prefix", "--preset", "--target", "--component", "--list-presets"),
     "FileCheck": ("--check-prefix",),
+    "docker": ("--rm",),
     "git": ("--stat",),
     "lit.py": ("--filter", "--param"),
     "$lit": ("--filter", "--param"),
     "mpirun": ("--allow-run-as-root", "--oversubscribe", "--mca", "--map-by", "--bind-to", "--use-hwthread-cpus",
                "--hostfile"),
+    "pip": ("--extra-index-url",),
     "python": ("--version",),
     "python3": ("--version",),
     "gtest": ("--gtest_filter", "--gtest_brief", "--gtest_also_run_disabled_tests"),

@@ -15,6 +15,7 @@
 #   meshes, in low precision and within memory budgets, as docs/models-matrix.md says.
 # - Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
 # - Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
+# - The wheel is built; installed, it compiles and trains.
 # Needs 3 GB in build/fixtures and 6 GB in build/check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,6 +25,8 @@ tools/build.sh
 rm -rf build/check/gpt2_124m
 export PATH="$PWD/build/bin:$PATH"
 tools/check-sanitizers.sh
+HONE_WHEEL=$(tools/build-wheel.sh) .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v build/test \
+  --filter 'tools/wheel'
 .venv/bin/python test/e2e/golden.py build/fixtures/gpt2_124m.hone build/check/gpt2_124m
 HONE_FIXTURES=build/fixtures .venv/bin/python test/e2e/precision.py gpt2_124m build/check/gpt2_124m bf16
 rm -rf build/check/gpt2_124m

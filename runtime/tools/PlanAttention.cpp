@@ -125,17 +125,32 @@ static void preloadCompiler(const std::string &folderOfCudnn) {
     }
 }
 
-/// Where --library, the environment and the build say; the loader's name if
-/// none of them does.
+static bool isFolder(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/// Where pip puts cuDNN beside the package that brings this program
+/// (tools/build-wheel.sh), or where it was when this was built; else "".
+static std::string knownFolder() {
+  for (const std::string &folder :
+       {folderOfThisProgram() + "/../../../nvidia/cudnn/lib",
+        std::string(HONE_CUDNN_FOLDER)})
+    if (isFolder(folder))
+      return folder;
+  return "";
+}
+
+/// Where --library and the environment say, or a known place; the loader's name
+/// if there is none.
 static std::string libraryPath(const std::string &option) {
   const char *variable = std::getenv("HONE_CUDNN");
   std::string path = !option.empty()         ? option
                      : variable && *variable ? variable
-                                             : HONE_CUDNN_FOLDER;
+                                             : knownFolder();
   if (path.empty())
     return cudnnLibrary;
-  struct stat info;
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+  if (isFolder(path))
     path += std::string("/") + cudnnLibrary;
   return path;
 }

@@ -148,3 +148,41 @@ def test_new_writes_files_that_read_as_a_run(capsys, tmp_path) -> None:
     assert status == 1 and error.endswith("model.py: is there already, nothing was written\n")
     status, _, error = run(capsys, "new", "bert", "-o", str(tmp_path / "b"))
     assert status == 1 and error.startswith("error: 'bert': no such model, expected gpt;")
+
+
+def test_tools_of_a_wheel_come_first(monkeypatch, tmp_path) -> None:
+    """A wheel's commands in PATH are none that honec's folder can be told from."""
+    from hone.cli import tools
+
+    for place in ("toolchain", "elsewhere"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "honec").write_text(f"#!/bin/sh\necho {place} $0 $*\n")
+        (tmp_path / place / "honec").chmod(0o755)
+    monkeypatch.setattr(tools, "_TOOLCHAIN", tmp_path / "toolchain")
+    monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"), prepend=os.pathsep)
+    tools.find_tool.cache_clear()
+    try:
+        assert tools.find_tool("honec") == tmp_path / "toolchain" / "honec"
+    finally:
+        tools.find_tool.cache_clear()
+
+
+def test_commands_of_a_wheel_become_its_tools(tmp_path) -> None:
+    honec = tmp_path / "honec"
+    honec.write_text("#!/bin/sh\necho this is $0 $*\n")
+    script = (
+        "import sys; from pathlib import Path; from hone.cli import tools\n"
+        "tools._TOOLCHAIN = Path(sys.argv.pop(1))\n"
+        "sys.argv[0] = '/usr/bin/honec'\n"
+        "sys.exit(tools.become_tool())\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.path.join(ROOT, "python_frontend")}
+
+    def become(folder) -> subprocess.CompletedProcess:
+        words = [sys.executable, "-c", script, str(folder), "x.hone", "-o", "y"]
+        return subprocess.run(words, capture_output=True, text=True, env=environment)
+
+    honec.chmod(0o755)
+    assert become(tmp_path).stdout == f"this is {honec} x.hone -o y\n"
+    absent = become(tmp_path / "none")
+    assert absent.returncode == 1 and "this package was installed without the compiler" in absent.stderr

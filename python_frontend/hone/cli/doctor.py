@@ -84,9 +84,10 @@ def check_cpu() -> Finding:
 
 
 def check_onednn() -> Finding:
+    _open("libgomp.so.1")  # as programs do: oneDNN's own search need not find it
     library = _open("libdnnl.so.2")
     if library is None:
-        return Finding("oneDNN", False, "no libdnnl.so.2", "apt install libdnnl2")
+        return Finding("oneDNN", False, "no libdnnl.so.2", "apt install libdnnl2, or pip install hone's wheel")
 
     class Version(ctypes.Structure):
         _fields_ = [(name, ctypes.c_int) for name in ("major", "minor", "patch")]
@@ -173,13 +174,21 @@ def _cpu_flags() -> set[str]:
 
 
 def _open(name: str) -> ctypes.CDLL | None:
-    """By the loader, or out of NVIDIA's Python packages."""
-    for path in [name, *glob.glob(f"{sys.prefix}/lib/python3*/site-packages/nvidia/*/lib/{name}")]:
+    """Out of the wheel, by the loader, or out of NVIDIA's Python packages."""
+    for path in [*_bundled(name), name, *glob.glob(f"{sys.prefix}/lib/python3*/site-packages/nvidia/*/lib/{name}")]:
         try:
             return ctypes.CDLL(path)
         except OSError:
             continue
     return None
+
+
+def _bundled(name: str) -> list[Path]:
+    try:
+        shared = resources() / "shared"
+    except HoneError:
+        return []
+    return [shared / name] if (shared / name).is_file() else []
 
 
 def _library(name: str, files: Sequence[str], function: str, package: str) -> Finding:

@@ -16,6 +16,8 @@ from typing import Mapping, Sequence
 from ..errors import HoneError
 from .command import show_command
 
+# What a wheel brings (tools/build-wheel.sh), laid out as build/ is.
+_TOOLCHAIN = Path(__file__).resolve().parents[1] / "toolchain" / "bin"
 # A tree that was not installed: python_frontend/hone/cli beside build/bin.
 _TREE = Path(__file__).resolve().parents[3] / "build" / "bin"
 
@@ -33,11 +35,24 @@ class Option:
 
 @lru_cache
 def find_tool(name: str) -> Path:
-    """A tool of the compiler: on the path, or in the tree's build folder."""
-    found = shutil.which(name) or shutil.which(name, path=str(_TREE))
+    """A tool of the compiler: of this package, on the path, or in the tree's build folder."""
+    found = shutil.which(name, path=str(_TOOLCHAIN)) or shutil.which(name) or shutil.which(name, path=str(_TREE))
     if not found:
         raise HoneError(f"{name}: not found; put the folder that holds it on PATH, or build it with tools/build.sh")
     return Path(found).resolve()
+
+
+def become_tool() -> int:
+    """The commands honec, hone-opt, ... of an installed package: its own tool of that name takes this process."""
+    tool = _TOOLCHAIN / Path(sys.argv[0]).name
+    if not tool.is_file():
+        print(
+            f"error: {tool}: not found, this package was installed without the compiler; install a wheel of "
+            "tools/build-wheel.sh, or put build/bin first on PATH",
+            file=sys.stderr,
+        )
+        return 1
+    os.execv(tool, [str(tool), *sys.argv[1:]])
 
 
 @lru_cache
