@@ -37,6 +37,7 @@ for tool in (
     "hone-opt",
     "hone-plan-attention",
     "hone-run",
+    "hone-tools",
     "honec",
     "honert-divided",
     "honert-fuzz-messages",

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the wheel hone-VERSION-py3-none-manylinux_2_28_x86_64.whl in build/wheel, and prints its path: the Python
 # package; honec, hone-opt, hone-run and hone-lsp-server in one executable that holds LLVM; what honec links executables
-# from; oneDNN and OpenMP, which these open. It needs no package of the machine that installs it (docs/install.md).
+# from; oneDNN and OpenMP, which these open; headers for plugins. It needs no package of the machine that installs it
+# (docs/install.md).
 #   JOBS=N   compile N files at a time (default: the number of cores)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,6 +28,7 @@ for tool in honec hone-lsp-server hone-opt hone-run; do
   chmod +x "$toolchain/bin/$tool"
 done
 cp -r build/lib/honec build/lib/hone-null-driver "$toolchain/lib"
+cmake --install build --prefix "$PWD/$toolchain" --component plugin >/dev/null
 
 shared=$toolchain/lib/honec/shared
 mkdir "$shared"

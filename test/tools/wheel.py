@@ -9,10 +9,18 @@ import sys
 import zipfile
 from pathlib import Path
 
-wheel, source, build, folder = map(Path, sys.argv[1:])
+wheel, source, build, folder = (Path(word).resolve() for word in sys.argv[1:])
 frontend, toolchain = source / "python_frontend", "hone/toolchain"
 PROGRAMS = ("hone-plan-attention", "hone-tools", "honec", "hone-lsp-server", "hone-opt", "hone-run")
 SHARED = ("libdnnl.so.2", "libdnnl.LICENSE", "libdnnl.THIRD-PARTY-PROGRAMS", "libgomp.so.1", "libgomp.NOTICE")
+
+
+def plugin_files() -> set[str]:
+    """Headers and the CMake package, as the install component has them."""
+    prefix = folder / "component"
+    command = ["cmake", "--install", build, "--prefix", prefix, "--component", "plugin"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return {path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()}
 
 
 def expected_files() -> set[str]:
@@ -20,6 +28,7 @@ def expected_files() -> set[str]:
     files |= {f"hone/{path.relative_to(frontend).as_posix()}" for path in (frontend / "examples").glob("*.py")}
     files |= {f"{toolchain}/bin/{name}" for name in PROGRAMS}
     files |= {f"{toolchain}/lib/honec/shared/{name}" for name in SHARED}
+    files |= {f"{toolchain}/{path}" for path in plugin_files()}
     for name in ("honec", "hone-null-driver"):
         files |= {f"{toolchain}/{path.relative_to(build).as_posix()}" for path in (build / "lib" / name).iterdir()}
     return files
