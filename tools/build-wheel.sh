@@ -6,6 +6,10 @@
 #   JOBS=N   compile N files at a time (default: the number of cores)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ -n "${HONE_PREFIX:-}" ]; then
+  echo "build-wheel: HONE_PREFIX is set, expected Debian's LLVM: what a wheel holds needs its static archives" >&2
+  exit 2
+fi
 llvm=/usr/lib/llvm-19/bin
 out=build/wheel
 tree=$out/tree

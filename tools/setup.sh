@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and testing Hone needs and this machine lacks: Debian packages (as root) and a Python virtual
 # environment in .venv. A second run finds everything in place and returns at once.
+#   HONE_PREFIX=DIR    LLVM, MLIR, lld and oneDNN are in DIR, as conda lays them out: no Debian package is installed
 #   HONE_DEVELOPER=1   also clang-tidy and clangd
 #   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
 #   HONE_BUILD_ONLY=1  leave out of it what building does not need: all but cuDNN
@@ -9,12 +10,25 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if [ -n "${HONE_PREFIX:-}" ]; then
+  missing=()
+  for file in bin/{clang,clang++,ld.lld,llvm-readelf,mlir-tblgen} lib/cmake/{llvm/LLVM,mlir/MLIR}Config.cmake \
+    lib/libMLIROptLib.a lib/liblldELF.a include/lld/Common/Driver.h include/dnnl.h lib/libdnnl.so.2 include/gtest/gtest.h; do
+    [ -e "$HONE_PREFIX/$file" ] || missing+=("$file")
+  done
+  if [ "${#missing[@]}" -gt 0 ]; then
+    echo "setup: HONE_PREFIX is $HONE_PREFIX, which lacks ${missing[*]}; docs/install.md lists what it has to hold" >&2
+    exit 1
+  fi
+fi
+
 packages=(
   libmlir-19-dev mlir-19-tools llvm-19-dev llvm-19-tools clang-19 clang-format-19 lld-19 liblld-19-dev
   libdnnl-dev libgtest-dev libclang-rt-19-dev ccache cmake ninja-build libopenmpi-dev openmpi-bin libzstd-dev
   zlib1g-dev bible-kjv
 )
 # A Python from elsewhere than Debian brings its own venv.
+[ -z "${HONE_PREFIX:-}" ] || packages=()
 python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3 python3-venv)
 [ "${HONE_DEVELOPER:-0}" = 1 ] && packages+=(clang-tidy-19 clangd-19)
 missing=()
