@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 if [ -n "${HONE_PREFIX:-}" ]; then
   missing=()
   for file in bin/{clang,clang++,ld.lld,llvm-readelf,mlir-tblgen} lib/cmake/{llvm/LLVM,mlir/MLIR}Config.cmake \
-    lib/libMLIROptLib.a lib/liblldELF.a include/lld/Common/Driver.h include/dnnl.h lib/libdnnl.so.2 include/gtest/gtest.h; do
+    lib/lib{MLIROptLib,lldELF}.a lib/libdnnl.so.2 include/{lld/Common/Driver,dnnl,gtest/gtest}.h; do
     [ -e "$HONE_PREFIX/$file" ] || missing+=("$file")
   done
   if [ "${#missing[@]}" -gt 0 ]; then

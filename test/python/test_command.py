@@ -95,6 +95,16 @@ def test_doctor_names_what_is_missing(capsys, monkeypatch) -> None:
     assert all(row["is_ok"] or row["advice"] for row in found.values())
 
     from hone.cli import doctor
+
+    def uninstalled(name: str):
+        raise doctor.metadata.PackageNotFoundError(name)
+
+    with monkeypatch.context() as patch:  # as after the wheel alone was installed
+        patch.setattr(doctor.metadata, "version", uninstalled)
+        status, printed, _ = run(capsys, "doctor")
+    line = next(line for line in printed.splitlines() if line.startswith("packages"))
+    assert status == 0 and line.startswith("packages    -        no torch, ") and "pip install torch transformers" in line
+
     from hone.errors import HoneError
 
     def absent(name: str):

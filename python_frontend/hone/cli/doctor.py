@@ -62,7 +62,7 @@ def check_python() -> Finding:
 
 
 def check_packages() -> Finding:
-    """torch and transformers are for exporting; their versions are read without importing them."""
+    """For exporting models and making tokens, which no run of a package needs. Read without importing them."""
     found, missing = [], []
     for name in ("torch", "transformers", "safetensors", "tokenizers"):
         try:
@@ -70,7 +70,8 @@ def check_packages() -> Finding:
         except metadata.PackageNotFoundError:
             missing.append(name)
     text = ", ".join(found + [f"no {name}" for name in missing])
-    return Finding("packages", not missing, text, f"pip install {' '.join(missing)} (to export models, to make tokens)")
+    advice = f"pip install {' '.join(missing)} (to export models, to make tokens)"
+    return Finding("packages", not missing, text, advice, is_needed=False)
 
 
 def check_cpu() -> Finding:
