@@ -2,16 +2,14 @@
 
 #include "base/Printable.h"
 #include "base/Signals.h"
-#include "exec/cpu/Features.h"
 #include "train/Bench.h"
+#include "train/CheckMachine.h"
 #include "train/Connect.h"
 #include "train/Info.h"
 #include "train/MakeExecutor.h"
-#include "train/MemoryLimits.h"
 #include "train/Process.h"
 #include "train/SharedFacts.h"
 #include "train/Smoke.h"
-#include "train/ThreadLimits.h"
 #include "train/Trainer.h"
 
 #include <algorithm>
@@ -80,28 +78,6 @@ static int64_t mappedBytes(const Options &options) {
   return bytes;
 }
 
-/// What a program that runs on this machine's CPU needs of it.
-static Status checkMachine(const Program &program, const Options &options,
-                           const LauncherEnvironment &place, int threads) {
-  HONERT_TRY(checkCpu(program));
-  if (program.isForCuda())
-    return Status();
-  // Addresses that libraries take: their code, and more than they touch.
-  constexpr int64_t libraries = 80 << 20;
-  // One reads ahead, one watches other ranks.
-  int helpers = place.size > 1 ? 2 : 1;
-  MemoryNeed need;
-  need.touched = program.arenaBytes + otherBytes;
-  need.beside = libraries + (threads - 1 + helpers) * stackBytes();
-  need.files = mappedBytes(options);
-  need.processes = place.localSize;
-  std::string warning;
-  HONERT_TRY(checkMemory(findMemoryLimits(), need, warning));
-  if (!warning.empty() && place.localRank == 0)
-    std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
-  return checkThreads(threads, helpers);
-}
-
 static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   HONERT_TRY(readLauncherEnvironment(run.place));
   if (run.place.rank != 0 && !std::freopen("/dev/null", "w", stdout))
@@ -125,7 +101,8 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   if (options.info)
     return printInfo(program, pool);
   HONERT_TRY(ThreadPool::openLibrary());
-  HONERT_TRY(checkMachine(program, options, run.place, pool.size()));
+  HONERT_TRY(
+      checkMachine(program, run.place, pool.size(), mappedBytes(options)));
   HONERT_TRY(connect(program, options, run.place, run.world));
   // After MPI, which complains about handlers that are there before its own.
   reportFatalSignals(run.place.size > 1 ? run.place.rank : -1);

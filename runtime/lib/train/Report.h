@@ -9,23 +9,13 @@
 #include "train/Options.h"
 #include "train/RunLog.h"
 #include "train/StatusLines.h"
+#include "train/StepValues.h"
 
 #include <array>
 #include <chrono>
 #include <optional>
 
 namespace honert {
-
-/// What one step showed.
-struct StepFacts {
-  int64_t step = 0;
-  double loss = 0;
-  std::optional<double> gradNorm;
-  std::optional<double> learningRate;
-  std::optional<double> lossScale; ///< after the step, where there is one
-  bool skipped = false;            ///< gradients overflowed: nothing changed
-  double seconds = 0;
-};
 
 /// Step lines on stdout (two that are drawn over, on a terminal) and JSON lines
 /// in the log and scalars for TensorBoard, by the first rank for all: the

@@ -10,11 +10,8 @@
 #include "train/ThreadLimits.h"
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 using namespace honert;
@@ -32,28 +29,11 @@ Trainer::Trainer(const Program &program, const Options &options,
 //===----------------------------------------------------------------------===//
 
 void Trainer::writeScalars(int64_t step) {
-  double clip =
-      options.clip > 0 ? options.clip : std::numeric_limits<double>::infinity();
-  const std::pair<const char *, double> values[] = {
-      {"lr", learningRateAt(options, step)},
-      {"weight_decay", options.weightDecay},
-      {"clip", clip},
-      {"step", static_cast<double>(step)}};
-  for (auto [fqn, value] : values)
-    if (const Argument *scalar = program.argument(Kind::scalar, fqn))
-      storeElement(scalar->dtype, executor->arena().at(scalar->offset), value);
-}
-
-void Trainer::writeKey(int64_t step, int64_t micro) {
-  for (const Argument &argument : program.arguments) {
-    if (argument.kind != Kind::rng)
-      continue;
-    auto *key =
-        reinterpret_cast<int64_t *>(executor->arena().at(argument.offset));
-    key[0] = static_cast<int64_t>(seed);
-    key[1] = step;
-    key[2] = micro;
-  }
+  Arena &arena = executor->arena();
+  writeScalar(program, arena, "lr", learningRateAt(options, step));
+  writeScalar(program, arena, "weight_decay", options.weightDecay);
+  writeClip(program, arena, options.clip);
+  writeScalar(program, arena, "step", static_cast<double>(step));
 }
 
 Status Trainer::loadInputs(int64_t microStep) {
@@ -72,7 +52,7 @@ Status Trainer::loadInputs(int64_t microStep) {
 Status Trainer::launchStep(int64_t step) {
   writeScalars(step);
   if (const Function *function = program.function("step")) {
-    writeKey(step, 0);
+    writeKey(program, executor->arena(), seed, step, 0);
     HONERT_TRY(executor->run(*function));
     return executor->endStep();
   }
@@ -81,7 +61,7 @@ Status Trainer::launchStep(int64_t step) {
       HONERT_TRY(executor->zero(argument.offset, argument.bytes));
   int64_t count = program.microBatches();
   for (int64_t micro = 0; micro < count; ++micro) {
-    writeKey(step, micro);
+    writeKey(program, executor->arena(), seed, step, micro);
     if (micro > 0 && dataStatus.ok())
       dataStatus = loadInputs((step - 1) * count + micro);
     if (!dataStatus.ok() && world.size() == 1)
@@ -95,80 +75,6 @@ Status Trainer::launchStep(int64_t step) {
     return Status();
   HONERT_TRY(executor->run(*program.function("update")));
   return executor->endStep();
-}
-
-/// What the latest step that was collected has left.
-void Trainer::readFacts(StepFacts &facts) {
-  const Function *last = program.function("step");
-  if (last) {
-    const Result *loss = last->result("loss");
-    facts.loss = readScalar(loss->dtype, loss->offset);
-  } else {
-    last = program.function("update");
-    const Argument *loss = program.argument(Kind::scalar, "loss");
-    facts.loss = readScalar(loss->dtype, loss->offset);
-  }
-  if (const Result *norm = last->result("grad_norm"))
-    facts.gradNorm = readScalar(norm->dtype, norm->offset);
-}
-
-/// No check of ids has found one outside its table: in what `function` left, or
-/// the micro-batches of a step.
-Status Trainer::checkIds(const Function &function, const char *when,
-                         int64_t step, const std::string &ending) {
-  for (const IdCheck &check : program.idChecks) {
-    const Result *result = function.result(check.name);
-    const Argument *running = program.argument(Kind::scalar, check.name);
-    if (!result && !running)
-      continue;
-    int64_t id;
-    std::memcpy(&id,
-                executor->arena().at(result ? result->offset : running->offset),
-                sizeof id);
-    if (id != 0)
-      return Status::error(
-          format("%s %lld: %s%s%s reads id %lld, expected 0 to %lld; %s", when,
-                 static_cast<long long>(step), check.op.c_str(),
-                 check.location.empty() ? "" : " at ", check.location.c_str(),
-                 static_cast<long long>(id),
-                 static_cast<long long>(check.size - 1), ending.c_str()));
-  }
-  return Status();
-}
-
-/// What a step that was made must satisfy. With a loss scale, one whose
-/// gradients overflow is skipped by the program, which shrinks the scale; below
-/// the smallest one that was of use no step will come.
-Status Trainer::checkStep(StepFacts &facts) {
-  const Argument *scale = program.argument(Kind::opt, "loss_scale");
-  if (!scale)
-    return checkFinite(facts);
-  constexpr double smallestScale = 0x1p-24;
-  facts.lossScale = readScalar(scale->dtype, scale->offset);
-  facts.skipped = facts.gradNorm && !std::isfinite(*facts.gradNorm);
-  if (*facts.lossScale >= smallestScale)
-    return Status();
-  return Status::error(format(
-      "step %lld: the loss scale is %g, expected at least %g: every step "
-      "overflows; the run ends, nothing is saved%s",
-      static_cast<long long>(facts.step), *facts.lossScale, smallestScale,
-      savedStep < 0 ? "" : ", earlier checkpoints stand"));
-}
-
-/// Without a loss scale, a loss or gradients that are no numbers end the run.
-/// Such gradients have changed nothing: the program's updates are conditional.
-Status Trainer::checkFinite(const StepFacts &facts) const {
-  bool lossIsBad = !std::isfinite(facts.loss);
-  if (!lossIsBad && (!facts.gradNorm || std::isfinite(*facts.gradNorm)))
-    return Status();
-  double seen = lossIsBad ? facts.loss : *facts.gradNorm;
-  return Status::error(format(
-      "step %lld: %s is %g, expected a finite value; the run ends, nothing is "
-      "saved%s",
-      static_cast<long long>(facts.step),
-      lossIsBad ? "the loss" : "the gradient norm",
-      std::isnan(seen) ? std::fabs(seen) : seen, // A NaN's sign says nothing.
-      savedStep < 0 ? "" : ", earlier checkpoints stand"));
 }
 
 /// Tells once that the machine is busy, before the first step or later.
@@ -206,10 +112,12 @@ Status Trainer::finishStep() {
   std::string ending = "the run ends, nothing is saved";
   if (savedStep >= 0)
     ending += ", earlier checkpoints stand";
-  HONERT_TRY(checkIds(last ? *last : *program.function("update"), "step", step,
+  const Arena &arena = executor->arena();
+  HONERT_TRY(checkIds(program, arena,
+                      last ? *last : *program.function("update"), "step", step,
                       ending));
-  readFacts(facts);
-  HONERT_TRY(checkStep(facts));
+  readFacts(program, arena, facts);
+  HONERT_TRY(checkStep(program, arena, facts, ending));
   doneSteps = step;
   lastLoss = facts.loss;
   report.step(facts);

@@ -38,27 +38,18 @@ private:
   Options actualOptions() const;
   Status continueFrom(const RunPosition &position);
   Status startOrResume();
-  Status publishState(const std::vector<const Argument *> &zeros);
-  Status fetchState();
-  void forgetState();
   void printHeader();
 
   // Steps. On a GPU one runs while the next is on its way: `inFlight`.
   void writeScalars(int64_t step);
-  void writeKey(int64_t step, int64_t micro);
   Status loadInputs(int64_t microStep);
   Status launchStep(int64_t step);
-  void readFacts(StepFacts &facts);
   Status finishStep();
   void noticeLoad(std::chrono::steady_clock::time_point now);
   Status finishSteps(size_t left);
   bool pausesAfter(int64_t step) const;
   bool onlyPrints() const;
   Status noticeReasonsToStop();
-  Status checkIds(const Function &function, const char *when, int64_t step,
-                  const std::string &ending);
-  Status checkStep(StepFacts &facts);
-  Status checkFinite(const StepFacts &facts) const;
   Status train();
 
   // Between steps, and at the end (TrainerOutputs.cpp).

@@ -4,6 +4,7 @@
 #include "base/Signals.h"
 #include "train/Dump.h"
 #include "train/Profile.h"
+#include "train/PublishState.h"
 #include "train/ResidentMemory.h"
 #include "train/Trainer.h"
 
@@ -114,7 +115,8 @@ Status Trainer::validate(int64_t step) {
       return Status(); // saving comes first
     HONERT_TRY(executor->run(*evaluate));
     HONERT_TRY(executor->wait());
-    dataStatus = checkIds(*evaluate, "validation batch", i, "the run ends");
+    dataStatus = checkIds(program, executor->arena(), *evaluate,
+                          "validation batch", i, "the run ends");
     if (!dataStatus.ok()) { // on all ranks, which share what the check found
       stoppedBy = badInputs;
       return Status();
@@ -151,9 +153,9 @@ Status Trainer::checkpoint(int64_t step) {
   position.seed = seed;
   position.shuffle = options.shuffle;
   position.dataTokens = dataTokens();
-  HONERT_TRY(world.agree(fetchState()));
+  HONERT_TRY(world.agree(fetchState(program, *executor)));
   Status saved = checkpoints->save(position, executor->arena());
-  forgetState();
+  forgetState(program, *executor);
   HONERT_TRY(saved);
   savedStep = step;
   report.checkpoint(step, checkpoints->pathOf(step));
@@ -220,7 +222,7 @@ Status Trainer::finish() {
     HONERT_TRY(validate(doneSteps));
   std::string saved;
   if (!options.save.empty()) {
-    HONERT_TRY(world.agree(fetchState()));
+    HONERT_TRY(world.agree(fetchState(program, *executor)));
     HONERT_TRY(saveWeights(options.save, program, world, executor->arena(),
                            {{"step", std::to_string(doneSteps)},
                             {"seed", std::to_string(seed)},

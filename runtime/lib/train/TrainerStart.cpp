@@ -5,12 +5,11 @@
 #include "io/SharedFiles.h"
 #include "train/Dump.h"
 #include "train/OutputFiles.h"
+#include "train/PublishState.h"
 #include "train/RunLength.h"
 #include "train/SameData.h"
 #include "train/Trainer.h"
 #include "train/WorkingCopies.h"
-
-#include <algorithm>
 
 using namespace honert;
 
@@ -87,7 +86,7 @@ Status Trainer::startFresh() {
   HONERT_TRY(startState({options.init, options.fresh}, program, world, seed,
                         pool, executor->arena(), origin, zeros));
   fillWorkingCopies(program, pool, executor->arena());
-  return publishState(zeros);
+  return publishState(program, *executor, zeros);
 }
 
 /// What checkpoints note of this run.
@@ -143,7 +142,7 @@ Status Trainer::continueFrom(const RunPosition &position) {
     return Status::error(format("--shuffle: the run in %s was started %s it",
                                 folder, position.shuffle ? "with" : "without"));
   fillWorkingCopies(program, pool, executor->arena());
-  HONERT_TRY(publishState({}));
+  HONERT_TRY(publishState(program, *executor, {}));
   seed = position.seed;
   doneSteps = savedStep = position.step;
   HONERT_TRY(checkpoints->readBest(bestValidation));
@@ -166,31 +165,6 @@ Status Trainer::startOrResume() {
                          options.checkpoints.c_str()));
   }
   return world.agree(position ? continueFrom(*position) : startFresh());
-}
-
-/// What the host has written once, before the first step, beside `zeros`.
-Status Trainer::publishState(const std::vector<const Argument *> &zeros) {
-  for (const Argument *argument : zeros)
-    HONERT_TRY(executor->zero(argument->offset, argument->bytes));
-  for (const Argument &argument : program.arguments)
-    if ((argument.isState() || argument.kind == Kind::workingCopy) &&
-        std::find(zeros.begin(), zeros.end(), &argument) == zeros.end())
-      HONERT_TRY(executor->publish(argument.offset, argument.bytes));
-  return Status();
-}
-
-/// What files hold.
-Status Trainer::fetchState() {
-  for (const Argument &argument : program.arguments)
-    if (argument.isState())
-      HONERT_TRY(executor->fetch(argument.offset, argument.bytes));
-  return Status();
-}
-
-void Trainer::forgetState() {
-  for (const Argument &argument : program.arguments)
-    if (argument.isState())
-      executor->forget(argument.offset, argument.bytes);
 }
 
 void Trainer::printHeader() {
