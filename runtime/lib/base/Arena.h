@@ -24,6 +24,9 @@ public:
   /// As allocate(), for a view of memory that lies elsewhere: only the pages
   /// that are touched cost memory, so it may be larger than the machine's.
   Status reserve(int64_t bytes, const char *what);
+  /// Child processes do not have the memory: none of its pages is copied when
+  /// this process writes to it while they live.
+  void keepFromChildren();
   /// Lets go of the pages that lie in these bytes only; read again, they are
   /// zero.
   void release(int64_t offset, int64_t bytes);

@@ -23,6 +23,8 @@ struct Library {
                    unsigned flags);
   void (*setThreads)(int threads);
   void (*setDynamic)(int dynamic);
+  int (*isDynamic)(void);
+  int (*teamSize)(void); ///< of the next region
   int (*countThreads)(void);
   int (*self)(void);
   std::string failure; // why it could not be opened, or empty
@@ -54,6 +56,8 @@ Library::Library() {
   find("GOMP_parallel", parallel);
   find("omp_set_num_threads", setThreads);
   find("omp_set_dynamic", setDynamic);
+  find("omp_get_dynamic", isDynamic);
+  find("omp_get_max_threads", teamSize);
   find("omp_get_num_threads", countThreads);
   find("omp_get_thread_num", self);
 }
@@ -135,7 +139,24 @@ Status ThreadPool::openLibrary() {
                        "beside this program, docs/install.md)");
 }
 
+CallerThread::CallerThread()
+    : floatMode(_mm_getcsr()),
+      teamSize(gomp().isOpen() ? gomp().teamSize() : 1),
+      isDynamic(gomp().isOpen() ? gomp().isDynamic() : 0) {}
+
+CallerThread::~CallerThread() {
+  if (gomp().isOpen()) {
+    gomp().setThreads(teamSize);
+    gomp().setDynamic(isDynamic);
+  }
+  _mm_setcsr(floatMode);
+}
+
 ThreadPool::ThreadPool(int threads) : threads(gomp().isOpen() ? threads : 1) {
+  enter();
+}
+
+void ThreadPool::enter() const {
   flushSubnormals();
   if (!gomp().isOpen())
     return;

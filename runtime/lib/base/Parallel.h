@@ -36,6 +36,20 @@ private:
   unsigned saved;
 };
 
+/// Puts back, at its end, what a ThreadPool sets for the thread that makes it
+/// or enters it: for code that runs inside a process of others.
+class CallerThread {
+public:
+  CallerThread();
+  ~CallerThread();
+  CallerThread(const CallerThread &) = delete;
+  CallerThread &operator=(const CallerThread &) = delete;
+
+private:
+  unsigned floatMode;
+  int teamSize, isDynamic;
+};
+
 /// A team of fixed size. Ranges are contiguous and depend on the team's size
 /// only, so that a thread meets the same pages in each launch.
 class ThreadPool {
@@ -48,6 +62,8 @@ public:
   explicit ThreadPool(int threads);
 
   int size() const { return threads; }
+  /// Sets for this thread what the constructor has set for the one it ran on.
+  void enter() const;
 
   /// body(context, lo, hi) over [0, items), cut at multiples of `grain`, one
   /// range per thread at most. A single range runs on the calling thread.

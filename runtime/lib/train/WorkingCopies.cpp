@@ -30,18 +30,31 @@ static void roundElements(const Argument &from, const char *source,
                  loadElement(from.dtype, source + i * fromWidth));
 }
 
+static void fillFrom(const Argument &param, const Argument &workingCopy,
+                     const ThreadPool &pool, Arena &arena) {
+  pool.run(*elementCount(workingCopy.dims), 4096, [&](int64_t lo, int64_t hi) {
+    roundElements(param, arena.at(param.offset), workingCopy,
+                  arena.at(workingCopy.offset), lo, hi);
+  });
+}
+
 void honert::fillWorkingCopies(const Program &program, const ThreadPool &pool,
                                Arena &arena) {
   for (const Argument &workingCopy : program.arguments) {
     if (workingCopy.kind != Kind::workingCopy)
       continue;
     const Argument *param = program.argument(Kind::param, workingCopy.fqn);
-    if (!areDividedAlike(*param, workingCopy))
-      continue;
-    pool.run(*elementCount(workingCopy.dims), 4096,
-             [&](int64_t lo, int64_t hi) {
-               roundElements(*param, arena.at(param->offset), workingCopy,
-                             arena.at(workingCopy.offset), lo, hi);
-             });
+    if (areDividedAlike(*param, workingCopy))
+      fillFrom(*param, workingCopy, pool, arena);
   }
+}
+
+const Argument *honert::fillWorkingCopy(const Program &program,
+                                        const Argument &param,
+                                        const ThreadPool &pool, Arena &arena) {
+  const Argument *workingCopy = program.argument(Kind::workingCopy, param.fqn);
+  if (param.kind != Kind::param || !workingCopy)
+    return nullptr;
+  fillFrom(param, *workingCopy, pool, arena);
+  return workingCopy;
 }

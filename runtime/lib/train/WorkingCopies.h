@@ -17,6 +17,11 @@ namespace honert {
 void fillWorkingCopies(const Program &program, const ThreadPool &pool,
                        Arena &arena);
 
+/// Fills and returns that of `param`, which ranks have the same elements of;
+/// null: there is none.
+const Argument *fillWorkingCopy(const Program &program, const Argument &param,
+                                const ThreadPool &pool, Arena &arena);
+
 } // namespace honert
 
 #endif // HONERT_TRAIN_WORKINGCOPIES_H
