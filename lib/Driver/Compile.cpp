@@ -383,9 +383,10 @@ Error Compilation::link(StringRef object, OutputFile &output) {
   }
   llvm::SmallString<128> resources(llvm::sys::path::parent_path(tool));
   llvm::sys::path::append(resources, "..", "lib", "honec");
-  Error error = linkExecutable({tool.str(), std::string(resources),
-                                std::string(path), output.temporaryPath().str(),
-                                options.emulates, options.bringsHostKernels});
+  Error error = linkProgram({tool.str(), std::string(resources),
+                             std::string(path), output.temporaryPath().str(),
+                             options.emit == Emit::SharedObject,
+                             options.emulates, options.bringsHostKernels});
   if (!error)
     return error;
   return makeError(options.output + ": " + llvm::toString(std::move(error)));

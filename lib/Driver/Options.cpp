@@ -73,9 +73,10 @@ static Error setEmit(StringRef value, Options &options) {
                   .Case("ptx", Emit::PTX)
                   .Case("obj", Emit::Object)
                   .Case("exe", Emit::Executable)
+                  .Case("so", Emit::SharedObject)
                   .Default(std::nullopt);
   if (!emit)
-    return wrongWord(value, "mlir, plan, llvm, ptx, obj or exe");
+    return wrongWord(value, "mlir, plan, llvm, ptx, obj, so or exe");
   options.emit = *emit;
   return Error::success();
 }
@@ -174,9 +175,9 @@ static std::vector<OptionRow> makeRows() {
        "links of the machines, to divide by; rates, to estimate by",
        setCluster},
       {"--emit", "WHAT",
-       "exe (default), obj, ptx, llvm, plan, or mlir: the module behind "
-       "--upto, "
-       "or before planning",
+       "exe (default), so: to train in a process of yours, obj, ptx, llvm, "
+       "plan, "
+       "or mlir: the module behind --upto, or before planning",
        setEmit},
       {"--package", "DIR",
        "with --from: the package that the text was made of, if the text does "
@@ -328,8 +329,9 @@ completePhases(const llvm::StringMap<std::string> &given, Options &options) {
 /// What options say together: 2 after one line if they contradict each other.
 static std::optional<int>
 completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
-  bool isText =
-      options.emit != Emit::Object && options.emit != Emit::Executable;
+  bool isText = options.emit != Emit::Object &&
+                options.emit != Emit::Executable &&
+                options.emit != Emit::SharedObject;
   if (options.package.empty())
     return usageError("no package given, expected a directory NAME.hone");
   if (options.package == "-" && !given.count("--from"))
@@ -366,6 +368,10 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
                       "', expected sm_80, sm_90 or newer for cuda");
   if (Error error = options.pipeline.readRanks())
     return usageError("--mesh, --recipe: " + llvm::toString(std::move(error)));
+  if (options.emit == Emit::SharedObject && !options.pipeline.mesh.empty())
+    return usageError("--mesh: is '" + options.pipeline.mesh +
+                      "', expected none with --emit=so, whose program is one "
+                      "process; --emit=exe makes one of several ranks");
   if (!given.count("--arch") || options.isCuda)
     // A program that compares a GPU with the host runs where the GPU is.
     options.cpu = llvm::cantFail(

@@ -1,4 +1,4 @@
-//===- Link.cpp - From an object to an executable -------------------------===//
+//===- Link.cpp - From an object to an executable or a library ------------===//
 
 #include "hone/Target/Link.h"
 
@@ -37,7 +37,7 @@ static llvm::Expected<Platform> getPlatform() {
     return Platform{"aarch64linux", "/lib/ld-linux-aarch64.so.1"};
   return llvm::createStringError(
       llvm::inconvertibleErrorCode(),
-      "--emit=exe: cannot link for " + triple.str() +
+      "--emit: cannot link for " + triple.str() +
           ", expected Linux on x86-64 or AArch64: use --emit=obj");
 }
 
@@ -46,24 +46,27 @@ namespace {
 class LinkLine {
 public:
   LinkLine(const LinkJob &job, const Platform &platform)
-      : job(job), arguments{"ld.lld",
-                            "-m",
-                            platform.emulation.str(),
-                            "-pie",
-                            "--eh-frame-hdr",
-                            "--hash-style=gnu",
-                            "--gc-sections",
-                            "--as-needed",
-                            "-z",
-                            "relro",
-                            "-z",
-                            "now",
-                            "-dynamic-linker",
-                            platform.loader.str(),
-                            "-o",
-                            job.output} {}
+      : job(job), platform(platform), arguments{"ld.lld",
+                                                "-m",
+                                                platform.emulation.str(),
+                                                "--eh-frame-hdr",
+                                                "--hash-style=gnu",
+                                                "--gc-sections",
+                                                "--as-needed",
+                                                "-z",
+                                                "relro",
+                                                "-z",
+                                                "now",
+                                                "-o",
+                                                job.output} {}
 
   void add(std::string argument) { arguments.push_back(std::move(argument)); }
+  /// What the system starts: `main` of the runtime.
+  llvm::Error beginExecutable();
+  /// What a process loads: it binds to itself whatever it defines, and shows
+  /// nothing of the runtime and the C++ library inside but the interface, so
+  /// that several programs, and another C++ library, live in one process.
+  llvm::Error beginSharedObject();
   /// Files that honec's build left beside it.
   llvm::Error addResources(llvm::ArrayRef<StringRef> names);
   /// Where the program looks for libraries that it opens.
@@ -72,9 +75,32 @@ public:
 
 private:
   const LinkJob &job;
+  const Platform &platform;
   std::vector<std::string> arguments;
 };
 } // namespace
+
+llvm::Error LinkLine::beginExecutable() {
+  add("-pie");
+  add("-dynamic-linker");
+  add(platform.loader.str());
+  if (llvm::Error error = addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
+    return error;
+  add(job.object);
+  return addResources({"libhonert_main.a"});
+}
+
+llvm::Error LinkLine::beginSharedObject() {
+  add("-shared");
+  add("-Bsymbolic");
+  add("--undefined=honert_trainer_open");
+  add("--version-script");
+  if (llvm::Error error =
+          addResources({"exports.map", "crti.o", "crtbeginS.o"}))
+    return error;
+  add(job.object);
+  return llvm::Error::success();
+}
 
 llvm::Error LinkLine::addResources(llvm::ArrayRef<StringRef> names) {
   for (StringRef name : names) {
@@ -114,10 +140,7 @@ buildArguments(const LinkJob &job) {
   LinkLine line(job, *platform);
   line.addSearchPath();
   if (llvm::Error error =
-          line.addResources({"Scrt1.o", "crti.o", "crtbeginS.o"}))
-    return std::move(error);
-  line.add(job.object);
-  if (llvm::Error error = line.addResources({"libhonert_main.a"}))
+          job.isShared ? line.beginSharedObject() : line.beginExecutable())
     return std::move(error);
   // The runtime asks for both weakly, which takes nothing out of an archive.
   if (job.emulates) {
@@ -166,7 +189,7 @@ static std::string firstComplaint(StringRef log) {
   return first.str();
 }
 
-llvm::Error hone::linkExecutable(const LinkJob &job) {
+llvm::Error hone::linkProgram(const LinkJob &job) {
   llvm::Expected<std::vector<std::string>> linker = buildArguments(job);
   if (!linker)
     return linker.takeError();

@@ -19,7 +19,7 @@ COMMAND_LINES = {
     "output-empty": Case(["honec", "p.hone", "-o", ""], 2, "-o: is '', expected a file"),
     "binary-to-stdout": Case(["honec", "p.hone", "-o", "-"], 2, "-o: is '-', expected a file for a binary"),
     "two-packages": usage("'q.hone': unexpected, expected one package, which is 'p.hone'", "q.hone"),
-    "emit-unknown": usage("--emit: is 'asm', expected mlir, plan, llvm, ptx, obj or exe", "--emit=asm"),
+    "emit-unknown": usage("--emit: is 'asm', expected mlir, plan, llvm, ptx, obj, so or exe", "--emit=asm"),
     "emit-ptx": usage("--emit: is 'ptx', expected --target=cuda with it", "--emit=ptx"),
     "target-unknown": usage("--target: is 'tpu', expected cpu or cuda", "--target=tpu"),
     "exact-cuda": usage("--exact: expected --target=cpu with it, whose products add in order", "--exact",

@@ -11,7 +11,7 @@
 namespace hone::driver {
 
 /// What to write.
-enum class Emit { MLIR, Plan, LLVM, PTX, Object, Executable };
+enum class Emit { MLIR, Plan, LLVM, PTX, Object, Executable, SharedObject };
 
 /// A pass that a user adds behind a phase.
 struct Insertion {
