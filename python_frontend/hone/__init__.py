@@ -2,16 +2,17 @@
 
     hone.export(model, loss_fn, (tokens, targets), optimizer, out="gpt2.hone")
     hone.load(model, "trained.safetensors")
+    step = hone.compile(model, loss_fn, (tokens, targets), optimizer)    # to be called in this process
 
-Importing the package needs no torch; exporting and loading do.
+Importing the package needs no torch; these do.
 """
 
 from .errors import HoneError
 
-__all__ = ["HoneError", "Training", "export", "load"]
+__all__ = ["HoneError", "Training", "compile", "export", "load"]
 
 
-_HOMES = {"Training": ".api", "export": ".api", "load": ".weights"}
+_HOMES = {"Training": ".api", "compile": ".in_process.compile", "export": ".api", "load": ".weights"}
 
 
 def __getattr__(name: str):
