@@ -354,11 +354,11 @@ def test_programs_are_cached_by_content(tmp_path, capfd) -> None:
     assert compiled(tmp_path, t, precision="bf16").folder != step.folder
     assert step.plan.peak_bytes == step.plan.report["memory"]["arena"] > 0
     assert open(step.report()).read(15).lower() == "<!doctype html>"
-    assert f"fingerprint" in step.info()
+    assert "fingerprint" in step.info()
     assert not [name for name in os.listdir(tmp_path) if "." in name]  # nothing is left of the exports
 
 
-# -- the page and loops of others ----------------------------------------------------------------------------------------------
+# -- the page and loops of others ---------------------------------------------------------------------------------
 
 
 def test_the_session_of_the_page_runs(tmp_path, monkeypatch) -> None:
@@ -375,7 +375,6 @@ def test_the_session_of_the_page_runs(tmp_path, monkeypatch) -> None:
 def test_transformers_trainer_steps_by_a_compiled_step(cache, tmp_path) -> None:
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("accelerate")
-    sys.path.insert(0, os.path.join(ROOT, "python_frontend", "examples"))
     import hf_trainer
 
     config = transformers.GPT2Config(
@@ -383,7 +382,9 @@ def test_transformers_trainer_steps_by_a_compiled_step(cache, tmp_path) -> None:
     )
     model = transformers.GPT2LMHeadModel(config)
     tokens = batches(20)[0].flatten(0, 1)
-    data = [{"input_ids": row, "labels": row} for row in tokens]
+    # The Trainer divides a batch's loss by the labels that are not -100, the first of a row too, which has no logits.
+    labels = torch.cat([torch.full_like(tokens[:, :1], -100), tokens[:, 1:]], dim=1)
+    data = [{"input_ids": ids, "labels": row} for ids, row in zip(tokens, labels)]
     arguments = dict(
         per_device_train_batch_size=2, max_steps=20, learning_rate=5e-3, warmup_steps=3, logging_steps=1,
         report_to=[], use_cpu=True, seed=0, save_strategy="no", dataloader_drop_last=True, weight_decay=0.0,
@@ -394,14 +395,14 @@ def test_transformers_trainer_steps_by_a_compiled_step(cache, tmp_path) -> None:
         own.load_state_dict(model.state_dict())
         options = transformers.TrainingArguments(output_dir=str(tmp_path / kind), **arguments)
         if kind == "eager":
-            trainer = transformers.Trainer(own, options, train_dataset=data, eval_dataset=data[:4])
+            trainer = transformers.Trainer(own, options, train_dataset=data, eval_dataset=data[:8])
         else:
             ids = torch.zeros(2, COLUMNS, dtype=torch.long)
             optimizer = torch.optim.AdamW(own.parameters(), lr=5e-3, weight_decay=0)
             step = hone.compile(own, hf_trainer.loss, (ids, ids.clone()), optimizer, clip=1.0, cache=cache, threads=1)
-            trainer = hf_trainer.HoneTrainer(own, options, train_dataset=data, eval_dataset=data[:4], step=step)
+            trainer = hf_trainer.HoneTrainer(own, options, train_dataset=data, eval_dataset=data[:8], step=step)
         trainer.train()
         losses[kind] = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
         losses[kind].append(trainer.evaluate()["eval_loss"])
     assert losses["compiled"] == pytest.approx(losses["eager"], rel=2e-3)
-    assert losses["compiled"][-1] < losses["compiled"][0]
+    assert losses["compiled"][-1] < losses["compiled"][0] - 0.1

@@ -21,6 +21,10 @@ from .cache import PACKAGE, PROGRAM, compiled, folder_of_cache
 from .library import Options
 from .step import Step
 
+_ONE_PROCESS = (
+    "a step is one process; honec --mesh without --emit=so makes a program that mpirun starts (docs/distributed.md)"
+)
+
 # Options of honec that hone.compile gives itself, or that say what is no program for a process of the user's.
 _REFUSED = {
     "emit": "a step is made of a shared object",
@@ -28,9 +32,8 @@ _REFUSED = {
     "output": "programs are kept in the cache, expected cache=FOLDER",
     "report": "a report is always written: step.report()",
     "dry_run": "makes no program; honec --dry-run estimates",
-    "mesh": "a step is one process; honec --mesh without --emit=so makes a program that mpirun starts (docs/distributed.md)",
-    "recipe": "a step is one process; honec --mesh without --emit=so makes a program that mpirun starts "
-    "(docs/distributed.md)",
+    "mesh": _ONE_PROCESS,
+    "recipe": _ONE_PROCESS,
     "cluster": "a step is one process, without links to describe",
 }
 

@@ -1,5 +1,6 @@
 //===- StepTrainerTest.cpp - The C functions of honert/trainer.h ----------===//
 
+#include "base/Parallel.h"
 #include "honert/trainer.h"
 #include "support/Describe.h"
 #include "support/Run.h"
@@ -8,6 +9,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <dlfcn.h>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -335,11 +337,25 @@ TEST_F(StepTrainer, a_child_is_refused) {
   train(2, 3); // the parent goes on
 }
 
-TEST_F(StepTrainer, the_float_mode_is_the_callers) {
+TEST_F(StepTrainer, float_mode_and_team_are_the_callers) {
+  honert::DefaultFloatMode mode; // other tests have made pools on this thread
   unsigned before = _mm_getcsr();
-  ASSERT_EQ(open(), "");
+  void *libgomp = dlopen("libgomp.so.1", RTLD_NOW);
+  ASSERT_NE(libgomp, nullptr) << dlerror();
+  auto setTeam =
+      reinterpret_cast<void (*)(int)>(dlsym(libgomp, "omp_set_num_threads"));
+  auto teamSize =
+      reinterpret_cast<int (*)()>(dlsym(libgomp, "omp_get_max_threads"));
+  ASSERT_TRUE(setTeam && teamSize);
+  setTeam(7);
+  honert_trainer_options options = {};
+  options.threads = 2;
+  ASSERT_EQ(open(options), "");
+  EXPECT_EQ(_mm_getcsr(), before);
+  EXPECT_EQ(teamSize(), 7);
   train(1, 2);
   EXPECT_EQ(_mm_getcsr(), before);
+  EXPECT_EQ(teamSize(), 7);
 }
 
 //===----------------------------------------------------------------------===//
