@@ -16,6 +16,7 @@
 #include "Codegen/GPU/LowerToDevice.h"
 #include "Codegen/Program/Lowering.h"
 #include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/Plan/LaunchLabel.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"

@@ -16,6 +16,7 @@
 #include "hone/Analysis/Attention/Problem.h"
 #include "hone/Codegen/Program/AttentionPlans.h"
 #include "hone/Codegen/Program/DeviceImages.h"
+#include "hone/Plan/LaunchLabel.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

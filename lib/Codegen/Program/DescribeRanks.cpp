@@ -8,6 +8,7 @@
 #include "Lowering.h"
 
 #include "hone/Plan/AbiNumbers.h"
+#include "hone/Plan/LaunchLabel.h"
 
 using namespace mlir;
 using namespace hone;

@@ -6,6 +6,7 @@
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/Plan/AbiNumbers.h"
+#include "hone/Plan/LaunchLabel.h"
 #include "hone/Sharding/IR/Dist.h"
 
 using namespace mlir;
@@ -25,21 +26,6 @@ static std::string sourceOf(Location loc) {
       return WalkResult::advance();
     text = (line.getFilename().getValue() + ":" + Twine(line.getLine())).str();
     return WalkResult::interrupt();
-  });
-  return text;
-}
-
-/// The names that a location carries (module of the user's model), innermost
-/// last, "a/b", or "".
-static std::string nameOf(Location loc) {
-  std::string text;
-  loc->walk([&](Location part) {
-    if (auto name = dyn_cast<NameLoc>(part)) {
-      if (!text.empty())
-        text += "/";
-      text += name.getName().getValue();
-    }
-    return WalkResult::advance();
   });
   return text;
 }
@@ -209,13 +195,6 @@ LogicalResult ProgramLowering::run() {
 // Launches
 //===----------------------------------------------------------------------===//
 
-Operation *hone::mainOp(LaunchOp launch) {
-  for (Operation &op : launch.getBodyBlock().without_terminator())
-    if (cast<HoneOpInterface>(op).getKernelFamily() == launch.getFamily())
-      return &op;
-  return &launch.getBodyBlock().front();
-}
-
 SmallVector<bool> hone::aliasedBuffers(LaunchOp launch) {
   OperandRange buffers = launch.getOperands();
   auto isWritten = [&](size_t index) {
@@ -262,27 +241,6 @@ std::string ProgramLowering::keyOf(LaunchOp launch, StringRef stage) {
       stream << " = " << number(result) << ":" << result.getType();
   }
   return key;
-}
-
-/// That of a collective of many in place of each names the first.
-static std::string nameOfCollective(Location loc) {
-  auto fused = dyn_cast<FusedLoc>(loc);
-  if (!fused || fused.getLocations().size() < 2)
-    return nameOf(loc);
-  std::string first = nameOf(fused.getLocations().front());
-  size_t others = fused.getLocations().size() - 1;
-  return first.empty() ? first
-                       : first + " and " + std::to_string(others) + " more";
-}
-
-static std::string labelOf(LaunchOp launch) {
-  Operation *main = mainOp(launch);
-  std::string label =
-      isa<plan::YieldOp>(main) ? "copy" : main->getName().stripDialect().str();
-  std::string name = isa<dist::DistDialect>(main->getDialect())
-                         ? nameOfCollective(launch.getLoc())
-                         : nameOf(launch.getLoc());
-  return name.empty() ? label : label + " " + name;
 }
 
 SmallVector<Value> ProgramLowering::nameOperands(LaunchOp launch) {

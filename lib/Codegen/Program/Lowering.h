@@ -104,10 +104,6 @@ private:
   llvm::StringSet<> idChecks; ///< described already
 };
 
-/// The op that gives a launch of a library or single-op family its name; the
-/// yield of one that copies.
-mlir::Operation *mainOp(plan::LaunchOp launch);
-
 /// Which buffers of a launch share memory with one that it writes: two
 /// launches can share a kernel only where these agree.
 llvm::SmallVector<bool> aliasedBuffers(plan::LaunchOp launch);
