@@ -464,7 +464,9 @@ void honert_launch_cost(honert_program *program, const char *family,
     --first;
   size_t parts = launches.size() - first;
   for (size_t i = 0; i != parts; ++i)
-    launches[first + i].cost = {family, bytes, flops, i, parts};
+    launches[first + i].cost = {family, bytes, flops,
+                                i,      parts, program->groups};
+  ++program->groups; // also one that needs no launch
 }
 
 void honert_callback(honert_program *program, honert_callback_fn callback,

@@ -224,6 +224,7 @@ struct LaunchCost {
   std::string family; ///< empty: nothing is known
   int64_t bytes = 0, flops = 0;
   size_t part = 0, parts = 1; ///< of the group's launches
+  size_t group = 0;           ///< its number in the program, from 0
 };
 
 struct Launch {
@@ -288,6 +289,7 @@ struct Program {
   std::vector<DeviceCode> deviceCode;
   std::vector<Function> functions;
   std::vector<IdCheck> idChecks;
+  size_t groups = 0; ///< whose costs are described
   /// The first mistake of the caller while describing; reported by check().
   std::string mistake;
 

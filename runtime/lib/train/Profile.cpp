@@ -151,7 +151,8 @@ static std::string launchText(const FunctionTimes &function, size_t index,
                  member("blocks", kernel->blocks) +
                  member("threads", kernel->threads);
   if (!launch.cost.family.empty())
-    arguments += rateMembers(launch.cost, limits, groupSeconds(times, index));
+    arguments += member("launch", static_cast<int64_t>(launch.cost.group)) +
+                 rateMembers(launch.cost, limits, groupSeconds(times, index));
   if (limits.usesTensorCores)
     arguments += format(",\"tensor_cores\":%s",
                         *limits.usesTensorCores ? "true" : "false");

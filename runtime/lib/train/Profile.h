@@ -8,7 +8,8 @@
 namespace honert {
 
 /// The launches of a step as a Chrome trace (chrome://tracing, Perfetto). Of a
-/// group of ops whose cost the program tells, an event has bytes and FLOPs, the
+/// group of ops whose cost the program tells, an event has the index in
+/// `launches` of the compiler's report (docs/report.md), bytes and FLOPs, the
 /// rates that all launches of the group reach together, and, where the executor
 /// knows the machine's data sheet, their share of its peaks. Of graphs also
 /// tracks of collectives and of the gaps between launches, and their sums.

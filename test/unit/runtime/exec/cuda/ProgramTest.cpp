@@ -149,12 +149,14 @@ TEST_F(CudaDescription, a_cost_is_of_the_launches_before_it) {
   EXPECT_EQ(mistake(), "");
   std::string seen;
   for (const Launch &each : p->functions[0].launches)
-    seen += format("%s %lld %lld %zu/%zu, ", each.cost.family.c_str(),
+    seen += format("%s %lld %lld %zu/%zu of %zu, ", each.cost.family.c_str(),
                    static_cast<long long>(each.cost.bytes),
                    static_cast<long long>(each.cost.flops), each.cost.part,
-                   each.cost.parts);
-  EXPECT_EQ(seen, "row 4096 12 0/2, row 4096 12 1/2, contraction 100 200 0/1, "
-                  " 0 0 0/1, ");
+                   each.cost.parts, each.cost.group);
+  EXPECT_EQ(seen, "row 4096 12 0/2 of 0, row 4096 12 1/2 of 0, "
+                  "contraction 100 200 0/1 of 1,  0 0 0/1 of 0, ");
+  honert_launch_cost(p, "map", 8, 8);
+  EXPECT_EQ(p->functions[0].launches.back().cost.group, 3u);
 }
 
 TEST_F(CudaDescription, a_cost_is_not_negative) {

@@ -264,9 +264,11 @@ TEST_F(CudaTrain, profile_says_what_a_launch_reaches) {
        {"\"model\":\"tiny\",\"machine\":\"NVIDIA H200 (sm_999)",
         "\"library\":\"cuBLASLt 13.0.0\"", "\"name\":\"norm\",\"cat\":\"row\"",
         "\"location\":\"m.py:3\",\"kernel\":\"k1_row\",\"blocks\":2,"
-        "\"threads\":64,\"bytes\":48000000,\"flops\":2000000,\"launches\":2,"
+        "\"threads\":64,\"launch\":0,\"bytes\":48000000,\"flops\":2000000,"
+        "\"launches\":2,"
         "\"gb_per_s\":2400,\"tflops\":0.1,\"of_peak_bandwidth\":0.5,",
         "\"tensor_cores\":false}", "\"cat\":\"contraction\"",
+        "\"location\":\"m.py:4\",\"launch\":1,",
         "\"tensor_cores\":true,"
         "\"operand_alignment\":16}"})
     EXPECT_NE(trace.find(text), std::string::npos) << text << "\n" << trace;
