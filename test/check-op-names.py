@@ -43,7 +43,7 @@ REASONS = {
     "lib/Codegen/GPU/LowerToDevice.cpp": "chooses the emitter of a launch within its kernel family",
     "lib/Codegen/LowerToKernels.cpp": "chooses the emitter of a launch within its kernel family",
     "lib/Codegen/Program/DescribeRanks.cpp": "a wait is the only op that ends a collective",
-    "lib/Codegen/Program/Lowering.cpp": "a launch that only yields is a copy: its name in profiles",
+    "lib/Plan/LaunchLabel.cpp": "a launch that only yields is a copy: its name in profiles",
     "lib/Plan/PlanDialect.cpp": "the verifier of plan.view",
     "lib/Sharding/Model/ShardingRule.cpp": "dist.constrain, which has no factors of its own",
     "lib/Sharding/Partition/LocalOps.cpp": "the local form of ops whose attributes or indices are positions",
