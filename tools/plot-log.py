@@ -7,14 +7,16 @@ RUN.jsonl is what a training binary writes with --log. Each LEVEL=NAME is a labe
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import math
 import sys
+import zlib
 from pathlib import Path
 from typing import Any, Sequence
 
-TEMPLATE = Path(__file__).resolve().parents[1] / "lib" / "Report" / "index.html.in"
+REPORT = Path(__file__).resolve().parents[1] / "lib" / "Report"
 CURVES = (("loss", "training loss"), ("val_loss", "validation loss"))
 
 
@@ -47,11 +49,14 @@ def read_level(text: str) -> dict[str, Any]:
 
 
 def make_page(title: str, curves: Sequence[dict[str, Any]], levels: Sequence[dict[str, Any]]) -> str:
-    """The template with its two marks filled; without "<" nothing in the data ends the element that holds them."""
-    data = json.dumps({"run": {"title": title, "curves": curves, "levels": levels}}).replace("<", "\\u003c")
-    head, rest = TEMPLATE.read_text(encoding="utf-8").split("@TITLE@")
-    body, tail = rest.split("@DATA@")
-    return head + html.escape(title) + body + data + tail
+    """The template with its three marks filled; the data are zlib's format as base64, which holds no markup."""
+    data = json.dumps({"run": {"title": title, "curves": curves, "levels": levels}})
+    head, rest = (REPORT / "index.html.in").read_text(encoding="utf-8").split("@TITLE@")
+    body, rest = rest.split("@DATA@")
+    script, tail = rest.split("@PROGRAM@")
+    packed = base64.b64encode(zlib.compress(data.encode())).decode()
+    program = (REPORT / "page.js").read_text(encoding="utf-8")
+    return head + html.escape(title) + body + packed + script + program + tail
 
 
 def main(argv: list[str]) -> int:

@@ -100,6 +100,7 @@ private:
   Error link(StringRef object, OutputFile &output);
   llvm::Expected<plan::ProgramOp> getProgram();
   std::string printModule();
+  void keepText(StringRef phase);
 
   const Options &options;
   StringRef tool;
@@ -111,6 +112,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   DeviceCode device;                     // where the target is a GPU
   std::vector<Explanation> explanations; // remarks of the phases
+  std::vector<ModuleText> texts;         // for the report
   std::optional<LibraryRoofline> limit;  // of a GPU's step, for a dry run
   std::optional<Cluster> cluster;        // where a file describes one
   double modelFlops = 0;                 // of a step of all ranks
@@ -346,6 +348,13 @@ std::string Compilation::printModule() {
   return driver::printModule(*module, /*toGoOn=*/options.writesText);
 }
 
+/// Keeps the module for the report, which links its lines by their locations.
+void Compilation::keepText(StringRef phase) {
+  if (!options.report.empty())
+    texts.push_back(
+        {phase.str(), driver::printModule(*module, /*toGoOn=*/true)});
+}
+
 /// The text of LLVM IR, where a large value becomes a declaration.
 static std::string printCode(llvm::Module &code) {
   int elided = 0;
@@ -480,6 +489,8 @@ Error Compilation::plan() {
   summary.modelFlops = modelFlops;
   if (cluster)
     useCluster(machine, *cluster, options.cluster);
+  else if (summary.mesh)
+    machine.memoryBytes = 0; // ranks may share a machine
   for (auto &[bytes, seconds] : summary.memory.curve)
     seconds /= machine.computingSpeed;
   std::optional<JobSummary> job;
@@ -487,11 +498,12 @@ Error Compilation::plan() {
     job = summarizeJob(summary, machine);
   if (options.dryRun)
     printDryRun(summary, machine, job ? &*job : nullptr);
-  return options.report.empty()
-             ? Error::success()
-             : writeReport(options.report,
-                           makeReport(summary, machine, job ? &*job : nullptr,
-                                      explanations));
+  if (options.report.empty())
+    return Error::success();
+  keepText("plan");
+  return writeReport(
+      options.report,
+      makeReport(summary, machine, job ? &*job : nullptr, explanations), texts);
 }
 
 /// What the program looks for before it runs kernels on a CPU.
@@ -560,8 +572,12 @@ Error Compilation::run() {
     if (Error error = readCluster())
       return error;
   Phase upto = phaseOf(options.pipeline.upto);
-  if (Error error = runPhases(Phase::Import, std::min(upto, Phase::Step)))
+  if (Error error = runPhases(Phase::Import, std::min(upto, Phase::Import)))
     return error;
+  keepText("import");
+  if (Error error = runPhases(Phase::Raise, std::min(upto, Phase::Step)))
+    return error;
+  keepText("step");
   modelFlops = hone::modelFlops(*module, microBatches());
   if (Error error = runPhases(Phase::Shard, std::min(upto, Phase::Shard)))
     return error;

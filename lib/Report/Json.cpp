@@ -2,6 +2,10 @@
 
 #include "Json.h"
 
+#include "Advice.h"
+
+#include "llvm/ADT/StringMap.h"
+
 using namespace hone;
 using namespace hone::report;
 using llvm::json::OStream;
@@ -58,8 +62,11 @@ static void writeTensors(OStream &out, const MemorySummary &memory) {
   });
 }
 
-static void writeMemory(OStream &out, const MemorySummary &memory) {
+static void writeMemory(OStream &out, const Report &report) {
+  const MemorySummary &memory = report.summary.memory;
   out.attribute("arena", memory.arena);
+  if (report.machine.memoryBytes > 0)
+    out.attribute("capacity", int64_t(report.machine.memoryBytes));
   if (memory.budget)
     out.attribute("budget", *memory.budget);
   if (memory.at)
@@ -87,9 +94,26 @@ static void writeMemory(OStream &out, const MemorySummary &memory) {
 // Launches
 //===----------------------------------------------------------------------===//
 
+static llvm::StringRef passName(Pass pass) {
+  return pass == Pass::forward    ? "forward"
+         : pass == Pass::backward ? "backward"
+                                  : "update";
+}
+
+namespace {
+/// What a launch has beside others of its program.
+struct LaunchPlace {
+  std::optional<size_t> reason; ///< in `groups`
+  std::optional<std::pair<double, double>> span;
+};
+} // namespace
+
 static void writeLaunch(OStream &out, const Launch &launch,
-                        const Report &report) {
+                        const LaunchPlace &place, const Report &report) {
+  out.attribute("name", clean(launch.name));
+  out.attribute("module", clean(launch.module));
   out.attribute("function", launch.function);
+  out.attribute("pass", passName(launch.pass));
   out.attribute("number", int64_t(launch.number));
   out.attribute("times", report.summary.timesPerStep(launch.function));
   out.attribute("family", launch.family);
@@ -98,6 +122,21 @@ static void writeLaunch(OStream &out, const Launch &launch,
   out.attribute("flops", launch.flops);
   out.attribute("bytes", launch.bytes);
   out.attribute("seconds", estimateSeconds(launch, report.machine));
+  if (launch.saved != 0)
+    out.attribute("saved", launch.saved);
+  if (launch.isRecomputed)
+    out.attribute("recomputed", true);
+  if (place.reason)
+    out.attribute("reason", int64_t(*place.reason));
+  if (place.span) {
+    out.attribute("begin", place.span->first);
+    out.attribute("end", place.span->second);
+  }
+  if (launch.transfer)
+    out.attribute("axes",
+                  clean(report.summary.channels[launch.transfer->channel]));
+  if (launch.waitsFor)
+    out.attribute("waits_for", int64_t(*launch.waitsFor));
   if (launch.endsForward)
     out.attribute("ends_forward", true);
   out.attributeObject("live", [&] {
@@ -106,6 +145,42 @@ static void writeLaunch(OStream &out, const Launch &launch,
       if (launch.live[category] != 0)
         out.attribute(categoryName(category), launch.live[category]);
     }
+  });
+}
+
+static void writeLaunches(OStream &out, const Report &report) {
+  const Summary &summary = report.summary;
+  // Groups of one source line with one text share their explanation.
+  llvm::StringMap<size_t> reasons;
+  auto keyOf = [](llvm::StringRef location, llvm::StringRef text) {
+    return (location + "\n" + text).str();
+  };
+  for (auto [index, group] : llvm::enumerate(report.groups))
+    reasons.try_emplace(keyOf(group.location, group.text), index);
+  std::vector<std::pair<double, double>> spans;
+  if (report.job)
+    spans = estimateSpans(summary, report.machine);
+  out.attributeArray("launches", [&] {
+    for (auto [index, launch] : llvm::enumerate(summary.launches)) {
+      LaunchPlace place;
+      auto reason = reasons.find(keyOf(launch.location, launch.reason));
+      if (reason != reasons.end())
+        place.reason = reason->second;
+      if (!spans.empty())
+        place.span = spans[index];
+      out.object(
+          [&, &launch = launch] { writeLaunch(out, launch, place, report); });
+    }
+  });
+}
+
+static void writeAdvice(OStream &out, const Report &report) {
+  out.attributeArray("advice", [&] {
+    for (const Advice &advice : adviseOn(report))
+      out.object([&] {
+        out.attribute("flag", clean(advice.flag));
+        out.attribute("text", clean(advice.text));
+      });
   });
 }
 
@@ -136,11 +211,6 @@ static void writeJob(OStream &out, const JobSummary &job) {
         out.attribute("seconds", seconds);
       });
   });
-  out.attribute("step_seconds", job.seconds);
-  out.attribute("tokens_per_step", job.tokens);
-  out.attribute("mfu", job.utilization);
-  if (!job.advice.empty())
-    out.attribute("advice", clean(job.advice));
   out.attributeArray("traffic", [&] {
     for (const TrafficRow &row : job.traffic)
       out.object([&] {
@@ -153,29 +223,40 @@ static void writeJob(OStream &out, const JobSummary &job) {
   });
 }
 
-void hone::report::writeJson(OStream &out, const Report &report) {
+static void writeStep(OStream &out, const Report &report) {
+  const Summary &summary = report.summary;
+  double seconds = estimateStep(summary, report.machine);
+  out.attribute("micro_batches", summary.microBatches);
+  out.attribute("launches", summary.launchesPerStep());
+  out.attribute("flops", summary.flopsPerStep());
+  out.attribute("bytes", summary.bytesPerStep());
+  out.attribute("seconds", seconds);
+  out.attribute("tokens", summary.tokens);
+  out.attribute("mfu", findUtilization(summary, report.machine, seconds));
+}
+
+void hone::report::writeJson(OStream &out, const Report &report,
+                             llvm::ArrayRef<ModuleText> texts) {
   const Summary &summary = report.summary;
   out.object([&] {
     out.attribute("schema", reportSchema);
     out.attribute("model", clean(summary.model));
     out.attribute("machine", clean(describeMachine(report.machine)));
-    out.attributeObject("step", [&] {
-      out.attribute("micro_batches", summary.microBatches);
-      out.attribute("launches", summary.launchesPerStep());
-      out.attribute("flops", summary.flopsPerStep());
-      out.attribute("bytes", summary.bytesPerStep());
-      out.attribute("seconds", estimateStep(summary, report.machine));
-    });
-    out.attributeObject("memory", [&] { writeMemory(out, summary.memory); });
+    out.attribute("precision", summary.precision);
+    out.attributeObject("step", [&] { writeStep(out, report); });
+    writeAdvice(out, report);
+    out.attributeObject("memory", [&] { writeMemory(out, report); });
     if (report.job)
       out.attributeObject("ranks", [&] { writeJob(out, *report.job); });
-    out.attributeArray("launches", [&] {
-      for (const Launch &launch : summary.launches)
-        out.object([&] { writeLaunch(out, launch, report); });
-    });
+    writeLaunches(out, report);
     writeExplanations(out, "sizes", report.sizes);
     writeExplanations(out, "groups", report.groups);
     writeExplanations(out, "stages", report.stages);
     writeExplanations(out, "bounds", report.bounds);
+    if (!texts.empty())
+      out.attributeObject("ir", [&] {
+        for (const ModuleText &one : texts)
+          out.attribute(one.phase, clean(one.text));
+      });
   });
 }

@@ -10,10 +10,12 @@
 namespace hone::report {
 
 /// Of the schema below: raised when a key changes its meaning or goes.
-constexpr int reportSchema = 1;
+constexpr int reportSchema = 2;
 
-/// Writes `report` by the schema of docs/report.md.
-void writeJson(llvm::json::OStream &out, const Report &report);
+/// Writes `report` by the schema of docs/report.md, and `texts` if there are
+/// any.
+void writeJson(llvm::json::OStream &out, const Report &report,
+               llvm::ArrayRef<ModuleText> texts);
 
 } // namespace hone::report
 

@@ -7,6 +7,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Threading.h"
 
+#include <unistd.h>
+
 using namespace hone;
 using namespace hone::report;
 using llvm::formatv;
@@ -51,6 +53,8 @@ MachineModel hone::report::modelMachine(const CpuTarget &cpu) {
     machine.flopsPerCycle = 2 * 4;
   if (features.checkFeatures("+avx512bf16"))
     machine.bf16Factor = 2;
+  if (auto pages = sysconf(_SC_PHYS_PAGES); pages > 0)
+    machine.memoryBytes = double(pages) * double(sysconf(_SC_PAGE_SIZE));
   // One core draws about 25 GB/s; eight of them saturate a socket.
   machine.bytesPerSecond = 25e9 * std::min<int64_t>(machine.cores, 8);
   TargetDescription known;
@@ -77,40 +81,72 @@ double hone::report::estimateSeconds(const Launch &launch,
   return time.seconds();
 }
 
-/// The launches of one run of `function`.
-static TimelineSeconds timelineOf(StringRef function, const Summary &summary,
-                                  const MachineModel &machine) {
+namespace {
+/// One run of a function, and the launch that each event belongs to.
+struct Run {
   std::vector<TimelineEvent> events;
+  std::vector<size_t> launches;
+
+  void add(size_t launch, TimelineEvent event) {
+    events.push_back(event);
+    launches.push_back(launch);
+  }
+};
+} // namespace
+
+static Run runOf(StringRef function, const Summary &summary,
+                 const MachineModel &machine) {
+  Run run;
   for (auto [index, launch] : llvm::enumerate(summary.launches)) {
     if (launch.function != function)
       continue;
     double seconds = estimateSeconds(launch, machine);
     if (launch.waitsFor)
-      events.push_back({TimelineEvent::Wait, 0, *launch.waitsFor});
+      run.add(index, {TimelineEvent::Wait, 0, *launch.waitsFor});
     else if (!launch.transfer)
-      events.push_back({TimelineEvent::Work, seconds});
+      run.add(index, {TimelineEvent::Work, seconds});
     else
-      events.push_back(
-          {TimelineEvent::Begin, seconds, index, launch.transfer->channel});
+      run.add(index,
+              {TimelineEvent::Begin, seconds, index, launch.transfer->channel});
     if (launch.transfer && launch.transfer->isWaitedFor)
-      events.push_back({TimelineEvent::Wait, 0, index});
+      run.add(index, {TimelineEvent::Wait, 0, index});
   }
-  return runTimeline(events);
+  return run;
+}
+
+/// The functions of `summary`, in order.
+static std::vector<StringRef> functionsOf(const Summary &summary) {
+  std::vector<StringRef> functions;
+  for (const Launch &launch : summary.launches)
+    if (functions.empty() || functions.back() != launch.function)
+      functions.push_back(launch.function);
+  return functions;
+}
+
+std::vector<std::pair<double, double>>
+hone::report::estimateSpans(const Summary &summary,
+                            const MachineModel &machine) {
+  std::vector<std::pair<double, double>> spans(summary.launches.size());
+  for (StringRef function : functionsOf(summary)) {
+    Run run = runOf(function, summary, machine);
+    TimelineSeconds times = runTimeline(run.events);
+    // Of a collective that is waited for at once, that of the collective.
+    for (size_t event = run.events.size(); event-- != 0;)
+      spans[run.launches[event]] = times.spans[event];
+  }
+  return spans;
 }
 
 TimelineSeconds hone::report::estimateTimeline(const Summary &summary,
                                                const MachineModel &machine) {
   TimelineSeconds total;
   total.exposed.resize(summary.channels.size());
-  StringRef before;
-  for (const Launch &launch : summary.launches) {
-    if (launch.function == before)
-      continue;
-    before = launch.function;
-    double times = double(summary.timesPerStep(before));
+  for (StringRef function : functionsOf(summary)) {
+    double times = double(summary.timesPerStep(function));
     if (times == 0)
       continue;
-    TimelineSeconds once = timelineOf(before, summary, machine);
+    TimelineSeconds once =
+        runTimeline(runOf(function, summary, machine).events);
     total.work += times * once.work;
     for (auto [channel, seconds] : llvm::enumerate(once.exposed))
       total.exposed[channel] += times * seconds;
@@ -121,6 +157,15 @@ TimelineSeconds hone::report::estimateTimeline(const Summary &summary,
 double hone::report::estimateStep(const Summary &summary,
                                   const MachineModel &machine) {
   return estimateTimeline(summary, machine).total();
+}
+
+double hone::report::findUtilization(const Summary &summary,
+                                     const MachineModel &machine,
+                                     double seconds) {
+  double ranks = summary.mesh ? double(summary.mesh->numRanks()) : 1;
+  return seconds > 0
+             ? summary.modelFlops / seconds / (ranks * machine.peakFlops())
+             : 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,15 +2,21 @@
 
 #include "Page.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Base64.h"
+#include "llvm/Support/Compression.h"
 #include "llvm/Support/JSON.h"
 
 using namespace hone::report;
 using llvm::StringRef;
 
-/// index.html.in, which CMake makes a literal of (EmbedText.cmake).
+// CMake makes literals of index.html.in and page.js (EmbedText.cmake).
 static constexpr llvm::StringLiteral pageTemplate =
 #include "index.html.inc"
+    ;
+static constexpr llvm::StringLiteral program =
+#include "page.js.inc"
     ;
 
 static std::string escapeMarkup(StringRef text) {
@@ -20,18 +26,28 @@ static std::string escapeMarkup(StringRef text) {
   return escaped;
 }
 
-/// In JSON "<" stands in strings only. Without it nothing there ends the script
-/// element that holds the data.
-static std::string escapeScript(StringRef json) {
-  std::string escaped;
-  for (char c : json)
-    escaped += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return escaped;
+/// `json` as base64 of zlib's format, which browsers decompress themselves: the
+/// text of a model's IR is ten times as long. Nothing in it is markup.
+static std::string compress(StringRef json) {
+  llvm::SmallVector<uint8_t, 0> bytes;
+  llvm::compression::zlib::compress(
+      llvm::arrayRefFromStringRef(json), bytes,
+      llvm::compression::zlib::BestSizeCompression);
+  return llvm::encodeBase64(bytes);
 }
 
 std::string hone::report::makePage(StringRef title, StringRef json) {
-  auto [head, rest] = pageTemplate.split("@TITLE@");
-  auto [body, tail] = rest.split("@DATA@");
-  assert(!body.empty() && !tail.empty() && "the template has both marks");
-  return (head + escapeMarkup(title) + body + escapeScript(json) + tail).str();
+  std::string page;
+  StringRef rest = pageTemplate;
+  auto fill = [&](StringRef mark, const std::string &text) {
+    auto [before, after] = rest.split(mark);
+    assert(!after.empty() && "the template has the mark");
+    page += before;
+    page += text;
+    rest = after;
+  };
+  fill("@TITLE@", escapeMarkup(title));
+  fill("@DATA@", compress(json));
+  fill("@PROGRAM@", program.str());
+  return page + rest.str();
 }

@@ -180,9 +180,7 @@ JobSummary hone::report::summarizeJob(const Summary &summary,
     job.exposed.push_back({summary.channels[channel], seconds});
   job.seconds = times.total();
   job.tokens = summary.tokens;
-  if (job.seconds > 0)
-    job.utilization = summary.modelFlops / job.seconds /
-                      (double(job.ranks) * machine.peakFlops());
+  job.utilization = findUtilization(summary, machine, job.seconds);
   job.advice = adviseHybrid(summary, job);
   return job;
 }

@@ -40,7 +40,9 @@ static llvm::Error writeFile(StringRef directory, StringRef name,
   auto failure = [&](std::error_code code) {
     return makeError(path + ": cannot be written: " + code.message());
   };
-  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+  // As the umask has it, like a folder of mkdir.
+  if (std::error_code code = llvm::sys::fs::create_directories(
+          directory, /*IgnoreExisting=*/true, llvm::sys::fs::all_all))
     return failure(code);
   std::error_code code;
   llvm::raw_fd_ostream out(path, code);
@@ -56,20 +58,22 @@ static llvm::Error writeFile(StringRef directory, StringRef name,
   return llvm::Error::success();
 }
 
-static std::string printJson(const Report &report, unsigned indent) {
+static std::string printJson(const Report &report, unsigned indent,
+                             llvm::ArrayRef<ModuleText> texts) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream out(stream, indent);
-  writeJson(out, report);
+  writeJson(out, report, texts);
   return text;
 }
 
-llvm::Error hone::report::writeReport(StringRef directory,
-                                      const Report &report) {
-  if (llvm::Error error = writeFile(directory, "report.json",
-                                    printJson(report, /*indent=*/1) + "\n"))
+llvm::Error hone::report::writeReport(StringRef directory, const Report &report,
+                                      llvm::ArrayRef<ModuleText> texts) {
+  if (llvm::Error error =
+          writeFile(directory, "report.json",
+                    printJson(report, /*indent=*/1, /*texts=*/{}) + "\n"))
     return error;
   return writeFile(
       directory, "index.html",
-      makePage(report.summary.model, printJson(report, /*indent=*/0)));
+      makePage(report.summary.model, printJson(report, /*indent=*/0, texts)));
 }

@@ -4,6 +4,7 @@
 
 #include "hone/Analysis/Cost/StepFlops.h"
 #include "hone/IR/Locations.h"
+#include "hone/Plan/LaunchLabel.h"
 #include "hone/Sharding/Model/Traffic.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -127,6 +128,11 @@ static Launch readLaunch(plan::LaunchOp op, StringRef function,
                          const TargetDescription &target) {
   Launch launch;
   launch.function = function.str();
+  launch.name = labelOf(op);
+  launch.module = modulePathOf(op);
+  if (auto reason = op->getAttrOfType<mlir::StringAttr>(attr::reason))
+    launch.reason = reason.str();
+  launch.isRecomputed = op->hasAttr(attr::clone);
   launch.family = stringifyKernelFamily(op.getFamily()).str();
   launch.location = describeLocation(op.getLoc());
   OpCost cost = launchCost(op);
@@ -152,6 +158,75 @@ static plan::LaunchOp findForwardEnd(plan::FunctionOp function) {
       if (plan::rootBuffer(output).getPurpose() == plan::Purpose::activations)
         end = launch;
   return end;
+}
+
+namespace {
+/// Tells the passes of a step apart, and who makes activations.
+class PassFinder {
+public:
+  explicit PassFinder(plan::ProgramOp program) {
+    for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
+      if (argument.getKind() == kind::grad)
+        gradients.insert(argument.getOffset());
+  }
+
+  void visit(plan::FunctionOp function);
+  Pass passOf(plan::LaunchOp launch) const { return passes.lookup(launch); }
+  bool endsForward(plan::LaunchOp launch) const {
+    return ends.contains(launch);
+  }
+  /// Bytes of the activations that `launch` is the first to write.
+  int64_t savedBy(plan::LaunchOp launch) const { return saved.lookup(launch); }
+
+private:
+  bool isGradient(plan::BufferOp buffer) const {
+    return buffer.getPurpose() == plan::Purpose::gradients ||
+           gradients.contains(buffer.getOffset());
+  }
+
+  llvm::DenseSet<int64_t> gradients; ///< offsets of arguments
+  llvm::DenseMap<mlir::Operation *, Pass> passes;
+  llvm::DenseMap<mlir::Operation *, int64_t> saved;
+  llvm::DenseSet<mlir::Operation *> ends;
+};
+} // namespace
+
+/// What reads gradients and makes none is of the update, and what reads what
+/// that makes; the rest is forward up to the last activation.
+void PassFinder::visit(plan::FunctionOp function) {
+  plan::LaunchOp end = findForwardEnd(function);
+  if (end)
+    ends.insert(end);
+  llvm::DenseSet<mlir::Operation *> updated, written;
+  bool isForward = true, makesGradients = false;
+  for (auto launch : function.getBody().getOps<plan::LaunchOp>()) {
+    auto reads = [&](mlir::Value input) {
+      plan::BufferOp root = plan::rootBuffer(input);
+      return isGradient(root) || updated.contains(root);
+    };
+    auto writes = [&](mlir::Value output) {
+      return isGradient(plan::rootBuffer(output));
+    };
+    bool makes = llvm::any_of(launch.getOutputs(), writes);
+    bool updates = !makes && llvm::any_of(launch.getInputs(), reads);
+    makesGradients |= makes;
+    passes[launch] = updates     ? Pass::update
+                     : isForward ? Pass::forward
+                                 : Pass::backward;
+    for (mlir::Value output : launch.getOutputs()) {
+      plan::BufferOp root = plan::rootBuffer(output);
+      if (updates)
+        updated.insert(root);
+      if (root.getPurpose() == plan::Purpose::activations &&
+          written.insert(root).second)
+        saved[launch] += plan::extentBytes(root.getType());
+    }
+    isForward &= launch != end;
+  }
+  // A function of its own: what else it computes is for the update.
+  if (!end && !makesGradients && !updated.empty())
+    for (auto launch : function.getBody().getOps<plan::LaunchOp>())
+      passes[launch] = Pass::update;
 }
 
 /// Bytes and seconds in turn.
@@ -194,20 +269,23 @@ Summary hone::report::summarize(plan::ProgramOp program, int64_t microBatches,
   auto module = program->getParentOfType<mlir::ModuleOp>();
   auto model = module->getAttrOfType<mlir::StringAttr>(attr::model);
   summary.model = model ? model.str() : program.getSymName().str();
+  if (auto name = module->getAttrOfType<mlir::StringAttr>(attr::precision))
+    summary.precision = name.str();
   summary.microBatches = microBatches;
   summary.mesh = findMesh(module);
   summary.tokens = countTokens(program, summary);
   MemoryTimeline timeline(program);
   summary.memory = readMemory(program, timeline);
-  llvm::DenseSet<mlir::Operation *> forwardEnds;
+  PassFinder passes(program);
   llvm::DenseMap<mlir::Value, size_t> begun;
   for (auto function : program.getBody().getOps<plan::FunctionOp>())
-    if (plan::LaunchOp launch = findForwardEnd(function))
-      forwardEnds.insert(launch);
+    passes.visit(function);
   for (MemoryPoint point : timeline.points()) {
     Launch launch =
         readLaunch(point.launch, point.function.getSymName(), target);
-    launch.endsForward = forwardEnds.contains(point.launch);
+    launch.pass = passes.passOf(point.launch);
+    launch.endsForward = passes.endsForward(point.launch);
+    launch.saved = passes.savedBy(point.launch);
     launch.live = point.live;
     launch.transfer = readTransfer(point.launch, summary);
     launch.waitsFor = findAwaited(point.launch, begun);

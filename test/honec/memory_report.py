@@ -50,7 +50,39 @@ def check_tables(page: xml.Element, report: Any) -> None:
         assert table is None or len(table.findall("tbody/tr")) == len(rows), name
     for link in page.findall("nav//a"):
         target = link.get("href", "")[1:]
-        assert page.find(f"section[@id='{target}']") is not None, target
+        tab = page.find(f"div[@id='{target}']")
+        assert tab is not None and tab.get("class") == "tab", target
+
+
+def check_modules(page: xml.Element, report: Any) -> None:
+    """The first row, of the whole model, has the work of a step."""
+    cells = [cell.text or "" for cell in page.find(".//table[@id='module-list']/tbody/tr").findall("td")]
+    expected = report["ranks"]["work_seconds"] if "ranks" in report else report["step"]["seconds"]
+    assert cells[3] == f"{1e3 * expected:.3f}" and cells[4] == "100.0 %", (cells, expected)
+    forward, backward, update = map(float, cells[:3])
+    assert abs(forward + backward + update - float(cells[3])) < 0.002 and min(forward, backward, update) > 0, cells
+
+
+def check_ir(page: xml.Element, report: Any) -> None:
+    """Each launch of the plan leads to its row and has a place of its own; the graph leads to launches."""
+    plan = page.find("ir[@id='plan']")
+    places = [span.get("id") for span in plan.iter("span")]
+    assert places == [f"plan-{index}" for index in range(len(report["launches"]))], places
+    rows = {row.get("id") for row in page.findall(".//table[@id='launch-list']/tbody/tr")}
+    for phase in ("import", "plan"):
+        links = {link.get("href", "")[1:] for link in page.find(f"ir[@id='{phase}']").iter("a")}
+        assert links and links <= rows, (phase, links - rows)
+    text = "".join(page.find("ir[@id='import']").itertext())
+    assert "hone.dot_general" in text and "#loc" not in text, text[:1000]
+
+
+def check_overlap(chart: xml.Element, report: Any) -> None:
+    """A span for each launch that takes time, in the lane of its axes."""
+    spans = [launch for launch in report["launches"] if launch["times"] and launch["end"] > launch["begin"]]
+    kinds = {"collective": "axes", "waiting": "waits_for"}
+    for kind, key in kinds.items():
+        assert len(by_class(chart, f"span {kind}")) == sum(key in launch for launch in spans), kind
+    assert len([one for one in chart.iter("rect") if (one.get("class") or "").startswith("span")]) == len(spans)
 
 
 def main() -> None:
@@ -60,6 +92,10 @@ def main() -> None:
     charts = {chart.get("id"): chart for chart in page.findall("chart")}
     check_timeline(charts["timeline"], report)
     check_tables(page, report)
+    check_modules(page, report)
+    check_ir(page, report)
+    if "ranks" in report:
+        check_overlap(charts["overlap"], report)
     if curve := report["memory"]["curve"]:
         assert len(by_class(charts["curve"], "dot")) == len(curve) - 1
         assert len(by_class(charts["curve"], "chosen")) == 1

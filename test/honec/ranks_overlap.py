@@ -10,10 +10,11 @@ import sys
 def read(path: str) -> tuple[float, float, int]:
     """Exposed seconds, seconds of the exchanges alone, bytes."""
     with open(path, encoding="utf-8") as file:
-        job = json.load(file)["ranks"]
+        report = json.load(file)
+    job = report["ranks"]
     rows = job["traffic"]
     exposed = sum(row["seconds"] for row in job["exposed"])
-    assert math.isclose(job["work_seconds"] + exposed, job["step_seconds"], rel_tol=1e-9)
+    assert math.isclose(job["work_seconds"] + exposed, report["step"]["seconds"], rel_tol=1e-9)
     return exposed, sum(row["seconds"] for row in rows), sum(row["bytes"] for row in rows)
 
 

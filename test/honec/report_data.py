@@ -6,14 +6,18 @@ same data.
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 import re
 import sys
+import zlib
 from pathlib import Path
 from typing import Any, Iterator
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 TYPES = {"integer": (int,), "number": (int, float), "string": (str,), "true": (bool,), "object": (dict,), "array": (list,)}
+UNGROUPED = ("data_movement", "collective")  # copies of the plan, and what ranks exchange
 Rows = dict[str, tuple[str, bool]]
 
 
@@ -61,6 +65,23 @@ def check_memory(memory: Any, launches: Any) -> None:
     assert all(set(launch["live"]) <= set(memory["stack"]) for launch in launches)
 
 
+def check_launches(report: Any) -> None:
+    """Every launch that comes of a group has a reason; passes follow each other; with ranks, spans lie in their step."""
+    for launch in report["launches"]:
+        assert launch["pass"] in ("forward", "backward", "update"), launch
+        assert "reason" in launch or "recomputed" in launch or launch["family"] in UNGROUPED, launch
+        assert ("begin" in launch) == ("ranks" in report), launch
+        if "begin" in launch:
+            assert 0 <= launch["begin"] <= launch["end"], launch
+    step = [launch for launch in report["launches"] if launch["times"]]
+    assert {launch["pass"] for launch in step} == {"forward", "backward", "update"}
+    order = [launch["pass"] for launch in step if launch["pass"] != "update"]
+    assert order == sorted(order, reverse=True), "backward before forward"
+    work = sum(x["times"] * x["seconds"] for x in step if "axes" not in x and "waits_for" not in x)
+    expected = report["ranks"]["work_seconds"] if "ranks" in report else report["step"]["seconds"]
+    assert math.isclose(work, expected, rel_tol=1e-9), (work, expected)
+
+
 def check_curve(memory: Any) -> None:
     """Points are in order, more memory takes less time, and the chosen one fits into the budget."""
     if not memory["curve"]:
@@ -78,12 +99,15 @@ def main() -> None:
     check_schema(report)
     check_memory(report["memory"], report["launches"])
     check_curve(report["memory"])
+    check_launches(report)
     step = report["step"]
     for total, each in (("launches", lambda launch: 1), ("flops", lambda x: x["flops"]), ("bytes", lambda x: x["bytes"])):
         assert step[total] == sum(each(launch) * launch["times"] for launch in report["launches"]), total
     page = (directory / "index.html").read_text(encoding="utf-8")
-    data = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
-    assert json.loads(data) == report, "the page holds other data"
+    packed = page.split('<script type="application/zlib" id="data">')[1].split("</script>")[0]
+    data = json.loads(zlib.decompress(base64.b64decode(packed)))
+    assert set(data.pop("ir")) == {"import", "step", "plan"}
+    assert data == report, "the page holds other data"
 
 
 main()

@@ -60,6 +60,16 @@ double estimateSeconds(const Launch &launch, const MachineModel &machine);
 hone::TimelineSeconds estimateTimeline(const Summary &summary,
                                        const MachineModel &machine);
 
+/// When each launch begins and ends in one run of its function; of a
+/// collective, on its links.
+std::vector<std::pair<double, double>>
+estimateSpans(const Summary &summary, const MachineModel &machine);
+
+/// Model FLOPs utilization: the share of the peak of all ranks that a step of
+/// `seconds` reaches; 0 without seconds.
+double findUtilization(const Summary &summary, const MachineModel &machine,
+                       double seconds);
+
 /// Seconds of one step, all micro-batches.
 double estimateStep(const Summary &summary, const MachineModel &machine);
 

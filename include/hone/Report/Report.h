@@ -33,9 +33,16 @@ Report makeReport(const Summary &summary, const MachineModel &machine,
                   const JobSummary *job,
                   llvm::ArrayRef<Explanation> explanations);
 
+/// The module after a phase, with locations.
+struct ModuleText {
+  std::string phase; ///< "import", "step", "plan"
+  std::string text;
+};
+
 /// Writes report.json, whose schema is docs/report.md, and index.html, one page
-/// that draws it, into `directory`. The error names the file.
-llvm::Error writeReport(llvm::StringRef directory, const Report &report);
+/// that draws it and `texts`, into `directory`. The error names the file.
+llvm::Error writeReport(llvm::StringRef directory, const Report &report,
+                        llvm::ArrayRef<ModuleText> texts);
 
 } // namespace hone::report
 

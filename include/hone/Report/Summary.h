@@ -24,8 +24,17 @@ struct LaunchTransfer {
   bool isWaitedFor = true; ///< at once; else by a later launch
 };
 
+/// What of a step a launch belongs to.
+enum class Pass { forward, backward, update };
+
 /// One launch of the plan.
 struct Launch {
+  std::string name;   ///< as in profiles: "dot_general blocks.0.attn.qkv"
+  std::string module; ///< of the user's model: "blocks.0.attn.qkv", or ""
+  Pass pass = Pass::forward;
+  std::string reason;        ///< why its ops share a kernel; "": nobody asked
+  bool isRecomputed = false; ///< it makes a value again that was not kept
+  int64_t saved = 0;         ///< bytes of activations that it makes
   std::string function;
   size_t number = 1; ///< in its function, from 1
   std::string family;
@@ -60,6 +69,7 @@ struct MemorySummary {
 
 struct Summary {
   std::string model;
+  std::string precision; ///< "bf16"; "": as the model is
   int64_t microBatches = 1;
   MemorySummary memory;
   std::vector<Launch> launches;

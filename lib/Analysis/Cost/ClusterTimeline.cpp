@@ -23,6 +23,7 @@ TimelineSeconds hone::runTimeline(llvm::ArrayRef<TimelineEvent> events) {
     now = std::max(now, end);
   };
   for (const TimelineEvent &event : events) {
+    double begin = now;
     if (event.kind == TimelineEvent::Work) {
       now += event.seconds;
       seconds.work += event.seconds;
@@ -32,12 +33,15 @@ TimelineSeconds hone::runTimeline(llvm::ArrayRef<TimelineEvent> events) {
         seconds.exposed.resize(event.channel + 1);
       }
       double &end = free[event.channel];
-      end = std::max(end, now) + event.seconds;
+      begin = std::max(end, now);
+      end = begin + event.seconds;
       running[event.collective] = {event.channel, end};
     } else if (auto found = running.find(event.collective);
                found != running.end()) {
       waitUntil(found->second.first, found->second.second);
     }
+    bool isSent = event.kind == TimelineEvent::Begin;
+    seconds.spans.push_back({begin, isSent ? free[event.channel] : now});
   }
   for (size_t channel = 0; channel != free.size(); ++channel)
     waitUntil(channel, free[channel]);

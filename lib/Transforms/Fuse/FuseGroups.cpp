@@ -7,6 +7,7 @@
 #include "hone/Analysis/Fusion/Groups.h"
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/IR/SearchBound.h"
+#include "hone/Plan/LaunchLabel.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -114,7 +115,7 @@ static void takeReshapes(FusionGroup &group) {
 }
 
 /// Builds the group op that holds `group`, after its last member.
-static void wrap(const FusionGroup &group) {
+static FusedOp wrap(const FusionGroup &group) {
   Operation *last = group.ops.back();
   llvm::SmallPtrSet<Operation *, 16> inside(group.ops.begin(), group.ops.end());
   llvm::SetVector<Value> inputs;
@@ -152,6 +153,7 @@ static void wrap(const FusionGroup &group) {
     });
   for (Operation *op : llvm::reverse(group.ops))
     op->erase();
+  return fused;
 }
 
 /// Orders the ops of `block` so that each comes behind what it reads, and as it
@@ -254,15 +256,15 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
                    << " ops make from constants, counters and broadcasts";
   }
 
-  void explain(const FusionAnalysis &analysis) {
+  void explain(const FusionAnalysis &analysis, ArrayRef<std::string> reasons) {
     FusionCounts counts = analysis.counts();
     emitRemark(getOperation().getLoc())
         << "@" << getOperation().getName() << ": " << analysis.groups().size()
         << " groups; " << counts.optimal << " of " << counts.regions
         << " regions of row ops at least cost, " << counts.searched
         << " of them distinct, the largest of " << counts.largest << " parts";
-    for (const FusionGroup &group : analysis.groups())
-      emitRemark(group.ops.back()->getLoc()) << analysis.explain(group);
+    for (auto [group, reason] : llvm::zip(analysis.groups(), reasons))
+      emitRemark(group.ops.back()->getLoc()) << reason;
   }
 
   void runOnOperation() override {
@@ -277,13 +279,20 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
     copyFreeValues(block);
     target->hasEpilogues = epilogues;
     FusionAnalysis analysis(block, *target, /*shares=*/regions);
+    SmallVector<std::string> reasons; // by group, while all ops still stand
     if (report) {
-      explain(analysis);
+      for (const FusionGroup &group : analysis.groups())
+        reasons.push_back(analysis.explain(group));
+      explain(analysis, reasons);
       explainBounds(analysis.counts(), notFree);
     }
-    for (FusionGroup group : analysis.groups()) {
+    Builder builder(&getContext());
+    for (auto [index, found] : llvm::enumerate(analysis.groups())) {
+      FusionGroup group = found;
       takeReshapes(group);
-      wrap(group);
+      FusedOp fused = wrap(group);
+      if (report)
+        fused->setAttr(attr::reason, builder.getStringAttr(reasons[index]));
     }
     if (!sortStably(block)) {
       getOperation().emitError("groups depend on each other in a cycle");

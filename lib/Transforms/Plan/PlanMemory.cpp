@@ -13,6 +13,7 @@
 #include "hone/Analysis/Memory/Timeline.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SearchBound.h"
+#include "hone/Plan/LaunchLabel.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -186,6 +187,10 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
                                plan::Purpose::workspaces));
     auto launch = builder.create<plan::LaunchOp>(op.getLoc(), group.getFamily(),
                                                  inputs, outputs, own);
+    // For the report: why it is a launch, and whether it ran before.
+    for (StringRef name : {StringRef(attr::reason), StringRef(attr::clone)})
+      if (Attribute value = group->getAttr(name))
+        launch->setAttr(name, value);
     flops += group.getCost().flops;
     // The body of the group, ended by the plan's own yield.
     launch.getBody().takeBody(group.getBody());

@@ -23,6 +23,8 @@ struct TimelineEvent {
 struct TimelineSeconds {
   double work = 0;
   std::vector<double> exposed; ///< waited for collectives, by channel
+  /// When each event begins and ends; of a collective, on its channel.
+  std::vector<std::pair<double, double>> spans;
 
   double total() const;
 };

@@ -38,6 +38,15 @@ TEST(ClusterTimeline, ChannelsRunBesideEachOther) {
   EXPECT_EQ(two.exposed[1], 0);
 }
 
+/// A collective's span is on its channel, a wait's is what is exposed.
+TEST(ClusterTimeline, EventsHaveSpans) {
+  TimelineSeconds seconds = runTimeline(
+      {work(1), begin(0, 2), begin(1, 3), work(4), wait(0), wait(1)});
+  std::vector<std::pair<double, double>> expected = {{0, 1}, {1, 3}, {3, 6},
+                                                     {1, 5}, {5, 5}, {5, 6}};
+  EXPECT_EQ(seconds.spans, expected);
+}
+
 TEST(ClusterTimeline, TheListEndsWithItsExchanges) {
   EXPECT_EQ(runTimeline({work(1), begin(0, 2)}).total(), 3);
   EXPECT_EQ(runTimeline({}).total(), 0);

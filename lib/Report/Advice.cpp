@@ -1,0 +1,122 @@
+//===- Advice.cpp - What would help a program -----------------------------===//
+
+#include "Advice.h"
+
+#include "hone/Support/ByteSize.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace hone;
+using namespace hone::report;
+using llvm::formatv;
+
+/// Seconds of a step in launches that `belongs` accepts.
+static double
+secondsOf(const Report &report,
+          llvm::function_ref<bool(const Launch &launch)> belongs) {
+  double seconds = 0;
+  for (const Launch &launch : report.summary.launches)
+    if (belongs(launch))
+      seconds += double(report.summary.timesPerStep(launch.function)) *
+                 estimateSeconds(launch, report.machine);
+  return seconds;
+}
+
+/// "12.34 ms", or of long steps "12.34 s".
+static std::string formatTime(double seconds) {
+  return seconds < 10 ? formatv("{0:F2} ms", seconds * 1e3).str()
+                      : formatv("{0:F2} s", seconds).str();
+}
+
+static void adviseMemory(const Report &report, std::vector<Advice> &advice) {
+  const MemorySummary &memory = report.summary.memory;
+  double capacity = report.machine.memoryBytes;
+  int64_t activations = memory.peak[MemoryCategory::Activations];
+  if (capacity > 0 && double(memory.arena) > capacity)
+    advice.push_back(
+        {"--memory-budget=" + std::to_string(int64_t(capacity)),
+         formatv("recomputes activations ({0} of {1} at the peak) so that the "
+                 "program fits into {2}",
+                 formatBytes(activations), formatBytes(memory.arena),
+                 formatBytes(int64_t(capacity)))
+             .str()});
+  else if (!memory.budget && 2 * activations > memory.arena)
+    advice.push_back(
+        {"--memory-budget=SIZE",
+         formatv("recomputes activations, which are {0} of the "
+                 "{1} at the peak, for more time per step",
+                 formatBytes(activations), formatBytes(memory.arena))
+             .str()});
+}
+
+/// Under a budget: the next larger arena that saves a percent of the time.
+static void adviseBudget(const Report &report, std::vector<Advice> &advice) {
+  const auto &curve = report.summary.memory.curve;
+  auto chosen = llvm::find_if(curve, [&](const auto &point) {
+    return point.first >= double(report.summary.memory.arena);
+  });
+  if (chosen == curve.end())
+    return;
+  for (auto point = chosen; point != curve.end(); ++point)
+    if (point->second < 0.99 * chosen->second) {
+      advice.push_back(
+          {"--memory-budget=" +
+               std::to_string(int64_t(std::ceil(point->first))),
+           formatv("keeps more: {0} per step in place of {1}, by the "
+                   "times of the choice",
+                   formatTime(point->second), formatTime(chosen->second))
+               .str()});
+      return;
+    }
+}
+
+/// How much faster 16-bit products are than fp32, at peak.
+static double narrowGain(const MachineModel &machine) {
+  return machine.device ? machine.device->narrow / machine.device->wide
+                        : double(machine.bf16Factor);
+}
+
+static void advisePrecision(const Report &report, double step,
+                            std::vector<Advice> &advice) {
+  double gain = narrowGain(report.machine);
+  double products = secondsOf(report, [](const Launch &launch) {
+    return launch.family == "contraction";
+  });
+  const std::string &precision = report.summary.precision;
+  if ((precision.empty() || precision == "fp32") && gain > 1 &&
+      products > 0.2 * step)
+    advice.push_back(
+        {"--precision=bf16",
+         formatv("matrix products take {0} of {1}; this machine's bf16 "
+                 "products are up to {2:F1} times as fast",
+                 formatTime(products), formatTime(step), gain)
+             .str()});
+}
+
+static void adviseBatches(const Report &report, double step,
+                          std::vector<Advice> &advice) {
+  double update = secondsOf(
+      report, [](const Launch &launch) { return launch.pass == Pass::update; });
+  if (update > 0.2 * step)
+    advice.push_back(
+        {"--micro-batches=N",
+         formatv("adds up gradients of N batches before an update, "
+                 "which takes {0} of {1} now",
+                 formatTime(update), formatTime(step))
+             .str()});
+}
+
+std::vector<Advice> hone::report::adviseOn(const Report &report) {
+  std::vector<Advice> advice;
+  double step = estimateStep(report.summary, report.machine);
+  adviseMemory(report, advice);
+  adviseBudget(report, advice);
+  if (report.job && !report.job->advice.empty())
+    advice.push_back({"--mesh", report.job->advice});
+  advisePrecision(report, step, advice);
+  adviseBatches(report, step, advice);
+  return advice;
+}
