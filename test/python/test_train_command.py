@@ -222,7 +222,7 @@ def test_report(ready) -> None:
     found = ready.json("report", "runs/run")
     assert json.loads((ready.folder / found["data"]).read_text()) and "profile" not in found
     done = ready("report", "runs/run", "--profile")
-    assert "profile  runs/run/report/profile.json" in done.stdout
+    assert "profile  runs/run/report/profile.json" in done.stdout and "measured ms" in done.stdout
     assert json.loads((ready.folder / "runs/run/report/profile.json").read_text())
     assert list(losses(ready.folder / "runs/run/log.jsonl")) == [1]  # the run is as it was
     (ready.folder / "runs/run/report/index.html").unlink()

@@ -1,13 +1,15 @@
-"""hone report: the compiler's report of a run, and a profile of its program beside it."""
+"""hone report: the compiler's report of a run, with a profile of its program or another report beside it."""
 
 from __future__ import annotations
 
+import argparse
 import webbrowser
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 from ..errors import HoneError
-from .command import Parser, show
+from .command import Parser, show, table
+from .report_page import measured, read_page, read_report, worst_ratios, write_page
 from .runs import open_run
 from .tools import run as run_tool
 from .train import data_words, launcher
@@ -15,31 +17,70 @@ from .train import data_words, launcher
 
 def main(argv: Sequence[str]) -> int:
     arguments = _parser().read(argv)
-    run = open_run(arguments.run)
-    page, profile = run.report / "index.html", run.report / "profile.json"
+    folder = _folder(Path(arguments.run))
+    page = folder / "index.html"
     if not page.is_file():
         raise HoneError(f"{page}: no such file; hone train writes the report when it starts a run")
-    if arguments.profile:
-        file = run.file()
-        # Labels and tokens of training; weights do not change how long a step takes.
-        words = [word for word in data_words(file, Path(run.facts()["package"])) if not word.startswith("--val")]
-        inputs = [f"--input={each}" for each in _list(file.get("data", "input"))]
-        words += [*inputs, "--steps=3", f"--profile={profile}", "--quiet"]
-        run_tool(arguments, [*launcher(file), run.program.resolve(), *words])
-    found = {"report": str(page), "data": str(run.report / "report.json")}
+    found: dict[str, Any] = {"report": str(page), "data": str(folder / "report.json")}
+    profile = folder / "profile.json"
+    if arguments.profile == "":
+        _time(arguments, profile)
+    elif arguments.profile is not None:
+        profile = Path(arguments.profile)
+    if arguments.profile is not None or arguments.compare is not None:
+        data = read_page(page)
+        if arguments.profile is not None:
+            data["measured"] = measured(profile, data)
+            found["worst"] = worst_ratios(data, data["measured"], 5)
+        if arguments.compare is not None:
+            data["other"] = read_report(Path(arguments.compare))
+        write_page(page, data)
     if profile.is_file():
         found["profile"] = str(profile)
-    show(arguments, found, "\n".join(f"{name:<8} {path}" for name, path in found.items()))
+    show(arguments, found, _described(found))
     if arguments.open:
         webbrowser.open(page.resolve().as_uri())
     return 0
 
 
+def _folder(path: Path) -> Path:
+    """That of the report: of honec --report=DIR, or of a run."""
+    return path if (path / "report.json").is_file() else open_run(path).report
+
+
+def _time(arguments: argparse.Namespace, profile: Path) -> None:
+    """Three steps of the run's program, timed."""
+    run = open_run(Path(arguments.run))
+    file = run.file()
+    # Labels and tokens of training; weights do not change how long a step takes.
+    words = [word for word in data_words(file, Path(run.facts()["package"])) if not word.startswith("--val")]
+    inputs = [f"--input={each}" for each in _list(file.get("data", "input"))]
+    words += [*inputs, "--steps=3", f"--profile={profile}", "--quiet"]
+    run_tool(arguments, [*launcher(file), run.program.resolve(), *words])
+
+
+def _described(found: dict[str, Any]) -> str:
+    lines = [f"{name:<8} {path}" for name, path in found.items() if name != "worst"]
+    if "worst" in found:
+        rows = [["launch", "measured ms", "estimated ms", "ratio"]]
+        rows += [
+            [row["name"], *(f"{1e3 * row[key]:.3f}" for key in ("measured", "estimated")),
+             f"{row['measured'] / row['estimated']:.1f}"]
+            for row in found["worst"]
+        ]
+        lines.append(table(rows))
+    return "\n".join(lines)
+
+
 def _parser() -> Parser:
     parser = Parser("report", "Prints where the compiler's report of a run is (docs/report.md).")
-    parser.add_argument("run", metavar="RUN", help="the folder of a run")
+    parser.add_argument("run", metavar="RUN", help="the folder of a run, or of honec --report=DIR")
     parser.add_argument("--open", action="store_true", help="open it in a browser")
-    parser.add_argument("--profile", action="store_true", help="time three steps: a Chrome trace beside the report")
+    parser.add_argument(
+        "--profile", metavar="TRACE", nargs="?", const="",
+        help="put measured times beside the estimates: of the program's --profile=TRACE, or of three steps timed now",
+    )
+    parser.add_argument("--compare", metavar="OTHER", help="put another run's or folder's report beside it, by module")
     parser.add_json()
     return parser
 

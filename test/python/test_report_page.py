@@ -1,0 +1,97 @@
+"""The page of a report with a profile or another report beside it: hone report of a folder of honec --report=DIR."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+
+from hone.cli.report import main
+from hone.errors import HoneError
+
+LAUNCHES = [
+    {"name": "dot_general a", "family": "contraction", "times": 2, "seconds": 1e-3},
+    {"name": "reduce b", "family": "row", "times": 1, "seconds": 2e-3},
+    {"name": "reduce b", "family": "row", "times": 0, "seconds": 2e-3},
+]
+REPORT = {"schema": 2, "launches": LAUNCHES}
+
+
+def event(index: int, family: str, microseconds: float) -> dict:
+    return {"name": "x", "cat": family, "dur": microseconds, "args": {"launch": index}}
+
+
+EVENTS = [event(0, "contraction", 3000), event(0, "contraction", 1000), event(1, "row", 500), {"ph": "M"}]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    text = json.dumps(REPORT)
+    packed = base64.b64encode(zlib.compress(text.encode())).decode()
+    page = f'<p>before</p><script type="application/zlib" id="data">{packed}</script><p>after</p>'
+    (tmp_path / "index.html").write_text(page)
+    (tmp_path / "report.json").write_text(text)
+    return tmp_path
+
+
+def write_trace(folder: Path, events: list) -> str:
+    path = folder / "trace.json"
+    path.write_text(json.dumps({"otherData": {"machine": "2 threads"}, "traceEvents": events}))
+    return str(path)
+
+
+def data_of(folder: Path) -> dict:
+    page = (folder / "index.html").read_text()
+    assert page.startswith("<p>before</p>") and page.endswith("<p>after</p>")
+    return json.loads(zlib.decompress(base64.b64decode(page.split('id="data">')[1].split("<")[0])))
+
+
+def test_measured(folder: Path, capsys) -> None:
+    """Times are those of one run of a launch; the worst ratio comes first."""
+    assert main([str(folder), f"--profile={write_trace(folder, EVENTS)}", "--json"]) == 0
+    times = data_of(folder)["measured"]
+    assert times == {"file": "trace.json", "machine": "2 threads", "seconds": [pytest.approx(2e-3), 5e-4, None]}
+    worst = json.loads(capsys.readouterr().out)["worst"]
+    assert [row["name"] for row in worst] == ["dot_general a", "reduce b"]
+    assert {key: data_of(folder)[key] for key in REPORT} == REPORT
+
+
+def test_compare(folder: Path, tmp_path: Path) -> None:
+    """Of a folder, of report.json, and beside a profile."""
+    write_trace(folder, EVENTS)
+    for other in (folder, folder / "report.json"):
+        assert main([str(folder), "--profile", str(folder / "trace.json"), f"--compare={other}"]) == 0
+        assert data_of(folder)["other"] == REPORT and "measured" in data_of(folder)
+
+
+@pytest.mark.parametrize(
+    "events, message",
+    [
+        ([], "no event names a launch"),
+        ([event(0, "row", 1)], "of another program: launch 0 is row there, contraction in the report; compile with"),
+        ([event(9, "row", 1)], "of another program: launch 9 is row there, none in the report"),
+    ],
+)
+def test_refused_profiles(folder: Path, events: list, message: str) -> None:
+    before = (folder / "index.html").read_text()
+    with pytest.raises(HoneError, match=message):
+        main([str(folder), f"--profile={write_trace(folder, events)}"])
+    assert (folder / "index.html").read_text() == before
+
+
+def test_refused_files(folder: Path) -> None:
+    (folder / "text").write_text("text")
+    for words, message in (
+        (["--profile=none"], "none: no such file or directory; the program's --profile=none writes it"),
+        ([f"--profile={folder / 'text'}"], "text: is no profile, expected a file of the program's --profile"),
+        (["--compare=none"], "none: no report.json there, expected a run, or a folder of honec --report=DIR"),
+        ([f"--compare={folder / 'text'}"], "text: is no report of schema 2"),
+    ):
+        with pytest.raises(HoneError, match=message):
+            main([str(folder), *words])
+    (folder / "index.html").write_text("no page")
+    with pytest.raises(HoneError, match="index.html: holds no report, expected the page"):
+        main([str(folder), f"--compare={folder}"])
