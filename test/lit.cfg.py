@@ -63,6 +63,8 @@ if wheel := os.environ.get("HONE_WHEEL"):
     config.substitutions.append(("%wheel", os.path.abspath(wheel)))
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
 if shutil.which("node"):
     config.available_features.add("node")
 if shutil.which("clang-tidy-19"):
