@@ -5,6 +5,8 @@
 #include "io/checkpoint/State.h"
 #include "train/MakeExecutor.h"
 #include "train/Process.h"
+#include "train/PublishState.h"
+#include "train/StepValues.h"
 #include "train/WorkingCopies.h"
 
 #include <chrono>
@@ -60,30 +62,18 @@ Status Smoke::fillState() {
   HONERT_TRY(startState({options.init, options.init.empty()}, program, world,
                         options.seed, pool, executor->arena(), origin, zeros));
   fillWorkingCopies(program, pool, executor->arena());
-  for (const Argument *zero : zeros)
-    HONERT_TRY(executor->zero(zero->offset, zero->bytes));
-  for (const Argument &argument : program.arguments) {
-    bool isZero =
-        std::find(zeros.begin(), zeros.end(), &argument) != zeros.end();
-    bool isKept = argument.isState() || argument.kind == Kind::workingCopy;
-    if (isKept && !isZero)
-      HONERT_TRY(executor->publish(argument.offset, argument.bytes));
-  }
-  return Status();
+  return publishState(program, *executor, zeros);
 }
 
 /// Ids below their bound, other integers 0 or 1, floats around 0.
 void Smoke::fillInputs(int64_t micro) {
   std::mt19937 random(static_cast<unsigned>(options.seed + micro));
   std::normal_distribution<double> numbers;
+  Arena &arena = executor->arena();
   for (const Argument &argument : program.arguments) {
-    char *at = executor->arena().at(argument.offset);
-    if (argument.kind == Kind::rng) {
-      const int64_t key[] = {static_cast<int64_t>(options.seed), 1, micro};
-      std::memcpy(at, key, sizeof key);
-    }
     if (argument.kind != Kind::input)
       continue;
+    char *at = arena.at(argument.offset);
     int64_t bound = argument.vocab > 0 ? argument.vocab : 2;
     for (int64_t i = 0; i != argument.bytes / byteWidth(argument.dtype); ++i)
       storeElement(
@@ -92,14 +82,11 @@ void Smoke::fillInputs(int64_t micro) {
               ? numbers(random)
               : static_cast<double>(random() % static_cast<uint64_t>(bound)));
   }
-  const std::pair<const char *, double> scalars[] = {
-      {"lr", options.learningRate},
-      {"weight_decay", options.weightDecay},
-      {"clip", options.clip > 0 ? options.clip : INFINITY},
-      {"step", 1}};
-  for (auto [name, value] : scalars)
-    if (const Argument *scalar = program.argument(Kind::scalar, name))
-      storeElement(scalar->dtype, executor->arena().at(scalar->offset), value);
+  writeKey(program, arena, options.seed, /*step=*/1, micro);
+  writeScalar(program, arena, "lr", options.learningRate);
+  writeScalar(program, arena, "weight_decay", options.weightDecay);
+  writeClip(program, arena, options.clip);
+  writeScalar(program, arena, "step", 1);
 }
 
 /// One step, micro-batches and all.
@@ -119,13 +106,9 @@ Status Smoke::runStep(double &found) {
     HONERT_TRY(executor->run(*step));
   }
   HONERT_TRY(executor->wait());
-  auto read = [&](DType dtype, int64_t offset) {
-    return loadElement(dtype, executor->arena().at(offset));
-  };
-  const Argument *running = program.argument(Kind::scalar, "loss");
-  const Result *result = step ? step->result("loss") : nullptr;
-  found = result ? read(result->dtype, result->offset)
-                 : read(running->dtype, running->offset);
+  StepFacts facts;
+  readFacts(program, executor->arena(), facts);
+  found = facts.loss;
   return Status();
 }
 
