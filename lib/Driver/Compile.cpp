@@ -489,7 +489,7 @@ Error Compilation::plan() {
   summary.modelFlops = modelFlops;
   if (cluster)
     useCluster(machine, *cluster, options.cluster);
-  else if (summary.mesh)
+  else if (summary.mesh && !options.isCuda)
     machine.memoryBytes = 0; // ranks may share a machine
   for (auto &[bytes, seconds] : summary.memory.curve)
     seconds /= machine.computingSpeed;

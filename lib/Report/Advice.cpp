@@ -31,19 +31,28 @@ static std::string formatTime(double seconds) {
                       : formatv("{0:F2} s", seconds).str();
 }
 
+std::vector<Advice> hone::report::adviseToFit(const Summary &summary,
+                                              const MachineModel &machine) {
+  const MemorySummary &memory = summary.memory;
+  std::optional<int64_t> room = machine.arenaRoom();
+  if (!room || memory.arena <= *room)
+    return {};
+  return {
+      {formatv("--memory-budget={0}MiB", *room >> 20),
+       formatv("recomputes activations, which are {0} of the {1} at the peak",
+               formatBytes(memory.peak[MemoryCategory::Activations]),
+               formatBytes(memory.arena))},
+      {"--moments=8bit", "shrinks the optimizer's state"},
+      {"--mesh=fs=N", "divides state and activations over N ranks"},
+      {"--micro-batches=N", "goes with an N-th of the batch, exported anew"}};
+}
+
 static void adviseMemory(const Report &report, std::vector<Advice> &advice) {
   const MemorySummary &memory = report.summary.memory;
-  double capacity = report.machine.memoryBytes;
   int64_t activations = memory.peak[MemoryCategory::Activations];
-  if (capacity > 0 && double(memory.arena) > capacity)
-    advice.push_back(
-        {"--memory-budget=" + std::to_string(int64_t(capacity)),
-         formatv("recomputes activations ({0} of {1} at the peak) so that the "
-                 "program fits into {2}",
-                 formatBytes(activations), formatBytes(memory.arena),
-                 formatBytes(int64_t(capacity)))
-             .str()});
-  else if (!memory.budget && 2 * activations > memory.arena)
+  std::vector<Advice> toFit = adviseToFit(report.summary, report.machine);
+  llvm::append_range(advice, toFit);
+  if (toFit.empty() && !memory.budget && 2 * activations > memory.arena)
     advice.push_back(
         {"--memory-budget=SIZE",
          formatv("recomputes activations, which are {0} of the "

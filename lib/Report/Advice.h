@@ -13,6 +13,11 @@ struct Advice {
   std::string text;
 };
 
+/// Flags that let a program fit into the machine; none where it fits, or where
+/// the machine's memory is unknown.
+std::vector<Advice> adviseToFit(const Summary &summary,
+                                const MachineModel &machine);
+
 /// Flags that the figures of `report` speak for, most urgent first.
 std::vector<Advice> adviseOn(const Report &report);
 

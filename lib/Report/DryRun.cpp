@@ -2,6 +2,7 @@
 
 #include "hone/Report/DryRun.h"
 
+#include "Advice.h"
 #include "hone/Support/ByteSize.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -39,22 +40,20 @@ static std::string describeTensors(const LiveTensors &row) {
                  categoryName(row.category), row.name, at(row.location));
 }
 
-/// What the driver's context, libraries and their workspaces take of a GPU.
-static constexpr double besideArena = 2.0 * (1 << 30);
-
-/// Whether the arena fits into the GPU, and what to type where it does not.
-static void printDeviceMemory(llvm::raw_ostream &out, int64_t arena,
-                              const DeviceFigures &device) {
-  auto room = int64_t(device.memoryBytes - besideArena);
-  out << formatv("device memory    {0}, {1} of {2} for the arena: {3}\n",
-                 device.name, formatBytes(room),
-                 formatBytes(int64_t(device.memoryBytes)),
-                 arena <= room ? "fits" : "does not fit");
-  if (arena > room)
-    out << formatv("                 --memory-budget={0}MiB recomputes, "
-                   "--moments=8bit shrinks the optimizer's state, --mesh "
-                   "divides both; or a smaller batch with --micro-batches\n",
-                   room >> 20);
+/// Whether the arena fits into the machine, and what to type where it does not.
+static void printRoom(llvm::raw_ostream &out, const Summary &summary,
+                      const MachineModel &machine) {
+  std::optional<int64_t> room = machine.arenaRoom();
+  if (!room)
+    return;
+  bool fits = summary.memory.arena <= *room;
+  out << formatv("available memory {0}{1}: {2}\n", formatBytes(*room),
+                 machine.besideArena > 0
+                     ? " of " + formatBytes(int64_t(machine.memoryBytes))
+                     : "",
+                 fits ? "fits" : "does not fit");
+  for (const Advice &advice : adviseToFit(summary, machine))
+    out << formatv("                 {0}: {1}\n", advice.flag, advice.text);
 }
 
 static void printMemory(llvm::raw_ostream &out, const Summary &summary,
@@ -64,13 +63,7 @@ static void printMemory(llvm::raw_ostream &out, const Summary &summary,
                  formatBytes(memory.arena), memory.arena);
   for (const auto &[name, bytes] : memory.categories())
     out << formatv("  {0,-14} {1}\n", name, formatBytes(bytes));
-  if (machine.memoryBytes > 0)
-    out << formatv("memory of a rank {0}: {1}\n",
-                   formatBytes(int64_t(machine.memoryBytes)),
-                   double(memory.arena) <= machine.memoryBytes ? "fits"
-                                                               : "too little");
-  else if (machine.device)
-    printDeviceMemory(out, memory.arena, *machine.device);
+  printRoom(out, summary, machine);
   if (memory.budget)
     out << formatv("memory budget    {0}\n", formatBytes(*memory.budget));
   if (memory.at)

@@ -65,8 +65,8 @@ static void writeTensors(OStream &out, const MemorySummary &memory) {
 static void writeMemory(OStream &out, const Report &report) {
   const MemorySummary &memory = report.summary.memory;
   out.attribute("arena", memory.arena);
-  if (report.machine.memoryBytes > 0)
-    out.attribute("capacity", int64_t(report.machine.memoryBytes));
+  if (std::optional<int64_t> room = report.machine.arenaRoom())
+    out.attribute("capacity", *room);
   if (memory.budget)
     out.attribute("budget", *memory.budget);
   if (memory.at)

@@ -68,7 +68,16 @@ MachineModel hone::report::modelMachine(const CpuTarget &cpu) {
 MachineModel hone::report::modelDevice(const TargetDescription &target) {
   MachineModel machine;
   machine.device = &target.device();
+  machine.memoryBytes = machine.device->memoryBytes;
+  // The driver's context, libraries and their workspaces.
+  machine.besideArena = 2.0 * (1 << 30);
   return machine;
+}
+
+std::optional<int64_t> MachineModel::arenaRoom() const {
+  if (memoryBytes <= 0)
+    return std::nullopt;
+  return int64_t(std::max(0.0, memoryBytes - besideArena));
 }
 
 double hone::report::estimateSeconds(const Launch &launch,
@@ -201,7 +210,12 @@ void hone::report::useCluster(MachineModel &machine, const Cluster &cluster,
                             (before.peakFlops * before.efficiency);
   machine.movingSpeed *= cluster.memoryBandwidth / before.memoryBandwidth;
   machine.clusterPeak = cluster.peakFlops;
-  machine.memoryBytes = cluster.memoryBytes;
+  if (cluster.memoryBytes > 0) { // of it, what fits
+    machine.memoryBytes = cluster.memoryBytes;
+    machine.besideArena = 0;
+  } else if (!machine.device) {
+    machine.memoryBytes = 0; // that of this machine is none of the cluster's
+  }
   machine.description =
       formatv("{0}: {1:F1} TFLOP/s at peak, of which {2:F0} %; memory {3:F2} "
               "TB/s",

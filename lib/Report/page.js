@@ -307,7 +307,7 @@ const measuredOf = (report, index) => (report.measured ? report.measured.seconds
 function fitText(report) {
   const { arena, budget, capacity } = report.memory, texts = [];
   if (capacity !== undefined)
-    texts.push(`${arena <= capacity ? 'fits into' : 'does not fit into'} the ${showBytes(capacity)} of this machine`);
+    texts.push(`${arena <= capacity ? 'fits into' : 'does not fit into'} the ${showBytes(capacity)} there are`);
   if (budget !== undefined)
     texts.push(`${arena <= budget ? 'within' : 'above'} the budget of ${showBytes(budget)}`);
   return texts.length ? texts.join(', ') : 'memory of the machine unknown (--cluster=FILE tells it)';

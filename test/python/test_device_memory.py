@@ -39,6 +39,6 @@ def test_a_step_that_does_not_fit(tmp_path) -> None:
         arch: subprocess.run([*command, f"--arch={arch}"], capture_output=True, text=True, check=True).stdout
         for arch in ("sm_80", "sm_90")
     }
-    assert "A100 SXM 80 GB, 78.00 GiB of 80.00 GiB for the arena: does not fit\n" in told["sm_80"]
-    assert "--memory-budget=79872MiB recomputes" in told["sm_80"]
-    assert "H200 SXM, 139.00 GiB of 141.00 GiB for the arena: does not fit\n" in told["sm_90"]
+    assert "available memory 78.00 GiB of 80.00 GiB: does not fit\n" in told["sm_80"]
+    assert "--memory-budget=79872MiB: recomputes activations" in told["sm_80"]
+    assert "available memory 139.00 GiB of 141.00 GiB: does not fit\n" in told["sm_90"]

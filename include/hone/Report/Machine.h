@@ -25,6 +25,10 @@ struct MachineModel {
   std::string description; ///< of the cluster that is assumed instead, or ""
   double clusterPeak = 0;  ///< its FLOP per second; 0: that of the machine
   double memoryBytes = 0;  ///< of a rank; 0: unknown
+  double besideArena = 0;  ///< of it, what drivers and libraries take
+
+  /// What the arena of a rank may have, if that is known.
+  std::optional<int64_t> arenaRoom() const;
 
   double flopsPerSecond() const {
     return cores * gigahertz * 1e9 * flopsPerCycle;
