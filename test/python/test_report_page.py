@@ -21,7 +21,8 @@ REPORT = {"schema": 2, "launches": LAUNCHES}
 
 
 def event(index: int, family: str, microseconds: float) -> dict:
-    return {"name": "x", "cat": family, "dur": microseconds, "args": {"launch": index}}
+    """Of a step that took longer than the median."""
+    return {"name": "x", "cat": family, "dur": 2 * microseconds, "args": {"median_us": microseconds, "launch": index}}
 
 
 EVENTS = [event(0, "contraction", 3000), event(0, "contraction", 1000), event(1, "row", 500), {"ph": "M"}]

@@ -73,7 +73,7 @@ def measured(trace_path: Path, report: dict[str, Any]) -> dict[str, Any]:
                 f"{trace_path}: is of another program: launch {index} is {event['cat']} there, {here} in the report; "
                 f"compile with --report, then run that program with --profile"
             )
-        total[index] += event["dur"] * 1e-6
+        total[index] += event["args"]["median_us"] * 1e-6
     if not total:
         raise HoneError(f"{trace_path}: no event names a launch of a report; compile again, then run with --profile")
     seconds = [total[i] / max(launch["times"], 1) if i in total else None for i, launch in enumerate(launches)]

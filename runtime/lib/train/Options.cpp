@@ -338,8 +338,9 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        "DIR/step1.safetensors",
        readText(o.dump)},
       {"profile", "FILE",
-       "write the times of the last step's launches (Chrome trace) and print "
-       "their sums; on a GPU also what the graph takes, and its gaps",
+       "write the times of launches, the last step's and medians (Chrome "
+       "trace), and print their sums; on a GPU also what the graph takes, and "
+       "its gaps",
        readText(o.profile)},
       {"compare-launches", "STEP",
        "on a GPU: compare what each launch of this step (alone: 2, where "

@@ -56,28 +56,21 @@ static GraphSums sumGraphs(const std::vector<FunctionTimes> &step) {
   return sums;
 }
 
-/// Of an even number the smaller one in the middle; nothing of none.
-static std::optional<double> medianOf(std::vector<double> values) {
-  if (values.empty())
-    return std::nullopt;
-  auto middle = values.begin() + static_cast<int64_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// Seconds of all launches of the group that launch `index` belongs to. They
-/// were made in turn.
-static double groupSeconds(const std::vector<LaunchTime> &times, size_t index) {
-  const LaunchCost &cost = times[index].launch->cost;
+/// Median seconds of all launches of the group that launch `index` belongs to.
+/// They were made in turn.
+static double groupSeconds(const StepTimes &times, size_t function,
+                           size_t index) {
+  const std::vector<LaunchTime> &launches = times.latest()[function].launches;
+  const LaunchCost &cost = launches[index].launch->cost;
   size_t first = index - std::min(index, cost.part);
-  size_t end = std::min(times.size(), first + cost.parts);
+  size_t end = std::min(launches.size(), first + cost.parts);
   double seconds = 0;
   for (size_t i = first; i != end; ++i)
-    seconds += secondsOf(times[i]);
+    seconds += times.medianSeconds(function, i);
   return seconds;
 }
 
@@ -139,20 +132,23 @@ static std::string trackText(Track track, const char *name) {
 }
 
 /// Collectives of a graph run beside its other launches.
-static std::string launchText(const FunctionTimes &function, size_t index,
+static std::string launchText(const StepTimes &times, size_t at, size_t index,
                               TimePoint origin, const Executor &executor) {
-  const std::vector<LaunchTime> &times = function.launches;
-  const LaunchTime &time = times[index];
+  const FunctionTimes &function = times.latest()[at];
+  const LaunchTime &time = function.launches[index];
   const Launch &launch = *time.launch;
   LaunchLimits limits = executor.limitsOf(launch);
-  std::string arguments = "\"location\":" + quoteJson(launch.location);
+  std::string arguments =
+      "\"location\":" + quoteJson(launch.location) +
+      member("median_us", times.medianSeconds(at, index) * 1e6);
   if (auto *kernel = std::get_if<DeviceLaunch>(&launch.action))
     arguments += ",\"kernel\":" + quoteJson(kernel->kernel) +
                  member("blocks", kernel->blocks) +
                  member("threads", kernel->threads);
   if (!launch.cost.family.empty())
-    arguments += member("launch", static_cast<int64_t>(launch.cost.group)) +
-                 rateMembers(launch.cost, limits, groupSeconds(times, index));
+    arguments +=
+        member("launch", static_cast<int64_t>(launch.cost.group)) +
+        rateMembers(launch.cost, limits, groupSeconds(times, at, index));
   if (limits.usesTensorCores)
     arguments += format(",\"tensor_cores\":%s",
                         *limits.usesTensorCores ? "true" : "false");
@@ -170,8 +166,8 @@ static std::string launchText(const FunctionTimes &function, size_t index,
 static std::string graphMembers(const GraphSums &sums,
                                 const std::vector<double> &graphSeconds) {
   std::string text;
-  if (std::optional<double> replay = medianOf(graphSeconds))
-    text += member("graph_ms", *replay * 1e3) +
+  if (!graphSeconds.empty())
+    text += member("graph_ms", medianOf(graphSeconds) * 1e3) +
             member("graph_steps", static_cast<int64_t>(graphSeconds.size()));
   if (sums.isGraph)
     text += member("timed_graph_ms", sums.seconds * 1e3) +
@@ -179,16 +175,16 @@ static std::string graphMembers(const GraphSums &sums,
   return text;
 }
 
-std::string honert::chromeTrace(const std::vector<FunctionTimes> &step,
-                                const Program &program,
+std::string honert::chromeTrace(const StepTimes &times, const Program &program,
                                 const Executor &executor) {
+  const std::vector<FunctionTimes> &step = times.latest();
   GraphSums sums = sumGraphs(step);
   std::string text = format(
       "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"model\":%s,\"machine\":%s,"
-      "\"library\":%s%s},\"traceEvents\":[\n",
+      "\"library\":%s,\"steps\":%zu%s},\"traceEvents\":[\n",
       quoteJson(program.text("model")).c_str(),
       quoteJson(executor.machineText()).c_str(),
-      quoteJson(executor.libraryVersion()).c_str(),
+      quoteJson(executor.libraryVersion()).c_str(), times.steps(),
       graphMembers(sums, executor.graphSeconds()).c_str());
   std::vector<std::string> events;
   if (sums.isGraph)
@@ -196,11 +192,12 @@ std::string honert::chromeTrace(const std::vector<FunctionTimes> &step,
               trackText(collectiveTrack, "collectives"),
               trackText(gapTrack, "idle")};
   std::optional<TimePoint> origin; // the first launch begins
-  for (const FunctionTimes &function : step) {
+  for (size_t at = 0; at != step.size(); ++at) {
+    const FunctionTimes &function = step[at];
     for (size_t i = 0; i != function.launches.size(); ++i) {
       if (!origin)
         origin = function.launches[i].begin;
-      events.push_back(launchText(function, i, *origin, executor));
+      events.push_back(launchText(times, at, i, *origin, executor));
     }
     for (const Gap &gap : findGaps(function))
       events.push_back(gapText(gap, *origin));
@@ -224,14 +221,14 @@ struct Sum {
 };
 } // namespace
 
-static std::vector<Sum> sumByName(const std::vector<FunctionTimes> &step) {
+static std::vector<Sum> sumByName(const StepTimes &times) {
   std::map<std::string, Sum> byName;
-  for (const FunctionTimes &function : step)
-    for (const LaunchTime &time : function.launches) {
-      const Launch &launch = *time.launch;
+  for (size_t at = 0; at != times.latest().size(); ++at)
+    for (size_t i = 0; i != times.latest()[at].launches.size(); ++i) {
+      const Launch &launch = *times.latest()[at].launches[i].launch;
       Sum &sum = byName[launch.name];
       sum.name = launch.name;
-      sum.seconds += secondsOf(time);
+      sum.seconds += times.medianSeconds(at, i);
       ++sum.calls;
       if (launch.cost.part == 0) {
         sum.bytes += static_cast<double>(launch.cost.bytes);
@@ -269,9 +266,9 @@ static std::string rowText(const Sum &sum, double total) {
 static std::string graphText(const GraphSums &sums,
                              const std::vector<double> &graphSeconds) {
   std::string text;
-  if (std::optional<double> replay = medianOf(graphSeconds))
+  if (!graphSeconds.empty())
     text = format("graph: %.3f ms a step as replayed (median of %zu)",
-                  *replay * 1e3, graphSeconds.size());
+                  medianOf(graphSeconds) * 1e3, graphSeconds.size());
   if (!sums.isGraph)
     return text.empty() ? "" : text + "; launches were timed one by one\n";
   text += format("%s%.3f ms with times of launches, %.3f ms of it idle (%.1f%%)"
@@ -292,10 +289,13 @@ static std::string graphText(const GraphSums &sums,
   return text;
 }
 
-std::string honert::profileTable(const std::vector<FunctionTimes> &step,
+std::string honert::profileTable(const StepTimes &times,
                                  const std::vector<double> &graphSeconds) {
-  std::vector<Sum> sums = sumByName(step);
-  Sum all = {"all launches of a step"};
+  std::vector<Sum> sums = sumByName(times);
+  Sum all = {
+      times.steps() == 1
+          ? "all launches of a step"
+          : format("all launches of a step (medians of %zu)", times.steps())};
   for (const Sum &sum : sums) {
     all.seconds += sum.seconds;
     all.calls += sum.calls;
@@ -307,5 +307,5 @@ std::string honert::profileTable(const std::vector<FunctionTimes> &step,
   for (const Sum &sum : sums)
     text += rowText(sum, all.seconds);
   return text + rowText(all, all.seconds) +
-         graphText(sumGraphs(step), graphSeconds);
+         graphText(sumGraphs(times.latest()), graphSeconds);
 }

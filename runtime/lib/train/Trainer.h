@@ -9,6 +9,7 @@
 #include "io/data/NamedInputs.h"
 #include "train/Options.h"
 #include "train/Report.h"
+#include "train/StepTimes.h"
 
 #include <deque>
 
@@ -50,6 +51,7 @@ private:
   bool pausesAfter(int64_t step) const;
   bool onlyPrints() const;
   Status noticeReasonsToStop();
+  bool timesLaunches(int64_t step) const;
   Status train();
 
   // Between steps, and at the end (TrainerOutputs.cpp).
@@ -96,7 +98,7 @@ private:
   int64_t validatedStep = -1; // of the last validation
   std::optional<double> lastLoss, lastValidation;
   std::optional<double> bestValidation; // of the checkpoints, with --keep-best
-  std::vector<FunctionTimes> times;     // of the step that is profiled
+  StepTimes times;                      // of steps that are profiled
   /// Beside signals: data of some rank is not what it was.
   static constexpr int badInputs = 127;
   int stoppedBy = 0; // the signal that ends the run; equal on all ranks

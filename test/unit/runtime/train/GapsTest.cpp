@@ -96,7 +96,9 @@ TEST_F(Gaps, the_table_shows_the_largest) {
     moment += 100 + gap;
   }
   add("last", moment, moment + 190);
-  std::string table = profileTable({times}, {0.8e-3, 0.7e-3, 0.9e-3, 5e-3});
+  StepTimes step;
+  step.add({times});
+  std::string table = profileTable(step, {0.8e-3, 0.7e-3, 0.9e-3, 5e-3});
   size_t graph = table.find("graph:");
   ASSERT_NE(graph, std::string::npos);
   EXPECT_EQ(table.substr(graph),

@@ -218,11 +218,23 @@ TEST_F(CudaTrain, profile_without_events_in_graphs) {
   EXPECT_NE(
       outcome.out.find(
           "     0.060  100.0%      10       -        -  all launches of a "
-          "step\n"
+          "step (medians of 2)\n"
           "graph: 0.060 ms a step as replayed (median of 4); launches "
           "were timed one by one\n"),
       std::string::npos)
       << outcome.out;
+}
+
+/// Launches of the last quarter of the steps are timed.
+TEST_F(CudaTrain, profile_of_a_longer_run_has_medians) {
+  Outcome outcome = good({"--steps", "9", "--profile", folder / "p.json"});
+  EXPECT_NE(outcome.out.find("all launches of a step (medians of 2)\n"
+                             "graph: 0.060 ms a step as replayed (median of "
+                             "6), "),
+            std::string::npos)
+      << outcome.out;
+  std::string trace = test::readFile(folder / "p.json");
+  EXPECT_NE(trace.find("\"steps\":2,\"graph_ms\""), std::string::npos) << trace;
 }
 
 TEST_F(CudaTrain, profile_of_checked_launches) {
@@ -263,12 +275,13 @@ TEST_F(CudaTrain, profile_says_what_a_launch_reaches) {
   for (const char *text :
        {"\"model\":\"tiny\",\"machine\":\"NVIDIA H200 (sm_999)",
         "\"library\":\"cuBLASLt 13.0.0\"", "\"name\":\"norm\",\"cat\":\"row\"",
-        "\"location\":\"m.py:3\",\"kernel\":\"k1_row\",\"blocks\":2,"
+        "\"location\":\"m.py:3\",\"median_us\":10,\"kernel\":\"k1_row\","
+        "\"blocks\":2,"
         "\"threads\":64,\"launch\":0,\"bytes\":48000000,\"flops\":2000000,"
         "\"launches\":2,"
         "\"gb_per_s\":2400,\"tflops\":0.1,\"of_peak_bandwidth\":0.5,",
         "\"tensor_cores\":false}", "\"cat\":\"contraction\"",
-        "\"location\":\"m.py:4\",\"launch\":1,",
+        "\"location\":\"m.py:4\",\"median_us\":1000,\"launch\":1,",
         "\"tensor_cores\":true,"
         "\"operand_alignment\":16}"})
     EXPECT_NE(trace.find(text), std::string::npos) << text << "\n" << trace;
