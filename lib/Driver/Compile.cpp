@@ -100,7 +100,7 @@ private:
   Error link(StringRef object, OutputFile &output);
   llvm::Expected<plan::ProgramOp> getProgram();
   std::string printModule();
-  void keepText(StringRef phase);
+  void keepText(Phase phase);
 
   const Options &options;
   StringRef tool;
@@ -348,11 +348,13 @@ std::string Compilation::printModule() {
   return driver::printModule(*module, /*toGoOn=*/options.writesText);
 }
 
-/// Keeps the module for the report, which links its lines by their locations.
-void Compilation::keepText(StringRef phase) {
-  if (!options.report.empty())
+/// Keeps what `phase` has left for the report, which links its lines by their
+/// locations. Where --from begins later than behind it, nobody has it.
+void Compilation::keepText(Phase phase) {
+  bool isThere = int(phaseOf(options.pipeline.from)) <= int(phase) + 1;
+  if (!options.report.empty() && isThere)
     texts.push_back(
-        {phase.str(), driver::printModule(*module, /*toGoOn=*/true)});
+        {nameOf(phase).str(), driver::printModule(*module, /*toGoOn=*/true)});
 }
 
 /// The text of LLVM IR, where a large value becomes a declaration.
@@ -500,7 +502,7 @@ Error Compilation::plan() {
     printDryRun(summary, machine, job ? &*job : nullptr);
   if (options.report.empty())
     return Error::success();
-  keepText("plan");
+  keepText(Phase::Plan);
   return writeReport(
       options.report,
       makeReport(summary, machine, job ? &*job : nullptr, explanations), texts);
@@ -574,10 +576,10 @@ Error Compilation::run() {
   Phase upto = phaseOf(options.pipeline.upto);
   if (Error error = runPhases(Phase::Import, std::min(upto, Phase::Import)))
     return error;
-  keepText("import");
+  keepText(Phase::Import);
   if (Error error = runPhases(Phase::Raise, std::min(upto, Phase::Step)))
     return error;
-  keepText("step");
+  keepText(Phase::Step);
   modelFlops = hone::modelFlops(*module, microBatches());
   if (Error error = runPhases(Phase::Shard, std::min(upto, Phase::Shard)))
     return error;

@@ -641,9 +641,14 @@ function showIr(report, phase) {
 }
 
 function irTab(report) {
-  const buttons = Object.keys(report.ir).map(phase => tag('button', { type: 'button', 'data-phase': phase }, phase));
-  return section('ir-section', 'Intermediate representation', note('The module after three phases: the graph as ' +
-    'imported, the step before ranks and groups, and the plan.'), tag('p', {}, ...buttons),
+  const phases = Object.keys(report.ir);
+  const buttons = phases.map(phase => tag('button', { type: 'button', 'data-phase': phase }, phase));
+  const texts = { import: 'the graph as imported', step: 'the step before ranks and groups', plan: 'the plan' };
+  const missing = Object.keys(texts).filter(phase => !phases.includes(phase));
+  return section('ir-section', 'Intermediate representation', note(
+    `The module after phases: ${phases.map(phase => texts[phase]).join(', ')}.`,
+    missing.length ? ` The compilation began behind others (--from): ${missing.join(', ')}.` : ''),
+  tag('p', {}, ...buttons),
   tag('pre', { id: 'ir-text', class: 'scroll', tabindex: 0 }));
 }
 

@@ -69,10 +69,10 @@ def check_ir(page: xml.Element, report: Any) -> None:
     places = [span.get("id") for span in plan.iter("span")]
     assert places == [f"plan-{index}" for index in range(len(report["launches"]))], places
     rows = {row.get("id") for row in page.findall(".//table[@id='launch-list']/tbody/tr")}
-    for phase in ("import", "plan"):
+    for phase in (ir.get("id") for ir in page.findall("ir")):
         links = {link.get("href", "")[1:] for link in page.find(f"ir[@id='{phase}']").iter("a")}
         assert links and links <= rows, (phase, links - rows)
-    text = "".join(page.find("ir[@id='import']").itertext())
+    text = "".join(page.find("ir[@id='step']").itertext())
     assert "hone.dot_general" in text and "#loc" not in text, text[:1000]
 
 
