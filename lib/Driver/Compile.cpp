@@ -505,7 +505,9 @@ Error Compilation::plan() {
   keepText(Phase::Plan);
   return writeReport(
       options.report,
-      makeReport(summary, machine, job ? &*job : nullptr, explanations), texts);
+      makeReport(summary, machine, job ? &*job : nullptr, explanations), texts,
+      // Where the model lies, most likely.
+      {".", llvm::sys::path::parent_path(options.package).str()});
 }
 
 /// What the program looks for before it runs kernels on a CPU.

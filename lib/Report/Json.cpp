@@ -235,8 +235,22 @@ static void writeStep(OStream &out, const Report &report) {
   out.attribute("mfu", findUtilization(summary, report.machine, seconds));
 }
 
+static void writeTexts(OStream &out, const PageTexts &texts) {
+  out.attributeObject("ir", [&] {
+    for (const ModuleText &one : texts.modules)
+      out.attribute(one.phase, clean(one.text));
+  });
+  out.attributeObject("lines", [&] {
+    for (const auto &[file, lines] : texts.sources)
+      out.attributeObject(clean(file), [&, &lines = lines] {
+        for (const auto &[number, text] : lines)
+          out.attribute(std::to_string(number), clean(text));
+      });
+  });
+}
+
 void hone::report::writeJson(OStream &out, const Report &report,
-                             llvm::ArrayRef<ModuleText> texts) {
+                             const PageTexts *texts) {
   const Summary &summary = report.summary;
   out.object([&] {
     out.attribute("schema", reportSchema);
@@ -253,10 +267,7 @@ void hone::report::writeJson(OStream &out, const Report &report,
     writeExplanations(out, "groups", report.groups);
     writeExplanations(out, "stages", report.stages);
     writeExplanations(out, "bounds", report.bounds);
-    if (!texts.empty())
-      out.attributeObject("ir", [&] {
-        for (const ModuleText &one : texts)
-          out.attribute(one.phase, clean(one.text));
-      });
+    if (texts)
+      writeTexts(out, *texts);
   });
 }

@@ -59,7 +59,7 @@ static llvm::Error writeFile(StringRef directory, StringRef name,
 }
 
 static std::string printJson(const Report &report, unsigned indent,
-                             llvm::ArrayRef<ModuleText> texts) {
+                             const PageTexts *texts) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream out(stream, indent);
@@ -67,13 +67,16 @@ static std::string printJson(const Report &report, unsigned indent,
   return text;
 }
 
-llvm::Error hone::report::writeReport(StringRef directory, const Report &report,
-                                      llvm::ArrayRef<ModuleText> texts) {
+llvm::Error
+hone::report::writeReport(StringRef directory, const Report &report,
+                          llvm::ArrayRef<ModuleText> texts,
+                          llvm::ArrayRef<std::string> sourceFolders) {
   if (llvm::Error error =
           writeFile(directory, "report.json",
-                    printJson(report, /*indent=*/1, /*texts=*/{}) + "\n"))
+                    printJson(report, /*indent=*/1, /*texts=*/nullptr) + "\n"))
     return error;
+  PageTexts page = {texts, readSourceLines(report.summary, sourceFolders)};
   return writeFile(
       directory, "index.html",
-      makePage(report.summary.model, printJson(report, /*indent=*/0, texts)));
+      makePage(report.summary.model, printJson(report, /*indent=*/0, &page)));
 }

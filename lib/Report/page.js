@@ -444,11 +444,23 @@ function decision(report, launch) {
     'one copy that the plan needs; nothing was weighed';
 }
 
+// A launch's source line among those around it; of a file that was not there when the report was made, none.
+function sourceLines(report, { source }) {
+  const [, file, line] = source.match(/^(.*?):(\d+)(?::\d+)?$/) || [];
+  if (file === undefined || !report.lines) return '';
+  const lines = report.lines[file] || {};
+  if (lines[line] === undefined)
+    return tag('p', {}, escapeText(`${source}: honec did not find this line below the folder it ran in.`));
+  const shown = Object.keys(lines).map(Number).filter(at => Math.abs(at - line) <= 2).map(at =>
+    tag(at === Number(line) ? 'b' : 'span', {}, escapeText(`${at} ${lines[at]}`)));
+  return tag('pre', { class: 'lines', title: source }, shown.join('\n'));
+}
+
 function launchDetails(report, launch, index) {
   const links = report.ir ? tag('p', {}, tag('a', { href: `#plan-${index}` }, 'in the plan')) : '';
   return tag('details', {}, tag('summary', {}, escapeText(launch.name)),
     tag('p', {}, escapeText(`Decision: ${decision(report, launch)}.`)), tag('p', {}, escapeText(`Ops: ${launch.ops}.`)),
-    links);
+    sourceLines(report, launch), links);
 }
 
 // Measured time against the estimate; null where either is unknown.

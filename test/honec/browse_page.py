@@ -44,7 +44,8 @@ USE = """(async () => {
   await pause();
   const row = list()[0];
   row.querySelector('summary').click();
-  const decision = row.querySelector('details').innerText;
+  const decision = row.querySelector('details').innerText, lines = row.querySelectorAll('.lines b').length;
+  const over = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   row.querySelector('a').click();
   await pause();
   const line = $(location.hash), there = line.innerText, isIr = !$('#ir').hidden;
@@ -54,7 +55,7 @@ USE = """(async () => {
   const modules = () => [...$('#module-list').tBodies[0].rows].filter(row => !row.hidden).length;
   const before = modules();
   $('#module-list button[aria-expanded="false"]').click();
-  return { all, up, down, found, decision, there, isIr, isBack, before, after: modules() };
+  return { all, up, down, found, decision, lines, over, there, isIr, isBack, before, after: modules() };
 })()"""
 
 
@@ -154,6 +155,8 @@ def main() -> None:
             assert 0 < len(used["found"]) < used["all"], used
             assert all("attention_bwd" in row for row in used["found"]), used["found"]
             assert "Decision: attention call" in used["decision"], used["decision"]
+            assert used["lines"] == 1 or "honec did not find this line" in used["decision"], used["decision"]
+            assert used["over"] <= 0, f"a launch's details are {used['over']} pixels wider than the page"
             assert used["isIr"] and "plan.launch" in used["there"] and used["isBack"], used
             assert used["after"] > used["before"], used
             if len(sys.argv) > 2:

@@ -82,6 +82,17 @@ def check_launches(report: Any) -> None:
     assert math.isclose(work, expected, rel_tol=1e-9), (work, expected)
 
 
+def check_lines(lines: Any, report: Any) -> None:
+    """Each is of a file of this folder, at most two lines from one that a launch names; those lines are all there."""
+    named = {tuple(launch["source"].split(":")[:2]) for launch in report["launches"] if launch["source"]}
+    for file, kept in lines.items():
+        text = Path(file).read_text(encoding="utf-8").splitlines()
+        own = {int(line) for name, line in named if name == file}
+        assert own <= {int(number) for number in kept}, (file, own)
+        for number, line in kept.items():
+            assert line == text[int(number) - 1] and min(abs(int(number) - each) for each in own) <= 2, (file, number)
+
+
 def check_curve(memory: Any) -> None:
     """Points are in order, more memory takes less time, and the chosen one fits into the budget."""
     if not memory["curve"]:
@@ -107,6 +118,7 @@ def main() -> None:
     packed = page.split('<script type="application/zlib" id="data">')[1].split("</script>")[0]
     data = json.loads(zlib.decompress(base64.b64decode(packed)))
     assert list(data.pop("ir")) == (sys.argv[2:] or ["import", "step", "plan"])
+    check_lines(data.pop("lines"), report)
     assert data == report, "the page holds other data"
 
 

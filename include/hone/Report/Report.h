@@ -40,9 +40,11 @@ struct ModuleText {
 };
 
 /// Writes report.json, whose schema is docs/report.md, and index.html, one page
-/// that draws it and `texts`, into `directory`. The error names the file.
+/// that draws it, `texts` and the lines of the user's files below
+/// `sourceFolders`, into `directory`. The error names the file.
 llvm::Error writeReport(llvm::StringRef directory, const Report &report,
-                        llvm::ArrayRef<ModuleText> texts);
+                        llvm::ArrayRef<ModuleText> texts,
+                        llvm::ArrayRef<std::string> sourceFolders);
 
 } // namespace hone::report
 
