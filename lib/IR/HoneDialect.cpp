@@ -56,8 +56,9 @@ static bool isKind(StringRef value, bool isResult) {
   return llvm::StringSwitch<bool>(value)
       .Cases(kind::param, kind::buffer, kind::opt, kind::grad, kind::scalar,
              kind::workingCopy, true)
+      .Case(kind::cache, true)
       .Cases(kind::input, kind::rng, !isResult)
-      .Cases(kind::loss, kind::gradNorm, kind::idCheck, isResult)
+      .Cases(kind::loss, kind::gradNorm, kind::logits, kind::idCheck, isResult)
       .Default(false);
 }
 
@@ -192,11 +193,12 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
   Attribute value = attribute.getValue();
   if (name == attr::kind) {
     auto string = dyn_cast<StringAttr>(value);
-    return expect(string && isKind(string.getValue(), isResult),
-                  isResult ? "a result kind (param, buffer, opt, grad, scalar, "
-                             "working_copy, loss, grad_norm, id_check)"
-                           : "an argument kind (param, buffer, opt, grad, "
-                             "input, rng, scalar, working_copy)");
+    return expect(
+        string && isKind(string.getValue(), isResult),
+        isResult ? "a result kind (param, buffer, opt, grad, scalar, "
+                   "working_copy, cache, loss, grad_norm, logits, id_check)"
+                 : "an argument kind (param, buffer, opt, grad, "
+                   "input, rng, scalar, working_copy, cache)");
   }
   if (name == attr::fqn)
     return expect(isa<StringAttr>(value), "a string");

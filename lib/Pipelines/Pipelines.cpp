@@ -234,6 +234,9 @@ void hone::buildStepPhase(OpPassManager &manager,
   step.clip = options.clip;
   step.lossScale = options.lossScale;
   addOnForward(manager, [&](OpPassManager &passes) {
+    // Before weights that it reads are stored in another type.
+    if (llvm::is_contained(options.with, "generate"))
+      passes.addPass(createBuildGenerate());
     passes.addPass(createBuildStep(step));
     if (policyOf(options).hasLowState)
       passes.addPass(createLowState());

@@ -151,7 +151,7 @@ GRAPHS = {
     "kind-unknown": Case(
         honec(),
         1,
-        "p.hone/graph.mlir:2:3: attribute 'hone.kind' is \"weight\", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy)",
+        "p.hone/graph.mlir:2:3: attribute 'hone.kind' is \"weight\", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy, cache)",
         replaced('hone.kind = "param"', 'hone.kind = "weight"'),
     ),
     "init-missing": Case(

@@ -175,7 +175,7 @@ int64_t Program::flopsPerStep() {
   int64_t total = 0;
   for (Entry &entry : entries) {
     StringRef name = entry.func.getSymName();
-    if (name == "evaluate")
+    if (name == "evaluate" || name == "generate")
       continue;
     int64_t times = name == "accumulate" ? options.pipeline.microBatches : 1;
     entry.func.walk(
@@ -214,7 +214,8 @@ void Program::describeFacts(const Package &package) {
   int64_t parameters = 0, tokens = 0;
   for (Entry &entry : entries) {
     if (entry.func.getSymName() == "update" ||
-        entry.func.getSymName() == "evaluate")
+        entry.func.getSymName() == "evaluate" ||
+        entry.func.getSymName() == "generate")
       continue;
     for (auto [index, slot] : llvm::enumerate(entry.arguments)) {
       if (argString(entry.func, index, attr::kind) == kind::param)
@@ -298,7 +299,8 @@ void Program::describeIdCheck(StringRef name, DictionaryAttr ids) {
 }
 
 LogicalResult Program::describe(const Package &package) {
-  for (StringRef name : {"step", "accumulate", "update", "evaluate"})
+  for (StringRef name :
+       {"step", "accumulate", "update", "evaluate", "generate"})
     if (auto func = module.lookupSymbol<func::FuncOp>(name)) {
       FailureOr<Entry> entry = layOut(func);
       if (mlir::failed(entry))

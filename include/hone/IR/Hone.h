@@ -90,8 +90,11 @@ constexpr llvm::StringLiteral rng = "rng";
 constexpr llvm::StringLiteral scalar = "scalar";
 /// A parameter in the type that contractions read; derived, never saved.
 constexpr llvm::StringLiteral workingCopy = "working_copy";
+/// Keys or values of the positions that @generate has seen; never saved.
+constexpr llvm::StringLiteral cache = "cache";
 constexpr llvm::StringLiteral loss = "loss";
 constexpr llvm::StringLiteral gradNorm = "grad_norm";
+constexpr llvm::StringLiteral logits = "logits";
 } // namespace kind
 
 /// Version of the dialect that `hone.version` names.

@@ -39,7 +39,9 @@ def Hone_Dialect : Dialect {
     | `working_copy` | arguments, results | parameter `hone.fqn` rounded to the argument's type; derived, in no file |
     | `input`, `rng` | arguments | a tensor of the batch; the key of the random generator |
     | `scalar` | arguments, results | a number of rank 0 that the runtime writes, such as the learning rate |
+    | `cache` | arguments, results | keys or values of the positions so far, of an attention in `@generate`; in no file |
     | `loss`, `grad_norm` | results | the loss; the norm of all gradients |
+    | `logits` | results | of the token after the position, of rank 1 |
     | `id_check` | results | 0, or an id outside its table (docs/rationale/ids.md) |
 
     - `hone.init` is `{dist = "normal", mean, std}`, `{dist = "uniform", low, high}`, `{dist = "constant", value}`, or

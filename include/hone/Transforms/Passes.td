@@ -572,6 +572,40 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
   ];
 }
 
+def BuildGenerate : Pass<"hone-build-generate", "::mlir::ModuleOp"> {
+  let summary = "Builds the function that computes one token at a time, from @evaluate";
+  let description = [{
+    The pass adds `@generate`: what `@evaluate` computes for one position of one sequence. It takes the parameters and
+    buffers that the logits depend on, the scalars `token` and `position` (from 0), and two caches for each attention,
+    of kind `cache`: the keys and values of all positions. It returns the logits of the next token, as f32 of rank 1,
+    and the new caches. Called for positions 0, 1, .. in turn, with caches that begin as zeros, it returns the rows of
+    the logits of `@evaluate`.
+
+    - The logits are those of the only `hone.cross_entropy`. The pass follows sequences and positions from the tokens,
+      `[batch, position]`, to them, by the dimension mappings of ops (`HoneOpInterface`). An op whose iterations along
+      both are independent becomes the same op on one position.
+    - A causal attention becomes the attention of one query over the caches, in which keys and values of the position
+      replace a row. A mask covers the rows behind it.
+    - A value that does not depend on the tokens, as a table of rotations, is computed at the position where its op
+      allows that, and picked from the value of all positions otherwise.
+
+    Errors: an op, other than causal attention, that combines positions or sequences; a loss without one
+    `hone.cross_entropy`; no input of role `tokens`, or logits that depend on other inputs.
+
+    ```mlir
+    %o, %lse = hone.attention %q, %k, %v causal scale 0.5
+        : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
+        -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
+    // becomes
+    %key = hone.select %is_position, %k, %key_cache : tensor<1x16x4x8xf32>, tensor<1x16x4x8xi1>
+    %value = hone.select %is_position, %v, %value_cache : tensor<1x16x4x8xf32>, tensor<1x16x4x8xi1>
+    %o, %lse = hone.attention %q, %key, %value mask %not_behind scale 0.5
+        : (tensor<1x1x4x8xf32>, tensor<1x16x4x8xf32>, tensor<1x16x4x8xf32>, tensor<1x1x1x16xf32>)
+        -> (tensor<1x1x4x8xf32>, tensor<1x4x1xf32>)
+    ```
+  }];
+}
+
 def WorkingCopies : Pass<"hone-working-copies", "::mlir::ModuleOp"> {
   let summary = "Casts each weight to low precision once per step, in its update";
   let description = [{
@@ -623,9 +657,10 @@ def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
 
     - The module has `@step`, or `@accumulate` and `@update`, and `@evaluate`. `@forward` and `@gradient` are gone. A
       whole step of the package (`hone.whole_step`) needs no `@evaluate` and no gradient norm.
-    - `@step`, `@accumulate` and `@update` hold only `hone` ops, and `dist` ops in a module with a mesh.
-    - Every result of kind `param`, `opt`, `working_copy` or `scalar` donates an argument of its type, kind and name. So
-      does a result of kind `grad` where the function takes gradients. No argument is donated twice.
+    - `@step`, `@accumulate`, `@update` and `@generate` hold only `hone` ops, and `dist` ops in a module with a
+      mesh.
+    - Every result of kind `param`, `opt`, `working_copy`, `cache` or `scalar` donates an argument of its type, kind and
+      name. So does a result of kind `grad` where the function takes gradients. No argument is donated twice.
     - `@step` or `@update` updates every parameter with `hone.requires_grad` and returns the gradient norm. `@step`
       returns the loss, and `@accumulate` the sum of losses, a scalar called `loss`.
     - `@step` or `@update` updates every buffer with `hone.balance`.

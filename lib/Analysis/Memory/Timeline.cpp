@@ -21,8 +21,8 @@ using namespace hone::plan;
 
 StringRef hone::categoryName(MemoryCategory category) {
   static constexpr std::array<StringLiteral, memoryCategories> names = {
-      "parameters", "optimizer",   "working copies", "inputs",
-      "gradients",  "activations", "temporaries",    "workspaces"};
+      "parameters",  "optimizer",   "working copies", "inputs", "gradients",
+      "activations", "temporaries", "workspaces",     "caches"};
   return names[static_cast<size_t>(category)];
 }
 
@@ -32,6 +32,7 @@ MemoryCategory hone::categoryOfState(StringRef kind) {
       .Case(kind::workingCopy, MemoryCategory::WorkingCopies)
       .Case(kind::opt, MemoryCategory::Optimizer)
       .Case(kind::grad, MemoryCategory::Gradients)
+      .Case(kind::cache, MemoryCategory::Caches)
       .Default(MemoryCategory::Inputs);
 }
 

@@ -70,7 +70,7 @@ void ProgramLowering::describeProgram() {
   for (auto function : program.getOps<FunctionOp>()) {
     auto own = function->getAttrOfType<IntegerAttr>("plan.flops");
     StringRef name = function.getSymName();
-    if (own && name != "evaluate")
+    if (own && name != "evaluate" && name != "generate")
       flops += own.getInt() * (name == "accumulate" ? microBatches : 1);
   }
   for (auto argument : program.getOps<ArgumentOp>()) {

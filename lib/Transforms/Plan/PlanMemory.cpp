@@ -150,7 +150,8 @@ void FunctionPlanner::emitEnd(OpBuilder &builder) {
       name = ("grad." + resultString(func, index, attr::fqn)).str();
     else if (kind == kind::idCheck)
       name = resultString(func, index, attr::fqn).str();
-    else if (kind != kind::loss && kind != kind::gradNorm)
+    else if (kind != kind::loss && kind != kind::gradNorm &&
+             kind != kind::logits)
       continue; // state: the runtime finds it at its argument
     auto op = builder.create<plan::ResultOp>(loc, name, final(operand.get()));
     if (Attribute ids = func.getResultAttr(index, attr::ids))
@@ -210,7 +211,8 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
 
 SmallVector<func::FuncOp> hone::programFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> funcs;
-  for (StringRef name : {"step", "accumulate", "update", "evaluate"})
+  for (StringRef name :
+       {"step", "accumulate", "update", "evaluate", "generate"})
     if (auto func = module.lookupSymbol<func::FuncOp>(name))
       funcs.push_back(func);
   return funcs;

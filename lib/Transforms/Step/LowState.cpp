@@ -105,7 +105,8 @@ namespace {
 struct LowState : hone::impl::LowStateBase<LowState> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (StringRef name : {"step", "accumulate", "update", "evaluate"}) {
+    for (StringRef name :
+         {"step", "accumulate", "update", "evaluate", "generate"}) {
       auto func = module.lookupSymbol<func::FuncOp>(name);
       if (!func)
         continue;

@@ -57,7 +57,7 @@ static LogicalResult verifyDonations(func::FuncOp func) {
     };
     bool mustDonate = kind == kind::param || kind == kind::buffer ||
                       kind == kind::opt || kind == kind::scalar ||
-                      kind == kind::workingCopy ||
+                      kind == kind::workingCopy || kind == kind::cache ||
                       (kind == kind::grad && takesGradients);
     if (!donates) {
       if (mustDonate)
@@ -130,6 +130,8 @@ static LogicalResult verifyFunction(func::FuncOp func) {
   if (failed(verifyOps(func)) || failed(verifyScalars(func)) ||
       failed(verifyDonations(func)))
     return failure();
+  if (func.getName() == "generate")
+    return success();
   if (func.getName() == "accumulate")
     return verifyResult(func, kind::scalar, "loss");
   bool isPackages = holdsWholeStep(func->getParentOfType<ModuleOp>());
@@ -163,7 +165,7 @@ struct VerifyStep : hone::impl::VerifyStepBase<VerifyStep> {
           "expected a function @step, or @accumulate and @update");
     if (!find("evaluate") && !holdsWholeStep(module))
       return module.emitError("has no function @evaluate");
-    for (StringRef name : {"step", "accumulate", "update"})
+    for (StringRef name : {"step", "accumulate", "update", "generate"})
       if (func::FuncOp func = find(name))
         if (failed(verifyFunction(func)))
           return failure();

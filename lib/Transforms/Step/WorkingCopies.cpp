@@ -155,7 +155,8 @@ struct WorkingCopies : hone::impl::WorkingCopiesBase<WorkingCopies> {
       });
     if (copies.empty())
       return;
-    for (func::FuncOp func : functions({"step", "accumulate", "evaluate"}))
+    for (func::FuncOp func :
+         functions({"step", "accumulate", "evaluate", "generate"}))
       replaceCasts(func, copies);
     for (func::FuncOp func : functions({"step", "update"}))
       addResults(func, copies);

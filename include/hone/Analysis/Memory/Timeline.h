@@ -27,9 +27,10 @@ enum class MemoryCategory {
   Gradients,
   Activations,
   Temporaries,
-  Workspaces
+  Workspaces,
+  Caches
 };
-constexpr size_t memoryCategories = 8;
+constexpr size_t memoryCategories = 9;
 
 /// "parameters", ...
 llvm::StringRef categoryName(MemoryCategory category);

@@ -1,0 +1,21 @@
+// Each position sees later ones.
+// RUN: hone-opt %s --hone-build-generate --verify-diagnostics
+
+func.func @evaluate(
+    %w: tensor<7x4xf32> {hone.kind = "param", hone.fqn = "w"},
+    %t: tensor<2x4xi64> {hone.kind = "input", hone.fqn = "t", hone.role = "tokens"},
+    %y: tensor<2x4xi64> {hone.kind = "input", hone.fqn = "y", hone.role = "targets"})
+    -> (tensor<f32> {hone.kind = "loss"}) {
+  %x = hone.embedding %w, %t : tensor<7x4xf32>, tensor<2x4xi64> -> tensor<2x4x4xf32>
+  %q = hone.reshape %x : tensor<2x4x4xf32> -> tensor<2x4x2x2xf32>
+  // expected-error @below {{'hone.attention' op cannot compute one token at a time: it is not causal}}
+  %o, %lse = hone.attention %q, %q, %q scale 0.5
+      : (tensor<2x4x2x2xf32>, tensor<2x4x2x2xf32>, tensor<2x4x2x2xf32>)
+      -> (tensor<2x4x2x2xf32>, tensor<2x2x4xf32>)
+  %r = hone.reshape %o : tensor<2x4x2x2xf32> -> tensor<2x4x4xf32>
+  %l = hone.dot_general %r, %w batch [] x [] contract [2] x [1]
+      : tensor<2x4x4xf32>, tensor<7x4xf32> -> tensor<2x4x7xf32>
+  %loss, %z = hone.cross_entropy mean %l, %y ignore_index -100 label_smoothing 0.0
+      : tensor<2x4x7xf32>, tensor<2x4xi64> -> tensor<f32>, tensor<2x4xf32>
+  return %loss : tensor<f32>
+}
