@@ -46,6 +46,7 @@ RUNTIME = {
     "io": "base program",
     "io/checkpoint": "base program io",
     "io/data": "base program io",
+    "io/text": "base",
     "comm/group": "base program",
     "comm/host": "base program comm/group",
     "comm/tcp": "base program comm/group",
@@ -58,7 +59,7 @@ RUNTIME = {
     "exec/cuda/compare": "base program exec/cuda/core",
     "exec/cuda": "base program exec exec/cuda/core exec/cuda/products exec/cuda/attention exec/cuda/collectives "
     "exec/cuda/compare",
-    "train": "base program io io/checkpoint io/data comm/group comm/host comm/tcp exec exec/cpu exec/cuda "
+    "train": "base program io io/checkpoint io/data io/text comm/group comm/host comm/tcp exec exec/cpu exec/cuda "
     "exec/cuda/collectives",
     "emulation/kernels": "",
     "emulation/driver": "exec/cuda/core exec/cuda/products",

@@ -31,6 +31,22 @@ bool JsonReader::accept(char c) {
   return true;
 }
 
+bool JsonReader::isNext(char first) {
+  skipSpace();
+  return at < text.size() && text[at] == first;
+}
+
+bool JsonReader::readBool(bool &value) {
+  skipSpace();
+  for (std::string_view word : {"false", "true"})
+    if (text.substr(at, word.size()) == word) {
+      at += word.size();
+      value = word == "true";
+      return true;
+    }
+  return fail("expected true or false");
+}
+
 bool JsonReader::readObject(
     const std::function<bool(const std::string &key)> &member) {
   if (!accept('{'))

@@ -25,6 +25,9 @@ public:
   bool readString(std::string &value);
   /// A whole number without sign, fraction or exponent that fits.
   bool readUnsigned(uint64_t &value);
+  bool readBool(bool &value);
+  /// Whether a value that begins with `first` is next.
+  bool isNext(char first);
   /// Consumes any value.
   bool skipValue();
   /// Nothing but white space is left.
