@@ -384,6 +384,27 @@ int64_t Program::microBatches() const {
   return std::llround(number("micro_batches", 1));
 }
 
+/// A token and its position lead to logits of the next one.
+static Status checkGenerate(const Program &program) {
+  const Function *generate = program.function("generate");
+  if (!generate)
+    return Status();
+  const Argument *tokens = program.input(Role::tokens);
+  if (!tokens || tokens->whole.size() != 2)
+    return broken("function 'generate' is there without tokens of rank 2");
+  for (const char *name : {"token", "position"}) {
+    const Argument *scalar = program.argument(Kind::scalar, name);
+    if (scalar && scalar->dtype != DType::i64)
+      return broken(format("scalar '%s' is %s, expected i64", name,
+                           honert::name(scalar->dtype)));
+  }
+  const Result *logits = generate->result("logits");
+  if (!logits || logits->dims.size() != 1 || logits->dims[0] < 1 ||
+      !isFloat(logits->dtype))
+    return broken("function 'generate' has no result 'logits' of rank 1");
+  return Status();
+}
+
 /// The functions that train are there, and a loss comes out of them.
 static Status checkEntryPoints(const Program &program) {
   const Function *step = program.function("step");
@@ -406,7 +427,7 @@ static Status checkEntryPoints(const Program &program) {
   const Function *evaluate = program.function("evaluate");
   if (evaluate && !evaluate->result("loss"))
     return broken("function 'evaluate' has no result 'loss'");
-  return Status();
+  return checkGenerate(program);
 }
 
 bool Program::isRunning(const Argument &argument) const {

@@ -5,6 +5,7 @@
 #include "train/Bench.h"
 #include "train/CheckMachine.h"
 #include "train/Connect.h"
+#include "train/Generate.h"
 #include "train/Info.h"
 #include "train/MakeExecutor.h"
 #include "train/Process.h"
@@ -111,6 +112,8 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
     return benchCollectives(program, options, *run.world);
   if (options.smoke)
     return smokeTest(program, options, pool, *run.world);
+  if (options.onlyGenerates())
+    return generateText(program, options, pool, *run.world);
   return Trainer(program, options, pool, *run.world).run();
 }
 

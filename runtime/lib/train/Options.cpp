@@ -207,6 +207,37 @@ static Value readSeed(Options &o) {
   return {read, [&o] { return std::to_string(o.seed); }};
 }
 
+static Value readIds(std::vector<int64_t> &target) {
+  auto read = [&target](const std::string &value) {
+    for (size_t begin = 0; begin <= value.size();) {
+      size_t end = std::min(value.find(',', begin), value.size());
+      HONERT_TRY(readInteger(target.emplace_back(), 0, INT32_MAX,
+                             "token ids such as 1,2,3")
+                     .read(value.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    return Status();
+  };
+  auto show = [&target] {
+    std::string list;
+    for (int64_t id : target)
+      list += (list.empty() ? "" : ",") + std::to_string(id);
+    return list.empty() ? "" : "[" + list + "]";
+  };
+  return {read, show};
+}
+
+/// A share above 0 and up to 1, which is left out of a configuration.
+static Value readShare(double &target) {
+  auto read = [&target](const std::string &value) {
+    HONERT_TRY(readNumber(target, "a share above 0 and up to 1").read(value));
+    if (target == 0 || target > 1)
+      return wrongValue(value, "a share above 0 and up to 1");
+    return Status();
+  };
+  return {read, [&target] { return target < 1 ? jsonNumber(target) : ""; }};
+}
+
 static Value readBootstrap(std::string &target) {
   auto read = [&target](const std::string &value) {
     if (value.rfind("file:", 0) != 0 || value.size() == 5)
@@ -256,7 +287,9 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
       {"clip", "X",
        "largest global gradient norm; 0: no clipping (default: as compiled)",
        readNumber(o.clip, real)},
-      {"seed", "N", "seed of initial values, dropout and --shuffle (default 0)",
+      {"seed", "N",
+       "seed of initial values, dropout, --shuffle and drawn tokens (default "
+       "0)",
        readSeed(o)},
       {"shuffle", nullptr,
        "visit the windows of each epoch in a random order, each once",
@@ -365,8 +398,39 @@ static std::vector<Flag> makeFileFlags(Options &o) {
   };
 }
 
+/// Of programs with a function "generate".
+static std::vector<Flag> makeTextFlags(Options &o) {
+  return {
+      {"generate", "TEXT",
+       "continue this text with the weights, and train nothing (a program of "
+       "honec --with=generate)",
+       readText(o.generate)},
+      {"tokenizer", "FILE",
+       "tokenizer.json of that text: byte-level BPE as of GPT-2, Llama 3 or "
+       "Qwen (default: tokens are bytes, where the program has 256)",
+       readText(o.tokenizer)},
+      {"prompt-ids", "ID,...", "the same of tokens, and print tokens",
+       readIds(o.promptIds)},
+      {"tokens-out", "N",
+       "tokens to add, at most up to the last position (default 100)",
+       readInteger(o.tokensOut, 1, many, positive)},
+      {"temperature", "X",
+       "logits are divided by it; 0: the likeliest token (default 1)",
+       readNumber(o.temperature, real)},
+      {"top-k", "K", "draw among the K likeliest tokens",
+       readInteger(o.topK, 1, many, positive)},
+      {"top-p", "P", "draw among the likeliest tokens that have P together",
+       readShare(o.topP)},
+      {"sample-every", "N",
+       "train, and continue --generate or --prompt-ids every N steps",
+       readInteger(o.sampleEvery, 1, many, positive)},
+  };
+}
+
 static std::vector<Flag> makeFlags(Options &options) {
   std::vector<Flag> flags = makeTrainingFlags(options);
+  for (Flag &flag : makeTextFlags(options))
+    flags.push_back(std::move(flag));
   for (Flag &flag : makeFileFlags(options))
     flags.push_back(std::move(flag));
   return flags;
@@ -491,6 +555,7 @@ static Status checkDependencies(const std::set<std::string> &given,
       {"val-batches", "val-data"},
       {"min-lr", "schedule linear, cosine or wsd"},
       {"decay-steps", "schedule wsd"},
+      {"tokenizer", "generate"},
       {"shuffle", "data"}};
   for (auto [flag, needed] : needs) {
     bool isThere = given.count(needed) > 0;
@@ -503,6 +568,23 @@ static Status checkDependencies(const std::set<std::string> &given,
     if (given.count(flag) && !isThere)
       return Status::usage(format("--%s: given without --%s", flag, needed));
   }
+  if (!given.count("generate") && !given.count("prompt-ids"))
+    for (const char *flag :
+         {"tokens-out", "temperature", "top-k", "top-p", "sample-every"})
+      if (given.count(flag))
+        return Status::usage(
+            format("--%s: given without --generate or --prompt-ids", flag));
+  if (given.count("generate") && given.count("prompt-ids"))
+    return Status::usage(
+        "--prompt-ids: given with --generate, expected one of them");
+  if (options.onlyGenerates())
+    for (const char *flag : {"data", "steps", "tokens", "save", "val-data",
+                             "checkpoint-dir", "log", "profile"})
+      if (given.count(flag))
+        return Status::usage(
+            format("--%s: given with --%s, which trains "
+                   "nothing; --sample-every N trains",
+                   flag, given.count("generate") ? "generate" : "prompt-ids"));
   if (given.count("steps") && given.count("tokens"))
     return Status::usage("--tokens: given with --steps, expected one of them");
   if (given.count("fresh") && given.count("init"))
@@ -542,6 +624,12 @@ static Status checkProgramHas(const std::set<std::string> &given,
     if (given.count(flag) && !program.input(Role::tokens))
       return Status::usage(format(
           "--%s: this program reads no token stream (see --info)", flag));
+  for (const char *flag : {"generate", "prompt-ids"})
+    if (given.count(flag) && !program.function("generate"))
+      return Status::usage(format("--%s: this program has no function "
+                                  "'generate' (honec --with=generate makes "
+                                  "one)",
+                                  flag));
   for (const char *flag : {"val-data", "val-input"})
     if (given.count(flag) && !program.function("evaluate"))
       return Status::usage(format("--%s: this program cannot validate (it has "
@@ -584,6 +672,8 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
   options.clip = program.number("clip", 0);
   std::set<std::string> given;
   HONERT_TRY(readFlags(argc, argv, options, given));
+  if (options.onlyGenerates() && !given.count("steps"))
+    options.steps = 0;
   if (options.help || options.helpJson || options.version)
     return Status();
   if (!options.info && !options.benchCollectives && !options.smoke)

@@ -20,6 +20,11 @@ struct Options {
   int64_t tokens = 0; ///< of --tokens; then `steps` is what they are
   int64_t validateEvery = 0, validationBatches = 20, checkpointEvery = 0;
   int64_t checkReplicasEvery = 0, logEvery = 0;
+  std::string generate;           ///< the text to continue
+  std::string tokenizer;          ///< of that text; empty: bytes
+  std::vector<int64_t> promptIds; ///< the same as tokens
+  int64_t tokensOut = 100, topK = 0, sampleEvery = 0;
+  double temperature = 1, topP = 1;
   int64_t compareLaunches = 0; ///< in this step; 0: in none
   uint64_t seed = 0;
   bool seedGiven = false;
@@ -32,6 +37,10 @@ struct Options {
   bool benchCollectives = false, smoke = false;
   bool info = false, help = false, helpJson = false, version = false;
 
+  /// Whether the process continues a text and trains nothing.
+  bool onlyGenerates() const {
+    return sampleEvery == 0 && (!generate.empty() || !promptIds.empty());
+  }
   bool validates() const {
     return !validation.empty() || !validationInputs.empty();
   }

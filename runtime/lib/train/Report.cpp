@@ -295,6 +295,15 @@ void Report::validation(int64_t step, double loss) {
   writeScalars(step, {{"val_loss", loss}});
 }
 
+/// On one line: a text may hold anything that a terminal would obey.
+void Report::sample(int64_t step, const std::string &text) {
+  std::string shown = printable(text);
+  line(format("step %lld/%lld | ", static_cast<long long>(step),
+              static_cast<long long>(options.steps)) +
+       shown);
+  writeLog(step, "\"sample\":" + quoteJson(shown));
+}
+
 //===----------------------------------------------------------------------===//
 // Terminal
 //===----------------------------------------------------------------------===//

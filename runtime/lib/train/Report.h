@@ -44,6 +44,8 @@ public:
 
   void step(const StepFacts &facts);
   void validation(int64_t step, double loss);
+  /// A text that the weights after that step continue.
+  void sample(int64_t step, const std::string &text);
   /// A checkpoint of that step was committed.
   void checkpoint(int64_t step, const std::string &path);
   /// The run has ended after that step, for that reason.

@@ -2,12 +2,10 @@
 
 #include "train/Smoke.h"
 #include "base/Json.h"
-#include "io/checkpoint/State.h"
+#include "train/FillState.h"
 #include "train/MakeExecutor.h"
 #include "train/Process.h"
-#include "train/PublishState.h"
 #include "train/StepValues.h"
-#include "train/WorkingCopies.h"
 
 #include <chrono>
 #include <cmath>
@@ -58,11 +56,8 @@ void Smoke::attempt(const char *name, const std::function<Status()> &trial) {
 /// Values by seed, unless a file of weights is given.
 Status Smoke::fillState() {
   std::string origin;
-  std::vector<const Argument *> zeros;
-  HONERT_TRY(startState({options.init, options.init.empty()}, program, world,
-                        options.seed, pool, executor->arena(), origin, zeros));
-  fillWorkingCopies(program, pool, executor->arena());
-  return publishState(program, *executor, zeros);
+  return honert::fillState({options.init, options.init.empty()}, program, world,
+                           options.seed, pool, *executor, origin);
 }
 
 /// Ids below their bound, other integers 0 or 1, floats around 0.

@@ -229,6 +229,8 @@ Status Trainer::runSteps() {
   HONERT_TRY(executor->compareLaunches(options.compareLaunches > 0));
   HONERT_TRY(startOrResume());
   HONERT_TRY(world.agree(openInputs()));
+  if (options.sampleEvery > 0)
+    HONERT_TRY(generator.emplace(program, *executor, options).open());
   HONERT_TRY(world.agree(mapped_ranges::check()));
   firstStep = doneSteps + 1;
   HONERT_TRY(world.agree(report.open(doneSteps, actualOptions())));

@@ -7,6 +7,7 @@
 #include "io/checkpoint/Folder.h"
 #include "io/data/Batches.h"
 #include "io/data/NamedInputs.h"
+#include "train/Generate.h"
 #include "train/Options.h"
 #include "train/Report.h"
 #include "train/StepTimes.h"
@@ -59,6 +60,7 @@ private:
   Status checkReplicas(int64_t step);
   Status loadValidation(int64_t index);
   Status validate(int64_t step);
+  Status sample(int64_t step);
   Status checkpoint(int64_t step);
   bool isBest() const;
   Status markBest(int64_t step);
@@ -80,6 +82,7 @@ private:
   Report report;
   Batches batches, validationBatches;
   NamedInputs named, validationNamed;
+  std::optional<Generator> generator; // with --sample-every
   std::optional<CheckpointFolder> checkpoints;
   std::vector<std::pair<std::string, std::string>> settings; // for checkpoints
 

@@ -25,7 +25,7 @@ bool Trainer::pausesAfter(int64_t step) const {
   auto isDue = [&](int64_t every) { return every > 0 && step % every == 0; };
   return (step == firstStep && !options.dump.empty()) ||
          isDue(options.checkReplicasEvery) || isDue(options.validateEvery) ||
-         isDue(options.checkpointEvery);
+         isDue(options.sampleEvery) || isDue(options.checkpointEvery);
 }
 
 /// What is due after `step`, the last on its way, which has finished.
@@ -36,6 +36,8 @@ Status Trainer::pause(int64_t step) {
     HONERT_TRY(dump(step));
   if (options.validateEvery > 0 && step % options.validateEvery == 0)
     HONERT_TRY(validate(step));
+  if (options.sampleEvery > 0 && step % options.sampleEvery == 0)
+    HONERT_TRY(sample(step));
   bool isDue =
       options.checkpointEvery > 0 && step % options.checkpointEvery == 0;
   if (!isDue && !isBest())
@@ -126,6 +128,14 @@ Status Trainer::validate(int64_t step) {
   lastValidation = sum / static_cast<double>(count);
   validatedStep = step;
   report.validation(step, *lastValidation);
+  return Status();
+}
+
+/// Continues the prompt with the weights after `step`.
+Status Trainer::sample(int64_t step) {
+  std::string text = generator->prompt();
+  HONERT_TRY(generator->run([&](const std::string &more) { text += more; }));
+  report.sample(step, text);
   return Status();
 }
 

@@ -4,6 +4,7 @@
 #include "io/FileIdentity.h"
 #include "io/SharedFiles.h"
 #include "train/Dump.h"
+#include "train/FillState.h"
 #include "train/OutputFiles.h"
 #include "train/PublishState.h"
 #include "train/RunLength.h"
@@ -82,11 +83,8 @@ Status Trainer::openInputs() {
 }
 
 Status Trainer::startFresh() {
-  std::vector<const Argument *> zeros;
-  HONERT_TRY(startState({options.init, options.fresh}, program, world, seed,
-                        pool, executor->arena(), origin, zeros));
-  fillWorkingCopies(program, pool, executor->arena());
-  return publishState(program, *executor, zeros);
+  return fillState({options.init, options.fresh}, program, world, seed, pool,
+                   *executor, origin);
 }
 
 /// What checkpoints note of this run.
