@@ -67,7 +67,8 @@ struct OnForward : PassWrapper<OnForward, OperationPass<ModuleOp>> {
   OpPassManager passes;
 };
 
-/// Rejects options that would change how @forward becomes @step.
+/// Rejects options that would change how @forward becomes @step, of a package
+/// that holds @step, and those that contradict each other.
 struct CheckForwardOptions
     : PassWrapper<CheckForwardOptions, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckForwardOptions)
@@ -79,6 +80,14 @@ struct CheckForwardOptions
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    bool hasRanks = !options.ranks.mesh.empty() ||
+                    !getOperation().getOps<dist::MeshOp>().empty();
+    if (hasRanks && !options.with.empty()) {
+      getOperation().emitError("option 'with' adds functions of one rank, "
+                               "expected no mesh; weights of any mesh are "
+                               "read by a program without one (--init)");
+      return signalPassFailure();
+    }
     if (!holdsWholeStep(getOperation()))
       return;
     for (const PipelineOption &option : getPipelineOptions())

@@ -1,20 +1,20 @@
 // RUN: hone-opt %s --verify-diagnostics --split-input-file
 
-// expected-error@+1 {{attribute 'hone.kind' is "weight", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy)}}
+// expected-error@+1 {{attribute 'hone.kind' is "weight", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy, cache)}}
 func.func @kind(%x: tensor<8xf32> {hone.kind = "weight"}) {
   return
 }
 
 // -----
 
-// expected-error@+1 {{attribute 'hone.kind' is "loss", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy)}}
+// expected-error@+1 {{attribute 'hone.kind' is "loss", expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy, cache)}}
 func.func @kind_loss(%x: tensor<8xf32> {hone.kind = "loss"}) {
   return
 }
 
 // -----
 
-// expected-error@+1 {{attribute 'hone.kind' is 3 : i64, expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy)}}
+// expected-error@+1 {{attribute 'hone.kind' is 3 : i64, expected an argument kind (param, buffer, opt, grad, input, rng, scalar, working_copy, cache)}}
 func.func @kind_type(%x: tensor<8xf32> {hone.kind = 3 : i64}) {
   return
 }

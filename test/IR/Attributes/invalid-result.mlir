@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --verify-diagnostics --split-input-file
 
-// expected-error@+1 {{attribute 'hone.kind' is "input", expected a result kind (param, buffer, opt, grad, scalar, working_copy, loss, grad_norm, id_check)}}
+// expected-error@+1 {{attribute 'hone.kind' is "input", expected a result kind (param, buffer, opt, grad, scalar, working_copy, cache, loss, grad_norm, logits, id_check)}}
 func.func @result_kind(%x: tensor<8xf32>) -> (tensor<8xf32> {hone.kind = "input"}) {
   return %x : tensor<8xf32>
 }
