@@ -221,6 +221,21 @@ static bool readsInPlace(OpOperand &use) {
   });
 }
 
+SmallVector<AliasPair> hone::updatedOperands(Block &body) {
+  SmallVector<AliasPair> pairs;
+  for (OpOperand &yielded : body.getTerminator()->getOpOperands()) {
+    auto producer = yielded.get().getDefiningOp<HoneOpInterface>();
+    if (!producer)
+      continue;
+    for (AliasPair pair : producer.getUpdatedOperands())
+      if (auto argument =
+              dyn_cast<BlockArgument>(producer->getOperand(pair.operand));
+          argument && producer->getResult(pair.result) == yielded.get())
+        pairs.push_back({argument.getArgNumber(), yielded.getOperandNumber()});
+  }
+  return pairs;
+}
+
 SmallVector<AliasPair> FusedOp::getReusableOperands() {
   SmallVector<AliasPair> pairs;
   if (llvm::is_contained(

@@ -152,3 +152,39 @@ DimensionMapping PutAlongOp::getDimensionMapping() {
   mapping.combiner = getKind();
   return mapping;
 }
+
+//===----------------------------------------------------------------------===//
+// Parts replaced
+//===----------------------------------------------------------------------===//
+
+LogicalResult UpdateSliceOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getOperand()),
+                    update = shapeOf(getUpdate());
+  if (failed(expectDim(*this, getDim(), shape.size()))) // update_slice_c1
+    return failure();
+  if (update.size() != shape.size()) // update_slice_c2
+    return emitOpError() << "update has rank " << update.size() << ", expected "
+                         << shape.size();
+  int64_t count = update[getDim()];
+  if (count > shape[getDim()]) // update_slice_c2
+    return emitOpError() << "update has " << count
+                         << " elements per line, expected at most "
+                         << shape[getDim()];
+  if (failed(expectShape(*this, "update", getUpdate(),
+                         withSize(shape, getDim(), count)))) // update_slice_c2
+    return failure();
+  return expectElement(*this, "update", getUpdate(), // update_slice_c2
+                       elementOf(getOperand()));
+}
+
+OpCost UpdateSliceOp::getCost() {
+  int64_t moved = byteSize(getUpdate().getType());
+  return {0, moved, moved};
+}
+
+/// Lines are whole, since any rank may have the index; it is one for all.
+DimensionMapping UpdateSliceOp::getDimensionMapping() {
+  DimensionMapping mapping = lineMapping(*this, getDim());
+  mapping.operands.back() = {};
+  return mapping;
+}

@@ -203,6 +203,11 @@ void HandlerTable::addSelections() {
     return putAlong(frame.spec(op), op.getKind(), frame[op.getUpdates()],
                     frame[op.getIds()], op.getDim());
   });
+  on<UpdateSliceOp>([](UpdateSliceOp op, const Frame &frame) {
+    return updateSlice(frame.spec(op), frame[op.getOperand()],
+                       frame[op.getUpdate()], frame[op.getAt()].ints()[0],
+                       op.getDim());
+  });
 }
 
 void HandlerTable::addContractions() {

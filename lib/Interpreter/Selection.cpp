@@ -144,3 +144,30 @@ llvm::Expected<Tensor> interp::putAlong(const ResultSpec &result,
     return error;
   return result.ints(std::move(values));
 }
+
+//===----------------------------------------------------------------------===//
+// Parts replaced
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<Tensor> interp::updateSlice(const ResultSpec &result,
+                                           const Tensor &operand,
+                                           const Tensor &update, int64_t at,
+                                           int64_t dim) {
+  Lines from(update.shape(), dim), to(operand.shape(), dim);
+  if (at < 0 || at + from.size > to.size)
+    return llvm::createStringError(
+        "the update of " + Twine(from.size) + " begins at " + Twine(at) +
+        ", expected 0 <= at <= " + Twine(to.size - from.size));
+  auto replaced = [&](auto values, auto updates) {
+    for (int64_t o = 0; o != from.outer; ++o)
+      for (int64_t index = 0; index != from.size; ++index)
+        for (int64_t i = 0; i != from.inner; ++i)
+          values[to.at(o, at + index, i)] = updates[from.at(o, index, i)];
+    return values;
+  };
+  if (operand.isFloat())
+    return result.floats(
+        replaced(ArrayRef<double>(operand.floats()).vec(), update.floats()));
+  return result.ints(
+      replaced(ArrayRef<int64_t>(operand.ints()).vec(), update.ints()));
+}

@@ -33,6 +33,11 @@ def Hone_OpInterface : OpInterface<"HoneOpInterface"> {
         return ::hone::detail::elementwiseAliases($_op);
       }]>,
     InterfaceMethod<[{
+        Pairs (operand, result) where the kernel of the op writes only the elements that change: the result is in the
+        operand's storage, or in that of a copy. The default is none. The memory plan reads it and its verifier checks
+        it.
+      }], "::llvm::SmallVector<::hone::AliasPair>", "getUpdatedOperands", (ins), [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
         Whether the result may be in the storage of operands, so that no kernel computes the op. The default is none.
         Fusion and the memory plan read it.
       }], "::hone::StorageView", "getStorageView", (ins), [{}], [{ return ::hone::StorageView::None; }]>,

@@ -150,6 +150,7 @@ def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlo
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands();
+    ::llvm::SmallVector<::hone::AliasPair> getUpdatedOperands() { return ::hone::updatedOperands(getBodyBlock()); }
     ::mlir::Block &getBodyBlock() { return getBody().front(); }
   }];
 }

@@ -6,8 +6,8 @@
 include "hone/IR/HoneOpBase.td"
 
 // Ops along lines: the elements that differ in their index along `dim` only.
-class Hone_LineOp<string mnemonic, string family, string numericClass>
-    : Hone_Op<mnemonic, family, numericClass> {
+class Hone_LineOp<string mnemonic, string family, string numericClass, list<Trait> traits = []>
+    : Hone_Op<mnemonic, family, numericClass, traits> {
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost();
@@ -106,6 +106,38 @@ def Hone_PutAlongOp : Hone_LineOp<"put_along", "line", "accurate"> {
   let results = (outs Hone_NumberTensor:$result);
   let assemblyFormat = [{
     $kind $updates `,` $ids `dim` $dim attr-dict `:` type($updates) `,` type($ids) `->` type($result)
+  }];
+}
+
+def Hone_UpdateSliceOp : Hone_LineOp<"update_slice", "line", "copy", [AllTypesMatch<["operand", "result"]>]> {
+  let summary = "A tensor with some of its elements replaced, from a computed index on";
+  let description = [{
+    The op returns the operand, with the elements of `update` at the indices `at`, `at + 1`, ... along `dim`. It writes
+    these elements only: the memory plan puts the result in the storage of the operand, into a copy where the operand is
+    read later. The caches of `@generate` are updated by it, a row for each token.
+
+    An update that reaches outside of the operand is undefined behaviour, and the interpreter reports it.
+
+    (C1) `dim` is a dimension of the operand. (C2) `update` has the operand's element type and shape, but for its size
+    along `dim`, which is at most the operand's. (C3) The result has the operand's type.
+
+    Example:
+
+    ```mlir
+    %new = hone.update_slice %cache, %row at %position dim 1
+        : tensor<1x64x4x16xf32>, tensor<1x1x4x16xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, Hone_Tensor:$update, Hone_Origin:$at, I64Attr:$dim);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $update `at` $at `dim` $dim attr-dict `:` type($operand) `,` type($update)
+  }];
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost();
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {{0, 0}}; }
+    ::llvm::SmallVector<::hone::AliasPair> getUpdatedOperands() { return {{0, 0}}; }
   }];
 }
 

@@ -114,6 +114,9 @@ struct AliasPair {
   unsigned operand;
   unsigned result;
 };
+/// The pairs (argument, yielded value) of a body where an op that makes the
+/// value writes only what changes of the argument (getUpdatedOperands).
+llvm::SmallVector<AliasPair> updatedOperands(mlir::Block &body);
 
 /// Sets of operands, by index.
 using OperandSets = llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1>;

@@ -148,6 +148,10 @@ llvm::Expected<Tensor> takeAlong(const ResultSpec &result,
 llvm::Expected<Tensor> putAlong(const ResultSpec &result, ReduceKind kind,
                                 const Tensor &updates, const Tensor &ids,
                                 int64_t dim);
+/// Fails where the update reaches outside of the operand.
+llvm::Expected<Tensor> updateSlice(const ResultSpec &result,
+                                   const Tensor &operand, const Tensor &update,
+                                   int64_t at, int64_t dim);
 
 //===-- Rows: norms, softmax, losses --------------------------------------===//
 // An optional operand that is absent is null. The first `width` elements of a
@@ -200,8 +204,10 @@ struct AttentionInputs {
   double dropout;
   int64_t salt;
   RandomPlace place; // of the scores, [B, H, T, S]
+  int64_t first;     // position of query 0 among the keys
 };
-/// The results are the output and the log-sum-exp of each row of scores.
+/// The results are the output and, if asked for, the log-sum-exp of each row of
+/// scores.
 Tensors attention(llvm::ArrayRef<ResultSpec> results,
                   const AttentionInputs &inputs);
 /// The results are the gradients of query, key and value.

@@ -29,6 +29,7 @@ public:
   void argsort(ArgsortOp sort);
   void topk(TopkOp top);
   void put(PutAlongOp put);
+  void update(UpdateSliceOp update);
 
 private:
   Value bufferOf(Value operand) {
@@ -272,6 +273,16 @@ void LineEmitter::put(PutAlongOp put) {
     putNarrow(put);
 }
 
+/// The result lies on the operand, so all other elements are there.
+void LineEmitter::update(UpdateSliceOp update) {
+  Value first = create<arith::IndexCastOp>(
+      getIndexType(),
+      create<memref::LoadOp>(bufferOf(update.getAt()), ValueRange()));
+  loop(index(0), sizeOf(update.getUpdate()), 1, [&](Value place) {
+    write(read(update.getUpdate(), place), create<arith::AddIOp>(first, place));
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -306,6 +317,11 @@ FailureOr<Kernel> hone::emitLine(OpBuilder &builder, StringRef name,
         LineEmitter emitter(builder, name, launch, op, put.getDim());
         return emitter.emit([&] { emitter.put(put); },
                             size + sizeOf(put.getResult(), put.getDim()));
+      })
+      .Case([&](UpdateSliceOp update) -> FailureOr<Kernel> {
+        LineEmitter emitter(builder, name, launch, op, update.getDim());
+        return emitter.emit([&] { emitter.update(update); },
+                            sizeOf(update.getUpdate(), update.getDim()));
       })
       .Default([&](Operation *) -> FailureOr<Kernel> {
         return launch.emitOpError("of family line holds no op along lines");

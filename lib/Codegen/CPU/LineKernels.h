@@ -8,10 +8,11 @@
 
 namespace hone {
 
-/// Kernel of a launch of one argsort, topk or put_along: a work item is a line
-/// along the op's dimension. Scalar code of any strides. A topk passes over the
-/// line once for each element that it returns. An argsort sorts ids in the
-/// result itself: it needs n log n comparisons and no memory besides.
+/// Kernel of a launch of one argsort, topk, put_along or update_slice: a work
+/// item is a line along the op's dimension. Scalar code of any strides. A topk
+/// passes over the line once for each element that it returns. An argsort sorts
+/// ids in the result itself: it needs n log n comparisons and no memory
+/// besides.
 mlir::FailureOr<Kernel> emitLine(mlir::OpBuilder &builder, llvm::StringRef name,
                                  plan::LaunchOp launch);
 

@@ -182,6 +182,15 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
       inputs.push_back(bufferFor(builder, input));
     for (Value output : group.getOutputs())
       outputs.push_back(bufferFor(builder, output));
+    for (AliasPair pair : group.getUpdatedOperands()) {
+      Value &input = inputs[pair.operand], output = outputs[pair.result];
+      if (input.getType() == output.getType() &&
+          plan::arenaOffset(input) == plan::arenaOffset(output))
+        continue;
+      emitCopy(builder, op.getLoc(), input, output,
+               typeOf(group.getInputs()[pair.operand]));
+      input = output;
+    }
     SmallVector<MemRefType> types = scratchTypes(group, target);
     for (auto [storage, type] : llvm::zip(scratch[&op], types))
       own.push_back(createRoot(builder, op.getLoc(), type, storages[storage],

@@ -73,7 +73,8 @@ private:
 
   LogicalResult visit(Operation *op) {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
-      if (failed(checkFlying(launch)) || failed(checkLayouts(launch)))
+      if (failed(checkFlying(launch)) || failed(checkLayouts(launch)) ||
+          failed(checkUpdates(launch)))
         return failure();
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
@@ -127,6 +128,21 @@ private:
               getStridesAndOffset(cast<MemRefType>(buffer.getType())).first))
         return launch.emitOpError("has rows of unequal distances in a buffer "
                                   "with gaps, expected one");
+    return success();
+  }
+
+  /// A launch that writes only what changes finds the rest in its place.
+  LogicalResult checkUpdates(LaunchOp launch) {
+    for (AliasPair pair : updatedOperands(launch.getBodyBlock())) {
+      Value input = launch.getInputs()[pair.operand];
+      Value output = launch.getOutputs()[pair.result];
+      if (input.getType() != output.getType() ||
+          arenaOffset(input) != arenaOffset(output))
+        return launch.emitOpError()
+               << "writes only a part of output " << pair.result
+               << ", expected it at byte " << arenaOffset(input) << " as input "
+               << pair.operand << ", found it at byte " << arenaOffset(output);
+    }
     return success();
   }
 

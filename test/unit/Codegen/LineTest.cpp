@@ -85,6 +85,26 @@ TEST(Line, PutAlong) {
                                                                : 1e-6});
 }
 
+TEST(Line, UpdateSlice) {
+  for (const char *element : {"f32", "bf16", "i64", "i8", "i1"})
+    for (int dim : {0, 1, 2})
+      for (double at : {0.0, 2.0})
+        expectLikeInterpreter(
+            emitLine,
+            with("func.func @f(%x: tensor<4x5x6xE>, %u: tensor<UxE>, "
+                 "%at: tensor<i64>) -> tensor<4x5x6xE> {\n"
+                 "  %y = hone.update_slice %x, %u at %at dim D : "
+                 "tensor<4x5x6xE>, tensor<UxE>\n"
+                 "  return %y : tensor<4x5x6xE>\n}",
+                 {{"UxE", std::string(dim == 0   ? "2x5x6x"
+                                      : dim == 1 ? "4x1x6x"
+                                                 : "4x5x3x") +
+                              element},
+                  {"6xE", std::string("6x") + element},
+                  {" D ", " " + std::to_string(dim) + " "}}),
+            {KernelFamily::line, 0, {{0, 0}}, {{2, {at}}}});
+}
+
 TEST(Line, RefusesOtherBodies) {
   EXPECT_NE(refusalOf(emitLine,
                       "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"

@@ -269,3 +269,24 @@ plan.program @heads_of_rows_with_gaps arena 1152 {
     }
   }
 }
+
+// -----
+
+// A launch that writes a row of its output finds the others there.
+plan.program @part_written_elsewhere arena 640 {
+  plan.argument "at" kind "scalar" at 0 : tensor<i64>
+  plan.argument "cache" kind "cache" at 64 : tensor<16x4xf32>
+  plan.argument "row" kind "buffer" at 320 : tensor<1x4xf32>
+  plan.function @generate {
+    %at = plan.buffer at 0 : memref<i64>
+    %old = plan.buffer at 64 : memref<16x4xf32>
+    %row = plan.buffer at 320 : memref<1x4xf32>
+    %new = plan.buffer at 384 : memref<16x4xf32>
+    // expected-error@+1 {{writes only a part of output 0, expected it at byte 64 as input 0, found it at byte 384}}
+    plan.launch line ins(%old, %row, %at : memref<16x4xf32>, memref<1x4xf32>, memref<i64>) outs(%new : memref<16x4xf32>) {
+    ^bb0(%x: tensor<16x4xf32>, %u: tensor<1x4xf32>, %n: tensor<i64>):
+      %r = hone.update_slice %x, %u at %n dim 0 : tensor<16x4xf32>, tensor<1x4xf32>
+      plan.yield %r : tensor<16x4xf32>
+    }
+  }
+}
