@@ -194,11 +194,9 @@ DimensionMapping CrossEntropyBwdOp::getDimensionMapping() {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Checks what attention and its backward op have in common: C1 to C6 of
-/// `hone.attention`.
+/// Checks shapes and types: C1, C2 and C4 of `hone.attention`.
 template <typename AttentionLike>
-static LogicalResult verifyAttention(AttentionLike op, Value output,
-                                     Value lse) {
+static LogicalResult verifyHeads(AttentionLike op, Value output) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery()), key = shapeOf(op.getKey()),
                     value = shapeOf(op.getValue());
   if (query.size() != 4 || key.size() != 4 || value.size() != 4) // c1
@@ -221,8 +219,6 @@ static LogicalResult verifyAttention(AttentionLike op, Value output,
   if (key[2] == 0 || query[2] % key[2] != 0) // c2
     return op.emitOpError() << "has " << query[2] << " query heads and "
                             << key[2] << " key heads, expected a multiple";
-  if (failed(expectShape(op, "lse", lse, {query[0], query[2], query[1]})))
-    return failure(); // c3
   if (Value mask = op.getMask()) {
     ArrayRef<int64_t> shape = shapeOf(mask);
     bool ok = shape.size() == 4 && (shape[0] == query[0] || shape[0] == 1) &&
@@ -236,6 +232,18 @@ static LogicalResult verifyAttention(AttentionLike op, Value output,
       return diag;
     }
   }
+  return success();
+}
+
+/// Checks what attention and its backward op have in common: C1 to C7 of
+/// `hone.attention`.
+template <typename AttentionLike>
+static LogicalResult verifyAttention(AttentionLike op, Value output,
+                                     Value lse) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  if (failed(verifyHeads(op, output)) ||
+      failed(expectShape(op, "lse", lse, {query[0], query[2], query[1]})))
+    return failure(); // c1, c2, c4, c3
   bool drops = !op.getDropout().isZero();
   if (drops != bool(op.getRng())) // c5
     return op.emitOpError()
@@ -269,6 +277,10 @@ LogicalResult AttentionBwdOp::verify() {
   return expectType(*this, "value_grad", getValueGrad(), getValue().getType());
 }
 
+LogicalResult DecodeAttentionOp::verify() {
+  return verifyHeads(*this, getResult()); // decode_attention_c1 .. c3
+}
+
 /// Multiply-adds of the products of an attention, causal counted as half.
 template <typename AttentionLike>
 static int64_t scoreFlops(AttentionLike op, int64_t queryProducts,
@@ -282,6 +294,12 @@ static int64_t scoreFlops(AttentionLike op, int64_t queryProducts,
 }
 
 OpCost AttentionOp::getCost() {
+  OpCost cost = hone::detail::elementwiseCost(*this, 0);
+  cost.flops = scoreFlops(*this, 1, 1);
+  return cost;
+}
+
+OpCost DecodeAttentionOp::getCost() {
   OpCost cost = hone::detail::elementwiseCost(*this, 0);
   cost.flops = scoreFlops(*this, 1, 1);
   return cost;
@@ -371,6 +389,18 @@ DimensionMapping AttentionOp::getDimensionMapping() {
   addRandomOperands(mapping, *this);
   mapping.results = {{Batch, QueryPos, Head, ValueWidth},
                      {Batch, Head, QueryPos}};
+  return mapping;
+}
+
+DimensionMapping DecodeAttentionOp::getDimensionMapping() {
+  DimensionMapping mapping = attentionFactors(*this);
+  mapping.operands = {{Batch, QueryPos, Head, Width},
+                      {Batch, KeyPos, Head, Width},
+                      {Batch, KeyPos, Head, ValueWidth},
+                      {}};
+  if (getMask())
+    mapping.operands.push_back(maskDims(getMask()));
+  mapping.results = {{Batch, QueryPos, Head, ValueWidth}};
   return mapping;
 }
 

@@ -36,7 +36,7 @@ struct AttentionView {
 
   /// s[t, u] of batch `b` and head `h`.
   double score(int64_t b, int64_t h, int64_t t, int64_t u) const {
-    if (in.causal && u > t)
+    if (in.causal && u > in.first + t)
       return -std::numeric_limits<double>::infinity();
     ArrayRef<double> q = in.query.floats().slice(queryRow(b, t, h), D);
     ArrayRef<double> k = in.key.floats().slice(keyRow(b, u, h), D);
@@ -83,7 +83,7 @@ Tensors interp::attention(ArrayRef<ResultSpec> results,
                           const AttentionInputs &inputs) {
   AttentionView view(inputs);
   std::vector<double> output(elementCount(results[0].shape));
-  std::vector<double> lses(elementCount(results[1].shape));
+  std::vector<double> lses(view.B * view.H * view.T);
   std::vector<double> p(view.S);
   view.forEachRow([&](int64_t b, int64_t h, int64_t t) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -109,8 +109,10 @@ Tensors interp::attention(ArrayRef<ResultSpec> results,
         out[e] += weight * v[e];
     }
   });
-  return {results[0].floats(std::move(output)),
-          results[1].floats(std::move(lses))};
+  Tensors made = {results[0].floats(std::move(output))};
+  if (results.size() > 1)
+    made.push_back(results[1].floats(std::move(lses)));
+  return made;
 }
 
 Tensors interp::attentionBwd(ArrayRef<ResultSpec> results, const Tensor &grad,

@@ -25,7 +25,8 @@ static AttentionInputs attentionInputs(OpTy op, const Frame &frame) {
           op.getScale().convertToDouble(),
           op.getDropout().convertToDouble(),
           int64_t(op.getSalt()),
-          placeOf(op, frame)};
+          placeOf(op, frame),
+          /*first=*/0};
 }
 
 void HandlerTable::addNamed() {
@@ -49,6 +50,15 @@ void HandlerTable::addNamed() {
   });
   on<AttentionOp>([](AttentionOp op, const Frame &frame) {
     return attention(frame.specs(op), attentionInputs(op, frame));
+  });
+  on<DecodeAttentionOp>([](DecodeAttentionOp op, const Frame &frame) {
+    return attention(frame.specs(op),
+                     {frame[op.getQuery()], frame[op.getKey()],
+                      frame[op.getValue()], frame.optional(op.getMask()),
+                      /*rng=*/nullptr, /*causal=*/true,
+                      op.getScale().convertToDouble(), /*dropout=*/0,
+                      /*salt=*/0, RandomPlace(),
+                      frame[op.getFirst()].ints()[0]});
   });
   on<GeluOp>([](GeluOp op, const Frame &frame) {
     std::vector<double> values(frame[op.getInput()].floats());

@@ -209,6 +209,42 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
   }];
 }
 
+def Hone_DecodeAttentionOp : Hone_Op<"decode_attention", "attention", "contraction"> {
+  let summary = "Attention of the newest positions over the keys and values so far";
+  let description = [{
+    The op is causal attention (`hone.attention`) of queries that stand at positions `first`, `first + 1`, ... of the keys:
+    query `t` sees the keys `u <= first + t`. Keys and values are caches, of which the rest may be garbage that is
+    finite; a kernel need not read it. There is no gradient.
+
+    Dimensions are `[batch, position, head, width]`.
+
+    (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, the result `[B, T, H, E]`, of one
+    element type. (C2) `G` divides `H`. (C3) `mask`, when present, is `[B or 1, H or 1, T, S]`.
+
+    Example:
+
+    ```mlir
+    %o = hone.decode_attention %q, %keys, %values at %position scale 0.125
+        : (tensor<1x1x4x64xf32>, tensor<1x16x2x64xf32>, tensor<1x16x2x64xf32>, tensor<i64>) -> tensor<1x1x4x64xf32>
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value, Hone_StepScalar:$first,
+                       Optional<Hone_FloatTensor>:$mask, F64Attr:$scale);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `at` $first (`mask` $mask^)? `scale` $scale attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = facts # [{
+    ::hone::OpCost getCost();
+    ::hone::DimensionMapping getDimensionMapping();
+    ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    bool hasOwnElementType(unsigned index) { return index >= 3; } // first, mask
+    bool getCausal() { return true; }
+  }];
+}
+
 def Hone_RopeOp : Hone_Op<"rope", "rope", "pointwise", [AllTypesMatch<["input", "result"]>,
                                                       AllTypesMatch<["cos", "sin"]>]> {
   let summary = "Rotary position embedding";

@@ -42,9 +42,16 @@ public:
   template <typename AttentionLike>
   Decomposer(AttentionLike op, OpBuilder &builder)
       : r(op.getLoc(), scoresType(op), /*width=*/0, builder), b(r.b),
-        mask(op.getMask()), rng(op.getRng()), origin(op.getOrigin()),
-        whole(op.getWholeAttr()), causal(op.getCausal()), factor(op.getScale()),
-        dropout(op.getDropoutAttr()), salt(op.getSaltAttr()) {
+        mask(op.getMask()), causal(op.getCausal()), factor(op.getScale()) {
+    if constexpr (std::is_same_v<AttentionLike, DecodeAttentionOp>) {
+      first = op.getFirst();
+    } else {
+      rng = op.getRng();
+      origin = op.getOrigin();
+      whole = op.getWholeAttr();
+      dropout = op.getDropoutAttr();
+      salt = op.getSaltAttr();
+    }
     low = getElementTypeOrSelf(op.getQuery());
     wide = r.full.getElementType();
     keyHeads = typeOf(op.getKey()).getDimSize(2);
@@ -55,6 +62,7 @@ public:
 
   /// Result and log-sum-exp.
   SmallVector<Value> forward(AttentionOp op);
+  SmallVector<Value> forward(DecodeAttentionOp op);
   /// Gradients of query, key and value.
   SmallVector<Value> backward(AttentionBwdOp op);
 
@@ -73,6 +81,14 @@ private:
   Value hideLaterKeys(Value x);
   Value drop(Value x);
   Value operandOf(Value x);
+  /// The softmax of scores s, and for each row the largest and the sum of
+  /// e^(s - largest).
+  struct Softmax {
+    Value weights, top, sum;
+  };
+  Softmax softmax();
+  Value average(Value weights);
+  Value isEqual(Value x, Value y);
   Value delta(AttentionBwdOp op);
 
   RowBuilder r; ///< over the scores
@@ -81,6 +97,7 @@ private:
   int64_t keyHeads;        ///< G, of H
   Value query, key, value; ///< [B, G, H/G T, D], [B, G, S, D], [B, G, S, E]
   Value mask, rng, origin; ///< or null
+  Value first;             ///< position of query 0 among the keys; null: 0
   DenseI64ArrayAttr whole; ///< or null
   bool causal;
   APFloat factor;
@@ -167,6 +184,12 @@ Value Decomposer::everyScore(Value x) {
 Value Decomposer::hideLaterKeys(Value x) {
   RankedTensorType positions = r.full.clone(b.getI32Type());
   Value queryAt = b.create<IotaOp>(positions, uint64_t(2));
+  if (first) {
+    Value narrow = b.create<CastOp>(
+        RankedTensorType::get({}, positions.getElementType()), first);
+    queryAt = r.add(
+        queryAt, b.create<BroadcastOp>(positions, narrow, ArrayRef<int64_t>()));
+  }
   Value keyAt = b.create<IotaOp>(positions, uint64_t(3));
   Value isSeen = b.create<CmpOp>(r.full.clone(b.getI1Type()), CmpPredicate::le,
                                  keyAt, queryAt);
@@ -196,12 +219,13 @@ Value Decomposer::operandOf(Value x) { return byKeyHead(r.castTo(x, low)); }
 // Forward and backward
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> Decomposer::forward(AttentionOp op) {
+Value Decomposer::isEqual(Value x, Value y) {
+  return b.create<CmpOp>(r.rows.clone(b.getI1Type()), CmpPredicate::eq, x, y);
+}
+
+Decomposer::Softmax Decomposer::softmax() {
   Value s = scores(dots());
   Value top = r.reduceRow(ReduceKind::max, s), base = top;
-  auto isEqual = [&](Value x, Value y) -> Value {
-    return b.create<CmpOp>(r.rows.clone(b.getI1Type()), CmpPredicate::eq, x, y);
-  };
   // Where a mask hides a whole row, weights are 0 / 1.
   Value isHidden =
       mask ? isEqual(top, r.splat(r.rows, minusInfinity)) : Value();
@@ -212,12 +236,27 @@ SmallVector<Value> Decomposer::forward(AttentionOp op) {
   if (mask)
     divisor = b.create<SelectOp>(isHidden, r.splat(r.rows, 1.0), sum);
   Value p = r.div(e, r.perRow(divisor));
+  return {p, top, sum};
+}
+
+/// The result: values by their weights.
+Value Decomposer::average(Value weights) {
+  Value o = product(operandOf(drop(weights)), Width, value, Position, low);
+  return swapHeads(byHead(o));
+}
+
+SmallVector<Value> Decomposer::forward(AttentionOp op) {
+  Softmax made = softmax();
   Value infinity = r.splat(r.rows, -minusInfinity);
-  Value isInfinite = isEqual(b.create<AbsOp>(top), infinity);
-  Value lse = r.add(top, b.create<LogOp>(sum));
+  Value isInfinite = isEqual(b.create<AbsOp>(made.top), infinity);
+  Value lse = r.add(made.top, b.create<LogOp>(made.sum));
   lse = b.create<SelectOp>(isInfinite, infinity, lse);
-  Value o = product(operandOf(drop(p)), Width, value, Position, low);
-  return {swapHeads(byHead(o)), r.narrow(lse, op.getLse())};
+  Value result = average(made.weights);
+  return {result, r.narrow(lse, op.getLse())};
+}
+
+SmallVector<Value> Decomposer::forward(DecodeAttentionOp) {
+  return {average(softmax().weights)};
 }
 
 /// What `make` makes, marked as recomputed: ops of the forward pass that are
@@ -276,6 +315,9 @@ struct DecomposeAttention
     };
     Block &body = getOperation().getBody().front();
     for (auto op : llvm::make_early_inc_range(body.getOps<AttentionOp>()))
+      if (!stays(op))
+        replace(op, [&](Decomposer &by) { return by.forward(op); });
+    for (auto op : llvm::make_early_inc_range(body.getOps<DecodeAttentionOp>()))
       if (!stays(op))
         replace(op, [&](Decomposer &by) { return by.forward(op); });
     for (auto op : llvm::make_early_inc_range(body.getOps<AttentionBwdOp>()))

@@ -274,6 +274,12 @@ static std::vector<OpText> windows() {
        {x, ids},
        {x},
        "%r = hone.take_along %0, %1 dim 2 : " + x + ", " + ids + " -> " + x},
+      {"update_slice",
+       {x, "tensor<12x1x24xf32>"},
+       {x},
+       "%t = hone.constant dense<2> : tensor<i64>\n%r = hone.update_slice "
+       "%0, %1 at %t dim 1 : " +
+           x + ", tensor<12x1x24xf32>"},
       {"dequantize",
        {"tensor<12x4x16xi8>", "tensor<12x4x4xf32>"},
        {"tensor<12x4x32xf32>"},
@@ -308,6 +314,13 @@ static std::vector<OpText> layers() {
            {"tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>",
             "tensor<6x4x6x4xf32>"},
            {"tensor<6x4x12x4xf32>", "tensor<6x12x4xf32>"}),
+      {"decode_attention",
+       {"tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>", "tensor<6x4x6x4xf32>"},
+       {"tensor<6x4x12x4xf32>"},
+       "%p = hone.constant dense<0> : tensor<i64>\n%r = "
+       "hone.decode_attention %0, %1, %2 at %p scale 0.5 : "
+       "(tensor<6x4x12x4xf32>, tensor<6x4x6x4xf32>, tensor<6x4x6x4xf32>, "
+       "tensor<i64>) -> tensor<6x4x12x4xf32>"},
       {"constant",
        {x},
        {x},

@@ -30,6 +30,13 @@ AttentionEmitter::AttentionEmitter(OpBuilder &builder, func::FuncOp func,
   }
   if (op.origin)
     origin = create<memref::LoadOp>(op.origin, ValueRange());
+  if (op.first)
+    first = create<arith::IndexCastOp>(
+        getIndexType(), create<memref::LoadOp>(op.first, ValueRange()));
+}
+
+Value AttentionEmitter::positionOf(Value query) {
+  return first ? add(first, query) : query;
 }
 
 Matrix AttentionEmitter::headRows(Value buffer, Value batch, Value head,
@@ -128,8 +135,8 @@ void AttentionEmitter::forKeyBlocks(Tile tile,
     return;
   Value end = constant(op.keys);
   if (op.causal)
-    end = min(end, add(tile.firstQuery, sizes.queries));
-  bool wholeBlocks = op.keys % sizes.keys == 0 &&
+    end = min(end, positionOf(add(tile.firstQuery, sizes.queries)));
+  bool wholeBlocks = op.keys % sizes.keys == 0 && !first &&
                      (!op.causal || sizes.queries % sizes.keys == 0);
   loop(constant(0), end, sizes.keys, [&](Value firstKey) {
     tile.firstKey = firstKey;
@@ -144,7 +151,8 @@ void AttentionEmitter::forKeyBlocks(Tile tile,
 Value AttentionEmitter::keysBefore(const Tile &tile, Value columnEnd) {
   if (!op.causal)
     return tile.keys;
-  return min(tile.keys, sub(add(tile.firstQuery, columnEnd), tile.firstKey));
+  return min(tile.keys,
+             sub(positionOf(add(tile.firstQuery, columnEnd)), tile.firstKey));
 }
 
 void AttentionEmitter::keyProduct(const Tile &tile, const Matrix &result,
@@ -191,18 +199,21 @@ Panel AttentionEmitter::makePanel(const Tile &tile, Value column,
   panel.vectors = vectors;
   panel.keys = keysBefore(tile, add(column, vectors * kernelLanes));
   for (int64_t v = 0; v < vectors; ++v) {
-    Value first = add(column, v * kernelLanes);
-    panel.columns.push_back(first);
+    Value start = add(column, v * kernelLanes);
+    panel.columns.push_back(start);
     if (!op.causal && !op.rng)
       continue;
     Value position =
         create<arith::AddIOp>(broadcast(create<arith::IndexCastOp>(
-                                  getI32Type(), add(tile.firstQuery, first))),
+                                  getI32Type(), add(tile.firstQuery, start))),
                               lanes(getI32Type()));
     if (op.queries % kernelLanes != 0)
       position = create<arith::MinSIOp>(
           position, broadcast(create<arith::ConstantOp>(
                         getI32IntegerAttr(op.queries - 1))));
+    if (first)
+      position = create<arith::AddIOp>(
+          position, broadcast(create<arith::IndexCastOp>(getI32Type(), first)));
     panel.positions.push_back(position);
     if (!op.rng)
       continue;
@@ -284,8 +295,9 @@ void AttentionEmitter::maskScores(const Tile &tile, const Matrix &scores) {
       return maskPanel();
     // Only a tile on the diagonal holds keys after some query of the panel.
     Value lastKey = add(add(tile.firstKey, panel.keys), -1);
-    Value onDiagonal = create<arith::CmpIOp>(
-        arith::CmpIPredicate::sgt, lastKey, add(tile.firstQuery, panel.column));
+    Value onDiagonal =
+        create<arith::CmpIOp>(arith::CmpIPredicate::sgt, lastKey,
+                              positionOf(add(tile.firstQuery, panel.column)));
     auto ifOp = create<scf::IfOp>(onDiagonal, /*withElseRegion=*/false);
     InsertionGuard guard(*this);
     setInsertionPointToStart(ifOp.thenBlock());
@@ -305,13 +317,14 @@ BlockBuilder::Values AttentionEmitter::forKeys(
   bool sharedCounters =
       op.keys % wordsPerCounter == 0 && op.scores.keepsCounters();
   int64_t step = sharedCounters ? wordsPerCounter : op.isPaired() ? 2 : 1;
-  // Panels end at a multiple of 16 keys, or at the last.
-  bool mayPass = op.keys % step != 0;
+  // Panels end at a multiple of 16 keys, or at the last, unless the queries
+  // begin anywhere.
+  bool mayPass = op.keys % step != 0 || first;
   auto wordsAt = [&](Value key) {
     SmallVector<std::array<Value, wordsPerCounter>, 2> words;
-    for (Value first : panel.elements) {
+    for (Value start : panel.elements) {
       Value element = create<arith::AddIOp>(
-          first, broadcast(create<arith::IndexCastOp>(getI64Type(), key)));
+          start, broadcast(create<arith::IndexCastOp>(getI64Type(), key)));
       if (!sharedCounters) {
         words.push_back(
             {emitPhiloxWord(*this, getLoc(), element, salt, rngKey)});
@@ -324,12 +337,12 @@ BlockBuilder::Values AttentionEmitter::forKeys(
     return words;
   };
   return loop(constant(0), panel.keys, step, init,
-              [&](Value first, ValueRange carried) {
+              [&](Value start, ValueRange carried) {
                 Values values(carried);
                 // words[v][j] is for vector v and key j of those it covers.
-                auto words = wordsAt(first);
+                auto words = wordsAt(start);
                 for (int64_t j = 0; j < step; ++j) {
-                  KeyStep at = {add(first, j), j, {}, {}};
+                  KeyStep at = {add(start, j), j, {}, {}};
                   if (j > 0 && !sharedCounters)
                     words = wordsAt(at.key);
                   Values wordsOfKey;

@@ -25,9 +25,9 @@ struct Attention {
   RandomPart scores;
   std::array<int64_t, 3> scoreStrides; ///< of those numbers, for b, h and t
   int64_t salt;                        ///< of dropout
-  // Buffers. Null: mask, rng or origin that the op does not have, a result not
-  // expected, or an operand of the other direction.
-  mlir::Value query, key, value, mask, rng, origin;
+  // Buffers. Null: mask, rng, origin or first that the op does not have, a
+  // result not expected, or an operand of the other direction.
+  mlir::Value query, key, value, mask, rng, origin, first;
   mlir::Value result, lse; ///< written forward, read backward
   mlir::Value grad, queryGrad, keyGrad, valueGrad;
   /// Where gradients of keys and values are summed: these results themselves,
@@ -85,6 +85,9 @@ protected:
   const Attention &op;
   const BlockSizes sizes;
 
+  /// The position among the keys of a query that is counted from the op's
+  /// first.
+  mlir::Value positionOf(mlir::Value query);
   /// Rows of one head of a [batch, position, head, width] buffer.
   Matrix headRows(mlir::Value buffer, mlir::Value batch, mlir::Value head,
                   mlir::Value firstRow);
@@ -138,7 +141,7 @@ private:
   void packMask(const Tile &tile);
 
   Matrix maskBlock; ///< of the current tile, transposed
-  mlir::Value rngKey, salt, origin;
+  mlir::Value rngKey, salt, origin, first;
 };
 
 /// Builds the loop over the work items: query blocks of the heads, or key
@@ -147,6 +150,10 @@ void emitForward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
                  const Attention &op, BlockSizes sizes);
 void emitBackward(mlir::OpBuilder &builder, mlir::func::FuncOp func,
                   const Attention &op, BlockSizes sizes);
+/// The forward kernel of one query per head, without dropout: an item is a
+/// head of a sequence.
+void emitSingleQuery(mlir::OpBuilder &builder, mlir::func::FuncOp func,
+                     const Attention &op, BlockSizes sizes);
 
 } // namespace hone::detail
 

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace hone;
@@ -119,17 +120,23 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
   attention.valueWidth = value[3];
   attention.causal = op.getCausal();
   attention.scale = op.getScale().convertToDouble();
-  attention.dropout = op.getDropout().convertToDouble();
-  attention.salt = op.getSalt();
-  attention.scores = RandomPart::of(op);
-  attention.scoreStrides =
-      stridesOf(op.getWhole().value_or(op.getRandomShape()));
   attention.query = arguments.operand(op.getQuery());
   attention.key = arguments.operand(op.getKey());
   attention.value = arguments.operand(op.getValue());
   attention.mask = arguments.operand(op.getMask());
-  attention.rng = arguments.operand(op.getRng());
-  attention.origin = arguments.operand(op.getOrigin());
+  if constexpr (std::is_same_v<AttentionLike, DecodeAttentionOp>) {
+    attention.first = arguments.operand(op.getFirst());
+    attention.result = arguments.result(op.getResult());
+    return attention;
+  } else {
+    attention.dropout = op.getDropout().convertToDouble();
+    attention.salt = op.getSalt();
+    attention.scores = RandomPart::of(op);
+    attention.scoreStrides =
+        stridesOf(op.getWhole().value_or(op.getRandomShape()));
+    attention.rng = arguments.operand(op.getRng());
+    attention.origin = arguments.operand(op.getOrigin());
+  }
   if constexpr (std::is_same_v<AttentionLike, AttentionBwdOp>) {
     attention.result = arguments.operand(op.getOutput());
     attention.lse = arguments.operand(op.getLse());
@@ -139,7 +146,7 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
     attention.valueGrad = arguments.result(op.getValueGrad());
     attention.keySums = arguments.sums(attention.keyGrad, 0);
     attention.valueSums = arguments.sums(attention.valueGrad, 1);
-  } else {
+  } else if constexpr (std::is_same_v<AttentionLike, AttentionOp>) {
     attention.result = arguments.result(op.getResult());
     attention.lse = arguments.result(op.getLse());
   }
@@ -151,10 +158,10 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
 static Attention describe(plan::LaunchOp launch, Operation *op,
                           func::FuncOp func) {
   ArgumentMap arguments(launch, func);
-  auto forward = dyn_cast<AttentionOp>(op);
-  Attention attention = forward
-                            ? describeAs(forward, arguments)
-                            : describeAs(cast<AttentionBwdOp>(op), arguments);
+  Attention attention =
+      llvm::TypeSwitch<Operation *, Attention>(op)
+          .Case<AttentionOp, DecodeAttentionOp, AttentionBwdOp>(
+              [&](auto each) { return describeAs(each, arguments); });
   unsigned count = func.getNumArguments();
   attention.lo = func.getArgument(count - 2);
   attention.hi = func.getArgument(count - 1);
@@ -164,11 +171,11 @@ static Attention describe(plan::LaunchOp launch, Operation *op,
 /// Checks what the emitter relies on beyond the verifiers.
 static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
   Block &body = launch.getBodyBlock();
-  if (!isa<AttentionOp, AttentionBwdOp>(op) ||
+  if (!isa<AttentionOp, DecodeAttentionOp, AttentionBwdOp>(op) ||
       op->getNextNode() != body.getTerminator())
     return op->emitOpError()
-           << "is not alone in its launch, expected one hone.attention or "
-              "hone.attention_bwd";
+           << "is not alone in its launch, expected one hone.attention, "
+              "hone.decode_attention or hone.attention_bwd";
   for (Value operand : op->getOperands())
     if (!isa<BlockArgument>(operand))
       return op->emitOpError() << "has an operand that is not an input of its "
@@ -222,12 +229,20 @@ static func::FuncOp createFunction(OpBuilder &builder, Location loc,
   return func;
 }
 
+/// Whether each head has one query: blocks of queries would be nearly empty.
+static bool hasSingleQueries(const Attention &op) {
+  return !op.grad && op.queries == 1 && !op.rng;
+}
+
 /// Builds the loops over work items that compute `op`, on the arguments of
 /// `func`.
 static void emitLoops(OpBuilder &builder, func::FuncOp func,
                       const Attention &op, BlockSizes sizes) {
   OpBuilder::InsertionGuard guard(builder);
-  (op.grad ? emitBackward : emitForward)(builder, func, op, sizes);
+  auto *emit = op.grad                ? emitBackward
+               : hasSingleQueries(op) ? emitSingleQuery
+                                      : emitForward;
+  emit(builder, func, op, sizes);
   builder.setInsertionPointToEnd(&func.front());
   builder.create<func::ReturnOp>(func.getLoc());
 }
@@ -251,6 +266,9 @@ FailureOr<Kernel> hone::emitAttention(OpBuilder &builder, StringRef name,
   emitLoops(builder, func, attention, *sizes);
 
   int64_t items = countItems(attention, *sizes);
+  // The time of a single query is that of reading keys and values.
+  if (hasSingleQueries(attention))
+    return Kernel{func, items, 1};
   int64_t flops = cast<HoneOpInterface>(op).getCost().flops;
   int64_t flopsPerItem =
       std::max<int64_t>(flops / std::max<int64_t>(items, 1), 1);

@@ -9,9 +9,9 @@
 namespace hone {
 
 /// Inserts a function `name` that runs `launch`, which holds exactly one
-/// hone.attention or hone.attention_bwd, at the insertion point of `builder`.
-/// Its arguments are the inputs, outputs and scratch of the launch as memrefs
-/// in order, then `lo, hi : index`.
+/// hone.attention, hone.decode_attention or hone.attention_bwd, at the
+/// insertion point of `builder`. Its arguments are the inputs, outputs and
+/// scratch of the launch as memrefs in order, then `lo, hi : index`.
 ///
 /// A work item of the forward kernel is a block of queries of one head, of the
 /// backward kernel one key head with the query heads that share it. Blocks of

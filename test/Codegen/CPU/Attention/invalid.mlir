@@ -57,7 +57,7 @@ plan.program @accompanied arena 65536 {
     %y = plan.buffer at 4096 : memref<1x16x1x16xf32>
     plan.launch attention ins(%x : memref<1x16x1x16xf32>) outs(%y : memref<1x16x1x16xf32>) {
     ^bb0(%a: tensor<1x16x1x16xf32>):
-      // expected-error @below {{'hone.attention' op is not alone in its launch, expected one hone.attention or hone.attention_bwd}}
+      // expected-error @below {{'hone.attention' op is not alone in its launch, expected one hone.attention, hone.decode_attention or hone.attention_bwd}}
       %r, %l = hone.attention %a, %a, %a scale 0.25
           : (tensor<1x16x1x16xf32>, tensor<1x16x1x16xf32>, tensor<1x16x1x16xf32>)
           -> (tensor<1x16x1x16xf32>, tensor<1x1x16xf32>)

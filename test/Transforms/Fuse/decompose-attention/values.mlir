@@ -8,6 +8,7 @@
 // REQUIRES: hone-run
 
 // CHECK-NOT: hone.attention
+// CHECK-NOT: hone.decode_attention
 
 func.func @plain(%q: tensor<2x9x4x8xf32>, %k: tensor<2x7x4x8xf32>, %v: tensor<2x7x4x6xf32>, %g: tensor<2x9x4x6xf32>)
     -> (tensor<2x9x4x6xf32>, tensor<2x4x9xf32>, tensor<2x9x4x8xf32>, tensor<2x7x4x8xf32>, tensor<2x7x4x6xf32>) {
@@ -114,4 +115,16 @@ func.func @smallest(%q: tensor<1x1x1x1xf32>, %n: tensor<2x0x4x3xf32>, %h: tensor
   %y, %yl = hone.attention %h, %k, %k scale 0.5
       : (tensor<2x5x0x3xf32>, tensor<2x5x2x3xf32>, tensor<2x5x2x3xf32>) -> (tensor<2x5x0x3xf32>, tensor<2x0x5xf32>)
   return %o, %l, %x, %y : tensor<1x1x1x1xf32>, tensor<1x1x1xf32>, tensor<2x0x4x3xf32>, tensor<2x5x0x3xf32>
+}
+
+// Two queries, at positions 4 and 5 of the keys.
+func.func @decode(%q: tensor<2x2x6x8xf32>, %k: tensor<2x11x2x8xf32>, %v: tensor<2x11x2x5xf32>, %m: tensor<1x6x2x11xf32>)
+    -> (tensor<2x2x6x5xf32>, tensor<2x2x6x5xf32>) {
+  %position = hone.constant dense<4> : tensor<i64>
+  %o = hone.decode_attention %q, %k, %v at %position scale 0.35
+      : (tensor<2x2x6x8xf32>, tensor<2x11x2x8xf32>, tensor<2x11x2x5xf32>, tensor<i64>) -> tensor<2x2x6x5xf32>
+  %p = hone.decode_attention %q, %k, %v at %position mask %m scale 0.35
+      : (tensor<2x2x6x8xf32>, tensor<2x11x2x8xf32>, tensor<2x11x2x5xf32>, tensor<i64>, tensor<1x6x2x11xf32>)
+      -> tensor<2x2x6x5xf32>
+  return %o, %p : tensor<2x2x6x5xf32>, tensor<2x2x6x5xf32>
 }

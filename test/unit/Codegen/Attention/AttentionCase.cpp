@@ -166,6 +166,8 @@ std::string hone::test::describe(const Shape &s) {
     text << "_" << nameOf(s.element);
   if (s.isPart())
     text << "_of_" << joined(s.whole.data(), "x");
+  if (s.first)
+    text << "_from_" << *s.first;
   return text.str();
 }
 
@@ -301,8 +303,8 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
 
   std::ostringstream attributes;
   attributes.precision(17);
-  attributes << (s.causal ? " causal" : "") << " scale " << std::scientific
-             << scale;
+  attributes << (s.causal && !s.first ? " causal" : "") << " scale "
+             << std::scientific << scale;
   if (s.dropout > 0)
     attributes << " dropout " << s.dropout << " salt " << salt;
   origin = s.numberOf(0, 0, 0, 0);
@@ -328,6 +330,13 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
   backwardText.input(lseType(lse, "memref"), lseType(lse, "tensor"));
   backwardBuffers.push_back(lse.memory());
   int forwardNext = 3, backwardNext = 6;
+  if (s.first) {
+    first = *s.first;
+    forwardOp = "hone.decode_attention %a0, %a1, %a2 at %a3";
+    forwardText.input("memref<i64>", "tensor<i64>");
+    forwardBuffers.push_back(&first);
+    ++forwardNext;
+  }
   auto optional = [&](const char *keyword, const std::string &memref,
                       const std::string &tensor, void *data) {
     both(memref, tensor, data);
@@ -345,8 +354,11 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
     attributes << " of [" << joined(s.whole.data(), ", ") << "]";
   }
   forwardText.output(result.memrefType(), result.tensorType());
-  forwardText.output(lseType(lse, "memref"), lseType(lse, "tensor"));
-  forwardBuffers.insert(forwardBuffers.end(), {result.memory(), lse.memory()});
+  forwardBuffers.push_back(result.memory());
+  if (!s.first) {
+    forwardText.output(lseType(lse, "memref"), lseType(lse, "tensor"));
+    forwardBuffers.push_back(lse.memory());
+  }
   for (Tensor *tensor : {&queryGrad, &keyGrad, &valueGrad}) {
     backwardText.output(tensor->memrefType(), tensor->tensorType());
     backwardBuffers.push_back(tensor->memory());

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Shape {
   /// Batches, heads, queries and keys of the whole, if this is its last part:
   /// dropout is that of the whole.
   std::array<int64_t, 4> whole = {};
+  /// hone.decode_attention: the position of the first query among the keys.
+  /// There is neither lse nor a gradient.
+  std::optional<int64_t> first = std::nullopt;
 
   bool isPart() const { return whole[0] != 0; }
   /// The number of a score in the whole.
@@ -105,7 +109,7 @@ public:
   double scale;
   int64_t key[3] = {0x123456789abcdef, 5, 2};
   int64_t salt = 77;
-  int64_t origin;
+  int64_t origin, first;
   Tensor query, keyTensor, value, result, grad, queryGrad, keyGrad, valueGrad;
   Tensor lse;  ///< [batch, heads, queries, 1]
   Tensor mask; ///< [batch or 1, heads or 1, queries, keys]

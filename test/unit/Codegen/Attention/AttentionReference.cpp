@@ -87,7 +87,7 @@ private:
       if (s.mask != Mask::None)
         score += c.mask.at(c.mask.shape[0] == 1 ? 0 : b,
                            c.mask.shape[1] == 1 ? 0 : h, t, u);
-      if (s.causal && u > t)
+      if (s.causal && u > s.first.value_or(0) + t)
         score = -infinity;
       largest = std::max(largest, score);
       if (s.dropout > 0) {
