@@ -584,8 +584,8 @@ def BuildGenerate : Pass<"hone-build-generate", "::mlir::ModuleOp"> {
     - The logits are those of the only `hone.cross_entropy`. The pass follows sequences and positions from the tokens,
       `[batch, position]`, to them, by the dimension mappings of ops (`HoneOpInterface`). An op whose iterations along
       both are independent becomes the same op on one position.
-    - A causal attention becomes the attention of one query over the caches, in which keys and values of the position
-      replace a row. A mask covers the rows behind it.
+    - A causal attention becomes the `hone.decode_attention` of one query over the caches, in which keys and values of
+      the position replace a row.
     - A value that does not depend on the tokens, as a table of rotations, is computed at the position where its op
       allows that, and picked from the value of all positions otherwise.
 
@@ -597,11 +597,10 @@ def BuildGenerate : Pass<"hone-build-generate", "::mlir::ModuleOp"> {
         : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
         -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
     // becomes
-    %key = hone.select %is_position, %k, %key_cache : tensor<1x16x4x8xf32>, tensor<1x16x4x8xi1>
-    %value = hone.select %is_position, %v, %value_cache : tensor<1x16x4x8xf32>, tensor<1x16x4x8xi1>
-    %o, %lse = hone.attention %q, %key, %value mask %not_behind scale 0.5
-        : (tensor<1x1x4x8xf32>, tensor<1x16x4x8xf32>, tensor<1x16x4x8xf32>, tensor<1x1x1x16xf32>)
-        -> (tensor<1x1x4x8xf32>, tensor<1x4x1xf32>)
+    %key = hone.update_slice %key_cache, %k at %position dim 1 : tensor<1x16x4x8xf32>, tensor<1x1x4x8xf32>
+    %value = hone.update_slice %value_cache, %v at %position dim 1 : tensor<1x16x4x8xf32>, tensor<1x1x4x8xf32>
+    %o = hone.decode_attention %q, %key, %value at %position scale 0.5
+        : (tensor<1x1x4x8xf32>, tensor<1x16x4x8xf32>, tensor<1x16x4x8xf32>, tensor<i64>) -> tensor<1x1x4x8xf32>
     ```
   }];
 }

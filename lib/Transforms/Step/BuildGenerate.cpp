@@ -38,7 +38,6 @@ private:
   Value rebuild(OpResult result, const DimensionMapping &mapping,
                 const FactorRuns &factors);
   void rebuild(Operation *op);
-  Value positionsOf(RankedTensorType type, int64_t dim, CmpPredicate predicate);
   Value updateCache(Value row, int64_t size, const Twine &name);
   void rebuildAttention(AttentionOp op);
   Value splat(RankedTensorType type, double number);
@@ -254,15 +253,6 @@ void GenerateBuilder::rebuild(Operation *op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Where the index along `dim` compares with the position by `predicate`.
-Value GenerateBuilder::positionsOf(RankedTensorType type, int64_t dim,
-                                   CmpPredicate predicate) {
-  RankedTensorType indices = type.clone(b.getI64Type());
-  Value index = b.create<IotaOp>(indices, dim);
-  return b.create<CmpOp>(type.clone(b.getI1Type()), predicate, index,
-                         broadcastScalar(position, indices));
-}
-
 /// The cache `name` of `size` positions with `row`, `[1, 1, heads, width]`, at
 /// the position.
 Value GenerateBuilder::updateCache(Value row, int64_t size, const Twine &name) {
@@ -270,16 +260,13 @@ Value GenerateBuilder::updateCache(Value row, int64_t size, const Twine &name) {
   shape[1] = size;
   auto type = RankedTensorType::get(shape, typeOf(row).getElementType());
   BlockArgument cache = step.addArgument(type, kind::cache, name);
-  Value line = b.create<ReshapeOp>(
-      RankedTensorType::get({shape[2], shape[3]}, type.getElementType()), row);
-  Value rows = b.create<BroadcastOp>(type, line, ArrayRef<int64_t>{2, 3});
-  Value updated = b.create<SelectOp>(
-      type, positionsOf(type, 1, CmpPredicate::eq), rows, cache);
+  Value updated =
+      b.create<UpdateSliceOp>(type, cache, row, position, /*dim=*/1);
   step.addUpdate(updated, cache);
   return updated;
 }
 
-/// One query over the positions so far: the rows behind it are masked.
+/// One query over the positions up to its own.
 void GenerateBuilder::rebuildAttention(AttentionOp op) {
   int64_t size = typeOf(op.getKey()).getDimSize(1);
   std::string number = std::to_string(attentions++);
@@ -287,31 +274,20 @@ void GenerateBuilder::rebuildAttention(AttentionOp op) {
   Value keys = updateCache(ones.lookup(op.getKey()), size, "key." + number);
   Value values =
       updateCache(ones.lookup(op.getValue()), size, "value." + number);
-  Value scores;
-  if (Value mask = op.getMask()) {
+  Value mask = op.getMask();
+  if (mask) {
     TensorRuns runs = plainRuns(mask);
     for (Run &run : runs[0])
       run.axis = Axis::Batch;
     for (Run &run : runs[2])
       run.axis = Axis::Position;
-    scores = one(mask, runs);
-  } else {
-    scores = splat(
-        RankedTensorType::get({1, 1, 1, size}, typeOf(query).getElementType()),
-        0.0);
+    mask = one(mask, runs);
   }
-  RankedTensorType type = typeOf(scores);
-  Value masked =
-      b.create<SelectOp>(type, positionsOf(type, 3, CmpPredicate::le), scores,
-                         splat(type, -std::numeric_limits<double>::infinity()));
-  RankedTensorType result = typeOf(op.getResult()), lse = typeOf(op.getLse());
+  RankedTensorType result = typeOf(op.getResult());
   SmallVector<int64_t> shape(result.getShape());
   shape[0] = shape[1] = 1;
-  auto made = b.create<AttentionOp>(
-      result.clone(shape), lse.clone({1, lse.getDimSize(1), 1}), query, keys,
-      values, masked, ValueRange(), /*causal=*/false, op.getScale(),
-      op.getDropout(), op.getSalt(), DenseI64ArrayAttr());
-  ones[op.getResult()] = made.getResult();
+  ones[op.getResult()] = b.create<DecodeAttentionOp>(
+      result.clone(shape), query, keys, values, position, mask, op.getScale());
 }
 
 //===----------------------------------------------------------------------===//

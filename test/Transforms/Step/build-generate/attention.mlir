@@ -14,10 +14,9 @@
 // CHECK: %[[IDS:.*]] = hone.broadcast %[[TOKEN]] dims [] : tensor<i64> -> tensor<1x1xi64>
 // CHECK: hone.embedding %[[WTE]], %[[IDS]] : tensor<7x4xf32>, tensor<1x1xi64> -> tensor<1x1x4xf32>
 // CHECK: %[[ROW:.*]] = hone.take_along %{{.*}}, %{{.*}} dim 0 : tensor<4x4xf32>, tensor<1x4xi64> -> tensor<1x4xf32>
-// CHECK: %[[NEW_KEYS:.*]] = hone.select %{{.*}}, %{{.*}}, %[[KEYS]]
-// CHECK: %[[NEW_VALUES:.*]] = hone.select %{{.*}}, %{{.*}}, %[[VALUES]]
-// CHECK: %[[MASK:.*]] = hone.select {{.*}} : tensor<1x1x1x4xi1>, tensor<1x1x1x4xf32>
-// CHECK: hone.attention %{{.*}}, %[[NEW_KEYS]], %[[NEW_VALUES]] mask %[[MASK]] scale 5.000000e-01
+// CHECK: %[[NEW_KEYS:.*]] = hone.update_slice %[[KEYS]], %{{.*}} at %[[POSITION]] dim 1 : tensor<1x4x2x2xf32>, tensor<1x1x2x2xf32>
+// CHECK: %[[NEW_VALUES:.*]] = hone.update_slice %[[VALUES]], %{{.*}} at %[[POSITION]] dim 1
+// CHECK: hone.decode_attention %{{.*}}, %[[NEW_KEYS]], %[[NEW_VALUES]] at %[[POSITION]] scale 5.000000e-01
 // CHECK: return %[[NEW_KEYS]], %[[NEW_VALUES]], %{{.*}} : tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>, tensor<7xf32>
 func.func @evaluate(
     %wte: tensor<7x4xf32> {hone.kind = "param", hone.fqn = "wte"},
