@@ -1,7 +1,7 @@
 //===- ExactMatmul.cpp - Products whose bits no shape decides -------------===//
 
 #include "exec/cpu/ExactMatmul.h"
-#include "base/ThreadSanitizer.h"
+#include "exec/cpu/EachCpu.h"
 
 #include <algorithm>
 
@@ -29,14 +29,6 @@ static float rounded(DType dtype, double value) {
   storeElement(dtype, element, value);
   return static_cast<float>(loadElement(dtype, element));
 }
-
-// What chooses between clones runs before ThreadSanitizer is set up.
-#if HONERT_TSAN
-#define FOR_EACH_CPU
-#else
-#define FOR_EACH_CPU                                                           \
-  __attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
 
 /// The products are exact, so it is the same where they are fused with the
 /// additions.

@@ -5,6 +5,7 @@
 #include "exec/cpu/GroupedMatmul.h"
 #include "exec/cpu/PanelMatmul.h"
 #include "exec/cpu/RowsMatmul.h"
+#include "exec/cpu/VectorMatmul.h"
 
 #include <algorithm>
 #include <optional>
@@ -174,6 +175,11 @@ Status MatmulLibrary::prepare(const std::string &name,
   // Nothing to sum: no library is needed.
   if (launch.isEmpty()) {
     matmul = std::make_unique<DirectMatmul>(*this, name, launch);
+    return Status();
+  }
+  if (VectorMatmul::accepts(launch)) {
+    matmul = std::make_unique<VectorMatmul>(pool, launch);
+    workspace = std::max(workspace, matmul->neededBytes());
     return Status();
   }
   HONERT_TRY(engine.start());

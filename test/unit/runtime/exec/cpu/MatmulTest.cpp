@@ -82,6 +82,32 @@ INSTANTIATE_TEST_SUITE_P(Edges, MatmulCases, testing::ValuesIn(edges));
 INSTANTIATE_TEST_SUITE_P(NarrowEdges, MatmulCases,
                          testing::ValuesIn(narrowed(edges)));
 
+/// A row times a matrix, and a matrix times a column: some tiles and rests.
+const std::vector<Case> vectors = {
+    Case{1, 1, 70, 131},
+    Case{1, 1, 4200, 131, R, R, R, true},
+    Case{1, 1, 4200, 131, S, G, S, true, Addend::other},
+    Case{1, 1, 70, 131, R, C, R, true, Addend::self},
+    Case{1, 1, 70, 131, S, S, R},
+    Case{1, 131, 1, 70},
+    Case{1, 4200, 1, 131, C, R, C, true},
+    Case{1, 70, 1, 131, G, S, S, true, Addend::other},
+    Case{1, 70, 1, 131, C, C, R, true, Addend::self},
+    Case{1, 1, 1, 131}};
+INSTANTIATE_TEST_SUITE_P(Vectors, MatmulCases, testing::ValuesIn(vectors));
+INSTANTIATE_TEST_SUITE_P(NarrowVectors, MatmulCases,
+                         testing::ValuesIn(narrowed(vectors)));
+
+/// No library copies the matrix, and the workspace has the vector and sums.
+TEST(Matmul, of_a_vector_reads_the_matrix_in_place) {
+  for (Order order : {R, C}) {
+    Product product({1, 1, 768, 3072, R, order});
+    EXPECT_EQ(product.engine().libraryVersion(), "");
+    EXPECT_LE(*product.engine().workspaceBytes(), (3072 + 49 * 768) * 4);
+  }
+  EXPECT_NE(Product({1, 2, 768, 3072}).engine().libraryVersion(), "");
+}
+
 /// Products inside attention: heads lie side by side in the rows.
 TEST(Matmul, heads_side_by_side) {
   constexpr int64_t heads = 4, tokens = 16, width = 8, model = heads * width;
@@ -144,6 +170,8 @@ const std::vector<Case> shapes = {
     Case{1, 256, 3072, 768, R, C, R, true},
     Case{1, 768, 3072, 1024, C, R, R},
     Case{1, 1, 768, 768, R, C, R, true},
+    Case{1, 1, 2304, 768, R, R, R, true},
+    Case{1, 50257, 1, 128},
     Case{1, 7, 13, 50000, R, C, R},
     Case{12, 64, 64, 64, R, C, R},
     Case{1, 256, 64, 5000, R, R, R},
@@ -199,6 +227,8 @@ const std::vector<Case> rounding = {
     Case{1, 24, 33, 300, R, C, C, true, Addend::self},
     Case{1, 24, 33, 300, R, C, C, true}, Case{1, 48, 64, 4096, C, R, R},
     Case{1, 48, 64, 4096, C, R, R, true, Addend::self},
+    Case{1, 1, 70, 300, R, R, R, true, Addend::other},
+    Case{1, 1, 70, 300, R, C, R, true, Addend::self},
     // Panels of a widened product, in all dimensions.
     Case{1, 1030, 1025, 1050, R, C, R, true, Addend::other},
     Case{3, 700, 65, 1100, C, R, C, true}};
