@@ -13,7 +13,7 @@ using namespace honert;
 
 Status honert::checkMachine(const Program &program,
                             const LauncherEnvironment &place, int threads,
-                            int64_t mappedBytes) {
+                            int64_t mappedBytes, bool trains) {
   HONERT_TRY(checkCpu(program));
   if (program.isForCuda())
     return Status();
@@ -23,6 +23,10 @@ Status honert::checkMachine(const Program &program,
   int helpers = place.size > 1 ? 2 : 1;
   MemoryNeed need;
   need.touched = program.arenaBytes + otherBytes;
+  if (!trains) // fillState leaves it out
+    for (const Argument &argument : program.arguments)
+      if (argument.kind == Kind::opt)
+        need.touched -= argument.bytes;
   need.beside = libraries + (threads - 1 + helpers) * stackBytes();
   need.files = mappedBytes;
   need.processes = place.localSize;

@@ -9,10 +9,11 @@
 namespace honert {
 
 /// What a program that runs on this machine's CPU needs of it: instructions,
-/// memory beside `mappedBytes` of files, `threads` in each process of `place`.
+/// memory beside `mappedBytes` of files, `threads` in each process of `place`;
+/// where it does not train, no memory of the optimizer.
 /// A program that fits but will be slow is a warning on stderr.
 Status checkMachine(const Program &program, const LauncherEnvironment &place,
-                    int threads, int64_t mappedBytes);
+                    int threads, int64_t mappedBytes, bool trains = true);
 
 } // namespace honert
 

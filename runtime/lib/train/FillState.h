@@ -9,11 +9,12 @@
 namespace honert {
 
 /// Fills state and working copies as startState does, and publishes them.
-/// `origin` tells where the weights come from.
+/// `origin` tells where the weights come from. A process that does not train
+/// has no memory behind optimizer state on a CPU.
 Status fillState(const StartOptions &options, const Program &program,
                  const ProcessGroup &world, uint64_t seed,
                  const ThreadPool &pool, Executor &executor,
-                 std::string &origin);
+                 std::string &origin, bool trains = true);
 
 } // namespace honert
 

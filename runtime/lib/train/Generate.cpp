@@ -128,7 +128,8 @@ Status honert::generateText(const Program &program, const Options &options,
   HONERT_TRY(executor->start());
   std::string origin;
   HONERT_TRY(fillState({options.init, options.fresh}, program, world,
-                       options.seed, pool, *executor, origin));
+                       options.seed, pool, *executor, origin,
+                       /*trains=*/false));
   catchStopSignals();
   print(generator.prompt());
   Clock::time_point begin = Clock::now();

@@ -102,8 +102,8 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   if (options.info)
     return printInfo(program, pool);
   HONERT_TRY(ThreadPool::openLibrary());
-  HONERT_TRY(
-      checkMachine(program, run.place, pool.size(), mappedBytes(options)));
+  HONERT_TRY(checkMachine(program, run.place, pool.size(), mappedBytes(options),
+                          !options.onlyGenerates()));
   HONERT_TRY(connect(program, options, run.place, run.world));
   // After MPI, which complains about handlers that are there before its own.
   reportFatalSignals(run.place.size > 1 ? run.place.rank : -1);

@@ -7,10 +7,12 @@
 
 namespace honert {
 
-/// What the host has written once, before the first step, is the program's, and
-/// `zeros` are zero.
+/// What the host has written once, before the first step, is the program's;
+/// `zeros` it has not written.
 Status publishState(const Program &program, Executor &executor,
-                    const std::vector<const Argument *> &zeros);
+                    const std::vector<const Argument *> &zeros = {});
+Status zeroState(Executor &executor,
+                 const std::vector<const Argument *> &zeros);
 /// The view holds what files hold.
 Status fetchState(const Program &program, Executor &executor);
 /// It was fetched before, and is no longer needed.

@@ -140,7 +140,7 @@ Status Trainer::continueFrom(const RunPosition &position) {
     return Status::error(format("--shuffle: the run in %s was started %s it",
                                 folder, position.shuffle ? "with" : "without"));
   fillWorkingCopies(program, pool, executor->arena());
-  HONERT_TRY(publishState(program, *executor, {}));
+  HONERT_TRY(publishState(program, *executor));
   seed = position.seed;
   doneSteps = savedStep = position.step;
   HONERT_TRY(checkpoints->readBest(bestValidation));

@@ -84,6 +84,7 @@ Status StepTrainer::startOrResume() {
                           executor->arena(), origin, zeros));
   }
   fillWorkingCopies(program, *pool, executor->arena());
+  HONERT_TRY(zeroState(*executor, zeros));
   return publishState(program, *executor, zeros);
 }
 
@@ -302,7 +303,7 @@ Status StepTrainer::load(const std::string &path) {
   Filled filled;
   HONERT_TRY(loadWeights(path, program, *world, executor->arena(), filled));
   fillWorkingCopies(program, *pool, executor->arena());
-  return publishState(program, *executor, {});
+  return publishState(program, *executor);
 }
 
 Status StepTrainer::save(const std::string &path) {
