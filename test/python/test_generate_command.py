@@ -49,10 +49,12 @@ def test_from_text_to_text(ready, capsys, monkeypatch) -> None:
     """Three commands, and the text is what transformers generate from the weights of the run."""
     from hone.cli import main
 
-    def generated(*words: str) -> str:
+    def generated(*words: str, run: str = "run", in_torch: bool = False) -> str:
         """In this process, which has imported torch."""
-        assert main(["generate", "runs/run", *words]) == 0
-        return capsys.readouterr().out
+        assert main(["generate", f"runs/{run}", *words]) == 0
+        out, err = capsys.readouterr()
+        assert ("generating in PyTorch: " in err) == in_torch
+        return out
 
     monkeypatch.chdir(ready.folder)
     ready("tokens", "text.txt", "--train-bpe", "320", "-o", "data")
@@ -74,6 +76,10 @@ def test_from_text_to_text(ready, capsys, monkeypatch) -> None:
         ids = model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20, do_sample=False)[0]
     assert text == tokenizer.decode(ids.tolist(), skip_special_tokens=False) + "\n"
 
+    # More tokens than the program has positions.
+    longer = generated("--prompt", "The cat", "-n", "40", "--temperature", "0", in_torch=True)
+    assert longer.startswith(text.rstrip("\n")) and len(longer) > len(text)
+
     draw = ("--prompt", "The", "-n", "30")
     texts = [generated(*draw, "--seed", seed, "--temperature", "3") for seed in ("0", "0", "1")]
     assert texts[0] == texts[1] != texts[2]
@@ -81,6 +87,14 @@ def test_from_text_to_text(ready, capsys, monkeypatch) -> None:
     likeliest = json.loads(generated(*draw, "--temperature", "0", "--json"))["text"] + "\n"
     assert generated(*draw, "--top-k", "1", "--seed", "3") == likeliest
     assert generated(*draw, "--top-p", "1e-6", "--seed", "3") == likeliest
+
+    # Texts while it trains, by the tokenizer of its data; then by the program of the run.
+    ready("train", "run.toml", "name=sampled", "sample-every=20", "generate=The cat", "temperature=0", "tokens-out=20")
+    rows = [json.loads(row) for row in (ready.folder / "runs/sampled/log.jsonl").read_text().splitlines()]
+    samples = [(row["step"], row["sample"]) for row in rows if "sample" in row]
+    assert [step for step, _ in samples] == [20, 40]
+    last = generated("--prompt", "The cat", "-n", "20", "--temperature", "0", run="sampled")
+    assert last == samples[-1][1].replace("\\x0a", "\n") + "\n"  # one line of the log
 
 
 def test_prompts_that_are_masked(ready) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Iterator, Sequence, TextIO
 
 from ..errors import HoneError
-from .command import Parser, parse_count, parse_positive, show
+from .command import Parser, parse_count, parse_positive, show, show_command
+from .compile import find_program
 from .export import make_training
+from .run_file import WITH_GENERATE
 from .runs import Run, open_run
 from .token_data import arguments_of, read_facts, token_input
 from .tokenizer import Tokenizer, read_tokenizer, tokenizer_of
@@ -37,11 +41,67 @@ def main(argv: Sequence[str]) -> int:
 
 
 def next_tokens(run: Run, prompt: Sequence[int], arguments: argparse.Namespace) -> Iterator[int]:
-    """The ids that follow, without end, as the model of the run draws them.
+    """The ids that follow, as the model of the run draws them: arguments.n of them, or without end.
 
-    PyTorch computes them: the model of the run file is made again, and the weights of the run are loaded into it. A
-    model that sees at most T tokens is given the last T.
+    A program computes them, unless its graph cannot be divided into tokens, or has too few positions.
     """
+    try:
+        program = _find_program(run, len(prompt) + arguments.n, arguments)
+    except HoneError as reason:
+        print(f"generating in PyTorch: {reason}", file=sys.stderr, flush=True)
+        return _tokens_of_torch(run, prompt, arguments)
+    return _tokens_of_program(program, run, prompt, arguments)
+
+
+def _find_program(run: Run, tokens: int, arguments: argparse.Namespace) -> Path:
+    """A program with a function that generates: that of the run, or one of its package. The error says why not."""
+    file, package = run.file(), Path(run.facts()["package"])
+    positions = (token_input(package).get("shape") or [0])[-1]
+    if tokens > positions:
+        raise HoneError(f"prompt and answer have {tokens} tokens, the program {positions} positions")
+    if file.generates():
+        return run.program
+    return find_program(arguments, package, [*file.honec_words(), WITH_GENERATE]).path
+
+
+def _tokens_of_program(
+    program: Path, run: Run, prompt: Sequence[int], arguments: argparse.Namespace
+) -> Iterator[int]:
+    """Its standard output: the prompt's ids and those that follow, with commas between them, each as it is drawn."""
+    command = [str(program.resolve()), f"--init={run.weights()}", "--quiet", f"--prompt-ids={','.join(map(str, prompt))}"]
+    command += [f"--tokens-out={arguments.n}", f"--temperature={arguments.temperature!r}", f"--seed={arguments.seed}"]
+    command += [f"--top-k={arguments.top_k}"] if arguments.top_k else []
+    command += [f"--top-p={arguments.top_p!r}"] if arguments.top_p is not None else []
+    show_command(arguments, command)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            for index, token in enumerate(_read_ids(process.stdout)):
+                if index >= len(prompt):
+                    yield token
+        except GeneratorExit:  # the text has ended
+            process.kill()
+            raise
+        said = process.stderr.read().strip()
+    if process.returncode:
+        raise HoneError(said.removeprefix("error: ") or f"{program}: ended with exit code {process.returncode}")
+
+
+def _read_ids(stream: TextIO) -> Iterator[int]:
+    """The numbers before each comma and before the end."""
+    digits = ""
+    while character := stream.read(1):
+        if character.isdigit():
+            digits += character
+        elif digits:
+            yield int(digits)
+            digits = ""
+    if digits:
+        yield int(digits)
+
+
+def _tokens_of_torch(run: Run, prompt: Sequence[int], arguments: argparse.Namespace) -> Iterator[int]:
+    """PyTorch computes them, without end: the model of the run file is made again, and the weights of the run are
+    loaded into it. A model that sees at most T tokens is given the last T."""
     file = run.file()
     package = Path(run.facts()["package"])
     source = file.get("", "model")
@@ -72,8 +132,9 @@ def next_tokens(run: Run, prompt: Sequence[int], arguments: argparse.Namespace) 
 def _parser() -> Parser:
     parser = Parser(
         "generate",
-        "Continues a text with the newest weights of a run, until the end of a text. PyTorch runs the model, without "
-        "a cache of keys and values: it is meant for a look at what was learned.",
+        "Continues a text with the newest weights of a run, until the end of a text. The program of the run does it, "
+        "or one that is compiled for it (honec --with=generate). Where a model has no such program, and for texts "
+        "longer than its positions, PyTorch runs the model, slowly: a line says so.",
     )
     parser.add_argument("run", metavar="RUN", help="the folder of a run")
     parser.add_argument("--prompt", metavar="TEXT", default="", help="what to continue (default: the start of a text)")

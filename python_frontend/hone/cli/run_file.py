@@ -29,6 +29,8 @@ from .tools import Option, honec_options, program_flags
 TOP = ("model", "name", "init", "launch")
 DATA = ("train", "val")
 EXPORT = ("batch", "weights", "frozen")
+# The option of honec that makes a program generate.
+WITH_GENERATE = "--with=generate"
 SECTIONS = ("data", "compile", "train", "log")
 
 # What hone gives itself, or what ends without training.
@@ -151,12 +153,24 @@ class RunFile:
         given = self.sections["compile"]
         return option_words(given.get("batch"), given.get("weights"), given.get("frozen"), labels)
 
+    def generates(self) -> bool:
+        """Whether its program has a function that generates."""
+        functions = self.get("compile", "with", [])
+        named = functions if isinstance(functions, list) else functions.split(",")
+        return "generate" in named or self.has_flag("sample-every")
+
+    def has_flag(self, name: str) -> bool:
+        """Whether the file sets a flag of the program."""
+        return any(name in self.sections[section] for section in ("data", "train", "log"))
+
     def honec_words(self) -> list[str]:
         options = honec_options()
         words = []
         for key, value in self.sections["compile"].items():
             if key not in EXPORT:
                 words += _words(options[key], ",".join(map(_text, value)) if isinstance(value, list) else value)
+        if self.generates() and "with" not in self.sections["compile"]:
+            words.append(WITH_GENERATE)
         return words
 
     def flag_words(self) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Sequence
 from ..errors import HoneError
 from .command import Parser, Usage, show_command
 from .compile import Program, find_package, find_program, install
-from .run_file import RunFile, read_run_file
+from .run_file import EXPORT, RunFile, read_run_file
 from .runs import Run, open_run
 from .token_data import check_vocabulary, find_data, label_input
 
@@ -74,7 +74,9 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
             print(f"changed: {key}: {_shown(old.get(key))} -> {_shown(new.get(key))}", flush=True)
     if file.get("", "name") != before.get("", "name"):
         raise HoneError("name: a run keeps its name; hone train RUN.toml name=OTHER starts another one")
-    is_same = before.sections["compile"] == file.sections["compile"] and old["model"] == new["model"]
+    is_same = before.honec_words() == file.honec_words() and all(
+        old.get(key) == new.get(key) for key in ("model", *(f"compile.{name}" for name in EXPORT))
+    )
     if is_same:
         words, facts, program = data_words(file, Path(run.facts()["package"])), run.facts(), None
     else:
@@ -131,7 +133,17 @@ def data_words(file: RunFile, package: Path) -> list[str]:
             target = label_input(package, file.get("", "model"))
             kind = {"i64": "<i8", "i32": "<i4"}[target["dtype"]]
             words.append(f"--{name}={target['fqn']}={data.labels(target['shape'], kind)}")
+    if file.has_flag("generate") and not file.has_flag("tokenizer"):
+        words += _tokenizer_of(file)
     return words
+
+
+def _tokenizer_of(file: RunFile) -> list[str]:
+    """That of the tokens, for the text of `generate`; the program reads bytes without one."""
+    data = find_data(file.get("data", "train"), "data.train") if file.get("data", "train") else None
+    if data is None or data.facts.get("tokenizer", "bytes") == "bytes":
+        return []
+    return [f"--tokenizer={Path(data.files[0]).parent / data.facts['tokenizer']}"]
 
 
 def _start(file: RunFile) -> list[str]:
