@@ -5,8 +5,8 @@
 
 #include "exec/Executor.h"
 #include "io/text/Tokenizer.h"
-#include "train/Options.h"
 #include "train/Sampling.h"
+#include "train/options/Options.h"
 
 #include <functional>
 

@@ -3,7 +3,7 @@
 #ifndef HONERT_TRAIN_OUTPUTFILES_H
 #define HONERT_TRAIN_OUTPUTFILES_H
 
-#include "train/Options.h"
+#include "train/options/Options.h"
 
 namespace honert {
 

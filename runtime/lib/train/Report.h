@@ -6,10 +6,10 @@
 #include "program/ProcessGroup.h"
 #include "program/Program.h"
 #include "train/EventFile.h"
-#include "train/Options.h"
 #include "train/RunLog.h"
 #include "train/StatusLines.h"
 #include "train/StepValues.h"
+#include "train/options/Options.h"
 
 #include <array>
 #include <chrono>

@@ -4,7 +4,7 @@
 #define HONERT_TRAIN_SAMEDATA_H
 
 #include "program/ProcessGroup.h"
-#include "train/Options.h"
+#include "train/options/Options.h"
 
 namespace honert {
 

@@ -1,7 +1,7 @@
 //===- Schedule.cpp - Learning rates by step ------------------------------===//
 
 #include "train/Schedule.h"
-#include "train/Options.h"
+#include "train/options/Options.h"
 
 #include <algorithm>
 #include <cmath>

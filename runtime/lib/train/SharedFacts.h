@@ -4,7 +4,7 @@
 #define HONERT_TRAIN_SHAREDFACTS_H
 
 #include "comm/group/ConsistencyCheck.h"
-#include "train/Options.h"
+#include "train/options/Options.h"
 
 namespace honert {
 

@@ -5,7 +5,7 @@
 
 #include "base/Parallel.h"
 #include "program/ProcessGroup.h"
-#include "train/Options.h"
+#include "train/options/Options.h"
 
 namespace honert {
 

@@ -8,9 +8,9 @@
 #include "io/data/Batches.h"
 #include "io/data/NamedInputs.h"
 #include "train/Generate.h"
-#include "train/Options.h"
 #include "train/Report.h"
 #include "train/StepTimes.h"
+#include "train/options/Options.h"
 
 #include <deque>
 

@@ -7,10 +7,10 @@
 #include "train/FillState.h"
 #include "train/OutputFiles.h"
 #include "train/PublishState.h"
-#include "train/RunLength.h"
 #include "train/SameData.h"
 #include "train/Trainer.h"
 #include "train/WorkingCopies.h"
+#include "train/options/RunLength.h"
 
 using namespace honert;
 

@@ -1,6 +1,6 @@
 //===- ScheduleTest.cpp - Learning rates ----------------------------------===//
 
-#include "train/Options.h"
+#include "train/options/Options.h"
 
 #include <gtest/gtest.h>
 

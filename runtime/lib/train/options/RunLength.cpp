@@ -1,6 +1,6 @@
 //===- RunLength.cpp - How many steps a run has ---------------------------===//
 
-#include "train/RunLength.h"
+#include "train/options/RunLength.h"
 #include "io/data/TokenFile.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- Options.h - The command line of a training program -----------------===//
 
-#ifndef HONERT_TRAIN_OPTIONS_H
-#define HONERT_TRAIN_OPTIONS_H
+#ifndef HONERT_TRAIN_OPTIONS_OPTIONS_H
+#define HONERT_TRAIN_OPTIONS_OPTIONS_H
 
 #include "program/Program.h"
 #include "train/Schedule.h"
@@ -41,6 +41,8 @@ struct Options {
   bool onlyGenerates() const {
     return sampleEvery == 0 && (!generate.empty() || !promptIds.empty());
   }
+  /// The program says or tries something and stops, without training.
+  bool onlyInspects() const { return info || benchCollectives || smoke; }
   bool validates() const {
     return !validation.empty() || !validationInputs.empty();
   }
@@ -66,4 +68,4 @@ std::string helpJson();
 
 } // namespace honert
 
-#endif // HONERT_TRAIN_OPTIONS_H
+#endif // HONERT_TRAIN_OPTIONS_OPTIONS_H

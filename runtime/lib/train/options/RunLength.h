@@ -1,9 +1,9 @@
 //===- RunLength.h - How many steps a run has -----------------------------===//
 
-#ifndef HONERT_TRAIN_RUNLENGTH_H
-#define HONERT_TRAIN_RUNLENGTH_H
+#ifndef HONERT_TRAIN_OPTIONS_RUNLENGTH_H
+#define HONERT_TRAIN_OPTIONS_RUNLENGTH_H
 
-#include "train/Options.h"
+#include "train/options/Options.h"
 
 namespace honert {
 
@@ -16,4 +16,4 @@ Status resolveSteps(const Program &program, Options &options);
 
 } // namespace honert
 
-#endif // HONERT_TRAIN_RUNLENGTH_H
+#endif // HONERT_TRAIN_OPTIONS_RUNLENGTH_H
