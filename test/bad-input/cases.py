@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from graph_cases import GRAPHS
 from honec_cases import BUDGETS, COMMAND_LINES, CONSTANTS, OPTIMIZERS, OUTPUTS, PACKAGES, TEXTS
-from program_cases import FLAGS, TOKEN_FILES, WEIGHTS
+from program_cases import FLAGS, SOURCES, TOKEN_FILES, WEIGHTS
 from workshop import GRAPH, Case, Workshop, graph, honec, removed
 
 INTERPRETER = {
@@ -82,6 +82,7 @@ CASES: dict[str, Case] = {
     **CONSTANTS,
     **TEXTS,
     **TOKEN_FILES,
+    **SOURCES,
     **WEIGHTS,
     **FLAGS,
     **INTERPRETER,

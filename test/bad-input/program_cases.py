@@ -253,6 +253,64 @@ TOKEN_FILES = {
     ),
 }
 
+
+
+def sources(message: str, *arguments: str, code: int = 2) -> Case:
+    """Wrong values of --data or --val-data; there are a.bin, b.bin, and bad.bin with an id that is too large."""
+
+    def prepare(shop: Workshop) -> None:
+        shop.binary()
+        for name in ("a.bin", "b.bin"):
+            shop.tokens(name, ids(*range(16)) * 4)
+        shop.tokens("bad.bin", ids(*[1] * 20, 16))
+
+    return Case(("./train", *arguments, "--quiet"), code, message, prepare)
+
+
+SOURCES = {
+    "sources-no-match": sources(
+        "--data: no file matches 'web/*.bin'; . holds a.bin, b.bin, bad.bin, train", "--data=web/*.bin", code=1
+    ),
+    "sources-some-without-weight": sources(
+        "--data: 'b.bin' has no weight, 'a.bin:0.7' has one; expected a weight for each or for none",
+        "--data=a.bin:0.7", "--data=b.bin",
+    ),
+    "sources-weight-zero": sources(
+        "--data: 'b.bin:0' has the weight '0', expected a number > 0 such as b.bin:0.3",
+        "--data=a.bin:1", "--data=b.bin:0",
+    ),
+    "sources-weight-negative": sources(
+        "--data: '[ab].bin:-2' has the weight '-2', expected a number > 0 such as [ab].bin:0.3", "--data=[ab].bin:-2"
+    ),
+    "sources-weight-text": sources(
+        "--data: 'a.bin:half' has the weight 'half', expected a number > 0 such as a.bin:0.3", "--data=a.bin:half"
+    ),
+    "sources-weight-too-small": sources(
+        "--data: 'b.bin:1e-4' has a share of 0.0001, expected at least 1/4096 of the sum of the weights",
+        "--data=a.bin:1", "--data=b.bin:1e-4",
+    ),
+    "sources-epochs": sources(
+        "--steps: given in epochs, of which each weighted --data has its own; expected a number of steps, or of "
+        "--tokens: 0.5 times all 128 tokens are --steps 4 or --tokens 64",
+        "--data=a.bin:1", "--data=b.bin:2", "--steps=0.5epochs",
+    ),
+    "sources-validation-weight": sources(
+        "--val-data: 'b.bin:1' has a weight, expected files alone: these are read in order, none is mixed",
+        "--data=a.bin", "--val-data=b.bin:1",
+    ),
+    "sources-empty-in-list": sources(
+        "--data: 'a.bin,,b.bin', expected a name before and after each comma", "--data=a.bin,,b.bin"
+    ),
+    "sources-expanded-by-the-shell": sources(
+        "b.bin: unknown, expected a flag of --help (a pattern in quotes is expanded by this program: --data "
+        "'DIR/*.bin')",
+        "--data", "a.bin", "b.bin",
+    ),
+    "sources-id-of-one-file": sources(
+        "bad.bin: token 16 at position 20, expected 0 to 15", "--data=a.bin,bad.bin", "--data=b.bin", code=1
+    ),
+}
+
 WEIGHTS = {
     "weights-missing": Case(
         training("--init", "none.safetensors"),

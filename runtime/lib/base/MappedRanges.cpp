@@ -25,7 +25,7 @@ struct Range {
 };
 } // namespace
 
-constexpr int slots = 256;
+constexpr int slots = 4096; // files of a run, shards of its data among them
 static Range ranges[slots];
 static std::mutex mutex;
 

@@ -64,8 +64,10 @@ static int threadsFor(const Options &options,
 
 /// Bytes of the files that are mapped.
 static int64_t mappedBytes(const Options &options) {
-  std::vector<std::string> files = {options.data, options.validation,
-                                    options.init};
+  std::vector<std::string> files = {options.init};
+  for (const auto *sources : {&options.sources, &options.validationSources})
+    for (const TokenSource &source : *sources)
+      files.insert(files.end(), source.files.begin(), source.files.end());
   for (const auto *inputs : {&options.inputs, &options.validationInputs})
     for (const auto &input : *inputs)
       files.push_back(input.second);

@@ -26,9 +26,14 @@ static std::vector<NamedFile> outputsOf(const Options &options) {
 
 static std::vector<NamedFile> inputsOf(const Program &program,
                                        const Options &options) {
-  std::vector<NamedFile> files = {{"--data", options.data},
-                                  {"--val-data", options.validation},
-                                  {"--init", options.init}};
+  std::vector<NamedFile> files;
+  for (const TokenSource &source : options.sources)
+    for (const std::string &path : source.files)
+      files.push_back({"--data", path});
+  for (const TokenSource &source : options.validationSources)
+    for (const std::string &path : source.files)
+      files.push_back({"--val-data", path});
+  files.push_back({"--init", options.init});
   for (const auto &input : options.inputs)
     files.push_back({"--input " + input.first, input.second});
   for (const auto &input : options.validationInputs)

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace honert;
@@ -21,6 +22,13 @@ void honert::prepareProcess() {
        {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) // the lowest is taken
     if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
       (void)!open("/dev/null", O_RDWR);
+  // A mapped file stays open, and data may have a thousand shards: as many as
+  // the system lets this process have.
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+  }
   for (int signal : {SIGPIPE, SIGXFSZ})
     (void)std::signal(signal, SIG_IGN);
   failure = 0;

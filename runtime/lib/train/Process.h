@@ -7,10 +7,11 @@
 
 namespace honert {
 
-/// The first thing a process does: standard input, output and error are open
-/// from now on, so that no file of the run is taken for one of them, and what
-/// cannot be written (a pipe without a reader, a file beyond its limit) is an
-/// error of the write and no signal.
+/// The first thing a process does: it may have as many open files as the system
+/// lets it, of which each file that is mapped is one; standard input, output
+/// and error are open from now on, so that no file of the run is taken for one
+/// of them, and what cannot be written (a pipe without a reader, a file beyond
+/// its limit) is an error of the write and no signal.
 void prepareProcess();
 
 /// Writes to standard output at once. The first failure is remembered; after it

@@ -67,17 +67,19 @@ static std::string runName(const std::string &log) {
   return dot == name.npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-Status Report::open(int64_t doneSteps, const Options &actual) {
+Status Report::open(int64_t doneSteps, const Options &actual,
+                    const std::string &data) {
   if (isSilent)
     return Status();
   if (!options.log.empty())
-    HONERT_TRY(openLog(doneSteps, actual));
+    HONERT_TRY(openLog(doneSteps, actual, data));
   if (!options.tensorboard.empty())
     HONERT_TRY(events.open(options.tensorboard, doneSteps));
   return Status();
 }
 
-Status Report::openLog(int64_t doneSteps, const Options &actual) {
+Status Report::openLog(int64_t doneSteps, const Options &actual,
+                       const std::string &data) {
   HONERT_TRY(log.open(options.log, options.resume, doneSteps));
   started = std::chrono::steady_clock::now();
   std::string text =
@@ -88,6 +90,8 @@ Status Report::openLog(int64_t doneSteps, const Options &actual) {
       ",\"ranks\":" + std::to_string(ranks) +
       ",\"host\":" + quoteJson(hostName()) +
       ",\"started\":" + quoteJson(timeText());
+  if (!data.empty())
+    text += ",\"data\":" + data;
   if (doneSteps > 0)
     text += ",\"resumed\":" + std::to_string(doneSteps);
   return log.write(text);

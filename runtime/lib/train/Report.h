@@ -29,8 +29,10 @@ public:
   Report &operator=(const Report &) = delete;
 
   /// Opens log and event file, for a run that goes on after `doneSteps` if it
-  /// resumes. `actual` is `options` with what the run has found out.
-  Status open(int64_t doneSteps, const Options &actual);
+  /// resumes. `actual` is `options` with what the run has found out, `data`
+  /// what it has of the sources of --data, as JSON, or empty.
+  Status open(int64_t doneSteps, const Options &actual,
+              const std::string &data);
 
   /// What speeds are computed from. Zero: unknown, the figure is left out.
   void setTokens(int64_t perStep, int64_t perEpoch) {
@@ -73,7 +75,8 @@ private:
   bool isDue(int64_t step, int64_t every) const;
   void showStep(const StepFacts &facts);
   void logStep(const StepFacts &facts);
-  Status openLog(int64_t doneSteps, const Options &actual);
+  Status openLog(int64_t doneSteps, const Options &actual,
+                 const std::string &data);
   void writeLog(int64_t step, const std::string &members);
   void writeScalars(int64_t step, const std::vector<Scalar> &scalars);
   std::string lossText(double loss) const;

@@ -39,17 +39,27 @@ sampleNamed(const std::vector<std::pair<std::string, std::string>> &files,
   return Status();
 }
 
-static Status sample(const Options &options, Hashes &hashes) {
-  const std::pair<Source, const std::string *> files[] = {
-      {data, &options.data},
-      {validation, &options.validation},
-      {init, &options.init}};
-  for (auto [source, path] : files) {
-    Checksum checksum;
-    if (!path->empty())
-      HONERT_TRY(addSample(checksum, *path));
-    hashes[source] = checksum.value();
+/// Which files are one source, and the shares of sources, count too.
+static Status sampleSources(const std::vector<TokenSource> &sources,
+                            uint64_t &hash) {
+  Checksum checksum;
+  for (const TokenSource &source : sources) {
+    const int64_t facts[] = {source.slots, int64_t(source.files.size())};
+    checksum.add(facts, sizeof facts);
+    for (const std::string &path : source.files)
+      HONERT_TRY(addSample(checksum, path));
   }
+  hash = checksum.value();
+  return Status();
+}
+
+static Status sample(const Options &options, Hashes &hashes) {
+  HONERT_TRY(sampleSources(options.sources, hashes[data]));
+  HONERT_TRY(sampleSources(options.validationSources, hashes[validation]));
+  Checksum ofInit;
+  if (!options.init.empty())
+    HONERT_TRY(addSample(ofInit, options.init));
+  hashes[init] = ofInit.value();
   HONERT_TRY(sampleNamed(options.inputs, hashes[inputs]));
   return sampleNamed(options.validationInputs, hashes[validationInputs]);
 }

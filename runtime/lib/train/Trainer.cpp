@@ -233,7 +233,7 @@ Status Trainer::runSteps() {
     HONERT_TRY(generator.emplace(program, *executor, options).open());
   HONERT_TRY(world.agree(mapped_ranges::check()));
   firstStep = doneSteps + 1;
-  HONERT_TRY(world.agree(report.open(doneSteps, actualOptions())));
+  HONERT_TRY(world.agree(report.open(doneSteps, actualOptions(), dataJson())));
   printHeader();
   noticeLoad(Clock::now());
   catchStopSignals();

@@ -32,7 +32,8 @@ private:
   // here, before the first step. What one rank finds wrong ends all.
   Status checkFiles();
   Status checkOutputs();
-  Status openStream(Batches &stream, const std::string &path, bool shuffle);
+  Status openStream(Batches &stream, const std::vector<TokenSource> &sources,
+                    bool shuffle);
   Status openInputs();
   Status startFresh();
   Status noteFacts();
@@ -41,6 +42,9 @@ private:
   Status continueFrom(const RunPosition &position);
   Status startOrResume();
   void printHeader();
+  void printData();
+  std::string dataJson() const;
+  double passesOver(size_t source) const;
 
   // Steps. On a GPU one runs while the next is on its way: `inFlight`.
   void writeScalars(int64_t step);

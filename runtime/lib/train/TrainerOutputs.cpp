@@ -140,7 +140,7 @@ Status Trainer::sample(int64_t step) {
 }
 
 int64_t Trainer::dataTokens() const {
-  return options.data.empty() ? 0 : batches.stream().size();
+  return options.data.empty() ? 0 : batches.tokens();
 }
 
 /// The latest validation is that of the latest step, and the best of the run.

@@ -1,5 +1,6 @@
 //===- TrainerStart.cpp - What a run does before its first step -----------===//
 
+#include "base/Json.h"
 #include "base/Printable.h"
 #include "io/FileIdentity.h"
 #include "io/SharedFiles.h"
@@ -45,33 +46,46 @@ Status Trainer::checkOutputs() {
 }
 
 /// Opens a token stream, whose ids are all read: says so where that takes long.
-Status Trainer::openStream(Batches &stream, const std::string &path,
+Status Trainer::openStream(Batches &stream,
+                           const std::vector<TokenSource> &sources,
                            bool shuffle) {
-  constexpr int64_t longFile = 1 << 28;
-  std::string what = "checking the ids of " + path;
+  constexpr double longStream = 1 << 28;
+  double bytes = 0;
+  for (const TokenSource &source : sources)
+    for (const std::string &path : source.files)
+      if (ReadFile file; file.open(path).ok())
+        bytes += static_cast<double>(file.size());
+  std::string what = "checking the ids of " + sources.front().name();
+  if (sources.size() > 1)
+    what += format(" and %zu more sources", sources.size() - 1);
   ReadProgress progress;
-  if (ReadFile file; file.open(path).ok() && file.size() >= longFile) {
-    report.line(what + format(" (%s)", formatBytes(file.size()).c_str()));
+  if (bytes >= longStream) {
+    report.line(
+        what +
+        format(" (%s)", formatBytes(static_cast<int64_t>(bytes)).c_str()));
     progress = [&](double fraction) { report.progress(what, fraction); };
   }
-  return stream.open(path, program, world, shuffle, shuffle ? seed : 0, pool,
+  return stream.open(sources, program, world, shuffle, shuffle ? seed : 0, pool,
                      progress);
 }
 
 Status Trainer::openInputs() {
   bool trains = options.steps > 0;
   if (!options.data.empty())
-    HONERT_TRY(openStream(batches, options.data, options.shuffle));
+    HONERT_TRY(openStream(batches, options.sources, options.shuffle));
   if (checkpoints)
     HONERT_TRY(checkpoints->checkTokens(dataTokens()));
   if (!options.validation.empty())
-    HONERT_TRY(openStream(validationBatches, options.validation,
+    HONERT_TRY(openStream(validationBatches, options.validationSources,
                           /*shuffle=*/false));
   if (trains || !options.inputs.empty())
     HONERT_TRY(
         named.open(options.inputs, program, world, !options.data.empty()));
-  HONERT_TRY(named.checkStream(options.shuffle, batches.batchesPerEpoch(),
-                               options.steps, program.microBatches()));
+  if (options.shuffle || options.mixesSources())
+    HONERT_TRY(named.checkReordering(options.shuffle ? "--shuffle"
+                                                     : "weights of --data"));
+  HONERT_TRY(named.checkStream(batches.batchesPerEpoch(), options.steps,
+                               program.microBatches()));
   if (!options.validationInputs.empty())
     return validationNamed.open(options.validationInputs, program, world,
                                 !options.validation.empty(), "val-input",
@@ -90,18 +104,25 @@ Status Trainer::startFresh() {
 /// What checkpoints note of this run.
 Status Trainer::noteFacts() {
   RunFacts facts;
-  std::vector<std::pair<std::string, std::string>> files;
-  if (!options.data.empty())
-    files.emplace_back("--data", options.data);
-  if (!options.validation.empty())
-    files.emplace_back("--val-data", options.validation);
+  auto note = [&](const std::string &flag,
+                  const std::vector<std::string> &paths) {
+    return world.isFirst() ? identify(flag, paths, facts.files.emplace_back())
+                           : Status();
+  };
+  for (size_t i = 0; i != options.sources.size(); ++i) {
+    const TokenSource &source = options.sources[i];
+    std::string flag =
+        source.slots ? format("--data source %zu", i + 1) : "--data";
+    HONERT_TRY(note(flag, source.files));
+    if (world.isFirst())
+      facts.files.back().slots = source.slots;
+  }
+  for (const TokenSource &source : options.validationSources)
+    HONERT_TRY(note("--val-data", source.files));
   for (const auto &input : options.inputs)
-    files.emplace_back("--input " + input.first, input.second);
+    HONERT_TRY(note("--input " + input.first, {input.second}));
   for (const auto &input : options.validationInputs)
-    files.emplace_back("--val-input " + input.first, input.second);
-  if (world.isFirst())
-    for (const auto &[flag, path] : files)
-      HONERT_TRY(identify(flag, path, facts.files.emplace_back()));
+    HONERT_TRY(note("--val-input " + input.first, {input.second}));
   auto number = [](double value) { return format("%.9g", value); };
   facts.settings = {{"--steps", std::to_string(options.steps)},
                     {"--lr", number(options.learningRate)},
@@ -165,6 +186,61 @@ Status Trainer::startOrResume() {
   return world.agree(position ? continueFrom(*position) : startFresh());
 }
 
+/// How often the whole run passes over a source of --data.
+double Trainer::passesOver(size_t source) const {
+  return batches.passesOver(source, options.steps * program.microBatches());
+}
+
+static double shareOf(const TokenSource &source) {
+  return source.slots ? double(source.slots) / double(Mixture::slots) : 1;
+}
+
+void Trainer::printData() {
+  const std::vector<TokenSource> &sources = options.sources;
+  if (sources.empty())
+    return;
+  std::string shape = toString(program.input(Role::tokens)->whole);
+  auto perStep = static_cast<long long>(program.microBatches());
+  auto passesText = [&](size_t source) {
+    return format("read %.3g times by step %lld", passesOver(source),
+                  static_cast<long long>(options.steps));
+  };
+  if (!options.mixesSources())
+    return report.line(format(
+        "data: %s, %lld tokens, %lld batches of %s per epoch, %lld per step, "
+        "%s",
+        sources.front().name().c_str(),
+        static_cast<long long>(batches.tokens()),
+        static_cast<long long>(batches.batchesPerEpoch()), shape.c_str(),
+        perStep, passesText(0).c_str()));
+  report.line(format("data: %zu sources, %lld tokens, batches of %s, %lld per "
+                     "step",
+                     sources.size(), static_cast<long long>(batches.tokens()),
+                     shape.c_str(), perStep));
+  for (size_t i = 0; i != sources.size(); ++i)
+    report.line(format("  %s, %lld tokens, %.4g %% of the windows, %s",
+                       sources[i].name().c_str(),
+                       static_cast<long long>(batches.tokensOf(i)),
+                       shareOf(sources[i]) * 100, passesText(i).c_str()));
+}
+
+/// What the log says of the sources of --data.
+std::string Trainer::dataJson() const {
+  std::string text;
+  for (size_t i = 0; i != options.sources.size(); ++i) {
+    std::string files;
+    for (const std::string &path : options.sources[i].files)
+      files += (files.empty() ? "" : ",") + quoteJson(path);
+    text +=
+        format("%s{\"files\":[%s],\"tokens\":%lld,\"share\":%s,"
+               "\"passes\":%.6g}",
+               i ? "," : "", files.c_str(),
+               static_cast<long long>(batches.tokensOf(i)),
+               jsonNumber(shareOf(options.sources[i])).c_str(), passesOver(i));
+  }
+  return text.empty() ? "" : "[" + text + "]";
+}
+
 void Trainer::printHeader() {
   const Argument *tokens = program.input(Role::tokens);
   int64_t perBatch = tokens ? *elementCount(tokens->whole) : 0;
@@ -191,13 +267,7 @@ void Trainer::printHeader() {
   report.line("weights: " + origin);
   if (std::string note = executor->libraryNote(); !note.empty())
     report.line("matrix products: " + note);
-  if (!options.data.empty())
-    report.line(format(
-        "data: %s, %lld tokens, %lld batches of %s per epoch, %lld per step",
-        options.data.c_str(), static_cast<long long>(batches.stream().size()),
-        static_cast<long long>(batches.batchesPerEpoch()),
-        toString(tokens->whole).c_str(),
-        static_cast<long long>(program.microBatches())));
+  printData();
   if (std::string formula = report.mfuFormula(); !formula.empty())
     report.line(formula);
 }

@@ -69,10 +69,13 @@ std::string honert::textOf(const Manifest &manifest) {
       number("data_tokens", uint64_t(position.dataTokens)) + "\"inputs\":[";
   const char *separator = "";
   for (const FileIdentity &file : manifest.facts.files) {
-    rest += separator + format("{\"flag\":%s,\"bytes\":%lld,\"hash\":\"%s\"}",
+    std::string slots = file.slots ? format(",\"slots\":%lld",
+                                            static_cast<long long>(file.slots))
+                                   : "";
+    rest += separator + format("{\"flag\":%s,\"bytes\":%lld,\"hash\":\"%s\"%s}",
                                quoteJson(file.flag).c_str(),
                                static_cast<long long>(file.bytes),
-                               hex(file.hash).c_str());
+                               hex(file.hash).c_str(), slots.c_str());
     separator = ",\n";
   }
   rest += "],\n\"settings\":{";
@@ -190,9 +193,12 @@ private:
         return json.readString(file.flag);
       if (key == "bytes")
         return readNumber(file.bytes, INT64_MAX);
+      if (key == "slots")
+        return readNumber(file.slots, INT32_MAX);
       return key == "hash" ? readHash(file.hash)
                            : json.fail("unknown key '" + key + "'");
-    }) && (keys.size() == 3 || json.fail("expected flag, bytes and hash"));
+    }) && (keys.size() - keys.count("slots") == 3 ||
+           json.fail("expected flag, bytes and hash"));
   }
 
   bool readState() {
@@ -333,6 +339,12 @@ Status honert::checkFiles(const std::string &folder, const Manifest &manifest,
     bool mayMiss = flag.rfind("--val-", 0) == 0;
     if (saved && now ? *saved == *now : mayMiss)
       continue;
+    if (saved && now && saved->slots != now->slots)
+      return Status::usage(format(
+          "%s: the run had other weights for %s (%lld slots, now %lld); "
+          "expected the same, or --new-data to go on with these",
+          folder.c_str(), flag.c_str(), static_cast<long long>(saved->slots),
+          static_cast<long long>(now->slots)));
     return Status::usage(format(
         "%s: the run had another file for %s (%s; now %s); expected the same, "
         "or --new-data to go on with this one",

@@ -7,56 +7,6 @@
 
 using namespace honert;
 
-//===----------------------------------------------------------------------===//
-// Order
-//===----------------------------------------------------------------------===//
-
-/// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA'14).
-static uint64_t scramble(uint64_t x) {
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-  x = (x ^ x >> 27) * 0x94D049BB133111EB;
-  return x ^ x >> 31;
-}
-
-Permutation::Permutation(int64_t size, uint64_t key)
-    : size(static_cast<uint64_t>(size)), key(key), halfBits(1) {
-  while (halfBits < 31 && (uint64_t{1} << 2 * halfBits) < this->size)
-    ++halfBits;
-}
-
-int64_t Permutation::operator()(int64_t index) const {
-  uint64_t mask = (uint64_t{1} << halfBits) - 1;
-  auto value = static_cast<uint64_t>(index);
-  do {
-    uint64_t left = value >> halfBits, right = value & mask;
-    for (uint64_t round = 0; round < 6; ++round) {
-      uint64_t mixed = scramble(scramble(key + round) ^ right) & mask;
-      left = std::exchange(right, left ^ mixed);
-    }
-    value = left << halfBits | right;
-  } while (value >= size);
-  return static_cast<int64_t>(value);
-}
-
-BatchOrder::BatchOrder(int64_t tokens, int64_t rows, int64_t columns,
-                       bool shuffle, uint64_t seed)
-    : tokens(tokens - 1), rows(rows), columns(columns), shuffle(shuffle),
-      seed(seed) {}
-
-int64_t BatchOrder::windowBegin(int64_t index, int64_t row) const {
-  if (!shuffle)
-    return (index % batchesPerEpoch() * rows + row) * columns;
-  int64_t windows = tokens / columns;
-  int64_t position = index * rows + row;
-  auto epoch = static_cast<uint64_t>(position / windows);
-  Permutation permutation(windows, scramble(seed) + scramble(~epoch));
-  return permutation(position % windows) * columns;
-}
-
-//===----------------------------------------------------------------------===//
-// Batches
-//===----------------------------------------------------------------------===//
-
 Batches::~Batches() {
   if (!reader.joinable())
     return;
@@ -68,12 +18,42 @@ Batches::~Batches() {
   reader.join();
 }
 
-Status Batches::open(const std::string &path, const Program &program,
-                     const ProcessGroup &world, bool shuffle, uint64_t seed,
-                     const ThreadPool &pool, const ReadProgress &progress) {
-  const Argument *tokens = program.input(Role::tokens);
-  columns = tokens->whole.back();
-  rows = *elementCount(tokens->whole) / columns;
+/// Opens the files of a source and finds out whether they are long enough.
+Status Batches::openSource(const TokenSource &source, bool shuffle,
+                           uint64_t seed) {
+  TokenStream stream;
+  HONERT_TRY(stream.open(source.files));
+  if (stream.size() > mostTokens - tokens())
+    return tooManyTokens(source.files.back());
+  int64_t orderRows = source.slots ? 1 : rows, least = orderRows * columns;
+  if (stream.size() <= least)
+    return Status::error(
+        source.name() +
+        format(": holds %lld tokens, expected at least %lld (a %s and one "
+               "more)",
+               static_cast<long long>(stream.size()),
+               static_cast<long long>(least) + 1,
+               source.slots
+                   ? format("window of %lld", static_cast<long long>(columns))
+                         .c_str()
+                   : format("batch of %lld x %lld",
+                            static_cast<long long>(rows),
+                            static_cast<long long>(columns))
+                         .c_str()));
+  // Sources of equal length are not visited in the same order.
+  uint64_t own = seed + sources.size() * 0x9E3779B97F4A7C15;
+  BatchOrder order(stream.size(), orderRows, columns, shuffle, own);
+  sources.push_back({std::move(stream), order});
+  return Status();
+}
+
+Status Batches::open(const std::vector<TokenSource> &given,
+                     const Program &program, const ProcessGroup &world,
+                     bool shuffle, uint64_t seed, const ThreadPool &pool,
+                     const ReadProgress &progress) {
+  const Argument *input = program.input(Role::tokens);
+  columns = input->whole.back();
+  rows = *elementCount(input->whole) / columns;
   bool isNarrow = false;
   for (const Argument &argument : program.arguments) {
     if (argument.kind != Kind::input || argument.role == Role::none)
@@ -88,21 +68,54 @@ Status Batches::open(const std::string &path, const Program &program,
     else
       ids.intersect(IdBounds::of(argument));
   }
-  HONERT_TRY(file.open(path));
-  if (file.size() <= rows * columns)
-    return Status::error(format(
-        "%s: holds %lld tokens, expected at least %lld (a batch of %lld x %lld "
-        "and one more)",
-        path.c_str(), static_cast<long long>(file.size()),
-        static_cast<long long>(rows) * columns + 1,
-        static_cast<long long>(rows), static_cast<long long>(columns)));
   constexpr int64_t mostNarrow = int64_t{1} << 31;
   if (isNarrow)
     ids.vocab = ids.vocab ? std::min(ids.vocab, mostNarrow) : mostNarrow;
-  HONERT_TRY(file.checkIds(ids, pool, world.rank(), world.size(), progress));
-  order =
-      std::make_unique<BatchOrder>(file.size(), rows, columns, shuffle, seed);
+  std::vector<int64_t> slots;
+  for (const TokenSource &source : given) {
+    HONERT_TRY(openSource(source, shuffle, seed));
+    slots.push_back(source.slots);
+  }
+  if (given.size() > 1)
+    mixture = Mixture(std::move(slots));
+  double done = 0, all = static_cast<double>(tokens());
+  for (const Source &source : sources) {
+    double share = static_cast<double>(source.stream.size()) / all;
+    ReadProgress ofSource;
+    if (progress)
+      ofSource = [&](double fraction) { progress(done + fraction * share); };
+    HONERT_TRY(source.stream.checkIds(ids, pool, world.rank(), world.size(),
+                                      ofSource));
+    done += share;
+  }
+  if (progress)
+    progress(1);
   return Status();
+}
+
+int64_t Batches::tokens() const {
+  int64_t sum = 0;
+  for (const Source &source : sources)
+    sum += source.stream.size();
+  return sum;
+}
+
+double Batches::passesOver(size_t source, int64_t count) const {
+  double epoch = static_cast<double>(sources[source].order.batchesPerEpoch());
+  if (sources.size() == 1)
+    return static_cast<double>(count) / epoch;
+  double share = static_cast<double>(mixture.slotsOf(source)) /
+                 static_cast<double>(Mixture::slots);
+  return static_cast<double>(count) * static_cast<double>(rows) * share / epoch;
+}
+
+Batches::Window Batches::windowOf(int64_t index, int64_t row) const {
+  if (sources.size() == 1)
+    return {&sources.front().stream,
+            sources.front().order.windowBegin(index, row)};
+  Mixture::Place place = mixture.at(index * rows + row);
+  const Source &source = sources[place.source];
+  return {&source.stream, source.order.windowBegin(place.window, /*row=*/0)};
 }
 
 static void storeIds(const int64_t *ids, int64_t n, DType dtype, char *target) {
@@ -118,17 +131,18 @@ static void storeIds(const int64_t *ids, int64_t n, DType dtype, char *target) {
 
 /// `count` ids of the stream from `begin` on, to `place` of an input. They are
 /// checked again: the file may have changed since.
-Status Batches::fillRow(const Input &input, int64_t begin, int64_t place,
-                        int64_t count, char *target) const {
+Status Batches::fillRow(const Input &input, const TokenStream &stream,
+                        int64_t begin, int64_t place, int64_t count,
+                        char *target) const {
   constexpr int64_t most = 512;
   int64_t read[most];
   DType dtype = input.argument->dtype;
   for (int64_t done = 0; done < count; done += most) {
     int64_t now = std::min(most, count - done);
-    file.read(begin + done, now, read);
+    stream.read(begin + done, now, read);
     if (int64_t at = ids.findOther(read, now); at != now)
       return Status::error(
-          file.refuseId(ids, begin + done + at, read[at]).message() +
+          stream.refuseId(ids, begin + done + at, read[at]).message() +
           "; the file has changed since the run began");
     storeIds(read, now, dtype, target + (place + done) * byteWidth(dtype));
   }
@@ -144,11 +158,12 @@ Status Batches::fill(int64_t index, const std::vector<char *> &targets) const {
            position += count, place += count, length -= count) {
         int64_t row = position / columns, column = position % columns;
         count = std::min(length, columns - column);
-        int64_t begin = order->windowBegin(index, row) + column + input.shift;
+        auto [stream, first] = windowOf(index, row);
+        int64_t begin = first + column + input.shift;
         if (status.ok())
-          status = fillRow(input, begin, place, count, targets[i]);
+          status = fillRow(input, *stream, begin, place, count, targets[i]);
         if (i + 1 == inputs.size())
-          file.release(begin, count);
+          stream->release(begin, count);
       }
     };
     input.layout.forEachRun(0, input.layout.size(), fillRun);

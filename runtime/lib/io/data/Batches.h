@@ -3,7 +3,10 @@
 #ifndef HONERT_IO_DATA_BATCHES_H
 #define HONERT_IO_DATA_BATCHES_H
 
-#include "io/data/TokenFile.h"
+#include "io/data/BatchOrder.h"
+#include "io/data/Mixture.h"
+#include "io/data/TokenSource.h"
+#include "io/data/TokenStream.h"
 #include "program/Parts.h"
 #include "program/ProcessGroup.h"
 
@@ -13,45 +16,10 @@
 
 namespace honert {
 
-/// A permutation of [0, size) without memory: a Feistel network over the next
-/// power of four, walked until it falls inside.
-class Permutation {
-public:
-  Permutation(int64_t size, uint64_t key);
-  int64_t operator()(int64_t index) const;
-
-private:
-  uint64_t size, key;
-  int halfBits;
-};
-
-/// Which windows of a stream of n tokens make up batch i. A window is T tokens
-/// and the one after them (the last target).
-///
-/// In order: batch i of an epoch reads tokens[i*B*T + b*T + t]; an epoch has
-/// floor((n - 1) / (B*T)) batches. Shuffled: the floor((n - 1) / T) windows of
-/// an epoch are visited in an order that depends on (seed, epoch), each exactly
-/// once; a batch may hold the end of one epoch and the start of the next.
-class BatchOrder {
-public:
-  BatchOrder(int64_t tokens, int64_t rows, int64_t columns, bool shuffle,
-             uint64_t seed);
-
-  /// First token of row `row` of batch `index`.
-  int64_t windowBegin(int64_t index, int64_t row) const;
-  /// Batches of one epoch, whole ones.
-  int64_t batchesPerEpoch() const { return tokens / (rows * columns); }
-
-private:
-  int64_t tokens; // those that have a successor
-  int64_t rows, columns;
-  bool shuffle;
-  uint64_t seed;
-};
-
 /// Feeds the token and target inputs of a program with what this rank has of
 /// each batch. Batches are those of all ranks: which windows are in one does
-/// not depend on the mesh.
+/// not depend on the mesh. The rows of the batches of a mixture are its windows
+/// one after the other; each source has its own order of them.
 class Batches {
 public:
   Batches() = default;
@@ -59,9 +27,10 @@ public:
   Batches(const Batches &) = delete;
   Batches &operator=(const Batches &) = delete;
 
-  /// Opens `path` for the inputs of `program`; checks the length, and the ids
-  /// of this rank's share of the file: a wrong one is an error of one rank.
-  Status open(const std::string &path, const Program &program,
+  /// Opens the files of `sources` for the inputs of `program`; checks their
+  /// lengths, and the ids of this rank's share of them: a wrong one is an error
+  /// of one rank.
+  Status open(const std::vector<TokenSource> &sources, const Program &program,
               const ProcessGroup &world, bool shuffle, uint64_t seed,
               const ThreadPool &pool, const ReadProgress &progress = {});
 
@@ -73,11 +42,18 @@ public:
   /// that open() has checked.
   Status load(int64_t index, char *arena);
 
-  /// 0 before a file is open.
+  /// 0 before a file is open, and of a mixture, whose sources have epochs of
+  /// their own.
   int64_t batchesPerEpoch() const {
-    return order ? order->batchesPerEpoch() : 0;
+    return sources.size() == 1 ? sources.front().order.batchesPerEpoch() : 0;
   }
-  const TokenFile &stream() const { return file; }
+  /// Of all sources.
+  int64_t tokens() const;
+  int64_t tokensOf(size_t source) const {
+    return sources[source].stream.size();
+  }
+  /// How often `count` batches pass over a source.
+  double passesOver(size_t source, int64_t count) const;
 
 private:
   /// An input, and which positions of a batch this rank has of it.
@@ -86,6 +62,15 @@ private:
     PartLayout layout;
     int64_t shift; ///< of its ids in the stream: 1 for targets
   };
+  struct Source {
+    TokenStream stream;
+    BatchOrder order; ///< of a mixture's: in batches of one row
+  };
+  /// Tokens of a source.
+  struct Window {
+    const TokenStream *stream;
+    int64_t begin;
+  };
   /// One batch in the element types of the inputs.
   struct Slot {
     int64_t index = -1;
@@ -93,17 +78,19 @@ private:
     Status status; ///< of reading them
   };
 
+  Status openSource(const TokenSource &source, bool shuffle, uint64_t seed);
+  Window windowOf(int64_t index, int64_t row) const;
   /// Writes what this rank has of a batch to where each input begins.
   Status fill(int64_t index, const std::vector<char *> &targets) const;
-  Status fillRow(const Input &input, int64_t begin, int64_t place,
-                 int64_t count, char *target) const;
+  Status fillRow(const Input &input, const TokenStream &stream, int64_t begin,
+                 int64_t place, int64_t count, char *target) const;
   void readAhead(int64_t index);
 
-  TokenFile file;
   IdBounds ids;                  // those that all inputs take
   std::vector<Input> inputs;     // every one that has a role
   int64_t rows = 0, columns = 0; // of a batch of all ranks
-  std::unique_ptr<BatchOrder> order;
+  std::vector<Source> sources;
+  Mixture mixture; // of several sources
 
   std::thread reader;
   std::mutex mutex;

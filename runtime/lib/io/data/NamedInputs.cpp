@@ -118,18 +118,24 @@ Status NamedInputs::checkCounts() const {
   return Status();
 }
 
-Status NamedInputs::checkStream(bool shuffle, int64_t streamBatches,
-                                int64_t steps, int64_t perStep) const {
+Status NamedInputs::checkReordering(const char *cause) const {
+  for (const Input &input : inputs)
+    if (input.values > 1)
+      return Status::usage(format(
+          "%s: %s holds values in the order of the stream, expected no %s, or "
+          "shape %s for all micro-batches",
+          cause, input.path.c_str(), cause,
+          toString(input.argument->whole).c_str()));
+  return Status();
+}
+
+Status NamedInputs::checkStream(int64_t streamBatches, int64_t steps,
+                                int64_t perStep) const {
   if (streamBatches == 0)
     return Status();
   for (const Input &input : inputs) {
     if (input.values == 1)
       continue;
-    if (shuffle)
-      return Status::usage(format(
-          "--shuffle: %s holds values in the order of the stream, expected no "
-          "--shuffle, or shape %s for all micro-batches",
-          input.path.c_str(), toString(input.argument->whole).c_str()));
     int64_t least = std::min(input.values, streamBatches) / perStep;
     if (input.values != streamBatches && steps > least)
       return Status::error(format(

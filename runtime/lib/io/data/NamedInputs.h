@@ -30,8 +30,11 @@ public:
 
   /// Values per micro-batch stay with the windows of a token stream that has
   /// `streamBatches` (0: there is none) for `steps` of `perStep` micro-batches.
-  Status checkStream(bool shuffle, int64_t streamBatches, int64_t steps,
+  Status checkStream(int64_t streamBatches, int64_t steps,
                      int64_t perStep) const;
+  /// There are no values per micro-batch: the windows come in another order
+  /// than that of one stream, because of `cause`.
+  Status checkReordering(const char *cause) const;
 
   /// Micro-batches until all files have been read once.
   int64_t batchesPerEpoch() const;

@@ -155,22 +155,22 @@ void TokenFile::release(int64_t begin, int64_t n) const {
 }
 
 Status TokenFile::checkIds(const IdBounds &ids, const ThreadPool &pool,
-                           int64_t part, int64_t parts,
+                           int64_t begin, int64_t n,
                            const ReadProgress &progress) const {
   constexpr int64_t block = 1 << 16;
-  int64_t blocks = (count - 1) / block + 1;
+  int64_t blocks = n / block + (n % block != 0);
   std::vector<char> isBad(static_cast<size_t>(blocks));
-  int64_t first = blocks * part / parts, last = blocks * (part + 1) / parts;
-  pool.run(last - first, 1, [&](int64_t lo, int64_t hi) {
-    std::vector<int64_t> read(static_cast<size_t>(std::min(block, count)));
-    for (int64_t b = first + lo; b < first + hi; ++b) {
+  pool.run(blocks, 1, [&](int64_t lo, int64_t hi) {
+    std::vector<int64_t> read(static_cast<size_t>(std::min(block, n)));
+    for (int64_t b = lo; b < hi; ++b) {
       // The first share is that of the calling thread; the others are as long.
       if (progress && lo == 0 && b % 256 == 0)
-        progress(static_cast<double>(b - first) / static_cast<double>(hi));
-      int64_t n = std::min(block, count - b * block);
-      this->read(b * block, n, read.data());
-      release(b * block, n);
-      isBad[static_cast<size_t>(b)] = ids.findOther(read.data(), n) != n;
+        progress(static_cast<double>(b) / static_cast<double>(hi));
+      int64_t from = begin + b * block, count = std::min(block, n - b * block);
+      this->read(from, count, read.data());
+      release(from, count);
+      isBad[static_cast<size_t>(b)] =
+          ids.findOther(read.data(), count) != count;
     }
   });
   if (progress)
@@ -178,11 +178,11 @@ Status TokenFile::checkIds(const IdBounds &ids, const ThreadPool &pool,
   auto found = std::find(isBad.begin(), isBad.end(), 1);
   if (found == isBad.end())
     return Status();
-  int64_t position = (found - isBad.begin()) * block;
+  int64_t position = begin + (found - isBad.begin()) * block;
   int64_t id;
   for (read(position, 1, &id); ids.contains(id);)
     read(++position, 1, &id);
-  bool hasNoHeader = this->first == file.data();
+  bool hasNoHeader = first == file.data();
   if (hasNoHeader && looksLikeText(file.view()))
     return mistakenFor("text");
   return refuseId(ids, position, id);

@@ -31,10 +31,13 @@ public:
   /// Reads `content`, which is the file `path`, mapped.
   Status open(const std::string &path, MappedFile content);
 
-  /// Checks that every id is one of `ids`: in the whole file, or the share
-  /// `part` of `parts` that cover it.
-  Status checkIds(const IdBounds &ids, const ThreadPool &pool, int64_t part = 0,
-                  int64_t parts = 1, const ReadProgress &progress = {}) const;
+  /// Checks that each of the `n` ids from `begin` on is one of `ids`.
+  Status checkIds(const IdBounds &ids, const ThreadPool &pool, int64_t begin,
+                  int64_t n, const ReadProgress &progress = {}) const;
+  /// Of the whole file.
+  Status checkIds(const IdBounds &ids, const ThreadPool &pool) const {
+    return checkIds(ids, pool, 0, count);
+  }
   /// The error for an id outside `ids`.
   Status refuseId(const IdBounds &ids, int64_t position, int64_t id) const;
 

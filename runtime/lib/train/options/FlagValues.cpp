@@ -74,6 +74,24 @@ Value honert::readText(std::string &target) {
   return {read, [&] { return showText(target); }};
 }
 
+/// A list as JSON; empty if it is.
+static std::string showList(const std::vector<std::string> &texts) {
+  std::string list;
+  for (const std::string &text : texts)
+    list += (list.empty() ? "" : ",") + quoteJson(text);
+  return list.empty() ? "" : "[" + list + "]";
+}
+
+Value honert::readTexts(std::vector<std::string> &texts) {
+  auto read = [&texts](const std::string &value) {
+    if (value.empty())
+      return wrongValue(value, "a name");
+    texts.push_back(value);
+    return Status();
+  };
+  return {read, [&] { return showList(texts); }};
+}
+
 Value honert::setFlag(bool &target) {
   auto read = [&target](const std::string &) {
     target = true;
@@ -93,10 +111,10 @@ Value honert::readNamedFile(
     return Status();
   };
   auto show = [&] {
-    std::string list;
+    std::vector<std::string> texts;
     for (const auto &[name, file] : files)
-      list += (list.empty() ? "" : ",") + quoteJson(name + "=" + file);
-    return list.empty() ? "" : "[" + list + "]";
+      texts.push_back(name + "=" + file);
+    return showList(texts);
   };
   return {read, show};
 }

@@ -26,6 +26,8 @@ Value readInteger(int64_t &target, int64_t low, int64_t high,
 /// A finite number >= 0.
 Value readNumber(double &target, const char *expected);
 Value readText(std::string &target);
+/// Each time one more.
+Value readTexts(std::vector<std::string> &texts);
 Value setFlag(bool &target);
 /// NAME=FILE, each time one more.
 Value readNamedFile(std::vector<std::pair<std::string, std::string>> &files);

@@ -12,8 +12,11 @@ static const char *const real = "a number >= 0";
 /// What is trained, on what and how.
 static std::vector<Flag> makeTrainingFlags(Options &o) {
   return {
-      {"data", "FILE", "token stream to train on: llm.c, nanoGPT or .npy",
-       readText(o.data)},
+      {"data", "FILE",
+       "tokens to train on: llm.c, nanoGPT or .npy; a file, a pattern in "
+       "quotes, or several with commas. Given again, they are joined; as "
+       "FILE:WEIGHT, windows of each are mixed in these shares",
+       readTexts(o.data), /*mayRepeat=*/true},
       {"input", "NAME=FILE.npy",
        "values of another input: its shape, or [N, its shape] for N "
        "micro-batches in turn",
@@ -98,8 +101,10 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        "with --resume: go on although --data, --val-data or --input is another "
        "file than before",
        setFlag(o.newData)},
-      {"val-data", "FILE", "token stream to validate on, at the end at least",
-       readText(o.validation)},
+      {"val-data", "FILE",
+       "tokens to validate on, at the end at least: files as those of --data, "
+       "joined",
+       readTexts(o.validation), /*mayRepeat=*/true},
       {"val-input", "NAME=FILE.npy",
        "values of another input to validate on, as --input has them",
        readNamedFile(o.validationInputs), /*mayRepeat=*/true},

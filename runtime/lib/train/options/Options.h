@@ -3,6 +3,7 @@
 #ifndef HONERT_TRAIN_OPTIONS_OPTIONS_H
 #define HONERT_TRAIN_OPTIONS_OPTIONS_H
 
+#include "io/data/TokenSource.h"
 #include "program/Program.h"
 #include "train/Schedule.h"
 
@@ -12,7 +13,9 @@ namespace honert {
 
 /// What the flags say, with defaults where they say nothing.
 struct Options {
-  std::string data, validation, init, save, log, checkpoints, dump, profile;
+  std::vector<std::string> data, validation;           ///< as they were given
+  std::vector<TokenSource> sources, validationSources; ///< of these
+  std::string init, save, log, checkpoints, dump, profile;
   std::string tensorboard; ///< folder of event files
   std::vector<std::pair<std::string, std::string>> inputs, validationInputs;
   int64_t steps = 100, warmup = 0, decaySteps = 0, threads = 0;
@@ -43,6 +46,7 @@ struct Options {
   }
   /// The program says or tries something and stops, without training.
   bool onlyInspects() const { return info || benchCollectives || smoke; }
+  bool mixesSources() const { return sources.size() > 1; }
   bool validates() const {
     return !validation.empty() || !validationInputs.empty();
   }

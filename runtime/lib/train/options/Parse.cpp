@@ -10,7 +10,14 @@
 using namespace honert;
 
 static Status unknownFlag(const std::string &name,
-                          const std::vector<Flag> &flags) {
+                          const std::vector<Flag> &flags,
+                          const std::string &previous) {
+  if (name[0] != '-' && (previous == "--data" || previous == "--val-data"))
+    return Status::usage(name +
+                         ": unknown, expected a flag of --help (a "
+                         "pattern in quotes is expanded by this "
+                         "program: " +
+                         previous + " 'DIR/*.bin')");
   std::vector<std::string> names;
   for (const Flag &flag : flags)
     names.push_back(std::string("--") + flag.name);
@@ -24,6 +31,7 @@ static Status unknownFlag(const std::string &name,
 static Status readFlags(int argc, char **argv, Options &options,
                         std::set<std::string> &given) {
   std::vector<Flag> flags = makeFlags(options);
+  std::string previous;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i], value;
     size_t equals = argument.find('=');
@@ -33,7 +41,8 @@ static Status readFlags(int argc, char **argv, Options &options,
       return name == std::string("--") + each.name;
     });
     if (flag == flags.end())
-      return unknownFlag(name, flags);
+      return unknownFlag(name, flags, previous);
+    previous = name;
     if (hasValue && !flag->valueName)
       return Status::usage(name + ": takes no value, '" +
                            argument.substr(equals + 1) + "' was given");
@@ -65,8 +74,13 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
     options.steps = 0;
   if (options.help || options.helpJson || options.version)
     return Status();
-  if (!options.onlyInspects())
+  if (!options.onlyInspects()) {
+    HONERT_TRY(findSources("--data", options.data, /*takesWeights=*/true,
+                           options.sources));
+    HONERT_TRY(findSources("--val-data", options.validation,
+                           /*takesWeights=*/false, options.validationSources));
     HONERT_TRY(resolveSteps(program, options));
+  }
   HONERT_TRY(checkRules(given, program, options));
   if (!given.count("min-lr"))
     options.minLearningRate = options.learningRate / 10;

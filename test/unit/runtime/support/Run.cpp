@@ -58,6 +58,12 @@ void test::writeFile(const std::string &path, const std::string &bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+std::vector<honert::TokenSource> test::oneSource(const std::string &file) {
+  honert::TokenSource source;
+  source.files = {file};
+  return {source};
+}
+
 bool test::exists(const std::string &path) {
   return std::filesystem::exists(path);
 }

@@ -3,6 +3,7 @@
 #ifndef TEST_UNIT_RUNTIME_RUN_H
 #define TEST_UNIT_RUNTIME_RUN_H
 
+#include "io/data/TokenSource.h"
 #include "support/TinyModel.h"
 
 #include <string>
@@ -51,6 +52,9 @@ std::string npy(const std::string &description, const std::string &shape,
                 const std::string &elements);
 /// A safetensors file with this header.
 std::string safetensors(const std::string &header, const std::string &body);
+
+/// What --data FILE is read from.
+std::vector<honert::TokenSource> oneSource(const std::string &file);
 
 /// A file of `count` ids < TinyModel::vocab with structure to learn, as
 /// headerless uint16.

@@ -16,7 +16,7 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 /// "D" stands for the folder of the test; it holds D/tokens (400 ids),
-/// D/bytes (3 bytes), and the folder D/folder.
+/// D/bytes (3 bytes), D/floats.npy, D/masks.npy, and the folder D/folder.
 std::string expand(std::string text, const std::string &folder) {
   for (size_t at = 0; (at = text.find("D/", at)) != text.npos;
        at += folder.size())
@@ -45,6 +45,8 @@ TEST_P(Mistakes, get_one_line_and_leave_nothing) {
   test::writeFile(folder / "bytes", "abc");
   test::writeFile(folder / "floats.npy",
                   test::npy("<f4", "(3,)", std::string(12, '\0')));
+  test::writeFile(folder / "masks.npy",
+                  test::npy("<f4", "(3, 32)", std::string(384, '\0')));
   std::filesystem::create_directory(folder / "folder");
   Arguments before = test::namesIn(folder.path);
   Arguments arguments;
@@ -73,8 +75,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{2, {"--data"}, "--data: no value, expected FILE"},
         Mistake{2, {"--data="}, "--data: '', expected a name"},
         Mistake{2,
-                {"--data", "D/tokens", "--data=D/tokens"},
-                "--data: given twice, expected once"},
+                {"--data", "D/tokens", "--lr=1", "--lr=2"},
+                "--lr: given twice, expected once"},
+        Mistake{2,
+                {"--data", "D/tokens", "D/bytes"},
+                "D/bytes: unknown, expected a flag of --help (a pattern in "
+                "quotes is expanded by this program: --data 'DIR/*.bin')"},
         Mistake{2, {"--quiet=yes"}, "--quiet: takes no value, 'yes' was given"},
         Mistake{2,
                 {"--steps", "ten"},
@@ -130,6 +136,48 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{2,
                 {"--input", "mask"},
                 "--input: 'mask', expected NAME=FILE.npy"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Sources, Mistakes,
+    testing::Values(
+        Mistake{1,
+                {"--data", "D/folder/*.bin"},
+                "--data: no file matches 'D/folder/*.bin'; D/folder holds "
+                "nothing"},
+        Mistake{2,
+                {"--data", "D/tokens:0"},
+                "--data: 'D/tokens:0' has the weight '0', expected a number > "
+                "0 such as D/tokens:0.3"},
+        Mistake{2,
+                {"--data", "D/tokens:0.5", "--data", "D/tokens"},
+                "--data: 'D/tokens' has no weight, 'D/tokens:0.5' has one; "
+                "expected a weight for each or for none"},
+        Mistake{2,
+                {"--data=D/tokens", "--val-data=D/tokens:1"},
+                "--val-data: 'D/tokens:1' has a weight, expected files alone: "
+                "these are read in order, none is mixed"},
+        Mistake{2,
+                {"--data=D/tokens:1", "--data=D/tokens:1", "--steps=2epochs"},
+                "--steps: given in epochs, of which each weighted --data has "
+                "its own; expected a number of steps, or of --tokens: 2 times "
+                "all 800 tokens are --steps 100 or --tokens 1600"},
+        Mistake{1,
+                {"--data=D/tokens,D/none"},
+                "D/none: cannot be read: No such file or directory"},
+        Mistake{1,
+                {"--data=D/tokens:1", "--data=D/none:1"},
+                "D/none: cannot be read: No such file or directory"},
+        Mistake{2,
+                {"--data=D/tokens:1", "--data=D/tokens:1",
+                 "--input=mask=D/masks.npy"},
+                "weights of --data: D/masks.npy holds values in the order of "
+                "the stream, expected no weights of --data, or shape [32] for "
+                "all micro-batches",
+                true},
+        Mistake{2,
+                {"--data=D/tokens", "--data=D/tokens", "--save=D/tokens"},
+                "--save: D/tokens is the file of --data, expected another "
+                "file"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Contradictions, Mistakes,

@@ -48,7 +48,7 @@ protected:
     test::ProgramPtr program = describe(model);
     Status good = program->check();
     EXPECT_TRUE(good.ok()) << good.message();
-    arguments.insert(arguments.begin(), {"./train", "--data", data});
+    arguments.insert(arguments.begin(), {"./train", "--data", firstData});
     std::vector<char *> argv;
     for (std::string &argument : arguments)
       argv.push_back(argument.data());
@@ -91,6 +91,7 @@ protected:
 
   test::Folder folder;
   std::string data = folder / "tokens", validation = folder / "validation";
+  std::string firstData = data; ///< of each run
   std::string out;
 };
 
@@ -132,6 +133,45 @@ TEST_F(RankTrain, a_run_has_the_bits_of_one_rank) {
               << test::textOf(mesh) << file;
       }
     }
+}
+
+TEST_F(RankTrain, a_mixture_has_the_bits_of_one_rank) {
+  test::writeTokens(folder / "other", 300);
+  for (const char *order : {"--quiet", "--shuffle"}) {
+    auto run = [&](const MeshSizes &mesh, const std::string &name,
+                   Arguments others) {
+      Arguments arguments = {order,
+                             "--data",
+                             folder / "other:0.3",
+                             "--save",
+                             folder / (name + ".w"),
+                             "--log",
+                             folder / (name + ".log")};
+      arguments.insert(arguments.end(), others.begin(), others.end());
+      DividedModel model;
+      model.mesh = mesh;
+      model.microBatches = 3;
+      firstData = data + ":0.7";
+      good(model, arguments);
+    };
+    run({}, "one", {"--steps", "8"});
+    for (const MeshSizes &mesh : meshes) {
+      run(mesh, "many", {"--steps", "8"});
+      EXPECT_EQ(figures(folder / "many.log"), figures(folder / "one.log"))
+          << test::textOf(mesh);
+      EXPECT_EQ(test::readFile(folder / "many.w"),
+                test::readFile(folder / "one.w"))
+          << test::textOf(mesh);
+      // Begun on this mesh, ended on one rank.
+      std::filesystem::remove_all(folder / "c");
+      run(mesh, "many", {"--steps", "3", "--checkpoint-dir", folder / "c"});
+      run({}, "many",
+          {"--steps", "8", "--checkpoint-dir", folder / "c", "--resume"});
+      EXPECT_EQ(test::readFile(folder / "many.w"),
+                test::readFile(folder / "one.w"))
+          << test::textOf(mesh);
+    }
+  }
 }
 
 TEST_F(RankTrain, goes_on_on_another_mesh) {
@@ -303,13 +343,13 @@ TEST_F(RankTrain, a_dump_sums_the_terms_of_a_gradient) {
 
 TEST_F(RankTrain, what_one_rank_finds_wrong_ends_all) {
   std::vector<uint16_t> ids(200000); // three shares of 65536 at most
-  ids[150000] = 99;
+  ids[140000] = 99;
   test::writeFile(data, test::bytesOf(ids));
   DividedModel model;
   model.mesh = {{"dp", 4}};
   std::vector<Status> results =
       runAll(model, {"--steps", "1", "--save", folder / "w"});
-  EXPECT_NE(results[2].message().find("token 99 at position 150000"),
+  EXPECT_NE(results[2].message().find("token 99 at position 140000"),
             std::string::npos)
       << results[2].message();
   for (size_t rank : {0, 1, 3})

@@ -264,7 +264,7 @@ TEST(FileIdentity, of_a_long_file) {
   std::filesystem::resize_file(path, size); // sparse: zeros
   auto hash = [&] {
     honert::FileIdentity identity;
-    honert::Status status = honert::identify("--data", path, identity);
+    honert::Status status = honert::identify("--data", {path}, identity);
     EXPECT_TRUE(status.ok()) << status.message();
     return std::make_pair(identity.bytes, identity.hash);
   };

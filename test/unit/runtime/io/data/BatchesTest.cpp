@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -281,9 +283,10 @@ TEST_P(BatchTypes, tokens_feed_all_inputs_and_targets_are_one_later) {
   test::ProgramPtr program = inputsOnly(GetParam(), 3, 8);
   for (bool ahead : {false, true}) {
     Batches batches;
-    ASSERT_TRUE(
-        batches.open(folder / "tokens", *program, *alone(), false, 0, pool())
-            .ok());
+    ASSERT_TRUE(batches
+                    .open(test::oneSource(folder / "tokens"), *program,
+                          *alone(), false, 0, pool())
+                    .ok());
     if (ahead)
       batches.prefetchFrom(5);
     std::vector<char> arena(static_cast<size_t>(program->arenaBytes));
@@ -310,14 +313,17 @@ TEST(Batches, one_token_more_than_a_batch_is_needed) {
   test::ProgramPtr program = inputsOnly(DType::i64, 2, 8);
   test::writeTokens(folder / "tokens", 16);
   Batches tooFew, enough;
-  EXPECT_NE(tooFew.open(folder / "tokens", *program, *alone(), false, 0, pool())
+  EXPECT_NE(tooFew
+                .open(test::oneSource(folder / "tokens"), *program, *alone(),
+                      false, 0, pool())
                 .message()
                 .find("holds 16 tokens, expected at least 17"),
             std::string::npos);
   test::writeTokens(folder / "tokens", 17);
-  EXPECT_TRUE(
-      enough.open(folder / "tokens", *program, *alone(), false, 0, pool())
-          .ok());
+  EXPECT_TRUE(enough
+                  .open(test::oneSource(folder / "tokens"), *program, *alone(),
+                        false, 0, pool())
+                  .ok());
 }
 
 TEST(Batches, ids_that_no_i32_holds_are_refused) {
@@ -333,7 +339,8 @@ TEST(Batches, ids_that_no_i32_holds_are_refused) {
     Batches batches;
     EXPECT_NE(
         batches
-            .open(folder / "tokens.npy", *program, *alone(), false, 0, pool())
+            .open(test::oneSource(folder / "tokens.npy"), *program, *alone(),
+                  false, 0, pool())
             .message()
             .find("token 4294967296 at position 3, expected 0 to 2147483647"),
         std::string::npos);
@@ -349,7 +356,10 @@ TEST(Batches, ids_that_change_after_the_check_end_the_run) {
     std::vector<uint16_t> ids(100, 7);
     test::writeFile(path, test::bytesOf(ids));
     Batches batches;
-    ASSERT_TRUE(batches.open(path, *program, *alone(), false, 0, pool()).ok());
+    ASSERT_TRUE(
+        batches
+            .open(test::oneSource(path), *program, *alone(), false, 0, pool())
+            .ok());
     ids[40] = 60000;
     test::writeFile(path, test::bytesOf(ids));
     if (ahead)
@@ -362,6 +372,90 @@ TEST(Batches, ids_that_change_after_the_check_end_the_run) {
                   ": token 60000 at position 40, expected 0 to 999; the file "
                   "has changed since the run began");
   }
+}
+
+/// Two sources of 20 windows each, whose ids tell where they come from.
+class MixedBatches : public testing::TestWithParam<bool> {
+protected:
+  MixedBatches() {
+    for (size_t s : {0, 1}) {
+      std::vector<uint16_t> ids(161);
+      std::iota(ids.begin(), ids.end(), uint16_t(500 * s));
+      sources[s].files = {folder / std::to_string(s)};
+      sources[s].slots = slots[s];
+      test::writeFile(sources[s].files[0], test::bytesOf(ids));
+    }
+  }
+
+  /// The windows of each source, in the order in which `count` batches of 3
+  /// rows read them.
+  std::array<std::vector<int64_t>, 2> windowsOf(int64_t count) {
+    Batches batches;
+    Status status = batches.open(sources, *program, *alone(),
+                                 /*shuffle=*/GetParam(), 5, pool());
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(batches.tokens(), 322);
+    EXPECT_EQ(batches.batchesPerEpoch(), 0);
+    Mixture mixture({slots[0], slots[1]});
+    std::array<std::vector<int64_t>, 2> found;
+    std::vector<char> arena(static_cast<size_t>(program->arenaBytes));
+    for (int64_t i = 0; i < 3 * count; ++i) {
+      if (i % 3 == 0)
+        EXPECT_TRUE(batches.load(i / 3, arena.data()).ok());
+      std::vector<int64_t> row(8);
+      std::memcpy(row.data(), &arena[i % 3 * 64], 64);
+      size_t source = row[0] >= 500;
+      EXPECT_EQ(source, mixture.at(i).source);
+      EXPECT_EQ(row[0] % 500 % 8, 0);
+      for (int64_t j = 0; j < 8; ++j)
+        EXPECT_EQ(row[size_t(j)], row[0] + j);
+      found[source].push_back(row[0] % 500 / 8);
+    }
+    return found;
+  }
+
+  test::Folder folder;
+  std::vector<int64_t> slots = {3072, 1024};
+  std::vector<TokenSource> sources{2};
+  test::ProgramPtr program = inputsOnly(DType::i64, 3, 8);
+};
+
+TEST_P(MixedBatches, visit_each_window_of_a_source_once_per_epoch) {
+  auto found = windowsOf(80); // 9 epochs of one, 3 of the other
+  for (const std::vector<int64_t> &windows : found) {
+    ASSERT_EQ(windows.size() % 20, 0u);
+    for (auto epoch = windows.begin(); epoch != windows.end(); epoch += 20) {
+      std::vector<int64_t> seen(epoch, epoch + 20), all(20);
+      std::iota(all.begin(), all.end(), 0);
+      EXPECT_EQ(seen == all, !GetParam());
+      std::sort(seen.begin(), seen.end());
+      EXPECT_EQ(seen, all);
+    }
+  }
+  // Each source has an order of its own.
+  std::vector<int64_t> first(found[0].begin(), found[0].begin() + 20);
+  std::vector<int64_t> other(found[1].begin(), found[1].begin() + 20);
+  EXPECT_EQ(first == other, !GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, MixedBatches, testing::Bool());
+
+TEST(Batches, a_source_without_a_window_is_refused) {
+  test::Folder folder;
+  test::writeTokens(folder / "long", 100);
+  test::writeTokens(folder / "short", 8);
+  std::vector<TokenSource> sources{2};
+  sources[0].files = {folder / "long"};
+  sources[1].files = {folder / "short"};
+  sources[0].slots = sources[1].slots = 2048;
+  test::ProgramPtr program = inputsOnly(DType::i64, 3, 8);
+  EXPECT_EQ(
+      Batches().open(sources, *program, *alone(), false, 0, pool()).message(),
+      folder / "short: holds 8 tokens, expected at least 9 (a window of "
+               "8 and one more)");
+  test::writeTokens(folder / "short", 9);
+  EXPECT_TRUE(
+      Batches().open(sources, *program, *alone(), false, 0, pool()).ok());
 }
 
 TEST(IdBounds, one_id_is_ignored) {
@@ -402,9 +496,10 @@ TEST(Batches, reading_ahead_ends_with_its_owner) {
   test::ProgramPtr program = inputsOnly(DType::i64, 2, 8);
   for (int i = 0; i < 50; ++i) {
     Batches batches;
-    ASSERT_TRUE(
-        batches.open(folder / "tokens", *program, *alone(), true, 0, pool())
-            .ok());
+    ASSERT_TRUE(batches
+                    .open(test::oneSource(folder / "tokens"), *program,
+                          *alone(), true, 0, pool())
+                    .ok());
     batches.prefetchFrom(0);
   }
 }

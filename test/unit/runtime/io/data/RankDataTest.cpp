@@ -87,7 +87,9 @@ protected:
     LonelyRank world(rank, program.mesh.ranks());
     Batches batches;
     NamedInputs named;
-    EXPECT_TRUE(batches.open(data, program, world, shuffle, 3, pool()).ok());
+    EXPECT_TRUE(
+        batches.open(test::oneSource(data), program, world, shuffle, 3, pool())
+            .ok());
     Status status = named.open({{"mask", mask}}, program, world, true);
     EXPECT_TRUE(status.ok()) << status.message();
     std::vector<char> arena(static_cast<size_t>(program.arenaBytes));
@@ -160,7 +162,7 @@ TEST(RankInputs, one_rank_finds_the_wrong_id) {
   test::ProgramPtr program = dividedInputs({{"dp", 3}}, {{{"dp"}, {}}});
   for (int64_t rank = 0; rank != 3; ++rank) {
     Batches batches;
-    Status status = batches.open(folder / "tokens", *program,
+    Status status = batches.open(test::oneSource(folder / "tokens"), *program,
                                  LonelyRank(rank, 3), false, 0, pool());
     EXPECT_EQ(status.ok(), rank != 2) << status.message();
   }
@@ -183,7 +185,8 @@ TEST(RankInputs, files_hold_values_of_all_ranks) {
 
 Options optionsOf(const std::string &data) {
   Options options;
-  options.data = data;
+  options.data = {data};
+  options.sources = test::oneSource(data);
   return options;
 }
 

@@ -25,7 +25,8 @@ protected:
     if (onDevice)
       settings.kernels = moveToDevice(program.get(), code);
     Options options;
-    options.data = options.validation = folder / "tokens";
+    options.data = options.validation = {folder / "tokens"};
+    options.sources = options.validationSources = oneSource(folder / "tokens");
     options.steps = 6, options.validateEvery = 4;
     options.save = name + ".w", options.log = name + ".log";
     options.learningRate = 0.125, options.quiet = true;
