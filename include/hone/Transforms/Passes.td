@@ -950,7 +950,7 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
 
     ```
     remark: row kernel of 4 ops that moves 6400 bytes: 2 values never stored, 1 value read once for all, 1 column sum;
-    saves 6144 bytes and 4 of 6 launches; nearest refused: hone.exp
+    saves 6144 bytes and 4 of 6 launches; not joined: hone.exp
     (a path leaves the group and returns through hone.sub)
     ```
   }];

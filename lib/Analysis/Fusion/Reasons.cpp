@@ -93,7 +93,7 @@ std::string FusionAnalysis::explainAnchor(const FusionGroup &group,
     stream << "; saves " << origin.contraction->savedBytes << " bytes";
   if (origin.contraction && !origin.contraction->refused.empty()) {
     const RefusedEpilogue &refused = origin.contraction->refused.front();
-    stream << "; nearest refused: " << nameOf(refused.op) << " (" << refused.why
+    stream << "; not joined: " << nameOf(refused.op) << " (" << refused.why
            << ")";
   }
   return text;
@@ -165,7 +165,7 @@ std::string FusionAnalysis::whyApart(int group, int other) const {
 
 /// The group that shares most bytes with this one and why they are two; groups
 /// of row ops before calls.
-std::string FusionAnalysis::nearestRefused(int group) const {
+std::string FusionAnalysis::nearestNotJoined(int group) const {
   struct Candidate {
     Operation *op;     // that was met first
     int64_t bytes = 0; // that one group would not move
@@ -211,8 +211,7 @@ std::string FusionAnalysis::nearestRefused(int group) const {
       });
   if (nearest == candidates.end())
     return "";
-  return llvm::formatv("; nearest refused: {0} ({1})",
-                       nameOf(nearest->second.op),
+  return llvm::formatv("; not joined: {0} ({1})", nameOf(nearest->second.op),
                        whyApart(group, nearest->first))
       .str();
 }
@@ -220,6 +219,6 @@ std::string FusionAnalysis::nearestRefused(int group) const {
 std::string FusionAnalysis::explain(const FusionGroup &group) const {
   int index = &group - plan.begin();
   const Origin &origin = origins[index];
-  return origin.region ? explainRows(group, origin) + nearestRefused(index)
+  return origin.region ? explainRows(group, origin) + nearestNotJoined(index)
                        : explainAnchor(group, origin);
 }

@@ -78,7 +78,7 @@ private:
   std::string explainRows(const FusionGroup &group, const Origin &origin) const;
   std::string explainAnchor(const FusionGroup &group,
                             const Origin &origin) const;
-  std::string nearestRefused(int group) const;
+  std::string nearestNotJoined(int group) const;
   std::string whyApart(int group, int other) const;
   mlir::Operation *anchorBetween(int group, int other) const;
 

@@ -15,7 +15,7 @@
 // CHECK:   hone.mul
 // CHECK-NOT: hone.fused
 // WHY: @two_weighted_sums: 3 groups; 1 of 1 regions of row ops at least cost, 1 of them distinct, the largest of 5 parts
-// WHY: 2 values read once for all, 2 column sums; {{.*}}nearest refused: {{.*}} (a sum over rows is complete only after its kernel)
+// WHY: 2 values read once for all, 2 column sums; {{.*}}not joined: {{.*}} (a sum over rows is complete only after its kernel)
 func.func @two_weighted_sums(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
   %a = hone.add %x, %y : tensor<8x64xf32>
   %s = hone.reduce sum %x dims [0] : tensor<8x64xf32> -> tensor<64xf32>

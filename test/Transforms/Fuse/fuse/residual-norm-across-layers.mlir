@@ -10,7 +10,7 @@
 // CHECK:   hone.rsqrt
 // CHECK: hone.fused contraction (%{{.*}} = %[[NORM]]#1
 // CHECK: return %{{.*}}, %[[NORM]]#0
-// WHY: row kernel of 9 ops that moves 8216 bytes: 10 values never stored{{.*}}; saves {{[0-9]+}} bytes and 8 of 9 launches; nearest refused: hone.dot_general (a dropout lies between the product and the sum)
+// WHY: row kernel of 9 ops that moves 8216 bytes: 10 values never stored{{.*}}; saves {{[0-9]+}} bytes and 8 of 9 launches; not joined: hone.dot_general (a dropout lies between the product and the sum)
 func.func @residual_norm(%x: tensor<8x64xf32>, %g: tensor<8x256xf32>, %w: tensor<64x256xf32>, %u: tensor<96x64xf32>,
     %k: tensor<3xi64>) -> (tensor<8x96xf32>, tensor<8x64xf32>) {
   %b = hone.dot_general %g, %w batch [] x [] contract [1] x [1]

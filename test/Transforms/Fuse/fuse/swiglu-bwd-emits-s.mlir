@@ -8,7 +8,7 @@
 // CHECK: hone.fused map {{.*}} -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>)
 // CHECK:   hone.mul {{.*}} {hone.clone}
 // CHECK: hone.fused contraction
-// WHY: map kernel of 8 ops that moves 12288 bytes: {{.*}}; nearest refused: hone.mul (hone.dot_general lies between)
+// WHY: map kernel of 8 ops that moves 12288 bytes: {{.*}}; not joined: hone.mul (hone.dot_general lies between)
 func.func @swiglu_bwd_emits(%g: tensor<8x64xf32>, %u: tensor<8x64xf32>, %w: tensor<64x64xf32>)
     -> (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64x64xf32>) {
   %s = hone.logistic %g : tensor<8x64xf32>
