@@ -21,6 +21,10 @@ Manifest Manifest::of(const Program &program) {
   manifest.model = program.text("model");
   manifest.precision = program.text("precision", "fp32");
   manifest.optimizer = program.text("optimizer");
+  if (const Argument *tokens = program.input(Role::tokens))
+    for (int64_t size : tokens->whole)
+      manifest.batch +=
+          (manifest.batch.empty() ? "" : "x") + std::to_string(size);
   manifest.microBatches = program.microBatches();
   return manifest;
 }
@@ -61,7 +65,7 @@ std::string honert::textOf(const Manifest &manifest) {
       number("format", manifest.format) +
       text("fingerprint", manifest.fingerprint) +
       text("model", manifest.model) + text("precision", manifest.precision) +
-      text("optimizer", manifest.optimizer) +
+      text("optimizer", manifest.optimizer) + text("batch", manifest.batch) +
       number("micro_batches", uint64_t(manifest.microBatches)) +
       number("step", uint64_t(position.step)) +
       number("micro_step", uint64_t(position.microStep)) +
@@ -126,6 +130,8 @@ private:
     if (manifest.format >= 3)
       keys.insert(keys.end(), {"model", "precision", "optimizer",
                                "micro_batches", "inputs", "settings"});
+    if (manifest.format >= 4)
+      keys.push_back("batch");
     return keys;
   }
 
@@ -155,7 +161,8 @@ private:
         {"fingerprint", &manifest.fingerprint},
         {"model", &manifest.model},
         {"precision", &manifest.precision},
-        {"optimizer", &manifest.optimizer}};
+        {"optimizer", &manifest.optimizer},
+        {"batch", &manifest.batch}};
     if (auto found = strings.find(key); found != strings.end())
       return json.readString(*found->second);
     if (key == "format")
@@ -237,10 +244,10 @@ Status honert::parseManifest(const std::string &name, std::string_view text,
   manifest = Manifest();
   manifest.format = 0;
   std::string mistake = ManifestReader(text, manifest).read();
-  bool isKnown = manifest.format == 2 || manifest.format == Manifest::newest;
+  bool isKnown = manifest.format >= 2 && manifest.format <= Manifest::newest;
   if (!isKnown && (manifest.format != 0 || mistake.empty()))
     return Status::usage(
-        format("%s: format %llu, expected 2 or %llu", name.c_str(),
+        format("%s: format %llu, expected 2 to %llu", name.c_str(),
                static_cast<unsigned long long>(manifest.format),
                static_cast<unsigned long long>(Manifest::newest)));
   if (!mistake.empty())
@@ -282,16 +289,29 @@ static Status checkRange(const std::string &folder, const Manifest &manifest,
   return Status();
 }
 
+/// "small 4x128 fp32", as far as it is known.
+static std::string describe(const Manifest &manifest) {
+  std::string text = manifest.model;
+  for (const std::string *word : {&manifest.batch, &manifest.precision})
+    if (!word->empty())
+      text += " " + *word;
+  return text;
+}
+
 Status honert::checkProgram(const std::string &folder, const Manifest &manifest,
                             const Program &program) {
   Manifest own = Manifest::of(program);
-  if (manifest.fingerprint != own.fingerprint)
+  if (manifest.fingerprint != own.fingerprint) {
+    std::string saved = describe(manifest), now = describe(own);
+    if (saved == now || manifest.batch.empty()) { // the graphs differ, too
+      saved += format(" (%.12s)", manifest.fingerprint.c_str());
+      now += format(" (%.12s)", own.fingerprint.c_str());
+    }
     return Status::usage(format(
-        "%s: made by the program '%s' (%.12s), this one is '%s' (%.12s); "
-        "expected the same model; %s",
-        folder.c_str(), manifest.model.c_str(), manifest.fingerprint.c_str(),
-        own.model.c_str(), own.fingerprint.c_str(),
+        "%s: saved by %s, this program is %s; expected the same model; %s",
+        folder.c_str(), saved.c_str(), now.c_str(),
         weightsAlone(folder).c_str()));
+  }
   if (manifest.format >= 3) {
     auto count = [](int64_t value) { return std::to_string(value); };
     const struct {

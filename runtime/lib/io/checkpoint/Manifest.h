@@ -39,11 +39,13 @@ struct RunFacts {
 
 struct Manifest {
   /// 1: another checksum of the state; 2: neither facts nor precision,
-  /// optimizer and micro-batches. Formats 2 and 3 are read.
-  static constexpr uint64_t newest = 3;
+  /// optimizer and micro-batches; 3: no batch, and no slots of sources. Formats
+  /// from 2 on are read.
+  static constexpr uint64_t newest = 4;
 
   uint64_t format = newest;
   std::string fingerprint, model, precision, optimizer;
+  std::string batch; ///< of tokens, as "8x128"; empty: reads none
   int64_t microBatches = 0;
   RunPosition position;
   RunFacts facts;

@@ -313,8 +313,8 @@ TEST_F(Checkpoints, those_of_another_program_are_refused) {
   Outcome outcome =
       run({"--steps", "6", "--checkpoint-dir", folder / "c", "--resume"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.err.find("made by the program 'tiny' (tiny), this one is "
-                             "'tiny' (other)"),
+  EXPECT_NE(outcome.err.find("saved by tiny 2x8 fp32 (tiny), this program is "
+                             "tiny 2x8 fp32 (other)"),
             std::string::npos)
       << outcome.err;
 }

@@ -32,6 +32,7 @@ protected:
     good = Manifest::of(*program);
     good.position = {12, 12, 7, true, 1000};
     good.facts.files = {{"--data", 240, 0xfedcba9876543210},
+                        {"--data source 2", 3, 4, /*slots=*/1024},
                         {"--val-data", 1, 5}};
     good.facts.settings = {{"--lr", "0.01"}, {"--schedule", "\"cosine\""}};
     good.stateBytes = 4567;
@@ -79,6 +80,18 @@ TEST_F(Manifests, of_format_2_are_read) {
   EXPECT_TRUE(check(old).ok()) << check(old).message();
 }
 
+/// Before batches and shares of sources were noted.
+TEST_F(Manifests, of_format_3_are_read) {
+  EXPECT_NE(check(changed("\"batch\":\"2x8\",\n", ""))
+                .message()
+                .find("key 'batch' is missing"),
+            std::string::npos);
+  std::string without = changed("\"batch\":\"2x8\",\n", "");
+  rest = without.substr(without.find('\n') + 1);
+  Status status = check(changed("\"format\":4", "\"format\":3"));
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 TEST_F(Manifests, every_number_has_a_range) {
   const struct {
     const char *from, *to, *message;
@@ -103,9 +116,9 @@ TEST_F(Manifests, every_number_has_a_range) {
        "at most"},
       {"\"bytes\":240", "\"bytes\":9223372036854775808", "at most"},
       {"\"bytes\":4567", "\"bytes\":9223372036854775808", "at most"},
-      {"\"format\":3", "\"format\":18446744073709551615", "expected 2 or 3"},
-      {"\"format\":3", "\"format\":0", "format 0, expected 2 or 3"},
-      {"\"format\":3,", "", "is no manifest"},
+      {"\"format\":4", "\"format\":18446744073709551615", "expected 2 to 4"},
+      {"\"format\":4", "\"format\":0", "format 0, expected 2 to 4"},
+      {"\"format\":4,", "", "is no manifest"},
       {"\"seed\":7,", "", "key 'seed' is missing"},
       {"\"seed\":7", "\"seed\":7,\"seed\":8", "'seed' appears twice"},
       {"\"seed\":7", "\"sead\":7", "unknown key 'sead'"},

@@ -139,8 +139,13 @@ TEST_F(Resume, other_data_is_refused_by_name) {
 TEST_F(Resume, another_run_is_refused_by_name) {
   auto nothing = [] {};
   expectEachRefused({
-      {"model", "made by the program 'tiny' (tiny), this one is 'tiny' (other)",
+      {"model",
+       "saved by tiny 2x8 fp32 (tiny), this program is tiny 2x8 fp32 (other)",
        [&] { model.fingerprint = "other"; }},
+      {"batch",
+       "saved by tiny 2x8 fp32, this program is tiny 3x8 fp32; expected "
+       "the same model; for its weights alone: --init",
+       [&] { model.fingerprint = "other", model.rows = 3; }},
       {"precision", "precision fp32, this program has bf16",
        [&] { model.precision = "bf16"; }},
       {"optimizer", "optimizer adamw, this program has lion",
