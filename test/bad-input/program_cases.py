@@ -428,13 +428,23 @@ FLAGS = {
         "--min-lr: 0.001, expected at most --lr (1e-05)", "--schedule", "cosine", "--lr", "1e-5", "--min-lr", "1e-3"
     ),
     "train-resume-alone": flags("--resume: given without --checkpoint-dir", "--resume"),
+    "train-resume-of-nothing": Case(
+        ("./train", "--resume", "c"),
+        2,
+        "--data: not given, and c has no flags.json with the flags of a run; expected --data FILE with tokens and the "
+        "other flags of the run",
+        good_run,
+    ),
+    "train-resume-elsewhere": flags(
+        "--checkpoint-dir: d, expected c, from which --resume goes on", "--resume=c", "--checkpoint-dir=d"
+    ),
     "train-checkpoint-every-alone": flags(
         "--checkpoint-every: given without --checkpoint-dir", "--checkpoint-every", "2"
     ),
     "train-val-every-alone": flags("--val-every: given without --val-data", "--val-every", "2"),
     "train-given-twice": flags("--lr: given twice, expected once", "--lr", "1", "--lr", "2"),
     "train-flag-without-value": flags("--lr: no value, expected X", "--lr"),
-    "train-switch-with-value": flags("--resume: takes no value, 'yes' was given", "--resume=yes"),
+    "train-switch-with-value": flags("--shuffle: takes no value, 'yes' was given", "--shuffle=yes"),
     "train-input-unknown": Case(
         training("--input", "mask=t.npy"),
         2,

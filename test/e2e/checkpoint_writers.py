@@ -102,7 +102,7 @@ class Writers:
         names = sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
         steps_kept = {f"c/step-{step:08d}" for step in (steps - 1, steps)}
         files = {f"{step}/{name}" for step in steps_kept for name in ("state.safetensors", "manifest.json")}
-        if set(names) != {"c", "c/latest", "log", "w"} | steps_kept | files:
+        if set(names) != {"c", "c/flags.json", "c/latest", "log", "w"} | steps_kept | files:
             raise Wrong(f"leaves {names}")
 
 

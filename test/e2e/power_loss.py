@@ -148,7 +148,7 @@ class Run:
         if (self.work / "w").read_bytes() != self.whole:
             raise Wrong(f"{what}: other bits")
         names = sorted(path.name for path in (state / "c").iterdir())
-        if [name for name in names if not re.fullmatch(r"latest|step-\d{8}", name)] or len(names) > 3:
+        if [name for name in names if not re.fullmatch(r"flags\.json|latest|step-\d{8}", name)] or len(names) > 4:
             raise Wrong(f"{what}: leaves {names}")
 
 

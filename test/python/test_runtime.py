@@ -83,11 +83,13 @@ def test_log_begins_with_the_run_and_ends_with_the_reason(tmp_path: Path, tokens
     flags = ("--steps", 4, "--warmup", 2, "--seed", 7, "--threads", 2, "--checkpoint-dir", tmp_path / "c")
     assert run("--data", tokens, *flags, "--checkpoint-every", 2, "--log", log).returncode == 0
     first, *lines = read_log(log)
-    assert list(first) == ["run", "config", "model", "params", "ranks", "host", "started"]
+    assert list(first) == ["run", "config", "model", "params", "ranks", "host", "started", "data"]
+    passes = pytest.approx(4 / 31, abs=1e-6)  # of 31 batches per epoch
+    assert first["data"] == [{"files": [str(tokens)], "tokens": 500, "share": 1, "passes": passes}]
     assert (first["run"], first["model"], first["params"]) == ("base", "tiny", 1056)
     assert abs(datetime.datetime.fromisoformat(first["started"]).timestamp() - time.time()) < 60
     config = first["config"]
-    assert {"data": str(tokens), "steps": 4, "lr": 0.01, "warmup": 2, "seed": 7, "threads": 2}.items() <= config.items()
+    assert {"data": [str(tokens)], "steps": 4, "lr": 0.01, "warmup": 2, "seed": 7, "threads": 2}.items() <= config.items()
     assert "resume" not in config and "save" not in config
     assert [line["tokens"] for line in lines if "loss" in line] == [16, 32, 48, 64]
     saved = [(line["step"], line["checkpoint"]) for line in lines if "checkpoint" in line]
@@ -188,6 +190,25 @@ def test_kills_lose_no_committed_checkpoint(tmp_path: Path, tokens: Path) -> Non
     assert kills > 0
     assert (tmp_path / "w").read_bytes() == (tmp_path / "whole").read_bytes()
     assert not list((tmp_path / "c").glob(".tmp*"))
+
+
+def test_a_mixture_that_is_killed_goes_on_by_its_folder_alone(tmp_path: Path, tokens: Path) -> None:
+    """After the first kill no flag is given: data, weights, order and length are those of the run."""
+    np.save(tmp_path / "other.npy", (np.arange(300) * 5 % 32).astype(np.uint16))
+    flags = ("--data", f"{tokens}:0.7", "--data", f"{tmp_path}/oth*.npy:0.3", "--shuffle", "--seed", 5, "--steps", 60)
+    assert run(*flags, "--save", tmp_path / "whole").returncode == 0
+    given = (*flags, "--save", tmp_path / "w", "--checkpoint-dir", tmp_path / "c", "--checkpoint-every", 3)
+    for last in (8, 23, 41):
+        process = start(*given, sleep_ms=10)
+        while f"step {last}/" not in process.stdout.readline():
+            pass
+        process.kill()
+        process.communicate()
+        given = ("--resume", tmp_path / "c")
+    done = run(*given)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split("resume: after step ")[1].split()[0]) >= 39
+    assert (tmp_path / "w").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_a_full_disk_is_said_and_keeps_the_last_checkpoint(tmp_path: Path, tokens: Path) -> None:

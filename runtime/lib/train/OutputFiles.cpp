@@ -72,7 +72,8 @@ static bool isOfCheckpoints(const std::string &path,
                             const std::string &checkpoints) {
   auto isReserved = [](const std::string &name) {
     return name == "latest" || name == "best" || name == ".lock" ||
-           name.rfind("step-", 0) == 0 || name.rfind(".tmp-step-", 0) == 0;
+           name == RunFlags::fileName || name.rfind("step-", 0) == 0 ||
+           name.rfind(".tmp-step-", 0) == 0;
   };
   std::string folder = folderOf(path);
   if (isSameFile(folder, checkpoints))

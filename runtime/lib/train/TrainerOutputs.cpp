@@ -222,7 +222,7 @@ std::string Trainer::summaryText() const {
       text += format(", %.0f tok/s", rate);
   }
   if (int64_t resident = peakResidentBytes(); resident > 0)
-    text += format(" | at most %s resident%s", formatBytes(resident).c_str(),
+    text += format(" | %s RAM%s", formatBytes(resident).c_str(),
                    world.size() > 1 ? " on the first rank" : "");
   return text;
 }

@@ -134,15 +134,23 @@ Status Trainer::noteFacts() {
                     {"--clip", number(options.clip)}};
   settings = facts.settings;
   checkpoints->setFacts(std::move(facts), options.newData);
+  checkpoints->setFlags(options.given);
   return Status();
 }
 
 /// Names the flags whose values differ from those of the run before.
 void Trainer::reportChanges() {
+  auto isTold = [&](const std::string &flag) {
+    return std::any_of(
+        options.changes.begin(), options.changes.end(),
+        [&](const auto &change) { return flag == "--" + change.first; });
+  };
   std::string text;
+  for (const auto &change : options.changes)
+    report.line("resume: " + printable(change.second));
   for (const auto &[flag, value] : checkpoints->restored().facts.settings)
     for (const auto &[now, set] : settings)
-      if (flag == now && value != set)
+      if (flag == now && value != set && !isTold(flag))
         text += format("%s %s (was %s)", text.empty() ? "" : ",",
                        (flag + " " + set).c_str(), value.c_str());
   if (!text.empty())

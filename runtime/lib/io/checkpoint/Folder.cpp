@@ -78,13 +78,15 @@ Status CheckpointFolder::prepare(bool resume) {
                                 path.c_str(), names.back().second.c_str()));
   // Nobody else writes here now, so that these are leftovers.
   std::string latest = temporaryPrefix(path + "/latest");
+  std::string flags = temporaryPrefix(path + "/" + RunFlags::fileName);
   std::vector<std::string> entries;
   HONERT_TRY(listFolder(path, entries));
   for (const std::string &name : entries) {
     std::string entry = path + "/" + name;
     if (name.rfind(temporaryFolders, 0) == 0)
       removeFolder(entry);
-    else if (name.rfind(latest, 0) == 0 && !isFolder(entry))
+    else if ((name.rfind(latest, 0) == 0 || name.rfind(flags, 0) == 0) &&
+             !isFolder(entry))
       unlink(entry.c_str());
   }
   return Status();
@@ -203,6 +205,12 @@ Status CheckpointFolder::save(const RunPosition &position, const Arena &arena) {
   Status status;
   if (world.isFirst())
     status = checkLease();
+  // Before the checkpoint: a run that is killed between can be started by them.
+  if (status.ok() && world.isFirst() && flags) {
+    status = flags->write(path);
+    if (status.ok())
+      flags.reset();
+  }
   if (status.ok() && world.isFirst() && !isSaved(position.step))
     status = makeTemporary(position, temporary);
   HONERT_TRY(world.broadcast(&lost, sizeof lost, /*root=*/0));

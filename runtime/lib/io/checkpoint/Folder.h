@@ -1,10 +1,10 @@
 //===- Folder.h - Runs that survive their process -------------------------===//
 //
-// DIR/step-00000100/{state.safetensors, manifest.json}, DIR/latest, DIR/best. A
-// folder appears complete (written under another name, synced, renamed); the
-// manifest holds size and checksum of the state and its own checksum. One run
-// at a time writes DIR (Lease.h). docs/rationale/checkpoint-files.md has the
-// rules.
+// DIR/step-00000100/{state.safetensors, manifest.json}, DIR/latest, DIR/best,
+// and DIR/flags.json (RunFlags.h). A folder appears complete (written under
+// another name, synced, renamed); the manifest holds size and checksum of the
+// state and its own checksum. One run at a time writes DIR (Lease.h).
+// docs/rationale/checkpoint-files.md has the rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 
 #include "io/checkpoint/Lease.h"
 #include "io/checkpoint/Manifest.h"
+#include "io/checkpoint/RunFlags.h"
 #include "io/checkpoint/State.h"
 
 #include <optional>
@@ -40,6 +41,8 @@ public:
     own = std::move(facts);
     acceptsOther = acceptsOtherFiles;
   }
+  /// What the first save() of this process notes for who goes on with the run.
+  void setFlags(RunFlags given) { flags = std::move(given); }
 
   /// Commits a checkpoint: after success it survives a power failure.
   Status save(const RunPosition &position, const Arena &arena);
@@ -93,6 +96,7 @@ private:
   std::unique_ptr<Lease> lease; // of the first rank
   RunFacts own;
   bool acceptsOther = false;
+  std::optional<RunFlags> flags; // until they are written
   Manifest manifest;
   bool lost = false;
   int64_t ownNewest = -1; // the step that was restored or saved last

@@ -218,6 +218,19 @@ Value honert::readShare(double &target) {
   return {read, [&target] { return target < 1 ? jsonNumber(target) : ""; }};
 }
 
+Value honert::readResume(Options &o) {
+  auto read = [&o](const std::string &value) {
+    o.resume = true;
+    o.resumeFrom = value;
+    return Status();
+  };
+  return {read, [&o] {
+            return !o.resume              ? ""
+                   : o.resumeFrom.empty() ? "true"
+                                          : quoteJson(o.resumeFrom);
+          }};
+}
+
 Value honert::readBootstrap(std::string &target) {
   auto read = [&target](const std::string &value) {
     if (value.rfind("file:", 0) != 0 || value.size() == 5)

@@ -41,6 +41,8 @@ Value readSeed(Options &options);
 Value readIds(std::vector<int64_t> &target);
 /// A share above 0 and up to 1, which a configuration leaves out where it is 1.
 Value readShare(double &target);
+/// The folder to go on from, or "".
+Value readResume(Options &options);
 /// file:PATH
 Value readBootstrap(std::string &target);
 

@@ -14,10 +14,14 @@ struct Flag {
   Value value;
   bool mayRepeat = false;
   const char *otherwise = nullptr; ///< the value of the flag alone, or null
+  /// It also holds for who goes on with the run; else for this process alone.
+  bool isOfRun = true;
 };
 
 /// All flags, in the order of --help, with their values in `options`.
 std::vector<Flag> makeFlags(Options &options);
+/// The one of that name (without dashes), or null.
+const Flag *findFlag(const std::vector<Flag> &flags, const std::string &name);
 
 } // namespace honert
 

@@ -22,7 +22,7 @@ std::string honert::helpText(const char *programName, const Program &program) {
   for (const Flag &flag : makeFlags(ignored)) {
     std::string left = std::string("--") + flag.name;
     if (flag.otherwise)
-      left += std::string("[=") + flag.valueName + "]";
+      left += std::string(" [") + flag.valueName + "]";
     else if (flag.valueName)
       left += std::string(" ") + flag.valueName;
     text += format("  %-24s  %s\n", left.c_str(), flag.help);

@@ -3,6 +3,7 @@
 #ifndef HONERT_TRAIN_OPTIONS_OPTIONS_H
 #define HONERT_TRAIN_OPTIONS_OPTIONS_H
 
+#include "io/checkpoint/RunFlags.h"
 #include "io/data/TokenSource.h"
 #include "program/Program.h"
 #include "train/Schedule.h"
@@ -17,6 +18,10 @@ struct Options {
   std::vector<TokenSource> sources, validationSources; ///< of these
   std::string init, save, log, checkpoints, dump, profile;
   std::string tensorboard; ///< folder of event files
+  std::string resumeFrom;  ///< of --resume DIR
+  RunFlags given;          ///< for who goes on with the run
+  /// Flags that differ from those of the run that goes on, in words.
+  std::vector<std::pair<std::string, std::string>> changes;
   std::vector<std::pair<std::string, std::string>> inputs, validationInputs;
   int64_t steps = 100, warmup = 0, decaySteps = 0, threads = 0;
   double epochs = 0;  ///< of --steps 2epochs; then `steps` is what they are

@@ -144,6 +144,12 @@ static Status checkTokens(const std::set<std::string> &given,
     return Status::usage("--input: feeds the token stream that --data feeds");
   bool needsData = program.input(Role::tokens) && !feedsTokens;
   bool trains = options.steps > 0 && !options.onlyInspects();
+  if (needsData && !given.count("data") && trains && options.resume &&
+      !options.resumeFrom.empty())
+    return Status::usage(format(
+        "--data: not given, and %s has no %s with the flags of a run; expected "
+        "--data FILE with tokens and the other flags of the run",
+        options.resumeFrom.c_str(), RunFlags::fileName));
   if (needsData && !given.count("data") && trains)
     return Status::usage("--data: not given, expected --data FILE with tokens");
   return Status();

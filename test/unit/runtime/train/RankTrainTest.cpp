@@ -284,7 +284,7 @@ TEST_F(RankTrain, a_checkpoint_that_fails_does_not_end_the_run) {
             std::string::npos)
       << text;
   EXPECT_EQ(test::namesIn(folder / "c"),
-            (Arguments{"latest", "step-00000004"}));
+            (Arguments{"flags.json", "latest", "step-00000004"}));
 }
 
 TEST_F(RankTrain, replicas_that_differ_are_found) {

@@ -272,7 +272,7 @@ TEST_F(Train, quiet_prints_the_summary_only) {
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1);
   EXPECT_EQ(outcome.out.rfind("3 steps in ", 0), 0u) << outcome.out;
   EXPECT_NE(outcome.out.find("saved " + (folder / "w")), std::string::npos);
-  EXPECT_NE(outcome.out.find(" resident | saved"), std::string::npos);
+  EXPECT_NE(outcome.out.find(" RAM | saved"), std::string::npos);
 }
 
 TEST_F(Train, logged_loss_is_exact) {
@@ -310,7 +310,7 @@ TEST_F(Train, help_as_json) {
   int found = 0;
   bool isRead = json.readObject([&](const std::string &) {
     return json.readArray([&] {
-      std::string name, value, alone;
+      std::string name, value, alone = "none";
       bool isFlag = json.readObject([&](const std::string &key) {
         std::string *target = key == "name"    ? &name
                               : key == "value" ? &value
@@ -322,7 +322,7 @@ TEST_F(Train, help_as_json) {
       });
       std::string row = "  --" + name;
       if (!value.empty())
-        row += alone.empty() ? " " + value : "[=" + value + "]";
+        row += alone == "none" ? " " + value : " [" + value + "]";
       EXPECT_NE(help.find(row + "  "), std::string::npos) << row;
       ++found;
       return isFlag;

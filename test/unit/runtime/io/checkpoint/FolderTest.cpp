@@ -119,9 +119,9 @@ TEST_F(Checkpoints, the_best_is_kept) {
   std::string name = "step-000000" + std::string(least->first < 10 ? "0" : "") +
                      std::to_string(least->first);
   EXPECT_EQ(best(folder / "c"), std::make_pair(name, least->second));
-  EXPECT_EQ(
-      test::namesIn(folder / "c"),
-      (Arguments{"best", "latest", name, "step-00000035", "step-00000040"}));
+  EXPECT_EQ(test::namesIn(folder / "c"),
+            (Arguments{"best", "flags.json", "latest", name, "step-00000035",
+                       "step-00000040"}));
   // A run that goes on knows it: what is worse does not replace it.
   with("44", {"--resume"});
   EXPECT_EQ(best(folder / "c"), std::make_pair(name, least->second));
@@ -135,8 +135,9 @@ TEST_F(Checkpoints, the_best_is_kept) {
 
 TEST_F(Checkpoints, the_newest_two_are_kept) {
   make("c", "7");
-  EXPECT_EQ(test::namesIn(folder / "c"),
-            (Arguments{"latest", "step-00000006", "step-00000007"}));
+  EXPECT_EQ(
+      test::namesIn(folder / "c"),
+      (Arguments{"flags.json", "latest", "step-00000006", "step-00000007"}));
   EXPECT_EQ(test::readFile(folder / "c/latest"), "step-00000007\n");
 }
 

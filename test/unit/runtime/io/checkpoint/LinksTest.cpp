@@ -145,9 +145,9 @@ TEST_F(Links, the_folder_itself_may_be_a_link) {
   fs::create_directory_symlink(outside / "checkpoints", folder / "c");
   test::Outcome outcome = train("8", {"--resume"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(
-      test::namesIn(outside / "checkpoints"),
-      (std::vector<std::string>{"latest", "step-00000006", "step-00000008"}));
+  EXPECT_EQ(test::namesIn(outside / "checkpoints"),
+            (std::vector<std::string>{"flags.json", "latest", "step-00000006",
+                                      "step-00000008"}));
 }
 
 } // namespace
