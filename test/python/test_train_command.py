@@ -70,13 +70,31 @@ def test_a_run_keeps_what_it_was_made_of(ready) -> None:
 def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
     ready("train", "run.toml", "steps=6")
     done = ready("train", "--resume", "runs/run", "steps=12", "clip=1")
-    lines = [line for line in done.stdout.splitlines() if line.startswith("changed")]
-    assert lines == ["changed: train.clip: (none) -> 1", "changed: train.steps: 6 -> 12"]
-    assert done.stdout.index("changed: train.steps") < done.stdout.index("step 7/12")
+    lines = [line for line in done.stdout.splitlines() if line.endswith("given with the run)")]
+    assert lines == [
+        "resume: steps: 6 -> 12 (was given with the run)",
+        "resume: clip: 1 (was not given with the run)",
+    ]
+    assert done.stdout.index("resume: steps: 6") < done.stdout.index("step 7/12")
     assert list(losses(ready.folder / "runs/run/log.jsonl")) == list(range(1, 13))
     assert "clip = 1" in (ready.folder / "runs/run/run.toml").read_text()
     # Without changes, nothing is listed.
-    assert "changed" not in ready("train", "--resume", "runs/run").stdout
+    assert "with the run)" not in ready("train", "--resume", "runs/run").stdout
+    # The program alone goes on with the same flags; a flag that is off is taken back.
+    done = subprocess.run(
+        ["runs/run/train", "--resume", "runs/run/checkpoints", "--steps=13"],
+        cwd=ready.folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "resume: steps: 12 -> 13 (was given with the run)\n" in done.stdout
+    ready("train", "--resume", "runs/run", "steps=14", "quiet=true")
+    done = ready("train", "--resume", "runs/run", "steps=15", "quiet=false")
+    assert "resume: quiet: true -> false (was given with the run)\n" in done.stdout
+    # What is no flag of the program, the command lists.
+    done = ready("train", "--resume", "runs/run", "chunk-loss=64")
+    assert "changed: compile.chunk-loss: (none) -> 64\n" in done.stdout
     assert ready.refusal("train", "--resume", "runs/run", "name=b").startswith("name: a run keeps its name;")
 
 
@@ -165,13 +183,28 @@ def test_the_tokens_must_fit_the_model(ready) -> None:
     (ready.folder / "data/tokens.json").unlink()
     ready("train", "run.toml", "steps=1")  # files of other tools have no tokens.json
     np.save(ready.folder / "data/train-1.npy", np.zeros(9, np.int64))
-    assert ready.refusal("train", "run.toml", "name=b") == (
-        "data/train-1.npy: has ids of <i8, data/train-0.npy of <u2; expected equal ones"
+    ready("train", "run.toml", "steps=1", "name=b")  # types of ids may differ
+    ready.write("data/train-1.npy", "This is a text and no array of ids, as one may give it by mistake.")
+    assert ready.refusal("train", "run.toml", "name=c").startswith("data/train-1.npy: looks like text, expected token")
+
+
+def test_several_sources(ready) -> None:
+    write_tokens(ready.folder / "books", sha256="0")
+    mixture = '["data/train-0.npy,data/train-1.npy:3", "books/*.npy:1"]'
+    ready.write("run.toml", RUN.replace('"data/train*.npy"', mixture))
+    assert ready.refusal("train", "run.toml") == (
+        "books/tokens.json: was made with another tokenizer than data/tokens.json: one id means two words; hone tokens "
+        "--tokenizer FILE makes both with one"
     )
-    ready.write("data/train-1.npy", "no array")
-    assert ready.refusal("train", "run.toml", "name=b") == (
-        "data/train-1.npy: is no .npy file, expected one of hone tokens"
-    )
+    write_tokens(ready.folder / "books")
+    done = ready("train", "run.toml", "steps=6")
+    assert "data: 2 sources, 7000 tokens, " in done.stdout
+    assert "  books/train-0.npy .. books/val.npy (3 files), 4000 tokens, 25 % of the windows, read " in done.stdout
+    ready("train", "--resume", "runs/run", "steps=12")
+    ready("train", "run.toml", "name=whole")
+    assert losses(ready.folder / "runs/run/log.jsonl") == losses(ready.folder / "runs/whole/log.jsonl")
+    error = ready.refusal("train", "--resume", "runs/run", 'data.train=["data/train-*.npy:1", "books/*.npy:1"]')
+    assert "the run had other weights for --data source 1 (3072 slots, now 2048)" in error
 
 
 def test_eval(ready) -> None:

@@ -173,6 +173,10 @@ class RunFile:
             words.append(WITH_GENERATE)
         return words
 
+    def is_flag(self, key: str) -> bool:
+        """Whether a key of values() is given to the program."""
+        return key.partition(".")[0] in ("data", "train", "log")
+
     def flag_words(self) -> list[str]:
         """Of [data], [train] and [log], but not the files of [data]."""
         words = []
@@ -182,6 +186,9 @@ class RunFile:
                     continue
                 long = f"log-{key}"
                 flag = self.flags[long] if section == "log" and long in self.flags else self.flags[key]
+                if flag.value is None and not value:
+                    words.append(f"--{flag.name}=false")  # not that of a run that goes on
+                    continue
                 for each in value if isinstance(value, list) and flag.repeats else [value]:
                     words += _words(flag, ",".join(map(_text, each)) if isinstance(each, list) else each)
         return words

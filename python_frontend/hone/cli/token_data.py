@@ -1,4 +1,4 @@
-"""The files of hone tokens, as a run reads them: found by name, compared with the model, joined if there are many."""
+"""The files of hone tokens, as a run reads them: found by name, compared with the model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import glob
 import json
 import os
+import re
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -19,22 +20,21 @@ from .npy import Reader, Writer
 
 FACTS = "tokens.json"
 LABELS = "labels-"  # before the name of the tokens' file
+_WEIGHT = re.compile(r":[0-9.][^:/]*$")
 
 
 @dataclass(frozen=True)
 class TokenData:
-    """The files of one stream, in order, and what tokens.json beside them says of it (empty: there is none)."""
+    """What --data is given, its files in order, and what tokens.json beside the first says of them (empty: there is
+    none)."""
 
+    values: tuple[str, ...]
     files: tuple[str, ...]
     facts: dict[str, Any]
 
     @property
     def has_labels(self) -> bool:
         return bool(self.facts.get("labels"))
-
-    def stream(self) -> str:
-        """One file of all tokens; shards are joined, once."""
-        return self.files[0] if len(self.files) == 1 else _joined(self.files)
 
     def labels(self, shape: Sequence[int], type: str) -> str:
         """The labels of the stream in batches of `shape` ([N, shape]) of a type; the token t has the label t."""
@@ -58,16 +58,25 @@ class TokenData:
 
 
 def find_data(given: Any, key: str) -> TokenData:
-    """Of a file, a pattern, or a list of them."""
-    files: list[str] = []
-    for name in given if isinstance(given, list) else [given]:
-        found = sorted(glob.glob(str(name))) or ([name] if os.path.exists(name) else [])
+    """Of the values that a key of [data] has: each what --data of the program takes."""
+    values = tuple(map(str, given if isinstance(given, list) else [given]))
+    files = [file for value in values for file in _files_of(value, key)]
+    folder = Path(files[0]).parent
+    facts = read_facts(folder) if (folder / FACTS).is_file() else {}
+    return TokenData(values, tuple(files), facts)
+
+
+def _files_of(value: str, key: str) -> list[str]:
+    """As TokenSource.cpp finds them: a file, patterns with commas between them, :WEIGHT behind them. What this says of
+    files that are not there, the program says of all other mistakes."""
+    names = [value] if os.path.isfile(value) else _WEIGHT.sub("", value).split(",")
+    files = []
+    for name in names:
+        found = [name] if os.path.isfile(name) else sorted(glob.glob(name))
         if not found:
             raise HoneError(f"{key}: no file {name}; hone tokens TEXT --bytes -o {Path(name).parent} makes some")
         files += found
-    folder = Path(files[0]).parent
-    facts = read_facts(folder) if (folder / FACTS).is_file() else {}
-    return TokenData(tuple(files), facts)
+    return files
 
 
 def read_facts(folder: str | Path) -> dict[str, Any]:
@@ -83,10 +92,23 @@ def read_facts(folder: str | Path) -> dict[str, Any]:
 
 
 def check_vocabulary(data: TokenData, package: Path, model: str) -> None:
-    """The ids of the tokenizer are ids of the model, and its file is the one that the tokens were made with."""
-    if not data.facts:
-        return
-    facts, place = data.facts, Path(data.files[0]).parent
+    """The ids of each tokenizer are ids of the model, its file is the one that the tokens were made with, and there is
+    one tokenizer."""
+    first: tuple[Path, Any] | None = None
+    for place in dict.fromkeys(Path(file).parent for file in data.files):
+        if not (place / FACTS).is_file():
+            continue
+        facts = read_facts(place)
+        _check_tokenizer(facts, place, package, model)
+        first = first or (place, facts.get("sha256"))
+        if facts.get("sha256") != first[1]:
+            raise HoneError(
+                f"{place / FACTS}: was made with another tokenizer than {first[0] / FACTS}: one id means two words; "
+                "hone tokens --tokenizer FILE makes both with one"
+            )
+
+
+def _check_tokenizer(facts: dict[str, Any], place: Path, package: Path, model: str) -> None:
     vocab = token_input(package).get("vocab")
     if vocab is not None and facts["vocab"] > vocab:
         raise HoneError(
@@ -136,21 +158,6 @@ def _labels_of(file: str) -> str:
     return str(Path(file).with_name(LABELS + Path(file).name))
 
 
-def _joined(files: Sequence[str]) -> str:
-    readers = [Reader(file) for file in files]
-    if other := next((reader for reader in readers if reader.type != readers[0].type), None):
-        raise HoneError(f"{other.path}: has ids of {other.type}, {files[0]} of {readers[0].type}; expected equal ones")
-    path = cache_folder("streams") / f"{key_of(_stamps(files))}.npy"
-    if not path.exists():
-        with _written(path) as file:
-            writer = Writer(file, readers[0].type)
-            for reader in readers:
-                for piece in reader.pieces():
-                    writer.write(piece)
-            writer.finish()
-    return str(path)
-
-
 def _stamps(files: Sequence[str]) -> dict[str, list[int]]:
     try:
         return {os.path.abspath(file): stamp(file) for file in files}
@@ -161,7 +168,7 @@ def _stamps(files: Sequence[str]) -> dict[str, list[int]]:
 @contextlib.contextmanager
 def _written(path: Path) -> Iterator[BinaryIO]:
     """A file that has its name when it is complete."""
-    descriptor, name = tempfile.mkstemp(prefix=".joining-", dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=".labels-", dir=path.parent)
     try:
         with open(descriptor, "wb") as file:
             yield file

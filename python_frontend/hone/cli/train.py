@@ -57,11 +57,12 @@ def prepare(arguments: argparse.Namespace, file: RunFile, run: Run) -> list[str]
     install(program.path, run.program)
     shutil.rmtree(run.report, ignore_errors=True)
     shutil.copytree(program.report, run.report)
-    return _launch(file, run, [*words, *start])
+    return _launch(file, run, [*words, *start, f"--checkpoint-dir={run.checkpoints}"])
 
 
 def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> list[str]:
-    """The command that goes on with a run, whose program stays unless a change concerns it."""
+    """The command that goes on with a run, whose program stays unless a change concerns it. The program itself
+    compares its flags with those of the run, and lists what differs."""
     if not run.has_begun():
         raise HoneError(f"{run.folder}: has no checkpoint yet; hone train with its run file starts it again")
     file = run.file()
@@ -70,7 +71,7 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
         file.change(change)
     old, new = before.values(), file.values()
     for key in sorted(old.keys() | new.keys()):
-        if old.get(key) != new.get(key):
+        if old.get(key) != new.get(key) and not file.is_flag(key):
             print(f"changed: {key}: {_shown(old.get(key))} -> {_shown(new.get(key))}", flush=True)
     if file.get("", "name") != before.get("", "name"):
         raise HoneError("name: a run keeps its name; hone train RUN.toml name=OTHER starts another one")
@@ -86,7 +87,7 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     if old != new:
         (run.folder / "run.toml").write_text(file.text(), encoding="utf-8")
-    return _launch(file, run, [*words, "--resume"])
+    return _launch(file, run, [*words, f"--resume={run.checkpoints}"])
 
 
 def _parser() -> Parser:
@@ -98,7 +99,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("file", metavar="RUN.toml", nargs="?", help="the run file")
     parser.add_changes()
-    parser.add_argument("--resume", metavar="RUN", help="go on with the run of this folder; changed keys are listed")
+    parser.add_argument("--resume", metavar="RUN", help="go on with the run of this folder; what changes is listed")
     parser.add_argument("--runs", metavar="DIR", default="runs", help="where the folders of runs are (default runs)")
     return parser
 
@@ -128,7 +129,7 @@ def data_words(file: RunFile, package: Path) -> list[str]:
         if not (given := file.get("data", key)):
             continue
         data = find_data(given, f"data.{key}")
-        words.append(f"--{flag}={data.stream()}")
+        words += [f"--{flag}={value}" for value in data.values]
         if data.has_labels:
             target = label_input(package, file.get("", "model"))
             kind = {"i64": "<i8", "i32": "<i4"}[target["dtype"]]
@@ -168,7 +169,7 @@ def launcher(file: RunFile) -> list[str]:
 
 
 def _launch(file: RunFile, run: Run, words: Sequence[str]) -> list[str]:
-    ours = [f"--log={run.log}", f"--checkpoint-dir={run.checkpoints}", f"--save={run.saved}"]
+    ours = [f"--log={run.log}", f"--save={run.saved}"]
     return [*launcher(file), os.path.join(".", run.program), *words, *ours, *file.flag_words()]
 
 
