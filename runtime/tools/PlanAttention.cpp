@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/NearestName.h"
 #include "emulation/cudnn/FakeCudnn.h"
 #include "exec/cuda/attention/GpuProperties.h"
 #include "exec/cuda/attention/Plan.h"
@@ -68,7 +69,12 @@ Status Options::read(int argc, char **argv) {
     } else if (argument == "--help") {
       showsHelp = true;
     } else if (!value("--out=", out) && !value("--library=", library)) {
-      return Status::usage(argument + ": not an option (see --help)");
+      std::string name = argument.substr(0, argument.find('='));
+      std::string nearest(nearestName(
+          name, {"--arch", "--out", "--library", "--emulate", "--version"}));
+      return Status::usage(
+          name + ": not an option (see --help)" +
+          (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
     }
   }
   if (!showsHelp && !showsVersion && (arch == 0 || out.empty()))
