@@ -296,7 +296,7 @@ BUGS = [
         "MatrixStrides steps = {s[9], s[11], s[10]};", ("honert-tests", *PROGRAMS)),
     Bug("data-targets-not-shifted", "runtime/lib/io/data/Batches.cpp", "+ column + input.shift;",
         "+ column;", ("honert-tests",)),
-    Bug("data-same-order-every-epoch", "runtime/lib/io/data/Batches.cpp",
+    Bug("data-same-order-every-epoch", "runtime/lib/io/data/BatchOrder.cpp",
         "scramble(seed) + scramble(~epoch)", "scramble(seed)",
         ("honert-tests",)),
     Bug("schedule-warmup-off-by-one", "runtime/lib/train/Schedule.cpp",
