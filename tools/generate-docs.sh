@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes docs/generated/*.md from the TableGen files, the page of results on GPUs, and docs/operators.md.
+# Writes docs/generated/*.md from the TableGen files and from what the built tools say of their options, the page of
+# results on GPUs, and docs/operators.md.
 #   generate-docs.sh [DIR]   writes to DIR instead (the check compares it with what is checked in), and compares the
 #                            two pages themselves
 set -euo pipefail
@@ -24,5 +25,6 @@ generate TransformsPasses -gen-pass-doc Transforms/Passes.td
 generate ShardingPasses -gen-pass-doc Sharding/Passes.td
 generate CodegenPasses -gen-pass-doc Codegen/Passes.td
 generate TargetPasses -gen-pass-doc Target/Passes.td
+tools/options_pages.py "$out"
 tools/gpu_page.py docs/benchmarks/gpu ${1:+--check}
 .venv/bin/python tools/operators_page.py docs/operators.md ${1:+--check}
