@@ -73,3 +73,5 @@ if shutil.which("cbc"):
     config.available_features.add("cbc")
 if python == venv_python:
     config.available_features.add("torch")
+if os.environ.get("HONE_LARGE") == "1":  # tools/check-large.sh: tests that take long
+    config.available_features.add("large")

@@ -6,6 +6,7 @@
 #   HONE_NO_PYTHON=1   leave the Python environment out (the compiler and the runtime need none)
 #   HONE_BUILD_ONLY=1  leave out of it what building does not need: all but cuDNN
 #   HONE_MODELS=1      also the packages of the catalogue in test/models (timm, diffusers), in .venv/models
+#   HONE_SITE=1        also what builds the site (tools/build-site.sh), in .venv/site
 #   HONE_NO_CUDNN=1    leave cuDNN out of it (0.5 GB; without it attention on GPUs is compiled unfused)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -84,6 +85,13 @@ if [ "${HONE_MODELS:-0}" = 1 ] && ! cmp -s python_frontend/requirements-models.t
   rm -rf .venv/models
   install --no-deps --target .venv/models -r python_frontend/requirements-models.txt
   cp python_frontend/requirements-models.txt "$stamp"
+fi
+stamp=.venv/hone-requirements-site.txt
+if [ "${HONE_SITE:-0}" = 1 ] && ! cmp -s python_frontend/requirements-site.txt "$stamp"; then
+  echo "setup: installing the generator of the site in .venv/site"
+  rm -rf .venv/site
+  install --no-deps --target .venv/site -r python_frontend/requirements-site.txt
+  cp python_frontend/requirements-site.txt "$stamp"
 fi
 # `import hone` and the command `hone` work in that environment.
 for packages in .venv/lib/python3.*/site-packages; do
