@@ -21,7 +21,7 @@ from pathlib import Path
 
 SOURCE = Path(sys.argv[1])
 BIN = Path(sys.argv[2])
-PAGES = ("README.md", "docs/*.md", "docs/rationale/*.md", "docs/benchmarks/*.md", "runtime/README.md",
+PAGES = ("README.md", "docs/*.md", "docs/tutorials/*.md", "docs/rationale/*.md", "docs/benchmarks/*.md", "runtime/README.md",
          "python_frontend/README.md")
 
 ROOMS = "cmake|docs|include|lib|python_frontend|runtime|test|tools"
@@ -37,12 +37,16 @@ SUFFIXES = ("mlir", "md", "py", "pth", "json", "safetensors", "txt", "html", "sv
 # Folders of a build and of an installation.
 BUILT = {"lib/honec", "lib/honec/shared", "lib/hone-null-driver"}
 
+# Files that `hone new` writes, which pages name.
+WRITTEN = {"model.py"}
+
 # Options of programs that are not ours, as pages use them.
 FOREIGN = {
     "cmake": ("--build", "--fresh", "--install", "--prefix", "--preset", "--target", "--component", "--list-presets"),
     "FileCheck": ("--check-prefix",),
     "docker": ("--rm",),
     "git": ("--stat",),
+    "sbatch": ("--nodes", "--ntasks-per-node", "--time", "--signal"),
     "lit.py": ("--filter", "--param"),
     "$lit": ("--filter", "--param"),
     "mpirun": ("--allow-run-as-root", "--oversubscribe", "--mca", "--map-by", "--bind-to", "--use-hwthread-cpus",
@@ -175,12 +179,19 @@ def room_file_exists(path: str) -> bool:
     return any(path in name for name in tracked())
 
 
+@functools.lru_cache(None)
+def files_of(page: Path) -> set[str]:
+    """Names of the files that the blocks of a page are."""
+    return set(re.findall(r"^```\w+ (\S+)$", page.read_text(encoding="utf-8"), re.M))
+
+
 def wrong_names(text: str, page: Path) -> list[str]:
     found = []
     # A test of the build is that of the source.
     for path in PATH.findall(text.replace("build/test/", "test/")):
         found += [f"no file {name}" for name in alternatives(path.rstrip("/")) if not path_exists(name, page)]
-    found += [f"no file named {name}" for name in FILE.findall(text) if name not in file_names()]
+    found += [f"no file named {name}" for name in FILE.findall(text)
+              if name not in file_names() | WRITTEN | files_of(page)]
     found += [f"no file {name}" for name in ROOM_FILE.findall(text) if not room_file_exists(name)]
     found += [f"no pass or tool {name}" for name in PASS.findall(text)
               if name not in pass_or_tool_names()]
@@ -198,6 +209,8 @@ def unknown_options(text: str) -> list[str]:
 def tools_of(words: list[str]) -> list[str]:
     """Programs of a command whose options are known: `env A=B mpirun -n 2 ./train --steps 1` has two."""
     names = [Path(word).name for word in words if not word.startswith("-")]
+    if "hone-run" in names and any(name.endswith(".hone") for name in names):
+        names.append("hone-run PACKAGE")
     return [name for name in names if options_of(name) is not None]
 
 
