@@ -58,6 +58,8 @@ for tool in ("ptxas", "nvdisasm"):
 planner = shutil.which("hone-plan-attention", path=build_bin)
 if planner and subprocess.run([planner, "--version"], capture_output=True).returncode == 0:
     config.available_features.add("cudnn")
+if shutil.which("bible"):
+    config.available_features.add("bible")
 if wheel := os.environ.get("HONE_WHEEL"):
     config.available_features.add("wheel")
     config.substitutions.append(("%wheel", os.path.abspath(wheel)))
