@@ -3,6 +3,7 @@
 #include "Plugins.h"
 #include "Tools.h"
 #include "hone/Pipelines/Pipelines.h"
+#include "hone/Support/HelpOptions.h"
 #include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
 
@@ -34,21 +35,9 @@ static bool knowsPasses(llvm::ArrayRef<char *> words) {
   return true;
 }
 
-/// LLVM's own options, which are hundreds, only appear in --help-hidden. Those
-/// of MLIR and Hone are not registered yet.
-static void hideOptionsOfLLVM() {
-  for (auto &[name, option] : llvm::cl::getRegisteredOptions()) {
-    bool isGeneric = llvm::any_of(option->Categories, [](auto *category) {
-      return category->getName() == "Generic Options";
-    });
-    if (!isGeneric && option->getOptionHiddenFlag() == llvm::cl::NotHidden)
-      option->setHiddenFlag(llvm::cl::Hidden);
-  }
-}
-
 int hone::honeOptMain(int argc, char **argv) {
   llvm::InitLLVM initialize(argc, argv);
-  hideOptionsOfLLVM();
+  hone::hideOptionsOfLLVM();
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) {
     out << "hone-opt " HONE_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
   });
