@@ -27,5 +27,6 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/HoneConfig.cmake.in Hone
   INSTALL_DESTINATION ${package})
 write_basic_package_version_file(HoneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/HoneConfig.cmake ${PROJECT_BINARY_DIR}/HoneConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/PluginVersion.cpp
   DESTINATION ${package} COMPONENT plugin)
 install(EXPORT HoneTargets DESTINATION ${package} COMPONENT dev)

@@ -15,6 +15,19 @@
 // RUN: not hone-opt %s --load-pass-plugin=%plugins/copy.so --my-drop-abs 2>&1 | FileCheck %s --check-prefix=COPY
 // COPY: error: {{.*}}copy.so: has a copy of the hone dialect of its own, expected none: link it without libHoneIR.a
 
+// Nor may it be built for other headers: none of its code runs. That is found before missing symbols are.
+// RUN: sed 's/was built for Hone 0/was built for Hone 9/' %plugins/missing.so > %t.other.so
+// RUN: not hone-opt %s --load-pass-plugin=%t.other.so --my-drop-abs 2>&1 | FileCheck %s --check-prefix=VERSION
+// VERSION: error: {{.*}}.other.so: was built for Hone 9[[REST:[.0-9]+-[0-9a-f]+]], this is 0[[REST]]: build it again
+// RUN: not hone-opt %s --load-dialect-plugin=%t.other.so 2>&1 | FileCheck %s --check-prefix=VERSION
+// RUN: sed 's/was built for Hone/was made for Hone /' %plugins/typed.so > %t.unknown.so
+// RUN: not hone-opt %s --load-pass-plugin=%t.unknown.so --my-drop-abs 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: {{.*}}.unknown.so: does not say which Hone it was built for, expected {{[.0-9]+-[0-9a-f]+}}: build it with hone_add_pass_plugin of find_package(Hone)
+// A file of the loader's own folders would not be checked: a name is one of this folder.
+// RUN: cd %S
+// RUN: env LD_LIBRARY_PATH=%plugins not hone-opt %s --load-pass-plugin=missing.so 2>&1 | FileCheck %s --check-prefix=HERE
+// HERE: error: ./missing.so: cannot be loaded: cannot open shared object file
+
 // What is missing is named before a pass calls it.
 // RUN: not hone-opt %s --load-pass-plugin=%plugins/missing.so --my-drop-abs 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: {{.*}}missing.so: cannot be loaded: undefined symbol: {{.*}}isDefinedNowhere

@@ -9,8 +9,9 @@
 namespace hone {
 
 /// Registers the passes of the shared library `path`. The error says why it
-/// cannot be loaded, is no plugin, or has a copy of the dialect of its own. The
-/// executable that calls it exports the dialects (hone_export_dialects).
+/// cannot be loaded, is no plugin, was built for other headers than those of
+/// this build, or has a copy of the dialect of its own. The executable that
+/// calls it exports the dialects (hone_export_dialects).
 llvm::Error loadPassPlugin(llvm::StringRef path);
 
 /// The same for a plugin of dialects.
