@@ -1,6 +1,7 @@
 //===- hone-opt.cpp - Runs passes on hone graphs --------------------------===//
 
 #include "Plugins.h"
+#include "Short.h"
 #include "Tools.h"
 #include "hone/Pipelines/Pipelines.h"
 #include "hone/Support/HelpOptions.h"
@@ -35,6 +36,29 @@ static bool knowsPasses(llvm::ArrayRef<char *> words) {
   return true;
 }
 
+/// Runs the passes of the command line and prints what they make.
+static llvm::LogicalResult run(llvm::raw_ostream &out,
+                               std::unique_ptr<llvm::MemoryBuffer> input,
+                               mlir::DialectRegistry &registry,
+                               const mlir::MlirOptMainConfig &config,
+                               bool isShort) {
+  if (!isShort)
+    return mlir::MlirOptMain(out, std::move(input), registry, config);
+  mlir::MlirOptMainConfig shortened = config;
+  shortened.setPassPipelineSetupFn([&](mlir::PassManager &passes) {
+    if (failed(config.setupPassPipeline(passes)))
+      return llvm::failure();
+    passes.addPass(hone::createShortenPass());
+    return llvm::success();
+  });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (failed(mlir::MlirOptMain(stream, std::move(input), registry, shortened)))
+    return llvm::failure();
+  out << hone::breakSignatures(text);
+  return llvm::success();
+}
+
 int hone::honeOptMain(int argc, char **argv) {
   llvm::InitLLVM initialize(argc, argv);
   hone::hideOptionsOfLLVM();
@@ -50,6 +74,10 @@ int hone::honeOptMain(int argc, char **argv) {
     return 1;
   }
   mlir::MlirOptMainConfig::registerCLOptions(registry);
+  static llvm::cl::opt<bool> isShort(
+      "short",
+      llvm::cl::desc("Print text for reading: one argument per line, without "
+                     "initial values, optimizer and what is at its default"));
   if (!knowsPasses(llvm::ArrayRef(words).drop_front()))
     return 2;
   auto [inputPath, outputPath] = mlir::registerAndParseCLIOptions(
@@ -71,8 +99,13 @@ int hone::honeOptMain(int argc, char **argv) {
     hone::printError(message);
     return 1;
   }
-  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
-  if (failed(MlirOptMain(output->os(), std::move(input), registry, config)))
+  const auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (isShort && config.shouldEmitBytecode()) {
+    hone::printError("--short: is text for reading, expected no "
+                     "--emit-bytecode beside it");
+    return 2;
+  }
+  if (failed(run(output->os(), std::move(input), registry, config, isShort)))
     return 1;
   output->keep();
   return 0;
