@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "compare runs: a table and their loss curves",
     "generate": "continue a text with a trained model",
     "report": "show where the compiler's report of a run is, and profile it",
+    "watch": "send the log of a run to W&B or MLflow",
     "seal": "accept a package's graph that was edited",
     "doctor": "check what this machine has",
 }
