@@ -105,6 +105,13 @@ BUGS = [
     Bug("unfused-gradient-not-dropped", UNFUSED, "Value dp = drop(byHead(", "Value dp = (byHead(", UNFUSED_TESTS),
     Bug("unfused-weights-kept", UNFUSED, "      op.setAttr(attr::clone, b.getI64IntegerAttr(number));\n",
         "      (void)op;\n", UNFUSED_TESTS),
+    # Caches that a text being continued writes in place.
+    Bug("plan-update-of-a-value-read-later", "lib/Transforms/Plan/PlanMemory.cpp",
+        "      emitCopy(builder, op.getLoc(), input, output,\n"
+        "               typeOf(group.getInputs()[pair.operand]));\n", "",
+        ("Transforms/Plan/plan/update-slice.mlir",)),
+    Bug("decode-attention-one-key-more", "lib/Codegen/CPU/Attention/SingleQuery.cpp", "positionOf(constant(1))",
+        "positionOf(constant(2))", ("hone-attention-tests", "e2e/generate.test")),
     # Folding and rewriting.
     Bug("fold-transposes-in-wrong-order", "lib/IR/HoneFolds.cpp", """    for (int64_t dim : op.getPermutation())
       permutation.push_back(inner.getPermutation()[dim]);""", """    for (int64_t dim : inner.getPermutation())

@@ -103,7 +103,7 @@ def test_doctor_names_what_is_missing(capsys, monkeypatch) -> None:
         patch.setattr(doctor.metadata, "version", uninstalled)
         status, printed, _ = run(capsys, "doctor")
     line = next(line for line in printed.splitlines() if line.startswith("packages"))
-    assert status == 0 and line.startswith("packages    -        no torch, ") and "pip install torch transformers" in line
+    assert status == 0 and line.startswith("packages    -        no torch, ") and "whl/cpu torch transformers" in line
 
     from hone.errors import HoneError
 

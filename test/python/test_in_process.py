@@ -259,10 +259,17 @@ def test_wrong_options_are_exceptions_with_one_line(cache, options: dict, line: 
     assert line in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_missing_honec_is_named(cache, monkeypatch) -> None:
+def test_a_missing_honec_is_named(cache, monkeypatch, tmp_path) -> None:
+    from hone.cli import tools
+
+    monkeypatch.setattr(tools, "_TREE", tmp_path)
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(hone.HoneError, match="^honec: not found, expected it in a folder of PATH"):
-        compiled(cache)
+    tools.find_tool.cache_clear()
+    try:
+        with pytest.raises(hone.HoneError, match="^honec: not found; put the folder that holds it on PATH"):
+            compiled(cache)
+    finally:
+        tools.find_tool.cache_clear()
 
 
 # -- state --------------------------------------------------------------------------------------------------------

@@ -95,7 +95,15 @@ def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
     # What is no flag of the program, the command lists.
     done = ready("train", "--resume", "runs/run", "chunk-loss=64")
     assert "changed: compile.chunk-loss: (none) -> 64\n" in done.stdout
+    ready("report", "runs/run", "--profile")  # refuses the report of another program
     assert ready.refusal("train", "--resume", "runs/run", "name=b").startswith("name: a run keeps its name;")
+    # What checkpoints hold cannot change, and the run is left as it was.
+    kept = (ready.folder / "runs/run/run.toml").read_text()
+    assert ready.refusal("train", "--resume", "runs/run", "precision=bf16") == (
+        "compile.precision: the checkpoints of runs/run are of another state, which --resume cannot change; "
+        "hone train RUN.toml name=OTHER init=runs/run precision=bf16 starts another run from its weights"
+    )
+    assert (ready.folder / "runs/run/run.toml").read_text() == kept
 
 
 def test_a_resumed_run_equals_one_that_was_not_stopped(ready) -> None:
@@ -263,9 +271,10 @@ def test_report(ready) -> None:
 
 
 def test_sweep_and_compare(ready) -> None:
-    result = ready.json("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8")
+    result = ready.json("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8", "tensorboard=tb")
     folders = [f"runs/run-sweep/lr={lr}" for lr in ("0", "1e-2", "1e-3")]
     assert [row["run"] for row in result["runs"]] == folders
+    assert sorted(os.listdir(ready.folder / "tb")) == sorted(Path(folder).name for folder in folders)
     best = {row["run"]: row["best_val_loss"] for row in result["runs"]}
     assert result["best"] == min(best, key=best.get) != folders[0]
     assert [row["keys"] for row in result["runs"]] == [{"train.lr": 0}, {"train.lr": 0.01}, {"train.lr": 0.001}]
@@ -273,7 +282,7 @@ def test_sweep_and_compare(ready) -> None:
     assert len(programs) == 1
     # Given again: what is done stays, and the table is the same.
     stamps = [(ready.folder / folder / "log.jsonl").read_text() for folder in folders]
-    text = ready("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8").stdout
+    text = ready("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8", "tensorboard=tb").stdout
     assert [(ready.folder / folder / "log.jsonl").read_text() for folder in folders] == stamps
     assert [line.split()[:2] for line in text.splitlines() if line.startswith("*")] == [["*", result["best"]]]
     assert ready.refusal("sweep", "run.toml", "lr=0,1e-2", "steps=9").startswith(

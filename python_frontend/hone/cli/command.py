@@ -33,6 +33,10 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             name = unknown[0].split("=")[0]
             options = [option for action in self._actions for option in action.option_strings]
+            takes_keys = any(action.dest == "changes" for action in self._actions)
+            if takes_keys and name.startswith("--") and not difflib.get_close_matches(name, options, n=1, cutoff=0.8):
+                key = name.removeprefix("--")
+                raise Usage(f"'{name}': keys are given without dashes, {key}=VALUE; see {self.prog} --help")
             raise Usage(f"unrecognized argument '{name}'{suggestion(name, options)}; see {self.prog} --help")
         return arguments
 

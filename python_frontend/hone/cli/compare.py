@@ -24,7 +24,8 @@ def main(argv: Sequence[str]) -> int:
 def compared(runs: Sequence[Run]) -> dict[str, Any]:
     """The summary of each run with the keys in which they differ, and the best run."""
     files = [run.file().values() for run in runs]
-    keys = [key for key in sorted(set().union(*files)) if key != "name"]
+    # The name of a run, and the folder of its curves, say nothing about it.
+    keys = [key for key in sorted(set().union(*files)) if key.rpartition(".")[2] not in ("name", "tensorboard")]
     different = [key for key in keys if any(file.get(key) != files[0].get(key) for file in files)]
     rows = [
         run.summary() | {"keys": {key: file.get(key) for key in different}} for run, file in zip(runs, files)

@@ -70,7 +70,10 @@ def check_packages() -> Finding:
         except metadata.PackageNotFoundError:
             missing.append(name)
     text = ", ".join(found + [f"no {name}" for name in missing])
-    advice = f"pip install {' '.join(missing)} (to export models, to make tokens)"
+    advice = (
+        f"pip install --extra-index-url https://download.pytorch.org/whl/cpu {' '.join(missing)} "
+        "(to export models, to make tokens)"
+    )
     return Finding("packages", not missing, text, advice, is_needed=False)
 
 

@@ -65,7 +65,8 @@ def make_training(source: str, batch: tuple[int, int] | None, labels: bool = Fal
     try:
         from ..api import Training  # noqa: F401
     except ImportError as error:
-        raise HoneError(f"export: needs PyTorch: {error}") from None
+        advice = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+        raise HoneError(f"export: needs PyTorch ({error}); {advice}") from None
     if not is_function(source) and ":" not in source:
         from ..pretrained import pretrained_training
 

@@ -55,6 +55,8 @@ def _time(arguments: argparse.Namespace, profile: Path) -> None:
     # Labels and tokens of training; weights do not change how long a step takes.
     words = [word for word in data_words(file, Path(run.facts()["package"])) if not word.startswith("--val")]
     inputs = [f"--input={each}" for each in _list(file.get("data", "input"))]
+    threads = file.get("train", "threads")
+    words += [f"--threads={threads}"] if threads else []
     words += [*inputs, "--steps=3", f"--profile={profile}", "--quiet"]
     run_tool(arguments, [*launcher(file), run.program.resolve(), *words])
 

@@ -31,7 +31,11 @@ def main(argv: Sequence[str]) -> int:
         for change in combination:
             point.change(change)
         varied = [change for change, all_values in zip(combination, values) if len(all_values) > 1] or combination
-        points.append((point, Run(folder / ",".join(varied).replace("/", "_"))))
+        run = Run(folder / ",".join(varied).replace("/", "_"))
+        for section in ("train", "log"):  # a folder holds the curves of one run
+            if curves := point.get(section, "tensorboard"):
+                point.put(section, "tensorboard", str(Path(curves) / run.folder.name))
+        points.append((point, run))
     # All are compiled before one trains, so that a mistake in the last does not wait for the others.
     commands = [_command(arguments, point, run) for point, run in points]
     for (_, run), command in zip(points, commands):
@@ -40,7 +44,9 @@ def main(argv: Sequence[str]) -> int:
         print(f"== {run.folder}", file=sys.stderr, flush=True)
         code = _train(arguments, command)
         if code:
-            raise HoneError(f"{run.folder}: ended with code {code}; the same command goes on")
+            raise HoneError(
+                f"{run.folder}: ended with code {code} (see above); when that is repaired, the same command goes on"
+            )
     runs = [run for _, run in points]
     result = compared(runs)
     result["curves"] = write_curves(runs, folder / "compare.svg")

@@ -18,6 +18,9 @@ from .run_file import EXPORT, RunFile, read_run_file
 from .runs import Run, open_run
 from .token_data import check_vocabulary, find_data, label_input
 
+# What a checkpoint holds depends on these; weights alone do not.
+_KEYS_OF_STATE = ("compile.precision", "compile.moments", "compile.optimizer")
+
 
 def main(argv: Sequence[str]) -> int:
     arguments = _parser().read(argv)
@@ -54,10 +57,15 @@ def prepare(arguments: argparse.Namespace, file: RunFile, run: Run) -> list[str]
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     except OSError as error:
         raise HoneError(f"{error.filename}: {error.strerror}") from None
+    _install(program, run)
+    return _launch(file, run, [*words, *start, f"--checkpoint-dir={run.checkpoints}"])
+
+
+def _install(program: Program, run: Run) -> None:
+    """The run's program, and the compiler's report of it."""
     install(program.path, run.program)
     shutil.rmtree(run.report, ignore_errors=True)
     shutil.copytree(program.report, run.report)
-    return _launch(file, run, [*words, *start, f"--checkpoint-dir={run.checkpoints}"])
 
 
 def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> list[str]:
@@ -75,6 +83,14 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
             print(f"changed: {key}: {_shown(old.get(key))} -> {_shown(new.get(key))}", flush=True)
     if file.get("", "name") != before.get("", "name"):
         raise HoneError("name: a run keeps its name; hone train RUN.toml name=OTHER starts another one")
+    for key in _KEYS_OF_STATE:
+        if old.get(key) != new.get(key):
+            short = key.partition(".")[2]
+            raise HoneError(
+                f"{key}: the checkpoints of {run.folder} are of another state, which --resume cannot change; "
+                f"hone train RUN.toml name=OTHER init={run.folder} {short}={_text(new.get(key))} starts another run "
+                "from its weights"
+            )
     is_same = before.honec_words() == file.honec_words() and all(
         old.get(key) == new.get(key) for key in ("model", *(f"compile.{name}" for name in EXPORT))
     )
@@ -83,7 +99,7 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
     else:
         words, facts, program = _compiled(arguments, file)
     if program:
-        install(program.path, run.program)
+        _install(program, run)
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     if old != new:
         (run.folder / "run.toml").write_text(file.text(), encoding="utf-8")
@@ -170,7 +186,14 @@ def launcher(file: RunFile) -> list[str]:
 
 def _launch(file: RunFile, run: Run, words: Sequence[str]) -> list[str]:
     ours = [f"--log={run.log}", f"--save={run.saved}"]
+    for section in ("train", "log"):  # the program makes the folder of a run, not that of all
+        if curves := file.get(section, "tensorboard"):
+            Path(curves).parent.mkdir(parents=True, exist_ok=True)
     return [*launcher(file), os.path.join(".", run.program), *words, *ours, *file.flag_words()]
+
+
+def _text(value: object) -> str:
+    return "..." if value is None else str(value)
 
 
 def _shown(value: object) -> str:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from typing import Sequence
 
+from ..cli.tools import find_tool
 from ..errors import HoneError
 
 PROGRAM, PACKAGE = "program.so", "model.hone"
@@ -25,10 +26,8 @@ def folder_of_cache() -> str:
 
 
 def find_honec() -> str:
-    found = shutil.which("honec")
-    if not found:
-        raise HoneError("honec: not found, expected it in a folder of PATH; tools/build.sh puts it into build/bin")
-    return os.path.realpath(found)
+    """The compiler of this package, or of PATH."""
+    return str(find_tool("honec"))
 
 
 def compiled(package: str, flags: Sequence[str], cache: str) -> tuple[str, bool]:
