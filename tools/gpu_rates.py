@@ -1,6 +1,6 @@
 """Rates that a plan for FP8 products or for memory of the host builds on, measured with PyTorch on one GPU.
 
-    python3 gpu_rates.py [RESULT.json]
+    python3 gpu_rates.py [RESULT.json [SECONDS]]      products end after so many seconds (default 60)
 
 Products: bf16, and FP8 (E4M3) with one scale per tensor, with 1x128 by 128x128 blocks, and with 1x128 by 1x128 blocks,
 for the shapes of GPT-2 and Llama layers, in TFLOP/s. Operands are random and rotate through more bytes than the L2

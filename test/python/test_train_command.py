@@ -100,8 +100,8 @@ def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
     # What checkpoints hold cannot change, and the run is left as it was.
     kept = (ready.folder / "runs/run/run.toml").read_text()
     assert ready.refusal("train", "--resume", "runs/run", "precision=bf16") == (
-        "compile.precision: the checkpoints of runs/run are of another state, which --resume cannot change; "
-        "hone train RUN.toml name=OTHER init=runs/run precision=bf16 starts another run from its weights"
+        'compile.precision: is "bf16", the checkpoints of runs/run have (none); expected the same; '
+        "hone train RUN.toml name=OTHER init=runs/run with this key starts another run from the weights"
     )
     assert (ready.folder / "runs/run/run.toml").read_text() == kept
 

@@ -85,11 +85,10 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
         raise HoneError("name: a run keeps its name; hone train RUN.toml name=OTHER starts another one")
     for key in _KEYS_OF_STATE:
         if old.get(key) != new.get(key):
-            short = key.partition(".")[2]
             raise HoneError(
-                f"{key}: the checkpoints of {run.folder} are of another state, which --resume cannot change; "
-                f"hone train RUN.toml name=OTHER init={run.folder} {short}={_text(new.get(key))} starts another run "
-                "from its weights"
+                f"{key}: is {_shown(new.get(key))}, the checkpoints of {run.folder} have {_shown(old.get(key))}; "
+                f"expected the same; hone train RUN.toml name=OTHER init={run.folder} with this key starts another run "
+                "from the weights"
             )
     is_same = before.honec_words() == file.honec_words() and all(
         old.get(key) == new.get(key) for key in ("model", *(f"compile.{name}" for name in EXPORT))
@@ -190,10 +189,6 @@ def _launch(file: RunFile, run: Run, words: Sequence[str]) -> list[str]:
         if curves := file.get(section, "tensorboard"):
             Path(curves).parent.mkdir(parents=True, exist_ok=True)
     return [*launcher(file), os.path.join(".", run.program), *words, *ours, *file.flag_words()]
-
-
-def _text(value: object) -> str:
-    return "..." if value is None else str(value)
 
 
 def _shown(value: object) -> str:
