@@ -1149,6 +1149,7 @@ def VerifyPlan : Pass<"hone-verify-plan", "::mlir::ModuleOp"> {
     - Every byte that a launch or a result reads was last written as a part of the same buffer, or is state that no
       launch has written yet. So buffers that are live at the same time do not overlap.
     - No launch writes a byte with two of its results.
+    - A map or row kernel writes over an operand only at the point at which it reads it (`RowSpace::mayOverwrite`).
     - The arena ends with the last buffer, and its categories add up to its size.
   }];
 }

@@ -122,6 +122,20 @@ bool RowSpace::canWalk(Value value, ArrayRef<int64_t> strides) const {
          ((own == Role::Full || own == Role::Cyclic) && shape.back() == cols());
 }
 
+bool RowSpace::mayOverwrite(Value result, Value argument) const {
+  Operation *maker = result.getDefiningOp();
+  bool isConstant = maker && isSplat(maker); // has every role
+  if (!isConstant && isSum(role(result)))
+    return true;
+  // In a space of one column, rows are points.
+  auto isAtPoints = [&](Value value) {
+    Role own = role(value);
+    return elements(value) == numRows * numCols &&
+           (own == Role::Full || own == Role::Row || own == Role::Scalar);
+  };
+  return isAtPoints(argument) && (isConstant || isAtPoints(result));
+}
+
 bool RowSpace::visitReduce(ReduceOp op, bool &changed) {
   auto known = roles.find(op.getOperand());
   if (known == roles.end()) {

@@ -43,6 +43,43 @@ static void forEachRun(MemRefType type, int64_t begin,
   }
 }
 
+/// The runs of bytes that a buffer consists of, in the order of its elements.
+static SmallVector<std::pair<int64_t, int64_t>> runsOf(Value buffer) {
+  SmallVector<std::pair<int64_t, int64_t>> runs;
+  forEachRun(cast<MemRefType>(buffer.getType()), arenaOffset(buffer),
+             [&](int64_t begin, int64_t end) { runs.push_back({begin, end}); });
+  return runs;
+}
+
+/// Whether two buffers have a byte in common. The columns of two parts of a
+/// value lie between each other and have none.
+static bool shareBytes(Value a, Value b) {
+  if (!overlap(a, b))
+    return false;
+  auto sorted = [](Value buffer) {
+    auto runs = runsOf(buffer);
+    llvm::sort(runs);
+    return runs;
+  };
+  auto left = sorted(a), right = sorted(b);
+  for (size_t i = 0, j = 0; i != left.size() && j != right.size();) {
+    if (left[i].first < right[j].second && right[j].first < left[i].second)
+      return true;
+    left[i].second <= right[j].second ? ++i : ++j;
+  }
+  return false;
+}
+
+/// Whether element i of both buffers is at one address, for every i.
+static bool isSamePlace(Value a, Value b) {
+  auto type = cast<MemRefType>(a.getType());
+  auto other = cast<MemRefType>(b.getType());
+  return type.getShape() == other.getShape() &&
+         elementByteWidth(type.getElementType()) ==
+             elementByteWidth(other.getElementType()) &&
+         runsOf(a) == runsOf(b);
+}
+
 namespace {
 /// Runs through the launches of one function and knows of every byte which
 /// buffer it belongs to: the one that a launch wrote last.
@@ -74,7 +111,7 @@ private:
   LogicalResult visit(Operation *op) {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       if (failed(checkFlying(launch)) || failed(checkLayouts(launch)) ||
-          failed(checkUpdates(launch)))
+          failed(checkUpdates(launch)) || failed(checkInPlace(launch)))
         return failure();
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
@@ -143,6 +180,34 @@ private:
                << ", expected it at byte " << arenaOffset(input) << " as input "
                << pair.operand << ", found it at byte " << arenaOffset(output);
     }
+    return success();
+  }
+
+  /// A row kernel writes over an operand only where nobody reads it later.
+  LogicalResult checkInPlace(LaunchOp launch) {
+    if (launch.getFamily() != KernelFamily::map &&
+        launch.getFamily() != KernelFamily::row)
+      return success();
+    Block &body = launch.getBodyBlock();
+    std::optional<RowSpace> space; // of the few launches that need it
+    for (auto [output, buffer] : llvm::enumerate(launch.getOutputs()))
+      for (auto [input, read] : llvm::enumerate(launch.getInputs())) {
+        Value argument = body.getArgument(input);
+        if (argument.use_empty() || !shareBytes(buffer, read))
+          continue;
+        if (!space)
+          space = RowSpace::of(body);
+        if (space && isSamePlace(buffer, read) &&
+            space->mayOverwrite(body.getTerminator()->getOperand(output),
+                                argument))
+          continue;
+        return launch.emitOpError()
+               << "writes output " << output << " over input " << input
+               << ", which it may read later, expected it at other bytes than "
+               << arenaOffset(read) << " to "
+               << arenaOffset(read) +
+                      extentBytes(cast<MemRefType>(read.getType()));
+      }
     return success();
   }
 

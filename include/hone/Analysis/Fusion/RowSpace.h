@@ -64,6 +64,15 @@ public:
   /// are the space's where it has an element per point.
   bool canWalk(mlir::Value value, llvm::ArrayRef<int64_t> strides) const;
 
+  /// Whether a kernel of the space may write element i of `result` over element
+  /// i of `argument`. Both must be at point i. Then only the threads that write
+  /// a row read it, and only the last sweep over it writes, after the
+  /// reductions of the row; it loads a point before it stores there. What has
+  /// fewer elements than there are points is read by threads of other rows, at
+  /// any time. A sum over rows is at no point: a second kernel writes it, and
+  /// reads partial sums alone.
+  bool mayOverwrite(mlir::Value result, mlir::Value argument) const;
+
 private:
   RowSpace(int64_t rows, int64_t cols) : numRows(rows), numCols(cols) {}
   bool infer(llvm::ArrayRef<mlir::Operation *> ops);

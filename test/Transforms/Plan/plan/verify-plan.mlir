@@ -290,3 +290,124 @@ plan.program @part_written_elsewhere arena 640 {
     }
   }
 }
+
+// -----
+
+// A kernel widens what it reads and writes over it, at the same point.
+plan.program @widened_in_place arena 256 {
+  plan.argument "x" kind "input" at 0 : tensor<4x32xbf16>
+  plan.function @step {
+    %x = plan.buffer at 0 : memref<4x32xbf16>
+    %y = plan.buffer at 0 : memref<4x32xbf16>
+    plan.launch row ins(%x : memref<4x32xbf16>) outs(%y : memref<4x32xbf16>) {
+    ^bb0(%a: tensor<4x32xbf16>):
+      %w = hone.cast %a : tensor<4x32xbf16> -> tensor<4x32xf32>
+      %m = hone.reduce max %w dims [1] : tensor<4x32xf32> -> tensor<4xf32>
+      %b = hone.broadcast %m dims [0] : tensor<4xf32> -> tensor<4x32xf32>
+      %s = hone.sub %w, %b : tensor<4x32xf32>
+      %n = hone.cast %s : tensor<4x32xf32> -> tensor<4x32xbf16>
+      plan.yield %n : tensor<4x32xbf16>
+    }
+    plan.result "loss", %y : memref<4x32xbf16>
+  }
+}
+
+// -----
+
+// In rows of one element, a value per row is at its only point.
+plan.program @rows_of_one_element arena 128 {
+  plan.argument "x" kind "input" at 0 : tensor<32x1xf32>
+  plan.function @step {
+    %x = plan.buffer at 0 : memref<32x1xf32>
+    %y = plan.buffer at 0 : memref<32x1xf32>
+    plan.launch row ins(%x : memref<32x1xf32>) outs(%y : memref<32x1xf32>) {
+    ^bb0(%a: tensor<32x1xf32>):
+      %s = hone.reduce sum %a dims [1] : tensor<32x1xf32> -> tensor<32xf32>
+      %r = hone.reshape %s : tensor<32xf32> -> tensor<32x1xf32>
+      plan.yield %r : tensor<32x1xf32>
+    }
+    plan.result "loss", %y : memref<32x1xf32>
+  }
+}
+
+// -----
+
+// Columns of one value lie between those of the other.
+plan.program @each_over_its_own_part arena 256 {
+  plan.argument "x" kind "input" at 0 : tensor<4x16xf32>
+  plan.function @step {
+    %x = plan.buffer at 0 : memref<4x16xf32>
+    %l = plan.view %x at 0 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+    %r = plan.view %x at 32 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+    %y = plan.buffer at 0 : memref<4x16xf32>
+    %dl = plan.view %y at 0 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+    %dr = plan.view %y at 32 : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+    plan.launch map
+        ins(%l, %r : memref<4x8xf32, strided<[16, 1]>>, memref<4x8xf32, strided<[16, 1]>>)
+        outs(%dl, %dr : memref<4x8xf32, strided<[16, 1]>>, memref<4x8xf32, strided<[16, 1]>>) {
+    ^bb0(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>):
+      %s = hone.mul %a, %b : tensor<4x8xf32>
+      %t = hone.add %a, %b : tensor<4x8xf32>
+      plan.yield %s, %t : tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    plan.result "loss", %y : memref<4x16xf32>
+  }
+}
+
+// -----
+
+// The other rows read at point i - 1 what a row has written at point i.
+plan.program @shifted_in_place arena 320 {
+  plan.argument "x" kind "input" at 0 : tensor<4x16xf32>
+  plan.function @step {
+    %x = plan.buffer at 0 : memref<4x16xf32>
+    %y = plan.buffer at 64 : memref<4x16xf32>
+    // expected-error@+1 {{writes output 0 over input 0, which it may read later, expected it at other bytes than 0 to 256}}
+    plan.launch map ins(%x : memref<4x16xf32>) outs(%y : memref<4x16xf32>) {
+    ^bb0(%a: tensor<4x16xf32>):
+      %t = hone.tanh %a : tensor<4x16xf32>
+      plan.yield %t : tensor<4x16xf32>
+    }
+  }
+}
+
+// -----
+
+// Every row reads the vector along columns; each writes an element of that along rows.
+plan.program @vector_of_columns_under_rows arena 1088 {
+  plan.argument "x" kind "input" at 0 : tensor<16x16xf32>
+  plan.argument "v" kind "input" at 1024 : tensor<16xf32>
+  plan.function @step {
+    %x = plan.buffer at 0 : memref<16x16xf32>
+    %v = plan.buffer at 1024 : memref<16xf32>
+    %y = plan.buffer at 1024 : memref<16xf32>
+    // expected-error@+1 {{writes output 0 over input 1, which it may read later, expected it at other bytes than 1024 to 1088}}
+    plan.launch row ins(%x, %v : memref<16x16xf32>, memref<16xf32>) outs(%y : memref<16xf32>) {
+    ^bb0(%a: tensor<16x16xf32>, %b: tensor<16xf32>):
+      %c = hone.broadcast %b dims [1] : tensor<16xf32> -> tensor<16x16xf32>
+      %p = hone.mul %a, %c : tensor<16x16xf32>
+      %s = hone.reduce sum %p dims [1] : tensor<16x16xf32> -> tensor<16xf32>
+      plan.yield %s : tensor<16xf32>
+    }
+  }
+}
+
+// -----
+
+// Ids pick rows of the table in any order.
+plan.program @rows_under_their_table arena 1088 {
+  plan.argument "table" kind "input" at 0 : tensor<16x16xf32>
+  plan.argument "ids" kind "input" at 1024 : tensor<16xi32>
+  plan.function @step {
+    %x = plan.buffer at 0 : memref<16x16xf32>
+    %v = plan.buffer at 1024 : memref<16xi32>
+    %y = plan.buffer at 0 : memref<16x16xf32>
+    // expected-error@+1 {{writes output 0 over input 0, which it may read later, expected it at other bytes than 0 to 1024}}
+    plan.launch map ins(%x, %v : memref<16x16xf32>, memref<16xi32>) outs(%y : memref<16x16xf32>) {
+    ^bb0(%a: tensor<16x16xf32>, %b: tensor<16xi32>):
+      %p = hone.embedding %a, %b : tensor<16x16xf32>, tensor<16xi32> -> tensor<16x16xf32>
+      %s = hone.neg %p : tensor<16x16xf32>
+      plan.yield %s : tensor<16x16xf32>
+    }
+  }
+}
