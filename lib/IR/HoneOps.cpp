@@ -209,14 +209,19 @@ OpCost FusedOp::getCost() {
 }
 
 /// Whether the kernel reads `use` at an element before it writes any result
-/// there: maps do by definition, row kernels write in their last sweep.
+/// there. Elementwise ops make element i from elements i, of whatever width: a
+/// row kernel widens bf16 logits and narrows their gradient. Ops along rows
+/// read elements of their row alone, before the last sweep writes it.
 static bool readsInPlace(OpOperand &use) {
-  auto user = dyn_cast<HoneOpInterface>(use.getOwner());
-  if (!user)
-    return isa<YieldOp>(use.getOwner());
-  if (user.getKernelFamily() == KernelFamily::row)
+  Operation *user = use.getOwner();
+  if (isa<YieldOp>(user) || user->hasTrait<OpTrait::Elementwise>())
     return true;
-  return llvm::any_of(user.getReusableOperands(), [&](AliasPair pair) {
+  auto op = dyn_cast<HoneOpInterface>(user);
+  if (!op)
+    return false;
+  if (op.getKernelFamily() == KernelFamily::row)
+    return true;
+  return llvm::any_of(op.getReusableOperands(), [&](AliasPair pair) {
     return pair.operand == use.getOperandNumber();
   });
 }

@@ -315,6 +315,75 @@ TEST(Row, LossesOfVocabularies) {
       }
 }
 
+// The loss of smoothed labels and the gradient that is written over the
+// logits, of which the last three columns are padding: rows that a GPU holds
+// and rows that it reads again, of one element or eight to a vector, and blocks
+// of several rows. A target may be ignored.
+TEST(Row, LossesOverLogits) {
+  for (const char *type : {"f32", "bf16", "f16"})
+    for (int64_t cols : {5, 61, 1000, 9001, 16400}) {
+      CaseOptions options{KernelFamily::row, 2e-5, {{0, 1}}};
+      options.data = {{1, {0, double(cols - 4), -100, double(cols / 2), 1}}};
+      expectLikeInterpreter(
+          emitRowKernel,
+          with("func.func @f(%x: N, %t: tensor<5xi64>, %g: tensor<f32>) -> "
+               "(V, N) {\n"
+               "  %w = hone.cast %x : N -> M\n"
+               "  %low = hone.constant dense<0xFF800000> : M\n"
+               "  %zero = hone.constant dense<0.0> : M\n"
+               "  %e = hone.constant dense<E> : I\n"
+               "  %n = hone.iota dim 1 : I\n"
+               "  %in = hone.cmp lt, %n, %e : I -> B\n"
+               "  %l = hone.select %in, %w, %low : B, M\n"
+               "  %m = hone.reduce max %l dims [1] : M -> V\n"
+               "  %bm = hone.broadcast %m dims [0] : V -> M\n"
+               "  %s = hone.sub %l, %bm : M\n  %p = hone.exp %s : M\n"
+               "  %z = hone.reduce sum %p dims [1] : M -> V\n"
+               "  %lz = hone.log %z : V\n  %lse = hone.add %m, %lz : V\n"
+               "  %i = hone.cast %t : tensor<5xi64> -> tensor<5xi32>\n"
+               "  %bi = hone.broadcast %i dims [0] : tensor<5xi32> -> I\n"
+               "  %is = hone.cmp eq, %n, %bi : I -> B\n"
+               "  %at = hone.select %is, %l, %zero : B, M\n"
+               "  %own = hone.reduce sum %at dims [1] : M -> V\n"
+               "  %valid = hone.select %in, %w, %zero : B, M\n"
+               "  %total = hone.reduce sum %valid dims [1] : M -> V\n"
+               "  %share = hone.constant dense<S> : V\n"
+               "  %most = hone.constant dense<0.9> : V\n"
+               "  %a = hone.mul %own, %most : V\n"
+               "  %b = hone.mul %total, %share : V\n"
+               "  %c = hone.add %a, %b : V\n  %d = hone.sub %lse, %c : V\n"
+               "  %none = hone.constant dense<-100> : tensor<5xi64>\n"
+               "  %counts = hone.cmp ne, %t, %none : tensor<5xi64> -> "
+               "tensor<5xi1>\n"
+               "  %no = hone.constant dense<0.0> : V\n"
+               "  %loss = hone.select %counts, %d, %no : tensor<5xi1>, V\n"
+               "  %bg = hone.broadcast %g dims [] : tensor<f32> -> V\n"
+               "  %u = hone.select %counts, %bg, %no : tensor<5xi1>, V\n"
+               "  %bl = hone.broadcast %lse dims [0] : V -> M\n"
+               "  %q = hone.sub %w, %bl : M\n  %prob = hone.exp %q : M\n"
+               "  %heat = hone.constant dense<0.9> : M\n"
+               "  %rest = hone.constant dense<S> : M\n"
+               "  %hot = hone.select %is, %heat, %zero : B, M\n"
+               "  %f = hone.sub %prob, %hot : M\n"
+               "  %h = hone.sub %f, %rest : M\n"
+               "  %bu = hone.broadcast %u dims [0] : V -> M\n"
+               "  %j = hone.mul %h, %bu : M\n"
+               "  %k = hone.select %in, %j, %zero : B, M\n"
+               "  %r = hone.cast %k : M -> N\n"
+               "  return %loss, %r : V, N\n}",
+               {{"M", "tensor<5xCxf32>"},
+                {"N", "tensor<5xCxT>"},
+                {"I", "tensor<5xCxi32>"},
+                {"B", "tensor<5xCxi1>"},
+                {"V", "tensor<5xf32>"},
+                {"E", std::to_string(cols - 3)},
+                {"S", std::to_string(0.1 / double(cols - 3))},
+                {"C", std::to_string(cols)},
+                {"T", type}}),
+          options);
+    }
+}
+
 // Rows with -inf, infinity, NaN and the lowest number, where a thread sees
 // nothing else before it sees the rest of the row.
 TEST(Row, SpecialVocabularies) {

@@ -402,6 +402,24 @@ TEST_F(OpFactsTest, GroupOverwritesOnlyWhatItReadsInPlace) {
       (Pairs{{0, 0}}));
 }
 
+TEST_F(OpFactsTest, GroupOverwritesWhatItWidens) {
+  // A vector along rows is widened too, and read by every row.
+  EXPECT_EQ(
+      pairs(parse(
+          "%x: tensor<8x16xbf16>, %v: tensor<16xbf16>",
+          R"(%r:2 = hone.fused row (%a = %x : tensor<8x16xbf16>, %b = %v : tensor<16xbf16>) -> (tensor<8x16xbf16>, tensor<16xbf16>) {
+        %w = hone.cast %a : tensor<8x16xbf16> -> tensor<8x16xf32>
+        %c = hone.cast %b : tensor<16xbf16> -> tensor<16xf32>
+        %d = hone.broadcast %c dims [1] : tensor<16xf32> -> tensor<8x16xf32>
+        %s = hone.add %w, %d : tensor<8x16xf32>
+        %n = hone.cast %s : tensor<8x16xf32> -> tensor<8x16xbf16>
+        %u = hone.reduce sum %s dims [0] : tensor<8x16xf32> -> tensor<16xf32>
+        %l = hone.cast %u : tensor<16xf32> -> tensor<16xbf16>
+        hone.yield %n, %l : tensor<8x16xbf16>, tensor<16xbf16>
+      })")),
+      (Pairs{{0, 0}}));
+}
+
 //===----------------------------------------------------------------------===//
 // Element states
 //===----------------------------------------------------------------------===//
