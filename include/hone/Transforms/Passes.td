@@ -231,6 +231,7 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
     - they differ in element type, contracted dimension, optimizer group, initialisation or `hone.requires_grad`;
     - only some of them have a bias;
     - a user gave one of them a `dist.sharding`, which does not carry over to the packed parameter;
+    - one makes key or value heads that `tensor-ranks` do not divide, and the other does not: ranks share these heads;
     - a reader cannot read a slice in place, and would copy more than packing saves;
     - the optimizer is Adafactor, which takes means over each parameter, or, of a parameter, Muon, which takes each
       matrix as a whole.
@@ -253,7 +254,8 @@ def PackProjections : Pass<"hone-pack-projections", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "", "Optimizer of the step; default: the module's">,
-    Option<"report", "report", "bool", "false", "Emit a remark per contraction that is or is not packed">
+    Option<"report", "report", "bool", "false", "Emit a remark per contraction that is or is not packed">,
+    Option<"tensorRanks", "tensor-ranks", "int64_t", "1", "Ranks that will divide heads: axis tp of the mesh">
   ];
 }
 

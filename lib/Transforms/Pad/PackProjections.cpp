@@ -96,6 +96,22 @@ static std::string whyNotPart(BlockArgument argument) {
   return "";
 }
 
+/// Whether an attention reads `value` as keys or values of heads that `ranks`
+/// do not divide.
+static bool makesSharedHeads(Value value, int64_t ranks) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto attention = dyn_cast<AttentionOp>(user)) {
+      int64_t heads =
+          cast<RankedTensorType>(attention.getKey().getType()).getDimSize(2);
+      return use.get() != attention.getQuery() && heads % ranks != 0;
+    }
+    return isa<CastOp, LayerNormOp, ReshapeOp, RmsNormOp, RopeOp, TransposeOp>(
+               user) &&
+           makesSharedHeads(user->getResult(0), ranks);
+  });
+}
+
 /// Why two parameters cannot be parts of one, or "".
 static std::string whyNotTogether(BlockArgument a, BlockArgument b) {
   if (getElementTypeOrSelf(a.getType()) != getElementTypeOrSelf(b.getType()))
@@ -110,13 +126,16 @@ static std::string whyNotTogether(BlockArgument a, BlockArgument b) {
   return "";
 }
 
-static std::string whyNotTogether(Projection &a, Projection &b) {
+static std::string whyNotTogether(Projection &a, Projection &b, int64_t ranks) {
   if (std::string why = whyNotPart(b.weight); !why.empty())
     return "the weight " + why;
   if (a.outDim != b.outDim || a.dot.getLhsContract() != b.dot.getLhsContract())
     return "the weights are contracted along different dimensions";
   if (std::string why = whyNotTogether(a.weight, b.weight); !why.empty())
     return "the weights " + why;
+  if (makesSharedHeads(a.result(), ranks) !=
+      makesSharedHeads(b.result(), ranks))
+    return "ranks along tp share key heads of one of them";
   if (bool(a.bias) != bool(b.bias))
     return "only one of them has a bias";
   if (!b.bias)
@@ -184,7 +203,7 @@ SmallVector<Projections> PackProjections::findSets(func::FuncOp func) {
     SmallVector<Projections> &siblings = sets[dot.getLhs()];
     std::string why;
     for (Projections &set : siblings) {
-      why = whyNotTogether(set.front(), *projection);
+      why = whyNotTogether(set.front(), *projection, tensorRanks);
       if (why.empty()) {
         set.push_back(*projection);
         return;
@@ -194,7 +213,7 @@ SmallVector<Projections> PackProjections::findSets(func::FuncOp func) {
       note(dot, nameOf(projection->weight) + " is not packed with " +
                     nameOf(siblings.front().front().weight) + ": " + why);
     // The first of a set must qualify itself.
-    why = whyNotTogether(*projection, *projection);
+    why = whyNotTogether(*projection, *projection, tensorRanks);
     if (why.empty())
       siblings.push_back({*projection});
     else if (siblings.empty() && argAttr(projection->weight, attr::sharding))
