@@ -313,9 +313,11 @@ OpCost AttentionBwdOp::getCost() {
 
 namespace {
 /// Factors of attention: batch, query position, head, key position, widths.
-/// Heads are one factor: a split of the heads splits key heads alike.
+/// Heads are one factor: a run of query heads shares a key head.
 enum AttentionFactor { Batch, QueryPos, Head, KeyPos, Width, ValueWidth };
 } // namespace
+
+static DimensionFactors keyHead() { return DimensionFactors::shared(Head); }
 
 template <typename AttentionLike>
 static DimensionMapping attentionFactors(AttentionLike op) {
@@ -382,8 +384,8 @@ static TensorFactors maskDims(Value mask) {
 DimensionMapping AttentionOp::getDimensionMapping() {
   DimensionMapping mapping = attentionFactors(*this);
   mapping.operands = {{Batch, QueryPos, Head, Width},
-                      {Batch, KeyPos, Head, Width},
-                      {Batch, KeyPos, Head, ValueWidth}};
+                      {Batch, KeyPos, keyHead(), Width},
+                      {Batch, KeyPos, keyHead(), ValueWidth}};
   if (getMask())
     mapping.operands.push_back(maskDims(getMask()));
   addRandomOperands(mapping, *this);
@@ -395,8 +397,8 @@ DimensionMapping AttentionOp::getDimensionMapping() {
 DimensionMapping DecodeAttentionOp::getDimensionMapping() {
   DimensionMapping mapping = attentionFactors(*this);
   mapping.operands = {{Batch, QueryPos, Head, Width},
-                      {Batch, KeyPos, Head, Width},
-                      {Batch, KeyPos, Head, ValueWidth},
+                      {Batch, KeyPos, keyHead(), Width},
+                      {Batch, KeyPos, keyHead(), ValueWidth},
                       {}};
   if (getMask())
     mapping.operands.push_back(maskDims(getMask()));
@@ -408,8 +410,8 @@ DimensionMapping AttentionBwdOp::getDimensionMapping() {
   DimensionMapping mapping = attentionFactors(*this);
   TensorFactors output = {Batch, QueryPos, Head, ValueWidth};
   TensorFactors query = {Batch, QueryPos, Head, Width};
-  TensorFactors key = {Batch, KeyPos, Head, Width};
-  TensorFactors value = {Batch, KeyPos, Head, ValueWidth};
+  TensorFactors key = {Batch, KeyPos, keyHead(), Width};
+  TensorFactors value = {Batch, KeyPos, keyHead(), ValueWidth};
   // Key and value gradients sum over query positions.
   mapping.factors[QueryPos].kind = FactorKind::Replicate;
   mapping.operands = {output, query,  key,

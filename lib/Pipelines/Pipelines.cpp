@@ -189,9 +189,12 @@ void hone::buildPadPhase(OpPassManager &manager,
                          const PipelineOptions &options) {
   // Both before autodiff: gradients and state follow the parameters. Packing
   // first, so that one padding serves all parts.
-  addOptional(manager,
-              createPackProjections({options.optimizer, options.report}),
-              options);
+  PackProjectionsOptions pack;
+  pack.optimizer = options.optimizer;
+  pack.report = options.report;
+  // With exact, one rank and many add the terms of the same products.
+  pack.tensorRanks = options.exact ? 1 : dist::tensorRanks(options.ranks.mesh);
+  addOptional(manager, createPackProjections(pack), options);
   addOptional(manager.nest<func::FuncOp>(), createJoinRotations(), options);
   PadDimsOptions pad;
   pad.multiple = options.pad;

@@ -43,13 +43,22 @@ struct Factor {
 
 /// The factors that a dimension runs along, the slowest first: one as a rule,
 /// several where a reshape merges them, none (-1) where the dimension must stay
-/// whole. It may be a piece of its one factor: what a slice takes of it.
+/// whole. It may be a piece of its one factor, what a slice takes of it, or
+/// have fewer elements, which iterations share.
 class DimensionFactors {
 public:
   /// The elements of `factor` from `offset` on, as many as the dimension has.
   static DimensionFactors piece(int factor, int64_t offset) {
     DimensionFactors factors(factor);
     factors.start = offset;
+    return factors;
+  }
+  /// Elements that each serve a run of iterations of `factor`, of equal length
+  /// (key heads). Parts within a run hold copies of its element; in a result
+  /// they are partial sums.
+  static DimensionFactors shared(int factor) {
+    DimensionFactors factors(factor);
+    factors.serves = true;
     return factors;
   }
   DimensionFactors(int factor) {
@@ -66,21 +75,24 @@ public:
   int operator[](size_t index) const { return indices[index]; }
   /// Where a piece begins; none if it is no piece.
   std::optional<int64_t> offset() const { return start; }
+  bool isShared() const { return serves; }
   bool operator==(const DimensionFactors &other) const {
-    return indices == other.indices && start == other.start;
+    return indices == other.indices && start == other.start &&
+           serves == other.serves;
   }
 
 private:
   llvm::SmallVector<int, 2> indices;
   std::optional<int64_t> start;
+  bool serves = false;
 };
 
 /// Factors of each dimension of a tensor.
 using TensorFactors = llvm::SmallVector<DimensionFactors>;
 
 /// The factors of an op, and where each operand and result has them. A factor
-/// may have fewer elements in one tensor than in another (key heads): a split
-/// is one of all of them.
+/// may have fewer elements in one tensor than in another: a split is one of all
+/// of them, but for what parts share.
 struct DimensionMapping {
   llvm::SmallVector<Factor> factors;
   llvm::SmallVector<TensorFactors> operands;

@@ -31,6 +31,9 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
       are contiguous, and a gather moves no data within a rank. A parameter without such a dimension is replicated.
     - `tp` shards one dimension of every weight that no op needs unsharded. The pass finds it by what the ops do with
       the weight, not by the weight's name. With `sequence`, reductions become reduce-scatters.
+    - If an attention has fewer key heads than `tp` ranks, and as many divide `tp`, the mesh gets two axes in its place:
+      `tp`, of as many ranks as key heads, and `tp.r`. Weights of keys and values are replicated along `tp.r`, and all
+      else is sharded along both.
     - Gradients that micro-batches are added to are partial sums along the batch axes that do not shard them. Only the
       update reduces them. In a mesh-invariant module they are never partial.
     - State whose shape differs from its parameter's is sharded with it where that keeps 8-bit blocks complete. Means of

@@ -27,8 +27,11 @@ FailureOr<Mesh> Mesh::of(Operation *module) {
       Mesh mesh(op);
       mesh.links = std::move(*network);
       for (Axis &axis : mesh.axes) {
-        if (axis.link.empty() && mesh.links.find(axis.name))
-          axis.link = axis.name;
+        // Axis tp.r is a part of tp.
+        for (StringRef name :
+             {StringRef(axis.name), StringRef(axis.name).split('.').first})
+          if (axis.link.empty() && mesh.links.find(name))
+            axis.link = name.str();
         if (!axis.link.empty() && !mesh.links.find(axis.link))
           return op.emitOpError()
                  << "has axis '" << axis.name << "' over '" << axis.link

@@ -120,6 +120,32 @@ ShardingRule::factorDivided(unsigned tensor, unsigned dim,
   return std::nullopt;
 }
 
+/// Those of `axes` that divide `size` shared elements where all of them divide
+/// the iterations: up to one element, which all parts within its run need.
+/// Nothing where a part would need fewer of its elements than its peers hold.
+static std::optional<Axes> axesOfShared(ArrayRef<unsigned> axes, int64_t size,
+                                        const Mesh &mesh) {
+  Axes dividing;
+  for (unsigned axis : axes) {
+    if (size == 1)
+      break;
+    if (size % mesh[axis].size != 0)
+      return std::nullopt;
+    size /= mesh[axis].size;
+    dividing.push_back(axis);
+  }
+  return dividing;
+}
+
+bool ShardingRule::keepsCopies(unsigned tensor, unsigned dim,
+                               ArrayRef<unsigned> axes,
+                               const Mesh &mesh) const {
+  if (!factorsOf(tensor)[dim].isShared())
+    return false;
+  std::optional<Axes> dividing = axesOfShared(axes, shapes[tensor][dim], mesh);
+  return dividing && dividing->size() != axes.size();
+}
+
 std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
                                                   ArrayRef<DimShards> factors,
                                                   const Mesh &mesh) const {
@@ -151,6 +177,12 @@ std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
       if (size != factorSize && !divided.cuts.empty())
         return std::nullopt;
       shards.cuts = divided.cuts;
+      if (size != factorSize && own.isShared()) {
+        std::optional<Axes> dividing = axesOfShared(divided.axes, size, mesh);
+        if (!dividing)
+          return std::nullopt;
+        shards.axes = std::move(*dividing);
+      }
       break;
     }
     left /= factorSize;
@@ -179,11 +211,17 @@ std::optional<Sharding> ShardingRule::shardingOf(unsigned tensor,
     std::optional<DimShards> shards = dimDivided(tensor, dim, factors, mesh);
     if (!shards)
       return std::nullopt;
+    if (tensor >= operands && own.isShared())
+      llvm::append_range(
+          sharding.partial,
+          ArrayRef(factors[own[0]].axes).drop_front(shards->axes.size()));
     sharding.dims.push_back(std::move(*shards));
     present.insert(own.begin(), own.end());
   }
   if (tensor < operands)
     return sharding;
+  if (isMeshInvariant && !sharding.partial.empty())
+    return std::nullopt;
   sharding.kind = mapping.combiner;
   for (auto [index, factor] : llvm::enumerate(mapping.factors))
     if (!present.contains(index) && (factor.kind == FactorKind::Reduce ||

@@ -40,6 +40,10 @@ public:
   /// Whether every factor is independent, and none is merged or cut: what the
   /// tensors have in common flows through.
   bool isPassThrough() const;
+  /// Whether a dimension keeps copies along some of `axes` where they divide
+  /// its factor, as key heads do that are fewer than the ranks.
+  bool keepsCopies(unsigned tensor, unsigned dim, llvm::ArrayRef<unsigned> axes,
+                   const Mesh &mesh) const;
   /// Whether ranks may share the iterations of a factor.
   bool canSplit(unsigned factor) const {
     FactorKind kind = mapping.factors[factor].kind;

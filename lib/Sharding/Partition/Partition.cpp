@@ -185,10 +185,12 @@ Value Partitioner::asTerms(Value value, const Sharding &sharding) {
 /// The axes along which the operands of `set`, in which `op` is linear, are all
 /// partial sums that no other op reads, or along which one of them is a partial
 /// sum and so may the result be (`expected`). No other operand is sharded
-/// there.
+/// there. A sum that waits along one axis waits along those too that some of
+/// the operands lack: one reduction instead of one per set of axes.
 Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set,
                               ArrayRef<unsigned> expected) const {
-  Axes axes;
+  Axes axes, ofSome;
+  bool isReduced = false;
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
     bool isAll = true, isAny = false, isDivided = false;
     for (unsigned index = 0; index != op->getNumOperands(); ++index) {
@@ -201,9 +203,15 @@ Axes Partitioner::waitingAxes(Operation *op, ArrayRef<unsigned> set,
       isAll &= isTerm || !llvm::is_contained(set, index);
       isDivided |= !isTerm && shardings.of(value).uses(axis);
     }
-    if (!isDivided && isAny && (isAll || llvm::is_contained(expected, axis)))
-      axes.push_back(axis);
+    if (isDivided || !isAny)
+      continue;
+    isReduced |= isAll && !llvm::is_contained(expected, axis);
+    (isAll || llvm::is_contained(expected, axis) ? axes : ofSome)
+        .push_back(axis);
   }
+  if (isReduced)
+    llvm::append_range(axes, ofSome);
+  llvm::sort(axes);
   return axes;
 }
 

@@ -65,7 +65,9 @@ private:
 
   std::optional<Mesh> axes; ///< of the module, once they are read
   SmallVector<StringAttr> batchAxes;
-  StringAttr stateAxis, tensorAxis; ///< null: the mesh has none
+  /// Axis tp, or the two that it is made of; empty: the mesh has none.
+  SmallVector<StringAttr> tensorAxes;
+  StringAttr stateAxis; ///< null: the mesh has none
   int64_t batchParts = 1, stateParts = 1;
   int level = 3;
   bool isKept = false; ///< what is gathered stays for the backward part
@@ -132,20 +134,30 @@ LogicalResult DistAnnotate::readMesh() {
     return op.emitOpError("says already how ranks divide the module, expected "
                           "no recipe (--mesh, --recipe) besides");
   SmallVector<Attribute> attrs;
+  auto add = [&](StringRef name, int64_t size, StringRef link) {
+    auto nameAttr = StringAttr::get(context, name);
+    attrs.push_back(AxisAttr::get(
+        context, nameAttr, size,
+        link.empty() ? StringAttr() : StringAttr::get(context, link)));
+    return nameAttr;
+  };
   for (StringRef text : llvm::split(mesh, ',')) {
     llvm::Expected<AxisText> axis = parseAxis(text);
     if (!axis)
       return module.emitError()
              << "mesh has axis " << llvm::toString(axis.takeError());
     auto [name, size, link] = *axis;
-    auto nameAttr = StringAttr::get(context, name);
-    attrs.push_back(AxisAttr::get(
-        context, nameAttr, size,
-        link.empty() ? StringAttr() : StringAttr::get(context, link)));
     if (name == "tp") {
-      tensorAxis = nameAttr;
+      FailureOr<func::FuncOp> reader = findReader();
+      if (failed(reader))
+        return failure();
+      int64_t keyRanks = ranksOfKeyHeads(*reader, size);
+      tensorAxes.push_back(add(name, keyRanks, link));
+      if (keyRanks != size)
+        tensorAxes.push_back(add("tp.r", size / keyRanks, link));
       continue;
     }
+    StringAttr nameAttr = add(name, size, link);
     batchAxes.push_back(nameAttr);
     batchParts *= size;
     if (name == "fs") {
@@ -167,7 +179,7 @@ LogicalResult DistAnnotate::readAxes() {
 }
 
 LogicalResult DistAnnotate::readLevel() {
-  if (sequence && !tensorAxis)
+  if (sequence && tensorAxes.empty())
     return getOperation().emitError("mesh has no axis tp, expected one that "
                                     "divides sequences");
   StringRef text = fsdp;
@@ -180,12 +192,12 @@ LogicalResult DistAnnotate::readLevel() {
 }
 
 LogicalResult DistAnnotate::readFeatures() {
-  if (!tensorAxis)
+  if (tensorAxes.empty())
     return success();
   FailureOr<func::FuncOp> reader = findReader();
   if (failed(reader))
     return failure();
-  FailureOr<FeatureShards> found = divideFeatures(*reader, tensorAxis, *axes);
+  FailureOr<FeatureShards> found = divideFeatures(*reader, tensorAxes, *axes);
   if (failed(found))
     return failure();
   features = std::move(*found);
@@ -400,7 +412,7 @@ LogicalResult DistAnnotate::constrain(func::FuncOp func) {
   if (!sequence)
     return success();
   FailureOr<bool> isDivided =
-      divideSequence(func, tensorAxis, batchAxes, *axes);
+      divideSequence(func, tensorAxes, batchAxes, *axes);
   if (failed(isDivided))
     return failure();
   isSequenceDivided |= *isDivided;
@@ -414,10 +426,12 @@ LogicalResult DistAnnotate::checkSequence() {
     return failure();
   if (isSequenceDivided)
     return success();
-  int64_t parts = (*axes)[*axes->find(tensorAxis.getValue())].size;
+  int64_t parts = 1;
+  for (StringAttr axis : tensorAxes)
+    parts *= (*axes)[*axes->find(axis.getValue())].size;
   InFlightDiagnostic error = reader->emitError()
                              << "sequence divides nothing along axis "
-                             << tensorAxis.getValue() << " of " << parts
+                             << tensorAxes.front().getValue() << " of " << parts
                              << " ranks: ";
   auto input = dyn_cast_or_null<BlockArgument>(findSequences(*reader));
   if (!input)

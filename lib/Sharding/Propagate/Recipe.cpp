@@ -33,6 +33,13 @@ llvm::Expected<AxisText> hone::dist::parseAxis(StringRef text) {
                      "fs=4@nvlink");
 }
 
+int64_t hone::dist::tensorRanks(StringRef mesh) {
+  for (StringRef text : llvm::split(mesh, ','))
+    if (text.starts_with("tp="))
+      return llvm::cantFail(parseAxis(text)).size;
+  return 1;
+}
+
 namespace {
 class RecipeReader {
 public:

@@ -20,13 +20,21 @@ void SplitClasses::number(Value value) {
   llvm::append_range(sizes, cast<RankedTensorType>(value.getType()).getShape());
 }
 
-void SplitClasses::join(Operation *op, const ShardingRule &rule) {
+void SplitClasses::join(Operation *op, const ShardingRule &rule,
+                        ArrayRef<unsigned> axes, const Mesh &mesh) {
   SmallVector<int64_t> leader(rule.factors().size(), -1);
   SmallVector<unsigned> led(rule.factors().size(), 0);
   // Dimensions of which a factor is the slowest.
   for (unsigned tensor = 0; tensor != rule.numTensors(); ++tensor)
     for (auto [dim, factors] : llvm::enumerate(rule.factorsOf(tensor))) {
       unsigned index = first.find(tensorOf(op, rule, tensor))->second + dim;
+      if (rule.keepsCopies(tensor, dim, axes, mesh)) {
+        // With the features of one element: one key head is no dimension of
+        // its weight.
+        size_t inner = rule.factorsOf(tensor).size() - dim;
+        llvm::append_range(copies, llvm::seq<unsigned>(index, index + inner));
+        continue;
+      }
       if (factors.empty() || !rule.canSplit(factors[0])) {
         wholes.push_back({index, op});
         continue;
@@ -48,6 +56,7 @@ void SplitClasses::join(Operation *op, const ShardingRule &rule) {
 void SplitClasses::mark(func::FuncOp func, int64_t parts) {
   classes.compress();
   stuck.assign(classes.getNumClasses(), false);
+  copied.assign(classes.getNumClasses(), false);
   uneven.assign(classes.getNumClasses(), 0);
   holders.assign(classes.getNumClasses(), nullptr);
   for (auto [index, op] : wholes) {
@@ -55,6 +64,8 @@ void SplitClasses::mark(func::FuncOp func, int64_t parts) {
     if (!holders[classes[index]])
       holders[classes[index]] = op;
   }
+  for (unsigned index : copies)
+    copied[classes[index]] = true;
   for (auto [index, size] : llvm::enumerate(sizes)) {
     if (size != 0 && size % parts == 0)
       continue;
@@ -71,7 +82,8 @@ void SplitClasses::mark(func::FuncOp func, int64_t parts) {
         stuck[find(arg, dim)] = true;
 }
 
-FailureOr<SplitClasses> SplitClasses::of(func::FuncOp func, int64_t parts) {
+FailureOr<SplitClasses>
+SplitClasses::of(func::FuncOp func, ArrayRef<unsigned> axes, const Mesh &mesh) {
   SplitClasses all;
   Block &block = func.getBody().front();
   llvm::for_each(block.getArguments(), [&](Value arg) { all.number(arg); });
@@ -88,10 +100,10 @@ FailureOr<SplitClasses> SplitClasses::of(func::FuncOp func, int64_t parts) {
       return failure();
     // What nothing is read from is made as its readers want it.
     if (op.getNumOperands() != 0)
-      all.join(&op, *rule);
+      all.join(&op, *rule, axes, mesh);
     all.rules.try_emplace(&op, std::move(*rule));
   }
-  all.mark(func, parts);
+  all.mark(func, mesh.count(axes));
   return all;
 }
 

@@ -32,6 +32,13 @@ static DimAttr dimOf(MLIRContext *context, ArrayRef<StringAttr> axes,
   return DimAttr::get(context, axes, cuts, isOpen, priority);
 }
 
+static Axes numbersOf(ArrayRef<StringAttr> names, const Mesh &mesh) {
+  Axes axes;
+  for (StringAttr name : names)
+    axes.push_back(*mesh.find(name.getValue()));
+  return axes;
+}
+
 static ShardingAttr shardingOf(MLIRContext *context, ArrayRef<DimAttr> dims) {
   return ShardingAttr::get(context, dims, {}, ReduceKind::sum);
 }
@@ -54,6 +61,19 @@ static llvm::DenseSet<unsigned> classesOfWeights(func::FuncOp func,
         found.insert(id);
   }
   return found;
+}
+
+int64_t dist::ranksOfKeyHeads(func::FuncOp func, int64_t ranks) {
+  int64_t most = 1; // of one key head all ranks have copies
+  func.walk([&](AttentionOp op) {
+    auto heads = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getDimSize(2);
+    };
+    int64_t keys = heads(op.getKey());
+    if (heads(op.getQuery()) % ranks == 0 && keys < ranks && ranks % keys == 0)
+      most = std::max(most, keys);
+  });
+  return most == 1 ? ranks : most;
 }
 
 /// Whether a product reads `value`, or what only rearranges it.
@@ -97,8 +117,14 @@ static std::string whyWhole(Value value, const SplitClasses &classes,
                          : "its products are divided otherwise";
 }
 
-/// Warns of weights of products that stay replicated; an error if `features`
-/// shards none.
+static bool keepsCopies(Value value, const SplitClasses &classes) {
+  return llvm::any_of(llvm::seq<int64_t>(0, rankOf(value)), [&](int64_t dim) {
+    return classes.keepsCopies(classes.find(value, dim));
+  });
+}
+
+/// Warns of weights of products that stay replicated, but for those of a key
+/// head that all ranks share; an error if `features` shards none.
 static LogicalResult checkFeatures(func::FuncOp func,
                                    const FeatureShards &features,
                                    const SplitClasses &classes, StringAttr axis,
@@ -115,7 +141,8 @@ static LogicalResult checkFeatures(func::FuncOp func,
     bool isWhole = llvm::all_of(
         dims->second, [](DimAttr dim) { return dim.getAxes().empty(); });
     isDivided |= !isWhole;
-    if (isWhole && rankOf(arg) >= 2 && isReadByProduct(arg))
+    if (isWhole && rankOf(arg) >= 2 && isReadByProduct(arg) &&
+        !keepsCopies(arg, classes))
       wholes.push_back("'" + name.str() + "' (" + describeShape(arg) + ": " +
                        whyWhole(arg, classes, parts) + ")");
   }
@@ -144,11 +171,12 @@ static LogicalResult checkFeatures(func::FuncOp func,
   return failure();
 }
 
-FailureOr<FeatureShards>
-dist::divideFeatures(func::FuncOp func, StringAttr axis, const Mesh &mesh) {
+FailureOr<FeatureShards> dist::divideFeatures(func::FuncOp func,
+                                              ArrayRef<StringAttr> axes,
+                                              const Mesh &mesh) {
   MLIRContext *context = func.getContext();
-  FailureOr<SplitClasses> classes =
-      SplitClasses::of(func, mesh[*mesh.find(axis.getValue())].size);
+  Axes numbers = numbersOf(axes, mesh);
+  FailureOr<SplitClasses> classes = SplitClasses::of(func, numbers, mesh);
   if (failed(classes))
     return failure();
   llvm::DenseSet<unsigned> chosen = classesOfWeights(func, *classes);
@@ -159,7 +187,7 @@ dist::divideFeatures(func::FuncOp func, StringAttr axis, const Mesh &mesh) {
     SmallVector<DimAttr> dims(rankOf(arg), dimOf(context, {}, 0, true));
     for (auto [dim, attr] : llvm::enumerate(dims))
       if (chosen.contains(classes->find(arg, dim))) {
-        attr = dimOf(context, axis, tensorPriority, true);
+        attr = dimOf(context, axes, tensorPriority, true);
         break;
       }
     func.setArgAttr(arg.getArgNumber(), shardingAttr,
@@ -177,14 +205,16 @@ dist::divideFeatures(func::FuncOp func, StringAttr axis, const Mesh &mesh) {
     SmallVector<DimAttr> &dims = features[argString(func, index, attr::fqn)];
     if (!dims.empty())
       continue;
+    // Of `axes` a key head has the first.
     for (const DimShards &shards : spread->of(arg).dims)
-      dims.push_back(shards.isWhole() ? dimOf(context, {})
-                                      : dimOf(context, axis, tensorPriority,
-                                              false, shards.cuts));
+      dims.push_back(shards.isWhole()
+                         ? dimOf(context, {})
+                         : dimOf(context, axes.take_front(shards.axes.size()),
+                                 tensorPriority, false, shards.cuts));
   }
   if (failed(spread) ||
-      failed(checkFeatures(func, features, *classes, axis,
-                           mesh[*mesh.find(axis.getValue())].size)))
+      failed(checkFeatures(func, features, *classes, axes.front(),
+                           mesh.count(numbers))))
     return failure();
   return features;
 }
@@ -198,9 +228,9 @@ namespace {
 class SequenceDivider {
 public:
   SequenceDivider(func::FuncOp func, const SplitClasses &classes,
-                  StringAttr axis, int64_t parts,
+                  ArrayRef<StringAttr> axes, int64_t parts,
                   ArrayRef<StringAttr> batchAxes)
-      : func(func), classes(classes), axis(axis), parts(parts),
+      : func(func), classes(classes), axes(axes), parts(parts),
         batchAxes(batchAxes) {}
 
   /// False: there are none.
@@ -213,7 +243,7 @@ private:
 
   func::FuncOp func;
   const SplitClasses &classes;
-  StringAttr axis;
+  ArrayRef<StringAttr> axes;
   int64_t parts;
   ArrayRef<StringAttr> batchAxes;
   unsigned batch = 0, positions = 0; ///< classes of an input's dimensions
@@ -247,7 +277,7 @@ llvm::DenseSet<unsigned> SequenceDivider::dividedClasses() {
       continue;
     auto attr = func.getArgAttrOfType<ShardingAttr>(index, shardingAttr);
     for (auto [dim, own] : llvm::enumerate(attr.getDims()))
-      if (llvm::is_contained(own.getAxes(), axis))
+      if (llvm::is_contained(own.getAxes(), axes.front()))
         divided.insert(classes.find(arg, dim));
   }
   return divided;
@@ -264,7 +294,7 @@ bool SequenceDivider::constrain(Value value) {
     bool isSequence = id == positions && size % parts == 0;
     isDivided |= isSequence;
     dims.push_back(id == batch  ? dimOf(context, batchAxes)
-                   : isSequence ? dimOf(context, axis, sequencePriority)
+                   : isSequence ? dimOf(context, axes, sequencePriority)
                                 : dimOf(context, {}));
   }
   if (!isDivided)
@@ -291,12 +321,14 @@ bool SequenceDivider::run() {
   return isDivided;
 }
 
-FailureOr<bool> dist::divideSequence(func::FuncOp func, StringAttr axis,
+FailureOr<bool> dist::divideSequence(func::FuncOp func,
+                                     ArrayRef<StringAttr> axes,
                                      ArrayRef<StringAttr> batchAxes,
                                      const Mesh &mesh) {
-  int64_t parts = mesh[*mesh.find(axis.getValue())].size;
-  FailureOr<SplitClasses> classes = SplitClasses::of(func, parts);
+  Axes numbers = numbersOf(axes, mesh);
+  FailureOr<SplitClasses> classes = SplitClasses::of(func, numbers, mesh);
   if (failed(classes))
     return failure();
-  return SequenceDivider(func, *classes, axis, parts, batchAxes).run();
+  return SequenceDivider(func, *classes, axes, mesh.count(numbers), batchAxes)
+      .run();
 }

@@ -18,23 +18,30 @@ using FeatureShards = llvm::StringMap<llvm::SmallVector<DimAttr>>;
 /// Whether an argument is a parameter or a copy of one in another type.
 bool isParameter(mlir::func::FuncOp func, unsigned index);
 
-/// The sharding along `axis` of the parameters of `func`, which reads a batch:
+/// How many of `ranks` along a tensor axis differ in the key heads that they
+/// need, where an attention of `func` has fewer of them: groups of equal size
+/// share a key head. All of `ranks` where there is none that they can divide
+/// so.
+int64_t ranksOfKeyHeads(mlir::func::FuncOp func, int64_t ranks);
+
+/// The sharding along `axes` of the parameters of `func`, which reads a batch:
 /// a dimension of each weight whose class (SplitClasses) is divisible, and of
-/// its bias, with the cuts at which packed projections are sliced. An error if
-/// no weight has one; a warning for weights of products that stay replicated.
-mlir::FailureOr<FeatureShards> divideFeatures(mlir::func::FuncOp func,
-                                              mlir::StringAttr axis,
-                                              const Mesh &mesh);
+/// its bias, with the cuts at which packed projections are sliced. Weights of
+/// key heads have the first axes alone. An error if no weight has one; a
+/// warning for weights of products that stay replicated.
+mlir::FailureOr<FeatureShards>
+divideFeatures(mlir::func::FuncOp func, llvm::ArrayRef<mlir::StringAttr> axes,
+               const Mesh &mesh);
 
 /// The first input of `func` that has a batch of sequences; null: none.
 mlir::Value findSequences(mlir::func::FuncOp func);
 
 /// Constrains what ops of `func`, whose arguments are annotated, add up over
-/// `axis` to parts of the sequence, dimension 1 of an input: sums are
+/// `axes` to parts of the sequence, dimension 1 of an input: sums are
 /// scattered, and norms and residual sums share their rows. The batch keeps
 /// `batchAxes`. False: there is nothing of the kind.
 mlir::FailureOr<bool> divideSequence(mlir::func::FuncOp func,
-                                     mlir::StringAttr axis,
+                                     llvm::ArrayRef<mlir::StringAttr> axes,
                                      llvm::ArrayRef<mlir::StringAttr> batchAxes,
                                      const Mesh &mesh);
 

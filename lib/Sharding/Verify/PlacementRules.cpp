@@ -138,6 +138,7 @@ private:
   Placement::Kind ofNorms() const;
   Placement::Kind ofLogSumExps() const;
   Placement ofReshape(ReshapeOp reshape) const;
+  bool sharesCopies(int factor) const;
   Factors dividedFactors() const;
   Factors shardedFactors(unsigned tensor) const;
   Placement ofShards(unsigned result, const Factors &factors) const;
@@ -254,6 +255,21 @@ Factors AxisRules::shardedFactors(unsigned tensor) const {
   return factors;
 }
 
+/// Whether each element that iterations along `factor` share is the only one of
+/// a rank, and of its peers along the axis.
+bool AxisRules::sharesCopies(int factor) const {
+  bool isShared = false;
+  for (unsigned tensor = 0; tensor != own.size(); ++tensor)
+    for (auto [dim, there] : llvm::enumerate(op.rule.factorsOf(tensor))) {
+      if (!there.isShared() || there[0] != factor)
+        continue;
+      if (own[tensor] || op.rule.shapeOf(tensor)[dim] != 1)
+        return false;
+      isShared = true;
+    }
+  return isShared;
+}
+
 /// The factors that the operands may be sharded along; none where they have no
 /// common one. Replicated operands must have equal elements along it. It is one
 /// that ranks can share; where an operand is rank-local, one that its positions
@@ -293,7 +309,8 @@ Factors AxisRules::dividedFactors() const {
     for (auto [dim, there] : llvm::enumerate(op.rule.factorsOf(tensor)))
       if (!own[tensor] && !op.operands[tensor].isRepeated(dim))
         for (int factor : there)
-          factors->erase(factor);
+          if (!there.isShared() || !sharesCopies(factor))
+            factors->erase(factor);
   auto kindOf = [&](int factor) { return op.rule.factors()[factor].kind; };
   auto isIndexed = [&](int factor) {
     return kindOf(factor) == FactorKind::Gather ||
@@ -309,8 +326,8 @@ Factors AxisRules::dividedFactors() const {
 }
 
 /// Shards of an independent factor give shards of a result that has it, and
-/// partial sums of one that reduces it; where a reshape left both possible,
-/// perhaps either.
+/// partial sums of one that reduces it, or shares its elements among ranks;
+/// where a reshape left both possible, perhaps either.
 Placement AxisRules::ofShards(unsigned result, const Factors &factors) const {
   auto areAll = [&](auto... kinds) {
     return !factors.empty() && llvm::all_of(factors, [&](int factor) {
@@ -323,6 +340,9 @@ Placement AxisRules::ofShards(unsigned result, const Factors &factors) const {
        llvm::enumerate(op.rule.factorsOf(op.rule.numOperands() + result)))
     for (int factor : there)
       if (factors.contains(factor)) {
+        if (there.isShared() && sharesCopies(factor))
+          return factors.size() == 1 ? Placement{Placement::Partial, {}, op.op}
+                                     : made;
         made.dims.insert(dim);
         kept.insert(factor);
       }

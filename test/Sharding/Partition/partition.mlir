@@ -236,3 +236,48 @@ func.func @accumulated(%x: tensor<4xf32>, %g: tensor<4xf32> {dist.sharding = #di
   %s = hone.add %g, %x : tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+// Ranks along "tp.r" share a key head: its gradient is a partial sum there.
+dist.mesh @mesh [<"tp" = 2>, <"tp.r" = 2>]
+// SPREAD-LABEL: @key_heads
+// SPREAD-SAME: %{{[a-z0-9]+}}: tensor<2x6x2x8xf32> {dist.sharding = #dist.sharding<{}, {}, {"tp"} from {{.+}}, {}>}
+// CHECK-LABEL: @key_heads
+// CHECK-SAME: %[[K:.+]]: tensor<2x6x1x8xf32> {{.*}}, %[[LSE:.+]]: tensor<2x1x6xf32>
+// CHECK: %{{.+}}, %[[DK:.+]], %[[DV:.+]] = hone.attention_bwd
+// CHECK-DAG: dist.all_reduce sum %[[DK]] over ["tp.r"] : tensor<2x6x1x8xf32>
+// CHECK-DAG: dist.all_reduce sum %[[DV]] over ["tp.r"] : tensor<2x6x1x8xf32>
+// CHECK-NOT: dist.
+// CHECK: return
+func.func @key_heads(%q: tensor<2x6x4x8xf32> {dist.sharding = #dist.sharding<{}, {}, {"tp", "tp.r"}, {}>},
+                     %k: tensor<2x6x2x8xf32>, %lse: tensor<2x4x6xf32>)
+    -> (tensor<2x6x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>) {
+  %dq, %dk, %dv = hone.attention_bwd %q, %q, %k, %k, %q, %lse causal scale 0.5
+      : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
+      -> (tensor<2x6x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>)
+  return %dq, %dk, %dv : tensor<2x6x4x8xf32>, tensor<2x6x2x8xf32>, tensor<2x6x2x8xf32>
+}
+
+// -----
+
+// Of two partial sums that are added, one is so along fewer axes: their sum is reduced once, along all.
+dist.mesh @mesh [<"a" = 2>, <"b" = 2>]
+// CHECK-LABEL: @sum_along_more
+// CHECK: %[[P:.+]] = hone.dot_general {{.+}} : tensor<8x1xf32>, tensor<1x6xf32>
+// CHECK: %[[Q:.+]] = hone.dot_general {{.+}} : tensor<8x2xf32>, tensor<2x6xf32>
+// CHECK: dist.coordinate ["b"]
+// CHECK: %[[ONE:.+]] = hone.select %{{.+}}, %[[Q]], %{{.+}}
+// CHECK: %[[S:.+]] = hone.add %[[P]], %[[ONE]]
+// CHECK: %[[R:.+]] = dist.all_reduce sum %[[S]] over ["a", "b"]
+// CHECK: return %[[R]]
+func.func @sum_along_more(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"a", "b"}>},
+                          %w: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"a", "b"}, {}>},
+                          %y: tensor<8x4xf32> {dist.sharding = #dist.sharding<{}, {"a"}>},
+                          %v: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"a"}, {}>})
+    -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<{}, {}>}) {
+  %p = hone.dot_general %x, %w batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %q = hone.dot_general %y, %v batch [] x [] contract [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %s = hone.add %p, %q : tensor<8x6xf32>
+  return %s : tensor<8x6xf32>
+}

@@ -20,7 +20,12 @@ from pathlib import Path
 from typing import Iterator
 
 # Options of dist-annotate, the axes among them, and the least number of mutants.
-MESHES = (("mesh=dp=2", ("dp",), 30), ("mesh=fs=2", ("fs",), 20), ("mesh=dp=2,tp=2 sequence=true", ("dp", "tp"), 80))
+MESHES = (
+    ("mesh=dp=2", ("dp",), 30),
+    ("mesh=fs=2", ("fs",), 20),
+    ("mesh=dp=2,tp=2 sequence=true", ("dp", "tp"), 80),
+    ("mesh=tp=4", ("tp", "tp.r"), 30),  # of the Llama's heads two axes
+)
 PARTITION = ("--dist-propagate", "--dist-partition")
 VERIFY = ("--split-input-file", "--dist-verify", "--mlir-print-op-on-diagnostic=false", "-o", "/dev/null")
 SAME = ("--ranks", "--f64", "--entry", "step", "--args", "1", "--rtol", "1e-7", "--atol", "1e-9")
@@ -100,7 +105,7 @@ def accepted(path: Path, modules: list[str]) -> list[int]:
 def check(work: Path, model: Path, options: str, axes: tuple[str, ...], least: int) -> int:
     """How many wrong programs are accepted, and right ones refused."""
     step, parts, batch = work / "step.mlir", work / "parts.mlir", work / "mutants.mlir"
-    must("hone-opt", model / "graph.mlir", "--hone-pipeline=upto=step", "-o", step)
+    must("hone-opt", model / "graph.mlir", f"--hone-pipeline=upto=step {options.split()[0]}", "-o", step)
     must("hone-opt", step, f"--dist-annotate={options}", *PARTITION, "-o", parts)
     lines = step_alone(parts.read_text())
     right = "\n".join(lines)

@@ -302,6 +302,17 @@ static std::vector<OpText> layers() {
                   text + " : (" + llvm::join(arguments, ", ") + ") -> (" +
                       llvm::join(results, ", ") + ")"};
   };
+  const std::string query = "tensor<6x4x12x4xf32>", lse = "tensor<6x12x4xf32>";
+  auto attention = [&](const char *name, const std::string &keys) {
+    return norm(name, "%r:2 = hone.attention %0, %1, %2 causal scale 0.5",
+                {query, keys, keys}, {query, lse});
+  };
+  auto attentionBwd = [&](const char *name, const std::string &keys) {
+    return norm(name,
+                "%r:3 = hone.attention_bwd %0, %1, %2, %3, %4, %5 "
+                "causal scale 0.5",
+                {query, query, keys, keys, query, lse}, {query, keys, keys});
+  };
   return {
       norm("layer_norm",
            "%r:3 = hone.layer_norm %0 scale %1 bias %2 eps 1.0e-05", {x, v, v},
@@ -310,10 +321,9 @@ static std::vector<OpText> layers() {
            {x, rows}),
       {"softmax", {x}, {x}, "%r = hone.softmax %0 : " + x},
       {"softmax_bwd", {x, x}, {x}, "%r = hone.softmax_bwd %0, %1 : " + x},
-      norm("attention", "%r:2 = hone.attention %0, %1, %2 causal scale 0.5",
-           {"tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>",
-            "tensor<6x4x6x4xf32>"},
-           {"tensor<6x4x12x4xf32>", "tensor<6x12x4xf32>"}),
+      attention("attention", "tensor<6x4x6x4xf32>"),
+      attention("attention_of_two_key_heads", "tensor<6x4x2x4xf32>"),
+      attention("attention_of_one_key_head", "tensor<6x4x1x4xf32>"),
       {"decode_attention",
        {"tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>", "tensor<6x4x6x4xf32>"},
        {"tensor<6x4x12x4xf32>"},
@@ -342,14 +352,9 @@ static std::vector<OpText> layers() {
        "grad_scale %4 {beta1 = 0.9, beta2 = 0.99, eps = 1.0e-8} : (" +
            x + ", " + x + ", " + x + ", " + x + ", " + s + ", " + s +
            ", tensor<i64>, " + s + ") -> (" + x + ", " + x + ", " + x + ")"},
-      norm("attention_bwd",
-           "%r:3 = hone.attention_bwd %0, %1, %2, %3, %4, %5 "
-           "causal scale 0.5",
-           {"tensor<6x4x12x4xf32>", "tensor<6x4x12x4xf32>",
-            "tensor<6x4x6x4xf32>", "tensor<6x4x6x4xf32>",
-            "tensor<6x4x12x4xf32>", "tensor<6x12x4xf32>"},
-           {"tensor<6x4x12x4xf32>", "tensor<6x4x6x4xf32>",
-            "tensor<6x4x6x4xf32>"}),
+      attentionBwd("attention_bwd", "tensor<6x4x6x4xf32>"),
+      attentionBwd("attention_bwd_of_two_key_heads", "tensor<6x4x2x4xf32>"),
+      attentionBwd("attention_bwd_of_one_key_head", "tensor<6x4x1x4xf32>"),
       norm("layer_norm_bwd", "%r = hone.layer_norm_bwd %0, %1, %2, %3 scale %4",
            {x, x, rows, rows, v}, {x}),
       norm("rms_norm_bwd", "%r = hone.rms_norm_bwd %0, %1, %2 scale %3",

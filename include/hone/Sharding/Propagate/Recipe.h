@@ -20,6 +20,9 @@ struct AxisText {
 /// Reads one; an error quotes it.
 llvm::Expected<AxisText> parseAxis(llvm::StringRef text);
 
+/// The size of axis tp in `mesh`, axes that parseAxis reads; 1 without one.
+int64_t tensorRanks(llvm::StringRef mesh);
+
 /// What axis fs divides, in words: "zero1" to "zero3", "zero3-keep".
 llvm::ArrayRef<llvm::StringLiteral> levelsOfState();
 
