@@ -13,7 +13,7 @@
 #   precision, on a mesh, within a memory budget, for a GPU.
 # - Every model of the catalogue in test/models trains, or is refused, as docs/models.md says; one of each kind also on
 #   meshes, in low precision and within memory budgets, as docs/models-matrix.md says.
-# - The site of docs/ and its links; all tutorials.
+# - The site of docs/ and its links; the tour and all tutorials.
 # - Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
 # - Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
 # - The wheel is built; installed, it compiles and trains.
@@ -55,9 +55,9 @@ HONE_MODELS=1 tools/setup.sh
 .venv/bin/python test/models/run.py --again --results build/check/models.jsonl
 .venv/bin/python test/models/matrix.py --again --results build/check/models-matrix.jsonl
 
-# Pages: the site, and all tutorials, of which the check leaves some out.
+# Pages: the site, the tour and all tutorials, of which the check leaves some out.
 tools/build-site.sh
-HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v build/test/docs/tutorials
+HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v build/test/docs
 
 # How a program ends when its surroundings end it, and under limits of memory.
 .venv/bin/python test/e2e/process_ends.py build/check/ends --trials 200
