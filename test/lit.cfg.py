@@ -45,6 +45,7 @@ for tool in (
     "honert-ranks",
     "honert-tiny",
     "plan-chain",
+    "print-schedule",
 ):
     if shutil.which(tool, path=build_bin):
         config.available_features.add(tool)
