@@ -2,6 +2,8 @@
 
 #include "ClusterStep.h"
 
+#include "hone/Analysis/Pipeline/Generate.h"
+#include "hone/Analysis/Pipeline/Timeline.h"
 #include "hone/Sharding/IR/Sharding.h"
 
 using namespace hone;
@@ -82,8 +84,10 @@ private:
   Work forward() const;
   Work backward() const;
   Work head() const;
+  double tensorRounds() const;
   double tensorSeconds() const;
   double stageSeconds() const;
+  double bubbleSeconds() const;
   double sumSeconds() const;
   double gatherSeconds() const;
   double updateSeconds() const;
@@ -144,11 +148,16 @@ Work StepModel::head() const {
               cluster.memoryBandwidth};
 }
 
-/// Of a layer and a micro-batch: two sums in each direction, or as many gathers
-/// and scatters; those of what is computed again too.
+/// Of a layer and a micro-batch: two sums in each direction, and those of what
+/// is computed again.
+double StepModel::tensorRounds() const {
+  return step.recomputed == Recomputed::Layers ? 6 : 4;
+}
+
+/// Where sequences are divided a sum is a gather and a scatter.
 double StepModel::tensorSeconds() const {
   Group group = mesh.group({Tensor});
-  double rounds = step.recomputed == Recomputed::Layers ? 6 : 4;
+  double rounds = tensorRounds();
   double bytes = streamBytes();
   if (!step.dividesSequence)
     return rounds * secondsOf(CollectiveKind::allReduce, group, bytes);
@@ -163,6 +172,28 @@ double StepModel::stageSeconds() const {
   return 2 * double(step.chunks) *
          secondsOf(CollectiveKind::shift, mesh.group({Stage}),
                    streamBytes() / double(step.tensor));
+}
+
+/// What the last rank, which has the head, waits for others: 1F1B or its
+/// interleaved form. Messages are part of the work of those who send them.
+double StepModel::bubbleSeconds() const {
+  pipeline::ScheduleChoice choice;
+  if (step.chunks > 1)
+    choice = {pipeline::ScheduleKind::Interleaved, int(step.chunks)};
+  pipeline::Schedule schedule =
+      pipeline::placeTransfers(pipeline::generateSchedule(
+          choice, int(step.pipeline), int(step.microBatches())));
+  double layers = layersPerRank(), message = stageSeconds() / 2;
+  double tensor = layers * tensorSeconds(), ahead = 2 / tensorRounds();
+  pipeline::ChunkSeconds rank;
+  rank.forward = layers * forward().seconds() + tensor * ahead + message;
+  rank.backward =
+      layers * backward().seconds() + tensor * (1 - ahead) + message;
+  pipeline::ScheduleSeconds seconds = pipeline::equalSeconds(schedule, rank);
+  seconds.chunks.back().forward += head().seconds() / 3;
+  seconds.chunks.back().backward += head().seconds() * 2 / 3;
+  return pipeline::runSchedule(schedule, seconds)
+      .idle(schedule.shape.rankOf(schedule.shape.chunks() - 1));
 }
 
 /// Sums copies of gradients.
@@ -223,10 +254,7 @@ StepSeconds StepModel::estimate() const {
       microBatches * (layers * (layer.elements + back.elements) + end.elements);
   seconds.tensor = microBatches * layers * tensorSeconds();
   seconds.stages = microBatches * stageSeconds();
-  // A stage without the head: what others wait for at both ends.
-  double stage = layers * (layer.seconds() + back.seconds() + tensorSeconds()) +
-                 stageSeconds();
-  seconds.bubble = stage * double(step.pipeline - 1) / double(step.chunks);
+  seconds.bubble = bubbleSeconds();
   seconds.data =
       step.state == StateParts::Copies ? sumSeconds() : gatherSeconds();
   seconds.update = updateSeconds();

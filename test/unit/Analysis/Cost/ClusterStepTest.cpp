@@ -167,7 +167,8 @@ TEST(ClusterStep, WhatIsComputedAgainIsPaid) {
   EXPECT_LT(smallStep(step).products, nothing + layers);
 }
 
-// The fraction of a 1F1B schedule and of an interleaved one.
+// The replayed schedule gives the closed form, (p - 1)/v ranks without the
+// head: of 1F1B and of its interleaved form.
 TEST(ClusterStep, BubbleIsThatOfTheSchedule) {
   ParallelStep step = {32, 1, 1, 4, 1};
   StepSeconds one = smallStep(step);
