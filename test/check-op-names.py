@@ -62,6 +62,7 @@ REASONS = {
     "lib/Transforms/Fuse/RecomputeMaps.cpp": "values that cost nothing to compute twice: constants, broadcasts, reshapes",
     "lib/Transforms/Fuse/VerifyGroups.cpp": "the shape of a scatter's group: the scatter and an addition",
     "lib/Transforms/Import/BoundIds.cpp": "the pattern of code that checks ids: comparisons and arithmetic",
+    "lib/Transforms/Pad/PackProjections.cpp": "the pattern from a projection to the attention that reads its heads",
     "lib/Transforms/Pad/VerifyPad.cpp": "reshapes and transposes that padding puts around ops",
     "lib/Transforms/Plan/FunctionPlanner.cpp": "the place of a view: strides of a slice, of a reshape",
     "lib/Transforms/Plan/OverlapCollectives.cpp": "after fusion kernels are groups",
