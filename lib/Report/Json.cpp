@@ -3,6 +3,7 @@
 #include "Json.h"
 
 #include "Advice.h"
+#include "CostliestModules.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -94,12 +95,6 @@ static void writeMemory(OStream &out, const Report &report) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-static llvm::StringRef passName(Pass pass) {
-  return pass == Pass::forward    ? "forward"
-         : pass == Pass::backward ? "backward"
-                                  : "update";
-}
-
 namespace {
 /// What a launch has beside others of its program.
 struct LaunchPlace {
@@ -184,6 +179,20 @@ static void writeAdvice(OStream &out, const Report &report) {
   });
 }
 
+/// As many as a reader takes in at a glance.
+static constexpr size_t shownModules = 3;
+
+static void writeCostliestModules(OStream &out, const Report &report) {
+  out.attributeArray("costliest", [&] {
+    for (const ModuleCost &cost : findCostliestModules(report, shownModules))
+      out.object([&] {
+        out.attribute("module", clean(cost.module));
+        out.attribute("seconds", cost.seconds);
+        out.attribute("share", cost.share);
+      });
+  });
+}
+
 static void writeExplanations(OStream &out, llvm::StringRef name,
                               llvm::ArrayRef<Explanation> explanations) {
   out.attributeArray(name, [&] {
@@ -258,6 +267,7 @@ void hone::report::writeJson(OStream &out, const Report &report,
     out.attribute("machine", clean(describeMachine(report.machine)));
     out.attribute("precision", summary.precision);
     out.attributeObject("step", [&] { writeStep(out, report); });
+    writeCostliestModules(out, report);
     writeAdvice(out, report);
     out.attributeObject("memory", [&] { writeMemory(out, report); });
     if (report.job)

@@ -18,6 +18,12 @@ using namespace hone;
 using namespace hone::report;
 using llvm::StringRef;
 
+StringRef hone::report::passName(Pass pass) {
+  return pass == Pass::forward    ? "forward"
+         : pass == Pass::backward ? "backward"
+                                  : "update";
+}
+
 int64_t Summary::timesPerStep(StringRef function) const {
   return hone::timesPerStep(function, microBatches);
 }

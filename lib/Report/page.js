@@ -313,16 +313,6 @@ function fitText(report) {
   return texts.length ? texts.join(', ') : 'memory of the machine unknown (--cluster=FILE tells it)';
 }
 
-// Modules that differ only in numbers are one: "blocks.*.mlp.up".
-function costliestModules(report, count) {
-  const totals = new Map();
-  for (const launch of report.launches) {
-    const name = launch.module.replace(/(^|\.)\d+(?=\.|$)/g, '$1*') || `(${launch.pass}, no module)`;
-    totals.set(name, (totals.get(name) || 0) + launch.times * workOf(launch));
-  }
-  return [...totals].sort((a, b) => b[1] - a[1]).slice(0, count);
-}
-
 function overviewTab(report) {
   const { step } = report;
   const batches = `${step.micro_batches} micro-batch${step.micro_batches === 1 ? '' : 'es'}`;
@@ -336,16 +326,15 @@ function overviewTab(report) {
     ['FLOPs', fact('step.flops', step.flops.toExponential(3))], ['bytes', fact('step.bytes', showBytes(step.bytes))],
     ['precision', escapeText(report.precision || 'as exported')], ['machine', escapeText(report.machine)]);
   const facts = tag('dl', {}, ...rows.map(([name, markup]) => tag('dt', {}, name) + tag('dd', {}, markup)));
-  const work = stepWork(report);
-  const costs = costliestModules(report, 3).map(([name, seconds]) =>
-    [name, showMilliseconds(seconds), showPercent(seconds, work)]);
+  const costs = report.costliest.map(({ module, seconds, share }) =>
+    [module, showMilliseconds(seconds), showPercent(share, 1)]);
   const advice = report.advice.map(({ flag, text }) => tag('li', {}, tag('code', {}, escapeText(flag)),
     escapeText(`: ${text}.`)));
   if (!report.measured)
     advice.push(tag('li', {}, tag('code', {}, '--profile'), ' of the program, then ',
       tag('code', {}, 'hone report RUN --profile=TRACE'), ': measured times beside these estimates.'));
   return section('summary', 'In short', facts) +
-    section('costs', 'Costliest modules', table('costliest', 'Of the work of a step', [words('module'),
+    section('costs', 'Costliest modules', table('costliest', 'Of the work of a step; * stands for any number', [words('module'),
       number('estimated ms'), number('share')], costs)) +
     section('advice', 'What would help', tag('ul', {}, ...advice)) + measuredSection(report);
 }

@@ -55,7 +55,8 @@ USE = """(async () => {
   const modules = () => [...$('#module-list').tBodies[0].rows].filter(row => !row.hidden).length;
   const before = modules();
   $('#module-list button[aria-expanded="false"]').click();
-  return { all, up, down, found, decision, lines, over, there, isIr, isBack, before, after: modules() };
+  const costliest = [...$('#costliest').tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent));
+  return { costliest, all, up, down, found, decision, lines, over, there, isIr, isBack, before, after: modules() };
 })()"""
 
 
@@ -152,6 +153,7 @@ def main() -> None:
             print("tabs:", *(tab["name"] for tab in light["tabs"]))
             used = browser.run(USE)
             assert used["up"] == sorted(used["up"]) and used["down"] == sorted(used["up"], reverse=True), used
+            assert len(used["costliest"]) == 3 and all("" not in row for row in used["costliest"]), used["costliest"]
             assert 0 < len(used["found"]) < used["all"], used
             assert all("attention_bwd" in row for row in used["found"]), used["found"]
             assert "Decision: attention call" in used["decision"], used["decision"]

@@ -82,6 +82,20 @@ def check_launches(report: Any) -> None:
     assert math.isclose(work, expected, rel_tol=1e-9), (work, expected)
 
 
+def check_costliest(report: Any) -> None:
+    """The three modules with most seconds, those that differ in numbers as one; collectives and waiting do not count."""
+    seconds: dict[str, float] = {}
+    for launch in report["launches"]:
+        if "axes" not in launch and "waits_for" not in launch:
+            module = re.sub(r"(?<![^.])\d+(?![^.])", "*", launch["module"]) or f"({launch['pass']}, no module)"
+            seconds[module] = seconds.get(module, 0.0) + launch["times"] * launch["seconds"]
+    expected = sorted(seconds.values(), reverse=True)[:3]
+    assert len(report["costliest"]) == 3
+    for row, most in zip(report["costliest"], expected):
+        assert math.isclose(row["seconds"], most) and math.isclose(row["seconds"], seconds[row["module"]]), (row, seconds)
+        assert math.isclose(row["share"], most / sum(seconds.values())), row
+
+
 def check_lines(lines: Any, report: Any) -> None:
     """Each is of a file of this folder, at most two lines from one that a launch names; those lines are all there."""
     named = {tuple(launch["source"].split(":")[:2]) for launch in report["launches"] if launch["source"]}
@@ -111,6 +125,7 @@ def main() -> None:
     check_memory(report["memory"], report["launches"])
     check_curve(report["memory"])
     check_launches(report)
+    check_costliest(report)
     step = report["step"]
     for total, each in (("launches", lambda launch: 1), ("flops", lambda x: x["flops"]), ("bytes", lambda x: x["bytes"])):
         assert step[total] == sum(each(launch) * launch["times"] for launch in report["launches"]), total

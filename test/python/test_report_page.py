@@ -17,7 +17,16 @@ LAUNCHES = [
     {"name": "reduce b", "family": "row", "times": 1, "seconds": 2e-3},
     {"name": "reduce b", "family": "row", "times": 0, "seconds": 2e-3},
 ]
-REPORT = {"schema": 2, "launches": LAUNCHES}
+REPORT = {
+    "schema": 2,
+    "step": {"seconds": 4e-3},
+    "costliest": [
+        {"module": "blocks.*.mlp.up", "seconds": 2e-3, "share": 0.5},
+        {"module": "(update, no module)", "seconds": 1e-3, "share": 0.25},
+    ],
+    "advice": [{"flag": "--precision=bf16", "text": "products take 3.00 ms of 4.00 ms"}],
+    "launches": LAUNCHES,
+}
 
 
 def event(index: int, family: str, microseconds: float) -> dict:
@@ -58,6 +67,40 @@ def test_measured(folder: Path, capsys) -> None:
     worst = json.loads(capsys.readouterr().out)["worst"]
     assert [row["name"] for row in worst] == ["dot_general a", "reduce b"]
     assert {key: data_of(folder)[key] for key in REPORT} == REPORT
+
+
+def test_in_short(folder: Path, capsys) -> None:
+    """A terminal shows the step, the costliest modules and the advice, as the page does."""
+    assert main([str(folder)]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "step     4.000 ms (estimated)",
+        "",
+        "module               estimated ms   share",
+        "blocks.*.mlp.up             2.000  50.0 %",
+        "(update, no module)         1.000  25.0 %",
+        "",
+        "What would help (a flag of honec is a key of [compile]):",
+        "  --precision=bf16: products take 3.00 ms of 4.00 ms",
+    ]
+    assert main([str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["costliest"], found["advice"]) == (REPORT["costliest"], REPORT["advice"])
+    # A report of an older honec, with nothing to advise.
+    older = {key: value for key, value in REPORT.items() if key != "costliest"} | {"advice": []}
+    (folder / "report.json").write_text(json.dumps(older))
+    assert main([str(folder)]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["step     4.000 ms (estimated)"]
+
+
+def test_compare_in_short(folder: Path, capsys) -> None:
+    other = folder / "other" / "report.json"
+    other.parent.mkdir()
+    other.write_text(json.dumps(REPORT | {"step": {"seconds": 5e-3}}))
+    assert main([str(folder), f"--compare={folder / 'other'}"]) == 0
+    line = f"step     4.000 ms (estimated), {folder / 'other'} 5.000 ms: ratio 0.800"
+    assert line in capsys.readouterr().out.splitlines()
+    assert main([str(folder), f"--compare={other}", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["other"] == {"run": str(other), "seconds": 5e-3}
 
 
 def test_compare(folder: Path, tmp_path: Path) -> None:

@@ -261,7 +261,9 @@ def test_a_package_that_is_gone() -> None:
 def test_report(ready) -> None:
     ready("train", "run.toml", "steps=1")
     found = ready.json("report", "runs/run")
-    assert json.loads((ready.folder / found["data"]).read_text()) and "profile" not in found
+    report = json.loads((ready.folder / found["data"]).read_text())
+    assert "profile" not in found and found["advice"] == report["advice"]
+    assert found["costliest"] == report["costliest"] and found["costliest"][0]["module"].startswith("blocks.*")
     done = ready("report", "runs/run", "--profile")
     assert "profile  runs/run/report/profile.json" in done.stdout and "measured ms" in done.stdout
     assert json.loads((ready.folder / "runs/run/report/profile.json").read_text())

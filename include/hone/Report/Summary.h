@@ -27,6 +27,9 @@ struct LaunchTransfer {
 /// What of a step a launch belongs to.
 enum class Pass { forward, backward, update };
 
+/// "forward", ...
+llvm::StringRef passName(Pass pass);
+
 /// One launch of the plan.
 struct Launch {
   std::string name;   ///< as in profiles: "dot_general blocks.0.attn.qkv"

@@ -25,7 +25,7 @@ COMMANDS = {
     "eval": "compute the validation loss of a run",
     "compare": "compare runs: a table and their loss curves",
     "generate": "continue a text with a trained model",
-    "report": "show where the compiler's report of a run is, and profile it",
+    "report": "show what the compiler's report of a run says, and profile it",
     "watch": "send the log of a run to W&B or MLflow",
     "seal": "accept a package's graph that was edited",
     "doctor": "check what this machine has",

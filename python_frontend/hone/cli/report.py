@@ -1,4 +1,5 @@
-"""hone report: the compiler's report of a run, with a profile of its program or another report beside it."""
+"""hone report: what the compiler's report of a run says in short, with a profile of its program or another report
+beside it."""
 
 from __future__ import annotations
 
@@ -21,7 +22,11 @@ def main(argv: Sequence[str]) -> int:
     page = folder / "index.html"
     if not page.is_file():
         raise HoneError(f"{page}: no such file; hone train writes the report when it starts a run")
-    found: dict[str, Any] = {"report": str(page), "data": str(folder / "report.json")}
+    report = read_report(folder)
+    # New keys come without a new schema: an older honec wrote no `costliest`.
+    found: dict[str, Any] = {"report": str(page), "data": str(folder / "report.json"),
+                             "seconds": report["step"]["seconds"], "costliest": report.get("costliest", []),
+                             "advice": report["advice"]}
     profile = folder / "profile.json"
     if arguments.profile == "":
         _time(arguments, profile)
@@ -34,6 +39,7 @@ def main(argv: Sequence[str]) -> int:
             found["worst"] = worst_ratios(data, data["measured"], 5)
         if arguments.compare is not None:
             data["other"] = read_report(Path(arguments.compare))
+            found["other"] = {"run": arguments.compare, "seconds": data["other"]["step"]["seconds"]}
         write_page(page, data)
     if profile.is_file():
         found["profile"] = str(profile)
@@ -62,7 +68,18 @@ def _time(arguments: argparse.Namespace, profile: Path) -> None:
 
 
 def _described(found: dict[str, Any]) -> str:
-    lines = [f"{name:<8} {path}" for name, path in found.items() if name != "worst"]
+    step = f"step     {_milliseconds(found)} ms (estimated)"
+    if other := found.get("other"):
+        ratio = found["seconds"] / other["seconds"] if other["seconds"] else float("nan")
+        step += f", {other['run']} {_milliseconds(other)} ms: ratio {ratio:.3f}"
+    lines = [*(f"{name:<8} {found[name]}" for name in ("report", "data", "profile") if name in found), step]
+    if found["costliest"]:
+        rows = [["module", "estimated ms", "share"]]
+        rows += [[row["module"], _milliseconds(row), f"{100 * row['share']:.1f} %"] for row in found["costliest"]]
+        lines += ["", table(rows)]
+    if found["advice"]:
+        lines += ["", "What would help (a flag of honec is a key of [compile]):"]
+        lines += [f"  {row['flag']}: {row['text']}" for row in found["advice"]]
     if "worst" in found:
         rows = [["launch", "measured ms", "estimated ms", "ratio"]]
         rows += [
@@ -70,12 +87,20 @@ def _described(found: dict[str, Any]) -> str:
              f"{row['measured'] / row['estimated']:.1f}"]
             for row in found["worst"]
         ]
-        lines.append(table(rows))
+        lines += ["", table(rows)]
     return "\n".join(lines)
 
 
+def _milliseconds(row: dict[str, Any]) -> str:
+    return f"{1e3 * row['seconds']:.3f}"
+
+
 def _parser() -> Parser:
-    parser = Parser("report", "Prints where the compiler's report of a run is (docs/report.md).")
+    parser = Parser(
+        "report",
+        "Prints where the compiler's report of a run is (docs/report.md), which modules take most of a step, and what "
+        "would help.",
+    )
     parser.add_argument("run", metavar="RUN", help="the folder of a run, or of honec --report=DIR")
     parser.add_argument("--open", action="store_true", help="open it in a browser")
     parser.add_argument(
