@@ -2,6 +2,7 @@
 
 #include "train/ThreadLimits.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -50,18 +51,22 @@ Status honert::checkThreads(int threads, int helpers) {
                      "control group) leave no room"));
 }
 
-std::string honert::loadNote(double load, int64_t cores) {
-  // The threads of a run that is alone are the cores; others come and go.
-  if (load < static_cast<double>(cores) + 1)
+std::string honert::loadNote(double load, int64_t cores, int64_t threads) {
+  // Threads beyond the cores are this run's own doing; others come and go.
+  if (load < static_cast<double>(std::max(cores, threads)) + 1)
     return "";
-  return format("load: %.1f on %lld core%s: other programs slow this run; "
-                "try fewer --threads",
-                load, static_cast<long long>(cores), cores == 1 ? "" : "s");
+  std::string text =
+      format("load: %.1f on %lld core%s: other programs slow this run", load,
+             static_cast<long long>(cores), cores == 1 ? "" : "s");
+  if (threads > 1) // one thread cannot give way
+    text += format("; try fewer --threads than %lld",
+                   static_cast<long long>(threads));
+  return text;
 }
 
-std::string honert::loadNote() {
+std::string honert::loadNote(int64_t threads) {
   double load;
   if (getloadavg(&load, 1) != 1)
     return "";
-  return loadNote(load, sysconf(_SC_NPROCESSORS_ONLN));
+  return loadNote(load, sysconf(_SC_NPROCESSORS_ONLN), threads);
 }

@@ -15,10 +15,11 @@ int64_t stackBytes();
 /// more: where it does not, libgomp and the standard library end the process.
 Status checkThreads(int threads, int helpers);
 /// What to tell a user whose machine has more to do than cores: `load` is the
-/// average number of threads that run or wait for a core. Empty: nothing.
-std::string loadNote(double load, int64_t cores);
+/// average number of threads that run or wait for a core, `threads` those of
+/// this process. Empty: nothing.
+std::string loadNote(double load, int64_t cores, int64_t threads);
 /// The same for this machine now.
-std::string loadNote();
+std::string loadNote(int64_t threads);
 
 } // namespace honert
 

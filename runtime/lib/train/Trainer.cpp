@@ -83,7 +83,7 @@ void Trainer::noticeLoad(Clock::time_point now) {
   if (toldLoad || program.isForCuda() || now - loadSeen < pause)
     return;
   loadSeen = now;
-  std::string note = loadNote();
+  std::string note = loadNote(pool.size());
   toldLoad = !note.empty();
   if (toldLoad)
     report.line(note);

@@ -291,8 +291,14 @@ TEST(MappedRanges, a_file_that_is_cut_reads_as_zeros) {
 }
 
 TEST(ThreadLimits, a_load_above_the_cores_is_told) {
-  EXPECT_EQ(loadNote(2.9, 2), "");
-  EXPECT_EQ(loadNote(6.25, 2), "load: 6.2 on 2 cores: other programs slow this "
-                               "run; try fewer --threads");
-  EXPECT_EQ(loadNote(2, 1).rfind("load: 2.0 on 1 core: ", 0), 0u);
+  EXPECT_EQ(loadNote(2.9, 2, 2), "");
+  EXPECT_EQ(loadNote(6.25, 2, 2), "load: 6.2 on 2 cores: other programs slow "
+                                  "this run; try fewer --threads than 2");
+  // One thread cannot give way.
+  EXPECT_EQ(loadNote(6.25, 2, 1),
+            "load: 6.2 on 2 cores: other programs slow this run");
+  EXPECT_EQ(loadNote(2, 1, 1),
+            "load: 2.0 on 1 core: other programs slow this run");
+  // Its own threads are no other programs.
+  EXPECT_EQ(loadNote(8.5, 2, 8), "");
 }
