@@ -142,13 +142,15 @@ def test_init(ready) -> None:
     done = ready("train", "run.toml", "steps=1", "name=b", "init=runs/a", "lr=0")
     assert "weights: runs/a/" in done.stdout
     assert losses(ready.folder / "runs/b/log.jsonl")[1] < last
+    done = ready("train", "run.toml", "steps=1", "name=c", "init=runs/a/checkpoints")
+    assert "weights: runs/a/checkpoints/step-00000008/state.safetensors (" in done.stdout
+    # What a folder must hold, the program says.
     (ready.folder / "empty").mkdir()
-    error = ready.refusal("train", "run.toml", "name=c", "init=empty")
-    assert error.startswith("init: no file empty/model.safetensors, expected weights (safetensors), a folder with")
-    ready.write("sharded/model.safetensors.index.json", "{}")
-    error = ready.refusal("train", "run.toml", "name=c", "init=sharded")
-    assert error.startswith("sharded: holds weights in several files, which are not read;")
-    assert not (ready.folder / "runs/c").exists()
+    error = ready.refusal("train", "run.toml", "name=d", "init=empty")
+    assert error.startswith("--init: empty: expected model.safetensors, state.safetensors (a checkpoint) or latest")
+    error = ready.refusal("train", "run.toml", "name=e", "init=none")
+    assert error == "init: no file or folder none, expected weights (safetensors), a folder that has some, a run"
+    assert not (ready.folder / "runs/e").exists()
 
 
 def test_refusals(ready) -> None:

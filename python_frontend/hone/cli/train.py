@@ -163,18 +163,14 @@ def _tokenizer_of(file: RunFile) -> list[str]:
 
 
 def _start(file: RunFile) -> list[str]:
-    """--init, where the file says so: of a file, a folder with one, or a run."""
+    """--init, where the file says so: of a run its newest weights, of others what the program finds there."""
     if not (given := file.get("", "init")):
         return []
     path = Path(given)
     if (path / "run.toml").is_file():
         path = open_run(path).weights()
-    elif path.is_dir() and (path / "model.safetensors.index.json").is_file():
-        raise HoneError(f"{given}: holds weights in several files, which are not read; model = '{given}' exports them")
-    elif path.is_dir():
-        path = path / "model.safetensors"
-    if not path.is_file():
-        raise HoneError(f"init: no file {path}, expected weights (safetensors), a folder with model.safetensors, a run")
+    elif not path.exists():
+        raise HoneError(f"init: no file or folder {path}, expected weights (safetensors), a folder that has some, a run")
     return [f"--init={path}"]
 
 

@@ -1,6 +1,7 @@
 //===- Parse.cpp - From arguments to options ------------------------------===//
 
 #include "base/NearestName.h"
+#include "train/options/FilesInFolders.h"
 #include "train/options/Recorded.h"
 #include "train/options/Rules.h"
 #include "train/options/RunLength.h"
@@ -132,8 +133,10 @@ Status honert::parseOptions(const Program &program, int argc, char **argv,
     options.steps = 0;
   if (options.help || options.helpJson || options.version)
     return Status();
-  if (!options.onlyInspects())
+  if (!options.onlyInspects()) {
+    HONERT_TRY(findFilesInFolders(options));
     HONERT_TRY(findFiles(program, record, options));
+  }
   HONERT_TRY(checkRules(given, program, options));
   if (!given.count("min-lr"))
     options.minLearningRate = options.learningRate / 10;

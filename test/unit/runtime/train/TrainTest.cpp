@@ -5,11 +5,13 @@
 #include "io/SafeTensors.h"
 #include "support/Describe.h"
 #include "support/Run.h"
+#include "train/options/FilesInFolders.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <random>
 
@@ -379,18 +381,86 @@ TEST_F(Train, validation_does_not_change_training) {
 // Weights
 //===----------------------------------------------------------------------===//
 
+/// The bytes of each tensor in a file.
+std::map<std::string, std::string> tensorsOf(const std::string &path) {
+  std::map<std::string, std::string> found;
+  SafeTensors file;
+  EXPECT_TRUE(file.open(path).ok()) << path;
+  for (const auto &[name, view] : file.tensors())
+    found[name] = std::string(static_cast<const char *>(view.data),
+                              static_cast<size_t>(view.bytes));
+  return found;
+}
+
 TEST_F(Train, weights_come_back) {
   good({"--steps", "5", "--save", folder / "a"});
   good({"--steps", "0", "--init", folder / "a", "--save", folder / "b"});
-  SafeTensors a, b;
-  ASSERT_TRUE(a.open(folder / "a").ok());
-  ASSERT_TRUE(b.open(folder / "b").ok());
-  EXPECT_EQ(a.tensors().size(), 3u); // constants and optimizer state stay out
-  for (const auto &[name, view] : a.tensors())
-    EXPECT_EQ(std::memcmp(view.data, b.find(name)->data,
-                          static_cast<size_t>(view.bytes)),
-              0)
-        << name;
+  auto a = tensorsOf(folder / "a");
+  EXPECT_EQ(a.size(), 3u); // constants and optimizer state stay out
+  EXPECT_EQ(a, tensorsOf(folder / "b"));
+}
+
+TEST_F(Train, weights_of_a_folder) {
+  namespace fs = std::filesystem;
+  good({"--steps", "5", "--save", folder / "a", "--checkpoint-dir",
+        folder / "c"});
+  auto startsFrom = [&](const std::string &name, const std::string &file) {
+    Outcome outcome =
+        good({"--steps", "0", "--init", folder / name, "--save", folder / "b"});
+    EXPECT_NE(outcome.out.find("weights: " + (folder / file) + " ("),
+              std::string::npos)
+        << outcome.out;
+    EXPECT_EQ(tensorsOf(folder / "b"), tensorsOf(folder / "a"));
+  };
+  const std::string state = "c/step-00000005/state.safetensors";
+  startsFrom("c", state);
+  startsFrom("c/step-00000005", state);
+  fs::create_directory(folder / "hf");
+  fs::copy(folder / "a", folder / "hf/model.safetensors");
+  startsFrom("hf", "hf/model.safetensors");
+}
+
+TEST_F(Train, the_tokenizer_of_a_folder) {
+  Options options;
+  options.tokenizer = folder.path;
+  Status status = findFilesInFolders(options);
+  EXPECT_EQ(status.message(), "--tokenizer: " + folder.path +
+                                  ": expected tokenizer.json in this folder, "
+                                  "found tokens.bin");
+  test::writeFile(folder / "tokenizer.json", "{}");
+  for (int times : {1, 2}) { // then of the file
+    EXPECT_TRUE(findFilesInFolders(options).ok());
+    EXPECT_EQ(options.tokenizer, folder / "tokenizer.json") << times;
+  }
+}
+
+TEST_F(Train, folders_without_weights_are_refused) {
+  std::filesystem::create_directory(folder / "d");
+  auto refusal = [&](const char *flag) {
+    Outcome outcome = test::train(
+        model, {"--data", data, "--steps", "0", flag, folder / "d"});
+    EXPECT_EQ(outcome.code, 1);
+    return outcome.err;
+  };
+  std::string init = "error: --init: " + (folder / "d") + ": expected ";
+  EXPECT_EQ(refusal("--init"),
+            init + "model.safetensors, state.safetensors (a checkpoint) or "
+                   "latest (checkpoints) in this folder, found nothing\n");
+  for (char name = 'a'; name != 'k'; ++name)
+    test::writeFile(folder / ("d/" + std::string(1, name)), "");
+  test::writeFile(folder / "d/latest", "step-00000001\n");
+  EXPECT_EQ(refusal("--init"),
+            init + "model.safetensors, state.safetensors (a checkpoint) or "
+                   "latest (checkpoints) in this folder, found a, b, c, d, e, "
+                   "f, g, h and 3 more\n");
+  test::writeFile(folder / "d/model.safetensors.index.json", "{}");
+  EXPECT_EQ(refusal("--init"),
+            init +
+                "model.safetensors in this folder, found "
+                "model.safetensors.index.json: weights in several files are "
+                "not read; hone export " +
+                (folder / "d") +
+                " --weights makes a package that holds them\n");
 }
 
 std::string floats(int64_t count, float value) {
