@@ -161,9 +161,10 @@ def test_a_new_run_leaves_the_curves_of_another(tmp_path: Path, tokens: Path) ->
     files = {path: path.read_bytes() for path in (tmp_path / "tb").iterdir()}
     process = start(*flags)
     _, err = process.communicate()
+    (ours,) = (path.name for path in files if not path.name.endswith("other"))
     assert process.returncode == 2 and err == (
-        f"error: --tensorboard: {tmp_path}/tb holds the curves of a run, expected another folder, or --resume to "
-        "continue them\n")
+        f"error: --tensorboard: {tmp_path}/tb holds curves of an earlier run ({ours}), expected a folder without: name "
+        "another one, remove this one, or go on with that run (--resume)\n")
     assert len(files) == 2 and files == {path: path.read_bytes() for path in (tmp_path / "tb").iterdir()}
 
 

@@ -158,9 +158,11 @@ Status EventFile::prepare(const std::string &folder, bool resume) {
   std::vector<std::string> found;
   HONERT_TRY(findOurs(folder, found));
   if (!resume && !found.empty())
-    return Status::usage("--tensorboard: " + folder +
-                         " holds the curves of a run, expected another folder, "
-                         "or --resume to continue them");
+    return Status::usage(
+        "--tensorboard: " + folder + " holds curves of an earlier run (" +
+        baseName(found.front()) +
+        "), expected a folder without: name another one, remove this one, or "
+        "go on with that run (--resume)");
   return Status();
 }
 
