@@ -95,10 +95,11 @@ static Status checkProgramHas(const std::set<std::string> &given,
           "--%s: this program reads no token stream (see --info)", flag));
   for (const char *flag : {"generate", "prompt-ids"})
     if (given.count(flag) && !program.function("generate"))
-      return Status::usage(format("--%s: this program has no function "
-                                  "'generate' (honec --with=generate makes "
-                                  "one)",
-                                  flag));
+      return Status::usage(format(
+          "--%s: this program cannot generate (it has no function 'generate'); "
+          "compile it with honec --with=generate; for a run of hone train, "
+          "type hone generate RUN --prompt TEXT",
+          flag));
   for (const char *flag : {"val-data", "val-input"})
     if (given.count(flag) && !program.function("evaluate"))
       return Status::usage(format("--%s: this program cannot validate (it has "
