@@ -32,6 +32,9 @@ SAFETENSORS_DTYPES = {
 
 GRAPH, MANIFEST = "graph.mlir", "manifest.json"
 WEIGHTS = "model.safetensors"  # that runs start from; a binary knows it by size and header
+# What export says of them.
+LEFT_OUT = "left out, runs start from random values"
+FRESH = "to start from random values: ./train --fresh, or fresh=true of hone train"
 
 
 @dataclass(frozen=True)

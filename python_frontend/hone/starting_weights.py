@@ -7,6 +7,7 @@ from typing import Sequence
 import torch
 
 from .errors import HoneError
+from .package import FRESH, LEFT_OUT
 
 
 def pretrained_name(model: torch.nn.Module) -> str | None:
@@ -45,12 +46,12 @@ def starting_weights(
 
 def _described(kept: int, parameters: int, wanted: bool | None, origin: str | None, from_file: bool) -> str:
     if not kept:
-        return "left out, runs start from noise" + ("; --weights keeps them" if wanted is None else "")
+        return LEFT_OUT + ("; --weights keeps them" if wanted is None else "")
     if kept < parameters:
         return f"kept for init 'file' ({kept} of {parameters} tensors)"
     count = f"{kept} tensor{'s' if kept != 1 else ''}"
     named = f"kept (the configuration names '{origin}'; {count})" if origin else f"kept ({count})"
     if from_file:  # ./train refuses --fresh
         return named
-    unless = " if the model was only configured from it" if origin else ""
-    return f"{named}; start from noise with ./train --fresh{unless}"
+    unless = ", if the model was only configured from it" if origin else ""
+    return f"{named}; {FRESH}{unless}"

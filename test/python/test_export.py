@@ -289,16 +289,16 @@ class Wrapped(nn.Module):
         return self.base(tokens)
 
 
-LEFT_OUT = "weights: left out, runs start from noise"
+LEFT_OUT = "weights: left out, runs start from random values"
 MIX = {"mix.*": {"dist": "file"}}
+FRESH = "to start from random values: ./train --fresh, or fresh=true of hone train"
 NAMED = (  # a model made from_config of such a configuration looks the same, and is random
-    "weights: kept (the configuration names 'tuned'; 3 tensors); start from noise with ./train --fresh if the model "
-    "was only configured from it"
+    f"weights: kept (the configuration names 'tuned'; 3 tensors); {FRESH}, if the model was only configured from it"
 )
 KEPT = {  # model, options -> the parameters that the package holds, and what export says
     "plain": (Net, {}, [], f"{LEFT_OUT}; --weights keeps them"),
-    "asked for": (Net, {"weights": True}, "all", "weights: kept (3 tensors); start from noise with ./train --fresh"),
-    "golden": (Net, {"golden": 1}, "all", "weights: kept (3 tensors); start from noise with ./train --fresh"),
+    "asked for": (Net, {"weights": True}, "all", f"weights: kept (3 tensors); {FRESH}"),
+    "golden": (Net, {"golden": 1}, "all", f"weights: kept (3 tensors); {FRESH}"),
     "pretrained": (Pretrained, {}, "all", NAMED),
     "wrapped": (Wrapped, {}, "all", NAMED),
     "without a name": (lambda: Pretrained(""), {}, [], f"{LEFT_OUT}; --weights keeps them"),

@@ -16,7 +16,7 @@ from ..errors import HoneError
 from ..fitted_init import checked_spec, given_spec, spec_of_values
 from ..graph import Graph, Type, Value, is_float
 from ..optimizer_spec import OptimizerSpec
-from ..package import WEIGHTS, Tensor, write_package
+from ..package import FRESH, LEFT_OUT, WEIGHTS, Tensor, write_package
 from ..roles import described_roles
 from ..version import VERSION
 from . import control, elementwise, index, random, reduce, shape, windows  # noqa: F401  (each fills the table)
@@ -171,7 +171,7 @@ def say(graph: Graph, roles: Mapping[str, str] | None, weights: bool) -> None:
     given: dict[str, str | None] = {a.fqn: a.role for a in graph.arguments if a.kind == "input"}
     if roles is None and any(given.values()):
         print(f"roles: {described_roles(given)}", file=sys.stderr)
-    kept = "kept; start from noise with ./train --fresh" if weights else "left out, runs start from noise"
+    kept = f"kept; {FRESH}" if weights else LEFT_OUT
     print(f"weights: {kept}", file=sys.stderr)
 
 
