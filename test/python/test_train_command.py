@@ -70,16 +70,15 @@ def test_a_run_keeps_what_it_was_made_of(ready) -> None:
 def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
     ready("train", "run.toml", "steps=6")
     done = ready("train", "--resume", "runs/run", "steps=12", "clip=1")
-    lines = [line for line in done.stdout.splitlines() if line.endswith("given with the run)")]
-    assert lines == [
-        "resume: steps: 6 -> 12 (was given with the run)",
-        "resume: clip: 1 (was not given with the run)",
-    ]
-    assert done.stdout.index("resume: steps: 6") < done.stdout.index("step 7/12")
+    lines = [line for line in done.stdout.splitlines() if "(before: " in line]
+    assert lines == ["resume: steps 12 (before: 6)", "resume: clip 1 (before: not given)"]
+    assert done.stdout.index("resume: steps 12") < done.stdout.index("step 7/12")
     assert list(losses(ready.folder / "runs/run/log.jsonl")) == list(range(1, 13))
     assert "clip = 1" in (ready.folder / "runs/run/run.toml").read_text()
     # Without changes, nothing is listed.
-    assert "with the run)" not in ready("train", "--resume", "runs/run").stdout
+    done = ready("train", "--resume", "runs/run")
+    assert "(before: " not in done.stdout
+    assert done.stdout.endswith("\ngo on: hone train --resume runs/run steps=24\n")
     # The program alone goes on with the same flags; a flag that is off is taken back.
     done = subprocess.run(
         ["runs/run/train", "--resume", "runs/run/checkpoints", "--steps=13"],
@@ -88,19 +87,19 @@ def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
         capture_output=True,
         text=True,
     )
-    assert "resume: steps: 12 -> 13 (was given with the run)\n" in done.stdout
+    assert "resume: steps 13 (before: 12)\n" in done.stdout
     ready("train", "--resume", "runs/run", "steps=14", "quiet=true")
     done = ready("train", "--resume", "runs/run", "steps=15", "quiet=false")
-    assert "resume: quiet: true -> false (was given with the run)\n" in done.stdout
+    assert "resume: quiet false (before: true)\n" in done.stdout
     # What is no flag of the program, the command lists.
     done = ready("train", "--resume", "runs/run", "chunk-loss=64")
-    assert "changed: compile.chunk-loss: (none) -> 64\n" in done.stdout
+    assert "resume: compile.chunk-loss 64 (before: not given)\n" in done.stdout
     ready("report", "runs/run", "--profile")  # refuses the report of another program
     assert ready.refusal("train", "--resume", "runs/run", "name=b").startswith("name: a run keeps its name;")
     # What checkpoints hold cannot change, and the run is left as it was.
     kept = (ready.folder / "runs/run/run.toml").read_text()
     assert ready.refusal("train", "--resume", "runs/run", "precision=bf16") == (
-        'compile.precision: is "bf16", the checkpoints of runs/run have (none); expected the same; '
+        'compile.precision: is "bf16", the checkpoints of runs/run have not given; expected the same; '
         "hone train RUN.toml name=OTHER init=runs/run with this key starts another run from the weights"
     )
     assert (ready.folder / "runs/run/run.toml").read_text() == kept
@@ -116,13 +115,15 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(ready) -> None:
 def test_the_program_takes_the_place_of_the_command(ready) -> None:
     """Signals and exit codes are its own."""
     words = [sys.executable, "-m", "hone", "train", "run.toml", "steps=100000000"]
-    process = subprocess.Popen(words, cwd=ready.folder, env=ready.environment, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(words, cwd=ready.folder, env=ready.environment, stdout=subprocess.PIPE, text=True)
     log = ready.folder / "runs/run/log.jsonl"
     deadline = time.monotonic() + 120
     while not (log.exists() and '"loss"' in log.read_text()) and time.monotonic() < deadline:  # a step is done
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert printed.endswith("\ngo on: hone train --resume runs/run\n")
     assert (ready.folder / "runs/run/checkpoints/latest").is_file()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,11 @@ class Run:
     def data(self) -> Path:
         """The folder of tokens.json and the package, as JSON: what generating needs besides run.toml."""
         return self.folder / "data.json"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of its program, whose last line says how to go on."""
+        return {"HONE_RESUME": shlex.join(["hone", "train", "--resume", str(self.folder)])}
 
     def facts(self) -> dict[str, Any]:
         try:

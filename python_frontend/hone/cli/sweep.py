@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import signal
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
         if command is None:
             continue
         print(f"== {run.folder}", file=sys.stderr, flush=True)
-        code = _train(arguments, command)
+        code = _train(arguments, run, command)
         if code:
             raise HoneError(
                 f"{run.folder}: ended with code {code} (see above); when that is repaired, the same command goes on"
@@ -77,12 +78,12 @@ def _command(arguments: argparse.Namespace, point: RunFile, run: Run) -> list[st
     return None if run.steps_done() == point.get("train", "steps") else resume(arguments, run, [])
 
 
-def _train(arguments: argparse.Namespace, command: Sequence[str]) -> int:
+def _train(arguments: argparse.Namespace, run: Run, command: Sequence[str]) -> int:
     """Ctrl-C is for the program, which saves and ends."""
     show_command(arguments, command)
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        return subprocess.run(command, stdout=sys.stderr).returncode
+        return subprocess.run(command, stdout=sys.stderr, env=os.environ | run.environment).returncode
     except OSError as error:
         raise HoneError(f"{command[0]}: cannot be run: {error.strerror}") from None
     finally:

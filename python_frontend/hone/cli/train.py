@@ -26,7 +26,8 @@ def main(argv: Sequence[str]) -> int:
     arguments = _parser().read(argv)
     if arguments.resume:
         changes = [*filter(None, [arguments.file]), *arguments.changes]
-        command = resume(arguments, open_run(arguments.resume), changes)
+        run = open_run(arguments.resume)
+        command = resume(arguments, run, changes)
     else:
         if not arguments.file or "=" in arguments.file:
             raise Usage("no run file, expected run.toml or --resume RUN; see hone train --help")
@@ -34,11 +35,12 @@ def main(argv: Sequence[str]) -> int:
         for change in arguments.changes:
             file.change(change)
         name = file.get("", "name") or Path(arguments.file).stem
-        command = prepare(arguments, file, Run(Path(arguments.runs) / name))
+        run = Run(Path(arguments.runs) / name)
+        command = prepare(arguments, file, run)
     show_command(arguments, command)
     sys.stdout.flush()
     try:
-        os.execvp(command[0], command)
+        os.execvpe(command[0], command, os.environ | run.environment)
     except OSError as error:
         raise HoneError(f"{command[0]}: cannot be run: {error.strerror}") from None
 
@@ -80,7 +82,7 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
     old, new = before.values(), file.values()
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key) and not file.is_flag(key):
-            print(f"changed: {key}: {_shown(old.get(key))} -> {_shown(new.get(key))}", flush=True)
+            print(f"resume: {key} {_shown(new.get(key))} (before: {_shown(old.get(key))})", flush=True)
     if file.get("", "name") != before.get("", "name"):
         raise HoneError("name: a run keeps its name; hone train RUN.toml name=OTHER starts another one")
     for key in _KEYS_OF_STATE:
@@ -188,4 +190,4 @@ def _launch(file: RunFile, run: Run, words: Sequence[str]) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    return "(none)" if value is None else json.dumps(value, ensure_ascii=False)
+    return "not given" if value is None else json.dumps(value, ensure_ascii=False)

@@ -71,7 +71,9 @@ private:
   int64_t dataTokens() const;
   Status dump(int64_t step);
   Status writeProfile();
+  bool isAlreadyComplete() const;
   std::string summaryText() const;
+  std::string resumeText() const;
   Status finish();
 
   double readScalar(DType dtype, int64_t offset) {

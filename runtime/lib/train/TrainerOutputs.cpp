@@ -6,6 +6,7 @@
 #include "train/Profile.h"
 #include "train/PublishState.h"
 #include "train/ResidentMemory.h"
+#include "train/ResumeCommand.h"
 #include "train/Trainer.h"
 
 #include <csignal>
@@ -196,6 +197,12 @@ Status Trainer::writeProfile() {
   return Status();
 }
 
+/// Whether a run that was resumed had no step left to do.
+bool Trainer::isAlreadyComplete() const {
+  return !stoppedBy && doneSteps > 0 && doneSteps < firstStep &&
+         options.steps > 0;
+}
+
 std::string Trainer::summaryText() const {
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   int64_t made = doneSteps - firstStep + 1;
@@ -204,9 +211,9 @@ std::string Trainer::summaryText() const {
     text = format("stopped by %s after step %lld: ",
                   stoppedBy == badInputs ? "an error" : signalName(stoppedBy),
                   static_cast<long long>(doneSteps));
-  else if (made == 0 && doneSteps > 0 && options.steps > 0)
+  else if (isAlreadyComplete())
     text =
-        format("already complete: the run in %s is after step %lld, --steps "
+        format("already complete: the run in %s has done step %lld, --steps "
                "is %lld: ",
                options.checkpoints.c_str(), static_cast<long long>(doneSteps),
                static_cast<long long>(options.steps));
@@ -225,6 +232,18 @@ std::string Trainer::summaryText() const {
     text += format(" | %s RAM%s", formatBytes(resident).c_str(),
                    world.size() > 1 ? " on the first rank" : "");
   return text;
+}
+
+/// The line that says how to go on where steps are left, or could be added;
+/// empty for a run that has done its own.
+std::string Trainer::resumeText() const {
+  if (!checkpoints || stoppedBy == badInputs)
+    return "";
+  if (stoppedBy)
+    return "\ngo on: " + resumeCommand(options);
+  return isAlreadyComplete()
+             ? "\ngo on: " + resumeCommand(options, 2 * doneSteps)
+             : "";
 }
 
 Status Trainer::finish() {
@@ -247,7 +266,7 @@ Status Trainer::finish() {
     HONERT_TRY(markBest(doneSteps));
   bool hasProfile = world.isFirst() && !times.empty();
   HONERT_TRY(world.agree(hasProfile ? writeProfile() : Status()));
-  report.summary(summaryText() + saved);
+  report.summary(summaryText() + saved + resumeText());
   if (stoppedBy == SIGPIPE && world.isFirst())
     std::fprintf(stderr,
                  "stopped after step %lld: nobody reads standard output any "

@@ -151,7 +151,7 @@ void Trainer::reportChanges() {
   for (const auto &[flag, value] : checkpoints->restored().facts.settings)
     for (const auto &[now, set] : settings)
       if (flag == now && value != set && !isTold(flag))
-        text += format("%s %s (was %s)", text.empty() ? "" : ",",
+        text += format("%s %s (before: %s)", text.empty() ? "" : ",",
                        (flag + " " + set).c_str(), value.c_str());
   if (!text.empty())
     report.line("resume: changed:" + printable(text));

@@ -14,7 +14,8 @@ namespace honert {
 
 /// What the flags say, with defaults where they say nothing.
 struct Options {
-  std::vector<std::string> data, validation;           ///< as they were given
+  std::string program;                       ///< as it was called: "./train"
+  std::vector<std::string> data, validation; ///< as they were given
   std::vector<TokenSource> sources, validationSources; ///< of these
   std::string init, save, log, checkpoints, dump, profile;
   std::string tensorboard; ///< folder of event files

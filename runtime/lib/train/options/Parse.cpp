@@ -123,6 +123,7 @@ static Status findFiles(const Program &program, const RunFlags &record,
 
 Status honert::parseOptions(const Program &program, int argc, char **argv,
                             Options &options) {
+  options.program = argc > 0 ? argv[0] : "./train";
   options.learningRate = program.number("lr", 0);
   options.weightDecay = program.number("weight_decay", 0);
   options.clip = program.number("clip", 0);

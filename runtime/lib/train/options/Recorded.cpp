@@ -47,12 +47,11 @@ static void noteChanges(const RunFlags &record, const std::vector<Flag> &flags,
       }
     if (now == before || (!isGiven && !isReplaced(flag.name, given)))
       continue;
-    std::string old = before.empty() ? "" : join(before, flag) + " -> ";
     options.changes.emplace_back(
         flag.name,
-        format("%s: %s%s (was %sgiven with the run)", flag.name, old.c_str(),
-               isGiven ? join(now, flag).c_str() : "default",
-               before.empty() ? "not " : ""));
+        format("%s %s (before: %s)", flag.name,
+               isGiven ? join(now, flag).c_str() : "not given",
+               before.empty() ? "not given" : join(before, flag).c_str()));
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 using test::Outcome;
@@ -40,8 +42,7 @@ protected:
     for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
       end = text.find('\n', begin);
       std::string line = text.substr(begin, end - begin);
-      if (line.find("given with the run)") != line.npos ||
-          line.find("changed") != line.npos)
+      if (line.find("(before: ") != line.npos)
         found.push_back(line);
     }
     return found;
@@ -86,29 +87,70 @@ TEST_F(ResumeFlags, what_is_given_again_replaces_and_is_told) {
       good({"--resume", "c", "--steps", "14", "--lr=0.01", "--weight-decay=0.5",
             "--quiet=false", "--clip=1", "--threads=1"});
   EXPECT_EQ(changes(outcome.out),
-            (Arguments{"resume: steps: 10 -> 14 (was given with the run)",
-                       "resume: lr: 0.05 -> 0.01 (was given with the run)",
-                       "resume: weight-decay: 0.5 (was not given with the run)",
-                       "resume: threads: 1 (was not given with the run)",
-                       "resume: quiet: true -> false (was given with the run)",
-                       "resume: changed: --min-lr 0.001 (was 0.005)"}));
+            (Arguments{"resume: steps 14 (before: 10)",
+                       "resume: lr 0.01 (before: 0.05)",
+                       "resume: weight-decay 0.5 (before: not given)",
+                       "resume: threads 1 (before: not given)",
+                       "resume: quiet false (before: true)",
+                       "resume: changed: --min-lr 0.001 (before: 0.005)"}));
   EXPECT_NE(outcome.out.find("lr 1.00e-03"), std::string::npos) << outcome.out;
   // They are the run's from now on.
   outcome = good({"--resume", "c", "--steps", "16"});
-  EXPECT_EQ(changes(outcome.out),
-            Arguments{"resume: steps: 14 -> 16 (was given with the run)"});
+  EXPECT_EQ(changes(outcome.out), Arguments{"resume: steps 16 (before: 14)"});
   EXPECT_NE(outcome.out.find("lr 1.00e-03"), std::string::npos) << outcome.out;
+}
+
+/// How often a kernel of `interrupted` runs before it interrupts its process.
+int stepsLeft;
+
+void interrupt(void *const *, int64_t, int64_t) {
+  if (--stepsLeft == 0)
+    std::raise(SIGINT);
+}
+
+TEST_F(ResumeFlags, a_run_that_ends_says_how_to_go_on) {
+  unsetenv("HONE_RESUME");
+  TinyModel interrupted;
+  interrupted.before = interrupt;
+  stepsLeft = 3;
+  Outcome outcome = test::train(
+      interrupted, with({"--steps=20", "--checkpoint-dir=c", "--threads=1"}));
+  EXPECT_EQ(outcome.code, 128 + SIGINT);
+  auto lastLine = [](const std::string &text) {
+    return text.substr(text.rfind('\n', text.size() - 2) + 1);
+  };
+  EXPECT_EQ(lastLine(outcome.out), "go on: ./train --resume c\n");
+  // Its own steps are done: nothing to say, until it is started once more.
+  outcome = good({"--resume=c"});
+  EXPECT_EQ(outcome.out.find("go on: "), std::string::npos) << outcome.out;
+  outcome = good({"--resume=c"});
+  EXPECT_NE(outcome.out.find("already complete: the run in c has done step 20, "
+                             "--steps is 20: 0 steps in"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_EQ(lastLine(outcome.out), "go on: ./train --resume c --steps 40\n");
+  good({"--resume", "c", "--steps", "40"});
+  // hone train has a command of its own, whose keys are these flags.
+  setenv("HONE_RESUME", "hone train --resume runs/a", 1);
+  outcome = good({"--resume=c"});
+  EXPECT_EQ(lastLine(outcome.out),
+            "go on: hone train --resume runs/a steps=80\n");
+  unsetenv("HONE_RESUME");
+  // Without a checkpoint there is nothing to go on from.
+  stepsLeft = 3;
+  outcome = test::train(interrupted, with({"--steps=20", "--threads=1"}));
+  EXPECT_EQ(outcome.code, 128 + SIGINT);
+  EXPECT_EQ(outcome.out.find("go on: "), std::string::npos) << outcome.out;
 }
 
 TEST_F(ResumeFlags, what_does_not_go_with_a_given_flag_is_dropped) {
   good(with({"--tokens=160", "--checkpoint-dir=c"}));
   Outcome outcome = good({"--resume=c", "--steps=12", "--schedule=constant"});
   EXPECT_EQ(changes(outcome.out),
-            (Arguments{
-                "resume: steps: 12 (was not given with the run)",
-                "resume: tokens: 160 -> default (was given with the run)",
-                "resume: schedule: wsd -> constant (was given with the run)",
-                "resume: decay-steps: 4 -> default (was given with the run)"}));
+            (Arguments{"resume: steps 12 (before: not given)",
+                       "resume: tokens not given (before: 160)",
+                       "resume: schedule constant (before: wsd)",
+                       "resume: decay-steps not given (before: 4)"}));
   // And back.
   good({"--resume=c", "--tokens=208"});
 }
@@ -120,8 +162,7 @@ TEST_F(ResumeFlags, other_data_needs_new_data) {
             std::string::npos);
   other.push_back("--new-data");
   EXPECT_EQ(changes(good(other).out).front(),
-            "resume: data: tokens:3, more:1 -> tokens (was given with the "
-            "run)");
+            "resume: data tokens (before: tokens:3, more:1)");
   // --new-data was for that process.
   good({"--resume=c", "--steps=8"});
   EXPECT_EQ(test::readFile("c/flags.json").find("new-data"), std::string::npos);
@@ -163,7 +204,7 @@ TEST_F(ResumeFlags, folders_without_a_record_are_as_before) {
   EXPECT_EQ(run({"--resume=c"}).code, 2);
   all = with({"--steps=6", "--checkpoint-dir=c", "--resume"});
   EXPECT_EQ(changes(good(all).out),
-            Arguments{"resume: changed: --steps 6 (was 4)"});
+            Arguments{"resume: changed: --steps 6 (before: 4)"});
   // Alone, --resume takes nothing from the record.
   EXPECT_EQ(run({"--checkpoint-dir=c", "--resume"}).err,
             "error: --data: not given, expected --data FILE with tokens\n");
