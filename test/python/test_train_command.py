@@ -98,11 +98,18 @@ def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
     assert ready.refusal("train", "--resume", "runs/run", "name=b").startswith("name: a run keeps its name;")
     # What checkpoints hold cannot change, and the run is left as it was.
     kept = (ready.folder / "runs/run/run.toml").read_text()
-    assert ready.refusal("train", "--resume", "runs/run", "precision=bf16") == (
-        'compile.precision: is "bf16", the checkpoints of runs/run have not given; expected the same; '
-        "hone train RUN.toml name=OTHER init=runs/run with this key starts another run from the weights"
-    )
+    program = (ready.folder / "runs/run/train").read_bytes()
+    for change, difference in (
+        ("precision=bf16", ": precision fp32, this program has bf16; expected the same; for its weights alone: --init "),
+        ("moments=bf16", "/state.safetensors: tensor "),
+        ("data.train=data/train-0.npy", ": the run had another file for --data ("),
+    ):
+        error = ready.refusal("train", "--resume", "runs/run", change)
+        assert error.startswith("runs/run/checkpoints/step-00000015") and difference in error
+        hint = "; hone train RUN.toml name=OTHER init=runs/run starts another run from its weights"
+        assert error.endswith(hint) == (not change.startswith("data"))
     assert (ready.folder / "runs/run/run.toml").read_text() == kept
+    assert (ready.folder / "runs/run/train").read_bytes() == program
 
 
 def test_a_resumed_run_equals_one_that_was_not_stopped(ready) -> None:

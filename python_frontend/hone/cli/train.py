@@ -17,9 +17,7 @@ from .compile import Program, find_package, find_program, install
 from .run_file import EXPORT, RunFile, read_run_file
 from .runs import Run, open_run
 from .token_data import check_vocabulary, find_data, label_input
-
-# What a checkpoint holds depends on these; weights alone do not.
-_KEYS_OF_STATE = ("compile.precision", "compile.moments", "compile.optimizer")
+from .tools import run as run_tool
 
 
 def main(argv: Sequence[str]) -> int:
@@ -85,13 +83,6 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
             print(f"resume: {key} {_shown(new.get(key))} (before: {_shown(old.get(key))})", flush=True)
     if file.get("", "name") != before.get("", "name"):
         raise HoneError("name: a run keeps its name; hone train RUN.toml name=OTHER starts another one")
-    for key in _KEYS_OF_STATE:
-        if old.get(key) != new.get(key):
-            raise HoneError(
-                f"{key}: is {_shown(new.get(key))}, the checkpoints of {run.folder} have {_shown(old.get(key))}; "
-                f"expected the same; hone train RUN.toml name=OTHER init={run.folder} with this key starts another run "
-                "from the weights"
-            )
     is_same = before.honec_words() == file.honec_words() and all(
         old.get(key) == new.get(key) for key in ("model", *(f"compile.{name}" for name in EXPORT))
     )
@@ -99,12 +90,20 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
         words, facts, program = data_words(file, Path(run.facts()["package"])), run.facts(), None
     else:
         words, facts, program = _compiled(arguments, file)
+    words = [*words, f"--resume={run.checkpoints}"]
+    # Before the run's folder is changed: the program knows what its checkpoints hold.
+    checked = program.path if program else run.program
+    try:
+        run_tool(arguments, [checked.resolve(), "--check", *_flags(file, run, words)], quiet=True)
+    except HoneError as error:
+        hint = f"; hone train RUN.toml name=OTHER init={run.folder} starts another run from its weights"
+        raise HoneError(f"{error}{hint if program else ''}") from None
     if program:
         _install(program, run)
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     if old != new:
         (run.folder / "run.toml").write_text(file.text(), encoding="utf-8")
-    return _launch(file, run, [*words, f"--resume={run.checkpoints}"])
+    return _launch(file, run, words)
 
 
 def _parser() -> Parser:
@@ -182,11 +181,14 @@ def launcher(file: RunFile) -> list[str]:
 
 
 def _launch(file: RunFile, run: Run, words: Sequence[str]) -> list[str]:
-    ours = [f"--log={run.log}", f"--save={run.saved}"]
     for section in ("train", "log"):  # the program makes the folder of a run, not that of all
         if curves := file.get(section, "tensorboard"):
             Path(curves).parent.mkdir(parents=True, exist_ok=True)
-    return [*launcher(file), os.path.join(".", run.program), *words, *ours, *file.flag_words()]
+    return [*launcher(file), os.path.join(".", run.program), *_flags(file, run, words)]
+
+
+def _flags(file: RunFile, run: Run, words: Sequence[str]) -> list[str]:
+    return [*words, f"--log={run.log}", f"--save={run.saved}", *file.flag_words()]
 
 
 def _shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 #include "base/Printable.h"
 #include "base/Signals.h"
+#include "comm/host/SingleProcess.h"
 #include "train/Bench.h"
 #include "train/CheckMachine.h"
 #include "train/Connect.h"
@@ -48,6 +49,16 @@ static Status printInfo(const Program &program, const ThreadPool &pool) {
   Status started = executor->startForInfo();
   print(infoText(program, *executor, started.message()));
   return Status();
+}
+
+/// --check needs no other rank, and no GPU.
+static Status checkRun(const Program &program, const Options &options,
+                       const ThreadPool &pool,
+                       const LauncherEnvironment &place) {
+  if (place.rank != 0)
+    return Status();
+  std::unique_ptr<ProcessGroup> alone = makeSingleProcess();
+  return Trainer(program, options, pool, *alone).check();
 }
 
 /// Ranks of one machine share its cores, unless the launcher has given each its
@@ -103,6 +114,8 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   ThreadPool pool(threadsFor(options, run.place));
   if (options.info)
     return printInfo(program, pool);
+  if (options.check)
+    return checkRun(program, options, pool, run.place);
   HONERT_TRY(ThreadPool::openLibrary());
   HONERT_TRY(checkMachine(program, run.place, pool.size(), mappedBytes(options),
                           !options.onlyGenerates()));

@@ -24,6 +24,9 @@ public:
           const ThreadPool &pool, ProcessGroup &world);
 
   Status run();
+  /// Whether run() could start, by one process for all: flags, files, and the
+  /// checkpoint that it would go on from.
+  Status check();
 
 private:
   Status runSteps();
@@ -39,6 +42,7 @@ private:
   Status noteFacts();
   void reportChanges();
   Options actualOptions() const;
+  Status checkPosition(const RunPosition &position) const;
   Status continueFrom(const RunPosition &position);
   Status startOrResume();
   void printHeader();

@@ -157,8 +157,8 @@ void Trainer::reportChanges() {
     report.line("resume: changed:" + printable(text));
 }
 
-/// Goes on where a run stood, whose state is in the arena.
-Status Trainer::continueFrom(const RunPosition &position) {
+/// The run goes on with its seed and order.
+Status Trainer::checkPosition(const RunPosition &position) const {
   const char *folder = options.checkpoints.c_str();
   if (options.seedGiven && options.seed != position.seed)
     return Status::error(
@@ -168,6 +168,13 @@ Status Trainer::continueFrom(const RunPosition &position) {
   if (options.shuffle != position.shuffle)
     return Status::error(format("--shuffle: the run in %s was started %s it",
                                 folder, position.shuffle ? "with" : "without"));
+  return Status();
+}
+
+/// Goes on where a run stood, whose state is in the arena.
+Status Trainer::continueFrom(const RunPosition &position) {
+  const char *folder = options.checkpoints.c_str();
+  HONERT_TRY(checkPosition(position));
   fillWorkingCopies(program, pool, executor->arena());
   HONERT_TRY(publishState(program, *executor));
   seed = position.seed;
@@ -192,6 +199,23 @@ Status Trainer::startOrResume() {
                          options.checkpoints.c_str()));
   }
   return world.agree(position ? continueFrom(*position) : startFresh());
+}
+
+Status Trainer::check() {
+  HONERT_TRY(checkOutputs());
+  std::optional<RunPosition> position;
+  if (options.resume) {
+    HONERT_TRY(noteFacts());
+    HONERT_TRY(checkpoints->check(position));
+  }
+  if (position)
+    HONERT_TRY(checkPosition(*position));
+  report.summary(position
+                     ? format("check: the run goes on after step %lld of %s",
+                              static_cast<long long>(position->step),
+                              options.checkpoints.c_str())
+                     : "check: the run starts at step 1");
+  return Status();
 }
 
 /// How often the whole run passes over a source of --data.

@@ -411,6 +411,33 @@ void CheckpointFolder::skipDamaged(const Status &status, Committed &names) {
                printable(status.message()).c_str());
 }
 
+static Status noGoodCheckpoint(const std::string &path) {
+  return Status::error(path +
+                       ": every checkpoint is damaged; expected one good "
+                       "checkpoint (or start without --resume)");
+}
+
+Status CheckpointFolder::check(std::optional<RunPosition> &position) const {
+  Committed names;
+  HONERT_TRY(findCommitted(names));
+  if (names.empty())
+    return Status();
+  for (; !names.empty(); names.pop_back()) {
+    auto [step, name] = names.back();
+    std::string folder = path + "/" + name, text;
+    Status status = readManifest(folder, step, text);
+    if (status.exitCode() == 2)
+      return Status::error(status.message());
+    if (!status.ok()) // restore() takes the one before
+      continue;
+    Manifest found;
+    HONERT_TRY(parseManifest(folder, text, found));
+    position = found.position;
+    return checkState(folder + "/" + stateName, program);
+  }
+  return noGoodCheckpoint(path);
+}
+
 Status CheckpointFolder::restore(Arena &arena,
                                  std::optional<RunPosition> &position) {
   Committed names;
@@ -421,9 +448,7 @@ Status CheckpointFolder::restore(Arena &arena,
     if (name.empty() && isNewest)
       return Status();
     if (name.empty())
-      return Status::error(path +
-                           ": every checkpoint is damaged; expected one good "
-                           "checkpoint (or start without --resume)");
+      return noGoodCheckpoint(path);
     std::string folder = path + "/" + name;
     Status status = verify(folder, stepOf(name));
     if (status.exitCode() == 2)

@@ -63,6 +63,9 @@ public:
   /// it is taken. An error: only damaged ones, one of another program, or one
   /// that cannot be read now (it may be good).
   Status restore(Arena &arena, std::optional<RunPosition> &position);
+  /// What restore() would say of the newest good checkpoint, as far as its
+  /// manifest and the header of its state tell. By one process alone.
+  Status check(std::optional<RunPosition> &position) const;
   /// What restore() took was trained on a stream of `tokens` (0: none), as this
   /// run is. Of checkpoints of format 2 nothing else of the data is known.
   Status checkTokens(int64_t tokens) const;

@@ -121,24 +121,38 @@ Status honert::loadWeights(const std::string &path, const Program &program,
   return Status();
 }
 
-Status honert::loadState(const std::string &path, const Program &program,
-                         const ProcessGroup &world, Arena &arena) {
-  SafeTensors file;
-  HONERT_TRY(file.open(path));
+/// The tensors of a checkpoint's `file`, which are the state of `program`.
+static Status findState(const SafeTensors &file, const Program &program,
+                        std::vector<LoadedTensor> &found) {
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/true));
-  std::vector<LoadedTensor> found;
   for (const Argument &argument : program.arguments) {
     if (!argument.isState())
       continue;
     for (const Part &part : argument.parts) {
       const TensorView *tensor = file.find(part.name);
       if (!tensor)
-        return Status::error(format("%s: tensor '%s' is missing", path.c_str(),
-                                    part.name.c_str()));
+        return Status::error(format("%s: tensor '%s' is missing",
+                                    file.path().c_str(), part.name.c_str()));
       HONERT_TRY(checkTensor(file, argument, part, *tensor, /*exact=*/true));
       found.push_back({&argument, &part, tensor});
     }
   }
+  return Status();
+}
+
+Status honert::checkState(const std::string &path, const Program &program) {
+  SafeTensors file;
+  HONERT_TRY(file.open(path));
+  std::vector<LoadedTensor> found;
+  return findState(file, program, found);
+}
+
+Status honert::loadState(const std::string &path, const Program &program,
+                         const ProcessGroup &world, Arena &arena) {
+  SafeTensors file;
+  HONERT_TRY(file.open(path));
+  std::vector<LoadedTensor> found;
+  HONERT_TRY(findState(file, program, found));
   clearPadding(program, arena);
   for (const LoadedTensor &loaded : found)
     copyToTargets(file, loaded, program, world, arena);

@@ -35,6 +35,9 @@ Status loadWeights(const std::string &path, const Program &program,
                    const ProcessGroup &world, Arena &arena, Filled &filled,
                    bool onlyInitFile = false);
 
+/// Whether loadState() would take the file, as far as its header tells.
+Status checkState(const std::string &path, const Program &program);
+
 /// Every param, buffer and opt argument from a checkpoint's file, exactly.
 Status loadState(const std::string &path, const Program &program,
                  const ProcessGroup &world, Arena &arena);

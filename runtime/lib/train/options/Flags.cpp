@@ -151,6 +151,10 @@ static std::vector<Flag> makeFileFlags(Options &o) {
        "differs is printed, exit code 1",
        readInteger(o.compareLaunches, 1, mostOfFlag, positive), false, "2",
        thisProcess},
+      {"check", nullptr,
+       "check flags, files and the checkpoint that --resume goes on from, and "
+       "stop",
+       setFlag(o.check), false, nullptr, thisProcess},
       {"smoke", nullptr,
        "try whether all that this program needs works on this GPU, print that "
        "as JSON, and stop; takes no data",

@@ -44,6 +44,7 @@ struct Options {
   bool shuffle = false, resume = false, newData = false, quiet = false;
   bool deterministic = false, fresh = false, keepBest = false;
   bool benchCollectives = false, smoke = false;
+  bool check = false; ///< whether the run can start, and stop
   bool info = false, help = false, helpJson = false, version = false;
 
   /// Whether the process continues a text and trains nothing.

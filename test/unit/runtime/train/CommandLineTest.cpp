@@ -68,8 +68,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{2, {}, "--data: not given, expected --data FILE with tokens"},
         Mistake{
             2, {"--dat", "D/tokens"}, "--dat: unknown; did you mean --data?"},
-        Mistake{
-            2, {"--check"}, "--check: unknown; did you mean --checkpoint-dir?"},
+        Mistake{2, {"--chek"}, "--chek: unknown; did you mean --check?"},
+        Mistake{2,
+                {"--generate", "text"},
+                "--generate: this program cannot generate (it has no function "
+                "'generate'); compile it with honec --with=generate; for a run "
+                "of hone train, type hone generate RUN --prompt TEXT"},
         Mistake{2, {"corpus"}, "corpus: unknown, expected a flag of --help"},
         Mistake{2, {"-h"}, "-h: unknown, expected a flag of --help"},
         Mistake{2, {"--data"}, "--data: no value, expected FILE"},

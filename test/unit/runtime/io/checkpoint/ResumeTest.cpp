@@ -79,7 +79,11 @@ protected:
 void Resume::expectRefused(const Mismatch &mismatch) {
   mismatch.make();
   auto names = test::namesIn(folder / "c");
-  Outcome outcome = resume(mismatch.flags);
+  Arguments checking = mismatch.flags;
+  checking.push_back("--check");
+  Outcome checked = resume(checking), outcome = resume(mismatch.flags);
+  EXPECT_EQ(checked.err, outcome.err);
+  EXPECT_EQ(checked.code, outcome.code);
   EXPECT_EQ(outcome.code, 1) << mismatch.name;
   EXPECT_NE(outcome.err.find(mismatch.message), std::string::npos)
       << mismatch.name << ": " << outcome.err;
@@ -178,6 +182,34 @@ TEST_F(Resume, the_line_says_what_to_type) {
                 (folder / "c/step-00000004/state.safetensors") + "\n");
 }
 
+TEST_F(Resume, checking_starts_nothing) {
+  auto before = test::readFile(folder / "c/flags.json");
+  Outcome outcome =
+      resume({"--check", "--quiet", "--lr", "0.5", "--log", folder / "log"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "check: the run goes on after step 4 of " + (folder / "c") + "\n");
+  EXPECT_EQ(test::readFile(folder / "c/flags.json"), before);
+  EXPECT_EQ(test::namesIn(folder / "c"),
+            (Arguments{"flags.json", "latest", "step-00000004"}));
+  EXPECT_EQ(test::readFile(folder / "log"), "");
+  // Mistakes in flags are told as by a run.
+  EXPECT_EQ(resume({"--check", "--min-lr", "0.1"}).code, 2);
+  // Damage of the newest is no obstacle where there is one before it.
+  EXPECT_EQ(resume().code, 0);
+  test::writeFile(folder / "c/step-00000006/manifest.json", "{}");
+  outcome = resume({"--check"});
+  EXPECT_NE(outcome.out.find("after step 4 of "), std::string::npos)
+      << outcome.out << outcome.err;
+  test::writeFile(folder / "c/step-00000004/manifest.json", "{}");
+  outcome = resume({"--check"});
+  EXPECT_NE(outcome.err.find("every checkpoint is damaged"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.code, 1);
+  std::filesystem::remove_all(folder / "c");
+  EXPECT_EQ(resume({"--check"}).out, "check: the run starts at step 1\n");
+}
+
 //===----------------------------------------------------------------------===//
 // What may differ
 //===----------------------------------------------------------------------===//
@@ -240,8 +272,8 @@ TEST_F(Resume, the_same_data_under_another_name_is_the_same) {
 TEST_F(Resume, changed_settings_are_named) {
   Outcome outcome = resume({"--lr", "0.5"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("resume: changed: --steps 6 (was 4), --lr 0.5 "
-                             "(was 0.01), --min-lr 0.05 (was 0.001)\n"),
+  EXPECT_NE(outcome.out.find("resume: changed: --steps 6 (before: 4), --lr 0.5 "
+                             "(before: 0.01), --min-lr 0.05 (before: 0.001)\n"),
             std::string::npos)
       << outcome.out;
 }
