@@ -43,6 +43,29 @@ def test_each_command_has_a_help_and_needs_no_torch() -> None:
     assert "--memory-budget SIZE" in done.stdout  # of honec, by its own list
 
 
+@needs_honec
+@pytest.mark.parametrize("name", COMMANDS)
+def test_verbose_stands_before_and_behind_a_command(name: str, capsys, tmp_path, monkeypatch) -> None:
+    """What is complained about is another flag."""
+    monkeypatch.chdir(tmp_path)
+    required = ["-o", "x"] if name == "tokens" else []
+    for words in (("-v", name), ("--verbose", name), (name, "-v"), (name, "--verbose")):
+        status, printed, error = run(capsys, *words, "--no-such-flag", *required)
+        assert (status, printed) == (2, ""), (words, error)
+        assert "--no-such-flag" in error or "arguments are required: " in error, (words, error)
+    status, _, error = run(capsys, name, "--no-such-flag", *required, "x", "-v")
+    assert status == 2 and "'-v'" not in error
+
+
+def test_verbose_reaches_the_command(capsys, tmp_path, monkeypatch) -> None:
+    from hone.cli import report
+
+    monkeypatch.setattr(report, "main", lambda argv: print(argv) or 0)
+    assert run(capsys, "-v", "report", "RUN") == (0, "['-v', 'RUN']\n", "")
+    assert run(capsys, "-v")[2].startswith("error: no command, expected one of new, examples,")
+    assert run(capsys, "--verbose", "reprt")[2].startswith("error: 'reprt' is no command (did you mean report?)")
+
+
 def test_a_reader_that_leaves_is_no_error() -> None:
     environment = os.environ | {"PYTHONPATH": os.path.join(ROOT, "python_frontend")}
     reader, writer = os.pipe()

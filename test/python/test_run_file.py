@@ -118,6 +118,7 @@ WRONG = {
     "[train]\nsave = 'w'": "train.save: hone sets this flag, from runs/NAME/weights.safetensors",
     "[train]\ndata = 'w'": "train.data: hone sets this flag, from [data] train",
     "[train]\ninfo = true": "train.info: is no setting of a run",
+    "[train]\ncheck = true": "train.check: is no setting of a run",
     "[train]\nshuffle = 1": "train.shuffle: is 1, expected true or false",
     "[train]\nsteps = true": "train.steps: is true, expected a string, a number or a list of them",
     "[train]\nsteps = 2026-11-26": 'train.steps: is "2026-11-26", expected a string, a number or a list of them',

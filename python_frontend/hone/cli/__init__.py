@@ -53,13 +53,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
+    verbose = []  # a flag of each command, which may stand before its name too
+    while argv and argv[0] in ("-v", "--verbose"):
+        verbose.append(argv.pop(0))
     if not argv:
         raise Usage("no command, expected one of " + ", ".join(COMMANDS) + "; see hone --help")
     name, *rest = argv
     if name in ("-h", "--help"):
         lines = [f"  {command:<10} {text}" for command, text in COMMANDS.items()]
         print("usage: hone COMMAND ...\n\nTrains transformers without Python, by compiling the training step.\n")
-        print("\n".join(lines) + "\n\nhone COMMAND --help tells about each.")
+        print("\n".join(lines) + "\n\nhone COMMAND --help tells about each. -v before or behind a command's name prints "
+              "the commands that are\nrun, on stderr.")
         return 0
     if name == "--version":
         from ..version import VERSION
@@ -68,4 +72,4 @@ def _run(argv: list[str]) -> int:
         return 0
     if name not in COMMANDS:
         raise Usage(f"'{name}' is no command{suggestion(name, COMMANDS)}; see hone --help")
-    return import_module(f".{name}", __name__).main(rest)
+    return import_module(f".{name}", __name__).main([*verbose, *rest])
