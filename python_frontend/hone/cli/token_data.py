@@ -20,7 +20,7 @@ from .npy import Reader, Writer
 
 FACTS = "tokens.json"
 LABELS = "labels-"  # before the name of the tokens' file
-_WEIGHT = re.compile(r":[0-9.][^:/]*$")
+_WEIGHT = re.compile(r":[-+0-9.][^:/]*$")
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,14 @@ def find_data(given: Any, key: str) -> TokenData:
 
 
 def _files_of(value: str, key: str) -> list[str]:
-    """As TokenSource.cpp finds them: a file, patterns with commas between them, :WEIGHT behind them. What this says of
-    files that are not there, the program says of all other mistakes."""
-    names = [value] if os.path.isfile(value) else _WEIGHT.sub("", value).split(",")
+    """As TokenSource.cpp finds them, since there is no program yet (test_data_values.py compares both): a file, patterns
+    with commas between them, :WEIGHT behind them. What this says of files that are not there, the program says of all
+    other mistakes."""
+    listed = value if os.path.isfile(value) else _WEIGHT.sub("", value)
+    names = [listed] if os.path.isfile(listed) else listed.split(",")
     files = []
     for name in names:
-        found = [name] if os.path.isfile(name) else sorted(glob.glob(name))
+        found = [name] if os.path.isfile(name) else sorted(glob.glob(name.replace("[^", "[!")))
         if not found:
             raise HoneError(f"{key}: no file {name}; hone tokens TEXT --bytes -o {Path(name).parent} makes some")
         files += found
