@@ -352,5 +352,7 @@ int run::train(MLIRContext &context, TrainOptions options) {
   Program program(*module, options);
   if (mlir::failed(program.describe(package)))
     return run::failed;
-  return program.main(options.arguments);
+  std::vector<char *> arguments = {options.command.data()};
+  llvm::append_range(arguments, options.arguments);
+  return program.main(arguments);
 }

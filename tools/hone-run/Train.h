@@ -18,8 +18,10 @@ struct TrainOptions {
   interp::Mode mode = interp::Mode::Typed;
   bool raise = true;
   PipelineOptions pipeline;
-  /// The runtime's command line: the tool's name and the flags left over.
-  std::vector<char *> arguments;
+  /// The tool, the package and the options above, as a user types them: what
+  /// the runtime's flags follow.
+  std::string command;
+  std::vector<char *> arguments; ///< these flags
 };
 
 /// Trains the model of a package in the interpreter, with the runtime's data,

@@ -208,8 +208,9 @@ static bool readTrainLine(Words &words, char **argv,
                           run::TrainOptions &options) {
   options.package = words.take().str();
   options.pipeline = plainOptions();
-  options.arguments = {argv[0]};
+  options.command = (llvm::Twine(argv[0]) + " " + options.package).str();
   for (int index = 2; words.good && !words.empty(); ++index) {
+    int first = index;
     StringRef word = words.take();
     auto [name, attached] = word.split('=');
     auto takeValue = [&, name = name, attached = attached]() -> StringRef {
@@ -232,7 +233,10 @@ static bool readTrainLine(Words &words, char **argv,
       // Only what is dumped needs to be kept.
       options.pipeline.keepGradients |= name == "--dump";
       options.arguments.push_back(argv[index]);
+      continue;
     }
+    for (; first <= index; ++first)
+      options.command += std::string(" ") + argv[first];
   }
   if (!words.good)
     return false;

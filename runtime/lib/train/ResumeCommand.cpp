@@ -6,7 +6,8 @@
 
 using namespace honert;
 
-std::string honert::resumeCommand(const Options &options, int64_t steps) {
+std::string honert::resumeCommand(const Options &options, int64_t ranks,
+                                  int64_t steps) {
   const char *given = std::getenv("HONE_RESUME");
   bool isHone = given && *given;
   std::string text =
@@ -14,5 +15,7 @@ std::string honert::resumeCommand(const Options &options, int64_t steps) {
   if (steps > 0) // a flag is a key of the run file there
     text += format(isHone ? " steps=%lld" : " --steps %lld",
                    static_cast<long long>(steps));
+  if (ranks > 1 && !isHone) // which launcher, the user knows
+    text += format(", as %lld ranks again", static_cast<long long>(ranks));
   return text;
 }

@@ -8,9 +8,10 @@
 namespace honert {
 
 /// The command that goes on with the checkpoints of a run, as a user types it:
-/// that of HONE_RESUME, which hone train sets, or this program's own. `steps`:
-/// up to that step; 0: up to that of the run.
-std::string resumeCommand(const Options &options, int64_t steps = 0);
+/// that of HONE_RESUME, which hone train sets, or this program's own, which
+/// `ranks` processes run. `steps`: up to that step; 0: up to that of the run.
+std::string resumeCommand(const Options &options, int64_t ranks,
+                          int64_t steps = 0);
 
 } // namespace honert
 

@@ -240,9 +240,9 @@ std::string Trainer::resumeText() const {
   if (!checkpoints || stoppedBy == badInputs)
     return "";
   if (stoppedBy)
-    return "\ngo on: " + resumeCommand(options);
+    return "\ngo on: " + resumeCommand(options, world.size());
   return isAlreadyComplete()
-             ? "\ngo on: " + resumeCommand(options, 2 * doneSteps)
+             ? "\ngo on: " + resumeCommand(options, world.size(), 2 * doneSteps)
              : "";
 }
 

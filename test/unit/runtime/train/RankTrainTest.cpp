@@ -219,11 +219,15 @@ TEST_F(RankTrain, a_signal_to_one_stops_all_after_one_step) {
       std::raise(SIGTERM);
   };
   for (const Status &status :
-       runAll(model, {"--steps", "100", "--save", folder / "many"})) {
+       runAll(model, {"--steps", "100", "--save", folder / "many",
+                      "--checkpoint-dir", folder / "c"})) {
     EXPECT_TRUE(status.isStop()) << status.message();
     EXPECT_EQ(status.exitCode(), 128 + SIGTERM);
   }
   EXPECT_NE(out.find("stopped by SIGTERM after step 3: 3 steps in"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find("--resume " + (folder / "c") + ", as 4 ranks again\n"),
             std::string::npos)
       << out;
   EXPECT_EQ(test::readFile(folder / "many"), test::readFile(folder / "one"));
